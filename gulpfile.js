@@ -1,0 +1,47 @@
+const { execFileSync } = require('node:child_process');
+const { rmSync } = require('node:fs');
+const esbuild = require('esbuild');
+const { dest, parallel, series, src } = require('gulp');
+
+async function clean() {
+	rmSync('dist', { recursive: true, force: true });
+}
+
+async function compile() {
+	execFileSync(process.execPath, [require.resolve('typescript/bin/tsc')], { stdio: 'inherit' });
+}
+
+/*
+ * n8n Cloud installs no runtime dependencies, so eventsource-parser has to be inside dist. Only the
+ * one file that imports it is bundled: every other module stays a file of its own, because both
+ * nodes must share one copy of the service code and its state (the sockets).
+ */
+function keepOwnModules(build) {
+	build.onResolve({ filter: /^(?:\.|n8n-workflow$)/ }, ({ importer, kind, path }) =>
+		kind === 'entry-point' || importer.includes('node_modules')
+			? undefined
+			: { path, external: true },
+	);
+}
+
+async function inlineParser() {
+	await esbuild.build({
+		entryPoints: ['dist/nodes/service/generationEvents.js'],
+		outfile: 'dist/nodes/service/generationEvents.js',
+		allowOverwrite: true,
+		bundle: true,
+		platform: 'neutral',
+		mainFields: ['main'],
+		format: 'cjs',
+		target: 'es2022',
+		plugins: [{ name: 'own-modules-stay', setup: keepOwnModules }],
+	});
+}
+
+function copyAssets() {
+	return src(['icons/*.svg', 'nodes/**/*.node.json'], { base: '.', encoding: false }).pipe(
+		dest('dist'),
+	);
+}
+
+exports.build = series(clean, compile, parallel(inlineParser, copyAssets));
