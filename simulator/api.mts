@@ -1,0 +1,69 @@
+import { serveFile } from './file-server.mts';
+import { send, type Exchange } from './http.mts';
+import { instead, replaces } from './interference.mts';
+import { problem, type Call, type Reply } from './replies.mts';
+import { createTask, deleteTask, readTask } from './speech.mts';
+import { sendJob, sendRaw } from './stream.mts';
+import type { FaultAction } from './types.mts';
+import { videoArea } from './video.mts';
+import { listVoices } from './voices.mts';
+import { tokens, type World } from './world.mts';
+
+/** Handles one request to the API's origin: first the fault ordered for it, then the contract. */
+export async function handleApi(world: World, exchange: Exchange): Promise<void> {
+	const { record, url } = exchange;
+	if (url.pathname.startsWith('/files/')) {
+		await serveFile(world, exchange);
+		return;
+	}
+	const action = world.faults.take('api', record.method, url) ?? {};
+	if (action.delayMs) await world.timers.pause(action.delayMs);
+	if (replaces(action)) {
+		if (action.accepted) answer(world, exchange, action);
+		instead(world, exchange, action);
+		return;
+	}
+	const reply = answer(world, exchange, action);
+	if ('job' in reply) {
+		if (action.sse) sendRaw(world, exchange, action.sse);
+		else sendJob(world, exchange, reply);
+		return;
+	}
+	if (reply.delayMs) await world.timers.pause(reply.delayMs);
+	send(world, exchange, reply);
+}
+
+/** Checks the token (contract 5) and the body, then finds the endpoint. */
+function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
+	const { record, url } = exchange;
+	const header = exchange.request.headers.authorization ?? '';
+	const token = tokens(world).find((valid) => header === `Bearer ${valid}`);
+	if (token === undefined) return problem(world, 401, 'invalid_token');
+	if (exchange.badBody) return problem(world, 400, 'invalid_json');
+	const call: Call = {
+		method: record.method,
+		path: url.pathname,
+		query: url.searchParams,
+		body: record.body,
+		token,
+	};
+	if (action.sse) call.muted = { finishesAfterMs: action.finishesInHistoryAfterMs };
+	return labsArea(world, call) ?? videoArea(world, call) ?? problem(world, 404, 'not_found');
+}
+
+function labsArea(world: World, call: Call): Reply | undefined {
+	if (call.method === 'POST' && call.path === '/v1/labs/task') return createTask(world, call);
+	if (call.method === 'GET' && call.path === '/v1/labs/voices') return listVoices(world, call);
+	const id = /^\/v1\/labs\/task\/([^/]+)$/.exec(call.path)?.[1];
+	if (id !== undefined && call.method === 'GET') return readTask(world, call, decoded(id));
+	if (id !== undefined && call.method === 'DELETE') return deleteTask(world, call, decoded(id));
+	return undefined;
+}
+
+function decoded(part: string): string {
+	try {
+		return decodeURIComponent(part);
+	} catch {
+		return part;
+	}
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { storeImage, storeVideo } from './files.mts';
+import { figure, scenarioOf, type Scenario } from './scenarios.mts';
+import type { HistoryItem } from './types.mts';
+import { paced, timestamp, type World } from './world.mts';
+import type { Call } from './replies.mts';
+
+const VIDEO_MS = 10_000;
+const IMAGE_MS = 4_000;
+/** How long after the usual end an item of a broken stream enters the history. */
+const LATE_HISTORY_MS = 5_000;
+
+export type JobEvent =
+	| { type: 'status'; word: string }
+	| { type: 'complete'; items: HistoryItem[] }
+	| { type: 'error'; code: string; status: number }
+	| { type: 'cut'; reset: boolean };
+
+/** A generation under way; it goes on, and is paid, whether or not anyone listens. */
+export interface GenerationJob {
+	kind: 'video' | 'image';
+	listeners: Set<(event: JobEvent) => void>;
+}
+
+export interface Order {
+	kind: 'video' | 'image';
+	prompt: string;
+	portrait: boolean;
+	count: number;
+	/** Status words between `starting` and `processing`. */
+	preparing: string[];
+}
+
+/** Accepts (and charges) a generation and starts it: 10 s for video, 4 s for an image, paced. */
+export function startGeneration(world: World, call: Call, order: Order): GenerationJob {
+	const scenario = scenarioOf(order.prompt);
+	const job: GenerationJob = { kind: order.kind, listeners: new Set() };
+	world.creates++;
+	if (call.muted) {
+		const wait = call.muted.finishesAfterMs;
+		if (wait !== undefined) world.timers.after(wait, () => void finish(world, call, order));
+		return job;
+	}
+
+	const usual = order.kind === 'video' ? VIDEO_MS : IMAGE_MS;
+	const duration = paced(world, figure(scenario, 'slow', usual / 1000) * 1000);
+	const say = (event: JobEvent) => {
+		for (const listener of job.listeners) listener(event);
+	};
+	const at = (share: number, act: () => void) => world.timers.after(duration * share, act);
+
+	at(0, () => say({ type: 'status', word: 'starting' }));
+	order.preparing.forEach((word, index) => {
+		at(0.04 * (index + 1), () => say({ type: 'status', word }));
+	});
+	at(0.15, () => say({ type: 'status', word: 'processing' }));
+	if (world.dialect.sseStatusWords === 'more') {
+		at(0.6, () => say({ type: 'status', word: 'generating' }));
+	}
+	const failure = failureOf(scenario);
+	if (failure) {
+		at(0.5, () => say(failure));
+	} else if (scenario.has('stream-ends-early') || scenario.has('stream-resets')) {
+		at(0.5, () => say({ type: 'cut', reset: scenario.has('stream-resets') }));
+		const late = duration + paced(world, LATE_HISTORY_MS);
+		world.timers.after(late, () => void finish(world, call, order));
+	} else {
+		at(1, () => say({ type: 'complete', items: finish(world, call, order) }));
+	}
+	return job;
+}
+
+function failureOf(scenario: Scenario): JobEvent | undefined {
+	if (scenario.has('unsafe')) return { type: 'error', code: 'UNSAFE_GENERATION', status: 400 };
+	if (scenario.get('no-credits') === 'event') {
+		return { type: 'error', code: 'You have not enough credits.', status: 402 };
+	}
+	return undefined;
+}
+
+/** Puts the finished items up and into the history; returns them. */
+function finish(world: World, call: Call, order: Order): HistoryItem[] {
+	const scenario = scenarioOf(order.prompt);
+	const count = scenario.has('fewer') ? Math.max(1, order.count - 1) : order.count;
+	const items = Array.from({ length: count }, (): HistoryItem => {
+		const id = randomUUID();
+		const item: HistoryItem = {
+			id,
+			prompt: order.prompt,
+			type: order.kind,
+			file_url:
+				order.kind === 'video'
+					? storeVideo(world, id, order.portrait, scenario)
+					: storeImage(world, id, order.prompt, scenario),
+			status: 'completed',
+			created_at: timestamp(world),
+			owner: call.token,
+		};
+		if (order.kind === 'video') {
+			item.aspect_ratio = `VIDEO_ASPECT_RATIO_${order.portrait ? 'PORTRAIT' : 'LANDSCAPE'}`;
+		}
+		return item;
+	});
+	world.history.unshift(...[...items].reverse());
+	world.watchers.changed();
+	return items;
+}
+
+/** A history object as the dialect sends it (contract 2.3). */
+export function wireItem(world: World, item: HistoryItem): Record<string, unknown> {
+	const { owner: _owner, file_url, status, ...rest } = item;
+	const files =
+		world.dialect.historyFiles === 'file_urls' ? { file_urls: [file_url] } : { file_url };
+	const finished = status === 'completed' ? world.dialect.itemStatus : status;
+	return { ...rest, ...files, status: finished };
+}
+
+/** The data of a completion: the array of items, or a single item bare if the dialect says so. */
+export function wireCompletion(world: World, items: HistoryItem[]): unknown {
+	const wire = items.map((item) => wireItem(world, item));
+	return world.dialect.completion === 'object' && wire.length === 1 ? wire[0] : wire;
+}

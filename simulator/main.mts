@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util';
+import { scenarioWords, startSimulator } from './simulator.mts';
+
+const { values } = parseArgs({
+	options: {
+		port: { type: 'string', default: '8787' },
+		host: { type: 'string', default: '127.0.0.1' },
+		'public-host': { type: 'string' },
+		token: { type: 'string', default: 'demo-token' },
+		pace: { type: 'string', default: '1' },
+		credits: { type: 'string' },
+		dialect: { type: 'string', default: '{}' },
+	},
+});
+
+const port = Number(values.port);
+const simulator = await startSimulator({
+	port,
+	filePort: port === 0 ? 0 : port + 1,
+	host: values.host,
+	publicHost: values['public-host'],
+	token: values.token,
+	pace: Number(values.pace),
+	credits: values.credits === undefined ? undefined : Number(values.credits),
+	dialect: JSON.parse(values.dialect),
+});
+
+const words = Object.entries(scenarioWords).map(
+	([name, meaning]) => `  ${`[sim:${name}]`.padEnd(26)}${meaning}`,
+);
+console.log(`Media generation service, simulated
+
+  Base URL        ${simulator.baseUrl}
+  WebSocket URL   ${simulator.webSocketUrl}
+  API token       ${simulator.token}
+  Files           ${simulator.fileOrigin}
+
+Scenarios, to be written into a text or prompt:
+${words.join('\n')}
+
+Ctrl+C ends it.`);
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+	process.once(signal, () => {
+		void simulator.close().then(() => process.exit(0));
+	});
+}

@@ -1,0 +1,45 @@
+/** Scenario words that a person can write into a text or prompt, `[sim:NAME]` or `[sim:NAME=VALUE]`. */
+export const scenarioWords: Readonly<Record<string, string>> = {
+	'task-fails': 'speech: fails early, without a WebSocket message',
+	'task-fails-late': 'speech: fails after 93 %',
+	'late-address': 'speech: completed 4 s before the audio address appears; =SECONDS',
+	'silent-socket': 'speech: no WebSocket messages for this task',
+	'messages-first': 'speech: WebSocket messages before the create response',
+	'duplicate-progress': 'speech: percentages repeat',
+	'backward-progress': 'speech: percentages go back at times',
+	unsafe: 'video, image: error event UNSAFE_GENERATION',
+	'stream-ends-early': 'video, image: stream ends after processing, item in the history later',
+	'stream-resets': 'video, image: connection cut after processing, item in the history later',
+	fewer: 'video: one video fewer than asked for (at least one)',
+	'plain-json': 'video, image: one JSON answer at the end instead of a stream',
+	'no-credits': 'all: 402 insufficient_credits; =sentence a 400, =event an error event',
+	'rate-limit': 'all: 429 with Retry-After 2, once per text',
+	'html-error': 'all: 502 with an HTML page',
+	slow: 'all: =SECONDS the work takes',
+	'big-file': 'all: =MIB size of the file',
+	'expired-file': 'all: the file answers 403 with an HTML page',
+	'wrong-type': 'all: the file claims another Content-Type; =TYPE',
+};
+
+/** The scenario words found in a text, name to value ('' without one). */
+export type Scenario = Map<string, string>;
+
+/** Reads the scenario words in a text; names are not checked (see `unknownWord`). */
+export function scenarioOf(text: string): Scenario {
+	const scenario: Scenario = new Map();
+	for (const [, name = '', value = ''] of text.matchAll(/\[sim:([\w-]+)(?:=([^\]]*))?\]/g)) {
+		scenario.set(name, value.trim());
+	}
+	return scenario;
+}
+
+/** The first word that is no scenario, so that a slip of the pen does not pass in silence. */
+export function unknownWord(scenario: Scenario): string | undefined {
+	return [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
+}
+
+/** The number given with a word, or `otherwise` when the word has none. */
+export function figure(scenario: Scenario, name: string, otherwise: number): number {
+	const value = Number.parseFloat(scenario.get(name) ?? '');
+	return Number.isFinite(value) && value >= 0 ? value : otherwise;
+}

@@ -1,0 +1,114 @@
+import { handleApi } from './api.mts';
+import { contractDialect } from './dialect.mts';
+import { Timers, Watchers } from './events.mts';
+import { handleFile } from './file-server.mts';
+import { FaultBook } from './faults.mts';
+import { bytesOf } from './files.mts';
+import { listen, type Listener } from './http.mts';
+import { SocketHub } from './sockets.mts';
+import type { Simulator, SimulatorOptions } from './types.mts';
+import { makeVoices } from './voices.mts';
+import type { World } from './world.mts';
+
+export { contractDialect, type Dialect } from './dialect.mts';
+export { scenarioWords } from './scenarios.mts';
+export type * from './types.mts';
+
+const FIRST_TASK = 1_204_871;
+const WAIT_MS = 5_000;
+
+/** Starts the service: the API with its WebSocket, and the file server on a second origin. */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+	const world = makeWorld(options);
+	const api = await listen(world, 'api', world.options.port, (x) => handleApi(world, x));
+	const files = await listen(world, 'file', world.options.filePort, (x) =>
+		handleFile(world, x),
+	).catch(async (error: unknown) => {
+		await api.close();
+		throw error;
+	});
+	api.server.on('upgrade', (request, socket, early) => {
+		world.sockets.upgrade(world, request, socket, early);
+	});
+	const host = options.publicHost ?? world.options.host;
+	const shown = host.includes(':') ? `[${host}]` : host;
+	world.baseUrl = `http://${shown}:${api.port}`;
+	world.fileOrigin = `http://${shown}:${files.port}`;
+	return facade(world, `ws://${shown}:${api.port}`, [api, files]);
+}
+
+function makeWorld(options: SimulatorOptions): World {
+	return {
+		options: {
+			port: options.port ?? 0,
+			filePort: options.filePort ?? 0,
+			host: options.host ?? '127.0.0.1',
+			token: options.token ?? 'demo-token',
+			otherTokens: options.otherTokens ?? [],
+			pace: options.pace ?? 1,
+			credits: options.credits,
+		},
+		dialect: { ...contractDialect, ...options.dialect },
+		requests: [],
+		leaks: [],
+		tasks: new Map(),
+		runs: new Map(),
+		history: [],
+		files: new Map(),
+		voices: makeVoices(),
+		faults: new FaultBook(),
+		timers: new Timers(),
+		watchers: new Watchers(),
+		sockets: new SocketHub(),
+		open: new Set(),
+		limited: new Set(),
+		closing: new AbortController(),
+		baseUrl: '',
+		fileOrigin: '',
+		creates: 0,
+		nextTask: FIRST_TASK,
+	};
+}
+
+function facade(world: World, webSocketUrl: string, listeners: Listener[]): Simulator {
+	let closed: Promise<void> | undefined;
+	const close = async () => {
+		world.closing.abort();
+		world.timers.close();
+		world.sockets.drop();
+		await Promise.all(listeners.map((listener) => listener.close()));
+		world.watchers.close();
+	};
+	return {
+		baseUrl: world.baseUrl,
+		webSocketUrl,
+		fileOrigin: world.fileOrigin,
+		token: world.options.token,
+		dialect: world.dialect,
+		requests: world.requests,
+		leaks: world.leaks,
+		tasks: world.tasks,
+		history: world.history,
+		get creates() {
+			return world.creates;
+		},
+		get socketsEver() {
+			return world.sockets.ever;
+		},
+		sockets: () => world.sockets.size,
+		openConnections: () => world.open.size,
+		count: (method, pathPrefix) =>
+			world.requests.filter((r) => r.method === method && r.path.startsWith(pathPrefix)).length,
+		voiceIds: () => world.voices.map((voice) => voice.voice_id),
+		fileBytes: (url) => bytesOf(world, url),
+		fault: (rule) => world.faults.add(rule),
+		clearFaults: () => world.faults.clear(),
+		waitFor: (predicate, timeoutMs = WAIT_MS) => world.watchers.waitFor(predicate, timeoutMs),
+		push: (message) => world.sockets.push(message),
+		dropSockets: () => world.sockets.drop(),
+		setWebSocketMode: (mode) => {
+			world.sockets.mode = mode;
+		},
+		close: () => (closed ??= close()),
+	};
+}

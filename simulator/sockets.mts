@@ -1,0 +1,71 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocket, WebSocketServer } from 'ws';
+import { addressOf, recordOf } from './http.mts';
+import type { WebSocketMode } from './types.mts';
+import { tokens, type World } from './world.mts';
+
+/** The open notification sockets (contract 6.2), each bound to the token it came with. */
+export class SocketHub {
+	readonly #server = new WebSocketServer({ noServer: true });
+	readonly #open = new Map<WebSocket, string>();
+	mode: WebSocketMode = 'normal';
+	ever = 0;
+
+	get size(): number {
+		return this.#open.size;
+	}
+
+	/** Answers a handshake on `/ws?token=`; 401 for a wrong token. */
+	upgrade(world: World, request: IncomingMessage, socket: Duplex, early: Buffer): void {
+		const url = addressOf(request);
+		const record = recordOf('socket', request, url);
+		world.requests.push(record);
+		socket.on('error', () => socket.destroy());
+		const token = url.searchParams.get('token') ?? '';
+		const refusal = url.pathname !== '/ws' ? 404 : !tokens(world).includes(token) ? 401 : undefined;
+		const refused = refusal ?? (this.mode === 'refuse' ? 403 : undefined);
+		if (refused !== undefined) {
+			record.status = refused;
+			socket.end(`HTTP/1.1 ${refused} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+		} else if (this.mode !== 'hang') {
+			record.status = 101;
+			this.#server.handleUpgrade(request, socket, early, (opened) => {
+				this.#add(world, opened, token);
+			});
+		}
+		world.watchers.changed();
+	}
+
+	#add(world: World, socket: WebSocket, token: string): void {
+		this.ever++;
+		this.#open.set(socket, token);
+		socket.on('error', () => socket.terminate());
+		socket.on('close', () => {
+			this.#open.delete(socket);
+			world.watchers.changed();
+		});
+		world.watchers.changed();
+	}
+
+	/** Sends a message to every socket of a token; none when the mode is `silent`. */
+	send(token: string, message: object): void {
+		if (this.mode === 'silent') return;
+		for (const [socket, owner] of this.#open) {
+			if (owner === token) socket.send(JSON.stringify(message));
+		}
+	}
+
+	/** Sends anything to all sockets in any mode: a string or Buffer as it is, else as JSON. */
+	push(message: unknown): void {
+		const raw = typeof message === 'string' || Buffer.isBuffer(message);
+		for (const socket of this.#open.keys()) {
+			socket.send(raw ? message : JSON.stringify(message));
+		}
+	}
+
+	/** Ends all sockets without a closing handshake. */
+	drop(): void {
+		for (const socket of this.#open.keys()) socket.terminate();
+	}
+}

@@ -1,0 +1,76 @@
+import { bodyOf, problem, type Call, type PlainReply } from './replies.mts';
+import type { TaskRecord } from './types.mts';
+import type { World } from './world.mts';
+
+const MODELS = ['labs_multilingual_v2', 'labs_turbo_v2_5', 'labs_flash_v2_5', 'labs_v3'];
+
+interface Setting {
+	name: string;
+	otherwise: number;
+	least: number;
+	most: number;
+}
+
+/** Name, default and range of the settings of shape A (contract 4.1). */
+const SETTINGS: readonly Setting[] = [
+	{ name: 'stability', otherwise: 0.75, least: 0, most: 1 },
+	{ name: 'similarity', otherwise: 0.5, least: 0, most: 1 },
+	{ name: 'style', otherwise: 0, least: 0, most: 1 },
+	{ name: 'speed', otherwise: 1, least: 0.7, most: 1.2 },
+];
+
+export type SpeechOrder = Pick<
+	TaskRecord,
+	'input' | 'voiceId' | 'modelId' | 'settings' | 'callBackUrl'
+>;
+
+/** Checks the body of a create call, in shape A or B (contract 4.1); the order, or the error. */
+export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
+	let body = bodyOf(call);
+	let model = body.model_id;
+	// With fields of both shapes, `input` decides: that case is not shown.
+	if (body.input === undefined && body.text !== undefined && !world.dialect.refuseShapeB) {
+		model ??= MODELS[0];
+		body = fromShapeB(body);
+	}
+	const { input, voice_id: voiceId, call_back_url: callBackUrl } = body;
+	if (typeof input !== 'string' || input.trim() === '') {
+		return problem(world, 400, 'input_required');
+	}
+	if (typeof voiceId !== 'string' || !world.voices.some((voice) => voice.voice_id === voiceId)) {
+		return problem(world, 400, 'invalid_voice_id');
+	}
+	if (typeof model !== 'string' || !MODELS.includes(model)) {
+		return problem(world, 400, 'invalid_model_id');
+	}
+	const settings: Record<string, unknown> = {};
+	for (const { name, otherwise, least, most } of SETTINGS) {
+		const value = body[name] ?? otherwise;
+		if (typeof value !== 'number' || value < least || value > most) {
+			return problem(world, 400, `invalid_${name}`, `${name} must be ${least} to ${most}`);
+		}
+		settings[name] = value;
+	}
+	settings.use_speaker_boost = body.use_speaker_boost ?? true;
+	if (typeof settings.use_speaker_boost !== 'boolean') {
+		return problem(world, 400, 'invalid_use_speaker_boost');
+	}
+	if (callBackUrl === undefined || callBackUrl === null || callBackUrl === '') {
+		return { input, voiceId, modelId: model, settings };
+	}
+	if (typeof callBackUrl !== 'string' || !isWebAddress(callBackUrl)) {
+		return problem(world, 400, 'invalid_call_back_url');
+	}
+	return { input, voiceId, modelId: model, settings, callBackUrl };
+}
+
+function fromShapeB(body: Record<string, unknown>): Record<string, unknown> {
+	const nested = body.voice_settings;
+	const settings = typeof nested === 'object' && nested !== null ? { ...nested } : {};
+	const { similarity_boost: similarity, ...rest } = settings as Record<string, unknown>;
+	return { ...rest, similarity, input: body.text, voice_id: body.voice_id };
+}
+
+function isWebAddress(value: string): boolean {
+	return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+}

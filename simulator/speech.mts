@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import { sendCallback } from './callback.mts';
+import { storeOther, storeSpeech } from './files.mts';
+import { speechSeconds } from './media/wav.mts';
+import { problem, refusal, type Call, type Reply } from './replies.mts';
+import { figure, scenarioOf, type Scenario } from './scenarios.mts';
+import { readOrder } from './speech-order.mts';
+import type { TaskRecord } from './types.mts';
+import { paced, timestamp, type World } from './world.mts';
+
+/** Share of the whole duration, and the percentage then reached. */
+type Step = readonly [share: number, percentage: number];
+
+const STEPS: readonly Step[] = [
+	[0.2, 21],
+	[0.4, 43],
+	[0.55, 57],
+	[0.7, 71],
+	[0.88, 93],
+	[1, 100],
+];
+const EARLIEST_MS = 4_000;
+const MS_PER_LETTER = 8;
+const LATEST_MS = 8_000;
+/** Share of the duration after which `task-fails` fails: before the first message. */
+const EARLY_FAILURE = 0.15;
+const LATE_ADDRESS_SECONDS = 4;
+/** How long `messages-first` holds the create response back: paced, but never too short to tell. */
+const HELD_BACK_MS = 500;
+const HELD_BACK_LEAST_MS = 50;
+
+/** POST /v1/labs/task (contract 4.1): accepts, charges and starts a speech task. */
+export function createTask(world: World, call: Call): Reply {
+	const order = readOrder(world, call);
+	if ('status' in order) return order;
+	const scenario = scenarioOf(order.input);
+	const refused = refusal(world, call, scenario, order.input);
+	if (refused) return refused;
+	world.creates++;
+	const task: TaskRecord = {
+		...order,
+		id: world.dialect.taskId === 'uuid' ? randomUUID() : String(world.nextTask++),
+		token: call.token,
+		status: 'pending',
+		percentage: 0,
+		createdAt: timestamp(world),
+		reads: 0,
+	};
+	world.tasks.set(task.id, task);
+	run(world, task, scenario);
+	const body = { [world.dialect.createIdField]: task.id };
+	if (!scenario.has('messages-first')) return { status: 200, body };
+	const delayMs = Math.max(HELD_BACK_LEAST_MS, paced(world, HELD_BACK_MS));
+	return { status: 200, body, delayMs };
+}
+
+/** GET /v1/labs/task/{task_id} (contract 4.2). */
+export function readTask(world: World, call: Call, id: string): Reply {
+	const task = world.tasks.get(id);
+	if (task?.token !== call.token) return problem(world, 404, 'task_not_found');
+	task.reads++;
+	const { dialect } = world;
+	const word = task.status === 'failed' ? dialect.failureWord : task.status;
+	const failed = task.error !== undefined && dialect.failureField !== 'none';
+	const body = {
+		id: /^\d+$/.test(task.id) ? Number(task.id) : task.id,
+		status: dialect.statusCase === 'UPPER' ? word.toUpperCase() : word,
+		...addressFields(world, task),
+		process_percentage: task.percentage,
+		input: task.input,
+		voice_id: task.voiceId,
+		model_id: task.modelId,
+		...task.settings,
+		created_at: task.createdAt,
+		...(failed ? { [dialect.failureField]: task.error } : {}),
+	};
+	return { status: 200, body };
+}
+
+/** DELETE /v1/labs/task/{task_id} (contract 4.3): a running task stops; what it cost stays paid. */
+export function deleteTask(world: World, call: Call, id: string): Reply {
+	if (world.tasks.get(id)?.token !== call.token) return problem(world, 404, 'task_not_found');
+	for (const cancel of world.runs.get(id) ?? []) cancel();
+	world.runs.delete(id);
+	world.tasks.delete(id);
+	world.watchers.changed();
+	return { status: 200, body: { success: true } };
+}
+
+function addressFields(world: World, task: TaskRecord): Record<string, unknown> {
+	const { audioField, relativeAudioUrl } = world.dialect;
+	const shown = (url: string) => (relativeAudioUrl ? new URL(url).pathname : url);
+	// Deployments that say `result` send it as null from the start; the contract leaves it out.
+	if (!task.audioUrl) return audioField === 'result' ? { result: null, subtitle: null } : {};
+	const address = shown(task.audioUrl);
+	const field = audioField === 'result' ? 'result' : 'audio_url';
+	return {
+		[field]: audioField === 'nested' ? { url: address } : address,
+		subtitle: shown(task.subtitleUrl ?? ''),
+	};
+}
+
+function run(world: World, task: TaskRecord, scenario: Scenario): void {
+	const usual = Math.min(LATEST_MS, EARLIEST_MS + task.input.length * MS_PER_LETTER);
+	const duration = paced(world, figure(scenario, 'slow', usual / 1000) * 1000);
+	const cancels: Array<() => void> = [];
+	world.runs.set(task.id, cancels);
+	const later = (ms: number, act: () => void) => cancels.push(world.timers.after(ms, act));
+
+	if (scenario.has('task-fails')) {
+		later(duration * EARLY_FAILURE, () => fail(world, task));
+		return;
+	}
+	for (const [share, percentage] of stepsOf(scenario)) {
+		if (share === 0) advance(world, task, scenario, percentage);
+		else if (percentage < 100) {
+			later(duration * share, () => advance(world, task, scenario, percentage));
+		}
+	}
+	later(duration, () => {
+		if (scenario.has('task-fails-late')) {
+			fail(world, task);
+			return;
+		}
+		const wait = scenario.has('late-address')
+			? paced(world, figure(scenario, 'late-address', LATE_ADDRESS_SECONDS) * 1000)
+			: 0;
+		const delay = wait + world.dialect.addressDelayMs;
+		task.status = 'completed';
+		if (delay > 0) later(delay, () => publish(world, task, scenario));
+		else publish(world, task, scenario);
+		advance(world, task, scenario, 100);
+		if (scenario.has('duplicate-progress')) advance(world, task, scenario, 100);
+	});
+}
+
+function stepsOf(scenario: Scenario): readonly Step[] {
+	if (scenario.has('messages-first')) {
+		return STEPS.map(([share, percentage]) => [percentage < 50 ? 0 : share, percentage]);
+	}
+	if (scenario.has('duplicate-progress')) return STEPS.flatMap((step) => [step, step]);
+	if (scenario.has('backward-progress')) {
+		const back = STEPS.map(([share, percentage]): Step => [share + 0.05, percentage - 14]);
+		return STEPS.flatMap((step, index) => {
+			const goesBack = index % 2 === 1 && step[1] < 100;
+			return goesBack ? [step, back[index] ?? step] : [step];
+		});
+	}
+	return STEPS;
+}
+
+function advance(world: World, task: TaskRecord, scenario: Scenario, percentage: number): void {
+	if (task.status === 'pending') task.status = 'processing';
+	task.percentage = percentage;
+	world.watchers.changed();
+	if (scenario.has('silent-socket')) return;
+	world.sockets.send(task.token, {
+		type: 'labs_status_updated',
+		payload: { task_id: task.id, process_percentage: percentage },
+	});
+}
+
+/** The audio becomes available: from here on a read carries its address. */
+function publish(world: World, task: TaskRecord, scenario: Scenario): void {
+	task.audioUrl = storeSpeech(world, task.id, task.input, task.voiceId, scenario);
+	task.subtitleUrl = storeOther(
+		world,
+		`/files/subtitle/${task.id}.srt`,
+		'application/x-subrip',
+		() => subtitle(task.input),
+	);
+	world.watchers.changed();
+	sendCallback(world, task);
+}
+
+function fail(world: World, task: TaskRecord): void {
+	task.status = 'failed';
+	task.error = 'Speech synthesis failed';
+	world.watchers.changed();
+	sendCallback(world, task);
+}
+
+function subtitle(text: string): Buffer {
+	const time = new Date(speechSeconds(text) * 1000).toISOString().slice(11, 23).replace('.', ',');
+	return Buffer.from(`1\n00:00:00,000 --> ${time}\n${text}\n`);
+}

@@ -1,0 +1,144 @@
+import type { Dialect } from './dialect.mts';
+
+export interface SimulatorOptions {
+	/** Port of the API; 0 or nothing takes any free one. */
+	port?: number;
+	/** Port of the file server (the second origin); 0 or nothing takes any free one. */
+	filePort?: number;
+	host?: string;
+	/** Host name to put into addresses handed out, when it differs from `host` (containers). */
+	publicHost?: string;
+	token?: string;
+	/** Further valid tokens; each sees only its own tasks, messages and history. */
+	otherTokens?: string[];
+	/** Multiplier on every duration of the service itself; 1 is made for a person watching. */
+	pace?: number;
+	dialect?: Partial<Dialect>;
+	/** Creates that may be accepted before the answer is 402; nothing means no limit. */
+	credits?: number;
+}
+
+export interface RequestRecord {
+	on: 'api' | 'file' | 'socket';
+	method: string;
+	path: string;
+	query: Record<string, string>;
+	headers: Record<string, string | string[] | undefined>;
+	/** The parsed JSON body; undefined without one or when it does not parse. */
+	body: any;
+	/** Arrival, milliseconds since 1970 by the real clock. */
+	time: number;
+	/** 0 until answered; stays 0 when the connection was cut or left hanging. */
+	status: number;
+	closedByClient: boolean;
+}
+
+export interface TaskRecord {
+	id: string;
+	token: string;
+	input: string;
+	voiceId: string;
+	modelId: string;
+	settings: Record<string, unknown>;
+	status: 'pending' | 'processing' | 'completed' | 'failed';
+	percentage: number;
+	audioUrl?: string;
+	subtitleUrl?: string;
+	error?: string;
+	createdAt: string;
+	callBackUrl?: string;
+	/** How often the task has been read. */
+	reads: number;
+}
+
+/** One finished generation, in the contract's own shape (2.3); newest first in `history`. */
+export interface HistoryItem {
+	id: string;
+	prompt: string;
+	type: 'video' | 'image';
+	file_url: string;
+	status: string;
+	created_at: string;
+	aspect_ratio?: string;
+	/** Token that made it; an item without owner is everyone's. Never sent. */
+	owner?: string;
+}
+
+export type RawStreamStep = string | Buffer | { delayMs: number } | 'END' | 'RESET';
+
+/** What happens instead of, or before, the normal answer. Milliseconds here are not paced. */
+export interface FaultAction {
+	/** Waits, then goes on with the rest of this action or as normal. */
+	delayMs?: number;
+	respond?: { status: number; headers?: Record<string, string>; body?: string | object };
+	/** Never answers. */
+	hang?: boolean;
+	/** Cuts the connection before answering. */
+	reset?: boolean;
+	/** With respond, hang or reset: the work is started and paid all the same. */
+	accepted?: boolean;
+	/** Files: declares the whole length and cuts the connection after this many bytes. */
+	truncate?: number;
+	/** Answers 200 with no bytes. */
+	empty?: boolean;
+	redirect?: string;
+	/** Status that goes with `redirect`; 302 unless told. */
+	status?: number;
+	/** Files: the Content-Type to claim. */
+	contentType?: string;
+	/**
+	 * Generation endpoints: raw bytes instead of the events. Without a final END or RESET the
+	 * stream stays open and silent.
+	 */
+	sse?: RawStreamStep[];
+	/** With sse: when the item enters the history; never, if nothing is said. */
+	finishesInHistoryAfterMs?: number;
+}
+
+export interface FaultRule {
+	method?: string;
+	/** A prefix of the path, or an expression tried on the path and on the path with query. */
+	path?: string | RegExp;
+	/** How many requests it hits; 1 unless told, Infinity for all. */
+	times?: number;
+	/** Matching requests it lets pass first. */
+	after?: number;
+	/** `api` unless told; `file` is any download, whatever the origin. */
+	on?: 'api' | 'file';
+	action: FaultAction;
+}
+
+export type WebSocketMode = 'normal' | 'refuse' | 'hang' | 'silent';
+
+export interface Simulator {
+	readonly baseUrl: string;
+	readonly webSocketUrl: string;
+	readonly fileOrigin: string;
+	readonly token: string;
+	/** May be changed while running; holds from the next answer on. */
+	readonly dialect: Dialect;
+	readonly requests: RequestRecord[];
+	/** Requests to the file origin that carried an Authorization header or the token. */
+	readonly leaks: RequestRecord[];
+	readonly tasks: Map<string, TaskRecord>;
+	readonly history: HistoryItem[];
+	/** Accepted, hence paid, create calls. */
+	readonly creates: number;
+	readonly socketsEver: number;
+	sockets(): number;
+	/** Requests whose response (stream, download, hanging answer) is still in progress. */
+	openConnections(): number;
+	count(method: string, pathPrefix: string): number;
+	/** Voice identifiers that speech tasks accept. */
+	voiceIds(): string[];
+	/** The bytes behind an address handed out; undefined when unknown or above 512 MiB. */
+	fileBytes(url: string): Buffer | undefined;
+	fault(rule: FaultRule): void;
+	clearFaults(): void;
+	/** Resolves once the predicate holds; it is tried again after every recorded event. */
+	waitFor(predicate: () => boolean, timeoutMs?: number): Promise<void>;
+	push(message: unknown): void;
+	dropSockets(): void;
+	setWebSocketMode(mode: WebSocketMode): void;
+	close(): Promise<void>;
+}

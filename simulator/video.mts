@@ -1,0 +1,111 @@
+import { startGeneration, wireItem, type Order } from './generation.mts';
+import { bodyOf, pageOf, problem, refusal, type Call, type Reply } from './replies.mts';
+import { scenarioOf } from './scenarios.mts';
+import type { World } from './world.mts';
+
+const LANDSCAPE = 'VIDEO_ASPECT_RATIO_LANDSCAPE';
+const PORTRAIT = 'VIDEO_ASPECT_RATIO_PORTRAIT';
+
+/** Answers the calls of the video area (contract 4.5 to 4.10); undefined for an unknown path. */
+export function videoArea(world: World, call: Call): Reply | undefined {
+	switch (`${call.method} ${call.path}`) {
+		case 'POST /v1/video/text-to-video':
+			return generate(world, call, 'video');
+		case 'POST /v1/video/ingredients-to-video':
+			return generate(world, call, 'video', 'ingredients');
+		case 'POST /v1/video/frames-to-video':
+			return generate(world, call, 'video', 'frames');
+		case 'POST /v1/video/create-image':
+			return generate(world, call, 'image');
+		case 'GET /v1/video/histories':
+			return histories(world, call);
+		case 'GET /v1/video/me':
+			return { status: 200, body: account(world) };
+		default:
+			return undefined;
+	}
+}
+
+function generate(
+	world: World,
+	call: Call,
+	kind: Order['kind'],
+	images?: 'ingredients' | 'frames',
+): Reply {
+	const body = bodyOf(call);
+	const prompt = body.prompt ?? (images === 'frames' ? '' : undefined);
+	if (typeof prompt !== 'string' || (prompt.trim() === '' && images !== 'frames')) {
+		return problem(world, 400, 'prompt_required');
+	}
+	// Examples of the contract leave both out (4.5), so both have a default here.
+	const ratio = body.aspect_ratio ?? LANDSCAPE;
+	if (kind === 'video' && ratio !== LANDSCAPE && ratio !== PORTRAIT) {
+		return problem(world, 400, 'invalid_aspect_ratio');
+	}
+	const count = kind === 'video' ? (body.number_of_videos ?? 1) : 1;
+	if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > 4) {
+		return problem(world, 400, 'invalid_number_of_videos');
+	}
+	if (images) {
+		const list = body[images];
+		if (!Array.isArray(list) || list.length === 0) {
+			return problem(world, 400, `${images}_required`);
+		}
+		const wrong = list.findIndex((image) => !isImage(image));
+		if (wrong >= 0) {
+			return problem(world, 400, 'invalid_image', `${images}[${wrong}] is no base64 image`);
+		}
+	}
+	const scenario = scenarioOf(prompt);
+	const refused = refusal(world, call, scenario, prompt);
+	if (refused) return refused;
+	const more = images !== undefined && world.dialect.sseStatusWords === 'more';
+	const job = startGeneration(world, call, {
+		kind,
+		prompt,
+		portrait: ratio === PORTRAIT,
+		count,
+		preparing: more ? ['uploading_images'] : [],
+	});
+	return { job, plainJson: world.dialect.plainJson || scenario.has('plain-json') };
+}
+
+/** Whether a value is padded base64 (no data-URL prefix) of a PNG, JPEG or WebP file. */
+function isImage(value: unknown): boolean {
+	if (typeof value !== 'string' || value.length % 4 !== 0) return false;
+	if (!/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return false;
+	const start = Buffer.from(value.slice(0, 24), 'base64').toString('latin1');
+	return (
+		start.startsWith('\x89PNG\r\n\x1a\n') ||
+		start.startsWith('\xff\xd8\xff') ||
+		(start.startsWith('RIFF') && start.slice(8, 12) === 'WEBP')
+	);
+}
+
+function histories(world: World, call: Call): Reply {
+	const wanted = pageOf(world, call, 1);
+	if ('status' in wanted) return wanted;
+	const all = world.history.filter((item) => (item.owner ?? call.token) === call.token);
+	const start = (wanted.page - 1) * wanted.size;
+	const data = all.slice(start, start + wanted.size).map((item) => wireItem(world, item));
+	if (world.dialect.history === 'array') return { status: 200, body: data };
+	const figure = (value: number) => (world.dialect.historyFiguresAsStrings ? String(value) : value);
+	const body = {
+		data,
+		total: figure(all.length),
+		page: figure(world.dialect.pageEcho === 'wrong' ? 1 : wanted.page),
+		page_size: figure(wanted.size),
+		total_pages: figure(Math.ceil(all.length / wanted.size)),
+	};
+	return { status: 200, body };
+}
+
+function account(world: World): Record<string, unknown> {
+	const total = world.options.credits ?? 1000;
+	const left = Math.max(0, total - world.creates);
+	if (world.dialect.account === 'quota') {
+		return { total_quota: total, used_quota: total - left, available_quota: left };
+	}
+	const expires = new Date(Date.now() + 30 * 86_400_000).toISOString();
+	return { balance: 0, credits: [{ amount: left, expire_at: expires }] };
+}

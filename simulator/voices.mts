@@ -1,0 +1,116 @@
+import { storeOther } from './files.mts';
+import { randomFrom, seedOf } from './media/random.mts';
+import { speechWav } from './media/wav.mts';
+import { pageOf, type Call, type Reply } from './replies.mts';
+import type { World } from './world.mts';
+
+type Trait = string | null;
+
+export interface Voice {
+	voice_id: string;
+	name: string;
+	language: Trait;
+	gender: Trait;
+	age: Trait;
+	accent: Trait;
+	category: Trait;
+	use_cases: string[];
+	description: Trait;
+}
+
+const NAMES =
+	'Ada Amir Anton Aria Bela Boris Bruno Clara Dario Dina Elena Emil Farah Felix Greta Hana Hugo Ida Ines Ivan Jonas Julia Kai Lena Leo Lina Luca Maja Marco Mara Milan Mira Nadia Nils Nora Omar Otto Pia Rosa Sami Tara Theo Uma Vera Yuki Zoe'.split(
+		' ',
+	);
+const LANGUAGES: ReadonlyArray<readonly [string, string]> = [
+	['en', 'american'],
+	['en', 'british'],
+	['de', 'standard'],
+	['es', 'peninsular'],
+	['fr', 'parisian'],
+	['it', 'standard'],
+	['ja', 'standard'],
+	['pl', 'standard'],
+	['pt', 'brazilian'],
+	['vi', 'northern'],
+];
+const GENDERS = ['female', 'male', 'neutral'];
+const AGES = ['young', 'middle_aged', 'old'];
+const CATEGORIES = ['premade', 'professional', 'high_quality', 'generated'];
+const USE_CASES = ['narration', 'conversational', 'advertisement', 'social_media', 'characters'];
+const CHARACTERS = ['Warm', 'Bright', 'Calm', 'Deep', 'Crisp'];
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** 230 voices, the same every time; some traits are null or padded, as in the field. */
+export function makeVoices(): Voice[] {
+	return CHARACTERS.flatMap((character) => NAMES.map((name) => makeVoice(name, character)));
+}
+
+function makeVoice(name: string, character: string): Voice {
+	const random = randomFrom(seedOf(`${name} ${character}`));
+	const pick = <Item,>(list: readonly Item[]) => list[Math.floor(random() * list.length)] as Item;
+	const untidy = (value: string): Trait => {
+		const chance = random();
+		if (chance < 0.05) return null;
+		return chance < 0.1 ? ` ${value}  ` : value;
+	};
+	const [language, accent] = pick(LANGUAGES);
+	const use = pick(USE_CASES);
+	return {
+		voice_id: Array.from({ length: 20 }, () => pick([...ALPHABET])).join(''),
+		name: random() < 0.04 ? `  ${name} - ${character} ` : `${name} - ${character}`,
+		language: untidy(language),
+		gender: untidy(pick(GENDERS)),
+		age: untidy(pick(AGES)),
+		accent: untidy(accent),
+		category: untidy(pick(CATEGORIES)),
+		use_cases: [use],
+		description: untidy(`${character} voice for ${use.replace('_', ' ')}`),
+	};
+}
+
+/**
+ * GET /v1/labs/voices (contract 4.4 and field notes): `page` from 0, `page_size` up to 100,
+ * `search` in name and description, filters by trait, `sort=name`.
+ */
+export function listVoices(world: World, call: Call): Reply {
+	const wanted = pageOf(world, call, 0);
+	if ('status' in wanted) return wanted;
+	const found = world.voices.filter((voice) => fits(voice, call.query));
+	if (call.query.get('sort') === 'name') {
+		found.sort((a, b) => a.name.trim().localeCompare(b.name.trim()));
+	}
+	const start = wanted.page * wanted.size;
+	const voices = found.slice(start, start + wanted.size).map((voice) => wireVoice(world, voice));
+	if (world.dialect.voices === 'array') return { status: 200, body: voices };
+	const page = world.dialect.pageEcho === 'wrong' ? 1 : wanted.page;
+	return { status: 200, body: { voices, total: found.length, page, page_size: wanted.size } };
+}
+
+function fits(voice: Voice, query: URLSearchParams): boolean {
+	const plain = (value: string | null) => (value ?? '').trim().toLowerCase();
+	const search = plain(query.get('search'));
+	if (search && !plain(`${voice.name} ${voice.description ?? ''}`).includes(search)) return false;
+	for (const trait of ['language', 'gender', 'age', 'category'] as const) {
+		const wanted = plain(query.get(trait));
+		if (wanted && plain(voice[trait]) !== wanted) return false;
+	}
+	const uses = plain(query.get('use_cases')).split(',').filter(Boolean);
+	return uses.length === 0 || uses.some((use) => voice.use_cases.includes(use.trim()));
+}
+
+function wireVoice(world: World, voice: Voice): Record<string, unknown> {
+	const { voice_id, name, category, use_cases, description, ...traits } = voice;
+	const preview_url = storeOther(world, `/files/preview/${voice_id}.wav`, 'audio/wav', () =>
+		speechWav(`Hello, my name is ${name.trim()}.`, voice_id),
+	);
+	const labels = world.dialect.voiceTraits === 'labels';
+	return {
+		voice_id,
+		name,
+		preview_url,
+		category,
+		description,
+		...(labels ? { labels: { ...traits, use_cases } } : { ...traits, use_cases }),
+	};
+}

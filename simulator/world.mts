@@ -1,0 +1,57 @@
+import type { Dialect } from './dialect.mts';
+import type { Timers, Watchers } from './events.mts';
+import type { FaultBook } from './faults.mts';
+import type { StoredFile } from './files.mts';
+import type { SocketHub } from './sockets.mts';
+import type { HistoryItem, RequestRecord, SimulatorOptions, TaskRecord } from './types.mts';
+import type { Voice } from './voices.mts';
+
+/** The state of one running simulator, shared by its parts. */
+export interface World {
+	readonly options: Required<Omit<SimulatorOptions, 'credits' | 'publicHost' | 'dialect'>> & {
+		credits: number | undefined;
+	};
+	readonly dialect: Dialect;
+	readonly requests: RequestRecord[];
+	readonly leaks: RequestRecord[];
+	readonly tasks: Map<string, TaskRecord>;
+	/** Per task: the timers of its run, to be cancelled when it is deleted. */
+	readonly runs: Map<string, Array<() => void>>;
+	readonly history: HistoryItem[];
+	readonly files: Map<string, StoredFile>;
+	readonly voices: Voice[];
+	readonly faults: FaultBook;
+	readonly timers: Timers;
+	readonly watchers: Watchers;
+	readonly sockets: SocketHub;
+	/** Responses still in progress. */
+	readonly open: Set<object>;
+	/** Texts that have had their one 429. */
+	readonly limited: Set<string>;
+	/** Aborted on closing. */
+	readonly closing: AbortController;
+	baseUrl: string;
+	fileOrigin: string;
+	creates: number;
+	nextTask: number;
+}
+
+/** Scales a duration in milliseconds by the simulator's pace. */
+export function paced(world: World, ms: number): number {
+	return ms * world.options.pace;
+}
+
+/** The service's clock, which may run ahead of or behind the real one. */
+export function now(world: World): Date {
+	return new Date(Date.now() + world.dialect.clockSkewSeconds * 1000);
+}
+
+/** The service's time as ISO 8601 with a numeric UTC offset (contract 2.3). */
+export function timestamp(world: World): string {
+	return now(world).toISOString().replace('Z', '+00:00');
+}
+
+/** All tokens that are valid. */
+export function tokens(world: World): string[] {
+	return [world.options.token, ...world.options.otherTokens];
+}

@@ -1,0 +1,328 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocket } from 'ws';
+import {
+	startSimulator,
+	type Simulator,
+	type SimulatorOptions,
+} from '../../simulator/simulator.mts';
+
+let simulator: Simulator;
+let sockets: WebSocket[] = [];
+
+afterEach(async () => {
+	for (const socket of sockets) socket.terminate();
+	sockets = [];
+	await simulator.close();
+});
+
+async function start(options: SimulatorOptions = {}) {
+	simulator = await startSimulator({ pace: 0.02, ...options });
+}
+
+function api(path: string, init: { method?: string; body?: unknown; token?: string } = {}) {
+	return fetch(simulator.baseUrl + path, {
+		method: init.method ?? (init.body === undefined ? 'GET' : 'POST'),
+		headers: {
+			Authorization: `Bearer ${init.token ?? simulator.token}`,
+			'Content-Type': 'application/json',
+		},
+		body: init.body === undefined ? undefined : JSON.stringify(init.body),
+	});
+}
+
+const order = (input: string) => ({
+	input,
+	voice_id: simulator.voiceIds()[0],
+	model_id: 'labs_v3',
+});
+
+async function speak(input: string, extra = {}) {
+	const created = await api('/v1/labs/task', { body: { ...order(input), ...extra } });
+	expect(created.status).toBe(200);
+	return (await created.json()) as Record<string, string>;
+}
+
+const read = async (id: string) => (await api(`/v1/labs/task/${id}`)).json();
+
+async function listen(token = simulator.token) {
+	const socket = new WebSocket(`${simulator.webSocketUrl}/ws?token=${token}`);
+	sockets.push(socket);
+	const messages: any[] = [];
+	socket.on('message', (data) => messages.push(JSON.parse(String(data))));
+	await once(socket, 'open');
+	return messages;
+}
+
+async function bytes(url: string) {
+	const response = await fetch(url);
+	expect(response.status).toBe(200);
+	return Buffer.from(await response.arrayBuffer());
+}
+
+describe('speech', () => {
+	it('runs a task to a playable file, with messages to the sockets of its token alone', async () => {
+		await start({ otherTokens: ['other-token'] });
+		const mine = await listen();
+		const theirs = await listen('other-token');
+		expect(simulator.sockets()).toBe(2);
+		const text = 'A text of some length, so that it takes two seconds.';
+		const { task_id: id } = await speak(text);
+		expect(typeof id).toBe('string');
+		expect(await read(id!)).toMatchObject({ id: Number(id), input: text });
+		await simulator.waitFor(() => simulator.tasks.get(id!)?.status === 'completed');
+
+		const task = await read(id!);
+		expect(task).toMatchObject({ status: 'completed', process_percentage: 100, input: text });
+		const wav = await bytes(task.audio_url);
+		expect(wav.toString('latin1', 0, 4)).toBe('RIFF');
+		expect(wav.length).toBe(44 + Math.round((text.length / 15) * 16_000) * 2);
+		expect(wav.equals(simulator.fileBytes(task.audio_url)!)).toBe(true);
+		while (mine.length < 6) await once(sockets[0]!, 'message');
+		expect(mine.map((m) => m.payload.process_percentage)).toEqual([21, 43, 57, 71, 93, 100]);
+		expect(mine[0]).toMatchObject({ type: 'labs_status_updated', payload: { task_id: id } });
+		expect(theirs).toEqual([]);
+		expect((await api(`/v1/labs/task/${id}`, { token: 'other-token' })).status).toBe(404);
+		expect(simulator.creates).toBe(1);
+	});
+
+	it('deletes tasks and calls back', async () => {
+		await start();
+		const bodies: string[] = [];
+		const server = createServer(async (request, response) => {
+			for await (const chunk of request) bodies.push(String(chunk));
+			response.end();
+			server.emit('called');
+		}).listen(0, '127.0.0.1');
+		await once(server, 'listening');
+		const called = once(server, 'called');
+		const { port } = server.address() as AddressInfo;
+		const { task_id: id } = await speak('Hi', { call_back_url: `http://127.0.0.1:${port}/` });
+		await called;
+		server.closeAllConnections();
+		server.close();
+		const { audio_url: result } = await read(id!);
+		expect(JSON.parse(bodies.join(''))).toMatchObject({ id, input: 'Hi', result, error: '' });
+
+		const deleted = await api(`/v1/labs/task/${id}`, { method: 'DELETE' });
+		expect(await deleted.json()).toEqual({ success: true });
+		expect(await read(id!)).toEqual({ error: 'task_not_found' });
+	});
+
+	it('fails in the words of the dialect, silently', async () => {
+		await start({ dialect: { failureWord: 'cancelled', statusCase: 'UPPER', taskId: 'uuid' } });
+		const messages = await listen();
+		const { task_id: id } = await speak('[sim:task-fails] Hello');
+		await simulator.waitFor(() => simulator.tasks.get(id!)?.status === 'failed');
+		expect(await read(id!)).toMatchObject({ id, status: 'CANCELLED', error: expect.any(String) });
+		expect(messages).toEqual([]);
+	});
+
+	it.each([
+		[{ input: '' }, 'input_required'],
+		[{ voice_id: 'nobody' }, 'invalid_voice_id'],
+		[{ model_id: 'labs_v9' }, 'invalid_model_id'],
+		[{ speed: 1.3 }, 'invalid_speed'],
+		[{ stability: '0.5' }, 'invalid_stability'],
+	])('refuses %j unpaid', async (extra, error) => {
+		await start();
+		const answer = await api('/v1/labs/task', { body: { ...order('Hello'), ...extra } });
+		expect(answer.status).toBe(400);
+		expect(await answer.json()).toEqual({ error });
+		expect(simulator.creates).toBe(0);
+	});
+
+	it('pages voices without a repeat', async () => {
+		await start({ dialect: { voices: 'paged' } });
+		const pages = await Promise.all(
+			[0, 1, 2].map(async (page) =>
+				(await api(`/v1/labs/voices?page=${page}&page_size=100`)).json(),
+			),
+		);
+		const ids = pages.flatMap((page) => page.voices.map((voice: any) => voice.voice_id));
+		expect(new Set(ids)).toEqual(new Set(simulator.voiceIds()));
+		expect(pages.map((page) => page.voices.length)).toEqual([100, 100, 30]);
+		const { voices } = await (await api('/v1/labs/voices?gender=male&search=warm')).json();
+		expect(voices.length).toBeGreaterThan(0);
+		expect((await bytes(voices[0].preview_url)).toString('latin1', 8, 12)).toBe('WAVE');
+	});
+});
+
+describe('video and images', () => {
+	const png =
+		'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
+
+	it('streams the contract events and keeps the items in the history', async () => {
+		await start();
+		const answer = await api('/v1/video/text-to-video', {
+			body: { prompt: 'A boat', aspect_ratio: 'VIDEO_ASPECT_RATIO_PORTRAIT', number_of_videos: 2 },
+		});
+		expect(answer.headers.get('content-type')).toContain('text/event-stream');
+		const events = (await answer.text()).trim().split('\n\n');
+		expect(events.slice(0, 2)).toEqual([
+			'event: video_generation_status\ndata: "starting"',
+			'event: video_generation_status\ndata: "processing"',
+		]);
+		const [name, data] = events[2]!.split('\n');
+		expect(name).toBe('event: video_generation_complete');
+		const items = JSON.parse(data!.slice('data: '.length));
+		expect(items).toHaveLength(2);
+		expect(items[0].created_at).toMatch(/\+00:00$/);
+		const files = await Promise.all(items.map((item: any) => bytes(item.file_url)));
+		expect(files[0].toString('latin1', 4, 8)).toBe('ftyp');
+		expect(files[0].equals(files[1])).toBe(false);
+		const history = await (await api('/v1/video/histories?page=1&page_size=1')).json();
+		expect(history).toHaveLength(1);
+		expect(items).toContainEqual(history[0]);
+		expect(simulator.creates).toBe(1);
+	});
+
+	it('takes reference images as bare base64 only', async () => {
+		await start({ dialect: { plainJson: true } });
+		const path = '/v1/video/ingredients-to-video';
+		const order = (image: string) => ({ body: { prompt: 'A boat', ingredients: [image] } });
+		expect((await api(path, order(`data:image/png;base64,${png}`))).status).toBe(400);
+		expect((await api(path, order(Buffer.from('text').toString('base64')))).status).toBe(400);
+		expect(await (await api(path, order(png))).json()).toHaveLength(1);
+		const frames = await api('/v1/video/frames-to-video', { body: { frames: [png, png] } });
+		expect(await frames.json()).toHaveLength(1);
+	});
+
+	it('makes images, in pieces of one byte', async () => {
+		await start({ dialect: { sseChunk: 1, sseSpace: false, sseNewline: '\r\n' } });
+		const answer = await api('/v1/video/create-image', { body: { prompt: 'A tree' } });
+		const text = await answer.text();
+		expect(text).toContain('event:image_generation_complete\r\ndata:[{');
+		expect((await bytes(simulator.history[0]!.file_url)).subarray(1, 4).toString()).toBe('PNG');
+	});
+
+	it('ends early, while the item comes to the history all the same', async () => {
+		await start();
+		const body = { prompt: '[sim:stream-ends-early] A boat' };
+		const text = await (await api('/v1/video/text-to-video', { body })).text();
+		expect(text).not.toContain('complete');
+		expect(simulator.history).toEqual([]);
+		await simulator.waitFor(() => simulator.history.length === 1);
+		expect(simulator.history[0]!.prompt).toBe(body.prompt);
+	});
+});
+
+describe('faults', () => {
+	it('resets with the work accepted, then goes on as normal', async () => {
+		await start();
+		const path = '/v1/labs/task';
+		simulator.fault({ method: 'POST', path, action: { reset: true, accepted: true } });
+		await expect(api(path, { body: order('Hello') })).rejects.toThrow('fetch failed');
+		expect(simulator.creates).toBe(1);
+		expect(simulator.tasks.size).toBe(1);
+		await speak('Hello');
+		expect(simulator.count('POST', path)).toBe(2);
+		expect(simulator.requests[0]).toMatchObject({ status: 0, closedByClient: false });
+	});
+
+	it('lets requests pass first, and stops at the number of times', async () => {
+		await start();
+		const respond = { status: 503, body: 'busy', headers: { 'Retry-After': '1' } };
+		simulator.fault({ path: /me$/, after: 1, times: 2, action: { respond } });
+		const statuses: number[] = [];
+		for (let i = 0; i < 4; i++) statuses.push((await api('/v1/video/me')).status);
+		expect(statuses).toEqual([200, 503, 503, 200]);
+	});
+
+	it('cuts a file after some bytes, though its whole length was declared', async () => {
+		await start();
+		await (await api('/v1/video/create-image', { body: { prompt: 'A tree' } })).text();
+		const url = simulator.history[0]!.file_url;
+		simulator.fault({ on: 'file', action: { truncate: 1000 } });
+		const response = await fetch(url);
+		const whole = simulator.fileBytes(url)!;
+		expect(response.headers.get('content-length')).toBe(String(whole.length));
+		let got = 0;
+		const reading = (async () => {
+			for await (const piece of response.body!) got += piece.length;
+		})();
+		await expect(reading).rejects.toThrow();
+		expect(got).toBe(1000);
+		expect((await bytes(url)).equals(whole)).toBe(true);
+	});
+
+	it('streams a big file of the promised size', async () => {
+		await start();
+		const { task_id: id } = await speak('[sim:big-file=40]');
+		await simulator.waitFor(() => simulator.tasks.get(id!)?.audioUrl !== undefined);
+		const url = simulator.tasks.get(id!)!.audioUrl!;
+		const got = await bytes(url);
+		expect(got.length).toBe(40 * 1024 * 1024);
+		expect(got.equals(simulator.fileBytes(url)!)).toBe(true);
+	});
+
+	it('writes a raw stream, and notices a reader who leaves', async () => {
+		await start();
+		const sse = ['event: x\n', 'data: 1\n\n'];
+		simulator.fault({ path: '/v1/video', action: { sse, finishesInHistoryAfterMs: 1 } });
+		const leaving = new AbortController();
+		const answer = await fetch(`${simulator.baseUrl}/v1/video/text-to-video`, {
+			method: 'POST',
+			headers: { Authorization: 'Bearer demo-token' },
+			body: JSON.stringify({ prompt: 'A boat' }),
+			signal: leaving.signal,
+		});
+		await answer.body!.getReader().read();
+		expect(simulator.openConnections()).toBe(1);
+		await simulator.waitFor(() => simulator.history.length === 1);
+		leaving.abort();
+		await simulator.waitFor(() => simulator.openConnections() === 0);
+		expect(simulator.requests[0]!.closedByClient).toBe(true);
+
+		simulator.fault({ path: '/v1/video', action: { sse: ['event: x\n\n', 'RESET'] } });
+		const broken = await api('/v1/video/create-image', { body: { prompt: 'A tree' } });
+		await expect(broken.text()).rejects.toThrow();
+		expect(simulator.requests[1]!.closedByClient).toBe(false);
+	});
+
+	it('records a token that reaches the file origin', async () => {
+		await start({ dialect: { redirectFiles: true } });
+		await (await api('/v1/video/create-image', { body: { prompt: 'A tree' } })).text();
+		const url = simulator.history[0]!.file_url;
+		expect(url.startsWith(simulator.baseUrl)).toBe(true);
+		await bytes(url);
+		expect(simulator.leaks).toEqual([]);
+		const file = simulator.fileOrigin + new URL(url).pathname;
+		const leaked = await fetch(file, { headers: { Authorization: 'Bearer demo-token' } });
+		expect(leaked.status).toBe(400);
+		expect(simulator.leaks).toHaveLength(1);
+	});
+
+	it('knows the key, the credits and its own clock', async () => {
+		await start({ credits: 1, dialect: { clockSkewSeconds: 3600 } });
+		const wrong = await api('/v1/video/me', { token: 'wrong' });
+		expect([wrong.status, await wrong.json()]).toEqual([401, { error: 'invalid_token' }]);
+		const ahead = Date.parse(wrong.headers.get('date')!) - Date.now();
+		expect(Math.round(ahead / 60_000)).toBe(60);
+		await speak('Hello');
+		const refused = await api('/v1/labs/task', { body: order('Hello') });
+		expect(refused.status).toBe(402);
+		expect(simulator.creates).toBe(1);
+	});
+
+	it('refuses, holds and drops sockets', async () => {
+		await start();
+		const messages = await listen();
+		simulator.push('"raw"');
+		await once(sockets[0]!, 'message');
+		expect(messages).toEqual(['raw']);
+		simulator.dropSockets();
+		await simulator.waitFor(() => simulator.sockets() === 0);
+		simulator.setWebSocketMode('refuse');
+		await expect(listen()).rejects.toThrow('403');
+		simulator.setWebSocketMode('normal');
+		await expect(listen('wrong')).rejects.toThrow('401');
+		simulator.setWebSocketMode('hang');
+		const hanging = listen();
+		await simulator.waitFor(() => simulator.count('GET', '/ws') === 4);
+		expect(simulator.socketsEver).toBe(1);
+		await simulator.close();
+		await expect(hanging).rejects.toThrow();
+	});
+});
