@@ -1,0 +1,112 @@
+import { invalidInput } from './failure';
+
+/** Where the service is and the token for it, cleaned. */
+export interface ServiceAddress {
+	apiToken: string;
+	/** Without trailing slash and without `/v1`. */
+	baseUrl: string;
+	/** Scheme and host of `baseUrl`: the only origin that may see the token over HTTP. */
+	origin: string;
+	/** `{ws_url}` of §6.2, without trailing slash and without `/ws`. */
+	webSocketUrl: string;
+}
+
+const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer\s+/i;
+const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
+
+/**
+ * The bearer token (§5) as it goes over the wire: outer white space and a pasted "Bearer " are
+ * dropped. Throws a Failure of kind invalidInput when it is empty or can't stand in a header.
+ */
+export function cleanToken(raw: unknown): string {
+	const token = String(raw ?? '')
+		.trim()
+		.replace(BEARER_PREFIX, '')
+		.trim();
+	if (token === '') throw invalidInput('API Token', 'is empty');
+	if (/\s/.test(token)) {
+		throw invalidInput(
+			'API Token',
+			'contains a line break or a space: copy it again, in one piece and without line breaks',
+		);
+	}
+	if (!/^[\x21-\x7e]+$/.test(token)) {
+		throw invalidInput(
+			'API Token',
+			'contains characters that no token has: copy it again from the service',
+		);
+	}
+	return token;
+}
+
+function parseUrl(field: string, raw: unknown, schemes: string[]): URL {
+	const text = String(raw ?? '').trim();
+	if (text === '') throw invalidInput(field, 'is empty');
+	const example = `an address such as ${schemes[0]}//media.example.com`;
+	if (!URL.canParse(text)) throw invalidInput(field, `is not a URL: it must be ${example}`);
+	const url = new URL(text);
+	if (!schemes.includes(url.protocol) || url.hostname === '') {
+		throw invalidInput(
+			field,
+			`must start with ${schemes.join('// or ')}//, for instance ${example}`,
+		);
+	}
+	if (url.username !== '' || url.password !== '') {
+		throw invalidInput(field, 'must not contain a user name or a password');
+	}
+	if (url.search !== '' || url.hash !== '') {
+		throw invalidInput(field, 'must not contain anything after a "?" or "#"');
+	}
+	return url;
+}
+
+function requireEncryption(field: string, url: URL, encrypted: string, allowHttp: boolean) {
+	if (url.protocol === encrypted || allowHttp || LOOPBACK.test(url.hostname)) return;
+	throw invalidInput(
+		field,
+		`must start with ${encrypted}//: ${url.protocol}// would send the API token readable over the network. For a host that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
+	);
+}
+
+const withoutTail = (url: URL, tail: RegExp) =>
+	(url.origin === 'null' ? `${url.protocol}//${url.host}` : url.origin) +
+	url.pathname.replace(/\/+$/, '').replace(tail, '').replace(/\/+$/, '');
+
+/**
+ * The credential's fields as the requests need them. Throws a Failure of kind invalidInput that
+ * names the field.
+ */
+export function readAddress(credential: Record<string, unknown>): ServiceAddress {
+	const allowHttp = credential.allowHttp === true;
+	const base = parseUrl('Base URL', credential.baseUrl, ['https:', 'http:']);
+	requireEncryption('Base URL', base, 'https:', allowHttp);
+
+	const given = String(credential.webSocketUrl ?? '').trim();
+	const socket = parseUrl('WebSocket URL', given === '' ? base.origin : given, [
+		'wss:',
+		'ws:',
+		'https:',
+		'http:',
+	]);
+	socket.protocol = socket.protocol.replace('http', 'ws');
+	requireEncryption('WebSocket URL', socket, 'wss:', allowHttp);
+
+	return {
+		apiToken: cleanToken(credential.apiToken),
+		baseUrl: withoutTail(base, /\/v1$/i),
+		origin: base.origin,
+		webSocketUrl: withoutTail(socket, /\/ws$/i),
+	};
+}
+
+/** `value` with every occurrence of the token blanked out, also where it stands percent-encoded. */
+export function withoutToken<T>(value: T, apiToken: string): T {
+	// Shorter strings would also be found in ordinary words.
+	if (apiToken.length < 6 || value === undefined) return value;
+	const text = JSON.stringify(value);
+	const forms = [apiToken, encodeURIComponent(apiToken)].map((form) =>
+		JSON.stringify(form).slice(1, -1),
+	);
+	if (!forms.some((form) => text.includes(form))) return value;
+	return JSON.parse(forms.reduce((cleaned, form) => cleaned.replaceAll(form, '*****'), text)) as T;
+}

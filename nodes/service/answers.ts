@@ -1,0 +1,94 @@
+import { Failure, type FailureFacts } from './failure';
+import { asText, isRecord, looksLikeHtml, parseJson, readReason } from './readers';
+
+/** What an HTTP answer says when it is not the wanted one. Pure; field notes "HTTP". */
+
+const CREDIT =
+	/insufficient[\s_-]*(?:credit|quota|balance|fund)|not enough (?:credit|quota|balance)|out of (?:credit|quota)|no (?:more )?(?:credit|quota)s?\b|(?:credit|quota|balance)s?\b[^.]{0,40}(?:exceeded|exhausted|used up|too low|insufficient|empty|run out)|(?:exceed|exhaust)\w*[^.]{0,30}(?:credit|quota|balance)|payment[\s_-]required/i;
+const VOICE =
+	/voice[\w\s-]{0,60}(?:invalid|not[\s_-]found|unknown|not[\s_-]exist|missing|required)|(?:invalid|unknown|bad|wrong|no such|unsupported)[\s_-]*voice/i;
+const TOKEN =
+	/(?:invalid|expired|missing|bad|wrong|revoked)[\s_-]*(?:api[\s_-]*key|(?:api[\s_-]*|access[\s_-]*|bearer[\s_-]*)?token)|unauthori[sz]ed/i;
+
+/** Longest wait that an absurd Retry-After can impose, in milliseconds. */
+const MAX_RETRY_AFTER_MS = 60_000;
+
+/** True when a text says that credit or quota ran out. */
+export const saysOutOfCredit = (text: string): boolean => CREDIT.test(text);
+
+/**
+ * Retry-After in milliseconds: seconds or a date, clamped to 0–60 s; undefined when absent or
+ * senseless. `now` in ms since 1970.
+ */
+export function readRetryAfter(header: unknown, now: number): number | undefined {
+	const text = asText(header);
+	if (text === undefined) return undefined;
+	const seconds = Number(text);
+	const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - now;
+	return Number.isFinite(ms) ? Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms)) : undefined;
+}
+
+/** The readable part of an error body: JSON in any nesting, plain text, or nothing for a page. */
+export function readErrorText(body: string): string | undefined {
+	const json = parseJson(body);
+	if (json !== undefined) return readReason(json);
+	if (looksLikeHtml(body)) return undefined;
+	return asText(body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' '))?.slice(0, 300);
+}
+
+/** The Failure that a text of the service stands for, whatever channel it came over. */
+export function failureOfText(text: string | undefined, facts: FailureFacts = {}): Failure {
+	const withText = { ...facts, text };
+	if (text !== undefined && CREDIT.test(text)) return new Failure('outOfCredit', withText);
+	if (text !== undefined && TOKEN.test(text)) return new Failure('tokenRefused', withText);
+	if (text !== undefined && VOICE.test(text)) return new Failure('invalidVoice', withText);
+	return new Failure('rejected', withText);
+}
+
+/** The Failure of an answer with an HTTP error status. `retryAfter` is the header's value. */
+export function failureOfStatus(status: number, body: string, retryAfter?: unknown): Failure {
+	const text = readErrorText(body);
+	const facts = { status, text };
+	if (status >= 300 && status < 400) return new Failure('redirected', facts);
+	if (status === 402) return new Failure('outOfCredit', facts);
+	if (status === 429) {
+		if (text !== undefined && /insufficient|credit|balance/i.test(text) && CREDIT.test(text)) {
+			return new Failure('outOfCredit', facts);
+		}
+		const retryAfterMs = readRetryAfter(retryAfter, Date.now());
+		return new Failure('rateLimited', { ...facts, retryAfterMs, transient: true });
+	}
+	if (status === 401 || status === 403) {
+		// A web page with 401 or 403 comes from an edge before the service, and passes.
+		if (looksLikeHtml(body)) return new Failure('unavailable', { ...facts, transient: true });
+		if (text !== undefined && CREDIT.test(text)) return new Failure('outOfCredit', facts);
+		return new Failure('tokenRefused', facts);
+	}
+	if (status >= 500) {
+		const transient = status === 502 || status === 503 || status === 504;
+		const retryAfterMs = readRetryAfter(retryAfter, Date.now());
+		if (text !== undefined && CREDIT.test(text)) return new Failure('outOfCredit', facts);
+		return new Failure('unavailable', { ...facts, retryAfterMs, transient });
+	}
+	if (status === 408 || status === 425) {
+		return new Failure('unavailable', { ...facts, transient: true });
+	}
+	const said = failureOfText(text, facts);
+	if (said.kind !== 'rejected') return said;
+	return new Failure(status === 404 || status === 410 ? 'notFound' : 'rejected', facts);
+}
+
+/**
+ * The JSON of an answer with a success status. Throws a Failure when it is a page, not JSON, or
+ * `{ error: "…" }` alone; `error: ""` and `error: null` are no failure (field notes HTTP).
+ */
+export function readAnswer(body: string, ownsErrorField: (raw: unknown) => boolean): unknown {
+	const raw = parseJson(body);
+	if (raw === undefined) {
+		throw new Failure('notTheService', { transient: looksLikeHtml(body) });
+	}
+	if (isRecord(raw) && raw.error && !ownsErrorField(raw)) {
+		throw failureOfText(readReason(raw) ?? 'no reason given');
+	}
+	return raw;
+}

@@ -1,0 +1,68 @@
+/** What the service's contract fixes; § numbers are its sections. */
+
+/** §4.1 */
+export const MODEL_IDS = [
+	'labs_multilingual_v2',
+	'labs_turbo_v2_5',
+	'labs_flash_v2_5',
+	'labs_v3',
+] as const;
+
+/** §4.5 */
+export const ASPECT_RATIOS = [
+	'VIDEO_ASPECT_RATIO_LANDSCAPE',
+	'VIDEO_ASPECT_RATIO_PORTRAIT',
+] as const;
+
+/** §8: ranges of the speech settings; §4.1: defaults. */
+export const SPEECH_SETTINGS = {
+	stability: { min: 0, max: 1, default: 0.75 },
+	similarity: { min: 0, max: 1, default: 0.5 },
+	style: { min: 0, max: 1, default: 0 },
+	speed: { min: 0.7, max: 1.2, default: 1 },
+} as const;
+
+/** §8 */
+export const NUMBER_OF_VIDEOS = { min: 1, max: 4 } as const;
+
+/** A record as the service sends it; fields beyond the contract are passed through. */
+export type ServiceRecord = Record<string, unknown>;
+
+/** §3; any unknown word means: not finished yet. */
+export type TaskState = 'pending' | 'processing' | 'completed' | 'error';
+
+/** §2.1, read tolerantly. */
+export interface SpeechTask {
+	state: TaskState;
+	/** The service's own status word when it is none of the contract's. */
+	status: string;
+	/** Absolute address of the audio file, once there is one. */
+	audioUrl?: string;
+	/** 0 to 100. */
+	percentage?: number;
+	/** Why the task failed, when the service says so. */
+	message?: string;
+	/** Everything the service sent. */
+	fields: ServiceRecord;
+}
+
+/** §2.3, one element of a completion event or of the history. */
+export interface GeneratedFile {
+	id?: string;
+	/** Absolute address of the file. */
+	fileUrl: string;
+	fields: ServiceRecord;
+}
+
+/** §4.1, shape A: the field names of the create call. */
+export interface SpeechRequest {
+	input: string;
+	voice_id: string;
+	model_id: string;
+	stability: number;
+	similarity: number;
+	style: number;
+	speed: number;
+	use_speaker_boost: boolean;
+	call_back_url?: string;
+}

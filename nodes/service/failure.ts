@@ -1,0 +1,72 @@
+/** What can go wrong, as facts. `nodeErrors.ts` is the only place that puts them into words. */
+export type FailureKind =
+	| 'invalidInput'
+	| 'unreachable'
+	| 'noAnswer'
+	| 'notTheService'
+	| 'redirected'
+	| 'tokenRefused'
+	| 'outOfCredit'
+	| 'rateLimited'
+	| 'invalidVoice'
+	| 'notFound'
+	| 'rejected'
+	| 'unavailable'
+	| 'taskFailed'
+	| 'generationFailed'
+	| 'noAddress'
+	| 'badFile'
+	| 'streamLost'
+	| 'timedOut'
+	| 'canceled';
+
+export interface FailureFacts {
+	/** Display name of the parameter or credential field at fault. */
+	field?: string;
+	/** What the service (or the check) says, readable, without mark-up. */
+	text?: string;
+	/** HTTP status. */
+	status?: number;
+	/** Host that was asked, never with path or query. */
+	host?: string;
+	/** How long the service asks to wait, in milliseconds. */
+	retryAfterMs?: number;
+	/** Length of a time limit, in seconds. */
+	seconds?: number;
+	/** True when a create call may have been accepted (and charged) without an answer. */
+	maybeAccepted?: boolean;
+	/** True when asking again may well succeed. */
+	transient?: boolean;
+	taskId?: string;
+	/** Address of a finished (paid) file that could not be fetched. */
+	fileUrl?: string;
+	/** Last thing known about the work in progress. */
+	lastNews?: string;
+	/** History entries that may be the lost result. */
+	candidates?: Array<{ id: string; createdAt?: string; prompt?: string }>;
+}
+
+/** A failure below the n8n layer: a kind and facts, no wording, no n8n. */
+export class Failure extends Error {
+	constructor(
+		readonly kind: FailureKind,
+		readonly facts: FailureFacts = {},
+	) {
+		super(kind);
+	}
+
+	/** The same failure with more facts; what is already known stays. */
+	with(facts: FailureFacts): Failure {
+		return new Failure(this.kind, { ...facts, ...this.facts });
+	}
+}
+
+/** Shorthand for a bad parameter: `field` is its display name, `text` what is wrong with it. */
+export function invalidInput(field: string, text: string): Failure {
+	return new Failure('invalidInput', { field, text });
+}
+
+/** True when the same read may well succeed a moment later (service contract, field notes HTTP). */
+export function isTransient(error: unknown): boolean {
+	return error instanceof Failure && error.facts.transient === true;
+}

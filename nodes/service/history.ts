@@ -1,0 +1,114 @@
+import { entryState, type Claim, type Claims } from './claims';
+import { startDeadline } from './clock';
+import type { GeneratedFile, ServiceRecord } from './contract';
+import { Failure } from './failure';
+import { asText, readReason } from './readers';
+import type { Requests } from './requests';
+import { until, type Reading } from './wait';
+
+/** Milliseconds between looks into the history; all items of a run share one look. */
+const LOOK_MS = 10_000;
+/** A look this fresh serves everyone, in ms. */
+const FRESH_MS = 8_000;
+/** How long a lost generation is looked for, in seconds. */
+const SEARCH_SECONDS = 600;
+/** Looks without a change after which fewer files than asked for are taken as all. */
+const SETTLED_LOOKS = 2;
+const PAGE_SIZE = 100;
+
+type Look = Awaited<ReturnType<Requests['histories']>>;
+
+/** Looks into the history (§4.9), shared: however many items wait, one request serves them all. */
+export class HistoryWatch {
+	private look: Promise<Look> | undefined;
+	private lookedAt = 0;
+
+	constructor(private readonly requests: Requests) {}
+
+	/** The newest entries; `signal` is the one of all items together. */
+	async newest(signal: AbortSignal): Promise<Look> {
+		if (!this.look || Date.now() - this.lookedAt > FRESH_MS) {
+			this.lookedAt = Date.now();
+			this.look = this.requests.histories({ page: 1, page_size: PAGE_SIZE }, signal);
+			this.look.catch(() => (this.look = undefined));
+		}
+		return await this.look;
+	}
+}
+
+export interface Search {
+	claim: Claim;
+	claims: Claims;
+	/** Deadline and cancel of the item. */
+	signal: AbortSignal;
+	/** Cancel of all items: a shared look must not end with one item's deadline. */
+	shared: AbortSignal;
+	/** Why the stream was lost, for the message. */
+	reason: string;
+}
+
+/**
+ * The files of a generation whose stream ended without telling: waits until the history holds the
+ * entries that are provably its own. Throws a Failure: streamLost (with the entries that may be it),
+ * generationFailed, or the signal's reason. Never creates anything.
+ */
+export async function findLost(
+	requests: Requests,
+	watch: HistoryWatch,
+	search: Search,
+): Promise<GeneratedFile[]> {
+	const { claim, claims } = search;
+	const { baseUrl } = requests.address;
+	let candidates: ServiceRecord[] = [];
+	let settled = 0;
+	let seen = 0;
+
+	const read = async (): Promise<Reading<GeneratedFile[]>> => {
+		const { items, clockOffsetMs } = await watch.newest(search.shared);
+		const verdict = claims.judge(claim, items, clockOffsetMs);
+		candidates = verdict.candidates;
+		if (verdict.hopeless) throw new Failure('streamLost');
+		const states = verdict.own.map((entry) => entryState(entry, baseUrl));
+		const files = states.flatMap((state) => state.files);
+		if (files.length === 0 && states.length > 0 && states.every(({ failed }) => failed)) {
+			throw new Failure('generationFailed', { text: readReason(verdict.own[0]) });
+		}
+		const complete = files.length >= claim.expected;
+		settled = files.length > 0 && files.length === seen ? settled + 1 : 0;
+		seen = files.length;
+		if (complete || settled >= SETTLED_LOOKS) return { done: true, value: files };
+		return { done: false };
+	};
+
+	claim.lost = true;
+	const limit = startDeadline(SEARCH_SECONDS, search.signal);
+	const waiting = until({
+		read,
+		signal: limit.signal,
+		pollMs: LOOK_MS,
+		holdMs: () => requests.holdMs(),
+		readFirst: true,
+	});
+	try {
+		return await waiting.catch((error: unknown) => {
+			const isOver = error instanceof Failure && ['timedOut', 'streamLost'].includes(error.kind);
+			throw isOver ? notFound() : withPayment(error);
+		});
+	} finally {
+		limit.stop();
+	}
+
+	function notFound(): Failure {
+		const listed = candidates.map((entry) => ({
+			id: asText(entry.id) ?? '',
+			createdAt: asText(entry.created_at),
+		}));
+		return new Failure('streamLost', { text: search.reason, candidates: listed });
+	}
+}
+
+/** A look that can't be had (a refused token, say) leaves the generation as paid as it is. */
+const withPayment = (error: unknown): unknown =>
+	error instanceof Failure && error.kind !== 'generationFailed'
+		? error.with({ maybeAccepted: true })
+		: error;

@@ -1,0 +1,205 @@
+import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
+import { withoutToken } from './address';
+import { Failure, type FailureFacts, type FailureKind } from './failure';
+
+/** The only place that puts failures into words and makes n8n errors of them. */
+
+export interface Wording {
+	/** What happened. */
+	message: string;
+	/** What to do about it. */
+	description: string;
+}
+
+const said = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
+const limit = (seconds = 0) => (seconds === 1 ? '1 second' : `${seconds} seconds`);
+
+const UNREACHABLE: Record<string, Wording> = {
+	refused: {
+		message: 'refuses the connection',
+		description: "Check 'Base URL' in the credential, and whether the service is running.",
+	},
+	host: {
+		message: 'cannot be found on the network',
+		description:
+			"Check 'Base URL' in the credential for typing mistakes, and whether n8n may reach the internet.",
+	},
+	certificate: {
+		message: 'does not present a certificate that n8n trusts',
+		description: "Check 'Base URL' in the credential: it must name the host of the certificate.",
+	},
+	blocked: {
+		message: 'is blocked by the security settings of this n8n instance',
+		description: 'Ask the administrator of this n8n to allow the host of the service.',
+	},
+};
+
+const UNSURE =
+	"The service may have accepted the request and charged for it. Look at History → Get Many (or at the provider's own pages) before you run this again.";
+
+const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
+	invalidInput: ({ field, text }) => ({
+		message: `'${field}' ${text}`,
+		description: `Change '${field}'. Nothing was sent to the service for this item.`,
+	}),
+	unreachable: ({ host, text }) => {
+		const words = UNREACHABLE[text ?? ''] ?? UNREACHABLE.host;
+		return { message: `${host ?? 'The service'} ${words.message}`, description: words.description };
+	},
+	noAnswer: ({ host }) => ({
+		message: `${host ?? 'The service'} did not answer`,
+		description: 'The connection broke or took too long. Try again in a moment.',
+	}),
+	notTheService: ({ status }) => ({
+		message: `The answer does not come from a media generation service${status ? ` (HTTP ${status})` : ''}`,
+		description:
+			"Check 'Base URL' in the credential: it must be the address of the API, not of a web page.",
+	}),
+	redirected: ({ host }) => ({
+		message: `The service sends requests on to ${host ?? 'another address'}`,
+		description: `The API token is never sent to another address by itself. If that address is right, enter it as 'Base URL' in the credential.`,
+	}),
+	tokenRefused: (facts) => ({
+		message: `The service refused the API token${said(facts)}`,
+		description: "Open the credential and check 'API Token'. Tokens expire and can be revoked.",
+	}),
+	outOfCredit: (facts) => ({
+		message: `The account is out of credit${said(facts)}`,
+		description:
+			'Add credit with the provider, then run this again. Account → Get shows what is left.',
+	}),
+	rateLimited: ({ retryAfterMs }) => ({
+		message: 'The service received too many requests from this account',
+		description: `Wait ${retryAfterMs ? limit(Math.ceil(retryAfterMs / 1000)) : 'a minute'}, or set 'Concurrency' under Options to a smaller number.`,
+	}),
+	invalidVoice: (facts) => ({
+		message: `The service does not accept this voice${said(facts)}`,
+		description: "Pick another voice in 'Voice', or see Voice → Get Many for the valid IDs.",
+	}),
+	notFound: (facts) => ({
+		message: facts.taskId
+			? `The service knows no task with this ID${said(facts)}`
+			: `The service does not know this address${said(facts)}`,
+		description: facts.taskId
+			? 'Check the task ID. Tasks can have been deleted, or belong to another account.'
+			: "Check 'Base URL' in the credential: it must be the address that the API paths (/v1/…) are added to.",
+	}),
+	rejected: (facts) => ({
+		message: `The service rejected the request${said(facts)}`,
+		description: `Change the fields that this is about${facts.status ? ` (HTTP ${facts.status})` : ''}.`,
+	}),
+	unavailable: (facts) => ({
+		message: `The service is not available${facts.status ? ` (HTTP ${facts.status})` : ''}${said(facts)}`,
+		description: 'This is on the side of the service. Try again later.',
+	}),
+	taskFailed: (facts) => ({
+		message: `The service could not make the speech${said(facts)}`,
+		description: 'Change the text, the voice or the model, and run this again: it is a new task.',
+	}),
+	generationFailed: (facts) => ({
+		message: `The service could not make this${said(facts)}`,
+		description: 'Change the prompt or the images and run this again: it is a new generation.',
+	}),
+	noAddress: ({ seconds }) => ({
+		message: `The task is completed, but the service has not given the address of its file for ${limit(seconds)}`,
+		description: 'The file may come later.',
+	}),
+	badFile: (facts) => ({
+		message: `The file is made, but could not be fetched${said(facts)}`,
+		description: facts.taskId ? '' : `It is paid for and lies at ${facts.fileUrl}`,
+	}),
+	streamLost: (facts) => ({
+		message: `The service stopped reporting before the result was there${said(facts)}`,
+		description:
+			'The generation may go on, and it is paid for. Look at History → Get Many before you run this again: it is not sent a second time by itself.',
+	}),
+	timedOut: ({ seconds, lastNews }) => ({
+		message: `No result after ${limit(seconds)}${lastNews ? ` (last known: ${lastNews})` : ''}`,
+		description:
+			"It may still come. Set a longer 'Timeout' under Options if it usually takes longer.",
+	}),
+	canceled: () => ({ message: 'The execution was canceled', description: '' }),
+};
+
+/** Message and description of a failure, without item number. Never holds the token. */
+export function wordingOf(failure: Failure): Wording {
+	const { facts, kind } = failure;
+	const words = WORDS[kind](facts);
+	const description = [words.description];
+	if (facts.maybeAccepted) description.push(UNSURE);
+	if (facts.taskId !== undefined) {
+		words.message += ` – task ${facts.taskId}`;
+		if (!['taskFailed', 'notFound'].includes(kind)) {
+			description.push(
+				`Use Speech → Wait with task ID ${facts.taskId} to collect the result; creating it again is paid again.`,
+			);
+		}
+	}
+	if (facts.candidates !== undefined && facts.candidates.length > 0) {
+		const list = facts.candidates
+			.slice(0, 5)
+			.map(({ id, createdAt }) => `${id}${createdAt ? ` (created ${createdAt})` : ''}`);
+		description.push(`These entries of the history may be it: ${list.join(', ')}.`);
+	}
+	return { message: words.message, description: description.filter(Boolean).join(' ') };
+}
+
+export interface ErrorPlace {
+	node: INode;
+	itemIndex?: number;
+	apiToken?: string;
+	/** Added to the description: what else is worth knowing before a new run. */
+	note?: string;
+}
+
+const ABOUT_INPUT = new Set<FailureKind>(['invalidInput', 'taskFailed', 'generationFailed']);
+
+/** What n8n needs to tell its own retries apart (n8n from about 2.37 reads it). */
+const CAUSES: Partial<Record<FailureKind, string>> = {
+	rateLimited: 'rate-limited',
+	outOfCredit: 'quota-exhausted',
+	unavailable: 'temporarily-unavailable',
+	tokenRefused: 'credential-invalid',
+};
+
+/**
+ * Any thrown value as the one n8n error that the user sees: with item number, what happened, and
+ * what to do. Errors that n8n made itself (a broken expression, say) keep their words.
+ */
+export function toNodeError(
+	error: unknown,
+	{ node, itemIndex, apiToken = '', note }: ErrorPlace,
+): NodeApiError | NodeOperationError {
+	if (error instanceof NodeApiError || error instanceof NodeOperationError) {
+		if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
+		return error;
+	}
+	if (!(error instanceof Failure)) {
+		const made = new NodeOperationError(node, error as Error, { itemIndex });
+		made.message = withoutToken(made.message, apiToken);
+		return made;
+	}
+	const words = wordingOf(error);
+	const item = itemIndex === undefined ? '' : ` [item ${itemIndex}]`;
+	const message = withoutToken(words.message, apiToken) + item;
+	const description = withoutToken([words.description, note].filter(Boolean).join(' '), apiToken);
+	const { status } = error.facts;
+	const cause = CAUSES[error.kind];
+	const made = ABOUT_INPUT.has(error.kind)
+		? new NodeOperationError(node, message, { itemIndex, description })
+		: new NodeApiError(
+				node,
+				{ message },
+				{
+					itemIndex,
+					message,
+					description,
+					httpCode: status === undefined ? undefined : String(status),
+					...(cause ? ({ failure: { cause } } as object) : {}),
+				},
+			);
+	// n8n puts its own text in place of messages that happen to contain an error code.
+	made.message = message;
+	made.description = description;
+	return made;
+}

@@ -1,0 +1,41 @@
+import type { ServiceRecord } from './contract';
+import { asText, type Page } from './readers';
+
+export const LARGEST_PAGE = 100;
+const MAX_PAGES = 1000;
+
+export interface Paging {
+	/** Number of the first page: 0 for voices, 1 for the history. */
+	first: number;
+	/** Number of records wanted at most. */
+	limit: number;
+	/** The field that identifies a record. */
+	idField: string;
+	fetch(page: number, pageSize: number): Promise<Page>;
+}
+
+/**
+ * All records of a paged list up to `limit`, each once: pages shift while they are read. Stops at a
+ * bare array, an empty, short or repeated page, the announced total and a cap; the echoed page
+ * number is not trusted (field notes "Voices, history, account").
+ */
+export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
+	const records = new Map<string, ServiceRecord>();
+	const pageSize = Math.min(LARGEST_PAGE, paging.limit);
+	for (let page = paging.first; page < paging.first + MAX_PAGES; page++) {
+		const { items, total, pageSize: echoed, bare } = await paging.fetch(page, pageSize);
+		const before = records.size;
+		for (const item of items) {
+			const key = asText(item[paging.idField]) ?? asText(item.id) ?? JSON.stringify(item);
+			if (!records.has(key)) records.set(key, item);
+		}
+		const held = echoed !== undefined && echoed > 0 ? Math.min(echoed, pageSize) : pageSize;
+		const isLast =
+			bare ||
+			records.size === before ||
+			records.size >= paging.limit ||
+			(total !== undefined ? records.size >= total : items.length < held);
+		if (isLast) break;
+	}
+	return [...records.values()].slice(0, paging.limit);
+}

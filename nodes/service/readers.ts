@@ -1,0 +1,196 @@
+import type { GeneratedFile, ServiceRecord, SpeechTask, TaskState } from './contract';
+
+/** Tolerant readers: raw answer → task, files, pages. Pure; field notes name each variation. */
+
+export const isRecord = (value: unknown): value is ServiceRecord =>
+	typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A non-empty string or a number as string, else undefined. Identifiers are compared as strings. */
+export function asText(value: unknown): string | undefined {
+	if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+	return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+}
+
+/** A number, or the number a string holds, else undefined. */
+export function asNumber(value: unknown): number | undefined {
+	const text = asText(value);
+	const number = text === undefined ? NaN : Number(text);
+	return Number.isFinite(number) ? number : undefined;
+}
+
+/** §6.2: progress as a whole number from 0 to 100. */
+export function asPercentage(value: unknown): number | undefined {
+	const number = asNumber(value);
+	return number === undefined ? undefined : Math.round(Math.min(100, Math.max(0, number)));
+}
+
+/** JSON text → value; undefined when it is none. */
+export function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text.replace(/^\uFEFF/, ''));
+	} catch {
+		return undefined;
+	}
+}
+
+/** True when a body is a web page (an edge's error page, a login page) and not an API's answer. */
+export function looksLikeHtml(text: string): boolean {
+	return /^\s*(?:<!doctype|<html|<head|<body|<\?xml|<!--)/i.test(text.slice(0, 1000));
+}
+
+const ADDRESS_KEYS = ['file_url', 'audio_url', 'result', 'url', 'download_url', 'href', 'address'];
+
+/**
+ * The file address in a field's value: a string, or an object or array that holds one; a relative
+ * path is resolved against `baseUrl`. Undefined when there is none.
+ */
+export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
+	if (Array.isArray(value)) {
+		return value.map((entry) => readFileUrl(entry, baseUrl)).find((url) => url !== undefined);
+	}
+	if (isRecord(value)) {
+		return readFileUrl(
+			ADDRESS_KEYS.map((key) => value[key]).filter((entry) => entry !== undefined),
+			baseUrl,
+		);
+	}
+	const text = asText(value);
+	if (text === undefined || typeof value === 'number' || /\s/.test(text)) return undefined;
+	if (!URL.canParse(text, `${baseUrl}/`)) return undefined;
+	const url = new URL(text, `${baseUrl}/`);
+	return url.protocol === 'https:' || url.protocol === 'http:' ? url.href : undefined;
+}
+
+const STATES: Record<string, TaskState> = {
+	pending: 'pending',
+	processing: 'processing',
+	completed: 'completed',
+	error: 'error',
+	failed: 'error',
+	cancelled: 'error',
+	canceled: 'error',
+};
+
+/** A text that says why, from `error`, `message` or `detail`, however nested; else undefined. */
+export function readReason(value: unknown, depth = 0): string | undefined {
+	const text = asText(value);
+	if (text !== undefined) return text.slice(0, 500);
+	if (depth > 4) return undefined;
+	if (Array.isArray(value)) {
+		const reasons = value.map((entry) => readReason(entry, depth + 1)).filter(Boolean);
+		return reasons.length > 0 ? reasons.slice(0, 3).join('; ') : undefined;
+	}
+	if (!isRecord(value)) return undefined;
+	for (const key of ['error', 'message', 'detail', 'details', 'errors', 'msg', 'reason', 'title']) {
+		const reason = readReason(value[key], depth + 1);
+		if (reason !== undefined && reason !== 'true') return reason;
+	}
+	return depth === 0 ? undefined : readReason(value.code, depth + 1);
+}
+
+const unwrap = (raw: unknown, key: string): unknown => {
+	if (!isRecord(raw) || raw[key] !== undefined) return raw;
+	const inner = raw.data ?? raw.task;
+	return isRecord(inner) ? inner : raw;
+};
+
+/** §4.1: the identifier of a created task, always a string; undefined when the answer has none. */
+export function readCreatedTaskId(raw: unknown): string | undefined {
+	const record = unwrap(raw, 'task_id');
+	return isRecord(record) ? (asText(record.task_id) ?? asText(record.id)) : undefined;
+}
+
+/** §4.2: a speech task; undefined when the answer is none. */
+export function readSpeechTask(raw: unknown, baseUrl: string): SpeechTask | undefined {
+	const record = unwrap(raw, 'status');
+	if (!isRecord(record) || asText(record.status) === undefined) return undefined;
+	const status = asText(record.status)!.toLowerCase();
+	const state = STATES[status] ?? 'processing';
+	const audioUrl = ['audio_url', 'result', 'file_url', 'url']
+		.map((key) => readFileUrl(record[key], baseUrl))
+		.find((url) => url !== undefined);
+	return {
+		state,
+		status: STATES[status] ?? status,
+		audioUrl,
+		percentage: asPercentage(record.process_percentage),
+		message: state === 'error' ? readReason(record) : undefined,
+		fields: record,
+	};
+}
+
+/** §6.2: one notification; undefined for anything else that comes over the socket. */
+export function readNotification(
+	text: string,
+): { taskId: string; percentage: number | undefined } | undefined {
+	const raw = parseJson(text);
+	if (!isRecord(raw) || raw.type !== 'labs_status_updated' || !isRecord(raw.payload)) {
+		return undefined;
+	}
+	const taskId = asText(raw.payload.task_id) ?? asText(raw.payload.id);
+	if (taskId === undefined) return undefined;
+	return { taskId, percentage: asPercentage(raw.payload.process_percentage) };
+}
+
+/**
+ * The generated files in the data of a completion event, a JSON answer or a history item (§2.3):
+ * one element per file address, so that `file_urls` of several are never lost. A relative address
+ * is resolved against `baseUrl`.
+ */
+export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
+	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
+	if (typeof raw === 'string') {
+		const fileUrl = /^(?:https?:)?\/\//.test(raw) ? readFileUrl(raw, baseUrl) : undefined;
+		return fileUrl === undefined ? [] : [{ fileUrl, fields: {} }];
+	}
+	if (!isRecord(raw)) return [];
+	const id = asText(raw.id) ?? asText(raw.task_id);
+	const many = Array.isArray(raw.file_urls) ? raw.file_urls : [raw.file_urls];
+	const addresses = [raw.file_url, ...many, raw.url, raw.result]
+		.map((value) => readFileUrl(value, baseUrl))
+		.filter((url) => url !== undefined);
+	const own = (raw.file_url ?? raw.file_urls) ? addresses : addresses.slice(0, 1);
+	if (own.length > 0) {
+		return [...new Set(own)].map((fileUrl) => ({ id, fileUrl, fields: raw }));
+	}
+	for (const key of ['data', 'items', 'videos', 'images', 'files', 'results']) {
+		const inner = readGeneratedFiles(raw[key], baseUrl);
+		if (inner.length > 0) return inner;
+	}
+	return [];
+}
+
+export interface Page {
+	items: ServiceRecord[];
+	/** Number of all items, when the service tells. */
+	total?: number;
+	/** Items a page holds, when the service tells. */
+	pageSize?: number;
+	/** A bare array is the whole list: there is no next page to ask for. */
+	bare: boolean;
+}
+
+/**
+ * One page of a list (§4.4, §4.9): a bare array, or an object that holds one under `voices`, `data`
+ * or `items`. Undefined when the answer is no list.
+ */
+export function readPage(raw: unknown): Page | undefined {
+	if (Array.isArray(raw)) return { items: raw.filter(isRecord), bare: true };
+	if (!isRecord(raw)) return undefined;
+	for (const key of ['voices', 'data', 'items', 'histories', 'results']) {
+		const value = raw[key];
+		if (Array.isArray(value)) {
+			return {
+				items: value.filter(isRecord),
+				total: asNumber(raw.total),
+				pageSize: asNumber(raw.page_size),
+				bare: false,
+			};
+		}
+		if (isRecord(value)) {
+			const inner = readPage(value);
+			if (inner) return inner;
+		}
+	}
+	return undefined;
+}

@@ -1,0 +1,94 @@
+import type { SpeechTask } from './contract';
+import { Failure } from './failure';
+import type { Listening } from './notifications';
+import type { Requests } from './requests';
+import { until, type News, type Reading } from './wait';
+
+/** Completed does not mean ready: how long the address of the file may be missing, in ms. */
+const ADDRESS_GRACE_MS = 60_000;
+/** How long a task that was just created may be unknown to the reading side, in ms. */
+const UNKNOWN_GRACE_MS = 15_000;
+
+export interface TaskWait {
+	taskId: string;
+	signal: AbortSignal;
+	/** Seconds without news before a reading (`options.pollInterval`). */
+	pollInterval: number;
+	listening: Listening;
+	/** True right after creation: the first reading can wait, and an unknown task is given time. */
+	justCreated: boolean;
+	/** Rising percentages, 0 to 100. */
+	onProgress(percentage: number): void;
+}
+
+/**
+ * Waits for a speech task: progress over the socket, outcome by reading the task alone (§6.2,
+ * §4.2). Throws a Failure with the task's id: taskFailed, noAddress, notFound, or the signal's.
+ */
+export async function waitForTask(requests: Requests, wait: TaskWait): Promise<SpeechTask> {
+	const { taskId, signal } = wait;
+	const began = Date.now();
+	let highest = -1;
+	let completedSince: number | undefined;
+	let lastStatus = 'pending';
+
+	const progress = (percentage: number | undefined) => {
+		if (percentage === undefined || percentage <= highest) return;
+		highest = percentage;
+		wait.onProgress(percentage);
+	};
+
+	const news: News = {
+		isLive: () => wait.listening.isOpen(),
+		start(onNews) {
+			wait.listening.follow(taskId, {
+				onMessage(percentage) {
+					progress(percentage);
+					onNews(percentage === 100 ? 'outcome' : 'progress');
+				},
+				onSocketChange: () => onNews('changed'),
+			});
+		},
+	};
+
+	const read = async (readSignal: AbortSignal): Promise<Reading<SpeechTask>> => {
+		const task = await requests.readTask(taskId, readSignal, 'once').catch((error: unknown) => {
+			throw isTooEarly(error) ? error.with({ transient: true }) : error;
+		});
+		lastStatus = task.status;
+		if (task.state === 'error') throw new Failure('taskFailed', { text: task.message });
+		if (task.state !== 'completed') {
+			progress(task.percentage);
+			return { done: false };
+		}
+		if (task.audioUrl !== undefined) return { done: true, value: task };
+		completedSince ??= Date.now();
+		if (Date.now() - completedSince < ADDRESS_GRACE_MS) return { done: false, soon: true };
+		throw new Failure('noAddress', { seconds: ADDRESS_GRACE_MS / 1000 });
+	};
+
+	const isTooEarly = (error: unknown): error is Failure =>
+		error instanceof Failure &&
+		error.kind === 'notFound' &&
+		wait.justCreated &&
+		Date.now() - began < UNKNOWN_GRACE_MS;
+
+	try {
+		return await until({
+			read,
+			news,
+			signal,
+			pollMs: wait.pollInterval * 1000,
+			holdMs: () => requests.holdMs(),
+			readFirst: !wait.justCreated,
+		});
+	} catch (error) {
+		const lastNews = highest > 0 ? `${lastStatus}, ${highest} %` : lastStatus;
+		throw aboutTask(error, taskId, lastNews);
+	}
+}
+
+/** The same failure, with the id of the (paid) task it is about. */
+export function aboutTask(error: unknown, taskId: string, lastNews?: string): unknown {
+	return error instanceof Failure ? error.with({ taskId, lastNews }) : error;
+}
