@@ -1,0 +1,68 @@
+import type {
+	ICredentialDataDecryptedObject,
+	ICredentialType,
+	IHttpRequestOptions,
+	Icon,
+	INodeProperties,
+} from 'n8n-workflow';
+import { cleanToken } from '../nodes/service/address';
+
+export class MediaGenerationApi implements ICredentialType {
+	name = 'mediaGenerationApi';
+
+	displayName = 'Media Generation API';
+
+	icon: Icon = { light: 'file:../icons/media.svg', dark: 'file:../icons/media.dark.svg' };
+
+	documentationUrl =
+		'https://github.com/n8n-nodes-media-generation/n8n-nodes-media-generation#credential';
+
+	properties: INodeProperties[] = [
+		{
+			displayName: 'API Token',
+			name: 'apiToken',
+			type: 'string',
+			typeOptions: { password: true },
+			required: true,
+			default: '',
+			description: 'The token that the service issued to you',
+		},
+		{
+			displayName: 'Base URL',
+			name: 'baseUrl',
+			type: 'string',
+			required: true,
+			default: '',
+			placeholder: 'e.g. https://media.example.com',
+			description: 'Address of the API, without the paths that begin with /v1',
+		},
+		{
+			displayName: 'WebSocket URL',
+			name: 'webSocketUrl',
+			type: 'string',
+			default: '',
+			placeholder: 'e.g. wss://media.example.com',
+			description:
+				'Where the service reports progress. Leave empty unless the service names another host than that of the Base URL.',
+		},
+		{
+			displayName: 'Allow Unencrypted Connection',
+			name: 'allowHttp',
+			type: 'boolean',
+			default: false,
+			description:
+				'Whether addresses with http:// and ws:// are allowed for other hosts than this machine. The token is then readable on the network.',
+		},
+	];
+
+	async authenticate(
+		credentials: ICredentialDataDecryptedObject,
+		requestOptions: IHttpRequestOptions,
+	): Promise<IHttpRequestOptions> {
+		requestOptions.headers = {
+			...requestOptions.headers,
+			Authorization: `Bearer ${cleanToken(credentials.apiToken)}`,
+		};
+		return requestOptions;
+	}
+}

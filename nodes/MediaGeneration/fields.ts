@@ -1,0 +1,116 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { invalidInput } from '../service/failure';
+import { asNumber, isRecord } from '../service/readers';
+
+/** Reads one item's parameters and refuses bad ones before anything is sent. */
+export class Fields {
+	readonly options: Record<string, unknown>;
+
+	constructor(
+		private readonly context: IExecuteFunctions,
+		readonly index: number,
+	) {
+		const options: unknown = this.raw('options', {});
+		this.options = isRecord(options) ? options : {};
+	}
+
+	/** A parameter as the workflow holds it, expressions resolved. */
+	raw(name: string, fallback?: unknown): unknown {
+		return this.context.getNodeParameter(name, this.index, fallback);
+	}
+
+	/** The id in a resource locator, whichever of its modes is used. */
+	locator(name: string, displayName: string): string {
+		const value = this.raw(name, '');
+		return requireText(isRecord(value) ? value.value : value, displayName).trim();
+	}
+
+	/** A text that is not blank; a number counts as text. */
+	text(name: string, displayName: string): string {
+		return requireText(this.raw(name, ''), displayName);
+	}
+
+	/** One of `allowed`. */
+	choice<T extends string>(name: string, displayName: string, allowed: readonly T[]): T {
+		const value = this.raw(name, allowed[0]);
+		if (typeof value === 'string' && allowed.includes(value as T)) return value as T;
+		throw invalidInput(displayName, `must be one of ${allowed.join(', ')} ${got(value)}`);
+	}
+
+	flag(name: string, fallback: boolean): boolean {
+		const value = this.raw(name, fallback);
+		return value === true || value === 'true';
+	}
+
+	/** A number in a range, `fallback` when the option is not set. */
+	numberOption(
+		name: string,
+		displayName: string,
+		fallback: number,
+		range: { min: number; max: number; whole?: boolean },
+	): number {
+		return requireNumber(this.options[name] ?? fallback, displayName, range);
+	}
+
+	/** The id of a speech task (§4.2), trimmed. */
+	taskId(): string {
+		const value = this.text('taskId', 'Task ID').trim();
+		if (/[/\\?#\s]/.test(value) || /^\.+$/.test(value)) {
+			throw invalidInput(
+				'Task ID',
+				'must be the ID alone, without slashes, spaces or an address around it',
+			);
+		}
+		return value;
+	}
+
+	/** The field that receives the file. */
+	outputField(): string {
+		return requireText(this.options.outputField ?? 'data', 'Put Output File in Field').trim();
+	}
+
+	/** All records, or the limit (`returnAll`, `limit`). */
+	limit(): number {
+		if (this.flag('returnAll', false)) return Infinity;
+		return requireNumber(this.raw('limit', 50), 'Limit', { min: 1, max: 1e9, whole: true });
+	}
+
+	/** An address that the service is to call. */
+	callbackUrl(): string | undefined {
+		const value = this.options.callbackUrl;
+		if (value === undefined || value === null || value === '') return undefined;
+		const text = String(value).trim();
+		const url = URL.canParse(text) ? new URL(text) : undefined;
+		if (url?.protocol === 'https:' || url?.protocol === 'http:') return text;
+		throw invalidInput('Callback URL', 'is not a URL: it must start with https://');
+	}
+}
+
+const got = (value: unknown) => {
+	const shown = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
+	return `(it is ${shown ?? 'not set'})`;
+};
+
+function requireText(value: unknown, displayName: string): string {
+	if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+	if (value === undefined || value === null || (typeof value === 'string' && !value.trim())) {
+		throw invalidInput(displayName, 'is empty');
+	}
+	if (typeof value !== 'string') throw invalidInput(displayName, `must be a text ${got(value)}`);
+	return value;
+}
+
+/** A number in a range; a text that holds one counts. Throws a Failure that names the field. */
+export function requireNumber(
+	value: unknown,
+	displayName: string,
+	{ min, max, whole = false }: { min: number; max: number; whole?: boolean },
+): number {
+	const number = asNumber(value);
+	if (number !== undefined && number >= min && number <= max && (!whole || number % 1 === 0)) {
+		return number;
+	}
+	const kind = whole ? 'a whole number' : 'a number';
+	const range = max >= 1e9 ? `of at least ${min}` : `from ${min} to ${max}`;
+	throw invalidInput(displayName, `must be ${kind} ${range} ${got(value)}`);
+}

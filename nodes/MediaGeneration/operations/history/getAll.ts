@@ -1,0 +1,44 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import type { ServiceRecord } from '../../../service/contract';
+import { download } from '../../../service/download';
+import { fileKindOf } from '../../../service/fileTypes';
+import { readAllPages } from '../../../service/paging';
+import { asText, readGeneratedFiles } from '../../../service/readers';
+import type { Item, Job } from '../../run';
+
+/** History → Get Many (§4.9). */
+export function getAllHistory(item: Item): Job {
+	const { fields, requests, run } = item;
+	const limit = fields.limit();
+	const downloads = fields.options.download === true;
+	const outputField = fields.outputField();
+
+	return async () => {
+		const entries = await readAllPages({
+			first: 1,
+			limit,
+			idField: 'id',
+			fetch: async (page, pageSize) =>
+				await requests.histories({ page, page_size: pageSize }, run.stopped),
+		});
+		const output: INodeExecutionData[] = [];
+		for (const entry of entries) output.push(await entryOutput(entry));
+		return output;
+	};
+
+	/** One item per entry; with several files the further ones get numbered fields. */
+	async function entryOutput(entry: ServiceRecord): Promise<INodeExecutionData> {
+		const files = readGeneratedFiles(entry, requests.address.baseUrl);
+		const json = files.length > 0 ? { ...entry, file_url: files[0].fileUrl } : { ...entry };
+		if (!downloads || files.length === 0) return item.output(json);
+		const id = asText(entry.id) ?? 'entry';
+		const binary: NonNullable<INodeExecutionData['binary']> = {};
+		for (const [index, { fileUrl }] of files.entries()) {
+			const suffix = index === 0 ? '' : String(index + 1);
+			const kind = fileKindOf(entry, fileUrl);
+			const file = { url: fileUrl, kind, id: suffix ? `${id}-${suffix}` : id };
+			binary[outputField + suffix] = await download(run.context, requests, file, run.stopped);
+		}
+		return item.output(json, binary);
+	}
+}

@@ -1,0 +1,25 @@
+import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
+import { concurrency, download, options, outputField, returnAllAndLimit } from '../common';
+
+export const historyDescription: INodeProperties[] = [
+	{
+		displayName: 'Operation',
+		name: 'operation',
+		type: 'options',
+		noDataExpression: true,
+		displayOptions: { show: { resource: ['history'] } },
+		options: [
+			{
+				name: 'Get Many',
+				value: 'getAll',
+				description: 'List the videos and images made so far, newest first',
+				action: 'Get many history entries',
+			},
+		],
+		default: 'getAll',
+	},
+	...updateDisplayOptions({ show: { resource: ['history'], operation: ['getAll'] } }, [
+		...returnAllAndLimit,
+		options(concurrency, download(false), outputField),
+	]),
+];

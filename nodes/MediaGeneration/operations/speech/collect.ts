@@ -1,0 +1,79 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import type { SpeechTask } from '../../../service/contract';
+import { download } from '../../../service/download';
+import type { Listening } from '../../../service/notifications';
+import { waitForTask } from '../../../service/speechTask';
+import type { Fields } from '../../fields';
+import type { Item } from '../../run';
+
+export interface WaitFields {
+	/** Seconds for the whole generation. */
+	timeout: number;
+	/** Seconds without news before a reading. */
+	pollInterval: number;
+	download: boolean;
+	outputField: string;
+}
+
+/** A wait shorter than this teaches nothing about its channel, in ms. */
+const WORTH_A_HINT_MS = 3000;
+
+/** The fields of everything that waits for a speech task. */
+export function readWaitFields(fields: Fields, downloads: boolean): WaitFields {
+	return {
+		timeout: fields.numberOption('timeout', 'Timeout', 3600, { min: 1, max: 86_400 * 7 }),
+		pollInterval: fields.numberOption('pollInterval', 'Poll Interval', 5, { min: 1, max: 3600 }),
+		download: fields.flag('download', downloads),
+		outputField: fields.outputField(),
+	};
+}
+
+/** Waits for a task, fetches its audio when asked to, and makes the output item. */
+export async function collect(
+	item: Item,
+	taskId: string,
+	options: WaitFields,
+	signal: AbortSignal,
+	listening: Listening,
+	justCreated: boolean,
+): Promise<INodeExecutionData[]> {
+	const began = Date.now();
+	const task = await waitForTask(item.requests, {
+		taskId,
+		signal,
+		pollInterval: options.pollInterval,
+		listening,
+		justCreated,
+		onProgress: (percentage) => item.report(`task ${taskId}: ${percentage} %`),
+	});
+	item.report(`task ${taskId} completed`);
+	const waited = Date.now() - began;
+	if (!listening.isOpen() && waited >= WORTH_A_HINT_MS) {
+		item.hint(
+			'polling',
+			`The WebSocket of the service could not be used, so results were looked up every ${options.pollInterval} s and may have come later than they were ready. Check 'WebSocket URL' in the credential, and whether a proxy stands between`,
+		);
+	}
+	return [await taskOutput(item, taskId, task, options, signal)];
+}
+
+/** The output item of a task as it was read (§4.2), with its file when asked for and there. */
+export async function taskOutput(
+	item: Item,
+	taskId: string,
+	task: SpeechTask,
+	options: Pick<WaitFields, 'download' | 'outputField'>,
+	signal: AbortSignal,
+): Promise<INodeExecutionData> {
+	const json = {
+		...task.fields,
+		task_id: taskId,
+		status: task.status,
+		...(task.audioUrl === undefined ? {} : { audio_url: task.audioUrl }),
+	};
+	if (!options.download || task.audioUrl === undefined) return item.output(json);
+	item.report(`task ${taskId}: fetching the file`);
+	const file = { url: task.audioUrl, kind: 'speech' as const, id: taskId };
+	const binary = await download(item.run.context, item.requests, file, signal);
+	return item.output(json, { [options.outputField]: binary });
+}

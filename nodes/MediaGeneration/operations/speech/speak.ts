@@ -1,0 +1,81 @@
+import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../service/contract';
+import { startDeadline } from '../../../service/clock';
+import { aboutTask } from '../../../service/speechTask';
+import type { Fields } from '../../fields';
+import type { Item, Job } from '../../run';
+import { collect, readWaitFields } from './collect';
+
+/** §4.1, shape A, with every setting sent: defaults of documents and deployments disagree. */
+function readRequest(fields: Fields): SpeechRequest {
+	const setting = (name: keyof typeof SPEECH_SETTINGS, displayName: string) =>
+		fields.numberOption(name, displayName, SPEECH_SETTINGS[name].default, SPEECH_SETTINGS[name]);
+	const callbackUrl = fields.callbackUrl();
+	return {
+		input: fields.text('text', 'Text'),
+		voice_id: fields.locator('voiceId', 'Voice'),
+		model_id: fields.choice('modelId', 'Model', MODEL_IDS),
+		stability: setting('stability', 'Stability'),
+		similarity: setting('similarity', 'Similarity'),
+		style: setting('style', 'Style Exaggeration'),
+		speed: setting('speed', 'Speed'),
+		use_speaker_boost: fields.options.useSpeakerBoost !== false,
+		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
+	};
+}
+
+/** Speech → Speak: creates a task (§4.1), waits for it (§6.2, §4.2) and fetches its audio. */
+export function speak(item: Item): Job {
+	const { fields, run, requests } = item;
+	const request = readRequest(fields);
+	const waits = fields.flag('waitForCompletion', true);
+	const options = readWaitFields(fields, true);
+
+	return async () => {
+		const key = run.memory.keyOf(item.index, request);
+		const resumed = run.memory.recall(key)?.taskId;
+		const deadline = startDeadline(options.timeout, run.stopped);
+		// Messages can precede the create call's answer, so the socket is there before the task.
+		const listening = waits ? run.listen() : undefined;
+		try {
+			let taskId = resumed;
+			if (taskId === undefined) {
+				await listening?.ready;
+				taskId = await create();
+			} else {
+				item.hint(
+					'resumed',
+					`Collected the task of an earlier try instead of paying for a new one`,
+				);
+			}
+			run.tasks.set(item.index, taskId);
+			if (!waits) return [item.output({ task_id: taskId, status: 'pending' })];
+			return await collect(item, taskId, options, deadline.signal, listening!, !resumed).catch(
+				(error: unknown) => {
+					const failed = aboutTask(error, taskId!);
+					// A failed task is worth nothing: the next try has to create another.
+					if (isGone(failed)) run.memory.forget(key);
+					throw failed;
+				},
+			);
+		} finally {
+			listening?.release();
+			deadline.stop();
+		}
+
+		async function create(): Promise<string> {
+			const limit = startDeadline(options.timeout, run.creating);
+			try {
+				item.report('sending the text');
+				const taskId = await requests.createTask(request, limit.signal);
+				run.memory.keep(key, { taskId });
+				item.report(`task ${taskId} created`);
+				return taskId;
+			} finally {
+				limit.stop();
+			}
+		}
+	};
+}
+
+const isGone = (error: unknown) =>
+	['taskFailed', 'notFound'].includes((error as { kind?: string }).kind ?? '');

@@ -1,0 +1,2 @@
+/** Default of `Timeout` for every video operation. */
+export const VIDEO_TIMEOUT_SECONDS = 1800;

@@ -1,0 +1,20 @@
+import { asText } from '../../../service/readers';
+import { encodeImages, identityOf, readImages } from '../../images';
+import type { Item, Job } from '../../run';
+import { generationJob, readGenerationFields } from '../generated';
+import { VIDEO_TIMEOUT_SECONDS } from './fields';
+
+/** Video → Frames to Video (§4.7); a prompt is sent only when there is one. */
+export function framesToVideo(item: Item): Job {
+	const prompt = asText(item.fields.options.prompt);
+	const images = readImages(item);
+	return generationJob(item, {
+		generation: 'framesToVideo',
+		kind: 'video',
+		prompt: prompt ?? '',
+		expected: 1,
+		identity: [prompt, identityOf(images)],
+		body: async () => await encodeImages(item, 'frames', images, prompt ? { prompt } : {}),
+		options: readGenerationFields(item.fields, VIDEO_TIMEOUT_SECONDS),
+	});
+}

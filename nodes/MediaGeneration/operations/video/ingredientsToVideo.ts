@@ -1,0 +1,19 @@
+import { encodeImages, identityOf, readImages } from '../../images';
+import type { Item, Job } from '../../run';
+import { generationJob, readGenerationFields } from '../generated';
+import { VIDEO_TIMEOUT_SECONDS } from './fields';
+
+/** Video → Ingredients to Video (§4.6). */
+export function ingredientsToVideo(item: Item): Job {
+	const prompt = item.fields.text('prompt', 'Prompt');
+	const images = readImages(item);
+	return generationJob(item, {
+		generation: 'ingredientsToVideo',
+		kind: 'video',
+		prompt,
+		expected: 1,
+		identity: [prompt, identityOf(images)],
+		body: async () => await encodeImages(item, 'ingredients', images, { prompt }),
+		options: readGenerationFields(item.fields, VIDEO_TIMEOUT_SECONDS),
+	});
+}

@@ -1,0 +1,135 @@
+import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { readAddress, withoutToken, type ServiceAddress } from '../service/address';
+import { pause } from '../service/clock';
+import type { ServiceRecord } from '../service/contract';
+import { Failure } from '../service/failure';
+import { HistoryWatch } from '../service/history';
+import { CREDENTIAL_TYPE } from '../service/http';
+import { listen, type Listening } from '../service/notifications';
+import { Requests } from '../service/requests';
+import { Fields } from './fields';
+import { Limiter } from './limiter';
+import { Memory } from './memory';
+
+/** How long create calls under way may still take once another item has failed, in ms. */
+const CREATE_GRACE_MS = 10_000;
+
+/** What all items of one run of the node share. */
+export class Run {
+	readonly requests: Requests;
+	readonly memory: Memory;
+	readonly limiter = new Limiter();
+	/** Looks into the history, shared by all items whose stream was lost. */
+	readonly history: HistoryWatch;
+	/** Aborts when n8n cancels the execution. */
+	readonly canceled: AbortSignal;
+	/** Aborts when n8n cancels the execution, or another item's failure ends the node. */
+	readonly stopped: AbortSignal;
+	/** Aborts later than `stopped`: a create call under way still gets its answer, the task's id. */
+	readonly creating: AbortSignal;
+	/** Task ids by item, for the message of a run that ends early. */
+	readonly tasks = new Map<number, string>();
+	private readonly stopping = new AbortController();
+	private readonly abandoning = new AbortController();
+	private readonly hints = new Map<string, { message: string; items: number[] }>();
+
+	private constructor(
+		readonly context: IExecuteFunctions,
+		readonly address: ServiceAddress,
+	) {
+		this.requests = new Requests(context, address, () => this.limiter.refused());
+		this.memory = new Memory(context);
+		this.history = new HistoryWatch(this.requests);
+		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
+		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
+		this.creating = AbortSignal.any([this.canceled, this.abandoning.signal]);
+	}
+
+	/** Throws a Failure of kind invalidInput that names the credential's field at fault. */
+	static async start(context: IExecuteFunctions): Promise<Run> {
+		return new Run(context, readAddress(await context.getCredentials(CREDENTIAL_TYPE)));
+	}
+
+	/** Ends the waits of all items at once, and their create calls after a grace. */
+	stop(): void {
+		if (this.stopping.signal.aborted) return;
+		this.stopping.abort(new Failure('canceled'));
+		void pause(CREATE_GRACE_MS, this.canceled).then(() =>
+			this.abandoning.abort(new Failure('canceled')),
+		);
+	}
+
+	listen(): Listening {
+		return listen(this.address, async (url) => {
+			// Present since about n8n 2.30; lets everything pass where no policy is set.
+			const filter = this.context.helpers.getSecureEgressFilter?.();
+			const result = await filter?.validateUrl(url);
+			if (result && !result.ok) throw new Failure('unreachable', { text: 'blocked' });
+		});
+	}
+
+	/** Shown with the output after the run, once per `about`, with the items that it concerns. */
+	hint(about: string, message: string, index: number): void {
+		const hint = this.hints.get(about) ?? { message, items: [] };
+		hint.items.push(index);
+		this.hints.set(about, hint);
+	}
+
+	showHints(): void {
+		for (const { message, items } of this.hints.values()) {
+			const shown = items.sort((a, b) => a - b).slice(0, 5);
+			const more = items.length > shown.length ? ` and ${items.length - shown.length} more` : '';
+			this.context.addExecutionHints({
+				message: withoutToken(
+					`${message} (item ${shown.join(', ')}${more})`,
+					this.address.apiToken,
+				),
+				location: 'outputPane',
+			});
+		}
+	}
+}
+
+/** One input item at work. */
+export class Item {
+	readonly fields: Fields;
+
+	constructor(
+		readonly run: Run,
+		readonly index: number,
+	) {
+		this.fields = new Fields(run.context, index);
+	}
+
+	get requests(): Requests {
+		return this.run.requests;
+	}
+
+	/** Progress for the person who runs the workflow by hand: it appears in the browser's console. */
+	report(text: string): void {
+		const message = withoutToken(`Item ${this.index}: ${text}`, this.run.address.apiToken);
+		this.run.context.sendMessageToUI(message);
+		this.run.context.logger.debug(`Media Generation, ${message}`);
+	}
+
+	hint(about: string, message: string): void {
+		this.run.hint(about, message, this.index);
+	}
+
+	/** One output item that belongs to this input item. */
+	output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
+		// n8n takes a field named `error` for a failed item: an empty one means nothing.
+		if ('error' in json && !json.error) delete json.error;
+		return {
+			json: withoutToken(json, this.run.address.apiToken) as INodeExecutionData['json'],
+			...(binary ? { binary } : {}),
+			pairedItem: { item: this.index },
+		};
+	}
+}
+
+/** The work of one item whose fields are already read and found good. */
+export type Job = () => Promise<INodeExecutionData[]>;
+
+/** One operation: reads and checks the fields of an item, and returns its work. */
+export type Operation = (item: Item) => Job;
