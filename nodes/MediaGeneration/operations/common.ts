@@ -42,14 +42,16 @@ export const timeout = (seconds: number): INodeProperties => ({
 		'Seconds that the node waits for one generation, from the request to the file. What is made later is not lost, and the message tells how to collect it.',
 });
 
-/** `Download`, with the operation's own default. */
-export const download = (byDefault: boolean): INodeProperties => ({
+export const download: INodeProperties = {
 	displayName: 'Download File',
 	name: 'download',
 	type: 'boolean',
-	default: byDefault,
+	default: true,
 	description: 'Whether to put the file itself into the output, not only its address',
-});
+};
+
+/** `Download File` where the address alone is what is usually wanted. */
+export const downloadIfAsked: INodeProperties = { ...download, default: false };
 
 export const taskId: INodeProperties = {
 	displayName: 'Task ID',

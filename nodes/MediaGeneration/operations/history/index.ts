@@ -1,5 +1,5 @@
 import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
-import { concurrency, download, options, outputField, returnAllAndLimit } from '../common';
+import { concurrency, downloadIfAsked, options, outputField, returnAllAndLimit } from '../common';
 
 export const historyDescription: INodeProperties[] = [
 	{
@@ -20,6 +20,6 @@ export const historyDescription: INodeProperties[] = [
 	},
 	...updateDisplayOptions({ show: { resource: ['history'], operation: ['getAll'] } }, [
 		...returnAllAndLimit,
-		options(concurrency, download(false), outputField),
+		options(concurrency, downloadIfAsked, outputField),
 	]),
 ];

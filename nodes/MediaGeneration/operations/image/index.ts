@@ -31,7 +31,7 @@ export const imageDescription: INodeProperties[] = [
 	},
 	...updateDisplayOptions({ show: { resource: ['image'], operation: ['create'] } }, [
 		prompt('e.g. A lighthouse at dawn, watercolour', 'What is to be seen in the image'),
-		download(true),
+		download,
 		options(concurrency, idleTimeout, outputField, timeout(IMAGE_TIMEOUT_SECONDS)),
 	]),
 ];

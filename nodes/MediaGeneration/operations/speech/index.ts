@@ -3,6 +3,7 @@ import { SPEECH_SETTINGS } from '../../../service/contract';
 import {
 	concurrency,
 	download,
+	downloadIfAsked,
 	options,
 	outputField,
 	pollInterval,
@@ -18,19 +19,17 @@ const setting = (
 	name: keyof typeof SPEECH_SETTINGS,
 	displayName: string,
 	description: string,
-): INodeProperties => ({
-	displayName,
-	name,
-	type: 'number',
-	typeOptions: {
-		minValue: SPEECH_SETTINGS[name].min,
-		maxValue: SPEECH_SETTINGS[name].max,
-		numberPrecision: 2,
-		numberStepSize: 0.05,
-	},
-	default: SPEECH_SETTINGS[name].default,
-	description,
-});
+): INodeProperties => {
+	const { min, max, default: byDefault } = SPEECH_SETTINGS[name];
+	return {
+		displayName,
+		name,
+		type: 'number',
+		typeOptions: { minValue: min, maxValue: max, numberPrecision: 2, numberStepSize: 0.05 },
+		default: byDefault,
+		description,
+	};
+};
 
 const speakFields: INodeProperties[] = [
 	{
@@ -72,17 +71,17 @@ const speakFields: INodeProperties[] = [
 		type: 'options',
 		options: [
 			{
-				name: 'Flash v2.5',
+				name: 'Flash V2.5',
 				value: 'labs_flash_v2_5',
 				description: 'The fastest',
 			},
 			{
-				name: 'Multilingual v2',
+				name: 'Multilingual V2',
 				value: 'labs_multilingual_v2',
 				description: 'Natural speech in many languages',
 			},
 			{
-				name: 'Turbo v2.5',
+				name: 'Turbo V2.5',
 				value: 'labs_turbo_v2_5',
 				description: 'A balance of quality and speed',
 			},
@@ -103,7 +102,7 @@ const speakFields: INodeProperties[] = [
 		description:
 			'Whether to wait until the speech is there. Turn off to get the task ID at once and collect the result later with Speech → Wait.',
 	},
-	{ ...download(true), displayOptions: { show: { waitForCompletion: [true] } } },
+	{ ...download, displayOptions: { show: { waitForCompletion: [true] } } },
 	options(
 		{
 			displayName: 'Callback URL',
@@ -180,9 +179,9 @@ export const speechDescription: INodeProperties[] = [
 	},
 	...updateDisplayOptions(show(['speak']), speakFields),
 	...updateDisplayOptions(show(['get', 'wait', 'delete']), [taskId]),
-	...updateDisplayOptions(show(['get']), [download(false)]),
+	...updateDisplayOptions(show(['get']), [downloadIfAsked]),
 	...updateDisplayOptions(show(['wait']), [
-		download(true),
+		download,
 		options(concurrency, pollInterval, outputField, timeout(TIMEOUT_SECONDS)),
 	]),
 ];

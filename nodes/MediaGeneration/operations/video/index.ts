@@ -1,5 +1,5 @@
 import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
-import { ASPECT_RATIOS, NUMBER_OF_VIDEOS } from '../../../service/contract';
+import { NUMBER_OF_VIDEOS } from '../../../service/contract';
 import {
 	concurrency,
 	download,
@@ -63,10 +63,10 @@ export const videoDescription: INodeProperties[] = [
 			name: 'aspectRatio',
 			type: 'options',
 			options: [
-				{ name: 'Landscape (16:9)', value: ASPECT_RATIOS[0] },
-				{ name: 'Portrait (9:16)', value: ASPECT_RATIOS[1] },
+				{ name: 'Landscape (16:9)', value: 'VIDEO_ASPECT_RATIO_LANDSCAPE' },
+				{ name: 'Portrait (9:16)', value: 'VIDEO_ASPECT_RATIO_PORTRAIT' },
 			],
-			default: ASPECT_RATIOS[0],
+			default: 'VIDEO_ASPECT_RATIO_LANDSCAPE',
 			description: 'The shape of the picture',
 		},
 		{
@@ -89,9 +89,7 @@ export const videoDescription: INodeProperties[] = [
 	...updateDisplayOptions(show('framesToVideo'), [
 		images('Frames', 'The images that the video goes through, in this order'),
 	]),
-	...updateDisplayOptions(show('textToVideo', 'ingredientsToVideo', 'framesToVideo'), [
-		download(true),
-	]),
+	...updateDisplayOptions(show('textToVideo', 'ingredientsToVideo', 'framesToVideo'), [download]),
 	...updateDisplayOptions(show('textToVideo', 'ingredientsToVideo'), [
 		options(concurrency, idleTimeout, outputField, timeout(VIDEO_TIMEOUT_SECONDS)),
 	]),
