@@ -85,7 +85,7 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 export function readAnswer(body: string, ownsErrorField: (raw: unknown) => boolean): unknown {
 	const raw = parseJson(body);
 	if (raw === undefined) {
-		throw new Failure('notTheService', { transient: looksLikeHtml(body) });
+		throw new Failure('notTheService', { transient: true });
 	}
 	if (isRecord(raw) && raw.error && !ownsErrorField(raw)) {
 		throw failureOfText(readReason(raw) ?? 'no reason given');

@@ -67,6 +67,6 @@ export function invalidInput(field: string, text: string): Failure {
 }
 
 /** True when the same read may well succeed a moment later (service contract, field notes HTTP). */
-export function isTransient(error: unknown): boolean {
+export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
 }

@@ -67,7 +67,7 @@ async function readStream(
 		}
 		return events.end();
 	} catch {
-		if (order.signal.aborted) throw abortReason(order.signal);
+		if (order.signal.aborted) throw abortReason(order.signal).with({ maybeAccepted: true });
 		return silent
 			? { kind: 'lost', text: `nothing was heard for ${order.idleMs / 1000} s` }
 			: events.broken();

@@ -27,12 +27,10 @@ export function pacingOf(address: ServiceAddress): Pacing {
 		holdMs,
 		async clear(signal) {
 			while (!signal.aborted && holdMs() > 0) await pause(holdMs(), signal);
-			if (account.notBefore < Date.now()) accounts.delete(key);
 		},
 		refused(retryAfterMs) {
 			const until = Date.now() + (retryAfterMs ?? DEFAULT_HOLD_MS);
 			account.notBefore = Math.max(account.notBefore, until);
-			accounts.set(key, account);
 		},
 	};
 }

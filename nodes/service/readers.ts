@@ -103,12 +103,15 @@ export function readCreatedTaskId(raw: unknown): string | undefined {
 /** §4.2: a speech task; undefined when the answer is none. */
 export function readSpeechTask(raw: unknown, baseUrl: string): SpeechTask | undefined {
 	const record = unwrap(raw, 'status');
-	if (!isRecord(record) || asText(record.status) === undefined) return undefined;
-	const status = asText(record.status)!.toLowerCase();
-	const state = STATES[status] ?? 'processing';
+	if (!isRecord(record)) return undefined;
 	const audioUrl = ['audio_url', 'result', 'file_url', 'url']
 		.map((key) => readFileUrl(record[key], baseUrl))
 		.find((url) => url !== undefined);
+	// An address is proof enough where a deployment leaves the status out.
+	const word = asText(record.status) ?? (audioUrl === undefined ? undefined : 'completed');
+	if (word === undefined) return undefined;
+	const status = word.toLowerCase();
+	const state = STATES[status] ?? 'processing';
 	return {
 		state,
 		status: STATES[status] ?? status,

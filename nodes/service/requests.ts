@@ -130,7 +130,7 @@ export class Requests {
 		// A failed task has an `error` of its own, which is not the answer's.
 		const isTask = (raw: unknown) => readSpeechTask(raw, this.address.baseUrl) !== undefined;
 		const task = readSpeechTask(await this.json(call, isTask), this.address.baseUrl);
-		if (!task) throw new Failure('notTheService');
+		if (!task) throw new Failure('notTheService', { transient: true });
 		return task;
 	}
 

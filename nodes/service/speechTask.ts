@@ -1,5 +1,5 @@
 import type { SpeechTask } from './contract';
-import { Failure } from './failure';
+import { Failure, isTransient } from './failure';
 import type { Listening } from './notifications';
 import type { Requests } from './requests';
 import { until, type News, type Reading } from './wait';
@@ -31,6 +31,7 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 	let highest = -1;
 	let completedSince: number | undefined;
 	let lastStatus = 'pending';
+	let known = false;
 
 	const progress = (percentage: number | undefined) => {
 		if (percentage === undefined || percentage <= highest) return;
@@ -52,9 +53,13 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 	};
 
 	const read = async (readSignal: AbortSignal): Promise<Reading<SpeechTask>> => {
-		const task = await requests.readTask(taskId, readSignal, 'once').catch((error: unknown) => {
-			throw isTooEarly(error) ? error.with({ transient: true }) : error;
+		// A wait that can't even begin (a wrong address, say) must not last until its deadline.
+		const repeat = wait.justCreated || known ? 'once' : 'read';
+		const task = await requests.readTask(taskId, readSignal, repeat).catch((error: unknown) => {
+			if (isTooEarly(error)) throw error.with({ transient: true });
+			throw repeat === 'read' && isTransient(error) ? asFinal(error) : error;
 		});
+		known = true;
 		lastStatus = task.status;
 		if (task.state === 'error') throw new Failure('taskFailed', { text: task.message });
 		if (task.state !== 'completed') {
@@ -87,6 +92,8 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		throw aboutTask(error, taskId, lastNews);
 	}
 }
+
+const asFinal = (error: Failure) => new Failure(error.kind, { ...error.facts, transient: false });
 
 /** The same failure, with the id of the (paid) task it is about. */
 export function aboutTask(error: unknown, taskId: string, lastNews?: string): unknown {

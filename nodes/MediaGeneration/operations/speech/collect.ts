@@ -15,9 +15,6 @@ export interface WaitFields {
 	outputField: string;
 }
 
-/** A wait shorter than this teaches nothing about its channel, in ms. */
-const WORTH_A_HINT_MS = 3000;
-
 /** The fields of everything that waits for a speech task. */
 export function readWaitFields(fields: Fields, downloads: boolean): WaitFields {
 	return {
@@ -48,10 +45,11 @@ export async function collect(
 	});
 	item.report(`task ${taskId} completed`);
 	const waited = Date.now() - began;
-	if (!listening.isOpen() && waited >= WORTH_A_HINT_MS) {
+	// A result that was there at once teaches nothing about the channel.
+	if (!listening.isOpen() && waited >= options.pollInterval * 900) {
 		item.hint(
 			'polling',
-			`The WebSocket of the service could not be used, so results were looked up every ${options.pollInterval} s and may have come later than they were ready. Check 'WebSocket URL' in the credential, and whether a proxy stands between`,
+			`The WebSocket of the service could not be used, so results were looked up every ${options.pollInterval} s instead and may have come later than they were ready. Check 'WebSocket URL' in the credential, and whether a proxy stands between`,
 		);
 	}
 	return [await taskOutput(item, taskId, task, options, signal)];
