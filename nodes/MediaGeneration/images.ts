@@ -1,5 +1,6 @@
 import type { IBinaryData } from 'n8n-workflow';
 import { invalidInput } from '../service/failure';
+import { isImage } from '../service/fileTypes';
 import { asText } from '../service/readers';
 import type { Item } from './run';
 
@@ -9,6 +10,8 @@ import type { Item } from './run';
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
 /** Bytes are encoded in steps of this many: divisible by 3, so that base64 needs no padding between. */
 const STEP_BYTES = 48 * 1024;
+
+const UNTYPED = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
 export interface Image {
 	field: string;
@@ -46,7 +49,8 @@ const missing = (field: string, displayName: string) =>
 function checked(image: Image, displayName: string): Image {
 	const { mimeType, fileName } = image.data;
 	const type = mimeType?.split(';')[0].trim().toLowerCase() ?? '';
-	if (!type.startsWith('image/')) {
+	// A file of unknown type is judged by its bytes, once they are read.
+	if (!type.startsWith('image/') && !UNTYPED.has(type)) {
 		const name = fileName ? ` (${fileName})` : '';
 		throw invalidInput(
 			displayName,
@@ -103,6 +107,7 @@ export async function encodeImages(
 	for (const [index, image] of images.entries()) {
 		if (index > 0) at += body.write(',', at);
 		at += body.write('"', at);
+		const start = at;
 		const end = at + Math.ceil(sizes[index] / 3) * 4;
 		at = await encodeInto(body, at, item, image);
 		if (at !== end) {
@@ -110,6 +115,10 @@ export async function encodeImages(
 				displayName,
 				`names the field '${image.field}', whose file cannot be read`,
 			);
+		}
+		const first = Buffer.from(body.toString('latin1', start, Math.min(end, start + 64)), 'base64');
+		if (!image.data.mimeType?.startsWith('image/') && !isImage(first)) {
+			throw invalidInput(displayName, `names the field '${image.field}', whose file is no image`);
 		}
 		at += body.write('"', at);
 	}

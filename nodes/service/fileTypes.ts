@@ -143,3 +143,7 @@ export function fileKindOf(entry: Record<string, unknown>, url: string): MediaKi
 		(!words.includes('video') && /\.(?:png|jpe?g|webp|gif|avif)$/i.test(new URL(url).pathname));
 	return isImage ? 'image' : 'video';
 }
+
+/** True when the first bytes are those of an image. */
+export const isImage = (bytes: Uint8Array): boolean =>
+	sniff(bytes, 'image')?.startsWith('image/') === true;
