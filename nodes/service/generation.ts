@@ -79,9 +79,7 @@ async function readStream(
 
 /** A create call whose answer never came may have started a generation all the same. */
 const mayBeUnderWay = (error: unknown): error is Failure =>
-	error instanceof Failure &&
-	(error.kind === 'noAnswer' ||
-		(error.kind === 'unavailable' && [502, 504].includes(error.facts.status ?? 0)));
+	error instanceof Failure && (error.kind === 'noAnswer' || error.facts.status === 504);
 
 /**
  * Makes videos or an image: one create call, its stream, and, where the stream ends without a
@@ -101,6 +99,7 @@ export async function generate(
 			earlier === undefined
 				? await stream(requests, order, claim)
 				: { kind: 'lost', text: 'an earlier try of this node lost the stream' };
+		if (outcome.kind === 'page') throw new Failure('notTheService', { maybeAccepted: true });
 		if (outcome.kind === 'failed') throw failureOf(outcome.text);
 		if (outcome.kind === 'complete') {
 			files = outcome.files;

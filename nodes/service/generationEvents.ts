@@ -15,6 +15,8 @@ export type GenerationOutcome =
 	| { kind: 'complete'; files: GeneratedFile[] }
 	/** The service says that it failed. */
 	| { kind: 'failed'; text?: string }
+	/** A web page came instead: an edge answered, not the service. */
+	| { kind: 'page' }
 	/** It ended without a result: the generation may go on. */
 	| { kind: 'lost'; text: string };
 
@@ -117,7 +119,7 @@ export class GenerationEvents {
 	/** Some deployments answer with plain JSON instead of a stream, edges with a page. */
 	private readPlain(): void {
 		if (looksLikeHtml(this.plain)) {
-			return this.finish({ kind: 'lost', text: 'a web page came instead of the stream' });
+			return this.finish({ kind: 'page' });
 		}
 		const value = parseJson(this.plain);
 		if (value === undefined) {
