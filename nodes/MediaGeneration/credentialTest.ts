@@ -27,7 +27,9 @@ export async function testMediaGenerationApi(
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('noAnswer');
 		const { message, description } = wordingOf(failure);
-		return { status: 'Error', message: withoutToken(`${message}. ${description}`, apiToken) };
+		// A bad field says all by itself: nothing was sent, and there is no item.
+		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
+		return { status: 'Error', message: withoutToken(text, apiToken) };
 	}
 }
 
