@@ -36,7 +36,8 @@ export class MediaGeneration implements INodeType {
 			{
 				message:
 					"Progress appears in the browser's console while this runs. Retry On Fail collects what was already paid for instead of creating it again.",
-				displayCondition: '={{ $parameter["operation"] === "speak" }}',
+				displayCondition:
+					'={{ ["speech", "video", "image"].includes($parameter["resource"]) && !["get", "delete"].includes($parameter["operation"]) }}',
 				whenToDisplay: 'beforeExecution',
 				location: 'outputPane',
 			},

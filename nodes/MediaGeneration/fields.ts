@@ -38,8 +38,12 @@ export class Fields {
 	}
 
 	flag(name: string, fallback: boolean): boolean {
-		const value = this.raw(name, fallback);
-		return value === true || value === 'true';
+		return isOn(this.raw(name, fallback), fallback);
+	}
+
+	/** The same in the options. */
+	flagOption(name: string, fallback: boolean): boolean {
+		return isOn(this.options[name], fallback);
 	}
 
 	/** A number in a range, `fallback` when the option is not set. */
@@ -86,13 +90,19 @@ export class Fields {
 	}
 }
 
+/** Expressions also give true and false as texts. */
+const isOn = (value: unknown, fallback: boolean): boolean => {
+	if (value === undefined || value === null || value === '') return fallback;
+	return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());
+};
+
 const got = (value: unknown) => {
 	const shown = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
 	return `(it is ${shown ?? 'not set'})`;
 };
 
 function requireText(value: unknown, displayName: string): string {
-	if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+	if (Number.isFinite(value) || typeof value === 'bigint') return String(value);
 	if (value === undefined || value === null || (typeof value === 'string' && !value.trim())) {
 		throw invalidInput(displayName, 'is empty');
 	}

@@ -47,9 +47,15 @@ const missing = (field: string, displayName: string) =>
 	invalidInput(displayName, `names the field '${field}', but this item has no file in it`);
 
 function checked(image: Image, displayName: string): Image {
-	const { mimeType, fileName } = image.data;
+	const { mimeType, fileName, id, data, bytes } = image.data;
+	if (bytes === 0 || (id === undefined && data === '')) {
+		throw invalidInput(displayName, `names the field '${image.field}', whose file is empty`);
+	}
 	const type = mimeType?.split(';')[0].trim().toLowerCase() ?? '';
-	// A file of unknown type is judged by its bytes, once they are read.
+	// A file of unknown type is judged by its bytes: now where they are at hand, else when they are read.
+	if (UNTYPED.has(type) && id === undefined && !isImage(Buffer.from(data.slice(0, 64), 'base64'))) {
+		throw invalidInput(displayName, `names the field '${image.field}', whose file is no image`);
+	}
 	if (!type.startsWith('image/') && !UNTYPED.has(type)) {
 		const name = fileName ? ` (${fileName})` : '';
 		throw invalidInput(

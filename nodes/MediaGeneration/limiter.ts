@@ -32,13 +32,13 @@ export class Limiter {
 
 /**
  * Runs `work` for the indexes 0 … count - 1, starting them in order, as many at once as the limiter
- * allows, until all are done or `work` of one rejects; then no further one is started. Resolves when
- * all started ones have settled.
+ * allows. `work` tells whether it succeeded, which lets the limit grow; when one rejects no further one
+ * is started. Resolves when all started ones have settled.
  */
 export async function forEachLimited(
 	count: number,
 	limiter: Limiter,
-	work: (index: number) => Promise<void>,
+	work: (index: number) => Promise<boolean>,
 ): Promise<void> {
 	let next = 0;
 	let active = 0;
@@ -49,8 +49,12 @@ export async function forEachLimited(
 				active++;
 				void work(next++)
 					.then(
-						() => limiter.succeeded(),
-						() => (failed = true),
+						(succeeded) => {
+							if (succeeded) limiter.succeeded();
+						},
+						() => {
+							failed = true;
+						},
 					)
 					.then(() => {
 						active--;

@@ -7,7 +7,7 @@ import { isRecord } from '../service/readers';
 export interface Remembered {
 	/** Speech: the task. */
 	taskId?: string;
-	/** Video, image: when the create call was sent, in ms since 1970. */
+	/** When a create call was sent whose outcome is not known, in ms since 1970. */
 	sentAt?: number;
 	/** Video, image: the files made. */
 	files?: GeneratedFile[];

@@ -1,16 +1,18 @@
 import type { IExecuteFunctions, INodeExecutionData, NodeError } from 'n8n-workflow';
+import { withoutToken } from '../service/address';
 import { Failure } from '../service/failure';
 import { toNodeError } from '../service/nodeErrors';
 import { Fields } from './fields';
 import { forEachLimited } from './limiter';
 import { operations } from './operations';
-import { Item, Run, type Job } from './run';
+import { Item, Run, type Job, type Made } from './run';
 
-type Outcome = { items: INodeExecutionData[] } | { error: unknown };
+/** What became of one input item: what was made, or why nothing could be. */
+type Outcome = { made: Made[] } | { error: unknown };
 
-const settled = async (work: () => Promise<INodeExecutionData[]>): Promise<Outcome> =>
+const settled = async (work: Job): Promise<Outcome> =>
 	await work().then(
-		(items) => ({ items }),
+		(made) => ({ made }),
 		(error: unknown) => ({ error }),
 	);
 
@@ -20,6 +22,23 @@ function noteOnOthers(run: Run, failed: number): string | undefined {
 	if (others.length === 0) return undefined;
 	const list = others.map(([index, taskId]) => `item ${index}: ${taskId}`).join(', ');
 	return `Other items of this run have paid tasks (${list}): Retry collects them without paying again, and so does Speech → Wait.`;
+}
+
+/** The failure of one file, naming the others of its item: paid for, and lost with the node. */
+function withOtherFiles(failure: Failure, made: Made[]): Failure {
+	const addresses = made.map((part) =>
+		part instanceof Failure ? part.facts.fileUrl : String(part.json.file_url),
+	);
+	const otherFiles = addresses.filter((url) => url !== undefined && url !== failure.facts.fileUrl);
+	return failure.with({ otherFiles: otherFiles as string[] });
+}
+
+/**
+ * Marks an item as failed. n8n sends items with an `error` to the error output, but then reduces the
+ * json of those that still have it to the message; hidden from its copy, the `task_id` survives.
+ */
+function asFailed(item: INodeExecutionData, error: NodeError): INodeExecutionData {
+	return Object.defineProperty(item, 'error', { value: error, enumerable: false });
 }
 
 /**
@@ -33,12 +52,11 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 	const outcomes = new Array<Outcome | undefined>(count);
 	let run: Run | undefined;
 	let apiToken = '';
-	let firstFailed: number | undefined;
+	let firstFailed: { index: number; error: unknown } | undefined;
 
 	const fail = (index: number, error: unknown) => {
-		outcomes[index] = { error };
 		if (goesOn || run?.canceled.aborted) return;
-		firstFailed ??= index;
+		firstFailed ??= { index, error };
 		run?.stop();
 	};
 
@@ -58,55 +76,63 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 			try {
 				jobs[index] = operation(new Item(started, index));
 			} catch (error) {
+				outcomes[index] = { error };
 				fail(index, error);
 			}
 		}
 		if (firstFailed === undefined) {
 			await forEachLimited(count, started.limiter, async (index) => {
 				const job = jobs[index];
-				if (!job || started.stopped.aborted) return;
+				if (!job || started.stopped.aborted) return false;
 				const outcome = await settled(job);
 				outcomes[index] = outcome;
-				if ('error' in outcome) fail(index, outcome.error);
+				if ('error' in outcome) {
+					fail(index, outcome.error);
+					return false;
+				}
+				const missing = outcome.made.find((part) => part instanceof Failure);
+				if (missing) fail(index, withOtherFiles(missing, outcome.made));
+				return missing === undefined;
 			});
 		}
 	} catch (error) {
 		// Nothing was sent: the credential or the operation is at fault, the same for all items.
-		for (let index = 0; index < count; index++) fail(index, error);
-		firstFailed ??= goesOn ? undefined : 0;
+		outcomes.fill({ error });
+		fail(0, error);
 	}
 
+	run?.end();
 	// A cancel is no failed item: it must not be swallowed by "continue on fail".
 	if (run?.canceled.aborted) throw toNodeError(new Failure('canceled'), { node });
 	run?.showHints();
-	if (firstFailed !== undefined) {
-		const failed = outcomes[firstFailed] as { error: unknown };
-		const note = run && noteOnOthers(run, firstFailed);
-		throw toNodeError(failed.error, { node, itemIndex: firstFailed, apiToken, note });
+	if (firstFailed) {
+		const { index: itemIndex, error } = firstFailed;
+		const note = run && noteOnOthers(run, itemIndex);
+		throw toNodeError(error, { node, itemIndex, apiToken, note });
 	}
 
-	const output = outcomes.flatMap((outcome, index): INodeExecutionData[] => {
-		if (outcome && 'items' in outcome) return outcome.items;
-		const cause = outcome?.error ?? new Failure('canceled');
+	const failedItem = (index: number, cause: unknown): INodeExecutionData => {
 		const error = toNodeError(cause, { node, itemIndex: index, apiToken });
-		const facts = cause instanceof Failure ? cause.facts : {};
+		const { taskId, fileUrl } = cause instanceof Failure ? cause.facts : {};
 		const json = {
 			error: error.message,
 			...(error.description ? { description: error.description } : {}),
-			...(facts.taskId === undefined ? {} : { task_id: facts.taskId }),
-			...(facts.fileUrl === undefined ? {} : { file_url: facts.fileUrl }),
+			...(taskId === undefined ? {} : { task_id: taskId }),
+			...(fileUrl === undefined ? {} : { file_url: withoutToken(fileUrl, apiToken) }),
 		};
 		const item = { json, pairedItem: { item: index } };
-		return [node.onError === 'continueErrorOutput' ? asFailed(item, error) : item];
-	});
-	if (outcomes.every((outcome) => outcome && 'items' in outcome)) run?.memory.clear();
+		return node.onError === 'continueErrorOutput' ? asFailed(item, error) : item;
+	};
+	let complete = true;
+	const output: INodeExecutionData[] = [];
+	for (const [index, outcome] of outcomes.entries()) {
+		const parts = outcome && 'made' in outcome ? outcome.made : [outcome?.error];
+		for (const part of parts) {
+			const isMade = outcome && 'made' in outcome && !(part instanceof Failure);
+			complete &&= isMade === true;
+			output.push(isMade ? (part as INodeExecutionData) : failedItem(index, part));
+		}
+	}
+	if (complete) run?.memory.clear();
 	return [output];
-}
-
-/**
- * Marks an item as failed. n8n sends items with an `error` to the error output, but then reduces the
- * json of those that still have it to the message; hidden from its copy, the `task_id` survives.
- */
-function asFailed(item: INodeExecutionData, error: NodeError): INodeExecutionData {
-	return Object.defineProperty(item, 'error', { value: error, enumerable: false });
 }

@@ -30,6 +30,8 @@ export class Run {
 	/** Task ids by item, for the message of a run that ends early. */
 	readonly tasks = new Map<number, string>();
 	private readonly stopping = new AbortController();
+	private socket: Listening | undefined;
+	private readonly over = new AbortController();
 	private readonly abandoning = new AbortController();
 	private readonly hints = new Map<string, { message: string; items: number[] }>();
 
@@ -54,12 +56,24 @@ export class Run {
 	stop(): void {
 		if (this.stopping.signal.aborted) return;
 		this.stopping.abort(new Failure('canceled'));
-		void pause(CREATE_GRACE_MS, this.canceled).then(() =>
+		void pause(CREATE_GRACE_MS, AbortSignal.any([this.canceled, this.over.signal])).then(() =>
 			this.abandoning.abort(new Failure('canceled')),
 		);
 	}
 
+	/** All items have ended: nothing may go on in the background. */
+	end(): void {
+		this.over.abort();
+		this.socket?.release();
+	}
+
+	/** A share of the account's socket, which stays open until the run ends. */
 	listen(): Listening {
+		this.socket ??= this.share();
+		return this.share();
+	}
+
+	private share(): Listening {
 		return listen(this.address, async (url) => {
 			// Present since about n8n 2.30; lets everything pass where no policy is set.
 			const filter = this.context.helpers.getSecureEgressFilter?.();
@@ -128,8 +142,18 @@ export class Item {
 	}
 }
 
+/** An output item, or why one of several could not be made. */
+export type Made = INodeExecutionData | Failure;
+
+/** What one of several parts comes to: its output item, or why it could not be made. */
+export const partly = async (work: Promise<INodeExecutionData>): Promise<Made> =>
+	await work.catch((error: unknown) => {
+		if (!(error instanceof Failure)) throw error;
+		return error;
+	});
+
 /** The work of one item whose fields are already read and found good. */
-export type Job = () => Promise<INodeExecutionData[]>;
+export type Job = () => Promise<Made[]>;
 
 /** One operation: reads and checks the fields of an item, and returns its work. */
 export type Operation = (item: Item) => Job;

@@ -37,7 +37,8 @@ export function voiceEntry(voice: ServiceRecord): INodeListSearchItems | undefin
 
 /** True when every word of the filter stands in the voice's name, traits or id. */
 export function matches(voice: ServiceRecord, filter: string): boolean {
-	const text = [voice.name, voice.voice_id, voice.id, ...traitsOf(voice)]
+	const useCases = Array.isArray(voice.use_cases) ? voice.use_cases : [voice.use_cases];
+	const text = [voice.name, voice.voice_id, voice.id, ...traitsOf(voice), ...useCases]
 		.map((part) => asText(part) ?? '')
 		.join(' ')
 		.toLowerCase();
@@ -64,7 +65,10 @@ export async function searchVoices(
 		const query = { page, page_size: LARGEST_PAGE, ...(search ? { search } : {}) };
 		const found = await requests.voices(query, limit.signal);
 		const size = found.pageSize !== undefined && found.pageSize > 0 ? found.pageSize : LARGEST_PAGE;
-		const isLast = found.bare || found.items.length < Math.min(size, LARGEST_PAGE);
+		const isLast =
+			found.bare ||
+			found.items.length < Math.min(size, LARGEST_PAGE) ||
+			(found.total !== undefined && (page + 1) * size >= found.total);
 		const results = found.items
 			.filter((voice) => search === '' || matches(voice, search))
 			.map(voiceEntry)

@@ -11,7 +11,7 @@ export interface ServiceAddress {
 	webSocketUrl: string;
 }
 
-const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer\s+/i;
+const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer(?:\s+|$)/i;
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
 /**
@@ -99,14 +99,28 @@ export function readAddress(credential: Record<string, unknown>): ServiceAddress
 	};
 }
 
-/** `value` with every occurrence of the token blanked out, also where it stands percent-encoded. */
+/**
+ * `value` with every occurrence of the token in its texts blanked out, also where it stands
+ * percent-encoded. Values that hold none come back as they are.
+ */
 export function withoutToken<T>(value: T, apiToken: string): T {
 	// Shorter strings would also be found in ordinary words.
-	if (apiToken.length < 6 || value === undefined) return value;
-	const text = JSON.stringify(value);
-	const forms = [apiToken, encodeURIComponent(apiToken)].map((form) =>
-		JSON.stringify(form).slice(1, -1),
-	);
-	if (!forms.some((form) => text.includes(form))) return value;
-	return JSON.parse(forms.reduce((cleaned, form) => cleaned.replaceAll(form, '*****'), text)) as T;
+	if (apiToken.length < 6) return value;
+	const forms = [...new Set([apiToken, encodeURIComponent(apiToken)])];
+	const holds = (part: unknown): boolean =>
+		typeof part === 'string'
+			? forms.some((form) => part.includes(form))
+			: typeof part === 'object' && part !== null && Object.entries(part).flat().some(holds);
+	return holds(value) ? (clean(value) as T) : value;
+
+	function clean(part: unknown): unknown {
+		if (typeof part === 'string') {
+			return forms.reduce((text, form) => text.replaceAll(form, '*****'), part);
+		}
+		if (Array.isArray(part)) return part.map(clean);
+		if (typeof part !== 'object' || part === null) return part;
+		return Object.fromEntries(
+			Object.entries(part).map(([key, entry]) => [clean(key) as string, clean(entry)]),
+		);
+	}
 }

@@ -1,14 +1,24 @@
 import { Failure, type FailureFacts } from './failure';
-import { asText, isRecord, looksLikeHtml, parseJson, readReason } from './readers';
+import { asText, isRecord, looksLikeHtml, parseJson, plainText, readReason } from './readers';
 
 /** What an HTTP answer says when it is not the wanted one. Pure; field notes "HTTP". */
 
-const CREDIT =
-	/insufficient[\s_-]*(?:credit|quota|balance|fund)|not enough (?:credit|quota|balance)|out of (?:credit|quota)|no (?:more )?(?:credit|quota)s?\b|(?:credit|quota|balance)s?\b[^.]{0,40}(?:exceeded|exhausted|used up|too low|insufficient|empty|run out)|(?:exceed|exhaust)\w*[^.]{0,30}(?:credit|quota|balance)|payment[\s_-]required/i;
+const CREDIT = new RegExp(
+	[
+		'insufficient[\\s_-]*(?:\\w+[\\s_-]+)?(?:credit|quota|balance|fund)',
+		"(?:not|n't)(?: have)? enough (?:\\w+ )?(?:credit|quota|balance)",
+		'out of (?:credit|quota)',
+		'no (?:more )?(?:credit|quota)s?\\b(?![^.]{0,20}(?:charged|used|deducted|consumed))',
+		'(?:credit|quota|balance)s?\\b[^.]{0,40}(?:exceeded|exhausted|used up|too low|insufficient|not enough|empty|run out)',
+		'(?:exceed|exhaust)\\w*[^.]{0,30}(?:credit|quota|balance)',
+		'payment[\\s_-]required',
+	].join('|'),
+	'i',
+);
 const VOICE =
-	/voice[\w\s-]{0,60}(?:invalid|not[\s_-]found|unknown|not[\s_-]exist|missing|required)|(?:invalid|unknown|bad|wrong|no such|unsupported)[\s_-]*voice/i;
+	/voice[^.]{0,80}?(?:invalid|not[\s_-](?:be[\s_-])?found|unknown|not[\s_-]exist|missing|required)|(?:invalid|unknown|bad|wrong|no such|unsupported)[\s_-]*voice/i;
 const TOKEN =
-	/(?:invalid|expired|missing|bad|wrong|revoked)[\s_-]*(?:api[\s_-]*key|(?:api[\s_-]*|access[\s_-]*|bearer[\s_-]*)?token)|unauthori[sz]ed/i;
+	/(?:invalid|expired|missing|bad|wrong|revoked)[\s_-]*(?:(?:api|access|bearer)[\s_-]*)?(?:token|api[\s_-]*key)|(?:token|api[\s_-]*key)\b[^.]{0,30}(?:expired|invalid|revoked|not valid)|invalid[\s_-]*api[\s_-]*key|unauthori[sz]ed/i;
 
 /** Longest wait that an absurd Retry-After can impose, in milliseconds. */
 const MAX_RETRY_AFTER_MS = 60_000;
@@ -32,8 +42,8 @@ export function readRetryAfter(header: unknown, now: number): number | undefined
 export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
 	if (json !== undefined) return readReason(json);
-	if (looksLikeHtml(body)) return undefined;
-	return asText(body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' '))?.slice(0, 300);
+	if (/^\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(body)) return undefined;
+	return plainText(body)?.slice(0, 300);
 }
 
 /** The Failure that a text of the service stands for, whatever channel it came over. */

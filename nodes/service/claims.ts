@@ -1,6 +1,7 @@
 import type { ServiceAddress } from './address';
 import { readGeneratedFiles, asText } from './readers';
-import type { GeneratedFile, ServiceRecord } from './contract';
+import { ASPECT_RATIOS, type GeneratedFile, type ServiceRecord } from './contract';
+import { kindSaid } from './fileTypes';
 
 /** Which history entry is whose, when a stream ended without telling. Pure but for the registry. */
 
@@ -12,6 +13,9 @@ export interface Claim {
 	began: number;
 	/** Files asked for. */
 	expected: number;
+	kind: 'video' | 'image';
+	/** As asked for; undefined when the request has none. */
+	aspectRatio?: string;
 	/** Identifiers of the item that events carried. */
 	ids: Set<string>;
 	/** True once its stream is lost: it looks for its entries in the history. */
@@ -36,10 +40,23 @@ const idOf = (entry: ServiceRecord) => asText(entry.id) ?? asText(entry.task_id)
 /** Generations under way and entries taken, of one account in this process. */
 export class Claims {
 	private readonly open = new Set<Claim>();
+	/** Identifiers and addresses of files that somebody has. */
 	private readonly taken = new Set<string>();
 
-	begin(prompt: string, began: number, expected: number): Claim {
-		const claim = { prompt, began, expected, ids: new Set<string>(), lost: false };
+	/** `baseUrl` resolves relative addresses. */
+	constructor(private readonly baseUrl = 'https://localhost') {}
+
+	begin(order: Pick<Claim, 'prompt' | 'began' | 'expected' | 'kind' | 'aspectRatio'>): Claim {
+		const { prompt, began, expected, kind, aspectRatio } = order;
+		const claim = {
+			prompt,
+			began,
+			expected,
+			kind,
+			aspectRatio,
+			ids: new Set<string>(),
+			lost: false,
+		};
 		this.open.add(claim);
 		return claim;
 	}
@@ -47,11 +64,50 @@ export class Claims {
 	/** Ends a claim; the files it got belong to nobody else from now on. */
 	end(claim: Claim, files: GeneratedFile[]): void {
 		this.open.delete(claim);
-		for (const { id } of files) if (id !== undefined) this.taken.add(id);
+		for (const { id, fileUrl } of files) {
+			if (id !== undefined) this.taken.add(id);
+			this.taken.add(fileUrl);
+		}
 		for (const id of this.taken) {
 			if (this.taken.size <= REMEMBERED_IDS) break;
 			this.taken.delete(id);
 		}
+	}
+
+	/** False when the entry itself says that it is something else. */
+	private canBe(entry: ServiceRecord, claim: Claim): boolean {
+		const ratio = ASPECT_RATIOS.find((known) => known === entry.aspect_ratio);
+		if (ratio && claim.aspectRatio && ratio !== claim.aspectRatio) return false;
+		const [file] = readGeneratedFiles(entry, this.baseUrl);
+		return (kindSaid(entry, file?.fileUrl ?? this.baseUrl) ?? claim.kind) === claim.kind;
+	}
+
+	/** Files that entries hold or will hold. */
+	private count(entries: ServiceRecord[]): number {
+		return entries.reduce(
+			(sum, entry) => sum + Math.max(1, readGeneratedFiles(entry, this.baseUrl).length),
+			0,
+		);
+	}
+
+	/** The entries that are `claim`'s when all of its rivals get theirs in the order they began. */
+	private shareOf(claim: Claim, rivals: Claim[], entries: ServiceRecord[]): ServiceRecord[] {
+		const left = [...entries];
+		for (const rival of rivals.sort((a, b) => a.began - b.began)) {
+			const share: ServiceRecord[] = [];
+			while (left.length > 0 && this.count(share) < rival.expected) share.push(left.shift()!);
+			if (rival === claim) return share;
+		}
+		return [];
+	}
+
+	private isAnothers(entry: ServiceRecord, claim: Claim): boolean {
+		const id = idOf(entry) ?? '';
+		const addresses = readGeneratedFiles(entry, this.baseUrl).map(({ fileUrl }) => fileUrl);
+		return (
+			[id, ...addresses].some((mark) => this.taken.has(mark)) ||
+			[...this.open].some((other) => other !== claim && other.ids.has(id))
+		);
 	}
 
 	/**
@@ -65,25 +121,27 @@ export class Claims {
 		if (byId.length > 0) return { own: byId, candidates: [], hopeless: false };
 
 		const free = entries
-			.filter((entry) => !this.taken.has(idOf(entry) ?? ''))
+			.filter((entry) => !this.isAnothers(entry, claim))
 			.filter((entry) => (asText(entry.prompt) ?? '') === claim.prompt.trim())
 			.filter((entry) => createdAfter(entry, claim.began + clockOffsetMs))
+			.filter((entry) => this.canBe(entry, claim))
 			.sort((a, b) => createdAt(a) - createdAt(b));
-		const rivals = [...this.open].filter((other) => other.prompt.trim() === claim.prompt.trim());
-		const asked = rivals.reduce((sum, rival) => sum + rival.expected, 0);
-		if (rivals.length === 1 && free.length <= claim.expected) {
+		const known = new Set(entries.map(idOf));
+		const rivals = [...this.open]
+			.filter((other) => other.prompt.trim() === claim.prompt.trim())
+			.filter((other) => ![...other.ids].some((id) => known.has(id)))
+			.filter((other) => other === claim || free.some((entry) => this.canBe(entry, other)));
+		const found = this.count(free);
+		if (rivals.length === 1 && found <= claim.expected) {
 			return { own: free, candidates: [], hopeless: false };
 		}
+		const asked = rivals.reduce((sum, rival) => sum + rival.expected, 0);
 		const allLost = rivals.every((rival) => rival.lost);
-		if (free.length === asked && allLost) {
-			const ordered = rivals.sort((a, b) => a.began - b.began);
-			const before = ordered
-				.slice(0, ordered.indexOf(claim))
-				.reduce((sum, rival) => sum + rival.expected, 0);
-			const own = free.slice(before, before + claim.expected);
+		if (found === asked && allLost) {
+			const own = this.shareOf(claim, rivals, free);
 			return { own, candidates: [], hopeless: false };
 		}
-		return { own: [], candidates: free, hopeless: allLost && free.length > asked };
+		return { own: [], candidates: free, hopeless: allLost && found > asked };
 	}
 }
 
@@ -108,7 +166,7 @@ const accounts = new Map<string, Claims>();
 /** The claims of an account (a token at an address) in this process. */
 export function claimsOf(address: ServiceAddress): Claims {
 	const key = `${address.baseUrl} ${address.apiToken}`;
-	const claims = accounts.get(key) ?? new Claims();
+	const claims = accounts.get(key) ?? new Claims(address.baseUrl);
 	accounts.set(key, claims);
 	return claims;
 }

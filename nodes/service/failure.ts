@@ -14,6 +14,7 @@ export type FailureKind =
 	| 'unavailable'
 	| 'taskFailed'
 	| 'generationFailed'
+	| 'unclear'
 	| 'noAddress'
 	| 'badFile'
 	| 'streamLost'
@@ -40,6 +41,8 @@ export interface FailureFacts {
 	taskId?: string;
 	/** Address of a finished (paid) file that could not be fetched. */
 	fileUrl?: string;
+	/** Addresses of the other files of the same request, which are paid as well. */
+	otherFiles?: string[];
 	/** Last thing known about the work in progress. */
 	lastNews?: string;
 	/** History entries that may be the lost result. */

@@ -124,7 +124,6 @@ export function whyNoFile(bytes: Uint8Array, contentType: string | undefined): s
 	}
 	const isTextType = header.startsWith('text/') || /json|xml/.test(header);
 	// Control characters other than tab and line ends do not occur in text.
-	// eslint-disable-next-line no-control-regex
 	const isBinary = /[\x00-\x08\x0e-\x1f]/.test(text);
 	return isTextType && !isBinary ? `text came instead of the file (${header})` : undefined;
 }
@@ -135,15 +134,24 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 	return `${kind}-${safe}.${extension}`;
 }
 
-/** Whether a history entry is an image or a video, by its own word or its file's extension. */
-export function fileKindOf(entry: Record<string, unknown>, url: string): MediaKind {
+/** What a history entry says it is, by its own word or its file's extension; else undefined. */
+export function kindSaid(
+	entry: Record<string, unknown>,
+	url: string,
+): 'video' | 'image' | undefined {
 	const words = [entry.type, entry.kind, entry.media_type].join(' ').toLowerCase();
-	const isImage =
-		words.includes('image') ||
-		(!words.includes('video') && /\.(?:png|jpe?g|webp|gif|avif)$/i.test(new URL(url).pathname));
-	return isImage ? 'image' : 'video';
+	// "image_to_video" is a video.
+	if (words.includes('video')) return 'video';
+	if (words.includes('image')) return 'image';
+	const { pathname } = new URL(url);
+	if (/\.(?:png|jpe?g|webp|gif|avif)$/i.test(pathname)) return 'image';
+	return /\.(?:mp4|webm|mov|mkv)$/i.test(pathname) ? 'video' : undefined;
 }
 
 /** True when the first bytes are those of an image. */
 export const isImage = (bytes: Uint8Array): boolean =>
 	sniff(bytes, 'image')?.startsWith('image/') === true;
+
+/** Whether a history entry is an image or a video; a video unless it says otherwise. */
+export const fileKindOf = (entry: Record<string, unknown>, url: string): MediaKind =>
+	kindSaid(entry, url) ?? 'video';

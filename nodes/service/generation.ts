@@ -18,6 +18,9 @@ export interface GenerationOrder {
 	prompt: string;
 	/** Files asked for. */
 	expected: number;
+	kind: 'video' | 'image';
+	/** As asked for, to tell it from another of the same prompt. */
+	aspectRatio?: string;
 	/** Makes the request's body; called once, right before it is sent. */
 	body(): Promise<Buffer>;
 	/** Deadline and cancel of the item. */
@@ -92,7 +95,7 @@ export async function generate(
 ): Promise<GeneratedFile[]> {
 	const { signal, shared, earlier } = order;
 	const claims = claimsOf(requests.address);
-	const claim = claims.begin(order.prompt, earlier ?? Date.now(), order.expected);
+	const claim = claims.begin({ ...order, began: earlier ?? Date.now() });
 	let files: GeneratedFile[] = [];
 	try {
 		const outcome: GenerationOutcome =

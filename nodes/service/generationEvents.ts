@@ -128,7 +128,7 @@ export class GenerationEvents {
 		const files = readGeneratedFiles(value, this.baseUrl);
 		if (files.length > 0) this.finish({ kind: 'complete', files });
 		else if (isRecord(value) && value.error) this.fail(value);
-		else this.finish({ kind: 'lost', text: 'the answer named no file' });
+		else this.withoutFile(value, 'the answer named no file');
 	}
 
 	private onEvent(event: EventSourceMessage): void {
@@ -140,15 +140,23 @@ export class GenerationEvents {
 		if (files.length > 0) return this.finish({ kind: 'complete', files });
 		if (isRecord(value) && value.error) return this.fail(value);
 		if (event.event?.endsWith('_complete')) {
-			return this.finish({ kind: 'lost', text: 'the completion named no file' });
+			return this.withoutFile(value, 'the completion named no file');
 		}
 		const progress = progressOf(value);
 		if (progress) this.onProgress(progress);
 	}
 
+	/** The ids, if there are any, prove which entries of the history are the result. */
+	private withoutFile(value: unknown, text: string): void {
+		for (const entry of Array.isArray(value) ? value : [value]) {
+			const progress = isRecord(entry) ? progressOf(entry) : undefined;
+			if (progress) this.onProgress(progress);
+		}
+		this.finish({ kind: 'lost', text });
+	}
+
 	private fail(value: unknown): void {
-		const text = readReason(value)?.replace(/<[^>]*>/g, ' ');
-		this.finish({ kind: 'failed', text });
+		this.finish({ kind: 'failed', text: readReason(value) });
 	}
 
 	private finish(outcome: GenerationOutcome): void {

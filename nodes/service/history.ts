@@ -13,26 +13,46 @@ const FRESH_MS = 8_000;
 /** How long a lost generation is looked for, in seconds. */
 const SEARCH_SECONDS = 600;
 /** Looks without a change after which fewer files than asked for are taken as all. */
-const SETTLED_LOOKS = 2;
+const SETTLED_LOOKS = 3;
 const PAGE_SIZE = 100;
+/** How far back a look goes at most, in pages. */
+const MAX_PAGES = 20;
 
 type Look = Awaited<ReturnType<Requests['histories']>>;
 
-/** Looks into the history (§4.9), shared: however many items wait, one request serves them all. */
+/** Looks into the history (§4.9), shared: however many items wait, one look serves them all. */
 export class HistoryWatch {
 	private look: Promise<Look> | undefined;
 	private lookedAt = 0;
+	private reachesBackTo = Infinity;
 
 	constructor(private readonly requests: Requests) {}
 
-	/** The newest entries; `signal` is the one of all items together. */
-	async newest(signal: AbortSignal): Promise<Look> {
-		if (!this.look || Date.now() - this.lookedAt > FRESH_MS) {
+	/**
+	 * The entries made since `since` (ms since 1970 by our clock), newest first; `signal` is the one of
+	 * all items together.
+	 */
+	async newest(since: number, signal: AbortSignal): Promise<Look> {
+		const isFresh = Date.now() - this.lookedAt <= FRESH_MS && this.reachesBackTo <= since;
+		if (!this.look || !isFresh) {
 			this.lookedAt = Date.now();
-			this.look = this.requests.histories({ page: 1, page_size: PAGE_SIZE }, signal);
+			this.reachesBackTo = Math.min(since, this.reachesBackTo);
+			this.look = this.readBackTo(this.reachesBackTo, signal);
 			this.look.catch(() => (this.look = undefined));
 		}
 		return await this.look;
+	}
+
+	private async readBackTo(since: number, signal: AbortSignal): Promise<Look> {
+		const items: ServiceRecord[] = [];
+		for (let page = 1; ; page++) {
+			const found = await this.requests.histories({ page, page_size: PAGE_SIZE }, signal);
+			items.push(...found.items);
+			const oldest = Date.parse(asText(found.items.at(-1)?.created_at) ?? '');
+			const isFull = found.items.length >= Math.min(found.pageSize ?? PAGE_SIZE, PAGE_SIZE);
+			const reaches = !(oldest >= since + found.clockOffsetMs);
+			if (reaches || !isFull || page >= MAX_PAGES) return { ...found, items };
+		}
 	}
 }
 
@@ -61,10 +81,10 @@ export async function findLost(
 	const { baseUrl } = requests.address;
 	let candidates: ServiceRecord[] = [];
 	let settled = 0;
-	let seen = 0;
+	let partial: GeneratedFile[] = [];
 
 	const read = async (): Promise<Reading<GeneratedFile[]>> => {
-		const { items, clockOffsetMs } = await watch.newest(search.shared);
+		const { items, clockOffsetMs } = await watch.newest(claim.began, search.shared);
 		const verdict = claims.judge(claim, items, clockOffsetMs);
 		candidates = verdict.candidates;
 		if (verdict.hopeless) throw new Failure('streamLost');
@@ -74,8 +94,8 @@ export async function findLost(
 			throw new Failure('generationFailed', { text: readReason(verdict.own[0]) });
 		}
 		const complete = files.length >= claim.expected;
-		settled = files.length > 0 && files.length === seen ? settled + 1 : 0;
-		seen = files.length;
+		settled = files.length > 0 && files.length === partial.length ? settled + 1 : 0;
+		partial = files;
 		if (complete || settled >= SETTLED_LOOKS) return { done: true, value: files };
 		return { done: false };
 	};
@@ -92,6 +112,8 @@ export async function findLost(
 	try {
 		return await waiting.catch((error: unknown) => {
 			const isOver = error instanceof Failure && ['timedOut', 'streamLost'].includes(error.kind);
+			// What is there by now is better than nothing.
+			if (isOver && partial.length > 0) return partial;
 			throw isOver ? notFound() : withPayment(error);
 		});
 	} finally {

@@ -100,13 +100,20 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `The service could not make this${said(facts)}`,
 		description: 'Change the prompt or the images and run this again: it is a new generation.',
 	}),
+	unclear: () => ({
+		message: 'An earlier try sent this and got no clear answer',
+		description:
+			'It is not sent again by itself, since every accepted request is paid. Run the workflow anew to send it again.',
+	}),
 	noAddress: ({ seconds }) => ({
 		message: `The task is completed, but the service has not given the address of its file for ${limit(seconds)}`,
 		description: 'The file may come later.',
 	}),
 	badFile: (facts) => ({
 		message: `The file is made, but could not be fetched${said(facts)}`,
-		description: facts.taskId ? '' : `It is paid for and lies at ${facts.fileUrl}`,
+		description: facts.taskId
+			? ''
+			: `It is paid for and lies at ${[facts.fileUrl, ...(facts.otherFiles ?? [])].join(' , ')}`,
 	}),
 	streamLost: (facts) => ({
 		message: `The service stopped reporting before the result was there${said(facts)}`,
@@ -134,6 +141,9 @@ export function wordingOf(failure: Failure): Wording {
 				`Use Speech → Wait with task ID ${facts.taskId} to collect the result; creating it again is paid again.`,
 			);
 		}
+	}
+	if (facts.fileUrl !== undefined && facts.taskId === undefined && kind !== 'badFile') {
+		description.push(`The file is made and paid for, and lies at ${facts.fileUrl}`);
 	}
 	if (facts.candidates !== undefined && facts.candidates.length > 0) {
 		const list = facts.candidates
@@ -175,9 +185,9 @@ export function toNodeError(
 		return error;
 	}
 	if (!(error instanceof Failure)) {
-		const made = new NodeOperationError(node, error as Error, { itemIndex });
-		made.message = withoutToken(made.message, apiToken);
-		return made;
+		// Only the text is taken over: stack and cause could hold what must not be shown.
+		const text = error instanceof Error ? error.message : String(error);
+		return new NodeOperationError(node, withoutToken(text, apiToken), { itemIndex });
 	}
 	const words = wordingOf(error);
 	const item = itemIndex === undefined ? '' : ` [item ${itemIndex}]`;

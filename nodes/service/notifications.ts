@@ -31,6 +31,8 @@ const OPENING_MS = 3000;
 const GIVE_UP_OPENING_MS = 15_000;
 /** A socket silent for this long may be dead without a word: it is opened anew. */
 const IDLE_MS = 90_000;
+/** A socket that stayed open this long was a good one, in ms. */
+const LASTING_MS = 10_000;
 const LONGEST_BACK_OFF_MS = 30_000;
 /** Tasks whose latest percentage is remembered, so that none is lost before its id is known. */
 const REMEMBERED_TASKS = 5000;
@@ -45,11 +47,12 @@ class Connection {
 	private socket: WebSocket | undefined;
 	private users = 0;
 	private opened = false;
+	/** What the followers were last told of the socket. */
+	private announced = false;
 	private lastHeard = 0;
 	readonly firstTry: Promise<void>;
 
 	constructor(
-		private readonly key: string,
 		private readonly url: string,
 		private readonly checkEgress: EgressCheck,
 	) {
@@ -94,7 +97,7 @@ class Connection {
 	}
 
 	private close() {
-		connections.delete(this.key);
+		connections.delete(this.url);
 		this.ended.abort();
 		this.socket?.close();
 	}
@@ -110,31 +113,33 @@ class Connection {
 		for (let attempt = 0; !this.ended.signal.aborted; attempt++) {
 			const end = await this.session(firstTried);
 			firstTried();
-			// A socket renewed for silence was not lost: nobody has to know.
+			this.opened = false;
+			// A socket that is renewed for silence was not lost: nobody has to know of the moment between.
 			if (end === 'idle') continue;
-			this.setOpen(false);
+			this.announce(false);
 			if (end === 'lost') attempt = 0;
 			await pause(2 * backOffMs(attempt, LONGEST_BACK_OFF_MS / 2), this.ended.signal);
 		}
-		this.setOpen(false);
 	}
 
 	/** One socket from opening to its end. */
-	private async session(onOpen: () => void): Promise<'unopened' | 'lost' | 'idle'> {
+	private async session(onOpen: () => void): Promise<'unusable' | 'lost' | 'idle'> {
 		let socket: WebSocket;
 		try {
 			socket = new WebSocket(this.url);
 		} catch {
-			return 'unopened';
+			return 'unusable';
 		}
 		this.socket = socket;
 		socket.binaryType = 'arraybuffer';
 		this.lastHeard = Date.now();
 		const over = new AbortController();
+		const began = Date.now();
 		let wasOpen = false;
 		socket.addEventListener('open', () => {
 			wasOpen = true;
-			this.setOpen(true);
+			this.opened = true;
+			this.announce(true);
 			onOpen();
 		});
 		socket.addEventListener('message', (event: { data: unknown }) => this.receive(event.data));
@@ -148,13 +153,14 @@ class Connection {
 			await pause(rest, either);
 		}
 		socket.close();
-		if (!wasOpen) return 'unopened';
-		return over.signal.aborted ? 'lost' : 'idle';
+		if (!over.signal.aborted && wasOpen) return 'idle';
+		// One that is dropped as soon as it opens deserves as much patience as one that is refused.
+		return wasOpen && Date.now() - began > LASTING_MS ? 'lost' : 'unusable';
 	}
 
-	private setOpen(open: boolean) {
-		if (this.opened === open) return;
-		this.opened = open;
+	private announce(open: boolean) {
+		if (this.announced === open) return;
+		this.announced = open;
 		for (const followers of this.followers.values()) {
 			for (const follower of followers) follower.onSocketChange();
 		}
@@ -203,7 +209,7 @@ const DEAF: Listening = {
 export function listen(address: ServiceAddress, checkEgress: EgressCheck): Listening {
 	if (typeof WebSocket !== 'function') return DEAF;
 	const url = `${address.webSocketUrl}/ws?token=${encodeURIComponent(address.apiToken)}`;
-	const connection = connections.get(url) ?? new Connection(url, url, checkEgress);
+	const connection = connections.get(url) ?? new Connection(url, checkEgress);
 	connections.set(url, connection);
 	return connection.listen();
 }

@@ -16,7 +16,7 @@ export interface Paging {
 
 /**
  * All records of a paged list up to `limit`, each once: pages shift while they are read. Stops at a
- * bare array, an empty, short or repeated page, the announced total and a cap; the echoed page
+ * bare array that is no full page, an empty, short or repeated page, the announced total and a cap; the echoed page
  * number is not trusted (field notes "Voices, history, account").
  */
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
@@ -31,7 +31,7 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 		}
 		const held = echoed !== undefined && echoed > 0 ? Math.min(echoed, pageSize) : pageSize;
 		const isLast =
-			bare ||
+			(bare && items.length !== pageSize) ||
 			records.size === before ||
 			records.size >= paging.limit ||
 			(total !== undefined ? records.size >= total : items.length < held);

@@ -21,7 +21,8 @@ export function asNumber(value: unknown): number | undefined {
 /** §6.2: progress as a whole number from 0 to 100. */
 export function asPercentage(value: unknown): number | undefined {
 	const number = asNumber(value);
-	return number === undefined ? undefined : Math.round(Math.min(100, Math.max(0, number)));
+	// Rounded down: only 100 itself announces the outcome.
+	return number === undefined ? undefined : Math.floor(Math.min(100, Math.max(0, number)));
 }
 
 /** JSON text → value; undefined when it is none. */
@@ -35,7 +36,9 @@ export function parseJson(text: string): unknown {
 
 /** True when a body is a web page (an edge's error page, a login page) and not an API's answer. */
 export function looksLikeHtml(text: string): boolean {
-	return /^\s*(?:<!doctype|<html|<head|<body|<\?xml|<!--)/i.test(text.slice(0, 1000));
+	return /^\s*<(?:!doctype|html|head|body|\?xml|!--|h[1-6]|div|center|p|title|script)\b/i.test(
+		text.slice(0, 1000).replace(/^\s*<(?:!--|\?)/, '<html '),
+	);
 }
 
 const ADDRESS_KEYS = ['file_url', 'audio_url', 'result', 'url', 'download_url', 'href', 'address'];
@@ -55,43 +58,69 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 		);
 	}
 	const text = asText(value);
-	if (text === undefined || typeof value === 'number' || /\s/.test(text)) return undefined;
-	if (!URL.canParse(text, `${baseUrl}/`)) return undefined;
+	if (text === undefined || typeof value === 'number') return undefined;
+	// A word or a sentence would also resolve, to a path that is none.
+	const isAddress = /^(?:https?:\/\/|\/[^\s])/i.test(text) || /^\S*(?:\/\S+|\.\w{2,5})$/.test(text);
+	if (!isAddress || /^n\/a$/i.test(text) || !URL.canParse(text, `${baseUrl}/`)) return undefined;
 	const url = new URL(text, `${baseUrl}/`);
 	return url.protocol === 'https:' || url.protocol === 'http:' ? url.href : undefined;
 }
 
-const STATES: Record<string, TaskState> = {
-	pending: 'pending',
-	processing: 'processing',
-	completed: 'completed',
-	error: 'error',
-	failed: 'error',
-	cancelled: 'error',
-	canceled: 'error',
-};
+const STATES = new Map<string, TaskState>([
+	['pending', 'pending'],
+	['processing', 'processing'],
+	['completed', 'completed'],
+	['error', 'error'],
+	['failed', 'error'],
+	['cancelled', 'error'],
+	['canceled', 'error'],
+]);
 
 /** A text that says why, from `error`, `message` or `detail`, however nested; else undefined. */
 export function readReason(value: unknown, depth = 0): string | undefined {
 	const text = asText(value);
-	if (text !== undefined) return text.slice(0, 500);
+	if (text !== undefined) return plainText(text)?.slice(0, 500);
 	if (depth > 4) return undefined;
 	if (Array.isArray(value)) {
 		const reasons = value.map((entry) => readReason(entry, depth + 1)).filter(Boolean);
 		return reasons.length > 0 ? reasons.slice(0, 3).join('; ') : undefined;
 	}
 	if (!isRecord(value)) return undefined;
-	for (const key of ['error', 'message', 'detail', 'details', 'errors', 'msg', 'reason', 'title']) {
-		const reason = readReason(value[key], depth + 1);
-		if (reason !== undefined && reason !== 'true') return reason;
-	}
-	return depth === 0 ? undefined : readReason(value.code, depth + 1);
+	const reasons = REASON_KEYS.map((key) => readReason(value[key], depth + 1)).filter(
+		(reason) => reason !== undefined && reason !== 'true',
+	);
+	return reasons.find((reason) => !SAYS_LITTLE.test(reason!)) ?? reasons[0];
 }
 
+const REASON_KEYS = [
+	'error',
+	'message',
+	'detail',
+	'details',
+	'errors',
+	'msg',
+	'reason',
+	'title',
+	'code',
+];
+
+/** What stands beside a message that says more: a status, or its name. */
+const SAYS_LITTLE =
+	/^(?:\d+|error|failed|bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
+
+/** Text without mark-up; undefined when nothing is left. */
+export const plainText = (text: string): string | undefined =>
+	asText(
+		text
+			.slice(0, 4000)
+			.replace(/<[/!]?[a-z][^<>]*>/gi, ' ')
+			.replace(/\s+/g, ' '),
+	);
+
 const unwrap = (raw: unknown, key: string): unknown => {
-	if (!isRecord(raw) || raw[key] !== undefined) return raw;
+	if (!isRecord(raw)) return raw;
 	const inner = raw.data ?? raw.task;
-	return isRecord(inner) ? inner : raw;
+	return isRecord(inner) && (raw[key] === undefined || inner[key] !== undefined) ? inner : raw;
 };
 
 /** §4.1: the identifier of a created task, always a string; undefined when the answer has none. */
@@ -108,13 +137,14 @@ export function readSpeechTask(raw: unknown, baseUrl: string): SpeechTask | unde
 		.map((key) => readFileUrl(record[key], baseUrl))
 		.find((url) => url !== undefined);
 	// An address is proof enough where a deployment leaves the status out.
-	const word = asText(record.status) ?? (audioUrl === undefined ? undefined : 'completed');
+	const isDone = audioUrl !== undefined && !record.error;
+	const word = asText(record.status) ?? (isDone ? 'completed' : undefined);
 	if (word === undefined) return undefined;
 	const status = word.toLowerCase();
-	const state = STATES[status] ?? 'processing';
+	const state = STATES.get(status) ?? 'processing';
 	return {
 		state,
-		status: STATES[status] ?? status,
+		status: STATES.get(status) ?? status,
 		audioUrl,
 		percentage: asPercentage(record.process_percentage),
 		message: state === 'error' ? readReason(record) : undefined,
@@ -149,10 +179,10 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	if (!isRecord(raw)) return [];
 	const id = asText(raw.id) ?? asText(raw.task_id);
 	const many = Array.isArray(raw.file_urls) ? raw.file_urls : [raw.file_urls];
-	const addresses = [raw.file_url, ...many, raw.url, raw.result]
-		.map((value) => readFileUrl(value, baseUrl))
-		.filter((url) => url !== undefined);
-	const own = (raw.file_url ?? raw.file_urls) ? addresses : addresses.slice(0, 1);
+	const urlsOf = (values: unknown[]) =>
+		values.map((value) => readFileUrl(value, baseUrl)).filter((url) => url !== undefined);
+	const named = urlsOf([raw.file_url, ...many]);
+	const own = named.length > 0 ? named : urlsOf([raw.url, raw.result]).slice(0, 1);
 	if (own.length > 0) {
 		return [...new Set(own)].map((fileUrl) => ({ id, fileUrl, fields: raw }));
 	}
@@ -169,7 +199,7 @@ export interface Page {
 	total?: number;
 	/** Items a page holds, when the service tells. */
 	pageSize?: number;
-	/** A bare array is the whole list: there is no next page to ask for. */
+	/** A bare array tells nothing about further pages. */
 	bare: boolean;
 }
 

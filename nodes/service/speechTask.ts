@@ -57,7 +57,8 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		const repeat = wait.justCreated || known ? 'once' : 'read';
 		const task = await requests.readTask(taskId, readSignal, repeat).catch((error: unknown) => {
 			if (isTooEarly(error)) throw error.with({ transient: true });
-			throw repeat === 'read' && isTransient(error) ? asFinal(error) : error;
+			const passes = repeat === 'once' || (error as Failure).kind === 'rateLimited';
+			throw !passes && isTransient(error) ? asFinal(error) : error;
 		});
 		known = true;
 		lastStatus = task.status;

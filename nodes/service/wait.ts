@@ -36,7 +36,14 @@ export interface WaitOptions<T> {
 /** With a live channel the pause doubles with each reading up to this, in ms. */
 const LONGEST_PAUSE_MS = 30_000;
 /** Pauses between readings once the outcome is announced, in ms. */
-const SOON_MS = [50, 100, 200, 400, 800, 1500, 3000];
+const SOON_MS = [50, 100, 200, 400, 800, 1500, 3000, 5000];
+
+/** Resolves when `signal` aborts. */
+const aborted = async (signal: AbortSignal) =>
+	await new Promise<void>((resolve) => {
+		if (signal.aborted) resolve();
+		signal.addEventListener('abort', () => resolve(), { once: true });
+	});
 
 /**
  * Waits for an outcome: reads it when news announce it, and every so often in case they never do.
@@ -54,14 +61,16 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 	const held = () => options.holdMs?.() ?? 0;
 
 	news?.start((kind) => {
+		// A channel that comes and goes must not put the next reading off again and again.
+		const due = Math.min(pausedSince + pauseMs, Date.now() + pollMs);
+		pausedSince = kind === 'changed' ? due - pollMs : Date.now();
 		pauseMs = pollMs;
-		pausedSince = Date.now();
 		if (kind === 'outcome') {
+			// A reading that began before the announcement may hang or tell of the time before.
+			if (!announced) reading?.abort();
 			announced = true;
 			quick = 0;
 			readNow = true;
-			// A reading that began before the announcement may hang or tell of the time before.
-			reading?.abort();
 		}
 		awake.abort();
 	});
@@ -75,13 +84,19 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 			await pause(restMs, AbortSignal.any([signal, awake.signal]));
 			throwIfAborted(signal);
 		}
+		throwIfAborted(signal);
 		readNow = false;
 		const current = new AbortController();
 		reading = current;
-		const found = await options.read(AbortSignal.any([signal, current.signal])).then(
-			(result) => ({ result }),
-			(error: unknown) => ({ error }),
-		);
+		const readSignal = AbortSignal.any([signal, current.signal]);
+		const found = await Promise.race([
+			options.read(readSignal).then(
+				(result) => ({ result }),
+				(error: unknown) => ({ error }),
+			),
+			// Also for a reading shared with others, which must not end with this wait.
+			aborted(readSignal).then(() => ({ error: undefined })),
+		]);
 		reading = undefined;
 		throwIfAborted(signal);
 		if ('result' in found && found.result.done) return found.result.value;

@@ -6,7 +6,7 @@ import { Failure } from '../../service/failure';
 import { generate } from '../../service/generation';
 import type { Generation } from '../../service/requests';
 import type { Fields } from '../fields';
-import type { Item, Job } from '../run';
+import { partly, type Item, type Job, type Made } from '../run';
 
 /** What all operations that make videos or images share: stream, history, download, items. */
 
@@ -32,6 +32,7 @@ export function readGenerationFields(fields: Fields, timeout: number): Generatio
 export interface Order {
 	generation: Generation;
 	kind: 'video' | 'image';
+	aspectRatio?: string;
 	/** As sent; '' when none is. */
 	prompt: string;
 	/** Files asked for. */
@@ -55,9 +56,11 @@ export function generationJob(item: Item, order: Order): Job {
 			if (files.length < order.expected) {
 				item.hint('fewer', `The service made fewer files than asked for`);
 			}
-			// One after the other in order, so that a failing one names its own address.
-			const output: INodeExecutionData[] = [];
-			for (const file of files) output.push(await fileOutput(file, deadline.signal));
+			// One that cannot be fetched must not take the others, paid as well, with it.
+			const output: Made[] = [];
+			for (const file of withOwnNames(files)) {
+				output.push(await partly(fileOutput(file, deadline.signal)));
+			}
 			return output;
 		} finally {
 			deadline.stop();
@@ -72,10 +75,7 @@ export function generationJob(item: Item, order: Order): Job {
 		}
 		let said = '';
 		const files = await generate(requests, run.history, {
-			generation: order.generation,
-			prompt: order.prompt,
-			expected: order.expected,
-			body: async () => await order.body(),
+			...order,
 			signal,
 			shared: run.stopped,
 			idleMs: options.idleTimeout * 1000,
@@ -106,14 +106,13 @@ export function generationJob(item: Item, order: Order): Job {
 	}
 
 	async function fileOutput(
-		generated: GeneratedFile,
+		{ generated, name }: NamedFile,
 		signal: AbortSignal,
 	): Promise<INodeExecutionData> {
 		const json = { ...generated.fields, file_url: generated.fileUrl };
 		if (!options.download) return item.output(json);
 		item.report(`fetching the ${kind}`);
-		const id = generated.id ?? fallbackId(generated.fileUrl);
-		const file = { url: generated.fileUrl, kind, id };
+		const file = { url: generated.fileUrl, kind, id: name };
 		const binary = await download(run.context, requests, file, signal);
 		return item.output(json, { [options.outputField]: binary });
 	}
@@ -121,10 +120,24 @@ export function generationJob(item: Item, order: Order): Job {
 
 function mayStillCome(error: unknown): boolean {
 	if (!(error instanceof Failure)) return true;
-	return (
-		error.facts.maybeAccepted === true ||
-		['streamLost', 'timedOut', 'canceled'].includes(error.kind)
-	);
+	return error.facts.maybeAccepted === true || error.kind === 'streamLost';
+}
+
+interface NamedFile {
+	generated: GeneratedFile;
+	/** The id, made unique among the files of one request. */
+	name: string;
+}
+
+/** Several files of one element share its id: written to disk, none may replace another. */
+function withOwnNames(files: GeneratedFile[]): NamedFile[] {
+	const used = new Map<string, number>();
+	return files.map((generated) => {
+		const id = generated.id ?? fallbackId(generated.fileUrl);
+		const count = (used.get(id) ?? 0) + 1;
+		used.set(id, count);
+		return { generated, name: count === 1 ? id : `${id}-${count}` };
+	});
 }
 
 /** The last part of an address's path without its extension, for a file without an id. */

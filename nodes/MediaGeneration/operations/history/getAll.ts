@@ -4,13 +4,13 @@ import { download } from '../../../service/download';
 import { fileKindOf } from '../../../service/fileTypes';
 import { readAllPages } from '../../../service/paging';
 import { asText, readGeneratedFiles } from '../../../service/readers';
-import type { Item, Job } from '../../run';
+import { partly, type Item, type Job, type Made } from '../../run';
 
 /** History → Get Many (§4.9). */
 export function getAllHistory(item: Item): Job {
 	const { fields, requests, run } = item;
 	const limit = fields.limit();
-	const downloads = fields.options.download === true;
+	const downloads = fields.flagOption('download', false);
 	const outputField = fields.outputField();
 
 	return async () => {
@@ -21,8 +21,8 @@ export function getAllHistory(item: Item): Job {
 			fetch: async (page, pageSize) =>
 				await requests.histories({ page, page_size: pageSize }, run.stopped),
 		});
-		const output: INodeExecutionData[] = [];
-		for (const entry of entries) output.push(await entryOutput(entry));
+		const output: Made[] = [];
+		for (const entry of entries) output.push(await partly(entryOutput(entry)));
 		return output;
 	};
 

@@ -1,5 +1,6 @@
 import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../service/contract';
 import { startDeadline } from '../../../service/clock';
+import { Failure } from '../../../service/failure';
 import { aboutTask } from '../../../service/speechTask';
 import type { Fields } from '../../fields';
 import type { Item, Job } from '../../run';
@@ -18,7 +19,7 @@ function readRequest(fields: Fields): SpeechRequest {
 		similarity: setting('similarity', 'Similarity'),
 		style: setting('style', 'Style Exaggeration'),
 		speed: setting('speed', 'Speed'),
-		use_speaker_boost: fields.options.useSpeakerBoost !== false,
+		use_speaker_boost: fields.flagOption('useSpeakerBoost', true),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
 }
@@ -32,13 +33,15 @@ export function speak(item: Item): Job {
 
 	return async () => {
 		const key = run.memory.keyOf(item.index, request);
-		const resumed = run.memory.recall(key)?.taskId;
+		const remembered = run.memory.recall(key);
+		const resumed = remembered?.taskId;
 		const deadline = startDeadline(options.timeout, run.stopped);
 		// Messages can precede the create call's answer, so the socket is there before the task.
 		const listening = waits ? run.listen() : undefined;
 		try {
 			let taskId = resumed;
 			if (taskId === undefined) {
+				if (remembered?.sentAt) throw new Failure('unclear', { maybeAccepted: true });
 				await listening?.ready;
 				taskId = await create();
 			} else {
@@ -66,7 +69,14 @@ export function speak(item: Item): Job {
 			const limit = startDeadline(options.timeout, run.creating);
 			try {
 				item.report('sending the text');
-				const taskId = await requests.createTask(request, limit.signal);
+				const taskId = await requests
+					.createTask(request, limit.signal, deadline.signal)
+					.catch((error: unknown) => {
+						// A next try must not pay again for what may have been accepted.
+						const isUnclear = error instanceof Failure && error.facts.maybeAccepted;
+						if (isUnclear) run.memory.keep(key, { sentAt: Date.now() });
+						throw error;
+					});
 				run.memory.keep(key, { taskId });
 				item.report(`task ${taskId} created`);
 				return taskId;

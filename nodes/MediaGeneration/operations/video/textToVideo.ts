@@ -20,6 +20,7 @@ export function textToVideo(item: Item): Job {
 		kind: 'video',
 		prompt: request.prompt,
 		expected: request.number_of_videos,
+		aspectRatio: request.aspect_ratio,
 		identity: request,
 		body: async () => Buffer.from(JSON.stringify(request), 'utf8'),
 		options: readGenerationFields(fields, VIDEO_TIMEOUT_SECONDS),

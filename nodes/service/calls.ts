@@ -1,0 +1,149 @@
+import type { IHttpRequestMethods } from 'n8n-workflow';
+import type { ServiceAddress } from './address';
+import { failureOfStatus } from './answers';
+import { abortReason, pause, startDeadline } from './clock';
+import { Failure, isTransient, type FailureKind } from './failure';
+import { exchange, readText, type ByteStream, type HttpAnswer, type ServiceContext } from './http';
+import { backOffMs, pacingOf, type Pacing } from './pacing';
+
+/** How long one reading may take before it is given up, in ms. */
+const READING_MS = 30_000;
+/** How often a read, and a create call that was surely not accepted, is sent at most. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * Which failures are repeated. `read`: everything transient; `create`: only what the service surely
+ * did not accept (refused connection, 429), since every accepted call is paid; `once`: nothing,
+ * because the caller repeats by itself.
+ */
+type Repeat = 'read' | 'create' | 'once';
+
+export type Query = Record<string, string | number>;
+
+export interface Call {
+	method: IHttpRequestMethods;
+	path: string;
+	query?: Query;
+	body?: Buffer;
+	accept?: string;
+	repeat: Repeat;
+	signal: AbortSignal;
+	/** Milliseconds that one attempt may take; a reading's limit unless given. */
+	limitMs?: number;
+	/** Aborts when no further attempt may begin; one under way goes on. */
+	begin?: AbortSignal;
+	/** The answer outlives the call: only its headers fall under `limitMs`. */
+	streamed?: boolean;
+	/** How often it has been sent so far. */
+	sent?: number;
+}
+
+function mayRepeat(repeat: Repeat, failure: unknown, attempt: number): boolean {
+	if (!(failure instanceof Failure) || repeat === 'once') return false;
+	// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
+	if (failure.kind === 'rateLimited' && repeat === 'create') return true;
+	if (attempt + 1 >= MAX_ATTEMPTS) return false;
+	if (repeat === 'read') return isTransient(failure);
+	return failure.kind === 'unreachable' && failure.facts.text === 'refused';
+}
+
+/** After these the service may have accepted (and charged) a create call without saying so. */
+const UNSURE = new Set<FailureKind>([
+	'noAnswer',
+	'unavailable',
+	'timedOut',
+	'canceled',
+	'notTheService',
+]);
+
+/** A failed create call, with the fact whether it may be charged all the same. */
+const ofCreate = (error: unknown): unknown =>
+	error instanceof Failure &&
+	UNSURE.has(error.kind) &&
+	![401, 403].includes(error.facts.status ?? 0)
+		? error.with({ maybeAccepted: true })
+		: error;
+
+/** A reading given up at its own limit is one that did not answer, and may be repeated. */
+const ofReading = (error: unknown): unknown =>
+	error instanceof Failure && error.kind === 'timedOut'
+		? new Failure('noAnswer', { transient: true })
+		: error;
+
+function originOf(location: string | undefined, base: string): string | undefined {
+	return location && URL.canParse(location, base) ? new URL(location, base).origin : undefined;
+}
+
+/** Sends calls to the service's API, with the repetitions and limits that each may have. */
+export class Calls {
+	private readonly pacing: Pacing;
+
+	constructor(
+		private readonly context: ServiceContext,
+		private readonly address: ServiceAddress,
+		/** Called whenever the service refuses for rate or load. */
+		private readonly onRefused: () => void,
+	) {
+		this.pacing = pacingOf(address);
+	}
+
+	/** Milliseconds until the account may be asked again after a 429. */
+	holdMs(): number {
+		return this.pacing.holdMs();
+	}
+
+	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
+	async send<T>(
+		call: Call,
+		consume: (answer: HttpAnswer<ByteStream>, signal: AbortSignal) => Promise<T>,
+	): Promise<T> {
+		const begin = call.begin ?? call.signal;
+		let last: unknown;
+		for (let attempt = 0; ; attempt++) {
+			await this.pacing.clear(begin);
+			// Nothing is under way here: what the service last said tells more than "timed out".
+			if (begin.aborted) throw last ?? abortReason(begin);
+			call.sent = attempt + 1;
+			const limitMs = call.limitMs ?? READING_MS;
+			const limit = startDeadline(limitMs / 1000, call.signal);
+			const signal = call.streamed ? call.signal : limit.signal;
+			try {
+				return await consume(await this.answer(call, signal, limitMs), signal);
+			} catch (error) {
+				const failure = call.signal.aborted ? abortReason(call.signal) : ofReading(error);
+				last = call.repeat === 'create' ? ofCreate(failure) : failure;
+				if (call.signal.aborted || !mayRepeat(call.repeat, last, attempt)) throw last;
+			} finally {
+				limit.stop();
+			}
+			await pause(backOffMs(attempt), begin);
+		}
+	}
+
+	/** One exchange; an error status is thrown as a Failure. */
+	private async answer(
+		call: Call,
+		signal: AbortSignal,
+		timeoutMs: number,
+	): Promise<HttpAnswer<ByteStream>> {
+		const answer = await exchange(this.context, {
+			method: call.method,
+			url: this.address.baseUrl + call.path,
+			query: call.query,
+			body: call.body,
+			accept: call.accept ?? 'application/json',
+			timeoutMs,
+			signal,
+			tokenOrigin: this.address.origin,
+			follow: call.method === 'GET' ? 'sameOrigin' : 'none',
+		});
+		if (answer.status >= 200 && answer.status < 300) return answer;
+		const text = await readText(answer, signal, 64 * 1024);
+		const failure = failureOfStatus(answer.status, text, answer.headers['retry-after']);
+		if (failure.kind === 'rateLimited') this.pacing.refused(failure.facts.retryAfterMs);
+		if (failure.kind === 'rateLimited' || answer.status === 503) this.onRefused();
+		throw failure.kind === 'redirected'
+			? failure.with({ host: originOf(answer.headers.location, answer.url) })
+			: failure;
+	}
+}
