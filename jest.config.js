@@ -14,4 +14,6 @@ module.exports = {
 		],
 	},
 	testTimeout: 30_000,
+	// The tests wait for sockets and clocks far more than they compute.
+	maxWorkers: 4,
 };

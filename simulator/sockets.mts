@@ -33,6 +33,14 @@ export class SocketHub {
 			this.#server.handleUpgrade(request, socket, early, (opened) => {
 				this.#add(world, opened, token);
 			});
+		} else {
+			// Nobody reads an unanswered handshake: without this its end would go unseen.
+			socket.resume();
+			socket.on('end', () => socket.destroy());
+			socket.on('close', () => {
+				record.closedByClient = true;
+				world.watchers.changed();
+			});
 		}
 		world.watchers.changed();
 	}

@@ -1,0 +1,202 @@
+import { cleanToken, readAddress, withoutToken } from '../../nodes/service/address';
+import { Failure } from '../../nodes/service/failure';
+
+const TOKEN = 'tok_0123456789abcdef';
+const read = (fields: Record<string, unknown>) =>
+	readAddress({ apiToken: TOKEN, baseUrl: 'https://media.example.com', ...fields });
+
+function refusal(work: () => unknown): { field?: string; text?: string } {
+	try {
+		work();
+	} catch (error) {
+		expect(error).toBeInstanceOf(Failure);
+		expect((error as Failure).kind).toBe('invalidInput');
+		return (error as Failure).facts;
+	}
+	throw new Error('nothing was refused');
+}
+
+describe('API token', () => {
+	it.each([
+		['as it is', TOKEN],
+		['with white space around it', ` \t${TOKEN} \n`],
+		['with a final CRLF', `${TOKEN}\r\n`],
+		['with a pasted "Bearer "', `Bearer ${TOKEN}`],
+		['with "bearer" in another case and more spaces', `  BEARER   ${TOKEN} `],
+		['with the whole header', `Authorization: Bearer ${TOKEN}`],
+		['with a byte order mark', `\uFEFF${TOKEN}`],
+	])('is taken %s', (_, raw) => {
+		expect(cleanToken(raw)).toBe(TOKEN);
+	});
+
+	it('may begin with the letters of "Bearer" without being cut', () => {
+		expect(cleanToken('bearer123')).toBe('bearer123');
+	});
+
+	it.each([
+		['nothing', undefined, /empty/],
+		['null', null, /empty/],
+		['an empty text', '', /empty/],
+		['white space', ' \n ', /empty/],
+		['a line break in the middle', 'tok_0123\n456789', /line break/],
+		['a space in the middle', 'tok_0123 456789', /space/],
+		['an invisible character', 'tok_0123\u200b456', /characters/],
+		['an umlaut', 'tökén-123456', /characters/],
+	])('is refused when it is %s, by the name of its field', (_, raw, text) => {
+		expect(refusal(() => cleanToken(raw))).toEqual({
+			field: 'API Token',
+			text: expect.stringMatching(text),
+		});
+	});
+
+	it('is never quoted in the refusal', () => {
+		expect(JSON.stringify(refusal(() => cleanToken(`${TOKEN} ${TOKEN}`)))).not.toContain(TOKEN);
+	});
+
+	it('is refused as empty when only the word "Bearer" was pasted', () => {
+		expect(refusal(() => cleanToken('Bearer ')).text).toMatch(/empty/);
+	});
+});
+
+describe('Base URL', () => {
+	it.each([
+		['https://media.example.com', 'https://media.example.com'],
+		['https://media.example.com/', 'https://media.example.com'],
+		['https://media.example.com/v1', 'https://media.example.com'],
+		['https://media.example.com/v1/', 'https://media.example.com'],
+		['https://media.example.com//v1//', 'https://media.example.com'],
+		['  https://media.example.com/v1 \n', 'https://media.example.com'],
+		['HTTPS://Media.Example.com/V1', 'https://media.example.com'],
+		['https://media.example.com:8443/v1', 'https://media.example.com:8443'],
+		['https://example.com/media/v1/', 'https://example.com/media'],
+		['https://example.com/v1/media', 'https://example.com/v1/media'],
+		['https://example.com/api-v1', 'https://example.com/api-v1'],
+		['https://example.com/?', 'https://example.com'],
+	])('%s is read as %s', (baseUrl, expected) => {
+		expect(read({ baseUrl }).baseUrl).toBe(expected);
+	});
+
+	it('gives the one origin that may see the token', () => {
+		expect(read({ baseUrl: 'https://example.com:8443/media/v1' }).origin).toBe(
+			'https://example.com:8443',
+		);
+	});
+
+	it.each([
+		['http://localhost:8787'],
+		['http://LOCALHOST'],
+		['http://api.localhost'],
+		['http://127.0.0.1:8787/v1'],
+		['http://127.1.2.3'],
+		['http://[::1]:8787'],
+	])('may be unencrypted on this machine: %s', (baseUrl) => {
+		expect(read({ baseUrl }).origin).toBe(new URL(baseUrl).origin);
+	});
+
+	it.each([
+		['http://media.example.com'],
+		['http://192.168.0.7:8787'],
+		['http://127.0.0.1.example.com'],
+		['http://localhost.example.com'],
+		['http://notlocalhost'],
+	])('must be encrypted for another host: %s', (baseUrl) => {
+		const { field, text } = refusal(() => read({ baseUrl }));
+		expect(field).toBe('Base URL');
+		expect(text).toMatch(/https:\/\/.*Allow Unencrypted Connection/);
+	});
+
+	it('may be unencrypted elsewhere when the credential says so', () => {
+		expect(read({ baseUrl: 'http://media.lan', allowHttp: true })).toMatchObject({
+			baseUrl: 'http://media.lan',
+			webSocketUrl: 'ws://media.lan',
+		});
+	});
+
+	it('needs the switch itself, not a text that looks like one', () => {
+		refusal(() => read({ baseUrl: 'http://media.lan', allowHttp: 'false' }));
+	});
+
+	it.each([
+		['nothing', undefined, /empty/],
+		['blank', '   ', /empty/],
+		['no URL', 'media.example.com', /not a URL/],
+		['a sentence', 'ask the provider', /not a URL/],
+		['a host and port', 'media:8080', /start with https:\/\//],
+		['another scheme', 'ftp://media.example.com', /start with https:\/\//],
+		['a WebSocket address', 'wss://media.example.com', /start with https:\/\//],
+		['an address with a password', 'https://me:secret@example.com', /password/],
+		['an address with a query', 'https://example.com/?key=1', /\?/],
+		['an address with a fragment', 'https://example.com/#api', /#/],
+	])('is refused when it is %s', (_, baseUrl, text) => {
+		expect(refusal(() => read({ baseUrl }))).toEqual({
+			field: 'Base URL',
+			text: expect.stringMatching(text),
+		});
+	});
+
+	it('never quotes a password in the refusal', () => {
+		const facts = refusal(() => read({ baseUrl: 'https://me:secret@example.com' }));
+		expect(JSON.stringify(facts)).not.toContain('secret');
+	});
+});
+
+describe('WebSocket URL', () => {
+	it.each([
+		['https://media.example.com/v1', 'wss://media.example.com'],
+		['https://example.com:8443/media/v1', 'wss://example.com:8443'],
+		['http://127.0.0.1:8787', 'ws://127.0.0.1:8787'],
+	])("is the origin of %s when it isn't given", (baseUrl, expected) => {
+		expect(read({ baseUrl }).webSocketUrl).toBe(expected);
+		expect(read({ baseUrl, webSocketUrl: '  ' }).webSocketUrl).toBe(expected);
+		expect(read({ baseUrl, webSocketUrl: null }).webSocketUrl).toBe(expected);
+	});
+
+	it.each([
+		['wss://push.example.com', 'wss://push.example.com'],
+		['wss://push.example.com/', 'wss://push.example.com'],
+		['wss://push.example.com/ws', 'wss://push.example.com'],
+		['wss://push.example.com/live/ws/', 'wss://push.example.com/live'],
+		['https://push.example.com/ws', 'wss://push.example.com'],
+		['ws://localhost:9000', 'ws://localhost:9000'],
+		['http://localhost:9000/ws', 'ws://localhost:9000'],
+	])('%s is read as %s', (webSocketUrl, expected) => {
+		expect(read({ webSocketUrl }).webSocketUrl).toBe(expected);
+	});
+
+	it.each([
+		['unencrypted to another host', 'ws://push.example.com', /wss:\/\//],
+		['unencrypted as http', 'http://push.example.com', /wss:\/\//],
+		['no URL', 'push.example.com', /not a URL/],
+		['with a token of its own', 'wss://push.example.com/ws?token=abc', /\?/],
+	])('is refused when it is %s', (_, webSocketUrl, text) => {
+		expect(refusal(() => read({ webSocketUrl }))).toEqual({
+			field: 'WebSocket URL',
+			text: expect.stringMatching(text),
+		});
+	});
+});
+
+describe('blanking the token out', () => {
+	it('removes it wherever it stands in a value, keys and nested texts included', () => {
+		const value = { a: [`x${TOKEN}y`, { [TOKEN]: 1 }], b: 2, c: null };
+		expect(withoutToken(value, TOKEN)).toEqual({ a: ['x*****y', { '*****': 1 }], b: 2, c: null });
+	});
+
+	it('removes it also where it is percent-encoded, as in an address', () => {
+		const token = 'abc/+=def"g';
+		const text = `wss://x/ws?token=${encodeURIComponent(token)} and ${token}`;
+		expect(withoutToken(text, token)).toBe('wss://x/ws?token=***** and *****');
+	});
+
+	it('leaves values without it alone, whatever their kind', () => {
+		const value = { a: 1, b: undefined };
+		expect(withoutToken(value, TOKEN)).toBe(value);
+		expect(withoutToken(undefined, TOKEN)).toBeUndefined();
+	});
+
+	it('does not break on a token of digits that a longer number contains', () => {
+		expect(withoutToken({ id: 91234567, note: 'key 123456' }, '123456')).toMatchObject({
+			note: 'key *****',
+		});
+	});
+});

@@ -1,0 +1,277 @@
+import {
+	failureOfStatus,
+	failureOfText,
+	readAnswer,
+	readErrorText,
+	readRetryAfter,
+} from '../../nodes/service/answers';
+import { Failure } from '../../nodes/service/failure';
+
+const PAGE =
+	'<!DOCTYPE html>\n<html><head><title>502</title></head><body>Bad Gateway</body></html>';
+const kindOf = (status: number, body: string) => failureOfStatus(status, body).kind;
+
+function failureOf(work: () => unknown): Failure {
+	try {
+		work();
+	} catch (error) {
+		expect(error).toBeInstanceOf(Failure);
+		return error as Failure;
+	}
+	throw new Error('it did not fail');
+}
+
+describe('the text of an error body', () => {
+	it.each([
+		['error', '{"error":"No such voice"}', 'No such voice'],
+		['message', '{"message":"No such voice"}', 'No such voice'],
+		['detail', '{"detail":"No such voice"}', 'No such voice'],
+		['a nested object', '{"error":{"message":"No such voice","code":7}}', 'No such voice'],
+		['deeper nesting', '{"error":{"error":{"detail":"No such voice"}}}', 'No such voice'],
+		['a nested machine word', '{"error":{"code":"invalid_voice_id"}}', 'invalid_voice_id'],
+		['a list', '{"detail":[{"loc":["body"],"msg":"No such voice"}]}', 'No such voice'],
+		['a list of texts', '{"errors":["No such voice","Too long"]}', 'No such voice; Too long'],
+		['an empty error beside a message', '{"error":"","message":"Late"}', 'Late'],
+		['error: null beside a detail', '{"error":null,"detail":"Late"}', 'Late'],
+		['error: true beside a message', '{"error":true,"message":"Late"}', 'Late'],
+		['a JSON string', '"No such voice"', 'No such voice'],
+		['plain text', ' No such\n voice ', 'No such voice'],
+		['plain text with mark-up', '<h1>Bad</h1> <p>Gateway</p>', 'Bad Gateway'],
+		['a byte order mark', '\uFEFF{"error":"No such voice"}', 'No such voice'],
+	])('is found in %s', (_, body, text) => {
+		expect(readErrorText(body)).toBe(text);
+	});
+
+	it.each([
+		['nothing', ''],
+		['white space', ' \n'],
+		['an empty object', '{}'],
+		['null', 'null'],
+		['a web page', PAGE],
+		['a web page with white space before it', `\n\n  ${PAGE}`],
+		['XML', '<?xml version="1.0"?><Error><Code>x</Code></Error>'],
+		['numbers and nothing else', '{"data":{"a":[1,2]}}'],
+	])('is missing in %s', (_, body) => {
+		expect(readErrorText(body)).toBeUndefined();
+	});
+
+	it('is cut when it is very long, so that a message stays readable', () => {
+		expect(readErrorText('x'.repeat(10_000))!.length).toBeLessThanOrEqual(500);
+		expect(readErrorText(JSON.stringify({ error: 'x'.repeat(10_000) }))!.length).toBe(500);
+	});
+
+	it('is the message when `error` only holds the number of the status', () => {
+		expect(readErrorText('{"error":400,"message":"The prompt is too long"}')).toBe(
+			'The prompt is too long',
+		);
+	});
+
+	it('has no mark-up when a JSON error holds a page', () => {
+		const text = readErrorText('{"error":"<html><body><h1>Bad Gateway</h1></body></html>"}');
+		expect(text ?? '').not.toMatch(/[<>]/);
+	});
+});
+
+describe('what an HTTP status with its body means', () => {
+	it.each([
+		['tokenRefused', 401, '{"error":"invalid_token"}'],
+		['tokenRefused', 401, ''],
+		['tokenRefused', 403, '{"message":"Forbidden"}'],
+		['outOfCredit', 402, ''],
+		['outOfCredit', 402, '{"error":"payment required"}'],
+		['outOfCredit', 400, '{"error":"insufficient_credits"}'],
+		['outOfCredit', 400, '{"error":"Your quota has been exceeded"}'],
+		['outOfCredit', 403, '{"error":"insufficient_credits"}'],
+		['outOfCredit', 429, '{"error":"insufficient credit"}'],
+		['outOfCredit', 500, '{"error":"Not enough credits"}'],
+		['rateLimited', 429, ''],
+		['rateLimited', 429, PAGE],
+		['rateLimited', 429, '{"error":"Quota of requests per minute exceeded"}'],
+		['invalidVoice', 400, '{"error":"invalid_voice_id"}'],
+		['invalidVoice', 404, '{"error":"Voice not found"}'],
+		['invalidVoice', 422, '{"detail":[{"msg":"voice_id is required"}]}'],
+		['tokenRefused', 400, '{"error":"invalid_token"}'],
+		['notFound', 404, '{"error":"task not found"}'],
+		['notFound', 404, ''],
+		['notFound', 410, ''],
+		['rejected', 400, '{"error":"text too long"}'],
+		['rejected', 422, ''],
+		['rejected', 405, PAGE],
+		['redirected', 302, ''],
+		['redirected', 308, PAGE],
+		['unavailable', 500, ''],
+		['unavailable', 502, PAGE],
+		['unavailable', 503, '{"error":"maintenance"}'],
+		['unavailable', 504, ''],
+		['unavailable', 408, ''],
+	])('is %s for %i with %s', (kind, status, body) => {
+		expect(kindOf(status, body)).toBe(kind);
+	});
+
+	it.each([401, 403])('a web page with %i comes from an edge, and passes', (status) => {
+		const failure = failureOfStatus(status, PAGE);
+		expect(failure.kind).toBe('unavailable');
+		expect(failure.facts.transient).toBe(true);
+	});
+
+	it('a page that begins with a heading comes from an edge too', () => {
+		const page = "<h2>Our services aren't available right now</h2><p>We're working on it.</p>";
+		expect(kindOf(403, page)).toBe('unavailable');
+	});
+
+	it.each([429, 502, 503, 504])('%i may pass', (status) => {
+		expect(failureOfStatus(status, '').facts.transient).toBe(true);
+	});
+
+	it.each([400, 401, 402, 404, 422])('%i with JSON does not pass by itself', (status) => {
+		expect(failureOfStatus(status, '{"error":"no"}').facts.transient ?? false).toBe(false);
+	});
+
+	it('keeps the status, what the service said, and how long it asks to wait', () => {
+		expect(failureOfStatus(429, '{"error":"slow down"}', '7').facts).toMatchObject({
+			status: 429,
+			text: 'slow down',
+			retryAfterMs: 7000,
+		});
+	});
+
+	it('sees the lack of credit also when `error` is a general word beside the message', () => {
+		const body = '{"statusCode":400,"error":"Bad Request","message":"Insufficient credits"}';
+		expect(kindOf(400, body)).toBe('outOfCredit');
+	});
+});
+
+describe('what a text of the service means', () => {
+	it.each([
+		'insufficient_credits',
+		'Insufficient quota',
+		'Not enough credits',
+		'You have run out of credits.',
+		'No credits left',
+		'Your credit balance is too low',
+		'Credits exhausted',
+		'You have exceeded your monthly quota',
+		'Quota exceeded',
+		'INSUFFICIENT_BALANCE',
+	])('"%s" is a lack of credit', (text) => {
+		expect(failureOfText(text).kind).toBe('outOfCredit');
+	});
+
+	it.each([
+		'You do not have enough credits to make this video',
+		"You don't have enough credits",
+		'Insufficient available quota',
+		'Your quota is not enough',
+	])('"%s" is a lack of credit', (text) => {
+		expect(failureOfText(text).kind).toBe('outOfCredit');
+	});
+
+	it.each(['invalid_voice_id', 'voice_not_found', 'Unknown voice', 'The voice abc was not found'])(
+		'"%s" is about the voice',
+		(text) => {
+			expect(failureOfText(text).kind).toBe('invalidVoice');
+		},
+	);
+
+	it.each(["Voice 'abc' not found", 'voice_id "abc" does not exist', 'Voice could not be found'])(
+		'%s is about the voice',
+		(text) => {
+			expect(failureOfText(text).kind).toBe('invalidVoice');
+		},
+	);
+
+	it.each(['invalid_token', 'Invalid API key', 'Unauthorized', 'expired access token'])(
+		'"%s" is about the token',
+		(text) => {
+			expect(failureOfText(text).kind).toBe('tokenRefused');
+		},
+	);
+
+	it.each(['Token expired', 'Token is invalid', 'The API key has been revoked'])(
+		'"%s" is about the token',
+		(text) => {
+			expect(failureOfText(text).kind).toBe('tokenRefused');
+		},
+	);
+
+	it.each([
+		'UNSAFE_GENERATION',
+		'AUDIO_FILTERED',
+		'Create video failed',
+		'text too long',
+		'Give credit where it is due',
+	])('"%s" is a refusal of this request alone', (text) => {
+		expect(failureOfText(text).kind).toBe('rejected');
+	});
+
+	it.each(['no credits were charged', 'no credits will be charged', 'no credits charged'])(
+		'"%s" is no lack of credit',
+		(text) => {
+			expect(failureOfText(`Create video failed, ${text}`).kind).toBe('rejected');
+		},
+	);
+});
+
+describe('Retry-After', () => {
+	const now = Date.parse('2026-01-01T00:00:00Z');
+	it.each([
+		['seconds', '2', 2000],
+		['seconds as a number', 2, 2000],
+		['parts of a second', '0.5', 500],
+		['zero', '0', 0],
+		['a date', 'Thu, 01 Jan 2026 00:00:05 GMT', 5000],
+		['a date that is past', 'Thu, 01 Jan 2025 00:00:00 GMT', 0],
+		['a negative number', '-5', 0],
+		['absurdly many seconds', '99999999', 60_000],
+		['an absurd date', 'Thu, 01 Jan 2099 00:00:00 GMT', 60_000],
+		['nothing', undefined, undefined],
+		['an empty header', '', undefined],
+		['nonsense', 'soon', undefined],
+		['infinity', 'Infinity', undefined],
+	])('is read from %s', (_, header, expected) => {
+		expect(readRetryAfter(header, now)).toBe(expected);
+	});
+});
+
+describe('an answer with a success status', () => {
+	const never = () => false;
+
+	it('is its JSON', () => {
+		expect(readAnswer('{"a":1}', never)).toEqual({ a: 1 });
+		expect(readAnswer('\uFEFF[1]', never)).toEqual([1]);
+	});
+
+	it.each(['{"error":"","a":1}', '{"error":null,"a":1}', '{"error":false,"a":1}'])(
+		'%s is no failure',
+		(body) => {
+			expect(readAnswer(body, never)).toMatchObject({ a: 1 });
+		},
+	);
+
+	it.each([
+		['{"error":"insufficient_credits"}', 'outOfCredit'],
+		['{"error":"invalid_token"}', 'tokenRefused'],
+		['{"error":"invalid_voice_id"}', 'invalidVoice'],
+		['{"error":"text too long"}', 'rejected'],
+		['{"error":{"message":"text too long"}}', 'rejected'],
+		['{"error":true}', 'rejected'],
+	])('%s is a failure: %s', (body, kind) => {
+		expect(failureOf(() => readAnswer(body, never)).kind).toBe(kind);
+	});
+
+	it("leaves an `error` that belongs to the record, such as a failed task's, to its reader", () => {
+		const body = '{"id":1,"status":"failed","error":"too long"}';
+		expect(readAnswer(body, () => true)).toMatchObject({ error: 'too long' });
+	});
+
+	it.each([
+		['a web page', PAGE],
+		['nothing', ''],
+		['half an answer', '{"a":'],
+		['plain text', 'OK'],
+	])('is not the service when it is %s, which may pass', (_, body) => {
+		const failure = failureOf(() => readAnswer(body, never));
+		expect(failure.kind).toBe('notTheService');
+		expect(failure.facts.transient).toBe(true);
+	});
+});

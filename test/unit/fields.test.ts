@@ -1,0 +1,335 @@
+import type { IExecuteFunctions, ILoadOptionsFunctions } from 'n8n-workflow';
+import { Fields, requireNumber } from '../../nodes/MediaGeneration/fields';
+import { matches, searchVoices, voiceEntry } from '../../nodes/MediaGeneration/voiceSearch';
+import { Failure } from '../../nodes/service/failure';
+
+/** The fields of an item whose parameters are these. */
+function fields(parameters: Record<string, unknown>): Fields {
+	const context = {
+		getNodeParameter: (name: string, _index: number, fallback: unknown) =>
+			name in parameters ? parameters[name] : fallback,
+	};
+	return new Fields(context as unknown as IExecuteFunctions, 0);
+}
+const option = (name: string, value: unknown) => fields({ options: { [name]: value } });
+
+function refusal(work: () => unknown): { field?: string; text?: string } {
+	try {
+		work();
+	} catch (error) {
+		expect(error).toBeInstanceOf(Failure);
+		expect((error as Failure).kind).toBe('invalidInput');
+		return (error as Failure).facts;
+	}
+	throw new Error('nothing was refused');
+}
+
+describe('a text', () => {
+	const text = (value: unknown) => fields({ text: value }).text('text', 'Text');
+
+	it('is taken exactly as it is', () => {
+		expect(text(' Hello,\n world ')).toBe(' Hello,\n world ');
+	});
+
+	it('may be a number that an expression gave', () => {
+		expect(text(0)).toBe('0');
+		expect(text(12.5)).toBe('12.5');
+	});
+
+	it.each([[''], ['  \n'], [null], [undefined]])('%p is refused as empty, by name', (value) => {
+		expect(refusal(() => text(value))).toEqual({ field: 'Text', text: 'is empty' });
+	});
+
+	it.each([[{}], [['a']], [true]])('%p is refused as no text', (value) => {
+		expect(refusal(() => text(value))).toMatchObject({
+			field: 'Text',
+			text: expect.stringMatching(/must be a text/),
+		});
+	});
+
+	it('that an expression failed to calculate is refused, not spoken', () => {
+		refusal(() => text(NaN));
+	});
+});
+
+describe('a voice', () => {
+	const voice = (value: unknown) => fields({ voiceId: value }).locator('voiceId', 'Voice');
+
+	it.each([
+		['from the list', { __rl: true, mode: 'list', value: 'v1', cachedResultName: 'Ann' }],
+		['by id', { __rl: true, mode: 'id', value: ' v1 \n' }],
+		['as an expression gives it', 'v1'],
+	])('is read %s', (_, value) => {
+		expect(voice(value)).toBe('v1');
+	});
+
+	it('may be a number', () => {
+		expect(voice({ mode: 'id', value: 42 })).toBe('42');
+	});
+
+	it.each([[{ mode: 'list', value: '' }], [{ mode: 'id', value: null }], [{}], [''], [undefined]])(
+		'is missing in %p',
+		(value) => {
+			expect(refusal(() => voice(value))).toEqual({ field: 'Voice', text: 'is empty' });
+		},
+	);
+});
+
+describe('a choice', () => {
+	const allowed = ['LANDSCAPE', 'PORTRAIT'] as const;
+	const choice = (value: unknown) =>
+		fields({ ratio: value }).choice('ratio', 'Aspect Ratio', allowed);
+
+	it('is one of those allowed', () => {
+		expect(choice('PORTRAIT')).toBe('PORTRAIT');
+	});
+
+	it('is the first where the workflow holds none', () => {
+		expect(fields({}).choice('ratio', 'Aspect Ratio', allowed)).toBe('LANDSCAPE');
+	});
+
+	it.each([['16:9'], ['portrait'], [''], [null], [7]])(
+		'%p is refused with those allowed',
+		(value) => {
+			expect(refusal(() => choice(value))).toEqual({
+				field: 'Aspect Ratio',
+				text: expect.stringMatching(/LANDSCAPE, PORTRAIT/),
+			});
+		},
+	);
+});
+
+describe('a number', () => {
+	const videos = (value: unknown) =>
+		requireNumber(value, 'Number of Videos', { min: 1, max: 4, whole: true });
+
+	it.each([
+		[1, 1],
+		[4, 4],
+		['3', 3],
+		[' 2 ', 2],
+	])('%p is taken as %p', (value, expected) => {
+		expect(videos(value)).toBe(expected);
+	});
+
+	it.each([[0], [5], [1.5], ['two'], [''], [null], [undefined], [NaN], [true], [{}], [[2]]])(
+		'%p is refused, with its name and range',
+		(value) => {
+			expect(refusal(() => videos(value))).toEqual({
+				field: 'Number of Videos',
+				text: expect.stringMatching(/whole number from 1 to 4/),
+			});
+		},
+	);
+
+	it.each([
+		['speed', 0.7, 1.2, [0.7, 1, 1.2], [0.69, 1.21, -1]],
+		['stability', 0, 1, [0, 0.75, 1], [-0.1, 1.1]],
+	])('under Options keeps its range: %s', (name, min, max, good, bad) => {
+		const read = (value: unknown) =>
+			option(name, value).numberOption(name, 'Setting', 1, { min, max });
+		for (const value of good) expect(read(value)).toBe(value);
+		for (const value of bad) expect(refusal(() => read(value)).field).toBe('Setting');
+	});
+
+	it('under Options has its default where it is not set', () => {
+		const range = { min: 0, max: 1 };
+		expect(fields({}).numberOption('stability', 'Stability', 0.75, range)).toBe(0.75);
+		expect(fields({ options: {} }).numberOption('stability', 'Stability', 0.75, range)).toBe(0.75);
+	});
+
+	it('of zero under Options is zero, not the default', () => {
+		expect(option('style', 0).numberOption('style', 'Style', 0.5, { min: 0, max: 1 })).toBe(0);
+	});
+});
+
+describe('a task ID', () => {
+	const taskId = (value: unknown) => fields({ taskId: value }).taskId();
+
+	it.each([
+		['184467', '184467'],
+		[184467, '184467'],
+		[' 184467\n', '184467'],
+		['5f0c7c1e-8c5b-4a35', '5f0c7c1e-8c5b-4a35'],
+	])('%p is taken as %p', (value, expected) => {
+		expect(taskId(value)).toBe(expected);
+	});
+
+	it.each([
+		['', /empty/],
+		['  ', /empty/],
+		[undefined, /empty/],
+		['12/34', /alone/],
+		['../me', /alone/],
+		['..', /alone/],
+		['12\\34', /alone/],
+		['12?x=1', /alone/],
+		['12#a', /alone/],
+		['12 34', /alone/],
+		['https://media.example.com/v1/labs/task/12', /alone/],
+	])('%p is refused', (value, text) => {
+		expect(refusal(() => taskId(value))).toEqual({
+			field: 'Task ID',
+			text: expect.stringMatching(text),
+		});
+	});
+});
+
+describe('limit, flags and the rest', () => {
+	it('a limit holds unless all are wanted', () => {
+		expect(fields({ limit: 7 }).limit()).toBe(7);
+		expect(fields({}).limit()).toBe(50);
+		expect(fields({ returnAll: true, limit: 7 }).limit()).toBe(Infinity);
+	});
+
+	it.each([[0], [-1], [1.5], ['many']])('a limit of %p is refused', (limit) => {
+		expect(refusal(() => fields({ limit }).limit())).toEqual({
+			field: 'Limit',
+			text: expect.stringMatching(/whole number of at least 1/),
+		});
+	});
+
+	it.each([
+		[true, true],
+		['true', true],
+		[false, false],
+		['false', false],
+	])('a switch of %p is %p', (value, expected) => {
+		expect(fields({ download: value }).flag('download', !expected)).toBe(expected);
+	});
+
+	it('a switch that is not set has its default', () => {
+		expect(fields({}).flag('download', true)).toBe(true);
+	});
+
+	it('the output field is "data" unless told', () => {
+		expect(fields({}).outputField()).toBe('data');
+		expect(option('outputField', ' audio ').outputField()).toBe('audio');
+		expect(refusal(() => option('outputField', ' ').outputField()).field).toBe(
+			'Put Output File in Field',
+		);
+	});
+
+	it.each([
+		[undefined, undefined],
+		['', undefined],
+		[null, undefined],
+		[' https://example.com/done?x=1 ', 'https://example.com/done?x=1'],
+		['http://10.0.0.7/done', 'http://10.0.0.7/done'],
+	])('a callback address of %p is %p', (value, expected) => {
+		expect(option('callbackUrl', value).callbackUrl()).toBe(expected);
+	});
+
+	it.each([['example.com/done'], ['ftp://example.com'], ['javascript:alert(1)'], [7], [{}]])(
+		'a callback address of %p is refused',
+		(value) => {
+			expect(refusal(() => option('callbackUrl', value).callbackUrl()).field).toBe('Callback URL');
+		},
+	);
+
+	it('Options that are no object are no options', () => {
+		expect(fields({ options: null }).outputField()).toBe('data');
+		expect(fields({ options: 'x' }).outputField()).toBe('data');
+	});
+});
+
+describe('a voice in the picker', () => {
+	it.each([
+		[
+			'flat traits',
+			{ voice_id: 'v1', name: 'Ann', language: 'en', gender: 'female' },
+			'Ann (en, female)',
+		],
+		[
+			'traits under labels',
+			{ voice_id: 'v1', name: 'Ann', labels: { accent: 'irish' } },
+			'Ann (irish)',
+		],
+		[
+			'traits that are null or padded',
+			{ voice_id: 'v1', name: ' Ann ', age: null, gender: ' male ' },
+			'Ann (male)',
+		],
+		['no traits', { voice_id: 'v1', name: 'Ann', labels: null }, 'Ann'],
+		[
+			'the same trait twice',
+			{ voice_id: 'v1', name: 'Ann', language: 'en', accent: 'en' },
+			'Ann (en)',
+		],
+		['no name', { voice_id: 'v1', name: null }, 'v1'],
+	])('is shown with %s', (_, voice, name) => {
+		expect(voiceEntry(voice)).toEqual({ name, value: 'v1' });
+	});
+
+	it('may have its id elsewhere, or none and then is left out', () => {
+		expect(voiceEntry({ id: 7, name: 'Ann' })).toEqual({ name: 'Ann', value: '7' });
+		expect(voiceEntry({ name: 'Ann' })).toBeUndefined();
+	});
+
+	it('is found by every word of the search, in name, traits and id', () => {
+		const voice = { voice_id: 'v1', name: 'Ann Smith', labels: { accent: 'Irish' } };
+		expect(matches(voice, 'ann irish')).toBe(true);
+		expect(matches(voice, 'V1')).toBe(true);
+		expect(matches(voice, 'ann german')).toBe(false);
+	});
+});
+
+describe('the voice picker', () => {
+	/** A picker over a service that answers each page by `answer`. */
+	async function pick(answer: (page: number) => unknown, filter?: string, token?: string) {
+		const asked: Array<Record<string, unknown>> = [];
+		const context = {
+			getCredentials: async () => ({
+				apiToken: 'tok_1234567',
+				baseUrl: 'https://media.example.com',
+			}),
+			getNode: () => ({ name: 'Media Generation', type: 'mediaGeneration', typeVersion: 1 }),
+			helpers: {
+				async httpRequestWithAuthentication(_type: string, { qs }: { qs: { page: number } }) {
+					asked.push(qs);
+					const { Readable } = await import('node:stream');
+					const body = Readable.from([Buffer.from(JSON.stringify(answer(qs.page)))]);
+					return { statusCode: 200, headers: {}, body };
+				},
+			},
+		};
+		const found = await searchVoices.call(
+			context as unknown as ILoadOptionsFunctions,
+			filter,
+			token,
+		);
+		return { ...found, asked, names: found.results.map(({ name }) => name) };
+	}
+	const voices = (count: number, from = 0) =>
+		Array.from({ length: count }, (_, index) => ({
+			voice_id: `v${from + index}`,
+			name: `N${from + index}`,
+		}));
+
+	it('shows a bare array whole', async () => {
+		const { names, paginationToken } = await pick(() => voices(3));
+		expect(names).toEqual(['N0', 'N1', 'N2']);
+		expect(paginationToken).toBeUndefined();
+	});
+
+	it('goes on after a full page, from the page before it', async () => {
+		const first = await pick(() => ({ voices: voices(100), page: 0 }));
+		expect(first.asked[0]).toMatchObject({ page: 0 });
+		expect(first.paginationToken).toBe('1');
+		const second = await pick((page) => ({ voices: voices(3, page * 100) }), '', '1');
+		expect(second.names).toEqual(['N100', 'N101', 'N102']);
+		expect(second.paginationToken).toBeUndefined();
+	});
+
+	it('searches by itself where the service ignores the search', async () => {
+		const { names, asked } = await pick(() => ({ voices: voices(30) }), ' n2 ');
+		expect(asked[0]).toMatchObject({ search: 'n2' });
+		expect(names).toContain('N2');
+		expect(names).not.toContain('N3');
+	});
+
+	it('ends where the service repeats its only full page and tells the total', async () => {
+		const { paginationToken } = await pick(() => ({ voices: voices(100), total: 100 }));
+		expect(paginationToken).toBeUndefined();
+	});
+});

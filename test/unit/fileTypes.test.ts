@@ -1,0 +1,189 @@
+import {
+	fileKindOf,
+	fileNameOf,
+	fileTypeOf,
+	isImage,
+	whyNoFile,
+	type MediaKind,
+} from '../../nodes/service/fileTypes';
+
+const bytes = (text: string) => Buffer.concat([Buffer.from(text, 'latin1'), Buffer.alloc(64)]);
+const HEADS = {
+	wav: bytes('RIFF\x24\x00\x00\x00WAVEfmt '),
+	webp: bytes('RIFF\x24\x00\x00\x00WEBPVP8 '),
+	png: bytes('\x89PNG\r\n\x1a\n'),
+	jpeg: bytes('\xff\xd8\xff\xe0\x00\x10JFIF'),
+	gif: bytes('GIF89a'),
+	ogg: bytes('OggS\x00\x02'),
+	flac: bytes('fLaC\x00'),
+	mp3WithTags: bytes('ID3\x04\x00'),
+	mp3: bytes('\xff\xfb\x90\x64'),
+	mp3OfLowRate: bytes('\xff\xf3\x40\xc4'),
+	aac: bytes('\xff\xf1\x50\x80'),
+	mp4: bytes('\x00\x00\x00\x20ftypisom\x00\x00\x02\x00'),
+	m4a: bytes('\x00\x00\x00\x20ftypM4A \x00\x00\x02\x00'),
+	mov: bytes('\x00\x00\x00\x14ftypqt  \x00\x00\x02\x00'),
+	avif: bytes('\x00\x00\x00\x1cftypavif\x00\x00\x00\x00'),
+	webm: bytes('\x1a\x45\xdf\xa3\x01\x00'),
+	unknown: bytes('\x01\x02\x03\x04\x05'),
+};
+const URL_WITHOUT = 'https://files.example.com/file/17';
+const typeOf = (
+	head: keyof typeof HEADS,
+	header?: string,
+	url = URL_WITHOUT,
+	kind: MediaKind = 'speech',
+) => {
+	const { mimeType, extension } = fileTypeOf(HEADS[head], header, url, kind);
+	return `${mimeType} ${extension}`;
+};
+
+describe('the type of a file', () => {
+	it.each([
+		['wav', 'speech', 'audio/wav wav'],
+		['ogg', 'speech', 'audio/ogg ogg'],
+		['flac', 'speech', 'audio/flac flac'],
+		['mp3WithTags', 'speech', 'audio/mpeg mp3'],
+		['mp3', 'speech', 'audio/mpeg mp3'],
+		['mp3OfLowRate', 'speech', 'audio/mpeg mp3'],
+		['aac', 'speech', 'audio/aac aac'],
+		['m4a', 'speech', 'audio/mp4 m4a'],
+		['mp4', 'speech', 'audio/mp4 m4a'],
+		['webm', 'speech', 'audio/webm weba'],
+		['mp4', 'video', 'video/mp4 mp4'],
+		['mov', 'video', 'video/quicktime mov'],
+		['webm', 'video', 'video/webm webm'],
+		['png', 'image', 'image/png png'],
+		['jpeg', 'image', 'image/jpeg jpg'],
+		['webp', 'image', 'image/webp webp'],
+		['gif', 'image', 'image/gif gif'],
+		['avif', 'image', 'image/avif avif'],
+	] as const)(
+		'is shown by the bytes of %s (%s), whatever header and address say',
+		(head, kind, type) => {
+			expect(typeOf(head, undefined, URL_WITHOUT, kind)).toBe(type);
+			expect(typeOf(head, 'application/octet-stream', 'https://x.example/a.bin', kind)).toBe(type);
+			expect(typeOf(head, 'text/plain', 'https://x.example/a.tiff', kind)).toBe(type);
+			expect(typeOf(head, 'image/svg+xml', 'https://x.example/a.svg', kind)).toBe(type);
+		},
+	);
+
+	it.each([
+		['audio/mpeg', 'audio/mpeg mp3'],
+		['audio/mp3', 'audio/mpeg mp3'],
+		['Audio/X-WAV; charset=binary', 'audio/wav wav'],
+		['audio/L16;rate=24000', 'audio/l16 pcm'],
+		['audio/opus', 'audio/opus opus'],
+	])('is the header %s where the bytes show nothing', (header, type) => {
+		expect(typeOf('unknown', header, 'https://x.example/a.flac')).toBe(type);
+	});
+
+	it.each([
+		['https://x.example/a.MP3', 'audio/mpeg mp3'],
+		['https://x.example/a.wav?sig=b.ogg', 'audio/wav wav'],
+		['https://x.example/a.opus#t=1', 'audio/opus opus'],
+	])('is the ending of %s where bytes and header show nothing', (url, type) => {
+		expect(typeOf('unknown', 'application/octet-stream', url)).toBe(type);
+		expect(typeOf('unknown', undefined, url)).toBe(type);
+	});
+
+	it.each([
+		['speech', 'audio/mpeg mp3'],
+		['video', 'video/mp4 mp4'],
+		['image', 'image/png png'],
+	] as const)('of %s is the usual one where nothing tells', (kind, type) => {
+		expect(typeOf('unknown', undefined, URL_WITHOUT, kind)).toBe(type);
+		expect(typeOf('unknown', '', 'https://x.example/a.com', kind)).toBe(type);
+	});
+
+	it('is found also when there are very few bytes', () => {
+		expect(fileTypeOf(Buffer.from([0xff]), undefined, URL_WITHOUT, 'speech').extension).toBe('mp3');
+		expect(fileTypeOf(Buffer.alloc(0), undefined, URL_WITHOUT, 'image').extension).toBe('png');
+	});
+});
+
+describe('what is no media file', () => {
+	it.each([
+		['no bytes', '', 'audio/mpeg', /empty/],
+		['a web page', '<!DOCTYPE html><p>gone</p>', 'text/html', /web page/],
+		['a web page that claims to be audio', '\n<html><body>', 'audio/mpeg', /web page/],
+		['an error of a file host', '<?xml version="1.0"?><Error>', 'application/xml', /web page/],
+		['JSON', '{"error":"expired"}', 'application/json', /JSON/],
+		['JSON that claims to be audio', ' {"error":"expired"}', 'audio/mpeg', /JSON/],
+		['JSON without a header', '[{"error":1}]', undefined, /JSON/],
+		['an empty JSON object', '{}', 'application/octet-stream', /JSON/],
+		['a JSON text', '"not ready"', 'application/json; charset=utf-8', /text/],
+		['plain text', 'Not found', 'text/plain', /text/],
+		['a fragment of a page', '<h1>Forbidden</h1>', 'text/html', /web page/],
+	])('is %s', (_, text, header, reason) => {
+		expect(whyNoFile(Buffer.from(text), header)).toMatch(reason);
+	});
+
+	it.each(Object.keys(HEADS) as Array<keyof typeof HEADS>)(
+		'is not %s, whatever its header claims',
+		(head) => {
+			for (const header of [
+				undefined,
+				'application/octet-stream',
+				'text/html',
+				'application/json',
+			]) {
+				expect(whyNoFile(HEADS[head], header)).toBeUndefined();
+			}
+		},
+	);
+
+	it('is not a drawing that is a text by nature', () => {
+		const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"></svg>');
+		expect(whyNoFile(svg, 'image/svg+xml')).toBeUndefined();
+	});
+});
+
+describe('the name of a file', () => {
+	it.each([
+		['speech', '1204871', 'wav', 'speech-1204871.wav'],
+		['video', '5f0c7c1e-8c5b', 'mp4', 'video-5f0c7c1e-8c5b.mp4'],
+		['image', 'a/b\\c:d?e"f\r\ng', 'png', 'image-a_b_c_d_e_f_g.png'],
+		['video', '../../etc/passwd', 'mp4', 'video-.._.._etc_passwd.mp4'],
+		['image', 'Käfer 🪲', 'png', 'image-K_fer_.png'],
+		['speech', '', 'mp3', 'speech-file.mp3'],
+	] as const)('of %s %s is safe and stable', (kind, id, extension, name) => {
+		expect(fileNameOf(kind, id, extension)).toBe(name);
+	});
+
+	it('has a bounded length', () => {
+		expect(fileNameOf('video', 'x'.repeat(5000), 'mp4').length).toBeLessThan(200);
+	});
+});
+
+describe('the kind of an entry of the history', () => {
+	const kind = (entry: Record<string, unknown>, path = '/file') =>
+		fileKindOf(entry, `https://files.example.com${path}`);
+
+	it.each([
+		['its type', { type: 'image' }, '/a', 'image'],
+		['its type in capitals', { media_type: 'IMAGE' }, '/a', 'image'],
+		['its type against its ending', { type: 'video' }, '/a.png', 'video'],
+		['its ending', {}, '/a.JPG?x=1', 'image'],
+		['its ending', {}, '/a.mp4', 'video'],
+		['nothing', {}, '/a', 'video'],
+	])('is told by %s', (_, entry, path, expected) => {
+		expect(kind(entry, path)).toBe(expected);
+	});
+
+	it('is a video when it was made from images', () => {
+		expect(kind({ type: 'image_to_video' }, '/a.mp4')).toBe('video');
+	});
+});
+
+describe('an image of unknown type', () => {
+	it('is known by its bytes', () => {
+		for (const head of ['png', 'jpeg', 'gif', 'webp', 'avif'] as const) {
+			expect(isImage(HEADS[head])).toBe(true);
+		}
+		for (const head of ['mp4', 'wav', 'mp3', 'unknown'] as const) {
+			expect(isImage(HEADS[head])).toBe(false);
+		}
+		expect(isImage(Buffer.from('%PDF-1.7'))).toBe(false);
+	});
+});

@@ -1,0 +1,346 @@
+import {
+	GenerationEvents,
+	type GenerationOutcome,
+	type GenerationProgress,
+} from '../../nodes/service/generationEvents';
+
+const BASE = 'https://media.example.com';
+const FILE = 'https://files.example.com/v1.mp4';
+const ITEM = {
+	id: 'v1',
+	prompt: 'Ein Käfer 🪲 läuft',
+	file_url: FILE,
+	status: 'completed',
+	created_at: '2026-01-01T10:00:00+02:00',
+};
+const COMPLETE = `event: video_generation_complete\ndata: ${JSON.stringify([ITEM])}\n\n`;
+const STREAM = `event: video_generation_status\ndata: "starting"\n\nevent: video_generation_status\ndata: "processing"\n\n${COMPLETE}`;
+
+interface Heard {
+	outcome: GenerationOutcome;
+	/** True when the outcome was there before the stream ended. */
+	early: boolean;
+	progress: GenerationProgress[];
+	words: string[];
+}
+
+function hear(parts: Array<string | Uint8Array>, ending: 'end' | 'broken' = 'end'): Heard {
+	const progress: GenerationProgress[] = [];
+	const events = new GenerationEvents(BASE, (news) => progress.push(news));
+	let early = false;
+	for (const part of parts) early = events.push(Buffer.from(part)) !== undefined;
+	const outcome = events[ending]();
+	return { outcome, early, progress, words: progress.map(({ status }) => status) };
+}
+
+const outcomeOf = (...parts: string[]) => hear(parts).outcome;
+const event = (name: string, data: string) => `event: ${name}\ndata: ${data}\n\n`;
+const complete = [{ id: 'v1', fileUrl: FILE, fields: ITEM }];
+
+describe('a stream of events', () => {
+	it('gives progress, and its files as soon as the completion is there', () => {
+		const { outcome, early, words } = hear([STREAM]);
+		expect(outcome).toEqual({ kind: 'complete', files: complete });
+		expect(early).toBe(true);
+		expect(words).toEqual(['starting', 'processing']);
+	});
+
+	const variants: Array<[string, string]> = [
+		['line ends LF', STREAM],
+		['line ends CRLF', STREAM.replaceAll('\n', '\r\n')],
+		['line ends CR', STREAM.replaceAll('\n', '\r')],
+		['no space after the colon', STREAM.replaceAll(': "', ':"').replace('data: [', 'data:[')],
+		['comments', `: hello\n\n${STREAM.replaceAll('data:', ': ping\ndata:')}`],
+		['a byte order mark', `\uFEFF${STREAM}`],
+		['no final blank line', STREAM.trimEnd()],
+		['no final line end, CRLF', STREAM.trimEnd().replaceAll('\n', '\r\n')],
+		['one final line end', `${STREAM.trimEnd()}\n`],
+		['ids and retry times', STREAM.replaceAll('event:', 'id: 7\nretry: 3000\nevent:')],
+		['unknown fields', STREAM.replaceAll('data:', 'trace: x\ndata:')],
+		['blank lines before it', `\n\n\n${STREAM}`],
+		['data over several lines', STREAM.replace('[{', '[\ndata: {').replace('}]', '}\ndata: ]')],
+	];
+
+	it.each(variants)('is the same with %s, cut in two at every byte', (_, text) => {
+		const bytes = Buffer.from(text);
+		for (let cut = 0; cut <= bytes.length; cut++) {
+			const { outcome, words } = hear([bytes.subarray(0, cut), bytes.subarray(cut)]);
+			expect({ cut, outcome, words }).toEqual({
+				cut,
+				outcome: { kind: 'complete', files: complete },
+				words: ['starting', 'processing'],
+			});
+		}
+	});
+
+	it.each(variants)('is the same with %s, byte by byte', (_, text) => {
+		const { outcome, words } = hear([...Buffer.from(text)].map((byte) => Buffer.from([byte])));
+		expect(outcome).toEqual({ kind: 'complete', files: complete });
+		expect(words).toEqual(['starting', 'processing']);
+	});
+
+	it('takes the first terminal event, whatever follows', () => {
+		const later = event('video_generation_complete', '[{"id":"v2","file_url":"/v2.mp4"}]');
+		expect(outcomeOf(COMPLETE + event('error', '"late"') + later)).toMatchObject({
+			kind: 'complete',
+			files: [{ id: 'v1' }],
+		});
+		expect(outcomeOf(event('error', '"first"'), COMPLETE)).toEqual({
+			kind: 'failed',
+			text: 'first',
+		});
+	});
+
+	it('reports nothing more once it has its outcome', () => {
+		expect(hear([COMPLETE, event('video_generation_status', '"late"')]).words).toEqual([]);
+	});
+});
+
+describe('progress', () => {
+	it.each([
+		['a quoted word', '"processing"', { status: 'processing' }],
+		['a bare word', 'processing', { status: 'processing' }],
+		['an object', '{"status":"processing"}', { status: 'processing' }],
+		['an object with an id', '{"status":"processing","id":7}', { status: 'processing', id: '7' }],
+		['an id alone', '{"id":"v1"}', { status: 'working', id: 'v1' }],
+		[
+			'a file that is not there',
+			'{"status":"processing","file_url":null}',
+			{ status: 'processing' },
+		],
+		['JSON in a JSON string', '"{\\"status\\":\\"processing\\"}"', { status: 'processing' }],
+		['an unknown word', '"uploading_images"', { status: 'uploading_images' }],
+		['an empty error beside it', '{"status":"generating","error":""}', { status: 'generating' }],
+		['error: null beside it', '{"status":"generating","error":null}', { status: 'generating' }],
+	])('is read from %s', (_, data, expected) => {
+		const { progress, outcome } = hear([event('video_generation_status', data)]);
+		expect(progress).toEqual([expect.objectContaining(expected)]);
+		expect(outcome.kind).toBe('lost');
+	});
+
+	it('is any event whose name or word is unknown', () => {
+		const { words, outcome } = hear([event('something_new', '"warming up"'), COMPLETE]);
+		expect(words).toEqual(['warming up']);
+		expect(outcome.kind).toBe('complete');
+	});
+
+	it('is not what a comment or an empty event says', () => {
+		expect(hear([': ping\n\nevent: video_generation_status\n\ndata:\n\n']).words).toEqual([]);
+	});
+});
+
+describe('a completion', () => {
+	it.each([
+		['an array', JSON.stringify([ITEM])],
+		['a single object', JSON.stringify(ITEM)],
+		['an array in a JSON string', JSON.stringify(JSON.stringify([ITEM]))],
+		['an envelope', JSON.stringify({ data: [ITEM] })],
+	])('can hold %s', (_, data) => {
+		expect(outcomeOf(event('video_generation_complete', data))).toEqual({
+			kind: 'complete',
+			files: complete,
+		});
+	});
+
+	it('is known by its file addresses, whatever the name of the event', () => {
+		for (const name of ['image_generation_complete', 'image_ready', 'done', 'message']) {
+			expect(outcomeOf(event(name, '{"id":"i","file_urls":["/a.png","/b.png"]}'))).toMatchObject({
+				kind: 'complete',
+				files: [{ fileUrl: `${BASE}/a.png` }, { fileUrl: `${BASE}/b.png` }],
+			});
+		}
+		expect(outcomeOf(`data: {"url":"${FILE}"}\n\n`).kind).toBe('complete');
+	});
+
+	it('can hold an item whose status is another word, or even an error of its own', () => {
+		const items = [
+			{ id: 1, status: 'MEDIA_GENERATION_STATUS_SUCCESSFUL', file_url: '/1.mp4' },
+			{ id: 2, status: 'failed', error: 'AUDIO_FILTERED', file_url: '' },
+		];
+		expect(outcomeOf(event('video_generation_complete', JSON.stringify(items)))).toMatchObject({
+			kind: 'complete',
+			files: [{ id: '1' }],
+		});
+	});
+
+	it('without any file is not a result', () => {
+		for (const data of ['[]', '{}', '"done"', '[{"id":"v1","status":"completed"}]']) {
+			expect(outcomeOf(event('video_generation_complete', data)).kind).toBe('lost');
+		}
+	});
+
+	it('without any file still tells the id to look for in the history', () => {
+		const { progress } = hear([event('video_generation_complete', '[{"id":"v1","file_url":""}]')]);
+		expect(progress).toContainEqual(expect.objectContaining({ id: 'v1' }));
+	});
+
+	it('that breaks off in the middle does not count when the connection broke', () => {
+		for (let cut = 1; cut < COMPLETE.length - 1; cut += 7) {
+			expect(hear([COMPLETE.slice(0, cut)], 'broken').outcome.kind).toBe('lost');
+		}
+	});
+
+	it('that is whole counts also when the connection broke right after it', () => {
+		expect(hear([COMPLETE], 'broken').outcome.kind).toBe('complete');
+	});
+
+	it('that breaks off in the middle is not mistaken for a result at the end either', () => {
+		expect(outcomeOf(COMPLETE.slice(0, COMPLETE.indexOf('file_url') + 20)).kind).toBe('lost');
+	});
+});
+
+describe('an error event', () => {
+	it.each([
+		['code and error', '{"code":"400","error":"UNSAFE_GENERATION"}', 'UNSAFE_GENERATION'],
+		['message', '{"message":"Create video failed"}', 'Create video failed'],
+		['a nested message', '{"error":{"message":"AUDIO_FILTERED"}}', 'AUDIO_FILTERED'],
+		['a quoted text', '"Create video failed"', 'Create video failed'],
+		['a bare text', 'Create video failed', 'Create video failed'],
+		['broken JSON', '{"error": "Create video', '{"error": "Create video'],
+		['JSON in a JSON string', '"{\\"error\\":\\"AUDIO_FILTERED\\"}"', 'AUDIO_FILTERED'],
+		['an empty object', '{}', undefined],
+		['null', 'null', undefined],
+		['no data to speak of', '', undefined],
+	])('with %s is a failure', (_, data, text) => {
+		expect(outcomeOf(event('error', data))).toEqual({ kind: 'failed', text });
+	});
+
+	it('with a code alone tells the code', () => {
+		expect(outcomeOf(event('error', '{"code":"UNSAFE_GENERATION"}'))).toEqual({
+			kind: 'failed',
+			text: 'UNSAFE_GENERATION',
+		});
+	});
+
+	it('can come after progress, and without a final blank line', () => {
+		expect(
+			outcomeOf(event('video_generation_status', '"processing"'), 'event: error\ndata: "no"'),
+		).toEqual({ kind: 'failed', text: 'no' });
+	});
+
+	it('can be data that holds an error, under another name', () => {
+		expect(outcomeOf(event('video_generation_status', '{"error":"no credits"}'))).toEqual({
+			kind: 'failed',
+			text: 'no credits',
+		});
+	});
+
+	it('has no mark-up in its text', () => {
+		const outcome = outcomeOf(event('error', '<h1>Bad Gateway</h1>'));
+		expect(outcome.kind === 'failed' && outcome.text).not.toMatch(/[<>]/);
+	});
+});
+
+describe('a plain answer instead of a stream', () => {
+	const json = JSON.stringify([ITEM]);
+
+	it.each([
+		['an array', json],
+		['an object', JSON.stringify(ITEM)],
+		['an envelope', JSON.stringify({ data: [ITEM], error: null })],
+		['JSON over several lines', JSON.stringify([ITEM], null, 2)],
+		['JSON behind a byte order mark', `\uFEFF${json}`],
+		['JSON behind white space', `\r\n  ${json}\n`],
+	])('is the result when it is %s, cut at every byte', (_, text) => {
+		const bytes = Buffer.from(text);
+		for (let cut = 0; cut <= bytes.length; cut++) {
+			const { outcome } = hear([bytes.subarray(0, cut), bytes.subarray(cut)]);
+			expect({ cut, outcome }).toEqual({ cut, outcome: { kind: 'complete', files: complete } });
+		}
+	});
+
+	it('is a failure when it holds an error', () => {
+		expect(outcomeOf('{"error":"insufficient_credits"}')).toEqual({
+			kind: 'failed',
+			text: 'insufficient_credits',
+		});
+	});
+
+	it.each([
+		['half of a JSON answer', '[{"id":"v1","file_ur', /broke off/],
+		['JSON without a file', '{"status":"accepted"}', /no file/],
+		['an empty array', '[]', /no file/],
+		['plain text', 'Service unavailable', /.+/],
+		['nothing', '', /empty/],
+		['white space', '\n\n  \n', /empty/],
+	])('is no result and no failure when it is %s', (_, text, reason) => {
+		const outcome = outcomeOf(text);
+		expect(outcome).toEqual({ kind: 'lost', text: expect.stringMatching(reason) });
+	});
+
+	it('is an edge’s page, told apart from a result that may come, when it is HTML', () => {
+		for (const page of [
+			'<h1>Forbidden</h1>',
+			'<!DOCTYPE html><p>502</p>',
+			'\n<html><body>502</body></html>',
+		]) {
+			expect(outcomeOf(...page)).toEqual({ kind: 'page' });
+		}
+	});
+
+	it('that breaks with its connection is no result', () => {
+		expect(hear([json], 'broken').outcome.kind).toBe('lost');
+	});
+
+	it('without a file still tells the id to look for in the history', () => {
+		const { progress } = hear(['{"id":"v1","status":"processing"}']);
+		expect(progress).toContainEqual(expect.objectContaining({ id: 'v1' }));
+	});
+});
+
+describe('a stream that ends without a result', () => {
+	it('says whether it had begun', () => {
+		const begun = outcomeOf(event('video_generation_status', '"processing"'));
+		expect(begun).toEqual({ kind: 'lost', text: expect.stringMatching(/in progress/) });
+		expect(outcomeOf(': ping\n\n')).toEqual({ kind: 'lost', text: expect.stringMatching(/empty/) });
+	});
+});
+
+describe('more than any result can be', () => {
+	const MIB = 1024 * 1024;
+	/** Pushes up to 64 MiB, and returns how many MiB went in before it said enough. */
+	function flood(first: string, part: string) {
+		const events = new GenerationEvents(BASE);
+		events.push(Buffer.from(first));
+		const bytes = Buffer.from(part.repeat(Math.ceil(MIB / part.length)));
+		for (let count = 1; count <= 64; count++) {
+			const outcome = events.push(bytes);
+			if (outcome) return { count, outcome, events };
+		}
+		throw new Error('64 MiB went in');
+	}
+
+	it.each([
+		['a line without end', 'data: ', 'x'],
+		['an event of ever more lines', 'event: x\n', 'data: xxxxxxxxxxxxxxxxxxxxxxxx\n'],
+		['a plain answer', '[', '"x",'],
+		['a page', '<html>', '<p>'],
+		['white space and then a line', '\n \nevent: ', 'x'],
+	])('%s ends within 16 MiB with an honest outcome', (_, first, part) => {
+		const { count, outcome } = flood(first, part);
+		expect(count).toBeLessThanOrEqual(16);
+		expect(outcome).toEqual({ kind: 'lost', text: expect.stringMatching(/larger/) });
+	});
+
+	it('still gives that outcome when more comes and when it ends', () => {
+		const { events, outcome } = flood('data: ', 'x');
+		expect(events.push(Buffer.from(`\n\n${COMPLETE}`))).toBe(outcome);
+		expect(events.end()).toBe(outcome);
+	});
+
+	it('white space without end keeps nothing', () => {
+		const events = new GenerationEvents(BASE);
+		const blanks = Buffer.alloc(MIB, '\n');
+		for (let count = 0; count < 20; count++) expect(events.push(blanks)).toBeUndefined();
+		events.push(Buffer.from(COMPLETE));
+		expect(events.end().kind).toBe('complete');
+	});
+
+	it('a large result is taken all the same', () => {
+		const item = { ...ITEM, prompt: 'x'.repeat(3 * MIB) };
+		const bytes = Buffer.from(event('video_generation_complete', JSON.stringify([item])));
+		const parts = [];
+		for (let at = 0; at < bytes.length; at += 65_536) parts.push(bytes.subarray(at, at + 65_536));
+		expect(hear(parts).outcome.kind).toBe('complete');
+	});
+});

@@ -1,0 +1,142 @@
+import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/limiter';
+
+const limiter = (concurrency: number) => {
+	const made = new Limiter();
+	made.configure(concurrency);
+	return made;
+};
+const times = (count: number, work: () => void) => {
+	for (let index = 0; index < count; index++) work();
+};
+/** Lets everything that is ready run. */
+const settle = async () => await new Promise((resolve) => setImmediate(resolve));
+
+/** Works that stay open until the test ends them. */
+function works() {
+	const open = new Map<number, { resolve(succeeded: boolean): void; reject(error: Error): void }>();
+	const started: number[] = [];
+	return {
+		open,
+		started,
+		work: async (index: number) => {
+			started.push(index);
+			const succeeded = await new Promise<boolean>((resolve, reject) =>
+				open.set(index, { resolve, reject }),
+			);
+			open.delete(index);
+			return succeeded;
+		},
+	};
+}
+
+describe('automatic concurrency', () => {
+	it('begins with 10 and grows by one with each success, up to 50', () => {
+		const automatic = limiter(0);
+		expect(automatic.limit).toBe(10);
+		automatic.succeeded();
+		expect(automatic.limit).toBe(11);
+		times(100, () => automatic.succeeded());
+		expect(automatic.limit).toBe(50);
+	});
+
+	it('is halved by each refusal, never below one, and grows again', () => {
+		const automatic = limiter(0);
+		automatic.refused();
+		expect(automatic.limit).toBe(5);
+		times(10, () => automatic.refused());
+		expect(automatic.limit).toBe(1);
+		times(3, () => automatic.succeeded());
+		expect(automatic.limit).toBe(4);
+	});
+});
+
+describe('a given concurrency', () => {
+	it.each([1, 7, 100])('of %i holds from the start and is never exceeded', (concurrency) => {
+		const fixed = limiter(concurrency);
+		expect(fixed.limit).toBe(concurrency);
+		times(200, () => fixed.succeeded());
+		expect(fixed.limit).toBe(concurrency);
+	});
+
+	it('is lowered only while the service refuses', () => {
+		const fixed = limiter(20);
+		fixed.refused();
+		expect(fixed.limit).toBe(10);
+		times(50, () => fixed.succeeded());
+		expect(fixed.limit).toBe(20);
+	});
+});
+
+describe('work on many items', () => {
+	it('starts in order, as many at once as allowed, and ends with the last', async () => {
+		const { work, started, open } = works();
+		let over = false;
+		void forEachLimited(4, limiter(2), work).then(() => (over = true));
+		await settle();
+		expect(started).toEqual([0, 1]);
+		open.get(1)!.resolve(true);
+		await settle();
+		expect(started).toEqual([0, 1, 2]);
+		open.get(0)!.resolve(true);
+		open.get(2)!.resolve(true);
+		await settle();
+		expect(started).toEqual([0, 1, 2, 3]);
+		expect(over).toBe(false);
+		open.get(3)!.resolve(true);
+		await settle();
+		expect(over).toBe(true);
+	});
+
+	it('takes up more as the limit grows, and less once the service refuses', async () => {
+		const { work, started, open } = works();
+		const automatic = limiter(0);
+		const over = forEachLimited(100, automatic, work);
+		await settle();
+		expect(open.size).toBe(10);
+		open.get(0)!.resolve(true);
+		await settle();
+		expect(open.size).toBe(11);
+		automatic.refused();
+		for (const index of [1, 2, 3]) open.get(index)!.resolve(true);
+		await settle();
+		// 11 of 12 were open and 3 ended: the limit of 5, grown to 8, lets none in.
+		expect(started.length).toBe(12);
+		while (open.size > 0) {
+			for (const { resolve } of open.values()) resolve(true);
+			await settle();
+		}
+		await over;
+		expect(started).toEqual(Array.from({ length: 100 }, (_, index) => index));
+	});
+
+	it('starts nothing more once one has failed, and waits for those under way', async () => {
+		const { work, started, open } = works();
+		let over = false;
+		void forEachLimited(10, limiter(3), work).then(() => (over = true));
+		await settle();
+		open.get(1)!.reject(new Error('no'));
+		await settle();
+		open.get(0)!.resolve(true);
+		await settle();
+		expect(started).toEqual([0, 1, 2]);
+		expect(over).toBe(false);
+		open.get(2)!.resolve(true);
+		await settle();
+		expect(over).toBe(true);
+	});
+
+	it('on no item ends at once', async () => {
+		await forEachLimited(0, limiter(0), async () => {
+			throw new Error('never called');
+		});
+	});
+
+	it('on a hundred thousand items that are done at once does not exhaust the stack', async () => {
+		let count = 0;
+		await forEachLimited(100_000, limiter(100), async () => {
+			count++;
+			return true;
+		});
+		expect(count).toBe(100_000);
+	});
+});

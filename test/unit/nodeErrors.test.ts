@@ -1,0 +1,232 @@
+import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
+import { Failure, type FailureFacts, type FailureKind } from '../../nodes/service/failure';
+import { toNodeError, wordingOf } from '../../nodes/service/nodeErrors';
+
+const TOKEN = 'tok_0123456789abcdef';
+const node: INode = {
+	id: 'n1',
+	name: 'Media Generation',
+	type: 'n8n-nodes-media-generation.mediaGeneration',
+	typeVersion: 1,
+	position: [0, 0],
+	parameters: {},
+};
+
+/** Every kind, with the facts it usually comes with. */
+const KINDS: Record<FailureKind, FailureFacts> = {
+	invalidInput: { field: 'Text', text: 'is empty' },
+	unreachable: { host: 'media.example.com', text: 'refused', transient: true },
+	noAnswer: { host: 'media.example.com', transient: true },
+	notTheService: { status: 200 },
+	redirected: { host: 'https://other.example.com', status: 302 },
+	tokenRefused: { status: 401, text: 'invalid_token' },
+	outOfCredit: { status: 402, text: 'insufficient_credits' },
+	rateLimited: { status: 429, retryAfterMs: 7000 },
+	invalidVoice: { status: 400, text: 'invalid_voice_id' },
+	notFound: { status: 404, text: 'Not found' },
+	rejected: { status: 422, text: 'text too long' },
+	unavailable: { status: 503, text: 'maintenance' },
+	taskFailed: { text: 'no' },
+	generationFailed: { text: 'UNSAFE_GENERATION' },
+	unclear: { maybeAccepted: true },
+	noAddress: { seconds: 60 },
+	badFile: { text: 'the file is empty', fileUrl: 'https://files.example.com/a.mp3' },
+	streamLost: { text: 'nothing was heard for 300 s' },
+	timedOut: { seconds: 3600, lastNews: 'processing, 57 %' },
+	canceled: {},
+};
+const kinds = Object.keys(KINDS) as FailureKind[];
+const failure = (kind: FailureKind, facts: FailureFacts = {}) =>
+	new Failure(kind, { ...KINDS[kind], ...facts });
+const texts = (error: { message: string; description?: string | null }) =>
+	`${error.message} ${error.description ?? ''}`;
+
+describe('every kind of failure', () => {
+	it.each(kinds)('says what happened: %s', (kind) => {
+		const { message } = wordingOf(failure(kind));
+		expect(message.length).toBeGreaterThan(10);
+		expect(message).not.toMatch(/undefined|null|\[object|NaN/);
+	});
+
+	it.each(kinds.filter((kind) => kind !== 'canceled'))('says what to do: %s', (kind) => {
+		const { description } = wordingOf(failure(kind));
+		expect(description.length).toBeGreaterThan(10);
+		expect(description).not.toMatch(/undefined|null|\[object|NaN/);
+	});
+
+	it.each(kinds)('says something readable when no facts are known: %s', (kind) => {
+		expect(texts(wordingOf(new Failure(kind, { field: 'Text', text: 'is empty' })))).not.toMatch(
+			/null|\[object|NaN/,
+		);
+	});
+
+	it.each(kinds)('has words of its own: %s', (kind) => {
+		const same = kinds.filter(
+			(other) => wordingOf(failure(other)).message === wordingOf(failure(kind)).message,
+		);
+		expect(same).toEqual([kind]);
+	});
+
+	it.each(kinds)('names the task it is about, and how to collect its result: %s', (kind) => {
+		const { message, description } = wordingOf(failure(kind, { taskId: 'task-4711' }));
+		expect(message).toContain('task-4711');
+		// A task that failed or does not exist cannot be collected.
+		if (kind !== 'taskFailed' && kind !== 'notFound') {
+			expect(description).toMatch(/Speech → Wait with task ID task-4711.*paid again/);
+		}
+	});
+
+	it.each(kinds)('becomes an error of n8n with the item: %s', (kind) => {
+		const words = wordingOf(failure(kind));
+		const error = toNodeError(failure(kind), { node, itemIndex: 3 });
+		expect(error instanceof NodeApiError || error instanceof NodeOperationError).toBe(true);
+		expect(error.message).toBe(`${words.message} [item 3]`);
+		expect(error.description).toBe(words.description);
+		expect(error.context.itemIndex).toBe(3);
+		expect(error.node.name).toBe('Media Generation');
+	});
+
+	it.each(kinds)('never holds the token, wherever the service echoes it: %s', (kind) => {
+		const facts = {
+			text: `bad key ${TOKEN}`,
+			fileUrl: `https://files.example.com/a?token=${TOKEN}`,
+			host: `${TOKEN}.example.com`,
+			lastNews: TOKEN,
+			taskId: `t-${TOKEN}`,
+			candidates: [{ id: TOKEN, createdAt: TOKEN }],
+			maybeAccepted: true,
+		};
+		const error = toNodeError(failure(kind, facts), {
+			node,
+			itemIndex: 0,
+			apiToken: TOKEN,
+			note: TOKEN,
+		});
+		expect(everything(error)).not.toContain(TOKEN);
+	});
+});
+
+/** All that n8n could store or show of an error. */
+function everything(error: unknown, seen = new Set<unknown>()): string {
+	if (typeof error !== 'object' || error === null || seen.has(error)) return String(error);
+	seen.add(error);
+	return Reflect.ownKeys(error)
+		.map(
+			(key) => `${String(key)}: ${everything((error as Record<PropertyKey, unknown>)[key], seen)}`,
+		)
+		.join('\n');
+}
+
+describe('what a message says', () => {
+	it('names the field and what is wrong with it', () => {
+		expect(wordingOf(failure('invalidInput')).message).toBe("'Text' is empty");
+		expect(wordingOf(failure('invalidInput')).description).toMatch(/Nothing was sent/);
+	});
+
+	it.each([
+		'tokenRefused',
+		'outOfCredit',
+		'invalidVoice',
+		'rejected',
+		'generationFailed',
+		'taskFailed',
+	] as const)("repeats the service's own words: %s", (kind) => {
+		expect(wordingOf(failure(kind, { text: 'xyz said so' })).message).toContain('xyz said so');
+	});
+
+	it.each(['refused', 'host', 'certificate', 'blocked'])(
+		'tells why a host is unreachable: %s',
+		(text) => {
+			const { message } = wordingOf(new Failure('unreachable', { host: 'h.example:8443', text }));
+			expect(message).toMatch(/^h\.example:8443 /);
+			const others = ['refused', 'host', 'certificate', 'blocked'].filter(
+				(other) => other !== text,
+			);
+			for (const other of others) {
+				expect(
+					wordingOf(new Failure('unreachable', { host: 'h.example:8443', text: other })).message,
+				).not.toBe(message);
+			}
+		},
+	);
+
+	it('says how long to wait when the service told it', () => {
+		expect(wordingOf(failure('rateLimited')).description).toContain('7 seconds');
+		expect(wordingOf(failure('rateLimited', { retryAfterMs: 800 })).description).toContain(
+			'1 second,',
+		);
+	});
+
+	it('says how long was waited and what was last known', () => {
+		const { message } = wordingOf(failure('timedOut', { taskId: '12' }));
+		expect(message).toContain('3600 seconds');
+		expect(message).toContain('processing, 57 %');
+	});
+
+	it('warns that an unanswered create call may have been charged', () => {
+		for (const kind of ['noAnswer', 'unavailable', 'timedOut', 'canceled'] as const) {
+			expect(wordingOf(failure(kind, { maybeAccepted: true })).description).toMatch(
+				/may have accepted/,
+			);
+			expect(wordingOf(failure(kind)).description).not.toMatch(/may have accepted/);
+		}
+	});
+
+	it('gives the address of a paid file that could not be fetched', () => {
+		expect(wordingOf(failure('badFile')).description).toContain('https://files.example.com/a.mp3');
+	});
+
+	it('lists the entries of the history that may be a lost result', () => {
+		const candidates = [{ id: 'e1', createdAt: '2026-01-01T10:00:05Z' }, { id: 'e2' }];
+		const { description } = wordingOf(failure('streamLost', { candidates }));
+		expect(description).toContain('e1 (created 2026-01-01T10:00:05Z), e2');
+	});
+
+	it('adds what else is worth knowing', () => {
+		const error = toNodeError(failure('canceled'), { node, note: 'Other items go on.' });
+		expect(error.description).toContain('Other items go on.');
+	});
+});
+
+describe('for n8n', () => {
+	it('a fault of the input is no failure of the API', () => {
+		for (const kind of ['invalidInput', 'taskFailed', 'generationFailed'] as const) {
+			expect(toNodeError(failure(kind), { node })).toBeInstanceOf(NodeOperationError);
+		}
+		expect(toNodeError(failure('rejected'), { node })).toBeInstanceOf(NodeApiError);
+	});
+
+	it('the HTTP status is there for whoever looks for it', () => {
+		expect(toNodeError(failure('rejected'), { node })).toMatchObject({ httpCode: '422' });
+	});
+
+	it('words are kept although they contain an error code that n8n would put its own text for', () => {
+		const error = toNodeError(failure('rejected', { text: 'ECONNREFUSED 404 ETIMEDOUT' }), {
+			node,
+		});
+		expect(error.message).toContain('ECONNREFUSED 404 ETIMEDOUT');
+	});
+
+	it("n8n's own errors keep their words and get the item", () => {
+		const own = new NodeOperationError(node, "Referenced node doesn't exist");
+		expect(toNodeError(own, { node, itemIndex: 2 })).toBe(own);
+		expect(own.message).toBe("Referenced node doesn't exist");
+		expect(own.context.itemIndex).toBe(2);
+	});
+
+	it('an error that nobody foresaw is an error of n8n, with the item', () => {
+		const error = toNodeError(new TypeError('x is not a function'), { node, itemIndex: 1 });
+		expect(error).toBeInstanceOf(NodeOperationError);
+		expect(error.message).toContain('x is not a function');
+		expect(error.context.itemIndex).toBe(1);
+	});
+
+	it('an error that nobody foresaw does not hold the token either', () => {
+		const error = toNodeError(new Error(`request to ws://x?token=${TOKEN} failed`), {
+			node,
+			itemIndex: 1,
+			apiToken: TOKEN,
+		});
+		expect(everything(error)).not.toContain(TOKEN);
+	});
+});

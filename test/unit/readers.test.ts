@@ -1,0 +1,413 @@
+import {
+	asNumber,
+	asPercentage,
+	asText,
+	looksLikeHtml,
+	parseJson,
+	readCreatedTaskId,
+	readFileUrl,
+	readGeneratedFiles,
+	readNotification,
+	readPage,
+	readReason,
+	readSpeechTask,
+} from '../../nodes/service/readers';
+
+const BASE = 'https://media.example.com/api';
+const FILE = 'https://files.example.com/a.mp3';
+
+describe('texts and numbers', () => {
+	it.each([
+		['abc', 'abc'],
+		['  padded ', 'padded'],
+		[1204871, '1204871'],
+		[0, '0'],
+		['', undefined],
+		['  ', undefined],
+		[null, undefined],
+		[undefined, undefined],
+		[NaN, undefined],
+		[true, undefined],
+		[{}, undefined],
+	])('the text of %p is %p', (value, expected) => {
+		expect(asText(value)).toBe(expected);
+	});
+
+	it.each([
+		[7, 7],
+		['7', 7],
+		[' 7.5 ', 7.5],
+		['', undefined],
+		['seven', undefined],
+		['Infinity', undefined],
+		[null, undefined],
+		[true, undefined],
+	])('the number of %p is %p', (value, expected) => {
+		expect(asNumber(value)).toBe(expected);
+	});
+
+	it.each([
+		[0, 0],
+		[57, 57],
+		['93', 93],
+		[42.4, 42],
+		[-3, 0],
+		[250, 100],
+		['x', undefined],
+		[null, undefined],
+	])('the percentage of %p is %p', (value, expected) => {
+		expect(asPercentage(value)).toBe(expected);
+	});
+
+	it('99.6 % is not yet complete: 100 announces the outcome', () => {
+		expect(asPercentage(99.6)).toBe(99);
+	});
+
+	it('JSON is read also behind a byte order mark, and nothing else is JSON', () => {
+		expect(parseJson('\uFEFF{"a":1}')).toEqual({ a: 1 });
+		expect(parseJson('{"a":')).toBeUndefined();
+		expect(parseJson('')).toBeUndefined();
+	});
+
+	it.each([
+		['<!DOCTYPE html><p>', true],
+		['\n <html lang="en">', true],
+		['<?xml version="1.0"?>', true],
+		['<!-- edge --><html>', true],
+		['{"a":"<html>"}', false],
+		['event: x', false],
+		['', false],
+	])('%p is a web page: %p', (text, expected) => {
+		expect(looksLikeHtml(text)).toBe(expected);
+	});
+});
+
+describe('the identifier of a created task', () => {
+	it.each([
+		['as the contract has it', { task_id: '184467' }, '184467'],
+		['as a number', { task_id: 184467 }, '184467'],
+		[
+			'under id',
+			{ id: '5f0c7c1e-8c5b-4a35-9a43-0b8a1e2c3d4f' },
+			'5f0c7c1e-8c5b-4a35-9a43-0b8a1e2c3d4f',
+		],
+		['under id as a number', { id: 7 }, '7'],
+		['task_id before id', { id: 1, task_id: '2' }, '2'],
+		['in an envelope', { success: true, data: { task_id: '184467' } }, '184467'],
+		['an error that is empty beside it', { task_id: '9', error: '' }, '9'],
+	])('is read %s', (_, raw, expected) => {
+		expect(readCreatedTaskId(raw)).toBe(expected);
+	});
+
+	it.each([[{}], [{ task_id: '' }], [{ task_id: null }], [[]], ['184467'], [null]])(
+		'is missing in %p',
+		(raw) => {
+			expect(readCreatedTaskId(raw)).toBeUndefined();
+		},
+	);
+});
+
+describe('the address of a file', () => {
+	it.each([
+		['an absolute address', FILE, FILE],
+		['a padded one', ` ${FILE}\n`, FILE],
+		['an absolute path', '/files/a.mp3', 'https://media.example.com/files/a.mp3'],
+		['a relative path', 'files/a.mp3', `${BASE}/files/a.mp3`],
+		['an address without scheme', '//cdn.example.com/a.mp3', 'https://cdn.example.com/a.mp3'],
+		['an object with url', { url: FILE }, FILE],
+		['an object with audio_url', { audio_url: FILE, subtitle: '/a.srt' }, FILE],
+		['an object in an object', { result: { file_url: FILE } }, FILE],
+		['a list', [null, '', FILE], FILE],
+		['an object whose first key is empty', { file_url: '', url: FILE }, FILE],
+	])('is read from %s', (_, value, expected) => {
+		expect(readFileUrl(value, BASE)).toBe(expected);
+	});
+
+	it.each([
+		[''],
+		['  '],
+		[null],
+		[undefined],
+		[42],
+		[true],
+		[{}],
+		[[]],
+		[{ url: null }],
+		['not there yet'],
+		['pending'],
+		['javascript:alert(1)'],
+		['file:///etc/passwd'],
+		['http://'],
+	])('is missing in %p', (value) => {
+		expect(readFileUrl(value, BASE)).toBeUndefined();
+	});
+
+	it('is not what stands for "none"', () => {
+		expect(readFileUrl('N/A', BASE)).toBeUndefined();
+	});
+
+	it('may hold a space, as names of files do', () => {
+		expect(readFileUrl('/files/My Voice.mp3', BASE)).toBe(
+			'https://media.example.com/files/My%20Voice.mp3',
+		);
+		expect(readFileUrl('https://files.example.com/My Voice.mp3', BASE)).toBe(
+			'https://files.example.com/My%20Voice.mp3',
+		);
+	});
+});
+
+describe('a speech task', () => {
+	const task = (raw: unknown) => readSpeechTask(raw, BASE);
+
+	it.each([
+		['audio_url', { audio_url: FILE }],
+		['result', { result: FILE }],
+		['an object under result', { result: { url: FILE } }],
+		['an object under audio_url', { audio_url: { audio_url: FILE, duration: 4 } }],
+		['result where audio_url is null', { audio_url: null, result: FILE }],
+		['result where audio_url is empty', { audio_url: '', result: FILE }],
+	])('has its address under %s', (_, fields) => {
+		expect(task({ id: 1, status: 'completed', ...fields })).toMatchObject({
+			state: 'completed',
+			status: 'completed',
+			audioUrl: FILE,
+		});
+	});
+
+	it('has an address on the API when the path is relative', () => {
+		expect(task({ status: 'completed', result: '/files/1.wav' })?.audioUrl).toBe(
+			'https://media.example.com/files/1.wav',
+		);
+	});
+
+	it('can be completed without an address', () => {
+		expect(task({ status: 'completed', audio_url: '' })).toMatchObject({
+			state: 'completed',
+			audioUrl: undefined,
+		});
+	});
+
+	it.each([
+		['pending', 'pending'],
+		['processing', 'processing'],
+		['completed', 'completed'],
+		['error', 'error'],
+		['failed', 'error'],
+		['cancelled', 'error'],
+		['canceled', 'error'],
+		['COMPLETED', 'completed'],
+		['Failed', 'error'],
+		['CANCELLED', 'error'],
+		[' Completed ', 'completed'],
+	])('with the status %p is %s', (status, state) => {
+		expect(task({ status })).toMatchObject({ state, status: state });
+	});
+
+	it.each(['queued', 'rendering', '404'])(
+		'with the unknown status %p is not finished, and keeps the word',
+		(status) => {
+			expect(task({ status })).toMatchObject({ state: 'processing', status });
+		},
+	);
+
+	it('with a status word that objects happen to know is not finished either', () => {
+		expect(task({ status: 'constructor' })).toMatchObject({ state: 'processing' });
+	});
+
+	it.each([
+		['error', { error: 'Voice is gone' }],
+		['message', { message: 'Voice is gone' }],
+		['a nested error', { error: { message: 'Voice is gone' } }],
+		['message where error is empty', { error: '', message: 'Voice is gone' }],
+	])('that failed says why in %s', (_, fields) => {
+		expect(task({ status: 'Error', ...fields })?.message).toBe('Voice is gone');
+	});
+
+	it('that failed may say nothing', () => {
+		expect(task({ id: 1, status: 'failed', audio_url: null, error: '' })).toMatchObject({
+			state: 'error',
+			message: undefined,
+		});
+	});
+
+	it('keeps everything the service sent', () => {
+		const raw = {
+			id: 'u-1',
+			status: 'processing',
+			input: 'hi',
+			subtitle: '/s.srt',
+			voice: { a: 1 },
+		};
+		expect(task(raw)?.fields).toEqual(raw);
+	});
+
+	it('tells its progress', () => {
+		expect(task({ status: 'processing', process_percentage: '57' })?.percentage).toBe(57);
+		expect(task({ status: 'processing' })?.percentage).toBeUndefined();
+	});
+
+	it('is read in an envelope', () => {
+		expect(task({ data: { status: 'completed', audio_url: FILE } })).toMatchObject({
+			state: 'completed',
+			audioUrl: FILE,
+		});
+	});
+
+	it('is completed by its address where a deployment leaves the status out', () => {
+		expect(task({ id: 1, audio_url: FILE })).toMatchObject({ state: 'completed', audioUrl: FILE });
+	});
+
+	it.each([[null], [[]], ['completed'], [{}], [{ error: 'Task not found' }], [{ id: 1 }]])(
+		'is not what %p is',
+		(raw) => {
+			expect(task(raw)).toBeUndefined();
+		},
+	);
+
+	it('is not what an error body with an address of its own is', () => {
+		expect(task({ error: 'Task not found', url: '/v1/labs/task/1' })).toBeUndefined();
+	});
+});
+
+describe('a notification', () => {
+	const message = (payload: unknown, type = 'labs_status_updated') =>
+		readNotification(JSON.stringify({ type, payload }));
+
+	it.each([
+		['as the contract has it', { task_id: 't-1', process_percentage: 43 }, 't-1', 43],
+		['with numbers', { task_id: 12, process_percentage: '71' }, '12', 71],
+		['with an id', { id: 12, process_percentage: 100 }, '12', 100],
+		['beyond the range', { task_id: '1', process_percentage: 180 }, '1', 100],
+		['below the range', { task_id: '1', process_percentage: -1 }, '1', 0],
+		['without a percentage', { task_id: '1' }, '1', undefined],
+	])('is read %s', (_, payload, taskId, percentage) => {
+		expect(message(payload)).toEqual({ taskId, percentage });
+	});
+
+	it.each([
+		['another type', JSON.stringify({ type: 'hello', payload: { task_id: '1' } })],
+		['no payload', '{"type":"labs_status_updated"}'],
+		['no task', JSON.stringify({ type: 'labs_status_updated', payload: {} })],
+		['a list', '[1]'],
+		['null', 'null'],
+		['broken JSON', '{"type":'],
+		['a page', '<html></html>'],
+		['nothing', ''],
+	])('is not what has %s', (_, text) => {
+		expect(readNotification(text)).toBeUndefined();
+	});
+});
+
+describe('generated files', () => {
+	const files = (raw: unknown) => readGeneratedFiles(raw, BASE);
+	const urls = (raw: unknown) => files(raw).map(({ fileUrl }) => fileUrl);
+	const A = 'https://files.example.com/a.mp4';
+	const B = 'https://files.example.com/b.mp4';
+
+	it("are the elements of the completion event, each with its id and the service's fields", () => {
+		const raw = [
+			{ id: 'a', prompt: 'p', file_url: A, status: 'completed' },
+			{ id: 2, file_url: B, status: 'MEDIA_GENERATION_STATUS_SUCCESSFUL' },
+		];
+		expect(files(raw)).toEqual([
+			{ id: 'a', fileUrl: A, fields: raw[0] },
+			{ id: '2', fileUrl: B, fields: raw[1] },
+		]);
+	});
+
+	it.each([
+		['a single object', { id: 'a', file_url: A }, [A]],
+		['file_urls', { id: 'a', file_urls: [A, B] }, [A, B]],
+		['one text under file_urls', { file_urls: A }, [A]],
+		['objects in file_urls', { file_urls: [{ url: A }, { url: B }] }, [A, B]],
+		['file_url: null beside file_urls', { file_url: null, file_urls: [A, B] }, [A, B]],
+		['the same address twice', { file_url: A, file_urls: [A, B] }, [A, B]],
+		['url', { url: A }, [A]],
+		['a list of addresses', [A, B], [A, B]],
+		['an address alone', A, [A]],
+		['an envelope', { data: [{ file_url: A }, { file_url: B }] }, [A, B]],
+		['an envelope in an envelope', { data: { videos: [{ file_url: A }] } }, [A]],
+		['images of an image answer', { images: [{ url: A }] }, [A]],
+		['a relative path', { file_url: '/f/a.mp4' }, ['https://media.example.com/f/a.mp4']],
+		['one item that failed', [{ id: 1, status: 'failed', file_url: '' }, { file_url: B }], [B]],
+	])('are found in %s', (_, raw, expected) => {
+		expect(urls(raw)).toEqual(expected);
+	});
+
+	it.each([
+		['a status word', 'processing'],
+		['a status', { id: 'a', status: 'processing', file_url: null }],
+		['empty addresses', { file_url: '', file_urls: [] }],
+		['an empty list', []],
+		['nothing', null],
+		['a number', 7],
+		['an error', { error: 'UNSAFE_GENERATION' }],
+	])('are not found in %s', (_, raw) => {
+		expect(files(raw)).toEqual([]);
+	});
+
+	it('are all found in file_urls also where file_url is an empty text', () => {
+		expect(urls({ file_url: '', file_urls: [A, B] })).toEqual([A, B]);
+	});
+
+	it('are not doubled by an address of another kind beside file_url', () => {
+		expect(urls({ file_url: A, url: 'https://example.com/watch/1' })).toEqual([A]);
+	});
+
+	it('are not found in a status that has a word under result', () => {
+		expect(urls({ status: 'processing', result: 'none' })).toEqual([]);
+	});
+});
+
+describe('a page of a list', () => {
+	it.each([
+		['a bare array', [{ id: 1 }], { bare: true }],
+		['voices', { voices: [{ id: 1 }], total: 3, page: 0, page_size: 1 }, { total: 3, pageSize: 1 }],
+		['data', { data: [{ id: 1 }], total: '3', page_size: '1' }, { total: 3, pageSize: 1 }],
+		['items', { items: [{ id: 1 }] }, { total: undefined, pageSize: undefined }],
+		['a nested list', { data: { items: [{ id: 1 }], total: 9 } }, { total: 9 }],
+		['figures that are null', { data: [{ id: 1 }], total: null }, { total: undefined }],
+	])('is read from %s', (_, raw, expected) => {
+		expect(readPage(raw)).toMatchObject({ items: [{ id: 1 }], ...expected });
+	});
+
+	it('can be empty', () => {
+		expect(readPage([])).toMatchObject({ items: [] });
+		expect(readPage({ data: [], total: 0 })).toMatchObject({ items: [], total: 0 });
+	});
+
+	it('leaves out what is no record', () => {
+		expect(readPage([null, 'x', { id: 1 }])?.items).toEqual([{ id: 1 }]);
+	});
+
+	it.each([[null], ['x'], [{}], [{ total: 3 }], [{ error: 'no' }]])('is not what %p is', (raw) => {
+		expect(readPage(raw)).toBeUndefined();
+	});
+});
+
+describe('a reason', () => {
+	it('is looked for to a bounded depth', () => {
+		let deep: unknown = 'far down';
+		for (let level = 0; level < 50; level++) deep = { error: deep };
+		expect(readReason(deep)).toBeUndefined();
+		expect(readReason({ error: { error: { message: 'near' } } })).toBe('near');
+	});
+
+	it('keeps what is no mark-up although it has angle brackets', () => {
+		expect(readReason({ error: 'speed must be > 0.7 and < 1.2, style < 1 or > 0' })).toBe(
+			'speed must be > 0.7 and < 1.2, style < 1 or > 0',
+		);
+	});
+
+	it('is found in no time, however long and odd the text', () => {
+		const began = Date.now();
+		readReason({ error: '<'.repeat(30_000) });
+		readReason('<a '.repeat(30_000));
+		expect(Date.now() - began).toBeLessThan(500);
+	});
+
+	it('is the machine word when there is nothing else', () => {
+		expect(readReason({ code: 'UNSAFE_GENERATION' })).toBe('UNSAFE_GENERATION');
+		expect(readReason({ code: 'AUDIO_FILTERED', error: '' })).toBe('AUDIO_FILTERED');
+	});
+});
