@@ -1,0 +1,42 @@
+import type { IDataObject } from 'n8n-workflow';
+import { allClosed, good, node, posts, run, sim, speech, start } from './setup';
+
+const items = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
+
+/** How many tasks were in work at once at most; seen at each create call. */
+async function mostAtOnce(count: number, options: IDataObject) {
+	await start({ pace: 0.03 });
+	let most = 0;
+	let sockets = 0;
+	const inWork = () => [...sim.tasks.values()].filter(({ audioUrl }) => !audioUrl).length;
+	const watched = sim.waitFor(() => {
+		most = Math.max(most, inWork());
+		sockets = Math.max(sockets, sim.sockets());
+		return sim.tasks.size === count && inWork() === 0;
+	}, 20_000);
+	const result = await run(node(speech('=N {{ $json.n }}', options)), { items: items(count) });
+	expect(good(result).map(({ json }) => json.input)).toEqual(items(count).map(({ n }) => `N ${n}`));
+	await watched;
+	expect([posts(), sockets]).toEqual([count, 1]);
+	await allClosed();
+	return most;
+}
+
+test('one at a time', async () => expect(await mostAtOnce(4, { concurrency: 1 })).toBe(1));
+
+test('three at a time', async () => expect(await mostAtOnce(9, { concurrency: 3 })).toBe(3));
+
+test('automatic: ten at first, more with success', async () => {
+	const most = await mostAtOnce(60, {});
+	expect(most).toBeGreaterThan(10);
+	expect(most).toBeLessThanOrEqual(50);
+});
+
+test('a rate limit in the middle of a batch: everything is made, once', async () => {
+	await start();
+	const respond = { status: 429, headers: { 'Retry-After': '1' } };
+	sim.fault({ method: 'POST', after: 5, times: 5, action: { respond } });
+	const result = await run(node(speech('=N {{ $json.n }}')), { items: items(12) });
+	expect(good(result).map(({ json }) => json.input)).toEqual(items(12).map(({ n }) => `N ${n}`));
+	expect(sim.creates).toBe(12);
+});

@@ -1,0 +1,105 @@
+import { allClosed, bad, good, node, posts, run, saved, sim, speech, start } from './setup';
+
+const files = () => sim.requests.filter(({ path }) => path.startsWith('/files/'));
+const made = () => [...sim.tasks.values()][0]!;
+const fault = (action: object, times = 1) => sim.fault({ on: 'file', times, action });
+
+async function expectWhole(result: Awaited<ReturnType<typeof run>>) {
+	const file = good(result)[0]!.binary!.data!;
+	expect(file).toMatchObject({ mimeType: 'audio/wav', fileName: `speech-${made().id}.wav` });
+	// Jest compares large buffers byte by byte in seconds.
+	expect((await result.bytes(file)).equals(sim.fileBytes(made().audioUrl!)!)).toBe(true);
+	expect([posts(), sim.leaks.length]).toEqual([1, 0]);
+	await allClosed();
+}
+
+test.each([
+	['truncated', { truncate: 1000 }],
+	['cut after its head', { truncate: 0 }],
+	['empty', { empty: true }],
+	['a JSON answer', { respond: { status: 200, body: { error: 'not yet' } } }],
+	['a page', { respond: { status: 200, body: '<!DOCTYPE html><html></html>' } }],
+	['404 at first', { respond: { status: 404 } }],
+	['503', { respond: { status: 503 } }],
+	['reset', { reset: true }],
+])('a file that is %s once is fetched again', async (_, action) => {
+	await start();
+	fault(action);
+	await expectWhole(await run(node(speech('Hi.'))));
+	expect(files()).toHaveLength(2);
+});
+
+test('truncated in the middle, with n8n storing on disk', async () => {
+	await start();
+	fault({ truncate: 3 * 1024 * 1024 });
+	const result = await run(node(speech('Hi [sim:big-file=6]')), { binaryMode: 'filesystem' });
+	await expectWhole(result);
+	expect(saved(result.run)).not.toContain(sim.token);
+});
+
+test.each(['text/plain', 'application/json', 'video/mp4', 'text/html'])(
+	'the wrong type %s',
+	async (type) => {
+		await start();
+		await expectWhole(await run(node(speech(`Hi [sim:wrong-type=${type}]`))));
+	},
+);
+
+test('redirects: the token goes to the API alone', async () => {
+	await start({ dialect: { relativeAudioUrl: true, redirectFiles: true } });
+	await expectWhole(await run(node(speech('Hi.'))));
+	const [first, second] = files();
+	expect([first?.on, first?.headers.authorization]).toEqual(['api', `Bearer ${sim.token}`]);
+	expect([second?.on, second?.headers.authorization]).toEqual(['file', undefined]);
+});
+
+test.each([
+	['a page', { respond: { status: 200, body: '<html></html>' } }, /a web page came/],
+	['gone', { respond: { status: 410, body: { error: 'expired' } } }, /410 \(expired\)/],
+])('a file that stays %s: the message names the task', async (_, action, words) => {
+	await start();
+	fault(action, Infinity);
+	const { message, description } = bad(await run(node(speech('Hi.'))));
+	expect(message).toMatch(words);
+	expect(message).toContain(made().id);
+	expect(description).toContain(`Speech → Wait with task ID ${made().id}`);
+	await allClosed();
+});
+
+test('a redirect without end', async () => {
+	await start();
+	fault({ redirect: '/files/around' }, Infinity);
+	const { message } = bad(await run(node(speech('Hi.', { timeout: 5 }))));
+	expect(message).toContain(made().id);
+});
+
+test('a big file goes to disk in a stream', async () => {
+	await start();
+	const before = process.memoryUsage().arrayBuffers;
+	let most = 0;
+	const watching = setInterval(
+		() => (most = Math.max(most, process.memoryUsage().arrayBuffers)),
+		5,
+	);
+	const text = 'Hi [sim:big-file=300]';
+	const result = await run(node(speech(text)), { binaryMode: 'filesystem' });
+	clearInterval(watching);
+	const file = good(result)[0]!.binary!.data!;
+	expect(file.id).toMatch(/^filesystem/);
+	expect(file.bytes).toBeGreaterThanOrEqual(300 * 1024 * 1024);
+	expect(most - before).toBeLessThan(200 * 1024 * 1024);
+	await allClosed();
+});
+
+test('a task id of odd characters makes a harmless file name', async () => {
+	await start();
+	const respond = { status: 200, body: { task_id: 'a:b"c%é' } };
+	good(await run(node(speech('Hi.', {}, { waitForCompletion: false }))));
+	await sim.waitFor(() => made().audioUrl !== undefined);
+	const task = { status: 200, body: { id: 1, status: 'completed', audio_url: made().audioUrl } };
+	sim.fault({ method: 'POST', action: { respond } });
+	sim.fault({ method: 'GET', path: '/v1/labs/task/a%3Ab', times: 9, action: { respond: task } });
+	const [item] = good(await run(node(speech('Hi.'))));
+	expect(item?.json.task_id).toBe('a:b"c%é');
+	expect(item?.binary?.data?.fileName).toMatch(/^speech-[\w.-]+\.wav$/);
+});

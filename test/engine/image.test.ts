@@ -1,0 +1,86 @@
+import type { IDataObject } from 'n8n-workflow';
+import type { Dialect } from '../../simulator/simulator.mts';
+import { allClosed, bad, begin, good, node, requests, run, sim, start } from './setup';
+
+const image = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) =>
+	node({ resource: 'image', operation: 'create', prompt, options, ...more });
+const HISTORY = '/v1/video/histories';
+
+test('gives the file with its bytes, type, name and address, for one POST', async () => {
+	await start();
+	const result = await run(image('A lighthouse – „blau“'), { binaryMode: 'filesystem' });
+	const [item, ...rest] = good(result);
+	expect(rest).toEqual([]);
+	const [entry] = sim.history;
+	expect(item!.json).toMatchObject({ id: entry!.id, type: 'image', file_url: entry!.file_url });
+	expect(item!.pairedItem).toEqual({ item: 0 });
+	const file = item!.binary!.data!;
+	expect(file).toMatchObject({ fileName: `image-${entry!.id}.png`, mimeType: 'image/png' });
+	expect(await result.bytes(file)).toEqual(sim.fileBytes(entry!.file_url));
+	expect(requests('POST', '/').map(({ path, body }) => [path, body])).toEqual([
+		['/v1/video/create-image', { prompt: 'A lighthouse – „blau“' }],
+	]);
+	expect(sim.leaks).toEqual([]);
+});
+
+const dialects: Array<Partial<Dialect>> = [
+	{ imageEndEvent: 'finished' },
+	{ imageEndEvent: 'image', completion: 'object', sseChunk: 1 },
+	{ imageEndEvent: 'message', historyFiles: 'file_urls', sseStatus: 'object' },
+	{ imageEndEvent: 'image_generation_status', sseStatus: 'bare', sseSpace: false },
+	{ plainJson: true, itemStatus: 'MEDIA_GENERATION_STATUS_SUCCESSFUL' },
+];
+test.each(dialects)('whatever the end is called: %j', async (dialect) => {
+	await start({ pace: 0.02, dialect });
+	const [item] = good(await run(image('P', { outputField: 'pic', timeout: 5 })));
+	expect(item!.json.file_url).toBe(sim.history[0]!.file_url);
+	expect(item!.binary!.pic!.mimeType).toBe('image/png');
+	expect(sim.count('GET', HISTORY)).toBe(0);
+});
+
+test('a file that claims to be something else is what its bytes are', async () => {
+	await start();
+	const [item] = good(await run(image('P [sim:wrong-type=video/mp4]')));
+	expect(item!.binary!.data!).toMatchObject({ mimeType: 'image/png', fileExtension: 'png' });
+});
+
+test('a lost stream is looked up; a video of the same prompt is not it', async () => {
+	await start();
+	const created_at = new Date(Date.now() + 500).toISOString();
+	const file_url = `${sim.fileOrigin}/files/video/x.mp4`;
+	const video = { id: 'v', prompt: 'P', type: 'video' as const, status: 'completed' };
+	sim.history.push({ ...video, created_at, file_url });
+	const sse = ['data: processing\n\n', { delayMs: 100 }, 'END' as const];
+	sim.fault({ method: 'POST', action: { sse, finishesInHistoryAfterMs: 0 } });
+	const [item] = good(await run(image('P', { timeout: 3 })));
+	expect(item!.json.type).toBe('image');
+	expect(item!.binary!.data!.fileName).toBe(`image-${sim.history[0]!.id}.png`);
+	expect(sim.count('POST', '/')).toBe(1);
+});
+
+test('a lost stream is looked up', async () => {
+	await start();
+	const sse = ['data: processing\n\n', { delayMs: 100 }, 'RESET' as const];
+	sim.fault({ method: 'POST', action: { sse, finishesInHistoryAfterMs: 0 } });
+	const [item] = good(await run(image('P', { timeout: 3 })));
+	expect(item!.json.id).toBe(sim.history[0]!.id);
+	expect(sim.count('POST', '/')).toBe(1);
+});
+
+test('unsafe prompt, no credit and an empty prompt', async () => {
+	await start();
+	expect(bad(await run(image('A [sim:unsafe]'))).message).toMatch(/UNSAFE_GENERATION/);
+	expect(bad(await run(image('A [sim:no-credits=sentence]'))).message).toMatch(/out of credit/);
+	expect(sim.count('POST', '/')).toBe(2);
+	expect(bad(await run(image('={{ "" }}'))).message).toMatch(/'Prompt' is empty.*\[item 0\]/);
+	expect(sim.count('POST', '/')).toBe(2);
+});
+
+test('cancel closes the stream within a second', async () => {
+	await start({ pace: 1 });
+	const running = await begin(image('P'));
+	await sim.waitFor(() => sim.openConnections() === 1);
+	running.cancel();
+	await allClosed(1000);
+	await running.finished;
+});

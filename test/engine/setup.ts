@@ -1,0 +1,186 @@
+import type { ICredentialDataDecryptedObject, IDataObject, INode, IRun } from 'n8n-workflow';
+import {
+	removeEngineFolder,
+	runWorkflow,
+	startWorkflow,
+	type RunningWorkflow,
+	type RunOptions,
+	type WorkflowFile,
+	type WorkflowResult,
+} from '../../demo/engine.mts';
+import {
+	startSimulator,
+	type Simulator,
+	type SimulatorOptions,
+} from '../../simulator/simulator.mts';
+
+/** Name of the node under test in every workflow built here. */
+export const NODE = 'Media Generation';
+
+/** The simulator of the current test; started by `start`, closed after each test. */
+export let sim: Simulator;
+let abandoned: AbortController[] = [];
+
+afterEach(async () => {
+	for (const execution of abandoned) execution.abort();
+	abandoned = [];
+	if (!sim) return;
+	await sim.close();
+});
+
+afterAll(() => removeEngineFolder());
+
+/** Starts a simulator with a token of its own, since the node keeps some state by account. */
+export async function start(options: SimulatorOptions = {}): Promise<Simulator> {
+	const token = `token-${Math.random().toString(36).slice(2, 14)}`;
+	sim = await startSimulator({ pace: 0.05, token, ...options });
+	return sim;
+}
+
+export const credential = (
+	changes: ICredentialDataDecryptedObject = {},
+): ICredentialDataDecryptedObject => ({
+	apiToken: sim.token,
+	baseUrl: sim.baseUrl,
+	webSocketUrl: '',
+	...changes,
+});
+
+/** The node under test; `extra` overrides or adds node settings, such as `onError`. */
+export const node = (parameters: IDataObject, extra: Partial<INode> = {}): INode => ({
+	id: 'node-under-test',
+	name: NODE,
+	type: 'n8n-nodes-media-generation.mediaGeneration',
+	typeVersion: 1,
+	position: [220, 0],
+	parameters: parameters as INode['parameters'],
+	credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
+	...extra,
+});
+
+/** A manual trigger, then the given nodes one after another. */
+export function workflow(...nodes: INode[]): WorkflowFile {
+	const trigger: INode = {
+		id: 'trigger',
+		name: 'Start',
+		type: 'n8n-nodes-base.manualTrigger',
+		typeVersion: 1,
+		position: [0, 0],
+		parameters: {},
+	};
+	const all = [trigger, ...nodes];
+	const connections = Object.fromEntries(
+		nodes.map((target, index) => [
+			all[index]!.name,
+			{ main: [[{ node: target.name, type: 'main' as const, index: 0 }]] },
+		]),
+	);
+	return { id: 'workflow-under-test', name: 'Test', nodes: all, connections };
+}
+
+export type Setting = Partial<RunOptions> & {
+	/** Shorthand for the credential's fields that differ. */
+	credential?: ICredentialDataDecryptedObject;
+	/** Shorthand for `input`: the json of each item. */
+	items?: IDataObject[];
+};
+
+function optionsFor(subject: INode | WorkflowFile, setting: Setting): RunOptions {
+	const { credential: changes, items, ...rest } = setting;
+	return {
+		workflow: 'nodes' in subject ? subject : workflow(subject),
+		credentials: { mediaGenerationApi: credential(changes) },
+		...(items ? { input: items.map((json) => ({ json })) } : {}),
+		...rest,
+	};
+}
+
+/** Runs a node, or a whole workflow, to the end of the execution. */
+export async function run(
+	subject: INode | WorkflowFile,
+	setting: Setting = {},
+): Promise<WorkflowResult> {
+	return await runWorkflow(optionsFor(subject, setting));
+}
+
+/** The same, to be canceled on the way; canceled by itself when the test ends. */
+export async function begin(
+	subject: INode | WorkflowFile,
+	setting: Setting = {},
+): Promise<RunningWorkflow> {
+	const abort = new AbortController();
+	abandoned.push(abort);
+	return await startWorkflow({ ...optionsFor(subject, setting), signal: abort.signal });
+}
+
+/** Parameters of Speech → Speak; a `text` such as `=A [sim:unsafe]` is given as it is. */
+export const speech = (text: string, options: IDataObject = {}, more: IDataObject = {}) => ({
+	resource: 'speech',
+	operation: 'speak',
+	text,
+	voiceId: { __rl: true, mode: 'id', value: sim.voiceIds()[0] },
+	options: { pollInterval: 1, ...options },
+	...more,
+});
+
+/** What the node put out. */
+export const out = (result: WorkflowResult) => result.items(NODE);
+
+/** Output items, or the node's error thrown, so that a test fails with its words. */
+export function good(result: WorkflowResult) {
+	if (result.error) throw result.error;
+	return out(result);
+}
+
+/** The error that ended the execution; throws when there was none. */
+export function bad(result: WorkflowResult): {
+	message: string;
+	description: string;
+	name: string;
+	itemIndex: number | undefined;
+	all: string;
+} {
+	const { error } = result;
+	if (!error) throw new Error(`The execution did not fail: ${JSON.stringify(out(result))}`);
+	const { message, description, name } = error;
+	const { itemIndex } = error.context as { itemIndex?: number };
+	return {
+		message,
+		description: String(description ?? ''),
+		name,
+		itemIndex,
+		all: `${message} ${description ?? ''}`,
+	};
+}
+
+/** Everything that n8n would save of a run, as text. */
+export function saved(run: IRun): string {
+	const seen = new WeakSet();
+	return JSON.stringify(run, (_, value: unknown) => {
+		if (value instanceof Error) {
+			const own = Object.getOwnPropertyNames(value).map((name) => [
+				name,
+				(value as unknown as Record<string, unknown>)[name],
+			]);
+			if (seen.has(value)) return '[seen]';
+			seen.add(value);
+			return Object.fromEntries(own) as unknown;
+		}
+		if (typeof value === 'object' && value !== null) {
+			if (seen.has(value)) return '[seen]';
+			seen.add(value);
+		}
+		return value;
+	});
+}
+
+/** Waits until the service has neither sockets nor running requests of the node. */
+export async function allClosed(withinMs = 1000): Promise<void> {
+	await sim.waitFor(() => sim.sockets() === 0 && sim.openConnections() === 0, withinMs);
+}
+
+/** Requests to one kind of address, in order. */
+export const requests = (method: string, pathPrefix: string) =>
+	sim.requests.filter((record) => record.method === method && record.path.startsWith(pathPrefix));
+
+export const posts = () => sim.count('POST', '/v1/labs/task');

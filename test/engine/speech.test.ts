@@ -1,0 +1,180 @@
+import {
+	allClosed,
+	good,
+	node,
+	NODE,
+	posts,
+	requests,
+	run,
+	saved,
+	sim,
+	speech,
+	start,
+} from './setup';
+
+const task = (operation: string, taskId: unknown, more = {}) =>
+	node({ resource: 'speech', operation, taskId: taskId as string, options: {}, ...more });
+
+test('a text becomes a file, byte for byte, with one POST and one reading after the 100 % message', async () => {
+	await start();
+	const result = await run(node(speech('Hello.')), { items: [{ a: 1 }] });
+	const [item, ...others] = good(result);
+	const [made] = [...sim.tasks.values()];
+	expect(others).toEqual([]);
+	expect(item?.json).toMatchObject({
+		task_id: made?.id,
+		status: 'completed',
+		audio_url: made?.audioUrl,
+		input: 'Hello.',
+		process_percentage: 100,
+	});
+	expect(item?.pairedItem).toEqual({ item: 0 });
+	const file = item?.binary?.data;
+	expect(file).toMatchObject({
+		fileName: `speech-${made?.id}.wav`,
+		mimeType: 'audio/wav',
+		fileExtension: 'wav',
+	});
+	expect(await result.bytes(file!)).toEqual(sim.fileBytes(made!.audioUrl!));
+	expect(posts()).toBe(1);
+	// Polls come after a second: what read the task was the message that said 100.
+	expect(requests('GET', '/v1/labs/task/')).toHaveLength(1);
+	expect(sim.leaks).toEqual([]);
+	expect(saved(result.run)).not.toContain(sim.token);
+	expect(result.hints(NODE)).toEqual([]);
+	await allClosed();
+	expect(sim.socketsEver).toBe(1);
+});
+
+test('sends every setting, in shape A, after the socket is open', async () => {
+	await start();
+	const options = {
+		speed: 1.1,
+		style: 0.3,
+		useSpeakerBoost: false,
+		callbackUrl: 'http://127.0.0.1:9/x',
+	};
+	good(await run(node(speech('Hello.', options, { modelId: 'labs_v3' }))));
+	const [post] = requests('POST', '/v1/labs/task');
+	expect(post?.body).toEqual({
+		input: 'Hello.',
+		voice_id: sim.voiceIds()[0],
+		model_id: 'labs_v3',
+		stability: 0.75,
+		similarity: 0.5,
+		style: 0.3,
+		speed: 1.1,
+		use_speaker_boost: false,
+		call_back_url: 'http://127.0.0.1:9/x',
+	});
+	expect(post?.headers.authorization).toBe(`Bearer ${sim.token}`);
+	expect(sim.requests.map(({ on }) => on).slice(0, 2)).toEqual(['socket', 'api']);
+});
+
+test('a "false" that an expression gives as text turns the speaker boost off', async () => {
+	await start();
+	good(await run(node(speech('Hello.', { useSpeakerBoost: '={{ "false" }}' }))));
+	expect(requests('POST', '/v1/labs/task')[0]?.body.use_speaker_boost).toBe(false);
+});
+
+test('a voice picked from the list, a field name of the user, no download', async () => {
+	await start();
+	const voiceId = { __rl: true, mode: 'list', value: sim.voiceIds()[3], cachedResultName: 'X' };
+	const [item] = good(
+		await run(node(speech('=Hi {{ $json.who }}', { outputField: 'audio' }, { voiceId })), {
+			items: [{ who: 'you' }],
+		}),
+	);
+	expect(Object.keys(item!.binary!)).toEqual(['audio']);
+	expect(item!.json).toMatchObject({ input: 'Hi you', voice_id: sim.voiceIds()[3] });
+	const [bare] = good(await run(node(speech('Hi.', {}, { download: false }))));
+	expect(bare?.binary).toBeUndefined();
+	expect(bare?.json.audio_url).toMatch(/^http/);
+});
+
+test('ten items: in order, one POST each, one socket', async () => {
+	await start();
+	const items = Array.from({ length: 10 }, (_, n) => ({ n }));
+	const result = await run(node(speech('=Number {{ $json.n }}')), { items });
+	const output = good(result);
+	expect(output.map(({ json }) => json.input)).toEqual(items.map(({ n }) => `Number ${n}`));
+	expect(output.map(({ pairedItem }) => pairedItem)).toEqual(items.map(({ n }) => ({ item: n })));
+	expect(new Set(output.map(({ json }) => json.task_id)).size).toBe(10);
+	expect([posts(), sim.creates, sim.socketsEver]).toEqual([10, 10, 1]);
+	await allClosed();
+});
+
+test('two executions at once share one socket', async () => {
+	await start();
+	const [a, b] = await Promise.all([
+		run(node(speech('First, and a little longer than the second.'))),
+		run(node(speech('Second.'))),
+	]);
+	expect(good(a)[0]?.json.input).toMatch(/^First/);
+	expect(good(b)[0]?.json.input).toBe('Second.');
+	expect(sim.socketsEver).toBe(1);
+	await allClosed();
+});
+
+test('without waiting: the task id at once; Wait collects it, Get reads it, Delete deletes it', async () => {
+	await start();
+	const [created] = good(await run(node(speech('Later.', {}, { waitForCompletion: false }))));
+	const [id] = sim.tasks.keys();
+	expect(created?.json).toEqual({ task_id: id, status: 'pending' });
+	expect([sim.socketsEver, sim.count('GET', '/v1')]).toEqual([0, 0]);
+
+	// The id as a number, as a read response of the contract gives it.
+	const waited = await run(task('wait', '={{ $json.id }}'), { items: [{ id: Number(id) }] });
+	expect(good(waited)[0]?.json).toMatchObject({ task_id: id, status: 'completed' });
+	const url = sim.tasks.get(id!)!.audioUrl!;
+	expect(await waited.bytes(good(waited)[0]!.binary!.data!)).toEqual(sim.fileBytes(url));
+
+	const [got] = good(await run(task('get', id)));
+	expect(got?.json).toMatchObject({ task_id: id, status: 'completed', audio_url: url });
+	expect(got?.binary).toBeUndefined();
+	const [withFile] = good(await run(task('get', ` ${id} `, { download: true })));
+	expect(withFile?.binary?.data?.fileName).toBe(`speech-${id}.wav`);
+
+	expect(good(await run(task('delete', id)))[0]?.json).toEqual({ task_id: id, deleted: true });
+	expect(sim.tasks.size).toBe(0);
+	expect([posts(), sim.count('DELETE', `/v1/labs/task/${id}`)]).toEqual([1, 1]);
+	await allClosed();
+});
+
+test('Get puts out a task in any state, also a failed one', async () => {
+	await start({ dialect: { failureWord: 'cancelled', statusCase: 'UPPER' } });
+	good(await run(node(speech('[sim:task-fails]', {}, { waitForCompletion: false }))));
+	const [id] = sim.tasks.keys();
+	await sim.waitFor(() => sim.tasks.get(id!)?.status === 'failed');
+	const [item] = good(await run(task('get', id, { download: true })));
+	expect(item?.json).toMatchObject({
+		task_id: id,
+		status: 'error',
+		error: 'Speech synthesis failed',
+	});
+});
+
+test.each([
+	['result instead of audio_url', { audioField: 'result' }],
+	['the address in an object', { audioField: 'nested' }],
+	['a relative address', { relativeAudioUrl: true }],
+	[
+		'a relative result, redirected',
+		{ audioField: 'result', relativeAudioUrl: true, redirectFiles: true },
+	],
+	['UUIDs', { taskId: 'uuid', createIdField: 'id' }],
+	['capitals', { statusCase: 'UPPER' }],
+	['a late address', { addressDelayMs: 700 }],
+] as const)('dialect: %s', async (_, dialect) => {
+	await start({ dialect });
+	const result = await run(node(speech('Hello.')));
+	const [item] = good(result);
+	const [made] = [...sim.tasks.values()];
+	const file = new URL(made!.audioUrl!);
+	expect(item?.json).toMatchObject({ task_id: made!.id, status: 'completed' });
+	expect(new URL(item!.json.audio_url as string).pathname).toBe(file.pathname);
+	expect(await result.bytes(item!.binary!.data!)).toEqual(sim.fileBytes(made!.audioUrl!));
+	expect([posts(), sim.leaks.length]).toEqual([1, 0]);
+	expect(saved(result.run)).not.toContain(sim.token);
+	await allClosed();
+});

@@ -1,0 +1,133 @@
+import {
+	allClosed,
+	bad,
+	good,
+	node,
+	NODE,
+	posts,
+	run,
+	saved,
+	sim,
+	speech,
+	start,
+	workflow,
+} from './setup';
+
+const REGULAR = { onError: 'continueRegularOutput' } as const;
+const three = [{ t: 'One.' }, { t: 'Two [sim:task-fails]' }, { t: 'Three.' }];
+const byText = (text: string) =>
+	[...sim.tasks.values()].find(({ input }) => input.startsWith(text))!;
+
+test('continue on fail keeps the other items and gives task_id beside error', async () => {
+	await start();
+	const result = await run(node(speech('={{ $json.t }}'), REGULAR), { items: three });
+	const output = good(result);
+	expect(output.map(({ pairedItem }) => pairedItem)).toEqual([
+		{ item: 0 },
+		{ item: 1 },
+		{ item: 2 },
+	]);
+	expect([output[0]?.json.input, output[2]?.json.input]).toEqual(['One.', 'Three.']);
+	expect(output[1]?.json).toMatchObject({
+		error: expect.stringContaining('could not make the speech'),
+		task_id: byText('Two').id,
+	});
+	expect(output[1]?.binary).toBeUndefined();
+	expect(output[0]?.binary?.data?.mimeType).toBe('audio/wav');
+	await allClosed();
+});
+
+test('the error output: failed items there with their task_id, the others on the first output', async () => {
+	await start();
+	const extra = { onError: 'continueErrorOutput' } as const;
+	const result = await run(node(speech('={{ $json.t }}'), extra), { items: three });
+	const [regular, failed] = result.task(NODE)!.data!.main;
+	expect(regular?.map(({ json }) => json.input)).toEqual(['One.', 'Three.']);
+	expect(failed).toHaveLength(1);
+	expect(failed?.[0]?.json).toMatchObject({
+		error: expect.stringContaining('could not make the speech'),
+		task_id: byText('Two').id,
+	});
+	expect(saved(result.run)).not.toContain(sim.token);
+});
+
+test('continue on fail: a bad item is named, and the others are made', async () => {
+	await start();
+	const items = [{ t: ' ' }, { t: 'Two.' }];
+	const output = good(await run(node(speech('={{ $json.t }}'), REGULAR), { items }));
+	expect(output[0]?.json.error).toMatch(/'Text' is empty \[item 0\]/);
+	expect(output[1]?.json.input).toBe('Two.');
+	expect(posts()).toBe(1);
+});
+
+test('without continue on fail the message lists the paid tasks of the other items', async () => {
+	await start();
+	const items = [
+		{ t: 'One [sim:slow=600]' },
+		{ t: 'Two [sim:task-fails]' },
+		{ t: 'Three [sim:slow=600]' },
+	];
+	const { message, description, itemIndex } = bad(
+		await run(node(speech('={{ $json.t }}')), { items }),
+	);
+	expect([itemIndex, message]).toEqual([1, expect.stringContaining('[item 1]')]);
+	expect(description).toContain(`item 0: ${byText('One').id}`);
+	expect(description).toContain(`item 2: ${byText('Three').id}`);
+	await allClosed(1000);
+});
+
+test('Retry On Fail collects what was paid for instead of paying again', async () => {
+	await start();
+	const text = 'Hello, this takes a moment. [sim:slow=40]';
+	const extra = { retryOnFail: true, maxTries: 3, waitBetweenTries: 0 };
+	const result = await run(node(speech(text, { timeout: 1 }), extra));
+	const [item] = good(result);
+	expect(item?.binary?.data?.mimeType).toBe('audio/wav');
+	expect([posts(), sim.creates]).toEqual([1, 1]);
+	expect(
+		result
+			.hints(NODE)
+			.map(({ message }) => message)
+			.join(),
+	).toMatch(/instead of paying/);
+	await allClosed();
+});
+
+test('Retry On Fail: a failed task is made anew, the others are only collected', async () => {
+	await start();
+	const failed = { status: 200, body: { id: 1, status: 'FAILED', error: 'Overload' } };
+	sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { respond: failed } });
+	const extra = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
+	const items = [{ t: 'One.' }, { t: 'Two, rather longer than the first one is.' }];
+	const output = good(await run(node(speech('={{ $json.t }}'), extra), { items }));
+	expect(output.map(({ json }) => json.input)).toEqual(items.map(({ t }) => t));
+	expect(posts()).toBe(3);
+});
+
+test('"Retry execution" collects too', async () => {
+	await start();
+	const subject = workflow(node(speech('={{ $json.t }} [sim:slow=24]', { timeout: 1 })));
+	const items = [{ t: 'One' }, { t: 'Two' }];
+	const failed = await run(subject, { items });
+	expect(bad(failed).message).toContain('No result after 1 second');
+	await sim.waitFor(() => [...sim.tasks.values()].every(({ status }) => status === 'completed'));
+	const saved = JSON.parse(JSON.stringify(failed.run));
+	const output = good(await run(subject, { retryOf: saved }));
+	expect(output.map(({ json }) => json.task_id)).toEqual([byText('One').id, byText('Two').id]);
+	expect(posts()).toBe(2);
+});
+
+test('a new execution of the same text is paid for, as it has to be', async () => {
+	await start();
+	for (let round = 0; round < 2; round++) good(await run(node(speech('Hello.'))));
+	expect(sim.creates).toBe(2);
+});
+
+test('two items with the same text are two tasks, also on a second try', async () => {
+	await start();
+	sim.fault({ on: 'file', times: 1, action: { respond: { status: 410 } } });
+	const extra = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
+	const output = good(await run(node(speech('Same.'), extra), { items: [{}, {}] }));
+	expect(new Set(output.map(({ json }) => json.task_id)).size).toBe(2);
+	expect(sim.creates).toBe(2);
+});

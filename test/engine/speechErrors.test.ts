@@ -1,0 +1,177 @@
+import { bad, good, node, NODE, posts, run, saved, sim, speech, start } from './setup';
+
+const onCreate = { method: 'POST', path: '/v1/labs/task' };
+const failing = async (status: number, body: string | object, headers = {}) => {
+	sim.fault({ ...onCreate, times: Infinity, action: { respond: { status, body, headers } } });
+	return bad(await run(node(speech('Hi.'))));
+};
+
+test.each([
+	['402', 402, { error: 'insufficient_credits' }],
+	['402, empty', 402, ''],
+	[
+		'400 with a sentence',
+		400,
+		{ message: 'You do not have enough credits to perform this action.' },
+	],
+	['403 with a word', 403, { error: 'insufficient_credits' }],
+	['429 for a quota', 429, { error: 'Your credit quota is exceeded' }],
+	['200 with an error', 200, { error: 'insufficient_credits' }],
+])('out of credit: %s', async (_, status, body) => {
+	await start();
+	const { message, description, name } = await failing(status, body);
+	expect(message).toMatch(/^The account is out of credit/);
+	expect(description).toMatch(/Add credit/);
+	expect(name).toBe('NodeApiError');
+	expect(posts()).toBe(1);
+});
+
+test.each([
+	['401', 401, { error: 'invalid_token' }],
+	['401, empty', 401, ''],
+	['403', 403, { detail: 'Forbidden' }],
+	['400', 400, { error: { code: 'invalid_api_key', message: 'Invalid API key' } }],
+	['200', 200, { error: 'invalid_token' }],
+])('token refused: %s', async (_, status, body) => {
+	await start();
+	const { message, description } = await failing(status, body);
+	expect(message).toMatch(/^The service refused the API token/);
+	expect(description).toContain("'API Token'");
+	expect(posts()).toBe(1);
+});
+
+test.each([
+	['a machine word', { error: 'invalid_voice_id' }],
+	['a sentence', { detail: 'The voice xyz was not found.' }],
+	['nested', { error: { code: 'voice_not_found', message: 'Voice does not exist' } }],
+])('bad voice: %s', async (_, body) => {
+	await start();
+	const { message, description } = await failing(400, body);
+	expect(message).toMatch(/^The service does not accept this voice/);
+	expect(description).toContain('Voice → Get Many');
+});
+
+test('a voice that the service does not know, a token of somebody else', async () => {
+	await start();
+	const voice = { voiceId: { __rl: true, mode: 'id', value: 'nobody' } };
+	expect(bad(await run(node(speech('Hi.', {}, voice)))).message).toMatch(
+		/does not accept this voice/,
+	);
+	const other = await run(node(speech('Hi.')), {
+		credential: { apiToken: 'another-token-entirely' },
+	});
+	expect(bad(other).message).toMatch(/refused the API token/);
+	expect(saved(other.run)).not.toContain('another-token-entirely');
+	expect(sim.creates).toBe(0);
+});
+
+test.each([
+	['error', { error: 'Text is too long' }],
+	['message', { message: 'Text is too long' }],
+	['detail', { detail: 'Text is too long' }],
+	['nested', { error: { error: { message: 'Text is too long' } } }],
+	['a list', { errors: [{ field: 'input', message: 'Text is too long' }] }],
+	['detail list', { detail: [{ loc: ['body', 'input'], msg: 'Text is too long' }] }],
+	['plain text', 'Text is too long'],
+])('a readable text from a body with %s', async (_, body) => {
+	await start();
+	const { message } = await failing(400, body);
+	expect(message).toBe('The service rejected the request: Text is too long [item 0]');
+});
+
+test.each([
+	['empty', ''],
+	['a page', '<!DOCTYPE html><html><head><title>X</title></head><body><b>Bad</b></body></html>'],
+	['null', 'null'],
+])('no mark-up and no blanks from a body that is %s', async (_, body) => {
+	await start();
+	const { all } = await failing(500, body);
+	expect(all).toMatch(/^The service is not available \(HTTP 500\)/);
+	expect(all).not.toMatch(/[<>]|undefined|null|\[object/);
+});
+
+test.each([
+	['error', 'error', 'error'],
+	['FAILED', 'failed', 'message'],
+	['CANCELLED', 'cancelled', 'error'],
+	['canceled', 'canceled', 'none'],
+] as const)('a failed task: %s', async (_, failureWord, failureField) => {
+	await start({
+		dialect: { failureWord, failureField, statusCase: _ === _.toUpperCase() ? 'UPPER' : 'lower' },
+	});
+	const { message, name, itemIndex } = bad(await run(node(speech('Hi [sim:task-fails]'))));
+	const [id] = sim.tasks.keys();
+	const reason = failureField === 'none' ? '' : ': Speech synthesis failed';
+	expect(message).toBe(`The service could not make the speech${reason} – task ${id} [item 0]`);
+	expect([name, itemIndex]).toEqual(['NodeOperationError', 0]);
+	expect(posts()).toBe(1);
+});
+
+test('a task that fails late, with messages, is found out by polling', async () => {
+	await start();
+	const { message } = bad(await run(node(speech('Hi [sim:task-fails-late]'))));
+	expect(message).toContain('could not make the speech');
+});
+
+test('{ error: "" } and { error: null } are no failure', async () => {
+	await start();
+	const respond = { status: 200, body: { id: 1, status: 'processing', error: '', message: null } };
+	sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { respond } });
+	good(await run(node(speech('Hi.'))));
+});
+
+test('401 while reading: the token, and the task that is paid for', async () => {
+	await start();
+	const respond = { status: 401, body: { error: 'token_expired' } };
+	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { respond } });
+	const { message, description } = bad(await run(node(speech('Hi.'))));
+	const [id] = sim.tasks.keys();
+	expect(message).toMatch(/refused the API token/);
+	expect(message).toContain(id);
+	expect(description).toContain(`Speech → Wait with task ID ${id}`);
+});
+
+test('a redirect of the API to another origin is not followed', async () => {
+	await start();
+	const redirect = `${sim.fileOrigin}/v1/labs/task/1`;
+	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { redirect } });
+	sim.fault({ ...onCreate, after: 1, action: { redirect, status: 307 } });
+	expect(bad(await run(node(speech('Hi.')))).message).toContain(new URL(sim.fileOrigin).host);
+	expect(bad(await run(node(speech('Hi.')))).message).toContain(new URL(sim.fileOrigin).host);
+	expect(sim.leaks).toEqual([]);
+	expect(sim.requests.filter(({ on }) => on === 'file')).toEqual([]);
+});
+
+test('a redirect within the API is followed for a reading', async () => {
+	await start();
+	good(await run(node(speech('Hi.', {}, { waitForCompletion: false }))));
+	const [id] = sim.tasks.keys();
+	sim.fault({
+		method: 'GET',
+		path: '/v1/labs/task/alias',
+		action: { redirect: `/v1/labs/task/${id}` },
+	});
+	const get = { resource: 'speech', operation: 'get', taskId: 'alias' };
+	expect(good(await run(node(get)))[0]?.json.id).toBe(Number(id));
+});
+
+test.each(['get', 'wait', 'delete'])('%s of an unknown task', async (operation) => {
+	await start();
+	const parameters = { resource: 'speech', operation, taskId: '4711', options: {} };
+	const { message } = bad(await run(node(parameters)));
+	expect(message).toMatch(/knows no task with this ID.*4711.*\[item 0\]/);
+	expect(sim.requests.filter(({ on }) => on === 'api')).toHaveLength(1);
+});
+
+test('an address with the token in it stays out of the saved run', async () => {
+	await start();
+	const audio_url = `${sim.baseUrl}/files/gone.wav?token=${sim.token}`;
+	const respond = { status: 200, body: { id: 1, status: 'completed', audio_url } };
+	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { respond } });
+	sim.fault({ on: 'file', times: Infinity, action: { respond: { status: 410 } } });
+	const stopped = await run(node(speech('Hi.')));
+	expect(bad(stopped).message).toMatch(/could not be fetched/);
+	const passed = await run(node(speech('Hi.'), { onError: 'continueRegularOutput' }));
+	expect(passed.items(NODE)[0]?.json.error).toMatch(/could not be fetched/);
+	for (const result of [stopped, passed]) expect(saved(result.run)).not.toContain(sim.token);
+});

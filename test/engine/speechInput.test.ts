@@ -1,0 +1,57 @@
+import { bad, good, node, posts, run, sim, speech, start } from './setup';
+
+const voice = (value: unknown) => ({ voiceId: { __rl: true, mode: 'id', value: value as string } });
+
+test.each([
+	['Text', { text: '={{ $json.n ? "" : "Fine." }}' }],
+	['Text', { text: '={{ $json.n ? "  \\n " : "Fine." }}' }],
+	['Text', { text: '={{ $json.n ? undefined : "Fine." }}' }],
+	['Text', { text: '={{ $json.n ? ({ a: 1 }) : "Fine." }}' }],
+	['Voice', voice('={{ $json.n ? "" : "x" }}')],
+	['Voice', voice('={{ $json.n ? " " : "x" }}')],
+	['Model', { modelId: '={{ $json.n ? "other" : "labs_v3" }}' }],
+	['Stability', { options: { stability: '={{ $json.n ? 1.01 : 1 }}' } }],
+	['Similarity', { options: { similarity: '={{ $json.n ? -0.1 : 0 }}' } }],
+	['Style Exaggeration', { options: { style: '={{ $json.n ? "much" : "0.5" }}' } }],
+	['Speed', { options: { speed: '={{ $json.n ? 0.69 : 0.7 }}' } }],
+	['Speed', { options: { speed: '={{ $json.n ? 1.3 : 1.2 }}' } }],
+	['Timeout', { options: { timeout: '={{ $json.n ? 0 : 1 }}' } }],
+	['Poll Interval', { options: { pollInterval: '={{ $json.n ? 0.1 : 1 }}' } }],
+	['Callback URL', { options: { callbackUrl: '={{ $json.n ? "example" : "" }}' } }],
+])('%s (%j): field and item are named, nothing is sent for any item', async (field, changes) => {
+	await start();
+	const parameters = { ...speech('Fine.'), ...changes };
+	const { message, name, itemIndex } = bad(
+		await run(node(parameters as never), { items: [{ n: 0 }, { n: 1 }, { n: 0 }] }),
+	);
+	expect(message).toContain(`'${field}'`);
+	expect(message).toContain('[item 1]');
+	expect([name, itemIndex]).toEqual(['NodeOperationError', 1]);
+	expect(sim.requests).toEqual([]);
+});
+
+test.each(['  ', 'a/b', '../me', '..', 'a b', 'http://x/1', 'a?b', 'a#b', 'a\\b'])(
+	'the task ID "%s" is refused by Get, Wait and Delete',
+	async (taskId) => {
+		await start();
+		for (const operation of ['get', 'wait', 'delete']) {
+			const parameters = { resource: 'speech', operation, taskId, options: {} };
+			const { message } = bad(await run(node(parameters)));
+			expect(message).toMatch(/^'Task ID' .*\[item 0\]$/);
+		}
+		expect(sim.requests).toEqual([]);
+	},
+);
+
+test.each([-1, 101, 1.5, 'many'])('concurrency %s', async (concurrency) => {
+	await start();
+	expect(bad(await run(node(speech('Hi.', { concurrency })))).message).toContain("'Concurrency'");
+	expect(posts()).toBe(0);
+});
+
+test('numbers as text count as numbers', async () => {
+	await start();
+	good(await run(node(speech('={{ 42 }}', { speed: '={{ "1.2" }}', stability: 0 }))));
+	const body = sim.requests.find(({ method }) => method === 'POST')?.body;
+	expect(body).toMatchObject({ input: '42', speed: 1.2, stability: 0 });
+});

@@ -1,0 +1,216 @@
+import {
+	allClosed,
+	begin,
+	good,
+	node,
+	NODE,
+	posts,
+	requests,
+	run,
+	sim,
+	speech,
+	start,
+} from './setup';
+
+const readings = () => requests('GET', '/v1/labs/task/');
+const taskId = () => [...sim.tasks.keys()][0]!;
+
+test('messages that come before the create response are not lost', async () => {
+	await start();
+	const seen: string[] = [];
+	const result = await run(node(speech('Hi [sim:messages-first]')), {
+		onMessage: (text) => seen.push(text),
+	});
+	good(result);
+	expect(seen.join()).toContain('43 %');
+	expect(readings()).toHaveLength(1);
+});
+
+test.each(['duplicate-progress', 'backward-progress'])(
+	'%s: percentages only rise',
+	async (scenario) => {
+		await start({ pace: 0.1 });
+		const seen: number[] = [];
+		const result = await run(node(speech(`Hi [sim:${scenario}]`)), {
+			onMessage: (text) => {
+				const found = /(\d+) %/.exec(text);
+				if (found) seen.push(Number(found[1]));
+			},
+		});
+		good(result);
+		expect(seen.length).toBeGreaterThan(3);
+		expect(seen.at(-1)).toBe(100);
+		expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b));
+	},
+);
+
+test('percentages beyond the range, strings and rubbish on the socket do no harm', async () => {
+	await start({ pace: 0.2 });
+	const seen: string[] = [];
+	const execution = await begin(node(speech('Hello.')), { onMessage: (text) => seen.push(text) });
+	await sim.waitFor(() => sim.tasks.size === 1 && sim.sockets() === 1);
+	const task_id = taskId();
+	sim.push('not json');
+	sim.push(Buffer.from([0, 1, 2]));
+	sim.push({ type: 'labs_status_updated' });
+	sim.push({ type: 'labs_status_updated', payload: null });
+	sim.push({ type: 'other', payload: { task_id, process_percentage: 100 } });
+	sim.push({ type: 'labs_status_updated', payload: { task_id, process_percentage: -5 } });
+	sim.push({
+		type: 'labs_status_updated',
+		payload: { task_id: 'foreign', process_percentage: 100 },
+	});
+	sim.push({
+		type: 'labs_status_updated',
+		payload: { task_id: Number(task_id), process_percentage: '7' },
+	});
+	sim.push({ type: 'labs_status_updated', payload: { task_id, process_percentage: 'x' } });
+	good(await execution.finished);
+	expect(seen.join()).toContain('7 %');
+	expect(seen.join()).not.toMatch(/-5|NaN|undefined/);
+	expect(readings()).toHaveLength(1);
+});
+
+test('a message that says 100 too early is no outcome: the task is read until it is', async () => {
+	await start({ pace: 0.3 });
+	const execution = await begin(node(speech('Hello.')));
+	await sim.waitFor(() => sim.tasks.size === 1 && sim.sockets() === 1);
+	sim.push({
+		type: 'labs_status_updated',
+		payload: { task_id: taskId(), process_percentage: 140 },
+	});
+	const [item] = good(await execution.finished);
+	expect(item?.json.status).toBe('completed');
+	expect(readings().length).toBeGreaterThan(1);
+});
+
+test('a silent socket: completes by polling', async () => {
+	await start();
+	sim.setWebSocketMode('silent');
+	good(await run(node(speech('Hello.'))));
+	expect(posts()).toBe(1);
+	await allClosed();
+});
+
+test('a refused socket: polls, and one hint for all items says so', async () => {
+	await start();
+	sim.setWebSocketMode('refuse');
+	const result = await run(node(speech('=Hello {{ $json.n }}')), {
+		items: [{ n: 1 }, { n: 2 }, { n: 3 }],
+	});
+	expect(good(result)).toHaveLength(3);
+	expect(result.hints(NODE)).toHaveLength(1);
+	expect(result.hints(NODE)[0]?.message).toMatch(/WebSocket.*item 0, 1, 2/s);
+	expect(JSON.stringify(result.hints(NODE))).not.toContain(sim.token);
+	expect(posts()).toBe(3);
+	await allClosed();
+});
+
+test('a handshake that hangs holds the create call back for 3 s at most', async () => {
+	await start();
+	sim.setWebSocketMode('hang');
+	const result = await run(node(speech('Hello.')));
+	good(result);
+	const socket = sim.requests.find(({ on }) => on === 'socket')!;
+	const heldBack = requests('POST', '/v1/labs/task')[0]!.time - socket.time;
+	expect(heldBack).toBeGreaterThan(2000);
+	expect(heldBack).toBeLessThan(3500);
+	expect(result.hints(NODE)).toHaveLength(1);
+});
+
+test('a wrong WebSocket address: completes all the same', async () => {
+	await start();
+	const result = await run(node(speech('Hello.')), {
+		credential: { webSocketUrl: sim.webSocketUrl.replace(/:\d+.*$/, ':9') },
+	});
+	good(result);
+	expect(result.hints(NODE)).toHaveLength(1);
+});
+
+test('a socket that drops is opened again, and its messages count', async () => {
+	await start({ pace: 0.6 });
+	const seen: string[] = [];
+	const execution = await begin(node(speech('Hello.', { pollInterval: 60 })), {
+		onMessage: (text) => seen.push(text),
+	});
+	await sim.waitFor(() => (sim.tasks.get(taskId())?.percentage ?? 0) >= 21);
+	sim.dropSockets();
+	await sim.waitFor(() => sim.sockets() === 1, 3000);
+	good(await execution.finished);
+	expect(sim.socketsEver).toBe(2);
+	expect(seen.join()).toContain('93 %');
+	expect(readings().length).toBeLessThanOrEqual(2);
+	await allClosed();
+});
+
+test('a socket that is dropped each time it opens does not keep the task from being read', async () => {
+	await start();
+	let over = false;
+	const dropping = (async () => {
+		while (!over) {
+			await sim.waitFor(() => sim.sockets() > 0 || over, 20_000).catch(() => {});
+			sim.dropSockets();
+			await sim.waitFor(() => sim.sockets() === 0, 1000).catch(() => {});
+		}
+	})();
+	const text = 'Hello. [sim:silent-socket]';
+	const result = await run(node(speech(text, { pollInterval: 2, timeout: 10 })));
+	over = true;
+	sim.push('wake');
+	good(result);
+	void dropping;
+});
+
+test('a reading that hangs is given up when the outcome is announced', async () => {
+	await start({ pace: 0.4 });
+	sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { hang: true } });
+	const execution = await begin(node(speech('Hello. [sim:silent-socket]')));
+	await sim.waitFor(() => readings().length === 1);
+	await sim.waitFor(() => sim.tasks.get(taskId())?.status === 'completed');
+	sim.push({
+		type: 'labs_status_updated',
+		payload: { task_id: taskId(), process_percentage: 100 },
+	});
+	good(await execution.finished);
+	expect(readings()).toHaveLength(2);
+	await allClosed();
+});
+
+test('100 % over and over does not keep a slow reading from being finished', async () => {
+	await start();
+	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { delayMs: 400 } });
+	const execution = await begin(node(speech('Hello.', { timeout: 6 })));
+	await sim.waitFor(() => sim.tasks.get(taskId())?.status === 'completed');
+	const payload = { task_id: taskId(), process_percentage: 100 };
+	const repeating = setInterval(() => sim.push({ type: 'labs_status_updated', payload }), 200);
+	try {
+		good(await execution.finished);
+	} finally {
+		clearInterval(repeating);
+	}
+});
+
+test('a task that the reading side does not know yet is given time', async () => {
+	await start();
+	sim.fault({
+		method: 'GET',
+		path: '/v1/labs/task/',
+		times: 2,
+		action: { respond: { status: 404, body: {} } },
+	});
+	good(await run(node(speech('Hello.'))));
+	expect(posts()).toBe(1);
+});
+
+test('unknown status words mean: not finished', async () => {
+	await start();
+	const body = { id: 1, status: 'QUEUED_FOR_REVIEW', process_percentage: 3 };
+	sim.fault({
+		method: 'GET',
+		path: '/v1/labs/task/',
+		times: 2,
+		action: { respond: { status: 200, body } },
+	});
+	const [item] = good(await run(node(speech('Hello.'))));
+	expect(item?.json.status).toBe('completed');
+});

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { good, node, run, sim, start } from './setup';
+
+const MIB = 1024 * 1024;
+
+/** Peak growth of memory outside the JavaScript heap while `work` runs, in bytes. */
+async function growth<T>(work: () => Promise<T>): Promise<{ result: T; grown: number }> {
+	const outside = () => process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
+	const before = outside();
+	let peak = before;
+	let over = false;
+	const watching = (async () => {
+		while (!over) {
+			peak = Math.max(peak, outside());
+			await sleep(10);
+		}
+	})();
+	const result = await work();
+	over = true;
+	await watching;
+	return { result, grown: peak - before };
+}
+
+test('a big file is streamed into filesystem storage in bounded memory', async () => {
+	await start({ pace: 0.01 });
+	const parameters = { resource: 'video', operation: 'textToVideo', prompt: 'Small', options: {} };
+	good(await run(node(parameters), { binaryMode: 'filesystem' }));
+	const subject = node({ ...parameters, prompt: 'Big [sim:big-file=200]' });
+	const { result, grown } = await growth(
+		async () => await run(subject, { binaryMode: 'filesystem' }),
+	);
+	const [item] = good(result);
+	const file = item!.binary!.data!;
+	expect(file.bytes).toBe(200 * MIB);
+	expect(file.mimeType).toBe('video/mp4');
+	expect(grown).toBeLessThan(96 * MIB);
+	const bytes = await result.bytes(file);
+	expect(bytes.equals(sim.fileBytes(sim.history[0]!.file_url)!)).toBe(true);
+	expect(sim.leaks).toEqual([]);
+}, 60_000);
+
+test('a big file that breaks off is fetched anew, whole', async () => {
+	await start({ pace: 0.01 });
+	const prompt = 'Big [sim:big-file=8]';
+	const subject = node({ resource: 'video', operation: 'textToVideo', prompt, options: {} });
+	sim.fault({ on: 'file', action: { truncate: 3 * MIB } });
+	const result = await run(subject, { binaryMode: 'filesystem' });
+	const [item] = good(result);
+	const bytes = await result.bytes(item!.binary!.data!);
+	expect(bytes.equals(sim.fileBytes(sim.history[0]!.file_url)!)).toBe(true);
+	expect(sim.creates).toBe(1);
+}, 60_000);

@@ -1,0 +1,178 @@
+import { deflateSync } from 'node:zlib';
+import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
+import type { BinaryMode } from '../../demo/n8n.mts';
+import { bad, good, node, requests, run, sim, start, workflow, NODE } from './setup';
+
+const ingredients = (fields: unknown, more: IDataObject = {}) => {
+	const operation = 'ingredientsToVideo';
+	const parameters = { resource: 'video', operation, prompt: 'They dance', download: false };
+	return node({ ...parameters, binaryPropertyName: fields as string, options: {}, ...more });
+};
+const frames = (fields: string, options: IDataObject = {}) => {
+	const parameters = { resource: 'video', operation: 'framesToVideo', download: false };
+	return node({ ...parameters, binaryPropertyName: fields, options });
+};
+
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
+/** Starts as a PNG does; `size` bytes that base64 has to get right at every offset. */
+const image = (size: number, seed = 1) => {
+	const bytes = Buffer.alloc(size);
+	for (let at = 0; at < size; at++) bytes[at] = (at * 31 * seed + (at >> 7)) & 0xff;
+	PNG.copy(bytes);
+	return bytes;
+};
+const file = (bytes: Buffer, changes: Partial<IBinaryData> = {}): IBinaryData => ({
+	data: bytes.toString('base64'),
+	mimeType: 'image/png',
+	fileName: 'a.png',
+	bytes: bytes.length,
+	...changes,
+});
+const item = (binary: Record<string, IBinaryData>): INodeExecutionData => ({ json: {}, binary });
+const sent = (at = 0) => {
+	const { body } = requests('POST', '/v1/video/')[at]!;
+	return ((body.ingredients ?? body.frames) as string[]).map((text) => Buffer.from(text, 'base64'));
+};
+
+describe.each<BinaryMode>(['default', 'filesystem'])('images in the %s mode', (binaryMode) => {
+	/** Image → Create first, so that the files lie where n8n itself has put them. */
+	async function made(subject: ReturnType<typeof ingredients>, options: IDataObject = {}) {
+		const maker = node(
+			{ resource: 'image', operation: 'create', prompt: '={{ $json.p }}', options },
+			{ name: 'Maker', id: 'maker' },
+		);
+		const input = [{ json: { p: 'a' } }, { json: { p: 'b' } }];
+		const result = await run(workflow(maker, subject), { input, binaryMode });
+		const bytes = result.items('Maker').map(({ json }) => sim.fileBytes(json.file_url as string)!);
+		return { result, bytes };
+	}
+
+	test('files of an earlier node are sent byte by byte, one request per item', async () => {
+		await start({ pace: 0.01 });
+		const { result, bytes } = await made(ingredients('data'));
+		const output = good(result);
+		expect(output.map(({ pairedItem }) => pairedItem)).toEqual([{ item: 0 }, { item: 1 }]);
+		const bodies = requests('POST', '/v1/video/ingredients').map(({ body }) => body);
+		expect(bodies.map(({ prompt }) => prompt)).toEqual(['They dance', 'They dance']);
+		const images = bodies.map(({ ingredients: [text] }) => Buffer.from(text, 'base64'));
+		expect(images.map((one) => bytes.findIndex((other) => other.equals(one))).sort()).toEqual([
+			0, 1,
+		]);
+	});
+
+	test('frames: other field name, without and with a prompt', async () => {
+		await start({ pace: 0.01 });
+		const { result } = await made(frames(' pic '), { outputField: 'pic' });
+		good(result);
+		expect(requests('POST', '/v1/video/frames')[0]!.body).not.toHaveProperty('prompt');
+		good((await made(frames('pic', { prompt: 'Pan' }), { outputField: 'pic' })).result);
+		expect(requests('POST', '/v1/video/frames').at(-1)!.body.prompt).toBe('Pan');
+		for (const { body } of requests('POST', '/v1/video/frames')) {
+			expect(Object.keys(body).every((key) => ['frames', 'prompt'].includes(key))).toBe(true);
+		}
+	});
+});
+
+describe('several fields', () => {
+	test('are sent in the order named, whatever their sizes', async () => {
+		await start({ pace: 0.01 });
+		const sizes = [9, 10, 11, 49_151, 49_152, 49_153, 300_001];
+		const files = sizes.map((size, index) => image(size, index + 1));
+		const binary = Object.fromEntries(files.map((bytes, n) => [`f${n}`, file(bytes)]));
+		const names = sizes.map((_, n) => `f${n}`).reverse();
+		good(await run(frames(names.join(' ,\t')), { input: [item(binary)] }));
+		expect(sent().map((bytes) => bytes.length)).toEqual([...sizes].reverse());
+		expect(sent().every((bytes, n) => bytes.equals(files[sizes.length - 1 - n]!))).toBe(true);
+	});
+
+	test('an image of unknown type is judged by its bytes', async () => {
+		await start({ pace: 0.01 });
+		const untyped = file(image(99), { mimeType: 'application/octet-stream', fileName: 'x' });
+		const typed = file(image(50), { mimeType: 'IMAGE/PNG; charset=binary' });
+		good(await run(ingredients('data,two'), { input: [item({ data: untyped, two: typed })] }));
+		expect(sent()).toEqual([image(99), image(50)]);
+	});
+
+	test('an expression may hand over the file itself', async () => {
+		await start({ pace: 0.01 });
+		good(
+			await run(ingredients('={{ $input.item.binary.x }}'), {
+				input: [item({ x: file(image(99)) })],
+			}),
+		);
+		expect(sent()).toEqual([image(99)]);
+	});
+});
+
+describe('unfit files are named with field and item, before anything is sent', () => {
+	const fine = item({ data: file(image(99)) });
+	const text = Buffer.from('Dear Sir or Madam');
+	test.each<[string, Record<string, IBinaryData>, string, RegExp]>([
+		['no field named', { data: file(image(9)) }, '={{ " , " }}', /'Ingredients' is empty/],
+		['a missing field', { data: file(image(9)) }, 'data, other', /'other'.*no file/],
+		['no file at all', {}, 'data', /'data'.*no file/],
+		[
+			'a PDF',
+			{ data: file(text, { mimeType: 'application/pdf', fileName: 'a.pdf' }) },
+			'data',
+			/'data'.*a\.pdf.*no image/,
+		],
+		[
+			'a video',
+			{ a: file(image(9)), b: file(text, { mimeType: 'video/mp4' }) },
+			'a,b',
+			/'b'.*no image/,
+		],
+		['an empty file', { data: file(Buffer.alloc(0)) }, 'data', /'data'.*(empty|no file)/],
+		[
+			'a text without type',
+			{ data: file(text, { mimeType: 'application/octet-stream' }) },
+			'data',
+			/'data'.*no image/,
+		],
+	])('%s', async (_, binary, fields, message) => {
+		await start();
+		const alone = bad(await run(ingredients(fields), { input: [item(binary)] }));
+		expect(alone.message).toMatch(message);
+		expect(alone.message).toContain('[item 0]');
+		expect(sim.requests).toEqual([]);
+		// Nor is another item paid for, whose stream this failure would then cut.
+		const names = fields.split(',').map((name) => name.trim());
+		const first = item(Object.fromEntries(names.map((name) => [name, fine.binary!.data!])));
+		const inTurn = ingredients(fields, { options: { concurrency: 1 } });
+		const together = bad(await run(inTurn, { input: [first, item(binary)] }));
+		expect(together.message).toMatch(/\[item [01]\]$/);
+		expect(sim.creates).toBe(0);
+	});
+
+	test('frames are named frames', async () => {
+		await start();
+		expect(bad(await run(frames('data'), { input: [item({})] })).message).toMatch(
+			/'Frames'.*'data'/,
+		);
+	});
+
+	test('with "continue on fail" the good items are made', async () => {
+		await start({ pace: 0.01 });
+		const subject = { ...ingredients('data'), onError: 'continueRegularOutput' as const };
+		const input = [item({}), fine, item({ data: file(Buffer.alloc(0)) })];
+		const output = good(await run(subject, { input }));
+		expect(output.map(({ json }) => Boolean(json.error))).toEqual([true, false, true]);
+		expect(output[2]!.json.error).toMatch(/'data'.*\[item 2\]/);
+		expect(sim.creates).toBe(1);
+	});
+});
+
+test('ten ingredients of 20 MB: an honest attempt in bounded memory', async () => {
+	await start({ pace: 0.01 });
+	const bytes = Buffer.concat([PNG, deflateSync(Buffer.alloc(1))], 20 << 20);
+	const one = file(bytes);
+	const names = Array.from({ length: 10 }, (_, n) => `f${n}`);
+	const binary = Object.fromEntries(names.map((name) => [name, one]));
+	const result = await run(ingredients(names.join()), { input: [item(binary)] });
+	if (result.error) expect(bad(result).message).toMatch(/'Ingredients'.*MB/);
+	else expect(result.items(NODE)[0]!.json.prompt).toBe('They dance');
+	expect(sim.count('POST', '/')).toBeLessThanOrEqual(1);
+	// Many megabytes that the next tests need not look at.
+	sim.requests.length = 0;
+}, 60_000);

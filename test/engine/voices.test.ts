@@ -1,0 +1,76 @@
+import { bad, good, node, requests, run, sim, start } from './setup';
+
+const voices = (more = {}) => node({ resource: 'voice', operation: 'getAll', ...more });
+const account = () => node({ resource: 'account', operation: 'get' });
+const asked = () => requests('GET', '/v1/labs/voices');
+
+test.each([
+	['paged', { voices: 'paged' }],
+	['paged with a wrong echo', { voices: 'paged', pageEcho: 'wrong' }],
+	['paged, labels', { voices: 'paged', voiceTraits: 'labels' }],
+	['bare array', { voices: 'array' }],
+] as const)('all voices, each once: %s', async (_, dialect) => {
+	await start({ dialect });
+	const output = good(await run(voices({ returnAll: true })));
+	expect(output.map(({ json }) => json.voice_id)).toEqual(sim.voiceIds());
+	expect(output.every(({ pairedItem }) => (pairedItem as { item: number }).item === 0)).toBe(true);
+	expect(asked()[0]?.query).toMatchObject({ page: '0', page_size: '100' });
+	expect(asked()[0]?.headers.authorization).toBe(`Bearer ${sim.token}`);
+});
+
+test.each(['paged', 'array'] as const)('limits: %s', async (shape) => {
+	await start({ dialect: { voices: shape } });
+	expect(good(await run(voices()))).toHaveLength(50);
+	expect(good(await run(voices({ limit: 7 })))).toHaveLength(7);
+	expect(good(await run(voices({ limit: 150 })))).toHaveLength(150);
+});
+
+test('a bare array that is the whole list, whatever the page: each voice once', async () => {
+	await start();
+	const body = Array.from({ length: 130 }, (_, n) => ({ voice_id: `v${n}`, name: null }));
+	sim.fault({
+		path: '/v1/labs/voices',
+		times: Infinity,
+		action: { respond: { status: 200, body } },
+	});
+	expect(good(await run(voices({ returnAll: true })))).toHaveLength(130);
+});
+
+test('filters are sent', async () => {
+	await start({ dialect: { voices: 'paged' } });
+	const options = {
+		language: 'en',
+		gender: 'female',
+		age: 'young',
+		category: 'premade',
+		search: 'a',
+		sort: 'name',
+		useCases: 'narration',
+	};
+	good(await run(voices({ returnAll: true, options })));
+	const { useCases, ...same } = options;
+	expect(asked()[0]?.query).toMatchObject({ ...same, use_cases: useCases });
+});
+
+test.each(['quota', 'balance'] as const)('account: %s', async (shape) => {
+	await start({ dialect: { account: shape } });
+	const [item] = good(await run(account()));
+	expect(item?.json).toHaveProperty(shape === 'quota' ? 'available_quota' : 'credits');
+	expect(item?.pairedItem).toEqual({ item: 0 });
+});
+
+test('account and voices of a web page are no records', async () => {
+	await start();
+	const action = { respond: { status: 200, body: '"hello"' } };
+	sim.fault({ times: Infinity, action });
+	expect(bad(await run(account())).message).toMatch(
+		/does not come from a media generation service/,
+	);
+	expect(bad(await run(voices())).message).toMatch(/does not come from a media generation service/);
+});
+
+test.each([0, -1, 2.5, 'x'])('limit %s', async (limit) => {
+	await start();
+	expect(bad(await run(voices({ limit }))).message).toContain("'Limit'");
+	expect(sim.requests).toEqual([]);
+});
