@@ -1,0 +1,87 @@
+/* `npm run demo`: the example workflows, in n8n's own engine, against the simulated service. */
+import { readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startSimulator } from '../simulator/simulator.mts';
+import { runWorkflow, type WorkflowFile } from './engine.mts';
+import { saveFiles } from './files.mts';
+import { Bars } from './progress.mts';
+
+const project = join(dirname(fileURLToPath(import.meta.url)), '..');
+const out = join(project, 'out', 'demo');
+
+/** The examples to run, the node that makes the files, and a name for each of its items. */
+const EXAMPLES = [
+	{ file: 'speak.json', node: 'Speak a text', labels: ['Welcome! This sentence …'] },
+	{
+		file: 'speak-list.json',
+		node: 'Speak each line',
+		labels: ['Good morning, …', 'Today we let …', 'Three lines, …'],
+	},
+	{ file: 'image.json', node: 'Make an image', labels: ['A lighthouse at dawn'] },
+	{
+		file: 'videos.json',
+		node: 'Make the videos',
+		labels: ['A paper boat …', 'A lighthouse …'],
+	},
+];
+
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+	process.on(signal, () => stopping.abort());
+}
+
+rmSync(out, { recursive: true, force: true });
+const simulator = await startSimulator({ pace: 0.5 });
+const credentials = {
+	mediaGenerationApi: { apiToken: simulator.token, baseUrl: simulator.baseUrl },
+};
+console.log(`A simulated service runs at ${simulator.baseUrl}; n8n's engine runs the workflows.\n`);
+
+try {
+	for (const example of EXAMPLES) {
+		if (stopping.signal.aborted) break;
+		await demonstrate(example);
+	}
+	await simulator.waitFor(() => simulator.sockets() === 0);
+	console.log(
+		stopping.signal.aborted
+			? 'Stopped.'
+			: `${simulator.creates} generations paid, one per item; ${simulator.socketsEver} WebSockets opened, all closed.`,
+	);
+} finally {
+	await simulator.close();
+}
+process.exit(stopping.signal.aborted ? 130 : (process.exitCode ?? 0));
+
+async function demonstrate({ file, node, labels }: (typeof EXAMPLES)[number]): Promise<void> {
+	const path = join(project, 'examples', file);
+	const workflow: WorkflowFile = JSON.parse(readFileSync(path, 'utf8'));
+	console.log(`${workflow.name}  (examples/${file})`);
+	const bars = new Bars(labels);
+	const result = await runWorkflow({
+		workflow: upTo(workflow, node),
+		credentials,
+		onMessage: (text) => bars.show(text),
+		signal: stopping.signal,
+	});
+	bars.finish(result.run.status === 'success');
+	for (const hint of result.hints(node)) console.log(`  Hint: ${hint.message}`);
+	if (result.error && !stopping.signal.aborted) {
+		console.log(`  ${result.error.message}\n  ${result.error.description ?? ''}`);
+		process.exitCode = 1;
+	}
+	const items = result.items(node);
+	for (const saved of await saveFiles(result, items, out)) console.log(`  → ${saved}`);
+	console.log();
+}
+
+/** The workflow without what follows a node: writing to disk is left to the complete n8n. */
+function upTo(workflow: WorkflowFile, last: string): WorkflowFile {
+	const { [last]: _, ...connections } = workflow.connections;
+	const names = Object.values(connections).flatMap(({ main = [] }) =>
+		main.flatMap((targets) => (targets ?? []).map(({ node }) => node)),
+	);
+	const kept = new Set([...Object.keys(connections), ...names]);
+	return { ...workflow, connections, nodes: workflow.nodes.filter(({ name }) => kept.has(name)) };
+}

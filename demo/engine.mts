@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import type {
+	IBinaryData,
+	IDataObject,
+	INode,
+	INodeExecutionData,
+	IConnections,
+	IRun,
+	IRunExecutionData,
+	ITaskData,
+	IWorkflowBase,
+	IWorkflowExecuteAdditionalData,
+	IWorkflowSettings,
+	NodeExecutionHint,
+	WorkflowExecuteMode,
+} from 'n8n-workflow';
+import { credentialsHelperFor, type Credentials } from './credentials.mts';
+import { binaryData, core, n8nWorkflow, useBinaryMode, type BinaryMode } from './n8n.mts';
+import { loadPackage, nodeTypesOf } from './package.mts';
+
+export { removeEngineFolder } from './n8n.mts';
+export { loadPackage } from './package.mts';
+
+/** A workflow as exported by n8n: the parts that the engine reads. */
+export interface WorkflowFile {
+	id?: string;
+	name?: string;
+	nodes: INode[];
+	connections: IConnections;
+	settings?: IWorkflowSettings;
+}
+
+export interface RunOptions {
+	workflow: WorkflowFile;
+	credentials: Credentials;
+	/** `manual` is a person pressing the button; only then does progress reach the browser. */
+	mode?: WorkflowExecuteMode;
+	/** Items that the workflow's trigger puts out, instead of one empty item. */
+	input?: INodeExecutionData[];
+	/** What a node sends to the browser with sendMessageToUI, one call per message. */
+	onMessage?: (text: string, nodeName: string) => void;
+	/** Cancels the execution as n8n's Stop button does. */
+	signal?: AbortSignal;
+	binaryMode?: BinaryMode;
+	/** An earlier run that failed: does what n8n's "Retry execution" does. */
+	retryOf?: IRun;
+}
+
+export interface WorkflowResult {
+	run: IRun;
+	/** Error that ended the execution. */
+	error: IRunExecutionData['resultData']['error'];
+	/** The last run of a node; undefined when it has not run. */
+	task(nodeName: string): ITaskData | undefined;
+	/** What a node put out in its last run, first output. */
+	items(nodeName: string): INodeExecutionData[];
+	hints(nodeName: string): NodeExecutionHint[];
+	/** The bytes of a file, whatever the binary mode. */
+	bytes(file: IBinaryData): Promise<Buffer>;
+}
+
+export interface RunningWorkflow {
+	/** Settles once the execution is over; a canceled one is over before its nodes have ended. */
+	finished: Promise<WorkflowResult>;
+	cancel(): void;
+}
+
+/** Runs a workflow to its end in n8n's own engine, with this package as built in `dist`. */
+export async function runWorkflow(options: RunOptions): Promise<WorkflowResult> {
+	return await (
+		await startWorkflow(options)
+	).finished;
+}
+
+/** The same, for those who want to cancel it on the way. */
+export async function startWorkflow(options: RunOptions): Promise<RunningWorkflow> {
+	await useBinaryMode(options.binaryMode ?? 'default');
+	const loader = await loadPackage();
+	const mode = options.retryOf ? 'retry' : (options.mode ?? 'manual');
+	const file = { id: randomUUID(), name: 'Workflow', ...structuredClone(options.workflow) };
+	const workflow = new n8nWorkflow.Workflow({
+		...file,
+		active: false,
+		nodeTypes: nodeTypesOf(loader),
+	});
+	const additionalData = additionalDataFor(file, mode, options, (name) => {
+		return loader.getCredential(name).type;
+	});
+	const engine = new core.WorkflowExecute(
+		additionalData,
+		mode,
+		options.retryOf && dataForRetry(options.retryOf),
+	);
+	// n8n resolves all expressions of an execution within an isolate that it takes before.
+	await workflow.expression.acquireIsolate();
+	const execution = options.retryOf
+		? engine.processRunExecutionData(workflow)
+		: engine.run({
+				workflow,
+				triggerToStartFrom: {
+					name: '',
+					data: { data: { main: [options.input ?? [{ json: {} }]] } } as unknown as ITaskData,
+				},
+			});
+	const cancel = () => execution.cancel();
+	options.signal?.addEventListener('abort', cancel, { once: true });
+	if (options.signal?.aborted) cancel();
+	const finished = (async () => {
+		try {
+			return resultOf(await execution);
+		} finally {
+			options.signal?.removeEventListener('abort', cancel);
+			await workflow.expression.releaseIsolate();
+		}
+	})();
+	return { finished, cancel };
+}
+
+function resultOf(run: IRun): WorkflowResult {
+	const { runData, error } = run.data.resultData;
+	const task = (nodeName: string) => runData[nodeName]?.at(-1);
+	return {
+		run,
+		error,
+		task,
+		items: (nodeName) => task(nodeName)?.data?.main?.[0] ?? [],
+		hints: (nodeName) => task(nodeName)?.hints ?? [],
+		bytes: async (file) => await binaryData().getAsBuffer(file),
+	};
+}
+
+/** What n8n's "Retry execution" takes over of the saved run: everything but the failure. */
+function dataForRetry(failed: IRun): IRunExecutionData {
+	const data = structuredClone(failed.data);
+	const { lastNodeExecuted, runData } = data.resultData;
+	delete data.resultData.error;
+	const tasks = lastNodeExecuted === undefined ? undefined : runData[lastNodeExecuted];
+	if (tasks?.at(-1)?.error) tasks.pop();
+	return data;
+}
+
+function additionalDataFor(
+	file: WorkflowFile & { id: string; name: string },
+	mode: WorkflowExecuteMode,
+	{ credentials, onMessage }: RunOptions,
+	credentialType: Parameters<typeof credentialsHelperFor>[0],
+): IWorkflowExecuteAdditionalData {
+	const executionId = randomUUID();
+	const base = 'http://localhost:5678/';
+	const hooks = new core.ExecutionLifecycleHooks(
+		mode,
+		executionId,
+		file as unknown as IWorkflowBase,
+	);
+	return {
+		credentialsHelper: credentialsHelperFor(credentialType, credentials),
+		hooks,
+		executionId,
+		workflowId: file.id,
+		currentNodeExecutionIndex: 0,
+		variables: {},
+		restApiUrl: `${base}rest`,
+		instanceBaseUrl: base,
+		formBaseUrl: `${base}form`,
+		formWaitingBaseUrl: `${base}form-waiting`,
+		formTestBaseUrl: `${base}form-test`,
+		webhookBaseUrl: `${base}webhook`,
+		webhookWaitingBaseUrl: `${base}webhook-waiting`,
+		webhookTestBaseUrl: `${base}webhook-test`,
+		mcpBaseUrl: `${base}mcp`,
+		mcpTestBaseUrl: `${base}mcp-test`,
+		setExecutionStatus() {},
+		sendDataToUI: (_: string, data: IDataObject) => tell(data, onMessage),
+		logAiEvent() {},
+		executeWorkflow: unavailable,
+		getRunExecutionData: unavailable,
+		getRuntimeCredential: unavailable,
+		startRunnerTask: unavailable,
+	} as unknown as IWorkflowExecuteAdditionalData;
+}
+
+/** n8n names the sending node as `[Node: "Name"]`. */
+function tell({ source, messages }: IDataObject, onMessage: RunOptions['onMessage']): void {
+	const nodeName = /^\[Node: "(.*)"\]$/s.exec(String(source))?.[1] ?? '';
+	for (const message of messages as unknown[]) onMessage?.(String(message), nodeName);
+}
+
+async function unavailable(): Promise<never> {
+	throw new Error('The embedded engine does not offer this');
+}

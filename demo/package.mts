@@ -1,0 +1,38 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { INodeType, INodeTypes, IVersionedNodeType } from 'n8n-workflow';
+import { core, n8nWorkflow } from './n8n.mts';
+import { standIns } from './stand-ins.mts';
+
+const projectFolder = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+type Loader = InstanceType<typeof core.PackageDirectoryLoader>;
+let loading: Promise<Loader> | undefined;
+
+/** This package as built in `dist`, loaded the way n8n loads an installed one. */
+export async function loadPackage(): Promise<Loader> {
+	return await (loading ??= load());
+}
+
+async function load(): Promise<Loader> {
+	const loader = new core.PackageDirectoryLoader(projectFolder);
+	await loader.loadAll();
+	return loader;
+}
+
+/** The node types that a workflow may use here: the package's, and a few stand-ins for n8n's. */
+export function nodeTypesOf(loader: Loader): INodeTypes {
+	const find = (type: string): INodeType | IVersionedNodeType => {
+		const [packageName, name] = type.split('.');
+		if (packageName === loader.packageName) return loader.getNode(name as string).type;
+		const standIn = standIns[type];
+		if (!standIn) throw new Error(`The embedded engine has no node of the type ${type}`);
+		return standIn;
+	};
+	return {
+		getByName: find,
+		getByNameAndVersion: (type, version) =>
+			n8nWorkflow.NodeHelpers.getVersionedNodeType(find(type), version),
+		getKnownTypes: () => loader.known.nodes as never,
+	};
+}

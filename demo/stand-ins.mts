@@ -1,0 +1,99 @@
+import type {
+	AssignmentCollectionValue,
+	IDataObject,
+	IExecuteFunctions,
+	INodeExecutionData,
+	INodeProperties,
+	INodeType,
+} from 'n8n-workflow';
+
+/*
+ * The few nodes of n8n-nodes-base that the example workflows of the demo use. That package is
+ * large, so the embedded engine has these stand-ins, which do what the real ones do with the
+ * parameters set in those examples. `npm run n8n` and `npm run test:n8n` use the real ones.
+ */
+
+type Execute = (this: IExecuteFunctions) => Promise<INodeExecutionData[][]>;
+
+type Kind = 'trigger' | 'transform' | 'note';
+
+function standIn(name: string, kind: Kind, execute: Execute, ...properties: INodeProperties[]) {
+	const node: INodeType = {
+		description: {
+			displayName: name,
+			name,
+			group: [kind === 'trigger' ? 'trigger' : 'transform'],
+			version: [1, 2, 3, 3.1, 3.2, 3.3, 3.4],
+			description: `Stand-in for ${name}`,
+			defaults: { name },
+			inputs: kind === 'transform' ? ['main'] : [],
+			outputs: kind === 'note' ? [] : ['main'],
+			properties,
+		},
+		execute,
+	};
+	return node;
+}
+
+const field = (name: string, type: INodeProperties['type'], value: INodeProperties['default']) => {
+	const property: INodeProperties = { displayName: name, name, type, default: value };
+	return property;
+};
+
+const pairedWith = (item: number, json: IDataObject): INodeExecutionData => ({
+	json,
+	pairedItem: { item },
+});
+
+async function passOn(this: IExecuteFunctions) {
+	return [this.getInputData()];
+}
+
+/** Edit Fields with "Manual Mapping": the fields set, and with Include Other Fields the item's. */
+async function editFields(this: IExecuteFunctions) {
+	const output = this.getInputData().map((item, index) => {
+		const { assignments } = this.getNodeParameter(
+			'assignments',
+			index,
+		) as AssignmentCollectionValue;
+		const set = assignments.map(({ name, type, value }) => [name, typed(value, type)] as const);
+		const others = this.getNodeParameter('includeOtherFields', index) ? item.json : {};
+		return pairedWith(index, { ...others, ...Object.fromEntries(set) } as IDataObject);
+	});
+	return [output];
+}
+
+function typed(value: unknown, type = 'string'): unknown {
+	if (typeof value !== 'string' || type === 'string') return value;
+	return JSON.parse(value);
+}
+
+/** Split Out of one field, without any other fields. */
+async function splitOut(this: IExecuteFunctions) {
+	const output = this.getInputData().flatMap((item, index) => {
+		const name = this.getNodeParameter('fieldToSplitOut', index) as string;
+		return [item.json[name]].flat().map((part) => pairedWith(index, asRecord(name, part)));
+	});
+	return [output];
+}
+
+const asRecord = (name: string, part: unknown) =>
+	(typeof part === 'object' && part !== null ? part : { [name]: part }) as IDataObject;
+
+export const standIns: Record<string, INodeType> = {
+	'n8n-nodes-base.manualTrigger': standIn('manualTrigger', 'trigger', passOn),
+	'n8n-nodes-base.stickyNote': standIn('stickyNote', 'note', passOn),
+	'n8n-nodes-base.set': standIn(
+		'set',
+		'transform',
+		editFields,
+		field('assignments', 'assignmentCollection', {}),
+		field('includeOtherFields', 'boolean', false),
+	),
+	'n8n-nodes-base.splitOut': standIn(
+		'splitOut',
+		'transform',
+		splitOut,
+		field('fieldToSplitOut', 'string', ''),
+	),
+};

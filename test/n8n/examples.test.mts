@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { INodeExecutionData, IRun } from 'n8n-workflow';
+import { executeWorkflow, itemsOf, storedAt } from '../../tools/n8n/results.mts';
+import { Rest } from '../../tools/n8n/rest.mts';
+import { example, filesWith, setUp, type Setting } from './setting.mts';
+
+/* The complete n8n, with the packed package as n8n's installer would have put it there. */
+
+let setting: Setting;
+before(async () => {
+	setting = await setUp();
+});
+after(async () => await setting?.close());
+
+/** Runs an example headless, and checks what holds for each of them. */
+async function execute(name: string, outputs: number): Promise<INodeExecutionData[]> {
+	const { instance, simulator } = setting;
+	const { id, nodeName } = example(name);
+	const paidBefore = simulator.creates;
+	const run = await executeWorkflow(instance, id);
+	const items = itemsOf(run, nodeName);
+	assert.equal(run.status, 'success');
+	assert.equal(items.length, outputs);
+	assert.equal(simulator.creates - paidBefore, outputs, 'one paid create call per item');
+	assert.deepEqual(
+		items.map(({ pairedItem }) => pairedItem),
+		items.map((_, item) => ({ item })),
+	);
+	assertClosedAndSecret(run);
+	return items;
+}
+
+function assertClosedAndSecret(run: IRun): void {
+	const { simulator } = setting;
+	assert.equal(simulator.sockets(), 0, 'WebSockets are closed');
+	assert.equal(simulator.openConnections(), 0, 'no request is still open');
+	assert.deepEqual(simulator.leaks, [], 'the token stays with the API');
+	assert.ok(!JSON.stringify(run).includes(simulator.token), 'no token in the run data');
+}
+
+/** The file of an item, as n8n stored it, is the service's to the byte. */
+function assertSameFile({ json, binary }: INodeExecutionData, address: string, type: RegExp): void {
+	const file = binary?.data;
+	assert.ok(file, 'there is a file in the field "data"');
+	assert.match(file.mimeType, type);
+	const stored = readFileSync(storedAt(setting.instance, file));
+	const served = setting.simulator.fileBytes(String(json[address]));
+	assert.ok(served?.equals(stored), `${file.fileName} is the file behind ${json[address]}`);
+}
+
+function assertSpeech(item: INodeExecutionData): void {
+	assert.equal(typeof item.json.task_id, 'string');
+	assert.equal(item.json.status, 'completed');
+	assert.equal(item.binary?.data?.fileName, `speech-${item.json.task_id}.wav`);
+	assertSameFile(item, 'audio_url', /^audio\/wav$/);
+}
+
+test('one text becomes one speech file', async () => {
+	const items = await execute('speak', 1);
+	items.forEach(assertSpeech);
+});
+
+test('several lines become speech files, in their order', async () => {
+	const items = await execute('speak-list', 3);
+	items.forEach(assertSpeech);
+	assert.deepEqual(
+		items.map(({ json }) => String(json.input).split(' ')[0]),
+		['Good', 'Today', 'Three'],
+	);
+});
+
+test('the rows of a spreadsheet become stored speech, named by their row', async () => {
+	const items = await execute('speak-sheet', 2);
+	items.forEach(assertSpeech);
+	for (const [index, title] of ['greeting', 'hold'].entries()) {
+		const written = readFileSync(join(setting.instance.files, `${title}.wav`));
+		const served = setting.simulator.fileBytes(String(items[index]?.json.audio_url));
+		assert.ok(served?.equals(written));
+	}
+});
+
+test('a prompt becomes an image on the disk', async () => {
+	const [item] = (await execute('image', 1)) as [INodeExecutionData];
+	assertSameFile(item, 'file_url', /^image\/png$/);
+	assertWritten(item);
+});
+
+test('prompts become videos on the disk', async () => {
+	for (const item of await execute('videos', 2)) {
+		assertSameFile(item, 'file_url', /^video\/mp4$/);
+		assertWritten(item);
+	}
+});
+
+function assertWritten({ json, binary }: INodeExecutionData): void {
+	const written = readFileSync(join(setting.instance.files, String(binary?.data?.fileName)));
+	assert.ok(setting.simulator.fileBytes(String(json.file_url))?.equals(written));
+}
+
+test('a task that fails ends the execution with a message that names it', async () => {
+	const { instance, simulator } = setting;
+	const workflow = JSON.parse(readFileSync(example('speak').path, 'utf8'));
+	const ours = workflow.nodes.find(
+		({ name }: { name: string }) => name === example('speak').nodeName,
+	);
+	Object.assign(workflow, { id: 'failing', name: 'Failing' });
+	ours.parameters.text = '[sim:task-fails] This is not to be.';
+	const file = join(instance.folder, 'failing.json');
+	writeFileSync(file, JSON.stringify(workflow));
+	await instance.command('import:workflow', `--input=${file}`);
+	const failure = await executeWorkflow(instance, 'failing').catch((error: Error) => error);
+	const [taskId] = [...simulator.tasks.keys()].slice(-1);
+	assert.ok(failure instanceof Error, 'the execution fails');
+	assert.match(failure.message, new RegExp(`could not make the speech.*\\b${taskId}\\b`));
+	assert.equal(simulator.sockets(), 0);
+});
+
+test('the server starts, knows the node, and the test button speaks plainly', async (t) => {
+	const { instance, simulator } = setting;
+	await instance.start();
+	const rest = new Rest(instance.baseUrl);
+	await rest.logIn();
+
+	await t.test('node and credential are listed', async () => {
+		const nodes = await rest.request('GET', '/types/nodes.json');
+		const ours = nodes.find(
+			({ name }: { name: string }) => name === 'n8n-nodes-media-generation.mediaGeneration',
+		);
+		assert.equal(ours?.displayName, 'Media Generation');
+		const icon = await fetch(`${instance.baseUrl}/${ours.iconUrl.light}`);
+		assert.match(icon.headers.get('content-type') ?? '', /svg/);
+		const credentials = await rest.request('GET', '/types/credentials.json');
+		assert.ok(credentials.some(({ name }: { name: string }) => name === 'mediaGenerationApi'));
+	});
+
+	const { token: apiToken, baseUrl } = simulator;
+	const cases = [
+		{ name: 'right', data: { apiToken, baseUrl }, status: 'OK', message: /accepts/ },
+		{ name: 'wrong token', data: { apiToken: 'wrong-token', baseUrl }, message: /API token/ },
+		{
+			name: 'unreachable address',
+			data: { apiToken, baseUrl: 'http://127.0.0.1:1' },
+			message: /refuses the connection.*Base URL/,
+		},
+		{
+			name: 'not this service',
+			data: { apiToken, baseUrl: simulator.fileOrigin },
+			message: /not come from a media generation service.*Base URL/,
+		},
+	];
+	for (const { name, data, status = 'Error', message } of cases) {
+		await t.test(`credential test: ${name}`, async () => {
+			const credentials = { id: '', name: 'Tested', type: 'mediaGenerationApi', data };
+			const result = await rest.request('POST', '/rest/credentials/test', { credentials });
+			assert.equal(result.status, status);
+			assert.match(result.message, message);
+			assert.ok(!result.message.includes(apiToken));
+		});
+	}
+});
+
+test('the token is nowhere: not in the database, not in a log, not in a file', async () => {
+	const { instance, simulator } = setting;
+	await instance.stop();
+	const [voice] = simulator.voiceIds() as [string];
+	const withVoice = filesWith(voice, instance.folder);
+	assert.ok(
+		withVoice.some((path) => path.includes('database.sqlite')),
+		'the search does find',
+	);
+	assert.deepEqual(filesWith(simulator.token, instance.folder), []);
+});

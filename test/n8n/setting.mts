@@ -1,0 +1,52 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
+import { importExamples, readExamples } from '../../tools/n8n/examples.mts';
+import { Instance } from '../../tools/n8n/instance.mts';
+import { installPackage } from '../../tools/n8n/package.mts';
+import { freePorts } from '../../tools/n8n/ports.mts';
+
+/** Long and strange enough that it is nowhere by chance. */
+const TOKEN = 'sk-n8ntest-7Qw2ZrXb9LmVtYc4';
+
+export interface Setting {
+	instance: Instance;
+	simulator: Simulator;
+	close(): Promise<void>;
+}
+
+/** A fresh complete n8n with the packed package, the credential and the examples in it. */
+export async function setUp(): Promise<Setting> {
+	const folder = mkdtempSync(join(tmpdir(), 'media-generation-n8n-'));
+	const simulator = await startSimulator({ pace: 0.1, token: TOKEN });
+	const [editor, broker] = (await freePorts(2)) as [number, number];
+	const instance = new Instance(folder, { editor, broker });
+	const close = async () => {
+		await instance.stop();
+		await simulator.close();
+		rmSync(folder, { recursive: true, force: true });
+	};
+	try {
+		installPackage(folder);
+		await importExamples(instance, { apiToken: TOKEN, baseUrl: simulator.baseUrl });
+	} catch (error) {
+		await close();
+		throw error;
+	}
+	return { instance, simulator, close };
+}
+
+export function example(name: string) {
+	const found = readExamples().find((candidate) => candidate.name === name);
+	if (!found) throw new Error(`There is no example ${name}`);
+	return found;
+}
+
+/** The files under a folder that contain a text, whatever kind of file they are. */
+export function filesWith(text: string, folder: string): string[] {
+	return readdirSync(folder, { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile())
+		.map((entry) => join(entry.parentPath, entry.name))
+		.filter((path) => readFileSync(path).includes(text));
+}

@@ -1,0 +1,34 @@
+/*
+ * Loads the package in the folder given with n8n-core's own loader, and prints what it holds. Runs
+ * in a process of its own: in jest, `require` is jest's and would find more than n8n does.
+ */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { core } from '../../demo/n8n.mts';
+
+const [folder] = process.argv.slice(2) as [string];
+const loader = new core.PackageDirectoryLoader(folder);
+await loader.loadAll();
+
+const fromPackage = createRequire(join(folder, 'package.json'));
+const canResolve = (name: string) => {
+	try {
+		return Boolean(fromPackage.resolve(name));
+	} catch {
+		return false;
+	}
+};
+
+const nodes = Object.values(loader.nodeTypes).map(({ type }) => type.description);
+const credentials = Object.values(loader.credentialTypes).map(({ type }) => type);
+process.stdout.write(
+	JSON.stringify({
+		nodes: nodes.map(({ name, iconUrl, codex }) => ({ name, iconUrl, codex })),
+		credentials: credentials.map(({ name, iconUrl, supportedNodes }) => ({
+			name,
+			iconUrl,
+			supportedNodes,
+		})),
+		resolvable: ['n8n-workflow', 'n8n-core', 'eventsource-parser', 'ws'].filter(canResolve),
+	}),
+);

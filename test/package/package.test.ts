@@ -1,0 +1,139 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { packInto } from '../../tools/pack.mts';
+
+/* The packed tarball: what is in it, whether n8n can load it, and n8n's own scan. */
+
+const project = join(__dirname, '../..');
+const temporary = mkdtempSync(join(tmpdir(), 'media-generation-package-'));
+const target = join(temporary, 'node_modules/n8n-nodes-media-generation');
+let files: string[] = [];
+
+beforeAll(() => {
+	mkdirSync(target, { recursive: true });
+	files = packInto(project, target, temporary);
+	// All that a published node may count on: n8n-workflow, which n8n provides.
+	symlinkSync(
+		join(project, 'node_modules/n8n-workflow'),
+		join(temporary, 'node_modules/n8n-workflow'),
+		'junction',
+	);
+});
+afterAll(() => rmSync(temporary, { recursive: true, force: true }));
+
+function runScript(name: string, ...args: string[]) {
+	const { NODE_PATH: _, NODE_ENV: __, ...env } = process.env;
+	const script = join(__dirname, name);
+	const output = execFileSync(process.execPath, [script, ...args], { env, encoding: 'utf8' });
+	return JSON.parse(output);
+}
+
+const packed = (...path: string[]) => readFileSync(join(target, ...path), 'utf8');
+
+describe('the tarball', () => {
+	test('holds what is built, and neither sources nor tests', () => {
+		expect(files).toContain('dist/nodes/MediaGeneration/MediaGeneration.node.js');
+		expect(files).toContain('dist/credentials/MediaGenerationApi.credentials.js');
+		const others = files.filter((path) => !path.startsWith('dist/'));
+		expect(others.filter((path) => !/^(package\.json|README\.md|LICENSE)$/.test(path))).toEqual([]);
+		const built = files.filter((path) => path.startsWith('dist/'));
+		expect(built.filter((path) => !/(\.js|\.svg|\.node\.json)$/.test(path))).toEqual([]);
+	});
+
+	test('asks npm for nothing', () => {
+		const manifest = JSON.parse(packed('package.json'));
+		expect(manifest.dependencies).toBeUndefined();
+		expect(manifest.optionalDependencies).toBeUndefined();
+		expect(manifest.peerDependencies).toEqual({ 'n8n-workflow': '*' });
+	});
+
+	test('requires nothing but n8n-workflow, Node and its own files', () => {
+		const required = files
+			.filter((path) => path.endsWith('.js'))
+			.flatMap((path) => [...packed(path).matchAll(/\brequire\(["']([^"']+)["']\)/g)])
+			.map(([, name]) => name as string)
+			.filter((name) => !/^(\.|node:)/.test(name));
+		expect([...new Set(required)]).toEqual(['n8n-workflow']);
+	});
+});
+
+describe("n8n's loader, with only n8n-workflow to be found", () => {
+	let loaded: {
+		nodes: Array<{ name: string; iconUrl: Icon; codex: { categories: string[] } }>;
+		credentials: Array<{ name: string; iconUrl: Icon; supportedNodes: string[] }>;
+		resolvable: string[];
+	};
+	type Icon = { light: string; dark: string };
+	beforeAll(() => {
+		loaded = runScript('load.mts', target);
+	});
+
+	test('finds nothing else beside the package', () => {
+		expect(loaded.resolvable).toEqual(['n8n-workflow']);
+	});
+
+	test('loads every node and credential that package.json names', () => {
+		const { n8n } = JSON.parse(packed('package.json'));
+		expect(loaded.nodes).toHaveLength(n8n.nodes.length);
+		expect(loaded.nodes.map(({ name }) => name)).toContain('mediaGeneration');
+		expect(loaded.credentials.map(({ name }) => name)).toEqual(['mediaGenerationApi']);
+		expect(loaded.credentials[0]?.supportedNodes).toContain('mediaGeneration');
+		for (const { codex } of loaded.nodes) expect(codex.categories).not.toHaveLength(0);
+	});
+
+	test('finds their icons, light and dark', () => {
+		for (const { iconUrl } of [...loaded.nodes, ...loaded.credentials]) {
+			expect(iconUrl.light).not.toBe(iconUrl.dark);
+			for (const url of [iconUrl.light, iconUrl.dark]) {
+				const path = url.replace('icons/n8n-nodes-media-generation/', '');
+				expect(packed(path)).toContain('<svg');
+			}
+		}
+	});
+});
+
+describe("n8n's scan of community packages", () => {
+	function scan(leg: 'source' | 'dist', folder: string) {
+		const { passed, details, message, warnings, files: count } = runScript('scan.mts', leg, folder);
+		if (warnings.length > 0) console.warn(`Warnings of the ${leg} scan:\n${warnings.join('\n')}`);
+		return { passed, problems: details ?? message ?? '', count };
+	}
+
+	test('finds no error in the sources', () => {
+		const result = scan('source', project);
+		expect(result.problems).toBe('');
+		expect(result).toMatchObject({ passed: true });
+		expect(result.count).toBeGreaterThan(10);
+	}, 60_000);
+
+	test('finds no error in the published files', () => {
+		const result = scan('dist', target);
+		expect(result.problems).toBe('');
+		expect(result).toMatchObject({ passed: true });
+		expect(result.count).toBeGreaterThan(10);
+	}, 60_000);
+
+	test('would find what is not allowed', () => {
+		const bad = join(temporary, 'bad');
+		const write = (path: string, text: string) => {
+			mkdirSync(dirname(join(bad, path)), { recursive: true });
+			writeFileSync(join(bad, path), text);
+		};
+		const manifest = { name: 'n8n-nodes-bad', homepage: 'https://n8n.io', files: ['dist'] };
+		write('package.json', JSON.stringify({ ...manifest, dependencies: { ws: '*' } }));
+		write('nodes/helper.ts', "import { request } from 'node:https';\nexport { request };\n");
+		write('dist/nodes/helper.js', "require('eventsource-parser');\nsetTimeout(() => {}, 1);\n");
+
+		const source = scan('source', bad);
+		expect(source.passed).toBe(false);
+		expect(source.problems).toMatch(/no-restricted-imports/);
+		expect(source.problems).toMatch(/no-runtime-dependencies/);
+
+		const dist = scan('dist', bad);
+		expect(dist.passed).toBe(false);
+		expect(dist.problems).toMatch(/no-restricted-globals/);
+		expect(dist.problems).toMatch(/no-restricted-imports/);
+	}, 60_000);
+});

@@ -1,0 +1,33 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureBrowser, ensureDist, ensureLintTools, ensureN8n, project } from './setup.mjs';
+
+/**
+ * What `npm run NAME` does: the parts that it needs, then what Node 24 is to run.
+ * @type {Record<string, { needs: Array<(node: string) => Promise<void>>, run: () => string[] }>}
+ */
+export const commands = {
+	demo: { needs: [ensureDist], run: () => ['demo/demo.mts'] },
+	test: { needs: [ensureDist, ensureLintTools], run: () => ['node_modules/jest/bin/jest.js'] },
+	'test:n8n': { needs: [ensureDist, ensureN8n], run: () => nodeTests('test/n8n') },
+	'test:e2e': { needs: [ensureDist, ensureN8n, ensureBrowser], run: () => nodeTests('test/e2e') },
+	n8n: { needs: [ensureDist, ensureN8n], run: () => ['tools/n8n/main.mts'] },
+	simulator: { needs: [], run: () => ['simulator/main.mts'] },
+	bench: { needs: [ensureDist], run: () => ['bench/bench.mts'] },
+	lint: { needs: [ensureLintTools], run: () => ['tools/lint/main.mts'] },
+	'lint:fix': { needs: [ensureLintTools], run: () => ['tools/lint/main.mts', '--fix'] },
+};
+
+/** Node's own test runner, one file at a time: each of them starts n8n. */
+function nodeTests(folder) {
+	const path = join(project, folder);
+	const names = existsSync(path) ? readdirSync(path) : [];
+	const tests = names
+		.filter((name) => name.endsWith('.test.mts'))
+		.map((name) => join(folder, name));
+	if (tests.length === 0) {
+		console.log(`There are no tests in ${folder} yet.`);
+		process.exit(0);
+	}
+	return ['--test', '--test-concurrency=1', '--test-reporter=spec', ...tests];
+}

@@ -1,0 +1,31 @@
+/* `npm run lint`: formatting, types, and n8n's rules; `npm run lint:fix` repairs what it can. */
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { runHere } from '../process.mjs';
+
+const project = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const { values } = parseArgs({ options: { fix: { type: 'boolean', default: false } } });
+
+const prettier = 'node_modules/prettier/bin/prettier.cjs';
+const typescript = 'node_modules/typescript/bin/tsc';
+const eslint = 'tools/lint/node_modules/eslint/bin/eslint.js';
+
+const checks: Array<[title: string, ...command: string[]]> = [
+	["n8n's rules", eslint, ...(values.fix ? ['--fix'] : []), 'nodes', 'credentials', 'package.json'],
+	['Formatting', prettier, values.fix ? '--write' : '--check', '--log-level=warn', '.'],
+	['Types of the package', typescript, '--noEmit'],
+	['Types of simulator, tools and tests', typescript, '-p', 'tsconfig.tools.json'],
+];
+
+const failed: string[] = [];
+for (const [title, ...command] of checks) {
+	const code = await runHere(process.execPath, command, { cwd: project });
+	if (code > 128) process.exit(code);
+	console.log(`${code === 0 ? '✓' : '✗'} ${title}`);
+	if (code !== 0) failed.push(title);
+}
+if (failed.length > 0) {
+	console.error(`\nNot in order: ${failed.join(', ')}.`);
+	process.exitCode = 1;
+}

@@ -1,0 +1,53 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Instance } from './instance.mts';
+import { project } from './package.mts';
+
+const folder = join(project, 'examples');
+
+export interface Example {
+	/** The file's name without its ending: what `--run` takes. */
+	name: string;
+	id: string;
+	title: string;
+	path: string;
+	/** The node of ours in it. */
+	nodeName: string;
+}
+
+export function readExamples(): Example[] {
+	return readdirSync(folder)
+		.filter((file) => file.endsWith('.json'))
+		.map((file) => {
+			const path = join(folder, file);
+			const { id, name, nodes } = JSON.parse(readFileSync(path, 'utf8'));
+			const ours = nodes.find(({ type }: { type: string }) => type.startsWith('n8n-nodes-media-'));
+			return { name: basename(file, '.json'), id, title: name, path, nodeName: ours.name };
+		});
+}
+
+export interface Connection {
+	apiToken: string;
+	baseUrl: string;
+}
+
+/** Puts the credential that the examples refer to, and the examples themselves, into an instance. */
+export async function importExamples(instance: Instance, connection: Connection): Promise<void> {
+	const credential = { ...referredCredential(), type: 'mediaGenerationApi', data: connection };
+	const file = join(instance.folder, 'credential.json');
+	writeFileSync(file, JSON.stringify([credential]), { mode: 0o600 });
+	try {
+		await instance.command('import:credentials', `--input=${file}`);
+	} finally {
+		rmSync(file);
+	}
+	await instance.command('import:workflow', '--separate', `--input=${folder}`);
+}
+
+/** The id and name by which the examples know the credential. */
+function referredCredential(): { id: string; name: string } {
+	const [example] = readExamples() as [Example];
+	const { nodes } = JSON.parse(readFileSync(example.path, 'utf8'));
+	return nodes.find(({ name }: { name: string }) => name === example.nodeName).credentials
+		.mediaGenerationApi;
+}

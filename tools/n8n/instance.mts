@@ -1,0 +1,143 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { cleanEnvironment } from '../process.mjs';
+
+const n8nCommand = join(dirname(fileURLToPath(import.meta.url)), 'node_modules/n8n/bin/n8n');
+const READY = 'Editor is now accessible via';
+const GRACE_MS = 15_000;
+
+/** One of n8n's commands failed. */
+export class CommandError extends Error {
+	readonly output: string;
+
+	constructor(message: string, output: string) {
+		super(message);
+		this.output = output;
+	}
+}
+
+/** The complete n8n with a folder of its own for everything it writes. */
+export class Instance {
+	readonly baseUrl: string;
+	/** Where workflows may write files, and `.n8n-files/…` points to. */
+	readonly files: string;
+	readonly folder: string;
+	readonly logFile: string;
+	private readonly environment: NodeJS.ProcessEnv;
+	private readonly children = new Set<ChildProcess>();
+
+	constructor(folder: string, ports: { editor: number; broker: number }) {
+		this.folder = folder;
+		this.files = join(folder, '.n8n-files');
+		this.logFile = join(folder, 'n8n.log');
+		this.baseUrl = `http://127.0.0.1:${ports.editor}`;
+		this.environment = environmentFor(folder, this.files, ports);
+		mkdirSync(this.files, { recursive: true });
+		process.once('exit', () => this.kill('SIGKILL'));
+	}
+
+	/** Runs one of n8n's commands to its end; returns what it printed. */
+	async command(...args: string[]): Promise<string> {
+		const { child, log } = this.spawn(args);
+		let output = '';
+		child.stdout?.setEncoding('utf8').on('data', (part: string) => (output += part));
+		child.stdout?.pipe(log, { end: false });
+		const code = await this.ended(child, log);
+		if (code === 0) return output;
+		throw new CommandError(`n8n ${args[0]} ended with ${code}; see ${this.logFile}`, output);
+	}
+
+	/** Starts the server; resolves once the editor can be used. */
+	async start(): Promise<void> {
+		const { child, log } = this.spawn(['start']);
+		child.stdout?.pipe(log, { end: false });
+		const ended = this.ended(child, log);
+		await new Promise<void>((resolve, reject) => {
+			createInterface({ input: child.stdout! }).on('line', (line) => {
+				if (line.includes(READY)) resolve();
+			});
+			void ended.then((code) => {
+				reject(new Error(`n8n ended with ${code} while starting; see ${this.logFile}`));
+			});
+		});
+	}
+
+	/** Ends whatever runs, and what that has started. */
+	async stop(): Promise<void> {
+		const ended = this.stopped();
+		this.kill('SIGTERM');
+		const impatient = setTimeout(() => this.kill('SIGKILL'), GRACE_MS);
+		await ended;
+		clearTimeout(impatient);
+	}
+
+	/** Resolves when nothing runs any more. */
+	async stopped(): Promise<void> {
+		const all = [...this.children].map(
+			(child) => new Promise<void>((resolve) => void child.once('close', () => resolve())),
+		);
+		await Promise.all(all);
+	}
+
+	private spawn(args: string[]): { child: ChildProcess; log: WriteStream } {
+		const log = createWriteStream(this.logFile, { flags: 'a' });
+		// A group of its own: Ctrl-C reaches n8n through stop() alone, and nothing of it stays behind.
+		const child = spawn(process.execPath, [n8nCommand, ...args], {
+			cwd: this.folder,
+			env: this.environment,
+			stdio: ['ignore', 'pipe', 'pipe'],
+			detached: true,
+		});
+		child.stderr?.pipe(log, { end: false });
+		this.children.add(child);
+		return { child, log };
+	}
+
+	private async ended(child: ChildProcess, log: WriteStream): Promise<number | string | null> {
+		return await new Promise((resolve, reject) => {
+			child.once('error', reject);
+			child.once('close', (code, signal) => {
+				this.children.delete(child);
+				log.end(() => resolve(code ?? signal));
+			});
+		});
+	}
+
+	private kill(signal: NodeJS.Signals): void {
+		for (const { pid } of this.children) {
+			if (pid === undefined) continue;
+			try {
+				process.kill(-pid, signal);
+			} catch {
+				// It has just ended by itself.
+			}
+		}
+	}
+}
+
+function environmentFor(
+	folder: string,
+	files: string,
+	ports: { editor: number; broker: number },
+): NodeJS.ProcessEnv {
+	const foreign = /^(N8N_|DB_|EXECUTIONS_|QUEUE_|WEBHOOK_URL$)/;
+	const own = Object.entries(cleanEnvironment()).filter(([name]) => !foreign.test(name));
+	return {
+		...Object.fromEntries(own),
+		N8N_USER_FOLDER: folder,
+		N8N_LISTEN_ADDRESS: '127.0.0.1',
+		N8N_PORT: String(ports.editor),
+		N8N_RUNNERS_BROKER_PORT: String(ports.broker),
+		N8N_RESTRICT_FILE_ACCESS_TO: files,
+		// Nothing here is to call home, and a cookie has to work without https.
+		N8N_DIAGNOSTICS_ENABLED: 'false',
+		N8N_VERSION_NOTIFICATIONS_ENABLED: 'false',
+		N8N_TEMPLATES_ENABLED: 'false',
+		N8N_PERSONALIZATION_ENABLED: 'false',
+		N8N_SECURE_COOKIE: 'false',
+		NO_COLOR: '1',
+	};
+}

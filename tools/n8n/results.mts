@@ -1,0 +1,53 @@
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { IBinaryData, INodeExecutionData, IRun } from 'n8n-workflow';
+import { CommandError, type Instance } from './instance.mts';
+
+/** Executes a workflow without a server; returns its run as n8n prints it. */
+export async function executeWorkflow(instance: Instance, id: string): Promise<IRun> {
+	try {
+		const run = runIn(await instance.command('execute', `--id=${id}`, '--rawOutput'));
+		if (run) return run;
+		throw new Error(`n8n printed no result; see ${instance.logFile}`);
+	} catch (error) {
+		const failed = error instanceof CommandError && runIn(error.output)?.data.resultData.error;
+		if (!failed) throw error;
+		throw new Error(`${failed.message}\n${failed.description ?? ''}`, { cause: error });
+	}
+}
+
+/** The run within what n8n printed: log lines may stand before and after it. */
+function runIn(output: string): IRun | undefined {
+	const [json] = /^\{[^]*^\}/m.exec(output) ?? [];
+	return json === undefined ? undefined : JSON.parse(json);
+}
+
+/** What a node put out. */
+export function itemsOf(run: IRun, nodeName: string): INodeExecutionData[] {
+	return run.data.resultData.runData[nodeName]?.at(-1)?.data?.main?.[0] ?? [];
+}
+
+/** Where n8n has stored a file. */
+export function storedAt(instance: Instance, { id = '' }: IBinaryData): string {
+	const path = id.replace(/^filesystem-v2:/, '');
+	const roots = ['storage', 'binaryData'].map((name) => join(instance.folder, '.n8n', name, path));
+	const found = roots.find((root) => existsSync(root));
+	if (!found) throw new Error(`n8n has not stored ${id} in any of ${roots.join(', ')}`);
+	return found;
+}
+
+/** Copies the files of the items, with their own names; returns their paths. */
+export function copyFiles(
+	instance: Instance,
+	items: INodeExecutionData[],
+	folder: string,
+): string[] {
+	mkdirSync(folder, { recursive: true });
+	return items
+		.flatMap(({ binary = {} }) => Object.values(binary))
+		.map((file) => {
+			const path = join(folder, file.fileName ?? 'file');
+			copyFileSync(storedAt(instance, file), path);
+			return path;
+		});
+}

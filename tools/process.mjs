@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { createInterface } from 'node:readline';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const SHOWN_LINES = 40;
+
+/** A failure that is already put in words: it is shown without a stack. */
+export class SetupError extends Error {
+	/** What a failed command printed. */
+	output = '';
+}
+
+/** npm tells its scripts about their package in these variables, which an npm inside must not see. */
+export function cleanEnvironment(extra = {}) {
+	const own = /^npm_(package_|lifecycle_|config_local_prefix$|command$)/i;
+	const kept = Object.entries(process.env).filter(([name]) => !own.test(name));
+	return { ...Object.fromEntries(kept), ...extra };
+}
+
+/** Passes this process's signals on to a child for as long as it runs. */
+function forwardSignals(child) {
+	const forward = (signal) => child.kill(signal);
+	for (const signal of SIGNALS) process.on(signal, forward);
+	child.once('close', () => {
+		for (const signal of SIGNALS) process.off(signal, forward);
+	});
+}
+
+const codeOf = (code, signal) => code ?? 128 + (constants.signals[signal] ?? 0);
+
+/** Runs a command in this terminal; resolves to its exit code. */
+export async function runHere(command, args, options = {}) {
+	const child = spawn(command, args, { stdio: 'inherit', ...options });
+	forwardSignals(child);
+	return await new Promise((resolve, reject) => {
+		child.once('error', reject);
+		child.once('close', (code, signal) => resolve(codeOf(code, signal)));
+	});
+}
+
+/** Runs a command unseen, each line of its output given to `onLine`; its end is shown if it fails. */
+export async function runQuietly(command, args, { onLine = () => {}, ...options } = {}) {
+	const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+	forwardSignals(child);
+	const lines = [];
+	for (const input of [child.stdout, child.stderr]) {
+		createInterface({ input }).on('line', (line) => {
+			lines.push(line);
+			if (lines.length > 10 * SHOWN_LINES) lines.splice(0, 9 * SHOWN_LINES);
+			onLine(line);
+		});
+	}
+	const result = await new Promise((resolve, reject) => {
+		child.once('error', reject);
+		child.once('close', (code, signal) => resolve({ code, signal }));
+	});
+	if (result.code === 0) return;
+	if (SIGNALS.includes(result.signal)) process.exit(codeOf(null, result.signal));
+	const shown = [command, ...args].join(' ');
+	const ending = lines.slice(-SHOWN_LINES).join('\n');
+	const error = new SetupError(`${shown} failed:\n\n${ending}`);
+	error.output = lines.join('\n');
+	throw error;
+}

@@ -1,0 +1,32 @@
+/*
+ * node tools/run.mjs COMMAND [arguments]: installs and builds what the command needs, then runs it
+ * with the Node 24 that the project brings. This file and what it imports run on Node 20 with no
+ * node_modules at all, hence plain JavaScript.
+ */
+import { commands } from './commands.mjs';
+import { runHere, SetupError } from './process.mjs';
+import { ensureDependencies, environmentFor, project } from './setup.mjs';
+
+const [name, ...args] = process.argv.slice(2);
+const command = Object.hasOwn(commands, name ?? '') ? commands[name] : undefined;
+
+if (!command) {
+	console.error(`Usage: node tools/run.mjs ${Object.keys(commands).join(' | ')}`);
+	process.exit(2);
+}
+if (Number(process.versions.node.split('.')[0]) < 20) {
+	console.error(`Node 20 or newer is needed to start; this is Node ${process.versions.node}.`);
+	process.exit(1);
+}
+
+try {
+	const node = await ensureDependencies();
+	for (const ensure of command.needs) await ensure(node);
+	process.exitCode = await runHere(node, [...command.run(), ...args], {
+		cwd: project,
+		env: environmentFor(node),
+	});
+} catch (error) {
+	console.error(error instanceof SetupError ? `\n${error.message}` : error);
+	process.exitCode = 1;
+}

@@ -1,0 +1,157 @@
+/* What the commands need before they can run. Each part returns at once when it is there. */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fingerprint, installed, stamp } from './freshness.mjs';
+import { cleanEnvironment, runQuietly, SetupError } from './process.mjs';
+import { step } from './progress.mjs';
+
+export const project = join(dirname(fileURLToPath(import.meta.url)), '..');
+const inProject = (...parts) => join(project, ...parts);
+
+const NODE_MAJOR = 24;
+const QUIET = ['--no-audit', '--no-fund', '--loglevel=http'];
+const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+
+/**
+ * Installs what a folder's package-lock.json says, unless it is there.
+ * @param {string} title
+ * @param {string} folder
+ * @param {string[]} flags
+ */
+async function npmCi(title, folder, ...flags) {
+	const state = installed(folder);
+	if (state.isCurrent()) return;
+	await step(title, async (say) => {
+		const total = state.size();
+		const run = async (...command) => {
+			let fetched = 0;
+			await runQuietly(npm, [...command, ...QUIET, ...flags], {
+				cwd: folder,
+				env: cleanEnvironment(),
+				onLine(line) {
+					// One such line for each package that is fetched, or taken from npm's cache.
+					if (/^npm http (cache |fetch GET 200 .*\.tgz)/.test(line)) fetched++;
+					say(`${Math.min(fetched, total)} of ${total} packages fetched`);
+				},
+			});
+		};
+		try {
+			await run('ci');
+		} catch (error) {
+			// Not every registry has the binaries for other platforms, and a lock file written with
+			// one that has not lacks them: `npm ci` refuses it, `npm install` takes it as it is.
+			if (!/Missing: .* from lock file/.test(error.output)) throw error;
+			await run('install', '--no-save');
+		}
+	});
+	state.put();
+}
+
+function runs(node) {
+	if (!existsSync(node)) return false;
+	try {
+		const version = execFileSync(node, ['--version'], { encoding: 'utf8' });
+		return version.startsWith(`v${NODE_MAJOR}.`);
+	} catch {
+		return false;
+	}
+}
+
+/** Where the browser test looks for one. */
+export const BROWSERS = [
+	'/usr/bin/chromium',
+	'/usr/bin/chromium-browser',
+	'/usr/bin/google-chrome',
+	'/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+/** The Node 24 that the package `node` brings; its address. */
+async function ensureNode() {
+	const node = inProject('node_modules/node/bin/node');
+	const proven = stamp(inProject('node_modules/.node-runs'));
+	const state = fingerprint([node]);
+	if (proven.holds(state)) return node;
+	if (!runs(node)) {
+		// It comes with an install script, and npm may be set to run none.
+		await step(`Fetching Node ${NODE_MAJOR}`, () =>
+			runQuietly(process.execPath, ['installArchSpecificPackage.js'], {
+				cwd: inProject('node_modules/node'),
+				env: cleanEnvironment(),
+			}),
+		);
+	}
+	if (!runs(node)) {
+		throw new SetupError(`Node ${NODE_MAJOR} could not be installed as ${node}.`);
+	}
+	proven.put(fingerprint([node]));
+	return node;
+}
+
+/** The project's dependencies; returns the Node to use. */
+export async function ensureDependencies() {
+	await npmCi('Installing dependencies', project);
+	return await ensureNode();
+}
+
+export const environmentFor = (node, extra) =>
+	cleanEnvironment({ ...extra, PATH: [dirname(node), process.env.PATH].join(delimiter) });
+
+const SOURCES = ['nodes', 'credentials', 'icons', 'gulpfile.js', 'tsconfig.json', 'package.json'];
+
+/** `dist`, built from the present sources. */
+export async function ensureDist(node) {
+	const built = stamp(inProject('node_modules/.dist-sources'));
+	const state = fingerprint(SOURCES.map((source) => inProject(source)));
+	const entry = inProject('dist/nodes/MediaGeneration/MediaGeneration.node.js');
+	if (built.holds(state) && existsSync(entry)) return;
+	await step('Building the package', () =>
+		runQuietly(node, [inProject('node_modules/gulp/bin/gulp.js'), 'build'], {
+			cwd: project,
+			env: environmentFor(node),
+		}),
+	);
+	built.put(state);
+}
+
+/** n8n's linters and its scan of packages, in a folder of their own (they need other versions). */
+export async function ensureLintTools() {
+	await npmCi('Installing n8n’s linters', inProject('tools/lint'), '--ignore-scripts');
+}
+
+/** The complete n8n. Of its install scripts only that of its database is needed. */
+export async function ensureN8n(node) {
+	const folder = inProject('tools/n8n');
+	await npmCi(
+		'Installing the complete n8n, once (about 2.4 GB, 3 to 5 minutes)',
+		folder,
+		'--ignore-scripts',
+		'--legacy-peer-deps',
+	);
+	const binary = join(folder, 'node_modules/sqlite3/build/Release/node_sqlite3.node');
+	if (existsSync(binary)) return;
+	const headers = join(folder, `node_modules/node-${process.platform}-${process.arch}`);
+	const nodedir = existsSync(join(headers, 'include')) ? { npm_config_nodedir: headers } : {};
+	await step('Compiling n8n’s database driver, once (up to 2 minutes)', () =>
+		runQuietly(npm, ['rebuild', 'sqlite3'], { cwd: folder, env: environmentFor(node, nodedir) }),
+	);
+	if (!existsSync(binary)) {
+		throw new SetupError('The database driver of n8n (sqlite3) was not built.');
+	}
+}
+
+/** Chromium, from the system's own packages where those can be installed. */
+export async function ensureBrowser() {
+	if (BROWSERS.some((path) => existsSync(path))) return;
+	if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
+		throw new SetupError('The browser test needs Chromium or Chrome: please install one.');
+	}
+	await step('Installing Chromium, once', async () => {
+		await runQuietly('apt-get', ['update'], { cwd: project, env: cleanEnvironment() });
+		await runQuietly('apt-get', ['install', '-y', 'chromium'], {
+			cwd: project,
+			env: cleanEnvironment({ DEBIAN_FRONTEND: 'noninteractive' }),
+		});
+	});
+}
