@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { Rest } from '../../tools/n8n/rest.mts';
+import { example, setUp, type Setting } from '../n8n/setting.mts';
+import { canvasNode, logIn, openBrowser } from './browser.mts';
+
+/** Pictures of what a person sees, for a look afterwards and for the README. */
+const PICTURES = 'out/e2e';
+
+describe('in the editor', { timeout: 300_000 }, () => {
+	let setting: Setting;
+	let browser: Browser;
+	let page: Page;
+	const console: string[] = [];
+	const speak = example('speak');
+	const picture = async (name: string) => {
+		await page.screenshot({ path: `${PICTURES}/${name}.png` });
+	};
+
+	before(async () => {
+		mkdirSync(PICTURES, { recursive: true });
+		setting = await setUp();
+		await setting.instance.start();
+		await new Rest(setting.instance.baseUrl).logIn();
+		browser = await openBrowser();
+		page = await logIn(browser, setting.instance.baseUrl);
+		page.on('console', (message) => console.push(message.text()));
+	});
+
+	after(async () => {
+		await browser?.close();
+		await setting?.close();
+	});
+
+	it('the example opens with our icon, and every field has its label', async () => {
+		await page.goto(`${setting.instance.baseUrl}/workflow/${speak.id}`);
+		const node = canvasNode(page, speak.nodeName);
+		await node.waitFor();
+		const icon = node.locator('img').first();
+		await icon.waitFor();
+		const width = await icon.evaluate(
+			(image) => (image as unknown as { naturalWidth: number }).naturalWidth,
+		);
+		assert.ok(width > 0, 'the icon is drawn');
+
+		await node.dblclick();
+		for (const label of [
+			'Resource',
+			'Operation',
+			'Text',
+			'Voice',
+			'Model',
+			'Wait for Completion',
+		]) {
+			await page.getByText(label, { exact: true }).first().waitFor();
+		}
+		await picture('fields');
+	});
+
+	it('the voice picker lists and finds voices', async () => {
+		await page
+			.locator('[data-test-id="parameter-input"] [data-test-id="rlc-input"]')
+			.first()
+			.click();
+		const entries = page.locator('[data-test-id="rlc-item"]');
+		await entries.nth(1).waitFor();
+		await page
+			.locator('[data-test-id="rlc-search"] input')
+			.or(page.locator('input[data-test-id="rlc-search"]'))
+			.first()
+			.fill('Ada');
+		await page.waitForResponse((response) => response.url().includes('resource-locator-results'));
+		await entries.filter({ hasText: 'Ada' }).first().waitFor();
+		await picture('voices');
+		await page.keyboard.press('Escape');
+	});
+
+	it('a run by hand shows its progress, and the file in the output', async () => {
+		await page.goto(`${setting.instance.baseUrl}/workflow/${speak.id}`);
+		await canvasNode(page, speak.nodeName).waitFor();
+		// The editor's own shortcut: the canvas may cover the button while it settles.
+		await page.keyboard.press('Control+Enter');
+		await page.getByText('Workflow executed successfully').first().waitFor();
+		await picture('canvas');
+		assert.ok(
+			console.some((line) => /task \S+: \d+ %/.test(line)),
+			'percentages reach the browser',
+		);
+		assert.ok(!console.some((line) => line.includes(setting.simulator.token)), 'no token there');
+
+		await canvasNode(page, speak.nodeName).dblclick();
+		await page
+			.getByText(/speech-\d+\.wav/)
+			.first()
+			.waitFor();
+		await picture('editor');
+		assert.equal(setting.simulator.creates, 1);
+	});
+
+	it('the credential says that it works', async () => {
+		await page.goto(`${setting.instance.baseUrl}/home/credentials`);
+		await page.getByText('Media Generation (simulator)').first().click();
+		await page
+			.getByText(/Connection tested successfully|The service accepts the token/)
+			.first()
+			.waitFor();
+		for (const label of ['API Token', 'Base URL', 'WebSocket URL']) {
+			await page
+				.getByText(new RegExp(`^${label}`))
+				.first()
+				.waitFor();
+		}
+		await picture('credential');
+	});
+});
