@@ -18,10 +18,10 @@ const settled = async (work: Job): Promise<Outcome> =>
 
 /** What the user may do about the other items when one ends the node. */
 function noteOnOthers(run: Run, failed: number): string | undefined {
-	const others = [...run.tasks].filter(([index]) => index !== failed).sort(([a], [b]) => a - b);
+	const others = [...run.paid].filter(([index]) => index !== failed).sort(([a], [b]) => a - b);
 	if (others.length === 0) return undefined;
-	const list = others.map(([index, taskId]) => `item ${index}: ${taskId}`).join(', ');
-	return `Other items of this run have paid tasks (${list}): Retry collects them without paying again, and so does Speech → Wait.`;
+	const list = others.map(([index, what]) => `item ${index}: ${what}`).join('; ');
+	return `Other items of this run are paid as well (${list}): Retry collects them without paying again, and so do Speech → Wait and History → Get Many.`;
 }
 
 /** The failure of one file, naming the others of its item: paid for, and lost with the node. */

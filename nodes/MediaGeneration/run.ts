@@ -27,8 +27,8 @@ export class Run {
 	readonly stopped: AbortSignal;
 	/** Aborts later than `stopped`: a create call under way still gets its answer, the task's id. */
 	readonly creating: AbortSignal;
-	/** Task ids by item, for the message of a run that ends early. */
-	readonly tasks = new Map<number, string>();
+	/** What was paid for, by item, for the message of a run that ends early. */
+	readonly paid = new Map<number, string>();
 	private readonly stopping = new AbortController();
 	private socket: Listening | undefined;
 	private readonly over = new AbortController();

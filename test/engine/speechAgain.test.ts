@@ -71,8 +71,8 @@ test('without continue on fail the message lists the paid tasks of the other ite
 		await run(node(speech('={{ $json.t }}')), { items }),
 	);
 	expect([itemIndex, message]).toEqual([1, expect.stringContaining('[item 1]')]);
-	expect(description).toContain(`item 0: ${byText('One').id}`);
-	expect(description).toContain(`item 2: ${byText('Three').id}`);
+	expect(description).toContain(`item 0: task ${byText('One').id}`);
+	expect(description).toContain(`item 2: task ${byText('Three').id}`);
 	await allClosed(1000);
 });
 

@@ -15,6 +15,14 @@ const lose = (finishesInHistoryAfterMs?: number) =>
 		action: { sse: ['data: processing\n\n', { delayMs: 50 }, 'END'], finishesInHistoryAfterMs },
 	});
 
+test('the message of a run that ends early names the videos of its other items', async () => {
+	await start();
+	const items = [{ p: 'Slow [sim:slow=600]' }, { p: 'No [sim:unsafe]' }];
+	const error = bad(await run(video('={{ $json.p }}'), { items }));
+	expect(error.message).toContain('[item 1]');
+	expect(error.description).toContain('item 0: video asked for');
+});
+
 describe('Retry On Fail never pays again', () => {
 	test('a file that could not be fetched is fetched by the next try', async () => {
 		await start({ pace: 0.01 });

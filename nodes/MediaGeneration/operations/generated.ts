@@ -82,6 +82,7 @@ export function generationJob(item: Item, order: Order): Job {
 			earlier: remembered?.sentAt,
 			onSend(began) {
 				run.memory.keep(key, { sentAt: began });
+				run.paid.set(item.index, `${kind} asked for`);
 				item.report(`asking for the ${kind}`);
 			},
 			onProgress({ status }) {
@@ -97,10 +98,14 @@ export function generationJob(item: Item, order: Order): Job {
 			},
 		}).catch((error: unknown) => {
 			// What was surely not accepted, or has failed, must be asked for anew by the next try.
-			if (!mayStillCome(error)) run.memory.forget(key);
+			if (!mayStillCome(error)) {
+				run.memory.forget(key);
+				run.paid.delete(item.index);
+			}
 			throw error;
 		});
 		run.memory.keep(key, { files });
+		run.paid.set(item.index, `${kind} ${files.map(({ id, fileUrl }) => id ?? fileUrl).join(', ')}`);
 		item.report(`${kind} done`);
 		return files;
 	}

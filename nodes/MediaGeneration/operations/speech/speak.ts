@@ -50,7 +50,7 @@ export function speak(item: Item): Job {
 					`Collected the task of an earlier try instead of paying for a new one`,
 				);
 			}
-			run.tasks.set(item.index, taskId);
+			run.paid.set(item.index, `task ${taskId}`);
 			if (!waits) return [item.output({ task_id: taskId, status: 'pending' })];
 			return await collect(item, taskId, options, deadline.signal, listening!, !resumed).catch(
 				(error: unknown) => {
