@@ -1,6 +1,7 @@
 import type { IBinaryData } from 'n8n-workflow';
 import { invalidInput } from '../service/failure';
 import { isImage } from '../service/fileTypes';
+import type { GenerationBody } from '../service/generation';
 import { asText } from '../service/readers';
 import type { Item } from './run';
 
@@ -80,14 +81,16 @@ async function sizeOf(item: Item, { data }: Image): Promise<number> {
 
 /**
  * The JSON body `{ "<field>": ["<base64>", …], …rest }`, written straight into one buffer while the
- * images are read as streams. Throws a Failure that names an empty or too large one.
+ * images are read as streams, once the run has room for it. Throws a Failure that names an empty or
+ * too large one, or the signal's reason.
  */
 export async function encodeImages(
 	item: Item,
 	field: 'ingredients' | 'frames',
 	images: Image[],
 	rest: Record<string, string>,
-): Promise<Buffer> {
+	signal: AbortSignal,
+): Promise<GenerationBody> {
 	const displayName = field === 'frames' ? 'Frames' : 'Ingredients';
 	const sizes = await Promise.all(images.map(async (image) => await sizeOf(item, image)));
 	const empty = images.find((_, index) => sizes[index] === 0);
@@ -108,28 +111,41 @@ export async function encodeImages(
 		);
 	}
 
-	const body = Buffer.allocUnsafe(total);
-	let at = body.write(head, 'utf8');
-	for (const [index, image] of images.entries()) {
-		if (index > 0) at += body.write(',', at);
-		at += body.write('"', at);
-		const start = at;
-		const end = at + Math.ceil(sizes[index] / 3) * 4;
-		at = await encodeInto(body, at, item, image);
-		if (at !== end) {
-			throw invalidInput(
-				displayName,
-				`names the field '${image.field}', whose file cannot be read`,
+	const release = await item.run.bodies.reserve(total, signal);
+	return await write(Buffer.allocUnsafe(total)).then(
+		(bytes) => ({ bytes, release }),
+		(error: unknown) => {
+			release();
+			throw error;
+		},
+	);
+
+	async function write(body: Buffer): Promise<Buffer> {
+		let at = body.write(head, 'utf8');
+		for (const [index, image] of images.entries()) {
+			if (index > 0) at += body.write(',', at);
+			at += body.write('"', at);
+			const start = at;
+			const end = at + Math.ceil(sizes[index] / 3) * 4;
+			at = await encodeInto(body, at, item, image);
+			if (at !== end) {
+				throw invalidInput(
+					displayName,
+					`names the field '${image.field}', whose file cannot be read`,
+				);
+			}
+			const first = Buffer.from(
+				body.toString('latin1', start, Math.min(end, start + 64)),
+				'base64',
 			);
+			if (!image.data.mimeType?.startsWith('image/') && !isImage(first)) {
+				throw invalidInput(displayName, `names the field '${image.field}', whose file is no image`);
+			}
+			at += body.write('"', at);
 		}
-		const first = Buffer.from(body.toString('latin1', start, Math.min(end, start + 64)), 'base64');
-		if (!image.data.mimeType?.startsWith('image/') && !isImage(first)) {
-			throw invalidInput(displayName, `names the field '${image.field}', whose file is no image`);
-		}
-		at += body.write('"', at);
+		at += body.write(tail, at, 'utf8');
+		return body.subarray(0, at);
 	}
-	at += body.write(tail, at, 'utf8');
-	return body.subarray(0, at);
 }
 
 /** Writes one image as base64 at `at`; returns the position after it. */

@@ -7,6 +7,7 @@ import { HistoryWatch } from '../service/history';
 import { CREDENTIAL_TYPE } from '../service/http';
 import { listen, type Listening } from '../service/notifications';
 import { Requests } from '../service/requests';
+import { ByteBudget } from './byteBudget';
 import { Fields } from './fields';
 import { Limiter } from './limiter';
 import { Memory } from './memory';
@@ -14,11 +15,16 @@ import { Memory } from './memory';
 /** How long create calls under way may still take once another item has failed, in ms. */
 const CREATE_GRACE_MS = 10_000;
 
+/** Bytes of large request bodies that may be in memory at once. */
+const BODY_BYTES = 256 * 1024 * 1024;
+
 /** What all items of one run of the node share. */
 export class Run {
 	readonly requests: Requests;
 	readonly memory: Memory;
 	readonly limiter = new Limiter();
+	/** Encoded images in memory at once. */
+	readonly bodies = new ByteBudget(BODY_BYTES);
 	/** Looks into the history, shared by all items whose stream was lost. */
 	readonly history: HistoryWatch;
 	/** Aborts when n8n cancels the execution. */

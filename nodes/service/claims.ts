@@ -74,6 +74,15 @@ export class Claims {
 		}
 	}
 
+	/** Exact prompt, created after the request began, and nothing that speaks against it. */
+	private mayOwn(claim: Claim, entry: ServiceRecord, clockOffsetMs: number): boolean {
+		return (
+			(asText(entry.prompt) ?? '') === claim.prompt.trim() &&
+			createdAfter(entry, claim.began + clockOffsetMs) &&
+			this.canBe(entry, claim)
+		);
+	}
+
 	/** False when the entry itself says that it is something else. */
 	private canBe(entry: ServiceRecord, claim: Claim): boolean {
 		const ratio = ASPECT_RATIOS.find((known) => known === entry.aspect_ratio);
@@ -118,18 +127,20 @@ export class Claims {
 	 */
 	judge(claim: Claim, entries: ServiceRecord[], clockOffsetMs: number): Verdict {
 		const byId = entries.filter((entry) => claim.ids.has(idOf(entry) ?? ''));
-		if (byId.length > 0) return { own: byId, candidates: [], hopeless: false };
+		// Fewer than asked for may be only the part that the events told of.
+		if (byId.length > 0 && this.count(byId) >= claim.expected) {
+			return { own: byId, candidates: [], hopeless: false };
+		}
 
+		const mine = new Set(byId);
 		const free = entries
 			.filter((entry) => !this.isAnothers(entry, claim))
-			.filter((entry) => (asText(entry.prompt) ?? '') === claim.prompt.trim())
-			.filter((entry) => createdAfter(entry, claim.began + clockOffsetMs))
-			.filter((entry) => this.canBe(entry, claim))
+			.filter((entry) => mine.has(entry) || this.mayOwn(claim, entry, clockOffsetMs))
 			.sort((a, b) => createdAt(a) - createdAt(b));
 		const known = new Set(entries.map(idOf));
 		const rivals = [...this.open]
 			.filter((other) => other.prompt.trim() === claim.prompt.trim())
-			.filter((other) => ![...other.ids].some((id) => known.has(id)))
+			.filter((other) => other === claim || ![...other.ids].some((id) => known.has(id)))
 			.filter((other) => other === claim || free.some((entry) => this.canBe(entry, other)));
 		const found = this.count(free);
 		if (rivals.length === 1 && found <= claim.expected) {
@@ -141,6 +152,7 @@ export class Claims {
 			const own = this.shareOf(claim, rivals, free);
 			return { own, candidates: [], hopeless: false };
 		}
+		if (byId.length > 0) return { own: byId, candidates: [], hopeless: false };
 		return { own: [], candidates: free, hopeless: allLost && found > asked };
 	}
 }

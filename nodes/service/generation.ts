@@ -12,6 +12,12 @@ import { findLost, type HistoryWatch } from './history';
 import type { ByteStream } from './http';
 import type { Generation, Requests } from './requests';
 
+export interface GenerationBody {
+	bytes: Buffer;
+	/** Called once the service has taken the body and its memory is free again. */
+	release?(): void;
+}
+
 export interface GenerationOrder {
 	generation: Generation;
 	/** The prompt as sent, '' when none is; the history is searched by it. */
@@ -22,7 +28,7 @@ export interface GenerationOrder {
 	/** As asked for, to tell it from another of the same prompt. */
 	aspectRatio?: string;
 	/** Makes the request's body; called once, right before it is sent. */
-	body(): Promise<Buffer>;
+	body(signal: AbortSignal): Promise<GenerationBody>;
 	/** Deadline and cancel of the item. */
 	signal: AbortSignal;
 	/** Cancel of all items. */
@@ -130,10 +136,14 @@ async function stream(
 	});
 	// A function of its own: the body, which may be large, is free again once the stream is open.
 	const open = async () => {
-		const body = await order.body();
-		claim.began = Date.now();
-		order.onSend(claim.began);
-		return await requests.openStream(order.generation, body, signal, order.idleMs);
+		const { bytes, release } = await order.body(signal);
+		try {
+			claim.began = Date.now();
+			order.onSend(claim.began);
+			return await requests.openStream(order.generation, bytes, signal, order.idleMs);
+		} finally {
+			release?.();
+		}
 	};
 	const opened = await open().catch((error: unknown) => {
 		if (!mayBeUnderWay(error)) throw error;

@@ -3,7 +3,7 @@ import { startDeadline } from '../../service/clock';
 import type { GeneratedFile } from '../../service/contract';
 import { download } from '../../service/download';
 import { Failure } from '../../service/failure';
-import { generate } from '../../service/generation';
+import { generate, type GenerationBody } from '../../service/generation';
 import type { Generation } from '../../service/requests';
 import type { Fields } from '../fields';
 import { partly, type Item, type Job, type Made } from '../run';
@@ -39,7 +39,7 @@ export interface Order {
 	expected: number;
 	/** What tells this request from another of the same item, for a retry. */
 	identity: unknown;
-	body(): Promise<Buffer>;
+	body(signal: AbortSignal): Promise<GenerationBody>;
 	options: GenerationFields;
 }
 

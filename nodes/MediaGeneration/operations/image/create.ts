@@ -11,7 +11,7 @@ export function createImage(item: Item): Job {
 		prompt: request.prompt,
 		expected: 1,
 		identity: request,
-		body: async () => Buffer.from(JSON.stringify(request), 'utf8'),
+		body: async () => ({ bytes: Buffer.from(JSON.stringify(request), 'utf8') }),
 		options: readGenerationFields(item.fields, IMAGE_TIMEOUT_SECONDS),
 	});
 }

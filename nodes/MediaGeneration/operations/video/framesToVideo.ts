@@ -14,7 +14,8 @@ export function framesToVideo(item: Item): Job {
 		prompt: prompt ?? '',
 		expected: 1,
 		identity: [prompt, identityOf(images)],
-		body: async () => await encodeImages(item, 'frames', images, prompt ? { prompt } : {}),
+		body: async (signal) =>
+			await encodeImages(item, 'frames', images, prompt ? { prompt } : {}, signal),
 		options: readGenerationFields(item.fields, VIDEO_TIMEOUT_SECONDS),
 	});
 }

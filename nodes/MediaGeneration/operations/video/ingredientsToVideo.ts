@@ -13,7 +13,7 @@ export function ingredientsToVideo(item: Item): Job {
 		prompt,
 		expected: 1,
 		identity: [prompt, identityOf(images)],
-		body: async () => await encodeImages(item, 'ingredients', images, { prompt }),
+		body: async (signal) => await encodeImages(item, 'ingredients', images, { prompt }, signal),
 		options: readGenerationFields(item.fields, VIDEO_TIMEOUT_SECONDS),
 	});
 }

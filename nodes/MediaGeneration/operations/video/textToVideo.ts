@@ -22,7 +22,7 @@ export function textToVideo(item: Item): Job {
 		expected: request.number_of_videos,
 		aspectRatio: request.aspect_ratio,
 		identity: request,
-		body: async () => Buffer.from(JSON.stringify(request), 'utf8'),
+		body: async () => ({ bytes: Buffer.from(JSON.stringify(request), 'utf8') }),
 		options: readGenerationFields(fields, VIDEO_TIMEOUT_SECONDS),
 	});
 }
