@@ -71,7 +71,7 @@ describe('several lost items of one run', () => {
 			file_urls: [1, 2].map((n) => `${sim.fileOrigin}/files/${id}${n}.mp4`),
 		}));
 		sim.fault({ path: HISTORY, times: Infinity, action: { respond: { status: 200, body: data } } });
-		const subject = video('Both', { timeout: 3 }, { numberOfVideos: 2, download: false });
+		const subject = video('Both', { timeout: 14 }, { numberOfVideos: 2, download: false });
 		const output = good(await run(subject, { items: [{}, {}] }));
 		expect(new Set(output.map(({ json }) => json.file_url)).size).toBe(4);
 	});
