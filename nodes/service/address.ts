@@ -99,6 +99,10 @@ export function readAddress(credential: Record<string, unknown>): ServiceAddress
 	};
 }
 
+/** What tells one account (a token at an address) from another in this process. */
+export const accountKeyOf = ({ baseUrl, apiToken }: ServiceAddress): string =>
+	`${baseUrl} ${apiToken}`;
+
 /**
  * `value` with every occurrence of the token in its texts blanked out, also where it stands
  * percent-encoded. Values that hold none come back as they are.

@@ -1,4 +1,4 @@
-import type { ServiceAddress } from './address';
+import { accountKeyOf, type ServiceAddress } from './address';
 import { readGeneratedFiles, asText } from './readers';
 import { ASPECT_RATIOS, type GeneratedFile, type ServiceRecord } from './contract';
 import { kindSaid } from './fileTypes';
@@ -177,7 +177,7 @@ const accounts = new Map<string, Claims>();
 
 /** The claims of an account (a token at an address) in this process. */
 export function claimsOf(address: ServiceAddress): Claims {
-	const key = `${address.baseUrl} ${address.apiToken}`;
+	const key = accountKeyOf(address);
 	const claims = accounts.get(key) ?? new Claims(address.baseUrl);
 	accounts.set(key, claims);
 	return claims;

@@ -2,6 +2,7 @@ import { entryState, type Claim, type Claims } from './claims';
 import { startDeadline } from './clock';
 import type { GeneratedFile, ServiceRecord } from './contract';
 import { Failure } from './failure';
+import { readAllPages } from './paging';
 import { asText, readReason } from './readers';
 import type { Requests } from './requests';
 import { until, type Reading } from './wait';
@@ -14,11 +15,14 @@ const FRESH_MS = 8_000;
 const SEARCH_SECONDS = 600;
 /** Looks without a change after which fewer files than asked for are taken as all. */
 const SETTLED_LOOKS = 3;
-const PAGE_SIZE = 100;
-/** How far back a look goes at most, in pages. */
-const MAX_PAGES = 20;
+/** How far back a look goes at most, in entries. */
+const MOST_ENTRIES = 2000;
 
-type Look = Awaited<ReturnType<Requests['histories']>>;
+interface Look {
+	items: ServiceRecord[];
+	/** The service's clock minus ours, in ms. */
+	clockOffsetMs: number;
+}
 
 /** Looks into the history (§4.9), shared: however many items wait, one look serves them all. */
 export class HistoryWatch {
@@ -44,15 +48,22 @@ export class HistoryWatch {
 	}
 
 	private async readBackTo(since: number, signal: AbortSignal): Promise<Look> {
-		const items: ServiceRecord[] = [];
-		for (let page = 1; ; page++) {
-			const found = await this.requests.histories({ page, page_size: PAGE_SIZE }, signal);
-			items.push(...found.items);
-			const oldest = Date.parse(asText(found.items.at(-1)?.created_at) ?? '');
-			const isFull = found.items.length >= Math.min(found.pageSize ?? PAGE_SIZE, PAGE_SIZE);
-			const reaches = !(oldest >= since + found.clockOffsetMs);
-			if (reaches || !isFull || page >= MAX_PAGES) return { ...found, items };
-		}
+		let clockOffsetMs = 0;
+		const items = await readAllPages({
+			first: 1,
+			limit: MOST_ENTRIES,
+			idField: 'id',
+			fetch: async (page, pageSize) => {
+				const found = await this.requests.histories({ page, page_size: pageSize }, signal);
+				({ clockOffsetMs } = found);
+				return found;
+			},
+			isEnough: (page) => {
+				const oldest = Date.parse(asText(page.items.at(-1)?.created_at) ?? '');
+				return !(oldest >= since + clockOffsetMs);
+			},
+		});
+		return { items, clockOffsetMs };
 	}
 }
 

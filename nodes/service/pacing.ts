@@ -1,4 +1,4 @@
-import type { ServiceAddress } from './address';
+import { accountKeyOf, type ServiceAddress } from './address';
 import { pause } from './clock';
 
 /**
@@ -19,7 +19,7 @@ const accounts = new Map<string, { notBefore: number }>();
 
 /** The shared pacing of an account (a token at an address) in this process. */
 export function pacingOf(address: ServiceAddress): Pacing {
-	const key = `${address.baseUrl} ${address.apiToken}`;
+	const key = accountKeyOf(address);
 	const account = accounts.get(key) ?? { notBefore: 0 };
 	accounts.set(key, account);
 	const holdMs = () => Math.max(0, account.notBefore - Date.now());

@@ -12,6 +12,8 @@ export interface Paging {
 	/** The field that identifies a record. */
 	idField: string;
 	fetch(page: number, pageSize: number): Promise<Page>;
+	/** True when the pages after this one are of no use. */
+	isEnough?(page: Page): boolean;
 }
 
 /**
@@ -23,7 +25,8 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();
 	const pageSize = Math.min(LARGEST_PAGE, paging.limit);
 	for (let page = paging.first; page < paging.first + MAX_PAGES; page++) {
-		const { items, total, pageSize: echoed, bare } = await paging.fetch(page, pageSize);
+		const found = await paging.fetch(page, pageSize);
+		const { items, total, pageSize: echoed, bare } = found;
 		const before = records.size;
 		for (const item of items) {
 			const key = asText(item[paging.idField]) ?? asText(item.id) ?? JSON.stringify(item);
@@ -34,6 +37,7 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 			(bare && items.length !== pageSize) ||
 			records.size === before ||
 			records.size >= paging.limit ||
+			paging.isEnough?.(found) === true ||
 			(total !== undefined ? records.size >= total : items.length < held);
 		if (isLast) break;
 	}

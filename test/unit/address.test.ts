@@ -1,20 +1,9 @@
+import { refusal } from './refusal';
 import { cleanToken, readAddress, withoutToken } from '../../nodes/service/address';
-import { Failure } from '../../nodes/service/failure';
 
 const TOKEN = 'tok_0123456789abcdef';
 const read = (fields: Record<string, unknown>) =>
 	readAddress({ apiToken: TOKEN, baseUrl: 'https://media.example.com', ...fields });
-
-function refusal(work: () => unknown): { field?: string; text?: string } {
-	try {
-		work();
-	} catch (error) {
-		expect(error).toBeInstanceOf(Failure);
-		expect((error as Failure).kind).toBe('invalidInput');
-		return (error as Failure).facts;
-	}
-	throw new Error('nothing was refused');
-}
 
 describe('API token', () => {
 	it.each([

@@ -1,7 +1,7 @@
+import { refusal } from './refusal';
 import type { IExecuteFunctions, ILoadOptionsFunctions } from 'n8n-workflow';
 import { Fields, requireNumber } from '../../nodes/MediaGeneration/fields';
 import { matches, searchVoices, voiceEntry } from '../../nodes/MediaGeneration/voiceSearch';
-import { Failure } from '../../nodes/service/failure';
 
 /** The fields of an item whose parameters are these. */
 function fields(parameters: Record<string, unknown>): Fields {
@@ -12,17 +12,6 @@ function fields(parameters: Record<string, unknown>): Fields {
 	return new Fields(context as unknown as IExecuteFunctions, 0);
 }
 const option = (name: string, value: unknown) => fields({ options: { [name]: value } });
-
-function refusal(work: () => unknown): { field?: string; text?: string } {
-	try {
-		work();
-	} catch (error) {
-		expect(error).toBeInstanceOf(Failure);
-		expect((error as Failure).kind).toBe('invalidInput');
-		return (error as Failure).facts;
-	}
-	throw new Error('nothing was refused');
-}
 
 describe('a text', () => {
 	const text = (value: unknown) => fields({ text: value }).text('text', 'Text');
