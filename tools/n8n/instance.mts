@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
+import { createWriteStream, mkdirSync, readFileSync, type WriteStream } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -29,12 +29,17 @@ export class Instance {
 	private readonly environment: NodeJS.ProcessEnv;
 	private readonly children = new Set<ChildProcess>();
 
-	constructor(folder: string, ports: { editor: number; broker: number }) {
+	/** `extra` are environment variables beyond those that every instance here has. */
+	constructor(
+		folder: string,
+		ports: { editor: number; broker: number },
+		extra: NodeJS.ProcessEnv = {},
+	) {
 		this.folder = folder;
 		this.files = join(folder, '.n8n-files');
 		this.logFile = join(folder, 'n8n.log');
 		this.baseUrl = `http://127.0.0.1:${ports.editor}`;
-		this.environment = environmentFor(folder, this.files, ports);
+		this.environment = { ...environmentFor(folder, this.files, ports), ...extra };
 		mkdirSync(this.files, { recursive: true });
 		process.once('exit', () => this.kill('SIGKILL'));
 	}
@@ -52,12 +57,17 @@ export class Instance {
 
 	/** Starts the server; resolves once the editor can be used. */
 	async start(): Promise<void> {
-		const { child, log } = this.spawn(['start']);
+		await this.serve(['start'], READY);
+	}
+
+	/** Runs one of n8n's commands that serves; resolves once it has printed `ready`. */
+	async serve(args: string[], ready: string): Promise<void> {
+		const { child, log } = this.spawn(args);
 		child.stdout?.pipe(log, { end: false });
 		const ended = this.ended(child, log);
 		await new Promise<void>((resolve, reject) => {
 			createInterface({ input: child.stdout! }).on('line', (line) => {
-				if (line.includes(READY)) resolve();
+				if (line.includes(ready)) resolve();
 			});
 			void ended.then((code) => {
 				reject(new Error(`n8n ended with ${code} while starting; see ${this.logFile}`));
@@ -72,6 +82,20 @@ export class Instance {
 		const impatient = setTimeout(() => this.kill('SIGKILL'), GRACE_MS);
 		await ended;
 		clearTimeout(impatient);
+	}
+
+	/** What a power cut does (kill -9); `start` begins anew with what was saved. */
+	async crash(): Promise<void> {
+		const ended = this.stopped();
+		this.kill('SIGKILL');
+		await ended;
+	}
+
+	/** Memory of the server's process, in bytes (Linux). */
+	memory(): number {
+		const [child] = this.children;
+		const status = readFileSync(`/proc/${child?.pid}/status`, 'utf8');
+		return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 	}
 
 	/** Resolves when nothing runs any more. */
