@@ -139,10 +139,11 @@ function dataForRetry(failed: IRun): IRunExecutionData {
 	return data;
 }
 
-function additionalDataFor(
+/** What n8n gives an execution, or an active trigger, to work with. */
+export function additionalDataFor(
 	file: WorkflowFile & { id: string; name: string },
 	mode: WorkflowExecuteMode,
-	{ credentials, onMessage }: RunOptions,
+	{ credentials, onMessage }: Pick<RunOptions, 'credentials' | 'onMessage'>,
 	credentialType: Parameters<typeof credentialsHelperFor>[0],
 ): IWorkflowExecuteAdditionalData {
 	const executionId = randomUUID();

@@ -2,7 +2,6 @@ import type { IExecuteFunctions, INodeExecutionData, NodeError } from 'n8n-workf
 import { withoutToken } from '../service/address';
 import { Failure } from '../service/failure';
 import { toNodeError } from '../service/nodeErrors';
-import { Fields } from './fields';
 import { forEachLimited } from './limiter';
 import { operations } from './operations';
 import { Item, Run, type Job, type Made } from './run';
@@ -67,9 +66,8 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 		const started = await Run.start(this);
 		run = started;
 		apiToken = started.address.apiToken;
-		started.limiter.configure(
-			new Fields(this, 0).numberOption('concurrency', 'Concurrency', 0, limits),
-		);
+		const { fields } = new Item(started, 0);
+		started.limiter.configure(fields.numberOption('concurrency', 'Concurrency', 0, limits));
 
 		const jobs: Array<Job | undefined> = [];
 		for (let index = 0; index < count; index++) {

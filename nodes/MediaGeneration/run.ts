@@ -4,11 +4,11 @@ import { pause } from '../service/clock';
 import type { ServiceRecord } from '../service/contract';
 import { Failure } from '../service/failure';
 import { HistoryWatch } from '../service/history';
-import { CREDENTIAL_TYPE } from '../service/http';
+import { CREDENTIAL_TYPE, egressCheckOf } from '../service/http';
 import { listen, type Listening } from '../service/notifications';
 import { Requests } from '../service/requests';
-import { ByteBudget } from './byteBudget';
-import { Fields } from './fields';
+import { Budget } from '../service/budget';
+import { Fields } from '../service/fields';
 import { Limiter } from './limiter';
 import { Memory } from './memory';
 
@@ -24,7 +24,7 @@ export class Run {
 	readonly memory: Memory;
 	readonly limiter = new Limiter();
 	/** Encoded images in memory at once. */
-	readonly bodies = new ByteBudget(BODY_BYTES);
+	readonly bodies = new Budget(BODY_BYTES);
 	/** Looks into the history, shared by all items whose stream was lost. */
 	readonly history: HistoryWatch;
 	/** Aborts when n8n cancels the execution. */
@@ -80,12 +80,7 @@ export class Run {
 	}
 
 	private share(): Listening {
-		return listen(this.address, async (url) => {
-			// Present since about n8n 2.30; lets everything pass where no policy is set.
-			const filter = this.context.helpers.getSecureEgressFilter?.();
-			const result = await filter?.validateUrl(url);
-			if (result && !result.ok) throw new Failure('unreachable', { text: 'blocked' });
-		});
+		return listen(this.address, egressCheckOf(this.context));
 	}
 
 	/** Shown with the output after the run, once per `about`, with the items that it concerns. */
@@ -118,7 +113,9 @@ export class Item {
 		readonly run: Run,
 		readonly index: number,
 	) {
-		this.fields = new Fields(run.context, index);
+		this.fields = new Fields((name, fallback) =>
+			run.context.getNodeParameter(name, index, fallback as never),
+		);
 	}
 
 	get requests(): Requests {

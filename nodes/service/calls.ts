@@ -92,6 +92,11 @@ export class Calls {
 		return this.pacing.holdMs();
 	}
 
+	/** Waits for a turn among the account's readings that nothing announced. */
+	async turn(kind: 'poll' | 'catchUp', everyMs: number, signal: AbortSignal): Promise<boolean> {
+		return await this.pacing.turn(kind, everyMs, signal);
+	}
+
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
 	async send<T>(
 		call: Call,

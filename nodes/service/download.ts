@@ -1,4 +1,4 @@
-import type { IBinaryData, IExecuteFunctions } from 'n8n-workflow';
+import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
 import { readErrorText } from './answers';
 import { abortReason, pause } from './clock';
 import { Failure, isTransient } from './failure';
@@ -10,6 +10,9 @@ import type { Requests } from './requests';
 /** Milliseconds until a file host must answer, and the longest silence while a file comes. */
 const SILENCE_MS = 60_000;
 const MAX_ATTEMPTS = 5;
+
+/** Any n8n context that may store a file. */
+export type FileContext = IExecuteFunctions | ITriggerFunctions;
 
 export interface FileToFetch {
 	url: string;
@@ -87,7 +90,7 @@ async function watchSilence(stream: ByteStream, over: AbortSignal, onSilence: ()
 
 /** Fetches once. Bytes go from the socket into n8n's binary storage; none are kept here. */
 async function fetchOnce(
-	context: IExecuteFunctions,
+	context: FileContext,
 	requests: Requests,
 	file: FileToFetch,
 	signal: AbortSignal,
@@ -138,7 +141,7 @@ async function fetchOnce(
  * within the signal's deadline. Throws a Failure of kind badFile with the address, or the signal's.
  */
 export async function download(
-	context: IExecuteFunctions,
+	context: FileContext,
 	requests: Requests,
 	file: FileToFetch,
 	signal: AbortSignal,

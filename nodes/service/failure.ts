@@ -18,6 +18,7 @@ export type FailureKind =
 	| 'noAddress'
 	| 'badFile'
 	| 'streamLost'
+	| 'noWebSocket'
 	| 'timedOut'
 	| 'canceled';
 

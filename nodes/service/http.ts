@@ -3,12 +3,14 @@ import type {
 	IHttpRequestMethods,
 	IHttpRequestOptions,
 	ILoadOptionsFunctions,
+	ITriggerFunctions,
 } from 'n8n-workflow';
 import { throwIfAborted, abortReason } from './clock';
 import { Failure } from './failure';
+import type { EgressCheck } from './socket';
 
 /** Any n8n context that may talk to the service. */
-export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions;
+export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITriggerFunctions;
 
 export const CREDENTIAL_TYPE = 'mediaGenerationApi';
 
@@ -60,6 +62,21 @@ const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 function withSignal<T extends ServiceContext>(context: T, signal: AbortSignal): T {
 	return Object.create(context, { getExecutionCancelSignal: { value: () => signal } }) as T;
 }
+
+/**
+ * Asks the egress policy of the instance before a socket is opened beside n8n's request helper.
+ * Throws a Failure when it forbids the address.
+ */
+export const egressCheckOf = (context: ServiceContext): EgressCheck => {
+	return async (url) => {
+		// Present since about n8n 2.30; lets everything pass where no policy is set.
+		const filter = (context as IExecuteFunctions).helpers.getSecureEgressFilter?.();
+		const result = await filter?.validateUrl(url);
+		if (result && !result.ok) {
+			throw new Failure('unreachable', { host: new URL(url).host, text: 'blocked' });
+		}
+	};
+};
 
 function codeOf(error: unknown, depth = 0): string {
 	if (typeof error !== 'object' || error === null || depth > 4) return '';

@@ -40,7 +40,7 @@ const UNSURE =
 const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: ({ field, text }) => ({
 		message: `'${field}' ${text}`,
-		description: `Change '${field}'. Nothing was sent to the service for this item.`,
+		description: `Change '${field}'. Nothing was sent to the service.`,
 	}),
 	unreachable: ({ host, text }) => {
 		const words = UNREACHABLE[text ?? ''] ?? UNREACHABLE.host;
@@ -60,7 +60,8 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `The API token is never sent to another address by itself. If that address is right, enter it as 'Base URL' in the credential.`,
 	}),
 	tokenRefused: (facts) => ({
-		message: `The service refused the API token${said(facts)}`,
+		// n8n tries no activation again whose message holds this word (n8n notes C3).
+		message: `The service refused the API token (Authorization header)${said(facts)}`,
 		description: "Open the credential and check 'API Token'. Tokens expire and can be revoked.",
 	}),
 	outOfCredit: (facts) => ({
@@ -124,6 +125,11 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `No result after ${limit(seconds)}${lastNews ? ` (last known: ${lastNews})` : ''}`,
 		description:
 			"It may still come. Set a longer 'Timeout' under Options if it usually takes longer.",
+	}),
+	noWebSocket: () => ({
+		message: 'This n8n runs on a Node.js without WebSocket',
+		description:
+			"Run n8n on Node.js 22 or later. Or name the tasks in 'Task IDs': those are looked up.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };

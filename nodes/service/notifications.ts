@@ -1,92 +1,107 @@
 import type { ServiceAddress } from './address';
 import { pause } from './clock';
-import { backOffMs } from './pacing';
 import { readNotification } from './readers';
+import { SteadySocket, type EgressCheck } from './socket';
 
 /** Told about the one task it follows, and about the socket it hears that over. */
 export interface Follower {
 	/** A message of the task came; `percentage` (0–100) may be unknown. */
 	onMessage(percentage: number | undefined): void;
 	/** The socket was lost or is open again: messages may have been missed. */
-	onSocketChange(): void;
+	onSocketChange(open: boolean): void;
 }
 
-/** One waiting item's share of the account's socket. */
+/** Told about every task of the account. */
+export type TaskListener = (taskId: string, percentage: number | undefined) => void;
+
+/** One user's share of the account's socket. */
 export interface Listening {
 	/** Resolves once the socket is open, cannot be had, or 3 s have passed; never rejects. */
 	ready: Promise<void>;
 	isOpen(): boolean;
 	/** Messages that came before this call are delivered at once (contract: nothing is replayed). */
 	follow(taskId: string, follower: Follower): void;
+	/** Ends one `follow`. */
+	unfollow(taskId: string, follower: Follower): void;
+	/** The messages of all tasks from now on, and the last one of each task that is under way. */
+	followAll(listener: TaskListener): void;
 	/** Must be called once the wait is over; the last one closes the socket. */
 	release(): void;
 }
 
-/** Checks that the instance's egress policy allows an address; rejects when it does not. */
-export type EgressCheck = (url: string) => Promise<void>;
-
 /** How long a waiting item holds its create call back for the socket. */
 const OPENING_MS = 3000;
-/** How long one attempt to open may take in the background. */
-const GIVE_UP_OPENING_MS = 15_000;
-/** A socket silent for this long may be dead without a word: it is opened anew. */
-const IDLE_MS = 90_000;
-/** A socket that stayed open this long was a good one, in ms. */
-const LASTING_MS = 10_000;
-const LONGEST_BACK_OFF_MS = 30_000;
 /** Tasks whose latest percentage is remembered, so that none is lost before its id is known. */
 const REMEMBERED_TASKS = 5000;
 
 const connections = new Map<string, Connection>();
 
-/** The socket of one account in this process, shared by all waiting items and executions (§6.2). */
+/** The socket of one account in this process, shared by all that wait and all triggers (§6.2). */
 class Connection {
 	private readonly latest = new Map<string, number | undefined>();
 	private readonly followers = new Map<string, Set<Follower>>();
-	private readonly ended = new AbortController();
-	private socket: WebSocket | undefined;
+	private readonly listeners = new Set<TaskListener>();
+	private readonly socket: SteadySocket;
 	private users = 0;
-	private opened = false;
-	/** What the followers were last told of the socket. */
-	private announced = false;
-	private lastHeard = 0;
-	readonly firstTry: Promise<void>;
 
 	constructor(
 		private readonly url: string,
-		private readonly checkEgress: EgressCheck,
+		checkEgress: EgressCheck,
 	) {
-		let resolve = () => {};
-		this.firstTry = new Promise((done) => (resolve = done));
-		void this.keepOpen(resolve);
+		this.socket = new SteadySocket(url, checkEgress, {
+			onText: (text) => this.receive(text),
+			onChange: (open) => {
+				for (const followers of this.followers.values()) {
+					for (const follower of followers) follower.onSocketChange(open);
+				}
+			},
+		});
 	}
 
 	listen(): Listening {
 		this.users++;
-		const mine: Array<[string, Follower]> = [];
+		const mine = new Map<Follower, string>();
+		let listener: TaskListener | undefined;
 		let released = false;
+		const unfollow = (taskId: string, follower: Follower) => {
+			mine.delete(follower);
+			this.unfollow(taskId, follower);
+		};
 		return {
-			ready: this.opened ? Promise.resolve() : this.whenTried(),
-			isOpen: () => this.opened,
+			ready: this.socket.isOpen ? Promise.resolve() : this.whenTried(),
+			isOpen: () => this.socket.isOpen,
 			follow: (taskId, follower) => {
 				if (released) return;
-				mine.push([taskId, follower]);
+				mine.set(follower, taskId);
 				const others = this.followers.get(taskId) ?? new Set();
 				this.followers.set(taskId, others.add(follower));
 				if (this.latest.has(taskId)) follower.onMessage(this.latest.get(taskId));
 			},
+			unfollow,
+			followAll: (added) => {
+				if (released) return;
+				listener = added;
+				this.listeners.add(added);
+				// One at 100 is over: it ended before anybody listened here.
+				for (const [taskId, percentage] of [...this.latest]) {
+					if (percentage !== 100) added(taskId, percentage);
+				}
+			},
 			release: () => {
 				if (released) return;
 				released = true;
-				for (const [taskId, follower] of mine) this.unfollow(taskId, follower);
-				if (--this.users === 0) this.close();
+				for (const [follower, taskId] of mine) unfollow(taskId, follower);
+				if (listener) this.listeners.delete(listener);
+				if (--this.users > 0) return;
+				connections.delete(this.url);
+				this.socket.close();
 			},
 		};
 	}
 
 	private async whenTried(): Promise<void> {
 		const waited = new AbortController();
-		await Promise.race([this.firstTry, pause(OPENING_MS, waited.signal)]);
+		await Promise.race([this.socket.firstTry, pause(OPENING_MS, waited.signal)]);
 		waited.abort();
 	}
 
@@ -96,90 +111,14 @@ class Connection {
 		if (others?.size === 0) this.followers.delete(taskId);
 	}
 
-	private close() {
-		connections.delete(this.url);
-		this.ended.abort();
-		this.socket?.close();
-	}
-
-	/** Opens, listens until the socket is lost or idle, and opens again, until the last user left. */
-	private async keepOpen(firstTried: () => void): Promise<void> {
-		try {
-			await this.checkEgress(this.url.split('?')[0]);
-		} catch {
-			// The policy forbids the socket: polling goes through n8n's own, allowed, way.
-			return firstTried();
-		}
-		for (let attempt = 0; !this.ended.signal.aborted; attempt++) {
-			const end = await this.session(firstTried);
-			firstTried();
-			this.opened = false;
-			// A socket that is renewed for silence was not lost: nobody has to know of the moment between.
-			if (end === 'idle') continue;
-			this.announce(false);
-			if (end === 'lost') attempt = 0;
-			await pause(2 * backOffMs(attempt, LONGEST_BACK_OFF_MS / 2), this.ended.signal);
-		}
-	}
-
-	/** One socket from opening to its end. */
-	private async session(onOpen: () => void): Promise<'unusable' | 'lost' | 'idle'> {
-		let socket: WebSocket;
-		try {
-			socket = new WebSocket(this.url);
-		} catch {
-			return 'unusable';
-		}
-		this.socket = socket;
-		socket.binaryType = 'arraybuffer';
-		this.lastHeard = Date.now();
-		const over = new AbortController();
-		const began = Date.now();
-		let wasOpen = false;
-		socket.addEventListener('open', () => {
-			wasOpen = true;
-			this.opened = true;
-			this.announce(true);
-			onOpen();
-		});
-		socket.addEventListener('message', (event: { data: unknown }) => this.receive(event.data));
-		// Only 'close' matters: it follows every 'error', which says nothing of use.
-		socket.addEventListener('error', () => {});
-		socket.addEventListener('close', () => over.abort());
-		const either = AbortSignal.any([over.signal, this.ended.signal]);
-		while (!either.aborted) {
-			const rest = this.lastHeard + (wasOpen ? IDLE_MS : GIVE_UP_OPENING_MS) - Date.now();
-			if (rest <= 0) break;
-			await pause(rest, either);
-		}
-		socket.close();
-		if (!over.signal.aborted && wasOpen) return 'idle';
-		// One that is dropped as soon as it opens deserves as much patience as one that is refused.
-		return wasOpen && Date.now() - began > LASTING_MS ? 'lost' : 'unusable';
-	}
-
-	private announce(open: boolean) {
-		if (this.announced === open) return;
-		this.announced = open;
-		for (const followers of this.followers.values()) {
-			for (const follower of followers) follower.onSocketChange();
-		}
-	}
-
-	private receive(data: unknown) {
-		this.lastHeard = Date.now();
-		const text =
-			typeof data === 'string'
-				? data
-				: data instanceof ArrayBuffer
-					? Buffer.from(data).toString('utf8')
-					: '';
+	private receive(text: string) {
 		const message = readNotification(text);
 		if (!message) return;
 		this.remember(message.taskId, message.percentage);
 		for (const follower of this.followers.get(message.taskId) ?? []) {
 			follower.onMessage(message.percentage);
 		}
+		for (const listener of this.listeners) listener(message.taskId, message.percentage);
 	}
 
 	private remember(taskId: string, percentage: number | undefined) {
@@ -193,21 +132,26 @@ class Connection {
 	}
 }
 
-/** What listening comes to where there is no WebSocket (Node before 22). */
+/** True where the runtime has a WebSocket (Node 22 and later). */
+export const canListen = (): boolean => typeof WebSocket === 'function';
+
+/** What listening comes to where there is no WebSocket. */
 const DEAF: Listening = {
 	ready: Promise.resolve(),
 	isOpen: () => false,
 	follow() {},
+	unfollow() {},
+	followAll() {},
 	release() {},
 };
 
 /**
  * A share of the account's socket at `{ws_url}/ws?token=` (§6.2): one per account and process,
- * opened for the first listener and closed by the last. The address holds the token: it appears
+ * opened for the first user and closed by the last. The address holds the token: it appears
  * nowhere else.
  */
 export function listen(address: ServiceAddress, checkEgress: EgressCheck): Listening {
-	if (typeof WebSocket !== 'function') return DEAF;
+	if (!canListen()) return DEAF;
 	const url = `${address.webSocketUrl}/ws?token=${encodeURIComponent(address.apiToken)}`;
 	const connection = connections.get(url) ?? new Connection(url, checkEgress);
 	connections.set(url, connection);

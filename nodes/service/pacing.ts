@@ -1,5 +1,6 @@
 import { accountKeyOf, type ServiceAddress } from './address';
 import { pause } from './clock';
+import { Turns } from './turns';
 
 /**
  * How an account that refuses for rate is left alone: rate limits count per account, polls
@@ -10,21 +11,44 @@ export interface Pacing {
 	clear(signal: AbortSignal): Promise<void>;
 	/** Milliseconds until the account may be asked again. */
 	holdMs(): number;
+	/**
+	 * Waits for a turn for a reading that nothing announced: a poll in silence, or one that catches up
+	 * after the socket was away. True when it may be made, false when `signal` aborted first. `everyMs`
+	 * is how often the one who waits would read by itself.
+	 */
+	turn(kind: 'poll' | 'catchUp', everyMs: number, signal: AbortSignal): Promise<boolean>;
 	/** Notes a refusal; `retryAfterMs` is what the service asked for. */
 	refused(retryAfterMs: number | undefined): void;
 }
 
 const DEFAULT_HOLD_MS = 2000;
-const accounts = new Map<string, { notBefore: number }>();
+/** Limits near 30 requests a minute for an account, polls included, are reported (field notes HTTP). */
+const POLL_EVERY_MS = 2000;
+/** So many polls, and readings after a lost socket, may come at once. */
+const POLLS_AT_ONCE = 10;
+const CATCH_UPS_AT_ONCE = 60;
+
+interface Account {
+	notBefore: number;
+	poll: Turns;
+	catchUp: Turns;
+}
+
+const accounts = new Map<string, Account>();
 
 /** The shared pacing of an account (a token at an address) in this process. */
 export function pacingOf(address: ServiceAddress): Pacing {
 	const key = accountKeyOf(address);
-	const account = accounts.get(key) ?? { notBefore: 0 };
+	const account = accounts.get(key) ?? {
+		notBefore: 0,
+		poll: new Turns(POLLS_AT_ONCE, POLL_EVERY_MS),
+		catchUp: new Turns(CATCH_UPS_AT_ONCE, POLL_EVERY_MS),
+	};
 	accounts.set(key, account);
 	const holdMs = () => Math.max(0, account.notBefore - Date.now());
 	return {
 		holdMs,
+		turn: async (kind, everyMs, signal) => await account[kind].take(signal, everyMs),
 		async clear(signal) {
 			while (!signal.aborted && holdMs() > 0) await pause(holdMs(), signal);
 		},

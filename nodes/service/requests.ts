@@ -44,6 +44,15 @@ export class Requests {
 	}
 
 	/**
+	 * Resolves with true when a reading that nothing announced may be made, with false when `signal`
+	 * aborts first: such readings of all that use the account share a rate. `everyMs` is how often the
+	 * one who waits would read by itself.
+	 */
+	async turn(kind: 'poll' | 'catchUp', everyMs: number, signal: AbortSignal): Promise<boolean> {
+		return await this.calls.turn(kind, everyMs, signal);
+	}
+
+	/**
 	 * §4.1. Returns the task's id. Throws a Failure; `maybeAccepted` says when it may be paid. After
 	 * `begin` aborts it is not sent any more; `signal` ends it also while it is under way.
 	 */
@@ -142,9 +151,9 @@ export class Requests {
 		return page;
 	}
 
-	/** §4.10 */
-	async account(signal: AbortSignal): Promise<ServiceRecord> {
-		const raw = await this.json({ method: 'GET', path: ACCOUNT_PATH, repeat: 'read', signal });
+	/** §4.10. `repeat` 'once' leaves repeating to the caller. */
+	async account(signal: AbortSignal, repeat: 'read' | 'once' = 'read'): Promise<ServiceRecord> {
+		const raw = await this.json({ method: 'GET', path: ACCOUNT_PATH, repeat, signal });
 		if (!isRecord(raw)) throw new Failure('notTheService');
 		return raw;
 	}

@@ -1,13 +1,16 @@
 import type { SpeechTask } from './contract';
 import { Failure, isTransient } from './failure';
-import type { Listening } from './notifications';
+import type { Follower, Listening } from './notifications';
 import type { Requests } from './requests';
-import { until, type News, type Reading } from './wait';
+import { until, type News, type NewsKind, type Reading, type ReadingReason } from './wait';
 
 /** Completed does not mean ready: how long the address of the file may be missing, in ms. */
 const ADDRESS_GRACE_MS = 60_000;
 /** How long a task that was just created may be unknown to the reading side, in ms. */
 const UNKNOWN_GRACE_MS = 15_000;
+
+/** Readings of a watched task: once a lost socket is back, and at most this rarely, in ms. */
+const WATCH = { catchUpMs: 2000, longestPauseMs: 300_000 };
 
 export interface TaskWait {
 	taskId: string;
@@ -17,6 +20,11 @@ export interface TaskWait {
 	listening: Listening;
 	/** True right after creation: the first reading can wait, and an unknown task is given time. */
 	justCreated: boolean;
+	/**
+	 * For one of many tasks that are watched for long: reads it ever less often while it is silent, and
+	 * lets the first reading, too, wait for its turn. Absent for somebody who waits for this one task.
+	 */
+	watch?: { readFirst: boolean };
 	/** Rising percentages, 0 to 100. */
 	onProgress(percentage: number): void;
 }
@@ -26,7 +34,7 @@ export interface TaskWait {
  * §4.2). Throws a Failure with the task's id: taskFailed, noAddress, notFound, or the signal's.
  */
 export async function waitForTask(requests: Requests, wait: TaskWait): Promise<SpeechTask> {
-	const { taskId, signal } = wait;
+	const { taskId, signal, watch } = wait;
 	const began = Date.now();
 	let highest = -1;
 	let completedSince: number | undefined;
@@ -39,17 +47,25 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		wait.onProgress(percentage);
 	};
 
+	let tell: (news: NewsKind) => void = () => {};
+	const follower: Follower = {
+		onMessage(percentage) {
+			progress(percentage);
+			tell(percentage === 100 ? 'outcome' : 'progress');
+		},
+		onSocketChange: (open) => tell(open ? 'back' : 'lost'),
+	};
 	const news: News = {
 		isLive: () => wait.listening.isOpen(),
 		start(onNews) {
-			wait.listening.follow(taskId, {
-				onMessage(percentage) {
-					progress(percentage);
-					onNews(percentage === 100 ? 'outcome' : 'progress');
-				},
-				onSocketChange: () => onNews('changed'),
-			});
+			tell = onNews;
+			wait.listening.follow(taskId, follower);
 		},
+	};
+	const turn = async (reason: ReadingReason, turnSignal: AbortSignal) => {
+		if (reason === 'first' && !watch) return true;
+		const kind = watch && reason !== 'silence' ? 'catchUp' : 'poll';
+		return await requests.turn(kind, wait.pollInterval * 1000, turnSignal);
 	};
 
 	const read = async (readSignal: AbortSignal): Promise<Reading<SpeechTask>> => {
@@ -86,11 +102,15 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 			signal,
 			pollMs: wait.pollInterval * 1000,
 			holdMs: () => requests.holdMs(),
-			readFirst: !wait.justCreated,
+			readFirst: watch?.readFirst ?? !wait.justCreated,
+			turn,
+			...(watch ? WATCH : {}),
 		});
 	} catch (error) {
 		const lastNews = highest > 0 ? `${lastStatus}, ${highest} %` : lastStatus;
 		throw aboutTask(error, taskId, lastNews);
+	} finally {
+		wait.listening.unfollow(taskId, follower);
 	}
 }
 

@@ -13,11 +13,16 @@ export interface News {
 	isLive(): boolean;
 	/**
 	 * Starts delivering. `onNews('progress')`: something was heard, so the pause before the next
-	 * reading starts anew; 'outcome': the outcome is announced; 'changed': the channel was lost or
-	 * came back.
+	 * reading starts anew; 'outcome': the outcome is announced; 'lost', 'back': the channel was lost
+	 * or is there again, and something may have been missed.
 	 */
-	start(onNews: (news: 'progress' | 'outcome' | 'changed') => void): void;
+	start(onNews: (news: NewsKind) => void): void;
 }
+
+export type NewsKind = 'progress' | 'outcome' | 'lost' | 'back';
+
+/** Why a reading is made that no news asked for: the first one, silence, or a channel that is back. */
+export type ReadingReason = 'first' | 'silence' | 'catchUp';
 
 export interface WaitOptions<T> {
 	/** Reads once; throws a Failure. A transient one is repeated, any other ends the wait. */
@@ -27,6 +32,15 @@ export interface WaitOptions<T> {
 	/** Deadline and cancel: the wait throws its reason (a Failure) at once. */
 	signal: AbortSignal;
 	news?: News;
+	/** Milliseconds without news up to which the pause doubles while the channel lives; 30 s unless given. */
+	longestPauseMs?: number;
+	/** Milliseconds until the reading after the channel is back; `pollMs` unless given. */
+	catchUpMs?: number;
+	/**
+	 * Resolves with true once a reading that no news asked for may be made, with false when the signal
+	 * aborts first. At once unless given.
+	 */
+	turn?(reason: ReadingReason, signal: AbortSignal): Promise<boolean>;
 	/** Milliseconds the account asks to be left alone. */
 	holdMs?(): number;
 	/** True to read at once instead of after the first pause. */
@@ -51,19 +65,30 @@ const aborted = async (signal: AbortSignal) =>
  */
 export async function until<T>(options: WaitOptions<T>): Promise<T> {
 	const { signal, pollMs, news } = options;
+	const longestPauseMs = Math.max(pollMs, options.longestPauseMs ?? LONGEST_PAUSE_MS);
+	let reason: ReadingReason = options.readFirst === true ? 'first' : 'silence';
 	let pauseMs = pollMs;
 	let pausedSince = Date.now();
 	let announced = false;
 	let quick = 0;
+	/** The last reading found that the outcome can be there any moment. */
+	let imminent = false;
 	let readNow = options.readFirst === true;
 	let awake = new AbortController();
 	let reading: AbortController | undefined;
 	const held = () => options.holdMs?.() ?? 0;
 
 	news?.start((kind) => {
-		// A channel that comes and goes must not put the next reading off again and again.
-		const due = Math.min(pausedSince + pauseMs, Date.now() + pollMs);
-		pausedSince = kind === 'changed' ? due - pollMs : Date.now();
+		if (kind === 'lost' || kind === 'back') {
+			// A channel that comes and goes must not put the next reading off again and again.
+			const soonest = kind === 'back' ? Math.min(pollMs, options.catchUpMs ?? pollMs) : pollMs;
+			const due = Math.min(pausedSince + pauseMs, Date.now() + soonest);
+			pausedSince = due - pollMs;
+			reason = 'catchUp';
+		} else {
+			pausedSince = Date.now();
+			reason = 'silence';
+		}
 		pauseMs = pollMs;
 		if (kind === 'outcome') {
 			// A reading that began before the announcement may hang or tell of the time before.
@@ -85,7 +110,15 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 			throwIfAborted(signal);
 		}
 		throwIfAborted(signal);
+		if (!announced && !imminent && options.turn) {
+			awake = new AbortController();
+			const admitted = await options.turn(reason, AbortSignal.any([signal, awake.signal]));
+			throwIfAborted(signal);
+			if (!admitted && !announced) readNow = false;
+			if (!admitted) continue;
+		}
 		readNow = false;
+		reason = 'silence';
 		const current = new AbortController();
 		reading = current;
 		const readSignal = AbortSignal.any([signal, current.signal]);
@@ -104,14 +137,14 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 			throw found.error;
 		}
 		pausedSince = Date.now();
-		const soon = 'result' in found && !found.result.done && found.result.soon === true;
-		if (soon || (announced && quick < SOON_MS.length)) {
+		imminent = 'result' in found && !found.result.done && found.result.soon === true;
+		if (imminent || (announced && quick < SOON_MS.length)) {
 			pauseMs = SOON_MS[Math.min(quick++, SOON_MS.length - 1)];
 		} else if (announced || !news?.isLive()) {
 			announced = false;
 			pauseMs = pollMs;
 		} else {
-			pauseMs = Math.max(pollMs, Math.min(pauseMs * 2, LONGEST_PAUSE_MS));
+			pauseMs = Math.min(pauseMs * 2, longestPauseMs);
 		}
 	}
 }

@@ -1,15 +1,11 @@
 import { refusal } from './refusal';
-import type { IExecuteFunctions, ILoadOptionsFunctions } from 'n8n-workflow';
-import { Fields, requireNumber } from '../../nodes/MediaGeneration/fields';
+import type { ILoadOptionsFunctions } from 'n8n-workflow';
+import { Fields, requireNumber } from '../../nodes/service/fields';
 import { matches, searchVoices, voiceEntry } from '../../nodes/MediaGeneration/voiceSearch';
 
 /** The fields of an item whose parameters are these. */
 function fields(parameters: Record<string, unknown>): Fields {
-	const context = {
-		getNodeParameter: (name: string, _index: number, fallback: unknown) =>
-			name in parameters ? parameters[name] : fallback,
-	};
-	return new Fields(context as unknown as IExecuteFunctions, 0);
+	return new Fields((name, fallback) => (name in parameters ? parameters[name] : fallback));
 }
 const option = (name: string, value: unknown) => fields({ options: { [name]: value } });
 

@@ -33,6 +33,7 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 	badFile: { text: 'the file is empty', fileUrl: 'https://files.example.com/a.mp3' },
 	streamLost: { text: 'nothing was heard for 300 s' },
 	timedOut: { seconds: 3600, lastNews: 'processing, 57 %' },
+	noWebSocket: {},
 	canceled: {},
 };
 const kinds = Object.keys(KINDS) as FailureKind[];

@@ -415,12 +415,12 @@ describe('a socket that is silent', () => {
 		});
 	afterEach(() => jest.useRealTimers());
 
-	it('is found out after 90 s and opened anew', async () => {
+	it('is found out after 60 s, and another takes its place', async () => {
 		fake();
 		const listening = listen();
 		await listening.ready;
 		const over = closed(sockets[0]);
-		await jest.advanceTimersByTimeAsync(89_000);
+		await jest.advanceTimersByTimeAsync(59_000);
 		expect(requests.length).toBe(1);
 		const again = once(server, 'opened');
 		await jest.advanceTimersByTimeAsync(1000);
@@ -435,7 +435,7 @@ describe('a socket that is silent', () => {
 		const told = follower();
 		listening.follow('1', told);
 		for (let round = 1; round <= 4; round++) {
-			await jest.advanceTimersByTimeAsync(60_000);
+			await jest.advanceTimersByTimeAsync(50_000);
 			sockets[0].send('anything');
 			sockets[0].send(status('1', round));
 			await told.has(round);
@@ -443,15 +443,33 @@ describe('a socket that is silent', () => {
 		expect(requests.length).toBe(1);
 	});
 
-	it('and has to be opened anew is no live channel until the new one is there', async () => {
+	it('still delivers until the one that takes its place is there, and nobody is told', async () => {
 		fake();
 		const listening = listen();
 		await listening.ready;
-		const over = closed(sockets[0]);
+		const told = follower();
+		listening.follow('1', told);
 		mode = 'hang';
 		const asked = once(server, 'asked');
-		await jest.advanceTimersByTimeAsync(90_000);
-		await Promise.all([asked, over]);
+		await jest.advanceTimersByTimeAsync(60_000);
+		await asked;
+		sockets[0].send(status('1', 43));
+		expect(await told.has(1)).toEqual([43]);
+		expect(listening.isOpen()).toBe(true);
+	});
+
+	it('is given up when no other takes its place', async () => {
+		fake();
+		const listening = listen();
+		await listening.ready;
+		const told = follower();
+		listening.follow('1', told);
+		const over = closed(sockets[0]);
+		mode = 'hang';
+		await jest.advanceTimersByTimeAsync(60_000);
+		await jest.advanceTimersByTimeAsync(15_000);
+		await over;
+		expect(await told.has(1)).toEqual(['change']);
 		expect(listening.isOpen()).toBe(false);
 	});
 });

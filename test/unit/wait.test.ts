@@ -1,13 +1,17 @@
 import { startDeadline } from '../../nodes/service/clock';
 import { Failure } from '../../nodes/service/failure';
-import { until, type News, type Reading, type WaitOptions } from '../../nodes/service/wait';
-
-type Word = 'progress' | 'outcome' | 'changed';
+import {
+	until,
+	type NewsKind,
+	type News,
+	type Reading,
+	type WaitOptions,
+} from '../../nodes/service/wait';
 
 /** A channel in the test's hand. */
 function channel(live = true) {
-	let tell: (news: Word) => void = () => {};
-	const news: News & { live: boolean; tell(word: Word): void } = {
+	let tell: (news: NewsKind) => void = () => {};
+	const news: News & { live: boolean; tell(word: NewsKind): void } = {
 		live,
 		isLive: () => news.live,
 		start: (onNews) => (tell = onNews),
@@ -136,7 +140,7 @@ describe('when readings take place', () => {
 		await wait.pass(66);
 		expect(wait.at).toEqual([5, 15, 35, 65]);
 		news.live = false;
-		news.tell('changed');
+		news.tell('lost');
 		await wait.pass(15);
 		expect(wait.at.slice(4)).toEqual([71, 76, 81]);
 	});

@@ -5,7 +5,7 @@ import { download } from '../../service/download';
 import { Failure } from '../../service/failure';
 import { generate, type GenerationBody } from '../../service/generation';
 import type { Generation } from '../../service/requests';
-import type { Fields } from '../fields';
+import type { Fields } from '../../service/fields';
 import { partly, type Item, type Job, type Made } from '../run';
 
 /** What all operations that make videos or images share: stream, history, download, items. */

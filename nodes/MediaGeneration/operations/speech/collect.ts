@@ -3,7 +3,7 @@ import type { SpeechTask } from '../../../service/contract';
 import { download } from '../../../service/download';
 import type { Listening } from '../../../service/notifications';
 import { waitForTask } from '../../../service/speechTask';
-import type { Fields } from '../../fields';
+import type { Fields } from '../../../service/fields';
 import type { Item } from '../../run';
 
 export interface WaitFields {

@@ -2,7 +2,7 @@ import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../service
 import { startDeadline } from '../../../service/clock';
 import { Failure } from '../../../service/failure';
 import { aboutTask } from '../../../service/speechTask';
-import type { Fields } from '../../fields';
+import type { Fields } from '../../../service/fields';
 import type { Item, Job } from '../../run';
 import { collect, readWaitFields } from './collect';
 

@@ -1,5 +1,5 @@
 import { ASPECT_RATIOS, NUMBER_OF_VIDEOS } from '../../../service/contract';
-import { requireNumber } from '../../fields';
+import { requireNumber } from '../../../service/fields';
 import type { Item, Job } from '../../run';
 import { generationJob, readGenerationFields } from '../generated';
 import { VIDEO_TIMEOUT_SECONDS } from './fields';

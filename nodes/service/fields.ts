@@ -1,22 +1,16 @@
-import type { IExecuteFunctions } from 'n8n-workflow';
-import { invalidInput } from '../service/failure';
-import { asNumber, isRecord } from '../service/readers';
+import { invalidInput } from './failure';
+import { asNumber, isRecord } from './readers';
 
-/** Reads one item's parameters and refuses bad ones before anything is sent. */
+/** A parameter as the workflow holds it, expressions resolved. */
+type ReadParameter = (name: string, fallback?: unknown) => unknown;
+
+/** Reads parameters, those of one item or of a trigger, and refuses bad ones before anything is sent. */
 export class Fields {
 	readonly options: Record<string, unknown>;
 
-	constructor(
-		private readonly context: IExecuteFunctions,
-		readonly index: number,
-	) {
+	constructor(readonly raw: ReadParameter) {
 		const options: unknown = this.raw('options', {});
 		this.options = isRecord(options) ? options : {};
-	}
-
-	/** A parameter as the workflow holds it, expressions resolved. */
-	raw(name: string, fallback?: unknown): unknown {
-		return this.context.getNodeParameter(name, this.index, fallback);
 	}
 
 	/** The id in a resource locator, whichever of its modes is used. */
@@ -58,14 +52,26 @@ export class Fields {
 
 	/** The id of a speech task (§4.2), trimmed. */
 	taskId(): string {
-		const value = this.text('taskId', 'Task ID').trim();
-		if (/[/\\?#\s]/.test(value) || /^\.+$/.test(value)) {
-			throw invalidInput(
-				'Task ID',
-				'must be the ID alone, without slashes, spaces or an address around it',
-			);
-		}
-		return value;
+		return requireTaskId(this.text('taskId', 'Task ID').trim(), 'Task ID');
+	}
+
+	/** The ids of speech tasks, separated by commas; empty when there are none. */
+	taskIds(): string[] {
+		const raw = this.raw('taskIds', '');
+		const parts = Array.isArray(raw) ? raw.map(String) : String(raw ?? '').split(',');
+		const ids = parts.map((part) => part.trim()).filter((part) => part !== '');
+		return [...new Set(ids.map((id) => requireTaskId(id, 'Task IDs')))];
+	}
+
+	/** Several of `allowed`, at least one. */
+	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
+		const raw = this.raw(name, []);
+		const values: unknown[] = Array.isArray(raw) ? raw : String(raw ?? '').split(',');
+		const chosen = values.map((value) => String(value).trim()).filter((value) => value !== '');
+		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');
+		const wrong = chosen.find((value) => !allowed.includes(value as T));
+		if (wrong === undefined) return chosen as T[];
+		throw invalidInput(displayName, `must be some of ${allowed.join(', ')} ${got(wrong)}`);
 	}
 
 	/** The field that receives the file. */
@@ -88,6 +94,14 @@ export class Fields {
 		if (url?.protocol === 'https:' || url?.protocol === 'http:') return text;
 		throw invalidInput('Callback URL', 'is not a URL: it must start with https://');
 	}
+}
+
+function requireTaskId(value: string, displayName: string): string {
+	if (!/[/\\?#\s]/.test(value) && !/^\.+$/.test(value)) return value;
+	throw invalidInput(
+		displayName,
+		'must be the ID alone, without slashes, spaces or an address around it',
+	);
 }
 
 /** Expressions also give true and false as texts. */

@@ -1,15 +1,15 @@
-import { throwIfAborted } from '../service/clock';
+import { throwIfAborted } from './clock';
 
 interface Waiting {
-	bytes: number;
+	amount: number;
 	enter(): void;
 }
 
 /**
- * Bounds the bytes of request bodies that are in memory at once, however many items are in work. One
- * that is larger than the whole budget gets its turn when no other is under way.
+ * Bounds what is in use at once: bytes in memory, executions under way. One that needs more than the
+ * whole budget gets its turn when no other is under way.
  */
-export class ByteBudget {
+export class Budget {
 	private used = 0;
 	/** In the order they came: a large one is not overtaken for ever. */
 	private readonly waiting = new Set<Waiting>();
@@ -17,20 +17,23 @@ export class ByteBudget {
 	constructor(private readonly limit: number) {}
 
 	/**
-	 * Resolves with the function that gives the bytes back, once there is room. Throws the signal's
+	 * Resolves with the function that gives the amount back, once there is room. Throws the signal's
 	 * reason (a Failure) when that aborts first.
 	 */
-	async reserve(bytes: number, signal: AbortSignal): Promise<() => void> {
+	async reserve(amount: number, signal: AbortSignal): Promise<() => void> {
 		throwIfAborted(signal);
+		let leave = () => {};
 		await new Promise<void>((enter) => {
-			const waiting: Waiting = { bytes, enter };
+			const waiting: Waiting = { amount, enter };
+			leave = () => this.leave(waiting);
 			this.waiting.add(waiting);
-			signal.addEventListener('abort', () => this.leave(waiting), { once: true });
+			signal.addEventListener('abort', leave, { once: true });
 			this.admit();
 		});
+		signal.removeEventListener('abort', leave);
 		let held = true;
 		const release = () => {
-			if (held) this.used -= bytes;
+			if (held) this.used -= amount;
 			held = false;
 			this.admit();
 		};
@@ -41,14 +44,14 @@ export class ByteBudget {
 
 	private admit(): void {
 		for (const waiting of this.waiting) {
-			if (this.used > 0 && this.used + waiting.bytes > this.limit) return;
+			if (this.used > 0 && this.used + waiting.amount > this.limit) return;
 			this.leave(waiting);
 		}
 	}
 
 	private leave(waiting: Waiting): void {
 		if (!this.waiting.delete(waiting)) return;
-		this.used += waiting.bytes;
+		this.used += waiting.amount;
 		waiting.enter();
 	}
 }

@@ -1,0 +1,109 @@
+import {
+	NodeConnectionTypes,
+	type INodeType,
+	type INodeTypeDescription,
+	type ITriggerFunctions,
+	type ITriggerResponse,
+} from 'n8n-workflow';
+import { outputField } from '../MediaGeneration/operations/common';
+import { testMediaGenerationApi } from '../MediaGeneration/credentialTest';
+import { startTrigger } from './trigger';
+
+export class MediaGenerationTrigger implements INodeType {
+	description: INodeTypeDescription = {
+		displayName: 'Media Generation Trigger',
+		name: 'mediaGenerationTrigger',
+		icon: { light: 'file:../../icons/media.svg', dark: 'file:../../icons/media.dark.svg' },
+		group: ['trigger'],
+		version: 1,
+		subtitle: '={{ $parameter["events"].join(", ") }}',
+		description: 'Starts the workflow when a speech task makes progress, completes or fails',
+		defaults: { name: 'Media Generation Trigger' },
+		eventTriggerDescription: 'Waiting for the next event of a speech task',
+		activationMessage:
+			'Now listening: your workflow starts with every chosen event of your speech tasks.',
+		triggerPanel: {
+			header: 'Listen for speech tasks',
+			executionsHelp: {
+				inactive:
+					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. Its first chosen event will show up in this editor.<br /><br /><b>Once you're happy with your workflow</b>, publish it. Then every chosen event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
+				active:
+					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. Its first chosen event will show up in this editor.<br /><br /><b>Your workflow also starts by itself</b>, since it's published: with every chosen event. These executions show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
+			},
+			activationHint:
+				"Once you've finished building your workflow, publish it to have it listen all the time (you just won't see those executions here).",
+		},
+		inputs: [],
+		outputs: [NodeConnectionTypes.Main],
+		credentials: [
+			{ name: 'mediaGenerationApi', required: true, testedBy: 'testMediaGenerationApi' },
+		],
+		properties: [
+			{
+				displayName: 'Trigger On',
+				name: 'events',
+				type: 'multiOptions',
+				required: true,
+				options: [
+					{
+						name: 'Task Completed',
+						value: 'completed',
+						description: 'The speech is there; once per task',
+					},
+					{
+						name: 'Task Failed',
+						value: 'failed',
+						description: 'The service could not make the speech; once per task',
+					},
+					{
+						name: 'Task Progress',
+						value: 'progress',
+						description: 'The percentage has risen; each step starts an execution',
+					},
+				],
+				default: ['completed'],
+			},
+			{
+				displayName: 'Task IDs',
+				name: 'taskIds',
+				type: 'string',
+				default: '',
+				placeholder: 'e.g. 184467, 184468',
+				description:
+					'The tasks to listen for, separated by commas. Leave empty for every task of the account.',
+			},
+			{
+				displayName: 'Options',
+				name: 'options',
+				type: 'collection',
+				placeholder: 'Add option',
+				default: {},
+				options: [
+					{
+						displayName: 'Download File',
+						name: 'download',
+						type: 'boolean',
+						default: false,
+						description: 'Whether to put the audio itself into the output when a task is completed',
+					},
+					{
+						displayName: 'Progress Step',
+						name: 'progressStep',
+						type: 'number',
+						typeOptions: { minValue: 1, maxValue: 100 },
+						default: 10,
+						description:
+							'How many percentage points the progress must have risen before the workflow starts again',
+					},
+					outputField,
+				],
+			},
+		],
+	};
+
+	methods = { credentialTest: { testMediaGenerationApi } };
+
+	async trigger(this: ITriggerFunctions): Promise<ITriggerResponse> {
+		return await startTrigger(this);
+	}
+}

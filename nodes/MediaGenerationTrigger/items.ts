@@ -1,0 +1,52 @@
+import type { INodeExecutionData, ITriggerFunctions } from 'n8n-workflow';
+import { withoutToken } from '../service/address';
+import { startDeadline } from '../service/clock';
+import { download } from '../service/download';
+import { Failure } from '../service/failure';
+import { wordingOf } from '../service/nodeErrors';
+import type { Requests } from '../service/requests';
+import type { TaskEventKind } from './settings';
+
+/** What the trigger puts out for one event. */
+export interface TaskEvent {
+	event: TaskEventKind;
+	task_id: string;
+	/** 0 to 100. */
+	process_percentage: number;
+	status?: string;
+	audio_url?: string;
+	error?: string;
+}
+
+/** How long fetching an audio file may take, in seconds. */
+const DOWNLOAD_SECONDS = 3600;
+
+export const eventItem = (event: TaskEvent, apiToken: string): INodeExecutionData => ({
+	json: { ...withoutToken(event, apiToken) },
+});
+
+/**
+ * The item with its audio in `field`. A file that can't be fetched makes no task less completed: the
+ * item then says so in `error`. Never rejects.
+ */
+export async function withFile(
+	event: TaskEvent,
+	context: ITriggerFunctions,
+	requests: Requests,
+	field: string,
+	signal: AbortSignal,
+): Promise<INodeExecutionData> {
+	const { apiToken } = requests.address;
+	if (event.audio_url === undefined) return eventItem(event, apiToken);
+	const file = { url: event.audio_url, kind: 'speech' as const, id: event.task_id };
+	const limit = startDeadline(DOWNLOAD_SECONDS, signal);
+	try {
+		const data = await download(context, requests, file, limit.signal);
+		return { ...eventItem(event, apiToken), binary: { [field]: data } };
+	} catch (error) {
+		const failure = error instanceof Failure ? error : new Failure('badFile');
+		return eventItem({ ...event, error: wordingOf(failure).message }, apiToken);
+	} finally {
+		limit.stop();
+	}
+}

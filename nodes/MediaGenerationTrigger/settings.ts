@@ -1,0 +1,29 @@
+import type { ITriggerFunctions } from 'n8n-workflow';
+import { Fields } from '../service/fields';
+
+export const EVENTS = ['completed', 'failed', 'progress'] as const;
+
+export type TaskEventKind = (typeof EVENTS)[number];
+
+/** What the trigger's parameters say. */
+export interface Settings {
+	events: ReadonlySet<TaskEventKind>;
+	/** Empty: every task of the account. */
+	taskIds: ReadonlySet<string>;
+	/** Percentage points. */
+	progressStep: number;
+	download: boolean;
+	outputField: string;
+}
+
+/** Throws a Failure of kind invalidInput that names the field at fault. */
+export function readSettings(context: ITriggerFunctions): Settings {
+	const fields = new Fields((name, fallback) => context.getNodeParameter(name, fallback));
+	return {
+		events: new Set(fields.choices('events', 'Trigger On', EVENTS)),
+		taskIds: new Set(fields.taskIds()),
+		progressStep: fields.numberOption('progressStep', 'Progress Step', 10, { min: 1, max: 100 }),
+		download: fields.flagOption('download', false),
+		outputField: fields.outputField(),
+	};
+}

@@ -1,0 +1,65 @@
+import type { ITriggerFunctions, ITriggerResponse } from 'n8n-workflow';
+import { readAddress } from '../service/address';
+import { Failure } from '../service/failure';
+import { CREDENTIAL_TYPE } from '../service/http';
+import { toNodeError } from '../service/nodeErrors';
+import { dropsDuplicates, Emitter } from './emitter';
+import { Ledger } from './ledger';
+import { readSettings } from './settings';
+import { Watch } from './watch';
+
+/**
+ * Listens for the events of speech tasks. Activated, it goes on until it is closed; by hand, until the
+ * first event. Throws the n8n error that names what to change.
+ */
+export async function startTrigger(context: ITriggerFunctions): Promise<ITriggerResponse> {
+	const node = context.getNode();
+	const isManual = context.getMode() === 'manual';
+	const closing = new AbortController();
+	let apiToken = '';
+	let ledger: Ledger | undefined;
+
+	const closeFunction = async () => {
+		if (closing.signal.aborted) return;
+		closing.abort(new Failure('canceled'));
+		if (!isManual) ledger?.leave();
+	};
+	const asNodeError = (error: unknown) => toNodeError(error, { node, apiToken });
+
+	const listen = async () => {
+		const settings = readSettings(context);
+		const address = readAddress(await context.getCredentials(CREDENTIAL_TYPE));
+		apiToken = address.apiToken;
+		const scope = `${context.getWorkflow().id}\n${node.id}\n${address.baseUrl}`;
+		// By hand nothing is saved, so nothing of earlier tests counts.
+		ledger = isManual
+			? new Ledger({}, '', false)
+			: new Ledger(context.getWorkflowStaticData('node'), scope, dropsDuplicates(context));
+		const { signal } = closing;
+		const watch = new Watch({
+			context,
+			address,
+			settings,
+			ledger,
+			emitter: new Emitter(context, scope, signal),
+			isManual,
+			closing: signal,
+			onFatal(failure) {
+				if (signal.aborted) return;
+				void closeFunction();
+				context.emitError(asNodeError(failure));
+			},
+		});
+		await watch.start();
+	};
+
+	const start = async () =>
+		await listen().catch(async (error: unknown) => {
+			await closeFunction();
+			throw asNodeError(error);
+		});
+
+	if (isManual) return { closeFunction, manualTriggerFunction: start };
+	await start();
+	return { closeFunction };
+}
