@@ -5,7 +5,7 @@ import type {
 } from 'n8n-workflow';
 import { readAddress, withoutToken } from '../service/address';
 import { failureOfStatus, readAnswer } from '../service/answers';
-import { Failure } from '../service/failure';
+import { asWrongAddress, Failure } from '../service/failure';
 import { failureOfConnection } from '../service/http';
 import { wordingOf } from '../service/nodeErrors';
 import { isRecord } from '../service/readers';
@@ -51,11 +51,7 @@ async function readAccount(context: ICredentialTestFunctions, baseUrl: string, a
 		});
 	const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? '');
 	if (answer.statusCode < 200 || answer.statusCode >= 300) {
-		const failure = failureOfStatus(answer.statusCode, body);
-		// An address without such a path is some other web server.
-		throw ['notFound', 'rejected'].includes(failure.kind)
-			? new Failure('notTheService', { status: answer.statusCode })
-			: failure;
+		throw asWrongAddress(failureOfStatus(answer.statusCode, body));
 	}
 	const account = readAnswer(body, () => false);
 	if (!isRecord(account)) throw new Failure('notTheService');

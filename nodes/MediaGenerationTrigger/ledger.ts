@@ -123,8 +123,9 @@ export class Ledger {
 		Object.assign(this.store, this.kept());
 	}
 
-	/** To be called when the trigger is closed. */
+	/** To be called when the trigger is closed; n8n goes on, so what it was told of is done. */
 	leave(): void {
+		for (const [taskId, { isEmitted }] of [...this.underWay]) if (isEmitted) this.end(taskId);
 		left.set(this.key, this.kept());
 	}
 

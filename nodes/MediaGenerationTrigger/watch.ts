@@ -1,7 +1,7 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import type { ServiceAddress } from '../service/address';
 import { pause, startDeadline } from '../service/clock';
-import { Failure, isTransient } from '../service/failure';
+import { asWrongAddress, Failure, isTransient } from '../service/failure';
 import { egressCheckOf } from '../service/http';
 import { wordingOf } from '../service/nodeErrors';
 import { canListen, listen, type Listening } from '../service/notifications';
@@ -70,6 +70,8 @@ export class Watch {
 			void this.watch(taskId, false);
 		});
 		void this.tryTokenWhileClosed(this.listening);
+		// Whoever creates a task as soon as the workflow is active expects it to be heard.
+		await this.listening.ready;
 	}
 
 	private isWanted(taskId: string): boolean {
@@ -82,7 +84,8 @@ export class Watch {
 		const limit = startDeadline(CHECK_SECONDS, this.parts.closing);
 		await this.requests
 			.account(limit.signal, 'once')
-			.catch((error: unknown) => {
+			.catch((thrown: unknown) => {
+				const error = asWrongAddress(thrown);
 				const kind = error instanceof Failure ? error.kind : undefined;
 				const passes = isTransient(error) || kind === 'timedOut' || kind === 'outOfCredit';
 				if (kind !== 'canceled' && (mustWork || !passes)) throw error;

@@ -74,3 +74,9 @@ export function invalidInput(field: string, text: string): Failure {
 export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
 }
+
+/** The failure of a first call to an address: one that has no such path is some other web server. */
+export const asWrongAddress = (error: unknown): unknown =>
+	error instanceof Failure && ['notFound', 'rejected'].includes(error.kind)
+		? new Failure('notTheService', { status: error.facts.status })
+		: error;

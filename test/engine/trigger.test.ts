@@ -1,19 +1,196 @@
-import { sim, start } from './setup';
+import { begin, NODE, node, sim, speech, start } from './setup';
 import { activate, createTask, message } from './triggerSetup';
 
+const onAll = { events: ['progress', 'completed', 'failed'] };
+
 describe('a task that completes', () => {
-	it('starts one execution, with the address of its audio', async () => {
+	it('starts one execution, with the address of its audio, after one reading', async () => {
 		await start();
 		const trigger = await activate();
 		const taskId = await createTask('Once upon a time');
 		const [only] = await trigger.has(1);
-		expect(only!.item.json).toEqual({
-			event: 'completed',
-			task_id: taskId,
-			process_percentage: 100,
-			status: 'completed',
-			audio_url: sim.tasks.get(taskId)!.audioUrl,
+		expect(only!.item).toEqual({
+			json: {
+				event: 'completed',
+				task_id: taskId,
+				process_percentage: 100,
+				status: 'completed',
+				audio_url: sim.tasks.get(taskId)!.audioUrl,
+			},
 		});
 		expect(sim.tasks.get(taskId)!.reads).toBe(1);
+	});
+
+	it('starts one also when its end is told several times', async () => {
+		await start();
+		const trigger = await activate();
+		const first = await createTask('[sim:duplicate-progress] One');
+		await trigger.has(1);
+		sim.push(message(first, 100));
+		sim.push(message(first, 43));
+		const second = await createTask('Two');
+		await trigger.has(2);
+		expect(trigger.events()).toEqual([`completed ${first} 100`, `completed ${second} 100`]);
+	});
+
+	it('is not told before the service has said so, and given the address', async () => {
+		await start();
+		const trigger = await activate();
+		const taskId = await createTask('[sim:late-address=20] Late');
+		await sim.waitFor(() => sim.tasks.get(taskId)!.status === 'completed');
+		expect(sim.tasks.get(taskId)!.audioUrl).toBeUndefined();
+		expect(trigger.started).toEqual([]);
+		const [only] = await trigger.has(1);
+		expect(only!.item.json.audio_url).toBe(sim.tasks.get(taskId)!.audioUrl);
+	});
+
+	it('starts one when it was under way before the workflow was activated', async () => {
+		await start({ pace: 0.2 });
+		const taskId = await createTask('[sim:slow=5] Early');
+		await sim.waitFor(() => sim.tasks.get(taskId)!.percentage >= 43);
+		const trigger = await activate();
+		await trigger.has(1);
+		expect(trigger.events()).toEqual([`completed ${taskId} 100`]);
+	});
+
+	it('brings its audio along where asked to', async () => {
+		await start();
+		const trigger = await activate({
+			parameters: { options: { download: true, outputField: 'audio' } },
+		});
+		const taskId = await createTask('A file');
+		const [only] = await trigger.has(1);
+		const { audio } = only!.item.binary!;
+		expect(audio).toMatchObject({ fileName: `speech-${taskId}.wav`, mimeType: 'audio/wav' });
+		const served = sim.fileBytes(String(only!.item.json.audio_url))!;
+		expect(served.equals(Buffer.from(audio!.data, 'base64'))).toBe(true);
+		expect(sim.leaks).toEqual([]);
+	});
+
+	it('is told also when its audio can not be fetched, and why', async () => {
+		await start();
+		sim.fault({ on: 'file', times: 9, action: { respond: { status: 410 } } });
+		const trigger = await activate({ parameters: { options: { download: true } } });
+		const taskId = await createTask('No file');
+		const [only] = await trigger.has(1);
+		expect(only!.item.json).toMatchObject({ event: 'completed', task_id: taskId });
+		expect(only!.item.json.audio_url).toBe(sim.tasks.get(taskId)!.audioUrl);
+		expect(only!.item.json.error).toMatch(/could not be fetched.*410/);
+		expect(only!.item.binary).toBeUndefined();
+	});
+});
+
+describe('progress', () => {
+	it('is told in steps of 10 points, and ends with the completion', async () => {
+		await start();
+		const trigger = await activate({ parameters: onAll });
+		const taskId = await createTask('Step by step');
+		await trigger.has(6);
+		expect(trigger.events()).toEqual([
+			...[21, 43, 57, 71, 93].map((percentage) => `progress ${taskId} ${percentage}`),
+			`completed ${taskId} 100`,
+		]);
+		expect(trigger.started[0]!.item.json).toEqual({
+			event: 'progress',
+			task_id: taskId,
+			process_percentage: 21,
+		});
+	});
+
+	it.each([
+		[1, [21, 43, 57, 71, 93, 100]],
+		[30, [43, 93]],
+		[100, [100]],
+	])('is told in steps of %d points', async (progressStep, percentages) => {
+		await start();
+		const trigger = await activate({
+			parameters: { events: ['progress', 'completed'], options: { progressStep } },
+		});
+		const taskId = await createTask('[sim:backward-progress] Back and forth');
+		await trigger.has(percentages.length + 1);
+		expect(trigger.events()).toEqual([
+			...percentages.map((percentage) => `progress ${taskId} ${percentage}`),
+			`completed ${taskId} 100`,
+		]);
+	});
+
+	it('starts an execution of a task only when the one before has ended', async () => {
+		await start();
+		const trigger = await activate({ parameters: onAll, executionsLast: true });
+		const taskId = await createTask('In order');
+		const other = await createTask('Beside');
+		await sim.waitFor(() => sim.tasks.get(other)!.reads > 0 && sim.tasks.get(taskId)!.reads > 0);
+		expect(trigger.events().sort()).toEqual(
+			[`progress ${taskId} 21`, `progress ${other} 21`].sort(),
+		);
+		trigger.started.forEach(({ done }) => done());
+		await trigger.has(4);
+		expect(trigger.events().slice(2).sort()).toEqual(
+			[`progress ${taskId} 43`, `progress ${other} 43`].sort(),
+		);
+	});
+});
+
+describe('a burst', () => {
+	it('starts all executions it has to, twenty at a time', async () => {
+		await start();
+		const trigger = await activate({ executionsLast: true });
+		const ids = await Promise.all(Array.from({ length: 50 }, (_, n) => createTask(`Number ${n}`)));
+		await sim.waitFor(() => ids.every((id) => sim.tasks.get(id)!.reads > 0));
+		await trigger.has(20);
+		expect(trigger.started.length).toBe(20);
+		let ended = 0;
+		while (ended < 50) {
+			const { length } = trigger.started;
+			expect(length - ended).toBeLessThanOrEqual(20);
+			trigger.started.slice(ended, length).forEach(({ done }) => done());
+			ended = length;
+			if (ended < 50) await trigger.has(ended + 1);
+		}
+		expect(new Set(trigger.events()).size).toBe(50);
+	});
+});
+
+describe('tasks by their IDs', () => {
+	it('are the only ones that are told of', async () => {
+		await start({ pace: 0.1 });
+		const mine = await createTask('Mine');
+		const trigger = await activate({ parameters: { taskIds: ` ${mine} ,99999, ` } });
+		const other = await createTask('[sim:slow=1] Not mine');
+		await trigger.has(1);
+		await sim.waitFor(() => sim.tasks.get(other)!.status === 'completed');
+		expect(trigger.events()).toEqual([`completed ${mine} 100`]);
+		expect(sim.tasks.get(other)!.reads).toBe(0);
+	});
+
+	it('are told of also when they completed before, but only once', async () => {
+		await start();
+		const taskId = await createTask('Over long ago');
+		await sim.waitFor(() => sim.tasks.get(taskId)!.audioUrl !== undefined);
+		const setting = { parameters: { taskIds: taskId }, nodeId: 'named' };
+		const trigger = await activate(setting);
+		await trigger.has(1);
+		await trigger.close();
+		const again = await activate(setting);
+		await createTask('Another');
+		await sim.waitFor(() => [...sim.tasks.values()].every(({ audioUrl }) => audioUrl));
+		expect(again.started).toEqual([]);
+	});
+});
+
+describe('trigger and waiting items', () => {
+	it('share one socket', async () => {
+		await start({ pace: 0.2 });
+		const trigger = await activate();
+		const running = await begin(node(speech('Together')));
+		await sim.waitFor(() => sim.tasks.size === 1);
+		expect(sim.sockets()).toBe(1);
+		const result = await running.finished;
+		expect(result.items(NODE)[0]?.json.status).toBe('completed');
+		await trigger.has(1);
+		expect(sim.socketsEver).toBe(1);
+		expect(sim.sockets()).toBe(1);
+		await trigger.close();
+		await sim.waitFor(() => sim.sockets() === 0, 1000);
 	});
 });

@@ -1,6 +1,5 @@
 import type {
 	IDataObject,
-	IDeferredPromise,
 	INode,
 	INodeExecutionData,
 	IRun,
@@ -97,7 +96,7 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 	const emitNew = (
 		[[item]]: INodeExecutionData[][],
 		_response: unknown,
-		donePromise?: IDeferredPromise<IRun>,
+		donePromise?: { resolve(run: IRun): void },
 		key?: string,
 	) => {
 		saved = JSON.parse(JSON.stringify(workflow.staticData)) as IDataObject;

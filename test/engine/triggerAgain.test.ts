@@ -1,0 +1,177 @@
+import { Ledger } from '../../nodes/MediaGenerationTrigger/ledger';
+import { requests, sim, start } from './setup';
+import { activate, createTask, message } from './triggerSetup';
+
+const onEnds = { events: ['completed', 'failed'] };
+const isMade = (taskId: string) => sim.tasks.get(taskId)!.audioUrl !== undefined;
+/** The trigger has heard of a task: the service is a message further. */
+const seen = async (taskId: string) =>
+	await sim.waitFor(() => sim.tasks.get(taskId)!.percentage >= 43);
+
+describe('a lost socket', () => {
+	it('is opened again, and what ended meanwhile is told once', async () => {
+		await start({ pace: 0.1 });
+		const trigger = await activate();
+		const taskId = await createTask('[sim:slow=3] Ends in silence');
+		await seen(taskId);
+		sim.setWebSocketMode('refuse');
+		sim.dropSockets();
+		await sim.waitFor(() => isMade(taskId));
+		expect(trigger.started).toEqual([]);
+		sim.setWebSocketMode('normal');
+		await trigger.has(1, 10_000);
+		expect(trigger.events()).toEqual([`completed ${taskId} 100`]);
+		expect(sim.tasks.get(taskId)!.reads).toBe(1);
+	});
+
+	it('costs one reading of a silent task, and none of one that is heard of right after', async () => {
+		await start();
+		await activate();
+		const silent = await createTask('[sim:slow=1000] Silent');
+		const heard = await createTask('[sim:slow=1000] Heard of');
+		for (const taskId of [silent, heard]) sim.push(message(taskId, 5));
+		sim.dropSockets();
+		await sim.waitFor(() => sim.sockets() === 1);
+		sim.push(message(heard, 10));
+		await sim.waitFor(() => sim.tasks.get(silent)!.reads === 1);
+		expect(sim.tasks.get(heard)!.reads).toBe(0);
+	});
+
+	it('hides no failure, which is told with its reason', async () => {
+		await start({ pace: 0.1 });
+		const trigger = await activate({ parameters: onEnds });
+		const taskId = await createTask('[sim:task-fails-late] Fails');
+		await sim.waitFor(() => sim.tasks.get(taskId)!.status === 'failed');
+		sim.dropSockets();
+		await trigger.has(1, 10_000);
+		expect(trigger.started[0]!.item.json).toEqual({
+			event: 'failed',
+			task_id: taskId,
+			process_percentage: 93,
+			status: 'error',
+			error: 'Speech synthesis failed',
+		});
+	});
+});
+
+describe('a silent task', () => {
+	it('that has failed is found out by a reading after half a minute', async () => {
+		await start({ pace: 0 });
+		const trigger = await activate({ parameters: onEnds });
+		await sim.waitFor(() => sim.sockets() === 1);
+		jest.useFakeTimers({
+			doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
+		});
+		try {
+			const taskId = await createTask('[sim:task-fails] Fails at once');
+			sim.push(message(taskId, 5));
+			let passed = 0;
+			while (trigger.started.length === 0 && passed < 60) {
+				await jest.advanceTimersByTimeAsync(1000);
+				await new Promise((resolve) => setImmediate(resolve));
+				passed++;
+			}
+			expect(trigger.events()).toEqual([`failed ${taskId} 5`]);
+			expect(passed).toBeGreaterThan(28);
+			expect(passed).toBeLessThan(40);
+		} finally {
+			jest.useRealTimers();
+		}
+	});
+});
+
+describe('a restart of n8n', () => {
+	/** Leaves a task under way behind, saved with the execution of another. */
+	async function cutOff(setting: { old?: boolean } = {}) {
+		await start({ pace: 0.1 });
+		const before = await activate({ nodeId: 'restarted', ...setting });
+		const underWay = await createTask('[sim:slow=10] Under way');
+		await seen(underWay);
+		const done = await createTask('[sim:slow=1] Done');
+		await before.has(1);
+		const staticData = before.saved();
+		return { before, underWay, done, staticData };
+	}
+
+	it('loses no task that was under way, and tells none twice', async () => {
+		const { before, underWay, done, staticData } = await cutOff();
+		const [key] = before.started.map((started) => started.key);
+		sim.dropSockets();
+		await before.close();
+		await sim.waitFor(() => isMade(underWay));
+		// Another process has nothing but what n8n saved.
+		const after = await activate({ nodeId: 'restarted-elsewhere', staticData });
+		await after.has(2);
+		// n8n drops the one that it has an execution of already, by its key.
+		expect(after.events().sort()).toEqual(
+			[`completed ${underWay} 100`, `completed ${done} 100`].sort(),
+		);
+		const again = after.started.find(({ item }) => item.json.task_id === done)!;
+		expect(again.key).not.toBe(key);
+	});
+
+	it('gives the same event the same key, and every other event another', async () => {
+		const { before, underWay, done, staticData } = await cutOff();
+		const [first] = before.started;
+		// Forgets what this process knows, as a kill does.
+		new Ledger({}, '', true);
+		await before.close();
+		await sim.waitFor(() => isMade(underWay));
+		const after = await activate({ nodeId: 'restarted', staticData });
+		await after.has(1);
+		expect(after.events()).toEqual([`completed ${underWay} 100`]);
+		expect(after.started[0]!.key).not.toBe(first!.key);
+		expect(first!.key!.length).toBeLessThanOrEqual(255);
+		expect(first!.item.json.task_id).toBe(done);
+	});
+
+	it('tells nothing again where n8n knows no keys', async () => {
+		const { before, underWay, staticData } = await cutOff({ old: true });
+		await before.close();
+		await sim.waitFor(() => isMade(underWay));
+		const after = await activate({ nodeId: 'restarted-old', staticData, old: true });
+		await after.has(1);
+		expect(after.events()).toEqual([`completed ${underWay} 100`]);
+	});
+
+	it('finds what n8n was told of by the key it had', async () => {
+		await start({ pace: 0.1 });
+		const before = await activate({ nodeId: 'killed', executionsLast: true });
+		const taskId = await createTask('[sim:slow=1] Told');
+		await before.has(1);
+		const staticData = before.saved();
+		const after = await activate({ nodeId: 'killed', staticData });
+		await after.has(1);
+		expect(after.events()).toEqual([`completed ${taskId} 100`]);
+		expect(after.started[0]!.key).toBe(before.started[0]!.key);
+	});
+});
+
+describe('a new deployment', () => {
+	it('goes on with the tasks under way, though n8n has saved nothing of them', async () => {
+		await start({ pace: 0.1 });
+		const before = await activate({ nodeId: 'deployed' });
+		const taskId = await createTask('[sim:slow=4] Over it');
+		await seen(taskId);
+		await before.close();
+		await sim.waitFor(() => isMade(taskId));
+		expect(before.started).toEqual([]);
+		const after = await activate({ nodeId: 'deployed' });
+		await after.has(1);
+		expect(after.events()).toEqual([`completed ${taskId} 100`]);
+	});
+});
+
+describe('a task that was deleted', () => {
+	it('is read no more', async () => {
+		await start({ pace: 0.1 });
+		const taskId = await createTask('[sim:slow=1] Deleted');
+		const setting = { parameters: { taskIds: taskId } };
+		sim.fault({ path: `/v1/labs/task/${taskId}`, action: { respond: { status: 404, body: {} } } });
+		const trigger = await activate(setting);
+		await sim.waitFor(() => requests('GET', `/v1/labs/task/${taskId}`).length === 1);
+		await sim.waitFor(() => isMade(taskId));
+		expect(trigger.started).toEqual([]);
+		expect(requests('GET', `/v1/labs/task/${taskId}`).length).toBe(1);
+	});
+});

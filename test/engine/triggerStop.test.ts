@@ -1,0 +1,161 @@
+import { allClosed, requests, sim, start } from './setup';
+import { activate, createTask, listenByHand, message } from './triggerSetup';
+
+const refusal = async (work: Promise<unknown>) =>
+	await work.then(
+		() => {
+			throw new Error('It was not refused');
+		},
+		(error: Error & { description?: string }) => error,
+	);
+
+describe('a trigger that can not work', () => {
+	it.each([
+		[{ events: [] }, /'Trigger On' is empty/],
+		[{ events: ['sometimes'] }, /'Trigger On' must be some of completed, failed, progress/],
+		[{ options: { progressStep: 0 } }, /'Progress Step' must be a number from 1 to 100/],
+		[{ taskIds: 'a, b/c' }, /'Task IDs' must be the ID alone/],
+		[{ options: { outputField: ' ' } }, /'Put Output File in Field' is empty/],
+	])('says which field is wrong: %j', async (parameters, expected) => {
+		await start();
+		const error = await refusal(activate({ parameters }));
+		expect(error.message).toMatch(expected);
+		expect(error.constructor.name).toBe('NodeOperationError');
+		expect(sim.requests).toEqual([]);
+	});
+
+	it('says that the token is refused, in the word by which n8n gives up', async () => {
+		await start();
+		const error = await refusal(activate({ credential: { apiToken: 'wrong-token' } }));
+		expect(error.message).toMatch(/refused the API token.*Authorization/);
+		expect(error.constructor.name).toBe('NodeApiError');
+		expect(error.description).toMatch(/API Token/);
+		expect(sim.socketsEver).toBe(0);
+	});
+
+	it('says that another web server is at the address', async () => {
+		await start();
+		const error = await refusal(activate({ credential: { baseUrl: sim.fileOrigin } }));
+		expect(error.message).toMatch(/not come from a media generation service/);
+	});
+
+	it('does without a service that is away for the moment', async () => {
+		await start();
+		sim.fault({ path: '/v1/video/me', action: { respond: { status: 503 } } });
+		const trigger = await activate();
+		await createTask('Later');
+		await trigger.has(1);
+	});
+});
+
+describe('a token that is refused while the workflow is active', () => {
+	it('ends the trigger with a message, and closes everything', async () => {
+		await start();
+		const trigger = await activate();
+		await sim.waitFor(() => sim.sockets() === 1);
+		sim.fault({
+			path: '/v1/',
+			times: 99,
+			action: { respond: { status: 401, body: { error: 'invalid_token' } } },
+		});
+		sim.setWebSocketMode('refuse');
+		sim.dropSockets();
+		const error = await trigger.failed();
+		expect(error.message).toMatch(/refused the API token/);
+		expect(error.constructor.name).toBe('NodeApiError');
+		await allClosed();
+		expect(trigger.errors.length).toBe(1);
+	});
+
+	it('is found out by the reading of a task as well', async () => {
+		await start();
+		const trigger = await activate();
+		await sim.waitFor(() => sim.sockets() === 1);
+		sim.fault({
+			path: '/v1/labs/task/',
+			times: 99,
+			action: { respond: { status: 403, body: { error: 'invalid_token' } } },
+		});
+		sim.push(message('4711', 100));
+		const error = await trigger.failed();
+		expect(error.message).toMatch(/refused the API token/);
+		expect(error.message).not.toContain(sim.token);
+	});
+});
+
+describe('closing', () => {
+	it('closes the socket and every request within a second', async () => {
+		await start();
+		const trigger = await activate();
+		sim.fault({ path: '/v1/labs/task/', times: 9, action: { hang: true } });
+		sim.push(message('4711', 100));
+		await sim.waitFor(() => requests('GET', '/v1/labs/task/4711').length > 0);
+		await trigger.close();
+		await allClosed();
+		await trigger.close();
+		const asked = sim.requests.length;
+		sim.push(message('4712', 100));
+		await createTask('Nobody listens');
+		await sim.waitFor(() => [...sim.tasks.values()].every(({ audioUrl }) => audioUrl));
+		expect(sim.requests.length).toBe(asked + 1);
+		expect(trigger.started).toEqual([]);
+	});
+
+	it('ends also a download', async () => {
+		await start();
+		sim.fault({ on: 'file', times: 9, action: { hang: true } });
+		const trigger = await activate({ parameters: { options: { download: true } } });
+		await createTask('Big');
+		await sim.waitFor(() => sim.requests.some(({ on }) => on === 'file'));
+		await trigger.close();
+		await allClosed();
+		expect(trigger.started).toEqual([]);
+	});
+});
+
+describe('listening by hand', () => {
+	it('ends with the first wanted event', async () => {
+		await start();
+		const listening = await listenByHand();
+		await listening.start();
+		const taskId = await createTask('By hand');
+		const item = await listening.first;
+		expect(item?.json).toMatchObject({ event: 'completed', task_id: taskId });
+		await listening.close();
+		await allClosed();
+	});
+
+	it('tells at once of a named task that is there already', async () => {
+		await start();
+		const taskId = await createTask('There');
+		await sim.waitFor(() => sim.tasks.get(taskId)!.audioUrl !== undefined);
+		const listening = await listenByHand({ parameters: { taskIds: taskId } });
+		await listening.start();
+		expect((await listening.first)?.json.task_id).toBe(taskId);
+		await listening.close();
+	});
+
+	it('can be given up, before and after it has begun', async () => {
+		await start();
+		const listening = await listenByHand();
+		await listening.start();
+		await sim.waitFor(() => sim.sockets() === 1);
+		await listening.close();
+		await allClosed();
+		const early = await listenByHand();
+		await early.close();
+		expect(sim.sockets()).toBe(0);
+	});
+
+	it('says what is wrong with the token, the service, or the task', async () => {
+		await start();
+		const wrong = await listenByHand({ credential: { apiToken: 'wrong-token' } });
+		expect((await refusal(wrong.start())).message).toMatch(/refused the API token/);
+		const away = await listenByHand({ credential: { baseUrl: 'http://127.0.0.1:1' } });
+		expect((await refusal(away.start())).message).toMatch(/refuses the connection/);
+		const unknown = await listenByHand({ parameters: { taskIds: '4711' } });
+		await unknown.start();
+		expect((await refusal(unknown.first)).message).toMatch(/knows no task with this ID.*4711/);
+		await allClosed();
+	});
+});
