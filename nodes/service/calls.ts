@@ -77,11 +77,13 @@ function originOf(location: string | undefined, base: string): string | undefine
 /** Sends calls to the service's API, with the repetitions and limits that each may have. */
 export class Calls {
 	private readonly pacing: Pacing;
+	/** When `onRefused` was last called, in ms since 1970. */
+	private toldOfRefusal = 0;
 
 	constructor(
 		private readonly context: ServiceContext,
 		private readonly address: ServiceAddress,
-		/** Called whenever the service refuses for rate or load. */
+		/** Called when the service refuses for rate or load, once for all requests under way then. */
 		private readonly onRefused: () => void,
 	) {
 		this.pacing = pacingOf(address);
@@ -131,6 +133,7 @@ export class Calls {
 		signal: AbortSignal,
 		timeoutMs: number,
 	): Promise<HttpAnswer<ByteStream>> {
+		const sentAt = Date.now();
 		const answer = await exchange(this.context, {
 			method: call.method,
 			url: this.address.baseUrl + call.path,
@@ -146,7 +149,11 @@ export class Calls {
 		const text = await readText(answer, signal, 64 * 1024);
 		const failure = failureOfStatus(answer.status, text, answer.headers['retry-after']);
 		if (failure.kind === 'rateLimited') this.pacing.refused(failure.facts.retryAfterMs);
-		if (failure.kind === 'rateLimited' || answer.status === 503) this.onRefused();
+		const isRefused = failure.kind === 'rateLimited' || answer.status === 503;
+		if (isRefused && sentAt >= this.toldOfRefusal) {
+			this.toldOfRefusal = Date.now();
+			this.onRefused();
+		}
 		throw failure.kind === 'redirected'
 			? failure.with({ host: originOf(answer.headers.location, answer.url) })
 			: failure;

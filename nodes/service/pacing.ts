@@ -22,6 +22,15 @@ export interface Pacing {
 }
 
 const DEFAULT_HOLD_MS = 2000;
+/** Up to so much is added to a rest at random: other processes may rest for the same time, in ms. */
+const JITTER_MS = 300;
+/**
+ * After a rest requests go out one by one, the first ones this far apart, in ms, and each next one
+ * sooner: a service that still refuses says so to a few of them, not to all that have waited.
+ */
+const FIRST_GAP_MS = 250;
+const GAP_SHRINKS_TO = 0.8;
+const LEAST_GAP_MS = 10;
 /** Limits near 30 requests a minute for an account, polls included, are reported (field notes HTTP). */
 const POLL_EVERY_MS = 2000;
 /** So many polls, and readings after a lost socket, may come at once. */
@@ -30,6 +39,9 @@ const CATCH_UPS_AT_ONCE = 60;
 
 interface Account {
 	notBefore: number;
+	/** Pause between two requests after a rest, in ms; 0 when they may go out at will. */
+	gapMs: number;
+	lastSent: number;
 	poll: Turns;
 	catchUp: Turns;
 }
@@ -41,6 +53,8 @@ export function pacingOf(address: ServiceAddress): Pacing {
 	const key = accountKeyOf(address);
 	const account = accounts.get(key) ?? {
 		notBefore: 0,
+		gapMs: 0,
+		lastSent: 0,
 		poll: new Turns(POLLS_AT_ONCE, POLL_EVERY_MS),
 		catchUp: new Turns(CATCH_UPS_AT_ONCE, POLL_EVERY_MS),
 	};
@@ -50,11 +64,23 @@ export function pacingOf(address: ServiceAddress): Pacing {
 		holdMs,
 		turn: async (kind, everyMs, signal) => await account[kind].take(signal, everyMs),
 		async clear(signal) {
-			while (!signal.aborted && holdMs() > 0) await pause(holdMs(), signal);
+			for (;;) {
+				const gapMs = account.gapMs > 0 ? account.lastSent + account.gapMs - Date.now() : 0;
+				const restMs = Math.max(holdMs(), gapMs);
+				if (signal.aborted) return;
+				if (restMs <= 0) break;
+				await pause(restMs, signal);
+			}
+			account.lastSent = Date.now();
+			const gapMs = account.gapMs * GAP_SHRINKS_TO;
+			account.gapMs = gapMs < LEAST_GAP_MS ? 0 : gapMs;
 		},
 		refused(retryAfterMs) {
-			const until = Date.now() + (retryAfterMs ?? DEFAULT_HOLD_MS);
+			const jitterMs = Math.random() * JITTER_MS;
+			const until = Date.now() + (retryAfterMs ?? DEFAULT_HOLD_MS) + jitterMs;
 			account.notBefore = Math.max(account.notBefore, until);
+			// The first request shrinks it once before it is the pause to the second.
+			account.gapMs = FIRST_GAP_MS / GAP_SHRINKS_TO;
 		},
 	};
 }

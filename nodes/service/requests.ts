@@ -29,7 +29,7 @@ const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)
 export class Requests {
 	private readonly calls: Calls;
 
-	/** `onRefused` is called whenever the service refuses for rate or load. */
+	/** `onRefused` is called when the service refuses for rate or load, once for all requests under way. */
 	constructor(
 		readonly context: ServiceContext,
 		readonly address: ServiceAddress,

@@ -1,0 +1,72 @@
+import { pacingOf } from '../../nodes/service/pacing';
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+const never = () => new AbortController().signal;
+let count = 0;
+const account = (apiToken = `token-${++count}`) =>
+	pacingOf({ apiToken, baseUrl: 'https://x', origin: 'https://x', webSocketUrl: 'wss://x' });
+
+/** Lets `amount` requests go out as soon as they may; notes after how many seconds each did. */
+function sendMany(pacing: ReturnType<typeof account>, amount: number) {
+	const began = Date.now();
+	const sent: number[] = [];
+	for (let n = 0; n < amount; n++) {
+		void pacing.clear(never()).then(() => sent.push((Date.now() - began) / 1000));
+	}
+	return sent;
+}
+
+describe('requests of an account', () => {
+	it('go out at once while it is not refused', async () => {
+		const sent = sendMany(account(), 20);
+		await jest.advanceTimersByTimeAsync(0);
+		expect(sent).toEqual(Array(20).fill(0));
+	});
+
+	it('all rest for as long as the service asks, wherever they come from', async () => {
+		account('shared').refused(5000);
+		const sent = sendMany(account('shared'), 1);
+		const other = sendMany(account(), 1);
+		await jest.advanceTimersByTimeAsync(4999);
+		expect([sent, other]).toEqual([[], [0]]);
+		await jest.advanceTimersByTimeAsync(400);
+		expect(sent.length).toBe(1);
+	});
+
+	it('do not all come back at the same moment', async () => {
+		const pacing = account();
+		pacing.refused(1000);
+		const sent = sendMany(pacing, 50);
+		await jest.advanceTimersByTimeAsync(5000);
+		expect(sent.length).toBe(50);
+		const first = sent[0]!;
+		expect(sent.filter((at) => at < first + 0.25).length).toBe(1);
+		expect(sent.filter((at) => at < first + 0.6).length).toBeLessThanOrEqual(4);
+		expect(sent.at(-1)! - first).toBeLessThan(1.5);
+	});
+
+	it('rest again, and all of them, when the first ones are refused again', async () => {
+		const pacing = account();
+		pacing.refused(1000);
+		const sent = sendMany(pacing, 50);
+		while (sent.length === 0) await jest.advanceTimersByTimeAsync(50);
+		pacing.refused(3000);
+		await jest.advanceTimersByTimeAsync(2900);
+		expect(sent.length).toBe(1);
+		await jest.advanceTimersByTimeAsync(5000);
+		expect(sent.length).toBe(50);
+	});
+
+	it('end their rest early when they are not wanted any more', async () => {
+		const pacing = account();
+		pacing.refused(60_000);
+		const cancel = new AbortController();
+		const over = pacing.clear(cancel.signal);
+		cancel.abort();
+		await over;
+		await jest.advanceTimersByTimeAsync(0);
+		expect(jest.getTimerCount()).toBe(0);
+	});
+});
