@@ -113,8 +113,12 @@ export class Item {
 		readonly run: Run,
 		readonly index: number,
 	) {
-		this.fields = new Fields((name, fallback) =>
-			run.context.getNodeParameter(name, index, fallback as never),
+		const { context } = run;
+		// A model gets text only: a file can't cross to it, its address can (n8n notes A9).
+		const isTool = context.isToolExecution?.() ?? false;
+		this.fields = new Fields(
+			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
+			!isTool,
 		);
 	}
 

@@ -23,7 +23,7 @@ export function readSettings(context: ITriggerFunctions): Settings {
 		events: new Set(fields.choices('events', 'Trigger On', EVENTS)),
 		taskIds: new Set(fields.taskIds()),
 		progressStep: fields.numberOption('progressStep', 'Progress Step', 10, { min: 1, max: 100 }),
-		download: fields.flagOption('download', false),
+		download: fields.downloadOption(),
 		outputField: fields.outputField(),
 	};
 }

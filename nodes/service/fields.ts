@@ -8,7 +8,11 @@ type ReadParameter = (name: string, fallback?: unknown) => unknown;
 export class Fields {
 	readonly options: Record<string, unknown>;
 
-	constructor(readonly raw: ReadParameter) {
+	/** `withFiles` is false where no file can be handed on, whatever the parameters say. */
+	constructor(
+		readonly raw: ReadParameter,
+		private readonly withFiles = true,
+	) {
 		const options: unknown = this.raw('options', {});
 		this.options = isRecord(options) ? options : {};
 	}
@@ -38,6 +42,16 @@ export class Fields {
 	/** The same in the options. */
 	flagOption(name: string, fallback: boolean): boolean {
 		return isOn(this.options[name], fallback);
+	}
+
+	/** Whether the file itself is wanted, not only its address. */
+	download(byDefault: boolean): boolean {
+		return this.withFiles && this.flag('download', byDefault);
+	}
+
+	/** The same in the options. */
+	downloadOption(): boolean {
+		return this.withFiles && this.flagOption('download', false);
 	}
 
 	/** A number in a range, `fallback` when the option is not set. */

@@ -24,7 +24,7 @@ export function readGenerationFields(fields: Fields, timeout: number): Generatio
 	return {
 		timeout: fields.numberOption('timeout', 'Timeout', timeout, seconds),
 		idleTimeout: fields.numberOption('idleTimeout', 'Idle Timeout', 300, seconds),
-		download: fields.flag('download', true),
+		download: fields.download(true),
 		outputField: fields.outputField(),
 	};
 }

@@ -10,7 +10,7 @@ import { partly, type Item, type Job, type Made } from '../../run';
 export function getAllHistory(item: Item): Job {
 	const { fields, requests, run } = item;
 	const limit = fields.limit();
-	const downloads = fields.flagOption('download', false);
+	const downloads = fields.downloadOption();
 	const outputField = fields.outputField();
 
 	return async () => {

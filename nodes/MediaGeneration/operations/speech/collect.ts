@@ -20,7 +20,7 @@ export function readWaitFields(fields: Fields, downloads: boolean): WaitFields {
 	return {
 		timeout: fields.numberOption('timeout', 'Timeout', 3600, { min: 1, max: 86_400 * 7 }),
 		pollInterval: fields.numberOption('pollInterval', 'Poll Interval', 5, { min: 1, max: 3600 }),
-		download: fields.flag('download', downloads),
+		download: fields.download(downloads),
 		outputField: fields.outputField(),
 	};
 }

@@ -10,7 +10,7 @@ const GET_SECONDS = 3600;
 export function get(item: Item): Job {
 	const { fields, requests, run } = item;
 	const taskId = fields.taskId();
-	const options = { download: fields.flag('download', false), outputField: fields.outputField() };
+	const options = { download: fields.download(false), outputField: fields.outputField() };
 
 	return async () => {
 		const limit = startDeadline(GET_SECONDS, run.stopped);
