@@ -6,6 +6,8 @@ import type { World } from './world.mts';
 
 const MEBIBYTE = 1024 * 1024;
 const FILLER_BYTES = 64 * 1024;
+/** A WAV file needs no more than its header and something to hear. */
+const LEAST_SPEECH = 1024;
 const MOST_IN_MEMORY = 512 * MEBIBYTE;
 
 /** A file that can be downloaded: a head, and for a big one repeated filler up to `size`. */
@@ -32,7 +34,7 @@ export function storeSpeech(
 	voice: string,
 	s: Scenario,
 ): string {
-	const big = bigSize(s);
+	const big = bigSize(s, LEAST_SPEECH);
 	const head = big ? () => wavHeader(big - 44) : () => speechWav(text, voice);
 	return store(world, `/files/audio/${id}.wav`, 'audio/wav', head, s, big);
 }
@@ -58,10 +60,11 @@ export function storeOther(world: World, path: string, type: string, make: () =>
 	return store(world, path, type, make, new Map(), undefined);
 }
 
-function bigSize(scenario: Scenario): number | undefined {
+function bigSize(scenario: Scenario, least = MEBIBYTE): number | undefined {
 	if (!scenario.has('big-file')) return undefined;
 	// Above 4 GiB neither the WAV header nor the box length can say the size.
-	return Math.round(Math.min(4095, Math.max(1, figure(scenario, 'big-file', 64))) * MEBIBYTE);
+	const bytes = Math.round(Math.min(4095, figure(scenario, 'big-file', 64)) * MEBIBYTE);
+	return Math.max(least, bytes);
 }
 
 function store(

@@ -42,6 +42,12 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 		return job;
 	}
 
+	const work = { token: call.token };
+	world.working.add(work);
+	const done = () => {
+		world.working.delete(work);
+		return finish(world, call, order);
+	};
 	const usual = order.kind === 'video' ? VIDEO_MS : IMAGE_MS;
 	const duration = paced(world, figure(scenario, 'slow', usual / 1000) * 1000);
 	const say = (event: JobEvent) => {
@@ -59,13 +65,16 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 	}
 	const failure = failureOf(scenario);
 	if (failure) {
-		at(0.5, () => say(failure));
+		at(0.5, () => {
+			world.working.delete(work);
+			say(failure);
+		});
 	} else if (scenario.has('stream-ends-early') || scenario.has('stream-resets')) {
 		at(0.5, () => say({ type: 'cut', reset: scenario.has('stream-resets') }));
 		const late = duration + paced(world, LATE_HISTORY_MS);
-		world.timers.after(late, () => void finish(world, call, order));
+		world.timers.after(late, () => void done());
 	} else {
-		at(1, () => say({ type: 'complete', items: finish(world, call, order) }));
+		at(1, () => say({ type: 'complete', items: done() }));
 	}
 	return job;
 }

@@ -9,11 +9,13 @@ const { values } = parseArgs({
 		token: { type: 'string', default: 'demo-token' },
 		pace: { type: 'string', default: '1' },
 		credits: { type: 'string' },
+		'most-at-once': { type: 'string' },
 		dialect: { type: 'string', default: '{}' },
 	},
 });
 
 const port = Number(values.port);
+const figure = (value: string | undefined) => (value === undefined ? undefined : Number(value));
 const simulator = await startSimulator({
 	port,
 	filePort: port === 0 ? 0 : port + 1,
@@ -21,7 +23,8 @@ const simulator = await startSimulator({
 	publicHost: values['public-host'],
 	token: values.token,
 	pace: Number(values.pace),
-	credits: values.credits === undefined ? undefined : Number(values.credits),
+	credits: figure(values.credits),
+	mostAtOnce: figure(values['most-at-once']),
 	dialect: JSON.parse(values.dialect),
 });
 

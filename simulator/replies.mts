@@ -84,6 +84,10 @@ export function refusal(
 		world.limited.add(key);
 		return problem(world, 429, 'rate_limited', 'Too many requests', { 'Retry-After': '2' });
 	}
+	const working = [...world.working].filter(({ token }) => token === call.token).length;
+	if (working >= (world.mostAtOnce ?? Infinity)) {
+		return problem(world, 429, 'too_many_at_once', 'Too many at once', { 'Retry-After': '1' });
+	}
 	const credits = scenario.get('no-credits');
 	if (credits === 'sentence') {
 		return problem(world, 400, 'You do not have enough credits to perform this action.');

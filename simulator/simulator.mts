@@ -53,6 +53,7 @@ function makeWorld(options: SimulatorOptions): World {
 		leaks: [],
 		tasks: new Map(),
 		runs: new Map(),
+		working: new Set(),
 		history: [],
 		files: new Map(),
 		voices: makeVoices(),
@@ -66,6 +67,7 @@ function makeWorld(options: SimulatorOptions): World {
 		baseUrl: '',
 		fileOrigin: '',
 		creates: 0,
+		mostAtOnce: options.mostAtOnce,
 		nextTask: FIRST_TASK,
 	};
 }
@@ -91,6 +93,12 @@ function facade(world: World, webSocketUrl: string, listeners: Listener[]): Simu
 		history: world.history,
 		get creates() {
 			return world.creates;
+		},
+		get mostAtOnce() {
+			return world.mostAtOnce;
+		},
+		set mostAtOnce(most) {
+			world.mostAtOnce = most;
 		},
 		get socketsEver() {
 			return world.sockets.ever;

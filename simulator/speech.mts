@@ -47,6 +47,7 @@ export function createTask(world: World, call: Call): Reply {
 		reads: 0,
 	};
 	world.tasks.set(task.id, task);
+	world.working.add(task);
 	run(world, task, scenario);
 	const body = { [world.dialect.createIdField]: task.id };
 	if (!scenario.has('messages-first')) return { status: 200, body };
@@ -82,6 +83,7 @@ export function deleteTask(world: World, call: Call, id: string): Reply {
 	if (world.tasks.get(id)?.token !== call.token) return problem(world, 404, 'task_not_found');
 	for (const cancel of world.runs.get(id) ?? []) cancel();
 	world.runs.delete(id);
+	world.working.delete(world.tasks.get(id)!);
 	world.tasks.delete(id);
 	world.watchers.changed();
 	return { status: 200, body: { success: true } };
@@ -127,6 +129,7 @@ function run(world: World, task: TaskRecord, scenario: Scenario): void {
 			: 0;
 		const delay = wait + world.dialect.addressDelayMs;
 		task.status = 'completed';
+		world.working.delete(task);
 		if (delay > 0) later(delay, () => publish(world, task, scenario));
 		else publish(world, task, scenario);
 		advance(world, task, scenario, 100);
@@ -162,6 +165,7 @@ function advance(world: World, task: TaskRecord, scenario: Scenario, percentage:
 
 /** The audio becomes available: from here on a read carries its address. */
 function publish(world: World, task: TaskRecord, scenario: Scenario): void {
+	task.readyAt = Date.now();
 	task.audioUrl = storeSpeech(world, task.id, task.input, task.voiceId, scenario);
 	task.subtitleUrl = storeOther(
 		world,
@@ -175,6 +179,7 @@ function publish(world: World, task: TaskRecord, scenario: Scenario): void {
 
 function fail(world: World, task: TaskRecord): void {
 	task.status = 'failed';
+	world.working.delete(task);
 	task.error = 'Speech synthesis failed';
 	world.watchers.changed();
 	sendCallback(world, task);

@@ -16,6 +16,8 @@ export interface SimulatorOptions {
 	dialect?: Partial<Dialect>;
 	/** Creates that may be accepted before the answer is 402; nothing means no limit. */
 	credits?: number;
+	/** Pieces of work of one account that may run at once; a create beyond them is answered 429. */
+	mostAtOnce?: number;
 }
 
 export interface RequestRecord {
@@ -46,6 +48,8 @@ export interface TaskRecord {
 	subtitleUrl?: string;
 	error?: string;
 	createdAt: string;
+	/** When its audio could first be had, milliseconds since 1970 by the real clock. */
+	readyAt?: number;
 	callBackUrl?: string;
 	/** How often the task has been read. */
 	reads: number;
@@ -124,6 +128,8 @@ export interface Simulator {
 	readonly history: HistoryItem[];
 	/** Accepted, hence paid, create calls. */
 	readonly creates: number;
+	/** As in the options; may be changed while running. */
+	mostAtOnce: number | undefined;
 	readonly socketsEver: number;
 	sockets(): number;
 	/** Requests whose response (stream, download, hanging answer) is still in progress. */

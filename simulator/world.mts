@@ -8,7 +8,7 @@ import type { Voice } from './voices.mts';
 
 /** The state of one running simulator, shared by its parts. */
 export interface World {
-	readonly options: Required<Omit<SimulatorOptions, 'credits' | 'publicHost' | 'dialect'>> & {
+	readonly options: Required<Omit<SimulatorOptions, 'credits' | 'mostAtOnce' | 'publicHost' | 'dialect'>> & {
 		credits: number | undefined;
 	};
 	readonly dialect: Dialect;
@@ -17,6 +17,8 @@ export interface World {
 	readonly tasks: Map<string, TaskRecord>;
 	/** Per task: the timers of its run, to be cancelled when it is deleted. */
 	readonly runs: Map<string, Array<() => void>>;
+	/** Tasks and generations at work, each with the token that made it. */
+	readonly working: Set<{ token: string }>;
 	readonly history: HistoryItem[];
 	readonly files: Map<string, StoredFile>;
 	readonly voices: Voice[];
@@ -33,6 +35,7 @@ export interface World {
 	baseUrl: string;
 	fileOrigin: string;
 	creates: number;
+	mostAtOnce: number | undefined;
 	nextTask: number;
 }
 

@@ -133,6 +133,33 @@ describe('speech', () => {
 		expect(simulator.creates).toBe(0);
 	});
 
+	it('lets an account have only so many at once, and charges for those alone', async () => {
+		await start({ mostAtOnce: 2, otherTokens: ['other-token'] });
+		const { task_id: id } = await speak('[sim:slow=1000] One');
+		const { task_id: failing } = await speak('[sim:task-fails] Two');
+		for (const [path, body] of [
+			['/v1/labs/task', order('Three')],
+			['/v1/video/create-image', { prompt: 'A tree' }],
+		] as const) {
+			const refused = await api(path, { body });
+			expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+		}
+		expect(simulator.creates).toBe(2);
+		const theirs = await api('/v1/labs/task', { body: order('Theirs'), token: 'other-token' });
+		expect(theirs.status).toBe(200);
+
+		await simulator.waitFor(() => simulator.tasks.get(failing!)?.status === 'failed');
+		await (await api('/v1/video/create-image', { body: { prompt: 'A tree' } })).text();
+		await api(`/v1/labs/task/${id}`, { method: 'DELETE' });
+		await Promise.all([speak('Four'), speak('Five')]);
+		expect((await api('/v1/labs/task', { body: order('Six') })).status).toBe(429);
+		simulator.mostAtOnce = undefined;
+		const { task_id: last } = await speak('Six');
+		const before = Date.now();
+		await simulator.waitFor(() => simulator.tasks.get(last!)?.status === 'completed');
+		expect(simulator.tasks.get(last!)?.readyAt).toBeGreaterThanOrEqual(before);
+	});
+
 	it('pages voices without a repeat', async () => {
 		await start({ dialect: { voices: 'paged' } });
 		const pages = await Promise.all(
@@ -255,6 +282,14 @@ describe('faults', () => {
 		const got = await bytes(url);
 		expect(got.length).toBe(40 * 1024 * 1024);
 		expect(got.equals(simulator.fileBytes(url)!)).toBe(true);
+	});
+
+	it('makes a speech file as small as 1 KiB', async () => {
+		await start();
+		const { task_id: id } = await speak('[sim:big-file=0.0009765625]');
+		await simulator.waitFor(() => simulator.tasks.get(id!)?.audioUrl !== undefined);
+		const got = await bytes(simulator.tasks.get(id!)!.audioUrl!);
+		expect([got.length, got.toString('latin1', 8, 12)]).toEqual([1024, 'WAVE']);
 	});
 
 	it('writes a raw stream, and notices a reader who leaves', async () => {
