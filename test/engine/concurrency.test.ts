@@ -1,5 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
-import { allClosed, good, node, posts, run, sim, speech, start } from './setup';
+import { allClosed, begin, good, node, posts, run, sim, speech, start } from './setup';
 
 const items = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 
@@ -39,4 +39,32 @@ test('a rate limit in the middle of a batch: everything is made, once', async ()
 	const result = await run(node(speech('=N {{ $json.n }}')), { items: items(12) });
 	expect(good(result).map(({ json }) => json.input)).toEqual(items(12).map(({ n }) => `N ${n}`));
 	expect(sim.creates).toBe(12);
+});
+
+test('a service that allows only eight at once: nothing is lost, nothing is paid twice', async () => {
+	await start({ pace: 0.05, mostAtOnce: 8 });
+	const result = await run(node(speech('=N {{ $json.n }}', { concurrency: 50 })), {
+		items: items(30),
+	});
+	expect(good(result).map(({ json }) => json.input)).toEqual(items(30).map(({ n }) => `N ${n}`));
+	expect(sim.creates).toBe(30);
+	// Those that wait do not all ask again after each rest.
+	expect(posts()).toBeLessThan(120);
+});
+
+test('many that wait without a socket share a rate of readings', async () => {
+	await start();
+	sim.setWebSocketMode('refuse');
+	const options = { concurrency: 30, pollInterval: 2 };
+	const running = await begin(node(speech('=[sim:slow=2000] N {{ $json.n }}', options)), {
+		items: items(30),
+	});
+	const readings = () => sim.count('GET', '/v1/labs/task/');
+	await sim.waitFor(() => readings() > 10, 10_000);
+	const before = readings();
+	const began = Date.now();
+	await sim.waitFor(() => readings() >= before + 3, 10_000);
+	expect(Date.now() - began).toBeGreaterThan(3500);
+	running.cancel();
+	await allClosed();
 });

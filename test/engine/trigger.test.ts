@@ -90,6 +90,7 @@ describe('progress', () => {
 			...[21, 43, 57, 71, 93].map((percentage) => `progress ${taskId} ${percentage}`),
 			`completed ${taskId} 100`,
 		]);
+		expect(new Set(trigger.started.map(({ key }) => key)).size).toBe(6);
 		expect(trigger.started[0]!.item.json).toEqual({
 			event: 'progress',
 			task_id: taskId,

@@ -130,8 +130,9 @@ describe('a restart of n8n', () => {
 		await before.close();
 		await sim.waitFor(() => isMade(underWay));
 		const after = await activate({ nodeId: 'restarted-old', staticData, old: true });
-		await after.has(1);
-		expect(after.events()).toEqual([`completed ${underWay} 100`]);
+		const later = await createTask('Later');
+		await after.has(2);
+		expect(after.events()).toEqual([`completed ${underWay} 100`, `completed ${later} 100`]);
 	});
 
 	it('finds what n8n was told of by the key it had', async () => {
