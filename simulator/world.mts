@@ -8,7 +8,9 @@ import type { Voice } from './voices.mts';
 
 /** The state of one running simulator, shared by its parts. */
 export interface World {
-	readonly options: Required<Omit<SimulatorOptions, 'credits' | 'mostAtOnce' | 'publicHost' | 'dialect'>> & {
+	readonly options: Required<
+		Omit<SimulatorOptions, 'credits' | 'mostAtOnce' | 'publicHost' | 'dialect'>
+	> & {
 		credits: number | undefined;
 	};
 	readonly dialect: Dialect;
