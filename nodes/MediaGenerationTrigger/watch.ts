@@ -189,13 +189,14 @@ export class Watch {
 				onFatal(failure);
 				return true;
 			case 'notFound':
-			case 'timedOut':
-			case 'canceled':
-				context.logger.debug(`Media Generation Trigger: ${wordingOf(failure).message}`);
 				// Whoever tests by hand with the ID of a task wants to know that it is none.
-				if (failure.kind === 'notFound' && isManual) onFatal(failure);
-				if (failure.kind === 'notFound') ledger.end(taskId);
-				else ledger.forget(taskId);
+				if (isManual) onFatal(failure);
+				ledger.end(taskId);
+				return true;
+			case 'timedOut':
+				ledger.forget(taskId);
+				return true;
+			case 'canceled':
 				return true;
 			default:
 				context.logger.warn(`Media Generation Trigger: ${wordingOf(failure).message}`);

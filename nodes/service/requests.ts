@@ -1,10 +1,11 @@
-import type { ServiceAddress } from './address';
+import { accountKeyOf, type ServiceAddress } from './address';
 import { readAnswer } from './answers';
 import { Calls, type Call, type Query } from './calls';
 import type { ServiceRecord, SpeechRequest, SpeechTask } from './contract';
 import { Failure } from './failure';
 import { readText, type ByteStream, type ServiceContext } from './http';
 import { isRecord, readCreatedTaskId, readPage, readSpeechTask, type Page } from './readers';
+import { shared } from './sharing';
 
 /** How long the create call of a speech task may take, in ms: given up, it may have been paid. */
 const CREATE_MS = 120_000;
@@ -82,12 +83,17 @@ export class Requests {
 		signal: AbortSignal,
 		repeat: 'read' | 'once' = 'read',
 	): Promise<SpeechTask> {
-		const call: Call = { method: 'GET', path: taskPath(taskId), repeat, signal };
+		const { baseUrl } = this.address;
 		// A failed task has an `error` of its own, which is not the answer's.
-		const isTask = (raw: unknown) => readSpeechTask(raw, this.address.baseUrl) !== undefined;
-		const task = readSpeechTask(await this.json(call, isTask), this.address.baseUrl);
-		if (!task) throw new Failure('notTheService', { transient: true });
-		return task;
+		const isTask = (raw: unknown) => readSpeechTask(raw, baseUrl) !== undefined;
+		const key = `${accountKeyOf(this.address)} ${repeat} ${taskId}`;
+		return await shared(key, signal, async (readSignal) => {
+			const path = taskPath(taskId);
+			const call: Call = { method: 'GET', path, repeat, signal: readSignal };
+			const task = readSpeechTask(await this.json(call, isTask), baseUrl);
+			if (!task) throw new Failure('notTheService', { transient: true });
+			return task;
+		});
 	}
 
 	/** §4.3. Deleting twice does no harm, so it is repeated like a read. */

@@ -180,7 +180,7 @@ describe('tasks by their IDs', () => {
 });
 
 describe('trigger and waiting items', () => {
-	it('share one socket', async () => {
+	it('share one socket, and the reading of a result', async () => {
 		await start({ pace: 0.2 });
 		const trigger = await activate();
 		const running = await begin(node(speech('Together')));
@@ -189,6 +189,7 @@ describe('trigger and waiting items', () => {
 		const result = await running.finished;
 		expect(result.items(NODE)[0]?.json.status).toBe('completed');
 		await trigger.has(1);
+		expect([...sim.tasks.values()].map(({ reads }) => reads)).toEqual([1]);
 		expect(sim.socketsEver).toBe(1);
 		expect(sim.sockets()).toBe(1);
 		await trigger.close();

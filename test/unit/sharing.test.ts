@@ -1,0 +1,91 @@
+import { Failure } from '../../nodes/service/failure';
+import { shared } from '../../nodes/service/sharing';
+
+/** A reading in the test's hand. */
+function reading() {
+	const signals: AbortSignal[] = [];
+	let answer: (value: string) => void = () => {};
+	let fail: (error: Error) => void = () => {};
+	const read = async (signal: AbortSignal) => {
+		signals.push(signal);
+		return await new Promise<string>((resolve, reject) => {
+			answer = resolve;
+			fail = reject;
+		});
+	};
+	return {
+		read,
+		signals,
+		answer: (value: string) => answer(value),
+		fail: (error: Error) => fail(error),
+	};
+}
+
+const cancel = (controller: AbortController) => controller.abort(new Failure('canceled'));
+const never = () => new AbortController().signal;
+
+describe('a reading that several want', () => {
+	it('is made once, and answered to all', async () => {
+		const one = reading();
+		const all = [1, 2, 3].map(async () => await shared('a', never(), one.read));
+		one.answer('news');
+		expect(await Promise.all(all)).toEqual(['news', 'news', 'news']);
+		expect(one.signals.length).toBe(1);
+	});
+
+	it('is made anew once it is over', async () => {
+		const one = reading();
+		const first = shared('b', never(), one.read);
+		one.answer('old');
+		await first;
+		const second = shared('b', never(), one.read);
+		one.answer('new');
+		expect(await second).toBe('new');
+		expect(one.signals.length).toBe(2);
+	});
+
+	it('is not shared with those who want something else', async () => {
+		const [one, other] = [reading(), reading()];
+		const both = [shared('c', never(), one.read), shared('d', never(), other.read)];
+		one.answer('c');
+		other.answer('d');
+		expect(await Promise.all(both)).toEqual(['c', 'd']);
+	});
+
+	it('fails for all, and is made anew by the next', async () => {
+		const one = reading();
+		const all = [1, 2].map(async () => await shared('e', never(), one.read).catch(String));
+		one.fail(new Error('broken'));
+		expect(await Promise.all(all)).toEqual(['Error: broken', 'Error: broken']);
+		const next = shared('e', never(), one.read);
+		one.answer('mended');
+		expect(await next).toBe('mended');
+	});
+
+	it('goes on when one leaves, and ends when all have', async () => {
+		const one = reading();
+		const [first, second] = [new AbortController(), new AbortController()];
+		const left = shared('f', first.signal, one.read).catch((error: Failure) => error.kind);
+		const leftToo = shared('f', second.signal, one.read).catch((error: Failure) => error.kind);
+		cancel(first);
+		expect(await left).toBe('canceled');
+		expect(one.signals[0]!.aborted).toBe(false);
+		cancel(second);
+		expect(await leftToo).toBe('canceled');
+		expect(one.signals[0]!.aborted).toBe(true);
+	});
+
+	it('is not what those get who gave it up and ask again in the same moment', async () => {
+		const one = reading();
+		const leaving = [new AbortController(), new AbortController()];
+		const left = leaving.map(
+			async ({ signal }) => await shared('g', signal, one.read).catch(() => 'left'),
+		);
+		leaving.forEach(cancel);
+		const again = shared('g', never(), one.read);
+		expect(one.signals.length).toBe(2);
+		one.answer('fresh');
+		expect(await again).toBe('fresh');
+		expect(await Promise.all(left)).toEqual(['left', 'left']);
+	});
+});
