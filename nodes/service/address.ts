@@ -1,4 +1,6 @@
 import { invalidInput } from './failure';
+import { MAX_ADDRESS_CHARS, MAX_TOKEN_CHARS } from './limits';
+import { asText } from './readers';
 
 /** Where the service is and the token for it, cleaned. */
 export interface ServiceAddress {
@@ -19,11 +21,9 @@ const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
  * dropped. Throws a Failure of kind invalidInput when it is empty or can't stand in a header.
  */
 export function cleanToken(raw: unknown): string {
-	const token = String(raw ?? '')
-		.trim()
-		.replace(BEARER_PREFIX, '')
-		.trim();
+	const token = (asText(raw) ?? '').replace(BEARER_PREFIX, '').trim();
 	if (token === '') throw invalidInput('API Token', 'is empty');
+	if (token.length > MAX_TOKEN_CHARS) throw invalidInput('API Token', 'is too long to be a token');
 	if (/\s/.test(token)) {
 		throw invalidInput(
 			'API Token',
@@ -40,8 +40,9 @@ export function cleanToken(raw: unknown): string {
 }
 
 function parseUrl(field: string, raw: unknown, schemes: string[]): URL {
-	const text = String(raw ?? '').trim();
-	if (text === '') throw invalidInput(field, 'is empty');
+	const text = asText(raw);
+	if (text === undefined) throw invalidInput(field, 'is empty');
+	if (text.length > MAX_ADDRESS_CHARS) throw invalidInput(field, 'is too long to be an address');
 	const example = `an address such as ${schemes[0]}//media.example.com`;
 	if (!URL.canParse(text)) throw invalidInput(field, `is not a URL: it must be ${example}`);
 	const url = new URL(text);
@@ -81,8 +82,7 @@ export function readAddress(credential: Record<string, unknown>): ServiceAddress
 	const base = parseUrl('Base URL', credential.baseUrl, ['https:', 'http:']);
 	requireEncryption('Base URL', base, 'https:', allowHttp);
 
-	const given = String(credential.webSocketUrl ?? '').trim();
-	const socket = parseUrl('WebSocket URL', given === '' ? base.origin : given, [
+	const socket = parseUrl('WebSocket URL', asText(credential.webSocketUrl) ?? base.origin, [
 		'wss:',
 		'ws:',
 		'https:',
@@ -103,14 +103,37 @@ export function readAddress(credential: Record<string, unknown>): ServiceAddress
 export const accountKeyOf = ({ baseUrl, apiToken }: ServiceAddress): string =>
 	`${baseUrl} ${apiToken}`;
 
+/** Which characters stand percent-encoded in an address: everybody does it a little differently. */
+const ENCODED = [
+	/[^\w.~!*'()-]/g,
+	/[^\w.~-]/g,
+	/[^\w.*-]/g,
+	/[^\w.~!*'();,/?:@&=+$#-]/g,
+	/["#<>?^`{}]/g,
+];
+
+const percent = (character: string) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+
+/** The token as it may stand in a text: as it is, in JSON, or in an address. */
+function formsOf(apiToken: string): string[] {
+	const inJson = JSON.stringify(apiToken).slice(1, -1);
+	const inAddress = ENCODED.flatMap((characters) => [
+		apiToken.replace(characters, percent),
+		apiToken.replace(characters, (character) => percent(character).toUpperCase()),
+	]);
+	return [...new Set([apiToken, inJson, inJson.replaceAll('/', '\\/'), ...inAddress])];
+}
+
 /**
- * `value` with every occurrence of the token in its texts blanked out, also where it stands
- * percent-encoded. Values that hold none come back as they are.
+ * `value` with every occurrence of the token in its texts blanked out, also where it stands encoded.
+ * Values that hold none come back as they are.
  */
 export function withoutToken<T>(value: T, apiToken: string): T {
 	// Shorter strings would also be found in ordinary words.
 	if (apiToken.length < 6) return value;
-	const forms = [...new Set([apiToken, encodeURIComponent(apiToken)])];
+	const forms = formsOf(apiToken);
+	// What is left and what is put in must not make a token again.
+	const mask = apiToken.includes('*') ? '…' : '*****';
 	const holds = (part: unknown): boolean =>
 		typeof part === 'string'
 			? forms.some((form) => part.includes(form))
@@ -119,7 +142,7 @@ export function withoutToken<T>(value: T, apiToken: string): T {
 
 	function clean(part: unknown): unknown {
 		if (typeof part === 'string') {
-			return forms.reduce((text, form) => text.replaceAll(form, '*****'), part);
+			return forms.reduce((text, form) => text.replaceAll(form, mask), part);
 		}
 		if (Array.isArray(part)) return part.map(clean);
 		if (typeof part !== 'object' || part === null) return part;

@@ -1,16 +1,17 @@
 import { Failure, type FailureFacts } from './failure';
-import { asText, isRecord, looksLikeHtml, parseJson, plainText, readReason } from './readers';
+import { asText, clip, isRecord, looksLikeHtml, parseJson, plainText, readReason } from './readers';
 
 /** What an HTTP answer says when it is not the wanted one. Pure; field notes "HTTP". */
 
 const CREDIT = new RegExp(
 	[
-		'insufficient[\\s_-]*(?:\\w+[\\s_-]+)?(?:credit|quota|balance|fund)',
-		"(?:not|n't)(?: have)? enough (?:\\w+ )?(?:credit|quota|balance)",
+		// Bounded, since "_" is both a letter and a space here: long rows of it would take for ever.
+		'insufficient[\\s_-]{0,3}(?:\\w{1,40}[\\s_-]{1,3})?(?:credit|quota|balance|fund)',
+		"(?:not|n't)(?: have)? enough (?:\\w{1,40} )?(?:credit|quota|balance)",
 		'out of (?:credit|quota)',
 		'no (?:more )?(?:credit|quota)s?\\b(?![^.]{0,20}(?:charged|used|deducted|consumed))',
 		'(?:credit|quota|balance)s?\\b[^.]{0,40}(?:exceeded|exhausted|used up|too low|insufficient|not enough|empty|run out)',
-		'(?:exceed|exhaust)\\w*[^.]{0,30}(?:credit|quota|balance)',
+		'(?:exceed|exhaust)\\w{0,10}[^.]{0,30}(?:credit|quota|balance)',
 		'payment[\\s_-]required',
 	].join('|'),
 	'i',
@@ -43,7 +44,7 @@ export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
 	if (json !== undefined) return readReason(json);
 	if (/^\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(body)) return undefined;
-	return plainText(body)?.slice(0, 300);
+	return clip(plainText(body) ?? '', 300) || undefined;
 }
 
 /** The Failure that a text of the service stands for, whatever channel it came over. */

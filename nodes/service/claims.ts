@@ -1,5 +1,5 @@
 import { accountKeyOf, type ServiceAddress } from './address';
-import { readGeneratedFiles, asText } from './readers';
+import { asId, asText, readGeneratedFiles } from './readers';
 import { ASPECT_RATIOS, type GeneratedFile, type ServiceRecord } from './contract';
 import { kindSaid } from './fileTypes';
 
@@ -35,7 +35,7 @@ export interface Verdict {
 const CLOCK_TOLERANCE_MS = 2000;
 const REMEMBERED_IDS = 10_000;
 
-const idOf = (entry: ServiceRecord) => asText(entry.id) ?? asText(entry.task_id);
+const idOf = (entry: ServiceRecord) => asId(entry.id) ?? asId(entry.task_id);
 
 /** Generations under way and entries taken, of one account in this process. */
 export class Claims {

@@ -15,6 +15,7 @@ export type FailureKind =
 	| 'taskFailed'
 	| 'generationFailed'
 	| 'unclear'
+	| 'tooLarge'
 	| 'noAddress'
 	| 'badFile'
 	| 'streamLost'

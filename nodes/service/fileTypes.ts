@@ -1,4 +1,4 @@
-import { looksLikeHtml } from './readers';
+import { asText, looksLikeHtml } from './readers';
 
 /** What a file is, by its first bytes, its header and its address. Pure. */
 
@@ -62,6 +62,10 @@ const FALLBACK: Record<MediaKind, FileType> = {
 const ascii = (bytes: Uint8Array, start: number, end: number) =>
 	String.fromCharCode(...bytes.subarray(start, end));
 
+/** The type in a Content-Type header, without its parameters; '' when there is none. */
+const typeNamedBy = (contentType: string | undefined) =>
+	contentType?.slice(0, 200).split(';')[0].trim().toLowerCase() ?? '';
+
 /** The MIME type that the first bytes prove, else undefined. */
 function sniff(bytes: Uint8Array, kind: MediaKind): string | undefined {
 	const start = ascii(bytes, 0, 4);
@@ -99,8 +103,8 @@ export function fileTypeOf(
 	url: string,
 	kind: MediaKind,
 ): FileType {
-	const header = contentType?.split(';')[0].trim().toLowerCase() ?? '';
-	const found = sniff(bytes, kind) ?? (header in EXTENSIONS ? header : undefined);
+	const header = typeNamedBy(contentType);
+	const found = sniff(bytes, kind) ?? (Object.hasOwn(EXTENSIONS, header) ? header : undefined);
 	if (found !== undefined) {
 		return { mimeType: CANONICAL[found] ?? found, extension: EXTENSIONS[found] };
 	}
@@ -115,7 +119,7 @@ export function fileTypeOf(
 /** Why these first bytes are no media file, or undefined when they may be one. */
 export function whyNoFile(bytes: Uint8Array, contentType: string | undefined): string | undefined {
 	if (bytes.length === 0) return 'the file is empty';
-	const header = contentType?.split(';')[0].trim().toLowerCase() ?? '';
+	const header = typeNamedBy(contentType);
 	if (header === 'image/svg+xml') return undefined;
 	const text = Buffer.from(bytes).toString('latin1');
 	if (looksLikeHtml(text)) return 'a web page came instead of the file';
@@ -139,7 +143,7 @@ export function kindSaid(
 	entry: Record<string, unknown>,
 	url: string,
 ): 'video' | 'image' | undefined {
-	const words = [entry.type, entry.kind, entry.media_type].join(' ').toLowerCase();
+	const words = [entry.type, entry.kind, entry.media_type].map(asText).join(' ').toLowerCase();
 	// "image_to_video" is a video.
 	if (words.includes('video')) return 'video';
 	if (words.includes('image')) return 'image';

@@ -1,7 +1,10 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { GeneratedFile } from './contract';
+import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from './limits';
 import {
+	asId,
 	asText,
+	clip,
 	isRecord,
 	looksLikeHtml,
 	parseJson,
@@ -27,8 +30,8 @@ export interface GenerationProgress {
 	id?: string;
 }
 
-/** Longest line, event or plain answer, in characters: beyond it the stream is ended. */
-const MAX_BUFFER = 8 * 1024 * 1024;
+/** What a line takes in memory besides its text, in characters: rows of short lines count, too. */
+const LINE_CHARS = 64;
 
 /** The value in an event's data: JSON (also JSON inside a JSON string), or a bare text. */
 function readData(data: string): unknown {
@@ -39,13 +42,18 @@ function readData(data: string): unknown {
 	return inner ?? value;
 }
 
+function wordOf(value: unknown): string | undefined {
+	const word = asText(value);
+	return word === undefined ? undefined : asText(clip(word, MAX_WORD_CHARS));
+}
+
 function progressOf(value: unknown): GenerationProgress | undefined {
 	if (!isRecord(value)) {
-		const status = asText(value);
+		const status = wordOf(value);
 		return status === undefined ? undefined : { status };
 	}
-	const status = asText(value.status) ?? asText(value.message) ?? asText(value.stage);
-	const id = asText(value.id) ?? asText(value.task_id);
+	const status = wordOf(value.status) ?? wordOf(value.message) ?? wordOf(value.stage);
+	const id = asId(value.id) ?? asId(value.task_id);
 	return status === undefined && id === undefined ? undefined : { status: status ?? 'working', id };
 }
 
@@ -56,20 +64,21 @@ export class GenerationEvents {
 	private mode: 'unknown' | 'events' | 'plain' = 'unknown';
 	private plain = '';
 	private heard = false;
-	private readonly parser = createParser({
-		onEvent: (event) => this.onEvent(event),
-		onError: (error) => {
-			if (error.type === 'max-buffer-size-exceeded') {
-				this.finish({ kind: 'lost', text: 'an event was larger than any result' });
-			}
-		},
-		maxBufferSize: MAX_BUFFER,
-	});
+	/** The last part ended with CR: an LF that comes next belongs to it. */
+	private endedInReturn = false;
+	/** What the event in the making takes so far, in characters. */
+	private pending = 0;
+	/** '\n' after a whole line, '' in the midst of one: an empty line may be cut in two. */
+	private lineEnd = '';
+	private readonly parser = createParser({ onEvent: (event) => this.onEvent(event) });
 
 	constructor(
 		private readonly baseUrl: string,
 		private readonly onProgress: (progress: GenerationProgress) => void = () => {},
-	) {}
+	) {
+		// In its first part the parser would look for a byte order mark, which the decoder has dropped.
+		this.parser.feed('\n');
+	}
 
 	/** Takes the next part, cut anywhere. Returns the outcome once there is one. */
 	push(part: Uint8Array): GenerationOutcome | undefined {
@@ -91,29 +100,43 @@ export class GenerationEvents {
 		return this.outcome ?? { kind: 'lost', text };
 	}
 
-	private feed(text: string): GenerationOutcome | undefined {
+	private feed(part: string): GenerationOutcome | undefined {
+		// White space before everything else means nothing, however much comes of it.
+		const text = this.mode === 'unknown' ? part.trimStart() : part;
 		if (this.outcome || text === '') return this.outcome;
-		if (this.mode === 'unknown') {
-			this.plain += text;
-			const start = this.plain.trimStart();
-			if (start === '') {
-				if (this.plain.length > MAX_BUFFER) this.plain = '';
-				return undefined;
-			}
-			this.mode = /^[[{<]/.test(start) ? 'plain' : 'events';
-			if (this.mode === 'events') this.parser.feed(this.plain);
-			return this.outcome;
-		}
+		if (this.mode === 'unknown') this.mode = /^[[{<]/.test(text) ? 'plain' : 'events';
 		if (this.mode === 'events') {
-			this.parser.feed(text);
+			const lines = this.withPlainLineEnds(text);
+			this.parser.feed(lines);
+			this.measure(lines);
 			return this.outcome;
 		}
 		this.plain += text;
-		if (this.plain.length > MAX_BUFFER) {
+		if (this.plain.length > MAX_EVENT_CHARS) {
 			this.finish({ kind: 'lost', text: 'the answer was larger than any result' });
 			this.plain = '';
 		}
 		return this.outcome;
+	}
+
+	/** CR and CR LF as LF: the parser takes a part with CR in it in the square of its length. */
+	private withPlainLineEnds(text: string): string {
+		const rest = this.endedInReturn && text.startsWith('\n') ? text.slice(1) : text;
+		this.endedInReturn = text.endsWith('\r');
+		return rest.replace(/\r\n?/g, '\n');
+	}
+
+	/** Ends a stream of which one event never ends. */
+	private measure(lines: string): void {
+		const text = this.lineEnd + lines;
+		this.lineEnd = text.endsWith('\n') ? '\n' : '';
+		const emptyLine = text.lastIndexOf('\n\n');
+		if (emptyLine >= 0) this.pending = 0;
+		const own = emptyLine >= 0 ? text.slice(emptyLine + 2) : lines;
+		this.pending += own.length + (own.split('\n').length - 1) * LINE_CHARS;
+		if (this.pending <= MAX_EVENT_CHARS) return;
+		this.finish({ kind: 'lost', text: 'an event was larger than any result' });
+		this.parser.reset();
 	}
 
 	/** Some deployments answer with plain JSON instead of a stream, edges with a page. */
@@ -126,7 +149,7 @@ export class GenerationEvents {
 			return this.finish({ kind: 'lost', text: 'the answer broke off' });
 		}
 		const files = readGeneratedFiles(value, this.baseUrl);
-		if (files.length > 0) this.finish({ kind: 'complete', files });
+		if (files.length > 0) this.complete(files);
 		else if (isRecord(value) && value.error) this.fail(value);
 		else this.withoutFile(value, 'the answer named no file');
 	}
@@ -137,7 +160,7 @@ export class GenerationEvents {
 		const value = readData(event.data);
 		if (event.event === 'error') return this.fail(value);
 		const files = readGeneratedFiles(value, this.baseUrl);
-		if (files.length > 0) return this.finish({ kind: 'complete', files });
+		if (files.length > 0) return this.complete(files);
 		if (isRecord(value) && value.error) return this.fail(value);
 		if (event.event?.endsWith('_complete')) {
 			return this.withoutFile(value, 'the completion named no file');
@@ -146,9 +169,14 @@ export class GenerationEvents {
 		if (progress) this.onProgress(progress);
 	}
 
+	private complete(files: GeneratedFile[]): void {
+		if (files.length <= MAX_FILES) return this.finish({ kind: 'complete', files });
+		this.finish({ kind: 'lost', text: `the completion named ${files.length} files` });
+	}
+
 	/** The ids, if there are any, prove which entries of the history are the result. */
 	private withoutFile(value: unknown, text: string): void {
-		for (const entry of Array.isArray(value) ? value : [value]) {
+		for (const entry of Array.isArray(value) ? value.slice(0, MAX_FILES) : [value]) {
 			const progress = isRecord(entry) ? progressOf(entry) : undefined;
 			if (progress) this.onProgress(progress);
 		}

@@ -1,6 +1,7 @@
 import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
 import { withoutToken } from './address';
 import { Failure, type FailureFacts, type FailureKind } from './failure';
+import { asText, clip, isRecord } from './readers';
 
 /** The only place that puts failures into words and makes n8n errors of them. */
 
@@ -12,9 +13,15 @@ export interface Wording {
 }
 
 const said = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
-const limit = (seconds = 0) => (seconds === 1 ? '1 second' : `${seconds} seconds`);
+const limit = (seconds = 0) =>
+	seconds === 1
+		? '1 second'
+		: seconds > 0 && seconds < Infinity
+			? `${seconds} seconds`
+			: 'some time';
+const http = (status = 0) => (Number.isInteger(status) && status > 0 ? ` (HTTP ${status})` : '');
 
-const UNREACHABLE: Record<string, Wording> = {
+const UNREACHABLE = {
 	refused: {
 		message: 'refuses the connection',
 		description: "Check 'Base URL' in the credential, and whether the service is running.",
@@ -32,18 +39,26 @@ const UNREACHABLE: Record<string, Wording> = {
 		message: 'is blocked by the security settings of this n8n instance',
 		description: 'Ask the administrator of this n8n to allow the host of the service.',
 	},
+} satisfies Record<string, Wording>;
+
+const isReason = (text = ''): text is keyof typeof UNREACHABLE => Object.hasOwn(UNREACHABLE, text);
+
+/** Where the files are, the one that this is about first. */
+const whereabouts = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
+	const addresses = [fileUrl, ...otherFiles].filter((address) => address !== undefined);
+	return addresses.length > 0 ? ` and lies at ${addresses.join(' , ')}` : '';
 };
 
 const UNSURE =
 	"The service may have accepted the request and charged for it. Look at History → Get Many (or at the provider's own pages) before you run this again.";
 
 const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
-	invalidInput: ({ field, text }) => ({
+	invalidInput: ({ field = 'A field', text = 'is not valid' }) => ({
 		message: `'${field}' ${text}`,
 		description: `Change '${field}'. Nothing was sent to the service.`,
 	}),
 	unreachable: ({ host, text }) => {
-		const words = UNREACHABLE[text ?? ''] ?? UNREACHABLE.host;
+		const words = UNREACHABLE[isReason(text) ? text : 'host'];
 		return { message: `${host ?? 'The service'} ${words.message}`, description: words.description };
 	},
 	noAnswer: ({ host }) => ({
@@ -51,7 +66,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: 'The connection broke or took too long. Try again in a moment.',
 	}),
 	notTheService: ({ status }) => ({
-		message: `The answer does not come from a media generation service${status ? ` (HTTP ${status})` : ''}`,
+		message: `The answer does not come from a media generation service${http(status)}`,
 		description:
 			"Check 'Base URL' in the credential: it must be the address of the API, not of a web page.",
 	}),
@@ -87,10 +102,10 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${said(facts)}`,
-		description: `Change the fields that this is about${facts.status ? ` (HTTP ${facts.status})` : ''}.`,
+		description: `Change the fields that this is about${http(facts.status)}.`,
 	}),
 	unavailable: (facts) => ({
-		message: `The service is not available${facts.status ? ` (HTTP ${facts.status})` : ''}${said(facts)}`,
+		message: `The service is not available${http(facts.status)}${said(facts)}`,
 		description: 'This is on the side of the service. Try again later.',
 	}),
 	taskFailed: (facts) => ({
@@ -100,6 +115,11 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	generationFailed: (facts) => ({
 		message: `The service could not make this${said(facts)}`,
 		description: 'Change the prompt or the images and run this again: it is a new generation.',
+	}),
+	tooLarge: (facts) => ({
+		message: `The service sent more than can be right${said(facts)}`,
+		description:
+			"Nothing of it is put out, since the rest would be missing. Ask for less, for instance with a 'Limit' instead of 'Return All', and tell the provider of the service if that does not help.",
 	}),
 	unclear: () => ({
 		message: 'An earlier try sent this and got no clear answer',
@@ -112,9 +132,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	badFile: (facts) => ({
 		message: `The file is made, but could not be fetched${said(facts)}`,
-		description: facts.taskId
-			? ''
-			: `It is paid for and lies at ${[facts.fileUrl, ...(facts.otherFiles ?? [])].join(' , ')}`,
+		description: facts.taskId ? '' : `It is paid for${whereabouts(facts)}`,
 	}),
 	streamLost: (facts) => ({
 		message: `The service stopped reporting before the result was there${said(facts)}`,
@@ -154,7 +172,7 @@ export function wordingOf(failure: Failure): Wording {
 	if (facts.candidates !== undefined && facts.candidates.length > 0) {
 		const list = facts.candidates
 			.slice(0, 5)
-			.map(({ id, createdAt }) => `${id}${createdAt ? ` (created ${createdAt})` : ''}`);
+			.map(({ id, createdAt }) => clip(`${id}${createdAt ? ` (created ${createdAt})` : ''}`, 300));
 		description.push(`These entries of the history may be it: ${list.join(', ')}.`);
 	}
 	return { message: words.message, description: description.filter(Boolean).join(' ') };
@@ -178,6 +196,14 @@ const CAUSES: Partial<Record<FailureKind, string>> = {
 	tokenRefused: 'credential-invalid',
 };
 
+/** The text of any thrown value. */
+function textOf(error: unknown): string {
+	const text = asText(isRecord(error) ? error.message : error);
+	return text === undefined
+		? 'Something went wrong in this node that it does not know'
+		: clip(text, 2000);
+}
+
 /**
  * Any thrown value as the one n8n error that the user sees: with item number, what happened, and
  * what to do. Errors that n8n made itself (a broken expression, say) keep their words.
@@ -192,8 +218,7 @@ export function toNodeError(
 	}
 	if (!(error instanceof Failure)) {
 		// Only the text is taken over: stack and cause could hold what must not be shown.
-		const text = error instanceof Error ? error.message : String(error);
-		return new NodeOperationError(node, withoutToken(text, apiToken), { itemIndex });
+		return new NodeOperationError(node, withoutToken(textOf(error), apiToken), { itemIndex });
 	}
 	const words = wordingOf(error);
 	const item = itemIndex === undefined ? '' : ` [item ${itemIndex}]`;

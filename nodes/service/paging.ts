@@ -1,8 +1,9 @@
 import type { ServiceRecord } from './contract';
+import { Failure } from './failure';
+import { MAX_PAGES } from './limits';
 import { asText, type Page } from './readers';
 
 export const LARGEST_PAGE = 100;
-const MAX_PAGES = 1000;
 
 export interface Paging {
 	/** Number of the first page: 0 for voices, 1 for the history. */
@@ -18,13 +19,14 @@ export interface Paging {
 
 /**
  * All records of a paged list up to `limit`, each once: pages shift while they are read. Stops at a
- * bare array that is no full page, an empty, short or repeated page, the announced total and a cap; the echoed page
- * number is not trusted (field notes "Voices, history, account").
+ * bare array that is no full page, an empty, short or repeated page, and the announced total; the
+ * echoed page number is not trusted (field notes "Voices, history, account"). Throws a Failure when
+ * there is no end to the pages.
  */
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();
 	const pageSize = Math.min(LARGEST_PAGE, paging.limit);
-	for (let page = paging.first; page < paging.first + MAX_PAGES; page++) {
+	for (let page = paging.first; ; page++) {
 		const found = await paging.fetch(page, pageSize);
 		const { items, total, pageSize: echoed, bare } = found;
 		const before = records.size;
@@ -39,7 +41,9 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 			records.size >= paging.limit ||
 			paging.isEnough?.(found) === true ||
 			(total !== undefined ? records.size >= total : items.length < held);
-		if (isLast) break;
+		if (isLast) return [...records.values()].slice(0, paging.limit);
+		if (page - paging.first + 1 >= MAX_PAGES) {
+			throw new Failure('tooLarge', { text: `a list of more than ${MAX_PAGES} pages` });
+		}
 	}
-	return [...records.values()].slice(0, paging.limit);
 }

@@ -1,15 +1,39 @@
 import type { GeneratedFile, ServiceRecord, SpeechTask, TaskState } from './contract';
+import {
+	MAX_ADDRESS_CHARS,
+	MAX_ID_CHARS,
+	MAX_JSON_LEVELS,
+	MAX_REASON_CHARS,
+	MAX_WORD_CHARS,
+} from './limits';
 
 /** Tolerant readers: raw answer → task, files, pages. Pure; field notes name each variation. */
 
 export const isRecord = (value: unknown): value is ServiceRecord =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A non-empty string or a number as string, else undefined. Identifiers are compared as strings. */
+/** The first `length` characters of a text; a character of two code units is not cut in two. */
+export const clip = (text: string, length: number): string =>
+	text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
+
+/** A non-empty string or a number as string, else undefined. */
 export function asText(value: unknown): string | undefined {
 	if (typeof value === 'number' && Number.isFinite(value)) return String(value);
 	return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
+
+/**
+ * An identifier, always a string, since they are compared as such; undefined for what can't be one:
+ * it has to stand in the path of a request.
+ */
+export function asId(value: unknown): string | undefined {
+	const text = asText(value);
+	return text === undefined || text.length > MAX_ID_CHARS || LONE_SURROGATE.test(text)
+		? undefined
+		: text;
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** A number, or the number a string holds, else undefined. */
 export function asNumber(value: unknown): number | undefined {
@@ -25,13 +49,20 @@ export function asPercentage(value: unknown): number | undefined {
 	return number === undefined ? undefined : Math.floor(Math.min(100, Math.max(0, number)));
 }
 
-/** JSON text → value; undefined when it is none. */
+/** JSON text → value; undefined when it is none, or one of more levels than any answer has. */
 export function parseJson(text: string): unknown {
 	try {
-		return JSON.parse(text.replace(/^\uFEFF/, ''));
+		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+		return isDeeper(value, MAX_JSON_LEVELS) ? undefined : value;
 	} catch {
 		return undefined;
 	}
+}
+
+/** JSON.parse takes any number of levels; what goes through them by recursion does not. */
+function isDeeper(value: unknown, levels: number): boolean {
+	if (typeof value !== 'object' || value === null) return false;
+	return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1));
 }
 
 /** True when a body is a web page (an edge's error page, a login page) and not an API's answer. */
@@ -59,11 +90,14 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 	}
 	const text = asText(value);
 	if (text === undefined || typeof value === 'number') return undefined;
+	if (text.length > MAX_ADDRESS_CHARS) return undefined;
 	// A word or a sentence would also resolve, to a path that is none.
-	const isAddress = /^(?:https?:\/\/|\/[^\s])/i.test(text) || /^\S*(?:\/\S+|\.\w{2,5})$/.test(text);
+	const isAddress =
+		/^(?:https?:\/\/|\/\S)/i.test(text) || (!/\s/.test(text) && /\/.|\.\w{2,5}$/.test(text));
 	if (!isAddress || /^n\/a$/i.test(text) || !URL.canParse(text, `${baseUrl}/`)) return undefined;
 	const url = new URL(text, `${baseUrl}/`);
-	return url.protocol === 'https:' || url.protocol === 'http:' ? url.href : undefined;
+	const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+	return isWeb && url.href.length <= MAX_ADDRESS_CHARS ? url.href : undefined;
 }
 
 const STATES = new Map<string, TaskState>([
@@ -79,11 +113,11 @@ const STATES = new Map<string, TaskState>([
 /** A text that says why, from `error`, `message` or `detail`, however nested; else undefined. */
 export function readReason(value: unknown, depth = 0): string | undefined {
 	const text = asText(value);
-	if (text !== undefined) return plainText(text)?.slice(0, 500);
+	if (text !== undefined) return plainText(text);
 	if (depth > 4) return undefined;
 	if (Array.isArray(value)) {
 		const reasons = value.map((entry) => readReason(entry, depth + 1)).filter(Boolean);
-		return reasons.length > 0 ? reasons.slice(0, 3).join('; ') : undefined;
+		return asText(clip(reasons.slice(0, 3).join('; '), MAX_REASON_CHARS));
 	}
 	if (!isRecord(value)) return undefined;
 	const reasons = REASON_KEYS.map((key) => readReason(value[key], depth + 1)).filter(
@@ -108,13 +142,17 @@ const REASON_KEYS = [
 const SAYS_LITTLE =
 	/^(?:\d+|error|failed|bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
 
-/** Text without mark-up; undefined when nothing is left. */
+/** Text without mark-up and control characters, of bearable length; undefined when nothing is left. */
 export const plainText = (text: string): string | undefined =>
 	asText(
-		text
-			.slice(0, 4000)
-			.replace(/<[/!]?[a-z][^<>]*>/gi, ' ')
-			.replace(/\s+/g, ' '),
+		clip(
+			text
+				.slice(0, 4000)
+				.replace(/<[/!]?[a-z][^<>]*>/gi, ' ')
+				.replace(/[\s\p{Cc}]+/gu, ' ')
+				.trim(),
+			MAX_REASON_CHARS,
+		),
 	);
 
 const unwrap = (raw: unknown, key: string): unknown => {
@@ -126,7 +164,7 @@ const unwrap = (raw: unknown, key: string): unknown => {
 /** §4.1: the identifier of a created task, always a string; undefined when the answer has none. */
 export function readCreatedTaskId(raw: unknown): string | undefined {
 	const record = unwrap(raw, 'task_id');
-	return isRecord(record) ? (asText(record.task_id) ?? asText(record.id)) : undefined;
+	return isRecord(record) ? (asId(record.task_id) ?? asId(record.id)) : undefined;
 }
 
 /** §4.2: a speech task; undefined when the answer is none. */
@@ -140,7 +178,7 @@ export function readSpeechTask(raw: unknown, baseUrl: string): SpeechTask | unde
 	const isDone = audioUrl !== undefined && !record.error;
 	const word = asText(record.status) ?? (isDone ? 'completed' : undefined);
 	if (word === undefined) return undefined;
-	const status = word.toLowerCase();
+	const status = clip(word.toLowerCase(), MAX_WORD_CHARS);
 	const state = STATES.get(status) ?? 'processing';
 	return {
 		state,
@@ -160,7 +198,7 @@ export function readNotification(
 	if (!isRecord(raw) || raw.type !== 'labs_status_updated' || !isRecord(raw.payload)) {
 		return undefined;
 	}
-	const taskId = asText(raw.payload.task_id) ?? asText(raw.payload.id);
+	const taskId = asId(raw.payload.task_id) ?? asId(raw.payload.id);
 	if (taskId === undefined) return undefined;
 	return { taskId, percentage: asPercentage(raw.payload.process_percentage) };
 }
@@ -177,7 +215,7 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 		return fileUrl === undefined ? [] : [{ fileUrl, fields: {} }];
 	}
 	if (!isRecord(raw)) return [];
-	const id = asText(raw.id) ?? asText(raw.task_id);
+	const id = asId(raw.id) ?? asId(raw.task_id);
 	const many = Array.isArray(raw.file_urls) ? raw.file_urls : [raw.file_urls];
 	const urlsOf = (values: unknown[]) =>
 		values.map((value) => readFileUrl(value, baseUrl)).filter((url) => url !== undefined);

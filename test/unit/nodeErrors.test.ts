@@ -28,6 +28,7 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 	unavailable: { status: 503, text: 'maintenance' },
 	taskFailed: { text: 'no' },
 	generationFailed: { text: 'UNSAFE_GENERATION' },
+	tooLarge: { text: 'a list of more than 1000 pages' },
 	unclear: { maybeAccepted: true },
 	noAddress: { seconds: 60 },
 	badFile: { text: 'the file is empty', fileUrl: 'https://files.example.com/a.mp3' },

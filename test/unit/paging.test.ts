@@ -87,10 +87,15 @@ describe('all records of a paged list', () => {
 		expect(pages).toEqual([1, 2]);
 	});
 
-	it('end at a cap when pages go on for ever', async () => {
+	it('are refused as too many when pages go on for ever', async () => {
 		let next = 0;
-		const { pages } = await read((_, size) => ({ data: records(size, (next += size)) }));
-		expect(pages.length).toBeLessThanOrEqual(1000);
+		let pages = 0;
+		const reading = read((_, size) => {
+			pages++;
+			return { data: records(size, (next += size)) };
+		});
+		await expect(reading).rejects.toMatchObject({ kind: 'tooLarge' });
+		expect(pages).toBe(1000);
 	});
 
 	it('are none when there are none', async () => {
