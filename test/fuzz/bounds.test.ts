@@ -1,0 +1,132 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { withoutToken } from '../../nodes/service/address';
+import { failureOfStatus, readAnswer } from '../../nodes/service/answers';
+import { entryState } from '../../nodes/service/claims';
+import { Failure } from '../../nodes/service/failure';
+import { GenerationEvents } from '../../nodes/service/generationEvents';
+import { MAX_EVENT_CHARS, MAX_FILES, MAX_JSON_LEVELS } from '../../nodes/service/limits';
+import * as readers from '../../nodes/service/readers';
+import { nestedText } from './arbitraries';
+import { valueOrFailure } from './check';
+
+const BASE = 'https://media.example.com';
+const MIB = 1024 * 1024;
+
+/** Arrays, and records under every name that a reader looks into. */
+const NESTS = [
+	['[', ']'],
+	...['data', 'voices', 'task', 'error', 'url', 'file_url', '__proto__'].map((key) => [
+		`{"${key}":`,
+		'}',
+	]),
+	['{"file_urls":[', ']}'],
+] as Array<[open: string, close: string]>;
+
+/** Everything that goes through values by recursion. */
+const readAll = (value: unknown) => {
+	readers.readFileUrl(value, BASE);
+	readers.readReason(value);
+	readers.readCreatedTaskId(value);
+	readers.readSpeechTask(value, BASE);
+	readers.readGeneratedFiles(value, BASE);
+	readers.readPage(value);
+	withoutToken(value, 'invalid_token');
+	if (readers.isRecord(value)) entryState(value, BASE);
+};
+
+describe.each(NESTS)('answers nested as %s…%s', (open, close) => {
+	it('are read as deep as any answer is, and are none beyond', () => {
+		const perNest = open.split(/[[{]/).length - 1;
+		const deepest = nestedText(open, close, Math.floor(MAX_JSON_LEVELS / perNest));
+		const value = readers.parseJson(deepest);
+		expect(value).toEqual(JSON.parse(deepest));
+		readAll(value);
+		for (const levels of [MAX_JSON_LEVELS + 1, 20_000]) {
+			const text = nestedText(open, close, levels);
+			expect(readers.parseJson(text)).toBeUndefined();
+			expect(readers.readNotification(text)).toBeUndefined();
+			expect(failureOfStatus(400, text).kind).toBe('rejected');
+			const read = valueOrFailure(() => readAnswer(text, () => false));
+			expect(read).toBeInstanceOf(Failure);
+			const events = new GenerationEvents(BASE);
+			events.push(Buffer.from(`data: ${text}\n\n`));
+			expect(events.end().kind).toBe('lost');
+		}
+	});
+});
+
+describe('a stream without end', () => {
+	setFlagsFromString('--expose-gc');
+	const collect = runInNewContext('gc') as () => void;
+	const heap = () => {
+		collect();
+		return process.memoryUsage().heapUsed;
+	};
+
+	/** Pushes `part` again and again until there are so many bytes; tells when it came to an outcome. */
+	function flood(start: string, part: string, size: number) {
+		const events = new GenerationEvents(BASE);
+		const bytes = Buffer.from(part.repeat(Math.ceil(16_384 / part.length)));
+		const before = heap();
+		events.push(Buffer.from(start));
+		let pushed = 0;
+		let endedAfter: number | undefined;
+		let most = 0;
+		while (pushed < size) {
+			if (events.push(bytes) && endedAfter === undefined) endedAfter = pushed;
+			pushed += bytes.length;
+			if (pushed % (size / 2) < bytes.length) most = Math.max(most, heap() - before);
+		}
+		return { endedAfter, most, outcome: events.end() };
+	}
+
+	it.each([
+		['one line', 'data: ', 'x'],
+		['one event', 'event: x\n', 'data: y\n'],
+		['one plain answer', '[', '1,'],
+		['one page', '<html>', 'x '],
+		['one comment', ':', 'x'],
+		['one line end after another within an event', 'data: x\r', 'data:\r'],
+	])('that is %s is given up, and nothing of it is kept', (_, start, part) => {
+		const { endedAfter, most, outcome } = flood(start, part, 12 * MIB);
+		expect(outcome.kind).toBe('lost');
+		expect((outcome as { text: string }).text).toMatch(/larger than any result/);
+		expect(endedAfter).toBeLessThanOrEqual(MAX_EVENT_CHARS);
+		expect(most).toBeLessThan(24 * MIB);
+	});
+
+	it.each([
+		['white space', '', ' '],
+		['line ends', '', '\r\n'],
+		['empty lines', 'data: x\n', '\n'],
+		['comments', '', ': ping\n\n'],
+		['unknown fields', '', `trace: ${'1'.repeat(200)}\n\n`],
+		['signs of life', '', 'event: video_generation_status\ndata: "processing"\n\n'],
+	])('of %s may go on: nothing of it is kept', (_, start, part) => {
+		const { endedAfter, most, outcome } = flood(start, part, 6 * MIB);
+		expect(endedAfter).toBeUndefined();
+		expect(outcome.kind).toBe('lost');
+		expect(most).toBeLessThan(2 * MIB);
+	});
+});
+
+describe('a completion', () => {
+	const outcomeOf = (files: number) => {
+		const addresses = Array.from({ length: files }, (_, index) => `${BASE}/${index}.mp4`);
+		const events = new GenerationEvents(BASE);
+		events.push(
+			Buffer.from(`event: x_complete\ndata: ${JSON.stringify({ file_urls: addresses })}\n\n`),
+		);
+		return events.end();
+	};
+
+	it('may name some files, and not more than anybody can ask for', () => {
+		const most = outcomeOf(MAX_FILES);
+		expect(most.kind === 'complete' && most.files.length).toBe(MAX_FILES);
+		expect(outcomeOf(MAX_FILES + 1)).toEqual({
+			kind: 'lost',
+			text: `the completion named ${MAX_FILES + 1} files`,
+		});
+	});
+});

@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { Failure } from '../../nodes/service/failure';
+
+/**
+ * FUZZ_TIMES=100 npm test -- test/fuzz does a hundred times the normal number of runs;
+ * FUZZ_SEED (with the seed that a failure prints) does the same runs again.
+ */
+const TIMES = Math.max(1, Number(process.env.FUZZ_TIMES ?? 1) || 1);
+const SEED = process.env.FUZZ_SEED === undefined ? undefined : Number(process.env.FUZZ_SEED);
+
+/** How many runs a property gets that has `normal` of them without FUZZ_TIMES. */
+export const runs = (normal: number) => Math.ceil(normal * TIMES);
+
+/** The seed to use where fast-check does not pick it: FUZZ_SEED, or another one each time. */
+export const seed = () => SEED ?? Date.now() % 0x7fffffff;
+
+jest.setTimeout(60_000 * TIMES);
+
+interface Settings<T> {
+	/** Tried first, in every run. */
+	examples?: readonly T[];
+	/** Number of runs without FUZZ_TIMES. */
+	normal?: number;
+}
+
+/**
+ * Holds for every value of `arbitrary`, and first for each of `examples`: what once broke.
+ * fast-check's message names seed and counterexample when it does not.
+ */
+export function always<T>(
+	arbitrary: fc.Arbitrary<T>,
+	holds: (value: T) => void,
+	{ examples = [], normal = 150 }: Settings<NoInfer<T>> = {},
+): void {
+	fc.assert(fc.property(arbitrary, holds), {
+		numRuns: runs(normal) + examples.length,
+		examples: examples.map((example): [T] => [example]),
+		...(SEED === undefined ? {} : { seed: SEED }),
+	});
+}
+
+/** The same for what takes time. */
+export async function alwaysAsync<T>(
+	arbitrary: fc.Arbitrary<T>,
+	holds: (value: T) => Promise<void>,
+	{ examples = [], normal = 100 }: Settings<NoInfer<T>> = {},
+): Promise<void> {
+	await fc.assert(fc.asyncProperty(arbitrary, holds), {
+		numRuns: runs(normal) + examples.length,
+		examples: examples.map((example): [T] => [example]),
+		...(SEED === undefined ? {} : { seed: SEED }),
+	});
+}
+
+/** What `work` gives, or the Failure that it ends with; anything else that it throws goes on. */
+export function valueOrFailure<T>(work: () => T): T | Failure {
+	try {
+		return work();
+	} catch (error) {
+		if (error instanceof Failure) return error;
+		throw error;
+	}
+}

@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { Claims, entryState, type Claim } from '../../nodes/service/claims';
+import { asId, readGeneratedFiles } from '../../nodes/service/readers';
+import { anyJson, anyText, recordOf } from './arbitraries';
+import { always } from './check';
+import { entries as corpus } from './corpus';
+
+const BASE = 'https://media.example.com';
+const PROMPTS = ['A boat', 'A boat ', '', 'A bird'];
+const NOW = Date.parse('2026-01-01T10:00:00Z');
+
+const id = fc.constantFrom('a0', 'b0', 'a1', 'b1', 'a2', '3', '4');
+const entry: fc.Arbitrary<Record<string, unknown>> = fc
+	.tuple(
+		recordOf(anyJson),
+		fc.record(
+			{
+				id: fc.oneof(id, fc.constantFrom(3, 4)),
+				prompt: fc.oneof(fc.constantFrom(...PROMPTS), anyText),
+				created_at: fc.oneof(
+					fc.integer({ min: -60_000, max: 60_000 }).map((ms) => new Date(NOW + ms).toISOString()),
+					anyText,
+				),
+				file_url: id.map((name) => `https://files.example.com/${name}.mp4`),
+				aspect_ratio: fc.constantFrom(
+					'VIDEO_ASPECT_RATIO_LANDSCAPE',
+					'VIDEO_ASPECT_RATIO_PORTRAIT',
+				),
+			},
+			{ requiredKeys: [] },
+		),
+	)
+	.map(([random, likely]) => ({ ...random, ...likely }));
+
+const order = fc.record({
+	prompt: fc.constantFrom(...PROMPTS),
+	began: fc.integer({ min: NOW - 30_000, max: NOW + 30_000 }),
+	expected: fc.integer({ min: 1, max: 4 }),
+	kind: fc.constantFrom('video' as const, 'image' as const),
+	aspectRatio: fc.constantFrom<string | undefined>(undefined, 'VIDEO_ASPECT_RATIO_LANDSCAPE'),
+	ids: fc.subarray(['a', 'b']),
+	lost: fc.boolean(),
+});
+
+describe('whatever the history holds', () => {
+	it('gives each generation its own, nothing twice, and nothing that is another one’s by id', () => {
+		always(
+			fc.record({
+				orders: fc.array(order, { minLength: 1, maxLength: 4 }),
+				entries: fc.array(entry, { maxLength: 8 }),
+				offset: fc.constantFrom<number>(0, 5000, -86_400_000),
+			}),
+			({ orders, entries, offset }) => {
+				const claims = new Claims(BASE);
+				const open = orders.map((each, index) => {
+					const claim = claims.begin(each);
+					// No two streams tell of the same item.
+					for (const known of each.ids) claim.ids.add(known + String(index));
+					claim.lost = each.lost;
+					return claim;
+				});
+				const owners = new Map<unknown, Claim>();
+				for (const claim of open) {
+					const { own, candidates } = claims.judge(claim, entries, offset);
+					for (const found of [...own, ...candidates]) expect(entries).toContain(found);
+					for (const found of own) {
+						expect(owners.get(found) ?? claim).toBe(claim);
+						owners.set(found, claim);
+						const id = asId(found.id) ?? asId(found.task_id) ?? '';
+						expect(open.filter((each) => each.ids.has(id) && each !== claim)).toEqual([]);
+					}
+				}
+			},
+			{
+				examples: corpus.map((broken) => ({
+					orders: [
+						{
+							prompt: String(broken.prompt ?? ''),
+							began: NOW,
+							expected: 1,
+							kind: 'video' as const,
+							aspectRatio: undefined,
+							ids: [],
+							lost: true,
+						},
+					],
+					entries: [broken],
+					offset: 0,
+				})),
+				normal: 150,
+			},
+		);
+	});
+
+	it('belongs to nobody else once somebody has it', () => {
+		always(fc.tuple(order, fc.array(entry, { maxLength: 5 })), ([one, entries]) => {
+			const claims = new Claims(BASE);
+			const first = claims.begin(one);
+			const { own } = claims.judge(first, entries, 0);
+			claims.end(first, readGeneratedFiles(own, BASE));
+			const second = claims.begin(one);
+			const taken = new Set(readGeneratedFiles(own, BASE).map(({ fileUrl }) => fileUrl));
+			const again = readGeneratedFiles(claims.judge(second, entries, 0).own, BASE);
+			expect(again.filter(({ fileUrl }) => taken.has(fileUrl))).toEqual([]);
+		});
+	});
+
+	it('is done, failed, or neither', () => {
+		always(
+			entry,
+			(each) => {
+				const { files, failed } = entryState(each, BASE);
+				expect(failed && files.length > 0).toBe(false);
+			},
+			{ examples: corpus },
+		);
+	});
+});

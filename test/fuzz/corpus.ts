@@ -1,0 +1,165 @@
+import type { FailureFacts, FailureKind } from '../../nodes/service/failure';
+import type { Behaviour } from './randomAnswers';
+
+/*
+ * What once broke something, each tried again in every run. Found by these tests or while they were
+ * written; the comments say what happened.
+ */
+
+/** A text that is `start`, then `unit` again and again, then `end`. */
+export interface Repeated {
+	start: string;
+	unit: string;
+	end: string;
+}
+
+/** Took the square of their length, or more. */
+export const slowTexts: Repeated[] = [
+	// "_" is a letter and a space to the expression that looks for credit.
+	{ start: 'insufficient', unit: '_', end: '' },
+	{ start: '', unit: 'invalid_insufficient_', end: '' },
+	// Where the first word of an address ends.
+	{ start: 'a', unit: '/', end: ' b' },
+	{ start: '', unit: '//', end: 'bearer ' },
+	// Lines of a stream, once a CR is among them, and white space in small parts.
+	{ start: 'data: x', unit: '\r', end: '' },
+	{ start: 'data: x', unit: '\n: ', end: '\r' },
+	{ start: '', unit: ' ', end: '' },
+];
+
+export const streams: Uint8Array[] = [
+	// A status as long as the service likes went to the browser as it was.
+	`data: ${'credit'.repeat(100)}\n\n`,
+	`data: {"id":"${'7'.repeat(600)}","status":"${'x'.repeat(600)}"}\n\n`,
+	// Taken for a byte order mark when it came in one piece.
+	'ï»¿data: ["https://files.example.com/a.mp4"]\n\n',
+	// No address can be made of half a character.
+	'data: {"id":"\\ud800","status":"processing"}\n\n',
+].map((text) => Buffer.from(text));
+
+export const values: unknown[] = [
+	{ id: 'credit'.repeat(100) },
+	// encodeURIComponent threw for the path of the next request, after the task was paid.
+	{ task_id: '\ud800', status: 'pending' },
+	{ id: 1, status: 'x'.repeat(1000) },
+	['a/'.repeat(20_000)],
+	{ error: Array.from({ length: 9 }, () => Array.from({ length: 9 }, () => 'x'.repeat(900))) },
+	`https://files.example.com/${'é'.repeat(3000)}`,
+	{ data: { data: { data: { data: [] } } }, error: { toString: 1, error: { valueOf: [] } } },
+];
+
+export const bodies: string[] = [
+	// Control characters came through into messages.
+	'"\\u0000"',
+	'\u001b[31m',
+	'[{"id":"\u0000',
+	`{"error":"${'x'.repeat(499)}🪲"}`,
+	// Read, and then too deep for everything that goes through it.
+	'['.repeat(101) + ']'.repeat(101),
+	`${'{"data":'.repeat(5000)}1${'}'.repeat(5000)}`,
+	'{"type":"labs_status_updated","payload":{"task_id":"\\udc00","process_percentage":1e999}}',
+	'1e999',
+];
+
+/** Names that every object knows were found in the table of types; the download failed. */
+export const contentTypes: string[] = ['constructor', '__proto__', 'Constructor; charset=utf-8'];
+
+export const entries: Array<Record<string, unknown>> = [
+	// Joining them calls what stands in their place of toString.
+	{ type: { toString: 1 } },
+	{ kind: { toString: '', valueOf: '' }, created_at: '2026-01-01T10:00:00Z' },
+	{ media_type: [{ toString: null }], prompt: 'A boat', created_at: '2026-01-01T10:00:05Z' },
+];
+
+export const credentials: Array<Record<string, unknown>> = [
+	{ baseUrl: { toString: '' } },
+	{ baseUrl: 'https://media.example.com', apiToken: { toString: 'x' } },
+	{ baseUrl: 'https://media.example.com', webSocketUrl: { valueOf: 1 }, apiToken: 'token' },
+	{ baseUrl: `https://a/${'/'.repeat(20_000)}x`, apiToken: 'token' },
+	{ baseUrl: 'https://a', apiToken: 'x'.repeat(100_000) },
+];
+
+export const tokensAndValues: Array<{ apiToken: string; value: unknown }> = [
+	// Encoded by another rule, or in small letters.
+	{ apiToken: '+*2%aa', value: [{ '': '%2B%2A2%25aa' }] },
+	{ apiToken: '2*a*a5', value: '2%2aa%2aa5' },
+	{ apiToken: '#*$vP-}x$$]=', value: '#*$vP-%7Dx$$%5D=' },
+	{ apiToken: 'a/b"c\\d', value: { text: 'a\\/b\\"c\\\\d' } },
+	// What was put in its place made a token again.
+	{ apiToken: '******', value: '***********' },
+	{ apiToken: '*****x', value: '*****xx' },
+];
+
+export const failures: Array<{ kind: FailureKind; facts: FailureFacts }> = [
+	{ kind: 'invalidInput', facts: {} },
+	{ kind: 'unreachable', facts: { text: 'constructor' } },
+	{ kind: 'rateLimited', facts: { retryAfterMs: Infinity } },
+	{ kind: 'timedOut', facts: { seconds: NaN } },
+	{ kind: 'unavailable', facts: { status: NaN } },
+	{ kind: 'badFile', facts: {} },
+	{ kind: 'streamLost', facts: { candidates: [{ id: 'x'.repeat(100_000) }] } },
+];
+
+/** Came out as no words at all, as "[object Object]", or as another error on the way. */
+export const thrown: unknown[] = [
+	Object.assign(new Error(), { message: 0 }),
+	Object.assign(new Error(), { message: { toString: 1 } }),
+	new Error(''),
+	new Error('\ud800'),
+	new Error('x'.repeat(100_000)),
+	Object.create(null),
+	{},
+	{ message: 'of a kind of its own' },
+	undefined,
+	null,
+	'',
+	Symbol('thrown'),
+];
+
+/** An answer that is right in its place, with `changes`. */
+export const right = (
+	changes: Partial<Behaviour['answers'][number]> = {},
+): Behaviour['answers'][number] => ({
+	status: 200,
+	headers: [],
+	body: { right: 0 },
+	framing: 'length',
+	reset: false,
+	...changes,
+});
+
+/** By operation. */
+export const behaviours: Array<{ operation: string; goesOn: boolean; service: Behaviour }> = [
+	{
+		// "mimeType.startsWith is not a function", and the file, paid for, was lost.
+		operation: 'speech:wait',
+		goesOn: false,
+		service: {
+			answers: [
+				right({}),
+				right({ headers: [['Content-Type', 'constructor']], body: 'a file of no known type' }),
+			],
+		},
+	},
+	{
+		// A task with an id that no address can hold: "URI malformed", and not a word of the payment.
+		operation: 'speech:speak',
+		goesOn: true,
+		service: { answers: [right({ body: '{"task_id":"\\ud800"}' })] },
+	},
+	{
+		operation: 'account:get',
+		goesOn: false,
+		service: { answers: [right({ body: '{"a":'.repeat(20_000) + '1' + '}'.repeat(20_000) })] },
+	},
+	{
+		operation: 'video:textToVideo',
+		goesOn: false,
+		service: {
+			answers: [
+				right({ body: 'event: x_complete\ndata: []\n\n' }),
+				right({ body: '[{"prompt":"A boat","created_at":"2099-01-01","type":{"toString":1}}]' }),
+			],
+		},
+	},
+];

@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import fc from 'fast-check';
+import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
+import { listen } from '../../nodes/service/notifications';
+import { readNotification } from '../../nodes/service/readers';
+import { anyBody, anyFigure, anyJson, anyText } from './arbitraries';
+import { alwaysAsync } from './check';
+
+/* What comes over the socket of the account. Jest fails a test that something escapes from. */
+
+let server: Server;
+let connections: Set<Duplex>;
+let opened: Array<{ socket: ServerSocket; wire: Duplex }>;
+let address: { apiToken: string; baseUrl: string; origin: string; webSocketUrl: string };
+let count = 0;
+
+beforeEach(async () => {
+	connections = new Set();
+	opened = [];
+	const acceptor = new WebSocketServer({ noServer: true });
+	server = createServer();
+	server.on('connection', (wire: Duplex) => {
+		connections.add(wire);
+		wire.on('error', () => {});
+		wire.on('close', () => connections.delete(wire));
+	});
+	server.on('upgrade', (request: IncomingMessage, wire: Duplex, head: Buffer) => {
+		acceptor.handleUpgrade(request, wire, head, (socket) => {
+			socket.on('error', () => {});
+			opened.push({ socket, wire });
+			server.emit('opened');
+		});
+	});
+	server.listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+	const baseUrl = `http://${host}`;
+	address = { apiToken: '', baseUrl, origin: baseUrl, webSocketUrl: `ws://${host}` };
+});
+
+afterEach(async () => {
+	for (const wire of connections) wire.destroy();
+	server.close();
+	await once(server, 'close');
+});
+
+/** A share of a socket of its own, open. */
+async function listening() {
+	const share = listen({ ...address, apiToken: `token-${++count}` }, async () => {});
+	await share.ready;
+	return { share, ...opened.at(-1)! };
+}
+
+const notification = fc
+	.record({
+		task_id: fc.oneof(fc.constantFrom<unknown>('1', 1, ' 1 ', '2', '__proto__', 'end'), anyFigure),
+		process_percentage: fc.oneof(fc.integer({ min: -1, max: 101 }), anyFigure, anyJson),
+	})
+	.map((payload) => JSON.stringify({ type: 'labs_status_updated', payload }));
+const frame = fc.record({
+	bytes: fc.oneof(
+		{ weight: 4, arbitrary: notification.map((text) => Buffer.from(text)) },
+		{ weight: 2, arbitrary: anyBody.map((text) => Buffer.from(text)) },
+		{ weight: 1, arbitrary: anyText.map((text) => Buffer.from(text)) },
+		{ weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) },
+	),
+	binary: fc.boolean(),
+});
+
+/** A text frame with other bytes than UTF-8 ends the socket; that is another test. */
+const isText = ({ bytes, binary }: { bytes: Buffer; binary: boolean }) =>
+	binary || Buffer.from(bytes.toString('utf8')).equals(bytes);
+
+describe('whatever comes over the socket', () => {
+	it('reaches those who follow a task when it is a message of that task, and nobody otherwise', async () => {
+		await alwaysAsync(
+			fc.array(frame.filter(isText), { maxLength: 20 }),
+			async (frames) => {
+				const { share, socket } = await listening();
+				const heard: Array<number | undefined> = [];
+				const all: Array<[string, number | undefined]> = [];
+				share.follow('1', {
+					onMessage: (percentage) => heard.push(percentage),
+					onSocketChange: () => {},
+				});
+				share.followAll((taskId, percentage) => all.push([taskId, percentage]));
+				const done = new Promise<void>((resolve) => {
+					share.follow('the end', { onMessage: () => resolve(), onSocketChange: () => {} });
+				});
+				for (const { bytes, binary } of frames) socket.send(bytes, { binary });
+				socket.send(JSON.stringify({ type: 'labs_status_updated', payload: { id: 'the end' } }));
+				await done;
+				share.release();
+				const sent = frames
+					.map(({ bytes }) => readNotification(bytes.toString('utf8')))
+					.filter((message) => message !== undefined);
+				expect(all.slice(0, -1)).toEqual(sent.map((each) => [each.taskId, each.percentage]));
+				expect(heard).toEqual(
+					sent.filter(({ taskId }) => taskId === '1').map(({ percentage }) => percentage),
+				);
+			},
+			{ normal: 60 },
+		);
+	});
+
+	it('does no harm when it is no WebSocket frame at all, and the socket is opened again', async () => {
+		await alwaysAsync(
+			fc.uint8Array({ minLength: 1, maxLength: 60 }),
+			async (bytes) => {
+				const { share, wire } = await listening();
+				const changes: boolean[] = [];
+				const back = new Promise<void>((resolve) => {
+					share.follow('1', {
+						onMessage: (percentage) => expect(percentage).toBeUndefined(),
+						onSocketChange(open) {
+							changes.push(open);
+							if (open) resolve();
+						},
+					});
+				});
+				wire.write(bytes);
+				wire.end();
+				await back;
+				expect(changes).toEqual([false, true]);
+				share.release();
+			},
+			{ normal: 3 },
+		);
+	});
+});

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import { bodyFor, type Answer, type Behaviour } from './randomAnswers';
+
+/** A service that answers as it is told, byte for byte. */
+
+/** An answer as it goes over the wire. */
+function bytesOf(answer: Answer, body: Buffer, headers: Array<[string, string]>): Buffer {
+	if (answer.framing === 'no http') return body;
+	const framing: Record<string, string> = {
+		length: `Content-Length: ${body.length}`,
+		chunked: 'Transfer-Encoding: chunked',
+		'bad chunks': 'Transfer-Encoding: chunked',
+		'too long': `Content-Length: ${Math.max(0, body.length - 5)}`,
+		'too short': `Content-Length: ${body.length + 5}`,
+		close: 'X-End: close',
+	};
+	// So that no run takes minutes: a service may well ask for that.
+	const wait = answer.status === 429 ? ['Retry-After: 0'] : [];
+	const lines = headers.map(([name, value]) => `${name}: ${value}`);
+	const head = [
+		`HTTP/1.1 ${answer.status} Whatever`,
+		framing[answer.framing],
+		'Connection: close',
+		...wait,
+		...lines,
+	];
+	const chunked = Buffer.concat([
+		Buffer.from(`${body.length.toString(16)}\r\n`),
+		body,
+		Buffer.from('\r\n0\r\n\r\n'),
+	]);
+	const payload =
+		answer.framing === 'chunked' && body.length > 0
+			? chunked
+			: answer.framing === 'chunked'
+				? Buffer.from('0\r\n\r\n')
+				: answer.framing === 'bad chunks'
+					? Buffer.concat([Buffer.from('zz\r\n'), body])
+					: body;
+	return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), payload]);
+}
+
+export interface RandomService {
+	origin: string;
+	/** Method and status of each answer, in order. */
+	answered: Array<{ method: string; path: string; status: number }>;
+	close(): Promise<void>;
+}
+
+/** Starts a service that behaves so; it answers requests in the order in which they come. */
+export async function startRandomService(
+	{ answers, messages, tokenAsId = false }: Behaviour,
+	token: string,
+): Promise<RandomService> {
+	const connections = new Set<Duplex>();
+	const answered: RandomService['answered'] = [];
+	const acceptor = new WebSocketServer({ noServer: true });
+	const server = createServer();
+	let origin = '';
+	const fill = (text: string) =>
+		text
+			.replaceAll('{origin}', origin)
+			.replaceAll('{id}', tokenAsId ? '{token}' : '7')
+			.replaceAll('{token}', token);
+
+	server.on('connection', (socket: Duplex) => {
+		connections.add(socket);
+		socket.on('error', () => {});
+		socket.on('close', () => connections.delete(socket));
+	});
+	server.on('clientError', (_: Error, socket: Duplex) => socket.destroy());
+	server.on('request', (request: IncomingMessage) => {
+		const chosen = answers[Math.min(answered.length, answers.length - 1)]!;
+		const { method = '', url: path = '', socket } = request;
+		answered.push({ method, path, status: chosen.framing === 'no http' ? 0 : chosen.status });
+		request.resume();
+		request.on('end', () => {
+			const headers = chosen.headers.map(([name, value]): [string, string] => [name, fill(value)]);
+			const text = bodyFor(`${method} ${path}`, chosen.body);
+			const bytes = bytesOf(chosen, Buffer.from(fill(text)), headers);
+			socket.write(bytes.subarray(0, chosen.cut ?? bytes.length), () => {
+				if (chosen.reset && chosen.cut !== undefined) socket.resetAndDestroy();
+				else socket.end();
+			});
+		});
+	});
+	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+		if (!messages) {
+			socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n');
+			return;
+		}
+		acceptor.handleUpgrade(request, socket, head, (opened) => {
+			opened.on('error', () => {});
+			for (const { text, binary } of messages) opened.send(Buffer.from(fill(text)), { binary });
+		});
+	});
+	server.listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	return {
+		origin,
+		answered,
+		async close() {
+			server.close();
+			for (const connection of connections) connection.destroy();
+			await once(server, 'close');
+		},
+	};
+}

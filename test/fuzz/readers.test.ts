@@ -1,0 +1,163 @@
+import fc from 'fast-check';
+import * as readers from '../../nodes/service/readers';
+import { anAddress, anyBody, anyFigure, anyJson, anyText, recordOf } from './arbitraries';
+import { always } from './check';
+import { bodies, values } from './corpus';
+
+const BASE = 'https://media.example.com';
+const value = fc.oneof(anyJson, anyFigure, anAddress, recordOf(anyJson));
+
+const isAddress = (url: string | undefined) => {
+	if (url === undefined) return;
+	expect(['http:', 'https:']).toContain(new URL(url).protocol);
+	expect(url.length).toBeLessThanOrEqual(20_000);
+	expect(readers.readFileUrl(url, BASE)).toBe(url);
+};
+
+const isId = (id: string | undefined) => {
+	if (id === undefined) return;
+	expect(id).toBe(id.trim());
+	expect(id.length).toBeGreaterThan(0);
+	expect(id.length).toBeLessThanOrEqual(500);
+	// It must be able to stand in the path of a request.
+	expect(() => encodeURIComponent(id)).not.toThrow();
+};
+
+const isPercentage = (percentage: number | undefined) => {
+	if (percentage === undefined) return;
+	expect(Number.isInteger(percentage)).toBe(true);
+	expect(Math.abs(percentage - 50)).toBeLessThanOrEqual(50);
+};
+
+const isReason = (reason: string | undefined) => {
+	if (reason === undefined) return;
+	expect(reason).toBe(reason.trim());
+	expect(reason).not.toBe('');
+	expect(reason.length).toBeLessThanOrEqual(1600);
+	expect(reason).not.toContain('[object Object]x');
+};
+
+describe('whatever value comes', () => {
+	it('is read as a text, a figure or a percentage, or as nothing', () => {
+		always(
+			value,
+			(raw) => {
+				const text = readers.asText(raw);
+				if (text !== undefined) {
+					expect(text).toBe(text.trim());
+					expect(text).not.toBe('');
+					expect(readers.asText(text)).toBe(text);
+				}
+				const number = readers.asNumber(raw);
+				expect(number === undefined || Number.isFinite(number)).toBe(true);
+				isPercentage(readers.asPercentage(raw));
+			},
+			{ examples: values },
+		);
+	});
+
+	it('holds an address that can be fetched, or none', () => {
+		always(value, (raw) => isAddress(readers.readFileUrl(raw, BASE)), { examples: values });
+	});
+
+	it('says why, in a text of bearable length, or does not', () => {
+		always(value, (raw) => isReason(readers.readReason(raw)), { examples: values });
+	});
+
+	it('is a task, or none', () => {
+		always(
+			value,
+			(raw) => {
+				isId(readers.readCreatedTaskId(raw));
+				const task = readers.readSpeechTask(raw, BASE);
+				if (!task) return;
+				expect(['pending', 'processing', 'completed', 'error']).toContain(task.state);
+				expect(task.status).not.toBe('');
+				expect(task.status.length).toBeLessThanOrEqual(500);
+				isAddress(task.audioUrl);
+				isPercentage(task.percentage);
+				isReason(task.message);
+			},
+			{ examples: values },
+		);
+	});
+
+	it('names files that can be fetched, each once, or none', () => {
+		always(
+			value,
+			(raw) => {
+				for (const { id, fileUrl, fields } of readers.readGeneratedFiles(raw, BASE)) {
+					isId(id);
+					isAddress(fileUrl);
+					expect(readers.isRecord(fields)).toBe(true);
+				}
+			},
+			{ examples: values },
+		);
+	});
+
+	it('is a page of records, or none', () => {
+		always(
+			value,
+			(raw) => {
+				const page = readers.readPage(raw);
+				if (!page) return;
+				expect(page.items.every(readers.isRecord)).toBe(true);
+				for (const figure of [page.total, page.pageSize]) {
+					expect(figure === undefined || Number.isFinite(figure)).toBe(true);
+				}
+			},
+			{ examples: values },
+		);
+	});
+});
+
+describe('whatever text comes', () => {
+	const message = fc.oneof(
+		anyBody,
+		anyJson.map((payload) => JSON.stringify({ type: 'labs_status_updated', payload })),
+	);
+
+	it('is JSON, or none', () => {
+		always(
+			anyBody,
+			(text) => {
+				const parsed = readers.parseJson(text);
+				// A number of a thousand digits is one, too: Infinity.
+				const again = JSON.stringify(parsed);
+				if (parsed !== undefined) expect(JSON.stringify(readers.parseJson(again))).toBe(again);
+				expect([true, false]).toContain(readers.looksLikeHtml(text));
+			},
+			{ examples: bodies },
+		);
+	});
+
+	it('is a notification of some task, or none', () => {
+		always(
+			message,
+			(text) => {
+				const read = readers.readNotification(text);
+				if (!read) return;
+				isId(read.taskId);
+				isPercentage(read.percentage);
+			},
+			{ examples: bodies },
+		);
+	});
+
+	it('is without mark-up when it is shown', () => {
+		always(
+			anyText,
+			(text) => {
+				const plain = readers.plainText(text);
+				if (plain === undefined) return;
+				expect(plain).toBe(plain.trim());
+				expect(plain.length).toBeLessThanOrEqual(4000);
+				expect(plain).not.toMatch(/<[a-z][^<>]*>/i);
+				// eslint-disable-next-line no-control-regex
+				expect(plain).not.toMatch(/[\x00-\x1f\x7f]/);
+			},
+			{ examples: bodies },
+		);
+	});
+});

@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import type { IDataObject, INodeExecutionData, IRun } from 'n8n-workflow';
+import { runWorkflow } from '../../demo/engine.mts';
+import { node, NODE, saved, workflow } from '../engine/setup';
+import { runs, seed } from './check';
+import { behaviours, right } from './corpus';
+import { behaviour, type Behaviour } from './randomAnswers';
+import { startRandomService } from './randomService';
+
+/** Each operation, with limits that end it soon. */
+const OPERATIONS: Record<string, IDataObject> = {
+	'speech:speak': {
+		text: 'Hello',
+		voiceId: { __rl: true, mode: 'id', value: 'v' },
+		options: { timeout: 2, pollInterval: 1 },
+	},
+	'speech:get': { taskId: '7', download: true },
+	'speech:wait': { taskId: '7', options: { timeout: 2, pollInterval: 1 } },
+	'speech:delete': { taskId: '7' },
+	'voice:getAll': { returnAll: true },
+	'video:textToVideo': {
+		prompt: 'A boat',
+		numberOfVideos: 2,
+		options: { timeout: 2, idleTimeout: 1 },
+	},
+	'video:ingredientsToVideo': { prompt: 'A boat', options: { timeout: 2, idleTimeout: 1 } },
+	'video:framesToVideo': { options: { timeout: 2, idleTimeout: 1 } },
+	'image:create': { prompt: 'A boat', options: { timeout: 2, idleTimeout: 1 } },
+	'history:getAll': { limit: 20, options: { download: true } },
+	'account:get': {},
+};
+
+const PNG = {
+	data: Buffer.from('89504e470d0a1a0a0001', 'hex').toString('base64'),
+	mimeType: 'image/png',
+	fileName: 'a.png',
+};
+const input: INodeExecutionData[] = [{ json: {}, binary: { data: PNG } }];
+
+interface Case {
+	operation: string;
+	goesOn: boolean;
+	service: Behaviour;
+}
+
+const aCase = (operation: string): fc.Arbitrary<Case> =>
+	fc.record({
+		operation: fc.constant(operation),
+		goesOn: fc.boolean(),
+		service: behaviour,
+	});
+
+/** The token in every way in which it may stand in a text. */
+const formsOf = (token: string) => [
+	token,
+	encodeURIComponent(token),
+	JSON.stringify(token).slice(1, -1),
+];
+
+/** Words of a program, not of somebody who explains. */
+const SLIP =
+	/undefined|\[object|NaN|is not a function|Cannot read|Unexpected token|TypeError|URIError|<html|call stack/i;
+
+let count = 0;
+
+/** Runs one case; what was wrong with it. */
+async function wrongsOf({ operation, goesOn, service: behaves }: Case): Promise<string[]> {
+	const wrongs: string[] = [];
+	// One that looks different in addresses, and one that is a good file name.
+	const token =
+		++count % 2 === 0 ? `sk-${count}/secret+${seed()}=` : `sk-${count}-secret-${seed()}`;
+	const service = await startRandomService(behaves, token);
+	const [resource, name] = operation.split(':');
+	const shown: string[] = [];
+	const began = Date.now();
+	try {
+		const subject = node(
+			{ resource, operation: name, ...OPERATIONS[operation] },
+			goesOn ? { onError: 'continueRegularOutput' } : {},
+		);
+		const result = await runWorkflow({
+			workflow: workflow(subject),
+			input: structuredClone(input),
+			credentials: { mediaGenerationApi: { apiToken: token, baseUrl: service.origin } },
+			onMessage: (text) => shown.push(text),
+		});
+		const seconds = (Date.now() - began) / 1000;
+		if (seconds > 25) wrongs.push(`it took ${seconds} s`);
+
+		const { error } = result;
+		const output = result.items(NODE);
+		const words = [
+			...(error ? [error.message, String(error.description ?? '')] : []),
+			...output.flatMap(({ json }) => (goesOn && json.error ? [String(json.error)] : [])),
+		];
+		if (error && !['NodeApiError', 'NodeOperationError'].includes(error.name)) {
+			wrongs.push(`a ${error.name}: ${error.message}`);
+		}
+		if (error && goesOn) wrongs.push(`it did not go on: ${error.message}`);
+		if (error && !error.message) wrongs.push('an error without words');
+		// What the service says may be anything.
+		const said = JSON.stringify(behaves);
+		for (const text of words) {
+			const slip = SLIP.exec(text)?.[0];
+			if (slip && !said.toLowerCase().includes(slip.toLowerCase())) wrongs.push(`it says: ${text}`);
+			if (text.length > 20_000) wrongs.push(`a text of ${text.length} characters`);
+		}
+		// The node's own memory for a retry holds the addresses as they are: it has to fetch them.
+		const { contextData, ...rest } = result.run.data.executionData ?? {};
+		const data = { ...result.run.data, executionData: rest };
+		const everything = saved({ ...result.run, data } as IRun) + shown.join('\n');
+		for (const form of formsOf(token)) {
+			const at = everything.indexOf(form);
+			if (at >= 0) wrongs.push(`the token: ${everything.slice(Math.max(0, at - 80), at + 60)}`);
+		}
+		const accepted = service.answered.filter(
+			({ method, status }) => method === 'POST' && status !== 429,
+		);
+		if (accepted.length > 1) wrongs.push(`${accepted.length} create calls`);
+		if (service.answered.length > 60) wrongs.push(`${service.answered.length} requests`);
+	} catch (error) {
+		wrongs.push(`the engine failed: ${(error as Error).stack}`);
+	} finally {
+		await service.close();
+	}
+	return wrongs;
+}
+
+/** Runs cases side by side: they wait far more than they compute. */
+async function runAll(cases: Case[]): Promise<string[]> {
+	const found: string[] = [];
+	const queue = [...cases];
+	const work = async () => {
+		for (let next = queue.shift(); next; next = queue.shift()) {
+			for (const wrong of await wrongsOf(next))
+				found.push(`${wrong}\n  ${JSON.stringify(next).slice(0, 3000)}`);
+		}
+	};
+	await Promise.all(Array.from({ length: 24 }, work));
+	return found;
+}
+
+/* Jest fails a test from which a rejection or an exception escapes. */
+describe('a service that answers anything', () => {
+	it('gets output or words from every operation, within seconds, and is paid once', async () => {
+		const from = seed();
+		const cases = Object.keys(OPERATIONS).flatMap((operation, index) =>
+			fc.sample(aCase(operation), { seed: from + index, numRuns: runs(3) }),
+		);
+		const found = await runAll([...behaviours, ...cases]);
+		expect({ seed: from, found }).toEqual({ seed: from, found: [] });
+	});
+
+	// Not in order yet: `task_id` of a failed item, and the name of a file.
+	it.failing.each([
+		['speech:speak', [right({ body: { right: 1 } }), right({ body: { right: 4 } })]],
+		['image:create', [right()]],
+	])('can make the token an id, and it is shown nowhere: %s', async (operation, answers) => {
+		const service = { answers, tokenAsId: true };
+		expect(await wrongsOf({ operation, goesOn: true, service })).toEqual([]);
+	});
+});

@@ -1,0 +1,196 @@
+import fc from 'fast-check';
+import { cleanToken, readAddress, withoutToken } from '../../nodes/service/address';
+import * as answers from '../../nodes/service/answers';
+import { entryState } from '../../nodes/service/claims';
+import * as fileTypes from '../../nodes/service/fileTypes';
+import { GenerationEvents } from '../../nodes/service/generationEvents';
+import * as readers from '../../nodes/service/readers';
+import { always, runs, valueOrFailure } from './check';
+import { slowTexts, type Repeated } from './corpus';
+
+/* Long texts must not take longer than their length explains: no expression may run astray. */
+
+const BASE = 'https://media.example.com';
+const UNITS = [
+	...[
+		'<',
+		'<a',
+		'<a ',
+		'</',
+		'<!--',
+		'>',
+		'<!',
+		'<html',
+		'\u0000',
+		'\ufeff',
+		' ',
+		'\n',
+		'\r',
+		'\t',
+	],
+	...['credit', 'credit ', 'credits', 'insufficient', 'insufficient ', 'insufficient_', 'exceed'],
+	...['exhaust ', 'no ', 'no credits ', 'out of ', 'enough ', "n't have ", 'payment ', 'payment_'],
+	...[
+		'voice',
+		'voice ',
+		'not ',
+		'not_be_',
+		'invalid',
+		'invalid ',
+		'invalid_',
+		'unknown-',
+		'voice_',
+	],
+	...['token', 'token ', 'api', 'api_', 'api key ', 'apikey', 'bearer ', 'access-', 'expired '],
+	...['_', '-', '- ', '_ ', '/', '//', '/.', '.', '..', '.m', '.mp', '.mp4', 'x', 'x ', 'é', '🪲'],
+	...[
+		'\ud800',
+		'%',
+		'%2',
+		'%25',
+		'*',
+		'+',
+		'(',
+		')',
+		'[',
+		'{',
+		'"',
+		'\\',
+		':',
+		',',
+		'0',
+		'1e',
+		'2026-',
+	],
+	...[
+		'Bearer ',
+		'bearer',
+		'http://',
+		'https://a/',
+		'@',
+		'?',
+		'#',
+		'\\u',
+		'data:',
+		'data: x\n',
+		'data:\r',
+	],
+	...[
+		'event: x\n',
+		': \n',
+		'\r\n',
+		'[{',
+		'{"a":',
+		'["',
+		'"}',
+		'&lt;',
+		'a/',
+		'a.',
+		'.a',
+		'/v1',
+		'/ws',
+	],
+];
+
+/** Everything that takes a text of the service, or of the credential, by name. */
+const READERS: Record<string, (text: string) => unknown> = {
+	asText: readers.asText,
+	asNumber: readers.asNumber,
+	parseJson: readers.parseJson,
+	looksLikeHtml: readers.looksLikeHtml,
+	readFileUrl: (text) => readers.readFileUrl(text, BASE),
+	readReason: readers.readReason,
+	plainText: readers.plainText,
+	readSpeechTask: (text) => readers.readSpeechTask({ status: text, result: text }, BASE),
+	readGeneratedFiles: (text) => readers.readGeneratedFiles([text, { url: text, id: text }], BASE),
+	readNotification: readers.readNotification,
+	saysOutOfCredit: answers.saysOutOfCredit,
+	failureOfText: (text) => answers.failureOfText(text),
+	failureOfStatus: (text) => answers.failureOfStatus(400, text, text),
+	failureOfJson: (text) => answers.failureOfStatus(429, JSON.stringify({ error: text })),
+	readErrorText: answers.readErrorText,
+	readRetryAfter: (text) => answers.readRetryAfter(text, 0),
+	readAnswer: (text) => valueOrFailure(() => answers.readAnswer(text, () => false)),
+	fileTypeOf: (text) =>
+		fileTypes.fileTypeOf(
+			Buffer.from(text),
+			text,
+			`${BASE}/${encodeURIComponent(text.slice(0, 9).toWellFormed())}`,
+			'image',
+		),
+	whyNoFile: (text) => fileTypes.whyNoFile(Buffer.from(text), text),
+	fileNameOf: (text) => fileTypes.fileNameOf('image', text, 'png'),
+	kindSaid: (text) => fileTypes.kindSaid({ type: text }, `${BASE}/a.mp4`),
+	entryState: (text) => entryState({ status: text, url: text, created_at: text }, BASE),
+	cleanToken: (text) => valueOrFailure(() => cleanToken(text)),
+	readAddress: (text) => valueOrFailure(() => readAddress({ apiToken: text, baseUrl: text })),
+	readAddressPath: (text) =>
+		valueOrFailure(() => readAddress({ apiToken: 'token', baseUrl: `https://a/${text}` })),
+	withoutToken: (text) => withoutToken({ text, [text]: [text] }, 'invalid_token'),
+	withoutTokenOf: (text) => withoutToken(text, text.slice(0, 4000)),
+	stream: (text) => {
+		const events = new GenerationEvents(BASE);
+		events.push(Buffer.from(text));
+		return events.end();
+	},
+	streamInSmallParts(text) {
+		const events = new GenerationEvents(BASE);
+		const bytes = Buffer.from(text);
+		for (let at = 0; at < bytes.length; at += 20) events.push(bytes.subarray(at, at + 20));
+		return events.end();
+	},
+};
+
+const textOf = ({ start, unit, end }: Repeated, length: number) =>
+	start + unit.repeat(Math.ceil(length / unit.length)) + end;
+
+/** Milliseconds of computing, whatever else the machine does meanwhile. */
+function msFor(work: () => unknown): number {
+	const before = process.cpuUsage();
+	work();
+	const { user, system } = process.cpuUsage(before);
+	return (user + system) / 1000;
+}
+
+/** Four times the text may take four times as long; sixteen times would be its square. */
+const MOST = 10;
+/** Below this, in ms, other things count for more than the text. */
+const NOISE = 100;
+
+const LENGTHS = [4000, 16_000, 64_000, 256_000, ...(runs(1) > 1 ? [1_000_000] : [])];
+
+/** Why a reader takes too long for such texts; undefined when it does not. */
+function slownessOf(read: (text: string) => unknown, text: Repeated): string | undefined {
+	let before = NOISE / MOST;
+	for (const length of LENGTHS) {
+		const long = textOf(text, length);
+		let ms = Infinity;
+		for (let attempt = 0; attempt < 3 && ms > before * MOST; attempt++) {
+			ms = Math.min(
+				ms,
+				msFor(() => read(long)),
+			);
+		}
+		if (ms > before * MOST) {
+			return `${length} characters took ${ms} ms, a quarter of them at most ${before} ms`;
+		}
+		before = Math.max(ms, before);
+	}
+	return undefined;
+}
+
+const piece = fc.constantFrom('', ...UNITS);
+const repeated: fc.Arbitrary<Repeated> = fc.record({
+	start: fc.tuple(piece, piece).map((pieces) => pieces.join('')),
+	unit: fc.tuple(fc.constantFrom(...UNITS), piece).map((pieces) => pieces.join('')),
+	end: piece,
+});
+
+describe.each(Object.keys(READERS))('long texts for %s', (name) => {
+	it('take no longer than their length explains', () => {
+		always(repeated, (text) => expect(slownessOf(READERS[name]!, text)).toBeUndefined(), {
+			examples: slowTexts,
+			normal: 4,
+		});
+	});
+});
