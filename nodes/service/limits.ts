@@ -15,7 +15,7 @@ export const MAX_ERROR_BYTES = 64 * 1024;
 /** Characters of a line, an event or a plain answer of a generation stream. */
 export const MAX_EVENT_CHARS = 8 * MIB;
 
-/** Characters of a WebSocket message (§6.2). The service's own have about 100. */
+/** Characters of a WebSocket message (§6.2); longer ones are ignored. The service's have about 100. */
 export const MAX_MESSAGE_CHARS = 64 * 1024;
 
 /** Arrays and objects within one another: readers, and n8n itself, go through them by recursion. */

@@ -3,6 +3,7 @@ import {
 	MAX_ADDRESS_CHARS,
 	MAX_ID_CHARS,
 	MAX_JSON_LEVELS,
+	MAX_MESSAGE_CHARS,
 	MAX_REASON_CHARS,
 	MAX_WORD_CHARS,
 } from './limits';
@@ -117,7 +118,7 @@ export function readReason(value: unknown, depth = 0): string | undefined {
 	if (depth > 4) return undefined;
 	if (Array.isArray(value)) {
 		const reasons = value.map((entry) => readReason(entry, depth + 1)).filter(Boolean);
-		return asText(clip(reasons.slice(0, 3).join('; '), MAX_REASON_CHARS));
+		return plainText(reasons.slice(0, 3).join('; '));
 	}
 	if (!isRecord(value)) return undefined;
 	const reasons = REASON_KEYS.map((key) => readReason(value[key], depth + 1)).filter(
@@ -143,17 +144,15 @@ const SAYS_LITTLE =
 	/^(?:\d+|error|failed|bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
 
 /** Text without mark-up and control characters, of bearable length; undefined when nothing is left. */
-export const plainText = (text: string): string | undefined =>
-	asText(
-		clip(
-			text
-				.slice(0, 4000)
-				.replace(/<[/!]?[a-z][^<>]*>/gi, ' ')
-				.replace(/[\s\p{Cc}]+/gu, ' ')
-				.trim(),
-			MAX_REASON_CHARS,
-		),
-	);
+export function plainText(text: string): string | undefined {
+	let plain = text.slice(0, 4000);
+	// A tag within another leaves a new one behind.
+	for (let before = ''; before !== plain;) {
+		before = plain;
+		plain = plain.replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
+	}
+	return asText(clip(plain.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
+}
 
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;
@@ -194,7 +193,7 @@ export function readSpeechTask(raw: unknown, baseUrl: string): SpeechTask | unde
 export function readNotification(
 	text: string,
 ): { taskId: string; percentage: number | undefined } | undefined {
-	const raw = parseJson(text);
+	const raw = text.length > MAX_MESSAGE_CHARS ? undefined : parseJson(text);
 	if (!isRecord(raw) || raw.type !== 'labs_status_updated' || !isRecord(raw.payload)) {
 		return undefined;
 	}

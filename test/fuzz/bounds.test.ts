@@ -5,7 +5,12 @@ import { failureOfStatus, readAnswer } from '../../nodes/service/answers';
 import { entryState } from '../../nodes/service/claims';
 import { Failure } from '../../nodes/service/failure';
 import { GenerationEvents } from '../../nodes/service/generationEvents';
-import { MAX_EVENT_CHARS, MAX_FILES, MAX_JSON_LEVELS } from '../../nodes/service/limits';
+import {
+	MAX_EVENT_CHARS,
+	MAX_FILES,
+	MAX_JSON_LEVELS,
+	MAX_MESSAGE_CHARS,
+} from '../../nodes/service/limits';
 import * as readers from '../../nodes/service/readers';
 import { nestedText } from './arbitraries';
 import { valueOrFailure } from './check';
@@ -108,6 +113,18 @@ describe('a stream without end', () => {
 		expect(endedAfter).toBeUndefined();
 		expect(outcome.kind).toBe('lost');
 		expect(most).toBeLessThan(2 * MIB);
+	});
+});
+
+describe('a message over the socket', () => {
+	it('may hold more than it should, and not without end', () => {
+		const message = (padding: number) => {
+			const payload = { task_id: '1', process_percentage: 5, more: 'x'.repeat(padding) };
+			return JSON.stringify({ type: 'labs_status_updated', payload });
+		};
+		const room = MAX_MESSAGE_CHARS - message(0).length;
+		expect(readers.readNotification(message(room))).toEqual({ taskId: '1', percentage: 5 });
+		expect(readers.readNotification(message(room + 1))).toBeUndefined();
 	});
 });
 

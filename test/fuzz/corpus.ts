@@ -54,6 +54,9 @@ export const bodies: string[] = [
 	'\u001b[31m',
 	'[{"id":"\u0000',
 	`{"error":"${'x'.repeat(499)}🪲"}`,
+	// Without the tag within it, it was a tag.
+	'<a </p>>',
+	'{"message":["files/<a.mp4",">"]}',
 	// Read, and then too deep for everything that goes through it.
 	'['.repeat(101) + ']'.repeat(101),
 	`${'{"data":'.repeat(5000)}1${'}'.repeat(5000)}`,
