@@ -131,9 +131,12 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 			aborted(readSignal).then(() => ({ error: undefined })),
 		]);
 		reading = undefined;
+		const isGivenUp = current.signal.aborted;
+		// Node keeps a combined signal for as long as it has a listener and may still abort.
+		current.abort();
 		throwIfAborted(signal);
 		if ('result' in found && found.result.done) return found.result.value;
-		if ('error' in found && !current.signal.aborted && !isTransient(found.error)) {
+		if ('error' in found && !isGivenUp && !isTransient(found.error)) {
 			throw found.error;
 		}
 		pausedSince = Date.now();
