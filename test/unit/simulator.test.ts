@@ -151,7 +151,7 @@ describe('speech', () => {
 		await simulator.waitFor(() => simulator.tasks.get(failing!)?.status === 'failed');
 		await (await api('/v1/video/create-image', { body: { prompt: 'A tree' } })).text();
 		await api(`/v1/labs/task/${id}`, { method: 'DELETE' });
-		await Promise.all([speak('Four'), speak('Five')]);
+		await Promise.all([speak('[sim:slow=1000] Four'), speak('[sim:slow=1000] Five')]);
 		expect((await api('/v1/labs/task', { body: order('Six') })).status).toBe(429);
 		simulator.mostAtOnce = undefined;
 		const { task_id: last } = await speak('Six');
