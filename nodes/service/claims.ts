@@ -99,12 +99,26 @@ export class Claims {
 		);
 	}
 
-	/** The entries that are `claim`'s when all of its rivals get theirs in the order they began. */
-	private shareOf(claim: Claim, rivals: Claim[], entries: ServiceRecord[]): ServiceRecord[] {
-		const left = [...entries];
-		for (const rival of rivals.sort((a, b) => a.began - b.began)) {
+	/** The entries that its ids prove to be `claim`'s. */
+	private provenOf(claim: Claim, entries: ServiceRecord[]): ServiceRecord[] {
+		return entries.filter((entry) => claim.ids.has(idOf(entry) ?? ''));
+	}
+
+	/** How many files `claim` lacks when it has those that are proven its own. */
+	private lackOf(claim: Claim, entries: ServiceRecord[]): number {
+		return Math.max(0, claim.expected - this.count(this.provenOf(claim, entries)));
+	}
+
+	/** What of `free` is `claim`'s when all of its rivals get what they lack in the order they began. */
+	private shareOf(
+		claim: Claim,
+		rivals: Array<{ rival: Claim; lack: number }>,
+		free: ServiceRecord[],
+	): ServiceRecord[] {
+		const left = [...free];
+		for (const { rival, lack } of rivals.sort((a, b) => a.rival.began - b.rival.began)) {
 			const share: ServiceRecord[] = [];
-			while (left.length > 0 && this.count(share) < rival.expected) share.push(left.shift()!);
+			while (left.length > 0 && this.count(share) < lack) share.push(left.shift()!);
 			if (rival === claim) return share;
 		}
 		return [];
@@ -126,34 +140,31 @@ export class Claims {
 	 * unless there are just as many as these generations asked for: then each gets its share, in order.
 	 */
 	judge(claim: Claim, entries: ServiceRecord[], clockOffsetMs: number): Verdict {
-		const byId = entries.filter((entry) => claim.ids.has(idOf(entry) ?? ''));
+		const proven = this.provenOf(claim, entries);
+		const withShare = (share: ServiceRecord[]): Verdict => {
+			const own = [...proven, ...share].sort((a, b) => createdAt(a) - createdAt(b));
+			return { own, candidates: [], hopeless: false };
+		};
 		// Fewer than asked for may be only the part that the events told of.
-		if (byId.length > 0 && this.count(byId) >= claim.expected) {
-			return { own: byId, candidates: [], hopeless: false };
-		}
+		if (proven.length > 0 && this.lackOf(claim, entries) === 0) return withShare([]);
 
-		const mine = new Set(byId);
+		const mine = new Set(proven);
 		const free = entries
-			.filter((entry) => !this.isAnothers(entry, claim))
-			.filter((entry) => mine.has(entry) || this.mayOwn(claim, entry, clockOffsetMs))
+			.filter((entry) => !mine.has(entry) && !this.isAnothers(entry, claim))
+			.filter((entry) => this.mayOwn(claim, entry, clockOffsetMs))
 			.sort((a, b) => createdAt(a) - createdAt(b));
-		const known = new Set(entries.map(idOf));
 		const rivals = [...this.open]
 			.filter((other) => other.prompt.trim() === claim.prompt.trim())
-			.filter((other) => other === claim || ![...other.ids].some((id) => known.has(id)))
-			.filter((other) => other === claim || free.some((entry) => this.canBe(entry, other)));
+			.filter((other) => other === claim || free.some((entry) => this.canBe(entry, other)))
+			.map((rival) => ({ rival, lack: this.lackOf(rival, entries) }))
+			.filter(({ lack }) => lack > 0);
 		const found = this.count(free);
-		if (rivals.length === 1 && found <= claim.expected) {
-			return { own: free, candidates: [], hopeless: false };
-		}
-		const asked = rivals.reduce((sum, rival) => sum + rival.expected, 0);
-		const allLost = rivals.every((rival) => rival.lost);
-		if (found === asked && allLost) {
-			const own = this.shareOf(claim, rivals, free);
-			return { own, candidates: [], hopeless: false };
-		}
-		if (byId.length > 0) return { own: byId, candidates: [], hopeless: false };
-		return { own: [], candidates: free, hopeless: allLost && found > asked };
+		const lacking = rivals.reduce((sum, { lack }) => sum + lack, 0);
+		if (rivals.length === 1 && found <= lacking) return withShare(free);
+		const allLost = rivals.every(({ rival }) => rival.lost);
+		if (found === lacking && allLost) return withShare(this.shareOf(claim, rivals, free));
+		if (proven.length > 0) return withShare([]);
+		return { own: [], candidates: free, hopeless: allLost && found > lacking };
 	}
 }
 

@@ -3,7 +3,7 @@ import { Claims, entryState, type Claim } from '../../nodes/service/claims';
 import { asId, readGeneratedFiles } from '../../nodes/service/readers';
 import { anyJson, anyText, recordOf } from './arbitraries';
 import { always } from './check';
-import { entries as corpus } from './corpus';
+import { entries as corpus, histories, type History } from './corpus';
 
 const BASE = 'https://media.example.com';
 const PROMPTS = ['A boat', 'A boat ', '', 'A bird'];
@@ -42,14 +42,16 @@ const order = fc.record({
 	lost: fc.boolean(),
 });
 
+const history: fc.Arbitrary<History> = fc.record({
+	orders: fc.array(order, { minLength: 1, maxLength: 4 }),
+	entries: fc.array(entry, { maxLength: 8 }),
+	offset: fc.constantFrom(0, 5000, -86_400_000),
+});
+
 describe('whatever the history holds', () => {
 	it('gives each generation its own, nothing twice, and nothing that is another one’s by id', () => {
 		always(
-			fc.record({
-				orders: fc.array(order, { minLength: 1, maxLength: 4 }),
-				entries: fc.array(entry, { maxLength: 8 }),
-				offset: fc.constantFrom<number>(0, 5000, -86_400_000),
-			}),
+			history,
 			({ orders, entries, offset }) => {
 				const claims = new Claims(BASE);
 				const open = orders.map((each, index) => {
@@ -72,21 +74,7 @@ describe('whatever the history holds', () => {
 				}
 			},
 			{
-				examples: corpus.map((broken) => ({
-					orders: [
-						{
-							prompt: String(broken.prompt ?? ''),
-							began: NOW,
-							expected: 1,
-							kind: 'video' as const,
-							aspectRatio: undefined,
-							ids: [],
-							lost: true,
-						},
-					],
-					entries: [broken],
-					offset: 0,
-				})),
+				examples: histories,
 				normal: 150,
 			},
 		);

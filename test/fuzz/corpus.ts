@@ -74,6 +74,50 @@ export const entries: Array<Record<string, unknown>> = [
 	{ media_type: [{ toString: null }], prompt: 'A boat', created_at: '2026-01-01T10:00:05Z' },
 ];
 
+/** Generations of one account, numbered from 0: those of number 1 may know the ids "a1" and "b1". */
+export interface History {
+	orders: Array<{
+		prompt: string;
+		began: number;
+		expected: number;
+		kind: 'video' | 'image';
+		aspectRatio: string | undefined;
+		ids: string[];
+		lost: boolean;
+	}>;
+	entries: Array<Record<string, unknown>>;
+	/** The service's clock minus ours, in ms. */
+	offset: number;
+}
+
+const ORDER = {
+	prompt: 'A bird',
+	began: Date.parse('2026-01-01T10:00:00Z'),
+	expected: 2,
+	kind: 'video' as const,
+	aspectRatio: undefined,
+	ids: ['b'],
+	lost: true,
+};
+
+export const histories: History[] = [
+	// Both took the entry in the middle: each thought that the other one had all of its own.
+	{
+		orders: [ORDER, { ...ORDER, lost: false }],
+		entries: [
+			{ id: 'b0' },
+			{ prompt: 'A bird', created_at: '2026-01-01T10:00:00.000Z' },
+			{ id: 'b1' },
+		],
+		offset: 0,
+	},
+	...entries.map((broken) => ({
+		orders: [{ ...ORDER, prompt: String(broken.prompt ?? ''), ids: [], expected: 1 }],
+		entries: [broken],
+		offset: 0,
+	})),
+];
+
 export const credentials: Array<Record<string, unknown>> = [
 	{ baseUrl: { toString: '' } },
 	{ baseUrl: 'https://media.example.com', apiToken: { toString: 'x' } },

@@ -33,6 +33,7 @@ const said = fc
 		fc.constantFrom('', TOKEN, encodeURIComponent(TOKEN)),
 	)
 	.map((parts) => parts.join(''));
+const address = anAddress.map((url) => url.slice(0, 2000));
 const figure = fc.oneof(
 	fc.constantFrom(0, 1, 0.5, 60_000, -1, 1e21, NaN, Infinity),
 	fc.double({ min: 0, max: 1e7 }),
@@ -48,11 +49,8 @@ const facts: fc.Arbitrary<FailureFacts> = fc.record(
 		maybeAccepted: fc.boolean(),
 		transient: fc.boolean(),
 		taskId: said,
-		fileUrl: fc.oneof(anAddress, said),
-		otherFiles: fc.array(
-			anAddress.map((address) => address.slice(0, 2000)),
-			{ maxLength: 4 },
-		),
+		fileUrl: fc.oneof(address, said),
+		otherFiles: fc.array(address, { maxLength: 4 }),
 		lastNews: said,
 		candidates: fc.array(
 			fc.record({ id: said, createdAt: said, prompt: said }, { requiredKeys: ['id'] }),

@@ -253,6 +253,29 @@ describe('several lost generations of one prompt', () => {
 		expect(own(claims, first, made)).toEqual([made[0]]);
 	});
 
+	it('never both take an entry that either may lack beside the one that its events told', () => {
+		const both = [lost(claims, { expected: 2 }), lost(claims, { expected: 2 })];
+		const proven = [entry(), entry()];
+		both.forEach((claim, index) => claim.ids.add(String(proven[index]!.id)));
+		const made = [...proven, entry()];
+		expect(both.map((claim) => own(claims, claim, made))).toEqual(proven.map((one) => [one]));
+		made.push(entry());
+		const shares = both.map((claim) => own(claims, claim, made));
+		expect(shares).toEqual([
+			[made[0], made[2]],
+			[made[1], made[3]],
+		]);
+	});
+
+	it('keep what events told of, however early the other one began', () => {
+		const early = lost(claims, { began: BEGAN - 1000 });
+		const told = lost(claims, { expected: 2 });
+		const made = [3, 4, 5].map((second) => entry({ created_at: at(second) }));
+		told.ids.add(String(made[0]!.id));
+		expect(own(claims, told, made)).toEqual([made[0], made[2]]);
+		expect(own(claims, early, made)).toEqual([made[1]]);
+	});
+
 	it('stay without when there are more entries than they asked for: nobody can tell', () => {
 		const first = lost(claims);
 		lost(claims);
