@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
@@ -17,9 +17,9 @@ export interface Setting {
 }
 
 /** A fresh complete n8n with the packed package, the credential and the examples in it. */
-export async function setUp(): Promise<Setting> {
+export async function setUp({ pace = 0.1 } = {}): Promise<Setting> {
 	const folder = mkdtempSync(join(tmpdir(), 'media-generation-n8n-'));
-	const simulator = await startSimulator({ pace: 0.1, token: TOKEN });
+	const simulator = await startSimulator({ pace, token: TOKEN });
 	const [editor, broker] = (await freePorts(2)) as [number, number];
 	const instance = new Instance(folder, { editor, broker });
 	const close = async () => {
@@ -41,6 +41,31 @@ export function example(name: string) {
 	const found = readExamples().find((candidate) => candidate.name === name);
 	if (!found) throw new Error(`There is no example ${name}`);
 	return found;
+}
+
+/** A node of a workflow file, with what tests change about it. */
+export interface FileNode {
+	name: string;
+	type: string;
+	parameters: Record<string, unknown>;
+}
+
+/** Puts a changed copy of an example into an instance, under an id of its own. */
+export async function importChanged(
+	instance: Instance,
+	name: string,
+	id: string,
+	change: (node: (name: string) => FileNode) => void,
+): Promise<void> {
+	const workflow = JSON.parse(readFileSync(example(name).path, 'utf8'));
+	change((wanted) => {
+		const found = workflow.nodes.find((node: FileNode) => node.name === wanted);
+		if (!found) throw new Error(`The example ${name} has no node ${wanted}`);
+		return found;
+	});
+	const file = join(instance.folder, `${id}.json`);
+	writeFileSync(file, JSON.stringify({ ...workflow, id, name: id }));
+	await instance.command('import:workflow', `--input=${file}`);
 }
 
 /** The files under a folder that contain a text, whatever kind of file they are. */
