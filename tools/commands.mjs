@@ -1,6 +1,13 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureBrowser, ensureDist, ensureLintTools, ensureN8n, project } from './setup.mjs';
+import {
+	ensureBrowser,
+	ensureDist,
+	ensureLintTools,
+	ensureN8n,
+	ensureQueueServers,
+	project,
+} from './setup.mjs';
 
 /**
  * What `npm run NAME` does: the parts that it needs, then what Node 24 is to run.
@@ -11,6 +18,10 @@ export const commands = {
 	test: { needs: [ensureDist, ensureLintTools], run: () => ['node_modules/jest/bin/jest.js'] },
 	'test:n8n': { needs: [ensureDist, ensureN8n], run: () => nodeTests('test/n8n') },
 	'test:e2e': { needs: [ensureDist, ensureN8n, ensureBrowser], run: () => nodeTests('test/e2e') },
+	'test:queue': {
+		needs: [ensureDist, ensureN8n, ensureQueueServers],
+		run: () => nodeTests('test/queue'),
+	},
 	n8n: { needs: [ensureDist, ensureN8n], run: () => ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: () => ['simulator/main.mts'] },
 	bench: { needs: [ensureDist], run: () => ['bench/bench.mts'] },

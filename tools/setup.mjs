@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { fingerprint, installed, stamp } from './freshness.mjs';
 import { cleanEnvironment, runQuietly, SetupError } from './process.mjs';
 import { step } from './progress.mjs';
+import { findPrograms } from './queue/programs.mjs';
 
 export const project = join(dirname(fileURLToPath(import.meta.url)), '..');
 const inProject = (...parts) => join(project, ...parts);
@@ -141,17 +142,39 @@ export async function ensureN8n(node) {
 	}
 }
 
+/** Installs packages of the system where that can be done, else asks for it. */
+async function aptInstall(title, packages, request) {
+	if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
+		throw new SetupError(request);
+	}
+	const env = cleanEnvironment({ DEBIAN_FRONTEND: 'noninteractive' });
+	await step(title, async () => {
+		await runQuietly('apt-get', ['update'], { cwd: project, env });
+		await runQuietly('apt-get', ['install', '-y', ...packages], { cwd: project, env });
+	});
+}
+
 /** Chromium, from the system's own packages where those can be installed. */
 export async function ensureBrowser() {
 	if (BROWSERS.some((path) => existsSync(path))) return;
-	if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
-		throw new SetupError('The browser test needs Chromium or Chrome: please install one.');
-	}
-	await step('Installing Chromium, once', async () => {
-		await runQuietly('apt-get', ['update'], { cwd: project, env: cleanEnvironment() });
-		await runQuietly('apt-get', ['install', '-y', 'chromium'], {
-			cwd: project,
-			env: cleanEnvironment({ DEBIAN_FRONTEND: 'noninteractive' }),
-		});
-	});
+	await aptInstall(
+		'Installing Chromium, once',
+		['chromium'],
+		'The browser test needs Chromium or Chrome: please install one.',
+	);
+}
+
+/** The servers of n8n's queue mode, from the system's own packages where those can be installed. */
+export async function ensureQueueServers() {
+	const { redis, initdb, postgres } = findPrograms();
+	const missing = [
+		...(redis ? [] : ['redis-server']),
+		...(initdb && postgres ? [] : ['postgresql']),
+	];
+	if (missing.length === 0) return;
+	await aptInstall(
+		'Installing Redis and PostgreSQL, once',
+		missing,
+		'The tests of the queue mode need Redis and PostgreSQL: please install redis-server and postgresql. They need not be running.',
+	);
 }

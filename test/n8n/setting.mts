@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
+import { temporaryFolder } from '../../tools/cleanup.mts';
 import { importExamples, readExamples } from '../../tools/n8n/examples.mts';
 import { Instance } from '../../tools/n8n/instance.mts';
 import { installPackage } from '../../tools/n8n/package.mts';
@@ -18,17 +18,17 @@ export interface Setting {
 
 /** A fresh complete n8n with the packed package, the credential and the examples in it. */
 export async function setUp({ pace = 0.1 } = {}): Promise<Setting> {
-	const folder = mkdtempSync(join(tmpdir(), 'media-generation-n8n-'));
+	const folder = temporaryFolder('n8n');
 	const simulator = await startSimulator({ pace, token: TOKEN });
 	const [editor, broker] = (await freePorts(2)) as [number, number];
-	const instance = new Instance(folder, { editor, broker });
+	const instance = new Instance(folder.path, { editor, broker });
 	const close = async () => {
 		await instance.stop();
 		await simulator.close();
-		rmSync(folder, { recursive: true, force: true });
+		folder.remove();
 	};
 	try {
-		installPackage(folder);
+		installPackage(folder.path);
 		await importExamples(instance, { apiToken: TOKEN, baseUrl: simulator.baseUrl });
 	} catch (error) {
 		await close();

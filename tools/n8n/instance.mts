@@ -3,6 +3,7 @@ import { createWriteStream, mkdirSync, readFileSync, type WriteStream } from 'no
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { onExit } from '../cleanup.mts';
 import { cleanEnvironment } from '../process.mjs';
 
 const n8nCommand = join(dirname(fileURLToPath(import.meta.url)), 'node_modules/n8n/bin/n8n');
@@ -41,7 +42,7 @@ export class Instance {
 		this.baseUrl = `http://127.0.0.1:${ports.editor}`;
 		this.environment = { ...environmentFor(folder, this.files, ports), ...extra };
 		mkdirSync(this.files, { recursive: true });
-		process.once('exit', () => this.kill('SIGKILL'));
+		onExit(() => this.kill('SIGKILL'));
 	}
 
 	/** Runs one of n8n's commands to its end; returns what it printed. */

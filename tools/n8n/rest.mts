@@ -9,7 +9,7 @@ export const OWNER = {
 /** n8n's own REST interface, as the editor uses it. */
 export class Rest {
 	private cookie = '';
-	private readonly baseUrl: string;
+	readonly baseUrl: string;
 
 	constructor(baseUrl: string) {
 		this.baseUrl = baseUrl;
@@ -34,6 +34,13 @@ export class Rest {
 		if (!response.ok) throw await failureOf(response);
 		const answer = await response.json();
 		return answer.data ?? answer;
+	}
+
+	/** What lies behind a path, as bytes. */
+	async download(path: string): Promise<Buffer> {
+		const response = await this.send('GET', path);
+		if (!response.ok) throw await failureOf(response);
+		return Buffer.from(await response.arrayBuffer());
 	}
 
 	private async send(method: string, path: string, body?: unknown): Promise<Response> {

@@ -23,7 +23,7 @@ function runIn(output: string): IRun | undefined {
 }
 
 /** What a node put out. */
-export function itemsOf(run: IRun, nodeName: string): INodeExecutionData[] {
+export function itemsOf(run: Pick<IRun, 'data'>, nodeName: string): INodeExecutionData[] {
 	return run.data.resultData.runData[nodeName]?.at(-1)?.data?.main?.[0] ?? [];
 }
 

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { INodeExecutionData } from 'n8n-workflow';
+import { postJson, retry, waitForEnd, waitForStatus } from '../../tools/n8n/executions.mts';
+import { itemsOf } from '../../tools/n8n/results.mts';
+import { setUp, WorkflowFile, type Setting } from './setting.mts';
+
+/* n8n's own distributed engine: main, Redis, PostgreSQL and two workers, one job each at a time. */
+
+const SPEAK = 'Speak each line';
+const PAUSE = 'Until somebody calls';
+const DIGEST = 'Digest';
+
+const lines = (count: number, about: string, seconds: number) =>
+	Array.from({ length: count }, (_, index) => `[sim:slow=${seconds}] Line ${index} of ${about}.`);
+
+/** Speaks, rests until it is called, and reads the files then. */
+function speakRestRead(): WorkflowFile {
+	const file = new WorkflowFile('speak-list', 'handed-over').withLinesOfTheCall();
+	const base = (name: string) => `n8n-nodes-base.${name}`;
+	file.add(
+		{
+			name: PAUSE,
+			type: base('wait'),
+			typeVersion: 1.1,
+			webhookId: 'pause',
+			parameters: { resume: 'webhook', httpMethod: 'POST', options: {} },
+		},
+		[SPEAK],
+	);
+	// The call takes the place of the items: behind it, those of Speak are taken up again.
+	file.add(
+		{
+			name: 'Items again',
+			type: base('merge'),
+			typeVersion: 3.2,
+			parameters: { mode: 'chooseBranch', useDataOfInput: 2 },
+		},
+		[PAUSE, SPEAK],
+	);
+	return file.add(
+		{
+			name: DIGEST,
+			type: base('crypto'),
+			typeVersion: 1,
+			parameters: {
+				action: 'hash',
+				type: 'SHA256',
+				binaryData: true,
+				binaryPropertyName: 'data',
+				dataPropertyName: 'sha256',
+			},
+		},
+		['Items again'],
+	);
+}
+
+/** Rests for longer than it takes to get the workers busy, and then to kill them. */
+function rests(): WorkflowFile {
+	const file = new WorkflowFile('durable', 'rests');
+	file.node('Speak').parameters.text = '[sim:slow=12] A chapter.';
+	return file;
+}
+
+describe('the queue mode', { timeout: 400_000 }, () => {
+	let setting: Setting;
+
+	before(async () => {
+		setting = await setUp([
+			speakRestRead(),
+			new WorkflowFile('speak-list', 'plain').withLinesOfTheCall(),
+			new WorkflowFile('paid-once', 'ledger').withLinesOfTheCall(),
+			rests(),
+		]);
+	});
+	after(async () => await setting?.close());
+
+	it('runs a batch as a single n8n does, and another worker reads its files', async () => {
+		const { cluster, simulator, rest, call } = setting;
+		const texts = lines(12, 'the batch', 1);
+		const execution = await call('handed-over', { lines: texts });
+		const resting = await waitForStatus(rest, execution, ['waiting']);
+		const [first, ...others] = cluster.workersOf(execution);
+		assert.ok(first && others.length === 0, 'one worker ran it so far');
+		const items = itemsOf(resting, SPEAK);
+		assert.deepEqual(
+			items.map(({ json, pairedItem }) => [json.input, json.status, pairedItem]),
+			texts.map((text, item) => [text, 'completed', { item }]),
+		);
+		assert.equal(simulator.creates, texts.length);
+
+		await first.stop();
+		const { metadata } = resting.data.resultData.runData[PAUSE]!.at(-1)!;
+		await postJson(String(metadata?.resumeUrl), {});
+		const done = await waitForEnd(rest, execution);
+		await cluster.addWorker();
+		assert.equal(done.status, 'success');
+		assert.equal(cluster.workersOf(execution).length, 2, 'the other worker ran the rest');
+		const served = items.map(({ json }) => simulator.fileBytes(String(json.audio_url))!);
+		assert.deepEqual(
+			itemsOf(done, DIGEST).map(({ json }) => json.sha256),
+			served.map((bytes) => createHash('sha256').update(bytes).digest('hex')),
+		);
+		for (const [index, item] of items.entries()) {
+			assert.ok((await fileOf(item)).equals(served[index]!), 'main reads the same bytes');
+		}
+	});
+
+	/** The file of an item, as main hands it to the editor. */
+	async function fileOf({ json, binary }: INodeExecutionData): Promise<Buffer> {
+		const { id = '', fileName, mimeType } = binary?.data ?? {};
+		assert.match(id, /^database:/);
+		assert.equal(fileName, `speech-${json.task_id}.wav`);
+		assert.equal(mimeType, 'audio/wav');
+		return await setting.rest.download(
+			`/rest/binary-data?id=${encodeURIComponent(id)}&action=download`,
+		);
+	}
+
+	it('opens one WebSocket per process, however many items it waits for', async () => {
+		const { cluster, simulator, rest, call, tasksAbout } = setting;
+		const before = simulator.socketsEver;
+		const executions = [
+			await call('plain', { lines: lines(6, 'the first half', 3) }),
+			await call('plain', { lines: lines(6, 'the second half', 3) }),
+		];
+		await simulator.waitFor(() => tasksAbout('half').length === 12, 20_000);
+		assert.equal(simulator.sockets(), 2);
+		for (const execution of executions) {
+			assert.equal((await waitForEnd(rest, execution)).status, 'success');
+		}
+		const workers = executions.flatMap((execution) => cluster.workersOf(execution));
+		assert.equal(new Set(workers).size, 2, 'each worker ran one of them');
+		assert.equal(simulator.socketsEver - before, 2);
+		assert.equal(simulator.sockets(), 0);
+	});
+
+	describe('when both workers are killed', () => {
+		let rested: string;
+		let noted: string;
+		let plain: string;
+
+		before(async () => {
+			const { cluster, simulator, rest, call, tasksAbout } = setting;
+			rested = await call('rests');
+			await waitForStatus(rest, rested, ['waiting']);
+			noted = await call('ledger', { lines: lines(4, 'the ledger', 20) });
+			plain = await call('plain', { lines: lines(4, 'the lost batch', 20) });
+			const collecting = () => {
+				const tasks = tasksAbout('the ledger');
+				return tasks.length === 4 && tasks.every(({ reads }) => reads > 0);
+			};
+			await simulator.waitFor(() => tasksAbout('the lost batch').length === 4, 20_000);
+			await simulator.waitFor(collecting, 20_000);
+			const [chapter] = tasksAbout('A chapter');
+			assert.notEqual(chapter?.status, 'completed', 'nobody is called before the workers are dead');
+			await Promise.all(cluster.workers.map((worker) => worker.crash()));
+			await simulator.waitFor(() => chapter?.status === 'completed', 20_000);
+			await Promise.all([cluster.addWorker(), cluster.addWorker()]);
+		});
+
+		it('an execution that rests goes on with the next worker', async () => {
+			assert.equal((await waitForEnd(setting.rest, rested)).status, 'success');
+		});
+
+		it('a list in a ledger is started again and collected, and not paid again', async () => {
+			const { simulator, rest, call, tasksAbout } = setting;
+			const again = await call('ledger', { lines: lines(4, 'the ledger', 20) });
+			const done = await waitForEnd(rest, again);
+			assert.equal(done.status, 'success');
+			const items = itemsOf(done, 'Collect the speech');
+			assert.equal(items.length, 4);
+			for (const item of items) {
+				const served = simulator.fileBytes(String(item.json.audio_url));
+				assert.ok(served?.equals(await fileOf(item)));
+			}
+			assert.equal(tasksAbout('the ledger').length, 4);
+		});
+
+		it('n8n itself runs nothing again', async () => {
+			const { rest, tasksAbout } = setting;
+			for (const lost of [plain, noted]) {
+				const { status, data } = await waitForEnd(rest, lost, 90_000);
+				assert.equal(status, 'error');
+				assert.match(String(data.resultData.error?.message), /failed to be processed too many/);
+				// What a retry would need is gone.
+				assert.deepEqual(data.resultData.runData, {});
+				const retried = await retry(rest, lost);
+				assert.deepEqual(retried.data.resultData.runData, {});
+			}
+			assert.equal(tasksAbout('the lost batch').length, 4);
+		});
+	});
+});

@@ -1,0 +1,120 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startSimulator, type Simulator, type TaskRecord } from '../../simulator/simulator.mts';
+import { importExamples } from '../../tools/n8n/examples.mts';
+import { activate, runByWebhook } from '../../tools/n8n/executions.mts';
+import { Rest } from '../../tools/n8n/rest.mts';
+import { Cluster } from '../../tools/queue/cluster.mts';
+import { example } from '../n8n/setting.mts';
+
+/** So that a killed worker is missed in seconds: n8n's own figures are 60, 10 and 30 s. */
+const IMPATIENT = {
+	QUEUE_WORKER_LOCK_DURATION: '10000',
+	QUEUE_WORKER_LOCK_RENEW_TIME: '2000',
+	QUEUE_WORKER_STALLED_INTERVAL: '4000',
+};
+
+const TRIGGER = 'When clicking ‘Execute workflow’';
+
+interface FileNode {
+	name: string;
+	type: string;
+	typeVersion: number;
+	parameters: Record<string, unknown>;
+	webhookId?: string;
+}
+
+/** A workflow file, as far as tests change it. */
+export class WorkflowFile {
+	readonly content: {
+		id: string;
+		name: string;
+		nodes: FileNode[];
+		connections: Record<
+			string,
+			{ main: Array<Array<{ node: string; type: string; index: number }>> }
+		>;
+	};
+
+	constructor(exampleName: string, id: string) {
+		this.content = JSON.parse(readFileSync(example(exampleName).path, 'utf8'));
+		Object.assign(this.content, { id, name: id });
+		// Executions by hand run in the main process; those of a webhook run on the workers.
+		Object.assign(this.node(TRIGGER), {
+			type: 'n8n-nodes-base.webhook',
+			typeVersion: 2,
+			webhookId: id,
+			parameters: { httpMethod: 'POST', path: id, responseMode: 'onReceived' },
+		});
+	}
+
+	node(name: string): FileNode {
+		const found = this.content.nodes.find((node) => node.name === name);
+		if (!found) throw new Error(`The workflow ${this.content.id} has no node ${name}`);
+		return found;
+	}
+
+	/** The lines to speak come with the webhook's call. */
+	withLinesOfTheCall(): this {
+		const { assignments } = this.node('Lines').parameters as {
+			assignments: { assignments: Array<{ value: unknown }> };
+		};
+		assignments.assignments[0]!.value = `={{ $('${TRIGGER}').first().json.body.lines }}`;
+		return this;
+	}
+
+	/** Appends a node behind others; `from` are the nodes that feed its inputs, in their order. */
+	add(node: FileNode, from: string[]): this {
+		const { id, nodes, connections } = this.content;
+		const place = { id: `${id}-${nodes.length}`, position: [200 * nodes.length, 0] };
+		nodes.push({ ...node, ...place });
+		for (const [index, source] of from.entries()) {
+			const outputs = (connections[source] ??= { main: [[]] });
+			outputs.main[0]!.push({ node: node.name, type: 'main', index });
+		}
+		return this;
+	}
+}
+
+export interface Setting {
+	cluster: Cluster;
+	simulator: Simulator;
+	rest: Rest;
+	/** Starts a workflow by its webhook; resolves to the execution's id. */
+	call(workflowId: string, body?: object): Promise<string>;
+	/** The tasks of which the text contains a word. */
+	tasksAbout(word: string): TaskRecord[];
+	close(): Promise<void>;
+}
+
+/** A cluster that runs, with the credential and the given workflows, published. */
+export async function setUp(workflows: WorkflowFile[]): Promise<Setting> {
+	const cluster = await Cluster.create(IMPATIENT);
+	const simulator = await startSimulator();
+	const close = async () => {
+		await cluster.close();
+		await simulator.close();
+	};
+	try {
+		const { main } = cluster;
+		await importExamples(main, { apiToken: simulator.token, baseUrl: simulator.baseUrl });
+		const folder = join(main.folder, 'workflows');
+		mkdirSync(folder);
+		for (const { content } of workflows) {
+			writeFileSync(join(folder, `${content.id}.json`), JSON.stringify(content));
+		}
+		await main.command('import:workflow', '--separate', `--input=${folder}`);
+		await cluster.start();
+		const rest = new Rest(main.baseUrl);
+		await rest.logIn();
+		for (const { content } of workflows) await activate(rest, content.id);
+		const call = async (workflowId: string, body: object = {}) =>
+			await runByWebhook(rest, workflowId, body);
+		const tasksAbout = (word: string) =>
+			[...simulator.tasks.values()].filter(({ input }) => input.includes(word));
+		return { cluster, simulator, rest, call, tasksAbout, close };
+	} catch (error) {
+		await close();
+		throw error;
+	}
+}

@@ -1,0 +1,27 @@
+/* Where the servers of n8n's queue mode are on this machine. Also runs on Node 20, before any installation. */
+import { existsSync, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const onPath = () => (process.env.PATH ?? '').split(delimiter);
+
+/** Debian keeps PostgreSQL's programs out of the PATH, in a folder for each version. */
+function debianFolders() {
+	const root = '/usr/lib/postgresql';
+	const versions = existsSync(root) ? readdirSync(root) : [];
+	return versions
+		.sort((a, b) => Number(b) - Number(a))
+		.map((version) => join(root, version, 'bin'));
+}
+
+const find = (folders, name) =>
+	folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+
+/** The paths of the programs; undefined for one that is not installed. */
+export function findPrograms() {
+	const folders = [...debianFolders(), ...onPath()];
+	return {
+		redis: find(onPath(), 'redis-server'),
+		postgres: find(folders, 'postgres'),
+		initdb: find(folders, 'initdb'),
+	};
+}
