@@ -6,6 +6,7 @@ import { FaultBook } from './faults.mts';
 import { bytesOf } from './files.mts';
 import { listen, type Listener } from './http.mts';
 import { SocketHub } from './sockets.mts';
+import { endTask } from './speech.mts';
 import type { Simulator, SimulatorOptions } from './types.mts';
 import { makeVoices } from './voices.mts';
 import type { World } from './world.mts';
@@ -110,6 +111,7 @@ function facade(world: World, webSocketUrl: string, listeners: Listener[]): Simu
 			world.requests.filter((r) => r.method === method && r.path.startsWith(pathPrefix)).length,
 		voiceIds: () => world.voices.map((voice) => voice.voice_id),
 		fileBytes: (url) => bytesOf(world, url),
+		endTask: (id) => endTask(world, id),
 		fault: (rule) => world.faults.add(rule),
 		clearFaults: () => world.faults.clear(),
 		waitFor: (predicate, timeoutMs = WAIT_MS) => world.watchers.waitFor(predicate, timeoutMs),

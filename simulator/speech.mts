@@ -81,12 +81,21 @@ export function readTask(world: World, call: Call, id: string): Reply {
 /** DELETE /v1/labs/task/{task_id} (contract 4.3): a running task stops; what it cost stays paid. */
 export function deleteTask(world: World, call: Call, id: string): Reply {
 	if (world.tasks.get(id)?.token !== call.token) return problem(world, 404, 'task_not_found');
-	for (const cancel of world.runs.get(id) ?? []) cancel();
+	world.runs.get(id)?.cancel();
 	world.runs.delete(id);
 	world.working.delete(world.tasks.get(id)!);
 	world.tasks.delete(id);
 	world.watchers.changed();
 	return { status: 200, body: { success: true } };
+}
+
+/** Ends a task under way before its time, as it would have ended; throws for any other. */
+export function endTask(world: World, id: string): void {
+	const status = world.tasks.get(id)?.status;
+	if (status !== 'pending' && status !== 'processing') {
+		throw new Error(`Task ${id} is ${status ?? 'unknown'}: it cannot be ended`);
+	}
+	world.runs.get(id)?.end();
 }
 
 function addressFields(world: World, task: TaskRecord): Record<string, unknown> {
@@ -106,11 +115,19 @@ function run(world: World, task: TaskRecord, scenario: Scenario): void {
 	const usual = Math.min(LATEST_MS, EARLIEST_MS + task.input.length * MS_PER_LETTER);
 	const duration = paced(world, figure(scenario, 'slow', usual / 1000) * 1000);
 	const cancels: Array<() => void> = [];
-	world.runs.set(task.id, cancels);
+	const cancel = () => cancels.splice(0).forEach((stop) => stop());
 	const later = (ms: number, act: () => void) => cancels.push(world.timers.after(ms, act));
+	const endAfter = (ms: number, act: () => void) => {
+		const end = () => {
+			cancel();
+			act();
+		};
+		world.runs.set(task.id, { cancel, end });
+		later(ms, end);
+	};
 
 	if (scenario.has('task-fails')) {
-		later(duration * EARLY_FAILURE, () => fail(world, task));
+		endAfter(duration * EARLY_FAILURE, () => fail(world, task));
 		return;
 	}
 	for (const [share, percentage] of stepsOf(scenario)) {
@@ -119,7 +136,7 @@ function run(world: World, task: TaskRecord, scenario: Scenario): void {
 			later(duration * share, () => advance(world, task, scenario, percentage));
 		}
 	}
-	later(duration, () => {
+	endAfter(duration, () => {
 		if (scenario.has('task-fails-late')) {
 			fail(world, task);
 			return;

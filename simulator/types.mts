@@ -139,6 +139,8 @@ export interface Simulator {
 	voiceIds(): string[];
 	/** The bytes behind an address handed out; undefined when unknown or above 512 MiB. */
 	fileBytes(url: string): Buffer | undefined;
+	/** Ends a speech task that is under way now, and not only when its time has come. */
+	endTask(id: string): void;
 	fault(rule: FaultRule): void;
 	clearFaults(): void;
 	/** Resolves once the predicate holds; it is tried again after every recorded event. */

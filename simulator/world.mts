@@ -6,6 +6,13 @@ import type { SocketHub } from './sockets.mts';
 import type { HistoryItem, RequestRecord, SimulatorOptions, TaskRecord } from './types.mts';
 import type { Voice } from './voices.mts';
 
+export interface TaskRun {
+	/** Cancels all that is still to come. */
+	cancel(): void;
+	/** Ends the task as it would have ended in its time. */
+	end(): void;
+}
+
 /** The state of one running simulator, shared by its parts. */
 export interface World {
 	readonly options: Required<
@@ -17,8 +24,8 @@ export interface World {
 	readonly requests: RequestRecord[];
 	readonly leaks: RequestRecord[];
 	readonly tasks: Map<string, TaskRecord>;
-	/** Per task: the timers of its run, to be cancelled when it is deleted. */
-	readonly runs: Map<string, Array<() => void>>;
+	/** Per task: what goes on until it ends. */
+	readonly runs: Map<string, TaskRun>;
 	/** Tasks and generations at work, each with the token that made it. */
 	readonly working: Set<{ token: string }>;
 	readonly history: HistoryItem[];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { ExecutionStatus } from 'n8n-workflow';
 import type { TaskRecord } from '../../simulator/simulator.mts';
 import {
 	postJson,
@@ -15,16 +16,16 @@ import { itemsOf } from '../../tools/n8n/results.mts';
 import { example, importChanged, setUp, type Setting } from './setting.mts';
 
 /*
- * examples/durable.json over a kill -9 of n8n. Three executions are under way at that moment: two
- * wait, one for a call that comes when n8n is up again, one for a call that comes while n8n is down
+ * examples/durable.json over a kill -9 of n8n. Four executions are under way at that moment: two
+ * rest, one for a call that comes when n8n is up again, one for a call that comes while n8n is down
  * and never again. The third was called too early, by a stranger, and waits for the result itself.
+ * So does the fourth, which never rested: what was paid for is only in n8n's saved progress.
  */
 
 const LEDGER = example('paid-once').id;
 const TRIGGER = 'When clicking ‘Execute workflow’';
-/** Seconds the work takes: longer than n8n needs to start again, and shorter than that. */
-const LONG = 30;
-const SHORT = 5;
+/** Nothing is ready before the test says so. */
+const TEXT = '[sim:slow=36000] A chapter.';
 /** Ends as a rule while n8n is down; if not, n8n's timer resumes the execution. */
 const LIMIT_SECONDS = 10;
 
@@ -39,46 +40,57 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 	let called: Job;
 	let missed: Job;
 	let early: Job;
+	let direct: Job;
 
 	before(async () => {
-		setting = await setUp({ pace: 1 });
+		setting = await setUp();
 		const { instance, simulator } = setting;
-		await importChanged(instance, 'durable', 'long', (node) => {
-			node('Speak').parameters.text = `[sim:slow=${LONG}] Done when n8n is up again.`;
+		await importChanged(instance, 'durable', 'patient', (node) => {
+			node('Speak').parameters.text = TEXT;
 		});
-		await importChanged(instance, 'durable', 'short', (node) => {
-			node('Speak').parameters.text = `[sim:slow=${SHORT}] Done while n8n is down.`;
+		await importChanged(instance, 'durable', 'limited', (node) => {
+			node('Speak').parameters.text = TEXT;
 			Object.assign(node('Until the service calls').parameters, {
 				resumeAmount: LIMIT_SECONDS,
 				resumeUnit: 'seconds',
 			});
 		});
+		await importChanged(instance, 'durable', 'restless', (node, settings) => {
+			node('Speak').parameters.text = TEXT;
+			node('Until the service calls').disabled = true;
+			settings.saveExecutionProgress = true;
+		});
 		await instance.start();
 		rest = new Rest(instance.baseUrl);
 		await rest.logIn();
-		called = await begin('long');
-		early = await begin('long');
+		called = await begin('patient');
+		early = await begin('patient');
 		await postJson(String(early.task.callBackUrl), { id: 'nonsense' });
-		await simulator.waitFor(() => early.task.reads > 0);
-		missed = await begin('short');
-		for (const job of [called, early, missed]) assert.ok(isUnderWay(job), 'too slow for this test');
+		direct = await begin('restless', ['running']);
+		const collecting = () => [early, direct].every(({ task }) => task.reads > 0);
+		await simulator.waitFor(collecting, 60_000);
+		missed = await begin('limited');
 		await instance.crash();
-		await simulator.waitFor(() => missed.task.status === 'completed', SHORT * 2000);
+		simulator.endTask(missed.task.id);
 		await instance.start();
 	});
 
 	after(async () => await setting?.close());
 
-	/** Runs a workflow until n8n has stored it and waits for the call. */
-	async function begin(workflowId: string): Promise<Job> {
+	/** Runs a workflow until its task is created and n8n has stored that it waits. */
+	async function begin(
+		workflowId: string,
+		statuses: ExecutionStatus[] = ['waiting'],
+	): Promise<Job> {
+		const { simulator } = setting;
+		const known = simulator.tasks.size;
 		const execution = await runByHand(rest, workflowId, TRIGGER);
-		await waitForStatus(rest, execution, ['waiting']);
-		const task = [...setting.simulator.tasks.values()].at(-1);
+		await simulator.waitFor(() => simulator.tasks.size > known, 60_000);
+		await waitForStatus(rest, execution, statuses);
+		const task = [...simulator.tasks.values()].at(-1);
 		assert.ok(task?.callBackUrl, 'the service knows where to call');
 		return { execution, task };
 	}
-
-	const isUnderWay = ({ task }: Job) => ['pending', 'processing'].includes(task.status);
 
 	function assertWritten({ task }: Job): void {
 		const written = readFileSync(join(setting.instance.files, `speech-${task.id}.wav`));
@@ -87,7 +99,7 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 	}
 
 	it('goes on when the service calls, after n8n is up again', async () => {
-		assert.ok(isUnderWay(called), 'n8n is up before the call');
+		setting.simulator.endTask(called.task.id);
 		assert.equal((await waitForEnd(rest, called.execution)).status, 'success');
 		assertWritten(called);
 	});
@@ -98,14 +110,23 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 	});
 
 	it('believes no call, and is retried without paying when it crashed while collecting', async () => {
-		assert.equal((await waitForEnd(rest, early.execution)).status, 'crashed');
-		assert.equal((await retry(rest, early.execution)).status, 'success');
-		assertWritten(early);
+		await assertRetried(early);
 	});
+
+	it('is retried without paying if it never rested, thanks to the saved progress', async () => {
+		await assertRetried(direct);
+	});
+
+	async function assertRetried(job: Job): Promise<void> {
+		assert.equal((await waitForEnd(rest, job.execution)).status, 'crashed');
+		setting.simulator.endTask(job.task.id);
+		assert.equal((await retry(rest, job.execution)).status, 'success');
+		assertWritten(job);
+	}
 
 	it('was paid once each, and leaves nothing open', () => {
 		const { simulator } = setting;
-		assert.equal(simulator.creates, 3);
+		assert.equal(simulator.creates, 4);
 		assert.equal(simulator.sockets(), 0);
 	});
 

@@ -17,9 +17,9 @@ export interface Setting {
 }
 
 /** A fresh complete n8n with the packed package, the credential and the examples in it. */
-export async function setUp({ pace = 0.1 } = {}): Promise<Setting> {
+export async function setUp(): Promise<Setting> {
 	const folder = temporaryFolder('n8n');
-	const simulator = await startSimulator({ pace, token: TOKEN });
+	const simulator = await startSimulator({ pace: 0.1, token: TOKEN });
 	const [editor, broker] = (await freePorts(2)) as [number, number];
 	const instance = new Instance(folder.path, { editor, broker });
 	const close = async () => {
@@ -48,6 +48,7 @@ export interface FileNode {
 	name: string;
 	type: string;
 	parameters: Record<string, unknown>;
+	disabled?: boolean;
 }
 
 /** Puts a changed copy of an example into an instance, under an id of its own. */
@@ -55,14 +56,14 @@ export async function importChanged(
 	instance: Instance,
 	name: string,
 	id: string,
-	change: (node: (name: string) => FileNode) => void,
+	change: (node: (name: string) => FileNode, settings: Record<string, unknown>) => void,
 ): Promise<void> {
 	const workflow = JSON.parse(readFileSync(example(name).path, 'utf8'));
 	change((wanted) => {
 		const found = workflow.nodes.find((node: FileNode) => node.name === wanted);
 		if (!found) throw new Error(`The example ${name} has no node ${wanted}`);
 		return found;
-	});
+	}, workflow.settings);
 	const file = join(instance.folder, `${id}.json`);
 	writeFileSync(file, JSON.stringify({ ...workflow, id, name: id }));
 	await instance.command('import:workflow', `--input=${file}`);

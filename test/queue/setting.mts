@@ -84,6 +84,8 @@ export interface Setting {
 	call(workflowId: string, body?: object): Promise<string>;
 	/** The tasks of which the text contains a word. */
 	tasksAbout(word: string): TaskRecord[];
+	/** Lets the service finish them now. */
+	endTasksAbout(word: string): void;
 	close(): Promise<void>;
 }
 
@@ -112,7 +114,10 @@ export async function setUp(workflows: WorkflowFile[]): Promise<Setting> {
 			await runByWebhook(rest, workflowId, body);
 		const tasksAbout = (word: string) =>
 			[...simulator.tasks.values()].filter(({ input }) => input.includes(word));
-		return { cluster, simulator, rest, call, tasksAbout, close };
+		const endTasksAbout = (word: string) => {
+			for (const { id } of tasksAbout(word)) simulator.endTask(id);
+		};
+		return { cluster, simulator, rest, call, tasksAbout, endTasksAbout, close };
 	} catch (error) {
 		await close();
 		throw error;

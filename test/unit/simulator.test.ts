@@ -110,6 +110,18 @@ describe('speech', () => {
 		expect(await read(id!)).toEqual({ error: 'task_not_found' });
 	});
 
+	it('ends a task when told, and only one under way', async () => {
+		await start();
+		const { task_id: id } = await speak('[sim:slow=3600] Hello');
+		expect(await read(id!)).toMatchObject({ status: 'pending' });
+		simulator.endTask(id!);
+		const { status, audio_url: url } = await read(id!);
+		expect(status).toBe('completed');
+		expect(simulator.fileBytes(String(url))?.length).toBeGreaterThan(0);
+		expect(() => simulator.endTask(id!)).toThrow(/is completed/);
+		expect(() => simulator.endTask('nobody')).toThrow(/unknown/);
+	});
+
 	it('fails in the words of the dialect, silently', async () => {
 		await start({ dialect: { failureWord: 'cancelled', statusCase: 'UPPER', taskId: 'uuid' } });
 		const messages = await listen();
