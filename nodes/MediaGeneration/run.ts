@@ -127,10 +127,10 @@ export class Item {
 	}
 
 	/** Progress for the person who runs the workflow by hand: it appears in the browser's console. */
-	report(text: string): void {
+	report(text: string, level: 'debug' | 'info' = 'debug'): void {
 		const message = withoutToken(`Item ${this.index}: ${text}`, this.run.address.apiToken);
 		this.run.context.sendMessageToUI(message);
-		this.run.context.logger.debug(`Media Generation, ${message}`);
+		this.run.context.logger[level](`Media Generation, ${message}`);
 	}
 
 	hint(about: string, message: string): void {

@@ -78,7 +78,8 @@ export function speak(item: Item): Job {
 						throw error;
 					});
 				run.memory.keep(key, { taskId });
-				item.report(`task ${taskId} created`);
+				// When the process is killed, n8n's log is the only record of what was paid.
+				item.report(`task ${taskId} created`, 'info');
 				return taskId;
 			} finally {
 				limit.stop();
