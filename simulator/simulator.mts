@@ -65,6 +65,7 @@ function makeWorld(options: SimulatorOptions): World {
 		sockets: new SocketHub(),
 		open: new Set(),
 		limited: new Set(),
+		revoked: new Set(),
 		closing: new AbortController(),
 		baseUrl: '',
 		fileOrigin: '',
@@ -115,6 +116,10 @@ function facade(world: World, webSocketUrl: string, listeners: Listener[]): Simu
 		fault: (rule) => world.faults.add(rule),
 		clearFaults: () => world.faults.clear(),
 		waitFor: (predicate, timeoutMs = WAIT_MS) => world.watchers.waitFor(predicate, timeoutMs),
+		revoke: (token) => {
+			world.revoked.add(token);
+			world.sockets.drop(token);
+		},
 		push: (message) => world.sockets.push(message),
 		dropSockets: () => world.sockets.drop(),
 		setWebSocketMode: (mode) => {

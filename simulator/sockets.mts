@@ -72,8 +72,10 @@ export class SocketHub {
 		}
 	}
 
-	/** Ends all sockets without a closing handshake. */
-	drop(): void {
-		for (const socket of this.#open.keys()) socket.terminate();
+	/** Ends all sockets, or those of a token, without a closing handshake. */
+	drop(token?: string): void {
+		for (const [socket, owner] of this.#open) {
+			if (token === undefined || owner === token) socket.terminate();
+		}
 	}
 }

@@ -145,6 +145,8 @@ export interface Simulator {
 	clearFaults(): void;
 	/** Resolves once the predicate holds; it is tried again after every recorded event. */
 	waitFor(predicate: () => boolean, timeoutMs?: number): Promise<void>;
+	/** From now on a token is refused everywhere, and the sockets opened with it end. */
+	revoke(token: string): void;
 	push(message: unknown): void;
 	dropSockets(): void;
 	setWebSocketMode(mode: WebSocketMode): void;

@@ -37,6 +37,8 @@ export interface World {
 	readonly sockets: SocketHub;
 	/** Responses still in progress. */
 	readonly open: Set<object>;
+	/** Tokens that were valid once. */
+	readonly revoked: Set<string>;
 	/** Texts that have had their one 429. */
 	readonly limited: Set<string>;
 	/** Aborted on closing. */
@@ -65,5 +67,6 @@ export function timestamp(world: World): string {
 
 /** All tokens that are valid. */
 export function tokens(world: World): string[] {
-	return [world.options.token, ...world.options.otherTokens];
+	const issued = [world.options.token, ...world.options.otherTokens];
+	return issued.filter((token) => !world.revoked.has(token));
 }

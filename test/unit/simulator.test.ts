@@ -353,6 +353,20 @@ describe('faults', () => {
 		expect(simulator.creates).toBe(1);
 	});
 
+	it('refuses a revoked token and ends its sockets, not those of others', async () => {
+		await start({ otherTokens: ['other-token'] });
+		await listen();
+		await listen('other-token');
+		const closed = once(sockets[0]!, 'close');
+		simulator.revoke(simulator.token);
+		await closed;
+		await simulator.waitFor(() => simulator.sockets() === 1);
+		expect((await api('/v1/video/me')).status).toBe(401);
+		await expect(listen()).rejects.toThrow('401');
+		expect((await api('/v1/video/me', { token: 'other-token' })).status).toBe(200);
+		expect(sockets[1]!.readyState).toBe(WebSocket.OPEN);
+	});
+
 	it('refuses, holds and drops sockets', async () => {
 		await start();
 		const messages = await listen();
