@@ -26,6 +26,11 @@ interface Kept {
 export const MOST_UNDER_WAY = 1000;
 /** Ended tasks that are remembered, so that a late message of one is not taken for a new task. */
 const MOST_ENDED = 1000;
+/**
+ * How long after an emission n8n still knows its key, in ms. It does for as long as it has the execution;
+ * one that the workflow's settings say not to save it may delete at any time after.
+ */
+const KEY_LASTS_MS = 120_000;
 /** How long a task may be under way before it is forgotten, in ms. */
 export const LONGEST_MS = 24 * 3600 * 1000;
 
@@ -46,7 +51,7 @@ export class Ledger {
 	/**
 	 * `store` is the node's static data, `key` tells the node from others in this process. With
 	 * `emitsAgain`, which is safe where n8n drops duplicates, an end that n8n was told of right before it
-	 * stopped is emitted again, since the execution may not have begun.
+	 * stopped is emitted again if n8n is soon back, since the execution may not have begun.
 	 */
 	constructor(
 		private readonly store: IDataObject,
@@ -57,8 +62,9 @@ export class Ledger {
 		const kept = newest(isKept(store) ? store : undefined, left.get(key));
 		left.delete(key);
 		this.ended = new Set(kept?.ended.map(String));
+		const isSafe = emitsAgain && now - (kept?.at ?? 0) < KEY_LASTS_MS;
 		for (const [taskId, [since, told, isEmitted]] of Object.entries(kept?.underWay ?? {})) {
-			if (isEmitted && !emitsAgain) this.ended.add(taskId);
+			if (isEmitted && !isSafe) this.ended.add(taskId);
 			else if (now - since < LONGEST_MS) {
 				this.underWay.set(taskId, { since, told, isOver: false, isEmitted: false });
 			}
