@@ -14,6 +14,8 @@ export interface Answer {
 	/** Bytes after which the connection is cut; undefined when it ends in good order. */
 	cut?: number;
 	reset: boolean;
+	/** Milliseconds before it comes. */
+	delayMs?: number;
 }
 
 export interface Behaviour {
@@ -147,6 +149,7 @@ const answer: fc.Arbitrary<Answer> = fc.record(
 		),
 		cut: fc.nat(300),
 		reset: fc.boolean(),
+		delayMs: fc.constantFrom(0, 0, 100, 1500),
 	},
 	{ requiredKeys: ['status', 'headers', 'body', 'framing', 'reset'] },
 );

@@ -82,10 +82,12 @@ export async function startRandomService(
 			const headers = chosen.headers.map(([name, value]): [string, string] => [name, fill(value)]);
 			const text = bodyFor(`${method} ${path}`, chosen.body);
 			const bytes = bytesOf(chosen, Buffer.from(fill(text)), headers);
-			socket.write(bytes.subarray(0, chosen.cut ?? bytes.length), () => {
-				if (chosen.reset && chosen.cut !== undefined) socket.resetAndDestroy();
-				else socket.end();
-			});
+			const answer = () =>
+				socket.write(bytes.subarray(0, chosen.cut ?? bytes.length), () => {
+					if (chosen.reset && chosen.cut !== undefined) socket.resetAndDestroy();
+					else socket.end();
+				});
+			setTimeout(answer, chosen.delayMs ?? 0);
 		});
 	});
 	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {

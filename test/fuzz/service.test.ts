@@ -35,11 +35,13 @@ const PNG = {
 	mimeType: 'image/png',
 	fileName: 'a.png',
 };
-const input: INodeExecutionData[] = [{ json: {}, binary: { data: PNG } }];
+const input = (items: number): INodeExecutionData[] =>
+	Array.from({ length: items }, () => ({ json: {}, binary: { data: PNG } }));
 
 interface Case {
 	operation: string;
 	goesOn: boolean;
+	items?: number;
 	service: Behaviour;
 }
 
@@ -47,6 +49,7 @@ const aCase = (operation: string): fc.Arbitrary<Case> =>
 	fc.record({
 		operation: fc.constant(operation),
 		goesOn: fc.boolean(),
+		items: fc.constantFrom(1, 1, 3),
 		service: behaviour,
 	});
 
@@ -64,7 +67,12 @@ const SLIP =
 let count = 0;
 
 /** Runs one case; what was wrong with it. */
-async function wrongsOf({ operation, goesOn, service: behaves }: Case): Promise<string[]> {
+async function wrongsOf({
+	operation,
+	goesOn,
+	items = 1,
+	service: behaves,
+}: Case): Promise<string[]> {
 	const wrongs: string[] = [];
 	// One that looks different in addresses, and one that is a good file name.
 	const token =
@@ -80,7 +88,7 @@ async function wrongsOf({ operation, goesOn, service: behaves }: Case): Promise<
 		);
 		const result = await runWorkflow({
 			workflow: workflow(subject),
-			input: structuredClone(input),
+			input: input(items),
 			credentials: { mediaGenerationApi: { apiToken: token, baseUrl: service.origin } },
 			onMessage: (text) => shown.push(text),
 		});
@@ -116,8 +124,8 @@ async function wrongsOf({ operation, goesOn, service: behaves }: Case): Promise<
 		const accepted = service.answered.filter(
 			({ method, status }) => method === 'POST' && status !== 429,
 		);
-		if (accepted.length > 1) wrongs.push(`${accepted.length} create calls`);
-		if (service.answered.length > 60) wrongs.push(`${service.answered.length} requests`);
+		if (accepted.length > items) wrongs.push(`${accepted.length} create calls`);
+		if (service.answered.length > 60 * items) wrongs.push(`${service.answered.length} requests`);
 	} catch (error) {
 		wrongs.push(`the engine failed: ${(error as Error).stack}`);
 	} finally {

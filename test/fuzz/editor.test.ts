@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import type { ICredentialsDecrypted, ICredentialTestFunctions } from 'n8n-workflow';
+import { testMediaGenerationApi } from '../../nodes/MediaGeneration/credentialTest';
+import { matches, voiceEntry } from '../../nodes/MediaGeneration/voiceSearch';
+import { isRecord } from '../../nodes/service/readers';
+import { anyBody, anyJson, anyText, recordOf } from './arbitraries';
+import { always, alwaysAsync } from './check';
+import { bodies, values } from './corpus';
+
+/* What the editor shows of the service's answers. */
+
+const TOKEN = 'sk-secret/0123+456=';
+
+describe('the picker of voices', () => {
+	it('shows any record of a voice by a name and an id, or not at all', () => {
+		always(
+			fc.tuple(recordOf(anyJson), anyText),
+			([voice, filter]) => {
+				const entry = voiceEntry(voice);
+				expect([true, false]).toContain(matches(voice, filter));
+				if (!entry) return;
+				expect(entry.name).not.toBe('');
+				expect(entry.value).not.toBe('');
+				expect(entry.name).not.toMatch(/^\[object Object\]$/);
+			},
+			{ examples: values.filter(isRecord).map((value): [typeof value, string] => [value, 'x']) },
+		);
+	});
+});
+
+describe('the test of the credential', () => {
+	it('says in plain words what any answer means, and never the token', async () => {
+		const thrown = fc.oneof(
+			fc
+				.constantFrom('ECONNREFUSED', 'ENOTFOUND', 'CERT_HAS_EXPIRED', 'x')
+				.map((code) => ({ code })),
+			anyText.map((text) => new Error(text)),
+			anyJson,
+		);
+		const answer = fc.record({
+			statusCode: fc.integer({ min: 100, max: 599 }),
+			headers: fc.constant({}),
+			body: fc.oneof(
+				anyBody,
+				anyJson,
+				anyText.map((text) => `${text}${TOKEN}`),
+			),
+		});
+		await alwaysAsync(
+			fc.oneof(
+				{ weight: 4, arbitrary: fc.record({ answer }) },
+				{ weight: 1, arbitrary: fc.record({ thrown }) },
+			),
+			async (outcome) => {
+				const context = {
+					helpers: {
+						async request() {
+							if ('thrown' in outcome) throw outcome.thrown;
+							return outcome.answer;
+						},
+					},
+				} as unknown as ICredentialTestFunctions;
+				const data = { apiToken: TOKEN, baseUrl: 'https://media.example.com' };
+				const credential = { id: '1', name: 'c', type: 'mediaGenerationApi', data };
+				const result = await testMediaGenerationApi.call(
+					context,
+					credential as unknown as ICredentialsDecrypted,
+				);
+				expect(['OK', 'Error']).toContain(result.status);
+				expect(result.message).toMatch(/^.{10,3000}$/su);
+				expect(result.message).not.toContain(TOKEN);
+			},
+			{
+				normal: 150,
+				examples: bodies.map((body) => ({ answer: { statusCode: 200, headers: {}, body } })),
+			},
+		);
+	});
+});
