@@ -64,6 +64,7 @@ export class GenerationEvents {
 	private mode: 'unknown' | 'events' | 'plain' = 'unknown';
 	private plain = '';
 	private heard = false;
+	private readonly ids = new Set<string>();
 	/** The last part ended with CR: an LF that comes next belongs to it. */
 	private endedInReturn = false;
 	/** What the event in the making takes so far, in characters. */
@@ -165,8 +166,15 @@ export class GenerationEvents {
 		if (event.event?.endsWith('_complete')) {
 			return this.withoutFile(value, 'the completion named no file');
 		}
-		const progress = progressOf(value);
-		if (progress) this.onProgress(progress);
+		this.report(progressOf(value));
+	}
+
+	/** More ids than there can be files would only take memory. */
+	private report(progress: GenerationProgress | undefined): void {
+		if (!progress) return;
+		const { id, status } = progress;
+		if (id !== undefined && this.ids.size < MAX_FILES) this.ids.add(id);
+		this.onProgress(id !== undefined && this.ids.has(id) ? progress : { status });
 	}
 
 	private complete(files: GeneratedFile[]): void {
@@ -177,8 +185,7 @@ export class GenerationEvents {
 	/** The ids, if there are any, prove which entries of the history are the result. */
 	private withoutFile(value: unknown, text: string): void {
 		for (const entry of Array.isArray(value) ? value.slice(0, MAX_FILES) : [value]) {
-			const progress = isRecord(entry) ? progressOf(entry) : undefined;
-			if (progress) this.onProgress(progress);
+			if (isRecord(entry)) this.report(progressOf(entry));
 		}
 		this.finish({ kind: 'lost', text });
 	}

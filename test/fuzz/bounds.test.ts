@@ -117,6 +117,18 @@ describe('a stream without end', () => {
 	});
 });
 
+describe('signs of life', () => {
+	it('may name some items, and more ids than there can be files are not handed on', () => {
+		const ids = new Set<string | undefined>();
+		const events = new GenerationEvents(BASE, ({ id }) => ids.add(id));
+		for (let id = 1; id <= 3 * MAX_FILES; id++) {
+			events.push(Buffer.from(`data: {"id":${id},"status":"processing"}\n\n`));
+		}
+		ids.delete(undefined);
+		expect([...ids]).toEqual(Array.from({ length: MAX_FILES }, (_, index) => String(index + 1)));
+	});
+});
+
 describe('a message over the socket', () => {
 	it('may hold more than it should, and not without end', () => {
 		const message = (padding: number) => {
