@@ -21,7 +21,14 @@ const FIELD = 'mediaGenerationCreated';
  * creating it again. Stored in clear with the execution, so ids and addresses only.
  */
 export class Memory {
-	constructor(private readonly context: IExecuteFunctions) {}
+	/** The keys of this run's own items. */
+	private readonly own = new Set<string>();
+
+	constructor(
+		private readonly context: IExecuteFunctions,
+		/** Whether a model calls the node: each call, and each further try of one, is a round of its own. */
+		private readonly isTool: boolean,
+	) {}
 
 	private get entries(): Record<string, Remembered> {
 		const store = this.context.getContext('node');
@@ -29,11 +36,18 @@ export class Memory {
 		return store[FIELD] as Record<string, Remembered>;
 	}
 
-	/** The key of one item's request; a loop's next round is another request. */
+	/**
+	 * The key of one item's request. A loop's next round is another request; a model that asks for the
+	 * same once more after a failure wants what is already paid for.
+	 */
 	keyOf(index: number, request: unknown): string {
-		const round = String(this.context.evaluateExpression('{{ $runIndex }}', index) ?? 0);
+		const round = this.isTool
+			? 'tool'
+			: String(this.context.evaluateExpression('{{ $runIndex }}', index) ?? 0);
 		const digest = createHash('sha256').update(JSON.stringify(request)).digest('hex');
-		return `${round}:${index}:${digest.slice(0, 32)}`;
+		const key = `${round}:${index}:${digest.slice(0, 32)}`;
+		this.own.add(key);
+		return key;
 	}
 
 	recall(key: string): Remembered | undefined {
@@ -48,8 +62,12 @@ export class Memory {
 		delete this.entries[key];
 	}
 
-	/** All items succeeded: nothing is left that a retry would have to collect. */
+	/**
+	 * All items of this run succeeded: nothing of theirs is left that a retry would have to collect.
+	 * Other calls of a model may be under way beside it.
+	 */
 	clear(): void {
-		delete this.context.getContext('node')[FIELD];
+		for (const key of this.own) this.forget(key);
+		if (Object.keys(this.entries).length === 0) delete this.context.getContext('node')[FIELD];
 	}
 }

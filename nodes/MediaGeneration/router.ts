@@ -4,7 +4,7 @@ import { Failure } from '../service/failure';
 import { toNodeError } from '../service/nodeErrors';
 import { forEachLimited } from './limiter';
 import { operations } from './operations';
-import { Item, Run, type Job, type Made } from './run';
+import { isToolRun, Item, Run, type Job, type Made } from './run';
 
 /** What became of one input item: what was made, or why nothing could be. */
 type Outcome = { made: Made[] } | { error: unknown };
@@ -47,7 +47,9 @@ function asFailed(item: INodeExecutionData, error: NodeError): INodeExecutionDat
 export async function router(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const node = this.getNode();
 	const count = this.getInputData().length;
-	const goesOn = this.continueOnFail();
+	const isTool = isToolRun(this);
+	// A model is told what went wrong and what to do; of a thrown error some agents pass on nothing.
+	const goesOn = this.continueOnFail() || (isTool && node.onError !== 'stopWorkflow');
 	const outcomes = new Array<Outcome | undefined>(count);
 	let run: Run | undefined;
 	let apiToken = '';
@@ -110,7 +112,9 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 	}
 
 	const failedItem = (index: number, cause: unknown): INodeExecutionData => {
-		const error = toNodeError(cause, { node, itemIndex: index, apiToken });
+		// A model calls for one thing at a time, and knows no item numbers.
+		const itemIndex = isTool ? undefined : index;
+		const error = toNodeError(cause, { node, itemIndex, apiToken });
 		const { taskId, fileUrl } = cause instanceof Failure ? cause.facts : {};
 		const json = {
 			error: error.message,

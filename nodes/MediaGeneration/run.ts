@@ -18,9 +18,18 @@ const CREATE_GRACE_MS = 10_000;
 /** Bytes of large request bodies that may be in memory at once. */
 const BODY_BYTES = 256 * 1024 * 1024;
 
+/**
+ * Whether a model calls the node. `isToolExecution` says so to agents up to version 2; from version
+ * 3 on they let the engine run their tools as ordinary nodes, whose type alone differs.
+ */
+export const isToolRun = (context: IExecuteFunctions): boolean =>
+	context.isToolExecution?.() === true || context.getNode().type.endsWith('Tool');
+
 /** What all items of one run of the node share. */
 export class Run {
 	readonly requests: Requests;
+	/** Whether a model calls the node. */
+	readonly isTool: boolean;
 	readonly memory: Memory;
 	readonly limiter = new Limiter();
 	/** Encoded images in memory at once. */
@@ -46,7 +55,8 @@ export class Run {
 		readonly address: ServiceAddress,
 	) {
 		this.requests = new Requests(context, address, () => this.limiter.refused());
-		this.memory = new Memory(context);
+		this.isTool = isToolRun(context);
+		this.memory = new Memory(context, this.isTool);
 		this.history = new HistoryWatch(this.requests);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
@@ -113,12 +123,10 @@ export class Item {
 		readonly run: Run,
 		readonly index: number,
 	) {
-		const { context } = run;
 		// A model gets text only: a file can't cross to it, its address can (n8n notes A9).
-		const isTool = context.isToolExecution?.() ?? false;
 		this.fields = new Fields(
-			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
-			!isTool,
+			(name, fallback) => run.context.getNodeParameter(name, index, fallback as never),
+			!run.isTool,
 		);
 	}
 

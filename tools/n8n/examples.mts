@@ -13,6 +13,8 @@ export interface Example {
 	path: string;
 	/** The node of ours in it. */
 	nodeName: string;
+	/** Whether it runs without anybody: not where a chat begins it, with a model of the user's own. */
+	runsAlone: boolean;
 }
 
 export function readExamples(): Example[] {
@@ -22,7 +24,15 @@ export function readExamples(): Example[] {
 			const path = join(folder, file);
 			const { id, name, nodes } = JSON.parse(readFileSync(path, 'utf8'));
 			const ours = nodes.find(({ type }: { type: string }) => type.startsWith('n8n-nodes-media-'));
-			return { name: basename(file, '.json'), id, title: name, path, nodeName: ours.name };
+			const runsAlone = nodes.some(({ type }: { type: string }) => type.endsWith('.manualTrigger'));
+			return {
+				name: basename(file, '.json'),
+				id,
+				title: name,
+				path,
+				nodeName: ours.name,
+				runsAlone,
+			};
 		});
 }
 

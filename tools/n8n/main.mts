@@ -23,10 +23,11 @@ const { values } = parseArgs({
 	},
 });
 
-const examples = readExamples();
+const examples = readExamples().filter(({ runsAlone }) => runsAlone);
 const chosen = examples.find(({ name }) => name === values.run);
 if (values.run !== undefined && !chosen) {
-	console.error(`There is no example "${values.run}": ${examples.map((e) => e.name).join(', ')}`);
+	const names = examples.map(({ name }) => name).join(', ');
+	console.error(`No example "${values.run}" runs by itself; these do: ${names}.`);
 	process.exit(2);
 }
 

@@ -12,7 +12,7 @@ export const accountDescription: INodeProperties[] = [
 				name: 'Get',
 				value: 'get',
 				description: 'See the account, with what is left of its quota or credit',
-				action: 'Get the account',
+				action: 'Get the quota or credit of the account',
 			},
 		],
 		default: 'get',

@@ -13,7 +13,7 @@ export const historyDescription: INodeProperties[] = [
 				name: 'Get Many',
 				value: 'getAll',
 				description: 'List the videos and images made so far, newest first',
-				action: 'Get many history entries',
+				action: 'Get many videos and images of the history',
 			},
 		],
 		default: 'getAll',

@@ -23,8 +23,8 @@ export const imageDescription: INodeProperties[] = [
 			{
 				name: 'Create',
 				value: 'create',
-				description: 'Make an image from a description',
-				action: 'Create an image',
+				description: 'Make an image of what a prompt describes',
+				action: 'Create an image from a description',
 			},
 		],
 		default: 'create',

@@ -165,8 +165,8 @@ export const speechDescription: INodeProperties[] = [
 			{
 				name: 'Speak',
 				value: 'speak',
-				description: 'Turn a text into speech',
-				action: 'Speak a text',
+				description: 'Have a voice speak a text, and wait for the audio',
+				action: 'Turn a text into speech',
 			},
 			{
 				name: 'Wait',

@@ -1,0 +1,99 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A message of OpenAI's chat completions, as far as it is used here. */
+export interface ChatMessage {
+	role: 'system' | 'user' | 'assistant' | 'tool';
+	content: string | null;
+	tool_call_id?: string;
+	tool_calls?: Array<{ id: string; function: { name: string; arguments: string } }>;
+}
+
+/** What the model is asked. */
+export interface ChatRequest {
+	messages: ChatMessage[];
+	tools?: Array<{
+		function: { name: string; description: string; parameters: Record<string, unknown> };
+	}>;
+}
+
+/** What the model says: a text, or the tools that it wants to be called. */
+export type ChatAnswer = string | Array<{ tool: string; arguments: Record<string, unknown> }>;
+
+/** A chat model that says what a test wrote down for it. */
+export interface ChatModel {
+	/** Goes into the field `Base URL` of n8n's credential for OpenAI. */
+	readonly baseUrl: string;
+	/** Everything it was asked since the last script, in order. */
+	readonly requests: ChatRequest[];
+	/** What it is to say next, one answer per request; beyond its end, or when one throws, HTTP 500. */
+	script(...answers: Array<(request: ChatRequest) => ChatAnswer>): void;
+	close(): Promise<void>;
+}
+
+/** Serves OpenAI's chat completions on a free port of this machine. */
+export async function startChatModel(): Promise<ChatModel> {
+	let requests: ChatRequest[] = [];
+	let answers: Array<(request: ChatRequest) => ChatAnswer> = [];
+	const server = createServer(async (request, response) => {
+		const answer = await answerTo(request).catch(({ message }: Error) => ({ error: { message } }));
+		response.writeHead('error' in answer ? 500 : 200, { 'Content-Type': 'application/json' });
+		response.end(JSON.stringify(answer));
+	});
+	async function answerTo(request: IncomingMessage): Promise<object> {
+		const asked: ChatRequest = JSON.parse(await textOf(request));
+		requests.push(asked);
+		const say = answers.shift();
+		if (!say) throw new Error('The script of this model has ended');
+		return completion(say(asked), requests.length);
+	}
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	const { port } = server.address() as AddressInfo;
+	return {
+		baseUrl: `http://127.0.0.1:${port}/v1`,
+		get requests() {
+			return requests;
+		},
+		script(...next) {
+			requests = [];
+			answers = next;
+		},
+		async close() {
+			server.closeAllConnections();
+			await new Promise((resolve) => server.close(resolve));
+		},
+	};
+}
+
+/** What the tools told the model that it called in its answer number `round`, in that order. */
+export function toolResults({ messages }: ChatRequest, round: number): string[] {
+	const results = messages.filter(({ tool_call_id: id }) => id?.startsWith(`call_${round}_`));
+	results.sort((a, b) => a.tool_call_id!.localeCompare(b.tool_call_id!));
+	return results.map(({ content }) => String(content));
+}
+
+function completion(answer: ChatAnswer, round: number): object {
+	const isText = typeof answer === 'string';
+	const message: ChatMessage = { role: 'assistant', content: isText ? answer : null };
+	if (!isText) {
+		message.tool_calls = answer.map(({ tool, arguments: given }, index) => ({
+			id: `call_${round}_${index}`,
+			type: 'function',
+			function: { name: tool, arguments: JSON.stringify(given) },
+		}));
+	}
+	return {
+		id: `chatcmpl-${round}`,
+		object: 'chat.completion',
+		created: 1_700_000_000,
+		model: 'scripted',
+		choices: [{ index: 0, message, finish_reason: isText ? 'stop' : 'tool_calls' }],
+		usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+	};
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+	let text = '';
+	for await (const part of request.setEncoding('utf8')) text += part;
+	return text;
+}
