@@ -92,16 +92,11 @@ export async function startWorkflow(options: RunOptions): Promise<RunningWorkflo
 		options.retryOf && dataForRetry(options.retryOf),
 	);
 	// n8n resolves all expressions of an execution within an isolate that it takes before.
-	await workflow.expression.acquireIsolate();
+	await workflow.expression.acquireIsolate?.();
+	const input = { data: { main: [options.input ?? [{ json: {} }]] } } as unknown as ITaskData;
 	const execution = options.retryOf
 		? engine.processRunExecutionData(workflow)
-		: engine.run({
-				workflow,
-				triggerToStartFrom: {
-					name: '',
-					data: { data: { main: [options.input ?? [{ json: {} }]] } } as unknown as ITaskData,
-				},
-			});
+		: startEngine(engine, workflow, { name: '', data: input });
 	const cancel = () => execution.cancel();
 	options.signal?.addEventListener('abort', cancel, { once: true });
 	if (options.signal?.aborted) cancel();
@@ -110,10 +105,25 @@ export async function startWorkflow(options: RunOptions): Promise<RunningWorkflo
 			return resultOf(await execution);
 		} finally {
 			options.signal?.removeEventListener('abort', cancel);
-			await workflow.expression.releaseIsolate();
+			await workflow.expression.releaseIsolate?.();
 		}
 	})();
 	return { finished, cancel };
+}
+
+type Engine = InstanceType<typeof core.WorkflowExecute>;
+type Start = Parameters<Engine['run']>[0];
+
+/** Starts a workflow at its trigger, as any n8n from 1.x on wants to be told. */
+function startEngine(
+	engine: Engine,
+	workflow: Start['workflow'],
+	triggerToStartFrom: Start['triggerToStartFrom'],
+): ReturnType<Engine['run']> {
+	if (engine.run.length <= 1) return engine.run({ workflow, triggerToStartFrom });
+	// Before n8n 2.x: run(workflow, startNode, destinationNode, pinData, triggerToStartFrom).
+	const run = engine.run.bind(engine) as (...args: unknown[]) => ReturnType<Engine['run']>;
+	return run(workflow, undefined, undefined, undefined, triggerToStartFrom);
 }
 
 function resultOf(run: IRun): WorkflowResult {

@@ -10,7 +10,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const require = createRequire(import.meta.url);
+// The project's own n8n, or another to test with: MEDIA_GENERATION_ENGINE is a file beside its node_modules.
+const require = createRequire(process.env.MEDIA_GENERATION_ENGINE ?? import.meta.url);
 
 // n8n-core keeps an encryption key and binary data under this folder, by default in the home. It
 // finds the key there instead of announcing a new one.

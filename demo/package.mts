@@ -4,18 +4,20 @@ import type { INodeType, INodeTypes, IVersionedNodeType } from 'n8n-workflow';
 import { core, n8nWorkflow } from './n8n.mts';
 import { standIns } from './stand-ins.mts';
 
-const projectFolder = join(dirname(fileURLToPath(import.meta.url)), '..');
+// The project's own folder, or one with the packed package.
+const packageFolder =
+	process.env.MEDIA_GENERATION_PACKAGE ?? join(dirname(fileURLToPath(import.meta.url)), '..');
 
 type Loader = InstanceType<typeof core.PackageDirectoryLoader>;
 let loading: Promise<Loader> | undefined;
 
-/** This package as built in `dist`, loaded the way n8n loads an installed one. */
+/** This package as built in `dist` unless told otherwise, loaded the way n8n loads an installed one. */
 export async function loadPackage(): Promise<Loader> {
 	return await (loading ??= load());
 }
 
 async function load(): Promise<Loader> {
-	const loader = new core.PackageDirectoryLoader(projectFolder);
+	const loader = new core.PackageDirectoryLoader(packageFolder);
 	await loader.loadAll();
 	return loader;
 }

@@ -6,6 +6,7 @@ import {
 	ensureLintTools,
 	ensureN8n,
 	ensureQueueServers,
+	ensureOldest,
 	project,
 } from './setup.mjs';
 
@@ -22,6 +23,7 @@ export const commands = {
 		needs: [ensureDist, ensureN8n, ensureQueueServers],
 		run: () => nodeTests('test/queue'),
 	},
+	'test:oldest': { needs: [ensureDist, ensureOldest], run: () => nodeTests('test/oldest') },
 	n8n: { needs: [ensureDist, ensureN8n], run: () => ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: () => ['simulator/main.mts'] },
 	bench: { needs: [ensureDist], run: () => ['bench/bench.mts'] },

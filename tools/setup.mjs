@@ -12,6 +12,7 @@ export const project = join(dirname(fileURLToPath(import.meta.url)), '..');
 const inProject = (...parts) => join(project, ...parts);
 
 const NODE_MAJOR = 24;
+const OLDEST_NODE_MAJOR = 20;
 const QUIET = ['--no-audit', '--no-fund', '--loglevel=http'];
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 
@@ -50,11 +51,10 @@ async function npmCi(title, folder, ...flags) {
 	state.put();
 }
 
-function runs(node) {
+function runs(node, major) {
 	if (!existsSync(node)) return false;
 	try {
-		const version = execFileSync(node, ['--version'], { encoding: 'utf8' });
-		return version.startsWith(`v${NODE_MAJOR}.`);
+		return execFileSync(node, ['--version'], { encoding: 'utf8' }).startsWith(`v${major}.`);
 	} catch {
 		return false;
 	}
@@ -68,23 +68,23 @@ export const BROWSERS = [
 	'/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-/** The Node 24 that the package `node` brings; its address. */
-async function ensureNode() {
-	const node = inProject('node_modules/node/bin/node');
-	const proven = stamp(inProject('node_modules/.node-runs'));
+/** The Node that the package `node` brings to a folder; its address. */
+async function ensureNode(folder, major) {
+	const node = join(folder, 'node_modules/node/bin/node');
+	const proven = stamp(join(folder, 'node_modules/.node-runs'));
 	const state = fingerprint([node]);
 	if (proven.holds(state)) return node;
-	if (!runs(node)) {
+	if (!runs(node, major)) {
 		// It comes with an install script, and npm may be set to run none.
-		await step(`Fetching Node ${NODE_MAJOR}`, () =>
+		await step(`Fetching Node ${major}`, () =>
 			runQuietly(process.execPath, ['installArchSpecificPackage.js'], {
-				cwd: inProject('node_modules/node'),
+				cwd: join(folder, 'node_modules/node'),
 				env: cleanEnvironment(),
 			}),
 		);
 	}
-	if (!runs(node)) {
-		throw new SetupError(`Node ${NODE_MAJOR} could not be installed as ${node}.`);
+	if (!runs(node, major)) {
+		throw new SetupError(`Node ${major} could not be installed as ${node}.`);
 	}
 	proven.put(fingerprint([node]));
 	return node;
@@ -93,7 +93,7 @@ async function ensureNode() {
 /** The project's dependencies; returns the Node to use. */
 export async function ensureDependencies() {
 	await npmCi('Installing dependencies', project);
-	return await ensureNode();
+	return await ensureNode(project, NODE_MAJOR);
 }
 
 export const environmentFor = (node, extra) =>
@@ -152,6 +152,13 @@ async function aptInstall(title, packages, request) {
 		await runQuietly('apt-get', ['update'], { cwd: project, env });
 		await runQuietly('apt-get', ['install', '-y', ...packages], { cwd: project, env });
 	});
+}
+
+/** The engine of the oldest n8n that is supported, and the oldest Node that it runs on. */
+export async function ensureOldest() {
+	const folder = inProject('tools/oldest');
+	await npmCi('Installing the engine of the oldest n8n', folder, '--ignore-scripts');
+	await ensureNode(folder, OLDEST_NODE_MAJOR);
 }
 
 /** Chromium, from the system's own packages where those can be installed. */
