@@ -4,7 +4,7 @@ import { failureOfStatus } from './answers';
 import { abortReason, pause, startDeadline } from './clock';
 import { Failure, isTransient, type FailureKind } from './failure';
 import { exchange, readText, type ByteStream, type HttpAnswer, type ServiceContext } from './http';
-import { backOffMs, pacingOf, type Pacing } from './pacing';
+import { backOffMs, pacingOf, type Pacing, type TurnKind } from './pacing';
 
 /** How long one reading may take before it is given up, in ms. */
 const READING_MS = 30_000;
@@ -95,8 +95,13 @@ export class Calls {
 	}
 
 	/** Waits for a turn among the account's readings that nothing announced. */
-	async turn(kind: 'poll' | 'catchUp', everyMs: number, signal: AbortSignal): Promise<boolean> {
+	async turn(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
 		return await this.pacing.turn(kind, everyMs, signal);
+	}
+
+	/** Counts one more that waits for a task, until what is returned is called. */
+	beginWait(): () => void {
+		return this.pacing.beginWait();
 	}
 
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */

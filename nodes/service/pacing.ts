@@ -12,11 +12,12 @@ export interface Pacing {
 	/** Milliseconds until the account may be asked again. */
 	holdMs(): number;
 	/**
-	 * Waits for a turn for a reading that nothing announced: a poll in silence, or one that catches up
-	 * after the socket was away. True when it may be made, false when `signal` aborted first. `everyMs`
-	 * is how often the one who waits would read by itself.
+	 * Waits for a turn for a reading that nothing announced. True when it may be made, false when `signal`
+	 * aborted first. `everyMs` is how often the one who waits would read by itself.
 	 */
-	turn(kind: 'poll' | 'catchUp', everyMs: number, signal: AbortSignal): Promise<boolean>;
+	turn(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean>;
+	/** Counts one more that waits for a task; to be called again, through what it returns, at the end. */
+	beginWait(): () => void;
 	/** Notes a refusal; `retryAfterMs` is what the service asked for. */
 	refused(retryAfterMs: number | undefined): void;
 }
@@ -33,36 +34,60 @@ const GAP_SHRINKS_TO = 0.8;
 const LEAST_GAP_MS = 10;
 /** Limits near 30 requests a minute for an account, polls included, are reported (field notes HTTP). */
 const POLL_EVERY_MS = 2000;
-/** So many polls, and readings after a lost socket, may come at once. */
+/** While the socket lives, polls are but a safeguard: so often for each task that is waited for. */
+const LIVE_POLL_EVERY_MS = 40_000;
+/** So many polls, polls beside a live socket, and readings after a lost one, may come at once. */
 const POLLS_AT_ONCE = 10;
+const LIVE_POLLS_AT_ONCE = 3;
 const CATCH_UPS_AT_ONCE = 60;
+
+/** A poll without a socket, one beside a live socket, or a reading after the socket was away. */
+export type TurnKind = 'poll' | 'livePoll' | 'catchUp';
 
 interface Account {
 	notBefore: number;
 	/** Pause between two requests after a rest, in ms; 0 when they may go out at will. */
 	gapMs: number;
 	lastSent: number;
-	poll: Turns;
-	catchUp: Turns;
+	/** How many wait for a task. */
+	waits: number;
+	turns: Record<TurnKind, Turns>;
 }
 
 const accounts = new Map<string, Account>();
 
-/** The shared pacing of an account (a token at an address) in this process. */
-export function pacingOf(address: ServiceAddress): Pacing {
-	const key = accountKeyOf(address);
-	const account = accounts.get(key) ?? {
+function newAccount(): Account {
+	const everyMs = () => POLL_EVERY_MS;
+	const account: Account = {
 		notBefore: 0,
 		gapMs: 0,
 		lastSent: 0,
-		poll: new Turns(POLLS_AT_ONCE, POLL_EVERY_MS),
-		catchUp: new Turns(CATCH_UPS_AT_ONCE, POLL_EVERY_MS),
+		waits: 0,
+		turns: {
+			poll: new Turns(POLLS_AT_ONCE, everyMs),
+			livePoll: new Turns(LIVE_POLLS_AT_ONCE, () =>
+				Math.max(POLL_EVERY_MS, LIVE_POLL_EVERY_MS / Math.max(1, account.waits)),
+			),
+			catchUp: new Turns(CATCH_UPS_AT_ONCE, everyMs),
+		},
 	};
+	return account;
+}
+
+/** The shared pacing of an account (a token at an address) in this process. */
+export function pacingOf(address: ServiceAddress): Pacing {
+	const key = accountKeyOf(address);
+	const account = accounts.get(key) ?? newAccount();
 	accounts.set(key, account);
 	const holdMs = () => Math.max(0, account.notBefore - Date.now());
 	return {
 		holdMs,
-		turn: async (kind, everyMs, signal) => await account[kind].take(signal, everyMs),
+		turn: async (kind, everyMs, signal) =>
+			await account.turns[kind].take(signal, kind === 'livePoll' ? undefined : everyMs),
+		beginWait() {
+			account.waits++;
+			return () => void account.waits--;
+		},
 		async clear(signal) {
 			for (;;) {
 				const gapMs = account.gapMs > 0 ? account.lastSent + account.gapMs - Date.now() : 0;

@@ -4,6 +4,7 @@ import { Calls, type Call, type Query } from './calls';
 import type { ServiceRecord, SpeechRequest, SpeechTask } from './contract';
 import { Failure } from './failure';
 import { readText, type ByteStream, type ServiceContext } from './http';
+import type { TurnKind } from './pacing';
 import { isRecord, readCreatedTaskId, readPage, readSpeechTask, type Page } from './readers';
 import { shared } from './sharing';
 
@@ -49,8 +50,13 @@ export class Requests {
 	 * aborts first: such readings of all that use the account share a rate. `everyMs` is how often the
 	 * one who waits would read by itself.
 	 */
-	async turn(kind: 'poll' | 'catchUp', everyMs: number, signal: AbortSignal): Promise<boolean> {
+	async turn(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
 		return await this.calls.turn(kind, everyMs, signal);
+	}
+
+	/** Counts one more that waits for a task, until what is returned is called. */
+	beginWait(): () => void {
+		return this.calls.beginWait();
 	}
 
 	/**

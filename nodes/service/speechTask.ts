@@ -64,7 +64,8 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 	};
 	const turn = async (reason: ReadingReason, turnSignal: AbortSignal) => {
 		if (reason === 'first' && !watch) return true;
-		const kind = watch && reason !== 'silence' ? 'catchUp' : 'poll';
+		const poll = wait.listening.isOpen() ? 'livePoll' : 'poll';
+		const kind = watch && reason !== 'silence' ? 'catchUp' : poll;
 		return await requests.turn(kind, wait.pollInterval * 1000, turnSignal);
 	};
 
@@ -95,6 +96,7 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		wait.justCreated &&
 		Date.now() - began < UNKNOWN_GRACE_MS;
 
+	const endWait = requests.beginWait();
 	try {
 		return await until({
 			read,
@@ -110,6 +112,7 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		const lastNews = highest > 0 ? `${lastStatus}, ${highest} %` : lastStatus;
 		throw aboutTask(error, taskId, lastNews);
 	} finally {
+		endWait();
 		wait.listening.unfollow(taskId, follower);
 	}
 }

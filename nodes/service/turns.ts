@@ -1,7 +1,7 @@
 import { pause } from './clock';
 
 interface Waiting {
-	everyMs: number;
+	ownMs: number;
 	admit(): void;
 }
 
@@ -14,10 +14,10 @@ export class Turns {
 	private empty = new AbortController();
 	private isGiving = false;
 
-	/** `atOnce` may be taken together, then one each `everyMs` milliseconds. */
+	/** `atOnce` may be taken together, then one each `everyMs()` milliseconds, asked for each time. */
 	constructor(
 		private readonly atOnce: number,
-		private readonly everyMs: number,
+		private readonly everyMs: () => number,
 	) {
 		this.left = atOnce;
 	}
@@ -26,11 +26,11 @@ export class Turns {
 	 * Resolves with true when it is one's turn, with false when `signal` aborts first. Who asks for one
 	 * every `ownMs` milliseconds, more often than all may together, gets that while nobody else asks.
 	 */
-	async take(signal: AbortSignal, ownMs: number): Promise<boolean> {
+	async take(signal: AbortSignal, ownMs = Infinity): Promise<boolean> {
 		if (signal.aborted) return false;
 		let leave = () => {};
 		const turn = new Promise<boolean>((resolve) => {
-			const waiting = { everyMs: Math.min(ownMs, this.everyMs), admit: () => resolve(true) };
+			const waiting = { ownMs, admit: () => resolve(true) };
 			this.waiting.add(waiting);
 			leave = () => {
 				this.waiting.delete(waiting);
@@ -53,7 +53,7 @@ export class Turns {
 		for (;;) {
 			const [next] = this.waiting;
 			if (!next) break;
-			const restMs = this.restMs(next.everyMs);
+			const restMs = this.restMs(Math.min(next.ownMs, this.everyMs()));
 			if (restMs > 0) {
 				this.empty = new AbortController();
 				await pause(restMs, this.empty.signal);

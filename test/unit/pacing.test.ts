@@ -70,3 +70,47 @@ describe('requests of an account', () => {
 		expect(jest.getTimerCount()).toBe(0);
 	});
 });
+
+describe('readings that nothing announced', () => {
+	/** How many turns of a kind are given within so many seconds, to that many that wait. */
+	async function given(kind: 'poll' | 'livePoll' | 'catchUp', waits: number, seconds: number) {
+		const pacing = account();
+		let count = 0;
+		for (let n = 0; n < waits; n++) pacing.beginWait();
+		for (let n = 0; n < 500; n++) {
+			void pacing.turn(kind, 5000, never()).then((isMine) => (count += Number(isMine)));
+		}
+		await jest.advanceTimersByTimeAsync(seconds * 1000);
+		return count;
+	}
+
+	it('are some 30 a minute for all together', async () => {
+		expect(await given('poll', 50, 300)).toBe(10 + 150);
+	});
+
+	it.each([1, 5, 15])(
+		'are fewer than two a minute for each of %d beside a live socket',
+		async (n) => {
+			const minutes = 5;
+			expect(await given('livePoll', n, minutes * 60)).toBeLessThan(2 * n * minutes + 2);
+		},
+	);
+
+	it('are not more beside a live socket than without, however many wait', async () => {
+		expect(await given('livePoll', 500, 300)).toBe(3 + 150);
+	});
+
+	it('may come many at once after the socket was away', async () => {
+		expect(await given('catchUp', 50, 0)).toBe(60);
+	});
+
+	it('count only those that still wait', async () => {
+		const pacing = account();
+		const ends = Array.from({ length: 20 }, () => pacing.beginWait());
+		ends.slice(1).forEach((end) => end());
+		let count = 0;
+		for (let n = 0; n < 50; n++) void pacing.turn('livePoll', 5000, never()).then(() => count++);
+		await jest.advanceTimersByTimeAsync(120_000);
+		expect(count).toBe(3 + 3);
+	});
+});
