@@ -111,9 +111,10 @@ class StreamWriter {
 	write(bytes: string | Buffer): void {
 		const data = Buffer.from(bytes as string);
 		this.#then(async () => {
+			const { response } = this.#exchange;
 			const size = this.#world.dialect.sseChunk || data.length;
-			for (let at = 0; at < data.length && !this.#exchange.response.destroyed; at += size) {
-				this.#exchange.response.write(data.subarray(at, at + size));
+			for (let at = 0; at < data.length && response.writable; at += size) {
+				response.write(data.subarray(at, at + size));
 				// One turn of the loop between pieces keeps them apart on the wire.
 				await new Promise((resolve) => setImmediate(resolve));
 			}
