@@ -3,7 +3,13 @@ import type { ServiceAddress } from './address';
 import { failureOfStatus } from './answers';
 import { abortReason, pause, startDeadline } from './clock';
 import { Failure, isTransient, type FailureKind } from './failure';
-import { exchange, readText, type ByteStream, type HttpAnswer, type ServiceContext } from './http';
+import {
+	exchange,
+	readErrorBody,
+	type ByteStream,
+	type HttpAnswer,
+	type ServiceContext,
+} from './http';
 import { backOffMs, pacingOf, type Pacing, type TurnKind } from './pacing';
 
 /** How long one reading may take before it is given up, in ms. */
@@ -54,6 +60,7 @@ const UNSURE = new Set<FailureKind>([
 	'timedOut',
 	'canceled',
 	'notTheService',
+	'tooLarge',
 ]);
 
 /** A failed create call, with the fact whether it may be charged all the same. */
@@ -118,9 +125,11 @@ export class Calls {
 			call.sent = attempt + 1;
 			const limitMs = call.limitMs ?? READING_MS;
 			const limit = startDeadline(limitMs / 1000, call.signal);
-			const signal = call.streamed ? call.signal : limit.signal;
+			const signal = AbortSignal.any([call.signal, limit.signal]);
 			try {
-				return await consume(await this.answer(call, signal, limitMs), signal);
+				const answer = await this.answer(call, signal, limitMs);
+				if (call.streamed) limit.stop();
+				return await consume(answer, signal);
 			} catch (error) {
 				const failure = call.signal.aborted ? abortReason(call.signal) : ofReading(error);
 				last = call.repeat === 'create' ? ofCreate(failure) : failure;
@@ -151,7 +160,7 @@ export class Calls {
 			follow: call.method === 'GET' ? 'sameOrigin' : 'none',
 		});
 		if (answer.status >= 200 && answer.status < 300) return answer;
-		const text = await readText(answer, signal, 64 * 1024);
+		const text = await readErrorBody(answer, signal);
 		const failure = failureOfStatus(answer.status, text, answer.headers['retry-after']);
 		if (failure.kind === 'rateLimited') this.pacing.refused(failure.facts.retryAfterMs);
 		const isRefused = failure.kind === 'rateLimited' || answer.status === 503;
@@ -159,8 +168,12 @@ export class Calls {
 			this.toldOfRefusal = Date.now();
 			this.onRefused();
 		}
-		throw failure.kind === 'redirected'
-			? failure.with({ host: originOf(answer.headers.location, answer.url) })
-			: failure;
+		if (failure.kind !== 'redirected') throw failure;
+		const target = originOf(answer.headers.location, answer.url);
+		// Readings are sent on within the origin: one that comes to no end there is no API's.
+		if (call.method === 'GET' && target === this.address.origin) {
+			throw new Failure('notTheService', { status: answer.status });
+		}
+		throw failure.with({ host: target });
 	}
 }

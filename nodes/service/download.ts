@@ -1,9 +1,11 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
+import { withoutToken } from './address';
 import { readErrorText } from './answers';
 import { abortReason, pause } from './clock';
 import { Failure, isTransient } from './failure';
 import { fileNameOf, fileTypeOf, SNIFF_BYTES, whyNoFile, type MediaKind } from './fileTypes';
-import { exchange, readText, type ByteStream, type HttpAnswer } from './http';
+import { codeOf, exchange, readErrorBody, type ByteStream, type HttpAnswer } from './http';
+import { MAX_UNANNOUNCED_BYTES } from './limits';
 import { backOffMs } from './pacing';
 import type { Requests } from './requests';
 
@@ -62,10 +64,10 @@ async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean 
 
 async function refuseErrorStatus(answer: HttpAnswer<ByteStream>, signal: AbortSignal) {
 	if (answer.status >= 200 && answer.status < 300) return;
-	const text = await readText(answer, signal, 64 * 1024).catch(() => '');
+	const text = await readErrorBody(answer, signal).catch(() => '');
 	const said = readErrorText(text);
-	// A file just made may take a moment to reach the file host.
-	const transient = ![401, 410].includes(answer.status) && answer.status !== 416;
+	// A file just made may take a moment to reach the file host. Redirects were followed already.
+	const transient = answer.status >= 400 && ![401, 410, 416].includes(answer.status);
 	throw badFile(
 		`the file host answered ${answer.status}${said ? ` (${said})` : ''}`,
 		transient,
@@ -73,18 +75,36 @@ async function refuseErrorStatus(answer: HttpAnswer<ByteStream>, signal: AbortSi
 	);
 }
 
+/** How much of a file has come, and for how long nothing has. */
+interface Meter {
+	bytes(): number;
+	silentMs(): number;
+}
+
 /**
- * Calls `onSilence` once no byte has come for a while. The socket's own count is looked at: a
- * listener on the stream would start it before n8n's storage reads it.
+ * Watches what comes in. n8n hands out a stream of its own making, not the socket's, and a listener
+ * would start it before n8n's storage reads it. Ends it with `tooMuch` beyond `most` bytes.
  */
-async function watchSilence(stream: ByteStream, over: AbortSignal, onSilence: () => void) {
-	let before: number | undefined;
+function meter(stream: ByteStream, most: number, tooMuch: Failure): Meter {
+	let bytes = 0;
+	let lastAt = Date.now();
+	const push = stream.push.bind(stream);
+	stream.push = (chunk, ...rest) => {
+		bytes += chunk?.length ?? 0;
+		lastAt = Date.now();
+		if (bytes <= most) return push(chunk, ...rest);
+		stream.destroy(tooMuch);
+		return false;
+	};
+	return { bytes: () => bytes, silentMs: () => Date.now() - lastAt };
+}
+
+/** Calls `onSilence` once nothing has come for a while, until `over` aborts. */
+async function watchSilence({ silentMs }: Meter, over: AbortSignal, onSilence: () => void) {
 	while (!over.aborted) {
-		await pause(SILENCE_MS, over);
-		const now = stream.socket?.bytesRead;
-		if (now === undefined) return;
-		if (now === before && !over.aborted) return onSilence();
-		before = now;
+		const restMs = SILENCE_MS - silentMs();
+		if (restMs <= 0) return onSilence();
+		await pause(restMs, over);
 	}
 }
 
@@ -95,43 +115,44 @@ async function fetchOnce(
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
-	const silence = new AbortController();
-	const watched = AbortSignal.any([signal, silence.signal]);
+	const { origin, apiToken } = requests.address;
+	const answer = await exchange(context, {
+		method: 'GET',
+		url: file.url,
+		accept: '*/*',
+		unpacked: true,
+		timeoutMs: SILENCE_MS,
+		signal,
+		tokenOrigin: origin,
+		follow: 'any',
+	});
+	const announced = Number(answer.headers['content-length'] ?? NaN);
+	// One that is packed all the same announces what comes over the wire, not what it unpacks to.
+	const most = Math.max(announced || 0, MAX_UNANNOUNCED_BYTES);
+	const megabytes = Math.round(most / 1024 / 1024);
+	const tooLarge = badFile(`more than ${megabytes} MB came, which was not announced`, false);
+	const received = meter(answer.body, most, tooLarge);
 	const over = new AbortController();
+	void watchSilence(received, over.signal, () => answer.close());
 	try {
-		const answer = await exchange(context, {
-			method: 'GET',
-			url: file.url,
-			accept: '*/*',
-			timeoutMs: SILENCE_MS,
-			signal: watched,
-			tokenOrigin: requests.address.origin,
-			follow: 'any',
-		});
-		void watchSilence(answer.body, over.signal, () => silence.abort());
-		await refuseErrorStatus(answer, watched);
+		await refuseErrorStatus(answer, signal);
 		const { head, whole } = await peek(answer.body);
 		const contentType = answer.headers['content-type'];
 		const wrong = whyNoFile(head, contentType);
 		if (wrong !== undefined) throw badFile(wrong, true);
 
 		const type = fileTypeOf(head, contentType, answer.url, file.kind);
-		const name = fileNameOf(file.kind, file.id, type.extension);
-		const stored = await context.helpers.prepareBinaryData(
-			whole ? head : (answer.body as unknown as Buffer),
-			name,
-			type.mimeType,
-		);
-		const announced = Number(answer.headers['content-length'] ?? NaN);
-		const received = stored.bytes ?? announced;
-		if (!answer.headers['content-encoding'] && announced > received) {
-			throw badFile(`only ${received} of ${announced} bytes came`, true);
-		}
-		return stored;
+		const name = fileNameOf(file.kind, withoutToken(file.id, apiToken), type.extension);
+		const body = whole ? head : (answer.body as unknown as Buffer);
+		return await context.helpers
+			.prepareBinaryData(body, name, type.mimeType)
+			.catch((error: unknown) => {
+				throw received.bytes() > most ? tooLarge : error;
+			});
 	} finally {
 		over.abort();
 		// Closes the connection when the file was given up; after its end there is nothing to close.
-		silence.abort(new Failure('canceled'));
+		answer.close();
 	}
 }
 
@@ -168,12 +189,14 @@ const CONNECTION = /^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|ERR_CANCELED|HPE_|ABORT
 
 /** A connection that broke on the way passes; what n8n's own storage says does not. */
 function storageOrConnection(error: unknown): Failure {
-	const { code, name, message } = error as { code?: string; name?: string; message?: string };
+	const { name, message } = error as { name?: string; message?: string };
+	const code = codeOf(error);
+	if (code.startsWith('Z_')) return badFile('it came damaged', true);
 	const isConnection =
 		error instanceof Failure ||
-		CONNECTION.test(code ?? '') ||
+		CONNECTION.test(code) ||
 		/abort|cancel/i.test(name ?? '') ||
-		/abort|closed|hang up/i.test(message ?? '');
+		/abort|closed|hang up|timed out/i.test(message ?? '');
 	return isConnection
 		? badFile('the connection broke while the file came', true)
 		: badFile(`n8n could not store it: ${message ?? 'no reason given'}`, false);

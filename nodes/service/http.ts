@@ -5,14 +5,18 @@ import type {
 	ILoadOptionsFunctions,
 	ITriggerFunctions,
 } from 'n8n-workflow';
-import { throwIfAborted, abortReason } from './clock';
+import { abortReason, startDeadline, throwIfAborted } from './clock';
 import { Failure } from './failure';
+import { MAX_ERROR_BYTES, MAX_JSON_BYTES, MAX_REDIRECTS } from './limits';
 import type { EgressCheck } from './socket';
 
 /** Any n8n context that may talk to the service. */
 export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITriggerFunctions;
 
 export const CREDENTIAL_TYPE = 'mediaGenerationApi';
+
+/** How long the body of an error answer is waited for. */
+const ERROR_BODY_SECONDS = 5;
 
 /** The part of Node's readable stream that is used here (node:stream may not be imported). */
 export interface ByteStream extends AsyncIterable<Uint8Array> {
@@ -22,9 +26,9 @@ export interface ByteStream extends AsyncIterable<Uint8Array> {
 	on(event: string, listener: (value: never) => void): unknown;
 	once(event: string, listener: (value: never) => void): unknown;
 	removeListener(event: string, listener: (value: never) => void): unknown;
+	/** Called with each part that comes in, by whatever the stream is made of. */
+	push(chunk: Uint8Array | null, ...rest: unknown[]): boolean;
 	readableEnded?: boolean;
-	/** Of a response that comes straight from the socket. */
-	socket?: { bytesRead?: number };
 }
 
 export interface HttpRequest {
@@ -34,6 +38,8 @@ export interface HttpRequest {
 	/** Sent as `application/json`. */
 	body?: Buffer;
 	accept: string;
+	/** For a file: packing it would hide how much is to come, and how much has come. */
+	unpacked?: boolean;
 	/** Milliseconds until the answer (of a stream: until its headers). */
 	timeoutMs: number;
 	signal: AbortSignal;
@@ -49,11 +55,9 @@ export interface HttpAnswer<Body> {
 	body: Body;
 	/** Where the answer came from in the end. */
 	url: string;
+	/** Ends the connection; what was not read is given up. */
+	close(): void;
 }
-
-const MAX_REDIRECTS = 10;
-/** Largest answer that is read into memory where no file is expected, in bytes. */
-const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
 /**
  * n8n replaces a caller's abortSignal by the execution's own cancel signal, so a deadline would
@@ -78,7 +82,8 @@ export const egressCheckOf = (context: ServiceContext): EgressCheck => {
 	};
 };
 
-function codeOf(error: unknown, depth = 0): string {
+/** The code of what an error comes from in the end: ECONNRESET, say; '' when there is none. */
+export function codeOf(error: unknown, depth = 0): string {
 	if (typeof error !== 'object' || error === null || depth > 4) return '';
 	const { code, cause } = error as { code?: unknown; cause?: unknown };
 	const inner = codeOf(cause, depth + 1);
@@ -106,7 +111,12 @@ export function failureOfConnection(error: unknown, url: string): Failure {
 	return new Failure('noAnswer', { host, transient: true });
 }
 
-async function send(context: ServiceContext, request: HttpRequest, url: string): Promise<unknown> {
+async function send(
+	context: ServiceContext,
+	request: HttpRequest,
+	url: string,
+	signal: AbortSignal,
+): Promise<unknown> {
 	const options: IHttpRequestOptions = {
 		method: request.method,
 		url,
@@ -115,6 +125,7 @@ async function send(context: ServiceContext, request: HttpRequest, url: string):
 		headers: {
 			Accept: request.accept,
 			...(request.body ? { 'Content-Type': 'application/json' } : {}),
+			...(request.unpacked ? { 'Accept-Encoding': 'identity' } : {}),
 		},
 		encoding: 'stream',
 		returnFullResponse: true,
@@ -122,13 +133,13 @@ async function send(context: ServiceContext, request: HttpRequest, url: string):
 		disableFollowRedirect: true,
 		sendCredentialsOnCrossOriginRedirect: false,
 		timeout: Math.max(1, Math.round(request.timeoutMs)),
-		abortSignal: request.signal,
+		abortSignal: signal,
 	};
 	if (new URL(url).origin !== request.tokenOrigin) {
 		return await context.helpers.httpRequest(options);
 	}
 	return await context.helpers.httpRequestWithAuthentication.call(
-		withSignal(context as IExecuteFunctions, request.signal),
+		withSignal(context as IExecuteFunctions, signal),
 		CREDENTIAL_TYPE,
 		options,
 	);
@@ -156,9 +167,11 @@ export async function exchange(
 	let { url } = request;
 	for (let hop = 0; ; hop++) {
 		throwIfAborted(request.signal);
+		const closing = new AbortController();
+		const signal = AbortSignal.any([request.signal, closing.signal]);
 		let response: { statusCode: number; headers: Record<string, string>; body: ByteStream };
 		try {
-			response = (await send(context, request, url)) as typeof response;
+			response = (await send(context, request, url, signal)) as typeof response;
 		} catch (error) {
 			throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
 		}
@@ -167,38 +180,80 @@ export async function exchange(
 			headers: response.headers ?? {},
 			body: response.body,
 			url,
+			close() {
+				// Destroying the stream alone can leave its connection open (n8n notes D).
+				closing.abort(new Failure('canceled'));
+				response.body.destroy();
+			},
 		};
 		// A stream without a listener would take the process down when it breaks.
 		answer.body.on('error', () => {});
 		const target = hop < MAX_REDIRECTS ? redirectTarget(request, answer) : undefined;
 		if (target === undefined) return answer;
-		answer.body.destroy();
+		answer.close();
 		url = target;
 	}
 }
 
 /**
- * The whole body as text, at most `maxBytes` bytes of it; the rest is given up. Throws a Failure
- * when the connection breaks on the way.
+ * The body as text, as a whole. Throws a Failure when it is larger than any answer, or when the
+ * connection breaks on the way; else the signal's reason.
  */
 export async function readText(
 	answer: HttpAnswer<ByteStream>,
 	signal: AbortSignal,
-	maxBytes = MAX_TEXT_BYTES,
 ): Promise<string> {
+	const { text, end } = await readUpTo(MAX_JSON_BYTES, answer, signal);
+	if (end === 'cut') {
+		const megabytes = MAX_JSON_BYTES / 1024 / 1024;
+		throw new Failure('tooLarge', { text: `an answer of more than ${megabytes} MB` });
+	}
+	if (end === 'broken') {
+		throw new Failure('noAnswer', { host: new URL(answer.url).host, transient: true });
+	}
+	return text;
+}
+
+/**
+ * The beginning of the body of an error answer, as far as it comes within some seconds: its status
+ * tells enough to go on without. Throws the signal's reason.
+ */
+export async function readErrorBody(
+	answer: HttpAnswer<ByteStream>,
+	signal: AbortSignal,
+): Promise<string> {
+	// That of a redirect says nothing that its headers don't.
+	if (answer.status < 400) {
+		answer.close();
+		return '';
+	}
+	const patience = startDeadline(ERROR_BODY_SECONDS);
+	const giveUp = () => answer.close();
+	patience.signal.addEventListener('abort', giveUp, { once: true });
+	const { text } = await readUpTo(MAX_ERROR_BYTES, answer, signal).finally(() => patience.stop());
+	return text;
+}
+
+async function readUpTo(
+	maxBytes: number,
+	answer: HttpAnswer<ByteStream>,
+	signal: AbortSignal,
+): Promise<{ text: string; end: 'whole' | 'cut' | 'broken' }> {
 	const chunks: Uint8Array[] = [];
 	let size = 0;
+	let isBroken = false;
 	try {
 		for await (const chunk of answer.body) {
 			chunks.push(chunk);
 			size += chunk.length;
-			if (size >= maxBytes) break;
+			if (size > maxBytes) break;
 		}
 	} catch {
-		throw signal.aborted
-			? abortReason(signal)
-			: new Failure('noAnswer', { host: new URL(answer.url).host, transient: true });
+		isBroken = true;
+	} finally {
+		answer.close();
 	}
 	throwIfAborted(signal);
-	return Buffer.concat(chunks).toString('utf8');
+	const text = Buffer.concat(chunks).toString('utf8', 0, maxBytes);
+	return { text, end: isBroken ? 'broken' : size > maxBytes ? 'cut' : 'whole' };
 }

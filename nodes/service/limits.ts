@@ -44,3 +44,6 @@ export const MAX_REASON_CHARS = 500;
 
 /** Characters of an API token, which has to fit into a request line. */
 export const MAX_TOKEN_CHARS = 4096;
+
+/** Bytes of a file whose size was not announced, or that is packed: a small one can unpack to any size. */
+export const MAX_UNANNOUNCED_BYTES = 256 * MIB;

@@ -1,10 +1,14 @@
 import type { INodeExecutionData } from 'n8n-workflow';
+import { startDeadline } from '../../../service/clock';
 import type { ServiceRecord } from '../../../service/contract';
 import { download } from '../../../service/download';
 import { fileKindOf } from '../../../service/fileTypes';
 import { readAllPages } from '../../../service/paging';
 import { asText, readGeneratedFiles } from '../../../service/readers';
 import { partly, type Item, type Job, type Made } from '../../run';
+
+/** Longest that the files of one entry may take, in seconds. */
+const FILES_SECONDS = 3600;
 
 /** History → Get Many (§4.9). */
 export function getAllHistory(item: Item): Job {
@@ -33,11 +37,17 @@ export function getAllHistory(item: Item): Job {
 		if (!downloads || files.length === 0) return item.output(json);
 		const id = asText(entry.id) ?? 'entry';
 		const binary: NonNullable<INodeExecutionData['binary']> = {};
-		for (const [index, { fileUrl }] of files.entries()) {
-			const suffix = index === 0 ? '' : String(index + 1);
-			const kind = fileKindOf(entry, fileUrl);
-			const file = { url: fileUrl, kind, id: suffix ? `${id}-${suffix}` : id };
-			binary[outputField + suffix] = await download(run.context, requests, file, run.stopped);
+		const deadline = startDeadline(FILES_SECONDS, run.stopped);
+		try {
+			for (const [index, { fileUrl }] of files.entries()) {
+				const suffix = index === 0 ? '' : String(index + 1);
+				const kind = fileKindOf(entry, fileUrl);
+				const file = { url: fileUrl, kind, id: suffix ? `${id}-${suffix}` : id };
+				const { signal } = deadline;
+				binary[outputField + suffix] = await download(run.context, requests, file, signal);
+			}
+		} finally {
+			deadline.stop();
 		}
 		return item.output(json, binary);
 	}
