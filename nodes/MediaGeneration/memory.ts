@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IExecuteFunctions } from 'n8n-workflow';
+import { withoutToken } from '../service/address';
 import type { GeneratedFile } from '../service/contract';
 import { isRecord } from '../service/readers';
 
@@ -16,6 +17,20 @@ export interface Remembered {
 const FIELD = 'mediaGenerationCreated';
 
 /**
+ * What stands for the token, as it is and percent-encoded, in what is stored: an address with the
+ * token in it must still work. No token has such characters.
+ */
+const TOKEN = '«§»';
+const ENCODED_TOKEN = '«§§»';
+
+/** `value` with every text in it replaced. */
+function replaceTexts<T>(value: T, replace: (text: string) => string): T {
+	return JSON.parse(JSON.stringify(value), (_, part: unknown) =>
+		typeof part === 'string' ? replace(part) : part,
+	) as T;
+}
+
+/**
  * What this node created in this execution. It lives in the node's context, which n8n keeps for
  * Retry On Fail and for "Retry execution": the next try collects what was paid for instead of
  * creating it again. Stored in clear with the execution, so ids and addresses only.
@@ -28,6 +43,7 @@ export class Memory {
 		private readonly context: IExecuteFunctions,
 		/** Whether a model calls the node: each call, and each further try of one, is a round of its own. */
 		private readonly isTool: boolean,
+		private readonly apiToken: string,
 	) {}
 
 	private get entries(): Record<string, Remembered> {
@@ -51,11 +67,18 @@ export class Memory {
 	}
 
 	recall(key: string): Remembered | undefined {
-		return this.entries[key];
+		const stored = this.entries[key];
+		if (!stored) return undefined;
+		return replaceTexts(stored, (text) =>
+			text.replaceAll(TOKEN, this.apiToken).replaceAll(ENCODED_TOKEN, this.encodedToken),
+		);
 	}
 
 	keep(key: string, remembered: Remembered): void {
-		this.entries[key] = remembered;
+		const marked = replaceTexts(remembered, (text) =>
+			text.replaceAll(this.apiToken, TOKEN).replaceAll(this.encodedToken, ENCODED_TOKEN),
+		);
+		this.entries[key] = withoutToken(marked, this.apiToken);
 	}
 
 	forget(key: string): void {
@@ -69,5 +92,9 @@ export class Memory {
 	clear(): void {
 		for (const key of this.own) this.forget(key);
 		if (Object.keys(this.entries).length === 0) delete this.context.getContext('node')[FIELD];
+	}
+
+	private get encodedToken(): string {
+		return encodeURIComponent(this.apiToken);
 	}
 }

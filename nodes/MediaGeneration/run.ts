@@ -56,7 +56,7 @@ export class Run {
 	) {
 		this.requests = new Requests(context, address, () => this.limiter.refused());
 		this.isTool = isToolRun(context);
-		this.memory = new Memory(context, this.isTool);
+		this.memory = new Memory(context, this.isTool, address.apiToken);
 		this.history = new HistoryWatch(this.requests);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
