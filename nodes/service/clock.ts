@@ -20,6 +20,14 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
 	}
 }
 
+/** Resolves when `signal` aborts. */
+export async function whenAborted(signal: AbortSignal): Promise<void> {
+	if (signal.aborted) return;
+	await new Promise<void>((resolve) => {
+		signal.addEventListener('abort', () => resolve(), { once: true });
+	});
+}
+
 // setTimeout's own limit (2^31 - 1 ms): beyond it a timer fires at once.
 const LONGEST_SECONDS = 2_147_483;
 

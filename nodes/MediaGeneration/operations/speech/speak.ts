@@ -1,5 +1,5 @@
 import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../service/contract';
-import { startDeadline } from '../../../service/clock';
+import { startDeadline, whenAborted } from '../../../service/clock';
 import { Failure } from '../../../service/failure';
 import { aboutTask } from '../../../service/speechTask';
 import type { Fields } from '../../../service/fields';
@@ -42,7 +42,8 @@ export function speak(item: Item): Job {
 			let taskId = resumed;
 			if (taskId === undefined) {
 				if (remembered?.sentAt) throw new Failure('unclear', { maybeAccepted: true });
-				await listening?.ready;
+				// The deadline counts here as well.
+				await Promise.race([listening?.ready, whenAborted(deadline.signal)]);
 				taskId = await create();
 			} else {
 				item.hint(
