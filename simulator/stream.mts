@@ -139,7 +139,9 @@ class StreamWriter {
 
 	#then(act: () => Promise<void> | void): void {
 		this.#queue = this.#queue.then(() => {
-			if (!this.#exchange.response.destroyed) return act();
+			const { destroyed, writableEnded } = this.#exchange.response;
+			// Timers that are late run in no order: a status can come after the end.
+			if (!destroyed && !writableEnded) return act();
 		});
 	}
 }
