@@ -16,4 +16,6 @@ module.exports = {
 	testTimeout: 30_000,
 	// The tests wait for sockets and clocks far more than they compute.
 	maxWorkers: 4,
+	// Of the tests of one file that may run at once.
+	maxConcurrency: 20,
 };

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, type Dirent } from 'node:fs';
+import { join } from 'node:path';
+
+/** A token that is nowhere by chance, and looks different when it is percent-encoded. */
+export const canary = (): string =>
+	`cnry/${randomBytes(30).toString('base64').replace(/\W/g, '').slice(0, 24)}+Kv9=`;
+
+/** Every form in which a token could get somewhere. */
+export function formsOf(token: string): string[] {
+	const encoded = encodeURIComponent(token);
+	const base64 = (text: string) => Buffer.from(text).toString('base64').replace(/=+$/, '');
+	const forms = [
+		token,
+		encoded,
+		encoded.replace(/%../g, (escape) => escape.toLowerCase()),
+		encodeURIComponent(encoded),
+		JSON.stringify(token).slice(1, -1),
+		base64(token),
+		base64(`Bearer ${token}`),
+		base64(`Authorization: Bearer ${token}`),
+		// Without what is different about it, as in a file name.
+		/\w{24}/.exec(token)?.[0] ?? token,
+	];
+	return [...new Set(forms)];
+}
+
+/** The first place where one of the tokens is, in any form, with what stands around it. */
+export function findToken(
+	tokens: string | string[],
+	places: Record<string, string>,
+): string | undefined {
+	const forms = [tokens].flat().flatMap(formsOf);
+	for (const [place, text] of Object.entries(places)) {
+		for (const form of forms) {
+			const at = text.indexOf(form);
+			if (at >= 0) return `${place}: …${text.slice(Math.max(0, at - 80), at + form.length + 40)}…`;
+		}
+	}
+	return undefined;
+}
+
+/** Names and contents of the files under a folder; of large ones, which are media, the beginning. */
+export function contentsOf(folder: string): string {
+	return readdirSync(folder, { recursive: true, withFileTypes: true })
+		.map((entry) => join(entry.parentPath, entry.name) + (entry.isFile() ? startOf(entry) : ''))
+		.join('\n');
+}
+
+const startOf = ({ parentPath, name }: Dirent) =>
+	readFileSync(join(parentPath, name)).subarray(0, 4096).toString('latin1');

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import type { IRun } from 'n8n-workflow';
+import type { WorkflowResult } from '../../demo/engine.mts';
+import { findToken } from './canary.mts';
+import { NODE, type Stage } from './stage.mts';
+
+/** What holds for each run, whatever went wrong. */
+
+/** Everything that n8n would save of a run, errors with all their parts. */
+export function saved(run: IRun): string {
+	const seen = new WeakSet();
+	return JSON.stringify(run, (_, value: unknown) => {
+		if (typeof value !== 'object' || value === null) return value;
+		if (seen.has(value)) return '[seen]';
+		seen.add(value);
+		if (!(value instanceof Error)) return value;
+		const own = Object.getOwnPropertyNames(value);
+		return Object.fromEntries(own.map((name) => [name, (value as never)[name] as unknown]));
+	});
+}
+
+/** A message in plain words: not empty, no stack, nothing that a program says to itself. */
+export function assertPlain(text: unknown, what = 'the message'): asserts text is string {
+	assert.equal(typeof text, 'string', `${what} is a text`);
+	assert.match(text as string, /\w+ \w+/, `${what} has words`);
+	const odd = /undefined|\[object|NaN|\.[jt]s:\d+|\bfunction\b|<!doctype|<html|\n/i;
+	assert.doesNotMatch(text as string, odd, `${what} is plain`);
+}
+
+/** The words of a failed run. */
+export function wordsOfFailure({ error }: WorkflowResult): string {
+	assert.ok(error, 'it failed');
+	assertPlain(error.message);
+	assert.match(error.message, /\[item 0\]/);
+	assertPlain(error.description, 'the description');
+	return `${error.message} ${error.description}`;
+}
+
+/** What was asked for came out whole: the files are the service's to the byte. */
+export async function assertWhole(stage: Stage, result: WorkflowResult, isFetched: boolean) {
+	const { sim, operation } = stage;
+	if (result.error)
+		throw new Error(`It failed: ${result.error.message} ${result.error.description}`);
+	const items = result.items(NODE);
+	assert.ok(items.length > 0, 'something came out');
+	for (const { json, binary, pairedItem } of items) {
+		assert.deepEqual(pairedItem, { item: 0 });
+		assert.equal(json.error, undefined);
+		if (operation === 'speech:delete') assert.equal(json.deleted, true);
+		if (/^speech/.test(operation)) assert.match(String(json.task_id), /\w/);
+		const address = json.audio_url ?? json.file_url;
+		if (!isFetched || !/^speech:(?!delete)|^video|^image|^history/.test(operation)) continue;
+		assert.equal(typeof address, 'string', `an address is in ${JSON.stringify(json)}`);
+		assert.ok(binary?.data, 'a file is in the field "data"');
+		const served = sim.fileBytes(String(address));
+		if (stage.isOwnFile) continue;
+		assert.ok(
+			served?.equals(await result.bytes(binary.data)),
+			'the file is the one of the service',
+		);
+	}
+}
+
+/** Nothing is left open, and the token went nowhere but to the API. */
+export async function assertClean(stage: Stage, result: WorkflowResult): Promise<void> {
+	await closed(stage);
+	assert.deepEqual(stage.sim.leaks, [], 'the token stays with the API');
+	const places = { run: saved(result.run), messages: stage.messages.join('\n') };
+	assert.equal(findToken(stage.sim.token, places), undefined);
+}
+
+/** Resolves when n8n holds no connection open any more; throws when it goes on doing so. */
+async function closed(stage: Stage): Promise<void> {
+	for (const end = Date.now() + 4000; stage.open() > 0;) {
+		assert.ok(Date.now() < end, `${stage.open()} connections are left open`);
+		await new Promise((resolve) => setTimeout(resolve, 10));
+	}
+}

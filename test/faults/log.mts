@@ -1,0 +1,33 @@
+/*
+ * To be imported before n8n's engine, which reads its settings when it is loaded: everything is then
+ * logged, into a file instead of the terminal.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const folder = mkdtempSync(join(tmpdir(), 'media-generation-log-'));
+process.env.N8N_LOG_LEVEL = 'debug';
+process.env.N8N_LOG_OUTPUT = 'file';
+process.env.N8N_LOG_FILE_LOCATION = join(folder, 'n8n.log');
+
+const read = () =>
+	readdirSync(folder)
+		.map((name) => readFileSync(join(folder, name), 'utf8'))
+		.join('\n');
+
+/** All that n8n and the node have logged so far. */
+export async function logged(): Promise<string> {
+	const { n8nWorkflow } = await import('../../demo/n8n.mts');
+	const last = `End of the log ${randomUUID()}`;
+	n8nWorkflow.LoggerProxy.debug(last);
+	for (const end = Date.now() + 10_000; !read().includes(last);) {
+		if (Date.now() > end) throw new Error('n8n does not log into its file');
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+	return read();
+}
+
+/** Deletes the log. */
+export const removeLog = () => rmSync(folder, { recursive: true, force: true });

@@ -1,0 +1,300 @@
+import { createServer } from 'node:https';
+import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import { selfSigned } from './certificate.mts';
+import { drip, endless, type Handler } from './front.mts';
+import {
+	always,
+	CREATING,
+	GENERATIONS,
+	onCreate,
+	onRead,
+	READING,
+	SPEAK,
+	VIDEO,
+	type Group,
+	type Row,
+} from './row.mts';
+import type { Stage } from './stage.mts';
+
+const SHORT = { options: { timeout: 2 } };
+const POLLING = "WebSocket of the service could not be used…Check 'WebSocket URL'";
+
+const at = (stage: Stage, baseUrl: string, more = {}) => {
+	stage.credential = () => ({ apiToken: stage.sim.token, baseUrl, webSocketUrl: '', ...more });
+};
+
+async function listening(stage: Stage, server: Server): Promise<number> {
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	stage.onClose(() => void server.close());
+	return (server.address() as AddressInfo).port;
+}
+
+const refused: Row = {
+	fault: 'The connection is refused',
+	isLong: true,
+	operations: [SPEAK, VIDEO, 'speech:wait', 'account:get'],
+	// Nobody listens at such a port.
+	make: (stage) => at(stage, 'http://127.0.0.1:1'),
+	outcome: 'fails',
+	says: "refuses the connection…Check 'Base URL'",
+	note: 'tried again for some seconds, since nothing can have been accepted',
+	sent: 0,
+	paid: 0,
+};
+
+const network: Row[] = [
+	refused,
+	{
+		fault: 'The host name is unknown',
+		operations: [SPEAK, VIDEO, 'account:get'],
+		make: (stage) => at(stage, 'https://no-such-host.invalid'),
+		outcome: 'fails',
+		says: "no-such-host.invalid cannot be found on the network…Check 'Base URL'",
+		sent: 0,
+		paid: 0,
+	},
+	{
+		fault: 'The certificate is self-signed',
+		operations: [SPEAK, VIDEO, 'account:get'],
+		make: async (stage) => {
+			const server = createServer(selfSigned(), (_, response) => void response.end('{}'));
+			at(stage, `https://127.0.0.1:${await listening(stage, server)}`);
+		},
+		outcome: 'fails',
+		says: 'does not present a certificate that n8n trusts',
+		sent: 0,
+		paid: 0,
+	},
+	{
+		fault: 'The port speaks no TLS',
+		operations: ['account:get'],
+		make: (stage) => at(stage, stage.sim.baseUrl.replace('http:', 'https:')),
+		outcome: 'fails',
+		says: 'does not present a certificate that n8n trusts',
+	},
+	{
+		fault: 'The create call is reset before any answer, and was not accepted',
+		operations: [SPEAK],
+		make: ({ sim }) => sim.fault({ ...onCreate, ...always, action: { reset: true } }),
+		outcome: 'fails',
+		says: 'did not answer…may have accepted the request and charged for it',
+		paid: 0,
+	},
+	{
+		fault: 'The create call is reset before any answer, but was accepted',
+		operations: GENERATIONS,
+		make: accepted(({ socket }) => socket.resetAndDestroy()),
+		outcome: 'result',
+		says: 'looked up in the history. It was not asked for a second time',
+	},
+	{
+		fault: 'A reading is reset before any answer',
+		operations: [SPEAK, ...READING, 'speech:delete'],
+		make: ({ sim }) => {
+			sim.fault({ ...onRead, action: { reset: true } });
+			sim.fault({ method: 'DELETE', action: { reset: true } });
+		},
+		outcome: 'result',
+	},
+	{
+		fault: 'The answer is reset after its headers',
+		operations: [SPEAK],
+		make: async (stage) => {
+			(await stage.front()).on('POST', /task/, resetAfterHead);
+		},
+		outcome: 'fails',
+		says: 'did not answer…may have accepted the request and charged for it',
+		paid: 0,
+	},
+	{
+		fault: 'A reading is reset after its headers',
+		operations: [SPEAK, ...READING],
+		make: async (stage) => {
+			(await stage.front()).on('GET', /^\/v1\//, resetAfterHead, 1);
+		},
+		outcome: 'result',
+	},
+	{
+		fault: 'Headers come letter by letter, without end (slow loris)',
+		operations: ['speech:wait'],
+		setting: SHORT,
+		make: slowLoris('GET'),
+		outcome: 'fails',
+		says: 'No result after 2 seconds',
+	},
+	{
+		fault: 'Headers of the create call come letter by letter, without end',
+		operations: CREATING,
+		setting: { options: { timeout: 2 } },
+		make: slowLoris('POST'),
+		outcome: 'fails',
+		says: 'No result after 2 seconds…may have accepted the request and charged for it',
+		note: 'a generation whose `Idle Timeout` is shorter is looked for in the history',
+		paid: 0,
+	},
+	{
+		fault: 'Headers of a generation come letter by letter beyond its idle timeout',
+		operations: [VIDEO],
+		setting: { options: { timeout: 3, idleTimeout: 1 } },
+		make: slowLoris('POST'),
+		outcome: 'fails',
+		says: 'stopped reporting before the result was there',
+		paid: 0,
+	},
+	{
+		fault: 'The server restarts while the node waits',
+		operations: [SPEAK],
+		service: { pace: 0.1 },
+		make: async (stage) => void (await stage.front()),
+		during: async (stage) => {
+			await stage.said(/created$/);
+			await stage.restart(400);
+		},
+		outcome: 'result',
+	},
+	{
+		fault: 'The server restarts during a generation stream',
+		operations: GENERATIONS,
+		service: { pace: 0.02 },
+		make: async (stage) => void (await stage.front()),
+		during: async (stage) => {
+			await stage.sim.waitFor(() => stage.paid === 1);
+			await stage.restart(400);
+		},
+		outcome: 'result',
+		says: 'looked up in the history',
+	},
+	{
+		fault: 'The port accepts connections and says nothing',
+		operations: ['speech:wait'],
+		setting: SHORT,
+		make: async (stage) => {
+			const silent = createTcpServer((socket) => {
+				socket.on('error', () => socket.destroy());
+				stage.onClose(() => void socket.destroy());
+			});
+			at(stage, `http://127.0.0.1:${await listening(stage, silent)}`);
+		},
+		outcome: 'fails',
+		says: 'No result after 2 seconds',
+	},
+];
+
+/** The create call is accepted, and answered by this instead once the result is in the history. */
+export function accepted(handle: Handler): Row['make'] {
+	return async (stage) => {
+		const front = await stage.front();
+		front.on('POST', /^\/v1\/video/, (request, response) => {
+			front.forward(request);
+			void stage.sim
+				.waitFor(() => stage.sim.history.length > 0)
+				.then(() => {
+					handle(request, response);
+				});
+		});
+	};
+}
+
+const resetAfterHead: Handler = (_, response) => {
+	response.writeHead(200, { 'content-length': 100 });
+	response.write('{"task_id": "1');
+	setTimeout(() => response.socket?.resetAndDestroy(), 20);
+};
+
+function slowLoris(method: string): Row['make'] {
+	return async (stage) => {
+		(await stage.front()).on(method, /^\/v1\//, ({ socket }) => {
+			socket.write('HTTP/1.1 200 OK\r\nX-Slow: ');
+			drip(socket, endless('a'), 50);
+		});
+	};
+}
+
+const sockets: Row[] = [
+	...(['refuse', 'page', 'hang'] as const).map((upgrades): Row => ({
+		fault: `A proxy blocks WebSockets (${upgrades === 'hang' ? 'the handshake is never answered' : upgrades === 'page' ? '200 with a page' : '403'})`,
+		operations: [SPEAK],
+		service: { pace: 0.2 },
+		make: async (stage) => {
+			(await stage.front()).upgrades = upgrades;
+		},
+		outcome: 'result',
+		says: POLLING,
+		note: 'by looking it up every `Poll Interval` seconds',
+	})),
+	{
+		fault: 'The WebSocket is half open: it stays, and nothing arrives any more',
+		operations: [SPEAK],
+		make: async (stage) => {
+			(await stage.front()).upgrades = 'deaf';
+		},
+		outcome: 'result',
+		note: 'found by looking it up',
+	},
+	{
+		fault: 'The WebSocket is dropped again and again',
+		operations: [SPEAK],
+		service: { pace: 0.1 },
+		during: async ({ sim }) => {
+			for (
+				let drops = 1;
+				drops <= 3 && [...sim.tasks.values()].every((t) => !t.audioUrl);
+				drops++
+			) {
+				await sim.waitFor(() => sim.socketsEver >= drops).catch(() => {});
+				sim.dropSockets();
+			}
+		},
+		outcome: 'result',
+	},
+	{
+		fault: 'The WebSocket says nothing of the task',
+		operations: [SPEAK],
+		setting: { text: 'Quiet [sim:silent-socket]' },
+		outcome: 'result',
+	},
+	{
+		fault: 'The WebSocket brings everything but messages of tasks',
+		operations: [SPEAK],
+		service: { pace: 0.1 },
+		during: async ({ sim }) => {
+			await sim.waitFor(() => sim.sockets() === 1 && sim.tasks.size === 1);
+			for (const junk of ['', '{', 'null', '[[]]', '"x"', Buffer.from([0xff, 0, 1]), { type: 1 }]) {
+				sim.push(junk);
+			}
+			sim.push({ type: 'labs_status_updated', payload: null });
+			sim.push({ type: 'labs_status_updated', payload: { task_id: {}, process_percentage: [] } });
+			sim.push(`"${'x'.repeat(4 << 20)}"`);
+		},
+		outcome: 'result',
+	},
+	{
+		fault: '10,000 progress messages a second',
+		operations: [SPEAK],
+		service: { pace: 0.3 },
+		during: async (stage) => {
+			const { sim } = stage;
+			await sim.waitFor(() => sim.sockets() === 1 && sim.tasks.size === 1);
+			const [taskId] = [...sim.tasks.keys()] as [string];
+			for (let batch = 0; batch < 20 && sim.sockets() > 0; batch++) {
+				for (let n = 0; n < 500; n++) {
+					const id = n % 2 === 0 ? taskId : `other-${batch}-${n}`;
+					const payload = { task_id: id, process_percentage: n % 100 };
+					sim.push({ type: 'labs_status_updated', payload });
+				}
+				await new Promise((resolve) => setTimeout(resolve, 50));
+			}
+		},
+		outcome: 'result',
+		note: 'no percentage is reported twice',
+		check: ({ messages }) => {
+			const told = messages.filter((text) => / %$/.test(text));
+			if (new Set(told).size !== told.length) throw new Error(`told twice: ${told.join()}`);
+		},
+	},
+];
+
+export const NETWORK: Group[] = [
+	{ title: 'Network', rows: network },
+	{ title: 'WebSocket', rows: sockets },
+];

@@ -1,0 +1,54 @@
+import { isPaid, OPERATIONS, type Operation } from './stage.mts';
+import type { Group, Row } from './row.mts';
+
+/** What the operations are called in n8n. */
+const NAMES: Record<Operation, string> = {
+	'speech:speak': 'Speech → Speak',
+	'speech:get': 'Speech → Get',
+	'speech:wait': 'Speech → Wait',
+	'speech:delete': 'Speech → Delete',
+	'voice:getAll': 'Voice → Get Many',
+	'video:textToVideo': 'Text to Video',
+	'video:ingredientsToVideo': 'Ingredients to Video',
+	'video:framesToVideo': 'Frames to Video',
+	'image:create': 'Image → Create',
+	'history:getAll': 'History → Get Many',
+	'account:get': 'Account → Get',
+};
+
+const HEAD = `# What goes wrong, and what comes of it
+
+Everything that is known to go wrong with the service and on the way to it. Each line runs as a test in n8n's own engine (\`test/faults\`), against the simulated service; this page is made of the same table and checked against it.
+
+- **The result** means: what was asked for comes out whole, its files byte by byte those of the service.
+- Quoted is what the message, the description or, beside a result, a hint says; … stands for the rest.
+- **Sent** and **paid** count create calls, for operations that have one.
+- After each of them nothing is left open: no request, no WebSocket, no connection. And the API token is nowhere but in requests to the API: not in the saved run, a message, a log, or the name of a file.
+`;
+
+function lineOf(row: Row): string {
+	const operations = OPERATIONS.filter((operation) => row.operations.includes(operation));
+	const names = operations.map((operation) => NAMES[operation]).join(', ');
+	const said = row.says ? `“${row.says}”` : '';
+	const outcome = row.outcome === 'result' ? 'The result' : 'Fails';
+	const what = [outcome, said].filter(Boolean).join(row.outcome === 'result' ? ', with ' : ': ');
+	const note = row.note ? `; ${row.note}` : '';
+	const calls = operations.some(isPaid) ? [row.sent ?? 1, row.paid ?? 1] : ['–', '–'];
+	const cells = [row.fault, names, what + note, ...calls, '0'];
+	return `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+/** The document that the matrix makes. */
+export function render(groups: Group[]): string {
+	const tables = groups.map(({ title, rows }) =>
+		[
+			`## ${title}`,
+			'',
+			'| Fault | Operations | What comes of it | Sent | Paid | Left open |',
+			'| --- | --- | --- | --- | --- | --- |',
+			...rows.map(lineOf),
+			'',
+		].join('\n'),
+	);
+	return [HEAD, ...tables].join('\n');
+}

@@ -1,0 +1,182 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Dialect } from '../../simulator/simulator.mts';
+import { always, onRead, SPEAK, type Group, type Row } from './row.mts';
+
+const TASKS = [SPEAK, 'speech:get', 'speech:wait'] as const;
+
+const dialect = (fault: string, changes: Partial<Dialect>, operations: Row['operations']): Row => ({
+	fault,
+	operations,
+	service: { dialect: changes },
+	outcome: 'result',
+});
+
+const tasks: Row[] = [
+	dialect('The audio address is called `result`', { audioField: 'result' }, TASKS),
+	dialect('The audio address is an object', { audioField: 'nested' }, TASKS),
+	dialect('The audio address is a relative path', { relativeAudioUrl: true }, TASKS),
+	dialect('Ids are UUIDs', { taskId: 'uuid' }, TASKS),
+	dialect('The create response calls the id `id`', { createIdField: 'id' }, [SPEAK]),
+	dialect('Status words in capitals', { statusCase: 'UPPER' }, TASKS),
+	...(['error', 'failed', 'cancelled', 'canceled'] as const).map((failureWord): Row => ({
+		fault: `The task fails with \`${failureWord}\`, and the WebSocket says nothing`,
+		operations: [SPEAK],
+		service: { dialect: { failureWord, statusCase: failureWord === 'failed' ? 'UPPER' : 'lower' } },
+		setting: { text: 'A [sim:task-fails]' },
+		outcome: 'fails',
+		says: 'could not make the speech: Speech synthesis failed – task …',
+	})),
+	{
+		fault: 'The task fails without a reason',
+		operations: [SPEAK],
+		service: { dialect: { failureField: 'none' } },
+		setting: { text: 'A [sim:task-fails-late]' },
+		outcome: 'fails',
+		says: 'could not make the speech – task …',
+	},
+	{
+		fault: 'An unknown status',
+		operations: [SPEAK, 'speech:wait'],
+		make: ({ sim }) => {
+			const respond = { status: 200, body: { id: 1, status: 'in_some_queue' } };
+			sim.fault({ ...onRead, action: { respond } });
+		},
+		outcome: 'result',
+		note: 'it means: not finished yet',
+	},
+	{
+		fault: 'Completed, and the address comes later',
+		operations: [SPEAK],
+		service: { dialect: { addressDelayMs: 700 } },
+		outcome: 'result',
+	},
+	{
+		fault: 'Completed, and the address never comes',
+		operations: [SPEAK],
+		setting: { options: { timeout: 2 } },
+		make: ({ sim }) => {
+			const respond = { status: 200, body: { id: 1, status: 'completed' } };
+			sim.fault({ ...onRead, ...always, action: { respond } });
+		},
+		outcome: 'fails',
+		says: 'No result after 2 seconds (last known: completed…Speech → Wait with task ID',
+		note: 'or, after a minute without it: has not given the address of its file',
+	},
+	...(['file:///etc/passwd', 'javascript:alert(1)', 'data:audio/wav;base64,AAAA'] as const).map(
+		(audio_url): Row => ({
+			fault: `A file address with \`${audio_url.split(':')[0]}:\``,
+			operations: [SPEAK],
+			setting: { options: { timeout: 2 } },
+			make: ({ sim }) => {
+				const respond = { status: 200, body: { id: 1, status: 'completed', audio_url } };
+				sim.fault({ ...onRead, ...always, action: { respond } });
+			},
+			outcome: 'fails',
+			says: 'No result after 2 seconds (last known: completed',
+			note: 'counts as no address',
+		}),
+	),
+	{
+		fault: 'Messages precede the create response',
+		operations: [SPEAK],
+		setting: { text: 'A [sim:messages-first]' },
+		outcome: 'result',
+	},
+	{
+		fault: 'Percentages repeat',
+		operations: [SPEAK],
+		setting: { text: 'A [sim:duplicate-progress]' },
+		outcome: 'result',
+	},
+	{
+		fault: 'Percentages go back',
+		operations: [SPEAK],
+		setting: { text: 'A [sim:backward-progress]' },
+		outcome: 'result',
+	},
+	{
+		fault: 'The task is unknown for a moment after its creation',
+		operations: [SPEAK],
+		make: ({ sim }) => {
+			const respond = { status: 404, body: { error: 'not_found' } };
+			sim.fault({ ...onRead, action: { respond } });
+		},
+		outcome: 'result',
+	},
+	{
+		fault: 'The task is unknown',
+		operations: ['speech:get', 'speech:wait', 'speech:delete'],
+		setting: { parameters: { taskId: '4711' } },
+		outcome: 'fails',
+		says: 'knows no task with this ID…4711',
+	},
+	{
+		fault: 'The answer to the deletion is lost',
+		operations: ['speech:delete'],
+		make: async (stage) => {
+			const front = await stage.front();
+			front.on(
+				'DELETE',
+				/./,
+				(request, response) => {
+					front.pass(request, response);
+					const { write, end } = response;
+					void [write, end];
+					response.writeHead = () => response.destroy() as never;
+				},
+				1,
+			);
+		},
+		outcome: 'result',
+		note: 'gone at the second try counts as deleted',
+	},
+	{
+		fault: 'The callback of the service fails, or lies',
+		operations: [SPEAK],
+		make: async (stage) => {
+			const server = createServer((_, response) => void response.writeHead(500).end()).listen(0);
+			await new Promise((resolve) => server.once('listening', resolve));
+			stage.onClose(() => void server.close());
+			const { port } = server.address() as AddressInfo;
+			return { options: { callbackUrl: `http://127.0.0.1:${port}/done` } };
+		},
+		outcome: 'result',
+		note: 'the node reads the task, whatever a callback says',
+	},
+];
+
+const lists: Row[] = [
+	dialect('Voices in pages', { voices: 'paged' }, ['voice:getAll']),
+	dialect('Voices in pages that all claim to be page 1', { voices: 'paged', pageEcho: 'wrong' }, [
+		'voice:getAll',
+	]),
+	dialect('Traits under `labels`, null or padded', { voiceTraits: 'labels' }, ['voice:getAll']),
+	dialect('History in pages', { history: 'paged' }, ['history:getAll']),
+	dialect(
+		'History with figures as strings and `file_urls`',
+		{ history: 'paged', historyFiguresAsStrings: true, historyFiles: 'file_urls' },
+		['history:getAll'],
+	),
+	dialect('An account of balance and credits', { account: 'balance' }, ['account:get']),
+	{
+		fault: 'The same page for ever',
+		operations: ['voice:getAll', 'history:getAll'],
+		setting: { parameters: { returnAll: true }, options: { download: false } },
+		make: ({ sim }) => {
+			const data = Array.from({ length: 100 }, (_, id) => ({ id, voice_id: `v${id}` }));
+			const body = { data, total: 1_000_000, page: 1, page_size: 100 };
+			sim.fault({ ...onRead, ...always, action: { respond: { status: 200, body } } });
+		},
+		outcome: 'result',
+		check: ({ sim }) => {
+			const asked = sim.count('GET', '/v1/');
+			if (asked > 2) throw new Error(`${asked} pages were read`);
+		},
+	},
+];
+
+export const SPEECH: Group[] = [
+	{ title: 'Speech tasks', rows: tasks },
+	{ title: 'Voices, history, account', rows: lists },
+];

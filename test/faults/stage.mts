@@ -1,0 +1,283 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import type {
+	ICredentialDataDecryptedObject,
+	IDataObject,
+	INode,
+	INodeExecutionData,
+	IRun,
+} from 'n8n-workflow';
+import {
+	startWorkflow,
+	type RunningWorkflow,
+	type WorkflowFile,
+	type WorkflowResult,
+} from '../../demo/engine.mts';
+import { binaryData } from '../../demo/n8n.mts';
+import {
+	startSimulator,
+	type Simulator,
+	type SimulatorOptions,
+} from '../../simulator/simulator.mts';
+import { canary } from './canary.mts';
+import { Front } from './front.mts';
+
+/** Every operation of the node, as `resource:operation`. */
+export const OPERATIONS = [
+	'speech:speak',
+	'speech:get',
+	'speech:wait',
+	'speech:delete',
+	'voice:getAll',
+	'video:textToVideo',
+	'video:ingredientsToVideo',
+	'video:framesToVideo',
+	'image:create',
+	'history:getAll',
+	'account:get',
+] as const;
+
+export type Operation = (typeof OPERATIONS)[number];
+
+/** Those whose request is paid for. */
+export const isPaid = (operation: Operation): boolean => /^video|^image|:speak$/.test(operation);
+
+/** The name of the node in every workflow built here. */
+export const NODE = 'Media Generation';
+
+export interface Setting {
+	/** Text or prompt, with the simulator's scenario words. */
+	text?: string;
+	options?: IDataObject;
+	parameters?: IDataObject;
+	node?: Partial<INode>;
+	credential?: ICredentialDataDecryptedObject;
+	signal?: AbortSignal;
+	retryOf?: IRun;
+}
+
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64');
+
+/** What the operation is given, besides its resource, name and options. */
+function parametersOf(
+	operation: Operation,
+	text: string,
+	voice: string,
+	taskId: string,
+): IDataObject {
+	switch (operation) {
+		case 'speech:speak':
+			return { text, voiceId: { __rl: true, mode: 'id', value: voice } };
+		case 'speech:get':
+			return { taskId, download: true };
+		case 'speech:wait':
+		case 'speech:delete':
+			return { taskId };
+		case 'video:textToVideo':
+		case 'image:create':
+			return { prompt: text };
+		case 'video:ingredientsToVideo':
+			return { prompt: text, binaryPropertyName: 'data' };
+		case 'video:framesToVideo':
+			return { binaryPropertyName: 'data' };
+		default:
+			return {};
+	}
+}
+
+/** Options that keep a run short, for the operations that have them. */
+function optionsOf(operation: Operation, text: string): IDataObject {
+	if (operation === 'speech:speak' || operation === 'speech:wait') return { pollInterval: 1 };
+	if (operation === 'video:framesToVideo') return { prompt: text };
+	return operation === 'history:getAll' ? { download: true } : {};
+}
+
+/** A workflow of a trigger and the node under test, whose id is the same each time. */
+export function workflowOf(parameters: IDataObject, more: Partial<INode> = {}): WorkflowFile {
+	const place = { typeVersion: 1, position: [0, 0] as [number, number] };
+	const type = 'n8n-nodes-media-generation.mediaGeneration';
+	const credentials = { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } };
+	return {
+		name: 'Test',
+		nodes: [
+			{ ...place, id: '1', name: 'Start', type: 'n8n-nodes-base.manualTrigger', parameters: {} },
+			{
+				...place,
+				id: '2',
+				name: NODE,
+				type,
+				credentials,
+				...more,
+				parameters: parameters as never,
+			},
+		],
+		connections: { Start: { main: [[{ node: NODE, type: 'main', index: 0 }]] } },
+	};
+}
+
+/** A simulated service with an account of its own, and the node run against it in n8n's engine. */
+export class Stage {
+	/** Every token that was used so far. */
+	static readonly tokens: string[] = [];
+	/** What the node sent to the browser. */
+	readonly messages: string[] = [];
+	/** An existing task, for the operations that are given one. */
+	taskId = 'none';
+	/** Lets n8n's storage fail as it does when the disk is full. */
+	isDiskFull = false;
+	/** What the fault serves as the file is not the simulator's. */
+	isOwnFile = false;
+	private readonly id = `stage-${Math.random()}`;
+	private fronts: Front[] = [];
+	private paidBefore = 0;
+	private readonly closers: Array<() => Promise<unknown> | void> = [];
+
+	private constructor(
+		readonly sim: Simulator,
+		readonly operation: Operation,
+	) {}
+
+	static async open(operation: Operation, options: SimulatorOptions = {}): Promise<Stage> {
+		const sim = await startSimulator({ pace: 0.01, token: canary(), ...options });
+		const stage = new Stage(sim, operation);
+		stages.set(stage.id, stage);
+		Stage.tokens.push(sim.token);
+		letDisksBeFull();
+		await stage.prepare();
+		return stage;
+	}
+
+	/** What was paid for since the stage was opened. */
+	get paid(): number {
+		return this.sim.creates - this.paidBefore;
+	}
+
+	/** Create calls that were sent, accepted or not. */
+	posts(): number {
+		const inFront = this.fronts.flatMap(({ requests }) => requests);
+		if (this.fronts.length > 0) return inFront.filter((line) => line.startsWith('POST ')).length;
+		return this.sim.count('POST', '/v1/') - this.paidBefore;
+	}
+
+	/** Puts something between n8n and the service; from now on it is the credential's address. */
+	async front(): Promise<Front> {
+		const front = await Front.start(this.sim.baseUrl);
+		this.fronts.push(front);
+		return front;
+	}
+
+	/** Resolves once the node has told the browser so. */
+	async said(what: RegExp): Promise<void> {
+		for (const end = Date.now() + 5000; !this.messages.some((text) => what.test(text));) {
+			if (Date.now() > end) throw new Error(`it did not say ${what}: ${this.messages.join(' | ')}`);
+			await new Promise((resolve) => setTimeout(resolve, 5));
+		}
+	}
+
+	/** What stands in front of the service goes away for so many milliseconds. */
+	async restart(awayMs: number): Promise<void> {
+		await this.fronts.at(-1)?.restart(awayMs);
+	}
+
+	/** Calls `close` when the stage is closed. */
+	onClose(close: () => Promise<unknown> | void): void {
+		this.closers.push(close);
+	}
+
+	/** Connections of n8n that are still in use, of whatever kind. */
+	open(): number {
+		const inFront = this.fronts.reduce((sum, front) => sum + front.open(), 0);
+		return this.sim.sockets() + this.sim.openConnections() + inFront;
+	}
+
+	async begin(setting: Setting = {}): Promise<RunningWorkflow> {
+		const { operation, sim } = this;
+		const [resource, name] = operation.split(':');
+		const text = setting.text ?? 'A lighthouse in the rain';
+		const [voice] = sim.voiceIds() as [string];
+		const parameters = {
+			resource,
+			operation: name,
+			...parametersOf(operation, text, voice, this.taskId),
+			...setting.parameters,
+			options: { ...optionsOf(operation, text), ...setting.options },
+		};
+		const binary = { data: { data: PNG, mimeType: 'image/png', fileName: 'in.png' } };
+		const input: INodeExecutionData[] = [{ json: {}, binary }];
+		return await startWorkflow({
+			workflow: { ...workflowOf(parameters, setting.node), id: this.id },
+			credentials: { mediaGenerationApi: this.credential(setting.credential) },
+			input,
+			binaryMode: 'filesystem',
+			onMessage: (message) => this.messages.push(message),
+			...(setting.signal ? { signal: setting.signal } : {}),
+			...(setting.retryOf ? { retryOf: setting.retryOf } : {}),
+		});
+	}
+
+	async run(setting: Setting = {}): Promise<WorkflowResult> {
+		return await (
+			await this.begin(setting)
+		).finished;
+	}
+
+	credential(changes: ICredentialDataDecryptedObject = {}): ICredentialDataDecryptedObject {
+		const { sim, fronts } = this;
+		const baseUrl = fronts.at(-1)?.url ?? sim.baseUrl;
+		return { apiToken: sim.token, baseUrl, webSocketUrl: '', ...changes };
+	}
+
+	async close(): Promise<void> {
+		stages.delete(this.id);
+		for (const close of this.closers) await close();
+		for (const front of this.fronts) await front.stop();
+		await this.sim.close();
+	}
+
+	/** Makes what the operation reads: a task for those of a task, an entry for the history. */
+	private async prepare(): Promise<void> {
+		const { sim, operation } = this;
+		if (/^speech:(?:get|wait|delete)$/.test(operation)) {
+			const answer = await this.post('/v1/labs/task', {
+				input: 'Made before',
+				voice_id: sim.voiceIds()[0],
+				model_id: 'labs_multilingual_v2',
+			});
+			this.taskId = [...sim.tasks.keys()][0]!;
+			await answer.text();
+			await sim.waitFor(() => sim.tasks.get(this.taskId)?.audioUrl !== undefined);
+		}
+		if (operation === 'history:getAll') {
+			await (await this.post('/v1/video/create-image', { prompt: 'Made before' })).text();
+		}
+		this.paidBefore = sim.creates;
+	}
+
+	private async post(path: string, body: object): Promise<Response> {
+		const { sim } = this;
+		return await fetch(sim.baseUrl + path, {
+			method: 'POST',
+			headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
+			body: JSON.stringify(body),
+		});
+	}
+}
+
+/** By the id of their workflow, which n8n's storage is told. */
+const stages = new Map<string, Stage>();
+let isPrepared = false;
+
+/** The one stand-in here: bytes of a stage whose disk is full go where the kernel has no room. */
+function letDisksBeFull(): void {
+	if (isPrepared) return;
+	isPrepared = true;
+	const service = binaryData();
+	const store = service.store.bind(service);
+	service.store = async (location, body, data) => {
+		const id = 'workflowId' in location ? location.workflowId : '';
+		if (stages.get(id)?.isDiskFull !== true) return await store(location, body, data);
+		if (existsSync('/dev/full')) await writeFile('/dev/full', body);
+		const message = 'ENOSPC: no space left on device, write';
+		throw Object.assign(new Error(message), { code: 'ENOSPC' });
+	};
+}
