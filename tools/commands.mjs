@@ -27,6 +27,7 @@ export const commands = {
 	n8n: { needs: [ensureDist, ensureN8n], run: () => ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: () => ['simulator/main.mts'] },
 	bench: { needs: [ensureDist], run: () => ['bench/bench.mts'] },
+	release: { needs: [], run: () => ['tools/release/main.mts'] },
 	lint: { needs: [ensureLintTools], run: () => ['tools/lint/main.mts'] },
 	'lint:fix': { needs: [ensureLintTools], run: () => ['tools/lint/main.mts', '--fix'] },
 };

@@ -1,0 +1,138 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { git } from '../../tools/release/checks.mts';
+
+/* `npm run release`, on a package of its own whose lint and tests end as told. */
+
+const main = join(__dirname, '../../tools/release/main.mts');
+let folder: string;
+
+const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+const commit = () => git(folder, 'commit', '--quiet', '--all', '--message', 'Changes');
+const tags = () => git(folder, 'tag', '--list');
+
+function writePackage(version: string, scripts: Record<string, string> = {}) {
+	const passing = { lint: 'node --version', test: 'node --version' };
+	write('package.json', JSON.stringify({ version, scripts: { ...passing, ...scripts } }));
+}
+
+const changelog = (...sections: string[]) => write('CHANGELOG.md', sections.join('\n'));
+const section = (version: string) => `## [${version}] - 2026-11-21\n\n- Something of ${version}\n`;
+
+function release(...args: string[]) {
+	const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+		cwd: folder,
+		encoding: 'utf8',
+	});
+	return { status, stdout, stderr };
+}
+
+/** The reasons that were given, once the release was refused and nothing tagged. */
+function refused(): string {
+	const before = tags();
+	const { status, stderr } = release();
+	expect(status).toBe(1);
+	expect(stderr).toContain('Not released:');
+	expect(stderr).not.toMatch(/^\s+at /m);
+	expect(tags()).toBe(before);
+	return stderr;
+}
+
+beforeEach(() => {
+	folder = mkdtempSync(join(tmpdir(), 'media-generation-release-'));
+	git(folder, 'init', '--quiet', '--initial-branch=main');
+	git(folder, 'config', 'user.name', 'Somebody');
+	git(folder, 'config', 'user.email', 'somebody@example.com');
+	writePackage('1.10.0');
+	changelog('# Changelog', '', '## [Unreleased]', '', section('1.10.0'), section('1.9.0'));
+	git(folder, 'add', '.');
+	commit();
+	git(folder, 'tag', 'v1.9.0');
+	git(folder, 'tag', 'v1.2.0');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test('tags the version with its notes, and says what to push', () => {
+	const { status, stdout } = release();
+	expect(status).toBe(0);
+	expect(stdout).toContain('git push --atomic origin main v1.10.0');
+	expect(git(folder, 'rev-parse', 'v1.10.0^{commit}')).toBe(git(folder, 'rev-parse', 'HEAD'));
+	const message = git(folder, 'tag', '--list', '--format=%(contents)', 'v1.10.0');
+	expect(message).toBe('1.10.0\n\n- Something of 1.10.0');
+});
+
+test('a dry run makes no tag', () => {
+	const { status, stdout } = release('--dry-run');
+	expect(status).toBe(0);
+	expect(stdout).toContain('1.10.0 can be released');
+	expect(tags()).not.toContain('v1.10.0');
+});
+
+test('refuses a work tree with changes, and names them', () => {
+	write('forgotten.txt', '');
+	expect(refused()).toMatch(/not clean[^]*\?\? forgotten\.txt/);
+});
+
+test('refuses another branch, and none', () => {
+	git(folder, 'switch', '--quiet', '--create', 'feature');
+	expect(refused()).toContain('This is the branch feature: releases are made from main.');
+	git(folder, 'switch', '--quiet', '--detach');
+	expect(refused()).toContain('This is no branch');
+});
+
+test.each([
+	['that of the latest tag', '1.9.0'],
+	['one between tags', '1.3.0'],
+	['that of an older tag', '1.2.0'],
+])('refuses a version that is not newer: %s', (_, version) => {
+	writePackage(version);
+	changelog(section(version));
+	commit();
+	expect(refused()).toContain(
+		`The version in package.json, ${version}, is not newer than the latest tag, v1.9.0.`,
+	);
+});
+
+test('refuses a version that is none', () => {
+	writePackage('1.10');
+	commit();
+	expect(refused()).toContain('must be like 1.2.3; it is "1.10"');
+});
+
+test('refuses a lock file of another version', () => {
+	write('package-lock.json', JSON.stringify({ version: '1.9.0' }));
+	git(folder, 'add', '.');
+	commit();
+	expect(refused()).toContain('package-lock.json says 1.9.0, package.json 1.10.0.');
+});
+
+test.each([
+	['no section', section('1.9.0'), /no section "## \[1\.10\.0\] - YYYY-MM-DD"/],
+	['no date', '## [1.10.0]\n\n- Something\n', /no section/],
+	['a version that only looks alike', section('1.10.01'), /no section/],
+	['an empty section', `## [1.10.0] - 2026-11-21\n\n${section('1.9.0')}`, /is empty/],
+])('refuses a change log with %s', (_, text, words) => {
+	changelog(text);
+	commit();
+	expect(refused()).toMatch(words);
+});
+
+test('says all that is wrong at once', () => {
+	writePackage('1.9.0');
+	changelog('');
+	expect(refused()).toMatch(/not clean[^]*not newer[^]*no section/);
+});
+
+test.each(['lint', 'test'])('refuses when %s is not green', (name) => {
+	writePackage('1.10.0', { [name]: 'exit 3' });
+	commit();
+	expect(refused()).toMatch(new RegExp(`npm (run )?${name} is not green \\(exit code 3\\)`));
+});
+
+test('refuses when the checks themselves change files', () => {
+	writePackage('1.10.0', { test: `node --eval "fs.writeFileSync('left-behind', '')"` });
+	commit();
+	expect(refused()).toMatch(/not clean[^]*left-behind/);
+});

@@ -1,0 +1,51 @@
+/*
+ * `npm run release`: checks that the package can be released, and tags it. Nothing leaves this
+ * machine: pushing the tag publishes it. `npm run release -- --dry-run` checks and makes no tag.
+ */
+import { parseArgs } from 'node:util';
+import { cleanEnvironment, runHere } from '../process.mjs';
+import { git, readRelease } from './checks.mts';
+
+const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } });
+const folder = process.cwd();
+
+/** What has to be green. The tests hold both legs of n8n's scan (test/package). */
+const COMMANDS = [['run', 'lint'], ['test']];
+
+function refuse(problems: string[]): never {
+	console.error(`\nNot released:\n${problems.map((problem) => `- ${problem}`).join('\n')}`);
+	process.exit(1);
+}
+
+const { release, problems } = readRelease(folder);
+if (problems.length > 0) refuse(problems);
+
+for (const args of COMMANDS) {
+	console.log(`\n=== npm ${args.join(' ')}`);
+	const code = await runHere('npm', args, { cwd: folder, env: cleanEnvironment() });
+	if (code !== 0) refuse([`npm ${args.join(' ')} is not green (exit code ${code}).`]);
+}
+// They may have changed files.
+const after = readRelease(folder).problems;
+if (after.length > 0) refuse(after);
+
+const { version, tag, notes } = release;
+if (values['dry-run']) {
+	console.log(`\nVersion ${version} can be released. A dry run: there is no tag ${tag}.`);
+} else {
+	git(
+		folder,
+		'tag',
+		'--annotate',
+		tag,
+		'--cleanup=verbatim',
+		'--message',
+		`${version}\n\n${notes}`,
+	);
+	console.log(`\nTagged ${tag}, on this machine only. To publish it:
+
+  git push --atomic origin main ${tag}
+
+The workflow "Publish" then tests it once more and publishes it. To take the tag back before
+that: git tag --delete ${tag}`);
+}
