@@ -149,7 +149,7 @@ const answer: fc.Arbitrary<Answer> = fc.record(
 		),
 		cut: fc.nat(300),
 		reset: fc.boolean(),
-		delayMs: fc.constantFrom(0, 0, 100, 1500),
+		delayMs: fc.constantFrom(0, 0, 100, 500),
 	},
 	{ requiredKeys: ['status', 'headers', 'body', 'framing', 'reset'] },
 );
