@@ -121,11 +121,11 @@ test.each([
 		const file = await fileInFront(stage, dribbling);
 		const running = await stage.begin();
 		await asked(file);
-		const seconds = await secondsOf(running, most + 10, 5);
+		const seconds = await secondsOf(running, most + 60, 5);
 		const result = await running.finished;
-		// On a busy machine the bytes can come too late for the hastened clocks.
+		// On a busy machine bytes and steps can come late for the hastened clocks.
 		expect(wordsOfFailure(result)).toMatch(/No result after|the connection broke/);
-		expect(seconds).toBeLessThanOrEqual(most + 5);
+		expect(seconds).toBeLessThanOrEqual(most + 30);
 		await closed(stage, result);
 	},
 	60_000,
