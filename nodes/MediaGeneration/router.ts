@@ -119,7 +119,7 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 		const json = {
 			error: error.message,
 			...(error.description ? { description: error.description } : {}),
-			...(taskId === undefined ? {} : { task_id: taskId }),
+			...(taskId === undefined ? {} : { task_id: withoutToken(taskId, apiToken) }),
 			...(fileUrl === undefined ? {} : { file_url: withoutToken(fileUrl, apiToken) }),
 		};
 		const item = { json, pairedItem: { item: index } };
