@@ -15,6 +15,8 @@ export interface Example {
 	nodeName: string;
 	/** Whether it runs without anybody: not where a chat begins it, with a model of the user's own. */
 	runsAlone: boolean;
+	/** It waits for events, so it has to be published rather than executed. */
+	isTriggered: boolean;
 }
 
 export function readExamples(): Example[] {
@@ -32,6 +34,7 @@ export function readExamples(): Example[] {
 				path,
 				nodeName: ours.name,
 				runsAlone,
+				isTriggered: ours.type.endsWith('Trigger'),
 			};
 		});
 }

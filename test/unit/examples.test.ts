@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { INode, IWorkflowBase } from 'n8n-workflow';
+
+/* The example workflows, as files that people import. */
+
+const folder = join(__dirname, '../../examples');
+const names = readdirSync(folder).filter((file) => file.endsWith('.json'));
+
+describe.each(names)('%s', (name) => {
+	const text = readFileSync(join(folder, name), 'utf8');
+	const workflow = JSON.parse(text) as IWorkflowBase;
+	const { nodes, connections } = workflow;
+	const ours = nodes.filter(({ type }) => type.startsWith('n8n-nodes-media-generation.'));
+
+	it('has an id with which n8n keeps what a trigger remembers', () => {
+		// n8n saves no static data of a workflow with a longer one (2.41).
+		expect(workflow.id).toMatch(/^example[A-Za-z]{1,14}$/);
+	});
+
+	it('says what it does, and uses the one credential', () => {
+		const notes = nodes.filter(({ type }) => type === 'n8n-nodes-base.stickyNote');
+		expect(notes).toHaveLength(1);
+		expect(notes[0]!.parameters.content).toMatch(/^## .+\n\n/);
+		expect(ours.length).toBeGreaterThan(0);
+		for (const { credentials } of ours) {
+			expect(credentials).toEqual({
+				mediaGenerationApi: { id: 'mediaGenSimulator', name: 'Media Generation (simulator)' },
+			});
+		}
+	});
+
+	it('has every node connected, by a name and an id of its own', () => {
+		const of = (key: 'id' | 'name') => nodes.map((node: INode) => node[key]);
+		expect(new Set(of('id')).size).toBe(nodes.length);
+		expect(new Set(of('name')).size).toBe(nodes.length);
+		const targets = Object.values(connections).flatMap(({ main }) =>
+			main!.flatMap((branch) => branch!.map(({ node }) => node)),
+		);
+		const withInput = nodes.filter(({ type }) => !/stickyNote|Trigger$/.test(type));
+		expect(targets.sort()).toEqual(withInput.map((node) => node.name).sort());
+		expect(of('name')).toEqual(expect.arrayContaining(Object.keys(connections)));
+	});
+
+	it('can be imported: not published, and with no data of somebody', () => {
+		expect(workflow.active).toBe(false);
+		expect(workflow.pinData).toEqual({});
+		expect(text).not.toMatch(/versionId|"meta"|shared/);
+	});
+});
+
+it('their ids and names differ', () => {
+	const all = names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')));
+	for (const key of ['id', 'name'])
+		expect(new Set(all.map((each) => each[key])).size).toBe(names.length);
+});
