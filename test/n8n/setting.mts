@@ -1,6 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
+import {
+	startSimulator,
+	type Simulator,
+	type SimulatorOptions,
+} from '../../simulator/simulator.mts';
 import { temporaryFolder } from '../../tools/cleanup.mts';
 import { importExamples, readExamples } from '../../tools/n8n/examples.mts';
 import { Instance } from '../../tools/n8n/instance.mts';
@@ -17,9 +21,9 @@ export interface Setting {
 }
 
 /** A fresh complete n8n with the packed package, the credential and the examples in it. */
-export async function setUp(): Promise<Setting> {
+export async function setUp(options: SimulatorOptions = {}): Promise<Setting> {
 	const folder = temporaryFolder('n8n');
-	const simulator = await startSimulator({ pace: 0.1, token: TOKEN });
+	const simulator = await startSimulator({ pace: 0.1, token: TOKEN, ...options });
 	const [editor, broker] = (await freePorts(2)) as [number, number];
 	const instance = new Instance(folder.path, { editor, broker });
 	const close = async () => {

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Rest } from '../../tools/n8n/rest.mts';
+import { createWave, cutAgainAndAgain } from './outages.mts';
+import { example, setUp, type Setting } from './setting.mts';
+import { createTask, eventually, RemoteWorkflow, triggered } from './workflows.mts';
+
+/* The trigger in a complete n8n: published, taken back, and refused. */
+
+const REVOCABLE = 'sk-n8ntest-revoked-Kd83hXq0';
+const NOTHING = { type: 'n8n-nodes-base.noOp', typeVersion: 1, parameters: {} };
+
+let setting: Setting;
+let rest: Rest;
+before(async () => {
+	setting = await setUp({ pace: 1, otherTokens: [REVOCABLE] });
+	await setting.instance.start();
+	rest = new Rest(setting.instance.baseUrl);
+	await rest.logIn();
+});
+after(async () => await setting?.close());
+
+/** Another credential for the same service; returns its id. */
+async function credentialWith(apiToken: string): Promise<string> {
+	const data = { apiToken, baseUrl: setting.simulator.baseUrl };
+	const body = { name: apiToken, type: 'mediaGenerationApi', data };
+	return (await rest.request('POST', '/rest/credentials', body)).id;
+}
+
+it('a workflow that is taken back lets go of its socket within a second', async () => {
+	const { simulator } = setting;
+	const workflow = await RemoteWorkflow.create(rest, triggered('Taken back', {}, NOTHING));
+	await workflow.publish();
+	assert.deepEqual(await workflow.settled(), { status: 'published', message: '' });
+	assert.equal(simulator.sockets(), 1);
+	const began = performance.now();
+	await workflow.unpublish();
+	await simulator.waitFor(() => simulator.sockets() === 0);
+	const took = performance.now() - began;
+	assert.ok(took < 1000, `${took} ms`);
+});
+
+describe('at the same time', { concurrency: true }, () => {
+	it('the examples store, keep a table and report, whatever becomes of a task', async () => {
+		const { simulator, instance } = setting;
+		const [completed, failed, progress] = ['completed', 'failed', 'progress'].map(
+			(name) => new RemoteWorkflow(rest, example(`trigger-${name}`).id),
+		) as [RemoteWorkflow, RemoteWorkflow, RemoteWorkflow];
+		for (const workflow of [completed, failed, progress]) await workflow.publish();
+		for (const workflow of [completed, failed, progress]) {
+			assert.deepEqual(await workflow.settled(), { status: 'published', message: '' });
+		}
+		const good = await createTask(simulator, 'All is well.');
+		const bad = await createTask(
+			simulator,
+			'This is not to be. [sim:task-fails-late] [sim:slow=4]',
+		);
+		await simulator.waitFor(() => simulator.tasks.get(bad)?.status === 'failed', 10_000);
+		// The service says nothing of a failure; a socket that comes back is a reason to look.
+		simulator.dropSockets();
+
+		const [stored] = await completed.ended(1, 20_000);
+		assert.equal(stored?.status, 'success');
+		const file = readFileSync(join(instance.files, `speech-${good}.wav`));
+		const { audioUrl } = simulator.tasks.get(good)!;
+		assert.ok(
+			simulator.fileBytes(audioUrl!)?.equals(file),
+			'the file is the service’s to the byte',
+		);
+
+		const [reported] = await failed.ended(1, 20_000);
+		assert.equal(reported?.status, 'error');
+		assert.ok(
+			reported?.data.includes(`Speech task ${bad} failed at 93 %: Speech synthesis failed`),
+		);
+
+		const rows = await eventually('both rows to be final', 20_000, async () => {
+			const found = await rowsOf('Speech progress');
+			const ends = found.filter(({ status }) => /completed|failed/.test(status));
+			return ends.length === 2 ? found : undefined;
+		});
+		const rowOf = (id: string) => {
+			const [row, ...others] = rows.filter(({ task_id }) => task_id === id);
+			assert.equal(others.length, 0);
+			return { percentage: row?.percentage, status: row?.status };
+		};
+		assert.deepEqual(rowOf(good), { percentage: 100, status: 'completed' });
+		assert.deepEqual(rowOf(bad), { percentage: 93, status: 'failed' });
+		for (const workflow of [completed, failed, progress]) await workflow.unpublish();
+		const states = (await progress.list()).map(({ status }) => status);
+		assert.ok(states.length > 6 && states.every((status) => status === 'success'), `${states}`);
+	});
+
+	it('a refused token is named by the editor as what keeps the workflow from starting', async () => {
+		const credential = await credentialWith('sk-nobody');
+		const workflow = await RemoteWorkflow.create(
+			rest,
+			triggered('Refused', {}, NOTHING, credential),
+		);
+		await workflow.publish();
+		const { status, message } = await workflow.settled();
+		assert.equal(status, 'failed');
+		assert.match(message, /refused the API token/);
+		assert.ok(!message.includes('sk-nobody'), message);
+		await workflow.unpublish();
+	});
+
+	it('a token that is revoked in use starts the error workflow', async () => {
+		const { simulator } = setting;
+		const told = await RemoteWorkflow.create(rest, {
+			name: 'Told of failures',
+			nodes: [
+				{
+					type: 'n8n-nodes-base.errorTrigger',
+					typeVersion: 1,
+					parameters: {},
+					id: 'error',
+					name: 'On failure',
+					position: [0, 0],
+				},
+			],
+			connections: {},
+		});
+		await told.publish();
+		const workflow = triggered('Revoked', {}, NOTHING, await credentialWith(REVOCABLE));
+		const listening = await RemoteWorkflow.create(rest, {
+			...workflow,
+			settings: { ...workflow.settings, errorWorkflow: told.id },
+		});
+		await listening.publish();
+		assert.equal((await listening.settled()).status, 'published');
+		simulator.revoke(REVOCABLE);
+		const [failure] = await told.ended(1, 15_000);
+		assert.match(failure!.data, /The service refused the API token/);
+		assert.match(failure!.data, /Revoked/);
+		assert.ok(!failure!.data.includes(REVOCABLE), 'the token is not in it');
+		await listening.unpublish();
+	});
+});
+
+it('every completed task starts one execution: sockets are cut, n8n is killed', async (t) => {
+	const { simulator, instance } = setting;
+	const earlier = simulator.tasks.size;
+	const newest = () => [...simulator.tasks.values()].slice(earlier);
+	const running = () => newest().filter(({ status }) => status !== 'completed');
+	const aMoment = { type: 'n8n-nodes-base.wait', typeVersion: 1.1, parameters: { amount: 0.5 } };
+	const workflow = await RemoteWorkflow.create(rest, triggered('Every task', {}, aMoment));
+	await workflow.publish();
+	assert.equal((await workflow.settled()).status, 'published');
+
+	// Three waves, each begun while tasks of the one before are under way.
+	const [, , cutsBefore] = await Promise.all([
+		createWave(simulator, 0, 45, 15),
+		pause(6000).then(async () => await createWave(simulator, 45, 90, 12)),
+		cutAgainAndAgain(simulator, ['twice', 'refused']),
+	]);
+	// n8n saves what a trigger remembers whenever that starts an execution, and only then.
+	await eventually('every task under way to be saved', 10_000, async () => {
+		const saved = new Set(await workflow.remembered());
+		return running().every(({ id }) => saved.has(id)) || undefined;
+	});
+	const runningThen = running().length;
+	await instance.crash();
+	for (let i = 0; i < 10; i++) await createTask(simulator, 'Nobody listens yet. [sim:slow=30]');
+	await instance.start();
+	await simulator.waitFor(() => simulator.sockets() === 1, 30_000);
+	const [, cutsAfter] = await Promise.all([
+		createWave(simulator, 90, 190, 42),
+		cutAgainAndAgain(simulator, ['twice', 'refused', 'twice', 'twice']),
+	]);
+
+	// When some are missing, what is said below of them tells more than a timeout.
+	const executions = await workflow.ended(200, 120_000).catch(() => workflow.executions());
+	assert.equal(newest().length, 200);
+	assert.equal(cutsBefore + cutsAfter, 10);
+	const amounts = newest().map(({ id }) => ({
+		id,
+		amount: executions.filter(({ data }) => data.includes(`"${id}"`)).length,
+	}));
+	assert.deepEqual(
+		amounts.filter(({ amount }) => amount !== 1),
+		[],
+		'one execution for each task',
+	);
+	assert.equal(executions.length, 200);
+	const crashed = executions.filter(({ status }) => status === 'crashed').length;
+	t.diagnostic(`${runningThen} tasks ran and ${crashed} executions were under way at the kill`);
+	assert.ok(runningThen > 0, 'tasks ended while n8n was down');
+	const states = new Set(executions.map(({ status }) => status));
+	assert.ok(
+		[...states].every((status) => /^(success|crashed)$/.test(status)),
+		`${[...states]}`,
+	);
+	await workflow.unpublish();
+});
+
+async function rowsOf(table: string): Promise<Array<Record<string, any>>> {
+	const { data: tables } = await rest.request('GET', '/rest/data-tables-global?take=10');
+	const found = tables.find(({ name }: { name: string }) => name === table);
+	if (!found) return [];
+	const path = `/rest/projects/${found.projectId}/data-tables/${found.id}/rows`;
+	return (await rest.request('GET', path)).data;
+}
