@@ -4,12 +4,13 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { example, setUp, type Setting } from '../n8n/setting.mts';
+import { createTask } from '../n8n/workflows.mts';
 import { canvasNode, logIn, openBrowser } from './browser.mts';
 
 /** Pictures of what a person sees, for a look afterwards and for the README. */
 const PICTURES = 'out/e2e';
 
-describe('in the editor', { timeout: 300_000 }, () => {
+describe('in the editor', { timeout: 400_000 }, () => {
 	let setting: Setting;
 	let browser: Browser;
 	let page: Page;
@@ -97,6 +98,42 @@ describe('in the editor', { timeout: 300_000 }, () => {
 			.waitFor();
 		await picture('editor');
 		assert.equal(setting.simulator.creates, 1);
+	});
+
+	it('the trigger listens for one event, and shows it', async () => {
+		const { simulator, instance } = setting;
+		const trigger = example('trigger-completed');
+		await page.goto(`${instance.baseUrl}/workflow/${trigger.id}`);
+		await canvasNode(page, trigger.nodeName).waitFor();
+		await page.keyboard.press('Control+Enter');
+		await page.getByText('Waiting for the next event of a speech task').first().waitFor();
+		await simulator.waitFor(() => simulator.sockets() === 1, 20_000);
+		await picture('trigger-canvas');
+
+		await canvasNode(page, trigger.nodeName).dblclick();
+		for (const label of ['Listen for speech tasks', 'Trigger On', 'Task IDs', 'Download File']) {
+			await page.getByText(label, { exact: true }).first().waitFor();
+		}
+		await page.getByText('Task Completed', { exact: true }).first().waitFor();
+		await page.getByText('When will this node trigger my flow?').click();
+		await page.getByText("Once you're happy with your workflow").first().waitFor();
+		await picture('trigger-listening');
+		const taskId = await createTask(simulator, 'Somebody else has this said.');
+		await page.getByText(`speech-${taskId}.wav`).first().waitFor();
+		await picture('trigger-event');
+		await simulator.waitFor(() => simulator.sockets() === 0);
+	});
+
+	it('whoever stops listening has its socket closed', async () => {
+		const { simulator } = setting;
+		const button = page.locator('[data-test-id="trigger-execute-button"]');
+		await button.filter({ hasText: 'Execute step' }).click();
+		await button.filter({ hasText: 'Stop Listening' }).waitFor();
+		await simulator.waitFor(() => simulator.sockets() === 1, 20_000);
+		await button.click();
+		await simulator.waitFor(() => simulator.sockets() === 0);
+		await button.filter({ hasText: 'Execute step' }).waitFor();
+		assert.deepEqual(simulator.leaks, []);
 	});
 
 	it('the credential says that it works', async () => {
