@@ -10,7 +10,6 @@ import type {
 import {
 	startWorkflow,
 	type RunningWorkflow,
-	type WorkflowFile,
 	type WorkflowResult,
 } from '../../demo/engine.mts';
 import { binaryData } from '../../demo/n8n.mts';
@@ -21,6 +20,9 @@ import {
 } from '../../simulator/simulator.mts';
 import { canary } from './canary.mts';
 import { Front } from './front.mts';
+import { NODE, workflowOf } from './workflow.mts';
+
+export { NODE };
 
 /** Every operation of the node, as `resource:operation`. */
 export const OPERATIONS = [
@@ -41,9 +43,6 @@ export type Operation = (typeof OPERATIONS)[number];
 
 /** Those whose request is paid for. */
 export const isPaid = (operation: Operation): boolean => /^video|^image|:speak$/.test(operation);
-
-/** The name of the node in every workflow built here. */
-export const NODE = 'Media Generation';
 
 export interface Setting {
 	/** Text or prompt, with the simulator's scenario words. */
@@ -90,29 +89,6 @@ function optionsOf(operation: Operation, text: string): IDataObject {
 	if (operation === 'speech:speak' || operation === 'speech:wait') return { pollInterval: 1 };
 	if (operation === 'video:framesToVideo') return { prompt: text };
 	return operation === 'history:getAll' ? { download: true } : {};
-}
-
-/** A workflow of a trigger and the node under test, whose id is the same each time. */
-export function workflowOf(parameters: IDataObject, more: Partial<INode> = {}): WorkflowFile {
-	const place = { typeVersion: 1, position: [0, 0] as [number, number] };
-	const type = 'n8n-nodes-media-generation.mediaGeneration';
-	const credentials = { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } };
-	return {
-		name: 'Test',
-		nodes: [
-			{ ...place, id: '1', name: 'Start', type: 'n8n-nodes-base.manualTrigger', parameters: {} },
-			{
-				...place,
-				id: '2',
-				name: NODE,
-				type,
-				credentials,
-				...more,
-				parameters: parameters as never,
-			},
-		],
-		connections: { Start: { main: [[{ node: NODE, type: 'main', index: 0 }]] } },
-	};
 }
 
 /** A simulated service with an account of its own, and the node run against it in n8n's engine. */
