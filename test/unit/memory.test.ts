@@ -11,7 +11,7 @@ function execution() {
 		run(isTool: boolean): Memory {
 			const round = ++runIndex;
 			const context = { getContext: () => store, evaluateExpression: () => round };
-			return new Memory(context as unknown as IExecuteFunctions, isTool);
+			return new Memory(context as unknown as IExecuteFunctions, isTool, 'token-of-the-test');
 		},
 	};
 }
