@@ -1,0 +1,38 @@
+import type { N8n } from '../n8n.mts';
+import type { Account } from '../service.mts';
+import { workflowOf } from '../workflow.mts';
+import { InN8n } from './inN8n.mts';
+
+/** The node of this package; `concurrency` 0, its default, leaves it to the node. */
+export async function ours(
+	n8n: N8n,
+	id: string,
+	account: Account,
+	concurrency: number,
+): Promise<InN8n> {
+	const { token: apiToken, baseUrl, voiceId } = account.access;
+	const data = { apiToken, baseUrl, webSocketUrl: '', allowHttp: false };
+	const credential = await n8n.credential('mediaGenerationApi', data);
+	const step = (parameters: Record<string, unknown>) => ({
+		name: 'Media Generation',
+		type: 'n8n-nodes-media-generation.mediaGeneration',
+		typeVersion: 1,
+		parameters: { ...parameters, options: { concurrency } } as never,
+		credentials: { mediaGenerationApi: credential },
+	});
+	const speech = step({
+		resource: 'speech',
+		operation: 'speak',
+		text: '={{ $json.text }}',
+		voiceId: { __rl: true, mode: 'id', value: voiceId },
+	});
+	const video = step({
+		resource: 'video',
+		operation: 'textToVideo',
+		prompt: '={{ $json.text }}',
+	});
+	return await InN8n.in(n8n, 'Media Generation node', (of) => account.requests(of), {
+		speech: workflowOf(`${id}-speech`, [speech], 'Media Generation'),
+		video: workflowOf(`${id}-video`, [video], 'Media Generation'),
+	});
+}

@@ -1,0 +1,63 @@
+import { COLUMNS, type Table } from '../figures.mts';
+import { compare, line } from '../run.mts';
+import type { Arena, Entrant, Setting } from '../setting.mts';
+
+const MEBIBYTE = 1024 ** 2;
+const STREAM_MIB = 64;
+const EVENT = 'event: video_generation_status\ndata: "processing"\n\n';
+
+const rate = (value: number) => `${value.toFixed(value < 10 ? 1 : 0)} MiB/s`;
+
+/** How fast a generation's event stream is read. */
+export async function measureEventStream(
+	{ simulator, client }: Setting,
+	{ entrants: { ours, handBuilt } }: Arena<'ours' | 'handBuilt'>,
+): Promise<Table> {
+	// A video that is there already: the stream ends with its address.
+	const prompt = line('[sim:slow=0]');
+	await client.contender.make('video', [prompt]);
+	await client.contender.clear('video');
+	const [result] = client.account.results('video', [prompt]);
+	const item = { id: 'video', prompt, file_url: result!.address, status: 'completed' };
+	const end = `event: video_generation_complete\ndata: ${JSON.stringify([item])}\n\n`;
+	const many = Buffer.from(EVENT.repeat(Math.ceil(MEBIBYTE / EVENT.length)));
+	const events = Math.floor((STREAM_MIB * many.length) / EVENT.length);
+
+	/** Bytes of the stream per second until `read` is through with it. */
+	const measured = async (read: () => Promise<unknown>): Promise<number> => {
+		const sse = [...Array.from({ length: STREAM_MIB }, () => many), end, 'END' as const];
+		simulator.fault({ method: 'POST', path: '/v1/video/text-to-video', action: { sse } });
+		const began = Date.now();
+		await read();
+		return (STREAM_MIB * many.length) / MEBIBYTE / ((Date.now() - began) / 1000);
+	};
+	const of = async ({ contender }: Entrant): Promise<number> => {
+		const found = await measured(() => contender.make('video', [line('')]));
+		const { files, errors } = await contender.made('video');
+		if (errors.length > 0) throw new Error(`${contender.name}: ${errors.join('; ')}`);
+		await compare(contender.name, files, [result!]);
+		await contender.clear('video');
+		return found;
+	};
+	const drained = await measured(async () => {
+		const bytes = await client.contender.drain(line(''));
+		const sent = STREAM_MIB * many.length + end.length;
+		if (bytes !== sent) throw new Error(`${bytes} bytes came of ${sent}`);
+	});
+	return {
+		title: 'A stream of very many events',
+		about:
+			`A video whose stream has ${events.toLocaleString('en')} status events, ${STREAM_MIB} MiB, ` +
+			'before the one that counts; more is better. The MiniMax API has no event streams. The plain ' +
+			'client parses every event with eventsource-parser; when it only counts the bytes, it ' +
+			`reads ${rate(drained)}.`,
+		columns: COLUMNS,
+		rows: [
+			{
+				name: 'read per second',
+				cells: [await of(ours), await of(handBuilt), '–', await of(client)],
+				show: rate,
+			},
+		],
+	};
+}

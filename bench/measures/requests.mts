@@ -1,0 +1,45 @@
+import { COLUMNS, times, type Goal, type Table } from '../figures.mts';
+import { ABOUT_LONG, type Aside } from './aside.mts';
+import type { ByContender } from './wallTime.mts';
+
+export const GOAL_LOOKUPS = 'lookups per waiting speech task and minute, while the socket lives';
+
+/** Requests, as other measures have counted them. */
+export function requestFigures(
+	speech: ByContender,
+	video: ByContender,
+	{ vendor, lookups }: Aside,
+): { table: Table; goal: Goal } {
+	const table: Table = {
+		title: 'Requests',
+		about:
+			'Everything that reaches the service, downloads and the opening of the WebSocket included. ' +
+			`Lookups are counted while ${ABOUT_LONG} run. For speech the MiniMax node holds one request ` +
+			'open until it is there; its videos are tasks that it looks up.',
+		columns: COLUMNS,
+		rows: [
+			{
+				name: 'per speech item, 10 items of 3 s',
+				cells: [speech.ours, speech.handBuilt, vendor.speechRequests, speech.client],
+				show: times,
+			},
+			{
+				name: 'per video of less than 15 s',
+				cells: [video.ours, video.handBuilt, vendor.videoRequests, video.client],
+				show: times,
+			},
+			{
+				name: 'lookups per waiting speech task and minute',
+				cells: [lookups.ours, lookups.handBuilt, '–', '–'],
+				show: times,
+			},
+		],
+	};
+	const goal = {
+		name: `${GOAL_LOOKUPS}: ${ABOUT_LONG}`,
+		goal: '< 2.0',
+		measured: times(lookups.ours),
+		met: lookups.ours < 2,
+	};
+	return { table, goal };
+}

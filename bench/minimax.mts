@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { Client, type Access } from './client.mts';
+import type { Operation } from './service.mts';
+
+/** The API of MiniMax as far as n8n's node for it calls it. */
+export interface MiniMax {
+	/** What the node's credential wants as its address. */
+	readonly url: string;
+	/** Requests that have arrived so far. */
+	readonly requests: Readonly<Record<Operation, number>>;
+	close(): Promise<void>;
+}
+
+interface VideoTask {
+	status: 'Processing' | 'Success' | 'Fail';
+	fileId: string;
+	address?: string;
+}
+
+const SPEECH = '/v1/t2a_v2';
+const GOOD = { status_code: 0, status_msg: 'success' };
+
+/**
+ * Starts a stand-in for MiniMax's API. Behind it the simulator does the work, so a task takes as
+ * long, and its file is the same, as for everybody else. As MiniMax does, it answers a speech
+ * request when the speech is there, and a video request at once, with a task to be queried.
+ */
+export async function startMiniMax(access: Access): Promise<MiniMax> {
+	const client = new Client(access);
+	const videos = new Map<string, VideoTask>();
+	const requests = { speech: 0, video: 0 };
+
+	async function answer(request: IncomingMessage, url: URL): Promise<object> {
+		const body = request.method === 'POST' ? JSON.parse(await text(request)) : {};
+		switch (`${request.method} ${url.pathname}`) {
+			case `POST ${SPEECH}`:
+				return await speech(body.text);
+			case 'POST /v1/video_generation':
+				return { task_id: startVideo(body.prompt), base_resp: GOOD };
+			case 'GET /v1/query/video_generation':
+				return query(url.searchParams.get('task_id') ?? '');
+			case 'GET /v1/files/retrieve':
+				return retrieve(url.searchParams.get('file_id') ?? '');
+			default:
+				throw new Error(`${request.method} ${url.pathname} is not known here`);
+		}
+	}
+
+	async function speech(input: string): Promise<object> {
+		const url = await client.speak(input);
+		return {
+			data: { audio: url, status: 2 },
+			extra_info: {
+				audio_format: 'wav',
+				usage_characters: input.length,
+				word_count: input.split(' ').length,
+			},
+			trace_id: randomUUID(),
+			base_resp: GOOD,
+		};
+	}
+
+	function startVideo(prompt: string): string {
+		const task: VideoTask = { status: 'Processing', fileId: randomUUID() };
+		const id = randomUUID();
+		videos.set(id, task);
+		void client.video(prompt).then(
+			(address) => Object.assign(task, { status: 'Success', address }),
+			() => Object.assign(task, { status: 'Fail' }),
+		);
+		return id;
+	}
+
+	function query(id: string): object {
+		const { status, fileId } = videos.get(id)!;
+		return {
+			task_id: id,
+			status,
+			file_id: status === 'Success' ? fileId : '',
+			base_resp: GOOD,
+		};
+	}
+
+	function retrieve(id: string): object {
+		const found = [...videos.values()].find(({ fileId }) => fileId === id)!;
+		return {
+			file: { file_id: id, filename: 'output.mp4', download_url: found.address },
+			base_resp: GOOD,
+		};
+	}
+
+	const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+		const url = new URL(request.url ?? '/', 'http://minimax');
+		requests[url.pathname === SPEECH ? 'speech' : 'video']++;
+		void answer(request, url).then(
+			(body) => {
+				response.setHeader('Content-Type', 'application/json');
+				response.end(JSON.stringify(body));
+			},
+			(error: unknown) => {
+				response.statusCode = 500;
+				response.end(String(error));
+			},
+		);
+	});
+	await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+	const { port } = server.address() as AddressInfo;
+	return {
+		url: `http://127.0.0.1:${port}/v1`,
+		requests,
+		close: () =>
+			new Promise((resolve) => {
+				client.close();
+				server.close(() => resolve());
+				server.closeAllConnections();
+			}),
+	};
+}

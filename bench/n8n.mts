@@ -1,0 +1,154 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { temporaryFolder, type TemporaryFolder } from '../tools/cleanup.mts';
+import { activate, waitForEnd } from '../tools/n8n/executions.mts';
+import { Instance } from '../tools/n8n/instance.mts';
+import { installPackage } from '../tools/n8n/package.mts';
+import { freePorts } from '../tools/n8n/ports.mts';
+import { Rest } from '../tools/n8n/rest.mts';
+import { storedAt } from '../tools/n8n/results.mts';
+import type { Workflow } from './workflow.mts';
+
+/** What an execution left behind. */
+export interface Execution {
+	/** Where n8n has stored the files that the last node put out, over all its runs. */
+	files: string[];
+	/** Why it failed. */
+	error: string | undefined;
+}
+
+/** A workflow that runs, in production, whenever its webhook is called. */
+export interface Published {
+	id: string;
+	url: string;
+	/** The node whose output counts. */
+	output: string;
+}
+
+/** The complete n8n with the packed package in it. */
+export class N8n {
+	readonly instance: Instance;
+	readonly #folder: TemporaryFolder;
+	readonly #rest: Rest;
+	readonly #probe: string;
+	readonly #closing: Array<() => Promise<void>> = [];
+
+	private constructor(instance: Instance, folder: TemporaryFolder, probe: string) {
+		this.instance = instance;
+		this.#folder = folder;
+		this.#rest = new Rest(instance.baseUrl);
+		this.#probe = probe;
+	}
+
+	static async start(): Promise<N8n> {
+		const folder = temporaryFolder('bench');
+		const [editor, broker, probe] = (await freePorts(3)) as [number, number, number];
+		const instance = new Instance(
+			folder.path,
+			{ editor, broker },
+			{
+				NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'probe.mts'))}`,
+				BENCH_PROBE_PORT: String(probe),
+			},
+		);
+		const n8n = new N8n(instance, folder, `http://127.0.0.1:${probe}`);
+		try {
+			installPackage(folder.path);
+			await instance.start();
+			await n8n.#rest.logIn();
+		} catch (error) {
+			await n8n.close();
+			throw error;
+		}
+		return n8n;
+	}
+
+	async credential(type: string, data: object): Promise<{ id: string; name: string }> {
+		const { id, name } = await this.#rest.request('POST', '/rest/credentials', {
+			name: type,
+			type,
+			data,
+		});
+		return { id, name };
+	}
+
+	/** Saves and activates a workflow; resolves when its webhook can be called. */
+	async publish({ output, ...workflow }: Workflow): Promise<Published> {
+		const saved = await this.#rest.request('POST', '/rest/workflows', workflow);
+		await activate(this.#rest, saved.id);
+		const url = `${this.instance.baseUrl}/webhook/${workflow.name}`;
+		return { id: saved.id, url, output };
+	}
+
+	/** Runs a workflow; resolves, with the milliseconds since 1970, when its execution has ended. */
+	async run({ url }: Published, texts: string[]): Promise<number> {
+		const response = await fetch(url, {
+			method: 'POST',
+			headers: { 'Content-Type': 'application/json' },
+			body: JSON.stringify({ items: texts.map((text) => ({ text })) }),
+		});
+		const ended = Date.now();
+		await response.arrayBuffer();
+		return ended;
+	}
+
+	/** The executions of a workflow that are still there. */
+	async executions(workflow: Published): Promise<Execution[]> {
+		const ids = await this.#executionIds(workflow);
+		return await Promise.all(
+			ids.map(async (id): Promise<Execution> => {
+				const { data, status } = await waitForEnd(this.#rest, id);
+				const { resultData } = data;
+				const runs = resultData.runData[workflow.output] ?? [];
+				const files = runs
+					.flatMap((run) => run.data?.main?.[0] ?? [])
+					.flatMap(({ binary = {} }) => Object.values(binary))
+					.map((file) => storedAt(this.instance, file));
+				const error = status === 'success' ? undefined : (resultData.error?.message ?? status);
+				return { files, error };
+			}),
+		);
+	}
+
+	/** Deletes the executions of a workflow with their files. */
+	async forget(workflow: Published): Promise<void> {
+		const ids = await this.#executionIds(workflow);
+		if (ids.length > 0) await this.#rest.request('POST', '/rest/executions/delete', { ids });
+	}
+
+	async #executionIds({ id }: Published): Promise<string[]> {
+		const query = new URLSearchParams({ filter: JSON.stringify({ workflowId: id }), limit: '100' });
+		const { results } = await this.#rest.request('GET', `/rest/executions?${query}`);
+		return results.map((execution: { id: string }) => execution.id);
+	}
+
+	/** Resident memory of n8n's process, in bytes (Linux). */
+	memory(): number {
+		return this.instance.memory();
+	}
+
+	/** Memory that n8n's process still uses once garbage is collected, in bytes. */
+	async memoryInUse(): Promise<number> {
+		return await this.#ask('/in-use');
+	}
+
+	/** The most memory that it used at once since the last call, garbage included, in bytes. */
+	async peakInUse(): Promise<number> {
+		return await this.#ask('/peak');
+	}
+
+	async #ask(path: string): Promise<number> {
+		return Number(await (await fetch(this.#probe + path)).text());
+	}
+
+	/** Has something closed together with this n8n. */
+	alsoClose(close: () => Promise<void>): void {
+		this.#closing.push(close);
+	}
+
+	async close(): Promise<void> {
+		await this.instance.stop();
+		for (const close of this.#closing) await close();
+		this.#folder.remove();
+	}
+}

@@ -1,0 +1,51 @@
+import { format, resolveConfig } from 'prettier';
+import type { Goal, Row, Table } from './figures.mts';
+
+const cell = (row: Row, index: number): string => {
+	const value = row.cells[index]!;
+	if (typeof value === 'string') return value;
+	const own = row.cells[0];
+	const shown = row.show(value);
+	if (index === 0 || typeof own !== 'number' || own <= 0) return shown;
+	const ratio = value / own;
+	return `${shown} (× ${ratio.toPrecision(ratio < 100 ? 2 : 3).replace(/e\+\d+$/, '')})`;
+};
+
+const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
+
+function section({ title, about, columns, rows }: Table): string {
+	return [
+		`## ${title}`,
+		'',
+		about,
+		'',
+		line(['', ...columns]),
+		line(['---', ...columns.map(() => '---:')]),
+		...rows.map((row) => line([row.name, ...columns.map((_, index) => cell(row, index))])),
+	].join('\n');
+}
+
+function goalSection(goals: Goal[]): string {
+	return [
+		'## Goals of this package',
+		'',
+		line(['', 'goal', 'measured', '']),
+		line(['---', '---:', '---:', '---']),
+		...goals.map(({ name, goal, measured, met }) =>
+			line([name, goal, measured, met ? 'met' : '**not met**']),
+		),
+	].join('\n');
+}
+
+/** The figures as a page of Markdown. */
+export async function page(head: string, goals: Goal[], tables: Table[]): Promise<string> {
+	const text = [
+		'# Measured',
+		head,
+		'![Four figures of the tables below](bench.svg)',
+		goalSection(goals),
+		...tables.map(section),
+	].join('\n\n');
+	const config = await resolveConfig(import.meta.filename);
+	return await format(text, { ...config, parser: 'markdown' });
+}

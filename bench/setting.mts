@@ -1,0 +1,86 @@
+import type { Simulator } from '../simulator/simulator.mts';
+import type { Contender } from './contenders/contender.mts';
+import { handBuilt } from './contenders/handBuilt.mts';
+import { ours } from './contenders/ours.mts';
+import { PlainClient } from './contenders/plainClient.mts';
+import { vendor } from './contenders/vendor.mts';
+import { startMiniMax } from './minimax.mts';
+import { N8n } from './n8n.mts';
+import { startService, type Account } from './service.mts';
+
+/** A contender with its account at the service. */
+export interface Entrant<C extends Contender = Contender> {
+	contender: C;
+	account: Account;
+}
+
+/** Publishes a contender's workflows in an n8n; their names begin with `id`. */
+type Enter = (n8n: N8n, id: string, account: Account) => Promise<Contender>;
+
+export const CONTENDERS = {
+	/** The node of this package: automatic, and with the concurrency that the name says. */
+	ours: (n8n, id, account) => ours(n8n, id, account, 0),
+	ours50: (n8n, id, account) => ours(n8n, id, account, 50),
+	ours100: (n8n, id, account) => ours(n8n, id, account, 100),
+	handBuilt,
+	vendor: async (n8n, id, account) => {
+		const minimax = await startMiniMax(account.access);
+		n8n.alsoClose(minimax.close);
+		return await vendor(n8n, id, account, minimax);
+	},
+} satisfies Record<string, Enter>;
+
+export type Name = keyof typeof CONTENDERS;
+
+/** An n8n with some of the contenders. */
+export interface Arena<N extends Name> {
+	n8n: N8n;
+	entrants: Record<N, Entrant>;
+}
+
+/** What all measures share. */
+export class Setting {
+	readonly simulator: Simulator;
+	readonly client: Entrant<PlainClient>;
+	readonly #account: (name: string) => Account;
+	readonly #running = new Set<N8n>();
+
+	private constructor(simulator: Simulator, account: (name: string) => Account) {
+		this.simulator = simulator;
+		this.#account = account;
+		const own = account('client');
+		this.client = { contender: new PlainClient(own), account: own };
+	}
+
+	static async start(): Promise<Setting> {
+		const { simulator, account } = await startService();
+		return new Setting(simulator, account);
+	}
+
+	/** Starts an n8n with the package in it, and publishes the contenders. */
+	async arena<N extends Name>(...names: N[]): Promise<Arena<N>> {
+		const n8n = await N8n.start();
+		this.#running.add(n8n);
+		const entrants = {} as Record<N, Entrant>;
+		for (const name of names) entrants[name] = await this.enter(n8n, name);
+		return { n8n, entrants };
+	}
+
+	/** Publishes a contender with an account of its own in an n8n. */
+	async enter(n8n: N8n, name: Name, id: string = name): Promise<Entrant> {
+		const account = this.#account(id);
+		return { contender: await CONTENDERS[name](n8n, id, account), account };
+	}
+
+	/** Ends an n8n before the end of all. */
+	async leave({ n8n }: Pick<Arena<Name>, 'n8n'>): Promise<void> {
+		this.#running.delete(n8n);
+		await n8n.close();
+	}
+
+	async close(): Promise<void> {
+		await Promise.all([...this.#running].map((n8n) => n8n.close()));
+		await this.client.contender.close();
+		await this.simulator.close();
+	}
+}
