@@ -7,11 +7,7 @@ import type {
 	INodeExecutionData,
 	IRun,
 } from 'n8n-workflow';
-import {
-	startWorkflow,
-	type RunningWorkflow,
-	type WorkflowResult,
-} from '../../demo/engine.mts';
+import { startWorkflow, type RunningWorkflow, type WorkflowResult } from '../../demo/engine.mts';
 import { binaryData } from '../../demo/n8n.mts';
 import {
 	startSimulator,

@@ -25,7 +25,9 @@ process.on('warning', ({ message }) => warnings.push(message));
 const worker = new Worker(new URL('./service.mts', import.meta.url), {
 	workerData: { token: TOKEN },
 });
-const [{ baseUrl, voice }] = (await once(worker, 'message')) as [{ baseUrl: string; voice: string }];
+const [{ baseUrl, voice }] = (await once(worker, 'message')) as [
+	{ baseUrl: string; voice: string },
+];
 
 interface State {
 	open: number;
