@@ -174,6 +174,7 @@ export const behaviour: fc.Arbitrary<Behaviour> = fc.record(
 	{
 		answers: fc.array(answer, { minLength: 1, maxLength: 6 }),
 		messages: fc.array(message, { maxLength: 5 }),
+		tokenAsId: fc.boolean(),
 	},
 	{ requiredKeys: ['answers'] },
 );
