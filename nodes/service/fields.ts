@@ -1,5 +1,5 @@
 import { invalidInput } from './failure';
-import { asNumber, isRecord } from './readers';
+import { asId, asNumber, isRecord } from './readers';
 
 /** A parameter as the workflow holds it, expressions resolved. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
@@ -111,7 +111,8 @@ export class Fields {
 }
 
 function requireTaskId(value: string, displayName: string): string {
-	if (!/[/\\?#\s]/.test(value) && !/^\.+$/.test(value)) return value;
+	const isId = asId(value) === value && !/[/\\?#\s]/.test(value) && !/^\.+$/.test(value);
+	if (isId) return value;
 	throw invalidInput(
 		displayName,
 		'must be the ID alone, without slashes, spaces or an address around it',

@@ -152,6 +152,8 @@ describe('a task ID', () => {
 		['12#a', /alone/],
 		['12 34', /alone/],
 		['https://media.example.com/v1/labs/task/12', /alone/],
+		['12\ud800', /alone/],
+		['1'.repeat(501), /alone/],
 	])('%p is refused', (value, text) => {
 		expect(refusal(() => taskId(value))).toEqual({
 			field: 'Task ID',
