@@ -151,10 +151,15 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 	await workflow.publish();
 	assert.equal((await workflow.settled()).status, 'published');
 
-	// Three waves, each begun while tasks of the one before are under way.
+	// Three waves, each begun while tasks of the one before are under way; some are to end while n8n is down.
 	const [, , cutsBefore] = await Promise.all([
 		createWave(simulator, 0, 45, 15),
-		pause(6000).then(async () => await createWave(simulator, 45, 90, 12)),
+		pause(6000).then(async () => {
+			for (const seconds of [14, 16, 18, 20, 22, 24]) {
+				await createTask(simulator, `Longer. [sim:slow=${seconds}]`);
+			}
+			await createWave(simulator, 45, 90, 12);
+		}),
 		cutAgainAndAgain(simulator, ['twice', 'refused']),
 	]);
 	// n8n saves what a trigger remembers whenever that starts an execution, and only then.
@@ -168,7 +173,7 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 	await instance.start();
 	await simulator.waitFor(() => simulator.sockets() === 1, 30_000);
 	const [, cutsAfter] = await Promise.all([
-		createWave(simulator, 90, 190, 42),
+		createWave(simulator, 90, 184, 42),
 		cutAgainAndAgain(simulator, ['twice', 'refused', 'twice', 'twice']),
 	]);
 
