@@ -1,0 +1,113 @@
+import type { FaultAction } from '../../simulator/simulator.mts';
+import { formsOf } from './canary.mts';
+import { event } from './row.mts';
+import { isPaid, OPERATIONS, type Operation, type Setting, type Stage } from './stage.mts';
+
+type Say = (token: string, stage: Stage) => FaultAction;
+
+export interface Echo {
+	/** The failure that it becomes, by its words. */
+	says: RegExp;
+	operations: readonly Operation[];
+	/** What the service answers to the create call, to readings, or for files. */
+	create?: Say;
+	read?: Say;
+	file?: Say;
+	setting?: (token: string) => Setting;
+}
+
+/** The token in the forms in which a service would say it. */
+export const echo = (token: string) => formsOf(token).slice(0, 3).join(' and ');
+const refusal =
+	(status: number, text: string): Say =>
+	(token) => ({ respond: { status, body: { error: `${text} ${echo(token)}` } } });
+const stream =
+	(...events: Array<(token: string) => string>): Say =>
+	(token) => ({ sse: [...events.map((make) => make(token)), { delayMs: 20 }, 'END'] });
+
+const ALL = OPERATIONS;
+const CREATING = ALL.filter(isPaid);
+export const GENERATIONS = CREATING.filter((name) => name !== 'speech:speak');
+
+/** One for each kind of failure that can come of what a service says. */
+export const ECHOES: Record<string, Echo> = {
+	tokenRefused: { says: /refused the API token/, operations: ALL, ...every(401, 'Bad token') },
+	outOfCredit: { says: /out of credit/, operations: ALL, ...every(402, 'no credit for') },
+	rejected: { says: /rejected the request/, operations: ALL, ...every(400, 'odd request of') },
+	unavailable: { says: /not available/, operations: ALL, ...every(500, 'crash for') },
+	notFound: { says: /does not know|knows no/, operations: ALL, ...every(404, 'nothing of') },
+	invalidVoice: {
+		says: /does not accept this voice/,
+		operations: ['speech:speak'],
+		create: refusal(400, 'invalid voice for'),
+	},
+	rateLimited: {
+		says: /too many requests/,
+		operations: CREATING,
+		create: (token) => {
+			const headers = { 'Retry-After': '99', 'X-Token': token };
+			return { respond: { status: 429, headers, body: { error: `slow down, ${echo(token)}` } } };
+		},
+		setting: () => ({ options: { timeout: 2 } }),
+	},
+	notTheService: {
+		says: /not come from a media generation service/,
+		operations: CREATING,
+		create: (token) => ({ respond: { status: 200, body: `<html>${echo(token)}</html>` } }),
+	},
+	redirected: {
+		says: /sends requests on to/,
+		operations: CREATING,
+		create: (token) => ({
+			redirect: `https://elsewhere.example/?token=${encodeURIComponent(token)}`,
+		}),
+	},
+	taskFailed: {
+		says: /could not make the speech/,
+		operations: ['speech:speak', 'speech:wait'],
+		read: (token) => ({
+			respond: { status: 200, body: { id: 1, status: 'error', error: echo(token) } },
+		}),
+	},
+	generationFailed: {
+		says: /could not make this/,
+		operations: GENERATIONS,
+		create: stream((token) => event('error', { code: token, error: `refused ${echo(token)}` })),
+	},
+	streamLost: {
+		says: /stopped reporting/,
+		operations: GENERATIONS,
+		create: stream((token) => event('status', { status: echo(token), id: token })),
+		read: (token, { sim }) => {
+			const body = [1, 2].map((n) => ({
+				id: `${token}-${n}`,
+				prompt: 'A lighthouse in the rain',
+				file_url: `${sim.fileOrigin}/files/${encodeURIComponent(token)}.mp4`,
+				created_at: new Date(Date.now() + 500).toISOString(),
+				type: '',
+			}));
+			return { respond: { status: 200, body } };
+		},
+		setting: () => ({ options: { timeout: 2 } }),
+	},
+	timedOut: {
+		says: /No result after 2 seconds/,
+		operations: ['speech:speak', 'speech:wait'],
+		read: (token) => ({ respond: { status: 200, body: { id: 1, status: `${token} is busy` } } }),
+		setting: () => ({ options: { timeout: 2 } }),
+	},
+	badFile: {
+		says: /could not be fetched/,
+		operations: ['speech:speak', 'speech:get', ...GENERATIONS, 'history:getAll'],
+		file: refusal(410, 'expired for'),
+	},
+	invalidInput: {
+		says: /^'Timeout' must be/,
+		operations: CREATING,
+		setting: () => ({ options: { timeout: 'soon' } }),
+	},
+};
+
+function every(status: number, text: string): Pick<Echo, 'create' | 'read'> {
+	return { create: refusal(status, text), read: refusal(status, text) };
+}

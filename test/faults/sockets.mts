@@ -1,0 +1,89 @@
+import { SPEAK, type Group, type Row } from './row.mts';
+
+const POLLING = "WebSocket of the service could not be used…Check 'WebSocket URL'";
+
+const sockets: Row[] = [
+	...(['refuse', 'page', 'hang'] as const).map((upgrades): Row => ({
+		fault: `A proxy blocks WebSockets (${upgrades === 'hang' ? 'the handshake is never answered' : upgrades === 'page' ? '200 with a page' : '403'})`,
+		operations: [SPEAK],
+		service: { pace: 0.2 },
+		make: async (stage) => {
+			(await stage.front()).upgrades = upgrades;
+		},
+		outcome: 'result',
+		says: POLLING,
+		note: 'by looking it up every `Poll Interval` seconds',
+	})),
+	{
+		fault: 'The WebSocket is half open: it stays, and nothing arrives any more',
+		operations: [SPEAK],
+		make: async (stage) => {
+			(await stage.front()).upgrades = 'deaf';
+		},
+		outcome: 'result',
+		note: 'found by looking it up',
+	},
+	{
+		fault: 'The WebSocket is dropped again and again',
+		operations: [SPEAK],
+		service: { pace: 0.1 },
+		during: async ({ sim }) => {
+			for (
+				let drops = 1;
+				drops <= 3 && [...sim.tasks.values()].every((t) => !t.audioUrl);
+				drops++
+			) {
+				await sim.waitFor(() => sim.socketsEver >= drops).catch(() => {});
+				sim.dropSockets();
+			}
+		},
+		outcome: 'result',
+	},
+	{
+		fault: 'The WebSocket says nothing of the task',
+		operations: [SPEAK],
+		setting: { text: 'Quiet [sim:silent-socket]' },
+		outcome: 'result',
+	},
+	{
+		fault: 'The WebSocket brings everything but messages of tasks',
+		operations: [SPEAK],
+		service: { pace: 0.1 },
+		during: async ({ sim }) => {
+			await sim.waitFor(() => sim.sockets() === 1 && sim.tasks.size === 1);
+			for (const junk of ['', '{', 'null', '[[]]', '"x"', Buffer.from([0xff, 0, 1]), { type: 1 }]) {
+				sim.push(junk);
+			}
+			sim.push({ type: 'labs_status_updated', payload: null });
+			sim.push({ type: 'labs_status_updated', payload: { task_id: {}, process_percentage: [] } });
+			sim.push(`"${'x'.repeat(4 << 20)}"`);
+		},
+		outcome: 'result',
+	},
+	{
+		fault: '10,000 progress messages a second',
+		operations: [SPEAK],
+		service: { pace: 0.3 },
+		during: async (stage) => {
+			const { sim } = stage;
+			await sim.waitFor(() => sim.sockets() === 1 && sim.tasks.size === 1);
+			const [taskId] = [...sim.tasks.keys()] as [string];
+			for (let batch = 0; batch < 20 && sim.sockets() > 0; batch++) {
+				for (let n = 0; n < 500; n++) {
+					const id = n % 2 === 0 ? taskId : `other-${batch}-${n}`;
+					const payload = { task_id: id, process_percentage: n % 100 };
+					sim.push({ type: 'labs_status_updated', payload });
+				}
+				await new Promise((resolve) => setTimeout(resolve, 50));
+			}
+		},
+		outcome: 'result',
+		note: 'no percentage is reported twice',
+		check: ({ messages }) => {
+			const told = messages.filter((text) => / %$/.test(text));
+			if (new Set(told).size !== told.length) throw new Error(`told twice: ${told.join()}`);
+		},
+	},
+];
+
+export const SOCKETS: Group[] = [{ title: 'WebSocket', rows: sockets }];

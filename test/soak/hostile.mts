@@ -1,0 +1,242 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { file } from './files.mts';
+import { anyMood, json, MOODS, type Asked } from './moods.mts';
+import { mayRepeat, type Account, type Post } from './account.mts';
+import { Random } from './random.mts';
+import { socket } from './sockets.mts';
+import { stream } from './streams.mts';
+import { errorBody, odd } from './words.mts';
+
+/**
+ * A service that does at random everything that a service, a proxy or a network can do wrong, and
+ * now and then what it should. What it does to a token depends on that token's seed alone.
+ */
+export class Hostile {
+	requests = 0;
+	creates = 0;
+	private readonly accounts = new Map<string, Account>();
+	private readonly connections = new Set<Socket>();
+	private readonly servers: Server[] = [];
+	baseUrl = '';
+	elsewhere = '';
+
+	private readonly onViolation: (what: string) => void;
+
+	private constructor(onViolation: (what: string) => void) {
+		this.onViolation = onViolation;
+	}
+
+	/** `onViolation` is told what the node must not have done. */
+	static async start(onViolation: (what: string) => void): Promise<Hostile> {
+		const hostile = new Hostile(onViolation);
+		const api = await hostile.listen((request, response) => hostile.api(request, response));
+		const other = await hostile.listen((request, response) => hostile.other(request, response));
+		api.on('upgrade', (request, duplex, early) =>
+			hostile.upgrade(request, duplex as Socket, early),
+		);
+		hostile.baseUrl = addressOf(api);
+		hostile.elsewhere = addressOf(other);
+		return hostile;
+	}
+
+	/** Opens an account; `malice` is the share of requests that go wrong. */
+	open(token: string, seed: number, malice: number, isRetried = false): void {
+		const random = new Random(seed);
+		const account = { random, posts: new Map(), tasks: new Map(), made: [], malice, isRetried };
+		this.accounts.set(token, account);
+	}
+
+	forget(token: string): void {
+		this.accounts.delete(token);
+	}
+
+	/** Connections that n8n holds open. */
+	connected(): number {
+		return this.connections.size;
+	}
+
+	async close(): Promise<void> {
+		for (const connection of this.connections) connection.destroy();
+		await Promise.all(
+			this.servers.map((server) => new Promise((resolve) => server.close(resolve))),
+		);
+	}
+
+	private async listen(handle: (request: IncomingMessage, response: ServerResponse) => void) {
+		const server = createServer(handle);
+		server.requestTimeout = 0;
+		server.on('clientError', (_, connection) => connection.destroy());
+		server.on('connection', (connection: Socket) => {
+			this.connections.add(connection);
+			connection.on('error', () => connection.destroy());
+			connection.on('close', () => this.connections.delete(connection));
+		});
+		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+		this.servers.push(server);
+		return server;
+	}
+
+	private api(request: IncomingMessage, response: ServerResponse): void {
+		this.requests++;
+		response.on('error', () => {});
+		const token = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
+		const account = this.accounts.get(token);
+		if (!account) {
+			// The run is over, or this is a file: those of the API's origin may be asked for without.
+			if (token !== '') this.onViolation(`a request long after its run: ${request.url}`);
+			return void response.writeHead(401).end();
+		}
+		const parts: Buffer[] = [];
+		request.on('data', (part: Buffer) => parts.push(part));
+		request.on('error', () => {});
+		request.on('end', () => {
+			const asked: Asked = {
+				request,
+				response,
+				token,
+				random: account.random,
+				elsewhere: this.elsewhere,
+			};
+			if (request.method === 'POST') this.create(asked, account, Buffer.concat(parts));
+			else this.read(asked, account);
+		});
+	}
+
+	private create(asked: Asked, account: Account, bytes: Buffer): void {
+		const { random, response } = asked;
+		const body = JSON.parse(bytes.toString()) as Record<string, string>;
+		const text = body.input ?? body.prompt ?? '';
+		const earlier = account.posts.get(text) ?? [];
+		if (!earlier.every((post) => mayRepeat(post, account.isRetried))) {
+			this.onViolation(`a second create call of "${text}"`);
+		}
+		const post: Post = { response, hasFailed: false };
+		account.posts.set(text, [...earlier, post]);
+		this.creates++;
+		if (random.chance(account.malice)) {
+			const mood = anyMood(random);
+			post.hasFailed = mood === 'errorWith200';
+			return MOODS[mood]!(asked);
+		}
+		if (asked.request.url!.includes('/task')) {
+			const id = random.pick([String(random.whole(1, 1e9)), `t-${random.whole(1, 1e9)}`]);
+			account.tasks.set(id, { reads: 0, post });
+			return json(
+				asked,
+				random.pick<unknown>([{ task_id: id }, { id }, { data: { task_id: id } }]),
+			);
+		}
+		const made = Array.from({ length: random.whole(1, 3) }, () => this.make(asked, text));
+		if (random.chance(0.7)) account.made.unshift(...made);
+		stream(asked, made, () => (post.hasFailed = true));
+	}
+
+	private make({ random, token }: Asked, prompt: string) {
+		const id = random.pick([`m-${random.whole(1, 1e9)}`, String(random.whole(1, 1e9))]);
+		return {
+			id,
+			prompt,
+			file_url: this.address(random, token),
+			created_at: new Date().toISOString(),
+		};
+	}
+
+	private address(random: Random, token: string): string {
+		const path = `/files/${random.whole(1, 1e9)}.${random.pick(['wav', 'png', 'mp4', 'bin'])}`;
+		return random.pick([
+			this.elsewhere + path,
+			this.elsewhere + path,
+			this.elsewhere + path,
+			this.baseUrl + path,
+			path,
+			`${this.elsewhere}${path}?token=${encodeURIComponent(token)}`,
+			'http://127.0.0.1:1/refused',
+		]);
+	}
+
+	private read(asked: Asked, account: Account): void {
+		const { random, request, token } = asked;
+		const path = request.url!.split('?')[0]!;
+		if (path.startsWith('/files/')) return file(asked);
+		if (random.chance(account.malice)) return MOODS[anyMood(random)]!(asked);
+		if (path.startsWith('/v1/labs/task/')) return this.readTask(asked, account);
+		if (path.endsWith('/me'))
+			return json(asked, { balance: 0, token, credits: [odd(random, token)] });
+		const entries: unknown[] = path.endsWith('/voices')
+			? Array.from({ length: random.whole(0, 120) }, (_, n) => ({
+					voice_id: `v${n}`,
+					name: odd(random, token),
+				}))
+			: [...account.made, ...Array.from({ length: random.whole(0, 5) }, () => odd(random, token))];
+		const page = {
+			page: random.whole(0, 9),
+			total: random.pick<unknown>([entries.length, 1e9, '7', null]),
+		};
+		json(
+			asked,
+			random.pick<unknown>([
+				entries,
+				entries,
+				{ data: entries, ...page },
+				{ voices: entries, page_size: 100 },
+			]),
+		);
+	}
+
+	private readTask(asked: Asked, account: Account): void {
+		const { random, token, request } = asked;
+		const id = decodeURIComponent(request.url!.split('/').pop()!);
+		const task = account.tasks.get(id) ?? { reads: 0 };
+		const reads = ++task.reads;
+		account.tasks.set(id, task);
+		if (request.method === 'DELETE') return void asked.response.end(random.pick(['', '{}', 'ok']));
+		const status = random.pick([
+			'pending',
+			'processing',
+			'PROCESSING',
+			'queued_somewhere',
+			token,
+			odd(random, token),
+		]);
+		if (reads < random.whole(1, 4))
+			return json(asked, { id, status, process_percentage: odd(random, token) });
+		if (random.chance(0.15)) {
+			const failed = random.pick(['error', 'failed', 'Cancelled', 'canceled']);
+			if (task.post) task.post.hasFailed = true;
+			return json(asked, { id, status: failed, ...(errorBody(random, token) as object | null) });
+		}
+		const address = random.pick<unknown>([
+			this.address(random, token),
+			{ url: this.address(random, token) },
+			odd(random, token),
+			'javascript:alert(1)',
+		]);
+		const field = random.pick(['audio_url', 'result', 'audio_url', 'file_url']);
+		json(asked, {
+			id,
+			status: random.pick(['completed', 'COMPLETED']),
+			[field]: address,
+			extra: token,
+		});
+	}
+
+	private other(request: IncomingMessage, response: ServerResponse): void {
+		this.requests++;
+		response.on('error', () => {});
+		if (request.headers.authorization !== undefined) this.onViolation('the token went elsewhere');
+		const seed = Number(/\d+/.exec(request.url!)?.[0] ?? 1);
+		const random = new Random(seed + this.requests);
+		// The token is not known here, unless the service has put it into the address.
+		file({ request, response, random, token: 'nobody', elsewhere: this.elsewhere });
+	}
+
+	private upgrade(request: IncomingMessage, duplex: Socket, early: Buffer): void {
+		const token = new URL(request.url!, this.baseUrl).searchParams.get('token') ?? '';
+		const account = this.accounts.get(token);
+		if (!account) return void duplex.destroy();
+		socket(request, duplex, early, account.random, token, () => [...account.tasks.keys()]);
+	}
+}
+
+const addressOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
