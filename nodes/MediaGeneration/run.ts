@@ -77,9 +77,10 @@ export class Run {
 		);
 	}
 
-	/** All items have ended: nothing may go on in the background. */
+	/** All items have ended: nothing may go on in the background, nor what they shared. */
 	end(): void {
 		this.over.abort();
+		this.stopping.abort(new Failure('canceled'));
 		this.socket?.release();
 	}
 

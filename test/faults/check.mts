@@ -27,13 +27,16 @@ export function assertPlain(text: unknown, what = 'the message'): asserts text i
 	assert.doesNotMatch(text as string, odd, `${what} is plain`);
 }
 
-/** The words of a failed run. */
-export function wordsOfFailure({ error }: WorkflowResult): string {
-	assert.ok(error, 'it failed');
-	assertPlain(error.message);
-	assert.match(error.message, /\[item 0\]/);
-	assertPlain(error.description, 'the description');
-	return `${error.message} ${error.description}`;
+/** The words of a failed run, or of the item that failed in a run that went on. */
+export function wordsOfFailure({ error, items }: WorkflowResult): string {
+	const [item] = items(NODE);
+	const message: unknown = error?.message ?? item?.json.error;
+	const description: unknown = error?.description ?? item?.json.description;
+	assert.ok(message, 'it failed');
+	assertPlain(message);
+	assert.match(message, /\[item 0\]/);
+	assertPlain(description, 'the description');
+	return `${message} ${description}`;
 }
 
 /** What was asked for came out whole: the files are the service's to the byte. */
@@ -71,7 +74,7 @@ export async function assertClean(stage: Stage, result: WorkflowResult): Promise
 
 /** Resolves when n8n holds no connection open any more; throws when it goes on doing so. */
 async function closed(stage: Stage): Promise<void> {
-	for (const end = Date.now() + 4000; stage.open() > 0;) {
+	for (const end = Date.now() + 15_000; stage.open() > 0;) {
 		assert.ok(Date.now() < end, `${stage.open()} connections are left open`);
 		await new Promise((resolve) => setTimeout(resolve, 10));
 	}

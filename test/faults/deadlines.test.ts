@@ -135,14 +135,19 @@ const SILENCES: Silence[] = [
 	},
 ];
 
+const MODES = ['stopWorkflow', 'continueRegularOutput'] as const;
+
 // Few at once: what is measured is time.
 test.each(SILENCES)('silence at $at', async ({ operations, arrange }) => {
 	await Promise.all(
-		operations.map(async (operation) => {
+		operations.map(async (operation, index) => {
 			const stage = await Stage.open(operation);
 			try {
 				await arrange(stage);
-				const result = await stage.run({ options: { timeout: TIMEOUT_MS / 1000 } });
+				const result = await stage.run({
+					options: { timeout: TIMEOUT_MS / 1000 },
+					node: { onError: MODES[index % MODES.length]! },
+				});
 				expect(wordsOfFailure(result)).toMatch(/No result after 1 second|stopped reporting/);
 				const { executionTime } = result.task(NODE)!;
 				expect(executionTime).toBeGreaterThanOrEqual(TIMEOUT_MS - 20);

@@ -13,7 +13,7 @@ afterAll(() => {
 
 test.concurrent.each(casesOf(({ isProtected }) => !isProtected))(
 	'%s',
-	async (_, row, operation) => await play(row, operation),
+	async (_, row, operation, goesOn) => await play(row, operation, goesOn),
 	60_000,
 );
 

@@ -12,5 +12,5 @@ afterAll(() => removeEngineFolder());
 
 test.concurrent.each(casesOf(({ isProtected }) => isProtected === true))(
 	'%s',
-	async (_, row, operation) => await play(row, operation),
+	async (_, row, operation, goesOn) => await play(row, operation, goesOn),
 );

@@ -104,10 +104,13 @@ export class Stage {
 	private paidBefore = 0;
 	private readonly closers: Array<() => Promise<unknown> | void> = [];
 
-	private constructor(
-		readonly sim: Simulator,
-		readonly operation: Operation,
-	) {}
+	readonly sim: Simulator;
+	readonly operation: Operation;
+
+	private constructor(sim: Simulator, operation: Operation) {
+		this.sim = sim;
+		this.operation = operation;
+	}
 
 	static async open(operation: Operation, options: SimulatorOptions = {}): Promise<Stage> {
 		const sim = await startSimulator({ pace: 0.01, token: canary(), ...options });
