@@ -1,5 +1,3 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import type { IDataObject } from 'n8n-workflow';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { allClosed, bad, begin, good, node, out, requests, run, sim, start } from './setup';
@@ -93,10 +91,8 @@ describe('what surely was not accepted is sent again', () => {
 
 	test('a refused connection, until the service is up', async () => {
 		await start();
-		const blocker = createServer().listen(0, '127.0.0.1');
-		await new Promise((resolve) => blocker.once('listening', resolve));
-		const { port } = blocker.address() as AddressInfo;
-		await new Promise((resolve) => blocker.close(resolve));
+		// Not one of those that other tests, at the same time, are given as free ports.
+		const port = 20_000 + Math.floor(Math.random() * 10_000);
 		const baseUrl = `http://127.0.0.1:${port}`;
 		const refused = bad(await run(video('P', { timeout: 2 }), { credential: { baseUrl } }));
 		expect(refused.message).toMatch(/refuses the connection|No result after/);
