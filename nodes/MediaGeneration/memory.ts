@@ -38,6 +38,8 @@ function replaceTexts<T>(value: T, replace: (text: string) => string): T {
 export class Memory {
 	/** The keys of this run's own items. */
 	private readonly own = new Set<string>();
+	/** The same for all items; n8n keeps what each evaluation needs in memory. */
+	private round: string | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
@@ -57,11 +59,11 @@ export class Memory {
 	 * same once more after a failure wants what is already paid for.
 	 */
 	keyOf(index: number, request: unknown): string {
-		const round = this.isTool
+		this.round ??= this.isTool
 			? 'tool'
 			: String(this.context.evaluateExpression('{{ $runIndex }}', index) ?? 0);
 		const digest = createHash('sha256').update(JSON.stringify(request)).digest('hex');
-		const key = `${round}:${index}:${digest.slice(0, 32)}`;
+		const key = `${this.round}:${index}:${digest.slice(0, 32)}`;
 		this.own.add(key);
 		return key;
 	}
