@@ -3,15 +3,18 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { INodeExecutionData, IRun } from 'n8n-workflow';
+import type { FaultRule } from '../../simulator/simulator.mts';
 import { executeWorkflow, itemsOf, storedAt } from '../../tools/n8n/results.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
+import { formsOf } from '../faults/canary.mts';
 import { example, filesWith, setUp, type Setting } from './setting.mts';
 
 /* The complete n8n, with the packed package as n8n's installer would have put it there. */
 
 let setting: Setting;
 before(async () => {
-	setting = await setUp();
+	// Everything is logged: the token is searched in it at the end.
+	setting = await setUp({}, { N8N_LOG_LEVEL: 'debug' });
 });
 after(async () => await setting?.close());
 
@@ -118,6 +121,36 @@ test('a task that fails ends the execution with a message that names it', async 
 	assert.equal(simulator.sockets(), 0);
 });
 
+test('failures of a service that says the token in its answers', async (t) => {
+	const { instance, simulator } = setting;
+	const { token } = simulator;
+	const text = `not with ${token}, nor with ${encodeURIComponent(token)}`;
+	const refuse = (status: number) => ({ respond: { status, body: { error: text } } });
+	const event = `event: error\ndata: ${JSON.stringify({ error: text })}\n\n`;
+	const cases: Array<{ name: string; fault: FaultRule; message: RegExp }> = [
+		{ name: 'speak', fault: { method: 'POST', action: refuse(401) }, message: /refused the API token/ },
+		{ name: 'speak', fault: { on: 'file', action: refuse(410) }, message: /could not be fetched/ },
+		{ name: 'image', fault: { method: 'POST', action: refuse(500) }, message: /not available/ },
+		{
+			name: 'image',
+			fault: { method: 'POST', action: { sse: [event, 'END'] } },
+			message: /could not make this/,
+		},
+	];
+	for (const { name, fault, message } of cases) {
+		await t.test(`${name}: ${message.source}`, async () => {
+			simulator.fault(fault);
+			const failure = await executeWorkflow(instance, example(name).id).catch(
+				(error: Error) => error,
+			);
+			simulator.clearFaults();
+			assert.ok(failure instanceof Error, 'the execution fails');
+			assert.match(failure.message, message);
+			assert.match(failure.message, /not with \*+, nor with \*+/);
+		});
+	}
+});
+
 test('the server starts, knows the node, and the test button speaks plainly', async (t) => {
 	const { instance, simulator } = setting;
 	await instance.start();
@@ -171,5 +204,9 @@ test('the token is nowhere: not in the database, not in a log, not in a file', a
 		withVoice.some((path) => path.includes('database.sqlite')),
 		'the search does find',
 	);
-	assert.deepEqual(filesWith(simulator.token, instance.folder), []);
+	const log = readFileSync(instance.logFile, 'utf8');
+	assert.match(log, /Media Generation, Item 0: sending the text/, 'the log holds every step');
+	for (const form of formsOf(simulator.token)) {
+		assert.deepEqual(filesWith(form, instance.folder), []);
+	}
 });

@@ -20,12 +20,18 @@ export interface Setting {
 	close(): Promise<void>;
 }
 
-/** A fresh complete n8n with the packed package, the credential and the examples in it. */
-export async function setUp(options: SimulatorOptions = {}): Promise<Setting> {
+/**
+ * A fresh complete n8n with the packed package, the credential and the examples in it; `environment`
+ * are its variables besides those of every instance.
+ */
+export async function setUp(
+	options: SimulatorOptions = {},
+	environment: NodeJS.ProcessEnv = {},
+): Promise<Setting> {
 	const folder = temporaryFolder('n8n');
 	const simulator = await startSimulator({ pace: 0.1, token: TOKEN, ...options });
 	const [editor, broker] = (await freePorts(2)) as [number, number];
-	const instance = new Instance(folder.path, { editor, broker });
+	const instance = new Instance(folder.path, { editor, broker }, environment);
 	const close = async () => {
 		await instance.stop();
 		await simulator.close();

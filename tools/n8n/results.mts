@@ -16,9 +16,9 @@ export async function executeWorkflow(instance: Instance, id: string): Promise<I
 	}
 }
 
-/** The run within what n8n printed: log lines may stand before and after it. */
+/** The run within what n8n printed: log lines may stand before and after it, or its level beside it. */
 function runIn(output: string): IRun | undefined {
-	const [json] = /^\{[^]*^\}/m.exec(output) ?? [];
+	const [, json] = /(?:^|\s)(\{\n[^]*^\})/m.exec(output) ?? [];
 	return json === undefined ? undefined : JSON.parse(json);
 }
 
