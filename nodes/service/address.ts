@@ -124,30 +124,51 @@ function formsOf(apiToken: string): string[] {
 	return [...new Set([apiToken, inJson, inJson.replaceAll('/', '\\/'), ...inAddress])];
 }
 
+/** Of a text that was cut inside the token, so much of it is still blanked out. */
+const leastOf = (form: string) => Math.max(Math.min(form.length, 12), Math.ceil(form.length / 2));
+
+const inExpression = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+
+const sameLetter = (one = '', other = '') => one.toLowerCase() === other.toLowerCase();
+
 /**
- * `value` with every occurrence of the token in its texts blanked out, also where it stands encoded.
- * Values that hold none come back as they are.
+ * `value` with every occurrence of the token in its texts blanked out, also where it stands encoded,
+ * in letters of another case, or cut off. Values that hold none come back as they are.
  */
 export function withoutToken<T>(value: T, apiToken: string): T {
 	// Shorter strings would also be found in ordinary words.
 	if (apiToken.length < 6) return value;
-	const forms = formsOf(apiToken);
+	const forms = formsOf(apiToken).map((form) => {
+		const least = leastOf(form);
+		return { form, least, start: new RegExp(inExpression(form.slice(0, least)), 'gi') };
+	});
 	// What is left and what is put in must not make a token again.
 	const mask = apiToken.includes('*') ? '…' : '*****';
 	const holds = (part: unknown): boolean =>
 		typeof part === 'string'
-			? forms.some((form) => part.includes(form))
+			? forms.some(({ start }) => part.search(start) >= 0)
 			: typeof part === 'object' && part !== null && Object.entries(part).flat().some(holds);
 	return holds(value) ? (clean(value) as T) : value;
 
 	function clean(part: unknown): unknown {
-		if (typeof part === 'string') {
-			return forms.reduce((text, form) => text.replaceAll(form, mask), part);
-		}
+		if (typeof part === 'string') return forms.reduce(blankOut, part);
 		if (Array.isArray(part)) return part.map(clean);
 		if (typeof part !== 'object' || part === null) return part;
 		return Object.fromEntries(
 			Object.entries(part).map(([key, entry]) => [clean(key) as string, clean(entry)]),
 		);
+	}
+
+	function blankOut(text: string, { form, least, start }: (typeof forms)[number]): string {
+		let out = '';
+		let at = 0;
+		for (const { index } of text.matchAll(start)) {
+			if (index < at) continue;
+			let length = least;
+			while (length < form.length && sameLetter(text[index + length], form[length])) length++;
+			out += text.slice(at, index) + mask;
+			at = index + length;
+		}
+		return out + text.slice(at);
 	}
 }

@@ -31,9 +31,11 @@ export function findToken(
 	places: Record<string, string>,
 ): string | undefined {
 	const forms = [tokens].flat().flatMap(formsOf);
+	const lower = [...new Set(forms.map((form) => form.toLowerCase()))];
 	for (const [place, text] of Object.entries(places)) {
-		for (const form of forms) {
-			const at = text.indexOf(form);
+		const searched = text.toLowerCase();
+		for (const form of lower) {
+			const at = searched.indexOf(form);
 			if (at >= 0) return `${place}: …${text.slice(Math.max(0, at - 80), at + form.length + 40)}…`;
 		}
 	}

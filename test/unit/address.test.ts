@@ -177,6 +177,21 @@ describe('blanking the token out', () => {
 		expect(withoutToken(text, token)).toBe('wss://x/ws?token=***** and *****');
 	});
 
+	it('is blanked out in letters of another case, as a status or a type is shown', () => {
+		const token = 'Tok/0123456789ABCDEF';
+		const text = `${token.toLowerCase()} is busy, ${encodeURIComponent(token).toUpperCase()} too`;
+		expect(withoutToken(text, token)).toBe('***** is busy, ***** too');
+	});
+
+	it('is blanked out where a text was cut inside it', () => {
+		expect(withoutToken(`refused for ${TOKEN.slice(0, 17)} [item 0]`, TOKEN)).toBe(
+			'refused for ***** [item 0]',
+		);
+		expect(withoutToken(`…${TOKEN.slice(0, 12)}`, TOKEN)).toBe('…*****');
+		const other = `${TOKEN.slice(0, 8)} begins like many`;
+		expect(withoutToken(other, TOKEN)).toBe(other);
+	});
+
 	it('leaves values without it alone, whatever their kind', () => {
 		const value = { a: 1, b: undefined };
 		expect(withoutToken(value, TOKEN)).toBe(value);
