@@ -1,5 +1,5 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import type { ServiceAddress } from '../service/address';
+import { withoutToken, type ServiceAddress } from '../service/address';
 import { pause, startDeadline } from '../service/clock';
 import { asWrongAddress, Failure, isTransient } from '../service/failure';
 import { egressCheckOf } from '../service/http';
@@ -198,9 +198,11 @@ export class Watch {
 				return true;
 			case 'canceled':
 				return true;
-			default:
-				context.logger.warn(`Media Generation Trigger: ${wordingOf(failure).message}`);
+			default: {
+				const message = `Media Generation Trigger: ${wordingOf(failure).message}`;
+				context.logger.warn(withoutToken(message, this.parts.address.apiToken));
 				return false;
+			}
 		}
 	}
 
