@@ -157,6 +157,7 @@ export class Calls {
 			timeoutMs,
 			signal,
 			tokenOrigin: this.address.origin,
+			apiToken: this.address.apiToken,
 			follow: call.method === 'GET' ? 'sameOrigin' : 'none',
 		});
 		if (answer.status >= 200 && answer.status < 300) return answer;

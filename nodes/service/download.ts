@@ -124,6 +124,7 @@ async function fetchOnce(
 		timeoutMs: SILENCE_MS,
 		signal,
 		tokenOrigin: origin,
+		apiToken,
 		follow: 'any',
 	});
 	const announced = Number(answer.headers['content-length'] ?? NaN);
