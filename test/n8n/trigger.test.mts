@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Rest } from '../../tools/n8n/rest.mts';
+import { pushMessages, settledMemory } from './memory.mts';
 import { createWave, cutAgainAndAgain } from './outages.mts';
 import { example, setUp, type Setting } from './setting.mts';
 import { createTask, eventually, RemoteWorkflow, triggered } from './workflows.mts';
@@ -200,6 +201,29 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 		`${[...states]}`,
 	);
 	await workflow.unpublish();
+});
+
+it('an hour of messages leaves no memory behind', async (t) => {
+	const { simulator, instance } = setting;
+	const workflow = await RemoteWorkflow.create(
+		rest,
+		triggered('Seldom', { events: ['failed'] }, NOTHING),
+	);
+	await workflow.publish();
+	assert.equal((await workflow.settled()).status, 'published');
+	// Without what the tests before have left.
+	await instance.stop();
+	await instance.start();
+	await simulator.waitFor(() => simulator.sockets() === 1, 30_000);
+	const before = await settledMemory(instance);
+	const hearsay = { tasks: 2000, messagesEach: 50, completing: 0.9 };
+	assert.equal(await pushMessages(simulator, hearsay), 100_000);
+	const after = await eventually('the memory to go back', 60_000, () => {
+		const now = instance.memory() / 2 ** 20;
+		return now < before + 20 ? now : undefined;
+	});
+	t.diagnostic(`${before.toFixed(0)} MiB before, ${after.toFixed(0)} MiB after`);
+	assert.deepEqual(await workflow.list(), []);
 });
 
 async function rowsOf(table: string): Promise<Array<Record<string, any>>> {
