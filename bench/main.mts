@@ -4,14 +4,14 @@
  * docs/bench.svg. Ends with an error when a contender's files are not exactly the right ones.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
+import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { step } from '../tools/progress.mjs';
 import { project } from '../tools/n8n/package.mts';
 import { chart } from './chart.mts';
 import { page } from './report.mts';
 import { panels } from './panels.mts';
-import { runAside } from './measures/aside.mts';
+import { beginAside } from './measures/aside.mts';
 import { measureEventStream } from './measures/eventStream.mts';
 import { measureLatency } from './measures/latency.mts';
 import { measureMemory } from './measures/memory.mts';
@@ -23,6 +23,7 @@ import { warmUp } from './run.mts';
 import { Setting } from './setting.mts';
 
 const began = Date.now();
+const [load] = loadavg();
 const setting = await Setting.start();
 try {
 	const memory = await step('Memory of files', () => measureMemory(setting));
@@ -31,13 +32,11 @@ try {
 	);
 	const all = [...Object.values(arena.entrants), setting.client];
 	await step('Warming up', () => warmUp(all, ['speech', 'video']));
-	const asideEnds = runAside(setting, arena);
-	// It is awaited further down; until then a failure must not end the process unseen.
-	asideEnds.catch(() => {});
+	const { ends } = await beginAside(setting, arena);
 	const latency = await step('Latency', () => measureLatency(setting, arena));
 	const wallTime = await step('1 to 200 items', () => measureWallTime(setting, arena));
 	const eventStream = await step('Event stream', () => measureEventStream(setting, arena));
-	const aside = await step('The MiniMax node', () => asideEnds);
+	const aside = await step('The MiniMax node', () => ends);
 	const refusals = await step('Refusals', () => measureRefusals(setting, arena));
 	await setting.leave(arena);
 	const waiting = await step('1000 items waiting', () => measureWaiting(setting));
@@ -82,7 +81,7 @@ function head(): string {
 		`Written by \`npm run bench\`, in one run of ${seconds()} s: every contender in or beside the`,
 		`same n8n ${n8n} (Node.js ${process.versions.node}, ${cpus().length} × ${cpu?.model.trim()},`,
 		`${(totalmem() / 1024 ** 3).toFixed(0)} GiB), production executions called by webhook, against`,
-		'the simulator of this repository. In brackets: how many times the first column’s figure.',
+		`the simulator of this repository. Load of the machine before: ${load!.toFixed(1)}. In brackets: how many times the first column’s figure.`,
 		'Figures of another machine differ; what is right of them is the order of size. Every file',
 		'that came out was compared with the service’s, byte for byte.',
 	].join(' ');

@@ -4,6 +4,7 @@ import type { Arena, Entrant, Setting } from '../setting.mts';
 
 const MEBIBYTE = 1024 ** 2;
 const STREAM_MIB = 64;
+const ROUNDS = 3;
 const EVENT = 'event: video_generation_status\ndata: "processing"\n\n';
 
 const rate = (value: number) => `${value.toFixed(value < 10 ? 1 : 0)} MiB/s`;
@@ -39,6 +40,12 @@ export async function measureEventStream(
 		await contender.clear('video');
 		return found;
 	};
+	const best = [0, 0, 0];
+	for (let round = 0; round < ROUNDS; round++) {
+		for (const [index, entrant] of [ours, handBuilt, client].entries()) {
+			best[index] = Math.max(best[index]!, await of(entrant));
+		}
+	}
 	const drained = await measured(async () => {
 		const bytes = await client.contender.drain(line(''));
 		const sent = STREAM_MIB * many.length + end.length;
@@ -48,14 +55,15 @@ export async function measureEventStream(
 		title: 'A stream of very many events',
 		about:
 			`A video whose stream has ${events.toLocaleString('en')} status events, ${STREAM_MIB} MiB, ` +
-			'before the one that counts; more is better. The MiniMax API has no event streams. The plain ' +
+			`before the one that counts; more is better, the best of ${ROUNDS} is shown. The MiniMax API has ` +
+			'no event streams. The plain ' +
 			'client parses every event with eventsource-parser; when it only counts the bytes, it ' +
 			`reads ${rate(drained)}.`,
 		columns: COLUMNS,
 		rows: [
 			{
 				name: 'read per second',
-				cells: [await of(ours), await of(handBuilt), '–', await of(client)],
+				cells: [best[0]!, best[1]!, '–', best[2]!],
 				show: rate,
 			},
 		],
