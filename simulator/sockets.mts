@@ -75,7 +75,9 @@ export class SocketHub {
 	/** Ends all sockets, or those of a token, without a closing handshake. */
 	drop(token?: string): void {
 		for (const [socket, owner] of this.#open) {
-			if (token === undefined || owner === token) socket.terminate();
+			if (token !== undefined && owner !== token) continue;
+			socket.terminate();
+			this.#open.delete(socket);
 		}
 	}
 }

@@ -128,7 +128,11 @@ test('failures of a service that says the token in its answers', async (t) => {
 	const refuse = (status: number) => ({ respond: { status, body: { error: text } } });
 	const event = `event: error\ndata: ${JSON.stringify({ error: text })}\n\n`;
 	const cases: Array<{ name: string; fault: FaultRule; message: RegExp }> = [
-		{ name: 'speak', fault: { method: 'POST', action: refuse(401) }, message: /refused the API token/ },
+		{
+			name: 'speak',
+			fault: { method: 'POST', action: refuse(401) },
+			message: /refused the API token/,
+		},
 		{ name: 'speak', fault: { on: 'file', action: refuse(410) }, message: /could not be fetched/ },
 		{ name: 'image', fault: { method: 'POST', action: refuse(500) }, message: /not available/ },
 		{
