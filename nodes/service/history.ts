@@ -2,8 +2,10 @@ import { entryState, type Claim, type Claims } from './claims';
 import { startDeadline } from './clock';
 import type { GeneratedFile, ServiceRecord } from './contract';
 import { Failure } from './failure';
+import { MAX_FILES } from './limits';
 import { readAllPages } from './paging';
-import { asText, readReason } from './readers';
+import { asText } from './values';
+import { readReason } from './reasons';
 import type { Requests } from './requests';
 import { until, type Reading } from './wait';
 
@@ -100,7 +102,7 @@ export async function findLost(
 		candidates = verdict.candidates;
 		if (verdict.hopeless) throw new Failure('streamLost');
 		const states = verdict.own.map((entry) => entryState(entry, baseUrl));
-		const files = states.flatMap((state) => state.files);
+		const files = states.flatMap((state) => state.files).slice(0, MAX_FILES);
 		if (files.length === 0 && states.length > 0 && states.every(({ failed }) => failed)) {
 			throw new Failure('generationFailed', { text: readReason(verdict.own[0]) });
 		}

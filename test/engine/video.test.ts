@@ -91,16 +91,17 @@ describe('video: textToVideo', () => {
 
 	test('several addresses in one element are several items with names of their own', async () => {
 		await start();
-		const urls = good(await run(video('X', {}, { numberOfVideos: 2, download: false })));
-		const file_urls = urls.map(({ json }) => json.file_url);
-		const data = JSON.stringify([{ id: 'both', prompt: 'Y', file_urls }]);
+		const urls = good(await run(video('X', {}, { numberOfVideos: 3, download: false })));
+		const addresses = urls.map(({ json }) => json.file_url as string);
+		const both = { id: 'both', prompt: 'Y', file_urls: addresses.slice(0, 2) };
+		const data = JSON.stringify([both, { id: 'both-2', prompt: 'Y', file_url: addresses[2] }]);
 		const sse = [`event: video_generation_complete\ndata: ${data}\n\n`, 'END' as const];
 		sim.fault({ method: 'POST', action: { sse } });
-		const output = good(await run(video('Y', {}, { numberOfVideos: 2 })));
-		expect(output.map(({ json }) => json.file_url)).toEqual(file_urls);
+		const output = good(await run(video('Y', {}, { numberOfVideos: 3 })));
+		expect(output.map(({ json }) => json.file_url)).toEqual(addresses);
 		const names = output.map(({ binary }) => binary!.data!.fileName);
 		// Written to disk under its name, one must not replace the other.
-		expect(new Set(names).size).toBe(2);
+		expect(new Set(names).size).toBe(3);
 	});
 
 	test('fewer than asked for: those made come out, with a hint', async () => {

@@ -10,6 +10,9 @@ import { partly, type Item, type Job, type Made } from '../run';
 
 /** What all operations that make videos or images share: stream, history, download, items. */
 
+/** Different status words that are shown of one generation: the service's are four. */
+const MOST_WORDS = 50;
+
 export interface GenerationFields {
 	/** Seconds for the whole generation. */
 	timeout: number;
@@ -73,7 +76,7 @@ export function generationJob(item: Item, order: Order): Job {
 			item.hint('resumed', 'Took the result of an earlier try instead of paying for a new one');
 			return remembered.files;
 		}
-		let said = '';
+		const said = new Set<string>();
 		const files = await generate(requests, run.history, {
 			...order,
 			signal,
@@ -86,8 +89,9 @@ export function generationJob(item: Item, order: Order): Job {
 				item.report(`asking for the ${kind}`);
 			},
 			onProgress({ status }) {
-				if (status !== said) item.report(`${kind} ${status}`);
-				said = status;
+				if (said.has(status) || said.size >= MOST_WORDS) return;
+				said.add(status);
+				item.report(`${kind} ${status}`);
 			},
 			onLost(reason) {
 				item.report(`${reason}; looking into the history for the ${kind}`);
@@ -136,12 +140,13 @@ interface NamedFile {
 
 /** Several files of one element share its id: written to disk, none may replace another. */
 function withOwnNames(files: GeneratedFile[]): NamedFile[] {
-	const used = new Map<string, number>();
+	const used = new Set<string>();
 	return files.map((generated) => {
 		const id = generated.id ?? fallbackId(generated.fileUrl);
-		const count = (used.get(id) ?? 0) + 1;
-		used.set(id, count);
-		return { generated, name: count === 1 ? id : `${id}-${count}` };
+		let name = id;
+		for (let number = 2; used.has(name); number++) name = `${id}-${number}`;
+		used.add(name);
+		return { generated, name };
 	});
 }
 
