@@ -6,9 +6,9 @@ import type {
 import { readAddress, withoutToken } from '../service/address';
 import { failureOfStatus, readAnswer } from '../service/answers';
 import { asWrongAddress, Failure } from '../service/failure';
-import { failureOfConnection } from '../service/http';
+import { failureOfConnection } from '../service/connection';
 import { wordingOf } from '../service/nodeErrors';
-import { isRecord } from '../service/readers';
+import { isRecord } from '../service/values';
 import { ACCOUNT_PATH } from '../service/requests';
 
 const TEST_MS = 15_000;

@@ -2,7 +2,7 @@ import type { IBinaryData } from 'n8n-workflow';
 import { invalidInput } from '../service/failure';
 import { isImage } from '../service/fileTypes';
 import type { GenerationBody } from '../service/generation';
-import { asText } from '../service/readers';
+import { asText } from '../service/values';
 import type { Item } from './run';
 
 /** Input images → the base64 array of a create call (§4.6, §4.7), with one encoded copy in memory. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { withoutToken } from '../service/address';
 import type { GeneratedFile } from '../service/contract';
-import { isRecord } from '../service/readers';
+import { isRecord } from '../service/values';
 
 /** What is remembered of a create call that was accepted, and so paid. */
 export interface Remembered {

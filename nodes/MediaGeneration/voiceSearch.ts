@@ -9,7 +9,7 @@ import type { ServiceRecord } from '../service/contract';
 import { CREDENTIAL_TYPE } from '../service/http';
 import { toNodeError } from '../service/nodeErrors';
 import { LARGEST_PAGE } from '../service/paging';
-import { asText, isRecord } from '../service/readers';
+import { asText, isRecord } from '../service/values';
 import { Requests } from '../service/requests';
 
 /** Longest the picker may take for one page, in seconds. */

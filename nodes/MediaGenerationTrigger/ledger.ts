@@ -1,5 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
-import { isRecord } from '../service/readers';
+import { isRecord } from '../service/values';
 
 /** What is known of a task under way. */
 interface Entry {

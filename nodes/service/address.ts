@@ -1,6 +1,6 @@
 import { invalidInput } from './failure';
 import { MAX_ADDRESS_CHARS, MAX_TOKEN_CHARS } from './limits';
-import { asText } from './readers';
+import { asText } from './values';
 
 /** Where the service is and the token for it, cleaned. */
 export interface ServiceAddress {

@@ -1,5 +1,6 @@
 import { Failure, type FailureFacts } from './failure';
-import { asText, clip, isRecord, looksLikeHtml, parseJson, plainText, readReason } from './readers';
+import { asText, clip, isRecord, looksLikeHtml, parseJson } from './values';
+import { readReason } from './reasons';
 
 /** What an HTTP answer says when it is not the wanted one. Pure; field notes "HTTP". */
 
@@ -44,7 +45,8 @@ export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
 	if (json !== undefined) return readReason(json);
 	if (/^\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(body)) return undefined;
-	return clip(plainText(body) ?? '', 300) || undefined;
+	// Also JSON that was cut off at its bound.
+	return clip(readReason(body) ?? '', 300) || undefined;
 }
 
 /** The Failure that a text of the service stands for, whatever channel it came over. */

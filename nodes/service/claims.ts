@@ -1,5 +1,6 @@
 import { accountKeyOf, type ServiceAddress } from './address';
-import { asId, asText, readGeneratedFiles } from './readers';
+import { readGeneratedFiles } from './readers';
+import { asId, asText } from './values';
 import { ASPECT_RATIOS, type GeneratedFile, type ServiceRecord } from './contract';
 import { kindSaid } from './fileTypes';
 

@@ -1,5 +1,5 @@
 import { invalidInput } from './failure';
-import { asId, asNumber, isRecord } from './readers';
+import { asId, asNumber, isRecord } from './values';
 
 /** A parameter as the workflow holds it, expressions resolved. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;

@@ -1,4 +1,4 @@
-import { asText, looksLikeHtml } from './readers';
+import { asText, looksLikeHtml } from './values';
 
 /** What a file is, by its first bytes, its header and its address. Pure. */
 

@@ -1,16 +1,9 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { GeneratedFile } from './contract';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from './limits';
-import {
-	asId,
-	asText,
-	clip,
-	isRecord,
-	looksLikeHtml,
-	parseJson,
-	readGeneratedFiles,
-	readReason,
-} from './readers';
+import { readGeneratedFiles } from './readers';
+import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './values';
+import { readReason } from './reasons';
 
 /** Bytes of a generation stream → its outcome (§6.1, field notes "Streams"). Pure. */
 

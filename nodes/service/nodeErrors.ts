@@ -1,7 +1,7 @@
 import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
 import { withoutToken } from './address';
 import { Failure, type FailureFacts, type FailureKind } from './failure';
-import { asText, clip, isRecord } from './readers';
+import { asText, clip, isRecord } from './values';
 
 /** The only place that puts failures into words and makes n8n errors of them. */
 

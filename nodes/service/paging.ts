@@ -1,7 +1,8 @@
 import type { ServiceRecord } from './contract';
 import { Failure } from './failure';
 import { MAX_PAGES } from './limits';
-import { asText, type Page } from './readers';
+import { type Page } from './readers';
+import { asText } from './values';
 
 export const LARGEST_PAGE = 100;
 

@@ -1,77 +1,9 @@
 import type { GeneratedFile, ServiceRecord, SpeechTask, TaskState } from './contract';
-import {
-	MAX_ADDRESS_CHARS,
-	MAX_ID_CHARS,
-	MAX_JSON_LEVELS,
-	MAX_MESSAGE_CHARS,
-	MAX_REASON_CHARS,
-	MAX_WORD_CHARS,
-} from './limits';
+import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_WORD_CHARS } from './limits';
+import { readReason } from './reasons';
+import { asId, asNumber, asPercentage, asText, clip, isRecord, parseJson } from './values';
 
 /** Tolerant readers: raw answer → task, files, pages. Pure; field notes name each variation. */
-
-export const isRecord = (value: unknown): value is ServiceRecord =>
-	typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** The first `length` characters of a text; a character of two code units is not cut in two. */
-export const clip = (text: string, length: number): string =>
-	text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
-
-/** A non-empty string or a number as string, else undefined. */
-export function asText(value: unknown): string | undefined {
-	if (typeof value === 'number' && Number.isFinite(value)) return String(value);
-	return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
-}
-
-/**
- * An identifier, always a string, since they are compared as such; undefined for what can't be one:
- * it has to stand in the path of a request.
- */
-export function asId(value: unknown): string | undefined {
-	const text = asText(value);
-	return text === undefined || text.length > MAX_ID_CHARS || LONE_SURROGATE.test(text)
-		? undefined
-		: text;
-}
-
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
-/** A number, or the number a string holds, else undefined. */
-export function asNumber(value: unknown): number | undefined {
-	const text = asText(value);
-	const number = text === undefined ? NaN : Number(text);
-	return Number.isFinite(number) ? number : undefined;
-}
-
-/** §6.2: progress as a whole number from 0 to 100. */
-export function asPercentage(value: unknown): number | undefined {
-	const number = asNumber(value);
-	// Rounded down: only 100 itself announces the outcome.
-	return number === undefined ? undefined : Math.floor(Math.min(100, Math.max(0, number)));
-}
-
-/** JSON text → value; undefined when it is none, or one of more levels than any answer has. */
-export function parseJson(text: string): unknown {
-	try {
-		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-		return isDeeper(value, MAX_JSON_LEVELS) ? undefined : value;
-	} catch {
-		return undefined;
-	}
-}
-
-/** JSON.parse takes any number of levels; what goes through them by recursion does not. */
-function isDeeper(value: unknown, levels: number): boolean {
-	if (typeof value !== 'object' || value === null) return false;
-	return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1));
-}
-
-/** True when a body is a web page (an edge's error page, a login page) and not an API's answer. */
-export function looksLikeHtml(text: string): boolean {
-	return /^\s*<(?:!doctype|html|head|body|\?xml|!--|h[1-6]|div|center|p|title|script)\b/i.test(
-		text.slice(0, 1000).replace(/^\s*<(?:!--|\?)/, '<html '),
-	);
-}
 
 const ADDRESS_KEYS = ['file_url', 'audio_url', 'result', 'url', 'download_url', 'href', 'address'];
 
@@ -110,49 +42,6 @@ const STATES = new Map<string, TaskState>([
 	['cancelled', 'error'],
 	['canceled', 'error'],
 ]);
-
-/** A text that says why, from `error`, `message` or `detail`, however nested; else undefined. */
-export function readReason(value: unknown, depth = 0): string | undefined {
-	const text = asText(value);
-	if (text !== undefined) return plainText(text);
-	if (depth > 4) return undefined;
-	if (Array.isArray(value)) {
-		const reasons = value.map((entry) => readReason(entry, depth + 1)).filter(Boolean);
-		return plainText(reasons.slice(0, 3).join('; '));
-	}
-	if (!isRecord(value)) return undefined;
-	const reasons = REASON_KEYS.map((key) => readReason(value[key], depth + 1)).filter(
-		(reason) => reason !== undefined && reason !== 'true',
-	);
-	return reasons.find((reason) => !SAYS_LITTLE.test(reason!)) ?? reasons[0];
-}
-
-const REASON_KEYS = [
-	'error',
-	'message',
-	'detail',
-	'details',
-	'errors',
-	'msg',
-	'reason',
-	'title',
-	'code',
-];
-
-/** What stands beside a message that says more: a status, or its name. */
-const SAYS_LITTLE =
-	/^(?:\d+|error|failed|bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
-
-/** Text without mark-up and control characters, of bearable length; undefined when nothing is left. */
-export function plainText(text: string): string | undefined {
-	let plain = text.slice(0, 4000);
-	// A tag within another leaves a new one behind.
-	for (let before = ''; before !== plain;) {
-		before = plain;
-		plain = plain.replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
-	}
-	return asText(clip(plain.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
-}
 
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;

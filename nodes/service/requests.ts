@@ -5,7 +5,8 @@ import type { ServiceRecord, SpeechRequest, SpeechTask } from './contract';
 import { Failure } from './failure';
 import { readText, type ByteStream, type ServiceContext } from './http';
 import type { TurnKind } from './pacing';
-import { isRecord, readCreatedTaskId, readPage, readSpeechTask, type Page } from './readers';
+import { readCreatedTaskId, readPage, readSpeechTask, type Page } from './readers';
+import { isRecord } from './values';
 import { shared } from './sharing';
 
 /** How long the create call of a speech task may take, in ms: given up, it may have been paid. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as answers from '../../nodes/service/answers';
 import { Failure } from '../../nodes/service/failure';
-import { parseJson } from '../../nodes/service/readers';
+import { parseJson } from '../../nodes/service/values';
 import { anyBody, anyFigure, anyJson, anyText } from './arbitraries';
 import { always, valueOrFailure } from './check';
 import { bodies } from './corpus';

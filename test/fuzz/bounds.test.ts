@@ -12,6 +12,8 @@ import {
 	MAX_MESSAGE_CHARS,
 } from '../../nodes/service/limits';
 import * as readers from '../../nodes/service/readers';
+import * as reasons from '../../nodes/service/reasons';
+import * as values from '../../nodes/service/values';
 import { nestedText } from './arbitraries';
 import { valueOrFailure } from './check';
 
@@ -31,25 +33,25 @@ const NESTS = [
 /** Everything that goes through values by recursion. */
 const readAll = (value: unknown) => {
 	readers.readFileUrl(value, BASE);
-	readers.readReason(value);
+	reasons.readReason(value);
 	readers.readCreatedTaskId(value);
 	readers.readSpeechTask(value, BASE);
 	readers.readGeneratedFiles(value, BASE);
 	readers.readPage(value);
 	withoutToken(value, 'invalid_token');
-	if (readers.isRecord(value)) entryState(value, BASE);
+	if (values.isRecord(value)) entryState(value, BASE);
 };
 
 describe.each(NESTS)('answers nested as %s…%s', (open, close) => {
 	it('are read as deep as any answer is, and are none beyond', () => {
 		const perNest = open.split(/[[{]/).length - 1;
 		const deepest = nestedText(open, close, Math.floor(MAX_JSON_LEVELS / perNest));
-		const value = readers.parseJson(deepest);
+		const value = values.parseJson(deepest);
 		expect(value).toEqual(JSON.parse(deepest));
 		readAll(value);
 		for (const levels of [MAX_JSON_LEVELS + 1, 20_000]) {
 			const text = nestedText(open, close, levels);
-			expect(readers.parseJson(text)).toBeUndefined();
+			expect(values.parseJson(text)).toBeUndefined();
 			expect(readers.readNotification(text)).toBeUndefined();
 			expect(failureOfStatus(400, text).kind).toBe('rejected');
 			const read = valueOrFailure(() => readAnswer(text, () => false));

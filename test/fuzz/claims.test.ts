@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Claims, entryState, type Claim } from '../../nodes/service/claims';
-import { asId, readGeneratedFiles } from '../../nodes/service/readers';
+import { readGeneratedFiles } from '../../nodes/service/readers';
+import { asId } from '../../nodes/service/values';
 import { anyJson, anyText, recordOf } from './arbitraries';
 import { always } from './check';
 import { entries as corpus, histories, type History } from './corpus';

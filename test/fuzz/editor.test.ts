@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { ICredentialsDecrypted, ICredentialTestFunctions } from 'n8n-workflow';
 import { testMediaGenerationApi } from '../../nodes/MediaGeneration/credentialTest';
 import { matches, voiceEntry } from '../../nodes/MediaGeneration/voiceSearch';
-import { isRecord } from '../../nodes/service/readers';
+import { isRecord } from '../../nodes/service/values';
 import { anyBody, anyJson, anyText, recordOf } from './arbitraries';
 import { always, alwaysAsync } from './check';
 import { bodies, values } from './corpus';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
 import { Failure, type FailureFacts, type FailureKind } from '../../nodes/service/failure';
 import { toNodeError, wordingOf } from '../../nodes/service/nodeErrors';
-import { asText, isRecord } from '../../nodes/service/readers';
+import { asText, isRecord } from '../../nodes/service/values';
 import { anAddress, anyJson, anyText } from './arbitraries';
 import { always } from './check';
 import { failures, thrown } from './corpus';

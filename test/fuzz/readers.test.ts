@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import * as readers from '../../nodes/service/readers';
+import * as reasons from '../../nodes/service/reasons';
+import * as single from '../../nodes/service/values';
 import { anAddress, anyBody, anyFigure, anyJson, anyText, recordOf } from './arbitraries';
 import { always } from './check';
 import { bodies, values } from './corpus';
@@ -42,15 +44,15 @@ describe('whatever value comes', () => {
 		always(
 			value,
 			(raw) => {
-				const text = readers.asText(raw);
+				const text = single.asText(raw);
 				if (text !== undefined) {
 					expect(text).toBe(text.trim());
 					expect(text).not.toBe('');
-					expect(readers.asText(text)).toBe(text);
+					expect(single.asText(text)).toBe(text);
 				}
-				const number = readers.asNumber(raw);
+				const number = single.asNumber(raw);
 				expect(number === undefined || Number.isFinite(number)).toBe(true);
-				isPercentage(readers.asPercentage(raw));
+				isPercentage(single.asPercentage(raw));
 			},
 			{ examples: values },
 		);
@@ -61,7 +63,7 @@ describe('whatever value comes', () => {
 	});
 
 	it('says why, in a text of bearable length, or does not', () => {
-		always(value, (raw) => isReason(readers.readReason(raw)), { examples: values });
+		always(value, (raw) => isReason(reasons.readReason(raw)), { examples: values });
 	});
 
 	it('is a task, or none', () => {
@@ -89,7 +91,7 @@ describe('whatever value comes', () => {
 				for (const { id, fileUrl, fields } of readers.readGeneratedFiles(raw, BASE)) {
 					isId(id);
 					isAddress(fileUrl);
-					expect(readers.isRecord(fields)).toBe(true);
+					expect(single.isRecord(fields)).toBe(true);
 				}
 			},
 			{ examples: values },
@@ -102,7 +104,7 @@ describe('whatever value comes', () => {
 			(raw) => {
 				const page = readers.readPage(raw);
 				if (!page) return;
-				expect(page.items.every(readers.isRecord)).toBe(true);
+				expect(page.items.every(single.isRecord)).toBe(true);
 				for (const figure of [page.total, page.pageSize]) {
 					expect(figure === undefined || Number.isFinite(figure)).toBe(true);
 				}
@@ -122,11 +124,11 @@ describe('whatever text comes', () => {
 		always(
 			anyBody,
 			(text) => {
-				const parsed = readers.parseJson(text);
+				const parsed = single.parseJson(text);
 				// A number of a thousand digits is one, too: Infinity.
 				const again = JSON.stringify(parsed);
-				if (parsed !== undefined) expect(JSON.stringify(readers.parseJson(again))).toBe(again);
-				expect([true, false]).toContain(readers.looksLikeHtml(text));
+				if (parsed !== undefined) expect(JSON.stringify(single.parseJson(again))).toBe(again);
+				expect([true, false]).toContain(single.looksLikeHtml(text));
 			},
 			{ examples: bodies },
 		);
@@ -149,7 +151,7 @@ describe('whatever text comes', () => {
 		always(
 			anyText,
 			(text) => {
-				const plain = readers.plainText(text);
+				const plain = reasons.plainText(text);
 				if (plain === undefined) return;
 				expect(plain).toBe(plain.trim());
 				expect(plain.length).toBeLessThanOrEqual(4000);

@@ -5,6 +5,8 @@ import { entryState } from '../../nodes/service/claims';
 import * as fileTypes from '../../nodes/service/fileTypes';
 import { GenerationEvents } from '../../nodes/service/generationEvents';
 import * as readers from '../../nodes/service/readers';
+import * as reasons from '../../nodes/service/reasons';
+import * as values from '../../nodes/service/values';
 import { always, runs, valueOrFailure } from './check';
 import { slowTexts, type Repeated } from './corpus';
 
@@ -96,13 +98,13 @@ const UNITS = [
 
 /** Everything that takes a text of the service, or of the credential, by name. */
 const READERS: Record<string, (text: string) => unknown> = {
-	asText: readers.asText,
-	asNumber: readers.asNumber,
-	parseJson: readers.parseJson,
-	looksLikeHtml: readers.looksLikeHtml,
+	asText: values.asText,
+	asNumber: values.asNumber,
+	parseJson: values.parseJson,
+	looksLikeHtml: values.looksLikeHtml,
 	readFileUrl: (text) => readers.readFileUrl(text, BASE),
-	readReason: readers.readReason,
-	plainText: readers.plainText,
+	readReason: reasons.readReason,
+	plainText: reasons.plainText,
 	readSpeechTask: (text) => readers.readSpeechTask({ status: text, result: text }, BASE),
 	readGeneratedFiles: (text) => readers.readGeneratedFiles([text, { url: text, id: text }], BASE),
 	readNotification: readers.readNotification,

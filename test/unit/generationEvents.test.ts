@@ -196,7 +196,7 @@ describe('an error event', () => {
 		['a nested message', '{"error":{"message":"AUDIO_FILTERED"}}', 'AUDIO_FILTERED'],
 		['a quoted text', '"Create video failed"', 'Create video failed'],
 		['a bare text', 'Create video failed', 'Create video failed'],
-		['broken JSON', '{"error": "Create video', '{"error": "Create video'],
+		['broken JSON', '{"error": "Create video', 'Create video'],
 		['JSON in a JSON string', '"{\\"error\\":\\"AUDIO_FILTERED\\"}"', 'AUDIO_FILTERED'],
 		['an empty object', '{}', undefined],
 		['null', 'null', undefined],

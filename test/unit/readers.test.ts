@@ -1,17 +1,20 @@
 import {
-	asNumber,
-	asPercentage,
-	asText,
-	looksLikeHtml,
-	parseJson,
 	readCreatedTaskId,
 	readFileUrl,
 	readGeneratedFiles,
 	readNotification,
 	readPage,
-	readReason,
 	readSpeechTask,
 } from '../../nodes/service/readers';
+import {
+	asNumber,
+	asPercentage,
+	asText,
+	looksLikeHtml,
+	parseJson,
+} from '../../nodes/service/values';
+import { readErrorText } from '../../nodes/service/answers';
+import { readReason } from '../../nodes/service/reasons';
 
 const BASE = 'https://media.example.com/api';
 const FILE = 'https://files.example.com/a.mp3';
@@ -404,6 +407,15 @@ describe('a reason', () => {
 		readReason({ error: '<'.repeat(30_000) });
 		readReason('<a '.repeat(30_000));
 		expect(Date.now() - began).toBeLessThan(500);
+	});
+
+	it('is found in JSON that is passed on as a text, whole or cut off', () => {
+		const passedOn = JSON.stringify({ code: 'x', message: 'Say "please"' });
+		expect(readReason(passedOn)).toBe('Say "please"');
+		expect(readReason({ error: passedOn })).toBe('Say "please"');
+		expect(readErrorText('{"message":"Too much at once","trace":["aaaa')).toBe('Too much at once');
+		expect(readReason('{"trace":"aaaa')).toBe('{"trace":"aaaa');
+		expect(readReason('[1] is no voice')).toBe('[1] is no voice');
 	});
 
 	it('is the machine word when there is nothing else', () => {

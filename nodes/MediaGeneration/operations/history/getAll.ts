@@ -4,7 +4,8 @@ import type { ServiceRecord } from '../../../service/contract';
 import { download } from '../../../service/download';
 import { fileKindOf } from '../../../service/fileTypes';
 import { readAllPages } from '../../../service/paging';
-import { asText, readGeneratedFiles } from '../../../service/readers';
+import { readGeneratedFiles } from '../../../service/readers';
+import { asText } from '../../../service/values';
 import { partly, type Item, type Job, type Made } from '../../run';
 
 /** Longest that the files of one entry may take, in seconds. */

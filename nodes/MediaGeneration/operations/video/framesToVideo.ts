@@ -1,4 +1,4 @@
-import { asText } from '../../../service/readers';
+import { asText } from '../../../service/values';
 import { encodeImages, identityOf, readImages } from '../../images';
 import type { Item, Job } from '../../run';
 import { generationJob, readGenerationFields } from '../generated';

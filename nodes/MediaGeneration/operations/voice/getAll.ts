@@ -1,5 +1,5 @@
 import { readAllPages } from '../../../service/paging';
-import { asText } from '../../../service/readers';
+import { asText } from '../../../service/values';
 import type { Item, Job } from '../../run';
 
 /** The service's filters (field notes "Voices"), by option name. */
