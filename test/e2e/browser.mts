@@ -36,3 +36,37 @@ export async function logIn(browser: Browser, baseUrl: string): Promise<Page> {
 /** The node of that name on the canvas. */
 export const canvasNode = (page: Page, name: string) =>
 	page.locator('[data-test-id="canvas-node"]').filter({ hasText: name }).first();
+
+/** Opens a new workflow and puts a workflow file into it, as "Import from file" does. */
+export async function importFile(page: Page, baseUrl: string, path: string): Promise<void> {
+	await page.goto(`${baseUrl}/workflow/new`);
+	await page.locator('[data-test-id="canvas-wrapper"]').waitFor();
+	await page.getByText('Add first step').first().waitFor();
+	await page.locator('[data-test-id="workflow-import-input"]').setInputFiles(path);
+	await page.locator('[data-test-id="canvas-node"]').first().waitFor();
+}
+
+/** Runs the workflow that is open, to its good end. */
+export async function execute(page: Page): Promise<void> {
+	// The editor's own shortcut: the canvas may cover the button while it settles.
+	await page.keyboard.press('Control+Enter');
+	await page.getByText('Workflow executed successfully').first().waitFor();
+}
+
+/** Opens the file of a node's output, and waits until it plays. Returns where it has got to, in seconds. */
+export async function playOutput(page: Page, tag: 'audio' | 'video'): Promise<number> {
+	await page.locator('[data-test-id="radio-button-binary"]').last().click();
+	await page.locator('[data-test-id="ndv-view-binary-data"]').first().click();
+	const player = page.locator(tag);
+	await player.waitFor();
+	return await player.evaluate(
+		async (element) =>
+			await new Promise<number>((resolve, reject) => {
+				const media = element as any;
+				const look = () => media.currentTime > 0 && resolve(media.currentTime);
+				media.addEventListener('timeupdate', look);
+				media.addEventListener('error', () => reject(new Error(media.error?.message)));
+				look();
+			}),
+	);
+}

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { example, setUp, type Setting } from '../n8n/setting.mts';
 import { createTask } from '../n8n/workflows.mts';
-import { canvasNode, logIn, openBrowser } from './browser.mts';
-
-/** Pictures of what a person sees, for a look afterwards and for the README. */
-const PICTURES = 'out/e2e';
+import { canvasNode, execute, logIn, openBrowser } from './browser.mts';
+import { takePicture } from './pictures.mts';
 
 describe('in the editor', { timeout: 400_000 }, () => {
 	let setting: Setting;
@@ -16,12 +13,9 @@ describe('in the editor', { timeout: 400_000 }, () => {
 	let page: Page;
 	const console: string[] = [];
 	const speak = example('speak');
-	const picture = async (name: string) => {
-		await page.screenshot({ path: `${PICTURES}/${name}.png` });
-	};
+	const picture = async (name: string) => await takePicture(page, name);
 
 	before(async () => {
-		mkdirSync(PICTURES, { recursive: true });
 		setting = await setUp();
 		await setting.instance.start();
 		await new Rest(setting.instance.baseUrl).logIn();
@@ -81,9 +75,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 	it('a run by hand shows its progress, and the file in the output', async () => {
 		await page.goto(`${setting.instance.baseUrl}/workflow/${speak.id}`);
 		await canvasNode(page, speak.nodeName).waitFor();
-		// The editor's own shortcut: the canvas may cover the button while it settles.
-		await page.keyboard.press('Control+Enter');
-		await page.getByText('Workflow executed successfully').first().waitFor();
+		await execute(page);
 		await picture('canvas');
 		assert.ok(
 			console.some((line) => /task \S+: \d+ %/.test(line)),
@@ -120,7 +112,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		await picture('trigger-listening');
 		const taskId = await createTask(simulator, 'Somebody else has this said.');
 		await page.getByText(`speech-${taskId}.wav`).first().waitFor();
-		await picture('trigger-event');
+		await picture('trigger');
 		await simulator.waitFor(() => simulator.sockets() === 0);
 	});
 

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { readExamples } from '../../tools/n8n/examples.mts';
+import { Rest } from '../../tools/n8n/rest.mts';
+import { example, setUp, type Setting } from '../n8n/setting.mts';
+import { createTask } from '../n8n/workflows.mts';
+import { canvasNode, execute, importFile, logIn, openBrowser, playOutput } from './browser.mts';
+import { takePicture } from './pictures.mts';
+
+/* Each example, imported from its file and run by hand. */
+
+describe('an example from its file', { timeout: 400_000 }, () => {
+	let setting: Setting;
+	let browser: Browser;
+	let page: Page;
+	const byId = (id: string) => page.locator(`[data-test-id="${id}"]`);
+
+	before(async () => {
+		setting = await setUp();
+		await setting.instance.start();
+		await new Rest(setting.instance.baseUrl).logIn();
+		browser = await openBrowser();
+		page = await logIn(browser, setting.instance.baseUrl);
+	});
+
+	after(async () => {
+		await browser?.close();
+		await setting?.close();
+	});
+
+	for (const { name, path, nodeName, runsAlone, isTriggered } of readExamples()) {
+		if (runsAlone) {
+			it(`${name} runs`, async () => {
+				const { simulator, instance } = setting;
+				const paid = simulator.creates;
+				await importFile(page, instance.baseUrl, path);
+				await execute(page);
+				assert.ok(simulator.creates > paid);
+			});
+		} else if (isTriggered) {
+			it(`${name} listens, once it is published`, async () => {
+				const { simulator, instance } = setting;
+				await importFile(page, instance.baseUrl, path);
+				await byId('workflow-open-publish-modal-button').click();
+				await byId('workflow-publish-button').click();
+				await page.getByText('Now listening').waitFor();
+				await page.getByRole('button', { name: 'Got it' }).click();
+				assert.equal(simulator.sockets(), 1);
+			});
+		} else {
+			it(`${name} shows the node as what it is used for`, async () => {
+				await importFile(page, setting.instance.baseUrl, path);
+				await canvasNode(page, nodeName).dblclick();
+				await page.getByText('Resource', { exact: true }).first().waitFor();
+			});
+		}
+	}
+
+	it('the executions of a published one appear in its list', async () => {
+		const { simulator, instance } = setting;
+		await importFile(page, instance.baseUrl, example('trigger-completed').path);
+		await byId('workflow-open-publish-modal-button').click();
+		await byId('workflow-publish-button').click();
+		await page.getByRole('button', { name: 'Got it' }).click();
+		await byId('radio-button-executions').click();
+		await byId('execution-list-empty').waitFor();
+		await createTask(simulator, 'Somebody else has this said.');
+		await page
+			.getByText(/Succeeded/)
+			.first()
+			.waitFor();
+		await takePicture(page, 'executions');
+	});
+
+	it('the videos play in the output', async () => {
+		await importFile(page, setting.instance.baseUrl, example('videos').path);
+		await execute(page);
+		await canvasNode(page, example('videos').nodeName).dblclick();
+		assert.ok((await playOutput(page, 'video')) > 0);
+		const width = await page.locator('video').evaluate((video) => (video as any).videoWidth);
+		assert.ok(width > 0, 'there is a picture');
+		await takePicture(page, 'video');
+	});
+});

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { Rest } from '../../tools/n8n/rest.mts';
+import { setUp, type Setting } from '../n8n/setting.mts';
+import { logIn, openBrowser, playOutput } from './browser.mts';
+import { takePicture } from './pictures.mts';
+
+/* What README's five-minute start describes, by somebody who has never seen the node. */
+
+describe('a newcomer', { timeout: 400_000 }, () => {
+	let setting: Setting;
+	let browser: Browser;
+	let page: Page;
+	const byId = (id: string) => page.locator(`[data-test-id="${id}"]`);
+	const field = (name: string) => byId(`parameter-input-${name}`);
+	const names = byId.bind(undefined, 'node-creator-item-name');
+
+	before(async () => {
+		setting = await setUp();
+		await setting.instance.start();
+		await new Rest(setting.instance.baseUrl).logIn();
+		browser = await openBrowser();
+		page = await logIn(browser, setting.instance.baseUrl);
+	});
+
+	after(async () => {
+		await browser?.close();
+		await setting?.close();
+	});
+
+	it('adds a credential, and is told what is wrong with it', async () => {
+		const { simulator, instance } = setting;
+		await page.goto(`${instance.baseUrl}/home/credentials/create`);
+		await page.locator('[data-test-id="new-credential-type-select"] input').fill('media gen');
+		await byId('new-credential-type-select-option')
+			.filter({ hasText: 'Media Generation API' })
+			.click();
+		await byId('new-credential-type-button').click();
+
+		const save = async (apiToken: string, baseUrl: string) => {
+			await field('apiToken').locator('input').first().fill(apiToken);
+			await field('baseUrl').locator('input').first().fill(baseUrl);
+			await byId('credential-save-button').click();
+		};
+		const isTold = async (words: RegExp) => {
+			const [more, said] = [page.getByText('More details'), page.getByText(words).first()];
+			await more.or(said).first().waitFor();
+			// Once opened, the details stay open.
+			if (!(await said.isVisible())) await more.click();
+			await said.waitFor();
+		};
+		await save('sk-mistyped', simulator.baseUrl);
+		await isTold(/The service refused the API token/);
+		await takePicture(page, 'credential-refused');
+		await save(simulator.token, `${simulator.fileOrigin}/wrong`);
+		await isTold(/does not come from a media generation service/);
+		await save(simulator.token, simulator.baseUrl);
+		await page.getByText('Connection tested successfully').first().waitFor();
+		await page.keyboard.press('Escape');
+	});
+
+	it('finds the node by what it is to do', async () => {
+		await page.goto(`${setting.instance.baseUrl}/workflow/new`);
+		await byId('node-creator-plus-button').click();
+		await names().filter({ hasText: 'Trigger manually' }).click();
+		await byId('canvas-handle-plus').first().click();
+		const ours = names().filter({ hasText: /^Media Generation$/ });
+		for (const words of ['video', 'image', 'voice', 'text to speech']) {
+			await byId('node-creator-search-bar').fill(words);
+			await ours.first().waitFor();
+		}
+		await ours.first().click();
+		await names().filter({ hasText: 'Turn a text into speech' }).waitFor();
+		await takePicture(page, 'panel');
+		await names().filter({ hasText: 'Turn a text into speech' }).click();
+		await field('text').waitFor();
+	});
+
+	it('sees the progress, and plays what was made', async () => {
+		const { simulator } = setting;
+		await field('text').locator('textarea').fill('Hello, I am new here. [sim:slow=20]');
+		await field('voiceId').locator('[data-test-id="rlc-input"]').first().click();
+		await byId('rlc-item').first().click();
+		const file = page.getByText(/speech-\d+\.wav/).first();
+		const progress = page.waitForEvent('console', (line) => /task \S+: \d+ %/.test(line.text()));
+		await byId('node-execute-button').first().click();
+		await progress;
+		assert.equal(await file.count(), 0, 'told of while it goes on');
+		await file.waitFor();
+		assert.ok((await playOutput(page, 'audio')) > 0);
+		await takePicture(page, 'audio');
+		assert.equal(simulator.creates, 1);
+	});
+});
