@@ -17,7 +17,9 @@ export class MediaGenerationTrigger implements INodeType {
 		group: ['trigger'],
 		version: 1,
 		subtitle: '={{ $parameter["events"].join(", ") }}',
-		description: 'Starts the workflow when a speech task makes progress, completes or fails',
+		// In the nodes panel n8n shows it for the action node as well.
+		description:
+			'Make speech, videos and images, or start the workflow when a speech task completes or fails',
 		defaults: { name: 'Media Generation Trigger' },
 		eventTriggerDescription: 'Waiting for the next event of a speech task',
 		activationMessage:
