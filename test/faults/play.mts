@@ -42,8 +42,8 @@ export async function play(row: Row, operation: Operation, goesOn: boolean): Pro
 			assert.match(wordsOfFailure(result), wordsOf(row.says ?? ''));
 		}
 		assert.deepEqual({ sent: stage.posts(), paid: stage.paid }, expectedCalls(row, operation));
-		row.check?.(stage, result);
 		await assertClean(stage, result);
+		row.check?.(stage, result);
 	} finally {
 		await stage.close();
 	}
