@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { OWNER } from '../../tools/n8n/rest.mts';
+import { OWNER, Rest } from '../../tools/n8n/rest.mts';
 import { BROWSERS } from '../../tools/setup.mjs';
+import { setUp, type Setting } from '../n8n/setting.mts';
 
 /** A headless browser of this machine that goes nowhere by itself. */
-export async function openBrowser(): Promise<Browser> {
+async function openBrowser(): Promise<Browser> {
 	const executablePath = BROWSERS.find((path) => existsSync(path));
 	if (executablePath === undefined) throw new Error('No Chromium: apt-get install chromium');
 	return await chromium.launch({
@@ -22,7 +23,7 @@ export async function openBrowser(): Promise<Browser> {
 }
 
 /** A page on which the instance's owner is logged in. */
-export async function logIn(browser: Browser, baseUrl: string): Promise<Page> {
+async function logIn(browser: Browser, baseUrl: string): Promise<Page> {
 	const page = await browser.newPage({ viewport: { width: 1280, height: 820 } });
 	page.setDefaultTimeout(60_000);
 	await page.goto(`${baseUrl}/signin`);
@@ -31,6 +32,31 @@ export async function logIn(browser: Browser, baseUrl: string): Promise<Page> {
 	await page.keyboard.press('Enter');
 	await page.waitForURL(/\/(?:home|workflow|projects)/);
 	return page;
+}
+
+/** A fresh complete n8n, and a page of its editor. */
+export interface Editor {
+	setting: Setting;
+	page: Page;
+	close(): Promise<void>;
+}
+
+export async function openEditor(): Promise<Editor> {
+	const setting = await setUp();
+	let browser: Browser | undefined;
+	const close = async () => {
+		await browser?.close();
+		await setting.close();
+	};
+	try {
+		await setting.instance.start();
+		await new Rest(setting.instance.baseUrl).logIn();
+		browser = await openBrowser();
+		return { setting, page: await logIn(browser, setting.instance.baseUrl), close };
+	} catch (error) {
+		await close();
+		throw error;
+	}
 }
 
 /** The node of that name on the canvas. */

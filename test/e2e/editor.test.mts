@@ -1,33 +1,26 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { Rest } from '../../tools/n8n/rest.mts';
-import { example, setUp, type Setting } from '../n8n/setting.mts';
+import type { Page } from 'playwright-core';
+import { example, type Setting } from '../n8n/setting.mts';
 import { createTask } from '../n8n/workflows.mts';
-import { canvasNode, execute, logIn, openBrowser } from './browser.mts';
+import { canvasNode, execute, openEditor, type Editor } from './browser.mts';
 import { takePicture } from './pictures.mts';
 
 describe('in the editor', { timeout: 400_000 }, () => {
+	let editor: Editor;
 	let setting: Setting;
-	let browser: Browser;
 	let page: Page;
 	const console: string[] = [];
 	const speak = example('speak');
 	const picture = async (name: string) => await takePicture(page, name);
 
 	before(async () => {
-		setting = await setUp();
-		await setting.instance.start();
-		await new Rest(setting.instance.baseUrl).logIn();
-		browser = await openBrowser();
-		page = await logIn(browser, setting.instance.baseUrl);
+		editor = await openEditor();
+		({ setting, page } = editor);
 		page.on('console', (message) => console.push(message.text()));
 	});
 
-	after(async () => {
-		await browser?.close();
-		await setting?.close();
-	});
+	after(async () => await editor?.close());
 
 	it('the example opens with our icon, and every field has its label', async () => {
 		await page.goto(`${setting.instance.baseUrl}/workflow/${speak.id}`);

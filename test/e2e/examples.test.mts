@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { readExamples } from '../../tools/n8n/examples.mts';
-import { Rest } from '../../tools/n8n/rest.mts';
-import { example, setUp, type Setting } from '../n8n/setting.mts';
+import { example, type Setting } from '../n8n/setting.mts';
 import { createTask } from '../n8n/workflows.mts';
-import { canvasNode, execute, importFile, logIn, openBrowser, playOutput } from './browser.mts';
+import {
+	canvasNode,
+	execute,
+	importFile,
+	openEditor,
+	playOutput,
+	type Editor,
+} from './browser.mts';
 import { takePicture } from './pictures.mts';
 
 /* Each example, imported from its file and run by hand. */
 
 describe('an example from its file', { timeout: 400_000 }, () => {
+	let editor: Editor;
 	let setting: Setting;
-	let browser: Browser;
 	let page: Page;
 	const byId = (id: string) => page.locator(`[data-test-id="${id}"]`);
 
 	before(async () => {
-		setting = await setUp();
-		await setting.instance.start();
-		await new Rest(setting.instance.baseUrl).logIn();
-		browser = await openBrowser();
-		page = await logIn(browser, setting.instance.baseUrl);
+		editor = await openEditor();
+		({ setting, page } = editor);
 	});
 
-	after(async () => {
-		await browser?.close();
-		await setting?.close();
-	});
+	after(async () => await editor?.close());
 
 	for (const { name, path, nodeName, runsAlone, isTriggered } of readExamples()) {
 		if (runsAlone) {

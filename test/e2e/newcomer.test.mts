@@ -1,33 +1,26 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { Rest } from '../../tools/n8n/rest.mts';
-import { setUp, type Setting } from '../n8n/setting.mts';
-import { logIn, openBrowser, playOutput } from './browser.mts';
+import type { Page } from 'playwright-core';
+import type { Setting } from '../n8n/setting.mts';
+import { openEditor, playOutput, type Editor } from './browser.mts';
 import { takePicture } from './pictures.mts';
 
 /* What README's five-minute start describes, by somebody who has never seen the node. */
 
 describe('a newcomer', { timeout: 400_000 }, () => {
+	let editor: Editor;
 	let setting: Setting;
-	let browser: Browser;
 	let page: Page;
 	const byId = (id: string) => page.locator(`[data-test-id="${id}"]`);
 	const field = (name: string) => byId(`parameter-input-${name}`);
 	const names = byId.bind(undefined, 'node-creator-item-name');
 
 	before(async () => {
-		setting = await setUp();
-		await setting.instance.start();
-		await new Rest(setting.instance.baseUrl).logIn();
-		browser = await openBrowser();
-		page = await logIn(browser, setting.instance.baseUrl);
+		editor = await openEditor();
+		({ setting, page } = editor);
 	});
 
-	after(async () => {
-		await browser?.close();
-		await setting?.close();
-	});
+	after(async () => await editor?.close());
 
 	it('adds a credential, and is told what is wrong with it', async () => {
 		const { simulator, instance } = setting;

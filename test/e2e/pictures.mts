@@ -13,7 +13,8 @@ const CHANGED = 0.01;
 /** Keeps a picture of what a person sees, and with it the one that README shows. */
 export async function takePicture(page: Page, name: string): Promise<void> {
 	mkdirSync(FOLDER, { recursive: true });
-	const picture = await page.screenshot({ path: join(FOLDER, `${name}.png`) });
+	const path = join(FOLDER, `${name}.png`);
+	const picture = await page.screenshot({ path, animations: 'disabled' });
 	if (!SHOWN.includes(name)) return;
 	const shown = join(project, 'docs', `${name}.png`);
 	const before = existsSync(shown) ? readFileSync(shown) : undefined;
