@@ -1,6 +1,6 @@
 import { invalidInput } from './failure';
 import { MAX_ADDRESS_CHARS, MAX_TOKEN_CHARS } from './limits';
-import { asText } from './values';
+import { asText, CUT } from './values';
 
 /** Where the service is and the token for it, cleaned. */
 export interface ServiceAddress {
@@ -127,6 +127,13 @@ function formsOf(apiToken: string): string[] {
 /** Of a text that was cut inside the token, so much of it is still blanked out. */
 const leastOf = (form: string) => Math.max(Math.min(form.length, 12), Math.ceil(form.length / 2));
 
+/** So many characters before the mark of a cut may be the rest of a token. */
+const LEAST_REST = 3;
+const MARK_OF_CUT = new RegExp(CUT, 'g');
+
+const sameText = (text: string, form: string, length: number) =>
+	text.toLowerCase() === form.slice(0, length).toLowerCase();
+
 const inExpression = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 
 const sameLetter = (one = '', other = '') => one.toLowerCase() === other.toLowerCase();
@@ -143,15 +150,17 @@ export function withoutToken<T>(value: T, apiToken: string): T {
 		return { form, least, start: new RegExp(inExpression(form.slice(0, least)), 'gi') };
 	});
 	// What is left and what is put in must not make a token again.
-	const mask = apiToken.includes('*') ? '…' : '*****';
+	const mask = apiToken.includes('*') ? '•••••' : '*****';
 	const holds = (part: unknown): boolean =>
 		typeof part === 'string'
-			? forms.some(({ start }) => part.search(start) >= 0)
+			? part.includes(CUT) || forms.some(({ start }) => part.search(start) >= 0)
 			: typeof part === 'object' && part !== null && Object.entries(part).flat().some(holds);
 	return holds(value) ? (clean(value) as T) : value;
 
 	function clean(part: unknown): unknown {
-		if (typeof part === 'string') return forms.reduce(blankOut, part);
+		if (typeof part === 'string') {
+			return forms.reduce((text, form) => blankOutRest(blankOut(text, form), form.form), part);
+		}
 		if (Array.isArray(part)) return part.map(clean);
 		if (typeof part !== 'object' || part === null) return part;
 		return Object.fromEntries(
@@ -168,6 +177,21 @@ export function withoutToken<T>(value: T, apiToken: string): T {
 			while (length < form.length && sameLetter(text[index + length], form[length])) length++;
 			out += text.slice(at, index) + mask;
 			at = index + length;
+		}
+		return out + text.slice(at);
+	}
+
+	/** Right before the mark of a cut even a few characters are the rest of a token. */
+	function blankOutRest(text: string, form: string): string {
+		let out = '';
+		let at = 0;
+		for (const { index } of text.matchAll(MARK_OF_CUT)) {
+			let length = Math.min(form.length, index - at);
+			while (length >= LEAST_REST && !sameText(text.slice(index - length, index), form, length)) {
+				length--;
+			}
+			out += length >= LEAST_REST ? text.slice(at, index - length) + mask : text.slice(at, index);
+			at = index;
 		}
 		return out + text.slice(at);
 	}

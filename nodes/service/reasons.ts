@@ -46,7 +46,7 @@ function readReasonText(text: string, depth: number): string | undefined {
 
 /** Text without mark-up and control characters, of bearable length; undefined when nothing is left. */
 export function plainText(text: string): string | undefined {
-	let plain = text.slice(0, 4000);
+	let plain = clip(text, 4000);
 	// A tag within another leaves a new one behind.
 	for (let before = ''; before !== plain;) {
 		before = plain;

@@ -42,6 +42,12 @@ export function findToken(
 	return undefined;
 }
 
+/** What the forms of any canary begin with, and some of it: also as base64, and after "Bearer ". */
+const ANY = /.{0,80}(?:cnry.{0,6}?[a-z0-9]{3}|Y25yeS[a-z0-9]|QmVhcmVyIGNucnk).{0,40}/i;
+
+/** The first place of a canary or of the beginning of one, with what stands around it. */
+export const findAnyCanary = (text: string): string | undefined => ANY.exec(text)?.[0];
+
 /** Names and contents of the files under a folder; of large ones, which are media, the beginning. */
 export function contentsOf(folder: string): string {
 	return readdirSync(folder, { recursive: true, withFileTypes: true })

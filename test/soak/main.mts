@@ -5,7 +5,7 @@
  */
 import '../faults/log.mts';
 import { parseArgs } from 'node:util';
-import { canary, contentsOf, findToken } from '../faults/canary.mts';
+import { canary, contentsOf, findAnyCanary } from '../faults/canary.mts';
 import { logged, removeLog } from '../faults/log.mts';
 import { Hostile } from './hostile.mts';
 import { Random } from './random.mts';
@@ -35,7 +35,6 @@ process.on('warning', ({ name, message }) => {
 });
 
 const hostile = await Hostile.start(note);
-const tokens: string[] = [];
 const counts: Record<string, number> = {};
 const began = Date.now();
 const end = began + Number(values.minutes) * 60_000;
@@ -43,7 +42,6 @@ const end = began + Number(values.minutes) * 60_000;
 async function one(seed: number): Promise<void> {
 	const random = new Random(seed);
 	const token = canary();
-	tokens.push(token);
 	const [own, malice] = [random.whole(0, 2 ** 31), random.pick([0.05, 0.2, 0.5, 0.9])];
 	const plan = planOf(random, seed);
 	hostile.open(token, own, malice, plan.node.retryOnFail);
@@ -57,11 +55,13 @@ async function one(seed: number): Promise<void> {
 	setTimeout(() => hostile.forget(token), 20_000).unref();
 }
 
-/** What was said so far holds no token; only the last of them can have been added. */
+/** Nothing that was said or stored holds a token, or the beginning of one. */
 async function searchLog(): Promise<void> {
-	const places = { log: await logged(), stored: contentsOf(process.env.N8N_USER_FOLDER!) };
-	const found = findToken(tokens, places);
-	if (found) note(`the token is in the ${found}`);
+	const places = { log: await logged(), 'stored files': contentsOf(process.env.N8N_USER_FOLDER!) };
+	for (const [place, text] of Object.entries(places)) {
+		const found = findAnyCanary(text);
+		if (found) note(`a token is in the ${place}: ${found}`);
+	}
 }
 
 function tell(): void {
@@ -84,7 +84,7 @@ if (values.only !== undefined) {
 		while (Date.now() < end) await one(next++);
 	};
 	const listening = async () => {
-		while (Date.now() < end) await listenFor(hostile, new Random(next++), tokens, note);
+		while (Date.now() < end) await listenFor(hostile, new Random(next++), note);
 	};
 	await Promise.all([...Array.from({ length: Number(values.lanes) }, lane), listening()]);
 	clearInterval(telling);

@@ -10,11 +10,9 @@ import type { Random } from './random.mts';
 export async function listenFor(
 	hostile: Hostile,
 	random: Random,
-	tokens: string[],
 	note: (problem: string) => void,
 ): Promise<void> {
 	const token = canary();
-	tokens.push(token);
 	hostile.open(token, random.whole(0, 2 ** 31), random.pick([0, 0.1, 0.3]));
 	const loader = await loadPackage();
 	await useBinaryMode('filesystem');

@@ -42,7 +42,7 @@ export function errorBody(random: Random, token: string): unknown {
 		null,
 		17,
 		{},
-		{ [text.slice(0, 50)]: text },
+		{ [text]: text },
 	]);
 }
 

@@ -1,3 +1,4 @@
+import { clip } from '../../nodes/service/values';
 import { refusal } from './refusal';
 import { cleanToken, readAddress, withoutToken } from '../../nodes/service/address';
 
@@ -190,6 +191,18 @@ describe('blanking the token out', () => {
 		expect(withoutToken(`…${TOKEN.slice(0, 12)}`, TOKEN)).toBe('…*****');
 		const other = `${TOKEN.slice(0, 8)} begins like many`;
 		expect(withoutToken(other, TOKEN)).toBe(other);
+	});
+
+	it('is blanked out to its first letters where this package cut a text inside it', () => {
+		const cut = (length: number) =>
+			clip(`refused for ${TOKEN} and more`, 'refused for '.length + length);
+		for (const length of [4, 5, 9, TOKEN.length]) {
+			expect(withoutToken({ text: `${cut(length)} [item 0]` }, TOKEN)).toEqual({
+				text: 'refused for *****… [item 0]',
+			});
+		}
+		expect(withoutToken('Wait for it…', TOKEN)).toBe('Wait for it…');
+		expect(withoutToken(`… and …${TOKEN}…`, TOKEN)).toBe('… and …*****…');
 	});
 
 	it('leaves values without it alone, whatever their kind', () => {
