@@ -6,12 +6,14 @@ import type {
 import { readAddress, withoutToken } from '../service/address';
 import { failureOfStatus, readAnswer } from '../service/answers';
 import { asWrongAddress, Failure } from '../service/failure';
+import { readErrorBody, readText, type ByteStream } from '../service/http';
+import { startDeadline } from '../service/clock';
 import { failureOfConnection } from '../service/connection';
 import { wordingOf } from '../service/nodeErrors';
 import { isRecord } from '../service/values';
 import { ACCOUNT_PATH } from '../service/requests';
 
-const TEST_MS = 15_000;
+const TEST_SECONDS = 15;
 
 /** The test button of the credential: reads the account (§4.10) and says plainly what is wrong. */
 export async function testMediaGenerationApi(
@@ -33,26 +35,49 @@ export async function testMediaGenerationApi(
 	}
 }
 
+/** Throws a Failure unless the account can be read. */
 async function readAccount(context: ICredentialTestFunctions, baseUrl: string, apiToken: string) {
 	const url = baseUrl + ACCOUNT_PATH;
 	// n8n offers nothing newer than `request` to a credential test.
 	const { request } = context.helpers;
-	const answer: { statusCode: number; headers: Record<string, string>; body: unknown } =
-		await request({
-			method: 'GET',
-			uri: url,
-			headers: { Accept: 'application/json', Authorization: `Bearer ${apiToken}` },
-			simple: false,
-			resolveWithFullResponse: true,
-			followRedirect: false,
-			timeout: TEST_MS,
-		}).catch((error: unknown) => {
-			throw failureOfConnection(error, url);
-		});
-	const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? '');
-	if (answer.statusCode < 200 || answer.statusCode >= 300) {
-		throw asWrongAddress(failureOfStatus(answer.statusCode, body));
-	}
-	const account = readAnswer(body, () => false);
+	const { statusCode, body }: { statusCode: number; body: unknown } = await request({
+		method: 'GET',
+		uri: url,
+		headers: { Accept: 'application/json', Authorization: `Bearer ${apiToken}` },
+		simple: false,
+		resolveWithFullResponse: true,
+		useStream: true,
+		followRedirect: false,
+		timeout: TEST_SECONDS * 1000,
+	}).catch((error: unknown) => {
+		throw failureOfConnection(error, url);
+	});
+	const isGood = statusCode >= 200 && statusCode < 300;
+	const text = isStream(body)
+		? await readBody(body, statusCode, url)
+		: typeof body === 'string'
+			? body
+			: JSON.stringify(body ?? '');
+	if (!isGood) throw asWrongAddress(failureOfStatus(statusCode, text));
+	const account = readAnswer(text, () => false);
 	if (!isRecord(account)) throw new Failure('notTheService');
+}
+
+const isStream = (body: unknown): body is ByteStream =>
+	typeof (body as ByteStream | undefined)?.destroy === 'function';
+
+/** The answer, as far as it can be right, and within the time of the test. */
+async function readBody(body: ByteStream, status: number, url: string): Promise<string> {
+	const close = () => void body.destroy();
+	const answer = { status, headers: {}, body, url, close };
+	body.on('error', () => {});
+	const limit = startDeadline(TEST_SECONDS);
+	limit.signal.addEventListener('abort', close, { once: true });
+	const reading =
+		status < 300 ? readText(answer, limit.signal) : readErrorBody(answer, limit.signal);
+	return await reading
+		.catch((error: Failure) => {
+			throw error.kind === 'timedOut' ? failureOfConnection(error, url) : error;
+		})
+		.finally(() => limit.stop());
 }

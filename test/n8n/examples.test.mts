@@ -187,9 +187,16 @@ test('the server starts, knows the node, and the test button speaks plainly', as
 			data: { apiToken, baseUrl: simulator.fileOrigin },
 			message: /not come from a media generation service.*Base URL/,
 		},
+		{
+			name: 'an answer of 100 MB',
+			data: { apiToken, baseUrl },
+			body: Buffer.alloc(100 * 1024 * 1024, ' '),
+			message: /more than can be right/,
+		},
 	];
-	for (const { name, data, status = 'Error', message } of cases) {
+	for (const { name, data, body, status = 'Error', message } of cases) {
 		await t.test(`credential test: ${name}`, async () => {
+			if (body) simulator.fault({ path: '/v1/', action: { respond: { status: 200, body } } });
 			const credentials = { id: '', name: 'Tested', type: 'mediaGenerationApi', data };
 			const result = await rest.request('POST', '/rest/credentials/test', { credentials });
 			assert.equal(result.status, status);
