@@ -8,7 +8,7 @@ import { startDeadline } from '../service/clock';
 import type { ServiceRecord } from '../service/contract';
 import { CREDENTIAL_TYPE } from '../service/http';
 import { toNodeError } from '../service/nodeErrors';
-import { LARGEST_PAGE } from '../service/paging';
+import { isLastPage, LARGEST_PAGE } from '../service/paging';
 import { asText, isRecord } from '../service/values';
 import { Requests } from '../service/requests';
 
@@ -24,9 +24,11 @@ function traitsOf(voice: ServiceRecord): string[] {
 	return [...new Set(traits.filter((trait) => trait !== undefined))];
 }
 
+const idOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
+
 /** One entry of the picker; undefined for a record without an id. */
 export function voiceEntry(voice: ServiceRecord): INodeListSearchItems | undefined {
-	const value = asText(voice.voice_id) ?? asText(voice.id);
+	const value = idOf(voice);
 	if (value === undefined) return undefined;
 	const traits = traitsOf(voice)
 		.filter((trait) => trait.length <= 30)
@@ -48,6 +50,16 @@ export function matches(voice: ServiceRecord, filter: string): boolean {
 		.every((word) => text.includes(word));
 }
 
+/** Where the picker goes on: the page, how many voices came before it, and with which the last began. */
+interface Place {
+	page: number;
+	seen: number;
+	first?: string;
+}
+
+const placeOf = (paginationToken?: string): Place =>
+	paginationToken === undefined ? { page: 0, seen: 0 } : (JSON.parse(paginationToken) as Place);
+
 /** The list mode of the voice field (§4.4): filters and pages whatever shape the list has. */
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
@@ -60,20 +72,20 @@ export async function searchVoices(
 		const address = readAddress(await this.getCredentials(CREDENTIAL_TYPE));
 		apiToken = address.apiToken;
 		const requests = new Requests(this, address);
-		const page = Number(paginationToken ?? 0);
+		const { page, seen, first } = placeOf(paginationToken);
 		const search = filter.trim();
 		const query = { page, page_size: LARGEST_PAGE, ...(search ? { search } : {}) };
 		const found = await requests.voices(query, limit.signal);
-		const size = found.pageSize !== undefined && found.pageSize > 0 ? found.pageSize : LARGEST_PAGE;
-		const isLast =
-			found.bare ||
-			found.items.length < Math.min(size, LARGEST_PAGE) ||
-			(found.total !== undefined && (page + 1) * size >= found.total);
+		const foundFirst = idOf(found.items[0] ?? {});
+		// Some know no pages, and give all they have each time.
+		if (page > 0 && foundFirst === first) return { results: [] };
+		const next: Place = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
 		const results = found.items
 			.filter((voice) => search === '' || matches(voice, search))
 			.map(voiceEntry)
 			.filter((entry) => entry !== undefined);
-		return isLast ? { results } : { results, paginationToken: String(page + 1) };
+		const isLast = isLastPage(found, next.seen, LARGEST_PAGE);
+		return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
 	} catch (error) {
 		throw toNodeError(error, { node: this.getNode(), apiToken });
 	} finally {

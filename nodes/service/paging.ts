@@ -19,6 +19,19 @@ export interface Paging {
 }
 
 /**
+ * True when a list ends with the page `found`; `seen` records came with it and the pages before, and
+ * `pageSize` were asked for. An announced total that the page itself belies is not believed.
+ */
+export function isLastPage(found: Page, seen: number, pageSize: number): boolean {
+	const { items, total, pageSize: echoed, bare } = found;
+	if (bare) return items.length !== pageSize;
+	const held = echoed !== undefined && echoed > 0 ? Math.min(echoed, pageSize) : pageSize;
+	const isShort = items.length < held;
+	const isTold = total !== undefined && (isShort || total > items.length);
+	return items.length === 0 || (isTold ? seen >= total : isShort);
+}
+
+/**
  * All records of a paged list up to `limit`, each once: pages shift while they are read. Stops at a
  * bare array that is no full page, an empty, short or repeated page, and the announced total; the
  * echoed page number is not trusted (field notes "Voices, history, account"). Throws a Failure when
@@ -29,19 +42,16 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const pageSize = Math.min(LARGEST_PAGE, paging.limit);
 	for (let page = paging.first; ; page++) {
 		const found = await paging.fetch(page, pageSize);
-		const { items, total, pageSize: echoed, bare } = found;
 		const before = records.size;
-		for (const item of items) {
+		for (const item of found.items) {
 			const key = asText(item[paging.idField]) ?? asText(item.id) ?? JSON.stringify(item);
 			if (!records.has(key)) records.set(key, item);
 		}
-		const held = echoed !== undefined && echoed > 0 ? Math.min(echoed, pageSize) : pageSize;
 		const isLast =
-			(bare && items.length !== pageSize) ||
 			records.size === before ||
 			records.size >= paging.limit ||
 			paging.isEnough?.(found) === true ||
-			(total !== undefined ? records.size >= total : items.length < held);
+			isLastPage(found, records.size, pageSize);
 		if (isLast) return [...records.values()].slice(0, paging.limit);
 		if (page - paging.first + 1 >= MAX_PAGES) {
 			throw new Failure('tooLarge', { text: `a list of more than ${MAX_PAGES} pages` });

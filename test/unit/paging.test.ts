@@ -69,6 +69,14 @@ describe('all records of a paged list', () => {
 		expect(pages).toEqual([1, 2]);
 	});
 
+	it.each([
+		['counts the page only', (page: number) => (page < 3 ? 100 : 50)],
+		['is always 0', () => 0],
+	])('are read when the total %s', async (_, total) => {
+		const { ids: found } = await read(pagedFrom(1, all, (page) => ({ total: total(page) })));
+		expect(found).toEqual(ids);
+	});
+
 	it('end with an empty page when the total is not told', async () => {
 		const { ids: found, pages } = await read(pagedFrom(1, records(200)));
 		expect(found.length).toBe(200);
