@@ -114,6 +114,20 @@ const ENCODED = [
 
 const percent = (character: string) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
 
+/**
+ * The token within a text in base64: which letters stand for it depends on how many bytes before it
+ * are left over from whole groups of three. The letters that it shares with its neighbours are left out.
+ */
+function inBase64(apiToken: string): string[] {
+	const forms = [0, 1, 2].map((before) => {
+		const bytes = Buffer.from(' '.repeat(before) + apiToken, 'utf8');
+		const letters = bytes.toString('base64').replace(/=+$/, '');
+		const end = bytes.length % 3 === 0 ? letters.length : letters.length - 1;
+		return letters.slice(before === 0 ? 0 : before + 1, end);
+	});
+	return [...forms, ...forms.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'))];
+}
+
 /** The token as it may stand in a text: as it is, in JSON, or in an address. */
 function formsOf(apiToken: string): string[] {
 	const inJson = JSON.stringify(apiToken).slice(1, -1);
@@ -125,7 +139,8 @@ function formsOf(apiToken: string): string[] {
 }
 
 /** Of a text that was cut inside the token, so much of it is still blanked out. */
-const leastOf = (form: string) => Math.max(Math.min(form.length, 12), Math.ceil(form.length / 2));
+const leastOf = (form: string) =>
+	Math.max(Math.min(form.length, 12), Math.min(500, Math.ceil(form.length / 2)));
 
 /** So many characters before the mark of a cut may be the rest of a token. */
 const LEAST_REST = 3;
@@ -145,7 +160,8 @@ const sameLetter = (one = '', other = '') => one.toLowerCase() === other.toLower
 export function withoutToken<T>(value: T, apiToken: string): T {
 	// Shorter strings would also be found in ordinary words.
 	if (apiToken.length < 6) return value;
-	const forms = formsOf(apiToken).map((form) => {
+	const readable = formsOf(apiToken);
+	const forms = [...readable, ...inBase64(apiToken)].map((form) => {
 		const least = leastOf(form);
 		return { form, least, start: new RegExp(inExpression(form.slice(0, least)), 'gi') };
 	});
@@ -153,14 +169,18 @@ export function withoutToken<T>(value: T, apiToken: string): T {
 	const mask = apiToken.includes('*') ? '•••••' : '*****';
 	const holds = (part: unknown): boolean =>
 		typeof part === 'string'
-			? part.includes(CUT) || forms.some(({ start }) => part.search(start) >= 0)
+			? cleanText(part) !== part
 			: typeof part === 'object' && part !== null && Object.entries(part).flat().some(holds);
 	return holds(value) ? (clean(value) as T) : value;
 
+	function cleanText(text: string): string {
+		const found = forms.filter(({ start }) => text.search(start) >= 0);
+		const left = found.reduce(blankOut, text);
+		return left.includes(CUT) ? readable.reduce(blankOutRest, left) : left;
+	}
+
 	function clean(part: unknown): unknown {
-		if (typeof part === 'string') {
-			return forms.reduce((text, form) => blankOutRest(blankOut(text, form), form.form), part);
-		}
+		if (typeof part === 'string') return cleanText(part);
 		if (Array.isArray(part)) return part.map(clean);
 		if (typeof part !== 'object' || part === null) return part;
 		return Object.fromEntries(

@@ -184,6 +184,18 @@ describe('blanking the token out', () => {
 		expect(withoutToken(text, token)).toBe('***** is busy, ***** too');
 	});
 
+	it.each(['', 'a', 'ab', 'Bearer ', 'user:'])('is blanked out in base64, after %p', (before) => {
+		for (const token of [TOKEN, 'ÿ?>key~~~/0123456']) {
+			for (const after of ['', '!', '?!']) {
+				const bytes = Buffer.from(before + token + after, 'utf8');
+				for (const text of [bytes.toString('base64'), bytes.toString('base64url')]) {
+					const left = withoutToken(`it got ${text}.`, token);
+					expect(left).toMatch(/^it got .{0,12}\*{5}.{0,6}\.$/);
+				}
+			}
+		}
+	});
+
 	it('is blanked out where a text was cut inside it', () => {
 		expect(withoutToken(`refused for ${TOKEN.slice(0, 17)} [item 0]`, TOKEN)).toBe(
 			'refused for ***** [item 0]',
