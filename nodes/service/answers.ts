@@ -1,6 +1,6 @@
 import { Failure, type FailureFacts } from './failure';
-import { asText, clip, isRecord, looksLikeHtml, parseJson } from './values';
-import { readReason } from './reasons';
+import { asText, clip, looksLikeHtml, parseJson } from './values';
+import { readReason, saysFailure } from './reasons';
 
 /** What an HTTP answer says when it is not the wanted one. Pure; field notes "HTTP". */
 
@@ -78,7 +78,8 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 		return new Failure('tokenRefused', facts);
 	}
 	if (status >= 500) {
-		const transient = status === 502 || status === 503 || status === 504;
+		// What a method or a version of HTTP that it does not know will not become known.
+		const transient = status !== 501 && status !== 505;
 		const retryAfterMs = readRetryAfter(retryAfter, Date.now());
 		if (text !== undefined && CREDIT.test(text)) return new Failure('outOfCredit', facts);
 		return new Failure('unavailable', { ...facts, retryAfterMs, transient });
@@ -93,14 +94,14 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 
 /**
  * The JSON of an answer with a success status. Throws a Failure when it is a page, not JSON, or
- * `{ error: "…" }` alone; `error: ""` and `error: null` are no failure (field notes HTTP).
+ * one that says failure and holds nothing that is wanted.
  */
 export function readAnswer(body: string, ownsErrorField: (raw: unknown) => boolean): unknown {
 	const raw = parseJson(body);
 	if (raw === undefined) {
 		throw new Failure('notTheService', { transient: true });
 	}
-	if (isRecord(raw) && raw.error && !ownsErrorField(raw)) {
+	if (saysFailure(raw) && !ownsErrorField(raw)) {
 		throw failureOfText(readReason(raw) ?? 'no reason given');
 	}
 	return raw;

@@ -1,6 +1,7 @@
 import { accountKeyOf, type ServiceAddress } from './address';
 import { readGeneratedFiles } from './readers';
-import { asId, asText } from './values';
+import { isFailureWord } from './reasons';
+import { asId, asText, asTime } from './values';
 import { ASPECT_RATIOS, type GeneratedFile, type ServiceRecord } from './contract';
 import { kindSaid } from './fileTypes';
 
@@ -169,12 +170,10 @@ export class Claims {
 	}
 }
 
-const createdAt = (entry: ServiceRecord) => Date.parse(asText(entry.created_at) ?? '');
+const createdAt = (entry: ServiceRecord) => asTime(entry.created_at);
 
 const createdAfter = (entry: ServiceRecord, serverBegan: number) =>
 	createdAt(entry) >= serverBegan - CLOCK_TOLERANCE_MS;
-
-const FAILED = /^(?:error|failed|cancell?ed|media_generation_status_failed)$/i;
 
 /** Where an entry of the history stands: its files once there are some. */
 export function entryState(
@@ -182,7 +181,7 @@ export function entryState(
 	baseUrl: string,
 ): { files: GeneratedFile[]; failed: boolean } {
 	const files = readGeneratedFiles(entry, baseUrl);
-	return { files, failed: files.length === 0 && FAILED.test(asText(entry.status) ?? '') };
+	return { files, failed: files.length === 0 && isFailureWord(entry.status) };
 }
 
 const accounts = new Map<string, Claims>();

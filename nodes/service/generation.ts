@@ -77,18 +77,23 @@ async function readStream(
 		return events.end();
 	} catch {
 		if (order.signal.aborted) throw abortReason(order.signal).with({ maybeAccepted: true });
-		return silent
+		const outcome = events.broken();
+		return silent && outcome.kind === 'lost'
 			? { kind: 'lost', text: `nothing was heard for ${order.idleMs / 1000} s` }
-			: events.broken();
+			: outcome;
 	} finally {
 		over.abort();
 		close();
 	}
 }
 
+/** How an edge says that the service did not answer it: in time, or at all. */
+const NO_ANSWER_STATUSES = [504, 520, 524];
+
 /** A create call whose answer never came may have started a generation all the same. */
 const mayBeUnderWay = (error: unknown): error is Failure =>
-	error instanceof Failure && (error.kind === 'noAnswer' || error.facts.status === 504);
+	error instanceof Failure &&
+	(error.kind === 'noAnswer' || NO_ANSWER_STATUSES.includes(error.facts.status ?? 0));
 
 /**
  * Makes videos or an image: one create call, its stream, and, where the stream ends without a

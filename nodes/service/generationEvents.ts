@@ -3,7 +3,7 @@ import type { GeneratedFile } from './contract';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from './limits';
 import { readGeneratedFiles } from './readers';
 import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './values';
-import { readReason } from './reasons';
+import { isFailureWord, readReason, saysFailure } from './reasons';
 
 /** Bytes of a generation stream → its outcome (§6.1, field notes "Streams"). Pure. */
 
@@ -22,6 +22,9 @@ export interface GenerationProgress {
 	/** Identifier of the item in the making, when an event carries one. */
 	id?: string;
 }
+
+/** Events of which the name alone says that nothing will come any more. */
+const NAME_OF_FAILURE = /^error$|_(?:error|failed)$/i;
 
 /** What a line takes in memory besides its text, in characters: rows of short lines count, too. */
 const LINE_CHARS = 64;
@@ -57,6 +60,8 @@ export class GenerationEvents {
 	private mode: 'unknown' | 'events' | 'plain' = 'unknown';
 	private plain = '';
 	private heard = false;
+	/** The last status event, when it told of a failure: it counts unless something comes after it. */
+	private failure: unknown;
 	private readonly ids = new Set<string>();
 	/** The last part ended with CR: an LF that comes next belongs to it. */
 	private endedInReturn = false;
@@ -90,6 +95,7 @@ export class GenerationEvents {
 
 	/** The stream broke: an event that is cut in two does not count. Returns the outcome. */
 	broken(): GenerationOutcome {
+		if (this.failure !== undefined) this.fail(this.failure);
 		const text = this.heard ? 'the stream ended while it was in progress' : 'the stream was empty';
 		return this.outcome ?? { kind: 'lost', text };
 	}
@@ -144,7 +150,7 @@ export class GenerationEvents {
 		}
 		const files = readGeneratedFiles(value, this.baseUrl);
 		if (files.length > 0) this.complete(files);
-		else if (isRecord(value) && value.error) this.fail(value);
+		else if (saysFailure(value)) this.fail(value);
 		else this.withoutFile(value, 'the answer named no file');
 	}
 
@@ -152,13 +158,14 @@ export class GenerationEvents {
 		if (this.outcome) return;
 		this.heard = true;
 		const value = readData(event.data);
-		if (event.event === 'error') return this.fail(value);
+		if (NAME_OF_FAILURE.test(event.event ?? '')) return this.fail(value);
 		const files = readGeneratedFiles(value, this.baseUrl);
 		if (files.length > 0) return this.complete(files);
-		if (isRecord(value) && value.error) return this.fail(value);
+		if (saysFailure(value)) return this.fail(value);
 		if (event.event?.endsWith('_complete')) {
 			return this.withoutFile(value, 'the completion named no file');
 		}
+		this.failure = isFailureWord(isRecord(value) ? value.status : value) ? value : undefined;
 		this.report(progressOf(value));
 	}
 
@@ -177,14 +184,20 @@ export class GenerationEvents {
 
 	/** The ids, if there are any, prove which entries of the history are the result. */
 	private withoutFile(value: unknown, text: string): void {
-		for (const entry of Array.isArray(value) ? value.slice(0, MAX_FILES) : [value]) {
+		const entries = Array.isArray(value) ? value.slice(0, MAX_FILES) : [value];
+		const failed = entries.filter(
+			(entry) => saysFailure(entry) || (isRecord(entry) && isFailureWord(entry.status)),
+		);
+		if (failed.length > 0 && failed.length === entries.length) return this.fail(entries);
+		for (const entry of entries) {
 			if (isRecord(entry)) this.report(progressOf(entry));
 		}
 		this.finish({ kind: 'lost', text });
 	}
 
 	private fail(value: unknown): void {
-		this.finish({ kind: 'failed', text: readReason(value) });
+		const text = readReason(value);
+		this.finish({ kind: 'failed', text: isFailureWord(text) ? undefined : text });
 	}
 
 	private finish(outcome: GenerationOutcome): void {

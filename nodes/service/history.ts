@@ -4,7 +4,7 @@ import type { GeneratedFile, ServiceRecord } from './contract';
 import { Failure } from './failure';
 import { MAX_FILES } from './limits';
 import { readAllPages } from './paging';
-import { asText } from './values';
+import { asText, asTime } from './values';
 import { readReason } from './reasons';
 import type { Requests } from './requests';
 import { until, type Reading } from './wait';
@@ -61,7 +61,7 @@ export class HistoryWatch {
 				return found;
 			},
 			isEnough: (page) => {
-				const oldest = Date.parse(asText(page.items.at(-1)?.created_at) ?? '');
+				const oldest = asTime(page.items.at(-1)?.created_at);
 				return !(oldest >= since + clockOffsetMs);
 			},
 		});

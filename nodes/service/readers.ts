@@ -1,11 +1,15 @@
 import type { GeneratedFile, ServiceRecord, SpeechTask, TaskState } from './contract';
 import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_WORD_CHARS } from './limits';
-import { readReason } from './reasons';
+import { readReason, saysFailure } from './reasons';
 import { asId, asNumber, asPercentage, asText, clip, isRecord, parseJson } from './values';
 
 /** Tolerant readers: raw answer → task, files, pages. Pure; field notes name each variation. */
 
-const ADDRESS_KEYS = ['file_url', 'audio_url', 'result', 'url', 'download_url', 'href', 'address'];
+/** Where an object keeps an address, the surest first; in small letters, without "_". */
+const ADDRESS_KEYS = [
+	...['fileurl', 'audiourl', 'result', 'url', 'downloadurl', 'href', 'address'],
+	...['uri', 'link', 'src', 'audio', 'file', 'path', 'data'],
+];
 
 /**
  * The file address in a field's value: a string, or an object or array that holds one; a relative
@@ -16,8 +20,10 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 		return value.map((entry) => readFileUrl(entry, baseUrl)).find((url) => url !== undefined);
 	}
 	if (isRecord(value)) {
+		const plain = (key: string) => key.replaceAll('_', '').toLowerCase();
+		const named = new Map(Object.entries(value).map(([key, entry]) => [plain(key), entry]));
 		return readFileUrl(
-			ADDRESS_KEYS.map((key) => value[key]).filter((entry) => entry !== undefined),
+			ADDRESS_KEYS.map((key) => named.get(key)).filter((entry) => entry !== undefined),
 			baseUrl,
 		);
 	}
@@ -63,7 +69,7 @@ export function readSpeechTask(raw: unknown, baseUrl: string): SpeechTask | unde
 		.map((key) => readFileUrl(record[key], baseUrl))
 		.find((url) => url !== undefined);
 	// An address is proof enough where a deployment leaves the status out.
-	const isDone = audioUrl !== undefined && !record.error;
+	const isDone = audioUrl !== undefined && !saysFailure(record);
 	const word = asText(record.status) ?? (isDone ? 'completed' : undefined);
 	if (word === undefined) return undefined;
 	const status = clip(word.toLowerCase(), MAX_WORD_CHARS);
@@ -104,7 +110,7 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	}
 	if (!isRecord(raw)) return [];
 	const id = asId(raw.id) ?? asId(raw.task_id);
-	const many = Array.isArray(raw.file_urls) ? raw.file_urls : [raw.file_urls];
+	const many = asList(raw.file_urls);
 	const urlsOf = (values: unknown[]) =>
 		values.map((value) => readFileUrl(value, baseUrl)).filter((url) => url !== undefined);
 	const named = urlsOf([raw.file_url, ...many]);
@@ -117,6 +123,12 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 		if (inner.length > 0) return inner;
 	}
 	return [];
+}
+
+/** A list, one in a JSON text, or a single value as a list of one. */
+function asList(value: unknown): unknown[] {
+	const list = typeof value === 'string' && /^\s*\[/.test(value) ? parseJson(value) : value;
+	return Array.isArray(list) ? list : [value];
 }
 
 export interface Page {
@@ -138,9 +150,10 @@ export function readPage(raw: unknown): Page | undefined {
 	if (!isRecord(raw)) return undefined;
 	for (const key of ['voices', 'data', 'items', 'histories', 'results']) {
 		const value = raw[key];
-		if (Array.isArray(value)) {
+		const isEmpty = value === null && asNumber(raw.total) === 0;
+		if (Array.isArray(value) || isEmpty) {
 			return {
-				items: value.filter(isRecord),
+				items: isEmpty ? [] : (value as unknown[]).filter(isRecord),
 				total: asNumber(raw.total),
 				pageSize: asNumber(raw.page_size),
 				bare: false,

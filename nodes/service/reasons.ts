@@ -1,3 +1,4 @@
+import type { ServiceRecord } from './contract';
 import { MAX_REASON_CHARS } from './limits';
 import { asText, clip, isRecord, parseJson } from './values';
 
@@ -19,8 +20,24 @@ export function readReason(value: unknown, depth = 0): string | undefined {
 	return reasons.find((reason) => !SAYS_LITTLE.test(reason!)) ?? reasons[0];
 }
 
+/**
+ * True when an answer says by itself that it is a failure: something in `error` (an empty text, list or
+ * object, null and false are nothing; field notes "HTTP"), or `success: false`.
+ */
+export function saysFailure(value: unknown): value is ServiceRecord {
+	if (!isRecord(value)) return false;
+	const { error } = value;
+	const isEmpty = typeof error === 'object' && error !== null && Object.keys(error).length === 0;
+	return (Boolean(error) && !isEmpty) || value.success === false;
+}
+
+/** A state's word that means that nothing will come any more (field notes "Speech tasks"). */
+export const isFailureWord = (value: unknown): boolean =>
+	/^(?:media_generation_status_)?(?:error|failed|cancell?ed)$/i.test(asText(value) ?? '');
+
 const REASON_KEYS = [
 	'error',
+	'error_message',
 	'message',
 	'detail',
 	'details',

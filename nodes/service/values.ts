@@ -42,6 +42,14 @@ export function asNumber(value: unknown): number | undefined {
 	return Number.isFinite(number) ? number : undefined;
 }
 
+/** A point in time in ms since 1970: ISO 8601, or seconds or milliseconds since 1970; else NaN. */
+export function asTime(value: unknown): number {
+	const text = asText(value) ?? '';
+	if (!/^\d{9,13}(?:\.\d+)?$/.test(text)) return Date.parse(text);
+	const number = Number(text);
+	return number < 1e11 ? number * 1000 : number;
+}
+
 /** §6.2: progress as a whole number from 0 to 100. */
 export function asPercentage(value: unknown): number | undefined {
 	const number = asNumber(value);
@@ -49,10 +57,13 @@ export function asPercentage(value: unknown): number | undefined {
 	return number === undefined ? undefined : Math.floor(Math.min(100, Math.max(0, number)));
 }
 
+/** An identifier beyond 2^53, which would lose its last digits as a number. */
+const LARGE_ID = /("(?:task_)?id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/g;
+
 /** JSON text → value; undefined when it is none, or one of more levels than any answer has. */
 export function parseJson(text: string): unknown {
 	try {
-		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, '').replace(LARGE_ID, '$1"$2"'));
 		return isDeeper(value, MAX_JSON_LEVELS) ? undefined : value;
 	} catch {
 		return undefined;

@@ -221,7 +221,7 @@ const limits: Row[] = [
 		make: reading(429, {}, { 'Retry-After': '1' }),
 		outcome: 'result',
 	},
-	...[502, 503, 504].map((status): Row => ({
+	...[500, 502, 503, 504, 520, 524].map((status): Row => ({
 		fault: `${status} to a reading`,
 		operations: READS,
 		make: reading(status, PAGE),
@@ -234,13 +234,13 @@ const limits: Row[] = [
 		...refusal,
 		says: `not available (HTTP 503): overloaded…${UNSURE}`,
 	},
-	{
-		fault: '504 to a create call that was accepted',
+	...[504, 520, 524].map((status): Row => ({
+		fault: `${status} to a create call that was accepted`,
 		operations: [VIDEO, 'image:create'],
-		make: accepted((_, response) => response.writeHead(504).end(PAGE)),
+		make: accepted((_, response) => response.writeHead(status).end(PAGE)),
 		outcome: 'result',
 		says: 'looked up in the history',
-	},
+	})),
 	{
 		fault: '504 to a create call of speech that was accepted',
 		operations: [SPEAK],

@@ -169,6 +169,25 @@ describe('a completion', () => {
 		}
 	});
 
+	it.each(['failed', 'MEDIA_GENERATION_STATUS_FAILED', 'Cancelled'])(
+		'of which every entry is %s is a failure, with its reason',
+		(status) => {
+			const entry = { id: 'v1', status, file_url: null, error_message: 'UNSAFE_GENERATION' };
+			const failed = { kind: 'failed', text: 'UNSAFE_GENERATION' };
+			const data = JSON.stringify([entry]);
+			expect(outcomeOf(event('video_generation_complete', data))).toEqual(failed);
+			expect(outcomeOf(data)).toEqual(failed);
+		},
+	);
+
+	it('of which one entry failed has the files of the others', () => {
+		const data = JSON.stringify([{ id: 'v2', status: 'failed', file_url: null }, ITEM]);
+		expect(outcomeOf(event('video_generation_complete', data))).toEqual({
+			kind: 'complete',
+			files: complete,
+		});
+	});
+
 	it('without any file still tells the id to look for in the history', () => {
 		const { progress } = hear([event('video_generation_complete', '[{"id":"v1","file_url":""}]')]);
 		expect(progress).toContainEqual(expect.objectContaining({ id: 'v1' }));
@@ -224,6 +243,13 @@ describe('an error event', () => {
 			text: 'no credits',
 		});
 	});
+
+	it.each(['error', 'Error', 'video_generation_error', 'image_generation_failed'])(
+		'is one of the name %s',
+		(name) => {
+			expect(outcomeOf(event(name, '"quota"'))).toEqual({ kind: 'failed', text: 'quota' });
+		},
+	);
 
 	it('has no mark-up in its text', () => {
 		const outcome = outcomeOf(event('error', '<h1>Bad Gateway</h1>'));
@@ -285,6 +311,26 @@ describe('a plain answer instead of a stream', () => {
 	it('without a file still tells the id to look for in the history', () => {
 		const { progress } = hear(['{"id":"v1","status":"processing"}']);
 		expect(progress).toContainEqual(expect.objectContaining({ id: 'v1' }));
+	});
+});
+
+describe('a status that tells of a failure', () => {
+	const status = (data: unknown) => event('video_generation_status', JSON.stringify(data));
+
+	it('is the outcome when nothing comes after it', () => {
+		const told = { status: 'FAILED', message: 'UNSAFE_GENERATION' };
+		for (const ending of ['end', 'broken'] as const) {
+			expect(hear([status('processing'), status(told)], ending).outcome).toEqual({
+				kind: 'failed',
+				text: 'UNSAFE_GENERATION',
+			});
+		}
+		expect(outcomeOf(status('failed'))).toEqual({ kind: 'failed', text: undefined });
+	});
+
+	it('is none when something comes after it', () => {
+		expect(outcomeOf(status('failed'), status('processing'))).toMatchObject({ kind: 'lost' });
+		expect(outcomeOf(status('failed'), COMPLETE)).toEqual({ kind: 'complete', files: complete });
 	});
 });
 

@@ -10,6 +10,7 @@ import {
 	asNumber,
 	asPercentage,
 	asText,
+	asTime,
 	looksLikeHtml,
 	parseJson,
 } from '../../nodes/service/values';
@@ -64,6 +65,29 @@ describe('texts and numbers', () => {
 
 	it('99.6 % is not yet complete: 100 announces the outcome', () => {
 		expect(asPercentage(99.6)).toBe(99);
+	});
+
+	it.each([
+		['2026-01-01T10:00:00+02:00', 1_767_254_400_000],
+		['2026-01-01T08:00:00.000Z', 1_767_254_400_000],
+		[1_767_254_400, 1_767_254_400_000],
+		[1_767_254_400_000, 1_767_254_400_000],
+		['1767254400.25', 1_767_254_400_250],
+		['yesterday', NaN],
+		[2026, Date.UTC(2026, 0)],
+		[null, NaN],
+	])('the time of %p is %p', (value, expected) => {
+		expect(asTime(value)).toBe(expected);
+	});
+
+	it('a number beyond 2^53 that identifies something keeps its digits', () => {
+		const json = '{"data":{"task_id" : 12345678901234567890,"id":1234567890123456789},"id": 7}';
+		expect(parseJson(json)).toEqual({
+			data: { task_id: '12345678901234567890', id: '1234567890123456789' },
+			id: 7,
+		});
+		const quoted = JSON.stringify({ prompt: 'say "id":12345678901234567890, please' });
+		expect(parseJson(quoted)).toEqual(JSON.parse(quoted));
 	});
 
 	it('JSON is read also behind a byte order mark, and nothing else is JSON', () => {
@@ -143,6 +167,19 @@ describe('the address of a file', () => {
 		['http://'],
 	])('is missing in %p', (value) => {
 		expect(readFileUrl(value, BASE)).toBeUndefined();
+	});
+
+	it.each(['url', 'audioUrl', 'audio_url', 'uri', 'link', 'src', 'audio', 'file', 'path'])(
+		'is found in an object under %s',
+		(key) => {
+			expect(readFileUrl({ duration: 3, [key]: FILE }, BASE)).toBe(FILE);
+			expect(readFileUrl({ data: { [key]: FILE } }, BASE)).toBe(FILE);
+			expect(readFileUrl({ audio: { [key]: FILE } }, BASE)).toBe(FILE);
+		},
+	);
+
+	it('is the surest of several in an object', () => {
+		expect(readFileUrl({ path: '/var/tmp/a.mp3', url: FILE }, BASE)).toBe(FILE);
 	});
 
 	it('is not what stands for "none"', () => {
@@ -353,6 +390,12 @@ describe('generated files', () => {
 		expect(urls({ file_url: '', file_urls: [A, B] })).toEqual([A, B]);
 	});
 
+	it('are found in file_urls also where the list is a JSON text', () => {
+		const fileUrls = [FILE, 'https://files.example.com/b.mp3'];
+		const files = readGeneratedFiles({ id: 1, file_urls: JSON.stringify(fileUrls) }, BASE);
+		expect(files.map(({ fileUrl }) => fileUrl)).toEqual(fileUrls);
+	});
+
 	it('are not doubled by an address of another kind beside file_url', () => {
 		expect(urls({ file_url: A, url: 'https://example.com/watch/1' })).toEqual([A]);
 	});
@@ -377,6 +420,11 @@ describe('a page of a list', () => {
 	it('can be empty', () => {
 		expect(readPage([])).toMatchObject({ items: [] });
 		expect(readPage({ data: [], total: 0 })).toMatchObject({ items: [], total: 0 });
+	});
+
+	it('is empty, too, where nothing stands in place of an empty list', () => {
+		expect(readPage({ voices: null, total: 0 })).toMatchObject({ items: [], total: 0 });
+		expect(readPage({ voices: null, message: 'moved' })).toBeUndefined();
 	});
 
 	it('leaves out what is no record', () => {
