@@ -38,7 +38,12 @@ export async function withFile(
 ): Promise<INodeExecutionData> {
 	const { apiToken } = requests.address;
 	if (event.audio_url === undefined) return eventItem(event, apiToken);
-	const file = { url: event.audio_url, kind: 'speech' as const, id: event.task_id };
+	const file = {
+		url: event.audio_url,
+		kind: 'speech' as const,
+		id: event.task_id,
+		justMade: true,
+	};
 	const limit = startDeadline(DOWNLOAD_SECONDS, signal);
 	try {
 		const data = await download(context, requests, file, limit.signal);

@@ -13,6 +13,9 @@ import type { Requests } from './requests';
 /** Milliseconds until a file host must answer, and the longest silence while a file comes. */
 const SILENCE_MS = 60_000;
 const MAX_ATTEMPTS = 5;
+/** How long a file that was just made may be unknown to its host, in ms, and the longest pause then. */
+const JUST_MADE_MS = 30_000;
+const LONGEST_PAUSE_MS = 4000;
 
 /** Any n8n context that may store a file. */
 export type FileContext = IExecuteFunctions | ITriggerFunctions;
@@ -22,6 +25,8 @@ export interface FileToFetch {
 	kind: MediaKind;
 	/** Task or item id: the file name is `<kind>-<id>.<ext>`, the same each time. */
 	id: string;
+	/** True when it was made a moment ago, and may take another to reach its host. */
+	justMade?: boolean;
 }
 
 const badFile = (text: string, transient: boolean, status?: number) =>
@@ -169,6 +174,7 @@ export async function download(
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
+	const began = Date.now();
 	for (let attempt = 0; ; attempt++) {
 		const outcome = await fetchOnce(context, requests, file, signal).then(
 			(stored) => ({ stored }),
@@ -180,8 +186,11 @@ export async function download(
 			outcome.error instanceof Failure && outcome.error.kind !== 'noAnswer'
 				? outcome.error
 				: storageOrConnection(outcome.error);
-		if (!isTransient(failure) || attempt + 1 >= MAX_ATTEMPTS) throw withFile(failure, file);
-		await pause(backOffMs(attempt), signal);
+		const isAwaited =
+			file.justMade && failure.facts.status === 404 && Date.now() - began < JUST_MADE_MS;
+		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
+		if (!isTransient(failure) || isLast) throw withFile(failure, file);
+		await pause(backOffMs(attempt, LONGEST_PAUSE_MS), signal);
 	}
 }
 

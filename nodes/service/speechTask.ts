@@ -39,6 +39,8 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 	let highest = -1;
 	let completedSince: number | undefined;
 	let lastStatus = 'pending';
+	/** What stood in the way of the last reading. */
+	let trouble: Failure | undefined;
 	let known = false;
 
 	const progress = (percentage: number | undefined) => {
@@ -73,11 +75,13 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		// A wait that can't even begin (a wrong address, say) must not last until its deadline.
 		const repeat = wait.justCreated || known ? 'once' : 'read';
 		const task = await requests.readTask(taskId, readSignal, repeat).catch((error: unknown) => {
+			trouble = error as Failure;
 			if (isTooEarly(error)) throw error.with({ transient: true });
 			const passes = repeat === 'once' || (error as Failure).kind === 'rateLimited';
 			throw !passes && isTransient(error) ? asFinal(error) : error;
 		});
 		known = true;
+		trouble = undefined;
 		lastStatus = task.status;
 		if (task.state === 'error') throw new Failure('taskFailed', { text: task.message });
 		if (task.state !== 'completed') {
@@ -109,8 +113,12 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 			...(watch ? WATCH : {}),
 		});
 	} catch (error) {
-		const lastNews = highest > 0 ? `${lastStatus}, ${highest} %` : lastStatus;
-		throw aboutTask(error, taskId, lastNews);
+		const news = [
+			lastStatus,
+			highest > 0 && `${highest} %`,
+			trouble?.facts.status && `then HTTP ${trouble.facts.status}`,
+		];
+		throw aboutTask(error, taskId, news.filter(Boolean).join(', '));
 	} finally {
 		endWait();
 		wait.listening.unfollow(taskId, follower);

@@ -51,6 +51,8 @@ export interface WaitOptions<T> {
 const LONGEST_PAUSE_MS = 30_000;
 /** Pauses between readings once the outcome is announced, in ms. */
 const SOON_MS = [50, 100, 200, 400, 800, 1500, 3000, 5000];
+/** After so many failed readings in a row an imminent outcome is waited for as any other. */
+const MOST_FAILURES = 10;
 
 /** Resolves when `signal` aborts. */
 const aborted = async (signal: AbortSignal) =>
@@ -73,6 +75,8 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 	let quick = 0;
 	/** The last reading found that the outcome can be there any moment. */
 	let imminent = false;
+	/** Readings in a row that found nothing out. */
+	let failures = 0;
 	let readNow = options.readFirst === true;
 	let awake = new AbortController();
 	let reading: AbortController | undefined;
@@ -140,7 +144,10 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 			throw found.error;
 		}
 		pausedSince = Date.now();
-		imminent = 'result' in found && !found.result.done && found.result.soon === true;
+		failures = 'result' in found ? 0 : failures + 1;
+		// A reading that failed says nothing: what the one before it found still holds, for a while.
+		if ('result' in found) imminent = !found.result.done && found.result.soon === true;
+		else if (failures > MOST_FAILURES) imminent = false;
 		if (imminent || (announced && quick < SOON_MS.length)) {
 			pauseMs = SOON_MS[Math.min(quick++, SOON_MS.length - 1)];
 		} else if (announced || !news?.isLive()) {

@@ -15,8 +15,10 @@ test.each([
 	['429, nonsense', limited('soon')],
 	['429, negative', limited('-3')],
 	['429, nothing', limited()],
+	['500', { respond: { status: 500, body: { error: 'boom' } } }],
 	['502', { respond: { status: 502, body: EDGE } }],
 	['503', { respond: { status: 503, body: { error: 'overloaded' } } }],
+	['520', { respond: { status: 520, body: EDGE } }],
 	['504', { respond: { status: 504 } }],
 	['403 page of an edge', { respond: { status: 403, body: EDGE } }],
 	['401 page of an edge', { respond: { status: 401, body: EDGE } }],
@@ -39,6 +41,17 @@ test('Retry-After is kept to', async () => {
 	good(await run(node(speech('Hi.'))));
 	const [first, second] = readings();
 	expect(second!.time - first!.time).toBeGreaterThanOrEqual(1990);
+});
+
+test('readings that fail to the end: the message tells of them', async () => {
+	await start();
+	const respond = { status: 500, body: { error: 'boom' } };
+	sim.fault({ ...onRead, times: Infinity, action: { respond } });
+	const { message } = bad(await run(node(speech('Hi.', { timeout: 3, pollInterval: 1 }))));
+	expect(message).toMatch(
+		/^No result after 3 seconds \(last known: pending, 100 %, then HTTP 500\)/,
+	);
+	expect(message).toContain([...sim.tasks.keys()][0]);
 });
 
 test('an absurd Retry-After is bounded by the deadline, and the task is named', async () => {

@@ -131,6 +131,34 @@ test.each([
 	60_000,
 );
 
+test.each(['speech:speak', 'video:textToVideo', 'image:create'] as const)(
+	'%s waits half a minute for a file that its host does not know yet',
+	async (operation) => {
+		const stage = await opened(operation);
+		const file = await fileInFront(stage, (_, response) => void response.writeHead(404).end());
+		const running = await stage.begin();
+		// The service's clock is hastened, too: making it takes some of these seconds.
+		const seconds = await secondsOf(running, 90);
+		const result = await running.finished;
+		expect(wordsOfFailure(result)).toMatch(/the file host answered 404/);
+		expect(file.requests.length).toBeGreaterThan(5);
+		expect(seconds).toBeGreaterThan(25);
+		expect(seconds).toBeLessThan(60);
+		await closed(stage, result);
+	},
+);
+
+test('an old file that its host does not know is given up in some seconds', async () => {
+	const stage = await opened('history:getAll');
+	const file = await fileInFront(stage, (_, response) => void response.writeHead(404).end());
+	const running = await stage.begin();
+	await asked(file);
+	const seconds = await secondsOf(running, 90);
+	expect(wordsOfFailure(await running.finished)).toMatch(/the file host answered 404/);
+	expect(seconds).toBeLessThan(15);
+	await closed(stage, await running.finished);
+});
+
 test('a task that is completed for a minute without the address of its file', async () => {
 	const stage = await opened('speech:wait');
 	const front = await stage.front();

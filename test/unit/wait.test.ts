@@ -114,6 +114,35 @@ describe('when readings take place', () => {
 		expect(wait.at).toEqual([5, 10, 15, 20]);
 	});
 
+	it('soon again after one that failed, when the one before found the outcome to be imminent', async () => {
+		let reads = 0;
+		const answers: Array<() => Reading<string>> = [
+			() => ({ done: false, soon: true }),
+			() => {
+				throw passing();
+			},
+			() => done,
+		];
+		const wait = start({ news: channel(), read: async () => answers[reads++]!() });
+		await wait.pass(6);
+		expect(wait.ended).toMatchObject({ value: 'the result' });
+	});
+
+	it('rarely again when an imminent outcome can no longer be read', async () => {
+		let reads = 0;
+		const wait = start({
+			news: channel(),
+			read: async () => {
+				if (reads++ === 0) return { done: false, soon: true };
+				throw passing();
+			},
+		});
+		await wait.pass(60);
+		const before = wait.at.length;
+		await wait.pass(600);
+		expect(wait.at.length - before).toBeLessThanOrEqual(22);
+	});
+
 	it('anew from the poll interval with each message', async () => {
 		const news = channel();
 		const wait = start({ news });

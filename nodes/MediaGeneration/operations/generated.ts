@@ -121,7 +121,7 @@ export function generationJob(item: Item, order: Order): Job {
 		const json = { ...generated.fields, file_url: generated.fileUrl };
 		if (!options.download) return item.output(json);
 		item.report(`fetching the ${kind}`);
-		const file = { url: generated.fileUrl, kind, id: name };
+		const file = { url: generated.fileUrl, kind, id: name, justMade: true };
 		const binary = await download(run.context, requests, file, signal);
 		return item.output(json, { [options.outputField]: binary });
 	}

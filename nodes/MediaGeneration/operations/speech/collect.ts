@@ -52,7 +52,8 @@ export async function collect(
 			`The WebSocket of the service could not be used, so results were looked up every ${options.pollInterval} s instead and may have come later than they were ready. Check 'WebSocket URL' in the credential, and whether a proxy stands between`,
 		);
 	}
-	return [await taskOutput(item, taskId, task, options, signal)];
+	const justMade = justCreated || waited >= 1000;
+	return [await taskOutput(item, taskId, task, options, signal, justMade)];
 }
 
 /** The output item of a task as it was read (§4.2), with its file when asked for and there. */
@@ -62,6 +63,7 @@ export async function taskOutput(
 	task: SpeechTask,
 	options: Pick<WaitFields, 'download' | 'outputField'>,
 	signal: AbortSignal,
+	justMade = false,
 ): Promise<INodeExecutionData> {
 	const json = {
 		...task.fields,
@@ -71,7 +73,7 @@ export async function taskOutput(
 	};
 	if (!options.download || task.audioUrl === undefined) return item.output(json);
 	item.report(`task ${taskId}: fetching the file`);
-	const file = { url: task.audioUrl, kind: 'speech' as const, id: taskId };
+	const file = { url: task.audioUrl, kind: 'speech' as const, id: taskId, justMade };
 	const binary = await download(item.run.context, item.requests, file, signal);
 	return item.output(json, { [options.outputField]: binary });
 }
