@@ -14,7 +14,7 @@ import type { Requests } from './requests';
 const SILENCE_MS = 60_000;
 const MAX_ATTEMPTS = 5;
 /** How long a file that was just made may be unknown to its host, in ms, and the longest pause then. */
-const JUST_MADE_MS = 30_000;
+const JUST_MADE_MS = 20_000;
 const LONGEST_PAUSE_MS = 4000;
 
 /** Any n8n context that may store a file. */

@@ -132,7 +132,7 @@ test.each([
 );
 
 test.each(['speech:speak', 'video:textToVideo', 'image:create'] as const)(
-	'%s waits half a minute for a file that its host does not know yet',
+	'%s waits some 20 seconds for a file that its host does not know yet',
 	async (operation) => {
 		const stage = await opened(operation);
 		const file = await fileInFront(stage, (_, response) => void response.writeHead(404).end());
@@ -142,7 +142,7 @@ test.each(['speech:speak', 'video:textToVideo', 'image:create'] as const)(
 		const result = await running.finished;
 		expect(wordsOfFailure(result)).toMatch(/the file host answered 404/);
 		expect(file.requests.length).toBeGreaterThan(5);
-		expect(seconds).toBeGreaterThan(25);
+		expect(seconds).toBeGreaterThan(18);
 		expect(seconds).toBeLessThan(60);
 		await closed(stage, result);
 	},
