@@ -77,8 +77,11 @@ const ofReading = (error: unknown): unknown =>
 		? new Failure('noAnswer', { transient: true })
 		: error;
 
+/** Where an answer sends requests on to; undefined for what is no web address. */
 function originOf(location: string | undefined, base: string): string | undefined {
-	return location && URL.canParse(location, base) ? new URL(location, base).origin : undefined;
+	if (!location || !URL.canParse(location, base)) return undefined;
+	const { protocol, origin } = new URL(location, base);
+	return protocol === 'https:' || protocol === 'http:' ? origin : undefined;
 }
 
 /** Sends calls to the service's API, with the repetitions and limits that each may have. */

@@ -63,7 +63,8 @@ function readReasonText(text: string, depth: number): string | undefined {
 
 /** Text without mark-up and control characters, of bearable length; undefined when nothing is left. */
 export function plainText(text: string): string | undefined {
-	let plain = clip(text, 4000);
+	// Where in its code the service stumbled helps nobody who builds a workflow.
+	let plain = clip(text, 4000).replace(/\n\s{0,20}at [^\n]{1,300}(?::\d+|>)\)?(?=\n|$)/g, '');
 	// A tag within another leaves a new one behind.
 	for (let before = ''; before !== plain;) {
 		before = plain;

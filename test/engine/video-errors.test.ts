@@ -50,6 +50,18 @@ describe('an error status at the create call', () => {
 		expect(sim.requests).toHaveLength(1);
 	});
 
+	test.each(['file:///etc/passwd', 'javascript:alert(1)', '', '//'])(
+		'a redirect of the create call to %p is put in plain words',
+		async (location) => {
+			await start();
+			const respond = { status: 302, headers: { Location: location } };
+			sim.fault({ method: 'POST', action: { respond } });
+			const { message } = bad(await run(video('P')));
+			expect(message).toBe('The service sends requests on to another address [item 0]');
+			expect(sim.requests).toHaveLength(1);
+		},
+	);
+
 	test('one item fails, the others go on with "continue on fail", order kept', async () => {
 		await start({ pace: 0.02 });
 		const words = ['A', 'B [sim:unsafe]', 'C', 'D [sim:html-error]', 'E [sim:no-credits]', 'F'];

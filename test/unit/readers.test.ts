@@ -450,6 +450,15 @@ describe('a reason', () => {
 		);
 	});
 
+	it("has no list of places in the service's code", () => {
+		const stack =
+			'TypeError: no voice\n    at speak (/srv/app.js:10:2)\n    at async <anonymous>\nSee docs';
+		expect(readReason({ error: stack })).toBe('TypeError: no voice See docs');
+		expect(readReason({ error: 'Too long:\nat most 100 letters' })).toBe(
+			'Too long: at most 100 letters',
+		);
+	});
+
 	it('is found in no time, however long and odd the text', () => {
 		const began = Date.now();
 		readReason({ error: '<'.repeat(30_000) });
