@@ -8,6 +8,8 @@ import { isRecord } from '../service/values';
 export interface Remembered {
 	/** Speech: the task. */
 	taskId?: string;
+	/** The service said that the task has failed, or that it knows none. */
+	doubtful?: boolean;
 	/** When a create call was sent whose outcome is not known, in ms since 1970. */
 	sentAt?: number;
 	/** Video, image: the files made. */

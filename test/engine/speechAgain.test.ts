@@ -96,13 +96,32 @@ test('Retry On Fail collects what was paid for instead of paying again', async (
 test('Retry On Fail: a failed task is made anew, the others are only collected', async () => {
 	await start();
 	const failed = { status: 200, body: { id: 1, status: 'FAILED', error: 'Overload' } };
-	sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { respond: failed } });
+	const path = '/v1/labs/task/';
+	// By the second try's question it still has.
+	sim.fault({ method: 'GET', path, times: 2, action: { respond: failed } });
 	const extra = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
 	const items = [{ t: 'One.' }, { t: 'Two, rather longer than the first one is.' }];
 	const output = good(await run(node(speech('={{ $json.t }}'), extra), { items }));
 	expect(output.map(({ json }) => json.input)).toEqual(items.map(({ t }) => t));
 	expect(posts()).toBe(3);
 });
+
+test.each([
+	['has failed', { status: 200, body: { id: 1, status: 'error', message: 'busy' } }],
+	['is unknown', { status: 404, body: { error: 'task_not_found' } }],
+])(
+	'Retry On Fail: a task that by one answer %s is asked for again, not paid for',
+	async (_, respond) => {
+		await start();
+		sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { respond } });
+		const extra = { retryOnFail: true, maxTries: 4, waitBetweenTries: 0 };
+		// The first try ends before it reads the task: a new one may be unknown for some seconds.
+		const fields = speech('Hello, this takes a moment. [sim:slow=40]', { timeout: 1 });
+		const [item] = good(await run(node(fields, extra)));
+		expect(item?.binary?.data?.mimeType).toBe('audio/wav');
+		expect([posts(), sim.creates]).toEqual([1, 1]);
+	},
+);
 
 test('"Retry execution" collects too', async () => {
 	await start();

@@ -34,11 +34,11 @@ export function speak(item: Item): Job {
 	return async () => {
 		const key = run.memory.keyOf(item.index, request);
 		const remembered = run.memory.recall(key);
-		const resumed = remembered?.taskId;
 		const deadline = startDeadline(options.timeout, run.stopped);
 		// Messages can precede the create call's answer, so the socket is there before the task.
 		const listening = waits ? run.listen() : undefined;
 		try {
+			const resumed = await taskToResume();
 			let taskId = resumed;
 			if (taskId === undefined) {
 				if (remembered?.sentAt) throw new Failure('unclear', { maybeAccepted: true });
@@ -56,14 +56,23 @@ export function speak(item: Item): Job {
 			return await collect(item, taskId, options, deadline.signal, listening!, !resumed).catch(
 				(error: unknown) => {
 					const failed = aboutTask(error, taskId!);
-					// A failed task is worth nothing: the next try has to create another.
-					if (isGone(failed)) run.memory.forget(key);
+					if (isGone(failed)) run.memory.keep(key, { taskId, doubtful: true });
 					throw failed;
 				},
 			);
 		} finally {
 			listening?.release();
 			deadline.stop();
+		}
+
+		/** A failed task is worth nothing, but is asked for once more before another is paid for. */
+		async function taskToResume(): Promise<string | undefined> {
+			const { taskId, doubtful } = remembered ?? {};
+			if (taskId === undefined || !doubtful) return taskId;
+			const task = await requests.readTask(taskId, deadline.signal).catch((error: unknown) => {
+				if (!isGone(error)) throw aboutTask(error, taskId);
+			});
+			return task === undefined || task.state === 'error' ? undefined : taskId;
 		}
 
 		async function create(): Promise<string> {
