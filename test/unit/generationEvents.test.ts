@@ -180,6 +180,11 @@ describe('a completion', () => {
 		},
 	);
 
+	it('of which one entry failed and another has no file yet can still come', () => {
+		const data = JSON.stringify([{ status: 'failed' }, { id: 'v1', status: 'completed' }]);
+		expect(outcomeOf(event('video_generation_complete', data))).toMatchObject({ kind: 'lost' });
+	});
+
 	it('of which one entry failed has the files of the others', () => {
 		const data = JSON.stringify([{ id: 'v2', status: 'failed', file_url: null }, ITEM]);
 		expect(outcomeOf(event('video_generation_complete', data))).toEqual({

@@ -123,8 +123,11 @@ describe('when readings take place', () => {
 			},
 			() => done,
 		];
-		const wait = start({ news: channel(), read: async () => answers[reads++]!() });
-		await wait.pass(6);
+		// Turns are rare: a reading that needs none is the only one that can be soon.
+		const turn = async () =>
+			await new Promise<boolean>((resolve) => setTimeout(() => resolve(true), 30_000));
+		const wait = start({ news: channel(), turn, read: async () => answers[reads++]!() });
+		await wait.pass(37);
 		expect(wait.ended).toMatchObject({ value: 'the result' });
 	});
 
