@@ -66,8 +66,8 @@ export class Watch {
 			if (!ledger.isOver(taskId)) void this.watch(taskId, true);
 		}
 		this.listening.followAll((taskId) => {
-			if (!this.isWanted(taskId) || this.watched.has(taskId) || ledger.isOver(taskId)) return;
-			void this.watch(taskId, false);
+			if (this.watched.has(taskId) || ledger.isOver(taskId)) return;
+			if (this.isWanted(taskId)) void this.watch(taskId, false);
 		});
 		void this.tryTokenWhileClosed(this.listening);
 		// Whoever creates a task as soon as the workflow is active expects it to be heard.
@@ -76,7 +76,9 @@ export class Watch {
 
 	private isWanted(taskId: string): boolean {
 		const { taskIds } = this.parts.settings;
-		return taskIds.size === 0 || taskIds.has(taskId);
+		if (taskIds.size > 0) return taskIds.has(taskId);
+		// Ids are stored in clear; no service in its right mind has the token in one.
+		return withoutToken(taskId, this.parts.address.apiToken) === taskId;
 	}
 
 	/** A service that is away for the moment is no reason not to listen; a refused token is. */

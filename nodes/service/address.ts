@@ -135,7 +135,9 @@ function formsOf(apiToken: string): string[] {
 		apiToken.replace(characters, percent),
 		apiToken.replace(characters, (character) => percent(character).toUpperCase()),
 	]);
-	return [...new Set([apiToken, inJson, inJson.replaceAll('/', '\\/'), ...inAddress])];
+	// An address may stand in another one.
+	const twice = inAddress.map((form) => form.replaceAll('%', '%25'));
+	return [...new Set([apiToken, inJson, inJson.replaceAll('/', '\\/'), ...inAddress, ...twice])];
 }
 
 /** Of a text that was cut inside the token, so much of it is still blanked out. */

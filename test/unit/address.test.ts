@@ -178,6 +178,12 @@ describe('blanking the token out', () => {
 		expect(withoutToken(text, token)).toBe('wss://x/ws?token=***** and *****');
 	});
 
+	it('removes it also from an address within an address', () => {
+		const token = 'abc/+=def"g';
+		const text = `https://x/?next=${encodeURIComponent(`wss://x/ws?token=${encodeURIComponent(token)}`)}`;
+		expect(withoutToken(text, token)).toMatch(/token%3D\*{5}$/);
+	});
+
 	it('is blanked out in letters of another case, as a status or a type is shown', () => {
 		const token = 'Tok/0123456789ABCDEF';
 		const text = `${token.toLowerCase()} is busy, ${encodeURIComponent(token).toUpperCase()} too`;
