@@ -95,13 +95,15 @@ test('Retry On Fail collects what was paid for instead of paying again', async (
 
 test('Retry On Fail: a failed task is made anew, the others are only collected', async () => {
 	await start();
-	const failed = { status: 200, body: { id: 1, status: 'FAILED', error: 'Overload' } };
-	const path = '/v1/labs/task/';
-	// By the second try's question it still has.
-	sim.fault({ method: 'GET', path, times: 2, action: { respond: failed } });
 	const extra = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
-	const items = [{ t: 'One.' }, { t: 'Two, rather longer than the first one is.' }];
-	const output = good(await run(node(speech('={{ $json.t }}'), extra), { items }));
+	const items = [{ t: 'One. [sim:slow=8]' }, { t: 'Two, rather longer than the first one is.' }];
+	const running = run(node(speech('={{ $json.t }}'), extra), { items });
+	await sim.waitFor(() => byText('One') !== undefined);
+	// Also when the second try asks again.
+	const respond = { status: 200, body: { id: 1, status: 'FAILED', error: 'Overload' } };
+	const path = `/v1/labs/task/${byText('One').id}`;
+	sim.fault({ method: 'GET', path, times: 2, action: { respond } });
+	const output = good(await running);
 	expect(output.map(({ json }) => json.input)).toEqual(items.map(({ t }) => t));
 	expect(posts()).toBe(3);
 });
