@@ -140,7 +140,10 @@ function formsOf(apiToken: string): string[] {
 	return [...new Set([apiToken, inJson, inJson.replaceAll('/', '\\/'), ...inAddress, ...twice])];
 }
 
-/** Of a text that was cut inside the token, so much of it is still blanked out. */
+/**
+ * Of a text that was cut inside the token, so much of it is still blanked out; a regular expression
+ * takes no form of any length.
+ */
 const leastOf = (form: string) =>
 	Math.max(Math.min(form.length, 12), Math.min(500, Math.ceil(form.length / 2)));
 
@@ -163,7 +166,7 @@ export function withoutToken<T>(value: T, apiToken: string): T {
 	// Shorter strings would also be found in ordinary words.
 	if (apiToken.length < 6) return value;
 	const readable = formsOf(apiToken);
-	const forms = [...readable, ...inBase64(apiToken)].map((form) => {
+	const forms = [...new Set([...readable, ...inBase64(apiToken)])].map((form) => {
 		const least = leastOf(form);
 		return { form, least, start: new RegExp(inExpression(form.slice(0, least)), 'gi') };
 	});

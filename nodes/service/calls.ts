@@ -11,6 +11,7 @@ import {
 	type ServiceContext,
 } from './http';
 import { backOffMs, pacingOf, type Pacing, type TurnKind } from './pacing';
+import { asWebUrl } from './values';
 
 /** How long one reading may take before it is given up, in ms. */
 const READING_MS = 30_000;
@@ -76,13 +77,6 @@ const ofReading = (error: unknown): unknown =>
 	error instanceof Failure && error.kind === 'timedOut'
 		? new Failure('noAnswer', { transient: true })
 		: error;
-
-/** Where an answer sends requests on to; undefined for what is no web address. */
-function originOf(location: string | undefined, base: string): string | undefined {
-	if (!location || !URL.canParse(location, base)) return undefined;
-	const { protocol, origin } = new URL(location, base);
-	return protocol === 'https:' || protocol === 'http:' ? origin : undefined;
-}
 
 /** Sends calls to the service's API, with the repetitions and limits that each may have. */
 export class Calls {
@@ -173,7 +167,8 @@ export class Calls {
 			this.onRefused();
 		}
 		if (failure.kind !== 'redirected') throw failure;
-		const target = originOf(answer.headers.location, answer.url);
+		const { location } = answer.headers;
+		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;
 		// Readings are sent on within the origin: one that comes to no end there is no API's.
 		if (call.method === 'GET' && target === this.address.origin) {
 			throw new Failure('notTheService', { status: answer.status });

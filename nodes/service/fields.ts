@@ -1,5 +1,5 @@
 import { invalidInput } from './failure';
-import { asId, asNumber, isRecord } from './values';
+import { asId, asNumber, asWebUrl, isRecord } from './values';
 
 /** A parameter as the workflow holds it, expressions resolved. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
@@ -104,8 +104,7 @@ export class Fields {
 		const value = this.options.callbackUrl;
 		if (value === undefined || value === null || value === '') return undefined;
 		const text = String(value).trim();
-		const url = URL.canParse(text) ? new URL(text) : undefined;
-		if (url?.protocol === 'https:' || url?.protocol === 'http:') return text;
+		if (asWebUrl(text)) return text;
 		throw invalidInput('Callback URL', 'is not a URL: it must start with https://');
 	}
 }

@@ -77,10 +77,7 @@ async function readStream(
 		return events.end();
 	} catch {
 		if (order.signal.aborted) throw abortReason(order.signal).with({ maybeAccepted: true });
-		const outcome = events.broken();
-		return silent && outcome.kind === 'lost'
-			? { kind: 'lost', text: `nothing was heard for ${order.idleMs / 1000} s` }
-			: outcome;
+		return events.broken(silent ? `nothing was heard for ${order.idleMs / 1000} s` : undefined);
 	} finally {
 		over.abort();
 		close();

@@ -93,11 +93,14 @@ export class GenerationEvents {
 		return this.outcome ?? this.broken();
 	}
 
-	/** The stream broke: an event that is cut in two does not count. Returns the outcome. */
-	broken(): GenerationOutcome {
+	/**
+	 * The stream broke, or was given up for the reason `why`: an event that is cut in two does not count.
+	 * Returns the outcome.
+	 */
+	broken(why?: string): GenerationOutcome {
 		if (this.failure !== undefined) this.fail(this.failure);
 		const text = this.heard ? 'the stream ended while it was in progress' : 'the stream was empty';
-		return this.outcome ?? { kind: 'lost', text };
+		return this.outcome ?? { kind: 'lost', text: why ?? text };
 	}
 
 	private feed(part: string): GenerationOutcome | undefined {

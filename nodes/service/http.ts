@@ -10,6 +10,7 @@ import { failureOfConnection } from './connection';
 import { Failure } from './failure';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES, MAX_REDIRECTS } from './limits';
 import type { EgressCheck } from './socket';
+import { asWebUrl } from './values';
 
 /** Any n8n context that may talk to the service. */
 export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITriggerFunctions;
@@ -136,11 +137,10 @@ async function send(
 function redirectTarget(request: HttpRequest, answer: HttpAnswer<ByteStream>): string | undefined {
 	const { location } = answer.headers;
 	if (![301, 302, 303, 307, 308].includes(answer.status) || !location) return undefined;
-	if (request.follow === 'none' || !URL.canParse(location, answer.url)) return undefined;
-	const target = new URL(location, answer.url);
-	if (target.protocol !== 'http:' && target.protocol !== 'https:') return undefined;
-	if (request.follow === 'sameOrigin' && target.origin !== request.tokenOrigin) return undefined;
-	return target.href;
+	if (request.follow === 'none') return undefined;
+	const target = asWebUrl(location, answer.url);
+	if (request.follow === 'sameOrigin' && target?.origin !== request.tokenOrigin) return undefined;
+	return target?.href;
 }
 
 /**

@@ -1,7 +1,16 @@
 import type { GeneratedFile, ServiceRecord, SpeechTask, TaskState } from './contract';
 import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_WORD_CHARS } from './limits';
 import { readReason, saysFailure } from './reasons';
-import { asId, asNumber, asPercentage, asText, clip, isRecord, parseJson } from './values';
+import {
+	asId,
+	asNumber,
+	asPercentage,
+	asText,
+	asWebUrl,
+	clip,
+	isRecord,
+	parseJson,
+} from './values';
 
 /** Tolerant readers: raw answer → task, files, pages. Pure; field notes name each variation. */
 
@@ -33,10 +42,9 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 	// A word or a sentence would also resolve, to a path that is none.
 	const isAddress =
 		/^(?:https?:\/\/|\/\S)/i.test(text) || (!/\s/.test(text) && /\/.|\.\w{2,5}$/.test(text));
-	if (!isAddress || /^n\/a$/i.test(text) || !URL.canParse(text, `${baseUrl}/`)) return undefined;
-	const url = new URL(text, `${baseUrl}/`);
-	const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
-	return isWeb && url.href.length <= MAX_ADDRESS_CHARS ? url.href : undefined;
+	if (!isAddress || /^n\/a$/i.test(text)) return undefined;
+	const url = asWebUrl(text, `${baseUrl}/`);
+	return url && url.href.length <= MAX_ADDRESS_CHARS ? url.href : undefined;
 }
 
 const STATES = new Map<string, TaskState>([
@@ -149,11 +157,10 @@ export function readPage(raw: unknown): Page | undefined {
 	if (Array.isArray(raw)) return { items: raw.filter(isRecord), bare: true };
 	if (!isRecord(raw)) return undefined;
 	for (const key of ['voices', 'data', 'items', 'histories', 'results']) {
-		const value = raw[key];
-		const isEmpty = value === null && asNumber(raw.total) === 0;
-		if (Array.isArray(value) || isEmpty) {
+		const value = raw[key] === null && asNumber(raw.total) === 0 ? [] : raw[key];
+		if (Array.isArray(value)) {
 			return {
-				items: isEmpty ? [] : (value as unknown[]).filter(isRecord),
+				items: value.filter(isRecord),
 				total: asNumber(raw.total),
 				pageSize: asNumber(raw.page_size),
 				bare: false,

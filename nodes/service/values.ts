@@ -50,6 +50,13 @@ export function asTime(value: unknown): number {
 	return number < 1e11 ? number * 1000 : number;
 }
 
+/** A web address, resolved against `base` if given; undefined for any other, such as `file:`. */
+export function asWebUrl(text: string, base?: string): URL | undefined {
+	if (!URL.canParse(text, base)) return undefined;
+	const url = new URL(text, base);
+	return url.protocol === 'https:' || url.protocol === 'http:' ? url : undefined;
+}
+
 /** §6.2: progress as a whole number from 0 to 100. */
 export function asPercentage(value: unknown): number | undefined {
 	const number = asNumber(value);
