@@ -3,7 +3,7 @@ import type {
 	INodeListSearchItems,
 	INodeListSearchResult,
 } from 'n8n-workflow';
-import { readAddress } from '../service/address';
+import { readAddress, withoutToken } from '../service/address';
 import { startDeadline } from '../service/clock';
 import type { ServiceRecord } from '../service/contract';
 import { CREDENTIAL_TYPE } from '../service/http';
@@ -76,11 +76,13 @@ export async function searchVoices(
 		const search = filter.trim();
 		const query = { page, page_size: LARGEST_PAGE, ...(search ? { search } : {}) };
 		const found = await requests.voices(query, limit.signal);
-		const foundFirst = idOf(found.items[0] ?? {});
+		// The editor shows what it is given, and saves what is picked in clear.
+		const voices = withoutToken(found.items, apiToken);
+		const foundFirst = idOf(voices[0] ?? {});
 		// Some know no pages, and give all they have each time.
 		if (page > 0 && foundFirst === first) return { results: [] };
 		const next: Place = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
-		const results = found.items
+		const results = voices
 			.filter((voice) => search === '' || matches(voice, search))
 			.map(voiceEntry)
 			.filter((entry) => entry !== undefined);

@@ -344,6 +344,21 @@ describe('the voice picker', () => {
 		expect(await pickAll(answer)).toEqual(voices(250).map(({ name }) => name));
 	});
 
+	it('shows nothing of the token that the service may say, nor hands it to the editor', async () => {
+		const said = (page: number) => ({
+			voices: voices(100, page * 100).map((voice) => ({
+				voice_id: `${voice.voice_id} tok_1234567`,
+				name: `${voice.name} tok_1234567`,
+				labels: { accent: encodeURIComponent('tok_1234567') },
+			})),
+			total: 500,
+		});
+		const found = await pick(said);
+		expect(found.results).toHaveLength(100);
+		expect(JSON.stringify([found.results, found.paginationToken])).not.toContain('tok_1234567');
+		expect(found.names[1]).toBe('N1 ***** (*****)');
+	});
+
 	it.each([
 		['an object', () => ({ voices: voices(100), total: 100 })],
 		['an array', () => voices(100)],
