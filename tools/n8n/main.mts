@@ -5,7 +5,9 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
+import { claimFolder } from './claim.mts';
 import { fingerprint, stamp } from '../freshness.mjs';
+import { whenOrphaned } from '../process.mjs';
 import { step } from '../progress.mjs';
 import { importExamples, readExamples, type Example } from './examples.mts';
 import { Instance } from './instance.mts';
@@ -39,6 +41,13 @@ if (values.run !== undefined && !chosen?.runsAlone) {
 }
 
 const folder = join(project, '.n8n-instance');
+const claim = claimFolder(folder);
+if (claim.holder) {
+	console.log(
+		`n8n is already running: ${claim.holder}. End that one first (Ctrl+C where it runs).`,
+	);
+	process.exit(chosen ? 1 : 0);
+}
 let closing: Promise<void> | undefined;
 let simulator: Simulator | undefined;
 let instance: Instance | undefined;
@@ -49,12 +58,12 @@ const close = () =>
 		await simulator?.close();
 	})());
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-	process.on(signal, () => {
-		if (!closing) console.log('\nClosing …');
-		void close().then(() => process.exit(chosen ? 130 : 0));
-	});
-}
+const end = () => {
+	if (!closing) console.log('\nClosing …');
+	void close().then(() => process.exit(chosen ? 130 : 0));
+};
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
+whenOrphaned(end);
 
 try {
 	simulator = await startService();
@@ -103,13 +112,16 @@ async function runExample(n8n: Instance, example: Example): Promise<void> {
 async function openEditor(n8n: Instance, service: Simulator): Promise<void> {
 	await step('Starting n8n', () => n8n.start());
 	await new Rest(n8n.baseUrl).logIn();
+	claim.tell(`${n8n.baseUrl}/home/workflows`);
 	console.log(`
-  n8n          ${n8n.baseUrl}
-  E-mail       ${OWNER.email}
+  Open         ${n8n.baseUrl}/home/workflows
+  Email        ${OWNER.email}
   Password     ${OWNER.password}
 
   Workflows    those named "Media Generation: …", imported from examples/
-  Credential   "Media Generation (simulator)", for the service at ${service.baseUrl}
+  Credential   "Media Generation (simulator)" is ready to use; for one of your own:
+               API Token  ${service.token}
+               Base URL   ${service.baseUrl}
   Files        workflows write to ${n8n.files}
   Log          ${n8n.logFile}
 
