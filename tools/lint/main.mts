@@ -16,6 +16,7 @@ const checks: Array<[title: string, ...command: string[]]> = [
 	['Formatting', prettier, values.fix ? '--write' : '--check', '--log-level=warn', '.'],
 	['Types of the package', typescript, '--noEmit'],
 	['Types of simulator, tools and tests', typescript, '-p', 'tsconfig.tools.json'],
+	['Entries of lists that may be missing', typescript, '-p', 'tsconfig.strict.json'],
 ];
 
 const failed: string[] = [];
