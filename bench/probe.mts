@@ -38,8 +38,9 @@ if (isMainThread && process.argv.includes('start')) {
 			return found;
 		},
 	};
-	createServer(async (request, response) => {
-		response.end(String(await answers[request.url ?? '']?.()));
+	const answer = async (path: string) => String(await answers[path]?.());
+	createServer((request, response) => {
+		void answer(request.url ?? '').then((text) => response.end(text));
 	})
 		.listen(Number(process.env.BENCH_PROBE_PORT), '127.0.0.1')
 		.unref();

@@ -1,4 +1,4 @@
-/* `npm run lint`: formatting, types, and n8n's rules; `npm run lint:fix` repairs what it can. */
+/* `npm run lint`: formatting, types, n8n's rules and our own; `npm run lint:fix` repairs what it can. */
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -11,12 +11,16 @@ const prettier = 'node_modules/prettier/bin/prettier.cjs';
 const typescript = 'node_modules/typescript/bin/tsc';
 const eslint = 'tools/lint/node_modules/eslint/bin/eslint.js';
 
+/** Everything that is written in TypeScript. */
+const sources = ['bench', 'credentials', 'demo', 'nodes', 'simulator', 'test', 'tools'];
+
 const checks: Array<[title: string, ...command: string[]]> = [
 	["n8n's rules", eslint, ...(values.fix ? ['--fix'] : []), 'nodes', 'credentials', 'package.json'],
 	['Formatting', prettier, values.fix ? '--write' : '--check', '--log-level=warn', '.'],
 	['Types of the package', typescript, '--noEmit'],
 	['Types of simulator, tools and tests', typescript, '-p', 'tsconfig.tools.json'],
 	['Entries of lists that may be missing', typescript, '-p', 'tsconfig.strict.json'],
+	['Promises and switches', eslint, '--quiet', '-c', 'tools/lint/promises.config.mjs', ...sources],
 ];
 
 const failed: string[] = [];
