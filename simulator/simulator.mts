@@ -11,7 +11,7 @@ import type { Simulator, SimulatorOptions } from './types.mts';
 import { makeVoices } from './voices.mts';
 import type { World } from './world.mts';
 
-export { contractDialect, type Dialect } from './dialect.mts';
+export type { Dialect } from './dialect.mts';
 export { scenarioWords } from './scenarios.mts';
 export type * from './types.mts';
 

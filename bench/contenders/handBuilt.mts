@@ -4,7 +4,7 @@ import { workflowOf, type Step } from '../workflow.mts';
 import { InN8n } from './inN8n.mts';
 
 /** Seconds between two looks at a task: shorter than most such workflows have it. */
-export const WAIT_SECONDS = 5;
+const WAIT_SECONDS = 5;
 
 /** What is built of n8n's own nodes where there is none for a service. */
 export async function handBuilt(n8n: N8n, id: string, account: Account): Promise<InN8n> {

@@ -10,6 +10,7 @@ const { values } = parseArgs({ options: { fix: { type: 'boolean', default: false
 const prettier = 'node_modules/prettier/bin/prettier.cjs';
 const typescript = 'node_modules/typescript/bin/tsc';
 const eslint = 'tools/lint/node_modules/eslint/bin/eslint.js';
+const knip = 'tools/lint/node_modules/knip/bin/knip.js';
 
 /** Everything that is written in TypeScript. */
 const sources = ['bench', 'credentials', 'demo', 'nodes', 'simulator', 'test', 'tools'];
@@ -21,6 +22,7 @@ const checks: Array<[title: string, ...command: string[]]> = [
 	['Types of simulator, tools and tests', typescript, '-p', 'tsconfig.tools.json'],
 	['Entries of lists that may be missing', typescript, '-p', 'tsconfig.strict.json'],
 	['Promises and switches', eslint, '--quiet', '-c', 'tools/lint/promises.config.mjs', ...sources],
+	['Exports and files that nothing uses', knip, '-c', 'tools/lint/knip.config.mjs', '-n'],
 ];
 
 const failed: string[] = [];

@@ -58,7 +58,7 @@ export async function postJson(url: string, body: object): Promise<void> {
 }
 
 /** An execution as it is stored at this moment. */
-export async function readExecution(rest: Rest, executionId: string): Promise<Execution> {
+async function readExecution(rest: Rest, executionId: string): Promise<Execution> {
 	const { status, data } = await rest.request('GET', `/rest/executions/${executionId}`);
 	return { id: executionId, status, data: parse(data) };
 }

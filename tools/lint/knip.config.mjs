@@ -1,0 +1,32 @@
+/* What is exported and imported nowhere, and files and packages that nothing uses. */
+export default {
+	entry: [
+		'credentials/*.ts',
+		'nodes/*/*.node.ts',
+		'{bench,simulator}/main.mts',
+		'demo/demo.mts',
+		'tools/*/main.mts',
+		'test/{leaks,soak}/main.mts',
+		// Run by Node's own test runner.
+		'test/{e2e,n8n,oldest,queue}/*.test.mts',
+		// Processes of their own, started by name.
+		'bench/probe.mts',
+		'test/leaks/service.mts',
+		'test/oldest/worker.mts',
+		'test/package/{load,scan}.mts',
+		'eslint.config.mjs',
+		'tools/lint/*.config.mjs',
+	],
+	project: ['**/*.{ts,mts,mjs}'],
+	// No types: those that an exported function takes and returns are exported along with it.
+	include: ['dependencies', 'exports', 'files'],
+	// The Node that the commands run on; no file names it.
+	ignoreDependencies: ['node'],
+	ignore: [
+		// To be taken out: each exports one name that only its own file uses.
+		'nodes/MediaGenerationTrigger/settings.ts',
+		'test/faults/check.mts',
+		'test/n8n/workflows.mts',
+		'test/oldest/engine.mts',
+	],
+};
