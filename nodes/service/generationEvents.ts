@@ -53,14 +53,23 @@ function progressOf(value: unknown): GenerationProgress | undefined {
 	return status === undefined && id === undefined ? undefined : { status: status ?? 'working', id };
 }
 
-/** Feeds on a stream part by part; the first terminal event wins. */
+/**
+ * Feeds on a stream part by part. Its outcome is there once as many files came as were asked for, in one
+ * completion or in several, or an event says that no more will come.
+ */
 export class GenerationEvents {
 	outcome: GenerationOutcome | undefined;
 	private readonly decoder = new TextDecoder('utf-8');
 	private mode: 'unknown' | 'events' | 'plain' = 'unknown';
 	private plain = '';
 	private heard = false;
-	/** The last status event, when it told of a failure: it counts unless something comes after it. */
+	/** The files so far, by their addresses: one that is named twice is one. */
+	private readonly files = new Map<string, GeneratedFile>();
+	/** Entries of completions that have named no file, by their ids. */
+	private readonly fileless = new Set<string>();
+	/** Why there is no file, when a completion without one came. */
+	private lack: string | undefined;
+	/** The last event, when it told of a failure: it counts unless something comes after it. */
 	private failure: unknown;
 	private readonly ids = new Set<string>();
 	/** The last part ended with CR: an LF that comes next belongs to it. */
@@ -74,6 +83,8 @@ export class GenerationEvents {
 	constructor(
 		private readonly baseUrl: string,
 		private readonly onProgress: (progress: GenerationProgress) => void = () => {},
+		/** Files asked for. */
+		private readonly expected = 1,
 	) {
 		// In its first part the parser would look for a byte order mark, which the decoder has dropped.
 		this.parser.feed('\n');
@@ -100,7 +111,8 @@ export class GenerationEvents {
 	broken(why?: string): GenerationOutcome {
 		if (this.failure !== undefined) this.fail(this.failure);
 		const text = this.heard ? 'the stream ended while it was in progress' : 'the stream was empty';
-		return this.outcome ?? { kind: 'lost', text: why ?? text };
+		this.finish({ kind: 'lost', text: why ?? this.lack ?? text });
+		return this.outcome!;
 	}
 
 	private feed(part: string): GenerationOutcome | undefined {
@@ -152,7 +164,7 @@ export class GenerationEvents {
 			return this.finish({ kind: 'lost', text: 'the answer broke off' });
 		}
 		const files = readGeneratedFiles(value, this.baseUrl);
-		if (files.length > 0) this.complete(files);
+		if (files.length > 0) this.complete(value, files);
 		else if (saysFailure(value)) this.fail(value);
 		else this.withoutFile(value, 'the answer named no file');
 	}
@@ -163,7 +175,7 @@ export class GenerationEvents {
 		const value = readData(event.data);
 		if (NAME_OF_FAILURE.test(event.event ?? '')) return this.fail(value);
 		const files = readGeneratedFiles(value, this.baseUrl);
-		if (files.length > 0) return this.complete(files);
+		if (files.length > 0) return this.complete(value, files);
 		if (saysFailure(value)) return this.fail(value);
 		if (event.event?.endsWith('_complete')) {
 			return this.withoutFile(value, 'the completion named no file');
@@ -180,22 +192,41 @@ export class GenerationEvents {
 		this.onProgress(id !== undefined && this.ids.has(id) ? progress : { status });
 	}
 
-	private complete(files: GeneratedFile[]): void {
-		if (files.length <= MAX_FILES) return this.finish({ kind: 'complete', files });
-		this.finish({ kind: 'lost', text: `the completion named ${files.length} files` });
+	private complete(value: unknown, files: GeneratedFile[]): void {
+		if (files.length > MAX_FILES) {
+			return this.finish({ kind: 'lost', text: `the completion named ${files.length} files` });
+		}
+		for (const file of files) {
+			if (!this.files.has(file.fileUrl)) this.files.set(file.fileUrl, file);
+			if (file.id !== undefined) this.fileless.delete(file.id);
+		}
+		for (const entry of entriesOf(value).filter(isFailed)) {
+			if (readGeneratedFiles(entry, this.baseUrl).length === 0) this.countFileless(entry);
+		}
+		this.failure = undefined;
+		if (this.isAll()) this.broken();
 	}
 
 	/** The ids, if there are any, prove which entries of the history are the result. */
 	private withoutFile(value: unknown, text: string): void {
-		const entries = Array.isArray(value) ? value.slice(0, MAX_FILES) : [value];
-		const failed = entries.filter(
-			(entry) => saysFailure(entry) || (isRecord(entry) && isFailureWord(entry.status)),
-		);
-		if (failed.length > 0 && failed.length === entries.length) return this.fail(entries);
-		for (const entry of entries) {
-			if (isRecord(entry)) this.report(progressOf(entry));
+		const entries = entriesOf(value);
+		const failed = entries.filter(isFailed);
+		this.failure = failed.length > 0 && failed.length === entries.length ? entries : undefined;
+		this.lack = text;
+		for (const entry of entries.filter(isRecord)) {
+			this.countFileless(entry);
+			if (this.failure === undefined) this.report(progressOf(entry));
 		}
-		this.finish({ kind: 'lost', text });
+		if (!entries.some(isRecord) || this.isAll()) this.broken();
+	}
+
+	private countFileless(entry: unknown): void {
+		const id = isRecord(entry) ? (asId(entry.id) ?? asId(entry.task_id)) : undefined;
+		this.fileless.add(id ?? `entry ${this.fileless.size}`);
+	}
+
+	private isAll(): boolean {
+		return this.files.size + this.fileless.size >= this.expected;
 	}
 
 	private fail(value: unknown): void {
@@ -203,7 +234,16 @@ export class GenerationEvents {
 		this.finish({ kind: 'failed', text: isFailureWord(text) ? undefined : text });
 	}
 
+	/** Files that are there are paid for, whatever comes after them. */
 	private finish(outcome: GenerationOutcome): void {
-		this.outcome ??= outcome;
+		const files = [...this.files.values()];
+		this.outcome ??= files.length > 0 ? { kind: 'complete', files } : outcome;
 	}
 }
+
+/** The entries of a completion: more than there can be files say nothing. */
+const entriesOf = (value: unknown): unknown[] =>
+	Array.isArray(value) ? value.slice(0, MAX_FILES) : [value];
+
+const isFailed = (entry: unknown): boolean =>
+	saysFailure(entry) || (isRecord(entry) && isFailureWord(entry.status));

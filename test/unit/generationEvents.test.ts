@@ -24,9 +24,13 @@ interface Heard {
 	words: string[];
 }
 
-function hear(parts: Array<string | Uint8Array>, ending: 'end' | 'broken' = 'end'): Heard {
+function hear(
+	parts: Array<string | Uint8Array>,
+	ending: 'end' | 'broken' = 'end',
+	expected?: number,
+): Heard {
 	const progress: GenerationProgress[] = [];
-	const events = new GenerationEvents(BASE, (news) => progress.push(news));
+	const events = new GenerationEvents(BASE, (news) => progress.push(news), expected);
 	let early = false;
 	for (const part of parts) early = events.push(Buffer.from(part)) !== undefined;
 	const outcome = events[ending]();
@@ -210,6 +214,76 @@ describe('a completion', () => {
 
 	it('that breaks off in the middle is not mistaken for a result at the end either', () => {
 		expect(outcomeOf(COMPLETE.slice(0, COMPLETE.indexOf('file_url') + 20)).kind).toBe('lost');
+	});
+});
+
+describe('completions that come one per video', () => {
+	const made = (...ids: string[]) => ids.map((id) => ({ id, file_url: `${FILE}?${id}` }));
+	const completion = (...entries: unknown[]) =>
+		event('video_generation_complete', JSON.stringify(entries));
+	/** The ids of the files out of `events`, when three were asked for. */
+	const idsOf = (events: string[], ending?: 'end' | 'broken') => {
+		const { outcome, early } = hear(events, ending, 3);
+		return { early, ids: outcome.kind === 'complete' && outcome.files.map(({ id }) => id) };
+	};
+
+	it.each([
+		['an array each', ['c', 'a', 'b'].map((id) => completion(...made(id)))],
+		['an object each', made('c', 'a', 'b').map((one) => event('x_complete', JSON.stringify(one)))],
+		['two of them together', [completion(...made('c', 'a')), completion(...made('b'))]],
+		['those before repeated', [completion(...made('c', 'a')), completion(...made('c', 'a', 'b'))]],
+		[
+			'status words in between',
+			made('c', 'a', 'b').flatMap((one) => [completion(one), 'data: x\n\n']),
+		],
+	])('all count, in the order they came: %s', (_, events) => {
+		expect(idsOf(events)).toEqual({ early: true, ids: ['c', 'a', 'b'] });
+	});
+
+	const two = made('a', 'b').map((one) => completion(one));
+	it.each<[string, string[], boolean]>([
+		['the stream ends', [], false],
+		['an error event comes', [event('error', '"no more"')], true],
+		['data tell of an error', [event('video_generation_status', '{"error":"no"}')], true],
+		['a last completion is empty', [completion()], true],
+		['the last one has failed', [completion({ id: 'c', status: 'failed' })], true],
+		['the last one has no file yet', [completion({ id: 'c' })], true],
+		['a status tells of a failure', [event('video_generation_status', '"failed"')], false],
+		['a completion breaks off', [completion(...made('c')).slice(0, 60)], false],
+	])('count as far as they came when %s', (_, more, early) => {
+		expect(idsOf([...two, ...more])).toEqual({ early, ids: ['a', 'b'] });
+	});
+
+	it('count as far as they came when the connection breaks', () => {
+		expect(idsOf(two, 'broken')).toEqual({ early: false, ids: ['a', 'b'] });
+	});
+
+	it('count also behind one that has failed, and behind one whose file comes later', () => {
+		const failed = completion({ id: 'a', status: 'failed', error: 'UNSAFE' });
+		expect(idsOf([failed, ...two.slice(1), completion(...made('c'))])).toEqual({
+			early: true,
+			ids: ['b', 'c'],
+		});
+		expect(idsOf([completion({ id: 'a' }), ...two, completion(...made('c'))])).toEqual({
+			early: true,
+			ids: ['a', 'b', 'c'],
+		});
+	});
+
+	it('are a failure when all have failed, and lost with all their ids when none has a file', () => {
+		const failed = ['a', 'b', 'c'].map((id) =>
+			completion({ id, status: 'failed', error: 'UNSAFE' }),
+		);
+		expect(hear(failed, 'end', 3)).toMatchObject({ early: true, outcome: { kind: 'failed' } });
+		const named = ['a', 'b', 'c'].map((id) => completion({ id, status: 'completed' }));
+		const { outcome, progress, early } = hear(named, 'end', 3);
+		expect({ kind: outcome.kind, early }).toEqual({ kind: 'lost', early: true });
+		expect(progress.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+	});
+
+	it('are fewer when a plain answer has no more', () => {
+		const { outcome } = hear([JSON.stringify(made('a', 'b'))], 'end', 3);
+		expect(outcome).toMatchObject({ kind: 'complete', files: [{ id: 'a' }, { id: 'b' }] });
 	});
 });
 
