@@ -3,6 +3,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { withoutToken } from '../service/address';
 import type { GeneratedFile } from '../service/contract';
 import { isRecord } from '../service/values';
+import type { Asked } from '../service/verdict';
 
 /** What is remembered of a create call that was accepted, and so paid. */
 export interface Remembered {
@@ -10,10 +11,14 @@ export interface Remembered {
 	taskId?: string;
 	/** The service said that the task has failed, or that it knows none. */
 	doubtful?: boolean;
-	/** When a create call was sent whose outcome is not known, in ms since 1970. */
+	/** Speech: when a create call was sent whose outcome is not known, in ms since 1970. */
 	sentAt?: number;
+	/** Video, image: what was sent, and may be paid. */
+	asked?: Asked;
 	/** Video, image: the files made. */
 	files?: GeneratedFile[];
+	/** When all of `files` were there, in ms since 1970. */
+	madeAt?: number;
 }
 
 const FIELD = 'mediaGenerationCreated';
@@ -35,7 +40,7 @@ function replaceTexts<T>(value: T, replace: (text: string) => string): T {
 /**
  * What this node created in this execution. It lives in the node's context, which n8n keeps for
  * Retry On Fail and for "Retry execution": the next try collects what was paid for instead of
- * creating it again. Stored in clear with the execution, so ids and addresses only.
+ * creating it again. Stored in clear with the execution, so ids, addresses and prompts only.
  */
 export class Memory {
 	/** The keys of this run's own items. */
@@ -72,7 +77,15 @@ export class Memory {
 
 	recall(key: string): Remembered | undefined {
 		const stored = this.entries[key];
-		if (!stored) return undefined;
+		return stored && this.withToken(stored);
+	}
+
+	/** What is remembered of all items and rounds of the node. */
+	all(): Remembered[] {
+		return Object.values(this.entries).map((stored) => this.withToken(stored));
+	}
+
+	private withToken(stored: Remembered): Remembered {
 		return replaceTexts(stored, (text) =>
 			text.replaceAll(TOKEN, this.apiToken).replaceAll(ENCODED_TOKEN, this.encodedToken),
 		);

@@ -1,5 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { readAddress, withoutToken, type ServiceAddress } from '../service/address';
+import { claimsOf, type Claims } from '../service/claims';
 import { pause } from '../service/clock';
 import type { ServiceRecord } from '../service/contract';
 import { Failure } from '../service/failure';
@@ -44,6 +45,7 @@ export class Run {
 	readonly creating: AbortSignal;
 	/** What was paid for, by item, for the message of a run that ends early. */
 	readonly paid = new Map<number, string>();
+	private known: Claims | undefined;
 	private readonly stopping = new AbortController();
 	private socket: Listening | undefined;
 	private readonly over = new AbortController();
@@ -82,6 +84,20 @@ export class Run {
 		this.over.abort();
 		this.stopping.abort(new Failure('canceled'));
 		this.socket?.release();
+	}
+
+	/**
+	 * Whose file is whose. What earlier tries of this node asked for and got, in whatever process, is
+	 * known before the first search.
+	 */
+	get claims(): Claims {
+		if (!this.known) {
+			this.known = claimsOf(this.address);
+			for (const { asked, files, madeAt } of this.memory.all()) {
+				if (asked) this.known.recall(asked, files, madeAt);
+			}
+		}
+		return this.known;
 	}
 
 	/** A share of the account's socket, which stays open until the run ends. */

@@ -43,6 +43,8 @@ export interface Call {
 	streamed?: boolean;
 	/** How often it has been sent so far. */
 	sent?: number;
+	/** Called right before each attempt goes out, after any rest. */
+	onSend?(): void;
 }
 
 function mayRepeat(repeat: Repeat, failure: unknown, attempt: number): boolean {
@@ -120,6 +122,7 @@ export class Calls {
 			// Nothing is under way here: what the service last said tells more than "timed out".
 			if (begin.aborted) throw last ?? abortReason(begin);
 			call.sent = attempt + 1;
+			call.onSend?.();
 			const limitMs = call.limitMs ?? READING_MS;
 			const limit = startDeadline(limitMs / 1000, call.signal);
 			const signal = AbortSignal.any([call.signal, limit.signal]);

@@ -1,187 +1,148 @@
+import { randomUUID } from 'node:crypto';
 import { accountKeyOf, type ServiceAddress } from './address';
-import { readGeneratedFiles } from './readers';
-import { isFailureWord } from './reasons';
-import { asId, asText, asTime } from './values';
-import { ASPECT_RATIOS, type GeneratedFile, type ServiceRecord } from './contract';
-import { kindSaid } from './fileTypes';
+import type { GeneratedFile, ServiceRecord } from './contract';
+import { Entries, isKnown, marksOf, unsigned } from './entries';
+import { CLOCK_TOLERANCE_MS, judge, type Asked, type Claim, type Verdict } from './verdict';
 
-/** Which history entry is whose, when a stream ended without telling. Pure but for the registry. */
+/** The generations of an account, and who has which file: to tell whose an entry of the history is. */
 
-/** One generation of this process, from its request to its result. */
-export interface Claim {
-	/** The prompt exactly as sent; '' when none was sent. */
-	prompt: string;
-	/** When the request began, ms since 1970 by our clock. */
-	began: number;
-	/** Files asked for. */
-	expected: number;
-	kind: 'video' | 'image';
-	/** As asked for; undefined when the request has none. */
-	aspectRatio?: string;
-	/** Identifiers of the item that events carried. */
-	ids: Set<string>;
-	/** True once its stream is lost: it looks for its entries in the history. */
-	lost: boolean;
-}
+type Order = Pick<Asked, 'prompt' | 'began' | 'expected' | 'kind'> & Partial<Asked>;
 
-export interface Verdict {
-	/** Entries that are surely this claim's. */
-	own: ServiceRecord[];
-	/** Entries that may be its own, or another's. */
-	candidates: ServiceRecord[];
-	/** More entries than were asked for: no later look can tell whose they are. */
-	hopeless: boolean;
-}
+/** How long after it was given up a generation may still come to be. */
+const LINGERS_MS = 30 * 60 * 1000;
+const REMEMBERED_MS = 2 * LINGERS_MS;
+const REMEMBERED_CLAIMS = 10_000;
+const REMEMBERED_MARKS = 30_000;
 
-/** `created_at` and Date headers are cut to the second. */
-const CLOCK_TOLERANCE_MS = 2000;
-const REMEMBERED_IDS = 10_000;
+/** What is to be remembered of a claim for a later try. */
+export const askedOf = ({ ids, ...claim }: Claim): Asked => {
+	const { key, prompt, began, expected, kind, aspectRatio, body, withImages } = claim;
+	const told = [...ids];
+	return { key, prompt, began, expected, kind, aspectRatio, body, withImages, told };
+};
 
-const idOf = (entry: ServiceRecord) => asId(entry.id) ?? asId(entry.task_id);
-
-/** Generations under way and entries taken, of one account in this process. */
+/** Generations and entries taken, of one account in this process. */
 export class Claims {
-	private readonly open = new Set<Claim>();
+	/** By key: those under way and those that are over, the latter in the order they ended. */
+	private readonly claims = new Map<string, Claim>();
 	/** Identifiers and addresses of files that somebody has. */
 	private readonly taken = new Set<string>();
+	private readonly entries: Entries;
 
 	/** `baseUrl` resolves relative addresses. */
-	constructor(private readonly baseUrl = 'https://localhost') {}
+	constructor(baseUrl = 'https://localhost') {
+		this.entries = new Entries(baseUrl);
+	}
 
-	begin(order: Pick<Claim, 'prompt' | 'began' | 'expected' | 'kind' | 'aspectRatio'>): Claim {
+	/** Begins a claim, or goes on with the one of an earlier try. */
+	begin(order: Order): Claim {
+		const { told = [], key = randomUUID(), body = '', withImages = false } = order;
 		const { prompt, began, expected, kind, aspectRatio } = order;
-		const claim = {
-			prompt,
-			began,
-			expected,
-			kind,
-			aspectRatio,
-			ids: new Set<string>(),
-			lost: false,
+		const claim: Claim = {
+			...{ key, prompt, began, expected, kind, aspectRatio, body, withImages },
+			...{ ids: new Set(told), lost: false, until: Infinity },
+			...{ wants: expected, got: 0, marks: new Set<string>() },
 		};
-		this.open.add(claim);
+		this.claims.delete(key);
+		this.claims.set(key, claim);
 		return claim;
 	}
 
-	/** Ends a claim; the files it got belong to nobody else from now on. */
-	end(claim: Claim, files: GeneratedFile[]): void {
-		this.open.delete(claim);
-		for (const { id, fileUrl } of files) {
-			if (id !== undefined) this.taken.add(id);
-			this.taken.add(fileUrl);
+	/** What an earlier try, perhaps in another process, asked for, and the files that it got at `madeAt`. */
+	recall(asked: Asked, files?: GeneratedFile[], madeAt = Date.now()): void {
+		if (files) this.take(files);
+		if (this.claims.has(asked.key)) return;
+		const claim = this.begin(asked);
+		if (files) this.end(claim, files, madeAt);
+		else this.leave(claim);
+	}
+
+	/** Notes files that a claim has got while it may lack others. */
+	receive(claim: Claim, files: GeneratedFile[]): void {
+		claim.marks = new Set(marksOf(files));
+		claim.got = files.length;
+		for (const { id } of files) if (id !== undefined) claim.ids.add(id);
+	}
+
+	/** Ends a claim that comes to no more; the files it got belong to nobody else from now on. */
+	end(claim: Claim, files: GeneratedFile[], madeAt = Date.now()): void {
+		this.receive(claim, files);
+		claim.wants = files.length;
+		this.take(files);
+		this.close(claim, madeAt + CLOCK_TOLERANCE_MS);
+	}
+
+	/** Gives a claim up whose files may still come to be. */
+	leave(claim: Claim): void {
+		this.close(claim, Date.now() + LINGERS_MS);
+	}
+
+	private close(claim: Claim, until: number): void {
+		claim.lost = true;
+		claim.until = until;
+		this.claims.delete(claim.key);
+		// One that was never sent has no entries.
+		if (claim.began < Infinity) this.claims.set(claim.key, claim);
+		const outdated = Date.now() - REMEMBERED_MS;
+		for (const [key, old] of this.claims) {
+			if (old.until === Infinity) continue;
+			if (old.until > outdated && this.claims.size <= REMEMBERED_CLAIMS) break;
+			this.claims.delete(key);
 		}
-		for (const id of this.taken) {
-			if (this.taken.size <= REMEMBERED_IDS) break;
-			this.taken.delete(id);
+	}
+
+	private take(files: GeneratedFile[]): void {
+		for (const mark of marksOf(files)) this.taken.add(mark);
+		for (const mark of this.taken) {
+			if (this.taken.size <= REMEMBERED_MARKS) break;
+			this.taken.delete(mark);
 		}
 	}
 
-	/** Exact prompt, created after the request began, and nothing that speaks against it. */
-	private mayOwn(claim: Claim, entry: ServiceRecord, clockOffsetMs: number): boolean {
-		return (
-			(asText(entry.prompt) ?? '') === claim.prompt.trim() &&
-			createdAfter(entry, claim.began + clockOffsetMs) &&
-			this.canBe(entry, claim)
-		);
+	/** How far back the history matters to `claim`, in ms since 1970 by our clock. */
+	reach(claim: Claim): number {
+		const began = this.sharing(claim)
+			.filter(({ until }) => until >= claim.began)
+			.map((other) => other.began);
+		return Math.min(claim.began, ...began) - CLOCK_TOLERANCE_MS;
 	}
 
-	/** False when the entry itself says that it is something else. */
-	private canBe(entry: ServiceRecord, claim: Claim): boolean {
-		const ratio = ASPECT_RATIOS.find((known) => known === entry.aspect_ratio);
-		if (ratio && claim.aspectRatio && ratio !== claim.aspectRatio) return false;
-		const [file] = readGeneratedFiles(entry, this.baseUrl);
-		return (kindSaid(entry, file?.fileUrl ?? this.baseUrl) ?? claim.kind) === claim.kind;
+	/** All claims of the same prompt, itself among them. */
+	private sharing({ prompt }: Claim): Claim[] {
+		return [...this.claims.values()].filter((other) => other.prompt.trim() === prompt.trim());
 	}
 
-	/** Files that entries hold or will hold. */
-	private count(entries: ServiceRecord[]): number {
-		return entries.reduce(
-			(sum, entry) => sum + Math.max(1, readGeneratedFiles(entry, this.baseUrl).length),
-			0,
-		);
+	/** What of `history`, newest first, belongs to `claim`; `clockOffsetMs` is the service's clock minus ours. */
+	judge(claim: Claim, history: ServiceRecord[], clockOffsetMs: number): Verdict {
+		const toldToOthers = new Set<string>();
+		for (const other of this.claims.values()) {
+			if (other !== claim) other.ids.forEach((id) => toldToOthers.add(id));
+		}
+		const all = this.entries.read(history);
+		const { taken } = this;
+		return judge(claim, { all, clockOffsetMs, sharing: this.sharing(claim), toldToOthers, taken });
 	}
 
-	/** The entries that its ids prove to be `claim`'s. */
-	private provenOf(claim: Claim, entries: ServiceRecord[]): ServiceRecord[] {
-		return entries.filter((entry) => claim.ids.has(idOf(entry) ?? ''));
-	}
-
-	/** How many files `claim` lacks when it has those that are proven its own. */
-	private lackOf(claim: Claim, entries: ServiceRecord[]): number {
-		return Math.max(0, claim.expected - this.count(this.provenOf(claim, entries)));
-	}
-
-	/** What of `free` is `claim`'s when all of its rivals get what they lack in the order they began. */
-	private shareOf(
+	/** The files of `claim` in `history` besides `got`, those that it has. */
+	rest(
 		claim: Claim,
-		rivals: Array<{ rival: Claim; lack: number }>,
-		free: ServiceRecord[],
-	): ServiceRecord[] {
-		const left = [...free];
-		for (const { rival, lack } of rivals.sort((a, b) => a.rival.began - b.rival.began)) {
-			const share: ServiceRecord[] = [];
-			while (left.length > 0 && this.count(share) < lack) share.push(left.shift()!);
-			if (rival === claim) return share;
-		}
-		return [];
+		got: GeneratedFile[],
+		history: ServiceRecord[],
+		clockOffsetMs: number,
+	): GeneratedFile[] {
+		const { own } = this.judge(claim, history, clockOffsetMs);
+		const all = this.entries.read(history);
+		const { marks } = claim;
+		return all.flatMap((entry) => {
+			if (!own.includes(entry.record)) return [];
+			if (!isKnown(entry, marks, all)) return entry.files;
+			// Of several files in one entry, some may have been told.
+			const had = got.filter(({ id }) => id !== undefined && id === entry.id).length;
+			return entry.files
+				.filter(({ fileUrl }) => !marks.has(fileUrl) && !marks.has(unsigned(fileUrl)))
+				.slice(0, entry.files.length - Math.max(1, had));
+		});
 	}
-
-	private isAnothers(entry: ServiceRecord, claim: Claim): boolean {
-		const id = idOf(entry) ?? '';
-		const addresses = readGeneratedFiles(entry, this.baseUrl).map(({ fileUrl }) => fileUrl);
-		return (
-			[id, ...addresses].some((mark) => this.taken.has(mark)) ||
-			[...this.open].some((other) => other !== claim && other.ids.has(id))
-		);
-	}
-
-	/**
-	 * What of `entries` belongs to `claim`: by id where events told one; else by exact prompt, created
-	 * after the request began, and taken by nobody. `clockOffsetMs` is the service's clock minus ours.
-	 * Entries that another open generation of the same prompt may equally own are candidates only,
-	 * unless there are just as many as these generations asked for: then each gets its share, in order.
-	 */
-	judge(claim: Claim, entries: ServiceRecord[], clockOffsetMs: number): Verdict {
-		const proven = this.provenOf(claim, entries);
-		const withShare = (share: ServiceRecord[]): Verdict => {
-			const own = [...proven, ...share].sort((a, b) => createdAt(a) - createdAt(b));
-			return { own, candidates: [], hopeless: false };
-		};
-		// Fewer than asked for may be only the part that the events told of.
-		if (proven.length > 0 && this.lackOf(claim, entries) === 0) return withShare([]);
-
-		const mine = new Set(proven);
-		const free = entries
-			.filter((entry) => !mine.has(entry) && !this.isAnothers(entry, claim))
-			.filter((entry) => this.mayOwn(claim, entry, clockOffsetMs))
-			.sort((a, b) => createdAt(a) - createdAt(b));
-		const rivals = [...this.open]
-			.filter((other) => other.prompt.trim() === claim.prompt.trim())
-			.filter((other) => other === claim || free.some((entry) => this.canBe(entry, other)))
-			.map((rival) => ({ rival, lack: this.lackOf(rival, entries) }))
-			.filter(({ lack }) => lack > 0);
-		const found = this.count(free);
-		const lacking = rivals.reduce((sum, { lack }) => sum + lack, 0);
-		if (rivals.length === 1 && found <= lacking) return withShare(free);
-		const allLost = rivals.every(({ rival }) => rival.lost);
-		if (found === lacking && allLost) return withShare(this.shareOf(claim, rivals, free));
-		if (proven.length > 0) return withShare([]);
-		return { own: [], candidates: free, hopeless: allLost && found > lacking };
-	}
-}
-
-const createdAt = (entry: ServiceRecord) => asTime(entry.created_at);
-
-const createdAfter = (entry: ServiceRecord, serverBegan: number) =>
-	createdAt(entry) >= serverBegan - CLOCK_TOLERANCE_MS;
-
-/** Where an entry of the history stands: its files once there are some. */
-export function entryState(
-	entry: ServiceRecord,
-	baseUrl: string,
-): { files: GeneratedFile[]; failed: boolean } {
-	const files = readGeneratedFiles(entry, baseUrl);
-	return { files, failed: files.length === 0 && isFailureWord(entry.status) };
 }
 
 const accounts = new Map<string, Claims>();

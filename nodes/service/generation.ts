@@ -1,4 +1,5 @@
-import { claimsOf, type Claim } from './claims';
+import { createHash } from 'node:crypto';
+import { askedOf, type Claims } from './claims';
 import { abortReason, pause } from './clock';
 import type { GeneratedFile } from './contract';
 import { failureOfText } from './answers';
@@ -8,9 +9,10 @@ import {
 	type GenerationOutcome,
 	type GenerationProgress,
 } from './generationEvents';
-import { findLost, type HistoryWatch } from './history';
+import { findLost, findRest, type HistoryWatch } from './history';
 import type { ByteStream } from './http';
 import type { Generation, Requests } from './requests';
+import type { Asked, Claim } from './verdict';
 
 export interface GenerationBody {
 	bytes: Buffer;
@@ -35,10 +37,10 @@ export interface GenerationOrder {
 	shared: AbortSignal;
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
-	/** When an earlier try of this node sent the create call, in ms since 1970: it is not repeated. */
-	earlier?: number;
-	/** Right before the create call is sent. */
-	onSend(began: number): void;
+	/** What an earlier try of this node asked for, and the files it got: it is not asked for again. */
+	earlier?: { asked: Asked; files?: GeneratedFile[] };
+	/** Right before the create call is sent, each time, and when the stream has told an id. */
+	onAsked(asked: Asked): void;
 	onProgress(progress: GenerationProgress): void;
 	/** The stream is lost; the search in the history begins. */
 	onLost(reason: string): void;
@@ -76,8 +78,14 @@ async function readStream(
 		}
 		return events.end();
 	} catch {
-		if (order.signal.aborted) throw abortReason(order.signal).with({ maybeAccepted: true });
-		return events.broken(silent ? `nothing was heard for ${order.idleMs / 1000} s` : undefined);
+		const outcome = events.broken(
+			silent ? `nothing was heard for ${order.idleMs / 1000} s` : undefined,
+		);
+		if (!order.signal.aborted) return outcome;
+		const reason = abortReason(order.signal);
+		// What has come in time must not be lost with what has not.
+		if (reason.kind === 'timedOut' && outcome.kind === 'complete') return outcome;
+		throw reason.with({ maybeAccepted: true });
 	} finally {
 		over.abort();
 		close();
@@ -92,37 +100,72 @@ const mayBeUnderWay = (error: unknown): error is Failure =>
 	error instanceof Failure &&
 	(error.kind === 'noAnswer' || NO_ANSWER_STATUSES.includes(error.facts.status ?? 0));
 
+/** False when a failed generation was surely not accepted, or comes to nothing by the service's word. */
+export function mayStillCome(error: unknown): boolean {
+	if (!(error instanceof Failure)) return true;
+	return error.facts.maybeAccepted === true || error.kind === 'streamLost';
+}
+
 /**
- * Makes videos or an image: one create call, its stream, and, where the stream ends without a
- * result, the history (the generation goes on and is paid). Throws a Failure; never creates twice.
+ * Makes videos or an image: one create call, its stream, and, where the stream ends without all that was
+ * asked for, the history (the generation goes on and is paid). Throws a Failure; never creates twice.
  */
 export async function generate(
 	requests: Requests,
 	watch: HistoryWatch,
+	claims: Claims,
 	order: GenerationOrder,
 ): Promise<GeneratedFile[]> {
-	const { signal, shared, earlier } = order;
-	const claims = claimsOf(requests.address);
-	const claim = claims.begin({ ...order, began: earlier ?? Date.now() });
-	let files: GeneratedFile[] = [];
-	try {
-		const outcome: GenerationOutcome =
-			earlier === undefined
-				? await stream(requests, order, claim)
-				: { kind: 'lost', text: 'an earlier try of this node lost the stream' };
+	const { signal, shared, earlier, prompt, expected, kind, aspectRatio } = order;
+	const withImages = WITH_IMAGES.includes(order.generation);
+	// Until it is sent, no entry can be its own.
+	const asked = { prompt, expected, kind, aspectRatio, withImages, began: Infinity };
+	const claim = claims.begin(earlier?.asked ?? asked);
+	const search = { claim, claims, signal, shared };
+	const make = async () => {
+		const outcome = earlier ? outcomeOf(earlier) : await stream(requests, order, claim);
 		if (outcome.kind === 'page') throw new Failure('notTheService', { maybeAccepted: true });
 		if (outcome.kind === 'failed') throw failureOf(outcome.text);
-		if (outcome.kind === 'complete') {
-			files = outcome.files;
-		} else {
+		if (outcome.kind === 'lost') {
 			order.onLost(outcome.text);
-			const lost = { claim, claims, signal, shared, reason: outcome.text };
-			files = await findLost(requests, watch, lost);
+			return await findLost(requests, watch, { ...search, reason: outcome.text });
 		}
-		return files;
-	} finally {
-		claims.end(claim, files);
+		const { files } = outcome;
+		return files.length < expected ? await findRest(watch, search, files) : files;
+	};
+	return await make().then(
+		(files) => {
+			claims.end(claim, files);
+			return files;
+		},
+		(error: unknown) => {
+			if (mayStillCome(error)) claims.leave(claim);
+			else claims.end(claim, []);
+			throw error;
+		},
+	);
+}
+
+const outcomeOf = ({ files }: { files?: GeneratedFile[] }): GenerationOutcome =>
+	files
+		? { kind: 'complete', files }
+		: { kind: 'lost', text: 'an earlier try of this node lost the stream' };
+
+/** §4.6, §4.7 */
+const WITH_IMAGES: Generation[] = ['ingredientsToVideo', 'framesToVideo'];
+/** Bytes that are hashed at once: n8n does other things in between. */
+const HASHED_BYTES = 8 * 1024 * 1024;
+
+/** What tells requests whose files are not as good for each other; the number of files does not. */
+async function bodyOf({ generation, aspectRatio, prompt }: GenerationOrder, bytes: Buffer) {
+	const hash = createHash('sha256');
+	hash.update(JSON.stringify([generation, aspectRatio, prompt.trim()]));
+	const images = WITH_IMAGES.includes(generation) ? bytes : bytes.subarray(0, 0);
+	for (let at = 0; at < images.length; at += HASHED_BYTES) {
+		if (at > 0) await pause(0);
+		hash.update(images.subarray(at, at + HASHED_BYTES));
 	}
+	return hash.digest('hex').slice(0, 32);
 }
 
 async function stream(
@@ -132,17 +175,25 @@ async function stream(
 ): Promise<GenerationOutcome> {
 	const closing = new AbortController();
 	const signal = AbortSignal.any([order.signal, closing.signal]);
-	const events = new GenerationEvents(requests.address.baseUrl, (progress) => {
-		if (progress.id !== undefined) claim.ids.add(progress.id);
+	const hear = (progress: GenerationProgress) => {
+		const { id } = progress;
+		if (id !== undefined && !claim.ids.has(id)) {
+			claim.ids.add(id);
+			order.onAsked(askedOf(claim));
+		}
 		order.onProgress(progress);
-	});
+	};
+	const events = new GenerationEvents(requests.address.baseUrl, hear, order.expected);
 	// A function of its own: the body, which may be large, is free again once the stream is open.
 	const open = async () => {
 		const { bytes, release } = await order.body(signal);
 		try {
-			claim.began = Date.now();
-			order.onSend(claim.began);
-			return await requests.openStream(order.generation, bytes, signal, order.idleMs);
+			claim.body = await bodyOf(order, bytes);
+			const onSend = () => {
+				claim.began = Date.now();
+				order.onAsked(askedOf(claim));
+			};
+			return await requests.openStream(order.generation, bytes, signal, order.idleMs, onSend);
 		} finally {
 			release?.();
 		}

@@ -1,12 +1,14 @@
-import { entryState, type Claim, type Claims } from './claims';
-import { startDeadline } from './clock';
+import type { Claims } from './claims';
+import { startDeadline, whenAborted } from './clock';
 import type { GeneratedFile, ServiceRecord } from './contract';
+import { entryState } from './entries';
 import { Failure } from './failure';
 import { MAX_FILES } from './limits';
 import { readAllPages } from './paging';
 import { asText, asTime } from './values';
 import { readReason } from './reasons';
 import type { Requests } from './requests';
+import type { Claim } from './verdict';
 import { until, type Reading } from './wait';
 
 /** Milliseconds between looks into the history; all items of a run share one look. */
@@ -17,6 +19,10 @@ const FRESH_MS = 8_000;
 const SEARCH_SECONDS = 600;
 /** Looks without a change after which fewer files than asked for are taken as all. */
 const SETTLED_LOOKS = 3;
+/** How long after its request a file may be taken that only the prompt and the time speak for, in ms. */
+const SETTLED_MS = 60_000;
+/** How long files that are there wait for one look for the others, in seconds. */
+const LAST_LOOK_SECONDS = 15;
 /** How far back a look goes at most, in entries. */
 const MOST_ENTRIES = 2000;
 
@@ -35,11 +41,12 @@ export class HistoryWatch {
 	constructor(private readonly requests: Requests) {}
 
 	/**
-	 * The entries made since `since` (ms since 1970 by our clock), newest first; `signal` is the one of
-	 * all items together.
+	 * The entries made since `since` (ms since 1970 by our clock), newest first, as they were at `asOf`
+	 * or later; `signal` is the one of all items together.
 	 */
-	async newest(since: number, signal: AbortSignal): Promise<Look> {
-		const isFresh = Date.now() - this.lookedAt <= FRESH_MS && this.reachesBackTo <= since;
+	async newest(since: number, signal: AbortSignal, asOf = 0): Promise<Look> {
+		const oldest = Math.max(asOf, Date.now() - FRESH_MS);
+		const isFresh = this.lookedAt >= oldest && this.reachesBackTo <= since;
 		if (!this.look || !isFresh) {
 			this.lookedAt = Date.now();
 			this.reachesBackTo = Math.min(since, this.reachesBackTo);
@@ -94,23 +101,34 @@ export async function findLost(
 	const { baseUrl } = requests.address;
 	let candidates: ServiceRecord[] = [];
 	let settled = 0;
+	let lastFound = '';
 	let partial: GeneratedFile[] = [];
 
 	const read = async (): Promise<Reading<GeneratedFile[]>> => {
-		const { items, clockOffsetMs } = await watch.newest(claim.began, search.shared);
+		const { items, clockOffsetMs } = await watch.newest(claims.reach(claim), search.shared);
 		const verdict = claims.judge(claim, items, clockOffsetMs);
+		const { own, tentative } = verdict;
 		candidates = verdict.candidates;
-		if (verdict.hopeless) throw new Failure('streamLost');
-		const states = verdict.own.map((entry) => entryState(entry, baseUrl));
-		const files = states.flatMap((state) => state.files).slice(0, MAX_FILES);
-		if (files.length === 0 && states.length > 0 && states.every(({ failed }) => failed)) {
-			throw new Failure('generationFailed', { text: readReason(verdict.own[0]) });
+		if (verdict.hopeless) {
+			partial = [];
+			throw new Failure('streamLost');
 		}
-		const complete = files.length >= claim.expected;
-		settled = files.length > 0 && files.length === partial.length ? settled + 1 : 0;
-		partial = files;
-		if (complete || settled >= SETTLED_LOOKS) return { done: true, value: files };
-		return { done: false };
+		const states = own.map((entry) => entryState(entry, baseUrl));
+		const files = states.flatMap((state) => state.files).slice(0, MAX_FILES);
+		const hasFailed = files.length === 0 && own.length > 0 && states.every(({ failed }) => failed);
+		if (hasFailed && !tentative) {
+			throw new Failure('generationFailed', { text: readReason(own[0]) });
+		}
+		// An address may be signed anew for each look, an id stays.
+		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');
+		settled = found !== '' && found === lastFound ? settled + 1 : 0;
+		lastFound = found;
+		// What may be another's is never better than nothing.
+		partial = tentative ? [] : files;
+		const isSettled = settled >= SETTLED_LOOKS;
+		const isOld = Date.now() - claim.began >= SETTLED_MS;
+		const isDone = tentative ? isSettled && isOld : isSettled || files.length >= claim.expected;
+		return isDone ? { done: true, value: files } : { done: false };
 	};
 
 	claim.lost = true;
@@ -140,6 +158,30 @@ export async function findLost(
 		}));
 		return new Failure('streamLost', { text: search.reason, candidates: listed });
 	}
+}
+
+/**
+ * `got`, and those of the files asked for besides that the history holds by now. One look, and one that
+ * fails or takes long costs nothing.
+ */
+export async function findRest(
+	watch: HistoryWatch,
+	{ claim, claims, signal, shared }: Omit<Search, 'reason'>,
+	got: GeneratedFile[],
+): Promise<GeneratedFile[]> {
+	if (signal.aborted) return got;
+	claims.receive(claim, got);
+	claim.lost = true;
+	const limit = startDeadline(LAST_LOOK_SECONDS, signal);
+	const looking = watch.newest(claims.reach(claim), shared, Date.now());
+	const look = await Promise.race([
+		looking.catch(() => undefined),
+		whenAborted(limit.signal).then(() => undefined),
+	]);
+	limit.stop();
+	if (!look) return got;
+	const rest = claims.rest(claim, got, look.items, look.clockOffsetMs);
+	return [...got, ...rest.slice(0, claim.expected - got.length)];
 }
 
 /** A look that can't be had (a refused token, say) leaves the generation as paid as it is. */

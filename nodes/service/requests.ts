@@ -118,13 +118,15 @@ export class Requests {
 
 	/**
 	 * §4.5–4.8: starts a generation and returns its event stream once the headers are there, at the
-	 * latest after `headersMs`. The stream lives until it ends or `signal` aborts.
+	 * latest after `headersMs`. The stream lives until it ends or `signal` aborts. `onSend` is called
+	 * right before each attempt.
 	 */
 	async openStream(
 		generation: Generation,
 		body: Buffer,
 		signal: AbortSignal,
 		headersMs: number,
+		onSend: () => void,
 	): Promise<ByteStream> {
 		const call: Call = {
 			method: 'POST',
@@ -135,6 +137,7 @@ export class Requests {
 			signal,
 			limitMs: headersMs,
 			streamed: true,
+			onSend,
 		};
 		return await this.calls.send(call, async (answer) => answer.body);
 	}

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { withoutToken } from '../../nodes/service/address';
 import { failureOfStatus, readAnswer } from '../../nodes/service/answers';
-import { entryState } from '../../nodes/service/claims';
+import { entryState } from '../../nodes/service/entries';
 import { Failure } from '../../nodes/service/failure';
 import { GenerationEvents } from '../../nodes/service/generationEvents';
 import {

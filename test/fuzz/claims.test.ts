@@ -1,5 +1,7 @@
 import fc from 'fast-check';
-import { Claims, entryState, type Claim } from '../../nodes/service/claims';
+import { Claims } from '../../nodes/service/claims';
+import { entryState } from '../../nodes/service/entries';
+import type { Claim } from '../../nodes/service/verdict';
 import { readGeneratedFiles } from '../../nodes/service/readers';
 import { asId } from '../../nodes/service/values';
 import { anyJson, anyText, recordOf } from './arbitraries';
@@ -39,6 +41,8 @@ const order = fc.record({
 	expected: fc.integer({ min: 1, max: 4 }),
 	kind: fc.constantFrom('video' as const, 'image' as const),
 	aspectRatio: fc.constantFrom<string | undefined>(undefined, 'VIDEO_ASPECT_RATIO_LANDSCAPE'),
+	body: fc.constantFrom('x', 'y'),
+	withImages: fc.boolean(),
 	ids: fc.subarray(['a', 'b']),
 	lost: fc.boolean(),
 });

@@ -82,6 +82,8 @@ export interface History {
 		expected: number;
 		kind: 'video' | 'image';
 		aspectRatio: string | undefined;
+		body: string;
+		withImages: boolean;
 		ids: string[];
 		lost: boolean;
 	}>;
@@ -96,6 +98,8 @@ const ORDER = {
 	expected: 2,
 	kind: 'video' as const,
 	aspectRatio: undefined,
+	body: 'x',
+	withImages: false,
 	ids: ['b'],
 	lost: true,
 };

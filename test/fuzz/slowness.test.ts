@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { cleanToken, readAddress, withoutToken } from '../../nodes/service/address';
 import * as answers from '../../nodes/service/answers';
-import { entryState } from '../../nodes/service/claims';
+import { entryState } from '../../nodes/service/entries';
 import * as fileTypes from '../../nodes/service/fileTypes';
 import { GenerationEvents } from '../../nodes/service/generationEvents';
 import * as readers from '../../nodes/service/readers';

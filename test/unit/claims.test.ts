@@ -1,4 +1,6 @@
-import { Claims, claimsOf, entryState, type Claim } from '../../nodes/service/claims';
+import { Claims, claimsOf } from '../../nodes/service/claims';
+import { entryState } from '../../nodes/service/entries';
+import type { Claim } from '../../nodes/service/verdict';
 import type { ServiceRecord } from '../../nodes/service/contract';
 
 const BEGAN = Date.parse('2026-01-01T10:00:00Z');
@@ -255,11 +257,11 @@ describe('several lost generations of one prompt', () => {
 
 	it('never both take an entry that either may lack beside the one that its events told', () => {
 		const both = [lost(claims, { expected: 2 }), lost(claims, { expected: 2 })];
-		const proven = [entry(), entry()];
+		const proven = [entry(), entry({ created_at: at(6) })];
 		both.forEach((claim, index) => claim.ids.add(String(proven[index]!.id)));
-		const made = [...proven, entry()];
+		const made = [...proven, entry({ created_at: at(7) })];
 		expect(both.map((claim) => own(claims, claim, made))).toEqual(proven.map((one) => [one]));
-		made.push(entry());
+		made.push(entry({ created_at: at(8) }));
 		const shares = both.map((claim) => own(claims, claim, made));
 		expect(shares).toEqual([
 			[made[0], made[2]],

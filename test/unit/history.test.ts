@@ -1,5 +1,7 @@
 import type { ServiceRecord } from '../../nodes/service/contract';
-import { HistoryWatch } from '../../nodes/service/history';
+import { Claims } from '../../nodes/service/claims';
+import { Failure } from '../../nodes/service/failure';
+import { findLost, findRest, HistoryWatch } from '../../nodes/service/history';
 import type { Requests } from '../../nodes/service/requests';
 
 const SINCE = Date.parse('2026-01-01T10:00:00Z');
@@ -33,5 +35,122 @@ describe('a look into the history', () => {
 		const { watch, asked } = historyOf([entries(100, 0, -60), entries(100, 100, -120)]);
 		await Promise.all([watch.newest(SINCE, never), watch.newest(SINCE + 1000, never)]);
 		expect(asked()).toBe(1);
+	});
+});
+
+describe('what the history holds of a request', () => {
+	beforeEach(() => void jest.useFakeTimers({ now: SINCE + 1000 }));
+	afterEach(() => void jest.useRealTimers());
+
+	const file = (id: string, seconds = 5): ServiceRecord => ({
+		id,
+		prompt: 'P',
+		file_url: `https://files.example.com/${id}.mp4`,
+		created_at: new Date(SINCE + seconds * 1000).toISOString(),
+	});
+
+	/** A request that was sent at SINCE, and the history in which it is searched for. */
+	function searching(withImages: boolean, expected = 1) {
+		const history: ServiceRecord[] = [];
+		const over = new AbortController();
+		const histories = jest.fn(async () => ({ items: [...history], bare: false, clockOffsetMs: 0 }));
+		const address = { baseUrl: 'https://media.example.com' };
+		const requests = { histories, address, holdMs: () => 0 } as unknown as Requests;
+		const claims = new Claims(address.baseUrl);
+		const kind = 'video' as const;
+		const claim = claims.begin({ prompt: 'P', began: SINCE, expected, kind, withImages });
+		const signals = { signal: over.signal, shared: over.signal };
+		const search = { claim, claims, ...signals, reason: 'it broke' };
+		const watch = new HistoryWatch(requests);
+		/** Seconds until the search ends, and what with. */
+		async function searched() {
+			const began = Date.now();
+			const result: { ids?: unknown[]; error?: unknown; seconds?: number } = {};
+			void findLost(requests, watch, search)
+				.then(
+					(files) => (result.ids = files.map(({ id }) => id)),
+					(error: unknown) => (result.error = error),
+				)
+				.finally(() => (result.seconds = (Date.now() - began) / 1000));
+			for (let n = 0; n < 700 && result.seconds === undefined; n++) {
+				await jest.advanceTimersByTimeAsync(1000);
+			}
+			return result;
+		}
+		return { history, histories, over, search, watch, searched };
+	}
+
+	it('is taken at once when there are just as many files as were asked for', async () => {
+		const { history, searched } = searching(false);
+		history.push(file('mine'));
+		expect(await searched()).toMatchObject({ ids: ['mine'], seconds: 0 });
+	});
+
+	it('is taken a minute later where images are part of the request, and nothing else came', async () => {
+		const { history, searched } = searching(true);
+		history.push(file('mine'));
+		const { ids, seconds } = await searched();
+		expect(ids).toEqual(['mine']);
+		expect(seconds).toBeGreaterThanOrEqual(59);
+		expect(seconds).toBeLessThan(75);
+	});
+
+	it('is not told apart from a stranger’s that comes within that minute', async () => {
+		const { history, searched } = searching(true);
+		history.push(file('foreign'));
+		setTimeout(() => history.unshift(file('mine', 45)), 45_000);
+		const { error } = await searched();
+		expect(error).toMatchObject({ kind: 'streamLost' });
+		expect((error as Failure).facts.candidates).toMatchObject([{ id: 'mine' }, { id: 'foreign' }]);
+	});
+
+	it('is listed, not taken, when the time is up before that minute', async () => {
+		const { history, over, searched } = searching(true);
+		history.push(file('mine'));
+		setTimeout(() => over.abort(new Failure('timedOut')), 50_000);
+		const { error } = await searched();
+		expect(error).toMatchObject({ kind: 'streamLost' });
+		expect((error as Failure).facts.candidates).toMatchObject([{ id: 'mine' }]);
+	});
+
+	it('is completed by one look, made after the stream has ended', async () => {
+		const { history, histories, search, watch } = searching(false, 3);
+		await watch.newest(SINCE, never);
+		const got = ['a', 'b'].map((id) => ({ id, fileUrl: String(file(id).file_url), fields: {} }));
+		history.push(file('c', 7), file('b', 6), file('a', 5));
+		await jest.advanceTimersByTimeAsync(10);
+		const files = await findRest(watch, search, got);
+		expect(files.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+		expect(histories).toHaveBeenCalledTimes(2);
+	});
+
+	it.each<[string, ServiceRecord[], string[]]>([
+		['another of the same entry', [{ ...file('a'), file_urls: ['/a2.mp4'] }], ['a.mp4', 'a2.mp4']],
+		['nothing new', [file('a')], ['a.mp4']],
+		['more than were asked for', [file('x'), file('y'), file('a')], ['a.mp4']],
+		['one under another name', [file('x')], ['a.mp4']],
+		[
+			'a file signed anew',
+			[{ ...file('a'), id: 'x', file_url: `${file('a').file_url}?s` }],
+			['a.mp4'],
+		],
+	])('holds besides a file that came: %s', async (_, entries, names) => {
+		const { history, search, watch } = searching(false, 2);
+		history.push(...entries);
+		const got = [{ id: 'a', fileUrl: String(file('a').file_url), fields: {} }];
+		const files = await findRest(watch, search, got);
+		expect(files.map(({ fileUrl }) => fileUrl.split('/').pop())).toEqual(names);
+	});
+
+	it.each(['fails', 'hangs'])('costs no file when the look %s', async (how) => {
+		const { histories, search, watch } = searching(false, 2);
+		histories.mockImplementation(async () => {
+			if (how === 'fails') throw new Failure('tokenRefused');
+			return await new Promise(() => {});
+		});
+		const got = [{ id: 'a', fileUrl: String(file('a').file_url), fields: {} }];
+		const files = findRest(watch, search, got);
+		await jest.advanceTimersByTimeAsync(15_000);
+		expect(await files).toEqual(got);
 	});
 });

@@ -2,8 +2,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { startDeadline } from '../../service/clock';
 import type { GeneratedFile } from '../../service/contract';
 import { download } from '../../service/download';
-import { Failure } from '../../service/failure';
-import { generate, type GenerationBody } from '../../service/generation';
+import { generate, mayStillCome, type GenerationBody } from '../../service/generation';
 import type { Generation } from '../../service/requests';
 import type { Fields } from '../../service/fields';
 import { partly, type Item, type Job, type Made } from '../run';
@@ -74,25 +73,28 @@ export function generationJob(item: Item, order: Order): Job {
 		const remembered = run.memory.recall(key);
 		if (remembered?.files) {
 			item.hint('resumed', 'Took the result of an earlier try instead of paying for a new one');
-			return remembered.files;
+			if (remembered.files.length >= order.expected) return remembered.files;
 		}
+		let { asked } = remembered ?? {};
 		const said = new Set<string>();
-		const files = await generate(requests, run.history, {
+		const say = (text: string) => {
+			if (said.has(text) || said.size >= MOST_WORDS) return;
+			said.add(text);
+			item.report(text);
+		};
+		const files = await generate(requests, run.history, run.claims, {
 			...order,
 			signal,
 			shared: run.stopped,
 			idleMs: options.idleTimeout * 1000,
-			earlier: remembered?.sentAt,
-			onSend(began) {
-				run.memory.keep(key, { sentAt: began });
+			earlier: asked && { asked, files: remembered?.files },
+			onAsked(now) {
+				asked = now;
+				run.memory.keep(key, { asked });
 				run.paid.set(item.index, `${kind} asked for`);
-				item.report(`asking for the ${kind}`);
+				say(`asking for the ${kind}`);
 			},
-			onProgress({ status }) {
-				if (said.has(status) || said.size >= MOST_WORDS) return;
-				said.add(status);
-				item.report(`${kind} ${status}`);
-			},
+			onProgress: ({ status }) => say(`${kind} ${status}`),
 			onLost(reason) {
 				item.report(`${reason}; looking into the history for the ${kind}`);
 				item.hint(
@@ -108,7 +110,7 @@ export function generationJob(item: Item, order: Order): Job {
 			}
 			throw error;
 		});
-		run.memory.keep(key, { files });
+		run.memory.keep(key, { asked, files, madeAt: Date.now() });
 		run.paid.set(item.index, `${kind} ${files.map(({ id, fileUrl }) => id ?? fileUrl).join(', ')}`);
 		item.report(`${kind} done`);
 		return files;
@@ -125,11 +127,6 @@ export function generationJob(item: Item, order: Order): Job {
 		const binary = await download(run.context, requests, file, signal);
 		return item.output(json, { [options.outputField]: binary });
 	}
-}
-
-function mayStillCome(error: unknown): boolean {
-	if (!(error instanceof Failure)) return true;
-	return error.facts.maybeAccepted === true || error.kind === 'streamLost';
 }
 
 interface NamedFile {

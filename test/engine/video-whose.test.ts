@@ -1,0 +1,241 @@
+import type { IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
+import type { HistoryItem, RawStreamStep } from '../../simulator/simulator.mts';
+import { bad, begin, good, node, NODE, requests, run, sim, start, type Setting } from './setup';
+
+/* Whose file it is, where several items, tries or people asked for the same. */
+
+const HISTORY = '/v1/video/histories';
+const goesOn: Partial<INode> = { onError: 'continueRegularOutput' };
+const video = (prompt: string, more: IDataObject = {}, extra: Partial<INode> = {}) => {
+	const { options = { timeout: 3 }, ...fields } = more;
+	const parameters = { resource: 'video', operation: 'textToVideo', prompt, options };
+	return node({ ...parameters, download: false, ...fields }, extra);
+};
+
+/** An item whose image is unlike that of any other `seed`. */
+const picture = (seed: number, json: IDataObject = {}): INodeExecutionData => {
+	const data = Buffer.from(`89504e470d0a1a0a${'00'.repeat(50)}0${seed}`, 'hex').toString('base64');
+	return { json, binary: { data: { data, mimeType: 'image/png', fileName: 'a.png' } } };
+};
+const ingredients = { operation: 'ingredientsToVideo', binaryPropertyName: 'data' };
+
+const made = (id: string, changes: Partial<HistoryItem> = {}): HistoryItem => ({
+	id,
+	prompt: 'P',
+	type: 'video',
+	file_url: `${sim.fileOrigin}/files/video/${id}.mp4`,
+	status: 'completed',
+	created_at: new Date(Date.now() + 5000).toISOString(),
+	...changes,
+});
+/** Whatever is fetched is there. */
+const serveFiles = () => {
+	const respond = { status: 200, headers: { 'Content-Type': 'video/mp4' }, body: 'a video' };
+	sim.fault({ on: 'file', times: Infinity, action: { respond } });
+};
+const event = (name: string, data: unknown) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+const completion = (data: unknown) => event('video_generation_complete', data);
+const raw = (sse: RawStreamStep[], after = 0) =>
+	sim.fault({ method: 'POST', path: '/v1/video/', after, action: { sse } });
+/** A stream that tells this much, and is lost. */
+const lose = (after = 0, told: object = { status: 'processing' }) =>
+	raw([event('video_generation_status', told), { delayMs: 100 }, 'END'], after);
+const ids = (items: INodeExecutionData[]) => items.map(({ json }) => json.id ?? json.error);
+
+/** Another process has another memory of who has what; what is kept with the execution is the same. */
+const elsewhere = (): Setting => ({
+	credential: { baseUrl: sim.baseUrl.replace('127.0.0.1', 'localhost') },
+});
+
+const LOST = expect.stringMatching(/stopped reporting/) as unknown;
+
+describe('two items of one prompt, both streams lost', () => {
+	const DIFFERENT: Array<[string, IDataObject, INodeExecutionData[]]> = [
+		['different images', ingredients, [picture(1), picture(2)]],
+		[
+			'text and ingredients',
+			{ ...ingredients, operation: '={{ $json.operation }}' },
+			[{ json: { operation: 'textToVideo' } }, picture(1, { operation: 'ingredientsToVideo' })],
+		],
+		[
+			'aspect ratios of which the history does not tell',
+			{ aspectRatio: '={{ $json.ratio }}' },
+			['LANDSCAPE', 'PORTRAIT'].map((name) => ({ json: { ratio: `VIDEO_ASPECT_RATIO_${name}` } })),
+		],
+	];
+
+	test.each(DIFFERENT)('%s: neither gets what may be the other’s', async (_, fields, input) => {
+		await start();
+		// The operation is the same for all items: two nodes cannot be lost at the same time otherwise.
+		const [first, second] = input;
+		const isMixed = fields.operation === '={{ $json.operation }}';
+		lose();
+		lose(1);
+		sim.history.push(made('one'), made('two'));
+		const results = isMixed
+			? await Promise.all([
+					run(video('P', {}, goesOn), { input: [first!] }),
+					run(video('P', ingredients, goesOn), { input: [second!] }),
+				])
+			: [await run(video('P', fields, goesOn), { input })];
+		const items = results.flatMap((result) => good(result));
+		expect(items.map(({ json }) => json.error)).toEqual([LOST, LOST]);
+		for (const { json } of items) expect(json.description).toMatch(/may be it: .*(one|two)/);
+		expect(sim.count('POST', '/')).toBe(2);
+	});
+
+	test('different images, ids told: each gets its own, whatever else has that prompt', async () => {
+		await start();
+		lose(0, { status: 'processing', id: 'first' });
+		lose(1, { status: 'processing', id: 'second' });
+		sim.history.push(made('foreign'), made('second'), made('first'));
+		const subject = video('P', { ...ingredients, options: { timeout: 3, concurrency: 1 } });
+		const output = good(await run(subject, { input: [picture(1), picture(2)] }));
+		expect(ids(output)).toEqual(['first', 'second']);
+	});
+
+	test('different images, an id told that is not there yet: nobody gets the other’s', async () => {
+		await start();
+		lose(0, { status: 'processing', id: 'first' });
+		lose(1);
+		sim.history.push(made('second'));
+		const subject = video('P', { ...ingredients, options: { timeout: 2 } }, goesOn);
+		expect(ids(good(await run(subject, { input: [picture(1), picture(2)] })))).toEqual([
+			LOST,
+			LOST,
+		]);
+	});
+
+	test('different images, one complete under another name: the other one does not get it', async () => {
+		await start();
+		const job = { id: 'job-1', prompt: 'P', file_url: `${sim.fileOrigin}/cdn/1.mp4` };
+		raw([{ delayMs: 100 }, completion([job]), 'END']);
+		lose(1);
+		const subject = video('P', { ...ingredients, options: { timeout: 2 } }, goesOn);
+		const running = begin(subject, { input: [picture(1), picture(2)] });
+		await sim.waitFor(() => sim.count('POST', '/') === 2);
+		sim.history.push(made('history-1', { created_at: new Date().toISOString() }));
+		const output = good(await (await running).finished);
+		expect(ids(output).sort()).toEqual(['job-1', LOST].sort());
+		expect(ids(output)).not.toContain('history-1');
+	});
+});
+
+test('the only entry of the prompt may be a stranger’s where images are part of the request', async () => {
+	await start();
+	lose();
+	sim.history.push(made('foreign'));
+	const error = bad(await run(video('P', ingredients), { input: [picture(1)] }));
+	expect(error.message).toMatch(/stopped reporting/);
+	expect(error.description).toMatch(/may be it: foreign/);
+});
+
+describe('an earlier try', () => {
+	test.each(['the same process', 'another process'])(
+		'that has a file keeps it, in %s, before any search begins',
+		async (where) => {
+			await start();
+			const theirs = made('theirs');
+			lose(1);
+			raw([{ delayMs: 400 }, completion([theirs]), 'END']);
+			// The file of the first item cannot be fetched, which ends the search of the second.
+			sim.fault({ on: 'file', action: { respond: { status: 410 } } });
+			serveFiles();
+			const failed = await run(video('P', { download: true }), { items: [{}, {}] });
+			expect(bad(failed).message).toMatch(/could not be fetched.*item 0/);
+			sim.history.push(theirs);
+			const setting = where === 'another process' ? elsewhere() : {};
+			const again = bad(await run(video('P'), { retryOf: failed.run, ...setting }));
+			expect(again.message).toMatch(/stopped reporting.*item 1/);
+			expect(sim.count('POST', '/')).toBe(2);
+		},
+	);
+});
+
+test('what was made while the account had to rest was made before the request', async () => {
+	await start();
+	const headers = { 'Retry-After': '2' };
+	sim.fault({ method: 'POST', action: { respond: { status: 429, headers } } });
+	lose(1);
+	const running = begin(video('P', { options: { timeout: 14 } }));
+	await sim.waitFor(() => sim.count('POST', '/') === 1);
+	const { time } = requests('POST', '/')[0]!;
+	// The service's clock is known to the second, and so are its times: three seconds before are enough.
+	sim.history.push(made('foreign', { created_at: new Date(time - 1500).toISOString() }));
+	await sim.waitFor(() => sim.count('POST', '/') === 2);
+	sim.history.unshift(made('mine'));
+	expect(ids(good(await (await running).finished))).toEqual(['mine']);
+});
+
+describe('completions that come one per video', () => {
+	const three = (extra: Partial<INode> = {}) => video('P', { numberOfVideos: 3 }, extra);
+	const FEWER = /fewer files than asked for/;
+	const hints = (result: Awaited<ReturnType<typeof run>>) =>
+		result
+			.hints(NODE)
+			.map(({ message }) => message)
+			.join();
+
+	test('all come out, in the order they came, without a look into the history', async () => {
+		await start();
+		const files = ['c', 'a', 'b'].map((id) => made(id));
+		raw([...files.map((file) => completion(file)), completion(files)]);
+		const result = await run(three());
+		expect(ids(good(result))).toEqual(['c', 'a', 'b']);
+		expect(hints(result)).toBe('');
+		expect(sim.count('GET', HISTORY)).toBe(0);
+	});
+
+	test.each<[string, RawStreamStep[]]>([
+		['the stream ends', ['END']],
+		['the stream is reset', [{ delayMs: 50 }, 'RESET']],
+		['an error comes', [event('error', 'overloaded'), 'END']],
+		['nothing more is heard', []],
+	])('%s before the last: it is in the history', async (_, rest) => {
+		await start();
+		const files = ['a', 'b', 'c'].map((id) => made(id));
+		raw([...files.slice(0, 2).map((file) => completion([file])), ...rest]);
+		sim.history.push(...files);
+		const subject = video('P', { numberOfVideos: 3, options: { timeout: 8, idleTimeout: 1 } });
+		const result = await run(subject);
+		expect(ids(good(result))).toEqual(['a', 'b', 'c']);
+		expect(hints(result)).not.toMatch(FEWER);
+		expect([sim.count('POST', '/'), sim.count('GET', HISTORY)]).toEqual([1, 1]);
+	});
+
+	test('plain JSON with fewer: the rest is in the history, or there are fewer', async () => {
+		await start();
+		const files = ['a', 'b', 'c'].map((id) => made(id));
+		const respond = { status: 200, body: files.slice(0, 2) };
+		sim.fault({ method: 'POST', action: { respond } });
+		sim.history.push(files[2]!, files[1]!, files[0]!);
+		expect(ids(good(await run(three())))).toEqual(['a', 'b', 'c']);
+		sim.fault({ method: 'POST', action: { respond } });
+		const result = await run(three());
+		expect(ids(good(result))).toEqual(['a', 'b']);
+		expect(hints(result)).toMatch(FEWER);
+	});
+
+	test('a look that fails costs no file', async () => {
+		await start();
+		raw([completion([made('a'), made('b')]), 'END']);
+		sim.fault({ path: HISTORY, times: Infinity, action: { respond: { status: 401, body: '{}' } } });
+		const result = await run(three());
+		expect(ids(good(result))).toEqual(['a', 'b']);
+		expect(hints(result)).toMatch(FEWER);
+	});
+
+	test('the time is up before the last: the next try has it as well, without paying', async () => {
+		await start();
+		const files = ['a', 'b', 'c'].map((id) => made(id));
+		raw(files.slice(0, 2).map((file) => completion([file])));
+		sim.history.push(...files);
+		serveFiles();
+		const parameters = { numberOfVideos: 3, options: { timeout: 1 }, download: true };
+		const failed = await run(video('P', parameters));
+		expect(bad(failed).description).toMatch(/paid/);
+		const retry = { retryOf: failed.run, ...elsewhere() };
+		expect(ids(good(await run(three(), retry)))).toEqual(['a', 'b', 'c']);
+		expect(sim.count('POST', '/')).toBe(1);
+	});
+});
