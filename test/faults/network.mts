@@ -5,7 +5,7 @@ import { drip, endless, type Handler } from './front.mts';
 import {
 	always,
 	CREATING,
-	GENERATIONS,
+	IMAGE,
 	onCreate,
 	onRead,
 	READING,
@@ -81,10 +81,19 @@ const network: Row[] = [
 	},
 	{
 		fault: 'The create call is reset before any answer, but was accepted',
-		operations: GENERATIONS,
+		operations: [VIDEO, IMAGE],
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		outcome: 'result',
 		says: 'looked up in the history. It was not asked for a second time',
+	},
+	{
+		fault: 'The create call is reset before any answer, but was accepted; images are part of it',
+		operations: ['video:ingredientsToVideo', 'video:framesToVideo'],
+		setting: { options: { timeout: 2 } },
+		make: accepted(({ socket }) => socket.resetAndDestroy()),
+		outcome: 'fails',
+		says: 'stopped reporting…paid for…may be it: …',
+		note: 'found after a minute in which nothing else of that prompt came',
 	},
 	{
 		fault: 'A reading is reset before any answer',
@@ -153,7 +162,7 @@ const network: Row[] = [
 	},
 	{
 		fault: 'The server restarts during a generation stream',
-		operations: GENERATIONS,
+		operations: [VIDEO, IMAGE],
 		service: { pace: 0.02 },
 		make: async (stage) => void (await stage.front()),
 		during: async (stage) => {

@@ -1,14 +1,18 @@
+import assert from 'node:assert/strict';
 import type { Dialect, FaultAction } from '../../simulator/simulator.mts';
 import {
+	always,
 	event,
 	GENERATIONS,
 	IMAGE,
 	onCreate,
+	onFile,
 	status,
 	VIDEO,
 	type Group,
 	type Row,
 } from './row.mts';
+import { NODE, type Stage } from './stage.mts';
 
 const FOUND = 'looked up in the history. It was not asked for a second time';
 
@@ -26,6 +30,20 @@ const stream = (sse: FaultAction['sse'], inHistoryAfterMs: number | 'never' = 0)
 			inHistoryAfterMs === 'never' ? {} : { finishesInHistoryAfterMs: inHistoryAfterMs };
 		sim.fault({ ...onCreate, action: { sse, ...after } });
 	}) satisfies Row['make'];
+
+/** Entries of the prompt that is asked for. */
+function entries({ sim, operation }: Stage, ...ids: string[]): void {
+	for (const id of ids) {
+		sim.history.push({
+			id,
+			prompt: 'A lighthouse in the rain',
+			type: operation === IMAGE ? 'image' : 'video',
+			file_url: `${sim.fileOrigin}/files/${id}`,
+			status: 'completed',
+			created_at: new Date(Date.now() + 500).toISOString(),
+		});
+	}
+}
 
 const lost = (
 	fault: string,
@@ -48,6 +66,22 @@ const shapes: Row[] = [
 		itemStatus: 'MEDIA_GENERATION_STATUS_SUCCESSFUL',
 	}),
 	dialect('Plain JSON instead of a stream', { plainJson: true }),
+	{
+		fault: 'Completions that come one per video, and an error before the last',
+		operations: [VIDEO],
+		setting: { parameters: { numberOfVideos: 3 } },
+		make: (stage) => {
+			const { sim } = stage;
+			entries(stage, 'a', 'b', 'c');
+			const completions = sim.history.slice(0, 2).map((item) => event('x_complete', item));
+			stream([...completions, event('error', 'overloaded'), 'END'], 'never')(stage as never);
+			sim.fault({ ...onFile, ...always, action: { respond: { status: 200, body: 'the file' } } });
+			stage.isOwnFile = true;
+		},
+		outcome: 'result',
+		check: (_, result) => assert.equal(result.items(NODE).length, 3),
+		note: 'the last is taken from the history',
+	},
 	{
 		fault: 'Fewer videos than asked for',
 		operations: [VIDEO],
@@ -84,14 +118,29 @@ const shapes: Row[] = [
 ];
 
 const losses: Row[] = [
-	lost('A stream without any event', [{ delayMs: 20 }, 'END'], GENERATIONS),
+	lost('A stream without any event', [{ delayMs: 20 }, 'END']),
 	lost('A stream that ends after status events', [
 		status('starting'),
 		status('processing'),
 		{ delayMs: 20 },
 		'END',
 	]),
-	lost('A stream that is reset', [status('processing'), { delayMs: 20 }, 'RESET'], GENERATIONS),
+	lost('A stream that is reset', [status('processing'), { delayMs: 20 }, 'RESET']),
+	{
+		fault: 'A stream that is reset after it told an id, among others of the same prompt',
+		operations: GENERATIONS,
+		make: (stage) => {
+			const told = event('video_generation_status', { status: 'processing', id: 'mine' });
+			stream([told, { delayMs: 20 }, 'RESET'], 'never')(stage as never);
+			entries(stage, 'twin', 'mine');
+			const respond = { status: 200, body: 'the file' };
+			stage.sim.fault({ ...onFile, action: { respond } });
+			stage.isOwnFile = true;
+		},
+		check: (_, result) => assert.equal(result.items(NODE)[0]!.json.id, 'mine'),
+		outcome: 'result',
+		says: FOUND,
+	},
 	lost('A completion that is cut in two', [
 		'event: video_generation_complete\ndata: [{"id":"x","file_u',
 		{ delayMs: 20 },
@@ -153,20 +202,26 @@ const losses: Row[] = [
 	{
 		fault: 'The stream breaks, and the history has two of the same prompt',
 		operations: [VIDEO],
-		make: ({ sim }) => {
-			stream([status('processing'), { delayMs: 20 }, 'END'])({ sim } as never);
-			sim.history.push({
-				id: 'twin',
-				prompt: 'A lighthouse in the rain',
-				type: 'video',
-				file_url: `${sim.fileOrigin}/files/video/twin.mp4`,
-				status: 'completed',
-				created_at: new Date(Date.now() + 500).toISOString(),
-			});
+		make: (stage) => {
+			stream([status('processing'), { delayMs: 20 }, 'END'])(stage as never);
+			entries(stage, 'twin');
 		},
 		outcome: 'fails',
 		says: 'stopped reporting…may be it: …twin',
 		note: 'never takes what may be somebody else’s',
+	},
+	{
+		fault:
+			'The stream breaks, images are part of the request, and the history has one of its prompt',
+		operations: ['video:ingredientsToVideo', 'video:framesToVideo'],
+		setting: { options: { timeout: 2 } },
+		make: (stage) => {
+			stream([status('processing'), { delayMs: 20 }, 'END'], 'never')(stage as never);
+			entries(stage, 'twin');
+		},
+		outcome: 'fails',
+		says: 'stopped reporting…may be it: …twin',
+		note: 'takes it only after a minute in which no other came',
 	},
 ];
 
