@@ -34,11 +34,17 @@ const LONGEST_SECONDS = 2_147_483;
 export interface Deadline {
 	/** Aborts at the deadline or on cancel; its reason is a Failure. */
 	signal: AbortSignal;
-	/** Milliseconds left, never negative. */
-	remainingMs(): number;
 	/** Must be called when the work is over: releases timer and listeners. */
 	stop(): void;
 }
+
+/** When the signals of deadlines abort by themselves, in ms since 1970. */
+const ends = new WeakMap<AbortSignal, number>();
+
+const endOf = (signal: AbortSignal) => ends.get(signal) ?? Infinity;
+
+/** Milliseconds until a deadline's signal aborts by itself; Infinity for any other signal. */
+export const remainingMs = (signal: AbortSignal): number => Math.max(0, endOf(signal) - Date.now());
 
 /**
  * A time limit of `seconds` for one piece of work, which also ends when one of `signals` aborts.
@@ -48,10 +54,10 @@ export function startDeadline(
 	...signals: Array<AbortSignal | undefined>
 ): Deadline {
 	const bounded = Math.min(seconds, LONGEST_SECONDS);
-	const end = Date.now() + bounded * 1000;
 	const work = new AbortController();
 	const timer = new AbortController();
 	const listened = signals.filter((signal) => signal !== undefined);
+	ends.set(work.signal, Math.min(Date.now() + bounded * 1000, ...listened.map(endOf)));
 	const onCancel = () => {
 		const reason: unknown = listened.find((signal) => signal.aborted)?.reason;
 		work.abort(reason instanceof Failure ? reason : new Failure('canceled'));
@@ -65,7 +71,6 @@ export function startDeadline(
 	});
 	return {
 		signal: work.signal,
-		remainingMs: () => Math.max(0, end - Date.now()),
 		stop() {
 			timer.abort();
 			for (const signal of listened) signal.removeEventListener('abort', onCancel);

@@ -1,4 +1,4 @@
-import { pause, throwIfAborted } from './clock';
+import { pause, remainingMs, startDeadline, throwIfAborted } from './clock';
 import { isTransient } from './failure';
 
 /** What one reading of a pending outcome found. */
@@ -29,7 +29,10 @@ export interface WaitOptions<T> {
 	read(signal: AbortSignal): Promise<Reading<T>>;
 	/** Milliseconds without news before a reading. */
 	pollMs: number;
-	/** Deadline and cancel: the wait throws its reason (a Failure) at once. */
+	/**
+	 * Deadline and cancel: the wait throws its reason (a Failure) at once. A little before the deadline
+	 * of `startDeadline` comes a last reading, whatever was heard and whoever else wants a turn.
+	 */
 	signal: AbortSignal;
 	news?: News;
 	/** Milliseconds without news up to which the pause doubles while the channel lives; 30 s unless given. */
@@ -53,6 +56,9 @@ const LONGEST_PAUSE_MS = 30_000;
 const SOON_MS = [50, 100, 200, 400, 800, 1500, 3000, 5000];
 /** After so many failed readings in a row an imminent outcome is waited for as any other. */
 const MOST_FAILURES = 10;
+/** What the last reading, and a download after it, have of a wait's time: a share, and ms at most. */
+const LAST_SHARE = 0.1;
+const LAST_MS = 2000;
 
 /** Resolves when `signal` aborts. */
 const aborted = async (signal: AbortSignal) =>
@@ -60,6 +66,12 @@ const aborted = async (signal: AbortSignal) =>
 		if (signal.aborted) resolve();
 		signal.addEventListener('abort', () => resolve(), { once: true });
 	});
+
+/** When a wait that begins now makes its last reading, in ms since 1970. */
+function lastReadingAt(signal: AbortSignal): number {
+	const leftMs = remainingMs(signal);
+	return Date.now() + leftMs - Math.min(LAST_MS, leftMs * LAST_SHARE);
+}
 
 /**
  * Waits for an outcome: reads it when news announce it, and every so often in case they never do.
@@ -80,6 +92,8 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 	let readNow = options.readFirst === true;
 	let awake = new AbortController();
 	let reading: AbortController | undefined;
+	/** When the last reading is due, in ms since 1970; Infinity once it was made. */
+	let lastAt = lastReadingAt(signal);
 	const held = () => options.holdMs?.() ?? 0;
 
 	news?.start((kind) => {
@@ -106,7 +120,7 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 
 	for (;;) {
 		while (!readNow || held() > 0) {
-			const dueMs = readNow ? 0 : pausedSince + pauseMs - Date.now();
+			const dueMs = readNow ? 0 : Math.min(pausedSince + pauseMs, lastAt) - Date.now();
 			const restMs = Math.max(dueMs, held());
 			if (restMs <= 0) break;
 			awake = new AbortController();
@@ -114,15 +128,18 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 			throwIfAborted(signal);
 		}
 		throwIfAborted(signal);
-		if (!announced && !imminent && options.turn) {
+		if (!announced && !imminent && Date.now() < lastAt && options.turn) {
 			awake = new AbortController();
-			const admitted = await options.turn(reason, AbortSignal.any([signal, awake.signal]));
+			const patience = startDeadline((lastAt - Date.now()) / 1000, signal, awake.signal);
+			const admitted = await options.turn(reason, patience.signal);
+			patience.stop();
 			throwIfAborted(signal);
 			if (!admitted && !announced) readNow = false;
 			if (!admitted) continue;
 		}
 		readNow = false;
 		reason = 'silence';
+		if (Date.now() >= lastAt) lastAt = Infinity;
 		const current = new AbortController();
 		reading = current;
 		const readSignal = AbortSignal.any([signal, current.signal]);

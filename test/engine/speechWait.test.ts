@@ -1,5 +1,6 @@
 import {
 	allClosed,
+	bad,
 	begin,
 	good,
 	node,
@@ -90,6 +91,14 @@ test('a silent socket: completes by polling', async () => {
 	good(await run(node(speech('Hello.'))));
 	expect(posts()).toBe(1);
 	await allClosed();
+});
+
+test('beside a silent socket the task is read before the deadline, whatever the poll interval', async () => {
+	await start();
+	sim.setWebSocketMode('silent');
+	const fields = speech('Hello. [sim:slow=600]', { timeout: 2, pollInterval: 60 });
+	expect(bad(await run(node(fields))).message).toContain('No result after 2 seconds');
+	expect(readings()).toHaveLength(1);
 });
 
 test('a refused socket: polls, and one hint for all items says so', async () => {

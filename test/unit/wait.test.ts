@@ -1,4 +1,4 @@
-import { startDeadline } from '../../nodes/service/clock';
+import { remainingMs, startDeadline } from '../../nodes/service/clock';
 import { Failure } from '../../nodes/service/failure';
 import {
 	until,
@@ -322,6 +322,77 @@ describe('readings that fail', () => {
 	});
 });
 
+describe('right before the deadline', () => {
+	const within = (seconds: number, options: Partial<WaitOptions<string>> = {}) =>
+		start({ ...options, signal: startDeadline(seconds).signal });
+
+	it.each([
+		['of a second', 1, 0.9],
+		['of five seconds', 5, 4.5],
+		['of a minute', 60, 58],
+		['of two hours', 7200, 7198],
+	])('a wait %s reads once more', async (_, seconds, last) => {
+		const wait = within(seconds, { news: channel(), pollMs: 3_600_000 });
+		await wait.pass(seconds);
+		expect(wait.at.at(-1)).toBe(last);
+		expect(wait.ended).toMatchObject({ at: seconds, error: { kind: 'timedOut' } });
+	});
+
+	it('what is there by then comes out', async () => {
+		const wait = within(30, { news: channel(), pollMs: 60_000, read: async () => done });
+		await wait.pass(30);
+		expect(wait.ended).toEqual({ value: 'the result', at: 28 });
+	});
+
+	it('the reading waits for no turn, also when it already did', async () => {
+		const turn = async (_: unknown, signal: AbortSignal) =>
+			await new Promise<boolean>((resolve) => {
+				signal.addEventListener('abort', () => resolve(false), { once: true });
+			});
+		const wait = within(10, { news: channel(), pollMs: 1000, turn, read: async () => done });
+		await wait.pass(10);
+		expect(wait.ended).toEqual({ value: 'the result', at: 9 });
+	});
+
+	it('the reading is made also while messages keep coming', async () => {
+		const news = channel();
+		const wait = within(20, { news });
+		for (let count = 0; count < 19; count++) {
+			await wait.pass(1);
+			news.tell('progress');
+		}
+		expect(wait.at).toEqual([18]);
+	});
+
+	it('a reading that began before is followed by one more', async () => {
+		let reads = 0;
+		const slowFirst = async () => {
+			if (++reads === 1) await new Promise((resolve) => setTimeout(resolve, 4500));
+			return reads === 1 ? pending : done;
+		};
+		const wait = within(10, { pollMs: 5000, read: slowFirst });
+		await wait.pass(10);
+		expect(wait.ended).toEqual({ value: 'the result', at: 9.5 });
+	});
+
+	it('the account is left alone as long as it asks for', async () => {
+		const freeAt = Date.now() + 19_000;
+		const holdMs = () => Math.max(0, freeAt - Date.now());
+		const wait = within(20, { pollMs: 60_000, holdMs });
+		await wait.pass(20);
+		expect(wait.at).toEqual([19]);
+	});
+
+	it('no timer is left behind by a wait that ends before', async () => {
+		const deadline = startDeadline(3600);
+		const wait = start({ signal: deadline.signal, read: async () => done });
+		await wait.pass(5);
+		deadline.stop();
+		await wait.pass(0);
+		expect(jest.getTimerCount()).toBe(0);
+	});
+});
+
 describe('deadline and cancel', () => {
 	it('end a pause at once, with their reason', async () => {
 		const deadline = startDeadline(12);
@@ -331,7 +402,8 @@ describe('deadline and cancel', () => {
 			at: 12,
 			error: { kind: 'timedOut', facts: { seconds: 12 } },
 		});
-		expect(wait.at).toEqual([5, 10]);
+		// The last one is made right before the deadline.
+		expect(wait.at).toEqual([5, 10, 10.8]);
 	});
 
 	it('end a reading that hangs at once', async () => {
@@ -407,10 +479,17 @@ describe('a deadline', () => {
 		const deadline = startDeadline(60);
 		await jest.advanceTimersByTimeAsync(59_999);
 		expect(deadline.signal.aborted).toBe(false);
-		expect(deadline.remainingMs()).toBe(1);
+		expect(remainingMs(deadline.signal)).toBe(1);
 		await jest.advanceTimersByTimeAsync(1);
 		expect(deadline.signal.reason).toMatchObject({ kind: 'timedOut', facts: { seconds: 60 } });
-		expect(deadline.remainingMs()).toBe(0);
+		expect(remainingMs(deadline.signal)).toBe(0);
+	});
+
+	it('that depends on another one is over with the sooner', () => {
+		const sooner = startDeadline(20);
+		expect(remainingMs(startDeadline(60, sooner.signal).signal)).toBe(20_000);
+		expect(remainingMs(startDeadline(5, sooner.signal).signal)).toBe(5000);
+		expect(remainingMs(never())).toBe(Infinity);
 	});
 
 	it('of more seconds than a timer can hold does not end at once', async () => {
