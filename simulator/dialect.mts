@@ -46,6 +46,12 @@ export interface Dialect {
 	errorBody: 'error' | 'message' | 'detail' | 'nested' | 'empty' | 'html';
 	/** File addresses are on the API's origin and answer 302 to the file origin. */
 	redirectFiles: boolean;
+	/**
+	 * `open`: files are on the file origin. `private`: on the API's, for its token only. `signed`: on the
+	 * API's, which refuses a request for one that also bears the token, with `signedStatus`.
+	 */
+	apiFiles: 'open' | 'private' | 'signed';
+	signedStatus: number;
 	/** Seconds by which the service's clock (Date header, created_at) is ahead of the real one. */
 	clockSkewSeconds: number;
 	refuseShapeB: boolean;
@@ -82,6 +88,8 @@ export const contractDialect: Readonly<Dialect> = {
 	errorShape: 'object',
 	errorBody: 'error',
 	redirectFiles: false,
+	apiFiles: 'open',
+	signedStatus: 400,
 	clockSkewSeconds: 0,
 	refuseShapeB: false,
 };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { piecesOf, sizeOf, type StoredFile } from './files.mts';
 import { cutOff, head, send, type Exchange } from './http.mts';
 import { instead, replaces } from './interference.mts';
-import { htmlReply } from './replies.mts';
+import { htmlReply, problem, type PlainReply } from './replies.mts';
 import type { FaultAction } from './types.mts';
 import { tokens, type World } from './world.mts';
 
@@ -35,6 +35,8 @@ export async function serveFile(world: World, exchange: Exchange): Promise<void>
 		instead(world, exchange, action);
 		return;
 	}
+	const refusal = record.on === 'api' ? refusalOf(world, exchange.request) : undefined;
+	if (refusal !== undefined) return send(world, exchange, refusal);
 	const file = world.files.get(url.pathname);
 	if (!file) return send(world, exchange, htmlReply(404, '404 Not Found'));
 	if (record.method !== 'GET' && record.method !== 'HEAD') {
@@ -46,6 +48,17 @@ export async function serveFile(world: World, exchange: Exchange): Promise<void>
 	}
 	if (file.expired) return send(world, exchange, htmlReply(403, '403 Request has expired'));
 	await sendFile(world, exchange, file, action);
+}
+
+/** Why the API's origin does not hand out a file: the token is missing, or one proof too many. */
+function refusalOf(world: World, request: IncomingMessage): PlainReply | undefined {
+	const { apiFiles, signedStatus: status } = world.dialect;
+	const bearsToken = request.headers.authorization !== undefined;
+	if (apiFiles === 'signed' && bearsToken) {
+		return { status, body: { error: 'only_one_auth_mechanism_allowed' } };
+	}
+	if (apiFiles === 'private' && !bearsToken) return problem(world, 401, 'invalid_token');
+	return undefined;
 }
 
 async function sendFile(

@@ -84,7 +84,8 @@ function store(
 		size,
 		expired: scenario.has('expired-file'),
 	});
-	return `${world.dialect.redirectFiles ? world.baseUrl : world.fileOrigin}${path}`;
+	const { redirectFiles, apiFiles } = world.dialect;
+	return `${redirectFiles || apiFiles !== 'open' ? world.baseUrl : world.fileOrigin}${path}`;
 }
 
 /** Size of a file in bytes. */

@@ -6,7 +6,8 @@ import type {
 import { readAddress, withoutToken } from '../service/address';
 import { failureOfStatus, readAnswer } from '../service/answers';
 import { asWrongAddress, Failure } from '../service/failure';
-import { readErrorBody, readText, type ByteStream } from '../service/http';
+import { readErrorBody, readText } from '../service/bodies';
+import type { ByteStream } from '../service/http';
 import { startDeadline } from '../service/clock';
 import { failureOfConnection } from '../service/connection';
 import { wordingOf } from '../service/nodeErrors';

@@ -1,15 +1,10 @@
 import type { IHttpRequestMethods } from 'n8n-workflow';
 import type { ServiceAddress } from './address';
 import { failureOfStatus } from './answers';
+import { readErrorBody } from './bodies';
 import { abortReason, pause, startDeadline } from './clock';
 import { Failure, isTransient, type FailureKind } from './failure';
-import {
-	exchange,
-	readErrorBody,
-	type ByteStream,
-	type HttpAnswer,
-	type ServiceContext,
-} from './http';
+import { exchange, type ByteStream, type HttpAnswer, type ServiceContext } from './http';
 import { backOffMs, pacingOf, type Pacing, type TurnKind } from './pacing';
 import { asWebUrl } from './values';
 

@@ -1,11 +1,12 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
 import { withoutToken } from './address';
 import { readErrorText } from './answers';
+import { readErrorBody } from './bodies';
 import { abortReason, pause } from './clock';
 import { Failure, isTransient } from './failure';
 import { fileNameOf, fileTypeOf, SNIFF_BYTES, whyNoFile, type MediaKind } from './fileTypes';
 import { codeOf } from './connection';
-import { exchange, readErrorBody, type ByteStream, type HttpAnswer } from './http';
+import { exchange, type ByteStream, type HttpAnswer } from './http';
 import { MAX_UNANNOUNCED_BYTES } from './limits';
 import { backOffMs } from './pacing';
 import type { Requests } from './requests';
@@ -126,7 +127,7 @@ async function fetchOnce(
 		method: 'GET',
 		url: file.url,
 		accept: '*/*',
-		unpacked: true,
+		isFile: true,
 		timeoutMs: SILENCE_MS,
 		signal,
 		tokenOrigin: origin,

@@ -5,10 +5,10 @@ import type {
 	ILoadOptionsFunctions,
 	ITriggerFunctions,
 } from 'n8n-workflow';
-import { abortReason, startDeadline, throwIfAborted } from './clock';
+import { abortReason, throwIfAborted } from './clock';
 import { failureOfConnection } from './connection';
 import { Failure } from './failure';
-import { MAX_ERROR_BYTES, MAX_JSON_BYTES, MAX_REDIRECTS } from './limits';
+import { MAX_REDIRECTS } from './limits';
 import type { EgressCheck } from './socket';
 import { asWebUrl } from './values';
 
@@ -17,8 +17,8 @@ export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITrigge
 
 export const CREDENTIAL_TYPE = 'mediaGenerationApi';
 
-/** How long the body of an error answer is waited for. */
-const ERROR_BODY_SECONDS = 5;
+/** A signed address may answer so to a request that brings another proof beside its own. */
+const REFUSALS = [400, 401, 403];
 
 /** The part of Node's readable stream that is used here (node:stream may not be imported). */
 export interface ByteStream extends AsyncIterable<Uint8Array> {
@@ -40,8 +40,11 @@ export interface HttpRequest {
 	/** Sent as `application/json`. */
 	body?: Buffer;
 	accept: string;
-	/** For a file: packing it would hide how much is to come, and how much has come. */
-	unpacked?: boolean;
+	/**
+	 * A file: not packed, which would hide how much is to come and how much has come; its address may
+	 * be a signed one, which is asked once more without the token when it refuses that.
+	 */
+	isFile?: boolean;
 	/** Milliseconds until the answer (of a stream: until its headers). */
 	timeoutMs: number;
 	signal: AbortSignal;
@@ -98,6 +101,7 @@ async function send(
 	request: HttpRequest,
 	url: string,
 	signal: AbortSignal,
+	bearsToken: boolean,
 ): Promise<unknown> {
 	const options: IHttpRequestOptions = {
 		method: request.method,
@@ -107,7 +111,7 @@ async function send(
 		headers: {
 			Accept: request.accept,
 			...(request.body ? { 'Content-Type': 'application/json' } : {}),
-			...(request.unpacked ? { 'Accept-Encoding': 'identity' } : {}),
+			...(request.isFile ? { 'Accept-Encoding': 'identity' } : {}),
 		},
 		encoding: 'stream',
 		returnFullResponse: true,
@@ -117,7 +121,7 @@ async function send(
 		timeout: Math.max(1, Math.round(request.timeoutMs)),
 		abortSignal: signal,
 	};
-	if (new URL(url).origin !== request.tokenOrigin) {
+	if (!bearsToken) {
 		return await context.helpers.httpRequest(options);
 	}
 	if (isTrigger(context)) {
@@ -143,6 +147,56 @@ function redirectTarget(request: HttpRequest, answer: HttpAnswer<ByteStream>): s
 	return target?.href;
 }
 
+/** Asks one address once, without following. */
+async function ask(
+	context: ServiceContext,
+	request: HttpRequest,
+	url: string,
+	bearsToken: boolean,
+): Promise<HttpAnswer<ByteStream>> {
+	throwIfAborted(request.signal);
+	const closing = new AbortController();
+	const signal = AbortSignal.any([request.signal, closing.signal]);
+	let response: { statusCode: number; headers: Record<string, string>; body: ByteStream };
+	try {
+		response = (await send(context, request, url, signal, bearsToken)) as typeof response;
+	} catch (error) {
+		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
+	}
+	// A stream without a listener would take the process down when it breaks.
+	response.body.on('error', () => {});
+	return {
+		status: response.statusCode,
+		headers: response.headers ?? {},
+		body: response.body,
+		url,
+		close() {
+			// Destroying the stream alone can leave its connection open.
+			closing.abort(new Failure('canceled'));
+			response.body.destroy();
+		},
+	};
+}
+
+/** Asks one address, with the token where it may go; a file that refuses it once more, without. */
+async function askWithToken(
+	context: ServiceContext,
+	request: HttpRequest,
+	url: string,
+): Promise<HttpAnswer<ByteStream>> {
+	const bearsToken = new URL(url).origin === request.tokenOrigin;
+	const answer = await ask(context, request, url, bearsToken);
+	if (!bearsToken || !request.isFile || !REFUSALS.includes(answer.status)) return answer;
+	const other = await ask(context, request, url, false).catch((error: unknown) => {
+		answer.close();
+		throw error;
+	});
+	// Refused both ways, it is no signed address: what was said to the token tells more.
+	const [better, worse] = REFUSALS.includes(other.status) ? [answer, other] : [other, answer];
+	worse.close();
+	return better;
+}
+
 /**
  * One HTTP exchange through n8n's request helper; the body comes as a stream, whatever the status.
  * The token goes to `tokenOrigin` only, also across redirects. Throws a Failure when there is no
@@ -154,94 +208,10 @@ export async function exchange(
 ): Promise<HttpAnswer<ByteStream>> {
 	let { url } = request;
 	for (let hop = 0; ; hop++) {
-		throwIfAborted(request.signal);
-		const closing = new AbortController();
-		const signal = AbortSignal.any([request.signal, closing.signal]);
-		let response: { statusCode: number; headers: Record<string, string>; body: ByteStream };
-		try {
-			response = (await send(context, request, url, signal)) as typeof response;
-		} catch (error) {
-			throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
-		}
-		const answer = {
-			status: response.statusCode,
-			headers: response.headers ?? {},
-			body: response.body,
-			url,
-			close() {
-				// Destroying the stream alone can leave its connection open (n8n notes D).
-				closing.abort(new Failure('canceled'));
-				response.body.destroy();
-			},
-		};
-		// A stream without a listener would take the process down when it breaks.
-		answer.body.on('error', () => {});
+		const answer = await askWithToken(context, request, url);
 		const target = hop < MAX_REDIRECTS ? redirectTarget(request, answer) : undefined;
 		if (target === undefined) return answer;
 		answer.close();
 		url = target;
 	}
-}
-
-/**
- * The body as text, as a whole. Throws a Failure when it is larger than any answer, or when the
- * connection breaks on the way; else the signal's reason.
- */
-export async function readText(
-	answer: HttpAnswer<ByteStream>,
-	signal: AbortSignal,
-): Promise<string> {
-	const { text, end } = await readUpTo(MAX_JSON_BYTES, answer, signal);
-	if (end === 'cut') {
-		const megabytes = MAX_JSON_BYTES / 1024 / 1024;
-		throw new Failure('tooLarge', { text: `an answer of more than ${megabytes} MB` });
-	}
-	if (end === 'broken') {
-		throw new Failure('noAnswer', { host: new URL(answer.url).host, transient: true });
-	}
-	return text;
-}
-
-/**
- * The beginning of the body of an error answer, as far as it comes within some seconds: its status
- * tells enough to go on without. Throws the signal's reason.
- */
-export async function readErrorBody(
-	answer: HttpAnswer<ByteStream>,
-	signal: AbortSignal,
-): Promise<string> {
-	// That of a redirect says nothing that its headers don't.
-	if (answer.status < 400) {
-		answer.close();
-		return '';
-	}
-	const patience = startDeadline(ERROR_BODY_SECONDS);
-	const giveUp = () => answer.close();
-	patience.signal.addEventListener('abort', giveUp, { once: true });
-	const { text } = await readUpTo(MAX_ERROR_BYTES, answer, signal).finally(() => patience.stop());
-	return text;
-}
-
-async function readUpTo(
-	maxBytes: number,
-	answer: HttpAnswer<ByteStream>,
-	signal: AbortSignal,
-): Promise<{ text: string; end: 'whole' | 'cut' | 'broken' }> {
-	const chunks: Uint8Array[] = [];
-	let size = 0;
-	let isBroken = false;
-	try {
-		for await (const chunk of answer.body) {
-			chunks.push(chunk);
-			size += chunk.length;
-			if (size > maxBytes) break;
-		}
-	} catch {
-		isBroken = true;
-	} finally {
-		answer.close();
-	}
-	throwIfAborted(signal);
-	const text = Buffer.concat(chunks).toString('utf8', 0, maxBytes);
-	return { text, end: isBroken ? 'broken' : size > maxBytes ? 'cut' : 'whole' };
 }

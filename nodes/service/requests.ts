@@ -1,9 +1,10 @@
 import { accountKeyOf, type ServiceAddress } from './address';
 import { readAnswer } from './answers';
+import { readText } from './bodies';
 import { Calls, type Call, type Query } from './calls';
 import type { ServiceRecord, SpeechRequest, SpeechTask } from './contract';
 import { Failure } from './failure';
-import { readText, type ByteStream, type ServiceContext } from './http';
+import type { ByteStream, ServiceContext } from './http';
 import type { TurnKind } from './pacing';
 import { readCreatedTaskId, readPage, readSpeechTask, type Page } from './readers';
 import { isRecord } from './values';

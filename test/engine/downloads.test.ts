@@ -53,6 +53,66 @@ test('redirects: the token goes to the API alone', async () => {
 	expect([second?.on, second?.headers.authorization]).toEqual(['file', undefined]);
 });
 
+describe('a file on the origin of the API', () => {
+	const tokens = () => files().map(({ headers }) => headers.authorization !== undefined);
+
+	test.each([400, 401, 403])(
+		'that is signed, and answers %d to the token',
+		async (signedStatus) => {
+			await start({ dialect: { apiFiles: 'signed', signedStatus } });
+			await expectWhole(await run(node(speech('Hi.'))));
+			expect([...new Set(tokens())]).toEqual([true, false]);
+			expect(tokens().filter((bears) => !bears)).toHaveLength(1);
+		},
+	);
+
+	test('that needs the token gets it', async () => {
+		await start({ dialect: { apiFiles: 'private' } });
+		await expectWhole(await run(node(speech('Hi.'))));
+		expect(tokens()).toEqual([true]);
+	});
+
+	test('that is signed and sent on to another host', async () => {
+		await start({ dialect: { apiFiles: 'signed', redirectFiles: true } });
+		await expectWhole(await run(node(speech('Hi.'))));
+		expect(files().map(({ on }) => on)).toEqual(['api', 'api', 'file']);
+		expect(tokens()).toEqual([true, false, false]);
+	});
+
+	test('that is signed, behind one that needs the token', async () => {
+		await start({ dialect: { apiFiles: 'signed' } });
+		// The first address is answered by this, whatever it bears.
+		const redirect = '/files/signed-copy.wav?signature=1';
+		sim.fault({ on: 'file', path: '/files/audio', action: { redirect } });
+		const body = Buffer.concat([Buffer.from('RIFF\0\0\0\0WAVEfmt '), Buffer.alloc(500)]);
+		const headers = { 'Content-Type': 'audio/wav' };
+		const refusal = { respond: { status: 400, body: 'only one auth mechanism' } };
+		sim.fault({ on: 'file', path: '/files/signed', action: refusal });
+		const whole = { respond: { status: 200, headers, body } };
+		sim.fault({ on: 'file', path: '/files/signed', after: 1, action: whole });
+		const [item] = good(await run(node(speech('Hi.'))));
+		expect(item?.binary?.data?.bytes).toBe(body.length);
+		expect(tokens()).toEqual([true, true, false]);
+	});
+
+	test('that is signed, and whose host is away for a moment', async () => {
+		await start({ dialect: { apiFiles: 'signed', signedStatus: 401 } });
+		sim.fault({ on: 'file', after: 1, action: { respond: { status: 503 } } });
+		await expectWhole(await run(node(speech('Hi.'))));
+		expect(tokens()).toEqual([true, false, true, false]);
+	});
+
+	test('that is refused with and without the token: the first answer is told', async () => {
+		await start({ dialect: { relativeAudioUrl: true } });
+		const refused = (text: string) => ({ respond: { status: 401, body: { error: text } } });
+		sim.fault({ on: 'file', times: Infinity, action: refused('expired for you') });
+		const { message } = bad(await run(node(speech('Hi.'))));
+		expect(message).toMatch(/401 \(expired for you\)/);
+		expect(tokens().at(-1)).toBe(false);
+		await allClosed();
+	});
+});
+
 test.each([
 	['a page', { respond: { status: 200, body: '<html></html>' } }, /a web page came/],
 	['gone', { respond: { status: 410, body: { error: 'expired' } } }, /410 \(expired\)/],

@@ -65,6 +65,19 @@ const files: Row[] = [
 		outcome: 'result',
 		note: 'the token stays with the API',
 	},
+	...[400, 401, 403].map((signedStatus): Row => ({
+		fault: `Files lie on the API's host behind signed addresses, which answer ${signedStatus} to the token`,
+		operations: FETCHING,
+		service: { dialect: { apiFiles: 'signed', signedStatus } },
+		outcome: 'result',
+		note: 'asked once more without the token',
+	})),
+	{
+		fault: "Files lie on the API's host, which hands them out to the token only",
+		operations: FETCHING,
+		service: { dialect: { apiFiles: 'private' } },
+		outcome: 'result',
+	},
 	{
 		fault: 'The type does not match the file',
 		operations: [SPEAK, VIDEO, IMAGE],
