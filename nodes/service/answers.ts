@@ -89,7 +89,9 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 	}
 	const said = failureOfText(text, facts);
 	if (said.kind !== 'rejected') return said;
-	return new Failure(status === 404 || status === 410 ? 'notFound' : 'rejected', facts);
+	if (status !== 404 && status !== 410) return new Failure('rejected', facts);
+	const isEdge = body.trim() !== '' && parseJson(body) === undefined;
+	return new Failure('notFound', isEdge ? { ...facts, isEdge } : facts);
 }
 
 /**

@@ -30,6 +30,8 @@ export interface FailureFacts {
 	text?: string;
 	/** HTTP status. */
 	status?: number;
+	/** True when something in front of the service answered in its place: it speaks no JSON. */
+	isEdge?: boolean;
 	/** Host that was asked, never with path or query. */
 	host?: string;
 	/** How long the service asks to wait, in milliseconds. */

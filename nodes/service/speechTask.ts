@@ -6,8 +6,12 @@ import { until, type News, type NewsKind, type Reading, type ReadingReason } fro
 
 /** Completed does not mean ready: how long the address of the file may be missing, in ms. */
 const ADDRESS_GRACE_MS = 60_000;
-/** How long a task that was just created may be unknown to the reading side, in ms. */
-const UNKNOWN_GRACE_MS = 15_000;
+/**
+ * How long, in ms, and how often in a row the service must say that it knows no such task: an ingress
+ * that restarts, or a replica that lags behind, says so of any.
+ */
+const UNKNOWN_MS = 60_000;
+const UNKNOWN_TIMES = 3;
 
 /** Readings of a watched task: once a lost socket is back, and at most this rarely, in ms. */
 const WATCH = { catchUpMs: 2000, longestPauseMs: 300_000 };
@@ -18,8 +22,13 @@ export interface TaskWait {
 	/** Seconds without news before a reading (`options.pollInterval`). */
 	pollInterval: number;
 	listening: Listening;
-	/** True right after creation: the first reading can wait, and an unknown task is given time. */
+	/** True right after creation: the first reading can wait. */
 	justCreated: boolean;
+	/**
+	 * True when the service has told of the task before. One that only a person has named may not exist,
+	 * which is said at once.
+	 */
+	isKnown?: boolean;
 	/**
 	 * For one of many tasks that are watched for long: reads it ever less often while it is silent, and
 	 * lets the first reading, too, wait for its turn. Absent for somebody who waits for this one task.
@@ -35,13 +44,15 @@ export interface TaskWait {
  */
 export async function waitForTask(requests: Requests, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, watch } = wait;
-	const began = Date.now();
 	let highest = -1;
 	let completedSince: number | undefined;
 	let lastStatus = 'pending';
 	/** What stood in the way of the last reading. */
 	let trouble: Failure | undefined;
-	let known = false;
+	/** There is, or was, such a task. */
+	let isKnown = wait.justCreated || wait.isKnown === true;
+	/** Since when the service has said of each reading that it knows no such task, and how often. */
+	let unknown: { since: number; times: number } | undefined;
 
 	const progress = (percentage: number | undefined) => {
 		if (percentage === undefined || percentage <= highest) return;
@@ -52,6 +63,7 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 	let tell: (news: NewsKind) => void = () => {};
 	const follower: Follower = {
 		onMessage(percentage) {
+			isKnown = true;
 			progress(percentage);
 			tell(percentage === 100 ? 'outcome' : 'progress');
 		},
@@ -73,14 +85,15 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 
 	const read = async (readSignal: AbortSignal): Promise<Reading<SpeechTask>> => {
 		// A wait that can't even begin (a wrong address, say) must not last until its deadline.
-		const repeat = wait.justCreated || known ? 'once' : 'read';
+		const repeat = isKnown ? 'once' : 'read';
 		const task = await requests.readTask(taskId, readSignal, repeat).catch((error: unknown) => {
 			trouble = error as Failure;
-			if (isTooEarly(error)) throw error.with({ transient: true });
+			if (mayBeThere(error)) throw error.with({ transient: true });
 			const passes = repeat === 'once' || (error as Failure).kind === 'rateLimited';
 			throw !passes && isTransient(error) ? asFinal(error) : error;
 		});
-		known = true;
+		isKnown = true;
+		unknown = undefined;
 		trouble = undefined;
 		lastStatus = task.status;
 		if (task.state === 'error') throw new Failure('taskFailed', { text: task.message });
@@ -94,11 +107,14 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		throw new Failure('noAddress', { seconds: ADDRESS_GRACE_MS / 1000 });
 	};
 
-	const isTooEarly = (error: unknown): error is Failure =>
-		error instanceof Failure &&
-		error.kind === 'notFound' &&
-		wait.justCreated &&
-		Date.now() - began < UNKNOWN_GRACE_MS;
+	/** Counts a 404, and tells whether the task may be there all the same. */
+	const mayBeThere = (error: unknown): error is Failure => {
+		if (!(error instanceof Failure) || error.kind !== 'notFound') return false;
+		if (!isKnown && error.facts.isEdge !== true) return false;
+		unknown ??= { since: Date.now(), times: 0 };
+		unknown.times++;
+		return unknown.times < UNKNOWN_TIMES || Date.now() - unknown.since < UNKNOWN_MS;
+	};
 
 	const endWait = requests.beginWait();
 	try {

@@ -111,6 +111,7 @@ test('Retry On Fail: a failed task is made anew, the others are only collected',
 test.each([
 	['has failed', { status: 200, body: { id: 1, status: 'error', message: 'busy' } }],
 	['is unknown', { status: 404, body: { error: 'task_not_found' } }],
+	['is unknown to an ingress', { status: 404, body: '<html><body>404</body></html>' }],
 ])(
 	'Retry On Fail: a task that by one answer %s is asked for again, not paid for',
 	async (_, respond) => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Dialect } from '../../simulator/simulator.mts';
-import { always, onRead, SPEAK, type Group, type Row } from './row.mts';
+import { always, onRead, PAGE, SPEAK, type Group, type Row } from './row.mts';
 
 const TASKS = [SPEAK, 'speech:get', 'speech:wait'] as const;
 
@@ -103,6 +103,15 @@ const tasks: Row[] = [
 			sim.fault({ ...onRead, action: { respond } });
 		},
 		outcome: 'result',
+	},
+	{
+		fault: 'An ingress answers 404 with a page for a moment',
+		operations: [SPEAK, 'speech:wait'],
+		make: ({ sim }) => {
+			sim.fault({ ...onRead, times: 2, action: { respond: { status: 404, body: PAGE } } });
+		},
+		outcome: 'result',
+		note: 'several 404s in a row over a minute end the wait',
 	},
 	{
 		fault: 'The task is unknown',

@@ -2,7 +2,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import type { SpeechTask } from '../../../service/contract';
 import { download } from '../../../service/download';
 import type { Listening } from '../../../service/notifications';
-import { waitForTask } from '../../../service/speechTask';
+import { waitForTask, type TaskWait } from '../../../service/speechTask';
 import type { Fields } from '../../../service/fields';
 import type { Item } from '../../run';
 
@@ -32,7 +32,7 @@ export async function collect(
 	options: WaitFields,
 	signal: AbortSignal,
 	listening: Listening,
-	justCreated: boolean,
+	origin: Pick<TaskWait, 'justCreated' | 'isKnown'>,
 ): Promise<INodeExecutionData[]> {
 	const began = Date.now();
 	const task = await waitForTask(item.requests, {
@@ -40,7 +40,7 @@ export async function collect(
 		signal,
 		pollInterval: options.pollInterval,
 		listening,
-		justCreated,
+		...origin,
 		onProgress: (percentage) => item.report(`task ${taskId}: ${percentage} %`),
 	});
 	item.report(`task ${taskId} completed`);
@@ -52,7 +52,7 @@ export async function collect(
 			`The WebSocket of the service could not be used, so results were looked up every ${options.pollInterval} s instead and may have come later than they were ready. Check 'WebSocket URL' in the credential, and whether a proxy stands between`,
 		);
 	}
-	const justMade = justCreated || waited >= 1000;
+	const justMade = origin.justCreated || waited >= 1000;
 	return [await taskOutput(item, taskId, task, options, signal, justMade)];
 }
 

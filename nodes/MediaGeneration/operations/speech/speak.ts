@@ -53,7 +53,8 @@ export function speak(item: Item): Job {
 			}
 			run.paid.set(item.index, `task ${taskId}`);
 			if (!waits) return [item.output({ task_id: taskId, status: 'pending' })];
-			return await collect(item, taskId, options, deadline.signal, listening!, !resumed).catch(
+			const origin = { justCreated: resumed === undefined, isKnown: true };
+			return await collect(item, taskId, options, deadline.signal, listening!, origin).catch(
 				(error: unknown) => {
 					const failed = aboutTask(error, taskId!);
 					if (isGone(failed)) run.memory.keep(key, { taskId, doubtful: true });
@@ -98,5 +99,7 @@ export function speak(item: Item): Job {
 	};
 }
 
+/** An edge that knows no such address does not know the tasks either. */
 const isGone = (error: unknown) =>
-	['taskFailed', 'notFound'].includes((error as { kind?: string }).kind ?? '');
+	error instanceof Failure &&
+	(error.kind === 'taskFailed' || (error.kind === 'notFound' && !error.facts.isEdge));

@@ -13,7 +13,8 @@ export function wait(item: Item): Job {
 		const deadline = startDeadline(options.timeout, run.stopped);
 		const listening = run.listen();
 		try {
-			return await collect(item, taskId, options, deadline.signal, listening, false).catch(
+			const origin = { justCreated: false };
+			return await collect(item, taskId, options, deadline.signal, listening, origin).catch(
 				(error: unknown) => {
 					throw aboutTask(error, taskId);
 				},

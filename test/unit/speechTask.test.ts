@@ -1,0 +1,157 @@
+import { failureOfStatus } from '../../nodes/service/answers';
+import { startDeadline } from '../../nodes/service/clock';
+import type { SpeechTask } from '../../nodes/service/contract';
+import type { Failure } from '../../nodes/service/failure';
+import type { Follower, Listening } from '../../nodes/service/notifications';
+import type { Requests } from '../../nodes/service/requests';
+import { waitForTask, type TaskWait } from '../../nodes/service/speechTask';
+
+const PAGE = '<html><head><title>404 Not Found</title></head><body>nginx</body></html>';
+const JSON_404 = () => failureOfStatus(404, '{"error":"task_not_found"}');
+const PAGE_404 = () => failureOfStatus(404, PAGE);
+const PLAIN_404 = () => failureOfStatus(404, 'default backend - 404');
+const EMPTY_404 = () => failureOfStatus(404, '');
+const PASSING = () => failureOfStatus(503, '');
+
+const task = (state: SpeechTask['state']): SpeechTask => ({
+	state,
+	status: state,
+	fields: {},
+	...(state === 'completed' ? { audioUrl: 'https://files.example/a.wav' } : {}),
+});
+const PENDING = () => task('pending');
+const DONE = () => task('completed');
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+type Answer = () => SpeechTask | Failure;
+
+/** Waits for a task that is read as `answers` say, the last of them from then on. */
+function start(answers: Answer[], options: Partial<TaskWait> = {}) {
+	let follower: Follower | undefined;
+	let readings = 0;
+	const listening = {
+		isOpen: () => false,
+		follow: (_: string, added: Follower) => void (follower = added),
+		unfollow() {},
+	} as unknown as Listening;
+	const requests = {
+		holdMs: () => 0,
+		turn: async () => true,
+		beginWait: () => () => {},
+		async readTask() {
+			const answer = answers[Math.min(readings++, answers.length - 1)]!();
+			if ('kind' in answer) throw answer;
+			return answer;
+		},
+	} as unknown as Requests;
+	const began = Date.now();
+	const wait: TaskWait = {
+		taskId: '12',
+		signal: startDeadline(options.justCreated === true ? 3600 : 1800).signal,
+		pollInterval: 5,
+		listening,
+		justCreated: false,
+		onProgress() {},
+		...options,
+	};
+	let ended: { status?: string; kind?: string; seconds: number } | undefined;
+	const seconds = () => Math.round((Date.now() - began) / 1000);
+	void waitForTask(requests, wait).then(
+		({ status }) => (ended = { status, seconds: seconds() }),
+		({ kind }: Failure) => (ended = { kind, seconds: seconds() }),
+	);
+	return {
+		message: (percentage: number) => follower!.onMessage(percentage),
+		pass: async (s: number) => await jest.advanceTimersByTimeAsync(s * 1000),
+		readings: () => readings,
+		get ended() {
+			return ended;
+		},
+	};
+}
+
+describe('a 404 that passes does not end the wait', () => {
+	it.each<[string, Answer[], Partial<TaskWait>]>([
+		[
+			'of a task just created, half a minute after',
+			[...eleven(PENDING), JSON_404, DONE],
+			created(),
+		],
+		['of a task of an earlier try', [JSON_404, DONE], { isKnown: true }],
+		['of a task that was read before', [PENDING, JSON_404, DONE], {}],
+		['again and again, with readings between', alternating(JSON_404, PENDING, 20), {}],
+		['for three quarters of a minute', [PENDING, ...nine(JSON_404), DONE], {}],
+		['with a page of an ingress, at the first reading', [PAGE_404, DONE], {}],
+		['with a text of an ingress, at the first reading', [PLAIN_404, DONE], {}],
+		['with a page of an ingress, later', [PENDING, PAGE_404, PAGE_404, DONE], {}],
+	])('%s', async (_, answers, options) => {
+		const wait = start(answers, options);
+		await wait.pass(300);
+		expect(wait.ended).toMatchObject({ status: 'completed' });
+		expect(wait.readings()).toBe(answers.length);
+	});
+
+	it('of a task that a message announced', async () => {
+		const wait = start([JSON_404, DONE]);
+		wait.message(5);
+		await wait.pass(10);
+		expect(wait.ended).toMatchObject({ status: 'completed' });
+	});
+});
+
+describe('a task that is not there', () => {
+	it.each([
+		['JSON', JSON_404],
+		['nothing', EMPTY_404],
+	])('is said at once when only a person has named it, by a 404 with %s', async (_, answer) => {
+		const wait = start([answer]);
+		await wait.pass(0);
+		expect(wait.ended).toEqual({ kind: 'notFound', seconds: 0 });
+	});
+
+	it.each<[string, Answer[], Partial<TaskWait>, number]>([
+		['created by us', [JSON_404], created(), 65],
+		['of an earlier try', [JSON_404], { isKnown: true }, 60],
+		['read before', [PENDING, JSON_404], {}, 65],
+		[
+			'read before, while the service is away at times',
+			[PENDING, JSON_404, PASSING, JSON_404],
+			{},
+			65,
+		],
+		['hidden by an ingress', [PAGE_404], {}, 60],
+	])(
+		'is said after a minute of nothing else, when it was %s',
+		async (_, answers, options, seconds) => {
+			const wait = start(answers, options);
+			await wait.pass(59);
+			expect(wait.ended).toBeUndefined();
+			await wait.pass(100);
+			expect(wait.ended).toEqual({ kind: 'notFound', seconds });
+		},
+	);
+
+	it('is not said of two readings, however far apart', async () => {
+		const wait = start([PENDING, JSON_404, JSON_404, DONE], { pollInterval: 300 });
+		await wait.pass(1000);
+		expect(wait.ended).toMatchObject({ status: 'completed' });
+	});
+});
+
+function created(): Partial<TaskWait> {
+	return { justCreated: true };
+}
+
+function nine(answer: Answer): Answer[] {
+	return Array<Answer>(9).fill(answer);
+}
+
+function eleven(answer: Answer): Answer[] {
+	return Array<Answer>(11).fill(answer);
+}
+
+function alternating(one: Answer, other: Answer, times: number): Answer[] {
+	return [...Array<Answer[]>(times).fill([other, one]).flat(), DONE];
+}
