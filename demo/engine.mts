@@ -62,6 +62,8 @@ export interface WorkflowResult {
 export interface RunningWorkflow {
 	/** Settles once the execution is over; a canceled one is over before its nodes have ended. */
 	finished: Promise<WorkflowResult>;
+	/** What n8n would save of it at this moment. */
+	soFar(): IRun;
 	cancel(): void;
 }
 
@@ -108,7 +110,8 @@ export async function startWorkflow(options: RunOptions): Promise<RunningWorkflo
 			await workflow.expression.releaseIsolate?.();
 		}
 	})();
-	return { finished, cancel };
+	const startedAt = new Date();
+	return { finished, cancel, soFar: () => engine.getFullRunData(startedAt) };
 }
 
 type Engine = InstanceType<typeof core.WorkflowExecute>;

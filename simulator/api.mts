@@ -11,12 +11,12 @@ import { tokens, type World } from './world.mts';
 
 /** Handles one request to the API's origin: first the fault ordered for it, then the contract. */
 export async function handleApi(world: World, exchange: Exchange): Promise<void> {
-	const { record, url } = exchange;
+	const { url } = exchange;
 	if (url.pathname.startsWith('/files/')) {
 		await serveFile(world, exchange);
 		return;
 	}
-	const action = world.faults.take('api', record.method, url) ?? {};
+	const action = world.faults.take('api', exchange) ?? {};
 	if (action.delayMs) await world.timers.pause(action.delayMs);
 	if (replaces(action)) {
 		if (action.accepted) answer(world, exchange, action);

@@ -1,4 +1,5 @@
-import type { FaultAction, FaultRule } from './types.mts';
+import type { Exchange } from './http.mts';
+import type { FaultAction, FaultRule, RequestRecord } from './types.mts';
 
 interface PendingRule {
 	rule: FaultRule;
@@ -22,10 +23,10 @@ export class FaultBook {
 	 * The action for one request, or undefined. Every matching rule sees every request, so
 	 * `after: n` always means the (n+1)-th request, whatever other rules do.
 	 */
-	take(on: 'api' | 'file', method: string, url: URL): FaultAction | undefined {
+	take(on: 'api' | 'file', { record, url }: Exchange): FaultAction | undefined {
 		let action: FaultAction | undefined;
 		for (const pending of this.#pending) {
-			if (!matches(pending.rule, on, method, url)) continue;
+			if (!matches(pending.rule, on, record, url)) continue;
 			if (pending.skip > 0) pending.skip--;
 			else if (!action && pending.left > 0) {
 				pending.left--;
@@ -36,9 +37,15 @@ export class FaultBook {
 	}
 }
 
-function matches(rule: FaultRule, on: 'api' | 'file', method: string, url: URL): boolean {
+function matches(
+	rule: FaultRule,
+	on: 'api' | 'file',
+	{ method, body }: RequestRecord,
+	url: URL,
+): boolean {
 	if ((rule.on ?? 'api') !== on) return false;
 	if (rule.method && rule.method.toUpperCase() !== method) return false;
+	if (rule.body && !JSON.stringify(body ?? null).includes(rule.body)) return false;
 	const path = rule.path;
 	if (path === undefined) return true;
 	if (typeof path === 'string') return url.pathname.startsWith(path);

@@ -29,7 +29,7 @@ function carriesToken(world: World, request: IncomingMessage): boolean {
 /** Serves a file on either origin, with the fault ordered for it; ranges are supported. */
 export async function serveFile(world: World, exchange: Exchange): Promise<void> {
 	const { record, url } = exchange;
-	const action = world.faults.take('file', record.method, url) ?? {};
+	const action = world.faults.take('file', exchange) ?? {};
 	if (action.delayMs) await world.timers.pause(action.delayMs);
 	if (replaces(action)) {
 		instead(world, exchange, action);

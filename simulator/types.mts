@@ -103,6 +103,8 @@ export interface FaultRule {
 	method?: string;
 	/** A prefix of the path, or an expression tried on the path and on the path with query. */
 	path?: string | RegExp;
+	/** Part of what the JSON body must hold, as in `"input":"Hello`. */
+	body?: string;
 	/** How many requests it hits; 1 unless told, Infinity for all. */
 	times?: number;
 	/** Matching requests it lets pass first. */

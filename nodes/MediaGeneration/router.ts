@@ -1,4 +1,4 @@
-import type { IExecuteFunctions, INodeExecutionData, NodeError } from 'n8n-workflow';
+import type { IExecuteFunctions, INode, INodeExecutionData, NodeError } from 'n8n-workflow';
 import { withoutToken } from '../service/address';
 import { Failure } from '../service/failure';
 import { toNodeError } from '../service/nodeErrors';
@@ -15,14 +15,6 @@ const settled = async (work: Job): Promise<Outcome> =>
 		(error: unknown) => ({ error }),
 	);
 
-/** What the user may do about the other items when one ends the node. */
-function noteOnOthers(run: Run, failed: number): string | undefined {
-	const others = [...run.paid].filter(([index]) => index !== failed).sort(([a], [b]) => a - b);
-	if (others.length === 0) return undefined;
-	const list = others.map(([index, what]) => `item ${index}: ${what}`).join('; ');
-	return `Other items of this run are paid as well (${list}): Retry collects them without paying again, and so do Speech → Wait and History → Get Many.`;
-}
-
 /** The failure of one file, naming the others of its item: paid for, and lost with the node. */
 function withOtherFiles(failure: Failure, made: Made[]): Failure {
 	const addresses = made.map((part) =>
@@ -38,6 +30,21 @@ function withOtherFiles(failure: Failure, made: Made[]): Failure {
  */
 function asFailed(item: INodeExecutionData, error: NodeError): INodeExecutionData {
 	return Object.defineProperty(item, 'error', { value: error, enumerable: false });
+}
+
+/** So many ids of a canceled run are logged. */
+const MOST_LOGGED = 100;
+
+/** The error of a canceled run. n8n may have closed the execution before it gets there: it is logged, too. */
+function canceledError(run: Run, node: INode): NodeError {
+	const { apiToken } = run.address;
+	const error = toNodeError(new Failure('canceled'), { node, apiToken, note: run.paid.words() });
+	const paid = run.paid.words(undefined, MOST_LOGGED);
+	if (paid !== undefined) {
+		const text = `Media Generation: ${error.message}. ${paid}`;
+		run.context.logger.warn(withoutToken(text, apiToken));
+	}
+	return error;
 }
 
 /**
@@ -103,11 +110,11 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 
 	run?.end();
 	// A cancel is no failed item: it must not be swallowed by "continue on fail".
-	if (run?.canceled.aborted) throw toNodeError(new Failure('canceled'), { node });
+	if (run?.canceled.aborted) throw canceledError(run, node);
 	run?.showHints();
 	if (firstFailed) {
 		const { index: itemIndex, error } = firstFailed;
-		const note = run && noteOnOthers(run, itemIndex);
+		const note = run?.paid.words(itemIndex);
 		throw toNodeError(error, { node, itemIndex, apiToken, note });
 	}
 

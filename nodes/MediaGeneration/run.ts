@@ -1,7 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { readAddress, withoutToken, type ServiceAddress } from '../service/address';
 import { claimsOf, type Claims } from '../service/claims';
-import { pause } from '../service/clock';
 import type { ServiceRecord } from '../service/contract';
 import { Failure } from '../service/failure';
 import { HistoryWatch } from '../service/history';
@@ -12,9 +11,7 @@ import { Budget } from '../service/budget';
 import { Fields } from '../service/fields';
 import { Limiter } from './limiter';
 import { Memory } from './memory';
-
-/** How long create calls under way may still take once another item has failed, in ms. */
-const CREATE_GRACE_MS = 10_000;
+import { Paid } from './paid';
 
 /** Bytes of large request bodies that may be in memory at once. */
 const BODY_BYTES = 256 * 1024 * 1024;
@@ -39,17 +36,15 @@ export class Run {
 	readonly history: HistoryWatch;
 	/** Aborts when n8n cancels the execution. */
 	readonly canceled: AbortSignal;
-	/** Aborts when n8n cancels the execution, or another item's failure ends the node. */
+	/**
+	 * Aborts when n8n cancels the execution, or another item's failure ends the node. A create call under
+	 * way ends with `canceled` only: its answer says what was paid for.
+	 */
 	readonly stopped: AbortSignal;
-	/** Aborts later than `stopped`: a create call under way still gets its answer, the task's id. */
-	readonly creating: AbortSignal;
-	/** What was paid for, by item, for the message of a run that ends early. */
-	readonly paid = new Map<number, string>();
+	readonly paid = new Paid();
 	private known: Claims | undefined;
 	private readonly stopping = new AbortController();
 	private socket: Listening | undefined;
-	private readonly over = new AbortController();
-	private readonly abandoning = new AbortController();
 	private readonly hints = new Map<string, { message: string; items: number[] }>();
 
 	private constructor(
@@ -62,7 +57,6 @@ export class Run {
 		this.history = new HistoryWatch(this.requests);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
-		this.creating = AbortSignal.any([this.canceled, this.abandoning.signal]);
 	}
 
 	/** Throws a Failure of kind invalidInput that names the credential's field at fault. */
@@ -70,18 +64,13 @@ export class Run {
 		return new Run(context, readAddress(await context.getCredentials(CREDENTIAL_TYPE)));
 	}
 
-	/** Ends the waits of all items at once, and their create calls after a grace. */
+	/** Ends the waits of all items at once, and their create calls when they are answered. */
 	stop(): void {
-		if (this.stopping.signal.aborted) return;
 		this.stopping.abort(new Failure('canceled'));
-		void pause(CREATE_GRACE_MS, AbortSignal.any([this.canceled, this.over.signal])).then(() =>
-			this.abandoning.abort(new Failure('canceled')),
-		);
 	}
 
 	/** All items have ended: nothing may go on in the background, nor what they shared. */
 	end(): void {
-		this.over.abort();
 		this.stopping.abort(new Failure('canceled'));
 		this.socket?.release();
 	}

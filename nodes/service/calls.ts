@@ -40,6 +40,8 @@ export interface Call {
 	sent?: number;
 	/** Called right before each attempt goes out, after any rest. */
 	onSend?(): void;
+	/** Called when the service has surely not accepted an attempt of a create call. */
+	onRefused?(): void;
 }
 
 function mayRepeat(repeat: Repeat, failure: unknown, attempt: number): boolean {
@@ -128,6 +130,7 @@ export class Calls {
 			} catch (error) {
 				const failure = call.signal.aborted ? abortReason(call.signal) : ofReading(error);
 				last = call.repeat === 'create' ? ofCreate(failure) : failure;
+				if (last instanceof Failure && !last.facts.maybeAccepted) call.onRefused?.();
 				if (call.signal.aborted || !mayRepeat(call.repeat, last, attempt)) throw last;
 			} finally {
 				limit.stop();

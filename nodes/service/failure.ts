@@ -43,6 +43,8 @@ export interface FailureFacts {
 	/** True when asking again may well succeed. */
 	transient?: boolean;
 	taskId?: string;
+	/** Identifiers of a (paid) video or image in the making, as far as the service has told any. */
+	ids?: string[];
 	/** Address of a finished (paid) file that could not be fetched. */
 	fileUrl?: string;
 	/** Addresses of the other files of the same request, which are paid as well. */

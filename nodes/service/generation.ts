@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { askedOf, type Claims } from './claims';
-import { abortReason, pause } from './clock';
+import { abortReason, pause, throwIfAborted } from './clock';
 import type { GeneratedFile } from './contract';
 import { failureOfText } from './answers';
 import { Failure } from './failure';
@@ -33,6 +33,8 @@ export interface GenerationOrder {
 	body(signal: AbortSignal): Promise<GenerationBody>;
 	/** Deadline and cancel of the item. */
 	signal: AbortSignal;
+	/** What ends a create call under way; it gets its answer, though another item has failed. */
+	creating: AbortSignal;
 	/** Cancel of all items. */
 	shared: AbortSignal;
 	/** Milliseconds of silence after which the stream counts as lost. */
@@ -70,7 +72,10 @@ async function readStream(
 		}
 	};
 	void watch();
+	const { signal } = order;
+	signal.addEventListener('abort', close, { once: true });
 	try {
+		throwIfAborted(signal);
 		for await (const part of stream) {
 			lastHeard = Date.now();
 			const outcome = events.push(part);
@@ -81,12 +86,13 @@ async function readStream(
 		const outcome = events.broken(
 			silent ? `nothing was heard for ${order.idleMs / 1000} s` : undefined,
 		);
-		if (!order.signal.aborted) return outcome;
-		const reason = abortReason(order.signal);
+		if (!signal.aborted) return outcome;
+		const reason = abortReason(signal);
 		// What has come in time must not be lost with what has not.
 		if (reason.kind === 'timedOut' && outcome.kind === 'complete') return outcome;
 		throw reason.with({ maybeAccepted: true });
 	} finally {
+		signal.removeEventListener('abort', close);
 		over.abort();
 		close();
 	}
@@ -174,7 +180,7 @@ async function stream(
 	claim: Claim,
 ): Promise<GenerationOutcome> {
 	const closing = new AbortController();
-	const signal = AbortSignal.any([order.signal, closing.signal]);
+	const signal = AbortSignal.any([order.creating, closing.signal]);
 	const hear = (progress: GenerationProgress) => {
 		const { id } = progress;
 		if (id !== undefined && !claim.ids.has(id)) {
@@ -186,14 +192,15 @@ async function stream(
 	const events = new GenerationEvents(requests.address.baseUrl, hear, order.expected);
 	// A function of its own: the body, which may be large, is free again once the stream is open.
 	const open = async () => {
-		const { bytes, release } = await order.body(signal);
+		const { bytes, release } = await order.body(order.signal);
 		try {
 			claim.body = await bodyOf(order, bytes);
 			const onSend = () => {
 				claim.began = Date.now();
 				order.onAsked(askedOf(claim));
 			};
-			return await requests.openStream(order.generation, bytes, signal, order.idleMs, onSend);
+			const limits = { signal, begin: order.signal, limitMs: order.idleMs, onSend };
+			return await requests.openStream(order.generation, bytes, limits);
 		} finally {
 			release?.();
 		}

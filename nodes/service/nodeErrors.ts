@@ -13,13 +13,13 @@ export interface Wording {
 }
 
 const said = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
-const limit = (seconds = 0) =>
-	seconds === 1
-		? '1 second'
-		: seconds > 0 && seconds < Infinity
-			? `${seconds} seconds`
-			: 'some time';
+const limit = (seconds = 0) => {
+	if (seconds === 1) return '1 second';
+	return seconds > 0 && seconds < Infinity ? `${seconds} seconds` : 'some time';
+};
 const http = (status = 0) => (Number.isInteger(status) && status > 0 ? ` (HTTP ${status})` : '');
+/** Ids and the like, as many as one reads. */
+const few = (texts: string[]) => clip(texts.slice(0, 5).join(', '), 1500);
 
 const UNREACHABLE = {
 	refused: {
@@ -157,7 +157,9 @@ export function wordingOf(failure: Failure): Wording {
 	const { facts, kind } = failure;
 	const words = WORDS[kind](facts);
 	const description = [words.description];
-	if (facts.maybeAccepted) description.push(UNSURE);
+	if (facts.ids?.length) {
+		description.push(`It is paid, and appears in History → Get Many as ${few(facts.ids)}.`);
+	} else if (facts.maybeAccepted) description.push(UNSURE);
 	if (facts.taskId !== undefined) {
 		words.message += ` – task ${facts.taskId}`;
 		if (!['taskFailed', 'notFound'].includes(kind)) {
@@ -169,11 +171,11 @@ export function wordingOf(failure: Failure): Wording {
 	if (facts.fileUrl !== undefined && facts.taskId === undefined && kind !== 'badFile') {
 		description.push(`The file is made and paid for, and lies at ${facts.fileUrl}`);
 	}
-	if (facts.candidates !== undefined && facts.candidates.length > 0) {
-		const list = facts.candidates
-			.slice(0, 5)
-			.map(({ id, createdAt }) => clip(`${id}${createdAt ? ` (created ${createdAt})` : ''}`, 300));
-		description.push(`These entries of the history may be it: ${list.join(', ')}.`);
+	const candidates = facts.candidates?.map(({ id, createdAt }) =>
+		createdAt ? `${id} (created ${createdAt})` : id,
+	);
+	if (candidates?.length) {
+		description.push(`These entries of the history may be it: ${few(candidates)}.`);
 	}
 	return { message: words.message, description: description.filter(Boolean).join(' ') };
 }
@@ -199,9 +201,7 @@ const CAUSES: Partial<Record<FailureKind, string>> = {
 /** The text of any thrown value. */
 function textOf(error: unknown): string {
 	const text = asText(isRecord(error) ? error.message : error);
-	return text === undefined
-		? 'Something went wrong in this node that it does not know'
-		: clip(text, 2000);
+	return clip(text ?? 'Something went wrong in this node that it does not know', 2000);
 }
 
 /**
@@ -212,18 +212,22 @@ export function toNodeError(
 	error: unknown,
 	{ node, itemIndex, apiToken = '', note }: ErrorPlace,
 ): NodeApiError | NodeOperationError {
+	const withNote = (description?: string | null) =>
+		withoutToken([description, note].filter(Boolean).join(' '), apiToken);
 	if (error instanceof NodeApiError || error instanceof NodeOperationError) {
 		if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
+		if (note) error.description = withNote(error.description);
 		return error;
 	}
 	if (!(error instanceof Failure)) {
 		// Only the text is taken over: stack and cause could hold what must not be shown.
-		return new NodeOperationError(node, withoutToken(textOf(error), apiToken), { itemIndex });
+		const message = withoutToken(textOf(error), apiToken);
+		return new NodeOperationError(node, message, { itemIndex, description: withNote() });
 	}
 	const words = wordingOf(error);
 	const item = itemIndex === undefined ? '' : ` [item ${itemIndex}]`;
 	const message = withoutToken(words.message, apiToken) + item;
-	const description = withoutToken([words.description, note].filter(Boolean).join(' '), apiToken);
+	const description = withNote(words.description);
 	const { status } = error.facts;
 	const cause = CAUSES[error.kind];
 	const made = ABOUT_INPUT.has(error.kind)

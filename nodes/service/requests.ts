@@ -61,23 +61,18 @@ export class Requests {
 		return this.calls.beginWait();
 	}
 
-	/**
-	 * §4.1. Returns the task's id. Throws a Failure; `maybeAccepted` says when it may be paid. After
-	 * `begin` aborts it is not sent any more; `signal` ends it also while it is under way.
-	 */
+	/** §4.1. Returns the task's id. Throws a Failure; `maybeAccepted` says when it may be paid. */
 	async createTask(
 		request: SpeechRequest,
-		signal: AbortSignal,
-		begin: AbortSignal,
+		options: Pick<Call, 'signal' | 'begin' | 'onSend' | 'onRefused'>,
 	): Promise<string> {
 		const call: Call = {
 			method: 'POST',
 			path: '/v1/labs/task',
 			body: jsonBody(request),
 			repeat: 'create',
-			signal,
-			begin,
 			limitMs: CREATE_MS,
+			...options,
 		};
 		const raw = await this.json(call, (record) => readCreatedTaskId(record) !== undefined);
 		const taskId = readCreatedTaskId(raw);
@@ -119,15 +114,13 @@ export class Requests {
 
 	/**
 	 * §4.5–4.8: starts a generation and returns its event stream once the headers are there, at the
-	 * latest after `headersMs`. The stream lives until it ends or `signal` aborts. `onSend` is called
+	 * latest after `limitMs`. The stream lives until it ends or `signal` aborts. `onSend` is called
 	 * right before each attempt.
 	 */
 	async openStream(
 		generation: Generation,
 		body: Buffer,
-		signal: AbortSignal,
-		headersMs: number,
-		onSend: () => void,
+		options: Pick<Call, 'signal' | 'begin' | 'limitMs' | 'onSend'>,
 	): Promise<ByteStream> {
 		const call: Call = {
 			method: 'POST',
@@ -135,10 +128,8 @@ export class Requests {
 			body,
 			accept: 'text/event-stream, application/json',
 			repeat: 'create',
-			signal,
-			limitMs: headersMs,
 			streamed: true,
-			onSend,
+			...options,
 		};
 		return await this.calls.send(call, async (answer) => answer.body);
 	}

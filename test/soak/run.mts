@@ -10,8 +10,8 @@ import type { Random } from './random.mts';
 
 /** How late a run may end, for n8n's and the machine's part in it. */
 const LATE_MS = 6000;
-/** Create calls under way when another item fails may take so long (run.ts). */
-const CREATE_GRACE_MS = 10_000;
+/** Speech waits so long for the socket; the create call then has the whole timeout, whoever fails. */
+const OPENING_MS = 3000;
 
 export interface Plan {
 	seed: number;
@@ -57,7 +57,7 @@ export function planOf(random: Random, seed: number): Plan {
 	};
 	// Operations without a timeout go on for minutes: they are canceled.
 	const cancelAfterMs = isTimed && random.chance(0.8) ? undefined : random.whole(1, 3000);
-	const ownMs = (timeout * 1000 * items + CREATE_GRACE_MS) * tries + (tries - 1) * 200;
+	const ownMs = (timeout * 1000 * (items + 1) + OPENING_MS) * tries + (tries - 1) * 200;
 	return {
 		seed,
 		operation,

@@ -184,6 +184,21 @@ describe('what a message says', () => {
 		expect(description).toContain('e1 (created 2026-01-01T10:00:05Z), e2');
 	});
 
+	it('names the ids of what is paid, instead of saying that it may be', () => {
+		const ids = Array.from({ length: 9 }, (_, index) => `video-${index}`);
+		const { description } = wordingOf(failure('timedOut', { ids, maybeAccepted: true }));
+		expect(description).toContain('as video-0, video-1, video-2, video-3, video-4.');
+		expect(description).not.toMatch(/may have accepted/);
+	});
+
+	it.each([
+		["one of n8n's own", new NodeOperationError(node, 'Referenced node does not exist')],
+		['one that nobody foresaw', new TypeError('x is not a function')],
+	])('adds what else is worth knowing also to %s', (_, thrown) => {
+		const error = toNodeError(thrown, { node, apiToken: TOKEN, note: `Item 1 goes on ${TOKEN}.` });
+		expect(error.description).toBe('Item 1 goes on *****.');
+	});
+
 	it('adds what else is worth knowing', () => {
 		const error = toNodeError(failure('canceled'), { node, note: 'Other items go on.' });
 		expect(error.description).toContain('Other items go on.');

@@ -2,6 +2,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { startDeadline } from '../../service/clock';
 import type { GeneratedFile } from '../../service/contract';
 import { download } from '../../service/download';
+import { Failure } from '../../service/failure';
 import { generate, mayStillCome, type GenerationBody } from '../../service/generation';
 import type { Generation } from '../../service/requests';
 import type { Fields } from '../../service/fields';
@@ -11,6 +12,8 @@ import { partly, type Item, type Job, type Made } from '../run';
 
 /** Different status words that are shown of one generation: the service's are four. */
 const MOST_WORDS = 50;
+/** Ids that are named of one generation in the making: it makes four files at most (§8). */
+const MOST_IDS = 8;
 
 export interface GenerationFields {
 	/** Seconds for the whole generation. */
@@ -53,8 +56,9 @@ export function generationJob(item: Item, order: Order): Job {
 	return async () => {
 		const key = run.memory.keyOf(item.index, [order.generation, order.identity]);
 		const deadline = startDeadline(options.timeout, run.stopped);
+		const creating = startDeadline(options.timeout, run.canceled);
 		try {
-			const files = await make(key, deadline.signal);
+			const files = await make(key, deadline.signal, creating.signal);
 			if (files.length < order.expected) {
 				item.hint('fewer', `The service made fewer files than asked for`);
 			}
@@ -66,13 +70,19 @@ export function generationJob(item: Item, order: Order): Job {
 			return output;
 		} finally {
 			deadline.stop();
+			creating.stop();
 		}
 	};
 
-	async function make(key: string, signal: AbortSignal): Promise<GeneratedFile[]> {
+	async function make(
+		key: string,
+		signal: AbortSignal,
+		creating: AbortSignal,
+	): Promise<GeneratedFile[]> {
 		const remembered = run.memory.recall(key);
 		if (remembered?.files) {
 			item.hint('resumed', 'Took the result of an earlier try instead of paying for a new one');
+			run.paid.surely(item.index, kind, namesOf(remembered.files));
 			if (remembered.files.length >= order.expected) return remembered.files;
 		}
 		let { asked } = remembered ?? {};
@@ -82,19 +92,26 @@ export function generationJob(item: Item, order: Order): Job {
 			said.add(text);
 			item.report(text);
 		};
+		const ids = new Set<string>();
+		if (asked && !remembered?.files) run.paid.maybe(item.index, kind);
 		const files = await generate(requests, run.history, run.claims, {
 			...order,
 			signal,
+			creating,
 			shared: run.stopped,
 			idleMs: options.idleTimeout * 1000,
 			earlier: asked && { asked, files: remembered?.files },
 			onAsked(now) {
+				if (asked === undefined) run.paid.maybe(item.index, kind);
 				asked = now;
 				run.memory.keep(key, { asked });
-				run.paid.set(item.index, `${kind} asked for`);
 				say(`asking for the ${kind}`);
 			},
-			onProgress: ({ status }) => say(`${kind} ${status}`),
+			onProgress({ status, id }) {
+				if (id !== undefined && ids.size < MOST_IDS) ids.add(id);
+				run.paid.surely(item.index, kind, [...ids]);
+				say(`${kind} ${status}`);
+			},
 			onLost(reason) {
 				item.report(`${reason}; looking into the history for the ${kind}`);
 				item.hint(
@@ -106,12 +123,13 @@ export function generationJob(item: Item, order: Order): Job {
 			// What was surely not accepted, or has failed, must be asked for anew by the next try.
 			if (!mayStillCome(error)) {
 				run.memory.forget(key);
-				run.paid.delete(item.index);
+				run.paid.not(item.index);
+				throw error;
 			}
-			throw error;
+			throw error instanceof Failure ? error.with({ ids: [...ids] }) : error;
 		});
 		run.memory.keep(key, { asked, files, madeAt: Date.now() });
-		run.paid.set(item.index, `${kind} ${files.map(({ id, fileUrl }) => id ?? fileUrl).join(', ')}`);
+		run.paid.surely(item.index, kind, namesOf(files));
 		item.report(`${kind} done`);
 		return files;
 	}
@@ -128,6 +146,8 @@ export function generationJob(item: Item, order: Order): Job {
 		return item.output(json, { [options.outputField]: binary });
 	}
 }
+
+const namesOf = (files: GeneratedFile[]) => files.map(({ id, fileUrl }) => id ?? fileUrl);
 
 interface NamedFile {
 	generated: GeneratedFile;

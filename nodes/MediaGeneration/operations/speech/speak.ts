@@ -34,6 +34,8 @@ export function speak(item: Item): Job {
 	return async () => {
 		const key = run.memory.keyOf(item.index, request);
 		const remembered = run.memory.recall(key);
+		if (remembered?.sentAt) run.paid.maybe(item.index, 'speech');
+		if (remembered?.taskId) run.paid.surely(item.index, 'task', [remembered.taskId]);
 		const deadline = startDeadline(options.timeout, run.stopped);
 		// Messages can precede the create call's answer, so the socket is there before the task.
 		const listening = waits ? run.listen() : undefined;
@@ -51,7 +53,7 @@ export function speak(item: Item): Job {
 					`Collected the task of an earlier try instead of paying for a new one`,
 				);
 			}
-			run.paid.set(item.index, `task ${taskId}`);
+			run.paid.surely(item.index, 'task', [taskId]);
 			if (!waits) return [item.output({ task_id: taskId, status: 'pending' })];
 			const origin = { justCreated: resumed === undefined, isKnown: true };
 			return await collect(item, taskId, options, deadline.signal, listening!, origin).catch(
@@ -77,17 +79,23 @@ export function speak(item: Item): Job {
 		}
 
 		async function create(): Promise<string> {
-			const limit = startDeadline(options.timeout, run.creating);
+			// Another item's failure does not end it: its answer says what was paid for.
+			const limit = startDeadline(options.timeout, run.canceled);
 			try {
 				item.report('sending the text');
-				const taskId = await requests
-					.createTask(request, limit.signal, deadline.signal)
-					.catch((error: unknown) => {
+				const taskId = await requests.createTask(request, {
+					signal: limit.signal,
+					begin: deadline.signal,
+					onSend() {
 						// A next try must not pay again for what may have been accepted.
-						const isUnclear = error instanceof Failure && error.facts.maybeAccepted;
-						if (isUnclear) run.memory.keep(key, { sentAt: Date.now() });
-						throw error;
-					});
+						run.memory.keep(key, { sentAt: Date.now() });
+						run.paid.maybe(item.index, 'speech');
+					},
+					onRefused() {
+						run.memory.forget(key);
+						run.paid.not(item.index);
+					},
+				});
 				run.memory.keep(key, { taskId });
 				// When the process is killed, n8n's log is the only record of what was paid.
 				item.report(`task ${taskId} created`, 'info');

@@ -1,0 +1,62 @@
+import { clip } from '../service/values';
+
+/** So many ids are named in a message, and so many characters of each. */
+const MOST_NAMED = 5;
+const MOST_CHARS = 300;
+
+interface Cost {
+	/** `task`, `video`, say. */
+	what: string;
+	/** What is known of it so far: ids, or addresses of its files. */
+	ids: string[];
+	/** The service has accepted it; else it may have. */
+	isSure: boolean;
+}
+
+/** What a run has paid for, or may have, item by item: named when it ends before it is done. */
+export class Paid {
+	private readonly costs = new Map<number, Cost>();
+
+	/** A create call goes out: until it is answered, the item may be paid. */
+	maybe(index: number, what: string): void {
+		this.costs.set(index, { what, ids: [], isSure: false });
+	}
+
+	/** The service has accepted the item. */
+	surely(index: number, what: string, ids: string[]): void {
+		this.costs.set(index, { what, ids, isSure: true });
+	}
+
+	/** The service has not accepted the item, or has failed to make it. */
+	not(index: number): void {
+		this.costs.delete(index);
+	}
+
+	/**
+	 * In words, what of a run is paid that ends early, and what may be; undefined when nothing is.
+	 * `failed` is the item that ends it, which names its own; none when the run is stopped.
+	 */
+	words(failed?: number, mostNamed = MOST_NAMED): string | undefined {
+		const costs = [...this.costs].filter(([index]) => index !== failed).sort(([a], [b]) => a - b);
+		const list = (isSure: boolean) => {
+			const named = costs
+				.filter(([, cost]) => cost.isSure === isSure)
+				.flatMap(([index, { what, ids }]) =>
+					ids.length === 0
+						? [`item ${index}: ${what} asked for`]
+						: ids.map((id) => `item ${index}: ${what} ${clip(id, MOST_CHARS)}`),
+				);
+			const more = named.length > mostNamed ? ` and ${named.length - mostNamed} more` : '';
+			return named.slice(0, mostNamed).join('; ') + more;
+		};
+		const [paid, unsure] = [list(true), list(false)];
+		const [whose, asWell] = failed === undefined ? ['Items', ''] : ['Other items', ' as well'];
+		const sentences = [
+			paid &&
+				`${whose} of this run are paid${asWell} (${paid}): Retry collects them without paying again, and so do Speech → Wait and History → Get Many.`,
+			unsure &&
+				`${whose} of this run may be paid, though the service has not said so (${unsure}): Retry does not send them again.`,
+		];
+		return sentences.filter(Boolean).join(' ') || undefined;
+	}
+}

@@ -1,0 +1,189 @@
+import type { IDataObject } from 'n8n-workflow';
+import { logged, removeLog } from '../faults/log.mts';
+import { allClosed, bad, begin, node, posts, run, saved, sim, speech, start } from './setup';
+
+/* What is paid, or may be, is named and kept when a run ends early. */
+
+afterAll(() => removeLog());
+
+/** The create call of the item whose text, or prompt, begins so. */
+const onCreate = (text: string) => ({ method: 'POST', body: `":"${text}` });
+const byText = (text: string) =>
+	[...sim.tasks.values()].find(({ input }) => input.startsWith(text))!;
+const video = (options: IDataObject = {}) =>
+	node({ resource: 'video', operation: 'textToVideo', prompt: '={{ $json.t }}', options });
+const ofTexts = (...texts: string[]) => ({ items: texts.map((t) => ({ t })) });
+
+/** An event of a stream that tells which video is in the making. */
+const tellsId = (id: string) =>
+	`event: video_generation_status\ndata: ${JSON.stringify({ status: 'processing', id })}\n\n`;
+
+describe('when another item fails', () => {
+	const realTimeout = setTimeout;
+	afterEach(() => void jest.useRealTimers());
+
+	/** Lets all clocks but those of the connections go on until the run is over; the seconds it took. */
+	async function hasten({ finished }: { finished: Promise<unknown> }): Promise<number> {
+		let isOver = false;
+		void finished.finally(() => (isOver = true));
+		for (let seconds = 0; ; seconds++) {
+			await new Promise((resolve) => realTimeout(resolve, 5));
+			if (isOver) return seconds;
+			if (seconds > 400) throw new Error('it goes on and on');
+			await jest.advanceTimersByTimeAsync(1000);
+		}
+	}
+
+	/** From here on the clocks stand still, unless they are hastened. */
+	const stopClocks = () =>
+		jest.useFakeTimers({
+			now: Date.now(),
+			doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
+		});
+
+	test('a create call under way gets its answer, however late, and no further one begins', async () => {
+		await start();
+		stopClocks();
+		sim.fault({ ...onCreate('One'), action: { delayMs: 60_000 } });
+		const fields = speech('={{ $json.t }}', { concurrency: 2 });
+		const execution = await begin(node(fields), ofTexts('One.', 'Two [sim:task-fails]', 'Three.'));
+		expect(await hasten(execution)).toBeGreaterThan(50);
+		const { description, itemIndex } = bad(await execution.finished);
+		expect(itemIndex).toBe(1);
+		expect(description).toContain(`are paid as well (item 0: task ${byText('One').id})`);
+		expect([posts(), sim.creates]).toEqual([2, 2]);
+	});
+
+	test('a create call that never answers is given up at its own limit, and may be paid', async () => {
+		await start();
+		stopClocks();
+		sim.fault({ ...onCreate('One'), action: { hang: true, accepted: true } });
+		const execution = await begin(
+			node(speech('={{ $json.t }}')),
+			ofTexts('One.', 'Two [sim:task-fails]'),
+		);
+		const seconds = await hasten(execution);
+		expect(seconds).toBeGreaterThan(110);
+		expect(seconds).toBeLessThan(140);
+		expect(bad(await execution.finished).description).toContain(
+			'may be paid, though the service has not said so (item 0: speech asked for)',
+		);
+	});
+
+	test('a create call that is refused after all is not named, one without an answer is', async () => {
+		await start();
+		stopClocks();
+		const late = (status: number) => ({ delayMs: 20_000, respond: { status, body: {} } });
+		sim.fault({ ...onCreate('Two'), action: late(400) });
+		sim.fault({ ...onCreate('Three'), action: late(502) });
+		const texts = ['One [sim:task-fails]', 'Two.', 'Three.'];
+		const execution = await begin(node(speech('={{ $json.t }}')), ofTexts(...texts));
+		await hasten(execution);
+		const { description, itemIndex } = bad(await execution.finished);
+		expect(itemIndex).toBe(0);
+		expect(description).toContain('(item 2: speech asked for)');
+		expect(description).not.toContain('item 1');
+	});
+
+	test('the headers of a stream are waited for; the stream itself is not', async () => {
+		await start();
+		stopClocks();
+		sim.fault({ ...onCreate('One'), action: { delayMs: 60_000 } });
+		const execution = await begin(video(), ofTexts('One [sim:slow=600]', 'Two [sim:unsafe]'));
+		const seconds = await hasten(execution);
+		expect(seconds).toBeGreaterThan(50);
+		expect(seconds).toBeLessThan(90);
+		expect(bad(await execution.finished).description).toContain('item 0: video asked for');
+		jest.useRealTimers();
+		await allClosed();
+	});
+});
+
+test('the videos that a stream has told of are named', async () => {
+	await start();
+	const sse = [tellsId('video-7'), tellsId('video-8'), tellsId('video-7')];
+	sim.fault({ ...onCreate('One'), action: { sse } });
+	sim.fault({ ...onCreate('Two'), action: { delayMs: 500 } });
+	const { description } = bad(await run(video(), ofTexts('One', 'Two [sim:unsafe]')));
+	expect(description).toContain('(item 0: video video-7; item 0: video video-8)');
+});
+
+describe('a time-out', () => {
+	test('names the videos that its stream has told of', async () => {
+		await start();
+		sim.fault({ method: 'POST', action: { sse: [tellsId('video-7')] } });
+		const { message, description } = bad(await run(video({ timeout: 1 }), ofTexts('Mine')));
+		expect(message).toContain('No result after 1 second');
+		expect(description).toMatch(/History → Get Many as video-7\./);
+	});
+
+	test('while the search in the history goes on names them, too', async () => {
+		await start();
+		sim.fault({ method: 'POST', action: { sse: [tellsId('video-7'), 'END'] } });
+		const { message, description } = bad(await run(video({ timeout: 1 }), ofTexts('Mine')));
+		expect(message).toContain('stopped reporting');
+		expect(description).toMatch(/History → Get Many as video-7\./);
+	});
+});
+
+describe('a stop', () => {
+	test('names what is paid and what may be, in the error and once in the log', async () => {
+		await start();
+		sim.fault({ ...onCreate('Three'), action: { hang: true, accepted: true } });
+		const texts = ['One [sim:slow=600]', 'Two [sim:slow=600]', 'Three.'];
+		const execution = await begin(node(speech('={{ $json.t }}')), ofTexts(...texts));
+		await sim.waitFor(() => sim.tasks.size === 3);
+		await sim.waitFor(() => sim.requests.filter(({ status }) => status === 200).length === 2);
+		execution.cancel();
+		const result = await execution.finished;
+		const { message, description } = bad(result);
+		expect([result.run.status, message]).toEqual(['canceled', 'The execution was canceled']);
+		const [one, two, three] = ['One', 'Two', 'Three'].map((text) => byText(text).id);
+		expect(description).toContain(`are paid (item 0: task ${one}; item 1: task ${two})`);
+		expect(description).toContain(
+			'may be paid, though the service has not said so (item 2: speech',
+		);
+		expect(description).not.toContain(three);
+		const warning = `Media Generation: The execution was canceled. ${description}`;
+		expect((await logged()).split(warning)).toHaveLength(2);
+		await allClosed();
+	});
+
+	test('says nothing of what was not asked for', async () => {
+		await start();
+		sim.setWebSocketMode('hang');
+		const execution = await begin(node(speech('Hi.')));
+		await sim.waitFor(() => sim.requests.some(({ on }) => on === 'socket'));
+		execution.cancel();
+		expect(bad(await execution.finished).description).toBe('');
+		expect(posts()).toBe(0);
+	});
+
+	test('during a create call: a retry does not pay again, and says why', async () => {
+		await start();
+		sim.fault({ ...onCreate('Hi'), action: { hang: true, accepted: true } });
+		const subject = node(speech('Hi.'));
+		const execution = await begin(subject);
+		await sim.waitFor(() => posts() === 1);
+		// n8n saves the execution in the moment of the stop.
+		expect(saved(execution.soFar())).toContain('"sentAt":');
+		execution.cancel();
+		const { run: canceled } = await execution.finished;
+		expect(bad(await run(subject, { retryOf: canceled })).message).toContain('no clear answer');
+		expect(posts()).toBe(1);
+	});
+
+	test('during a pause that the service asked for: a retry sends what was not accepted', async () => {
+		await start();
+		const headers = { 'Retry-After': '1' };
+		sim.fault({ ...onCreate('Hi'), action: { respond: { status: 429, headers } } });
+		const subject = node(speech('Hi.'));
+		const execution = await begin(subject);
+		await sim.waitFor(() => posts() === 1);
+		await sim.waitFor(() => sim.requests.at(-1)!.status === 429);
+		await new Promise((resolve) => setTimeout(resolve, 50));
+		expect(saved(execution.soFar())).not.toContain('"sentAt":');
+		execution.cancel();
+		expect(bad(await execution.finished).description).toBe('');
+	});
+});
