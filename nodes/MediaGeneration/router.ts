@@ -138,7 +138,8 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 		const parts = outcome && 'made' in outcome ? outcome.made : [outcome?.error];
 		for (const part of parts) {
 			const isMade = outcome && 'made' in outcome && !(part instanceof Failure);
-			complete &&= isMade === true;
+			// Under Retry On Fail n8n runs the node again for an `error` in the output, made or not.
+			complete &&= isMade === true && !(part as INodeExecutionData).json.error;
 			output.push(isMade ? (part as INodeExecutionData) : failedItem(index, part));
 		}
 	}

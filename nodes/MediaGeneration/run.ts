@@ -6,6 +6,7 @@ import { Failure } from '../service/failure';
 import { HistoryWatch } from '../service/history';
 import { CREDENTIAL_TYPE, egressCheckOf } from '../service/http';
 import { listen, type Listening } from '../service/notifications';
+import { saysNothing } from '../service/reasons';
 import { Requests } from '../service/requests';
 import { Budget } from '../service/budget';
 import { Fields } from '../service/fields';
@@ -153,8 +154,8 @@ export class Item {
 
 	/** One output item that belongs to this input item. */
 	output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
-		// n8n takes a field named `error` for a failed item: an empty one means nothing.
-		if ('error' in json && !json.error) delete json.error;
+		// n8n takes a field named `error` for a failed item, and under Retry On Fail runs the node again.
+		if (saysNothing(json.error)) delete json.error;
 		return {
 			json: withoutToken(json, this.run.address.apiToken) as INodeExecutionData['json'],
 			...(binary ? { binary } : {}),

@@ -58,6 +58,10 @@ export function failureOfText(text: string | undefined, facts: FailureFacts = {}
 	return new Failure('rejected', withText);
 }
 
+/** The Failure that a record says it is, whatever the status it came with; undefined for any other. */
+export const failureSaidIn = (record: unknown): Failure | undefined =>
+	saysFailure(record) ? failureOfText(readReason(record) ?? 'no reason given') : undefined;
+
 /** The Failure of an answer with an HTTP error status. `retryAfter` is the header's value. */
 export function failureOfStatus(status: number, body: string, retryAfter?: unknown): Failure {
 	const text = readErrorText(body);
@@ -103,8 +107,7 @@ export function readAnswer(body: string, ownsErrorField: (raw: unknown) => boole
 	if (raw === undefined) {
 		throw new Failure('notTheService', { transient: true });
 	}
-	if (saysFailure(raw) && !ownsErrorField(raw)) {
-		throw failureOfText(readReason(raw) ?? 'no reason given');
-	}
+	const failure = failureSaidIn(raw);
+	if (failure && !ownsErrorField(raw)) throw failure;
 	return raw;
 }

@@ -63,10 +63,16 @@ const unwrap = (raw: unknown, key: string): unknown => {
 	return isRecord(inner) && (raw[key] === undefined || inner[key] !== undefined) ? inner : raw;
 };
 
+/** §4.1: what the answer to a create call says of the task, out of the envelope it may come in. */
+export const readCreated = (raw: unknown): unknown => unwrap(raw, 'task_id');
+
 /** §4.1: the identifier of a created task, always a string; undefined when the answer has none. */
 export function readCreatedTaskId(raw: unknown): string | undefined {
-	const record = unwrap(raw, 'task_id');
-	return isRecord(record) ? (asId(record.task_id) ?? asId(record.id)) : undefined;
+	const record = readCreated(raw);
+	if (!isRecord(record)) return undefined;
+	// Beside an error an `id` alone is the request's or the error's own.
+	const isRefused = saysFailure(raw) || saysFailure(record);
+	return asId(record.task_id) ?? (isRefused ? undefined : asId(record.id));
 }
 
 /** §4.2: a speech task; undefined when the answer is none. */

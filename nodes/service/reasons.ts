@@ -1,4 +1,3 @@
-import type { ServiceRecord } from './contract';
 import { MAX_REASON_CHARS } from './limits';
 import { asText, clip, isRecord, parseJson } from './values';
 
@@ -14,21 +13,29 @@ export function readReason(value: unknown, depth = 0): string | undefined {
 		return plainText(reasons.slice(0, 3).join('; '));
 	}
 	if (!isRecord(value)) return undefined;
-	const reasons = REASON_KEYS.map((key) => readReason(value[key], depth + 1)).filter(
-		(reason) => reason !== undefined && reason !== 'true',
-	);
+	const reasons = REASON_KEYS.filter((key) => !saysNothing(value[key]))
+		.map((key) => readReason(value[key], depth + 1))
+		.filter((reason) => reason !== undefined && reason !== 'true');
 	return reasons.find((reason) => !SAYS_LITTLE.test(reason!)) ?? reasons[0];
 }
 
+/** Words that services put into `error` when there is none. */
+const WORD_FOR_NOTHING =
+	/^(?:none|null|undefined|ok|success|false|0|no[\s_-]?errors?|\{\s*\}|\[\s*\])?$/i;
+
 /**
- * True when an answer says by itself that it is a failure: something in `error` (an empty text, list or
- * object, null and false are nothing; field notes "HTTP"), or `success: false`.
+ * True when the value of an `error` field tells of no error: nothing at all, a word such as "none" or
+ * "ok", or a list or record of nothing else, such as `{ code: 0, message: "" }`.
  */
-export function saysFailure(value: unknown): value is ServiceRecord {
-	if (!isRecord(value)) return false;
-	const { error } = value;
-	const isEmpty = typeof error === 'object' && error !== null && Object.keys(error).length === 0;
-	return (Boolean(error) && !isEmpty) || value.success === false;
+export function saysNothing(value: unknown): boolean {
+	if (typeof value === 'string') return WORD_FOR_NOTHING.test(value.trim());
+	if (typeof value !== 'object' || value === null) return !value;
+	return Object.values(value).every(saysNothing);
+}
+
+/** True when an answer says by itself that it is a failure: by its `error`, or `success: false`. */
+export function saysFailure(value: unknown): boolean {
+	return isRecord(value) && (!saysNothing(value.error) || value.success === false);
 }
 
 /** A state's word that means that nothing will come any more (field notes "Speech tasks"). */

@@ -1,12 +1,12 @@
 import { accountKeyOf, type ServiceAddress } from './address';
-import { readAnswer } from './answers';
+import { failureSaidIn, readAnswer } from './answers';
 import { readText } from './bodies';
 import { Calls, type Call, type Query } from './calls';
 import type { ServiceRecord, SpeechRequest, SpeechTask } from './contract';
 import { Failure } from './failure';
 import type { ByteStream, ServiceContext } from './http';
 import type { TurnKind } from './pacing';
-import { readCreatedTaskId, readPage, readSpeechTask, type Page } from './readers';
+import { readCreated, readCreatedTaskId, readPage, readSpeechTask, type Page } from './readers';
 import { isRecord } from './values';
 import { shared } from './sharing';
 
@@ -76,8 +76,8 @@ export class Requests {
 		};
 		const raw = await this.json(call, (record) => readCreatedTaskId(record) !== undefined);
 		const taskId = readCreatedTaskId(raw);
-		if (taskId === undefined) throw new Failure('notTheService', { maybeAccepted: true });
-		return taskId;
+		if (taskId !== undefined) return taskId;
+		throw failureSaidIn(readCreated(raw)) ?? new Failure('notTheService', { maybeAccepted: true });
 	}
 
 	/** §4.2. Throws a Failure; `repeat` 'once' leaves repeating to the caller. */

@@ -15,7 +15,7 @@ import {
 	parseJson,
 } from '../../nodes/service/values';
 import { readErrorText } from '../../nodes/service/answers';
-import { readReason } from '../../nodes/service/reasons';
+import { readReason, saysFailure, saysNothing } from '../../nodes/service/reasons';
 
 const BASE = 'https://media.example.com/api';
 const FILE = 'https://files.example.com/a.mp3';
@@ -122,16 +122,26 @@ describe('the identifier of a created task', () => {
 		['task_id before id', { id: 1, task_id: '2' }, '2'],
 		['in an envelope', { success: true, data: { task_id: '184467' } }, '184467'],
 		['an error that is empty beside it', { task_id: '9', error: '' }, '9'],
+		['an error that says nothing beside its id', { id: '9', error: { code: 0 } }, '9'],
+		['an error beside it', { task_id: '9', error: 'Voice replaced' }, '9'],
 	])('is read %s', (_, raw, expected) => {
 		expect(readCreatedTaskId(raw)).toBe(expected);
 	});
 
-	it.each([[{}], [{ task_id: '' }], [{ task_id: null }], [[]], ['184467'], [null]])(
-		'is missing in %p',
-		(raw) => {
-			expect(readCreatedTaskId(raw)).toBeUndefined();
-		},
-	);
+	it.each([
+		[{}],
+		[{ task_id: '' }],
+		[{ task_id: null }],
+		[[]],
+		['184467'],
+		[null],
+		[{ id: '9', error: 'Too long' }],
+		[{ id: '9', success: false }],
+		[{ data: { id: '9', error: 'Too long' } }],
+		[{ error: 'Too long', data: { id: '9' } }],
+	])('is missing in %p', (raw) => {
+		expect(readCreatedTaskId(raw)).toBeUndefined();
+	});
 });
 
 describe('the address of a file', () => {
@@ -478,5 +488,26 @@ describe('a reason', () => {
 	it('is the machine word when there is nothing else', () => {
 		expect(readReason({ code: 'UNSAFE_GENERATION' })).toBe('UNSAFE_GENERATION');
 		expect(readReason({ code: 'AUDIO_FILTERED', error: '' })).toBe('AUDIO_FILTERED');
+	});
+});
+
+describe('the value of an `error`', () => {
+	it.each([
+		...['', ' ', 'none', 'None', 'NULL', 'undefined', 'ok', 'OK ', 'success', 'false', '0'],
+		...['no error', 'No_Errors', '{}', '[]', undefined, null, false, 0, NaN, [], {}],
+		...[{ code: 0, message: '' }, { code: 0, message: 'ok' }, [null, {}], { a: { b: [] } }],
+	])('%p says nothing', (error) => {
+		expect(saysNothing(error)).toBe(true);
+		expect(saysFailure({ error })).toBe(false);
+		expect(saysFailure({ error, success: false })).toBe(true);
+		expect(readReason({ error, message: 'Too long' })).toBe('Too long');
+	});
+
+	it.each([
+		...['no', 'null voice', 'not ok', 'error', 1, true],
+		...[{ code: 7 }, { code: 0, message: 'Too long' }, ['none', 'Too long']],
+	])('%p says something', (error) => {
+		expect(saysNothing(error)).toBe(false);
+		expect(saysFailure({ error })).toBe(true);
 	});
 });
