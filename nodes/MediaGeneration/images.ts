@@ -67,10 +67,6 @@ function checked(image: Image, displayName: string): Image {
 	return image;
 }
 
-/** What tells these images from others, without reading them. */
-export const identityOf = (images: Image[]) =>
-	images.map(({ field, data }) => [field, data.id ?? data.data.length, data.fileName, data.bytes]);
-
 /** Size of an image's bytes: n8n's own storage knows it; in memory it follows from the base64. */
 async function sizeOf(item: Item, { data }: Image): Promise<number> {
 	if (data.id === undefined) return Buffer.byteLength(data.data, 'base64');

@@ -54,7 +54,7 @@ export class Run {
 	) {
 		this.requests = new Requests(context, address, () => this.limiter.refused());
 		this.isTool = isToolRun(context);
-		this.memory = new Memory(context, this.isTool, address.apiToken);
+		this.memory = new Memory(context, this.isTool, address);
 		this.history = new HistoryWatch(this.requests);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
@@ -74,6 +74,7 @@ export class Run {
 	end(): void {
 		this.stopping.abort(new Failure('canceled'));
 		this.socket?.release();
+		this.memory.release();
 	}
 
 	/**

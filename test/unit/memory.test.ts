@@ -1,51 +1,219 @@
-import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { Memory } from '../../nodes/MediaGeneration/memory';
+import { readAddress } from '../../nodes/service/address';
+
+const address = (apiToken = 'token-of-the-test') =>
+	readAddress({ apiToken, baseUrl: 'https://media.example.com' });
+
+interface Call {
+	text: string;
+	items: INodeExecutionData[];
+	isTool: boolean;
+	account: ReturnType<typeof address>;
+}
 
 /** One execution of a workflow: its node context, and how often the node has run in it. */
-function execution() {
+function execution(executionId: string | null = '1') {
 	const store: IDataObject = {};
 	let runIndex = -1;
+	let nodesRead = 0;
 	return {
 		store,
+		nodesRead: () => nodesRead,
 		/** The node runs once more. */
-		run(isTool: boolean): Memory {
+		run(call: Partial<Call> = {}): Memory {
 			const round = ++runIndex;
-			const context = { getContext: () => store, evaluateExpression: () => round };
-			return new Memory(context as unknown as IExecuteFunctions, isTool, 'token-of-the-test');
+			const { text = 'Hello.', isTool = false, account = address() } = call;
+			const { items = [{ json: { t: 1 } }, { json: { t: 1 } }] } = call;
+			const context = {
+				getContext: () => store,
+				getExecutionId: () => executionId ?? undefined,
+				evaluateExpression: (expression: string) =>
+					expression.replaceAll('{{ $runIndex }}', String(round)),
+				getInputData: () => items,
+				getNode() {
+					nodesRead++;
+					return { name: 'Media', parameters: { text }, credentials: {} };
+				},
+			};
+			return new Memory(context as unknown as IExecuteFunctions, isTool, account);
 		},
 	};
 }
+type Execution = ReturnType<typeof execution>;
 
-const request = { input: 'Hello.' };
+/** A call that paid for a task and failed after it. */
+function failing({ run }: Execution, taskId: string, call?: Partial<Call>): void {
+	const memory = run(call);
+	memory.keep(memory.keyOf(0), { taskId });
+	memory.release();
+}
+
+/** What a call finds that was paid for before. */
+function foundBy({ run }: Execution, call?: Partial<Call>) {
+	const memory = run(call);
+	return memory.recall(memory.keyOf(0))?.taskId;
+}
 
 test('a loop’s next round is another request', () => {
-	const { run } = execution();
-	const first = run(false);
-	first.keep(first.keyOf(0, request), { taskId: '1' });
-	const second = run(false);
-	expect(second.recall(second.keyOf(0, request))).toBeUndefined();
+	const here = execution();
+	failing(here, '1');
+	expect(foundBy(here)).toBeUndefined();
 });
 
-test('a model that asks for the same again gets what is paid for; another text is another request', () => {
-	const { run } = execution();
-	const first = run(true);
-	first.keep(first.keyOf(0, request), { taskId: '1' });
-	const second = run(true);
-	expect(second.recall(second.keyOf(0, request))).toEqual({ taskId: '1' });
-	expect(second.recall(second.keyOf(0, { input: 'Bye.' }))).toBeUndefined();
+describe('a further try of one round', () => {
+	const item = { json: { t: 1, deep: { when: new Date(0), none: undefined } } };
+	const file = { mimeType: 'image/png', data: 'filesystem-v2', id: 'a', bytes: 9, fileName: 'a' };
+	/** The same execution as n8n has stored it, and as its node runs again. */
+	const retry = (before: Execution, call: Partial<Call>) => {
+		const after = execution();
+		Object.assign(after.store, JSON.parse(JSON.stringify(before.store)));
+		return foundBy(after, call);
+	};
+
+	test.each<[string, Partial<Call>, Partial<Call>, string | undefined]>([
+		[
+			'the same item, stored and read',
+			{ items: [item] },
+			{ items: [JSON.parse(JSON.stringify(item))] },
+			'1',
+		],
+		['another item', { items: [item] }, { items: [{ json: { t: 2 } }] }, undefined],
+		['another text', {}, { text: 'Bye.' }, undefined],
+		[
+			'the same text that resolves to another',
+			{ text: '={{ $now }}' },
+			{ text: '={{ $now }}' },
+			'1',
+		],
+		[
+			'a file under another id',
+			{ items: [{ json: {}, binary: { data: file } }] },
+			{ items: [{ json: {}, binary: { data: { ...file, id: 'b' } } }] },
+			'1',
+		],
+		[
+			'a file of another size',
+			{ items: [{ json: {}, binary: { data: file } }] },
+			{ items: [{ json: {}, binary: { data: { ...file, bytes: 8 } } }] },
+			undefined,
+		],
+	])('%s', (_, before, after, found) => {
+		const here = execution();
+		failing(here, '1', before);
+		expect(retry(here, after)).toBe(found);
+	});
+
+	test('an item that contains itself has a key, too', () => {
+		const json: IDataObject = { t: 1 };
+		json.self = json;
+		expect(
+			execution()
+				.run({ items: [{ json }] })
+				.keyOf(0),
+		).toMatch(/^0:\w+$/);
+	});
+
+	test('items of the same content are two, and the node is looked at once for all', () => {
+		const here = execution();
+		const memory = here.run();
+		expect(memory.keyOf(0)).not.toBe(memory.keyOf(1));
+		expect(here.nodesRead()).toBe(1);
+	});
 });
 
-test('a call that succeeds forgets its own, and not what another call is about', () => {
-	const { run, store } = execution();
-	const slow = run(true);
-	const slowKey = slow.keyOf(0, { input: 'A long story.' });
-	slow.keep(slowKey, { taskId: '1' });
-	const quick = run(true);
-	const quickKey = quick.keyOf(0, request);
-	quick.keep(quickKey, { taskId: '2' });
-	quick.clear();
-	expect(slow.recall(quickKey)).toBeUndefined();
-	expect(slow.recall(slowKey)).toEqual({ taskId: '1' });
-	slow.clear();
-	expect(store).toEqual({});
+describe('calls of a model', () => {
+	const isTool = true;
+	const call = (text: string) => ({ isTool, items: [{ json: { text, toolCallId: text.length } }] });
+
+	test('the same again gets what is paid for; another text is another request', () => {
+		const here = execution();
+		failing(here, '1', { isTool });
+		expect(foundBy(here, { isTool })).toBe('1');
+		expect(foundBy(here, { isTool, text: 'Bye.' })).toBeUndefined();
+	});
+
+	test('what expressions come to tells them apart, but for what changes by itself', () => {
+		const here = execution();
+		const text = '={{ $runIndex }} of {{ $now }}';
+		failing(here, '1', { isTool, text });
+		expect(foundBy(here, { isTool, text })).toBe('1');
+		failing(here, '2', { ...call('Hi.'), text });
+		expect(foundBy(here, { ...call('Bye.'), text })).toBeUndefined();
+		// evaluateExpression stands for any value: here the round, without its name.
+		const other = execution();
+		const run = (value: string) => ({ isTool, text: `={{ ${value} }}` });
+		failing(other, '1', run('a'));
+		expect([foundBy(other, run('b')), foundBy(other, run('a'))]).toEqual([undefined, '1']);
+	});
+
+	test('the id that n8n gives to a call is none of its arguments', () => {
+		const here = execution();
+		failing(here, '1', { isTool, items: [{ json: { text: 'A', toolCallId: 'x' } }] });
+		expect(foundBy(here, { isTool, items: [{ json: { text: 'A', toolCallId: 'y' } }] })).toBe('1');
+	});
+
+	test('a call that succeeds forgets its own, and not what another call is about', () => {
+		const { run, store } = execution();
+		const slow = run({ isTool, text: 'A long story.' });
+		const slowKey = slow.keyOf(0);
+		slow.keep(slowKey, { taskId: '1' });
+		const quick = run({ isTool });
+		const quickKey = quick.keyOf(0);
+		quick.keep(quickKey, { taskId: '2' });
+		quick.clear();
+		expect(slow.recall(quickKey)).toBeUndefined();
+		expect(slow.recall(slowKey)).toEqual({ taskId: '1' });
+		slow.clear();
+		expect(store).toEqual({});
+	});
+
+	test('two at the same time are two requests; each is collected once they have failed', () => {
+		const here = execution();
+		const calls = [here.run({ isTool }), here.run({ isTool })];
+		for (const [index, memory] of calls.entries()) {
+			const key = memory.keyOf(0);
+			expect(memory.recall(key)).toBeUndefined();
+			memory.keep(key, { taskId: String(index) });
+		}
+		for (const memory of calls) memory.release();
+		expect([foundBy(here, { isTool }), foundBy(here, { isTool })]).toEqual(['0', '1']);
+	});
+
+	test('of two at the same time, the one that has failed is found', () => {
+		const here = execution();
+		const [good, bad] = [here.run({ isTool }), here.run({ isTool })];
+		good!.keep(good!.keyOf(0), { taskId: 'good' });
+		bad!.keep(bad!.keyOf(0), { taskId: 'bad' });
+		bad!.release();
+		good!.release();
+		good!.clear();
+		expect(foundBy(here, { isTool })).toBe('bad');
+	});
+});
+
+describe('without an execution', () => {
+	const isTool = true;
+	/** Nothing of one call is there any more when the next one comes. */
+	const failingOutside = (taskId: string, text: string) =>
+		failing(execution(null), taskId, { isTool, text });
+	const foundOutside = (text: string, account?: Call['account']) =>
+		foundBy(execution(null), { isTool, text, ...(account ? { account } : {}) });
+	beforeEach(() => void jest.useFakeTimers());
+	afterEach(() => void jest.useRealTimers());
+
+	test('a call finds what the one before it has left, within an hour', () => {
+		failingOutside('1', 'One hour.');
+		expect(foundOutside('One hour.', address('another-token'))).toBeUndefined();
+		jest.setSystemTime(Date.now() + 3_599_000);
+		expect(foundOutside('One hour.')).toBe('1');
+		jest.setSystemTime(Date.now() + 2000);
+		expect(foundOutside('One hour.')).toBeUndefined();
+	});
+
+	test('the oldest of more than five hundred is forgotten', () => {
+		for (let call = 0; call <= 500; call++) failingOutside('1', `Text ${call}`);
+		expect(foundOutside('Text 0')).toBeUndefined();
+		expect(foundOutside('Text 500')).toBe('1');
+	});
 });

@@ -42,8 +42,6 @@ export interface Order {
 	prompt: string;
 	/** Files asked for. */
 	expected: number;
-	/** What tells this request from another of the same item, for a retry. */
-	identity: unknown;
 	body(signal: AbortSignal): Promise<GenerationBody>;
 	options: GenerationFields;
 }
@@ -54,7 +52,7 @@ export function generationJob(item: Item, order: Order): Job {
 	const { options, kind } = order;
 
 	return async () => {
-		const key = run.memory.keyOf(item.index, [order.generation, order.identity]);
+		const key = run.memory.keyOf(item.index);
 		const deadline = startDeadline(options.timeout, run.stopped);
 		const creating = startDeadline(options.timeout, run.canceled);
 		try {

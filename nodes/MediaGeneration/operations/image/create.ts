@@ -10,7 +10,6 @@ export function createImage(item: Item): Job {
 		kind: 'image',
 		prompt: request.prompt,
 		expected: 1,
-		identity: request,
 		body: async () => ({ bytes: Buffer.from(JSON.stringify(request), 'utf8') }),
 		options: readGenerationFields(item.fields, IMAGE_TIMEOUT_SECONDS),
 	});

@@ -32,7 +32,7 @@ export function speak(item: Item): Job {
 	const options = readWaitFields(fields, true);
 
 	return async () => {
-		const key = run.memory.keyOf(item.index, request);
+		const key = run.memory.keyOf(item.index);
 		const remembered = run.memory.recall(key);
 		if (remembered?.sentAt) run.paid.maybe(item.index, 'speech');
 		if (remembered?.taskId) run.paid.surely(item.index, 'task', [remembered.taskId]);

@@ -1,5 +1,5 @@
 import { asText } from '../../../service/values';
-import { encodeImages, identityOf, readImages } from '../../images';
+import { encodeImages, readImages } from '../../images';
 import type { Item, Job } from '../../run';
 import { generationJob, readGenerationFields } from '../generated';
 import { VIDEO_TIMEOUT_SECONDS } from './fields';
@@ -13,7 +13,6 @@ export function framesToVideo(item: Item): Job {
 		kind: 'video',
 		prompt: prompt ?? '',
 		expected: 1,
-		identity: [prompt, identityOf(images)],
 		body: async (signal) =>
 			await encodeImages(item, 'frames', images, prompt ? { prompt } : {}, signal),
 		options: readGenerationFields(item.fields, VIDEO_TIMEOUT_SECONDS),

@@ -1,4 +1,4 @@
-import { encodeImages, identityOf, readImages } from '../../images';
+import { encodeImages, readImages } from '../../images';
 import type { Item, Job } from '../../run';
 import { generationJob, readGenerationFields } from '../generated';
 import { VIDEO_TIMEOUT_SECONDS } from './fields';
@@ -12,7 +12,6 @@ export function ingredientsToVideo(item: Item): Job {
 		kind: 'video',
 		prompt,
 		expected: 1,
-		identity: [prompt, identityOf(images)],
 		body: async (signal) => await encodeImages(item, 'ingredients', images, { prompt }, signal),
 		options: readGenerationFields(item.fields, VIDEO_TIMEOUT_SECONDS),
 	});

@@ -21,7 +21,6 @@ export function textToVideo(item: Item): Job {
 		prompt: request.prompt,
 		expected: request.number_of_videos,
 		aspectRatio: request.aspect_ratio,
-		identity: request,
 		body: async () => ({ bytes: Buffer.from(JSON.stringify(request), 'utf8') }),
 		options: readGenerationFields(fields, VIDEO_TIMEOUT_SECONDS),
 	});

@@ -1,0 +1,93 @@
+import type { IDataObject, INode, IRun } from 'n8n-workflow';
+import type { WorkflowResult } from '../../demo/engine.mts';
+import { bad, good, node, posts, run, sim, speech, start, workflow } from './setup';
+
+/* What a retry recognises: the item and what the node holds, not what expressions make of it. */
+
+const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
+/** The first files asked for can't be had, so the run fails, its work done and paid. */
+const withoutFiles = (times = 1) =>
+	sim.fault({ on: 'file', times, action: { respond: { status: 410 } } });
+const TIMES = '{{ $now.toMillis() }} {{ Math.random() }}';
+
+/** The run as n8n has stored it, about to be retried with the node as it is now. */
+function stored({ run: failed }: WorkflowResult, subject: INode): IRun {
+	const retryOf: IRun = JSON.parse(JSON.stringify(failed));
+	retryOf.data.executionData!.nodeExecutionStack[0]!.node = subject;
+	return retryOf;
+}
+
+test('Retry On Fail collects although text and callback are others with each try', async () => {
+	await start();
+	withoutFiles();
+	const fields = speech(`=Hi. {{ $json.t }} ${TIMES}`, {
+		callbackUrl: `=${sim.baseUrl}/done/{{ Math.random() }}`,
+	});
+	const output = good(await run(node(fields, again), { items: [{ t: 'One' }, { t: 'Two' }] }));
+	expect(output.map(({ json }) => json.input)).toEqual([
+		expect.stringContaining('One'),
+		expect.stringContaining('Two'),
+	]);
+	expect(posts()).toBe(2);
+});
+
+test('Retry On Fail asks for no other image although the prompt is another with each try', async () => {
+	await start({ pace: 0.01 });
+	withoutFiles();
+	const parameters = { resource: 'image', operation: 'create', prompt: `=A boat ${TIMES}` };
+	good(await run(node(parameters, again)));
+	expect(sim.creates).toBe(1);
+});
+
+test('"Retry execution" collects with a new resume URL, a longer timeout, another field', async () => {
+	await start();
+	withoutFiles();
+	const text = '={{ $json.t }} {{ $execution.id }}';
+	const callbackUrl = '={{ $execution.resumeUrl }}';
+	const voice = { __rl: true, mode: 'list', value: sim.voiceIds()[0], cachedResultName: 'Anna' };
+	const first = speech(text, { callbackUrl }, { voiceId: voice });
+	const item = { t: 'One', at: new Date(0) as unknown as string, none: undefined };
+	const failed = await run(workflow(node(first)), { items: [item] });
+	bad(failed);
+	const options = { timeout: 30, callbackUrl, outputField: 'audio', stability: 0.75 };
+	const second = node(speech(text, options));
+	good(await run(workflow(second), { retryOf: stored(failed, second) }));
+	expect(posts()).toBe(1);
+});
+
+test('"Retry execution" of a node that was changed creates anew', async () => {
+	await start();
+	withoutFiles(Infinity);
+	const fields = (changes: IDataObject = {}, options: IDataObject = {}) =>
+		node(speech('={{ $json.t }}', options, changes));
+	const failed = await run(workflow(fields()), { items: [{ t: 'One' }] });
+	bad(failed);
+	const changed = [
+		fields({ text: '={{ $json.t }}!' }),
+		fields({ voiceId: { __rl: true, mode: 'id', value: sim.voiceIds()[1] } }),
+		fields({ modelId: 'labs_v3' }),
+		fields({}, { speed: 1.1 }),
+		fields({}, { useSpeakerBoost: false }),
+	];
+	const retries = changed.map(async (subject) =>
+		bad(await run(workflow(subject), { retryOf: stored(failed, subject) })),
+	);
+	await Promise.all(retries);
+	expect(posts()).toBe(1 + changed.length);
+});
+
+test('"Retry execution" collects a video of files whose ids n8n has renamed meanwhile', async () => {
+	await start({ pace: 0.01 });
+	const image = { resource: 'image', operation: 'create', prompt: 'A' };
+	const video = { resource: 'video', operation: 'ingredientsToVideo', prompt: 'They dance' };
+	const subject = workflow(node(image, { name: 'Maker', id: 'maker' }), node(video));
+	sim.fault({ on: 'file', path: /\.mp4/, action: { respond: { status: 410 } } });
+	const binaryMode = 'filesystem';
+	const failed = await run(subject, { binaryMode });
+	bad(failed);
+	const saved = JSON.stringify(failed.run);
+	const renamed = saved.replace(/filesystem-v2:[^"]*/g, (id) => `${id}-renamed`);
+	expect(renamed).not.toBe(saved);
+	good(await run(subject, { retryOf: JSON.parse(renamed), binaryMode }));
+	expect(sim.count('POST', '/v1/video/ingredients')).toBe(1);
+});
