@@ -1,0 +1,161 @@
+import type { IDataObject, INode, INodeExecutionData, INodeType } from 'n8n-workflow';
+import { additionalDataFor } from '../../demo/engine.mts';
+import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
+import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
+import { credential, node, sim, speech, start, workflow } from './setup';
+
+/* Calls of a model as n8n itself makes them, each with a context of the engine's own classes. */
+
+type RunData = ConstructorParameters<typeof core.ExecuteContext>[4];
+type Call = (parameters: IDataObject, args?: IDataObject) => Promise<IDataObject[]>;
+
+/** What n8n gives the node, made anew for each call, and the node itself. */
+async function partsFor(parameters: IDataObject, runData: RunData, executionId?: string) {
+	await useBinaryMode('default');
+	const loader = await loadPackage();
+	const known = nodeTypesOf(loader);
+	const plain = (type: string) => type.replace(/Tool$/, '');
+	const nodeTypes = {
+		...known,
+		getByName: (type: string) => known.getByName(plain(type)),
+		getByNameAndVersion: (type: string, version?: number) =>
+			known.getByNameAndVersion(plain(type), version),
+	};
+	const type = 'n8n-nodes-media-generation.mediaGenerationTool';
+	const tool = node(parameters, { type, id: String(Math.random()), name: 'Target Node' });
+	const file = { ...workflow(tool), id: 'none', name: 'none' };
+	const given = { credentials: { mediaGenerationApi: credential() } };
+	const additionalData = additionalDataFor(file, 'internal', given, (name) => {
+		return loader.getCredential(name).type;
+	});
+	const flow = new n8nWorkflow.Workflow({
+		nodes: [tool],
+		connections: {},
+		active: false,
+		nodeTypes,
+	});
+	return {
+		flow,
+		tool: flow.getNode(tool.name) as INode,
+		additionalData: { ...additionalData, executionId },
+		runData,
+		nodeType: nodeTypes.getByNameAndVersion(type, 1) as INodeType,
+	};
+}
+type Parts = Awaited<ReturnType<typeof partsFor>>;
+
+async function outputOf(
+	{ flow, nodeType }: Parts,
+	context: InstanceType<typeof core.ExecuteContext | typeof core.SupplyDataContext>,
+): Promise<IDataObject[]> {
+	await flow.expression.acquireIsolate?.();
+	try {
+		const output = (await nodeType.execute!.call(context as never)) as INodeExecutionData[][];
+		expect(output[0]!.filter(({ binary }) => binary)).toEqual([]);
+		return output[0]!.map(({ json }) => json);
+	} finally {
+		await flow.expression.releaseIsolate?.();
+	}
+}
+
+/** n8n's Agents: a workflow of this node alone, and run data without `executionData`. */
+const agents: Call = async (parameters, args = {}) => {
+	const parts = await partsFor(parameters, { version: 1, resultData: { runData: {} } } as RunData);
+	const { flow, tool, additionalData, runData } = parts;
+	const items = [{ json: args }];
+	const inputData = { main: [items] };
+	const executeData = { node: tool, data: inputData, source: null };
+	const context = new core.ExecuteContext(
+		...([flow, tool, additionalData, 'internal', runData, 0, items, inputData] as const),
+		...([executeData, [] as never[]] as const),
+	);
+	expect(() => context.getContext('node')).toThrow('not initialized');
+	return await outputOf(parts, context);
+};
+
+const startedRunData = () => n8nWorkflow.createRunExecutionData({}) as RunData;
+
+/** AI Agent up to version 2, and the MCP Server Trigger: what holds the tool calls it itself. */
+const calledWith =
+	(runDataOf: () => RunData, executionId?: string): Call =>
+	async (parameters, args = {}) => {
+		const parts = await partsFor(parameters, runDataOf(), executionId);
+		const { flow, tool, additionalData, runData } = parts;
+		const executeData = { node: tool, data: {}, source: null };
+		const runIndex = runData.resultData.runData[tool.name]?.length ?? 0;
+		const agentsItems: INodeExecutionData[] = [{ json: {} }];
+		const context = new core.SupplyDataContext(
+			...([flow, tool, additionalData, 'webhook', runData, runIndex, agentsItems, {}] as const),
+			...(['ai_tool', executeData, [] as never[]] as const),
+		);
+		context.addInputData('ai_tool', [[{ json: args }]]);
+		return await outputOf(parts, context);
+	};
+
+const mcp = calledWith(startedRunData);
+const agentOfOneRun = (): Call => {
+	const runData = startedRunData();
+	return calledWith(() => runData, '1');
+};
+
+const hello = (options: IDataObject = {}) =>
+	speech("={{ $fromAI('text') }} {{ $now.toMillis() }}", options);
+/** The task can't be read: the call fails, and its task is paid. */
+const failReading = () => {
+	const respond = { status: 400, body: { error: 'Not now' } };
+	sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { respond } });
+};
+
+test.each<[string, IDataObject, RegExp | undefined]>([
+	['account:get', {}, undefined],
+	['history:getAll', {}, undefined],
+	['voice:getAll', {}, undefined],
+	['image:create', { prompt: "={{ $fromAI('text') }}" }, undefined],
+	['video:textToVideo', { prompt: "={{ $fromAI('text') }}" }, undefined],
+	['video:ingredientsToVideo', { prompt: 'A' }, /has no file in it/],
+	['video:framesToVideo', {}, /has no file in it/],
+	['speech:get', { taskId: '7' }, /7/],
+	['speech:wait', { taskId: '7' }, /7/],
+	['speech:delete', { taskId: '7' }, /7/],
+])("%s works in n8n's Agents", async (name, parameters, error) => {
+	await start({ pace: 0.01 });
+	const [resource, operation] = name.split(':');
+	const [record] = await agents({ resource, operation, ...parameters }, { text: 'A boat' });
+	if (error) expect(record!.error).toMatch(error);
+	else expect(record?.error).toBeUndefined();
+});
+
+describe.each([
+	["n8n's Agents", () => agents],
+	['MCP Server Trigger', () => mcp],
+	['AI Agent', agentOfOneRun],
+])('%s', (_, callOf) => {
+	test('a call after a failure collects; another text, and one after a success, are paid', async () => {
+		await start({ pace: 0.01 });
+		const call = callOf();
+		failReading();
+		const [failed] = await call(hello(), { text: 'Hi.' });
+		expect(failed!.error).toContain('Not now');
+		const [other] = await call(hello(), { text: 'Bye.' });
+		expect(other!.input).toMatch(/^Bye/);
+		const [collected] = await call(hello({ timeout: 600 }), { text: 'Hi.' });
+		expect(collected!.task_id).toBe(failed!.task_id);
+		expect(collected!.input).toMatch(/^Hi/);
+		expect(sim.creates).toBe(2);
+		const [anew] = await call(hello(), { text: 'Hi.' });
+		expect(anew!.task_id).not.toBe(collected!.task_id);
+		expect(sim.creates).toBe(3);
+	});
+
+	test('two calls at the same time with the same words are two requests', async () => {
+		await start({ pace: 0.01 });
+		const call = callOf();
+		const image = { resource: 'image', operation: 'create', prompt: "={{ $fromAI('text') }}" };
+		const first = call(image, { text: 'A [sim:slow=50]' });
+		await sim.waitFor(() => sim.creates === 1);
+		const both = await Promise.all([first, call(image, { text: 'A [sim:slow=50]' })]);
+		const addresses = both.map(([record]) => record!.file_url);
+		expect(new Set(addresses).size).toBe(2);
+		expect(sim.creates).toBe(2);
+	});
+});
