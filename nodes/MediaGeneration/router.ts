@@ -75,19 +75,21 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 		const started = await Run.start(this);
 		run = started;
 		apiToken = started.address.apiToken;
-		const { fields } = new Item(started, 0);
-		started.limiter.configure(fields.numberOption('concurrency', 'Concurrency', 0, limits));
-
+		let concurrency: number | undefined;
 		const jobs: Array<Job | undefined> = [];
 		for (let index = 0; index < count; index++) {
 			try {
-				jobs[index] = operation(new Item(started, index));
+				const item = new Item(started, index);
+				// Of the first item that can tell: one whose options can't be resolved fails alone.
+				concurrency ??= item.fields.numberOption('concurrency', 'Concurrency', 0, limits);
+				jobs[index] = operation(item);
 			} catch (error) {
 				outcomes[index] = { error };
 				fail(index, error);
 			}
 		}
 		if (firstFailed === undefined) {
+			started.limiter.configure(concurrency ?? 0);
 			await forEachLimited(count, started.limiter, async (index) => {
 				const job = jobs[index];
 				if (!job || started.stopped.aborted) return false;

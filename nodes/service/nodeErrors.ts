@@ -219,13 +219,13 @@ export function toNodeError(
 		if (note) error.description = withNote(error.description);
 		return error;
 	}
+	const item = itemIndex === undefined ? '' : ` [item ${itemIndex}]`;
 	if (!(error instanceof Failure)) {
 		// Only the text is taken over: stack and cause could hold what must not be shown.
-		const message = withoutToken(textOf(error), apiToken);
+		const message = withoutToken(textOf(error), apiToken) + item;
 		return new NodeOperationError(node, message, { itemIndex, description: withNote() });
 	}
 	const words = wordingOf(error);
-	const item = itemIndex === undefined ? '' : ` [item ${itemIndex}]`;
 	const message = withoutToken(words.message, apiToken) + item;
 	const description = withNote(words.description);
 	const { status } = error.facts;
