@@ -1,5 +1,6 @@
 import type { ServiceAddress } from './address';
 import { pause } from './clock';
+import { knownTasksOf, type KnownTasks } from './knownTasks';
 import { readNotification } from './readers';
 import { SteadySocket, type EgressCheck } from './socket';
 
@@ -11,8 +12,18 @@ export interface Follower {
 	onSocketChange(open: boolean): void;
 }
 
+/**
+ * What a message is: `news`, a `repeat` of what a task said that has ended, or one of the `past`, from
+ * before anybody listened.
+ */
+export type MessageKind = 'news' | 'repeat' | 'past';
+
 /** Told about every task of the account. */
-export type TaskListener = (taskId: string, percentage: number | undefined) => void;
+export type TaskListener = (
+	taskId: string,
+	percentage: number | undefined,
+	kind: MessageKind,
+) => void;
 
 /** One user's share of the account's socket. */
 export interface Listening {
@@ -23,7 +34,10 @@ export interface Listening {
 	follow(taskId: string, follower: Follower): void;
 	/** Ends one `follow`. */
 	unfollow(taskId: string, follower: Follower): void;
-	/** The messages of all tasks from now on, and the last one of each task that is under way. */
+	/**
+	 * The messages of all tasks from now on, and before the last one of each task that is not known to
+	 * have ended, those that were last heard of in front.
+	 */
 	followAll(listener: TaskListener): void;
 	/** Must be called once the wait is over; the last one closes the socket. */
 	release(): void;
@@ -47,6 +61,7 @@ class Connection {
 	constructor(
 		private readonly url: string,
 		checkEgress: EgressCheck,
+		private readonly known: KnownTasks,
 	) {
 		this.socket = new SteadySocket(url, checkEgress, {
 			onText: (text) => this.receive(text),
@@ -82,9 +97,8 @@ class Connection {
 				if (released) return;
 				listener = added;
 				this.listeners.add(added);
-				// One at 100 is over: it ended before anybody listened here.
-				for (const [taskId, percentage] of [...this.latest]) {
-					if (percentage !== 100) added(taskId, percentage);
+				for (const [taskId, percentage] of [...this.latest].reverse()) {
+					if (this.known.endedAt(taskId) === undefined) added(taskId, percentage, 'past');
 				}
 			},
 			release: () => {
@@ -114,11 +128,11 @@ class Connection {
 	private receive(text: string) {
 		const message = readNotification(text);
 		if (!message) return;
-		this.remember(message.taskId, message.percentage);
-		for (const follower of this.followers.get(message.taskId) ?? []) {
-			follower.onMessage(message.percentage);
-		}
-		for (const listener of this.listeners) listener(message.taskId, message.percentage);
+		const { taskId, percentage } = message;
+		const kind = this.known.hear(taskId, percentage) ? 'news' : 'repeat';
+		this.remember(taskId, percentage);
+		for (const follower of this.followers.get(taskId) ?? []) follower.onMessage(percentage);
+		for (const listener of this.listeners) listener(taskId, percentage, kind);
 	}
 
 	private remember(taskId: string, percentage: number | undefined) {
@@ -153,7 +167,8 @@ const DEAF: Listening = {
 export function listen(address: ServiceAddress, checkEgress: EgressCheck): Listening {
 	if (!canListen()) return DEAF;
 	const url = `${address.webSocketUrl}/ws?token=${encodeURIComponent(address.apiToken)}`;
-	const connection = connections.get(url) ?? new Connection(url, checkEgress);
+	const connection =
+		connections.get(url) ?? new Connection(url, checkEgress, knownTasksOf(address));
 	connections.set(url, connection);
 	return connection.listen();
 }

@@ -5,6 +5,7 @@ import { Calls, type Call, type Query } from './calls';
 import type { ServiceRecord, SpeechRequest, SpeechTask } from './contract';
 import { Failure } from './failure';
 import type { ByteStream, ServiceContext } from './http';
+import { knownTasksOf } from './knownTasks';
 import type { TurnKind } from './pacing';
 import { readCreated, readCreatedTaskId, readPage, readSpeechTask, type Page } from './readers';
 import { isRecord } from './values';
@@ -95,6 +96,8 @@ export class Requests {
 			const call: Call = { method: 'GET', path, repeat, signal: readSignal };
 			const task = readSpeechTask(await this.json(call, isTask), baseUrl);
 			if (!task) throw new Failure('notTheService', { transient: true });
+			const isOver = task.state === 'completed' || task.state === 'error';
+			if (isOver) knownTasksOf(this.address).end(taskId);
 			return task;
 		});
 	}

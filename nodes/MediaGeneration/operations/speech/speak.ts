@@ -3,6 +3,7 @@ import { startDeadline, whenAborted } from '../../../service/clock';
 import { Failure } from '../../../service/failure';
 import { aboutTask } from '../../../service/speechTask';
 import type { Fields } from '../../../service/fields';
+import { createdBy } from '../../../service/origins';
 import type { Item, Job } from '../../run';
 import { collect, readWaitFields } from './collect';
 
@@ -83,7 +84,7 @@ export function speak(item: Item): Job {
 			const limit = startDeadline(options.timeout, run.canceled);
 			try {
 				item.report('sending the text');
-				const taskId = await requests.createTask(request, {
+				const limits = {
 					signal: limit.signal,
 					begin: deadline.signal,
 					onSend() {
@@ -95,7 +96,9 @@ export function speak(item: Item): Job {
 						run.memory.forget(key);
 						run.paid.not(item.index);
 					},
-				});
+				};
+				const send = async () => await requests.createTask(request, limits);
+				const taskId = await createdBy(run.context, run.address, send);
 				run.memory.keep(key, { taskId });
 				// When the process is killed, n8n's log is the only record of what was paid.
 				item.report(`task ${taskId} created`, 'info');

@@ -1,0 +1,129 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { knownTasksOf } from '../../nodes/service/knownTasks';
+import { createdBy, originsOf } from '../../nodes/service/origins';
+
+let count = 0;
+/** An account that nothing is known of yet. */
+const account = () => {
+	const baseUrl = `https://media.example.com/${++count}`;
+	return { baseUrl, apiToken: 'token', origin: 'https://media.example.com', webSocketUrl: '' };
+};
+
+interface Execution {
+	workflowId?: string;
+	mode?: string;
+	/** The task whose event started it. */
+	startedBy?: string;
+	calledBy?: string;
+}
+
+/** A Speak node in an execution. */
+const execution = ({ workflowId, mode = 'trigger', startedBy, calledBy }: Execution) =>
+	({
+		getNode: () => ({ name: 'Speak' }),
+		getMode: () => mode,
+		getWorkflow: () => ({ id: workflowId }),
+		getParentNodes: () => [{ name: 'On task', type: 'pkg.mediaGenerationTrigger' }],
+		runExecutionData: {
+			parentExecution: calledBy ? { workflowId: calledBy } : undefined,
+			resultData: {
+				runData: startedBy
+					? { 'On task': [{ data: { main: [[{ json: { task_id: startedBy } }]] } }] }
+					: {},
+			},
+		},
+	}) as unknown as IExecuteFunctions;
+
+describe('the origin of a task', () => {
+	it('is the workflow of its execution, and the one that called that', async () => {
+		const address = account();
+		await createdBy(execution({ workflowId: 'sub', calledBy: 'main' }), address, async () => '1');
+		expect(originsOf(address).of('1')?.workflowIds).toEqual(['sub', 'main']);
+		expect(originsOf(account()).of('1')).toBeUndefined();
+	});
+
+	it('tells how many executions in a row led to it', async () => {
+		const address = account();
+		for (const [startedBy, taskId] of [
+			['0', '1'],
+			['1', '2'],
+			['2', '3'],
+		] as const) {
+			await createdBy(execution({ workflowId: 'w', startedBy }), address, async () => taskId);
+		}
+		await createdBy(execution({ workflowId: 'w' }), address, async () => 'by webhook');
+		const depths = ['1', '2', '3', 'by webhook'].map((id) => originsOf(address).of(id)?.depth);
+		expect(depths).toEqual([1, 2, 3, undefined]);
+	});
+
+	it('is not known of a create call that fails, whose error comes out', async () => {
+		const address = account();
+		const create = async () => await Promise.reject<string>(new Error('no credit'));
+		await expect(createdBy(execution({ workflowId: 'w' }), address, create)).rejects.toThrow(
+			'no credit',
+		);
+		await originsOf(address).answered('w');
+	});
+
+	it.each([
+		['trigger', true],
+		['webhook', true],
+		['manual', false],
+	])('says whether executions run in this process, but not by hand: %s', async (mode, here) => {
+		const address = account();
+		await createdBy(execution({ workflowId: 'w', mode }), address, async () => '1');
+		expect(originsOf(address).executedHere.has('w')).toBe(here);
+	});
+
+	it('is waited for while a create call of the workflow is under way, and no longer', async () => {
+		const address = account();
+		let answer = (_taskId: string) => {};
+		const answered = new Promise<string>((resolve) => (answer = resolve));
+		const creating = createdBy(execution({ workflowId: 'w' }), address, async () => await answered);
+		const origins = originsOf(address);
+		await origins.answered('another');
+		const known = origins.answered('w').then(() => origins.of('1')?.workflowIds);
+		answer('1');
+		expect(await known).toEqual(['w']);
+		await creating;
+	});
+
+	it('is remembered of ten thousand tasks', async () => {
+		const address = account();
+		const own = execution({ workflowId: 'w' });
+		for (let n = 0; n <= 10_000; n++) await createdBy(own, address, async () => `${n}`);
+		expect(originsOf(address).of('0')).toBeUndefined();
+		expect(originsOf(address).of('1')).toBeDefined();
+	});
+});
+
+describe('what is known of the tasks of an account', () => {
+	it('tells a message from one that repeats what a task has said that has ended', () => {
+		const known = knownTasksOf(account());
+		const heard = [21, 21, 100, 100, 43, undefined].map((percentage) =>
+			known.hear('1', percentage),
+		);
+		expect(heard).toEqual([true, true, true, false, false, false]);
+	});
+
+	it('lets the first message of a task through whose end was read before', () => {
+		const known = knownTasksOf(account());
+		known.end('1');
+		expect([known.hear('1', 100), known.hear('1', 100)]).toEqual([true, false]);
+		known.hear('2', 43);
+		known.end('2');
+		expect(known.hear('2', 43)).toBe(false);
+	});
+
+	it('is bounded, and keeps what is heard of again and again', () => {
+		const known = knownTasksOf(account());
+		known.hear('often', 100);
+		for (let n = 0; n < 60_000; n++) {
+			known.hear(`${n}`, 100);
+			if (n % 1000 === 0) known.hear('often', 100);
+		}
+		expect(known.endedAt('often')).toBeDefined();
+		expect(known.endedAt('0')).toBeUndefined();
+		expect(known.endedAt('59999')).toBeDefined();
+	});
+});
