@@ -75,6 +75,14 @@ export class MediaGenerationTrigger implements INodeType {
 					'The tasks to listen for, separated by commas. Leave empty for every task of the account.',
 			},
 			{
+				displayName:
+					"A task that this workflow creates does not start it again. In n8n's queue mode the trigger can't tell such tasks from others: with a Speak node behind it, name the tasks in 'Task IDs', or the workflow starts itself until an error ends that after ten times in a row.",
+				name: 'ownTasksNotice',
+				type: 'notice',
+				default: '',
+				displayOptions: { show: { taskIds: [''] } },
+			},
+			{
 				displayName: 'Options',
 				name: 'options',
 				type: 'collection',
@@ -87,6 +95,14 @@ export class MediaGenerationTrigger implements INodeType {
 						type: 'boolean',
 						default: false,
 						description: 'Whether to put the audio itself into the output when a task is completed',
+					},
+					{
+						displayName: 'Include Tasks of This Workflow',
+						name: 'includeOwnTasks',
+						type: 'boolean',
+						default: false,
+						description:
+							'Whether tasks that executions of this workflow created start it as well. With a Speak node behind the trigger, an error ends that after ten times in a row.',
 					},
 					{
 						displayName: 'Progress Step',

@@ -26,6 +26,8 @@ interface Kept {
 export const MOST_UNDER_WAY = 1000;
 /** Ended tasks that are remembered, so that a late message of one is not taken for a new task. */
 const MOST_ENDED = 1000;
+/** Forgotten tasks of which it is known what was told, so that it is not told again. */
+const MOST_FORGOTTEN = 10_000;
 /**
  * How long after an emission n8n still knows its key, in ms. It does for as long as it has the execution;
  * one that the workflow's settings say not to save it may delete at any time after.
@@ -47,6 +49,8 @@ const isKept = (value: unknown): value is Kept =>
 export class Ledger {
 	private readonly underWay = new Map<string, Entry>();
 	private readonly ended: Set<string>;
+	/** The percentage that was last emitted of tasks that are no longer watched. */
+	private readonly forgotten = new Map<string, number>();
 
 	/**
 	 * `store` is the node's static data, `key` tells the node from others in this process. With
@@ -85,7 +89,8 @@ export class Ledger {
 	see(taskId: string, now = Date.now()): number {
 		const known = this.underWay.get(taskId);
 		if (known) return known.since;
-		this.underWay.set(taskId, { since: now, told: 0, isOver: false, isEmitted: false });
+		const told = this.forgotten.get(taskId) ?? 0;
+		this.underWay.set(taskId, { since: now, told, isOver: false, isEmitted: false });
 		return now;
 	}
 
@@ -109,6 +114,12 @@ export class Ledger {
 		if (entry) entry.isEmitted = true;
 	}
 
+	/** n8n could not start the execution for a task's end. */
+	refused(taskId: string): void {
+		const entry = this.underWay.get(taskId);
+		if (entry) entry.isEmitted = false;
+	}
+
 	/** The end of a task was emitted, or nobody wants it. */
 	end(taskId: string): void {
 		this.underWay.delete(taskId);
@@ -119,9 +130,14 @@ export class Ledger {
 		this.ended.delete(oldest);
 	}
 
-	/** Forgets a task as if it had never been seen. */
+	/** Forgets a task as if it had never been seen, but for the progress that was told of it. */
 	forget(taskId: string): void {
+		const { told = 0 } = this.underWay.get(taskId) ?? {};
 		this.underWay.delete(taskId);
+		this.forgotten.delete(taskId);
+		if (told > 0) this.forgotten.set(taskId, told);
+		const [oldest] = this.forgotten.keys();
+		if (this.forgotten.size > MOST_FORGOTTEN) this.forgotten.delete(oldest!);
 	}
 
 	/** Hands everything to n8n, which saves it with the next execution that is started. */

@@ -14,6 +14,8 @@ export interface Settings {
 	progressStep: number;
 	download: boolean;
 	outputField: string;
+	/** Also tasks that executions of this workflow created. */
+	includeOwnTasks: boolean;
 }
 
 /** Throws a Failure of kind invalidInput that names the field at fault. */
@@ -25,5 +27,6 @@ export function readSettings(context: ITriggerFunctions): Settings {
 		progressStep: fields.numberOption('progressStep', 'Progress Step', 10, { min: 1, max: 100 }),
 		download: fields.downloadOption(),
 		outputField: fields.outputField(),
+		includeOwnTasks: fields.flagOption('includeOwnTasks', false),
 	};
 }

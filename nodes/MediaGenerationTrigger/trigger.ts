@@ -42,6 +42,7 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 			settings,
 			ledger,
 			emitter: new Emitter(context, scope, signal),
+			scope: isManual ? undefined : scope,
 			isManual,
 			closing: signal,
 			onFatal(failure) {

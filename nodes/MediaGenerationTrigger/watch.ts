@@ -3,25 +3,28 @@ import { withoutToken, type ServiceAddress } from '../service/address';
 import { pause, startDeadline } from '../service/clock';
 import { asWrongAddress, Failure, isTransient } from '../service/failure';
 import { egressCheckOf } from '../service/http';
-import { wordingOf } from '../service/nodeErrors';
-import { canListen, listen, type Listening } from '../service/notifications';
+import { knownTasksOf, type KnownTasks } from '../service/knownTasks';
+import { canListen, listen, type Listening, type MessageKind } from '../service/notifications';
+import { originsOf } from '../service/origins';
 import { Requests } from '../service/requests';
-import { waitForTask } from '../service/speechTask';
 import type { Emitter } from './emitter';
-import { eventItem, withFile, type TaskEvent } from './items';
+import { Events } from './events';
+import { Following, SILENCE_SECONDS } from './following';
 import { LONGEST_MS, MOST_UNDER_WAY, type Ledger } from './ledger';
+import { SelfStarts } from './selfStarts';
 import type { Settings } from './settings';
+import { Sightings } from './sightings';
 
-/** Seconds of silence after which a task under way is read; doubles up to 5 minutes. */
-const SILENCE_SECONDS = 30;
 /** How often it is looked whether the socket is open, in ms. */
 const LOOK_MS = 5000;
 /** While it is not, how often the token is tried, in ms. */
 const TRY_TOKEN_MS = 60_000;
 /** How long the first reading of the account may take, in seconds. */
 const CHECK_SECONDS = 20;
-/** Pause before a task is watched again after the service refused to tell of it, in ms. */
-const REFUSED_MS = 60_000;
+/** Tasks that wait until one can be watched. */
+const MOST_ASIDE = 10_000;
+/** A task is given up for another only when it has been under way for longer than this, in ms. */
+const LONG_MS = 600_000;
 
 export interface WatchParts {
 	context: ITriggerFunctions;
@@ -29,6 +32,8 @@ export interface WatchParts {
 	settings: Settings;
 	ledger: Ledger;
 	emitter: Emitter;
+	/** Tells this trigger and service from all others in this process; none by hand. */
+	scope: string | undefined;
 	/** A person listens for one event, and is told of everything that stands in its way. */
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */
@@ -40,12 +45,33 @@ export interface WatchParts {
 /** Watches the speech tasks of an account, and emits what becomes of them. */
 export class Watch {
 	private readonly requests: Requests;
+	private readonly known: KnownTasks;
+	private readonly selfStarts: SelfStarts;
+	private following: Following | undefined;
+	private readonly sightings: Sightings;
 	/** Tasks that are watched, those that were seen first in front; aborted to give one up. */
 	private readonly watched = new Map<string, AbortController>();
-	private listening: Listening | undefined;
+	/** Tasks that wait until one can be watched, without more than their ids in memory. */
+	private readonly aside = new Set<string>();
+	/** Tasks heard of before, whose first reading tells whether they are still under way. */
+	private readonly past = new Set<string>();
+	/** When the trigger began to listen, in ms since 1970: what ended before is none of its business. */
+	private since = Infinity;
 
 	constructor(private readonly parts: WatchParts) {
-		this.requests = new Requests(parts.context, parts.address);
+		const { context, address, settings, scope, closing } = parts;
+		this.requests = new Requests(context, address);
+		this.known = knownTasksOf(address);
+		const origins = originsOf(address);
+		this.selfStarts = new SelfStarts(context, origins, settings.includeOwnTasks, scope);
+		this.sightings = new Sightings(closing, {
+			hasRoom: () => this.watched.size < MOST_UNDER_WAY,
+			letGo: (taskId) => this.take(taskId),
+			onFull: () =>
+				context.logger.warn(
+					'Media Generation Trigger: too many tasks at once, some are passed over',
+				),
+		});
 	}
 
 	/**
@@ -59,19 +85,40 @@ export class Watch {
 		await checkEgress(`${address.webSocketUrl}/ws`);
 		await this.checkToken(this.parts.isManual);
 		if (closing.aborted) return;
-		this.listening = listen(address, checkEgress);
-		closing.addEventListener('abort', () => this.listening?.release(), { once: true });
+		const listening = listen(address, checkEgress);
+		closing.addEventListener('abort', () => listening.release(), { once: true });
+		const { requests, selfStarts } = this;
+		const events = new Events({ ...this.parts, requests, selfStarts });
+		this.following = new Following({ ...this.parts, requests, listening, events });
 		const restored = ledger.tasks().filter((taskId) => this.isWanted(taskId));
 		for (const taskId of new Set([...restored, ...settings.taskIds])) {
-			if (!ledger.isOver(taskId)) void this.watch(taskId, true);
+			if (!ledger.isOver(taskId) && this.selfStarts.see(taskId)) void this.watch(taskId, true);
 		}
-		this.listening.followAll((taskId) => {
-			if (this.watched.has(taskId) || ledger.isOver(taskId)) return;
-			if (this.isWanted(taskId)) void this.watch(taskId, false);
-		});
-		void this.tryTokenWhileClosed(this.listening);
+		this.since = Date.now();
+		listening.followAll((...message) => this.hear(...message));
+		if (settings.taskIds.size === 0) this.selfStarts.warn();
+		void this.tryTokenWhileClosed(listening);
 		// Whoever creates a task as soon as the workflow is active expects it to be heard.
-		await this.listening.ready;
+		await listening.ready;
+	}
+
+	private hear(taskId: string, percentage: number | undefined, kind: MessageKind): void {
+		const { settings } = this.parts;
+		if (kind === 'repeat' || this.isKnown(taskId) || !this.isWanted(taskId)) return;
+		if ((this.known.endedAt(taskId) ?? Infinity) < this.since) return;
+		if (!this.selfStarts.see(taskId)) return;
+		if (kind === 'past') return void this.lookInto(taskId);
+		const wasUnderWay = this.past.delete(taskId) || this.aside.has(taskId);
+		const isFirst = percentage === 100 && !wasUnderWay && !settings.taskIds.has(taskId);
+		if (isFirst) this.sightings.add(taskId);
+		else this.take(taskId);
+	}
+
+	/** Watches a task that is said to be under way, as soon as there is room. */
+	private take(taskId: string): void {
+		if (this.isKnown(taskId) || this.parts.closing.aborted) return;
+		if (this.watched.size < MOST_UNDER_WAY || this.giveUpOldest()) void this.watch(taskId, false);
+		else if (this.aside.size < MOST_ASIDE) this.aside.add(taskId);
 	}
 
 	private isWanted(taskId: string): boolean {
@@ -79,6 +126,25 @@ export class Watch {
 		if (taskIds.size > 0) return taskIds.has(taskId);
 		// Ids are stored in clear; no service in its right mind has the token in one.
 		return withoutToken(taskId, this.parts.address.apiToken) === taskId;
+	}
+
+	/** True for a task that is watched, or has been to its end. */
+	private isKnown(taskId: string): boolean {
+		return this.watched.has(taskId) || this.parts.ledger.isOver(taskId);
+	}
+
+	/** Watches a task that was heard of before the trigger began, if it is still under way. */
+	private async lookInto(taskId: string): Promise<void> {
+		const { closing } = this.parts;
+		if (this.past.size >= MOST_UNDER_WAY) return;
+		this.past.add(taskId);
+		await this.requests.turn('catchUp', SILENCE_SECONDS * 1000, closing);
+		// Meanwhile a message may have told that it is.
+		const isOpen = !closing.aborted && this.past.has(taskId);
+		const reading = isOpen ? this.requests.readTask(taskId, closing) : undefined;
+		const task = await reading?.catch(() => undefined);
+		if (!this.past.delete(taskId) || closing.aborted || !task) return;
+		if (this.known.endedAt(taskId) === undefined) this.take(taskId);
 	}
 
 	/** A service that is away for the moment is no reason not to listen; a refused token is. */
@@ -122,122 +188,35 @@ export class Watch {
 		}
 	}
 
-	/** Follows one task to its end. */
+	/** Follows one task to its end; `isOld`: it is not known to be under way. */
 	private async watch(taskId: string, isOld: boolean): Promise<void> {
 		const { closing, ledger } = this.parts;
-		if (this.watched.size >= MOST_UNDER_WAY) this.giveUpOldest();
 		const givenUp = new AbortController();
 		this.watched.set(taskId, givenUp);
 		const seconds = Math.max(1, (ledger.see(taskId) + LONGEST_MS - Date.now()) / 1000);
 		const deadline = startDeadline(seconds, closing, givenUp.signal);
 		try {
-			while (!(await this.follow(taskId, isOld, deadline.signal))) {
-				await pause(REFUSED_MS, deadline.signal);
-			}
+			await this.following!.toEnd(taskId, isOld, deadline.signal);
 		} finally {
 			deadline.stop();
 			if (this.watched.get(taskId) === givenUp) this.watched.delete(taskId);
+			const [next] = this.aside;
+			if (next !== undefined && this.aside.delete(next)) this.take(next);
 		}
 	}
 
-	private giveUpOldest(): void {
-		const [[taskId, oldest]] = this.watched;
-		this.watched.delete(taskId);
-		this.parts.ledger.forget(taskId);
-		oldest.abort();
-	}
-
-	/** Waits for a task's end and acts on it; false when it has to be tried again. Never rejects. */
-	private async follow(taskId: string, isOld: boolean, signal: AbortSignal): Promise<boolean> {
-		const { settings, ledger, context, closing, isManual, onFatal } = this.parts;
-		let highest = 0;
-		const onProgress = (percentage: number) => {
-			highest = percentage;
-			const isStep = ledger.rise(taskId, percentage, settings.progressStep);
-			if (isStep && settings.events.has('progress')) this.progress(taskId, percentage);
-		};
-		const outcome = await waitForTask(this.requests, {
-			taskId,
-			signal,
-			pollInterval: SILENCE_SECONDS,
-			listening: this.listening!,
-			justCreated: !isOld,
-			watch: { readFirst: isOld },
-			onProgress,
-		}).then(
-			(task) => ({ task }),
-			(error: unknown) => ({ error }),
-		);
-		const completed = { event: 'completed', task_id: taskId, process_percentage: 100 } as const;
-		if ('task' in outcome) {
-			const { status, audioUrl } = outcome.task;
-			this.end({ ...completed, status, ...(audioUrl ? { audio_url: audioUrl } : {}) });
+	/** Gives up the task that is under way for longest, if that is long; false when there is none. */
+	private giveUpOldest(): boolean {
+		const { ledger } = this.parts;
+		for (const [taskId, oldest] of this.watched) {
+			// It only waits to be told of.
+			if (this.known.endedAt(taskId) !== undefined) continue;
+			if (ledger.see(taskId) > Date.now() - LONG_MS) return false;
+			oldest.abort();
+			this.watched.delete(taskId);
+			ledger.forget(taskId);
 			return true;
 		}
-		const { error } = outcome;
-		const failure = error instanceof Failure ? error : new Failure('noAnswer');
-		if (closing.aborted) return true;
-		switch (failure.kind) {
-			case 'taskFailed': {
-				const reason = failure.facts.text ?? 'The service gave no reason';
-				const event = { event: 'failed', task_id: taskId, process_percentage: highest } as const;
-				this.end({ ...event, status: 'error', error: reason });
-				return true;
-			}
-			case 'noAddress':
-				this.end({ ...completed, status: 'completed', error: wordingOf(failure).message });
-				return true;
-			case 'tokenRefused':
-				onFatal(failure);
-				return true;
-			case 'notFound':
-				// Whoever tests by hand with the ID of a task wants to know that it is none.
-				if (isManual) onFatal(failure);
-				ledger.end(taskId);
-				return true;
-			case 'timedOut':
-				ledger.forget(taskId);
-				return true;
-			case 'canceled':
-				return true;
-			default: {
-				const message = `Media Generation Trigger: ${wordingOf(failure).message}`;
-				context.logger.warn(withoutToken(message, this.parts.address.apiToken));
-				return false;
-			}
-		}
-	}
-
-	private progress(taskId: string, percentage: number): void {
-		const { address, ledger, emitter } = this.parts;
-		const event: TaskEvent = { event: 'progress', task_id: taskId, process_percentage: percentage };
-		void emitter.emit({
-			taskId,
-			name: `progress ${percentage}`,
-			make: async () => eventItem(event, address.apiToken),
-			onEmit: () => ledger.save(),
-			onDone: () => {},
-		});
-	}
-
-	private end(event: TaskEvent): void {
-		const { context, settings, address, ledger, emitter, closing } = this.parts;
-		const taskId = event.task_id;
-		if (!settings.events.has(event.event)) return ledger.end(taskId);
-		ledger.over(taskId);
-		const make = async () => {
-			if (!settings.download) return eventItem(event, address.apiToken);
-			return await withFile(event, context, this.requests, settings.outputField, closing);
-		};
-		void emitter.emit({
-			taskId,
-			name: event.event,
-			make,
-			onEmit: () => {
-				ledger.emitted(taskId);
-				ledger.save();
-			},
-			onDone: () => ledger.end(taskId),
-		});
+		return false;
 	}
 }

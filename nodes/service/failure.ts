@@ -20,6 +20,7 @@ export type FailureKind =
 	| 'badFile'
 	| 'streamLost'
 	| 'noWebSocket'
+	| 'startsItself'
 	| 'timedOut'
 	| 'canceled';
 

@@ -149,6 +149,11 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			"Run n8n on Node.js 22 or later. Or name the tasks in 'Task IDs': those are looked up.",
 	}),
+	startsItself: () => ({
+		message: 'The workflow has started itself ten times in a row',
+		description:
+			"Each execution created a speech task, which was paid and started the next one. Turn off 'Include Tasks of This Workflow', name the tasks in 'Task IDs', or create speech in a workflow without this trigger.",
+	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };
 

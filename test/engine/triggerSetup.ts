@@ -1,4 +1,5 @@
 import type {
+	IConnections,
 	IDataObject,
 	INode,
 	INodeExecutionData,
@@ -29,6 +30,12 @@ export interface TriggerSetting {
 	executionsLast?: boolean;
 	/** An n8n that knows no deduplication key. */
 	old?: boolean;
+	/** Other than the one that all triggers here share. */
+	workflowId?: string;
+	/** What follows the trigger, one node after another. */
+	behind?: INode[];
+	/** Runs an execution to its end, instead of none; called for each emission with its number from 0. */
+	execute?(item: INodeExecutionData, number: number): Promise<IRun | undefined>;
 }
 
 export interface ActiveTrigger {
@@ -37,6 +44,8 @@ export interface ActiveTrigger {
 	events(): string[];
 	/** Resolves once so many executions were started. */
 	has(amount: number, withinMs?: number): Promise<Started[]>;
+	/** Resolves once an event has started an execution. */
+	until(event: string): Promise<void>;
 	/** What n8n has in its database of the static data: as it was at the last emission. */
 	saved(): IDataObject;
 	errors: Error[];
@@ -51,7 +60,7 @@ afterEach(async () => {
 	open = [];
 });
 
-const node = (parameters: IDataObject, id = `trigger-${Math.random()}`): INode => ({
+export const triggerNode = (parameters: IDataObject, id = `trigger-${Math.random()}`): INode => ({
 	id,
 	name: 'Trigger',
 	type: 'n8n-nodes-media-generation.mediaGenerationTrigger',
@@ -61,18 +70,33 @@ const node = (parameters: IDataObject, id = `trigger-${Math.random()}`): INode =
 	credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
 });
 
-async function workflowWith(trigger: INode, staticData: IDataObject): Promise<Workflow> {
+async function workflowWith(
+	trigger: INode,
+	staticData: IDataObject,
+	{ workflowId = 'workflow-with-trigger', behind = [] }: TriggerSetting = {},
+): Promise<Workflow> {
 	await useBinaryMode('default');
 	return new n8nWorkflow.Workflow({
-		id: 'workflow-with-trigger',
+		id: workflowId,
 		name: 'Triggered',
-		nodes: [trigger],
-		connections: {},
+		nodes: [trigger, ...behind],
+		connections: inARow([trigger, ...behind]),
 		active: true,
 		nodeTypes: nodeTypesOf(await loadPackage()),
 		staticData,
 	});
 }
+
+/** The connections of nodes one after another. */
+export const inARow = (nodes: INode[]): IConnections =>
+	Object.fromEntries(
+		nodes
+			.slice(1)
+			.map(({ name }, index) => [
+				nodes[index]!.name,
+				{ main: [[{ node: name, type: 'main' as const, index: 0 }]] },
+			]),
+	);
 
 async function dataFor(mode: 'trigger' | 'manual', setting: TriggerSetting) {
 	const loader = await loadPackage();
@@ -86,8 +110,9 @@ async function dataFor(mode: 'trigger' | 'manual', setting: TriggerSetting) {
 
 /** Activates a workflow with the trigger, as n8n does; rejects with what n8n would show. */
 export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrigger> {
-	const trigger = node(setting.parameters ?? {}, setting.nodeId);
-	const workflow = await workflowWith(trigger, structuredClone(setting.staticData ?? {}));
+	const trigger = triggerNode(setting.parameters ?? {}, setting.nodeId);
+	const staticData = structuredClone(setting.staticData ?? {});
+	const workflow = await workflowWith(trigger, staticData, setting);
 	const additionalData = await dataFor('trigger', setting);
 	const started: Started[] = [];
 	const errors: Error[] = [];
@@ -96,13 +121,16 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 	const emitNew = (
 		[[item]]: INodeExecutionData[][],
 		_response: unknown,
-		donePromise?: { resolve(run: IRun): void },
+		donePromise?: { resolve(run: IRun): void; reject(error: Error): void },
 		key?: string,
 	) => {
 		saved = JSON.parse(JSON.stringify(workflow.staticData)) as IDataObject;
 		const done = () => donePromise?.resolve({} as IRun);
 		started.push({ item: item!, key, done });
-		if (!setting.executionsLast) done();
+		if (setting.execute) {
+			const run = setting.execute(item!, started.length - 1);
+			run.then((ended) => donePromise?.resolve(ended as IRun), donePromise?.reject);
+		} else if (!setting.executionsLast) done();
 		wake();
 	};
 	const emitOld = (data: INodeExecutionData[][], response: unknown, done?: never) =>
@@ -145,6 +173,7 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 			await until(`${amount} executions`, () => started.length >= amount, withinMs);
 			return started;
 		},
+		until: async (event) => await until(event, () => events().includes(event), 15_000),
 		async failed() {
 			await until('the end', () => errors.length > 0, 12_000);
 			return errors[0]!;
@@ -157,7 +186,7 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 
 /** Listens by hand, as "Execute step" does in the editor. */
 export async function listenByHand(setting: TriggerSetting = {}) {
-	const trigger = node(setting.parameters ?? {}, setting.nodeId);
+	const trigger = triggerNode(setting.parameters ?? {}, setting.nodeId);
 	const workflow = await workflowWith(trigger, {});
 	const additionalData = await dataFor('manual', setting);
 	const engine = new core.TriggersAndPollers();

@@ -35,6 +35,7 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 	streamLost: { text: 'nothing was heard for 300 s' },
 	timedOut: { seconds: 3600, lastNews: 'processing, 57 %' },
 	noWebSocket: {},
+	startsItself: {},
 	canceled: {},
 };
 const kinds = Object.keys(KINDS) as FailureKind[];

@@ -1,0 +1,57 @@
+/** How many executions in a row may each start the next one. */
+export const LONGEST_CHAIN = 10;
+
+/** An execution that does not wait for its task may be over before that is first heard of, in ms. */
+const AFTERMATH_MS = 60_000;
+/** One that does may be over a little before the task's end is known here, in ms. */
+const SLACK_MS = 10_000;
+/** Tasks whose possible parents are remembered. */
+const MOST_TASKS = 5000;
+
+/** An execution that this trigger started. */
+interface Execution {
+	depth: number;
+	/** When it ended, in ms since 1970. */
+	overAt: number | undefined;
+}
+
+/**
+ * How many executions in a row led to a task, judged by time where nothing better is known: one that was
+ * first heard of while an execution of this trigger ran may have been created by it.
+ */
+export class Chain {
+	private executions = new Set<Execution>();
+	/** The executions that may have created a task, and when that was first heard of, by task. */
+	private readonly seen = new Map<string, { at: number; parents: Execution[] }>();
+
+	/** A task is heard of, for the first time or again. */
+	see(taskId: string): void {
+		if (this.seen.has(taskId)) return;
+		const at = Date.now();
+		const recent = [...this.executions].filter(
+			({ overAt = Infinity }) => overAt > at - AFTERMATH_MS,
+		);
+		this.executions = new Set(recent);
+		this.seen.set(taskId, { at, parents: recent });
+		const [oldest] = this.seen.keys();
+		if (this.seen.size > MOST_TASKS) this.seen.delete(oldest!);
+	}
+
+	/**
+	 * 0 for a task that no execution can have created. With `waits` an execution ends only after the task
+	 * that it created, so one that has ended before did not.
+	 */
+	depthOf(taskId: string, waits: boolean): number {
+		const { at, parents } = this.seen.get(taskId) ?? { at: 0, parents: [] };
+		const earliest = Math.max(at, Date.now() - SLACK_MS);
+		const possible = parents.filter(({ overAt = Infinity }) => !waits || overAt > earliest);
+		return Math.max(0, ...possible.map(({ depth }) => depth + 1));
+	}
+
+	/** An execution begins, started by an event of a task of this depth; returns what to call at its end. */
+	begin(depth: number): () => void {
+		const execution: Execution = { depth, overAt: undefined };
+		this.executions.add(execution);
+		return () => void (execution.overAt = Date.now());
+	}
+}

@@ -1,0 +1,83 @@
+import { requests, sim, start } from './setup';
+import { activate, createTask, message } from './triggerSetup';
+
+const readings = () => requests('GET', '/v1/labs/task/').length;
+
+/** A service that has completed any task it is asked for. */
+async function knowingAll() {
+	await start({ pace: 0 });
+	sim.fault({
+		path: '/v1/labs/task/',
+		method: 'GET',
+		times: Infinity,
+		action: { respond: { status: 200, body: { status: 'completed', audio_url: '/a.wav' } } },
+	});
+}
+
+const fakeTime = () =>
+	jest.useFakeTimers({
+		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
+	});
+afterEach(() => jest.useRealTimers());
+
+/** Lets so many seconds pass. */
+async function pass(seconds: number): Promise<void> {
+	for (let second = 0; second < seconds; second++) {
+		await jest.advanceTimersByTimeAsync(1000);
+		for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+	}
+}
+
+describe('a service that repeats messages of thousands of tasks that have ended', () => {
+	it('is asked less than once a second, and nothing is told twice', async () => {
+		await knowingAll();
+		const trigger = await activate();
+		await sim.waitFor(() => sim.sockets() === 1);
+		fakeTime();
+		for (let minute = 1; minute <= 5; minute++) {
+			for (let n = 0; n < 3000; n++) sim.push(message(`old-${n}`, 100));
+			await pass(60);
+			expect(readings()).toBeLessThan(60 * minute);
+		}
+		expect(readings()).toBeGreaterThan(50);
+		expect(new Set(trigger.events()).size).toBe(trigger.started.length);
+		// A task that is seen under way is not held up by them.
+		const fresh = await createTask('Fresh');
+		sim.push(message(fresh, 50));
+		await pass(1);
+		sim.push(message(fresh, 100));
+		await pass(3);
+		expect(trigger.events()).toContain(`completed ${fresh} 100`);
+	});
+
+	it('is not asked again for those that the trigger has seen end', async () => {
+		await knowingAll();
+		const trigger = await activate();
+		await sim.waitFor(() => sim.sockets() === 1);
+		const ids = Array.from({ length: 1050 }, (_, n) => `seen-${n}`);
+		for (const taskId of ids) {
+			sim.push(message(taskId, 50));
+			sim.push(message(taskId, 100));
+		}
+		await trigger.has(ids.length, 80_000);
+		const asked = readings();
+		for (const percentage of [21, 50, 100]) {
+			for (const taskId of ids) sim.push(message(taskId, percentage));
+		}
+		sim.push(message('last', 50));
+		sim.push(message('last', 100));
+		await trigger.has(ids.length + 1);
+		expect(trigger.events().at(-1)).toBe('completed last 100');
+		expect(trigger.started.length).toBe(ids.length + 1);
+		expect(readings()).toBe(asked + 1);
+	}, 100_000);
+});
+
+it('a hundred tasks that end as soon as they are heard of are told at once', async () => {
+	await knowingAll();
+	const trigger = await activate();
+	await sim.waitFor(() => sim.sockets() === 1);
+	for (let n = 0; n < 100; n++) sim.push(message(`short-${n}`, 100));
+	await trigger.has(100);
+	expect(readings()).toBe(100);
+});

@@ -1,0 +1,114 @@
+import type { IRun } from 'n8n-workflow';
+import { requests, sim, start } from './setup';
+import { activate, createTask, message, type TriggerSetting } from './triggerSetup';
+
+const onAll = { events: ['progress', 'completed', 'failed'] };
+const busy = () => new Error('SQLITE_BUSY: database is locked');
+
+/** Hours pass in moments: only timers are faked, the service is real. */
+beforeEach(() =>
+	jest.useFakeTimers({
+		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
+	}),
+);
+afterEach(() => jest.useRealTimers());
+
+/** Lets time pass until `holds`, and returns how many seconds passed; fails after `most` of them. */
+async function pass(most: number, holds: () => boolean): Promise<number> {
+	for (let seconds = 0; seconds <= most; seconds++) {
+		for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+		if (holds()) return seconds;
+		await jest.advanceTimersByTimeAsync(1000);
+	}
+	throw new Error(`It did not come to pass in ${most} s`);
+}
+
+/** A trigger whose first `times` emissions n8n can't start. */
+async function refusing(times: number, setting: TriggerSetting = {}, error = busy) {
+	await start({ pace: 0 });
+	const trigger = await activate({
+		execute: async (_, number) => {
+			if (number < times) throw error();
+			return {} as IRun;
+		},
+		...setting,
+	});
+	await pass(20, () => sim.sockets() === 1);
+	return trigger;
+}
+
+describe('an event whose execution n8n could not start', () => {
+	it('is emitted again with the same key until n8n has started one', async () => {
+		const trigger = await refusing(3);
+		const taskId = await createTask('Busy');
+		const seconds = await pass(60, () => trigger.started.length === 4);
+		expect(seconds).toBeGreaterThan(5);
+		await jest.advanceTimersByTimeAsync(600_000);
+		expect(trigger.events()).toEqual(Array(4).fill(`completed ${taskId} 100`));
+		expect(new Set(trigger.started.map(({ key }) => key)).size).toBe(1);
+		expect(requests('GET', `/v1/labs/task/${taskId}`).length).toBe(1);
+	});
+
+	it('holds up the later events of its task, not those of others', async () => {
+		const trigger = await refusing(1, { parameters: onAll });
+		sim.push(message('1', 50));
+		await pass(60, () => trigger.started.length === 1);
+		sim.push(message('1', 70));
+		sim.push(message('2', 60));
+		await pass(60, () => trigger.started.length === 4);
+		const events = trigger.events();
+		expect(events.filter((event) => event.includes(' 1 '))).toEqual([
+			'progress 1 50',
+			'progress 1 50',
+			'progress 1 70',
+		]);
+		expect(events.indexOf('progress 2 60')).toBe(1);
+	});
+
+	it('is given up after ten tries, and told by the next activation', async () => {
+		const setting = { nodeId: 'refused' };
+		const trigger = await refusing(Infinity, setting);
+		const taskId = await createTask('Very busy');
+		await pass(600, () => trigger.started.length === 10);
+		await jest.advanceTimersByTimeAsync(3600_000);
+		expect(trigger.started.length).toBe(10);
+		await trigger.close();
+		const next = await activate(setting);
+		await pass(60, () => next.started.length === 1);
+		expect(next.events()).toEqual([`completed ${taskId} 100`]);
+		expect(next.started[0]!.key).toBe(trigger.started[0]!.key);
+	});
+
+	it('is emitted again also when n8n says so only after minutes', async () => {
+		const late: Array<(error: Error) => void> = [];
+		const trigger = await refusing(0, {
+			execute: async (_, number) =>
+				number > 0 ? undefined : await new Promise((_resolve, reject) => late.push(reject)),
+		});
+		await createTask('Slow to say so');
+		await pass(60, () => trigger.started.length === 1);
+		await jest.advanceTimersByTimeAsync(180_000);
+		late[0]!(busy());
+		await pass(60, () => trigger.started.length === 2);
+		expect(trigger.started[1]!.key).toBe(trigger.started[0]!.key);
+	});
+
+	it.each(['The execution was cancelled manually', 'No active execution found'])(
+		'is not one whose execution has begun: %s',
+		async (text) => {
+			const trigger = await refusing(1, {}, () => new Error(text));
+			await createTask('Stopped');
+			await pass(60, () => trigger.started.length === 1);
+			await jest.advanceTimersByTimeAsync(600_000);
+			expect(trigger.started.length).toBe(1);
+		},
+	);
+
+	it('is not emitted again where n8n would start it a second time', async () => {
+		const trigger = await refusing(1, { old: true });
+		await createTask('Old n8n');
+		await pass(60, () => trigger.started.length === 1);
+		await jest.advanceTimersByTimeAsync(600_000);
+		expect(trigger.started.length).toBe(1);
+	});
+});

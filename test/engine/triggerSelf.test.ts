@@ -1,0 +1,174 @@
+import type { INode, INodeExecutionData } from 'n8n-workflow';
+import type { WorkflowFile } from '../../demo/engine.mts';
+import { begin, node, posts, requests, run, sim, speech, start } from './setup';
+import {
+	activate,
+	createTask,
+	inARow,
+	message,
+	triggerNode,
+	type TriggerSetting,
+} from './triggerSetup';
+
+const onAll = { events: ['progress', 'completed', 'failed'] };
+
+/** A workflow as n8n has it when it is published: the trigger, and Speak behind it. */
+function speaking(id: string, options: object = {}): WorkflowFile & { id: string } {
+	const nodes: INode[] = [
+		triggerNode({ options: { ...options } }),
+		{ ...node(speech('Again')), name: 'Speak' },
+	];
+	return { id, nodes, connections: inARow(nodes) };
+}
+
+/** What the trigger of that workflow starts, in this process as in n8n's regular mode. */
+function executed(workflow: WorkflowFile & { id: string }): TriggerSetting {
+	const [trigger, ...behind] = workflow.nodes;
+	return {
+		workflowId: workflow.id,
+		parameters: trigger!.parameters as never,
+		behind,
+		execute: async (item: INodeExecutionData) => {
+			const execution = await begin(workflow, { mode: 'trigger', input: [item] });
+			return (await execution.finished).run;
+		},
+	};
+}
+
+describe('a task that an execution of the workflow itself created', () => {
+	it('starts nothing, though it is told of before its id is known', async () => {
+		await start({ pace: 0.1 });
+		const trigger = await activate({ workflowId: 'workflow-under-test', parameters: onAll });
+		const result = await run(node(speech('[sim:messages-first] Mine')));
+		expect(result.error).toBeUndefined();
+		const foreign = await createTask('Somebody else’s');
+		await trigger.has(6);
+		expect(new Set(trigger.started.map(({ item }) => item.json.task_id))).toEqual(
+			new Set([foreign]),
+		);
+	});
+
+	it('starts one where the user wants that', async () => {
+		await start();
+		const trigger = await activate({
+			workflowId: 'workflow-under-test',
+			parameters: { options: { includeOwnTasks: true } },
+		});
+		await run(node(speech('Mine')));
+		await trigger.has(1);
+		expect(trigger.events()).toEqual([`completed ${[...sim.tasks.keys()][0]} 100`]);
+	});
+
+	it('holds up the events of other tasks only until its create call is answered', async () => {
+		await start({ pace: 0 });
+		const trigger = await activate({ workflowId: 'workflow-under-test' });
+		sim.fault({ method: 'POST', path: '/v1/labs/task', action: { hang: true } });
+		const running = await begin(node(speech('Never answered')));
+		await sim.waitFor(() => posts() === 1);
+		const foreign = await createTask('Somebody else’s');
+		await sim.waitFor(() => requests('GET', `/v1/labs/task/${foreign}`).length === 1);
+		expect(trigger.started).toEqual([]);
+		running.cancel();
+		await trigger.has(1);
+		expect(trigger.events()).toEqual([`completed ${foreign} 100`]);
+	});
+});
+
+describe('a workflow that starts itself', () => {
+	it('does so once for a task of somebody else, and not for its own', async () => {
+		await start({ pace: 0.02 });
+		const trigger = await activate(executed(speaking('own')));
+		await createTask('Somebody else’s');
+		await sim.waitFor(() => sim.tasks.size === 2);
+		await createTask('Another');
+		await sim.waitFor(() => sim.tasks.size === 4 && allMade());
+		await trigger.has(2);
+		expect(trigger.started.length).toBe(2);
+		expect(posts()).toBe(4);
+	});
+
+	it('is ended by an error after ten times in a row where the user wants its own tasks', async () => {
+		await start({ pace: 0.01 });
+		const trigger = await activate(executed(speaking('chain', { includeOwnTasks: true })));
+		await createTask('The first');
+		const error = await trigger.failed();
+		expect(error.message).toMatch(/started itself ten times in a row/);
+		expect(error.message).not.toMatch(/Authorization/);
+		expect(trigger.started.length).toBe(10);
+		await sim.waitFor(allMade);
+		expect(posts()).toBe(11);
+	});
+
+	it('is ended as well when two workflows start each other', async () => {
+		await start({ pace: 0.01 });
+		const first = await activate(executed(speaking('ping')));
+		const second = await activate(executed(speaking('pong')));
+		await run(node(speech('The first')));
+		const error = await Promise.race([first.failed(), second.failed()]);
+		expect(error.message).toMatch(/started itself ten times in a row/);
+		await first.close();
+		await second.close();
+		await sim.waitFor(allMade);
+		expect(posts()).toBeLessThan(30);
+	});
+});
+
+const allMade = () => [...sim.tasks.values()].every(({ audioUrl }) => audioUrl !== undefined);
+
+describe('where executions run in workers', () => {
+	/** A worker: nothing in this process knows of what it creates, but it takes as long as its task. */
+	const worker = (setting: TriggerSetting = {}): TriggerSetting => ({
+		behind: speaking('elsewhere').nodes.slice(1),
+		workflowId: `elsewhere-${Math.random()}`,
+		execute: async () => {
+			const taskId = await createTask('By a worker');
+			await sim.waitFor(() => sim.tasks.get(taskId)!.audioUrl !== undefined);
+			return undefined;
+		},
+		...setting,
+	});
+
+	it('a workflow that starts itself is ended by an error after ten times in a row', async () => {
+		await start({ pace: 0.02 });
+		const trigger = await activate(worker());
+		await createTask('The first');
+		const error = await trigger.failed();
+		expect(error.message).toMatch(/started itself ten times in a row/);
+		expect(error.message).not.toMatch(/Authorization/);
+		expect(trigger.started.length).toBe(10);
+	});
+
+	it('goes on where no execution was running when the tasks came up', async () => {
+		await start({ pace: 0 });
+		const trigger = await activate(worker({ execute: undefined }));
+		for (let n = 1; n <= 15; n++) {
+			await createTask(`Number ${n}`);
+			await trigger.has(n);
+		}
+		expect(trigger.errors).toEqual([]);
+	});
+
+	it('goes on where no Speak follows the trigger', async () => {
+		await start({ pace: 0.02 });
+		const behind = [{ ...node(speech('Again')), disabled: true }];
+		const trigger = await activate(worker({ behind }));
+		await createTask('The first');
+		await trigger.has(15, 20_000);
+		expect(trigger.errors).toEqual([]);
+	});
+});
+
+it('an account that is busy does not end a workflow whose executions run here', async () => {
+	await start({ pace: 0.02 });
+	const workflow = speaking('busy');
+	const setting = executed(workflow);
+	const trigger = await activate(setting);
+	await createTask('The first');
+	await sim.waitFor(() => sim.tasks.size === 2);
+	for (let n = 0; n < 15; n++) {
+		sim.push(message(await createTask(`Number ${n}`), 5));
+		await sim.waitFor(() => sim.tasks.size >= 2 * n + 4);
+	}
+	await trigger.has(16);
+	expect(trigger.errors).toEqual([]);
+});

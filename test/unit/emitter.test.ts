@@ -1,0 +1,93 @@
+import type { ITriggerFunctions } from 'n8n-workflow';
+import { Emitter, type Emission } from '../../nodes/MediaGenerationTrigger/emitter';
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+/** An emitter whose executions end when told to, and what came of it. */
+function emitting() {
+	const names: string[] = [];
+	const log: string[] = [];
+	const running: Array<() => void> = [];
+	const closing = new AbortController();
+	const note = (text: string) => log.push(text);
+	const emit = (
+		[[item]]: [[{ json: { name: string } }]],
+		_response: unknown,
+		done: PromiseWithResolvers<unknown>,
+		_key: string,
+	) => {
+		names.push(item.json.name);
+		running.push(() => done.resolve(undefined));
+	};
+	const context = {
+		emit,
+		logger: { warn: note, error: note },
+		helpers: { createDeferredPromise: () => Promise.withResolvers() },
+	} as unknown as ITriggerFunctions;
+	const emitter = new Emitter(context, 'scope', closing.signal);
+	const event = (taskId: string, name: string): Emission => ({
+		taskId,
+		name,
+		isProgress: name.startsWith('progress'),
+		isWanted: async () => true,
+		make: async () => ({ json: { name: `${taskId} ${name}` } }),
+		onEmit() {},
+		onRefused() {},
+		onDone() {},
+	});
+	const endAll = async () => {
+		while (running.length > 0) {
+			running.splice(0).forEach((end) => end());
+			await jest.advanceTimersByTimeAsync(0);
+		}
+	};
+	return { emitter, event, names, log, running, closing, endAll };
+}
+
+it('of too much progress that waits the oldest is left out, and never an end', async () => {
+	const { emitter, event, names, endAll } = emitting();
+	const over = [];
+	// The first executions take all the places.
+	for (let n = 0; n < 20; n++) over.push(emitter.emit(event(`${n}`, 'completed')));
+	await jest.advanceTimersByTimeAsync(0);
+	for (let percentage = 1; percentage <= 60; percentage++) {
+		for (let n = 0; n < 20; n++) over.push(emitter.emit(event(`${n}`, `progress ${percentage}`)));
+	}
+	for (let n = 0; n < 20; n++) over.push(emitter.emit(event(`${n}`, 'failed')));
+	await jest.advanceTimersByTimeAsync(0);
+	expect(names.length).toBe(20);
+	await endAll();
+	await Promise.all(over);
+	const progress = names.filter((name) => name.includes('progress'));
+	expect(progress.length).toBe(1000);
+	expect(progress.filter((name) => name.startsWith('7 '))).toEqual(
+		Array.from({ length: 50 }, (_, n) => `7 progress ${n + 11}`),
+	);
+	expect(names.filter((name) => name.endsWith('failed')).length).toBe(20);
+});
+
+it('a wait of more than a minute is worth one line in the log', async () => {
+	const { emitter, event, log, closing } = emitting();
+	for (let n = 0; n < 60; n++) void emitter.emit(event(`${n}`, 'completed'));
+	await jest.advanceTimersByTimeAsync(59_000);
+	expect(log).toEqual([]);
+	await jest.advanceTimersByTimeAsync(30_000);
+	expect(log).toEqual([expect.stringMatching(/\d+ events waiting for more than a minute/)]);
+	await jest.advanceTimersByTimeAsync(20_000);
+	expect(log.length).toBe(1);
+	closing.abort();
+	await jest.advanceTimersByTimeAsync(1);
+	expect(jest.getTimerCount()).toBe(0);
+});
+
+it('nothing is said, and no timer left, when events start at once', async () => {
+	const { emitter, event, log, endAll } = emitting();
+	const over = emitter.emit(event('1', 'completed'));
+	await jest.advanceTimersByTimeAsync(0);
+	await endAll();
+	await over;
+	await jest.advanceTimersByTimeAsync(120_000);
+	expect(log).toEqual([]);
+	expect(jest.getTimerCount()).toBe(0);
+});
