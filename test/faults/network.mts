@@ -92,7 +92,7 @@ const network: Row[] = [
 		setting: { options: { timeout: 2 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		outcome: 'fails',
-		says: 'stopped reporting…paid for…may be it: …',
+		says: 'stopped reporting…paid for…not sent a second time',
 		note: 'found after a minute in which nothing else of that prompt came',
 	},
 	{

@@ -40,7 +40,7 @@ function entries({ sim, operation }: Stage, ...ids: string[]): void {
 			type: operation === IMAGE ? 'image' : 'video',
 			file_url: `${sim.fileOrigin}/files/${id}`,
 			status: 'completed',
-			created_at: new Date(Date.now() + 500).toISOString(),
+			created_at: new Date(Date.now() + 5000).toISOString(),
 		});
 	}
 }
