@@ -73,8 +73,9 @@ export class Run {
 	/** All items have ended: nothing may go on in the background, nor what they shared. */
 	end(): void {
 		this.stopping.abort(new Failure('canceled'));
-		this.socket?.release();
 		this.memory.release();
+		// The next round of a loop, or the next execution, may be about to begin.
+		this.socket?.release(this.canceled.aborted ? undefined : 'soon');
 	}
 
 	/**

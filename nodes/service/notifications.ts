@@ -30,6 +30,10 @@ export interface Listening {
 	/** Resolves once the socket is open, cannot be had, or 3 s have passed; never rejects. */
 	ready: Promise<void>;
 	isOpen(): boolean;
+	/** Whether it can be relied on: it is open, and not silent for so long that it may be dead. */
+	isLive(): boolean;
+	/** When the socket was last lost, in ms since 1970; 0 if never. */
+	lostAt(): number;
 	/** Messages that came before this call are delivered at once (contract: nothing is replayed). */
 	follow(taskId: string, follower: Follower): void;
 	/** Ends one `follow`. */
@@ -39,12 +43,17 @@ export interface Listening {
 	 * have ended, those that were last heard of in front.
 	 */
 	followAll(listener: TaskListener): void;
-	/** Must be called once the wait is over; the last one closes the socket. */
-	release(): void;
+	/**
+	 * Must be called once the wait is over; the last one closes the socket, at once or, when others are
+	 * likely to follow `soon`, a moment later.
+	 */
+	release(when?: 'soon'): void;
 }
 
 /** How long a waiting item holds its create call back for the socket. */
 const OPENING_MS = 3000;
+/** How long the socket stays open between the rounds of a loop, or from one execution to the next. */
+const REST_MS = 300;
 /** Tasks whose latest percentage is remembered, so that none is lost before its id is known. */
 const REMEMBERED_TASKS = 5000;
 
@@ -59,12 +68,13 @@ class Connection {
 	private users = 0;
 
 	constructor(
-		private readonly url: string,
+		url: string,
 		checkEgress: EgressCheck,
 		private readonly known: KnownTasks,
 	) {
 		this.socket = new SteadySocket(url, checkEgress, {
 			onText: (text) => this.receive(text),
+			onOver: () => connections.delete(url),
 			onChange: (open) => {
 				for (const followers of this.followers.values()) {
 					for (const follower of followers) follower.onSocketChange(open);
@@ -75,6 +85,7 @@ class Connection {
 
 	listen(): Listening {
 		this.users++;
+		this.socket.need();
 		const mine = new Map<Follower, string>();
 		let listener: TaskListener | undefined;
 		let released = false;
@@ -83,8 +94,10 @@ class Connection {
 			this.unfollow(taskId, follower);
 		};
 		return {
-			ready: this.socket.isOpen ? Promise.resolve() : this.whenTried(),
+			ready: this.socket.isOpen ? Promise.resolve() : pause(OPENING_MS, this.socket.tried),
 			isOpen: () => this.socket.isOpen,
+			isLive: () => this.socket.isLive,
+			lostAt: () => this.socket.lostAt,
 			follow: (taskId, follower) => {
 				if (released) return;
 				mine.set(follower, taskId);
@@ -101,22 +114,16 @@ class Connection {
 					if (this.known.endedAt(taskId) === undefined) added(taskId, percentage, 'past');
 				}
 			},
-			release: () => {
+			release: (when) => {
 				if (released) return;
 				released = true;
 				for (const [follower, taskId] of mine) unfollow(taskId, follower);
 				if (listener) this.listeners.delete(listener);
 				if (--this.users > 0) return;
-				connections.delete(this.url);
-				this.socket.close();
+				this.latest.clear();
+				this.socket.leave(when === 'soon' ? REST_MS : 0);
 			},
 		};
-	}
-
-	private async whenTried(): Promise<void> {
-		const waited = new AbortController();
-		await Promise.race([this.socket.firstTry, pause(OPENING_MS, waited.signal)]);
-		waited.abort();
 	}
 
 	private unfollow(taskId: string, follower: Follower) {
@@ -125,14 +132,18 @@ class Connection {
 		if (others?.size === 0) this.followers.delete(taskId);
 	}
 
-	private receive(text: string) {
+	/** True when it is a message of the service. */
+	private receive(text: string): boolean {
 		const message = readNotification(text);
-		if (!message) return;
+		if (!message) return false;
 		const { taskId, percentage } = message;
 		const kind = this.known.hear(taskId, percentage) ? 'news' : 'repeat';
+		// A socket that stays open without a user is as good as closed.
+		if (this.users === 0) return true;
 		this.remember(taskId, percentage);
 		for (const follower of this.followers.get(taskId) ?? []) follower.onMessage(percentage);
 		for (const listener of this.listeners) listener(taskId, percentage, kind);
+		return true;
 	}
 
 	private remember(taskId: string, percentage: number | undefined) {
@@ -153,6 +164,8 @@ export const canListen = (): boolean => typeof WebSocket === 'function';
 const DEAF: Listening = {
 	ready: Promise.resolve(),
 	isOpen: () => false,
+	isLive: () => false,
+	lostAt: () => 0,
 	follow() {},
 	unfollow() {},
 	followAll() {},
@@ -161,7 +174,7 @@ const DEAF: Listening = {
 
 /**
  * A share of the account's socket at `{ws_url}/ws?token=` (§6.2): one per account and process,
- * opened for the first user and closed by the last. The address holds the token: it appears
+ * opened for the first user and closed after the last. The address holds the token: it appears
  * nowhere else.
  */
 export function listen(address: ServiceAddress, checkEgress: EgressCheck): Listening {

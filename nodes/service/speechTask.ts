@@ -70,7 +70,7 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		onSocketChange: (open) => tell(open ? 'back' : 'lost'),
 	};
 	const news: News = {
-		isLive: () => wait.listening.isOpen(),
+		isLive: () => wait.listening.isLive(),
 		start(onNews) {
 			tell = onNews;
 			wait.listening.follow(taskId, follower);
@@ -78,7 +78,7 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 	};
 	const turn = async (reason: ReadingReason, turnSignal: AbortSignal) => {
 		if (reason === 'first' && !watch) return true;
-		const poll = wait.listening.isOpen() ? 'livePoll' : 'poll';
+		const poll = wait.listening.isLive() ? 'livePoll' : 'poll';
 		const kind = watch && reason !== 'silence' ? 'catchUp' : poll;
 		return await requests.turn(kind, wait.pollInterval * 1000, turnSignal);
 	};

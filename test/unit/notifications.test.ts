@@ -336,6 +336,100 @@ describe('a socket that is lost', () => {
 	});
 });
 
+describe('a good socket that is lost', () => {
+	beforeEach(() => {
+		jest.useFakeTimers({
+			doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
+		});
+	});
+	afterEach(() => jest.useRealTimers());
+
+	/** Somebody who listens on an open socket. */
+	async function begin() {
+		const listening = listen();
+		await listening.ready;
+		const told = follower();
+		listening.follow('1', told);
+		return told;
+	}
+	/** Ends the newest socket, and resolves once that was noticed. */
+	async function cut(told: ReturnType<typeof follower>) {
+		const before = told.heard.length;
+		sockets.at(-1)!.terminate();
+		await told.has(before + 1);
+	}
+	/** The next handshake, that must come within so many milliseconds. */
+	async function within(ms: number) {
+		const again = once(server, 'opened');
+		await jest.advanceTimersByTimeAsync(ms);
+		await again;
+	}
+
+	it('is opened again within 300 ms when it had delivered anything, time after time', async () => {
+		const told = await begin();
+		for (let time = 1; time <= 10; time++) {
+			sockets.at(-1)!.send(status('1', time));
+			await told.has(3 * time - 2);
+			await cut(told);
+			await within(300);
+			await told.has(3 * time);
+		}
+		expect(requests.length).toBe(11);
+	});
+
+	it('is opened again within 300 ms when it had stood for ten seconds', async () => {
+		const told = await begin();
+		await jest.advanceTimersByTimeAsync(10_100);
+		await cut(told);
+		await within(300);
+	});
+
+	it('is opened again more and more rarely while the service goes on to refuse', async () => {
+		const told = await begin();
+		sockets[0].send(status('1', 5));
+		await told.has(1);
+		mode = 'refuse';
+		await cut(told);
+		const times: number[] = [];
+		server.on('asked', () => times.push(Date.now()));
+		for (let step = 0; step < 200; step++) {
+			await jest.advanceTimersByTimeAsync(50);
+			await new Promise((resolve) => setImmediate(resolve));
+		}
+		expect(times.length).toBeGreaterThan(2);
+		// At 0, 0.5, 1.5, 3.5 and 7.5 s at most; after a 401 Node tries each once more by itself.
+		expect(times.length).toBeLessThanOrEqual(10);
+	});
+
+	it('is opened again with a pause when it brought nothing of the service', async () => {
+		const told = await begin();
+		sockets[0].send('{"error":"nothing for you"}');
+		await cut(told);
+		await jest.advanceTimersByTimeAsync(450);
+		expect(requests.length).toBe(1);
+		await within(600);
+	});
+
+	it('is opened every two seconds when the service drops each after its first message', async () => {
+		const told = await begin();
+		const began = Date.now();
+		for (let time = 1; time <= 20; time++) {
+			sockets.at(-1)!.send(status('1', time));
+			await told.has(3 * time - 2);
+			await cut(told);
+			const again = once(server, 'opened');
+			let isOpen = false;
+			void again.then(() => (isOpen = true));
+			while (!isOpen) {
+				await jest.advanceTimersByTimeAsync(50);
+				await new Promise((resolve) => setImmediate(resolve));
+			}
+			await told.has(3 * time);
+		}
+		expect(Date.now() - began).toBeGreaterThan(18_000);
+	});
+});
+
 describe('a socket that cannot be had', () => {
 	it('holds nothing up beyond 3 s where the handshake is never answered', async () => {
 		mode = 'hang';

@@ -1,0 +1,121 @@
+import { listen, type Listening } from '../../nodes/service/notifications';
+import { startDeafServer } from './deafServer';
+
+/* A service that never answers a close frame: the global WebSocket holds on to each connection for ever. */
+
+let server: Awaited<ReturnType<typeof startDeafServer>>;
+beforeEach(async () => {
+	server = await startDeafServer();
+});
+afterEach(async () => await server.close());
+
+const share = (): Listening => {
+	const address = { apiToken: 'token', baseUrl: 'http://x', origin: 'http://x' };
+	return listen({ ...address, webSocketUrl: server.url }, async () => {});
+};
+/** An execution that listens, from its beginning. */
+async function begin(): Promise<Listening> {
+	const listening = share();
+	await listening.ready;
+	expect(listening.isOpen()).toBe(true);
+	return listening;
+}
+const asked = () => server.open.filter(({ isAsked }) => isAsked).length;
+const status = (taskId: string, percentage: number) =>
+	JSON.stringify({
+		type: 'labs_status_updated',
+		payload: { task_id: taskId, process_percentage: percentage },
+	});
+
+/** Resolves with what `listening` is told of a task first. */
+const first = async (listening: Listening, taskId: string) =>
+	await new Promise<number | undefined>((resolve) => {
+		listening.follow(taskId, { onMessage: resolve, onSocketChange: () => {} });
+	});
+
+describe('a service that never answers the closing', () => {
+	it('is left with one connection that was asked to close, and one for all to come', async () => {
+		for (let run = 0; run < 5; run++) {
+			const [one, other] = [await begin(), await begin()];
+			const told = first(one, `task ${run}`);
+			server.open.at(-1)!.send(status(`task ${run}`, run));
+			expect(await told).toBe(run);
+			one.release();
+			other.release();
+			await server.until(() => asked() === 1);
+		}
+		expect(server.ever()).toBe(2);
+		expect(asked()).toBe(1);
+	});
+
+	it('is left with a single one by executions that follow each other closely', async () => {
+		for (let run = 0; run < 5; run++) (await begin()).release('soon');
+		await server.until(() => asked() === 1);
+		expect(server.ever()).toBe(1);
+	});
+
+	it('tells nobody of what came before the one who listens', async () => {
+		(await begin()).release();
+		const before = await begin();
+		const [, kept] = server.open;
+		const old = first(before, 'old');
+		kept!.send(status('old', 43));
+		await old;
+		before.release();
+		const listening = await begin();
+		const all: string[] = [];
+		listening.followAll((taskId) => all.push(taskId));
+		const told = first(listening, 'new');
+		kept!.send(status('new', 1));
+		await told;
+		expect(all).toEqual(['new']);
+		listening.release();
+	});
+
+	it('has the second connection closed once the first is gone', async () => {
+		(await begin()).release();
+		(await begin()).release();
+		await server.until(() => asked() === 1);
+		const [lingering, kept] = server.open;
+		expect([lingering!.isAsked, kept!.isAsked]).toEqual([true, false]);
+		lingering!.destroy();
+		await server.until(() => kept!.isAsked);
+	});
+
+	it('has no second connection kept that it ends itself', async () => {
+		(await begin()).release();
+		const listening = await begin();
+		listening.release();
+		server.open[1]!.destroy();
+		while (listening.isOpen()) await new Promise((resolve) => setImmediate(resolve));
+		const again = await begin();
+		expect(server.ever()).toBe(3);
+		again.release();
+	});
+
+	it('has a silent socket replaced once, and again only when the first one is gone', async () => {
+		jest.useFakeTimers({
+			doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
+		});
+		try {
+			const listening = await begin();
+			expect(listening.isLive()).toBe(true);
+			await jest.advanceTimersByTimeAsync(60_000);
+			await server.until(() => asked() === 1);
+			for (let minute = 0; minute < 5; minute++) await jest.advanceTimersByTimeAsync(60_000);
+			expect(server.ever()).toBe(2);
+			expect(listening.isOpen()).toBe(true);
+			expect(listening.isLive()).toBe(false);
+			const told = first(listening, 'task');
+			server.open[1]!.send(status('task', 5));
+			expect(await told).toBe(5);
+			expect(listening.isLive()).toBe(true);
+			await jest.advanceTimersByTimeAsync(60_000);
+			server.open[0]!.destroy();
+			await server.until(() => server.ever() === 3);
+			listening.release();
+		} finally {
+			jest.useRealTimers();
+		}
+	});
+});
