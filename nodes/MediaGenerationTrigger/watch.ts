@@ -1,12 +1,13 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import { withoutToken, type ServiceAddress } from '../service/address';
 import { pause, startDeadline } from '../service/clock';
-import { asWrongAddress, Failure, isTransient } from '../service/failure';
+import { Failure, isTransient } from '../service/failure';
 import { egressCheckOf } from '../service/http';
 import { knownTasksOf, type KnownTasks } from '../service/knownTasks';
 import { canListen, listen, type Listening, type MessageKind } from '../service/notifications';
 import { originsOf } from '../service/origins';
 import { Requests } from '../service/requests';
+import { checkToken, checkTokenTogether } from '../service/tokenCheck';
 import type { Emitter } from './emitter';
 import { Events } from './events';
 import { Following, SILENCE_SECONDS } from './following';
@@ -17,10 +18,10 @@ import { Sightings } from './sightings';
 
 /** How often it is looked whether the socket is open, in ms. */
 const LOOK_MS = 5000;
-/** While it is not, how often the token is tried, in ms. */
-const TRY_TOKEN_MS = 60_000;
-/** How long the first reading of the account may take, in seconds. */
-const CHECK_SECONDS = 20;
+/** How long it is taken for granted that the token is good: while the socket is closed, in ms. */
+const TRUSTED_MS = 60_000;
+/** … and by a workflow that is being activated, in ms. */
+const TRUSTED_AT_FIRST_MS = 10_000;
 /** Tasks that wait until one can be watched. */
 const MOST_ASIDE = 10_000;
 /** A task is given up for another only when it has been under way for longer than this, in ms. */
@@ -149,42 +150,34 @@ export class Watch {
 
 	/** A service that is away for the moment is no reason not to listen; a refused token is. */
 	private async checkToken(mustWork: boolean): Promise<void> {
-		const limit = startDeadline(CHECK_SECONDS, this.parts.closing);
-		await this.requests
-			.account(limit.signal, 'once')
-			.catch((thrown: unknown) => {
-				const error = asWrongAddress(thrown);
-				const kind = error instanceof Failure ? error.kind : undefined;
-				const passes = isTransient(error) || kind === 'timedOut' || kind === 'outOfCredit';
-				if (kind !== 'canceled' && (mustWork || !passes)) throw error;
-			})
-			.finally(() => limit.stop());
+		const { closing } = this.parts;
+		const trouble = mustWork
+			? await checkToken(this.requests, closing)
+			: await checkTokenTogether(this.requests, Date.now() - TRUSTED_AT_FIRST_MS, closing);
+		const kind = trouble instanceof Failure ? trouble.kind : undefined;
+		const passes = isTransient(trouble) || kind === 'timedOut' || kind === 'outOfCredit';
+		if (trouble !== undefined && kind !== 'canceled' && (mustWork || !passes)) throw trouble;
 	}
 
-	/** A socket that can't be opened does not say why (n8n notes C9): the account's answer does. */
+	/** A socket that can't be opened does not say why: the account's answer does. */
 	private async tryTokenWhileClosed(listening: Listening): Promise<void> {
 		const { closing, context, onFatal } = this.parts;
-		let nextTry = 0;
-		let closedSince: number | undefined;
+		let isTold = false;
 		for (;;) {
 			await pause(LOOK_MS, closing);
 			if (closing.aborted) return;
 			if (listening.isOpen()) {
-				closedSince = undefined;
-				nextTry = 0;
+				isTold = false;
 				continue;
 			}
-			if (closedSince === undefined) {
-				closedSince = Date.now();
+			if (!isTold) {
+				isTold = true;
 				context.logger.warn('Media Generation Trigger: the WebSocket is closed, opening it again');
 			}
-			if (Date.now() < nextTry) continue;
-			nextTry = Date.now() + TRY_TOKEN_MS;
-			const refused = await this.checkToken(false).then(
-				() => undefined,
-				(error: unknown) => error,
-			);
-			if (refused instanceof Failure && refused.kind === 'tokenRefused') onFatal(refused);
+			// The token may have been revoked, and the socket dropped for that.
+			const since = Math.max(listening.lostAt(), Date.now() - TRUSTED_MS);
+			const trouble = await checkTokenTogether(this.requests, since, closing);
+			if (trouble instanceof Failure && trouble.kind === 'tokenRefused') onFatal(trouble);
 		}
 	}
 

@@ -1,0 +1,79 @@
+import { Failure } from '../../nodes/service/failure';
+import type { Requests } from '../../nodes/service/requests';
+import { checkTokenTogether } from '../../nodes/service/tokenCheck';
+
+const never = () => new AbortController().signal;
+let count = 0;
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+/** An account of a service that answers `trouble`, and how often it was asked. */
+function account(apiToken = `token-${++count}`) {
+	const state = { asked: 0, trouble: undefined as unknown };
+	const baseUrl = 'https://media.example.com';
+	const requests = {
+		address: { apiToken, baseUrl, origin: baseUrl, webSocketUrl: 'wss://media.example.com' },
+		async account() {
+			state.asked++;
+			if (state.trouble) throw state.trouble;
+			return {};
+		},
+	} as unknown as Requests;
+	return { state, requests };
+}
+
+describe('the check of a token', () => {
+	it('is made once for all who want it at the same moment', async () => {
+		const { state, requests } = account();
+		state.trouble = new Failure('tokenRefused');
+		const all = [1, 2, 3].map(() => checkTokenTogether(requests, Date.now(), never()));
+		expect(await Promise.all(all)).toEqual([state.trouble, state.trouble, state.trouble]);
+		expect(state.asked).toBe(1);
+	});
+
+	it('holds for those who are content with an older one, and for no other', async () => {
+		const { state, requests } = account();
+		const began = Date.now();
+		expect(await checkTokenTogether(requests, began, never())).toBeUndefined();
+		await jest.advanceTimersByTimeAsync(5000);
+		state.trouble = new Failure('tokenRefused');
+		expect(await checkTokenTogether(requests, began, never())).toBeUndefined();
+		expect(await checkTokenTogether(requests, began + 1, never())).toBe(state.trouble);
+		expect(state.asked).toBe(2);
+	});
+
+	it('is not shared with another token', async () => {
+		const [one, other] = [account(), account()];
+		await checkTokenTogether(one.requests, 0, never());
+		other.state.trouble = new Failure('tokenRefused');
+		expect(await checkTokenTogether(other.requests, 0, never())).toBe(other.state.trouble);
+	});
+
+	it('is made five times a minute at most, however often the socket is lost', async () => {
+		const { state, requests } = account();
+		const begun: number[] = [];
+		for (let second = 0; second < 180; second++) {
+			const before = state.asked;
+			await checkTokenTogether(requests, Date.now(), never());
+			if (state.asked > before) begun.push(second);
+			await jest.advanceTimersByTimeAsync(1000);
+		}
+		for (const second of begun) {
+			const within = begun.filter((other) => other >= second && other < second + 60);
+			expect(within.length).toBeLessThanOrEqual(5);
+		}
+		expect(begun.length).toBeGreaterThanOrEqual(13);
+	});
+
+	it('is given up by who leaves, and goes on for the others', async () => {
+		const { requests } = account();
+		const [leaving, staying] = [new AbortController(), new AbortController()];
+		const left = checkTokenTogether(requests, 0, leaving.signal);
+		const stayed = checkTokenTogether(requests, 0, staying.signal);
+		const reason = new Failure('canceled');
+		leaving.abort(reason);
+		expect(await left).toBe(reason);
+		expect(await stayed).toBeUndefined();
+	});
+});
