@@ -13,7 +13,8 @@ module.exports = {
 			},
 		],
 	},
-	testTimeout: 30_000,
+	// What hangs is found out all the same; a busy machine takes long for what works.
+	testTimeout: 120_000,
 	// The tests wait for sockets and clocks far more than they compute.
 	maxWorkers: 4,
 	// Of the tests of one file that may run at once.

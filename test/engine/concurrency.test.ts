@@ -13,7 +13,7 @@ async function mostAtOnce(count: number, options: IDataObject, pace = 0.03) {
 		most = Math.max(most, inWork());
 		sockets = Math.max(sockets, sim.sockets());
 		return sim.tasks.size === count && inWork() === 0;
-	}, 20_000);
+	}, 60_000);
 	const result = await run(node(speech('=N {{ $json.n }}', options)), { items: items(count) });
 	expect(good(result).map(({ json }) => json.input)).toEqual(items(count).map(({ n }) => `N ${n}`));
 	await watched;

@@ -169,13 +169,13 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 		errors,
 		events,
 		saved: () => saved,
-		async has(amount, withinMs = 8000) {
+		async has(amount, withinMs = 30_000) {
 			await until(`${amount} executions`, () => started.length >= amount, withinMs);
 			return started;
 		},
 		until: async (event) => await until(event, () => events().includes(event), 15_000),
 		async failed() {
-			await until('the end', () => errors.length > 0, 12_000);
+			await until('the end', () => errors.length > 0, 40_000);
 			return errors[0]!;
 		},
 		close: async () => await response.closeFunction?.(),

@@ -91,7 +91,7 @@ describe('closing', () => {
 		sim.push(message('4711', 100));
 		await sim.waitFor(() => requests('GET', '/v1/labs/task/4711').length > 0);
 		await trigger.close();
-		await allClosed();
+		await allClosed(1000);
 		await trigger.close();
 		const asked = sim.requests.length;
 		sim.push(message('4712', 100));
@@ -108,7 +108,7 @@ describe('closing', () => {
 		await createTask('Big');
 		await sim.waitFor(() => sim.requests.some(({ on }) => on === 'file'));
 		await trigger.close();
-		await allClosed();
+		await allClosed(1000);
 		expect(trigger.started).toEqual([]);
 	});
 });

@@ -37,7 +37,7 @@ test('a big file is streamed into filesystem storage in bounded memory', async (
 	const bytes = await result.bytes(file);
 	expect(bytes.equals(sim.fileBytes(sim.history[0]!.file_url)!)).toBe(true);
 	expect(sim.leaks).toEqual([]);
-}, 60_000);
+}, 180_000);
 
 test('a big file that breaks off is fetched anew, whole', async () => {
 	await start({ pace: 0.01 });
@@ -49,4 +49,4 @@ test('a big file that breaks off is fetched anew, whole', async () => {
 	const bytes = await result.bytes(item!.binary!.data!);
 	expect(bytes.equals(sim.fileBytes(sim.history[0]!.file_url)!)).toBe(true);
 	expect(sim.creates).toBe(1);
-}, 60_000);
+}, 180_000);

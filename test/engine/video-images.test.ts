@@ -169,12 +169,11 @@ test('ten ingredients of 20 MB: an honest attempt in bounded memory', async () =
 	const one = file(bytes);
 	const names = Array.from({ length: 10 }, (_, n) => `f${n}`);
 	const binary = Object.fromEntries(names.map((name) => [name, one]));
-	// Should it ever hang, its message tells why.
-	const order = ingredients(names.join(), { options: { timeout: 50 } });
-	const result = await run(order, { input: [item(binary)] });
+	// Pushing so much through a busy machine takes as long as it takes: no limit of the item's own.
+	const result = await run(ingredients(names.join()), { input: [item(binary)] });
 	if (result.error) expect(bad(result).message).toMatch(/'Ingredients'.*MB/);
 	else expect(result.items(NODE)[0]!.json.prompt).toBe('They dance');
 	expect(sim.count('POST', '/')).toBeLessThanOrEqual(1);
 	// Many megabytes that the next tests need not look at.
 	sim.requests.length = 0;
-}, 60_000);
+}, 300_000);

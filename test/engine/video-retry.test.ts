@@ -108,7 +108,7 @@ describe('"Retry execution" never pays again', () => {
 		const result = await run(subject, { retryOf: failed.run });
 		expect(sim.count('POST', '/')).toBe(1);
 		expect(good(result)[0]!.json.id).toBe('mine');
-	}, 20_000);
+	}, 60_000);
 
 	test('a lost generation that finished meanwhile is taken, without another POST', async () => {
 		await start();

@@ -74,7 +74,7 @@ export async function assertClean(stage: Stage, result: WorkflowResult): Promise
 
 /** Resolves when n8n holds no connection open any more; throws when it goes on doing so. */
 async function closed(stage: Stage): Promise<void> {
-	for (const end = Date.now() + 15_000; stage.open() > 0;) {
+	for (const end = Date.now() + 30_000; stage.open() > 0;) {
 		assert.ok(Date.now() < end, `${stage.open()} connections are left open`);
 		await new Promise((resolve) => setTimeout(resolve, 10));
 	}

@@ -88,7 +88,7 @@ export const ECHOES: Record<string, Echo> = {
 			}));
 			return { respond: { status: 200, body } };
 		},
-		setting: () => ({ options: { timeout: 2 } }),
+		setting: () => ({ options: { timeout: 6 } }),
 	},
 	timedOut: {
 		says: /No result after 2 seconds/,

@@ -22,7 +22,7 @@ export async function logged(): Promise<string> {
 	const { n8nWorkflow } = await import('../../demo/n8n.mts');
 	const last = `End of the log ${randomUUID()}`;
 	n8nWorkflow.LoggerProxy.debug(last);
-	for (const end = Date.now() + 10_000; !read().includes(last);) {
+	for (const end = Date.now() + 30_000; !read().includes(last);) {
 		if (Date.now() > end) throw new Error('n8n does not log into its file');
 		await new Promise((resolve) => setTimeout(resolve, 20));
 	}

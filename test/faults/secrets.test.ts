@@ -53,7 +53,7 @@ test.concurrent.each(cases)(
 			await stage.close();
 		}
 	},
-	60_000,
+	180_000,
 );
 
 /** The token in every field of a record, in a name of a field, and in the address of the file. */

@@ -143,7 +143,7 @@ export class Stage {
 
 	/** Resolves once the node has told the browser so. */
 	async said(what: RegExp): Promise<void> {
-		for (const end = Date.now() + 5000; !this.messages.some((text) => what.test(text));) {
+		for (const end = Date.now() + 30_000; !this.messages.some((text) => what.test(text));) {
 			if (Date.now() > end) throw new Error(`it did not say ${what}: ${this.messages.join(' | ')}`);
 			await new Promise((resolve) => setTimeout(resolve, 5));
 		}

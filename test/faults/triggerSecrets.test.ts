@@ -151,7 +151,7 @@ test('a task that can not be read, whose reason is logged', async () => {
 	await sim.waitFor(() => sim.sockets() === 1);
 	answer('/v1/labs/task/', 400, { error: `odd request of ${echo()}` });
 	sim.push(message('4711', 100));
-	for (const end = Date.now() + 5000; !(await logged()).includes('rejected the request');) {
+	for (const end = Date.now() + 30_000; !(await logged()).includes('rejected the request');) {
 		if (Date.now() > end) throw new Error('The reason is not logged');
 	}
 	await assertSecret(trigger);

@@ -2,43 +2,39 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Simulator } from '../../simulator/simulator.mts';
 import { createTask } from './workflows.mts';
 
-/** How long a socket has to have been open so that, once lost, it is opened again at once, in ms. */
-const LASTING_MS = 10_500;
+const BETWEEN_CUTS_MS = 2000;
 const OPEN_AGAIN_MS = 15_000;
 
 /** Ways in which a socket is lost. */
-export type Cut = 'twice' | 'refused';
+export type Cut = 'dropped' | 'refused';
 
-/** Loses the socket `twice` in a row, or once while the service refuses sockets for a moment. */
-async function cut(simulator: Simulator, how: Cut): Promise<number> {
-	const isOpen = () => simulator.sockets() > 0;
+/** Loses the socket, `refused`: while the service refuses sockets for a moment. */
+async function cut(simulator: Simulator, how: Cut): Promise<void> {
 	const { requests } = simulator;
+	if (how === 'refused') simulator.setWebSocketMode('refuse');
+	const since = requests.length;
+	simulator.dropSockets();
 	if (how === 'refused') {
-		simulator.setWebSocketMode('refuse');
-		const since = requests.length;
-		simulator.dropSockets();
 		const isRefused = () => requests.slice(since).some(({ status }) => status === 403);
 		await simulator.waitFor(isRefused, OPEN_AGAIN_MS);
 		simulator.setWebSocketMode('normal');
-		await simulator.waitFor(isOpen, OPEN_AGAIN_MS);
-		return 1;
 	}
-	for (let time = 0; time < 2; time++) {
-		simulator.dropSockets();
-		await simulator.waitFor(() => !isOpen(), OPEN_AGAIN_MS);
-		await simulator.waitFor(isOpen, OPEN_AGAIN_MS);
-	}
-	return 2;
+	await simulator.waitFor(() => simulator.sockets() > 0, OPEN_AGAIN_MS);
 }
 
-/** Loses the socket in each of these ways, far enough apart; returns how often that was. */
-export async function cutAgainAndAgain(simulator: Simulator, ways: Cut[]): Promise<number> {
-	let cuts = 0;
-	for (const [index, how] of ways.entries()) {
-		await pause(index === 0 ? 3000 : LASTING_MS);
-		cuts += await cut(simulator, how);
+/**
+ * Loses the socket in each of these ways, two seconds after it was opened again; returns how long the
+ * dropped ones were missing, in ms.
+ */
+export async function cutAgainAndAgain(simulator: Simulator, ways: Cut[]): Promise<number[]> {
+	const missing: number[] = [];
+	for (const how of ways) {
+		await pause(BETWEEN_CUTS_MS);
+		const began = performance.now();
+		await cut(simulator, how);
+		if (how === 'dropped') missing.push(Math.round(performance.now() - began));
 	}
-	return cuts;
+	return missing;
 }
 
 /** How long a task of the waves takes, in seconds: 6 to 12, in no order. */

@@ -5,13 +5,15 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { pushMessages, settledMemory } from './memory.mts';
-import { createWave, cutAgainAndAgain } from './outages.mts';
+import { createWave, cutAgainAndAgain, type Cut } from './outages.mts';
 import { example, setUp, type Setting } from './setting.mts';
 import { createTask, eventually, RemoteWorkflow, triggered } from './workflows.mts';
 
 /* The trigger in a complete n8n: published, taken back, and refused. */
 
 const REVOCABLE = 'sk-n8ntest-revoked-Kd83hXq0';
+/** Five of ten. */
+const CUTS: Cut[] = ['dropped', 'dropped', 'refused', 'dropped', 'dropped'];
 const NOTHING = { type: 'n8n-nodes-base.noOp', typeVersion: 1, parameters: {} };
 
 let setting: Setting;
@@ -161,7 +163,7 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 			}
 			await createWave(simulator, 45, 90, 12);
 		}),
-		cutAgainAndAgain(simulator, ['twice', 'refused']),
+		pause(6000).then(async () => await cutAgainAndAgain(simulator, CUTS)),
 	]);
 	// n8n saves what a trigger remembers whenever that starts an execution, and only then.
 	await eventually('every task under way to be saved', 10_000, async () => {
@@ -169,19 +171,24 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 		return running().every(({ id }) => saved.has(id)) || undefined;
 	});
 	const runningThen = running().length;
+	const crashedAt = Date.now();
 	await instance.crash();
-	for (let i = 0; i < 10; i++) await createTask(simulator, 'Nobody listens yet. [sim:slow=30]');
+	const unheard = await Promise.all(
+		Array.from({ length: 10 }, () => createTask(simulator, 'Nobody listens yet. [sim:slow=600]')),
+	);
 	await instance.start();
 	await simulator.waitFor(() => simulator.sockets() === 1, 30_000);
+	const listensAgain = Date.now();
+	for (const taskId of unheard) simulator.endTask(taskId);
 	const [, cutsAfter] = await Promise.all([
-		createWave(simulator, 90, 184, 42),
-		cutAgainAndAgain(simulator, ['twice', 'refused', 'twice', 'twice']),
+		createWave(simulator, 90, 184, 30),
+		pause(6000).then(async () => await cutAgainAndAgain(simulator, CUTS)),
 	]);
 
 	// When some are missing, what is said below of them tells more than a timeout.
 	const executions = await workflow.ended(200, 120_000).catch(() => workflow.executions());
 	assert.equal(newest().length, 200);
-	assert.equal(cutsBefore + cutsAfter, 10);
+	const missing = [...cutsBefore, ...cutsAfter];
 	const amounts = newest().map(({ id }) => ({
 		id,
 		amount: executions.filter(({ data }) => data.includes(`"${id}"`)).length,
@@ -192,6 +199,16 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 		'one execution for each task',
 	);
 	assert.equal(executions.length, 200);
+	// What the kill cut off can't come before n8n is back, however long that takes.
+	const late = newest().map(({ id, readyAt }) => {
+		const { startedAt } = executions.find(({ data }) => data.includes(`"${id}"`))!;
+		const began = Date.parse(startedAt);
+		return began - (began > crashedAt ? Math.max(readyAt!, listensAgain) : readyAt!);
+	});
+	t.diagnostic(
+		`sockets were missing for ${missing} ms; the last event came ${Math.max(...late)} ms late`,
+	);
+	assert.ok(Math.max(...late) < 30_000, `${late.sort((a, b) => b - a).slice(0, 20)} ms late`);
 	const crashed = executions.filter(({ status }) => status === 'crashed').length;
 	t.diagnostic(`${runningThen} tasks ran and ${crashed} executions were under way at the kill`);
 	assert.ok(runningThen > 0, 'tasks ended while n8n was down');

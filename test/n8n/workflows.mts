@@ -10,6 +10,8 @@ const LOOK_MS = 150;
 export interface Execution {
 	id: string;
 	status: string;
+	/** ISO 8601. */
+	startedAt: string;
 	/** Everything that n8n has stored of it, as text. */
 	data: string;
 }
@@ -73,8 +75,8 @@ export class RemoteWorkflow {
 	async executions(): Promise<Execution[]> {
 		const executions: Execution[] = [];
 		for (const { id, status } of await this.list()) {
-			const { data } = await this.rest.request('GET', `/rest/executions/${id}`);
-			executions.push({ id, status, data: String(data) });
+			const { data, startedAt } = await this.rest.request('GET', `/rest/executions/${id}`);
+			executions.push({ id, status, startedAt, data: String(data) });
 		}
 		return executions;
 	}

@@ -106,14 +106,14 @@ describe("n8n's scan of community packages", () => {
 		expect(result.problems).toBe('');
 		expect(result).toMatchObject({ passed: true });
 		expect(result.count).toBeGreaterThan(10);
-	}, 60_000);
+	}, 180_000);
 
 	test('finds no error in the published files', () => {
 		const result = scan('dist', target);
 		expect(result.problems).toBe('');
 		expect(result).toMatchObject({ passed: true });
 		expect(result.count).toBeGreaterThan(10);
-	}, 60_000);
+	}, 180_000);
 
 	test('would find what is not allowed', () => {
 		const bad = join(temporary, 'bad');
@@ -135,5 +135,5 @@ describe("n8n's scan of community packages", () => {
 		expect(dist.passed).toBe(false);
 		expect(dist.problems).toMatch(/no-restricted-globals/);
 		expect(dist.problems).toMatch(/no-restricted-imports/);
-	}, 60_000);
+	}, 180_000);
 });
