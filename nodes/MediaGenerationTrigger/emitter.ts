@@ -146,8 +146,7 @@ export class Emitter {
 	 * n8n that drops no duplicates only ever does the latter, and would start the execution again.
 	 */
 	private isRefusal(error: unknown): boolean {
-		const { message } = error as Error;
-		const hasBegun = /cancell?ed|stalled|no active execution/i.test(message);
+		const hasBegun = /cancell?ed|stalled|no active execution/i.test(String(error));
 		return dropsDuplicates(this.context) && !hasBegun;
 	}
 

@@ -91,6 +91,7 @@ export class Ledger {
 		if (known) return known.since;
 		const told = this.forgotten.get(taskId) ?? 0;
 		this.underWay.set(taskId, { since: now, told, isOver: false, isEmitted: false });
+		if (this.underWay.size > 2 * MOST_UNDER_WAY) this.dropOldestEnd();
 		return now;
 	}
 
@@ -149,6 +150,13 @@ export class Ledger {
 	leave(): void {
 		for (const [taskId, { isEmitted }] of [...this.underWay]) if (isEmitted) this.end(taskId);
 		left.set(this.key, this.kept());
+	}
+
+	/** While n8n starts no executions, ends that could not be emitted pile up for the next activation. */
+	private dropOldestEnd(): void {
+		for (const [taskId, { isOver }] of this.underWay) {
+			if (isOver) return this.end(taskId);
+		}
 	}
 
 	private kept(): Kept {

@@ -22,7 +22,15 @@ const KINDS = Object.keys({
 	...{ invalidInput: 1, unreachable: 1, noAnswer: 1, notTheService: 1, redirected: 1 },
 	...{ tokenRefused: 1, outOfCredit: 1, rateLimited: 1, invalidVoice: 1, notFound: 1 },
 	...{ rejected: 1, unavailable: 1, taskFailed: 1, generationFailed: 1, unclear: 1 },
-	...{ tooLarge: 1, noAddress: 1, badFile: 1, streamLost: 1, timedOut: 1, noWebSocket: 1, startsItself: 1 },
+	...{
+		tooLarge: 1,
+		noAddress: 1,
+		badFile: 1,
+		streamLost: 1,
+		timedOut: 1,
+		noWebSocket: 1,
+		startsItself: 1,
+	},
 	canceled: 1,
 } satisfies Record<FailureKind, 1>) as FailureKind[];
 
