@@ -39,6 +39,8 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const header = exchange.request.headers.authorization ?? '';
 	const token = tokens(world).find((valid) => header === `Bearer ${valid}`);
 	if (token === undefined) return problem(world, 401, 'invalid_token');
+	const refused = overLimit(world, token);
+	if (refused) return refused;
 	if (exchange.badBody) return problem(world, 400, 'invalid_json');
 	const call: Call = {
 		method: record.method,
@@ -49,6 +51,21 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	};
 	if (action.sse) call.muted = { finishesAfterMs: action.finishesInHistoryAfterMs };
 	return labsArea(world, call) ?? videoArea(world, call) ?? problem(world, 404, 'not_found');
+}
+
+/** The 429 of a token that has sent more than it may; `Retry-After` leads into the next window. */
+function overLimit(world: World, token: string): Reply | undefined {
+	if (!world.requestLimit) return undefined;
+	const { requests, seconds } = world.requestLimit;
+	const now = Date.now() / 1000 / seconds;
+	const window = Math.floor(now);
+	const last = world.inWindow.get(token);
+	const sent = last?.window === window ? last.requests + 1 : 1;
+	world.inWindow.set(token, { window, requests: sent });
+	if (sent <= requests) return undefined;
+	const restSeconds = Math.ceil((window + 1 - now) * seconds);
+	const headers = { 'Retry-After': String(restSeconds) };
+	return problem(world, 429, 'rate_limited', 'Too many requests', headers);
 }
 
 function labsArea(world: World, call: Call): Reply | undefined {

@@ -71,6 +71,8 @@ function makeWorld(options: SimulatorOptions): World {
 		fileOrigin: '',
 		creates: 0,
 		mostAtOnce: options.mostAtOnce,
+		requestLimit: options.requestLimit,
+		inWindow: new Map(),
 		nextTask: firstTask(),
 	};
 }
@@ -102,6 +104,12 @@ function facade(world: World, webSocketUrl: string, listeners: Listener[]): Simu
 		},
 		set mostAtOnce(most) {
 			world.mostAtOnce = most;
+		},
+		get requestLimit() {
+			return world.requestLimit;
+		},
+		set requestLimit(limit) {
+			world.requestLimit = limit;
 		},
 		get socketsEver() {
 			return world.sockets.ever;

@@ -18,6 +18,14 @@ export interface SimulatorOptions {
 	credits?: number;
 	/** Pieces of work of one account that may run at once; a create beyond them is answered 429. */
 	mostAtOnce?: number;
+	/** Requests to the API that one account may send; one beyond them is answered 429. */
+	requestLimit?: RequestLimit;
+}
+
+/** So many requests in each window of so many seconds by the real clock. */
+export interface RequestLimit {
+	requests: number;
+	seconds: number;
 }
 
 export interface RequestRecord {
@@ -132,6 +140,8 @@ export interface Simulator {
 	readonly creates: number;
 	/** As in the options; may be changed while running. */
 	mostAtOnce: number | undefined;
+	/** As in the options; may be changed while running. */
+	requestLimit: RequestLimit | undefined;
 	readonly socketsEver: number;
 	sockets(): number;
 	/** Requests whose response (stream, download, hanging answer) is still in progress. */

@@ -3,7 +3,13 @@ import type { Timers, Watchers } from './events.mts';
 import type { FaultBook } from './faults.mts';
 import type { StoredFile } from './files.mts';
 import type { SocketHub } from './sockets.mts';
-import type { HistoryItem, RequestRecord, SimulatorOptions, TaskRecord } from './types.mts';
+import type {
+	HistoryItem,
+	RequestLimit,
+	RequestRecord,
+	SimulatorOptions,
+	TaskRecord,
+} from './types.mts';
 import type { Voice } from './voices.mts';
 
 export interface TaskRun {
@@ -16,7 +22,7 @@ export interface TaskRun {
 /** The state of one running simulator, shared by its parts. */
 export interface World {
 	readonly options: Required<
-		Omit<SimulatorOptions, 'credits' | 'mostAtOnce' | 'publicHost' | 'dialect'>
+		Omit<SimulatorOptions, 'credits' | 'mostAtOnce' | 'requestLimit' | 'publicHost' | 'dialect'>
 	> & {
 		credits: number | undefined;
 	};
@@ -47,6 +53,9 @@ export interface World {
 	fileOrigin: string;
 	creates: number;
 	mostAtOnce: number | undefined;
+	requestLimit: RequestLimit | undefined;
+	/** Requests of each token in the window that began last. */
+	readonly inWindow: Map<string, { window: number; requests: number }>;
 	nextTask: number;
 }
 
