@@ -1,32 +1,64 @@
+import type { Load } from '../service/calls';
+
 /** Automatic concurrency begins here … */
 const AUTOMATIC_START = 10;
 /** … and grows up to here. */
-const AUTOMATIC_MOST = 50;
+const AUTOMATIC_MOST = 100;
 
 /**
- * How many items are in work at once (`options.concurrency`): one more with each success up to the
- * most, halved whenever the service refuses for rate or load.
+ * How many items are in work at once (`options.concurrency`): one more with each create call that is
+ * accepted up to the most; halved whenever the service refuses for rate or load, then one more with
+ * each success.
  */
-export class Limiter {
+export class Limiter implements Load {
+	private start = AUTOMATIC_START;
 	private most = AUTOMATIC_MOST;
-	private current = AUTOMATIC_START;
+	private accepts = 0;
+	private successes = 0;
+	/** When the last refusal came, in ms since 1970. */
+	private refusedAt = 0;
+	private onRoom = () => {};
 
-	/** 0 = automatic; 1–100: that many from the start. */
+	/** `learnt`: what executions of the same account know of refusals, Infinity before any. */
+	constructor(private readonly learnt: { mostInWork: number }) {}
+
+	/** 0 = automatic; 1–500: that many from the start. */
 	configure(concurrency: number): void {
+		this.start = concurrency === 0 ? AUTOMATIC_START : concurrency;
 		this.most = concurrency === 0 ? AUTOMATIC_MOST : concurrency;
-		this.current = concurrency === 0 ? AUTOMATIC_START : concurrency;
 	}
 
 	get limit(): number {
-		return this.current;
+		// What creates nothing, and what is collected from an earlier try, grows by its successes.
+		const grown = this.start + Math.max(this.accepts, this.successes);
+		return Math.min(this.most, grown, this.learnt.mostInWork);
 	}
 
+	/** `onRoom` is called when the limit has grown. */
+	watch(onRoom: () => void): void {
+		this.onRoom = onRoom;
+	}
+
+	/** The service has accepted a create call. */
+	accepted(): void {
+		this.accepts++;
+		this.onRoom();
+	}
+
+	/** An item is done. */
 	succeeded(): void {
-		this.current = Math.min(this.most, this.current + 1);
+		this.successes++;
+		this.learnt.mostInWork++;
 	}
 
-	refused(): void {
-		this.current = Math.max(1, Math.floor(this.current / 2));
+	/**
+	 * The service has refused what was begun at `since` (ms since 1970). Of several that were begun
+	 * before the first refusal came, that one counts.
+	 */
+	refused(since: number): void {
+		if (since <= this.refusedAt) return;
+		this.refusedAt = Date.now();
+		this.learnt.mostInWork = Math.max(1, Math.floor(this.limit / 2));
 	}
 }
 
@@ -63,6 +95,7 @@ export async function forEachLimited(
 			}
 			if (active === 0) resolve();
 		};
+		limiter.watch(startMore);
 		startMore();
 	});
 }

@@ -1,5 +1,6 @@
 import type { IExecuteFunctions, INode, INodeExecutionData, NodeError } from 'n8n-workflow';
 import { withoutToken } from '../service/address';
+import { isOverload } from '../service/answers';
 import { Failure } from '../service/failure';
 import { toNodeError } from '../service/nodeErrors';
 import { forEachLimited } from './limiter';
@@ -71,7 +72,7 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 	try {
 		const resource = this.getNodeParameter('resource', 0);
 		const operation = operations[`${resource}:${this.getNodeParameter('operation', 0)}`];
-		const limits = { min: 0, max: 100, whole: true };
+		const limits = { min: 0, max: 500, whole: true };
 		const started = await Run.start(this);
 		run = started;
 		apiToken = started.address.apiToken;
@@ -93,9 +94,11 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 			await forEachLimited(count, started.limiter, async (index) => {
 				const job = jobs[index];
 				if (!job || started.stopped.aborted) return false;
+				const began = Date.now();
 				const outcome = await settled(job);
 				outcomes[index] = outcome;
 				if ('error' in outcome) {
+					if (isOverload(outcome.error)) started.limiter.refused(began);
 					fail(index, outcome.error);
 					return false;
 				}

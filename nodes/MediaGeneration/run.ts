@@ -6,6 +6,7 @@ import { Failure } from '../service/failure';
 import { HistoryWatch } from '../service/history';
 import { CREDENTIAL_TYPE, egressCheckOf } from '../service/http';
 import { listen, type Listening } from '../service/notifications';
+import { pacingOf } from '../service/pacing';
 import { saysNothing } from '../service/reasons';
 import { Requests } from '../service/requests';
 import { Budget } from '../service/budget';
@@ -30,7 +31,7 @@ export class Run {
 	/** Whether a model calls the node. */
 	readonly isTool: boolean;
 	readonly memory: Memory;
-	readonly limiter = new Limiter();
+	readonly limiter: Limiter;
 	/** Encoded images in memory at once. */
 	readonly bodies = new Budget(BODY_BYTES);
 	/** Looks into the history, shared by all items whose stream was lost. */
@@ -52,7 +53,8 @@ export class Run {
 		readonly context: IExecuteFunctions,
 		readonly address: ServiceAddress,
 	) {
-		this.requests = new Requests(context, address, () => this.limiter.refused());
+		this.limiter = new Limiter(pacingOf(address));
+		this.requests = new Requests(context, address, this.limiter);
 		this.isTool = isToolRun(context);
 		this.memory = new Memory(context, this.isTool, address);
 		this.history = new HistoryWatch(this.requests);

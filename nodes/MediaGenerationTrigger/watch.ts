@@ -139,7 +139,7 @@ export class Watch {
 		const { closing } = this.parts;
 		if (this.past.size >= MOST_UNDER_WAY) return;
 		this.past.add(taskId);
-		await this.requests.turn('catchUp', SILENCE_SECONDS * 1000, closing);
+		await this.requests.pacing.turn('catchUp', SILENCE_SECONDS * 1000, closing);
 		// Meanwhile a message may have told that it is.
 		const isOpen = !closing.aborted && this.past.has(taskId);
 		const reading = isOpen ? this.requests.readTask(taskId, closing) : undefined;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { invalidInput } from './failure';
 import { MAX_ADDRESS_CHARS, MAX_TOKEN_CHARS } from './limits';
 import { asText, CUT } from './values';
@@ -100,8 +101,17 @@ export function readAddress(credential: Record<string, unknown>): ServiceAddress
 }
 
 /** What tells one account (a token at an address) from another in this process. */
-export const accountKeyOf = ({ baseUrl, apiToken }: ServiceAddress): string =>
-	`${baseUrl} ${apiToken}`;
+export function accountKeyOf(address: ServiceAddress): string {
+	const known = accountKeys.get(address);
+	if (known !== undefined) return known;
+	const { baseUrl, apiToken } = address;
+	// A digest: what is held in memory for long tells nothing of the token.
+	const key = createHash('sha256').update(`${baseUrl} ${apiToken}`).digest('hex');
+	accountKeys.set(address, key);
+	return key;
+}
+
+const accountKeys = new WeakMap<ServiceAddress, string>();
 
 /** Which characters stand percent-encoded in an address: everybody does it a little differently. */
 const ENCODED = [

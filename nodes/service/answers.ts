@@ -22,11 +22,19 @@ const VOICE =
 const TOKEN =
 	/(?:invalid|expired|missing|bad|wrong|revoked)[\s_-]*(?:(?:api|access|bearer)[\s_-]*)?(?:token|api[\s_-]*key)|(?:token|api[\s_-]*key)\b[^.]{0,30}(?:expired|invalid|revoked|not valid)|invalid[\s_-]*api[\s_-]*key|unauthori[sz]ed/i;
 
+/** That too much is under way, or asked for, at present. */
+const TOO_MUCH =
+	/too many (?:\w{1,20} ){0,2}(?:requests|calls|tasks|jobs|generations|connections|at once|at a time)|too many (?:concurrent|simultaneous|parallel|running|active)|(?:concurren\w{0,10}|parallel|rate)[\s_-]*limit|limit[^.]{0,20} concurren|overload|(?:server|service|system|model|we)(?: is| are|'re)? (?:\w{1,20} )?busy|(?:at|over) capacity|throttl/i;
+
 /** Longest wait that an absurd Retry-After can impose, in milliseconds. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /** True when a text says that credit or quota ran out. */
 export const saysOutOfCredit = (text: string): boolean => CREDIT.test(text);
+
+/** True for a failure that says that fewer at once would be made. */
+export const isOverload = (error: unknown): boolean =>
+	error instanceof Failure && TOO_MUCH.test(error.facts.text ?? '');
 
 /**
  * Retry-After in milliseconds: seconds or a date, clamped to 0–60 s; undefined when absent or
@@ -68,7 +76,8 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 	const facts = { status, text };
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
 	if (status === 402) return new Failure('outOfCredit', facts);
-	if (status === 429) {
+	const isTooMuch = status < 500 && text !== undefined && TOO_MUCH.test(text);
+	if (status === 429 || isTooMuch) {
 		if (text !== undefined && /insufficient|credit|balance/i.test(text) && CREDIT.test(text)) {
 			return new Failure('outOfCredit', facts);
 		}

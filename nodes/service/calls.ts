@@ -5,13 +5,15 @@ import { readErrorBody } from './bodies';
 import { abortReason, pause, startDeadline } from './clock';
 import { Failure, isTransient, type FailureKind } from './failure';
 import { exchange, type ByteStream, type HttpAnswer, type ServiceContext } from './http';
-import { backOffMs, pacingOf, type Pacing, type TurnKind } from './pacing';
+import { backOffMs, pacingOf, type CallKind, type Pacing } from './pacing';
 import { asWebUrl } from './values';
 
 /** How long one reading may take before it is given up, in ms. */
 const READING_MS = 30_000;
 /** How often a read, and a create call that was surely not accepted, is sent at most. */
 const MAX_ATTEMPTS = 5;
+/** How long a read without a deadline of its own is sent again while the account is refused, in ms. */
+const MOST_REFUSED_MS = 300_000;
 
 /**
  * Which failures are repeated. `read`: everything transient; `create`: only what the service surely
@@ -44,13 +46,24 @@ export interface Call {
 	onRefused?(): void;
 }
 
-function mayRepeat(repeat: Repeat, failure: unknown, attempt: number): boolean {
+function mayRepeat(call: Call, failure: unknown, attempt: number, began: number): boolean {
+	const { repeat } = call;
 	if (!(failure instanceof Failure) || repeat === 'once') return false;
 	// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
-	if (failure.kind === 'rateLimited' && repeat === 'create') return true;
+	if (failure.kind === 'rateLimited') {
+		return repeat === 'create' || Date.now() - began < MOST_REFUSED_MS;
+	}
 	if (attempt + 1 >= MAX_ATTEMPTS) return false;
 	if (repeat === 'read') return isTransient(failure);
 	return failure.kind === 'unreachable' && failure.facts.text === 'refused';
+}
+
+/** Told what the service makes of the work that is asked of it. */
+export interface Load {
+	/** It has accepted a create call. */
+	accepted(): void;
+	/** It refuses for rate or load what was sent at `sentAt`, in ms since 1970. */
+	refused(sentAt: number): void;
 }
 
 /** After these the service may have accepted (and charged) a create call without saying so. */
@@ -79,32 +92,15 @@ const ofReading = (error: unknown): unknown =>
 
 /** Sends calls to the service's API, with the repetitions and limits that each may have. */
 export class Calls {
-	private readonly pacing: Pacing;
-	/** When `onRefused` was last called, in ms since 1970. */
-	private toldOfRefusal = 0;
-
 	constructor(
 		private readonly context: ServiceContext,
 		private readonly address: ServiceAddress,
-		/** Called when the service refuses for rate or load, once for all requests under way then. */
-		private readonly onRefused: () => void,
-	) {
-		this.pacing = pacingOf(address);
-	}
+		private readonly load?: Load,
+	) {}
 
-	/** Milliseconds until the account may be asked again after a 429. */
-	holdMs(): number {
-		return this.pacing.holdMs();
-	}
-
-	/** Waits for a turn among the account's readings that nothing announced. */
-	async turn(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
-		return await this.pacing.turn(kind, everyMs, signal);
-	}
-
-	/** Counts one more that waits for a task, until what is returned is called. */
-	beginWait(): () => void {
-		return this.pacing.beginWait();
+	/** What is learnt of the account's limits; asked for anew each time, since it may be forgotten. */
+	get pacing(): Pacing {
+		return pacingOf(this.address);
 	}
 
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
@@ -113,11 +109,12 @@ export class Calls {
 		consume: (answer: HttpAnswer<ByteStream>, signal: AbortSignal) => Promise<T>,
 	): Promise<T> {
 		const begin = call.begin ?? call.signal;
+		const began = Date.now();
 		let last: unknown;
 		for (let attempt = 0; ; attempt++) {
-			await this.pacing.clear(begin);
+			const isClear = await this.pacing.clear(begin);
 			// Nothing is under way here: what the service last said tells more than "timed out".
-			if (begin.aborted) throw last ?? abortReason(begin);
+			if (!isClear) throw last ?? abortReason(begin);
 			call.sent = attempt + 1;
 			call.onSend?.();
 			const limitMs = call.limitMs ?? READING_MS;
@@ -126,16 +123,19 @@ export class Calls {
 			try {
 				const answer = await this.answer(call, signal, limitMs);
 				if (call.streamed) limit.stop();
-				return await consume(answer, signal);
+				const result = await consume(answer, signal);
+				if (call.repeat === 'create') this.load?.accepted();
+				return result;
 			} catch (error) {
 				const failure = call.signal.aborted ? abortReason(call.signal) : ofReading(error);
 				last = call.repeat === 'create' ? ofCreate(failure) : failure;
 				if (last instanceof Failure && !last.facts.maybeAccepted) call.onRefused?.();
-				if (call.signal.aborted || !mayRepeat(call.repeat, last, attempt)) throw last;
+				if (call.signal.aborted || !mayRepeat(call, last, attempt, began)) throw last;
 			} finally {
 				limit.stop();
 			}
-			await pause(backOffMs(attempt), begin);
+			const isRefused = last instanceof Failure && last.kind === 'rateLimited';
+			if (!isRefused) await pause(backOffMs(attempt), begin);
 		}
 	}
 
@@ -157,16 +157,18 @@ export class Calls {
 			tokenOrigin: this.address.origin,
 			apiToken: this.address.apiToken,
 			follow: call.method === 'GET' ? 'sameOrigin' : 'none',
-		});
-		if (answer.status >= 200 && answer.status < 300) return answer;
+		}).finally(() => this.pacing.answered());
+		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
+		if (answer.status >= 200 && answer.status < 300) {
+			this.pacing.accepted(kind, sentAt);
+			return answer;
+		}
 		const text = await readErrorBody(answer, signal);
 		const failure = failureOfStatus(answer.status, text, answer.headers['retry-after']);
-		if (failure.kind === 'rateLimited') this.pacing.refused(failure.facts.retryAfterMs);
-		const isRefused = failure.kind === 'rateLimited' || answer.status === 503;
-		if (isRefused && sentAt >= this.toldOfRefusal) {
-			this.toldOfRefusal = Date.now();
-			this.onRefused();
-		}
+		const isRefused = failure.kind === 'rateLimited';
+		if (isRefused) this.pacing.refused(kind, sentAt, failure.facts.retryAfterMs);
+		else this.pacing.accepted(kind, sentAt);
+		if (isRefused || answer.status === 503) this.load?.refused(sentAt);
 		if (failure.kind !== 'redirected') throw failure;
 		const { location } = answer.headers;
 		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;

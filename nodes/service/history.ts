@@ -137,7 +137,7 @@ export async function findLost(
 		read,
 		signal: limit.signal,
 		pollMs: LOOK_MS,
-		holdMs: () => requests.holdMs(),
+		holdMs: () => requests.pacing.holdMs(),
 		readFirst: true,
 	});
 	try {

@@ -1,12 +1,12 @@
 import { accountKeyOf, type ServiceAddress } from './address';
 import { failureSaidIn, readAnswer } from './answers';
 import { readText } from './bodies';
-import { Calls, type Call, type Query } from './calls';
+import { Calls, type Call, type Load, type Query } from './calls';
 import type { ServiceRecord, SpeechRequest, SpeechTask } from './contract';
 import { Failure } from './failure';
 import type { ByteStream, ServiceContext } from './http';
 import { knownTasksOf } from './knownTasks';
-import type { TurnKind } from './pacing';
+import type { Pacing } from './pacing';
 import { readCreated, readCreatedTaskId, readPage, readSpeechTask, type Page } from './readers';
 import { isRecord } from './values';
 import { shared } from './sharing';
@@ -34,32 +34,17 @@ const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)
 export class Requests {
 	private readonly calls: Calls;
 
-	/** `onRefused` is called when the service refuses for rate or load, once for all requests under way. */
 	constructor(
 		readonly context: ServiceContext,
 		readonly address: ServiceAddress,
-		onRefused: () => void = () => {},
+		load?: Load,
 	) {
-		this.calls = new Calls(context, address, onRefused);
+		this.calls = new Calls(context, address, load);
 	}
 
-	/** Milliseconds until the account may be asked again after a 429. */
-	holdMs(): number {
-		return this.calls.holdMs();
-	}
-
-	/**
-	 * Resolves with true when a reading that nothing announced may be made, with false when `signal`
-	 * aborts first: such readings of all that use the account share a rate. `everyMs` is how often the
-	 * one who waits would read by itself.
-	 */
-	async turn(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
-		return await this.calls.turn(kind, everyMs, signal);
-	}
-
-	/** Counts one more that waits for a task, until what is returned is called. */
-	beginWait(): () => void {
-		return this.calls.beginWait();
+	/** What is learnt of how often the account may be asked. */
+	get pacing(): Pacing {
+		return this.calls.pacing;
 	}
 
 	/** §4.1. Returns the task's id. Throws a Failure; `maybeAccepted` says when it may be paid. */

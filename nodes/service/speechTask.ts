@@ -44,6 +44,7 @@ export interface TaskWait {
  */
 export async function waitForTask(requests: Requests, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, watch } = wait;
+	const { pacing } = requests;
 	let highest = -1;
 	let completedSince: number | undefined;
 	let lastStatus = 'pending';
@@ -76,11 +77,11 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 			wait.listening.follow(taskId, follower);
 		},
 	};
-	const turn = async (reason: ReadingReason, turnSignal: AbortSignal) => {
-		if (reason === 'first' && !watch) return true;
+	const turn = async (reason: ReadingReason, pauseMs: number, turnSignal: AbortSignal) => {
+		if (!watch) return reason === 'first' || (await pacing.turn('lookup', pauseMs, turnSignal));
 		const poll = wait.listening.isLive() ? 'livePoll' : 'poll';
-		const kind = watch && reason !== 'silence' ? 'catchUp' : poll;
-		return await requests.turn(kind, wait.pollInterval * 1000, turnSignal);
+		const kind = reason === 'silence' ? poll : 'catchUp';
+		return await pacing.turn(kind, wait.pollInterval * 1000, turnSignal);
 	};
 
 	const read = async (readSignal: AbortSignal): Promise<Reading<SpeechTask>> => {
@@ -116,23 +117,25 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		return unknown.times < UNKNOWN_TIMES || Date.now() - unknown.since < UNKNOWN_MS;
 	};
 
-	const endWait = requests.beginWait();
+	const endWait = pacing.begin(watch ? 'watched' : 'task');
 	try {
 		return await until({
 			read,
 			news,
 			signal,
 			pollMs: wait.pollInterval * 1000,
-			holdMs: () => requests.holdMs(),
+			holdMs: () => pacing.holdMs(),
 			readFirst: watch?.readFirst ?? !wait.justCreated,
 			turn,
 			...(watch ? WATCH : {}),
 		});
 	} catch (error) {
+		// Also for one that was not even asked for while the whole account rested.
+		const status = trouble?.facts.status ?? (pacing.isRefused ? 429 : undefined);
 		const news = [
 			lastStatus,
 			highest > 0 && `${highest} %`,
-			trouble?.facts.status && `then HTTP ${trouble.facts.status}`,
+			status !== undefined && `then HTTP ${status}`,
 		];
 		throw aboutTask(error, taskId, news.filter(Boolean).join(', '));
 	} finally {

@@ -41,9 +41,9 @@ export interface WaitOptions<T> {
 	catchUpMs?: number;
 	/**
 	 * Resolves with true once a reading that no news asked for may be made, with false when the signal
-	 * aborts first. At once unless given.
+	 * aborts first. At once unless given. `pauseMs`: milliseconds between two such readings at present.
 	 */
-	turn?(reason: ReadingReason, signal: AbortSignal): Promise<boolean>;
+	turn?(reason: ReadingReason, pauseMs: number, signal: AbortSignal): Promise<boolean>;
 	/** Milliseconds the account asks to be left alone. */
 	holdMs?(): number;
 	/** True to read at once instead of after the first pause. */
@@ -131,7 +131,7 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 		if (!announced && !imminent && Date.now() < lastAt && options.turn) {
 			awake = new AbortController();
 			const patience = startDeadline((lastAt - Date.now()) / 1000, signal, awake.signal);
-			const admitted = await options.turn(reason, patience.signal);
+			const admitted = await options.turn(reason, pauseMs, patience.signal);
 			patience.stop();
 			throwIfAborted(signal);
 			if (!admitted && !announced) readNow = false;
@@ -161,6 +161,11 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 			throw found.error;
 		}
 		pausedSince = Date.now();
+		if ('error' in found && held() > 0) {
+			// Refused: it is still due, and made as soon as the account may be asked again.
+			readNow = true;
+			continue;
+		}
 		failures = 'result' in found ? 0 : failures + 1;
 		// A reading that failed says nothing: what the one before it found still holds, for a while.
 		if ('result' in found) imminent = !found.result.done && found.result.soon === true;

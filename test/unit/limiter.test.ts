@@ -1,13 +1,18 @@
 import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/limiter';
 
-const limiter = (concurrency: number) => {
-	const made = new Limiter();
+/** A service that nobody knows anything of. */
+const limiter = (concurrency: number, learnt = { mostInWork: Infinity }) => {
+	const made = new Limiter(learnt);
 	made.configure(concurrency);
 	return made;
 };
 const times = (count: number, work: () => void) => {
 	for (let index = 0; index < count; index++) work();
 };
+/** A moment after everything so far. */
+const later = () => Date.now() + ++moments;
+let moments = 0;
+
 /** Lets everything that is ready run. */
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));
 
@@ -30,20 +35,48 @@ function works() {
 }
 
 describe('automatic concurrency', () => {
-	it('begins with 10 and grows by one with each success, up to 50', () => {
+	it('begins with 10 and grows by one with each accepted create call, up to 100', () => {
 		const automatic = limiter(0);
 		expect(automatic.limit).toBe(10);
+		automatic.accepted();
+		expect(automatic.limit).toBe(11);
 		automatic.succeeded();
 		expect(automatic.limit).toBe(11);
-		times(100, () => automatic.succeeded());
-		expect(automatic.limit).toBe(50);
+		times(200, () => automatic.accepted());
+		expect(automatic.limit).toBe(100);
+	});
+
+	it('grows with each success where nothing is created', () => {
+		const automatic = limiter(0);
+		automatic.succeeded();
+		expect(automatic.limit).toBe(11);
+		times(200, () => automatic.succeeded());
+		expect(automatic.limit).toBe(100);
+	});
+
+	it('is halved once by refusals of what was begun before the first of them came', () => {
+		const automatic = limiter(0);
+		const began = Date.now() - 1;
+		times(8, () => automatic.refused(began));
+		expect(automatic.limit).toBe(5);
+	});
+
+	it('begins with what other executions of the account have learnt', () => {
+		const learnt = { mostInWork: Infinity };
+		const one = limiter(0, learnt);
+		one.refused(later());
+		one.refused(later());
+		const other = limiter(50, learnt);
+		expect(other.limit).toBe(2);
+		one.succeeded();
+		expect(other.limit).toBe(3);
 	});
 
 	it('is halved by each refusal, never below one, and grows again', () => {
 		const automatic = limiter(0);
-		automatic.refused();
+		automatic.refused(later());
 		expect(automatic.limit).toBe(5);
-		times(10, () => automatic.refused());
+		times(10, () => automatic.refused(later()));
 		expect(automatic.limit).toBe(1);
 		times(3, () => automatic.succeeded());
 		expect(automatic.limit).toBe(4);
@@ -51,16 +84,17 @@ describe('automatic concurrency', () => {
 });
 
 describe('a given concurrency', () => {
-	it.each([1, 7, 100])('of %i holds from the start and is never exceeded', (concurrency) => {
+	it.each([1, 7, 100, 500])('of %i holds from the start and is never exceeded', (concurrency) => {
 		const fixed = limiter(concurrency);
 		expect(fixed.limit).toBe(concurrency);
+		times(200, () => fixed.accepted());
 		times(200, () => fixed.succeeded());
 		expect(fixed.limit).toBe(concurrency);
 	});
 
 	it('is lowered only while the service refuses', () => {
 		const fixed = limiter(20);
-		fixed.refused();
+		fixed.refused(later());
 		expect(fixed.limit).toBe(10);
 		times(50, () => fixed.succeeded());
 		expect(fixed.limit).toBe(20);
@@ -96,7 +130,7 @@ describe('work on many items', () => {
 		open.get(0)!.resolve(true);
 		await settle();
 		expect(open.size).toBe(11);
-		automatic.refused();
+		automatic.refused(later());
 		for (const index of [1, 2, 3]) open.get(index)!.resolve(true);
 		await settle();
 		// 11 of 12 were open and 3 ended: the limit of 5, grown to 8, lets none in.
@@ -107,6 +141,20 @@ describe('work on many items', () => {
 		}
 		await over;
 		expect(started).toEqual(Array.from({ length: 100 }, (_, index) => index));
+	});
+
+	it('takes up more as soon as a create call is accepted, not only when an item is done', async () => {
+		const { work, open } = works();
+		const automatic = limiter(0);
+		const over = forEachLimited(100, automatic, work);
+		times(5, () => automatic.accepted());
+		await settle();
+		expect(open.size).toBe(15);
+		times(200, () => automatic.accepted());
+		await settle();
+		expect(open.size).toBe(100);
+		for (const { resolve } of open.values()) resolve(true);
+		await over;
 	});
 
 	it('starts nothing more once one has failed, and waits for those under way', async () => {

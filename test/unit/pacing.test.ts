@@ -13,7 +13,13 @@ function sendMany(pacing: ReturnType<typeof account>, amount: number) {
 	const began = Date.now();
 	const sent: number[] = [];
 	for (let n = 0; n < amount; n++) {
-		void pacing.clear(never()).then(() => sent.push((Date.now() - began) / 1000));
+		void pacing.clear(never()).then(async () => {
+			const sentAt = Date.now();
+			sent.push((sentAt - began) / 1000);
+			await new Promise((resolve) => setTimeout(resolve, 5));
+			pacing.accepted('read', sentAt);
+			pacing.answered();
+		});
 	}
 	return sent;
 }
@@ -26,7 +32,7 @@ describe('requests of an account', () => {
 	});
 
 	it('all rest for as long as the service asks, wherever they come from', async () => {
-		account('shared').refused(5000);
+		account('shared').refused('read', Date.now(), 5000);
 		const sent = sendMany(account('shared'), 1);
 		const other = sendMany(account(), 1);
 		await jest.advanceTimersByTimeAsync(4999);
@@ -37,22 +43,27 @@ describe('requests of an account', () => {
 
 	it('do not all come back at the same moment', async () => {
 		const pacing = account();
-		pacing.refused(1000);
+		sendMany(pacing, 100);
+		await jest.advanceTimersByTimeAsync(10);
+		pacing.refused('read', Date.now(), 1000);
 		const sent = sendMany(pacing, 50);
 		await jest.advanceTimersByTimeAsync(5000);
 		expect(sent.length).toBe(50);
 		const first = sent[0]!;
 		expect(sent.filter((at) => at < first + 0.25).length).toBe(1);
 		expect(sent.filter((at) => at < first + 0.6).length).toBeLessThanOrEqual(4);
+
 		expect(sent.at(-1)! - first).toBeLessThan(1.5);
 	});
 
 	it('rest again, and all of them, when the first ones are refused again', async () => {
 		const pacing = account();
-		pacing.refused(1000);
+		sendMany(pacing, 100);
+		await jest.advanceTimersByTimeAsync(10);
+		pacing.refused('read', Date.now(), 1000);
 		const sent = sendMany(pacing, 50);
 		while (sent.length === 0) await jest.advanceTimersByTimeAsync(50);
-		pacing.refused(3000);
+		pacing.refused('read', Date.now(), 3000);
 		await jest.advanceTimersByTimeAsync(2900);
 		expect(sent.length).toBe(1);
 		await jest.advanceTimersByTimeAsync(5000);
@@ -61,7 +72,7 @@ describe('requests of an account', () => {
 
 	it('end their rest early when they are not wanted any more', async () => {
 		const pacing = account();
-		pacing.refused(60_000);
+		pacing.refused('read', Date.now(), 60_000);
 		const cancel = new AbortController();
 		const over = pacing.clear(cancel.signal);
 		cancel.abort();
@@ -71,12 +82,12 @@ describe('requests of an account', () => {
 	});
 });
 
-describe('readings that nothing announced', () => {
+describe('readings of a trigger that nothing announced', () => {
 	/** How many turns of a kind are given within so many seconds, to that many that wait. */
 	async function given(kind: 'poll' | 'livePoll' | 'catchUp', waits: number, seconds: number) {
 		const pacing = account();
 		let count = 0;
-		for (let n = 0; n < waits; n++) pacing.beginWait();
+		for (let n = 0; n < waits; n++) pacing.begin('watched');
 		for (let n = 0; n < 500; n++) {
 			void pacing.turn(kind, 5000, never()).then((isMine) => (count += Number(isMine)));
 		}
@@ -106,7 +117,7 @@ describe('readings that nothing announced', () => {
 
 	it('count only those that still wait', async () => {
 		const pacing = account();
-		const ends = Array.from({ length: 20 }, () => pacing.beginWait());
+		const ends = Array.from({ length: 20 }, () => pacing.begin('watched'));
 		ends.slice(1).forEach((end) => end());
 		let count = 0;
 		for (let n = 0; n < 50; n++) void pacing.turn('livePoll', 5000, never()).then(() => count++);

@@ -15,10 +15,10 @@ export const concurrency: INodeProperties = {
 	displayName: 'Concurrency',
 	name: 'concurrency',
 	type: 'number',
-	typeOptions: { minValue: 0, maxValue: 100, numberPrecision: 0 },
+	typeOptions: { minValue: 0, maxValue: 500, numberPrecision: 0 },
 	default: 0,
 	description:
-		'How many input items are in work at once; their order is kept. 0 adapts by itself to what the service allows.',
+		'How many input items are in work at once; their order is kept. 0 adapts by itself: 10 in the beginning, more as the service accepts them, fewer when it refuses.',
 };
 
 export const pollInterval: INodeProperties = {
@@ -28,7 +28,7 @@ export const pollInterval: INodeProperties = {
 	typeOptions: { minValue: 1, maxValue: 3600 },
 	default: 5,
 	description:
-		'Seconds without news of a task before its status is looked up. While the WebSocket is open this happens ever less often, since the service reports by itself.',
+		'Seconds without news of a task before its status is looked up. While the WebSocket is open, the pause doubles with each lookup up to 30 s, since the service reports by itself.',
 };
 
 /** `Timeout`, with the operation's own default in seconds. */
