@@ -28,7 +28,7 @@ const setting = await Setting.start();
 try {
 	const memory = await step('Memory of files', () => measureMemory(setting));
 	const arena = await step('Starting n8n', () =>
-		setting.arena('ours', 'ours50', 'ours100', 'handBuilt', 'vendor'),
+		setting.arena('ours', 'ours50', 'ours100', 'oursBlocked', 'handBuilt', 'vendor'),
 	);
 	const all = [...Object.values(arena.entrants), setting.client];
 	await step('Warming up', () => warmUp(all, ['speech', 'video']));
@@ -53,7 +53,7 @@ try {
 	};
 	const goals = [
 		...wallTime.goals,
-		refusals.goal,
+		...refusals.goals,
 		...memory.goals,
 		...waiting.goals,
 		requests.goal,

@@ -17,11 +17,12 @@ export interface Entrant<C extends Contender = Contender> {
 /** Publishes a contender's workflows in an n8n; their names begin with `id`. */
 type Enter = (n8n: N8n, id: string, account: Account) => Promise<Contender>;
 
-const CONTENDERS = {
-	/** The node of this package: automatic, and with the concurrency that the name says. */
-	ours: (n8n, id, account) => ours(n8n, id, account, 0),
-	ours50: (n8n, id, account) => ours(n8n, id, account, 50),
-	ours100: (n8n, id, account) => ours(n8n, id, account, 100),
+export const CONTENDERS = {
+	/** The node of this package: automatic, with the concurrency that the name says, without socket. */
+	ours: (n8n, id, account) => ours(n8n, id, account, {}),
+	ours50: (n8n, id, account) => ours(n8n, id, account, { concurrency: 50 }),
+	ours100: (n8n, id, account) => ours(n8n, id, account, { concurrency: 100 }),
+	oursBlocked: (n8n, id, account) => ours(n8n, id, account, { pollInterval: 2 }, true),
 	handBuilt,
 	vendor: async (n8n, id, account) => {
 		const minimax = await startMiniMax(account.access);

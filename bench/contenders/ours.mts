@@ -3,21 +3,28 @@ import type { Account } from '../service.mts';
 import { workflowOf } from '../workflow.mts';
 import { InN8n } from './inN8n.mts';
 
-/** The node of this package; `concurrency` 0, its default, leaves it to the node. */
+/** Nothing listens there. */
+const NO_SOCKET = 'ws://127.0.0.1:9';
+
+/**
+ * The node of this package, with options other than its defaults; `blocked`: without its WebSocket, as
+ * behind a proxy that lets none through.
+ */
 export async function ours(
 	n8n: N8n,
 	id: string,
 	account: Account,
-	concurrency: number,
+	options: Record<string, unknown>,
+	blocked = false,
 ): Promise<InN8n> {
 	const { token: apiToken, baseUrl, voiceId } = account.access;
-	const data = { apiToken, baseUrl, webSocketUrl: '', allowHttp: false };
+	const data = { apiToken, baseUrl, webSocketUrl: blocked ? NO_SOCKET : '', allowHttp: false };
 	const credential = await n8n.credential('mediaGenerationApi', data);
 	const step = (parameters: Record<string, unknown>) => ({
 		name: 'Media Generation',
 		type: 'n8n-nodes-media-generation.mediaGeneration',
 		typeVersion: 1,
-		parameters: { ...parameters, options: { concurrency } } as never,
+		parameters: { ...parameters, options } as never,
 		credentials: { mediaGenerationApi: credential },
 	});
 	const speech = step({

@@ -1,10 +1,23 @@
-import { COLUMNS, seconds, type Cell, type Row, type Table } from '../figures.mts';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Simulator } from '../../simulator/simulator.mts';
+import {
+	atMost,
+	COLUMNS,
+	seconds,
+	type Cell,
+	type Goal,
+	type Row,
+	type Table,
+} from '../figures.mts';
 import { compare, lines } from '../run.mts';
 import type { Arena, Entrant, Setting } from '../setting.mts';
 
 const COUNT = 50;
 const SECONDS = 3;
 const AT_ONCE = 8;
+const A_MINUTE = 60;
+/** How much longer it may take than the limit makes necessary. */
+const SLACK = 1.3;
 
 interface Outcome {
 	seconds: number;
@@ -15,15 +28,24 @@ interface Outcome {
 	error: string | undefined;
 }
 
-async function outcomeOf({ simulator }: Setting, entrant: Entrant): Promise<Outcome> {
+type Limit = Pick<Simulator, 'mostAtOnce' | 'requestLimit'>;
+
+const NO_LIMIT: Limit = { mostAtOnce: undefined, requestLimit: undefined };
+const FEW_AT_ONCE: Limit = { ...NO_LIMIT, mostAtOnce: AT_ONCE };
+const FEW_A_MINUTE: Limit = {
+	...NO_LIMIT,
+	requestLimit: { requests: A_MINUTE, seconds: 60 },
+};
+
+async function outcomeOf({ simulator }: Setting, entrant: Entrant, limit: Limit): Promise<Outcome> {
 	const { contender, account } = entrant;
 	const requestsBefore = simulator.requests.length;
 	const paidBefore = account.tasks();
 	const texts = lines(COUNT, SECONDS);
 	const began = Date.now();
-	simulator.mostAtOnce = AT_ONCE;
+	Object.assign(simulator, limit);
 	const ended = await contender.make('speech', texts).finally(() => {
-		simulator.mostAtOnce = undefined;
+		Object.assign(simulator, NO_LIMIT);
 	});
 	const requests = simulator.requests.slice(requestsBefore);
 	const { files, errors } = await contender.made('speech');
@@ -41,10 +63,13 @@ async function outcomeOf({ simulator }: Setting, entrant: Entrant): Promise<Outc
 }
 
 /** What becomes of many items where the service allows few at once and answers 429 beyond. */
-export async function measureRefusals(setting: Setting, { entrants }: Arena<'ours' | 'handBuilt'>) {
+export async function measureRefusals(
+	setting: Setting,
+	{ entrants }: Arena<'ours' | 'oursBlocked' | 'handBuilt'>,
+) {
 	const all = [
-		await outcomeOf(setting, entrants.ours),
-		await outcomeOf(setting, entrants.handBuilt),
+		await outcomeOf(setting, entrants.ours, FEW_AT_ONCE),
+		await outcomeOf(setting, entrants.handBuilt, FEW_AT_ONCE),
 	] as const;
 	const [ours] = all;
 	const least = Math.ceil(COUNT / AT_ONCE) * SECONDS;
@@ -67,7 +92,33 @@ export async function measureRefusals(setting: Setting, { entrants }: Arena<'our
 			row('requests refused', ({ refused }) => refused),
 		],
 	};
-	const name = `items lost of ${COUNT} where the service allows ${AT_ONCE} at once`;
-	const lost = COUNT - ours.delivered;
-	return { table, goal: { name, goal: '0', measured: String(lost), met: lost === 0 } };
+	const about = `${COUNT} items where the service allows ${AT_ONCE} at once`;
+	const blocked = await outcomeOf(setting, entrants.oursBlocked, FEW_AT_ONCE);
+	// A create call and a lookup each; the first minute's requests may all be sent at once.
+	const leastByRate = 60 * (Math.ceil((2 * COUNT) / A_MINUTE) - 1);
+	await startOfMinute();
+	const rated = await outcomeOf(setting, entrants.oursBlocked, FEW_A_MINUTE);
+	const goals = [
+		...goalsOf(about, ours, least),
+		...goalsOf(`${about}, WebSocket blocked`, blocked, least),
+		...goalsOf(
+			`${COUNT} items where the service allows ${A_MINUTE} requests a minute, WebSocket blocked`,
+			rated,
+			leastByRate,
+		),
+	];
+	return { table, goals };
+}
+
+/** A window of the simulator's is a minute by the clock: this one is to be a whole one. */
+async function startOfMinute(): Promise<void> {
+	await pause(60_000 - (Date.now() % 60_000));
+}
+
+function goalsOf(about: string, outcome: Outcome, leastSeconds: number): Goal[] {
+	const lost = COUNT - outcome.delivered;
+	return [
+		{ name: `lost of ${about}`, goal: '0', measured: String(lost), met: lost === 0 },
+		atMost(about, SLACK * leastSeconds, outcome.seconds, seconds),
+	];
 }

@@ -2,7 +2,10 @@ import { COLUMNS, times, type Goal, type Table } from '../figures.mts';
 import { ABOUT_LONG, type Aside } from './aside.mts';
 import type { ByContender } from './wallTime.mts';
 
-export const GOAL_LOOKUPS = 'lookups per waiting speech task and minute, while the socket lives';
+export const GOAL_LOOKUPS =
+	'lookups per waiting speech task and minute, while the socket tells of it now and then';
+/** Of what the Poll Interval of 5 s would come to: the pauses begin anew with each message. */
+export const LESS_THAN_HALF = '< 6.0';
 
 /** Requests, as other measures have counted them. */
 export function requestFigures(
@@ -37,9 +40,9 @@ export function requestFigures(
 	};
 	const goal = {
 		name: `${GOAL_LOOKUPS}: ${ABOUT_LONG}`,
-		goal: '< 2.0',
+		goal: LESS_THAN_HALF,
 		measured: times(lookups.ours),
-		met: lookups.ours < 2,
+		met: lookups.ours < 6,
 	};
 	return { table, goal };
 }

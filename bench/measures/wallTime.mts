@@ -11,9 +11,9 @@ export type ByContender = Record<'ours' | 'handBuilt' | 'client', number>;
 /** How long many items of 3 s take in one execution, and how many requests each costs. */
 export async function measureWallTime(
 	{ client }: Setting,
-	{ entrants }: Arena<'ours' | 'ours50' | 'ours100' | 'handBuilt'>,
+	{ entrants }: Arena<'ours' | 'ours50' | 'ours100' | 'oursBlocked' | 'handBuilt'>,
 ) {
-	const { ours, ours50, ours100, handBuilt } = entrants;
+	const { ours, ours50, ours100, oursBlocked, handBuilt } = entrants;
 	const timed = async (entrant: Entrant, count: number) => {
 		const { times, requests } = await race(entrant, 'speech', lines(count, SECONDS));
 		return { seconds: times[0]!.seconds, requests: requests / count };
@@ -37,9 +37,18 @@ export async function measureWallTime(
 		[200, (await timed(ours100, 200)).seconds],
 	]);
 
+	const blocked = (await timed(oursBlocked, 50)).seconds;
+	const fifty = measured.get(50)!;
 	const goals: Goal[] = [
-		atMost('50 items of 3 s, concurrency 50', 4, set.get(50)!, seconds),
-		atMost('50 items of 3 s, automatic concurrency', 12, measured.get(50)!.ours, seconds),
+		atMost('50 items of 3 s, nothing set', 4, fifty.ours, seconds),
+		{
+			name: '50 items of 3 s, nothing set, beside the hand-built workflow',
+			goal: `< ${seconds(fifty.handBuilt)}`,
+			measured: seconds(fifty.ours),
+			met: fifty.ours < fifty.handBuilt,
+		},
+		atMost('200 items of 3 s, nothing set', 8, measured.get(200)!.ours, seconds),
+		atMost('50 items of 3 s, WebSocket blocked, Poll Interval 2 s', 6.5, blocked, seconds),
 	];
 	const table = ({ vendor }: Aside): Table => {
 		return {
