@@ -159,8 +159,10 @@ export class Pacing {
 			this.inARow[kind]++;
 			if (!isBusy || this.meagre >= MOST_MEAGRE) this.rate.refused(now);
 		}
-		const ownMs = Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** (this.inARow[kind] - 1));
-		const restMs = retryAfterMs ? Math.max(retryAfterMs, ownMs / TOO_SHORT) : ownMs;
+		const isTold = retryAfterMs !== undefined;
+		const doubledMs = FIRST_REST_MS * 2 ** (this.inARow[kind] - 1);
+		const ownMs = Math.min(LONGEST_REST_MS, isTold ? doubledMs / TOO_SHORT : doubledMs);
+		const restMs = Math.max(retryAfterMs ?? 0, ownMs);
 		this.notBefore = Math.max(this.notBefore, now + restMs * (1 + Math.random() * JITTER));
 		// The first request shrinks it once before it is the pause to the second.
 		this.gapMs = (isBusy ? FIRST_GAP_BUSY_MS : FIRST_GAP_MS) / GAP_SHRINKS_TO;

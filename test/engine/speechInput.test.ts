@@ -43,7 +43,7 @@ test.each(['  ', 'a/b', '../me', '..', 'a b', 'http://x/1', 'a?b', 'a#b', 'a\\b'
 	},
 );
 
-test.each([-1, 101, 1.5, 'many'])('concurrency %s', async (concurrency) => {
+test.each([-1, 501, 1.5, 'many'])('concurrency %s', async (concurrency) => {
 	await start();
 	expect(bad(await run(node(speech('Hi.', { concurrency })))).message).toContain("'Concurrency'");
 	expect(posts()).toBe(0);
