@@ -166,6 +166,25 @@ const sameText = (text: string, form: string, length: number) =>
 
 const inExpression = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 
+interface Expressions {
+	apiToken: string;
+	readable: string[];
+	forms: Array<{ form: string; least: number; start: RegExp }>;
+}
+
+let compiled: Expressions | undefined;
+
+/** What to look for in texts. Compiled once for many texts in a row: an item has a dozen. */
+function expressionsOf(apiToken: string): Expressions {
+	if (compiled?.apiToken === apiToken) return compiled;
+	const readable = formsOf(apiToken);
+	const forms = [...new Set([...readable, ...inBase64(apiToken)])].map((form) => {
+		const least = leastOf(form);
+		return { form, least, start: new RegExp(inExpression(form.slice(0, least)), 'gi') };
+	});
+	return (compiled = { apiToken, readable, forms });
+}
+
 const sameLetter = (one = '', other = '') => one.toLowerCase() === other.toLowerCase();
 
 /**
@@ -175,11 +194,7 @@ const sameLetter = (one = '', other = '') => one.toLowerCase() === other.toLower
 export function withoutToken<T>(value: T, apiToken: string): T {
 	// Shorter strings would also be found in ordinary words.
 	if (apiToken.length < 6) return value;
-	const readable = formsOf(apiToken);
-	const forms = [...new Set([...readable, ...inBase64(apiToken)])].map((form) => {
-		const least = leastOf(form);
-		return { form, least, start: new RegExp(inExpression(form.slice(0, least)), 'gi') };
-	});
+	const { readable, forms } = expressionsOf(apiToken);
 	// What is left and what is put in must not make a token again.
 	const mask = apiToken.includes('*') ? '•••••' : '*****';
 	const holds = (part: unknown): boolean =>
@@ -203,7 +218,7 @@ export function withoutToken<T>(value: T, apiToken: string): T {
 		);
 	}
 
-	function blankOut(text: string, { form, least, start }: (typeof forms)[number]): string {
+	function blankOut(text: string, { form, least, start }: Expressions['forms'][number]): string {
 		let out = '';
 		let at = 0;
 		for (const { index } of text.matchAll(start)) {

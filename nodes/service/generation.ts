@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { askedOf, type Claims } from './claims';
-import { abortReason, pause, throwIfAborted } from './clock';
+import { abortReason, NO_REASON, pause, throwIfAborted } from './clock';
 import type { GeneratedFile } from './contract';
 import { failureOfText } from './answers';
 import { Failure } from './failure';
@@ -93,7 +93,7 @@ async function readStream(
 		throw reason.with({ maybeAccepted: true });
 	} finally {
 		signal.removeEventListener('abort', close);
-		over.abort();
+		over.abort(NO_REASON);
 		close();
 	}
 }
@@ -209,7 +209,7 @@ async function stream(
 		if (!mayBeUnderWay(error)) throw error;
 	});
 	if (!opened) return { kind: 'lost', text: 'the service did not answer' };
-	return await readStream(opened, events, order, () => closing.abort());
+	return await readStream(opened, events, order, () => closing.abort(NO_REASON));
 }
 
 /** The service's own words for a failed generation, told apart from credit and token. */

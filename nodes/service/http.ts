@@ -5,7 +5,7 @@ import type {
 	ILoadOptionsFunctions,
 	ITriggerFunctions,
 } from 'n8n-workflow';
-import { abortReason, throwIfAborted } from './clock';
+import { abortReason, NO_REASON, throwIfAborted } from './clock';
 import { failureOfConnection } from './connection';
 import { Failure } from './failure';
 import { MAX_REDIRECTS } from './limits';
@@ -50,7 +50,6 @@ export interface HttpRequest {
 	signal: AbortSignal;
 	/** The only origin that gets the token. */
 	tokenOrigin: string;
-	/** The token, for a context in which n8n's own way to add it is too dear. */
 	apiToken: string;
 	/** Where redirects are followed to; 'none' and foreign ones come back as the 3xx answer. */
 	follow: 'none' | 'sameOrigin' | 'any';
@@ -64,14 +63,6 @@ export interface HttpAnswer<Body> {
 	url: string;
 	/** Ends the connection; what was not read is given up. */
 	close(): void;
-}
-
-/**
- * n8n replaces a caller's abortSignal by the execution's own cancel signal, so a deadline would
- * never reach the request. A context that answers with the combined signal keeps both.
- */
-function withSignal<T extends ServiceContext>(context: T, signal: AbortSignal): T {
-	return Object.create(context, { getExecutionCancelSignal: { value: () => signal } }) as T;
 }
 
 /**
@@ -90,12 +81,11 @@ export const egressCheckOf = (context: ServiceContext): EgressCheck => {
 };
 
 /**
- * For each authenticated request outside an execution n8n (2.41) makes an isolate to resolve the
- * credential's expressions in: 20 to 60 ms of its only thread, and memory that it never gives back.
- * A trigger makes thousands of them, and was given the token when it was started.
+ * The token is put in here, as it was when the execution began, and not by n8n's own way to add it,
+ * which (2.41) decrypts and resolves the credential anew for each request: up to 3 ms of its only
+ * thread, and outside an execution an isolate, 20 to 60 ms and memory that it never gives back. That
+ * way would also replace the signal by the execution's own, and send what is refused with 401 twice.
  */
-const isTrigger = (context: ServiceContext): context is ITriggerFunctions => 'emit' in context;
-
 async function send(
 	context: ServiceContext,
 	request: HttpRequest,
@@ -121,21 +111,10 @@ async function send(
 		timeout: Math.max(1, Math.round(request.timeoutMs)),
 		abortSignal: signal,
 	};
-	if (!bearsToken) {
-		return await context.helpers.httpRequest(options);
+	if (bearsToken) {
+		options.headers!.Authorization = `Bearer ${request.apiToken}`;
 	}
-	if (isTrigger(context)) {
-		const Authorization = `Bearer ${request.apiToken}`;
-		return await context.helpers.httpRequest({
-			...options,
-			headers: { ...options.headers, Authorization },
-		});
-	}
-	return await context.helpers.httpRequestWithAuthentication.call(
-		withSignal(context as IExecuteFunctions, signal),
-		CREDENTIAL_TYPE,
-		options,
-	);
+	return await context.helpers.httpRequest(options);
 }
 
 function redirectTarget(request: HttpRequest, answer: HttpAnswer<ByteStream>): string | undefined {
@@ -172,7 +151,7 @@ async function ask(
 		url,
 		close() {
 			// Destroying the stream alone can leave its connection open.
-			closing.abort(new Failure('canceled'));
+			closing.abort(NO_REASON);
 			response.body.destroy();
 		},
 	};

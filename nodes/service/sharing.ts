@@ -1,4 +1,4 @@
-import { abortReason, throwIfAborted } from './clock';
+import { abortReason, NO_REASON, throwIfAborted } from './clock';
 
 interface Shared {
 	answer: Promise<unknown>;
@@ -27,7 +27,7 @@ export async function shared<T>(
 			signal.removeEventListener('abort', giveUp);
 			if (--reading.users > 0) return;
 			if (underWay.get(key) === reading) underWay.delete(key);
-			reading.over.abort();
+			reading.over.abort(NO_REASON);
 		};
 		// At once: whoever reads anew in the same moment must not get the answer that was given up.
 		const giveUp = () => {

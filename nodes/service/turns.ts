@@ -1,4 +1,4 @@
-import { pause } from './clock';
+import { NO_REASON, pause } from './clock';
 
 interface Waiting {
 	ownMs: number;
@@ -52,7 +52,7 @@ export class Line {
 
 	/** What `restMs` goes by has changed. */
 	nudge(): void {
-		this.wake.abort();
+		this.wake.abort(NO_REASON);
 	}
 
 	private async move(): Promise<void> {

@@ -1,4 +1,4 @@
-import { pause, remainingMs, startDeadline, throwIfAborted } from './clock';
+import { NO_REASON, pause, remainingMs, startDeadline, throwIfAborted } from './clock';
 import { isTransient } from './failure';
 
 /** What one reading of a pending outcome found. */
@@ -110,12 +110,12 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 		pauseMs = pollMs;
 		if (kind === 'outcome') {
 			// A reading that began before the announcement may hang or tell of the time before.
-			if (!announced) reading?.abort();
+			if (!announced) reading?.abort(NO_REASON);
 			announced = true;
 			quick = 0;
 			readNow = true;
 		}
-		awake.abort();
+		awake.abort(NO_REASON);
 	});
 
 	for (;;) {
@@ -154,7 +154,7 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 		reading = undefined;
 		const isGivenUp = current.signal.aborted;
 		// Node keeps a combined signal for as long as it has a listener and may still abort.
-		current.abort();
+		current.abort(NO_REASON);
 		throwIfAborted(signal);
 		if ('result' in found && found.result.done) return found.result.value;
 		if ('error' in found && !isGivenUp && !isTransient(found.error)) {

@@ -84,8 +84,9 @@ test('a limit of requests, lookups included: nothing is lost, and it is kept to'
 	sim.setWebSocketMode('refuse');
 	const windows = new Set<number>();
 	const seen = () => sim.requests.filter(({ on }) => on === 'api');
-	const result = await run(node(speech('=N {{ $json.n }}')), { items: items(40) });
-	expect(good(result).map(({ json }) => json.input)).toEqual(items(40).map(({ n }) => `N ${n}`));
+	const { finished } = await begin(node(speech('=N {{ $json.n }}')), { items: items(40) });
+	const made = good(await finished).map(({ json }) => json.input);
+	expect(made).toEqual(items(40).map(({ n }) => `N ${n}`));
 	expect(sim.creates).toBe(40);
 	for (const { time } of seen()) windows.add(Math.floor(time / 1000 / limit.seconds));
 	expect(seen().length).toBeLessThanOrEqual(1.3 * limit.requests * windows.size);

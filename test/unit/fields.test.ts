@@ -272,7 +272,7 @@ describe('the voice picker', () => {
 			}),
 			getNode: () => ({ name: 'Media Generation', type: 'mediaGeneration', typeVersion: 1 }),
 			helpers: {
-				async httpRequestWithAuthentication(_type: string, { qs }: { qs: { page: number } }) {
+				async httpRequest({ qs }: { qs: { page: number } }) {
 					asked.push(qs);
 					const { Readable } = await import('node:stream');
 					const body = Readable.from([Buffer.from(JSON.stringify(answer(qs.page)))]);

@@ -88,7 +88,7 @@ export function generationJob(item: Item, order: Order): Job {
 		const say = (text: string) => {
 			if (said.has(text) || said.size >= MOST_WORDS) return;
 			said.add(text);
-			item.report(text);
+			item.tell(text);
 		};
 		const ids = new Set<string>();
 		if (asked && !remembered?.files) run.paid.maybe(item.index, kind);
@@ -138,7 +138,7 @@ export function generationJob(item: Item, order: Order): Job {
 	): Promise<INodeExecutionData> {
 		const json = { ...generated.fields, file_url: generated.fileUrl };
 		if (!options.download) return item.output(json);
-		item.report(`fetching the ${kind}`);
+		item.tell(`fetching the ${kind}`);
 		const file = { url: generated.fileUrl, kind, id: name, justMade: true };
 		const binary = await download(run.context, requests, file, signal);
 		return item.output(json, { [options.outputField]: binary });

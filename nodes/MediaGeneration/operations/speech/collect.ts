@@ -41,7 +41,7 @@ export async function collect(
 		pollInterval: options.pollInterval,
 		listening,
 		...origin,
-		onProgress: (percentage) => item.report(`task ${taskId}: ${percentage} %`),
+		onProgress: (percentage) => item.tell(`task ${taskId}: ${percentage} %`),
 	});
 	item.report(`task ${taskId} completed`);
 	const waited = Date.now() - began;
@@ -72,7 +72,7 @@ export async function taskOutput(
 		...(task.audioUrl === undefined ? {} : { audio_url: task.audioUrl }),
 	};
 	if (!options.download || task.audioUrl === undefined) return item.output(json);
-	item.report(`task ${taskId}: fetching the file`);
+	item.tell(`task ${taskId}: fetching the file`);
 	const file = { url: task.audioUrl, kind: 'speech' as const, id: taskId, justMade };
 	const binary = await download(item.run.context, item.requests, file, signal);
 	return item.output(json, { [options.outputField]: binary });

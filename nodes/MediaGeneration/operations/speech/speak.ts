@@ -83,7 +83,7 @@ export function speak(item: Item): Job {
 			// Another item's failure does not end it: its answer says what was paid for.
 			const limit = startDeadline(options.timeout, run.canceled);
 			try {
-				item.report('sending the text');
+				item.tell('sending the text');
 				const limits = {
 					signal: limit.signal,
 					begin: deadline.signal,
