@@ -14,7 +14,7 @@ afterAll(() => {
 test.concurrent.each(casesOf(({ isProtected }) => !isProtected))(
 	'%s',
 	async (_, row, operation, goesOn) => await play(row, operation, goesOn),
-	180_000,
+	300_000,
 );
 
 test('no token of all these runs is in the log, or in what n8n has stored', async () => {

@@ -209,7 +209,7 @@ const limits: Row[] = [
 	{
 		fault: '429 with an absurd `Retry-After`',
 		operations: BOTH,
-		setting: { options: { timeout: 2 } },
+		setting: { options: { timeout: 8 } },
 		make: create(429, {}, { 'Retry-After': '99999999999' }),
 		...refusal,
 		says: "too many requests from this account…'Concurrency'",

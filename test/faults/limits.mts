@@ -125,7 +125,7 @@ const limits: Row[] = [
 	{
 		fault: 'Events without end, and no result',
 		operations: [VIDEO],
-		setting: { options: { timeout: 2 } },
+		setting: { options: { timeout: 8 } },
 		make: async (stage) => {
 			(await stage.front()).on('POST', /video/, (_, response) => {
 				response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -133,7 +133,7 @@ const limits: Row[] = [
 			});
 		},
 		outcome: 'fails',
-		says: 'No result after 2 seconds',
+		says: 'No result after 8 seconds',
 		paid: 0,
 	},
 	{

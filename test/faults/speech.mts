@@ -54,26 +54,26 @@ const tasks: Row[] = [
 	{
 		fault: 'Completed, and the address never comes',
 		operations: [SPEAK],
-		setting: { options: { timeout: 2 } },
+		setting: { options: { timeout: 8 } },
 		make: ({ sim }) => {
 			const respond = { status: 200, body: { id: 1, status: 'completed' } };
 			sim.fault({ ...onRead, ...always, action: { respond } });
 		},
 		outcome: 'fails',
-		says: 'No result after 2 seconds (last known: completed…Speech → Wait with task ID',
+		says: 'No result after 8 seconds (last known: completed…Speech → Wait with task ID',
 		note: 'or, after a minute without it: has not given the address of its file',
 	},
 	...(['file:///etc/passwd', 'javascript:alert(1)', 'data:audio/wav;base64,AAAA'] as const).map(
 		(audio_url): Row => ({
 			fault: `A file address with \`${audio_url.split(':')[0]}:\``,
 			operations: [SPEAK],
-			setting: { options: { timeout: 2 } },
+			setting: { options: { timeout: 8 } },
 			make: ({ sim }) => {
 				const respond = { status: 200, body: { id: 1, status: 'completed', audio_url } };
 				sim.fault({ ...onRead, ...always, action: { respond } });
 			},
 			outcome: 'fails',
-			says: 'No result after 2 seconds (last known: completed',
+			says: 'No result after 8 seconds (last known: completed',
 			note: 'counts as no address',
 		}),
 	),

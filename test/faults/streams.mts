@@ -178,7 +178,7 @@ const losses: Row[] = [
 		fault: 'The stream breaks, and the history has the result only seconds later',
 		operations: [VIDEO],
 		isLong: true,
-		setting: { options: { timeout: 20 } },
+		setting: { options: { timeout: 60 } },
 		make: stream([status('processing'), 'END'], 1500),
 		outcome: 'result',
 		says: FOUND,
@@ -194,7 +194,7 @@ const losses: Row[] = [
 	{
 		fault: 'The stream breaks, and the history never has the result',
 		operations: [VIDEO, IMAGE],
-		setting: { options: { timeout: 2 } },
+		setting: { options: { timeout: 8 } },
 		make: stream([status('processing'), 'END'], 'never'),
 		outcome: 'fails',
 		says: 'stopped reporting before the result was there…paid for…not sent a second time',
