@@ -33,13 +33,12 @@ function start(answers: Answer[], options: Partial<TaskWait> = {}) {
 	let readings = 0;
 	const listening = {
 		isOpen: () => false,
+		isLive: () => false,
 		follow: (_: string, added: Follower) => void (follower = added),
 		unfollow() {},
 	} as unknown as Listening;
 	const requests = {
-		holdMs: () => 0,
-		turn: async () => true,
-		beginWait: () => () => {},
+		pacing: { holdMs: () => 0, turn: async () => true, begin: () => () => {} },
 		async readTask() {
 			const answer = answers[Math.min(readings++, answers.length - 1)]!();
 			if ('kind' in answer) throw answer;
