@@ -46,12 +46,19 @@ export interface Call {
 	onRefused?(): void;
 }
 
-function mayRepeat(call: Call, failure: unknown, attempt: number, began: number): boolean {
-	const { repeat } = call;
+function mayRepeat(
+	{ repeat }: Call,
+	failure: unknown,
+	attempt: number,
+	began: number,
+	hasWorked: boolean,
+): boolean {
 	if (!(failure instanceof Failure) || repeat === 'once') return false;
 	// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
-	if (failure.kind === 'rateLimited') {
-		return repeat === 'create' || Date.now() - began < MOST_REFUSED_MS;
+	if (failure.kind === 'rateLimited' && repeat === 'create') return true;
+	// So does a read that has none, where the account is known to be let through at other times.
+	if (failure.kind === 'rateLimited' && hasWorked && Date.now() - began < MOST_REFUSED_MS) {
+		return true;
 	}
 	if (attempt + 1 >= MAX_ATTEMPTS) return false;
 	if (repeat === 'read') return isTransient(failure);
@@ -130,7 +137,9 @@ export class Calls {
 				const failure = call.signal.aborted ? abortReason(call.signal) : ofReading(error);
 				last = call.repeat === 'create' ? ofCreate(failure) : failure;
 				if (last instanceof Failure && !last.facts.maybeAccepted) call.onRefused?.();
-				if (call.signal.aborted || !mayRepeat(call, last, attempt, began)) throw last;
+				const { hasWorked } = this.pacing;
+				const isOver = call.signal.aborted || !mayRepeat(call, last, attempt, began, hasWorked);
+				if (isOver) throw last;
 			} finally {
 				limit.stop();
 			}

@@ -209,7 +209,9 @@ async function stream(
 		if (!mayBeUnderWay(error)) throw error;
 	});
 	if (!opened) return { kind: 'lost', text: 'the service did not answer' };
-	return await readStream(opened, events, order, () => closing.abort(NO_REASON));
+	const ended = requests.pacing.begin('stream');
+	const close = () => closing.abort(NO_REASON);
+	return await readStream(opened, events, order, close).finally(ended);
 }
 
 /** The service's own words for a failed generation, told apart from credit and token. */

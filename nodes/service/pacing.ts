@@ -59,6 +59,8 @@ export type UnderWay = 'task' | 'watched' | 'stream';
 export class Pacing {
 	/** How many items of one execution may be in work at once; Infinity while none was refused. */
 	mostInWork = Infinity;
+	/** Whether anything was accepted, also long ago: a limit is in the way then, and passes. */
+	hasWorked = false;
 	private rate = new Rate();
 	private notBefore = 0;
 	/** Pause between two requests after a rest, in ms; 0 when they may go out at will. */
@@ -139,6 +141,7 @@ export class Pacing {
 
 	/** Notes an answer that was no refusal, to a request sent at `sentAt` (ms since 1970). */
 	accepted(kind: CallKind, sentAt: number): void {
+		this.hasWorked = true;
 		// Sent before the refusal, it tells of the time before.
 		if (sentAt <= this.refusedAt) return;
 		this.inARow[kind] = 0;

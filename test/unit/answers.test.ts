@@ -1,6 +1,7 @@
 import {
 	failureOfStatus,
 	failureOfText,
+	isOverload,
 	readAnswer,
 	readErrorText,
 	readRetryAfter,
@@ -273,4 +274,27 @@ describe('an answer with a success status', () => {
 		expect(failure.kind).toBe('notTheService');
 		expect(failure.facts.transient).toBe(true);
 	});
+});
+
+describe('that too much is under way', () => {
+	it.each([
+		'Too many concurrent tasks',
+		'too many requests',
+		'You have too many running generations',
+		'Concurrency limit reached',
+		'rate_limit_exceeded',
+		'The model is overloaded, try again later',
+		'Server busy',
+	])('is heard in "%s"', (text) => {
+		expect(isOverload(new Failure('taskFailed', { text }))).toBe(true);
+		expect(failureOfStatus(400, JSON.stringify({ error: text })).kind).toBe('rateLimited');
+	});
+
+	it.each(['Too many characters', 'The text is too long', 'unlimited', 'Business voice'])(
+		'is not heard in "%s"',
+		(text) => {
+			expect(isOverload(new Failure('taskFailed', { text }))).toBe(false);
+			expect(failureOfStatus(400, JSON.stringify({ error: text })).kind).not.toBe('rateLimited');
+		},
+	);
 });

@@ -345,7 +345,7 @@ describe('right before the deadline', () => {
 	});
 
 	it('the reading waits for no turn, also when it already did', async () => {
-		const turn = async (_: unknown, signal: AbortSignal) =>
+		const turn = async (_: unknown, __: number, signal: AbortSignal) =>
 			await new Promise<boolean>((resolve) => {
 				signal.addEventListener('abort', () => resolve(false), { once: true });
 			});

@@ -1,0 +1,233 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/limiter';
+import type { ServiceAddress } from '../../nodes/service/address';
+import { startDeadline } from '../../nodes/service/clock';
+import { isOverload } from '../../nodes/service/answers';
+import type { SpeechRequest } from '../../nodes/service/contract';
+import type { Failure } from '../../nodes/service/failure';
+import type { Listening } from '../../nodes/service/notifications';
+import { pacingOf } from '../../nodes/service/pacing';
+import { Requests } from '../../nodes/service/requests';
+import { waitForTask } from '../../nodes/service/speechTask';
+
+/*
+ * A service with limits, and batches that are spoken at it, on whatever clock a test has.
+ */
+
+interface Answer {
+	status: number;
+	body?: object;
+	retryAfter?: string;
+}
+
+/** Whether a request may pass now, and what a refused one is told to wait, in seconds. */
+export interface Limit {
+	/** How many requests it lets pass within so many seconds from the begin of a test. */
+	allows(seconds: number): number;
+	passes(isCreate: boolean): boolean;
+	retryAfter?: () => string | undefined;
+}
+
+export const NO_LIMIT: Limit = { allows: () => Infinity, passes: () => true };
+
+/** Everything is refused, with the same words. */
+export const refusal = (retryAfter?: string): Limit => ({
+	allows: () => 0,
+	passes: () => false,
+	retryAfter: () => retryAfter,
+});
+
+/** So many requests in each minute by the clock. */
+export function fixedWindow(perMinute: number, tells: boolean): Limit {
+	let window = -1;
+	let left = 0;
+	const now = () => Date.now() / 60_000;
+	return {
+		allows: (seconds) => perMinute * Math.ceil((seconds + 20) / 60),
+		passes() {
+			if (Math.floor(now()) !== window) left = perMinute;
+			window = Math.floor(now());
+			return left-- > 0;
+		},
+		retryAfter: () => (tells ? String(Math.ceil((window + 1 - now()) * 60)) : undefined),
+	};
+}
+
+/** One request each `60 / perMinute` seconds, and so many at once after a pause. */
+export function tokenBucket(perMinute: number, atOnce: number, tells: boolean): Limit {
+	let left = atOnce;
+	let at = Date.now();
+	return {
+		allows: (seconds) => atOnce + (seconds * perMinute) / 60,
+		passes() {
+			left = Math.min(atOnce, left + ((Date.now() - at) / 60_000) * perMinute);
+			at = Date.now();
+			if (left < 1) return false;
+			left--;
+			return true;
+		},
+		retryAfter: () => (tells ? String(Math.ceil(((1 - left) * 60) / perMinute)) : undefined),
+	};
+}
+
+/** A service whose answers take 20 ms and whose tasks take `taskSeconds`. */
+export class Service {
+	readonly seen: Array<{ at: number; isCreate: boolean; passed: boolean }> = [];
+	private readonly tasks = new Map<string, number>();
+	/** Tasks fail by themselves when more than so many run. */
+	failsAbove = Infinity;
+
+	constructor(
+		readonly taskSeconds: number,
+		public limit: Limit = NO_LIMIT,
+	) {}
+
+	/** Makes it refuse create calls while so many tasks run. */
+	allowAtOnce(most: number, retryAfter?: string): this {
+		const passes = (isCreate: boolean) => !isCreate || this.running < most;
+		this.limit = { allows: NO_LIMIT.allows, passes, retryAfter: () => retryAfter };
+		return this;
+	}
+
+	get running(): number {
+		return [...this.tasks.values()].filter((end) => end > Date.now()).length;
+	}
+
+	get refused(): number {
+		return this.seen.filter(({ passed }) => !passed).length;
+	}
+
+	get creates(): number {
+		return this.tasks.size;
+	}
+
+	/** Most lookups within so many milliseconds. */
+	mostLookupsWithin(ms: number): number {
+		const times = this.seen.filter(({ isCreate }) => !isCreate).map(({ at }) => at);
+		return Math.max(0, ...times.map((at) => times.filter((t) => t >= at && t < at + ms).length));
+	}
+
+	/** Ends a task as a failed one. */
+	fail(number: number): void {
+		this.tasks.set(`t${number}`, -1);
+	}
+
+	answer(isCreate: boolean, path: string): Answer {
+		const passed = this.limit.passes(isCreate);
+		this.seen.push({ at: Date.now(), isCreate, passed });
+		if (!passed) return { status: 429, retryAfter: this.limit.retryAfter?.(), body: {} };
+		if (isCreate) {
+			const id = `t${this.tasks.size}`;
+			const fails = this.running >= this.failsAbove;
+			this.tasks.set(id, fails ? -1 : Date.now() + this.taskSeconds * 1000);
+			return { status: 200, body: { task_id: id } };
+		}
+		if (path.endsWith('/histories')) return { status: 200, body: [] };
+		const end = this.tasks.get(path.split('/').pop()!)!;
+		if (end < 0) {
+			return { status: 200, body: { id: 1, status: 'error', error: 'Too many concurrent tasks' } };
+		}
+		const isDone = end <= Date.now();
+		const done = { status: 'completed', audio_url: 'https://files.test/a.mp3' };
+		return { status: 200, body: { id: 1, ...(isDone ? done : { status: 'processing' }) } };
+	}
+}
+
+/** The part of a response's stream that is read here. */
+const stream = (text: string) => ({
+	async *[Symbol.asyncIterator]() {
+		yield Buffer.from(text);
+	},
+	destroy() {},
+	on() {},
+});
+
+export function contextFor(service: Service): IExecuteFunctions {
+	const send = async ({ method, url }: { method: string; url: string }) => {
+		await new Promise((resolve) => setTimeout(resolve, 10));
+		const { status, body, retryAfter } = service.answer(method === 'POST', new URL(url).pathname);
+		await new Promise((resolve) => setTimeout(resolve, 10));
+		const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
+		return { statusCode: status, headers, body: stream(JSON.stringify(body)) };
+	};
+	const helpers = { httpRequest: (options: never) => send(options) };
+	return { helpers } as unknown as IExecuteFunctions;
+}
+
+let accounts = 0;
+export const newAccount = (): ServiceAddress => ({
+	apiToken: `token-${++accounts}`,
+	baseUrl: 'https://service.test',
+	origin: 'https://service.test',
+	webSocketUrl: 'wss://service.test',
+});
+
+/** No socket, or one that is open and says nothing. */
+const listening = (isOpen: boolean): Listening => ({
+	ready: Promise.resolve(),
+	isOpen: () => isOpen,
+	isLive: () => isOpen,
+	lostAt: () => 0,
+	follow() {},
+	unfollow() {},
+	followAll() {},
+	release() {},
+});
+
+interface Batch {
+	items: number;
+	concurrency?: number;
+	pollInterval?: number;
+	timeout?: number;
+	isOpen?: boolean;
+	address?: ServiceAddress;
+}
+
+interface Ended {
+	/** Seconds from the begin of the batch. */
+	at: number;
+	error?: Failure;
+}
+
+/** Speaks a batch as the node does, and tells how each item ended. */
+export function speak(service: Service, batch: Batch) {
+	const { items, concurrency = 0, pollInterval = 2, timeout = 3600, isOpen = false } = batch;
+	const began = Date.now();
+	const address = batch.address ?? newAccount();
+	const limiter = new Limiter(pacingOf(address));
+	limiter.configure(concurrency);
+	const requests = new Requests(contextFor(service), address, limiter);
+	const ends: Ended[] = [];
+	let isOver = false;
+	const item = async () => {
+		const start = Date.now();
+		const { signal, stop } = startDeadline(timeout);
+		try {
+			const taskId = await requests.createTask({} as SpeechRequest, { signal });
+			await waitForTask(requests, {
+				taskId,
+				signal,
+				pollInterval,
+				listening: listening(isOpen),
+				justCreated: true,
+				onProgress() {},
+			});
+			ends.push({ at: (Date.now() - began) / 1000 });
+			return true;
+		} catch (error) {
+			if (isOverload(error)) limiter.refused(start);
+			ends.push({ at: (Date.now() - began) / 1000, error: error as Failure });
+			return false;
+		} finally {
+			stop();
+		}
+	};
+	void forEachLimited(items, limiter, item).then(() => (isOver = true));
+	const finish = async (withinSeconds: number) => {
+		for (let s = 0; s < withinSeconds && !isOver; s++) await jest.advanceTimersByTimeAsync(1000);
+		if (!isOver) throw new Error(`${ends.length} of ${items} items after ${withinSeconds} s`);
+		const seconds = Math.max(...ends.map(({ at }) => at));
+		return { seconds, lost: ends.filter(({ error }) => error).length };
+	};
+	return { ends, limiter, finish };
+}

@@ -1,0 +1,148 @@
+import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/limiter';
+import { pacingOf } from '../../nodes/service/pacing';
+import { Requests } from '../../nodes/service/requests';
+import {
+	contextFor,
+	fixedWindow,
+	newAccount,
+	NO_LIMIT,
+	refusal,
+	Service,
+	speak,
+	tokenBucket,
+} from './limitedService';
+
+/*
+ * Whole batches against services with limits, on a clock that does not wait: those
+ * that refuse by what is under way, for long, or at times.
+ */
+
+// In the middle of a minute: a window that is counted by the clock does not begin with the batch.
+beforeEach(() => jest.useFakeTimers({ now: Date.parse('2026-01-01T00:00:20Z') }));
+afterEach(() => jest.useRealTimers());
+
+describe('a service that allows eight tasks at once', () => {
+	it.each([['1'], [undefined]])('makes 50 items in little more time (%s)', async (retryAfter) => {
+		const service = new Service(3).allowAtOnce(8, retryAfter);
+		const { seconds, lost } = await speak(service, { items: 50 }).finish(300);
+		expect([lost, service.creates]).toEqual([0, 50]);
+		expect(seconds).toBeLessThan(1.3 * 21);
+	});
+
+	it('and fails those above: the others are made, and fewer are begun at once', async () => {
+		const service = new Service(3);
+		service.failsAbove = 8;
+		const batch = speak(service, { items: 50 });
+		let failed = 0;
+		const { lost } = await batch.finish(300);
+		failed = lost;
+		expect(service.creates).toBe(50);
+		expect(batch.limiter.limit).toBeLessThan(40);
+		expect(failed).toBeLessThan(45);
+	});
+});
+
+describe('a service that allows one request at a time', () => {
+	it('loses no item', async () => {
+		let busyUntil = 0;
+		const passes = () => {
+			if (Date.now() < busyUntil) return false;
+			busyUntil = Date.now() + 200;
+			return true;
+		};
+		const service = new Service(3, { allows: (seconds) => seconds * 5, passes });
+		const { seconds, lost } = await speak(service, { items: 20 }).finish(600);
+		expect([lost, service.creates]).toEqual([0, 20]);
+		expect(service.seen.length).toBeLessThan(1.3 * service.limit.allows(seconds));
+	});
+});
+
+describe('a limit that changes while a batch runs', () => {
+	it('that comes: no item is lost', async () => {
+		const service = new Service(3);
+		const batch = speak(service, { items: 200 });
+		await jest.advanceTimersByTimeAsync(1500);
+		service.limit = tokenBucket(120, 10, true);
+		const { lost } = await batch.finish(900);
+		expect([lost, service.creates]).toEqual([0, 200]);
+	});
+
+	it('that goes: the batch is soon as fast as without', async () => {
+		const service = new Service(3, tokenBucket(30, 5, true));
+		const batch = speak(service, { items: 200 });
+		await jest.advanceTimersByTimeAsync(60_000);
+		service.limit = NO_LIMIT;
+		const { seconds, lost } = await batch.finish(900);
+		expect([lost, service.creates]).toEqual([0, 200]);
+		expect(seconds).toBeLessThan(60 + 70);
+	});
+});
+
+describe.each([['86400'], ['0'], ['soon'], [undefined]])(
+	'an hour of 429, Retry-After %s',
+	(after) => {
+		it('ends each item at its time-out, which says so, and is asked rarely', async () => {
+			const service = new Service(3, refusal(after));
+			const { ends, finish } = speak(service, { items: 5, timeout: 600 });
+			expect(await finish(700)).toMatchObject({ lost: 5 });
+			expect(ends.map(({ error, at }) => [error?.kind, Math.round(at)])).toEqual(
+				Array(5).fill(['rateLimited', 600]),
+			);
+			// Five at once in the beginning, then one for all of them.
+			expect(service.seen.length).toBeLessThan(40);
+		});
+
+		it('ends each paid item with its task', async () => {
+			const service = new Service(3);
+			const { ends, finish } = speak(service, { items: 5, timeout: 300 });
+			await jest.advanceTimersByTimeAsync(1000);
+			service.limit = refusal(after);
+			await finish(700);
+			for (const { error } of ends) {
+				expect(error?.kind).toBe('timedOut');
+				expect(error?.facts.taskId).toMatch(/^t\d$/);
+				expect(error?.facts.lastNews).toContain('429');
+			}
+			expect(service.creates).toBe(5);
+		});
+	},
+);
+
+describe('what was learnt of an account', () => {
+	it('holds for all executions, and is forgotten some minutes after the last use', async () => {
+		const address = newAccount();
+		const service = new Service(3, tokenBucket(60, 1, true));
+		await speak(service, { items: 40, address }).finish(600);
+		const before = service.seen.length;
+		const other = speak(service, { items: 5, address: { ...address } });
+		await jest.advanceTimersByTimeAsync(500);
+		expect(service.seen.length - before).toBeLessThanOrEqual(2);
+		await other.finish(600);
+		expect(pacingOf(address).mostInWork).toBeLessThan(Infinity);
+		await jest.advanceTimersByTimeAsync(301_000);
+		service.limit = NO_LIMIT;
+		const again = speak(service, { items: 20, address: { ...address } });
+		await jest.advanceTimersByTimeAsync(500);
+		expect(again.limiter.limit).toBeGreaterThanOrEqual(10);
+		await again.finish(600);
+	});
+});
+
+describe('readings without a deadline of their own', () => {
+	it('outlast a window in which the account is refused', async () => {
+		const service = new Service(1, fixedWindow(30, false));
+		const address = newAccount();
+		const limiter = new Limiter(pacingOf(address));
+		limiter.configure(0);
+		const requests = new Requests(contextFor(service), address, limiter);
+		const { signal } = new AbortController();
+		await speak(service, { items: 1, address, pollInterval: 2 }).finish(60);
+		let done = 0;
+		void forEachLimited(60, limiter, async () => {
+			await requests.histories({ page: 1 }, signal).then(() => done++);
+			return true;
+		});
+		for (let s = 0; s < 300 && done < 60; s++) await jest.advanceTimersByTimeAsync(1000);
+		expect(done).toBe(60);
+	});
+});
