@@ -11,6 +11,7 @@ const LONGEST_REST_MS = 30_000;
 const TOO_SHORT = 8;
 /** Up to this part of it is added to a rest at random: other processes may rest for the same time. */
 const JITTER = 0.1;
+const MOST_JITTER_MS = 300;
 /**
  * After a rest requests go out one by one, the first ones this far apart, in ms, and each next one
  * sooner: a service that still refuses says so to a few of them, not to all that have waited.
@@ -85,7 +86,7 @@ export class Pacing {
 		() => this.send(),
 	);
 	private readonly lookups = new Line(
-		(everyMs) => this.lastLookup + this.spreadMs(everyMs) - Date.now(),
+		(everyMs) => restOf(this.lastLookup, this.spreadMs(everyMs)),
 		() => (this.lastLookup = Date.now()),
 	);
 	private readonly watching = {
@@ -166,7 +167,8 @@ export class Pacing {
 		const doubledMs = FIRST_REST_MS * 2 ** (this.inARow[kind] - 1);
 		const ownMs = Math.min(LONGEST_REST_MS, isTold ? doubledMs / TOO_SHORT : doubledMs);
 		const restMs = Math.max(retryAfterMs ?? 0, ownMs);
-		this.notBefore = Math.max(this.notBefore, now + restMs * (1 + Math.random() * JITTER));
+		const jitterMs = Math.random() * Math.min(MOST_JITTER_MS, restMs * JITTER);
+		this.notBefore = Math.max(this.notBefore, now + restMs + jitterMs);
 		// The first request shrinks it once before it is the pause to the second.
 		this.gapMs = (isBusy ? FIRST_GAP_BUSY_MS : FIRST_GAP_MS) / GAP_SHRINKS_TO;
 		this.window = 1;
@@ -200,7 +202,7 @@ export class Pacing {
 		const now = Date.now();
 		const isFull = this.unanswered >= Math.floor(this.window);
 		const gapMs = Math.max(this.gapMs, this.rate.gapMs, isFull ? LATE_MS : 0);
-		return Math.max(this.notBefore, this.lastSent + gapMs) - now;
+		return Math.max(this.notBefore - now, restOf(this.lastSent, gapMs));
 	}
 
 	/** Milliseconds between two lookups of tasks that are each read every `everyMs`. */
@@ -221,6 +223,9 @@ export class Pacing {
 		this.gapMs = gapMs < LEAST_GAP_MS ? 0 : gapMs;
 	}
 }
+
+/** What is left of a pause of `ms` since `began`; never more, also when the clock was set back. */
+const restOf = (began: number, ms: number) => Math.min(ms, began + ms - Date.now());
 
 const accounts = new Map<string, Pacing>();
 
