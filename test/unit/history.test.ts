@@ -55,7 +55,7 @@ describe('what the history holds of a request', () => {
 		const over = new AbortController();
 		const histories = jest.fn(async () => ({ items: [...history], bare: false, clockOffsetMs: 0 }));
 		const address = { baseUrl: 'https://media.example.com' };
-		const requests = { histories, address, holdMs: () => 0 } as unknown as Requests;
+		const requests = { histories, address, pacing: { holdMs: () => 0 } } as unknown as Requests;
 		const claims = new Claims(address.baseUrl);
 		const kind = 'video' as const;
 		const claim = claims.begin({ prompt: 'P', began: SINCE, expected, kind, withImages });
