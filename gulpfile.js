@@ -26,8 +26,8 @@ function keepOwnModules(build) {
 
 async function inlineParser() {
 	await esbuild.build({
-		entryPoints: ['dist/nodes/service/generationEvents.js'],
-		outfile: 'dist/nodes/service/generationEvents.js',
+		entryPoints: ['dist/nodes/shared/parsing/generationEvents.js'],
+		outfile: 'dist/nodes/shared/parsing/generationEvents.js',
 		allowOverwrite: true,
 		bundle: true,
 		platform: 'neutral',

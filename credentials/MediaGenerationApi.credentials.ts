@@ -5,7 +5,7 @@ import type {
 	Icon,
 	INodeProperties,
 } from 'n8n-workflow';
-import { cleanToken } from '../nodes/service/address';
+import { cleanToken } from '../nodes/shared/http/credential';
 
 export class MediaGenerationApi implements ICredentialType {
 	name = 'mediaGenerationApi';

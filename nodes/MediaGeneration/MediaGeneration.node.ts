@@ -5,15 +5,15 @@ import {
 	type INodeType,
 	type INodeTypeDescription,
 } from 'n8n-workflow';
-import { testMediaGenerationApi } from './credentialTest';
-import { accountDescription } from './operations/account';
-import { historyDescription } from './operations/history';
-import { imageDescription } from './operations/image';
-import { speechDescription } from './operations/speech';
-import { videoDescription } from './operations/video';
-import { voiceDescription } from './operations/voice';
+import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
+import { accountDescription } from './resources/account';
+import { historyDescription } from './resources/history';
+import { imageDescription } from './resources/image';
+import { speechDescription } from './resources/speech';
+import { videoDescription } from './resources/video';
+import { voiceDescription } from './resources/voice';
 import { router } from './router';
-import { searchVoices } from './voiceSearch';
+import { searchVoices } from './listSearch/searchVoices';
 
 export class MediaGeneration implements INodeType {
 	description: INodeTypeDescription = {

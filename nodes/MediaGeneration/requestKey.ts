@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { jsonStringify, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
-import { ASPECT_RATIOS, NUMBER_OF_VIDEOS, SPEECH_SETTINGS } from '../service/contract';
-import { isRecord } from '../service/values';
+import { ASPECT_RATIOS, NUMBER_OF_VIDEOS, SPEECH_SETTINGS } from '../shared/contract';
+import { isRecord } from '../shared/parsing/coerce';
 
 /**
  * What a retry recognises a request by: what the node holds and the item it works on, never what

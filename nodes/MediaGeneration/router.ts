@@ -1,10 +1,10 @@
 import type { IExecuteFunctions, INode, INodeExecutionData, NodeError } from 'n8n-workflow';
-import { withoutToken } from '../service/address';
-import { isOverload } from '../service/answers';
-import { Failure } from '../service/failure';
-import { toNodeError } from '../service/nodeErrors';
-import { forEachLimited } from './limiter';
-import { operations } from './operations';
+import { withoutToken } from '../shared/http/credential';
+import { isOverload } from '../shared/parsing/failures';
+import { Failure } from '../shared/failure';
+import { toNodeError } from '../shared/n8n/nodeErrors';
+import { forEachLimited } from './concurrency';
+import { operations } from './resources';
 import { isToolRun, Item, Run, type Job, type Made } from './run';
 
 /** What became of one input item: what was made, or why nothing could be. */

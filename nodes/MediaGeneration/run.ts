@@ -1,18 +1,18 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { readAddress, withoutToken, type ServiceAddress } from '../service/address';
-import { claimsOf, type Claims } from '../service/claims';
-import type { ServiceRecord } from '../service/contract';
-import { Failure } from '../service/failure';
-import { HistoryWatch } from '../service/history';
-import { CREDENTIAL_TYPE, egressCheckOf } from '../service/http';
-import { listen, type Listening } from '../service/notifications';
-import { pacingOf } from '../service/pacing';
-import { saysNothing } from '../service/reasons';
-import { Requests } from '../service/requests';
-import { Budget } from '../service/budget';
-import { Fields } from '../service/fields';
-import { Limiter } from './limiter';
-import { Memory } from './memory';
+import { readAddress, withoutToken, type ServiceAddress } from '../shared/http/credential';
+import { claimsOf, type Claims } from '../shared/generation/claims';
+import type { ServiceRecord } from '../shared/contract';
+import { Failure } from '../shared/failure';
+import { HistoryWatch } from '../shared/generation/historyRecovery';
+import { CREDENTIAL_TYPE, egressCheckOf } from '../shared/http/request';
+import { listen, type Listening } from '../shared/speech/notifications';
+import { pacingOf } from '../shared/pace/rateLimit';
+import { saysNothing } from '../shared/parsing/errorText';
+import { Requests } from '../shared/api/api';
+import { Budget } from '../shared/async/semaphore';
+import { Fields } from '../shared/n8n/parameters';
+import { Limiter } from './concurrency';
+import { Memory } from './resume';
 import { Paid } from './paid';
 
 /** Bytes of large request bodies that may be in memory at once. */

@@ -5,8 +5,8 @@ import {
 	type ITriggerFunctions,
 	type ITriggerResponse,
 } from 'n8n-workflow';
-import { outputField } from '../MediaGeneration/operations/common';
-import { testMediaGenerationApi } from '../MediaGeneration/credentialTest';
+import { outputField } from '../shared/n8n/descriptions';
+import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
 import { startTrigger } from './trigger';
 
 export class MediaGenerationTrigger implements INodeType {

@@ -1,10 +1,10 @@
 import type { INodeExecutionData, ITriggerFunctions } from 'n8n-workflow';
-import { Failure } from '../service/failure';
-import type { Requests } from '../service/requests';
-import type { Emitter } from './emitter';
+import { Failure } from '../shared/failure';
+import type { Requests } from '../shared/api/api';
+import type { Emitter } from './executionQueue';
 import { eventItem, withFile, type TaskEvent } from './items';
-import type { Ledger } from './ledger';
-import type { SelfStarts } from './selfStarts';
+import type { Ledger } from './watch/taskStore';
+import type { SelfStarts } from './watch/selfStarts';
 import type { Settings } from './settings';
 
 export interface EventParts {

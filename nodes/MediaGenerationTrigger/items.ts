@@ -1,10 +1,10 @@
 import type { INodeExecutionData, ITriggerFunctions } from 'n8n-workflow';
-import { withoutToken } from '../service/address';
-import { startDeadline } from '../service/clock';
-import { download } from '../service/download';
-import { Failure } from '../service/failure';
-import { wordingOf } from '../service/nodeErrors';
-import type { Requests } from '../service/requests';
+import { withoutToken } from '../shared/http/credential';
+import { startDeadline } from '../shared/async/deadline';
+import { download } from '../shared/http/download';
+import { Failure } from '../shared/failure';
+import { wordingOf } from '../shared/n8n/messages';
+import type { Requests } from '../shared/api/api';
 import type { TaskEventKind } from './settings';
 
 /** What the trigger puts out for one event. */
@@ -46,7 +46,7 @@ export async function withFile(
 	};
 	const limit = startDeadline(DOWNLOAD_SECONDS, signal);
 	try {
-		const data = await download(context, requests, file, limit.signal);
+		const data = await download(context, requests.address, file, limit.signal);
 		return { ...eventItem(event, apiToken), binary: { [field]: data } };
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('badFile');

@@ -1,5 +1,5 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import { Fields } from '../service/fields';
+import { Fields } from '../shared/n8n/parameters';
 
 export const EVENTS = ['completed', 'failed', 'progress'] as const;
 

@@ -1,12 +1,12 @@
 import type { ITriggerFunctions, ITriggerResponse } from 'n8n-workflow';
-import { readAddress } from '../service/address';
-import { Failure } from '../service/failure';
-import { CREDENTIAL_TYPE } from '../service/http';
-import { toNodeError } from '../service/nodeErrors';
-import { dropsDuplicates, Emitter } from './emitter';
-import { Ledger } from './ledger';
+import { readAddress } from '../shared/http/credential';
+import { Failure } from '../shared/failure';
+import { CREDENTIAL_TYPE } from '../shared/http/request';
+import { toNodeError } from '../shared/n8n/nodeErrors';
+import { dropsDuplicates, Emitter } from './executionQueue';
+import { Ledger } from './watch/taskStore';
 import { readSettings } from './settings';
-import { Watch } from './watch';
+import { Watch } from './watch/watch';
 
 /**
  * Listens for the events of speech tasks. Activated, it goes on until it is closed; by hand, until the

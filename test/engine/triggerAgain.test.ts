@@ -1,4 +1,4 @@
-import { Ledger } from '../../nodes/MediaGenerationTrigger/ledger';
+import { Ledger } from '../../nodes/MediaGenerationTrigger/watch/taskStore';
 import { requests, sim, start } from './setup';
 import { activate, createTask, message } from './triggerSetup';
 

@@ -133,9 +133,9 @@ test.concurrent.each(GENERATIONS.map((operation) => ({ operation })))(
 );
 
 test('every kind of failure is said without the token, whatever its facts hold', async () => {
-	const { Failure } = require('../../dist/nodes/service/failure.js');
-	const { toNodeError } = require('../../dist/nodes/service/nodeErrors.js');
-	const source = readFileSync(join(__dirname, '../../nodes/service/failure.ts'), 'utf8');
+	const { Failure } = require('../../dist/nodes/shared/failure.js');
+	const { toNodeError } = require('../../dist/nodes/shared/n8n/nodeErrors.js');
+	const source = readFileSync(join(__dirname, '../../nodes/shared/failure.ts'), 'utf8');
 	const kinds = [...source.split('export interface')[0]!.matchAll(/\| '(\w+)'/g)].map(
 		([, kind]) => kind!,
 	);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { cleanToken, readAddress, withoutToken } from '../../nodes/service/address';
-import { Failure } from '../../nodes/service/failure';
+import { cleanToken, readAddress, withoutToken } from '../../nodes/shared/http/credential';
+import { Failure } from '../../nodes/shared/failure';
 import { anyJson, anyText } from './arbitraries';
 import { always, valueOrFailure } from './check';
 import { credentials, tokensAndValues } from './corpus';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import * as answers from '../../nodes/service/answers';
-import { Failure } from '../../nodes/service/failure';
-import { parseJson } from '../../nodes/service/values';
+import * as answers from '../../nodes/shared/parsing/failures';
+import { Failure } from '../../nodes/shared/failure';
+import { parseJson } from '../../nodes/shared/parsing/coerce';
 import { anyBody, anyFigure, anyJson, anyText } from './arbitraries';
 import { always, valueOrFailure } from './check';
 import { bodies } from './corpus';

@@ -1,19 +1,19 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { withoutToken } from '../../nodes/service/address';
-import { failureOfStatus, readAnswer } from '../../nodes/service/answers';
-import { entryState } from '../../nodes/service/entries';
-import { Failure } from '../../nodes/service/failure';
-import { GenerationEvents } from '../../nodes/service/generationEvents';
+import { withoutToken } from '../../nodes/shared/http/credential';
+import { failureOfStatus, readAnswer } from '../../nodes/shared/parsing/failures';
+import { entryState } from '../../nodes/shared/generation/historyEntries';
+import { Failure } from '../../nodes/shared/failure';
+import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import {
 	MAX_EVENT_CHARS,
 	MAX_FILES,
 	MAX_JSON_LEVELS,
 	MAX_MESSAGE_CHARS,
-} from '../../nodes/service/limits';
-import * as readers from '../../nodes/service/readers';
-import * as reasons from '../../nodes/service/reasons';
-import * as values from '../../nodes/service/values';
+} from '../../nodes/shared/limits';
+import * as readers from '../../nodes/shared/parsing/responses';
+import * as reasons from '../../nodes/shared/parsing/errorText';
+import * as values from '../../nodes/shared/parsing/coerce';
 import { nestedText } from './arbitraries';
 import { valueOrFailure } from './check';
 

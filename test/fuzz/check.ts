@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Failure } from '../../nodes/service/failure';
+import { Failure } from '../../nodes/shared/failure';
 
 /**
  * FUZZ_TIMES=100 npm test -- test/fuzz does a hundred times the normal number of runs;

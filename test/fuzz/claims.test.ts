@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { Claims } from '../../nodes/service/claims';
-import { entryState } from '../../nodes/service/entries';
-import type { Claim } from '../../nodes/service/verdict';
-import { readGeneratedFiles } from '../../nodes/service/readers';
-import { asId } from '../../nodes/service/values';
+import { Claims } from '../../nodes/shared/generation/claims';
+import { entryState } from '../../nodes/shared/generation/historyEntries';
+import type { Claim } from '../../nodes/shared/generation/historyMatching';
+import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
+import { asId } from '../../nodes/shared/parsing/coerce';
 import { anyJson, anyText, recordOf } from './arbitraries';
 import { always } from './check';
 import { entries as corpus, histories, type History } from './corpus';

@@ -1,4 +1,4 @@
-import type { FailureFacts, FailureKind } from '../../nodes/service/failure';
+import type { FailureFacts, FailureKind } from '../../nodes/shared/failure';
 import type { Behaviour } from './randomAnswers';
 
 /*

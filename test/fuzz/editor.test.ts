@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import type { ICredentialsDecrypted, ICredentialTestFunctions } from 'n8n-workflow';
-import { testMediaGenerationApi } from '../../nodes/MediaGeneration/credentialTest';
-import { matches, voiceEntry } from '../../nodes/MediaGeneration/voiceSearch';
-import { isRecord } from '../../nodes/service/values';
+import { testMediaGenerationApi } from '../../nodes/shared/n8n/credentialTest';
+import { matches, voiceEntry } from '../../nodes/MediaGeneration/listSearch/searchVoices';
+import { isRecord } from '../../nodes/shared/parsing/coerce';
 import { anyBody, anyJson, anyText, recordOf } from './arbitraries';
 import { always, alwaysAsync } from './check';
 import { bodies, values } from './corpus';

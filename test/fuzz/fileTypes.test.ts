@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import * as fileTypes from '../../nodes/service/fileTypes';
-import { readFileUrl } from '../../nodes/service/readers';
+import * as fileTypes from '../../nodes/shared/parsing/fileType';
+import { readFileUrl } from '../../nodes/shared/parsing/responses';
 import { anAddress, anyJson, anyText, recordOf } from './arbitraries';
 import { always } from './check';
 import { contentTypes, entries } from './corpus';

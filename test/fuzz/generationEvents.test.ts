@@ -3,7 +3,7 @@ import {
 	GenerationEvents,
 	type GenerationOutcome,
 	type GenerationProgress,
-} from '../../nodes/service/generationEvents';
+} from '../../nodes/shared/parsing/generationEvents';
 import { anyBody, anyJson, anyText, inParts, partsOf, type Parts } from './arbitraries';
 import { always } from './check';
 import { streams } from './corpus';

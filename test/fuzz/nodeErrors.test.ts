@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
-import { Failure, type FailureFacts, type FailureKind } from '../../nodes/service/failure';
-import { toNodeError, wordingOf } from '../../nodes/service/nodeErrors';
-import { asText, isRecord } from '../../nodes/service/values';
+import { Failure, type FailureFacts, type FailureKind } from '../../nodes/shared/failure';
+import { wordingOf } from '../../nodes/shared/n8n/messages';
+import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
+import { asText, isRecord } from '../../nodes/shared/parsing/coerce';
 import { anAddress, anyJson, anyText } from './arbitraries';
 import { always } from './check';
 import { failures, thrown } from './corpus';

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
-import { listen } from '../../nodes/service/notifications';
-import { readNotification } from '../../nodes/service/readers';
+import { listen } from '../../nodes/shared/speech/notifications';
+import { readNotification } from '../../nodes/shared/parsing/responses';
 import { anyBody, anyFigure, anyJson, anyText } from './arbitraries';
 import { alwaysAsync } from './check';
 

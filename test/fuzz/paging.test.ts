@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { Failure } from '../../nodes/service/failure';
-import { readAllPages } from '../../nodes/service/paging';
-import { readPage, type Page } from '../../nodes/service/readers';
+import { Failure } from '../../nodes/shared/failure';
+import { readAllPages } from '../../nodes/shared/api/pagination';
+import { readPage, type Page } from '../../nodes/shared/parsing/responses';
 import { aNumber, anyFigure, anyJson, recordOf } from './arbitraries';
 import { alwaysAsync } from './check';
 

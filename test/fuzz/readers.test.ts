@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import * as readers from '../../nodes/service/readers';
-import * as reasons from '../../nodes/service/reasons';
-import * as single from '../../nodes/service/values';
+import * as readers from '../../nodes/shared/parsing/responses';
+import * as reasons from '../../nodes/shared/parsing/errorText';
+import * as single from '../../nodes/shared/parsing/coerce';
 import { anAddress, anyBody, anyFigure, anyJson, anyText, recordOf } from './arbitraries';
 import { always } from './check';
 import { bodies, values } from './corpus';

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { cleanToken, readAddress, withoutToken } from '../../nodes/service/address';
-import * as answers from '../../nodes/service/answers';
-import { entryState } from '../../nodes/service/entries';
-import * as fileTypes from '../../nodes/service/fileTypes';
-import { GenerationEvents } from '../../nodes/service/generationEvents';
-import * as readers from '../../nodes/service/readers';
-import * as reasons from '../../nodes/service/reasons';
-import * as values from '../../nodes/service/values';
+import { cleanToken, readAddress, withoutToken } from '../../nodes/shared/http/credential';
+import * as answers from '../../nodes/shared/parsing/failures';
+import { entryState } from '../../nodes/shared/generation/historyEntries';
+import * as fileTypes from '../../nodes/shared/parsing/fileType';
+import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
+import * as readers from '../../nodes/shared/parsing/responses';
+import * as reasons from '../../nodes/shared/parsing/errorText';
+import * as values from '../../nodes/shared/parsing/coerce';
 import { always, runs, valueOrFailure } from './check';
 import { slowTexts, type Repeated } from './corpus';
 

@@ -1,6 +1,6 @@
-import { clip } from '../../nodes/service/values';
+import { clip } from '../../nodes/shared/parsing/coerce';
 import { refusal } from './refusal';
-import { cleanToken, readAddress, withoutToken } from '../../nodes/service/address';
+import { cleanToken, readAddress, withoutToken } from '../../nodes/shared/http/credential';
 
 const TOKEN = 'tok_0123456789abcdef';
 const read = (fields: Record<string, unknown>) =>

@@ -5,8 +5,8 @@ import {
 	readAnswer,
 	readErrorText,
 	readRetryAfter,
-} from '../../nodes/service/answers';
-import { Failure } from '../../nodes/service/failure';
+} from '../../nodes/shared/parsing/failures';
+import { Failure } from '../../nodes/shared/failure';
 
 const PAGE =
 	'<!DOCTYPE html>\n<html><head><title>502</title></head><body>Bad Gateway</body></html>';

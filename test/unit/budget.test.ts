@@ -1,5 +1,5 @@
-import { Budget } from '../../nodes/service/budget';
-import { Failure } from '../../nodes/service/failure';
+import { Budget } from '../../nodes/shared/async/semaphore';
+import { Failure } from '../../nodes/shared/failure';
 
 const never = new AbortController().signal;
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));

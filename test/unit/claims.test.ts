@@ -1,7 +1,7 @@
-import { Claims, claimsOf } from '../../nodes/service/claims';
-import { entryState } from '../../nodes/service/entries';
-import type { Claim } from '../../nodes/service/verdict';
-import type { ServiceRecord } from '../../nodes/service/contract';
+import { Claims, claimsOf } from '../../nodes/shared/generation/claims';
+import { entryState } from '../../nodes/shared/generation/historyEntries';
+import type { Claim } from '../../nodes/shared/generation/historyMatching';
+import type { ServiceRecord } from '../../nodes/shared/contract';
 
 const BEGAN = Date.parse('2026-01-01T10:00:00Z');
 const at = (seconds: number) => new Date(BEGAN + seconds * 1000).toISOString();

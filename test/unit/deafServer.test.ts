@@ -1,4 +1,4 @@
-import { listen, type Listening } from '../../nodes/service/notifications';
+import { listen, type Listening } from '../../nodes/shared/speech/notifications';
 import { startDeafServer } from './deafServer';
 
 /* A service that never answers a close frame: the global WebSocket holds on to each connection for ever. */

@@ -1,5 +1,5 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import { Emitter, type Emission } from '../../nodes/MediaGenerationTrigger/emitter';
+import { Emitter, type Emission } from '../../nodes/MediaGenerationTrigger/executionQueue';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -1,7 +1,11 @@
 import { refusal } from './refusal';
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
-import { Fields, requireNumber } from '../../nodes/service/fields';
-import { matches, searchVoices, voiceEntry } from '../../nodes/MediaGeneration/voiceSearch';
+import { Fields, requireNumber } from '../../nodes/shared/n8n/parameters';
+import {
+	matches,
+	searchVoices,
+	voiceEntry,
+} from '../../nodes/MediaGeneration/listSearch/searchVoices';
 
 /** The fields of an item whose parameters are these. */
 function fields(parameters: Record<string, unknown>): Fields {

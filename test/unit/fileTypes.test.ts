@@ -5,7 +5,7 @@ import {
 	isImage,
 	whyNoFile,
 	type MediaKind,
-} from '../../nodes/service/fileTypes';
+} from '../../nodes/shared/parsing/fileType';
 
 const bytes = (text: string) => Buffer.concat([Buffer.from(text, 'latin1'), Buffer.alloc(64)]);
 const HEADS = {

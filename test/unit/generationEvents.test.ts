@@ -2,7 +2,7 @@ import {
 	GenerationEvents,
 	type GenerationOutcome,
 	type GenerationProgress,
-} from '../../nodes/service/generationEvents';
+} from '../../nodes/shared/parsing/generationEvents';
 
 const BASE = 'https://media.example.com';
 const FILE = 'https://files.example.com/v1.mp4';

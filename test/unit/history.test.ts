@@ -1,8 +1,8 @@
-import type { ServiceRecord } from '../../nodes/service/contract';
-import { Claims } from '../../nodes/service/claims';
-import { Failure } from '../../nodes/service/failure';
-import { findLost, findRest, HistoryWatch } from '../../nodes/service/history';
-import type { Requests } from '../../nodes/service/requests';
+import type { ServiceRecord } from '../../nodes/shared/contract';
+import { Claims } from '../../nodes/shared/generation/claims';
+import { Failure } from '../../nodes/shared/failure';
+import { findLost, findRest, HistoryWatch } from '../../nodes/shared/generation/historyRecovery';
+import type { Requests } from '../../nodes/shared/api/api';
 
 const SINCE = Date.parse('2026-01-01T10:00:00Z');
 const never = new AbortController().signal;

@@ -1,14 +1,14 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/limiter';
-import type { ServiceAddress } from '../../nodes/service/address';
-import { startDeadline } from '../../nodes/service/clock';
-import { isOverload } from '../../nodes/service/answers';
-import type { SpeechRequest } from '../../nodes/service/contract';
-import type { Failure } from '../../nodes/service/failure';
-import type { Listening } from '../../nodes/service/notifications';
-import { pacingOf } from '../../nodes/service/pacing';
-import { Requests } from '../../nodes/service/requests';
-import { waitForTask } from '../../nodes/service/speechTask';
+import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/concurrency';
+import type { ServiceAddress } from '../../nodes/shared/http/credential';
+import { startDeadline } from '../../nodes/shared/async/deadline';
+import { isOverload } from '../../nodes/shared/parsing/failures';
+import type { SpeechRequest } from '../../nodes/shared/contract';
+import type { Failure } from '../../nodes/shared/failure';
+import type { Listening } from '../../nodes/shared/speech/notifications';
+import { pacingOf } from '../../nodes/shared/pace/rateLimit';
+import { Requests } from '../../nodes/shared/api/api';
+import { waitForTask } from '../../nodes/shared/speech/speechTask';
 
 /*
  * A service with limits, and batches that are spoken at it, on whatever clock a test has.

@@ -1,4 +1,4 @@
-import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/limiter';
+import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/concurrency';
 
 /** A service that nobody knows anything of. */
 const limiter = (concurrency: number, learnt = { mostInWork: Infinity }) => {

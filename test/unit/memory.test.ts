@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { Memory } from '../../nodes/MediaGeneration/memory';
-import { readAddress } from '../../nodes/service/address';
+import { Memory } from '../../nodes/MediaGeneration/resume';
+import { readAddress } from '../../nodes/shared/http/credential';
 
 const address = (apiToken = 'token-of-the-test') =>
 	readAddress({ apiToken, baseUrl: 'https://media.example.com' });

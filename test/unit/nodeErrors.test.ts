@@ -1,6 +1,7 @@
 import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
-import { Failure, type FailureFacts, type FailureKind } from '../../nodes/service/failure';
-import { toNodeError, wordingOf } from '../../nodes/service/nodeErrors';
+import { Failure, type FailureFacts, type FailureKind } from '../../nodes/shared/failure';
+import { wordingOf } from '../../nodes/shared/n8n/messages';
+import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 
 const TOKEN = 'tok_0123456789abcdef';
 const node: INode = {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
-import { listen as listenTo, type Listening } from '../../nodes/service/notifications';
+import { listen as listenTo, type Listening } from '../../nodes/shared/speech/notifications';
 
 /** What the server does with the next handshakes. */
 type Mode = 'accept' | 'refuse' | 'hang' | 'deaf';

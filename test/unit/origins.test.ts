@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { knownTasksOf } from '../../nodes/service/knownTasks';
-import { createdBy, originsOf } from '../../nodes/service/origins';
+import { knownTasksOf } from '../../nodes/shared/api/knownTasks';
+import { createdBy, originsOf } from '../../nodes/shared/speech/origins';
 
 let count = 0;
 /** An account that nothing is known of yet. */

@@ -1,6 +1,6 @@
-import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/limiter';
-import { pacingOf } from '../../nodes/service/pacing';
-import { Requests } from '../../nodes/service/requests';
+import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/concurrency';
+import { pacingOf } from '../../nodes/shared/pace/rateLimit';
+import { Requests } from '../../nodes/shared/api/api';
 import {
 	contextFor,
 	fixedWindow,

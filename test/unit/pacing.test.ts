@@ -1,4 +1,4 @@
-import { pacingOf } from '../../nodes/service/pacing';
+import { pacingOf } from '../../nodes/shared/pace/rateLimit';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -1,5 +1,5 @@
-import { readAllPages } from '../../nodes/service/paging';
-import { readPage } from '../../nodes/service/readers';
+import { readAllPages } from '../../nodes/shared/api/pagination';
+import { readPage } from '../../nodes/shared/parsing/responses';
 
 const records = (count: number, from = 0) =>
 	Array.from({ length: count }, (_, index) => ({ id: from + index }));

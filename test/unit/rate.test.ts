@@ -1,4 +1,4 @@
-import { Rate } from '../../nodes/service/rate';
+import { Rate } from '../../nodes/shared/pace/rate';
 
 /** Sends and has accepted one request each `gapMs` from `from` on; returns when the last one went. */
 function send(rate: Rate, count: number, gapMs: number, from: number): number {

@@ -5,7 +5,7 @@ import {
 	readNotification,
 	readPage,
 	readSpeechTask,
-} from '../../nodes/service/readers';
+} from '../../nodes/shared/parsing/responses';
 import {
 	asNumber,
 	asPercentage,
@@ -13,9 +13,9 @@ import {
 	asTime,
 	looksLikeHtml,
 	parseJson,
-} from '../../nodes/service/values';
-import { readErrorText } from '../../nodes/service/answers';
-import { readReason, saysFailure, saysNothing } from '../../nodes/service/reasons';
+} from '../../nodes/shared/parsing/coerce';
+import { readErrorText } from '../../nodes/shared/parsing/failures';
+import { readReason, saysFailure, saysNothing } from '../../nodes/shared/parsing/errorText';
 
 const BASE = 'https://media.example.com/api';
 const FILE = 'https://files.example.com/a.mp3';

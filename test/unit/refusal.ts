@@ -1,4 +1,4 @@
-import { Failure } from '../../nodes/service/failure';
+import { Failure } from '../../nodes/shared/failure';
 
 /** The facts of the refusal that `work` ends with. */
 export function refusal(work: () => unknown): { field?: string; text?: string } {

@@ -1,6 +1,6 @@
 import type { ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
-import { SelfStarts } from '../../nodes/MediaGenerationTrigger/selfStarts';
-import { Origins } from '../../nodes/service/origins';
+import { SelfStarts } from '../../nodes/MediaGenerationTrigger/watch/selfStarts';
+import { Origins } from '../../nodes/shared/speech/origins';
 
 const SPEAK = { resource: 'speech', operation: 'speak' };
 

@@ -1,5 +1,5 @@
-import { Failure } from '../../nodes/service/failure';
-import { shared } from '../../nodes/service/sharing';
+import { Failure } from '../../nodes/shared/failure';
+import { shared } from '../../nodes/shared/async/singleFlight';
 
 /** A reading in the test's hand. */
 function reading() {

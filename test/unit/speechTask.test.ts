@@ -1,10 +1,10 @@
-import { failureOfStatus } from '../../nodes/service/answers';
-import { startDeadline } from '../../nodes/service/clock';
-import type { SpeechTask } from '../../nodes/service/contract';
-import type { Failure } from '../../nodes/service/failure';
-import type { Follower, Listening } from '../../nodes/service/notifications';
-import type { Requests } from '../../nodes/service/requests';
-import { waitForTask, type TaskWait } from '../../nodes/service/speechTask';
+import { failureOfStatus } from '../../nodes/shared/parsing/failures';
+import { startDeadline } from '../../nodes/shared/async/deadline';
+import type { SpeechTask } from '../../nodes/shared/contract';
+import type { Failure } from '../../nodes/shared/failure';
+import type { Follower, Listening } from '../../nodes/shared/speech/notifications';
+import type { Requests } from '../../nodes/shared/api/api';
+import { waitForTask, type TaskWait } from '../../nodes/shared/speech/speechTask';
 
 const PAGE = '<html><head><title>404 Not Found</title></head><body>nginx</body></html>';
 const JSON_404 = () => failureOfStatus(404, '{"error":"task_not_found"}');

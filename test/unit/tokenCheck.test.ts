@@ -1,6 +1,6 @@
-import { Failure } from '../../nodes/service/failure';
-import type { Requests } from '../../nodes/service/requests';
-import { checkTokenTogether } from '../../nodes/service/tokenCheck';
+import { Failure } from '../../nodes/shared/failure';
+import type { Requests } from '../../nodes/shared/api/api';
+import { checkTokenTogether } from '../../nodes/shared/api/tokenCheck';
 
 const never = () => new AbortController().signal;
 let count = 0;

@@ -1,4 +1,4 @@
-import { Turns } from '../../nodes/service/turns';
+import { Turns } from '../../nodes/shared/pace/tokenBucket';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

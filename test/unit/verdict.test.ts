@@ -1,6 +1,6 @@
-import { askedOf, Claims } from '../../nodes/service/claims';
-import type { ServiceRecord } from '../../nodes/service/contract';
-import type { Claim } from '../../nodes/service/verdict';
+import { askedOf, Claims } from '../../nodes/shared/generation/claims';
+import type { ServiceRecord } from '../../nodes/shared/contract';
+import type { Claim } from '../../nodes/shared/generation/historyMatching';
 
 /* Whose an entry is when several requests of one prompt may have made it. */
 

@@ -1,12 +1,12 @@
-import { remainingMs, startDeadline } from '../../nodes/service/clock';
-import { Failure } from '../../nodes/service/failure';
+import { remainingMs, startDeadline } from '../../nodes/shared/async/deadline';
+import { Failure } from '../../nodes/shared/failure';
 import {
 	until,
 	type NewsKind,
 	type News,
 	type Reading,
 	type WaitOptions,
-} from '../../nodes/service/wait';
+} from '../../nodes/shared/async/pollUntil';
 
 /** A channel in the test's hand. */
 function channel(live = true) {

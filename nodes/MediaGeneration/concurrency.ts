@@ -1,0 +1,101 @@
+import type { Load } from '../shared/api/retry';
+
+/** Automatic concurrency begins here … */
+const AUTOMATIC_START = 10;
+/** … and grows up to here. */
+const AUTOMATIC_MOST = 100;
+
+/**
+ * How many items are in work at once (`options.concurrency`): one more with each create call that is
+ * accepted up to the most; halved whenever the service refuses for rate or load, then one more with
+ * each success.
+ */
+export class Limiter implements Load {
+	private start = AUTOMATIC_START;
+	private most = AUTOMATIC_MOST;
+	private accepts = 0;
+	private successes = 0;
+	/** When the last refusal came, in ms since 1970. */
+	private refusedAt = 0;
+	private onRoom = () => {};
+
+	/** `learnt`: what executions of the same account know of refusals, Infinity before any. */
+	constructor(private readonly learnt: { mostInWork: number }) {}
+
+	/** 0 = automatic; 1–500: that many from the start. */
+	configure(concurrency: number): void {
+		this.start = concurrency === 0 ? AUTOMATIC_START : concurrency;
+		this.most = concurrency === 0 ? AUTOMATIC_MOST : concurrency;
+	}
+
+	get limit(): number {
+		// What creates nothing, and what is collected from an earlier try, grows by its successes.
+		const grown = this.start + Math.max(this.accepts, this.successes);
+		return Math.min(this.most, grown, this.learnt.mostInWork);
+	}
+
+	/** `onRoom` is called when the limit has grown. */
+	watch(onRoom: () => void): void {
+		this.onRoom = onRoom;
+	}
+
+	/** The service has accepted a create call. */
+	accepted(): void {
+		this.accepts++;
+		this.onRoom();
+	}
+
+	/** An item is done. */
+	succeeded(): void {
+		this.successes++;
+		this.learnt.mostInWork++;
+	}
+
+	/**
+	 * The service has refused what was begun at `since` (ms since 1970). Of several that were begun
+	 * before the first refusal came, that one counts.
+	 */
+	refused(since: number): void {
+		if (since <= this.refusedAt) return;
+		this.refusedAt = Date.now();
+		this.learnt.mostInWork = Math.max(1, Math.floor(this.limit / 2));
+	}
+}
+
+/**
+ * Runs `work` for the indexes 0 … count - 1, starting them in order, as many at once as the limiter
+ * allows. `work` tells whether it succeeded, which lets the limit grow; when one rejects no further one
+ * is started. Resolves when all started ones have settled.
+ */
+export async function forEachLimited(
+	count: number,
+	limiter: Limiter,
+	work: (index: number) => Promise<boolean>,
+): Promise<void> {
+	let next = 0;
+	let active = 0;
+	let failed = false;
+	await new Promise<void>((resolve) => {
+		const startMore = () => {
+			while (!failed && next < count && active < limiter.limit) {
+				active++;
+				void work(next++)
+					.then(
+						(succeeded) => {
+							if (succeeded) limiter.succeeded();
+						},
+						() => {
+							failed = true;
+						},
+					)
+					.then(() => {
+						active--;
+						startMore();
+					});
+			}
+			if (active === 0) resolve();
+		};
+		limiter.watch(startMore);
+		startMore();
+	});
+}

@@ -1,0 +1,172 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import { startDeadline } from '../../shared/async/deadline';
+import type { GeneratedFile } from '../../shared/contract';
+import { download } from '../../shared/http/download';
+import { Failure } from '../../shared/failure';
+import { generate, mayStillCome, type GenerationBody } from '../../shared/generation/generation';
+import type { Generation } from '../../shared/api/api';
+import type { Fields } from '../../shared/n8n/parameters';
+import { partly, type Item, type Job, type Made } from '../run';
+
+/** What all operations that make videos or images share: stream, history, download, items. */
+
+/** Different status words that are shown of one generation: the service's are four. */
+const MOST_WORDS = 50;
+/** Ids that are named of one generation in the making: it makes four files at most (§8). */
+const MOST_IDS = 8;
+
+export interface GenerationFields {
+	/** Seconds for the whole generation. */
+	timeout: number;
+	/** Seconds of silence on the stream. */
+	idleTimeout: number;
+	download: boolean;
+	outputField: string;
+}
+
+export function readGenerationFields(fields: Fields, timeout: number): GenerationFields {
+	const seconds = { min: 1, max: 86_400 * 7 };
+	return {
+		timeout: fields.numberOption('timeout', 'Timeout', timeout, seconds),
+		idleTimeout: fields.numberOption('idleTimeout', 'Idle Timeout', 300, seconds),
+		download: fields.download(true),
+		outputField: fields.outputField(),
+	};
+}
+
+export interface Order {
+	generation: Generation;
+	kind: 'video' | 'image';
+	aspectRatio?: string;
+	/** As sent; '' when none is. */
+	prompt: string;
+	/** Files asked for. */
+	expected: number;
+	body(signal: AbortSignal): Promise<GenerationBody>;
+	options: GenerationFields;
+}
+
+/** Makes the job of one generation. */
+export function generationJob(item: Item, order: Order): Job {
+	const { run, requests } = item;
+	const { options, kind } = order;
+
+	return async () => {
+		const key = run.memory.keyOf(item.index);
+		const deadline = startDeadline(options.timeout, run.stopped);
+		const creating = startDeadline(options.timeout, run.canceled);
+		try {
+			const files = await make(key, deadline.signal, creating.signal);
+			if (files.length < order.expected) {
+				item.hint('fewer', `The service made fewer files than asked for`);
+			}
+			// One that cannot be fetched must not take the others, paid as well, with it.
+			const output: Made[] = [];
+			for (const file of withOwnNames(files)) {
+				output.push(await partly(fileOutput(file, deadline.signal)));
+			}
+			return output;
+		} finally {
+			deadline.stop();
+			creating.stop();
+		}
+	};
+
+	async function make(
+		key: string,
+		signal: AbortSignal,
+		creating: AbortSignal,
+	): Promise<GeneratedFile[]> {
+		const remembered = run.memory.recall(key);
+		if (remembered?.files) {
+			item.hint('resumed', 'Took the result of an earlier try instead of paying for a new one');
+			run.paid.surely(item.index, kind, namesOf(remembered.files));
+			if (remembered.files.length >= order.expected) return remembered.files;
+		}
+		let { asked } = remembered ?? {};
+		const said = new Set<string>();
+		const say = (text: string) => {
+			if (said.has(text) || said.size >= MOST_WORDS) return;
+			said.add(text);
+			item.tell(text);
+		};
+		const ids = new Set<string>();
+		if (asked && !remembered?.files) run.paid.maybe(item.index, kind);
+		const files = await generate(requests, run.history, run.claims, {
+			...order,
+			signal,
+			creating,
+			shared: run.stopped,
+			idleMs: options.idleTimeout * 1000,
+			earlier: asked && { asked, files: remembered?.files },
+			onAsked(now) {
+				if (asked === undefined) run.paid.maybe(item.index, kind);
+				asked = now;
+				run.memory.keep(key, { asked });
+				say(`asking for the ${kind}`);
+			},
+			onProgress({ status, id }) {
+				if (id !== undefined && ids.size < MOST_IDS) ids.add(id);
+				run.paid.surely(item.index, kind, [...ids]);
+				say(`${kind} ${status}`);
+			},
+			onLost(reason) {
+				item.report(`${reason}; looking into the history for the ${kind}`);
+				item.hint(
+					'lost',
+					`The service stopped reporting (${reason}), so the result was looked up in the history. It was not asked for a second time`,
+				);
+			},
+		}).catch((error: unknown) => {
+			// What was surely not accepted, or has failed, must be asked for anew by the next try.
+			if (!mayStillCome(error)) {
+				run.memory.forget(key);
+				run.paid.not(item.index);
+				throw error;
+			}
+			throw error instanceof Failure ? error.with({ ids: [...ids] }) : error;
+		});
+		run.memory.keep(key, { asked, files, madeAt: Date.now() });
+		run.paid.surely(item.index, kind, namesOf(files));
+		item.report(`${kind} done`);
+		return files;
+	}
+
+	async function fileOutput(
+		{ generated, name }: NamedFile,
+		signal: AbortSignal,
+	): Promise<INodeExecutionData> {
+		const json = { ...generated.fields, file_url: generated.fileUrl };
+		if (!options.download) return item.output(json);
+		item.tell(`fetching the ${kind}`);
+		const file = { url: generated.fileUrl, kind, id: name, justMade: true };
+		const binary = await download(run.context, requests.address, file, signal);
+		return item.output(json, { [options.outputField]: binary });
+	}
+}
+
+const namesOf = (files: GeneratedFile[]) => files.map(({ id, fileUrl }) => id ?? fileUrl);
+
+interface NamedFile {
+	generated: GeneratedFile;
+	/** The id, made unique among the files of one request. */
+	name: string;
+}
+
+/** Several files of one element share its id: written to disk, none may replace another. */
+function withOwnNames(files: GeneratedFile[]): NamedFile[] {
+	const used = new Set<string>();
+	return files.map((generated) => {
+		const id = generated.id ?? fallbackId(generated.fileUrl);
+		let name = id;
+		for (let number = 2; used.has(name); number++) name = `${id}-${number}`;
+		used.add(name);
+		return { generated, name };
+	});
+}
+
+/** The last part of an address's path without its extension, for a file without an id. */
+function fallbackId(url: string): string {
+	const last = new URL(url).pathname.split('/').filter(Boolean).pop() ?? 'file';
+	return last.replace(/\.[a-z0-9]{1,5}$/i, '');
+}

@@ -1,0 +1,79 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import type { SpeechTask } from '../../../shared/contract';
+import { download } from '../../../shared/http/download';
+import type { Listening } from '../../../shared/speech/notifications';
+import { waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
+import type { Fields } from '../../../shared/n8n/parameters';
+import type { Item } from '../../run';
+
+export interface WaitFields {
+	/** Seconds for the whole generation. */
+	timeout: number;
+	/** Seconds without news before a reading. */
+	pollInterval: number;
+	download: boolean;
+	outputField: string;
+}
+
+/** The fields of everything that waits for a speech task. */
+export function readWaitFields(fields: Fields, downloads: boolean): WaitFields {
+	return {
+		timeout: fields.numberOption('timeout', 'Timeout', 3600, { min: 1, max: 86_400 * 7 }),
+		pollInterval: fields.numberOption('pollInterval', 'Poll Interval', 5, { min: 1, max: 3600 }),
+		download: fields.download(downloads),
+		outputField: fields.outputField(),
+	};
+}
+
+/** Waits for a task, fetches its audio when asked to, and makes the output item. */
+export async function collect(
+	item: Item,
+	taskId: string,
+	options: WaitFields,
+	signal: AbortSignal,
+	listening: Listening,
+	origin: Pick<TaskWait, 'justCreated' | 'isKnown'>,
+): Promise<INodeExecutionData[]> {
+	const began = Date.now();
+	const task = await waitForTask(item.requests, {
+		taskId,
+		signal,
+		pollInterval: options.pollInterval,
+		listening,
+		...origin,
+		onProgress: (percentage) => item.tell(`task ${taskId}: ${percentage} %`),
+	});
+	item.report(`task ${taskId} completed`);
+	const waited = Date.now() - began;
+	// A result that was there at once teaches nothing about the channel.
+	if (!listening.isOpen() && waited >= options.pollInterval * 900) {
+		item.hint(
+			'polling',
+			`The WebSocket of the service could not be used, so results were looked up every ${options.pollInterval} s instead and may have come later than they were ready. Check 'WebSocket URL' in the credential, and whether a proxy stands between`,
+		);
+	}
+	const justMade = origin.justCreated || waited >= 1000;
+	return [await taskOutput(item, taskId, task, options, signal, justMade)];
+}
+
+/** The output item of a task as it was read (§4.2), with its file when asked for and there. */
+export async function taskOutput(
+	item: Item,
+	taskId: string,
+	task: SpeechTask,
+	options: Pick<WaitFields, 'download' | 'outputField'>,
+	signal: AbortSignal,
+	justMade = false,
+): Promise<INodeExecutionData> {
+	const json = {
+		...task.fields,
+		task_id: taskId,
+		status: task.status,
+		...(task.audioUrl === undefined ? {} : { audio_url: task.audioUrl }),
+	};
+	if (!options.download || task.audioUrl === undefined) return item.output(json);
+	item.tell(`task ${taskId}: fetching the file`);
+	const file = { url: task.audioUrl, kind: 'speech' as const, id: taskId, justMade };
+	const binary = await download(item.run.context, item.requests.address, file, signal);
+	return item.output(json, { [options.outputField]: binary });
+}

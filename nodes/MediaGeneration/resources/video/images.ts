@@ -1,0 +1,159 @@
+import type { IBinaryData } from 'n8n-workflow';
+import { invalidInput } from '../../../shared/failure';
+import { isImage } from '../../../shared/parsing/fileType';
+import type { GenerationBody } from '../../../shared/generation/generation';
+import { asText } from '../../../shared/parsing/coerce';
+import type { Item } from '../../run';
+
+/** Input images → the base64 array of a create call (§4.6, §4.7), with one encoded copy in memory. */
+
+/** Largest encoded request body, in bytes: beyond it neither n8n nor a service can be expected to cope. */
+const MAX_BODY_BYTES = 512 * 1024 * 1024;
+/** Bytes are encoded in steps of this many: divisible by 3, so that base64 needs no padding between. */
+const STEP_BYTES = 48 * 1024;
+
+const UNTYPED = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
+
+export interface Image {
+	field: string;
+	data: IBinaryData;
+}
+
+/** The images in the item's fields; throws a Failure that names the missing or unfit one. */
+export function readImages(item: Item): Image[] {
+	const displayName = item.fields.raw('operation') === 'framesToVideo' ? 'Frames' : 'Ingredients';
+	const raw = item.fields.raw('binaryPropertyName', 'data');
+	const { helpers } = item.run.context;
+	// n8n also lets an expression hand over the file itself.
+	if (typeof raw === 'object' && raw !== null) {
+		return [{ field: 'file', data: helpers.assertBinaryData(item.index, raw as IBinaryData) }].map(
+			(image) => checked(image, displayName),
+		);
+	}
+	const names = (asText(raw) ?? '').split(',').map((name) => name.trim());
+	const fields = names.filter((name) => name !== '');
+	if (fields.length === 0) throw invalidInput(displayName, 'is empty: name a field with an image');
+	return fields.map((field) => {
+		let data: IBinaryData;
+		try {
+			data = helpers.assertBinaryData(item.index, field);
+		} catch {
+			throw missing(field, displayName);
+		}
+		return checked({ field, data }, displayName);
+	});
+}
+
+const missing = (field: string, displayName: string) =>
+	invalidInput(displayName, `names the field '${field}', but this item has no file in it`);
+
+function checked(image: Image, displayName: string): Image {
+	const { mimeType, fileName, id, data, bytes } = image.data;
+	if (bytes === 0 || (id === undefined && data === '')) {
+		throw invalidInput(displayName, `names the field '${image.field}', whose file is empty`);
+	}
+	const type = mimeType?.split(';')[0].trim().toLowerCase() ?? '';
+	// A file of unknown type is judged by its bytes: now where they are at hand, else when they are read.
+	if (UNTYPED.has(type) && id === undefined && !isImage(Buffer.from(data.slice(0, 64), 'base64'))) {
+		throw invalidInput(displayName, `names the field '${image.field}', whose file is no image`);
+	}
+	if (!type.startsWith('image/') && !UNTYPED.has(type)) {
+		const name = fileName ? ` (${fileName})` : '';
+		throw invalidInput(
+			displayName,
+			`names the field '${image.field}', whose file${name} is no image but ${type || 'of unknown type'}`,
+		);
+	}
+	return image;
+}
+
+/** Size of an image's bytes: n8n's own storage knows it; in memory it follows from the base64. */
+async function sizeOf(item: Item, { data }: Image): Promise<number> {
+	if (data.id === undefined) return Buffer.byteLength(data.data, 'base64');
+	if (data.bytes !== undefined) return data.bytes;
+	const { fileSize } = await item.run.context.helpers.getBinaryMetadata(data.id);
+	return fileSize;
+}
+
+/**
+ * The JSON body `{ "<field>": ["<base64>", …], …rest }`, written straight into one buffer while the
+ * images are read as streams, once the run has room for it. Throws a Failure that names an empty or
+ * too large one, or the signal's reason.
+ */
+export async function encodeImages(
+	item: Item,
+	field: 'ingredients' | 'frames',
+	images: Image[],
+	rest: Record<string, string>,
+	signal: AbortSignal,
+): Promise<GenerationBody> {
+	const displayName = field === 'frames' ? 'Frames' : 'Ingredients';
+	const sizes = await Promise.all(images.map(async (image) => await sizeOf(item, image)));
+	const empty = images.find((_, index) => sizes[index] === 0);
+	if (empty)
+		throw invalidInput(displayName, `names the field '${empty.field}', whose file is empty`);
+
+	const head = `{${JSON.stringify(field)}:[`;
+	const tail = `]${Object.entries(rest)
+		.map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`)
+		.join('')}}`;
+	const encoded = sizes.reduce((sum, size) => sum + Math.ceil(size / 3) * 4 + 3, 0);
+	const total = Buffer.byteLength(head) + encoded + Buffer.byteLength(tail);
+	if (total > MAX_BODY_BYTES) {
+		const megabytes = Math.round(total / 1024 / 1024);
+		throw invalidInput(
+			displayName,
+			`hold ${megabytes} MB when encoded, more than can be sent at once: use fewer or smaller images`,
+		);
+	}
+
+	const release = await item.run.bodies.reserve(total, signal);
+	return await write(Buffer.allocUnsafe(total)).then(
+		(bytes) => ({ bytes, release }),
+		(error: unknown) => {
+			release();
+			throw error;
+		},
+	);
+
+	async function write(body: Buffer): Promise<Buffer> {
+		let at = body.write(head, 'utf8');
+		for (const [index, image] of images.entries()) {
+			if (index > 0) at += body.write(',', at);
+			at += body.write('"', at);
+			const start = at;
+			const end = at + Math.ceil(sizes[index] / 3) * 4;
+			at = await encodeInto(body, at, item, image);
+			if (at !== end) {
+				throw invalidInput(
+					displayName,
+					`names the field '${image.field}', whose file cannot be read`,
+				);
+			}
+			const first = Buffer.from(
+				body.toString('latin1', start, Math.min(end, start + 64)),
+				'base64',
+			);
+			if (!image.data.mimeType?.startsWith('image/') && !isImage(first)) {
+				throw invalidInput(displayName, `names the field '${image.field}', whose file is no image`);
+			}
+			at += body.write('"', at);
+		}
+		at += body.write(tail, at, 'utf8');
+		return body.subarray(0, at);
+	}
+}
+
+/** Writes one image as base64 at `at`; returns the position after it. */
+async function encodeInto(body: Buffer, at: number, item: Item, { data }: Image): Promise<number> {
+	if (data.id === undefined) return at + body.write(data.data, at, 'latin1');
+	const stream = await item.run.context.helpers.getBinaryStream(data.id, STEP_BYTES);
+	let left: Buffer = Buffer.alloc(0);
+	for await (const part of stream as AsyncIterable<Buffer>) {
+		const bytes = left.length > 0 ? Buffer.concat([left, part]) : part;
+		const whole = bytes.length - (bytes.length % 3);
+		at += body.write(bytes.toString('base64', 0, whole), at, 'latin1');
+		left = bytes.subarray(whole);
+	}
+	return at + body.write(left.toString('base64'), at, 'latin1');
+}

@@ -1,0 +1,196 @@
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
+import { accountKeyOf, withoutToken, type ServiceAddress } from '../shared/http/credential';
+import { CREDENTIAL_TYPE } from '../shared/http/request';
+import type { GeneratedFile } from '../shared/contract';
+import { isRecord } from '../shared/parsing/coerce';
+import type { Asked } from '../shared/generation/historyMatching';
+import { calledParameters, digestOf, itemIdentity, requestParameters } from './requestKey';
+
+/** What is remembered of a create call that was accepted, and so paid. */
+export interface Remembered {
+	/** Speech: the task. */
+	taskId?: string;
+	/** The service said that the task has failed, or that it knows none. */
+	doubtful?: boolean;
+	/** Speech: when a create call was sent whose outcome is not known, in ms since 1970. */
+	sentAt?: number;
+	/** Video, image: what was sent, and may be paid. */
+	asked?: Asked;
+	/** Video, image: the files made. */
+	files?: GeneratedFile[];
+	/** When all of `files` were there, in ms since 1970. */
+	madeAt?: number;
+}
+
+type Entries = Record<string, Remembered>;
+
+const FIELD = 'mediaGenerationCreated';
+
+/**
+ * What stands for the token, as it is and percent-encoded, in what is stored: an address with the
+ * token in it must still work. No token has such characters.
+ */
+const TOKEN = '«§»';
+const ENCODED_TOKEN = '«§§»';
+
+/** How long an entry is kept where n8n keeps none, in ms, and how many at most. */
+const KEPT_MS = 3_600_000;
+const MOST_KEPT = 500;
+/** Further calls with the same request, under way at the same time, whose entries are looked for. */
+const MOST_AT_ONCE = 50;
+
+/** Stands in, for this process, where n8n keeps nothing from one call of a node to the next. */
+const processContext: IDataObject = {};
+/** When an entry was kept, in ms since 1970. */
+const keptAt = new WeakMap<Remembered, number>();
+/** The keys that calls under way hold, by the context that they are stored in. */
+const held = new WeakMap<IDataObject, Set<string>>();
+
+/**
+ * The node's context. The MCP Server Trigger has a new one for each call of a model, before there is an
+ * execution, and n8n's own Agents have none at all.
+ */
+function contextOf(context: IExecuteFunctions, isTool: boolean): IDataObject {
+	if (isTool && context.getExecutionId() === undefined) return processContext;
+	try {
+		return context.getContext('node');
+	} catch {
+		return processContext;
+	}
+}
+
+function entriesOf(store: IDataObject): Entries {
+	if (!isRecord(store[FIELD])) store[FIELD] = {};
+	const entries = store[FIELD] as Entries;
+	if (store === processContext) forgetOldest(entries);
+	return entries;
+}
+
+function forgetOldest(entries: Entries): void {
+	const keys = Object.keys(entries);
+	for (const [index, key] of keys.entries()) {
+		const isOld = Date.now() - (keptAt.get(entries[key]) ?? 0) > KEPT_MS;
+		if (isOld || keys.length - index > MOST_KEPT) delete entries[key];
+	}
+}
+
+/** `value` with every text in it replaced. */
+function replaceTexts<T>(value: T, replace: (text: string) => string): T {
+	return JSON.parse(JSON.stringify(value), (_, part: unknown) =>
+		typeof part === 'string' ? replace(part) : part,
+	) as T;
+}
+
+/**
+ * What this node created in this execution. It lives in the node's context, which n8n keeps for
+ * Retry On Fail and for "Retry execution": the next try collects what was paid for instead of
+ * creating it again. Stored in clear with the execution, so ids, addresses and prompts only.
+ */
+export class Memory {
+	private readonly store: IDataObject;
+	/** The keys of this run's own items. */
+	private readonly own = new Set<string>();
+	/** What all items of the run have in common. */
+	private common: string | undefined;
+
+	constructor(
+		private readonly context: IExecuteFunctions,
+		/** Whether a model calls the node: each call, and each further try of one, is a round of its own. */
+		private readonly isTool: boolean,
+		private readonly address: ServiceAddress,
+	) {
+		this.store = contextOf(context, isTool);
+		if (!held.has(this.store)) held.set(this.store, new Set());
+	}
+
+	/**
+	 * The key of one item's request, held by it until `release`. A loop's next round is another request;
+	 * a model that asks for the same once more after a failure wants what is already paid for, but two
+	 * calls at the same time are two requests.
+	 */
+	keyOf(index: number): string {
+		const common = (!this.isTool && this.common) || this.commonOf(index);
+		this.common = common;
+		const item = this.context.getInputData()[index];
+		const wanted = `${index}:${digestOf(common, itemIdentity(item))}`;
+		const key = this.unheld(wanted);
+		held.get(this.store)!.add(key);
+		this.own.add(key);
+		return key;
+	}
+
+	/** One that holds what an earlier call has left, else a new one. */
+	private unheld(wanted: string): string {
+		const entries = entriesOf(this.store);
+		let unused: string | undefined;
+		for (let call = 1; call <= MOST_AT_ONCE || unused === undefined; call++) {
+			const key = call === 1 ? wanted : `${wanted}#${call}`;
+			if (held.get(this.store)!.has(key)) continue;
+			if (key in entries) return key;
+			unused ??= key;
+		}
+		return unused;
+	}
+
+	private commonOf(index: number): string {
+		const { name, parameters, credentials } = this.context.getNode();
+		const { id, name: credentialName } = credentials?.[CREDENTIAL_TYPE] ?? {};
+		const account =
+			this.store === processContext ? [accountKeyOf(this.address), name] : [id ?? credentialName];
+		return this.isTool
+			? digestOf('tool', account, calledParameters(this.context, index))
+			: digestOf(
+					this.context.evaluateExpression('{{ $runIndex }}', index) ?? 0,
+					account,
+					requestParameters(parameters),
+				);
+	}
+
+	recall(key: string): Remembered | undefined {
+		const stored = entriesOf(this.store)[key];
+		return stored && this.withToken(stored);
+	}
+
+	/** What is remembered of all items and rounds of the node. */
+	all(): Remembered[] {
+		return Object.values(entriesOf(this.store)).map((stored) => this.withToken(stored));
+	}
+
+	private withToken(stored: Remembered): Remembered {
+		return replaceTexts(stored, (text) =>
+			text.replaceAll(TOKEN, this.address.apiToken).replaceAll(ENCODED_TOKEN, this.encodedToken),
+		);
+	}
+
+	keep(key: string, remembered: Remembered): void {
+		const { apiToken } = this.address;
+		const marked = replaceTexts(remembered, (text) =>
+			text.replaceAll(apiToken, TOKEN).replaceAll(this.encodedToken, ENCODED_TOKEN),
+		);
+		const entry = withoutToken(marked, apiToken);
+		keptAt.set(entry, Date.now());
+		entriesOf(this.store)[key] = entry;
+	}
+
+	forget(key: string): void {
+		delete entriesOf(this.store)[key];
+	}
+
+	/**
+	 * All items of this run succeeded: nothing of theirs is left that a retry would have to collect.
+	 * Other calls of a model may be under way beside it.
+	 */
+	clear(): void {
+		for (const key of this.own) this.forget(key);
+		if (Object.keys(entriesOf(this.store)).length === 0) delete this.store[FIELD];
+	}
+
+	/** The run is over: a call after it may take up what it has left. */
+	release(): void {
+		for (const key of this.own) held.get(this.store)!.delete(key);
+	}
+
+	private get encodedToken(): string {
+		return encodeURIComponent(this.address.apiToken);
+	}
+}

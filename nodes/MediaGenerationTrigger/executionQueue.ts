@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import type { INodeExecutionData, IRun, ITriggerFunctions } from 'n8n-workflow';
+import { Budget } from '../shared/async/semaphore';
+import { pause } from '../shared/async/deadline';
+
+/** Executions of this trigger under way at once. */
+const MOST_AT_ONCE = 20;
+/** How long an execution is waited for before the next may start all the same, in ms. */
+const LONGEST_EXECUTION_MS = 60_000;
+/** How often an event is emitted whose execution n8n can't start. */
+const MOST_TRIES = 10;
+/** The pause before the second try, in ms; doubles up to the longest, some four minutes in all. */
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 60_000;
+/** Progress that waits to be emitted; beyond it the oldest is left out. */
+const MOST_PROGRESS = 1000;
+/** An event that waits for longer than this is worth a line in the log, in ms. */
+const LATE_MS = 60_000;
+
+/** One event that is to start one execution. */
+export interface Emission {
+	taskId: string;
+	/** The same for the same event, also after a restart. */
+	name: string;
+	/** Progress may be left out when too much of it waits; an end never is. */
+	isProgress: boolean;
+	/** Asked when its turn has come: false when it is to start nothing after all. */
+	isWanted(): Promise<boolean>;
+	/** Makes the item. */
+	make(): Promise<INodeExecutionData>;
+	/** Called right before n8n is told; `over` resolves when the execution has ended, with its run if known. */
+	onEmit(over: Promise<IRun | undefined>): void;
+	/** Called when n8n could not start the execution. */
+	onRefused(): void;
+	/** Called when the execution is over, or has taken too long to wait for. */
+	onDone(): void;
+}
+
+interface Waiting {
+	emission: Emission;
+	/** In ms since 1970. */
+	since: number;
+	/** Called when nothing more is done about it. */
+	onOver(): void;
+}
+
+/**
+ * Starts executions: those of one task one after another, in order, and not too many at once, so that
+ * a burst of messages does not flood n8n.
+ */
+export class Emitter {
+	private readonly slots = new Budget(MOST_AT_ONCE);
+	/** What waits behind the emission of a task that is at work. */
+	private readonly queues = new Map<string, Waiting[]>();
+	/** All that n8n was not told of yet, the oldest in front. */
+	private readonly waiting = new Set<Waiting>();
+	private readonly waitingProgress = new Set<Waiting>();
+	private isLookingForLate = false;
+
+	/** `scope` tells this trigger and service from all others. */
+	constructor(
+		private readonly context: ITriggerFunctions,
+		private readonly scope: string,
+		private readonly signal: AbortSignal,
+	) {}
+
+	/**
+	 * Resolves when the execution is over, has taken too long to wait for, or will not start. Never
+	 * rejects; what can't be emitted because the trigger was closed is left to the next one.
+	 */
+	async emit(emission: Emission): Promise<void> {
+		await new Promise<void>((onOver) => {
+			const entry = { emission, since: Date.now(), onOver };
+			this.add(entry);
+			const queue = this.queues.get(emission.taskId);
+			if (queue) queue.push(entry);
+			else void this.work(entry);
+			if (this.waitingProgress.size > MOST_PROGRESS) this.leaveOutOldest();
+			if (!this.isLookingForLate) void this.lookForLate();
+		});
+	}
+
+	private async work(first: Waiting): Promise<void> {
+		const { taskId } = first.emission;
+		const queue: Waiting[] = [];
+		this.queues.set(taskId, queue);
+		for (let entry: Waiting | undefined = first; entry; entry = queue.shift()) {
+			// Whatever fails here: the trigger was closed, or the next event must not suffer from it.
+			await this.start(entry).catch(() => {});
+			this.remove(entry);
+			entry.onOver();
+		}
+		this.queues.delete(taskId);
+	}
+
+	/** Emits until n8n has started the execution, and waits for its end. */
+	private async start(entry: Waiting): Promise<void> {
+		const { emission } = entry;
+		if (!(await emission.isWanted())) return;
+		for (let attempt = 1; ; attempt++) {
+			const release = await this.slots.reserve(1, this.signal);
+			this.remove(entry);
+			try {
+				const item = await emission.make();
+				if (this.signal.aborted || (await this.isStarted(emission, item))) return;
+			} finally {
+				release();
+			}
+			this.add(entry);
+			emission.onRefused();
+			const event = `the event '${emission.name}' of task ${emission.taskId}`;
+			if (attempt === MOST_TRIES) return this.log('error', `n8n did not start ${event}`);
+			if (attempt === 1) this.log('warn', `n8n could not start ${event}, trying again`);
+			const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
+			await pause(pauseMs, this.signal);
+		}
+	}
+
+	/** Tells n8n. False when it could not start the execution, true once that is over or takes long. */
+	private async isStarted(emission: Emission, item: INodeExecutionData): Promise<boolean> {
+		const done = this.context.helpers.createDeferredPromise<IRun>();
+		const outcome = done.promise.then(
+			(run) => ({ run, isRefused: false }),
+			(error: unknown) => ({ run: undefined, isRefused: this.isRefusal(error) }),
+		);
+		emission.onEmit(outcome.then(({ run }) => run));
+		try {
+			this.context.emit([[item]], undefined, done, this.keyOf(emission));
+		} catch {
+			done.reject(new Error('cancelled'));
+			return false;
+		}
+		const waited = new AbortController();
+		const bounded = AbortSignal.any([this.signal, waited.signal]);
+		const first = await Promise.race([outcome, pause(LONGEST_EXECUTION_MS, bounded)]);
+		waited.abort();
+		if (first?.isRefused) return false;
+		emission.onDone();
+		// A database can be busy for longer than an execution is waited for.
+		if (!first) void outcome.then(({ isRefused }) => (isRefused ? this.emit(emission) : undefined));
+		return true;
+	}
+
+	/**
+	 * n8n ends the promise of an execution that it could not start as it ends that of a canceled one. An
+	 * n8n that drops no duplicates only ever does the latter, and would start the execution again.
+	 */
+	private isRefusal(error: unknown): boolean {
+		const hasBegun = /cancell?ed|stalled|no active execution/i.test(String(error));
+		return dropsDuplicates(this.context) && !hasBegun;
+	}
+
+	private add(entry: Waiting): void {
+		this.waiting.add(entry);
+		if (entry.emission.isProgress) this.waitingProgress.add(entry);
+	}
+
+	private remove(entry: Waiting): void {
+		this.waiting.delete(entry);
+		this.waitingProgress.delete(entry);
+	}
+
+	/** Leaves out the oldest progress that is not at work. */
+	private leaveOutOldest(): void {
+		for (const entry of this.waitingProgress) {
+			const queue = this.queues.get(entry.emission.taskId) ?? [];
+			const index = queue.indexOf(entry);
+			if (index < 0) continue;
+			queue.splice(index, 1);
+			this.remove(entry);
+			return entry.onOver();
+		}
+	}
+
+	/** Says so once, when events wait for long, until none waits any more. */
+	private async lookForLate(): Promise<void> {
+		this.isLookingForLate = true;
+		let isSaid = false;
+		for (let [oldest] = this.waiting; oldest && !this.signal.aborted; [oldest] = this.waiting) {
+			const restMs = oldest.since + LATE_MS - Date.now();
+			if (restMs <= 0 && !isSaid) {
+				isSaid = true;
+				const events = `${this.waiting.size} event${this.waiting.size === 1 ? '' : 's'}`;
+				this.log(
+					'warn',
+					`${events} waiting for more than a minute: ${MOST_AT_ONCE} executions run at once at most`,
+				);
+			}
+			await pause(restMs > 0 ? restMs : LATE_MS, this.signal);
+		}
+		this.isLookingForLate = false;
+	}
+
+	private log(level: 'warn' | 'error', text: string): void {
+		this.context.logger[level](`Media Generation Trigger: ${text}`);
+	}
+
+	/** n8n starts no second execution with a key it knows; it may have 255 characters. */
+	private keyOf({ taskId, name }: Emission): string {
+		const digest = createHash('sha256').update([this.scope, taskId, name].join('\n')).digest('hex');
+		return `media-generation:${digest}`;
+	}
+}
+
+/** True when this n8n drops a second execution with the same key. */
+export const dropsDuplicates = (context: ITriggerFunctions): boolean => context.emit.length >= 4;

@@ -1,0 +1,134 @@
+import type { ITriggerFunctions } from 'n8n-workflow';
+import { withoutToken } from '../../shared/http/credential';
+import { pause } from '../../shared/async/deadline';
+import { Failure } from '../../shared/failure';
+import { wordingOf } from '../../shared/n8n/messages';
+import type { Listening } from '../../shared/speech/notifications';
+import type { Requests } from '../../shared/api/api';
+import { waitForTask } from '../../shared/speech/speechTask';
+import type { Events } from '../events';
+import type { Ledger } from './taskStore';
+import type { Settings } from '../settings';
+
+/** Seconds of silence after which a task under way is read; doubles up to 5 minutes. */
+export const SILENCE_SECONDS = 30;
+/** Pause before a task is followed again after the service refused to tell of it, in ms. */
+const REFUSED_MS = 60_000;
+/** A task that the service does not know is looked up so often, with this pause between, in ms. */
+const MISSING_TIMES = 3;
+const MISSING_MS = 30_000;
+
+export interface FollowingParts {
+	context: ITriggerFunctions;
+	requests: Requests;
+	listening: Listening;
+	events: Events;
+	settings: Settings;
+	ledger: Ledger;
+	/** A person listens for one event, and is told of everything that stands in its way. */
+	isManual: boolean;
+	/** Aborts when the trigger is closed. */
+	closing: AbortSignal;
+	/** Called when it makes no sense to go on: the token is refused, say. */
+	onFatal(failure: Failure): void;
+}
+
+/** What became of following a task: its end, something to try again after, or that there is none. */
+type Followed = 'over' | 'refused' | 'missing';
+
+/** Follows tasks to their ends, one by one. */
+export class Following {
+	constructor(private readonly parts: FollowingParts) {}
+
+	/** Follows one task until its end is emitted; `isOld`: it is not known to be under way. Never rejects. */
+	async toEnd(taskId: string, isOld: boolean, signal: AbortSignal): Promise<void> {
+		const { ledger, settings } = this.parts;
+		for (let missing = 0; ;) {
+			const found = await this.follow(taskId, isOld, signal);
+			if (found === 'over') return;
+			missing = found === 'missing' ? missing + 1 : 0;
+			// One that was heard of is waited for patiently as it is.
+			if (missing > 0 && (!isOld || missing >= MISSING_TIMES)) {
+				this.warn(`the service knows no task ${taskId}, it is no longer looked up`);
+				// One that is named in the parameters may be created yet.
+				return settings.taskIds.has(taskId) ? ledger.forget(taskId) : ledger.end(taskId);
+			}
+			if (!missing) await pause(REFUSED_MS, signal);
+			else if (await this.isNamed(taskId, signal)) isOld = false;
+		}
+	}
+
+	/** True as soon as a message names a task, false after a while. */
+	private async isNamed(taskId: string, signal: AbortSignal): Promise<boolean> {
+		const named = new AbortController();
+		const follower = { onMessage: () => named.abort(), onSocketChange() {} };
+		const { listening } = this.parts;
+		listening.follow(taskId, follower);
+		await pause(MISSING_MS, AbortSignal.any([signal, named.signal]));
+		listening.unfollow(taskId, follower);
+		return named.signal.aborted;
+	}
+
+	/** Waits for a task's end and acts on it. Never rejects. */
+	private async follow(taskId: string, isOld: boolean, signal: AbortSignal): Promise<Followed> {
+		const { requests, listening, events, ledger, closing, isManual, onFatal } = this.parts;
+		let highest = 0;
+		const onProgress = (percentage: number) => {
+			highest = percentage;
+			events.progress(taskId, percentage);
+		};
+		const outcome = await waitForTask(requests, {
+			taskId,
+			signal,
+			pollInterval: SILENCE_SECONDS,
+			listening,
+			justCreated: !isOld,
+			watch: { readFirst: isOld },
+			onProgress,
+		}).then(
+			(task) => ({ task }),
+			(error: unknown) => ({ error }),
+		);
+		const completed = { event: 'completed', task_id: taskId, process_percentage: 100 } as const;
+		if ('task' in outcome) {
+			const { status, audioUrl } = outcome.task;
+			await events.end({ ...completed, status, ...(audioUrl ? { audio_url: audioUrl } : {}) });
+			return 'over';
+		}
+		const { error } = outcome;
+		const failure = error instanceof Failure ? error : new Failure('noAnswer');
+		if (closing.aborted) return 'over';
+		switch (failure.kind) {
+			case 'taskFailed': {
+				const reason = failure.facts.text ?? 'The service gave no reason';
+				const event = { event: 'failed', task_id: taskId, process_percentage: highest } as const;
+				await events.end({ ...event, status: 'error', error: reason });
+				return 'over';
+			}
+			case 'noAddress':
+				await events.end({ ...completed, status: 'completed', error: wordingOf(failure).message });
+				return 'over';
+			case 'tokenRefused':
+				onFatal(failure);
+				return 'over';
+			case 'notFound':
+				// Whoever tests by hand with the ID of a task wants to know that it is none.
+				if (isManual) onFatal(failure);
+				return isManual ? 'over' : 'missing';
+			case 'timedOut':
+				ledger.forget(taskId);
+				return 'over';
+			case 'canceled':
+				return 'over';
+			default:
+				this.warn(wordingOf(failure).message);
+				return 'refused';
+		}
+	}
+
+	private warn(text: string): void {
+		const { context, requests } = this.parts;
+		const message = `Media Generation Trigger: ${text}`;
+		context.logger.warn(withoutToken(message, requests.address.apiToken));
+	}
+}

@@ -1,0 +1,124 @@
+import type { IRun, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
+import { pause } from '../../shared/async/deadline';
+import { Failure } from '../../shared/failure';
+import type { Origins } from '../../shared/speech/origins';
+import { Chain, LONGEST_CHAIN } from './chain';
+
+/** How long a create call of this workflow is waited for that may be a task's, in ms: none takes longer. */
+const LONGEST_CREATE_MS = 130_000;
+
+/** Of each trigger in this process: executions go on when a trigger is closed and activated again. */
+const chains = new Map<string, Chain>();
+
+function chainOf(scope: string | undefined): Chain {
+	const chain = chains.get(scope ?? '') ?? new Chain();
+	if (scope !== undefined) chains.set(scope, chain);
+	return chain;
+}
+
+/** Sees to it that no workflow starts itself for ever: each of these executions may be paid. */
+export class SelfStarts {
+	private readonly workflowId: string;
+	private readonly chain: Chain;
+	/** Speak nodes that the trigger's executions come to. */
+	private readonly speakers: NodeTypeAndVersion[];
+
+	/** `scope` tells this trigger and service from all others in this process; there is none by hand. */
+	constructor(
+		private readonly context: ITriggerFunctions,
+		private readonly origins: Origins,
+		private readonly includesOwn: boolean,
+		scope: string | undefined,
+	) {
+		this.workflowId = context.getWorkflow().id ?? '';
+		this.chain = chainOf(scope);
+		this.speakers = speakersBehind(context);
+	}
+
+	/** Says in the log what a Speak node behind the trigger can lead to. */
+	warn(): void {
+		const [first] = this.speakers;
+		if (!first) return;
+		const what = this.includesOwn
+			? 'every task that it creates starts the workflow again'
+			: 'if n8n runs executions in workers (queue mode), every task that it creates starts the workflow again';
+		this.context.logger.warn(
+			`Media Generation Trigger: '${first.name}' follows the trigger: ${what}, until an error ends it after ten times in a row`,
+		);
+	}
+
+	/** A task is heard of. False when it is one that the trigger is to pass over. */
+	see(taskId: string): boolean {
+		this.chain.see(taskId);
+		return this.includesOwn || !this.isOwn(taskId);
+	}
+
+	/** How deep in a chain of executions a task may be whose origin is not known. To be asked at once. */
+	possibleDepth(taskId: string): number {
+		const waits = this.speakers.every(({ parameters }) => parameters?.waitForCompletion !== false);
+		return this.chain.depthOf(taskId, waits);
+	}
+
+	/**
+	 * How deep in a chain of executions a task is; undefined when it is one to pass over. A message can
+	 * precede the answer to the create call, which is waited for. Throws a Failure of kind startsItself.
+	 */
+	async depthOf(
+		taskId: string,
+		possibleDepth: number,
+		signal: AbortSignal,
+	): Promise<number | undefined> {
+		const waited = new AbortController();
+		const bounded = AbortSignal.any([signal, waited.signal]);
+		await Promise.race([this.origins.answered(this.workflowId), pause(LONGEST_CREATE_MS, bounded)]);
+		waited.abort();
+		if (this.isOwn(taskId) && !this.includesOwn) return undefined;
+		const depth = this.knownDepth(taskId) ?? possibleDepth;
+		if (depth >= LONGEST_CHAIN) throw new Failure('startsItself');
+		return depth;
+	}
+
+	/** An execution begins, started by an event of a task of this depth. */
+	begin(depth: number, over: Promise<IRun | undefined>): void {
+		const end = this.chain.begin(depth);
+		void over.then((run) => {
+			// A run in a worker comes without the data of its nodes, or with its job.
+			const ranHere = Object.keys(run?.data?.resultData?.runData ?? {}).length > 0;
+			if (ranHere && run?.jobId === undefined) this.origins.executedHere.add(this.workflowId);
+			end();
+		});
+	}
+
+	private isOwn(taskId: string): boolean {
+		return this.origins.of(taskId)?.workflowIds.includes(this.workflowId) === true;
+	}
+
+	/** Undefined when only time can tell. */
+	private knownDepth(taskId: string): number | undefined {
+		const origin = this.origins.of(taskId);
+		if (origin) return origin.depth ?? (this.isOwn(taskId) ? undefined : 0);
+		const isTold = this.origins.executedHere.has(this.workflowId);
+		return isTold || this.speakers.length === 0 ? 0 : undefined;
+	}
+}
+
+/** The Speak nodes that an execution of this trigger may come to, those that a model calls among them. */
+function speakersBehind(context: ITriggerFunctions): NodeTypeAndVersion[] {
+	const withParameters = { includeNodeParameters: true };
+	const behind = context.getChildNodes(context.getNode().name, withParameters);
+	const tools = behind.flatMap(({ name }) =>
+		context.getParentNodes(name, { ...withParameters, connectionType: 'ai_tool' }),
+	);
+	return [...behind, ...tools].filter(mayCreate);
+}
+
+function mayCreate({ type, disabled, parameters }: NodeTypeAndVersion): boolean {
+	const maybe = (value: unknown = '', wanted: string) =>
+		['', wanted].includes(String(value)) || String(value).startsWith('=');
+	return (
+		!disabled &&
+		/\.mediaGeneration(?:Tool)?$/.test(type) &&
+		maybe(parameters?.resource, 'speech') &&
+		maybe(parameters?.operation, 'speak')
+	);
+}

@@ -1,0 +1,172 @@
+import type { IDataObject } from 'n8n-workflow';
+import { isRecord } from '../../shared/parsing/coerce';
+
+/** What is known of a task under way. */
+interface Entry {
+	/** When it was first seen, in ms since 1970. */
+	since: number;
+	/** The percentage that was last emitted as progress. */
+	told: number;
+	/** Its end is known and about to be emitted. */
+	isOver: boolean;
+	/** n8n was told of its end. */
+	isEmitted: boolean;
+}
+
+/** What is kept in n8n's static data. Each key is assigned as a whole: n8n notices nothing deeper. */
+interface Kept {
+	at: number;
+	/** Task id → [since, told, isEmitted]. */
+	underWay: Record<string, [number, number, 0 | 1]>;
+	/** Ids of tasks whose end was emitted, oldest first. */
+	ended: string[];
+}
+
+/** Tasks under way that are remembered, and watched, at most. */
+export const MOST_UNDER_WAY = 1000;
+/** Ended tasks that are remembered, so that a late message of one is not taken for a new task. */
+const MOST_ENDED = 1000;
+/** Forgotten tasks of which it is known what was told, so that it is not told again. */
+const MOST_FORGOTTEN = 10_000;
+/**
+ * How long after an emission n8n still knows its key, in ms. It does for as long as it has the execution;
+ * one that the workflow's settings say not to save it may delete at any time after.
+ */
+const KEY_LASTS_MS = 120_000;
+/** How long a task may be under way before it is forgotten, in ms. */
+export const LONGEST_MS = 24 * 3600 * 1000;
+
+/**
+ * Left by a trigger that was closed, for the next one of the same node in this process: n8n saves
+ * static data only together with an execution, so what it holds may be older.
+ */
+const left = new Map<string, Kept>();
+
+const isKept = (value: unknown): value is Kept =>
+	isRecord(value) && isRecord(value.underWay) && Array.isArray(value.ended);
+
+/** The trigger's memory of tasks, which outlives a lost socket, a new deployment and a restart. */
+export class Ledger {
+	private readonly underWay = new Map<string, Entry>();
+	private readonly ended: Set<string>;
+	/** The percentage that was last emitted of tasks that are no longer watched. */
+	private readonly forgotten = new Map<string, number>();
+
+	/**
+	 * `store` is the node's static data, `key` tells the node from others in this process. With
+	 * `emitsAgain`, which is safe where n8n drops duplicates, an end that n8n was told of right before it
+	 * stopped is emitted again if n8n is soon back, since the execution may not have begun.
+	 */
+	constructor(
+		private readonly store: IDataObject,
+		private readonly key: string,
+		emitsAgain: boolean,
+		now = Date.now(),
+	) {
+		const kept = newest(isKept(store) ? store : undefined, left.get(key));
+		left.delete(key);
+		this.ended = new Set(kept?.ended.map(String));
+		const isSafe = emitsAgain && now - (kept?.at ?? 0) < KEY_LASTS_MS;
+		for (const [taskId, [since, told, isEmitted]] of Object.entries(kept?.underWay ?? {})) {
+			if (isEmitted && !isSafe) this.ended.add(taskId);
+			else if (now - since < LONGEST_MS) {
+				this.underWay.set(taskId, { since, told, isOver: false, isEmitted: false });
+			}
+		}
+	}
+
+	/** Ids of the tasks under way, those that were seen first in front. */
+	tasks(): string[] {
+		return [...this.underWay.keys()];
+	}
+
+	/** True when the end of a task was emitted, or is about to be. */
+	isOver(taskId: string): boolean {
+		return this.ended.has(taskId) || this.underWay.get(taskId)?.isOver === true;
+	}
+
+	/** When a task was first seen, in ms since 1970; it is remembered from now on. */
+	see(taskId: string, now = Date.now()): number {
+		const known = this.underWay.get(taskId);
+		if (known) return known.since;
+		const told = this.forgotten.get(taskId) ?? 0;
+		this.underWay.set(taskId, { since: now, told, isOver: false, isEmitted: false });
+		if (this.underWay.size > 2 * MOST_UNDER_WAY) this.dropOldestEnd();
+		return now;
+	}
+
+	/** Notes progress; true when it has risen by `step` since it was last told. */
+	rise(taskId: string, percentage: number, step: number): boolean {
+		const entry = this.underWay.get(taskId);
+		if (!entry || percentage < entry.told + step) return false;
+		entry.told = percentage;
+		return true;
+	}
+
+	/** The end of a task is known, and about to be emitted. */
+	over(taskId: string): void {
+		const entry = this.underWay.get(taskId);
+		if (entry) entry.isOver = true;
+	}
+
+	/** n8n is about to be told of a task's end. */
+	emitted(taskId: string): void {
+		const entry = this.underWay.get(taskId);
+		if (entry) entry.isEmitted = true;
+	}
+
+	/** n8n could not start the execution for a task's end. */
+	refused(taskId: string): void {
+		const entry = this.underWay.get(taskId);
+		if (entry) entry.isEmitted = false;
+	}
+
+	/** The end of a task was emitted, or nobody wants it. */
+	end(taskId: string): void {
+		this.underWay.delete(taskId);
+		this.ended.delete(taskId);
+		this.ended.add(taskId);
+		if (this.ended.size <= MOST_ENDED) return;
+		const [oldest] = this.ended;
+		this.ended.delete(oldest);
+	}
+
+	/** Forgets a task as if it had never been seen, but for the progress that was told of it. */
+	forget(taskId: string): void {
+		const { told = 0 } = this.underWay.get(taskId) ?? {};
+		this.underWay.delete(taskId);
+		this.forgotten.delete(taskId);
+		if (told > 0) this.forgotten.set(taskId, told);
+		const [oldest] = this.forgotten.keys();
+		if (this.forgotten.size > MOST_FORGOTTEN) this.forgotten.delete(oldest!);
+	}
+
+	/** Hands everything to n8n, which saves it with the next execution that is started. */
+	save(): void {
+		Object.assign(this.store, this.kept());
+	}
+
+	/** To be called when the trigger is closed; n8n goes on, so what it was told of is done. */
+	leave(): void {
+		for (const [taskId, { isEmitted }] of [...this.underWay]) if (isEmitted) this.end(taskId);
+		left.set(this.key, this.kept());
+	}
+
+	/** While n8n starts no executions, ends that could not be emitted pile up for the next activation. */
+	private dropOldestEnd(): void {
+		for (const [taskId, { isOver }] of this.underWay) {
+			if (isOver) return this.end(taskId);
+		}
+	}
+
+	private kept(): Kept {
+		const underWay: Kept['underWay'] = {};
+		for (const [taskId, { since, told, isEmitted }] of this.underWay) {
+			underWay[taskId] = [since, told, isEmitted ? 1 : 0];
+		}
+		return { at: Date.now(), underWay, ended: [...this.ended] };
+	}
+}
+
+const newest = (stored: Kept | undefined, inProcess: Kept | undefined): Kept | undefined =>
+	(inProcess?.at ?? 0) >= (stored?.at ?? 0) ? (inProcess ?? stored) : stored;

@@ -1,0 +1,220 @@
+import type { ITriggerFunctions } from 'n8n-workflow';
+import { withoutToken, type ServiceAddress } from '../../shared/http/credential';
+import { pause, startDeadline } from '../../shared/async/deadline';
+import { Failure, isTransient } from '../../shared/failure';
+import { egressCheckOf } from '../../shared/http/request';
+import { knownTasksOf, type KnownTasks } from '../../shared/api/knownTasks';
+import {
+	canListen,
+	listen,
+	type Listening,
+	type MessageKind,
+} from '../../shared/speech/notifications';
+import { originsOf } from '../../shared/speech/origins';
+import { Requests } from '../../shared/api/api';
+import { checkToken, checkTokenTogether } from '../../shared/api/tokenCheck';
+import type { Emitter } from '../executionQueue';
+import { Events } from '../events';
+import { Following, SILENCE_SECONDS } from './following';
+import { LONGEST_MS, MOST_UNDER_WAY, type Ledger } from './taskStore';
+import { SelfStarts } from './selfStarts';
+import type { Settings } from '../settings';
+import { Sightings } from './sightings';
+
+/** How often it is looked whether the socket is open, in ms. */
+const LOOK_MS = 5000;
+/** How long it is taken for granted that the token is good: while the socket is closed, in ms. */
+const TRUSTED_MS = 60_000;
+/** … and by a workflow that is being activated, in ms. */
+const TRUSTED_AT_FIRST_MS = 10_000;
+/** Tasks that wait until one can be watched. */
+const MOST_ASIDE = 10_000;
+/** A task is given up for another only when it has been under way for longer than this, in ms. */
+const LONG_MS = 600_000;
+
+export interface WatchParts {
+	context: ITriggerFunctions;
+	address: ServiceAddress;
+	settings: Settings;
+	ledger: Ledger;
+	emitter: Emitter;
+	/** Tells this trigger and service from all others in this process; none by hand. */
+	scope: string | undefined;
+	/** A person listens for one event, and is told of everything that stands in its way. */
+	isManual: boolean;
+	/** Aborts when the trigger is closed. */
+	closing: AbortSignal;
+	/** Called when it makes no sense to go on: the token is refused, say. */
+	onFatal(failure: Failure): void;
+}
+
+/** Watches the speech tasks of an account, and emits what becomes of them. */
+export class Watch {
+	private readonly requests: Requests;
+	private readonly known: KnownTasks;
+	private readonly selfStarts: SelfStarts;
+	private following: Following | undefined;
+	private readonly sightings: Sightings;
+	/** Tasks that are watched, those that were seen first in front; aborted to give one up. */
+	private readonly watched = new Map<string, AbortController>();
+	/** Tasks that wait until one can be watched, without more than their ids in memory. */
+	private readonly aside = new Set<string>();
+	/** Tasks heard of before, whose first reading tells whether they are still under way. */
+	private readonly past = new Set<string>();
+	/** When the trigger began to listen, in ms since 1970: what ended before is none of its business. */
+	private since = Infinity;
+
+	constructor(private readonly parts: WatchParts) {
+		const { context, address, settings, scope, closing } = parts;
+		this.requests = new Requests(context, address);
+		this.known = knownTasksOf(address);
+		const origins = originsOf(address);
+		this.selfStarts = new SelfStarts(context, origins, settings.includeOwnTasks, scope);
+		this.sightings = new Sightings(closing, {
+			hasRoom: () => this.watched.size < MOST_UNDER_WAY,
+			letGo: (taskId) => this.take(taskId),
+			onFull: () =>
+				context.logger.warn(
+					'Media Generation Trigger: too many tasks at once, some are passed over',
+				),
+		});
+	}
+
+	/**
+	 * Checks address and token, listens, and catches up with the tasks that are known. Throws a Failure
+	 * when it makes no sense to listen.
+	 */
+	async start(): Promise<void> {
+		const { context, address, settings, ledger, closing } = this.parts;
+		if (!canListen() && settings.taskIds.size === 0) throw new Failure('noWebSocket');
+		const checkEgress = egressCheckOf(context);
+		await checkEgress(`${address.webSocketUrl}/ws`);
+		await this.checkToken(this.parts.isManual);
+		if (closing.aborted) return;
+		const listening = listen(address, checkEgress);
+		closing.addEventListener('abort', () => listening.release(), { once: true });
+		const { requests, selfStarts } = this;
+		const events = new Events({ ...this.parts, requests, selfStarts });
+		this.following = new Following({ ...this.parts, requests, listening, events });
+		const restored = ledger.tasks().filter((taskId) => this.isWanted(taskId));
+		for (const taskId of new Set([...restored, ...settings.taskIds])) {
+			if (!ledger.isOver(taskId) && this.selfStarts.see(taskId)) void this.watch(taskId, true);
+		}
+		this.since = Date.now();
+		listening.followAll((...message) => this.hear(...message));
+		if (settings.taskIds.size === 0) this.selfStarts.warn();
+		void this.tryTokenWhileClosed(listening);
+		// Whoever creates a task as soon as the workflow is active expects it to be heard.
+		await listening.ready;
+	}
+
+	private hear(taskId: string, percentage: number | undefined, kind: MessageKind): void {
+		const { settings } = this.parts;
+		if (kind === 'repeat' || this.isKnown(taskId) || !this.isWanted(taskId)) return;
+		if ((this.known.endedAt(taskId) ?? Infinity) < this.since) return;
+		if (!this.selfStarts.see(taskId)) return;
+		if (kind === 'past') return void this.lookInto(taskId);
+		const wasUnderWay = this.past.delete(taskId) || this.aside.has(taskId);
+		const isFirst = percentage === 100 && !wasUnderWay && !settings.taskIds.has(taskId);
+		if (isFirst) this.sightings.add(taskId);
+		else this.take(taskId);
+	}
+
+	/** Watches a task that is said to be under way, as soon as there is room. */
+	private take(taskId: string): void {
+		if (this.isKnown(taskId) || this.parts.closing.aborted) return;
+		if (this.watched.size < MOST_UNDER_WAY || this.giveUpOldest()) void this.watch(taskId, false);
+		else if (this.aside.size < MOST_ASIDE) this.aside.add(taskId);
+	}
+
+	private isWanted(taskId: string): boolean {
+		const { taskIds } = this.parts.settings;
+		if (taskIds.size > 0) return taskIds.has(taskId);
+		// Ids are stored in clear; no service in its right mind has the token in one.
+		return withoutToken(taskId, this.parts.address.apiToken) === taskId;
+	}
+
+	/** True for a task that is watched, or has been to its end. */
+	private isKnown(taskId: string): boolean {
+		return this.watched.has(taskId) || this.parts.ledger.isOver(taskId);
+	}
+
+	/** Watches a task that was heard of before the trigger began, if it is still under way. */
+	private async lookInto(taskId: string): Promise<void> {
+		const { closing } = this.parts;
+		if (this.past.size >= MOST_UNDER_WAY) return;
+		this.past.add(taskId);
+		await this.requests.pacing.turn('catchUp', SILENCE_SECONDS * 1000, closing);
+		// Meanwhile a message may have told that it is.
+		const isOpen = !closing.aborted && this.past.has(taskId);
+		const reading = isOpen ? this.requests.readTask(taskId, closing) : undefined;
+		const task = await reading?.catch(() => undefined);
+		if (!this.past.delete(taskId) || closing.aborted || !task) return;
+		if (this.known.endedAt(taskId) === undefined) this.take(taskId);
+	}
+
+	/** A service that is away for the moment is no reason not to listen; a refused token is. */
+	private async checkToken(mustWork: boolean): Promise<void> {
+		const { closing } = this.parts;
+		const trouble = mustWork
+			? await checkToken(this.requests, closing)
+			: await checkTokenTogether(this.requests, Date.now() - TRUSTED_AT_FIRST_MS, closing);
+		const kind = trouble instanceof Failure ? trouble.kind : undefined;
+		const passes = isTransient(trouble) || kind === 'timedOut' || kind === 'outOfCredit';
+		if (trouble !== undefined && kind !== 'canceled' && (mustWork || !passes)) throw trouble;
+	}
+
+	/** A socket that can't be opened does not say why: the account's answer does. */
+	private async tryTokenWhileClosed(listening: Listening): Promise<void> {
+		const { closing, context, onFatal } = this.parts;
+		let isTold = false;
+		for (;;) {
+			await pause(LOOK_MS, closing);
+			if (closing.aborted) return;
+			if (listening.isOpen()) {
+				isTold = false;
+				continue;
+			}
+			if (!isTold) {
+				isTold = true;
+				context.logger.warn('Media Generation Trigger: the WebSocket is closed, opening it again');
+			}
+			// The token may have been revoked, and the socket dropped for that.
+			const since = Math.max(listening.lostAt(), Date.now() - TRUSTED_MS);
+			const trouble = await checkTokenTogether(this.requests, since, closing);
+			if (trouble instanceof Failure && trouble.kind === 'tokenRefused') onFatal(trouble);
+		}
+	}
+
+	/** Follows one task to its end; `isOld`: it is not known to be under way. */
+	private async watch(taskId: string, isOld: boolean): Promise<void> {
+		const { closing, ledger } = this.parts;
+		const givenUp = new AbortController();
+		this.watched.set(taskId, givenUp);
+		const seconds = Math.max(1, (ledger.see(taskId) + LONGEST_MS - Date.now()) / 1000);
+		const deadline = startDeadline(seconds, closing, givenUp.signal);
+		try {
+			await this.following!.toEnd(taskId, isOld, deadline.signal);
+		} finally {
+			deadline.stop();
+			if (this.watched.get(taskId) === givenUp) this.watched.delete(taskId);
+			const [next] = this.aside;
+			if (next !== undefined && this.aside.delete(next)) this.take(next);
+		}
+	}
+
+	/** Gives up the task that is under way for longest, if that is long; false when there is none. */
+	private giveUpOldest(): boolean {
+		const { ledger } = this.parts;
+		for (const [taskId, oldest] of this.watched) {
+			// It only waits to be told of.
+			if (this.known.endedAt(taskId) !== undefined) continue;
+			if (ledger.see(taskId) > Date.now() - LONG_MS) return false;
+			oldest.abort();
+			this.watched.delete(taskId);
+			ledger.forget(taskId);
+			return true;
+		}
+		return false;
+	}
+}

@@ -1,0 +1,171 @@
+import { accountKeyOf, type ServiceAddress } from '../http/credential';
+import { failureSaidIn, readAnswer } from '../parsing/failures';
+import { readText } from '../http/bodies';
+import { Calls, type Call, type Load, type Query } from './retry';
+import type { ServiceRecord, SpeechRequest, SpeechTask } from '../contract';
+import { Failure } from '../failure';
+import type { ByteStream, ServiceContext } from '../http/request';
+import { knownTasksOf } from './knownTasks';
+import type { Pacing } from '../pace/rateLimit';
+import {
+	readCreated,
+	readCreatedTaskId,
+	readPage,
+	readSpeechTask,
+	type Page,
+} from '../parsing/responses';
+import { isRecord } from '../parsing/coerce';
+import { shared } from '../async/singleFlight';
+
+/** How long the create call of a speech task may take, in ms: given up, it may have been paid. */
+const CREATE_MS = 120_000;
+
+/** §4.10; the credential test, which has no n8n request helper of its own, reads it too. */
+export const ACCOUNT_PATH = '/v1/video/me';
+
+/** §4.5–4.8 */
+const GENERATION_PATHS = {
+	textToVideo: '/v1/video/text-to-video',
+	ingredientsToVideo: '/v1/video/ingredients-to-video',
+	framesToVideo: '/v1/video/frames-to-video',
+	image: '/v1/video/create-image',
+} as const;
+
+export type Generation = keyof typeof GENERATION_PATHS;
+
+const jsonBody = (body: object) => Buffer.from(JSON.stringify(body), 'utf8');
+const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
+
+/** Every call to the service's API (§4). The only place that knows its paths. */
+export class Requests {
+	private readonly calls: Calls;
+
+	constructor(
+		readonly context: ServiceContext,
+		readonly address: ServiceAddress,
+		load?: Load,
+	) {
+		this.calls = new Calls(context, address, load);
+	}
+
+	/** What is learnt of how often the account may be asked. */
+	get pacing(): Pacing {
+		return this.calls.pacing;
+	}
+
+	/** §4.1. Returns the task's id. Throws a Failure; `maybeAccepted` says when it may be paid. */
+	async createTask(
+		request: SpeechRequest,
+		options: Pick<Call, 'signal' | 'begin' | 'onSend' | 'onRefused'>,
+	): Promise<string> {
+		const call: Call = {
+			method: 'POST',
+			path: '/v1/labs/task',
+			body: jsonBody(request),
+			repeat: 'create',
+			limitMs: CREATE_MS,
+			...options,
+		};
+		const raw = await this.json(call, (record) => readCreatedTaskId(record) !== undefined);
+		const taskId = readCreatedTaskId(raw);
+		if (taskId !== undefined) return taskId;
+		throw failureSaidIn(readCreated(raw)) ?? new Failure('notTheService', { maybeAccepted: true });
+	}
+
+	/** §4.2. Throws a Failure; `repeat` 'once' leaves repeating to the caller. */
+	async readTask(
+		taskId: string,
+		signal: AbortSignal,
+		repeat: 'read' | 'once' = 'read',
+	): Promise<SpeechTask> {
+		const { baseUrl } = this.address;
+		// A failed task has an `error` of its own, which is not the answer's.
+		const isTask = (raw: unknown) => readSpeechTask(raw, baseUrl) !== undefined;
+		const key = `${accountKeyOf(this.address)} ${repeat} ${taskId}`;
+		return await shared(key, signal, async (readSignal) => {
+			const path = taskPath(taskId);
+			const call: Call = { method: 'GET', path, repeat, signal: readSignal };
+			const task = readSpeechTask(await this.json(call, isTask), baseUrl);
+			if (!task) throw new Failure('notTheService', { transient: true });
+			const isOver = task.state === 'completed' || task.state === 'error';
+			if (isOver) knownTasksOf(this.address).end(taskId);
+			return task;
+		});
+	}
+
+	/** §4.3. Deleting twice does no harm, so it is repeated like a read. */
+	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
+		const call: Call = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
+		const text = await this.calls.send(call, readText).catch((error: unknown) => {
+			// Gone after a repetition: the first one has deleted it, only its answer was lost.
+			const isGone = error instanceof Failure && error.kind === 'notFound';
+			if (!isGone || call.sent === 1) throw error;
+			return '';
+		});
+		// The contract shows no body: only an explicit error counts.
+		if (/^\s*\{/.test(text)) readAnswer(text, () => false);
+	}
+
+	/**
+	 * §4.5–4.8: starts a generation and returns its event stream once the headers are there, at the
+	 * latest after `limitMs`. The stream lives until it ends or `signal` aborts. `onSend` is called
+	 * right before each attempt.
+	 */
+	async openStream(
+		generation: Generation,
+		body: Buffer,
+		options: Pick<Call, 'signal' | 'begin' | 'limitMs' | 'onSend'>,
+	): Promise<ByteStream> {
+		const call: Call = {
+			method: 'POST',
+			path: GENERATION_PATHS[generation],
+			body,
+			accept: 'text/event-stream, application/json',
+			repeat: 'create',
+			streamed: true,
+			...options,
+		};
+		return await this.calls.send(call, async (answer) => answer.body);
+	}
+
+	/** §4.9: one page of the history, newest first, and the service's clock against ours in ms. */
+	async histories(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
+		const call: Call = {
+			method: 'GET',
+			path: '/v1/video/histories',
+			query,
+			repeat: 'read',
+			signal,
+		};
+		return await this.calls.send(call, async (answer, bounded) => {
+			const page = readPage(readAnswer(await readText(answer, bounded), () => false));
+			if (!page) throw new Failure('notTheService');
+			const date = Date.parse(answer.headers.date ?? '');
+			return { ...page, clockOffsetMs: Number.isFinite(date) ? date - Date.now() : 0 };
+		});
+	}
+
+	/** §4.4: one page of voices. */
+	async voices(query: Query, signal: AbortSignal): Promise<Page> {
+		const call: Call = { method: 'GET', path: '/v1/labs/voices', query, repeat: 'read', signal };
+		const page = readPage(await this.json(call));
+		if (!page) throw new Failure('notTheService');
+		return page;
+	}
+
+	/** §4.10. `repeat` 'once' leaves repeating to the caller. */
+	async account(signal: AbortSignal, repeat: 'read' | 'once' = 'read'): Promise<ServiceRecord> {
+		const raw = await this.json({ method: 'GET', path: ACCOUNT_PATH, repeat, signal });
+		if (!isRecord(raw)) throw new Failure('notTheService');
+		return raw;
+	}
+
+	private async json(
+		call: Call,
+		ownsErrorField: (raw: unknown) => boolean = () => false,
+	): Promise<unknown> {
+		return await this.calls.send(call, async (answer, signal) =>
+			readAnswer(await readText(answer, signal), ownsErrorField),
+		);
+	}
+}

@@ -1,0 +1,60 @@
+import { accountKeyOf, type ServiceAddress } from '../http/credential';
+
+/** Tasks of an account that are remembered: far more than any service goes on telling of. */
+const MOST_TASKS = 50_000;
+
+interface Known {
+	/** A message of it has come. */
+	heard: boolean;
+	/** When it was first known to have ended, in ms since 1970. */
+	endedAt: number | undefined;
+}
+
+/**
+ * What this process has heard of an account's speech tasks. It outlives the socket, and tells a message
+ * that says something from one that the service repeats.
+ */
+export class KnownTasks {
+	/** Those that were last heard of at the end. */
+	private readonly tasks = new Map<string, Known>();
+
+	/** Notes a message. False when it only repeats one of a task that has ended. */
+	hear(taskId: string, percentage: number | undefined): boolean {
+		const known = this.tasks.get(taskId);
+		const endedAt = known?.endedAt ?? (percentage === 100 ? Date.now() : undefined);
+		this.keep(taskId, { heard: true, endedAt });
+		return !known?.heard || known.endedAt === undefined;
+	}
+
+	/** Notes that a reading has found the end of a task. */
+	end(taskId: string): void {
+		const known = this.tasks.get(taskId);
+		this.keep(taskId, {
+			heard: known?.heard ?? false,
+			endedAt: known?.endedAt ?? Date.now(),
+		});
+	}
+
+	/** When a task was first known to have ended, in ms since 1970; undefined when it is not. */
+	endedAt(taskId: string): number | undefined {
+		return this.tasks.get(taskId)?.endedAt;
+	}
+
+	private keep(taskId: string, known: Known): void {
+		this.tasks.delete(taskId);
+		this.tasks.set(taskId, known);
+		if (this.tasks.size <= MOST_TASKS) return;
+		const [oldest] = this.tasks.keys();
+		this.tasks.delete(oldest!);
+	}
+}
+
+const accounts = new Map<string, KnownTasks>();
+
+/** What is known of the tasks of an account (a token at an address) in this process. */
+export function knownTasksOf(address: ServiceAddress): KnownTasks {
+	const key = accountKeyOf(address);
+	const known = accounts.get(key) ?? new KnownTasks();
+	accounts.set(key, known);
+	return known;
+}

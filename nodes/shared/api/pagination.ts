@@ -1,0 +1,60 @@
+import type { ServiceRecord } from '../contract';
+import { Failure } from '../failure';
+import { MAX_PAGES } from '../limits';
+import { type Page } from '../parsing/responses';
+import { asText } from '../parsing/coerce';
+
+export const LARGEST_PAGE = 100;
+
+export interface Paging {
+	/** Number of the first page: 0 for voices, 1 for the history. */
+	first: number;
+	/** Number of records wanted at most. */
+	limit: number;
+	/** The field that identifies a record. */
+	idField: string;
+	fetch(page: number, pageSize: number): Promise<Page>;
+	/** True when the pages after this one are of no use. */
+	isEnough?(page: Page): boolean;
+}
+
+/**
+ * True when a list ends with the page `found`; `seen` records came with it and the pages before, and
+ * `pageSize` were asked for. An announced total that the page itself belies is not believed.
+ */
+export function isLastPage(found: Page, seen: number, pageSize: number): boolean {
+	const { items, total, pageSize: echoed, bare } = found;
+	if (bare) return items.length !== pageSize;
+	const held = echoed !== undefined && echoed > 0 ? Math.min(echoed, pageSize) : pageSize;
+	const isShort = items.length < held;
+	const isTold = total !== undefined && (isShort || total > items.length);
+	return items.length === 0 || (isTold ? seen >= total : isShort);
+}
+
+/**
+ * All records of a paged list up to `limit`, each once: pages shift while they are read. Stops at a
+ * bare array that is no full page, an empty, short or repeated page, and the announced total; the
+ * echoed page number is not trusted (field notes "Voices, history, account"). Throws a Failure when
+ * there is no end to the pages.
+ */
+export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
+	const records = new Map<string, ServiceRecord>();
+	const pageSize = Math.min(LARGEST_PAGE, paging.limit);
+	for (let page = paging.first; ; page++) {
+		const found = await paging.fetch(page, pageSize);
+		const before = records.size;
+		for (const item of found.items) {
+			const key = asText(item[paging.idField]) ?? asText(item.id) ?? JSON.stringify(item);
+			if (!records.has(key)) records.set(key, item);
+		}
+		const isLast =
+			records.size === before ||
+			records.size >= paging.limit ||
+			paging.isEnough?.(found) === true ||
+			isLastPage(found, records.size, pageSize);
+		if (isLast) return [...records.values()].slice(0, paging.limit);
+		if (page - paging.first + 1 >= MAX_PAGES) {
+			throw new Failure('tooLarge', { text: `a list of more than ${MAX_PAGES} pages` });
+		}
+	}
+}

@@ -1,0 +1,191 @@
+import type { IHttpRequestMethods } from 'n8n-workflow';
+import type { ServiceAddress } from '../http/credential';
+import { failureOfStatus } from '../parsing/failures';
+import { readErrorBody } from '../http/bodies';
+import { abortReason, pause, startDeadline } from '../async/deadline';
+import { Failure, isTransient, type FailureKind } from '../failure';
+import { exchange, type ByteStream, type HttpAnswer, type ServiceContext } from '../http/request';
+import { backOffMs } from '../async/backOff';
+import { pacingOf, type CallKind, type Pacing } from '../pace/rateLimit';
+import { asWebUrl } from '../parsing/coerce';
+
+/** How long one reading may take before it is given up, in ms. */
+const READING_MS = 30_000;
+/** How often a read, and a create call that was surely not accepted, is sent at most. */
+const MAX_ATTEMPTS = 5;
+/** How long a read without a deadline of its own is sent again while the account is refused, in ms. */
+const MOST_REFUSED_MS = 300_000;
+
+/**
+ * Which failures are repeated. `read`: everything transient; `create`: only what the service surely
+ * did not accept (refused connection, 429), since every accepted call is paid; `once`: nothing,
+ * because the caller repeats by itself.
+ */
+type Repeat = 'read' | 'create' | 'once';
+
+export type Query = Record<string, string | number>;
+
+export interface Call {
+	method: IHttpRequestMethods;
+	path: string;
+	query?: Query;
+	body?: Buffer;
+	accept?: string;
+	repeat: Repeat;
+	signal: AbortSignal;
+	/** Milliseconds that one attempt may take; a reading's limit unless given. */
+	limitMs?: number;
+	/** Aborts when no further attempt may begin; one under way goes on. */
+	begin?: AbortSignal;
+	/** The answer outlives the call: only its headers fall under `limitMs`. */
+	streamed?: boolean;
+	/** How often it has been sent so far. */
+	sent?: number;
+	/** Called right before each attempt goes out, after any rest. */
+	onSend?(): void;
+	/** Called when the service has surely not accepted an attempt of a create call. */
+	onRefused?(): void;
+}
+
+function mayRepeat(
+	{ repeat }: Call,
+	failure: unknown,
+	attempt: number,
+	began: number,
+	hasWorked: boolean,
+): boolean {
+	if (!(failure instanceof Failure) || repeat === 'once') return false;
+	// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
+	if (failure.kind === 'rateLimited' && repeat === 'create') return true;
+	// So does a read that has none, where the account is known to be let through at other times.
+	if (failure.kind === 'rateLimited' && hasWorked && Date.now() - began < MOST_REFUSED_MS) {
+		return true;
+	}
+	if (attempt + 1 >= MAX_ATTEMPTS) return false;
+	if (repeat === 'read') return isTransient(failure);
+	return failure.kind === 'unreachable' && failure.facts.text === 'refused';
+}
+
+/** Told what the service makes of the work that is asked of it. */
+export interface Load {
+	/** It has accepted a create call. */
+	accepted(): void;
+	/** It refuses for rate or load what was sent at `sentAt`, in ms since 1970. */
+	refused(sentAt: number): void;
+}
+
+/** After these the service may have accepted (and charged) a create call without saying so. */
+const UNSURE = new Set<FailureKind>([
+	'noAnswer',
+	'unavailable',
+	'timedOut',
+	'canceled',
+	'notTheService',
+	'tooLarge',
+]);
+
+/** A failed create call, with the fact whether it may be charged all the same. */
+const ofCreate = (error: unknown): unknown =>
+	error instanceof Failure &&
+	UNSURE.has(error.kind) &&
+	![401, 403].includes(error.facts.status ?? 0)
+		? error.with({ maybeAccepted: true })
+		: error;
+
+/** A reading given up at its own limit is one that did not answer, and may be repeated. */
+const ofReading = (error: unknown): unknown =>
+	error instanceof Failure && error.kind === 'timedOut'
+		? new Failure('noAnswer', { transient: true })
+		: error;
+
+/** Sends calls to the service's API, with the repetitions and limits that each may have. */
+export class Calls {
+	constructor(
+		private readonly context: ServiceContext,
+		private readonly address: ServiceAddress,
+		private readonly load?: Load,
+	) {}
+
+	/** What is learnt of the account's limits; asked for anew each time, since it may be forgotten. */
+	get pacing(): Pacing {
+		return pacingOf(this.address);
+	}
+
+	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
+	async send<T>(
+		call: Call,
+		consume: (answer: HttpAnswer<ByteStream>, signal: AbortSignal) => Promise<T>,
+	): Promise<T> {
+		const begin = call.begin ?? call.signal;
+		const began = Date.now();
+		let last: unknown;
+		for (let attempt = 0; ; attempt++) {
+			const isClear = await this.pacing.clear(begin);
+			// Nothing is under way here: what the service last said tells more than "timed out".
+			if (!isClear) throw last ?? abortReason(begin);
+			call.sent = attempt + 1;
+			call.onSend?.();
+			const limitMs = call.limitMs ?? READING_MS;
+			const limit = startDeadline(limitMs / 1000, call.signal);
+			const signal = AbortSignal.any([call.signal, limit.signal]);
+			try {
+				const answer = await this.answer(call, signal, limitMs);
+				if (call.streamed) limit.stop();
+				const result = await consume(answer, signal);
+				if (call.repeat === 'create') this.load?.accepted();
+				return result;
+			} catch (error) {
+				const failure = call.signal.aborted ? abortReason(call.signal) : ofReading(error);
+				last = call.repeat === 'create' ? ofCreate(failure) : failure;
+				if (last instanceof Failure && !last.facts.maybeAccepted) call.onRefused?.();
+				const { hasWorked } = this.pacing;
+				const isOver = call.signal.aborted || !mayRepeat(call, last, attempt, began, hasWorked);
+				if (isOver) throw last;
+			} finally {
+				limit.stop();
+			}
+			const isRefused = last instanceof Failure && last.kind === 'rateLimited';
+			if (!isRefused) await pause(backOffMs(attempt), begin);
+		}
+	}
+
+	/** One exchange; an error status is thrown as a Failure. */
+	private async answer(
+		call: Call,
+		signal: AbortSignal,
+		timeoutMs: number,
+	): Promise<HttpAnswer<ByteStream>> {
+		const sentAt = Date.now();
+		const answer = await exchange(this.context, {
+			method: call.method,
+			url: this.address.baseUrl + call.path,
+			query: call.query,
+			body: call.body,
+			accept: call.accept ?? 'application/json',
+			timeoutMs,
+			signal,
+			tokenOrigin: this.address.origin,
+			apiToken: this.address.apiToken,
+			follow: call.method === 'GET' ? 'sameOrigin' : 'none',
+		}).finally(() => this.pacing.answered());
+		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
+		if (answer.status >= 200 && answer.status < 300) {
+			this.pacing.accepted(kind, sentAt);
+			return answer;
+		}
+		const text = await readErrorBody(answer, signal);
+		const failure = failureOfStatus(answer.status, text, answer.headers['retry-after']);
+		const isRefused = failure.kind === 'rateLimited';
+		if (isRefused) this.pacing.refused(kind, sentAt, failure.facts.retryAfterMs);
+		else this.pacing.accepted(kind, sentAt);
+		if (isRefused || answer.status === 503) this.load?.refused(sentAt);
+		if (failure.kind !== 'redirected') throw failure;
+		const { location } = answer.headers;
+		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;
+		// Readings are sent on within the origin: one that comes to no end there is no API's.
+		if (call.method === 'GET' && target === this.address.origin) {
+			throw new Failure('notTheService', { status: answer.status });
+		}
+		throw failure.with({ host: target });
+	}
+}

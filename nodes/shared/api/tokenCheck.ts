@@ -1,0 +1,54 @@
+import { accountKeyOf } from '../http/credential';
+import { startDeadline } from '../async/deadline';
+import { asWrongAddress } from '../failure';
+import type { Requests } from './api';
+import { shared } from '../async/singleFlight';
+
+/** How long the reading of the account may take, in seconds. */
+const CHECK_SECONDS = 20;
+/** So many checks of one account may begin within a minute. */
+const MOST_A_MINUTE = 5;
+const MINUTE_MS = 60_000;
+
+interface Checks {
+	/** When the latest ones began, in ms since 1970, oldest first. */
+	began: number[];
+	/** When the last one that has ended began, and what it came to. */
+	last?: { began: number; trouble: unknown };
+}
+
+const accounts = new Map<string, Checks>();
+
+/** Reads the account (§4.10); resolves with what stands in the way, undefined when nothing does. */
+export async function checkToken(requests: Requests, signal: AbortSignal): Promise<unknown> {
+	const limit = startDeadline(CHECK_SECONDS, signal);
+	return await requests
+		.account(limit.signal, 'once')
+		.then(() => undefined, asWrongAddress)
+		.finally(() => limit.stop());
+}
+
+/**
+ * The same, for all in this process that use the account: an answer holds for everyone who is content
+ * with one asked for at `since` (ms since 1970) or later, and for everyone once the account has been
+ * asked too often. Resolves with the signal's reason (a Failure) when that aborts first.
+ */
+export async function checkTokenTogether(
+	requests: Requests,
+	since: number,
+	signal: AbortSignal,
+): Promise<unknown> {
+	const key = accountKeyOf(requests.address);
+	const checks = accounts.get(key) ?? { began: [] };
+	accounts.set(key, checks);
+	const { last } = checks;
+	const mayAsk = (checks.began.at(-MOST_A_MINUTE) ?? 0) < Date.now() - MINUTE_MS;
+	if (last && (last.began >= since || !mayAsk)) return last.trouble;
+	return await shared(`token\n${key}`, signal, async (over) => {
+		const began = Date.now();
+		checks.began = [...checks.began, began].slice(-MOST_A_MINUTE);
+		const trouble = await checkToken(requests, over);
+		if (!over.aborted) checks.last = { began, trouble };
+		return trouble;
+	}).catch((canceled: unknown) => canceled);
+}

@@ -1,0 +1,95 @@
+import { sleep } from 'n8n-workflow';
+import { Failure } from '../failure';
+
+/**
+ * Resolves after `ms` milliseconds or as soon as `signal` aborts; never rejects. n8n-workflow's
+ * `sleep` ignores its signal before n8n 2.36, so the signal is raced here.
+ */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+	if (signal?.aborted) return;
+	if (!signal) return await sleep(ms);
+	let wake = () => {};
+	const aborted = new Promise<void>((resolve) => {
+		wake = resolve;
+		signal.addEventListener('abort', wake, { once: true });
+	});
+	try {
+		await Promise.race([sleep(ms, signal).catch(() => undefined), aborted]);
+	} finally {
+		signal.removeEventListener('abort', wake);
+	}
+}
+
+/** Resolves when `signal` aborts. */
+export async function whenAborted(signal: AbortSignal): Promise<void> {
+	if (signal.aborted) return;
+	await new Promise<void>((resolve) => {
+		signal.addEventListener('abort', () => resolve(), { once: true });
+	});
+}
+
+/**
+ * For what ends without anybody asking why. Made once: an abort without a reason makes an exception
+ * with a stack, some 40 µs each time, and an item comes to a dozen of them.
+ */
+export const NO_REASON = new Failure('canceled');
+
+// setTimeout's own limit (2^31 - 1 ms): beyond it a timer fires at once.
+const LONGEST_SECONDS = 2_147_483;
+
+export interface Deadline {
+	/** Aborts at the deadline or on cancel; its reason is a Failure. */
+	signal: AbortSignal;
+	/** Must be called when the work is over: releases timer and listeners. */
+	stop(): void;
+}
+
+/** When the signals of deadlines abort by themselves, in ms since 1970. */
+const ends = new WeakMap<AbortSignal, number>();
+
+const endOf = (signal: AbortSignal) => ends.get(signal) ?? Infinity;
+
+/** Milliseconds until a deadline's signal aborts by itself; Infinity for any other signal. */
+export const remainingMs = (signal: AbortSignal): number => Math.max(0, endOf(signal) - Date.now());
+
+/**
+ * A time limit of `seconds` for one piece of work, which also ends when one of `signals` aborts.
+ */
+export function startDeadline(
+	seconds: number,
+	...signals: Array<AbortSignal | undefined>
+): Deadline {
+	const bounded = Math.min(seconds, LONGEST_SECONDS);
+	const work = new AbortController();
+	const timer = new AbortController();
+	const listened = signals.filter((signal) => signal !== undefined);
+	ends.set(work.signal, Math.min(Date.now() + bounded * 1000, ...listened.map(endOf)));
+	const onCancel = () => {
+		const reason: unknown = listened.find((signal) => signal.aborted)?.reason;
+		work.abort(reason instanceof Failure ? reason : new Failure('canceled'));
+	};
+	for (const signal of listened) {
+		if (signal.aborted) onCancel();
+		else signal.addEventListener('abort', onCancel, { once: true });
+	}
+	void pause(bounded * 1000, timer.signal).then(() => {
+		if (!timer.signal.aborted) work.abort(new Failure('timedOut', { seconds }));
+	});
+	return {
+		signal: work.signal,
+		stop() {
+			timer.abort(NO_REASON);
+			for (const signal of listened) signal.removeEventListener('abort', onCancel);
+		},
+	};
+}
+
+/** Throws the signal's reason (a Failure) when it has aborted. */
+export function throwIfAborted(signal: AbortSignal): void {
+	if (signal.aborted) throw abortReason(signal);
+}
+
+/** Why `signal` aborted, as a Failure. */
+export function abortReason(signal: AbortSignal): Failure {
+	return signal.reason instanceof Failure ? signal.reason : new Failure('canceled');
+}

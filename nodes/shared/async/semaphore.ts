@@ -1,0 +1,57 @@
+import { throwIfAborted } from './deadline';
+
+interface Waiting {
+	amount: number;
+	enter(): void;
+}
+
+/**
+ * Bounds what is in use at once: bytes in memory, executions under way. One that needs more than the
+ * whole budget gets its turn when no other is under way.
+ */
+export class Budget {
+	private used = 0;
+	/** In the order they came: a large one is not overtaken for ever. */
+	private readonly waiting = new Set<Waiting>();
+
+	constructor(private readonly limit: number) {}
+
+	/**
+	 * Resolves with the function that gives the amount back, once there is room. Throws the signal's
+	 * reason (a Failure) when that aborts first.
+	 */
+	async reserve(amount: number, signal: AbortSignal): Promise<() => void> {
+		throwIfAborted(signal);
+		let leave = () => {};
+		await new Promise<void>((enter) => {
+			const waiting: Waiting = { amount, enter };
+			leave = () => this.leave(waiting);
+			this.waiting.add(waiting);
+			signal.addEventListener('abort', leave, { once: true });
+			this.admit();
+		});
+		signal.removeEventListener('abort', leave);
+		let held = true;
+		const release = () => {
+			if (held) this.used -= amount;
+			held = false;
+			this.admit();
+		};
+		if (signal.aborted) release();
+		throwIfAborted(signal);
+		return release;
+	}
+
+	private admit(): void {
+		for (const waiting of this.waiting) {
+			if (this.used > 0 && this.used + waiting.amount > this.limit) return;
+			this.leave(waiting);
+		}
+	}
+
+	private leave(waiting: Waiting): void {
+		if (!this.waiting.delete(waiting)) return;
+		this.used += waiting.amount;
+		waiting.enter();
+	}
+}

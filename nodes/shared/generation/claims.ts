@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import { accountKeyOf, type ServiceAddress } from '../http/credential';
+import type { GeneratedFile, ServiceRecord } from '../contract';
+import { Entries, isKnown, marksOf, unsigned } from './historyEntries';
+import { CLOCK_TOLERANCE_MS, judge, type Asked, type Claim, type Verdict } from './historyMatching';
+
+/** The generations of an account, and who has which file: to tell whose an entry of the history is. */
+
+type Order = Pick<Asked, 'prompt' | 'began' | 'expected' | 'kind'> & Partial<Asked>;
+
+/** How long after it was given up a generation may still come to be. */
+const LINGERS_MS = 30 * 60 * 1000;
+const REMEMBERED_MS = 2 * LINGERS_MS;
+const REMEMBERED_CLAIMS = 10_000;
+const REMEMBERED_MARKS = 30_000;
+
+/** What is to be remembered of a claim for a later try. */
+export const askedOf = ({ ids, ...claim }: Claim): Asked => {
+	const { key, prompt, began, expected, kind, aspectRatio, body, withImages } = claim;
+	const told = [...ids];
+	return { key, prompt, began, expected, kind, aspectRatio, body, withImages, told };
+};
+
+/** Generations and entries taken, of one account in this process. */
+export class Claims {
+	/** By key: those under way and those that are over, the latter in the order they ended. */
+	private readonly claims = new Map<string, Claim>();
+	/** Identifiers and addresses of files that somebody has. */
+	private readonly taken = new Set<string>();
+	private readonly entries: Entries;
+
+	/** `baseUrl` resolves relative addresses. */
+	constructor(baseUrl = 'https://localhost') {
+		this.entries = new Entries(baseUrl);
+	}
+
+	/** Begins a claim, or goes on with the one of an earlier try. */
+	begin(order: Order): Claim {
+		const { told = [], key = randomUUID(), body = '', withImages = false } = order;
+		const { prompt, began, expected, kind, aspectRatio } = order;
+		const claim: Claim = {
+			...{ key, prompt, began, expected, kind, aspectRatio, body, withImages },
+			...{ ids: new Set(told), lost: false, until: Infinity },
+			...{ wants: expected, got: 0, marks: new Set<string>() },
+		};
+		this.claims.delete(key);
+		this.claims.set(key, claim);
+		return claim;
+	}
+
+	/** What an earlier try, perhaps in another process, asked for, and the files that it got at `madeAt`. */
+	recall(asked: Asked, files?: GeneratedFile[], madeAt = Date.now()): void {
+		if (files) this.take(files);
+		if (this.claims.has(asked.key)) return;
+		const claim = this.begin(asked);
+		if (files) this.end(claim, files, madeAt);
+		else this.leave(claim);
+	}
+
+	/** Notes files that a claim has got while it may lack others. */
+	receive(claim: Claim, files: GeneratedFile[]): void {
+		claim.marks = new Set(marksOf(files));
+		claim.got = files.length;
+		for (const { id } of files) if (id !== undefined) claim.ids.add(id);
+	}
+
+	/** Ends a claim that comes to no more; the files it got belong to nobody else from now on. */
+	end(claim: Claim, files: GeneratedFile[], madeAt = Date.now()): void {
+		this.receive(claim, files);
+		claim.wants = files.length;
+		this.take(files);
+		this.close(claim, madeAt + CLOCK_TOLERANCE_MS);
+	}
+
+	/** Gives a claim up whose files may still come to be. */
+	leave(claim: Claim): void {
+		this.close(claim, Date.now() + LINGERS_MS);
+	}
+
+	private close(claim: Claim, until: number): void {
+		claim.lost = true;
+		claim.until = until;
+		this.claims.delete(claim.key);
+		// One that was never sent has no entries.
+		if (claim.began < Infinity) this.claims.set(claim.key, claim);
+		const outdated = Date.now() - REMEMBERED_MS;
+		for (const [key, old] of this.claims) {
+			if (old.until === Infinity) continue;
+			if (old.until > outdated && this.claims.size <= REMEMBERED_CLAIMS) break;
+			this.claims.delete(key);
+		}
+	}
+
+	private take(files: GeneratedFile[]): void {
+		for (const mark of marksOf(files)) this.taken.add(mark);
+		for (const mark of this.taken) {
+			if (this.taken.size <= REMEMBERED_MARKS) break;
+			this.taken.delete(mark);
+		}
+	}
+
+	/** How far back the history matters to `claim`, in ms since 1970 by our clock. */
+	reach(claim: Claim): number {
+		const began = this.sharing(claim)
+			.filter(({ until }) => until >= claim.began)
+			.map((other) => other.began);
+		return Math.min(claim.began, ...began) - CLOCK_TOLERANCE_MS;
+	}
+
+	/** All claims of the same prompt, itself among them. */
+	private sharing({ prompt }: Claim): Claim[] {
+		return [...this.claims.values()].filter((other) => other.prompt.trim() === prompt.trim());
+	}
+
+	/** What of `history`, newest first, belongs to `claim`; `clockOffsetMs` is the service's clock minus ours. */
+	judge(claim: Claim, history: ServiceRecord[], clockOffsetMs: number): Verdict {
+		const toldToOthers = new Set<string>();
+		for (const other of this.claims.values()) {
+			if (other !== claim) other.ids.forEach((id) => toldToOthers.add(id));
+		}
+		const all = this.entries.read(history);
+		const { taken } = this;
+		return judge(claim, { all, clockOffsetMs, sharing: this.sharing(claim), toldToOthers, taken });
+	}
+
+	/** The files of `claim` in `history` besides `got`, those that it has. */
+	rest(
+		claim: Claim,
+		got: GeneratedFile[],
+		history: ServiceRecord[],
+		clockOffsetMs: number,
+	): GeneratedFile[] {
+		const { own } = this.judge(claim, history, clockOffsetMs);
+		const all = this.entries.read(history);
+		const { marks } = claim;
+		return all.flatMap((entry) => {
+			if (!own.includes(entry.record)) return [];
+			if (!isKnown(entry, marks, all)) return entry.files;
+			// Of several files in one entry, some may have been told.
+			const had = got.filter(({ id }) => id !== undefined && id === entry.id).length;
+			return entry.files
+				.filter(({ fileUrl }) => !marks.has(fileUrl) && !marks.has(unsigned(fileUrl)))
+				.slice(0, entry.files.length - Math.max(1, had));
+		});
+	}
+}
+
+const accounts = new Map<string, Claims>();
+
+/** The claims of an account (a token at an address) in this process. */
+export function claimsOf(address: ServiceAddress): Claims {
+	const key = accountKeyOf(address);
+	const claims = accounts.get(key) ?? new Claims(address.baseUrl);
+	accounts.set(key, claims);
+	return claims;
+}

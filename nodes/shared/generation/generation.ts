@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto';
+import { askedOf, type Claims } from './claims';
+import { abortReason, NO_REASON, pause, throwIfAborted } from '../async/deadline';
+import type { GeneratedFile } from '../contract';
+import { failureOfText } from '../parsing/failures';
+import { Failure } from '../failure';
+import {
+	GenerationEvents,
+	type GenerationOutcome,
+	type GenerationProgress,
+} from '../parsing/generationEvents';
+import { findLost, findRest, type HistoryWatch } from './historyRecovery';
+import type { ByteStream } from '../http/request';
+import type { Generation, Requests } from '../api/api';
+import type { Asked, Claim } from './historyMatching';
+
+export interface GenerationBody {
+	bytes: Buffer;
+	/** Called once the service has taken the body and its memory is free again. */
+	release?(): void;
+}
+
+export interface GenerationOrder {
+	generation: Generation;
+	/** The prompt as sent, '' when none is; the history is searched by it. */
+	prompt: string;
+	/** Files asked for. */
+	expected: number;
+	kind: 'video' | 'image';
+	/** As asked for, to tell it from another of the same prompt. */
+	aspectRatio?: string;
+	/** Makes the request's body; called once, right before it is sent. */
+	body(signal: AbortSignal): Promise<GenerationBody>;
+	/** Deadline and cancel of the item. */
+	signal: AbortSignal;
+	/** What ends a create call under way; it gets its answer, though another item has failed. */
+	creating: AbortSignal;
+	/** Cancel of all items. */
+	shared: AbortSignal;
+	/** Milliseconds of silence after which the stream counts as lost. */
+	idleMs: number;
+	/** What an earlier try of this node asked for, and the files it got: it is not asked for again. */
+	earlier?: { asked: Asked; files?: GeneratedFile[] };
+	/** Right before the create call is sent, each time, and when the stream has told an id. */
+	onAsked(asked: Asked): void;
+	onProgress(progress: GenerationProgress): void;
+	/** The stream is lost; the search in the history begins. */
+	onLost(reason: string): void;
+}
+
+/**
+ * Reads a generation stream to its outcome. Ends it, with the connection, at the first terminal
+ * event, after `idleMs` of silence, or when `signal` aborts (then throws its reason).
+ */
+async function readStream(
+	stream: ByteStream,
+	events: GenerationEvents,
+	order: GenerationOrder,
+	close: () => void,
+): Promise<GenerationOutcome> {
+	const over = new AbortController();
+	let lastHeard = Date.now();
+	let silent = false;
+	const watch = async () => {
+		while (!over.signal.aborted) {
+			const restMs = lastHeard + order.idleMs - Date.now();
+			if (restMs <= 0) {
+				silent = true;
+				return close();
+			}
+			await pause(restMs, over.signal);
+		}
+	};
+	void watch();
+	const { signal } = order;
+	signal.addEventListener('abort', close, { once: true });
+	try {
+		throwIfAborted(signal);
+		for await (const part of stream) {
+			lastHeard = Date.now();
+			const outcome = events.push(part);
+			if (outcome) return outcome;
+		}
+		return events.end();
+	} catch {
+		const outcome = events.broken(
+			silent ? `nothing was heard for ${order.idleMs / 1000} s` : undefined,
+		);
+		if (!signal.aborted) return outcome;
+		const reason = abortReason(signal);
+		// What has come in time must not be lost with what has not.
+		if (reason.kind === 'timedOut' && outcome.kind === 'complete') return outcome;
+		throw reason.with({ maybeAccepted: true });
+	} finally {
+		signal.removeEventListener('abort', close);
+		over.abort(NO_REASON);
+		close();
+	}
+}
+
+/** How an edge says that the service did not answer it: in time, or at all. */
+const NO_ANSWER_STATUSES = [504, 520, 524];
+
+/** A create call whose answer never came may have started a generation all the same. */
+const mayBeUnderWay = (error: unknown): error is Failure =>
+	error instanceof Failure &&
+	(error.kind === 'noAnswer' || NO_ANSWER_STATUSES.includes(error.facts.status ?? 0));
+
+/** False when a failed generation was surely not accepted, or comes to nothing by the service's word. */
+export function mayStillCome(error: unknown): boolean {
+	if (!(error instanceof Failure)) return true;
+	return error.facts.maybeAccepted === true || error.kind === 'streamLost';
+}
+
+/**
+ * Makes videos or an image: one create call, its stream, and, where the stream ends without all that was
+ * asked for, the history (the generation goes on and is paid). Throws a Failure; never creates twice.
+ */
+export async function generate(
+	requests: Requests,
+	watch: HistoryWatch,
+	claims: Claims,
+	order: GenerationOrder,
+): Promise<GeneratedFile[]> {
+	const { signal, shared, earlier, prompt, expected, kind, aspectRatio } = order;
+	const withImages = WITH_IMAGES.includes(order.generation);
+	// Until it is sent, no entry can be its own.
+	const asked = { prompt, expected, kind, aspectRatio, withImages, began: Infinity };
+	const claim = claims.begin(earlier?.asked ?? asked);
+	const search = { claim, claims, signal, shared };
+	const make = async () => {
+		const outcome = earlier ? outcomeOf(earlier) : await stream(requests, order, claim);
+		if (outcome.kind === 'page') throw new Failure('notTheService', { maybeAccepted: true });
+		if (outcome.kind === 'failed') throw failureOf(outcome.text);
+		if (outcome.kind === 'lost') {
+			order.onLost(outcome.text);
+			return await findLost(requests, watch, { ...search, reason: outcome.text });
+		}
+		const { files } = outcome;
+		return files.length < expected ? await findRest(watch, search, files) : files;
+	};
+	return await make().then(
+		(files) => {
+			claims.end(claim, files);
+			return files;
+		},
+		(error: unknown) => {
+			if (mayStillCome(error)) claims.leave(claim);
+			else claims.end(claim, []);
+			throw error;
+		},
+	);
+}
+
+const outcomeOf = ({ files }: { files?: GeneratedFile[] }): GenerationOutcome =>
+	files
+		? { kind: 'complete', files }
+		: { kind: 'lost', text: 'an earlier try of this node lost the stream' };
+
+/** §4.6, §4.7 */
+const WITH_IMAGES: Generation[] = ['ingredientsToVideo', 'framesToVideo'];
+/** Bytes that are hashed at once: n8n does other things in between. */
+const HASHED_BYTES = 8 * 1024 * 1024;
+
+/** What tells requests whose files are not as good for each other; the number of files does not. */
+async function bodyOf({ generation, aspectRatio, prompt }: GenerationOrder, bytes: Buffer) {
+	const hash = createHash('sha256');
+	hash.update(JSON.stringify([generation, aspectRatio, prompt.trim()]));
+	const images = WITH_IMAGES.includes(generation) ? bytes : bytes.subarray(0, 0);
+	for (let at = 0; at < images.length; at += HASHED_BYTES) {
+		if (at > 0) await pause(0);
+		hash.update(images.subarray(at, at + HASHED_BYTES));
+	}
+	return hash.digest('hex').slice(0, 32);
+}
+
+async function stream(
+	requests: Requests,
+	order: GenerationOrder,
+	claim: Claim,
+): Promise<GenerationOutcome> {
+	const closing = new AbortController();
+	const signal = AbortSignal.any([order.creating, closing.signal]);
+	const hear = (progress: GenerationProgress) => {
+		const { id } = progress;
+		if (id !== undefined && !claim.ids.has(id)) {
+			claim.ids.add(id);
+			order.onAsked(askedOf(claim));
+		}
+		order.onProgress(progress);
+	};
+	const events = new GenerationEvents(requests.address.baseUrl, hear, order.expected);
+	// A function of its own: the body, which may be large, is free again once the stream is open.
+	const open = async () => {
+		const { bytes, release } = await order.body(order.signal);
+		try {
+			claim.body = await bodyOf(order, bytes);
+			const onSend = () => {
+				claim.began = Date.now();
+				order.onAsked(askedOf(claim));
+			};
+			const limits = { signal, begin: order.signal, limitMs: order.idleMs, onSend };
+			return await requests.openStream(order.generation, bytes, limits);
+		} finally {
+			release?.();
+		}
+	};
+	const opened = await open().catch((error: unknown) => {
+		if (!mayBeUnderWay(error)) throw error;
+	});
+	if (!opened) return { kind: 'lost', text: 'the service did not answer' };
+	const ended = requests.pacing.begin('stream');
+	const close = () => closing.abort(NO_REASON);
+	return await readStream(opened, events, order, close).finally(ended);
+}
+
+/** The service's own words for a failed generation, told apart from credit and token. */
+function failureOf(text: string | undefined): Failure {
+	const failure = failureOfText(text);
+	return failure.kind === 'rejected' || failure.kind === 'invalidVoice'
+		? new Failure('generationFailed', { text })
+		: failure;
+}

@@ -1,0 +1,191 @@
+import type { Claims } from './claims';
+import { startDeadline, whenAborted } from '../async/deadline';
+import type { GeneratedFile, ServiceRecord } from '../contract';
+import { entryState } from './historyEntries';
+import { Failure } from '../failure';
+import { MAX_FILES } from '../limits';
+import { readAllPages } from '../api/pagination';
+import { asText, asTime } from '../parsing/coerce';
+import { readReason } from '../parsing/errorText';
+import type { Requests } from '../api/api';
+import type { Claim } from './historyMatching';
+import { until, type Reading } from '../async/pollUntil';
+
+/** Milliseconds between looks into the history; all items of a run share one look. */
+const LOOK_MS = 10_000;
+/** A look this fresh serves everyone, in ms. */
+const FRESH_MS = 8_000;
+/** How long a lost generation is looked for, in seconds. */
+const SEARCH_SECONDS = 600;
+/** Looks without a change after which fewer files than asked for are taken as all. */
+const SETTLED_LOOKS = 3;
+/** How long after its request a file may be taken that only the prompt and the time speak for, in ms. */
+const SETTLED_MS = 60_000;
+/** How long files that are there wait for one look for the others, in seconds. */
+const LAST_LOOK_SECONDS = 15;
+/** How far back a look goes at most, in entries. */
+const MOST_ENTRIES = 2000;
+
+interface Look {
+	items: ServiceRecord[];
+	/** The service's clock minus ours, in ms. */
+	clockOffsetMs: number;
+}
+
+/** Looks into the history (§4.9), shared: however many items wait, one look serves them all. */
+export class HistoryWatch {
+	private look: Promise<Look> | undefined;
+	private lookedAt = 0;
+	private reachesBackTo = Infinity;
+
+	constructor(private readonly requests: Requests) {}
+
+	/**
+	 * The entries made since `since` (ms since 1970 by our clock), newest first, as they were at `asOf`
+	 * or later; `signal` is the one of all items together.
+	 */
+	async newest(since: number, signal: AbortSignal, asOf = 0): Promise<Look> {
+		const oldest = Math.max(asOf, Date.now() - FRESH_MS);
+		const isFresh = this.lookedAt >= oldest && this.reachesBackTo <= since;
+		if (!this.look || !isFresh) {
+			this.lookedAt = Date.now();
+			this.reachesBackTo = Math.min(since, this.reachesBackTo);
+			this.look = this.readBackTo(this.reachesBackTo, signal);
+			this.look.catch(() => (this.look = undefined));
+		}
+		return await this.look;
+	}
+
+	private async readBackTo(since: number, signal: AbortSignal): Promise<Look> {
+		let clockOffsetMs = 0;
+		const items = await readAllPages({
+			first: 1,
+			limit: MOST_ENTRIES,
+			idField: 'id',
+			fetch: async (page, pageSize) => {
+				const found = await this.requests.histories({ page, page_size: pageSize }, signal);
+				({ clockOffsetMs } = found);
+				return found;
+			},
+			isEnough: (page) => {
+				const oldest = asTime(page.items.at(-1)?.created_at);
+				return !(oldest >= since + clockOffsetMs);
+			},
+		});
+		return { items, clockOffsetMs };
+	}
+}
+
+export interface Search {
+	claim: Claim;
+	claims: Claims;
+	/** Deadline and cancel of the item. */
+	signal: AbortSignal;
+	/** Cancel of all items: a shared look must not end with one item's deadline. */
+	shared: AbortSignal;
+	/** Why the stream was lost, for the message. */
+	reason: string;
+}
+
+/**
+ * The files of a generation whose stream ended without telling: waits until the history holds the
+ * entries that are provably its own. Throws a Failure: streamLost (with the entries that may be it),
+ * generationFailed, or the signal's reason. Never creates anything.
+ */
+export async function findLost(
+	requests: Requests,
+	watch: HistoryWatch,
+	search: Search,
+): Promise<GeneratedFile[]> {
+	const { claim, claims } = search;
+	const { baseUrl } = requests.address;
+	let candidates: ServiceRecord[] = [];
+	let settled = 0;
+	let lastFound = '';
+	let partial: GeneratedFile[] = [];
+
+	const read = async (): Promise<Reading<GeneratedFile[]>> => {
+		const { items, clockOffsetMs } = await watch.newest(claims.reach(claim), search.shared);
+		const verdict = claims.judge(claim, items, clockOffsetMs);
+		const { own, tentative } = verdict;
+		candidates = verdict.candidates;
+		if (verdict.hopeless) {
+			partial = [];
+			throw new Failure('streamLost');
+		}
+		const states = own.map((entry) => entryState(entry, baseUrl));
+		const files = states.flatMap((state) => state.files).slice(0, MAX_FILES);
+		const hasFailed = files.length === 0 && own.length > 0 && states.every(({ failed }) => failed);
+		if (hasFailed && !tentative) {
+			throw new Failure('generationFailed', { text: readReason(own[0]) });
+		}
+		// An address may be signed anew for each look, an id stays.
+		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');
+		settled = found !== '' && found === lastFound ? settled + 1 : 0;
+		lastFound = found;
+		// What may be another's is never better than nothing.
+		partial = tentative ? [] : files;
+		const isSettled = settled >= SETTLED_LOOKS;
+		const isOld = Date.now() - claim.began >= SETTLED_MS;
+		const isDone = tentative ? isSettled && isOld : isSettled || files.length >= claim.expected;
+		return isDone ? { done: true, value: files } : { done: false };
+	};
+
+	claim.lost = true;
+	const limit = startDeadline(SEARCH_SECONDS, search.signal);
+	const waiting = until({
+		read,
+		signal: limit.signal,
+		pollMs: LOOK_MS,
+		holdMs: () => requests.pacing.holdMs(),
+		readFirst: true,
+	});
+	try {
+		return await waiting.catch((error: unknown) => {
+			const isOver = error instanceof Failure && ['timedOut', 'streamLost'].includes(error.kind);
+			// What is there by now is better than nothing.
+			if (isOver && partial.length > 0) return partial;
+			throw isOver ? notFound() : withPayment(error);
+		});
+	} finally {
+		limit.stop();
+	}
+
+	function notFound(): Failure {
+		const listed = candidates.map((entry) => ({
+			id: asText(entry.id) ?? '',
+			createdAt: asText(entry.created_at),
+		}));
+		return new Failure('streamLost', { text: search.reason, candidates: listed });
+	}
+}
+
+/**
+ * `got`, and those of the files asked for besides that the history holds by now. One look, and one that
+ * fails or takes long costs nothing.
+ */
+export async function findRest(
+	watch: HistoryWatch,
+	{ claim, claims, signal, shared }: Omit<Search, 'reason'>,
+	got: GeneratedFile[],
+): Promise<GeneratedFile[]> {
+	if (signal.aborted) return got;
+	claims.receive(claim, got);
+	claim.lost = true;
+	const limit = startDeadline(LAST_LOOK_SECONDS, signal);
+	const looking = watch.newest(claims.reach(claim), shared, Date.now());
+	const look = await Promise.race([
+		looking.catch(() => undefined),
+		whenAborted(limit.signal).then(() => undefined),
+	]);
+	limit.stop();
+	if (!look) return got;
+	const rest = claims.rest(claim, got, look.items, look.clockOffsetMs);
+	return [...got, ...rest.slice(0, claim.expected - got.length)];
+}
+
+/** A look that can't be had (a refused token, say) leaves the generation as paid as it is. */
+const withPayment = (error: unknown): unknown =>
+	error instanceof Failure && error.kind !== 'generationFailed'
+		? error.with({ maybeAccepted: true })
+		: error;

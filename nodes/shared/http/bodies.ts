@@ -1,0 +1,72 @@
+import { startDeadline, throwIfAborted } from '../async/deadline';
+import { Failure } from '../failure';
+import type { ByteStream, HttpAnswer } from './request';
+import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
+
+/** Reads the bodies of answers into texts, in bounded time and memory. */
+
+/** How long the body of an error answer is waited for. */
+const ERROR_BODY_SECONDS = 5;
+
+/**
+ * The body as text, as a whole. Throws a Failure when it is larger than any answer, or when the
+ * connection breaks on the way; else the signal's reason.
+ */
+export async function readText(
+	answer: HttpAnswer<ByteStream>,
+	signal: AbortSignal,
+): Promise<string> {
+	const { text, end } = await readUpTo(MAX_JSON_BYTES, answer, signal);
+	if (end === 'cut') {
+		const megabytes = MAX_JSON_BYTES / 1024 / 1024;
+		throw new Failure('tooLarge', { text: `an answer of more than ${megabytes} MB` });
+	}
+	if (end === 'broken') {
+		throw new Failure('noAnswer', { host: new URL(answer.url).host, transient: true });
+	}
+	return text;
+}
+
+/**
+ * The beginning of the body of an error answer, as far as it comes within some seconds: its status
+ * tells enough to go on without. Throws the signal's reason.
+ */
+export async function readErrorBody(
+	answer: HttpAnswer<ByteStream>,
+	signal: AbortSignal,
+): Promise<string> {
+	// That of a redirect says nothing that its headers don't.
+	if (answer.status < 400) {
+		answer.close();
+		return '';
+	}
+	const patience = startDeadline(ERROR_BODY_SECONDS);
+	const giveUp = () => answer.close();
+	patience.signal.addEventListener('abort', giveUp, { once: true });
+	const { text } = await readUpTo(MAX_ERROR_BYTES, answer, signal).finally(() => patience.stop());
+	return text;
+}
+
+async function readUpTo(
+	maxBytes: number,
+	answer: HttpAnswer<ByteStream>,
+	signal: AbortSignal,
+): Promise<{ text: string; end: 'whole' | 'cut' | 'broken' }> {
+	const chunks: Uint8Array[] = [];
+	let size = 0;
+	let isBroken = false;
+	try {
+		for await (const chunk of answer.body) {
+			chunks.push(chunk);
+			size += chunk.length;
+			if (size > maxBytes) break;
+		}
+	} catch {
+		isBroken = true;
+	} finally {
+		answer.close();
+	}
+	throwIfAborted(signal);
+	const text = Buffer.concat(chunks).toString('utf8', 0, maxBytes);
+	return { text, end: isBroken ? 'broken' : size > maxBytes ? 'cut' : 'whole' };
+}

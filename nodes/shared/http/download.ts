@@ -1,0 +1,220 @@
+import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
+import { withoutToken, type ServiceAddress } from './credential';
+import { readErrorText } from '../parsing/failures';
+import { readErrorBody } from './bodies';
+import { abortReason, pause } from '../async/deadline';
+import { Failure, isTransient } from '../failure';
+import {
+	fileNameOf,
+	fileTypeOf,
+	SNIFF_BYTES,
+	whyNoFile,
+	type MediaKind,
+} from '../parsing/fileType';
+import { codeOf } from './networkErrors';
+import { exchange, type ByteStream, type HttpAnswer } from './request';
+import { MAX_UNANNOUNCED_BYTES } from '../limits';
+import { backOffMs } from '../async/backOff';
+
+/** Milliseconds until a file host must answer, and the longest silence while a file comes. */
+const SILENCE_MS = 60_000;
+const MAX_ATTEMPTS = 5;
+/** How long a file that was just made may be unknown to its host, in ms, and the longest pause then. */
+const JUST_MADE_MS = 20_000;
+const LONGEST_PAUSE_MS = 4000;
+
+/** Any n8n context that may store a file. */
+export type FileContext = IExecuteFunctions | ITriggerFunctions;
+
+export interface FileToFetch {
+	url: string;
+	kind: MediaKind;
+	/** Task or item id: the file name is `<kind>-<id>.<ext>`, the same each time. */
+	id: string;
+	/** True when it was made a moment ago, and may take another to reach its host. */
+	justMade?: boolean;
+}
+
+const badFile = (text: string, transient: boolean, status?: number) =>
+	new Failure('badFile', { text, transient, status });
+
+/** Reads the first bytes of a stream and puts them back, unless they are all there is. */
+async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean }> {
+	const parts: Uint8Array[] = [];
+	let size = 0;
+	let ended = false;
+	while (size < SNIFF_BYTES && !ended) {
+		const part = stream.read();
+		if (part !== null) {
+			parts.push(part);
+			size += part.length;
+			continue;
+		}
+		if (stream.readableEnded) break;
+		ended = await new Promise<boolean>((resolve, reject) => {
+			const settle = () => {
+				stream.removeListener('readable', onReadable);
+				stream.removeListener('end', onEnd);
+				stream.removeListener('close', onClose);
+				stream.removeListener('error', onError);
+			};
+			const onReadable = () => (settle(), resolve(false));
+			const onEnd = () => (settle(), resolve(true));
+			const onClose = () => (settle(), reject(new Error('closed')));
+			const onError = (error: Error) => (settle(), reject(error));
+			stream.on('readable', onReadable);
+			stream.on('end', onEnd);
+			stream.on('close', onClose);
+			stream.on('error', onError);
+		});
+	}
+	const head = Buffer.concat(parts);
+	const whole = ended || stream.readableEnded === true;
+	if (!whole) stream.unshift(head);
+	return { head, whole };
+}
+
+async function refuseErrorStatus(answer: HttpAnswer<ByteStream>, signal: AbortSignal) {
+	if (answer.status >= 200 && answer.status < 300) return;
+	const text = await readErrorBody(answer, signal).catch(() => '');
+	const said = readErrorText(text);
+	// A file just made may take a moment to reach the file host. Redirects were followed already.
+	const transient = answer.status >= 400 && ![401, 410, 416].includes(answer.status);
+	throw badFile(
+		`the file host answered ${answer.status}${said ? ` (${said})` : ''}`,
+		transient,
+		answer.status,
+	);
+}
+
+/** How much of a file has come, and for how long nothing has. */
+interface Meter {
+	bytes(): number;
+	silentMs(): number;
+}
+
+/**
+ * Watches what comes in. n8n hands out a stream of its own making, not the socket's, and a listener
+ * would start it before n8n's storage reads it. Ends it with `tooMuch` beyond `most` bytes.
+ */
+function meter(stream: ByteStream, most: number, tooMuch: Failure): Meter {
+	let bytes = 0;
+	let lastAt = Date.now();
+	const push = stream.push.bind(stream);
+	stream.push = (chunk, ...rest) => {
+		bytes += chunk?.length ?? 0;
+		lastAt = Date.now();
+		if (bytes <= most) return push(chunk, ...rest);
+		stream.destroy(tooMuch);
+		return false;
+	};
+	return { bytes: () => bytes, silentMs: () => Date.now() - lastAt };
+}
+
+/** Calls `onSilence` once nothing has come for a while, until `over` aborts. */
+async function watchSilence({ silentMs }: Meter, over: AbortSignal, onSilence: () => void) {
+	while (!over.aborted) {
+		const restMs = SILENCE_MS - silentMs();
+		if (restMs <= 0) return onSilence();
+		await pause(restMs, over);
+	}
+}
+
+/** Fetches once. Bytes go from the socket into n8n's binary storage; none are kept here. */
+async function fetchOnce(
+	context: FileContext,
+	address: ServiceAddress,
+	file: FileToFetch,
+	signal: AbortSignal,
+): Promise<IBinaryData> {
+	const { origin, apiToken } = address;
+	const answer = await exchange(context, {
+		method: 'GET',
+		url: file.url,
+		accept: '*/*',
+		isFile: true,
+		timeoutMs: SILENCE_MS,
+		signal,
+		tokenOrigin: origin,
+		apiToken,
+		follow: 'any',
+	});
+	const announced = Number(answer.headers['content-length'] ?? NaN);
+	// One that is packed all the same announces what comes over the wire, not what it unpacks to.
+	const most = Math.max(announced || 0, MAX_UNANNOUNCED_BYTES);
+	const megabytes = Math.round(most / 1024 / 1024);
+	const tooLarge = badFile(`more than ${megabytes} MB came, which was not announced`, false);
+	const received = meter(answer.body, most, tooLarge);
+	const over = new AbortController();
+	void watchSilence(received, over.signal, () => answer.close());
+	try {
+		await refuseErrorStatus(answer, signal);
+		const { head, whole } = await peek(answer.body);
+		const contentType = answer.headers['content-type'];
+		const wrong = whyNoFile(head, contentType);
+		if (wrong !== undefined) throw badFile(wrong, true);
+
+		const type = fileTypeOf(head, contentType, answer.url, file.kind);
+		const name = fileNameOf(file.kind, withoutToken(file.id, apiToken), type.extension);
+		const body = whole ? head : (answer.body as unknown as Buffer);
+		return await context.helpers
+			.prepareBinaryData(body, name, type.mimeType)
+			.catch((error: unknown) => {
+				throw received.bytes() > most ? tooLarge : error;
+			});
+	} finally {
+		over.abort();
+		// Closes the connection when the file was given up; after its end there is nothing to close.
+		answer.close();
+	}
+}
+
+/**
+ * Fetches a generated file into n8n's binary storage, streamed, with the type that its bytes show.
+ * Follows redirects; the token goes to the API's origin only. Repeated while the failure may pass,
+ * within the signal's deadline. Throws a Failure of kind badFile with the address, or the signal's.
+ */
+export async function download(
+	context: FileContext,
+	address: ServiceAddress,
+	file: FileToFetch,
+	signal: AbortSignal,
+): Promise<IBinaryData> {
+	const began = Date.now();
+	for (let attempt = 0; ; attempt++) {
+		const outcome = await fetchOnce(context, address, file, signal).then(
+			(stored) => ({ stored }),
+			(error: unknown) => ({ error }),
+		);
+		if ('stored' in outcome) return outcome.stored;
+		if (signal.aborted) throw withFile(abortReason(signal), file);
+		const failure =
+			outcome.error instanceof Failure && outcome.error.kind !== 'noAnswer'
+				? outcome.error
+				: storageOrConnection(outcome.error);
+		const isAwaited =
+			file.justMade && failure.facts.status === 404 && Date.now() - began < JUST_MADE_MS;
+		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
+		if (!isTransient(failure) || isLast) throw withFile(failure, file);
+		await pause(backOffMs(attempt, LONGEST_PAUSE_MS), signal);
+	}
+}
+
+const withFile = (failure: Failure, file: FileToFetch) => failure.with({ fileUrl: file.url });
+
+const CONNECTION = /^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|ERR_CANCELED|HPE_|ABORT_ERR|UND_)/;
+
+/** A connection that broke on the way passes; what n8n's own storage says does not. */
+function storageOrConnection(error: unknown): Failure {
+	const { name, message } = error as { name?: string; message?: string };
+	const code = codeOf(error);
+	if (code.startsWith('Z_')) return badFile('it came damaged', true);
+	const isConnection =
+		error instanceof Failure ||
+		CONNECTION.test(code) ||
+		/abort|cancel/i.test(name ?? '') ||
+		/abort|closed|hang up|timed out/i.test(message ?? '');
+	return isConnection
+		? badFile('the connection broke while the file came', true)
+		: badFile(`n8n could not store it: ${message ?? 'no reason given'}`, false);
+}

@@ -1,0 +1,32 @@
+import { Failure } from '../failure';
+
+/** What a connection fails of. Pure. */
+
+/** The code of what an error comes from in the end: ECONNRESET, say; '' when there is none. */
+export function codeOf(error: unknown, depth = 0): string {
+	if (typeof error !== 'object' || error === null || depth > 4) return '';
+	const { code, cause } = error as { code?: unknown; cause?: unknown };
+	const inner = codeOf(cause, depth + 1);
+	return inner !== '' ? inner : typeof code === 'string' ? code : '';
+}
+
+/** What a request to `url` that got no answer failed of. */
+export function failureOfConnection(error: unknown, url: string): Failure {
+	const code = codeOf(error).toUpperCase();
+	const { host } = new URL(url);
+	if (code === 'ECONNREFUSED') {
+		return new Failure('unreachable', { host, text: 'refused', transient: true });
+	}
+	if (/^(?:ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)/.test(code)) {
+		return new Failure('unreachable', { host, text: 'host', transient: true });
+	}
+	if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY|EPROTO|ALTNAME/.test(code)) {
+		return new Failure('unreachable', { host, text: 'certificate' });
+	}
+	const name = String((error as Error | undefined)?.name ?? '');
+	const message = String((error as Error | undefined)?.message ?? '');
+	if (/ssrf|blocked/i.test(`${name} ${message}`)) {
+		return new Failure('unreachable', { host, text: 'blocked' });
+	}
+	return new Failure('noAnswer', { host, transient: true });
+}

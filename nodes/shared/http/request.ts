@@ -1,0 +1,198 @@
+import type {
+	IExecuteFunctions,
+	IHttpRequestMethods,
+	IHttpRequestOptions,
+	ILoadOptionsFunctions,
+	ITriggerFunctions,
+} from 'n8n-workflow';
+import { abortReason, NO_REASON, throwIfAborted } from '../async/deadline';
+import { failureOfConnection } from './networkErrors';
+import { Failure } from '../failure';
+import { MAX_REDIRECTS } from '../limits';
+import { asWebUrl } from '../parsing/coerce';
+
+/** Any n8n context that may talk to the service. */
+export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITriggerFunctions;
+
+export const CREDENTIAL_TYPE = 'mediaGenerationApi';
+
+/** A signed address may answer so to a request that brings another proof beside its own. */
+const REFUSALS = [400, 401, 403];
+
+/** The part of Node's readable stream that is used here (node:stream may not be imported). */
+export interface ByteStream extends AsyncIterable<Uint8Array> {
+	destroy(error?: Error): unknown;
+	read(): Uint8Array | null;
+	unshift(chunk: Uint8Array): unknown;
+	on(event: string, listener: (value: never) => void): unknown;
+	once(event: string, listener: (value: never) => void): unknown;
+	removeListener(event: string, listener: (value: never) => void): unknown;
+	/** Called with each part that comes in, by whatever the stream is made of. */
+	push(chunk: Uint8Array | null, ...rest: unknown[]): boolean;
+	readableEnded?: boolean;
+}
+
+export interface HttpRequest {
+	method: IHttpRequestMethods;
+	url: string;
+	query?: Record<string, string | number>;
+	/** Sent as `application/json`. */
+	body?: Buffer;
+	accept: string;
+	/**
+	 * A file: not packed, which would hide how much is to come and how much has come; its address may
+	 * be a signed one, which is asked once more without the token when it refuses that.
+	 */
+	isFile?: boolean;
+	/** Milliseconds until the answer (of a stream: until its headers). */
+	timeoutMs: number;
+	signal: AbortSignal;
+	/** The only origin that gets the token. */
+	tokenOrigin: string;
+	apiToken: string;
+	/** Where redirects are followed to; 'none' and foreign ones come back as the 3xx answer. */
+	follow: 'none' | 'sameOrigin' | 'any';
+}
+
+export interface HttpAnswer<Body> {
+	status: number;
+	headers: Record<string, string | undefined>;
+	body: Body;
+	/** Where the answer came from in the end. */
+	url: string;
+	/** Ends the connection; what was not read is given up. */
+	close(): void;
+}
+
+/** Checks that the instance's egress policy allows an address; rejects when it does not. */
+export type EgressCheck = (url: string) => Promise<void>;
+
+/**
+ * Asks the egress policy of the instance before a socket is opened beside n8n's request helper.
+ * Throws a Failure when it forbids the address.
+ */
+export const egressCheckOf = (context: ServiceContext): EgressCheck => {
+	return async (url) => {
+		// Present since about n8n 2.30; lets everything pass where no policy is set.
+		const filter = (context as IExecuteFunctions).helpers.getSecureEgressFilter?.();
+		const result = await filter?.validateUrl(url);
+		if (result && !result.ok) {
+			throw new Failure('unreachable', { host: new URL(url).host, text: 'blocked' });
+		}
+	};
+};
+
+/**
+ * The token is put in here, as it was when the execution began, and not by n8n's own way to add it,
+ * which (2.41) decrypts and resolves the credential anew for each request: up to 3 ms of its only
+ * thread, and outside an execution an isolate, 20 to 60 ms and memory that it never gives back. That
+ * way would also replace the signal by the execution's own, and send what is refused with 401 twice.
+ */
+async function send(
+	context: ServiceContext,
+	request: HttpRequest,
+	url: string,
+	signal: AbortSignal,
+	bearsToken: boolean,
+): Promise<unknown> {
+	const options: IHttpRequestOptions = {
+		method: request.method,
+		url,
+		qs: request.query,
+		body: request.body,
+		headers: {
+			Accept: request.accept,
+			...(request.body ? { 'Content-Type': 'application/json' } : {}),
+			...(request.isFile ? { 'Accept-Encoding': 'identity' } : {}),
+		},
+		encoding: 'stream',
+		returnFullResponse: true,
+		ignoreHttpStatusErrors: true,
+		disableFollowRedirect: true,
+		sendCredentialsOnCrossOriginRedirect: false,
+		timeout: Math.max(1, Math.round(request.timeoutMs)),
+		abortSignal: signal,
+	};
+	if (bearsToken) {
+		options.headers!.Authorization = `Bearer ${request.apiToken}`;
+	}
+	return await context.helpers.httpRequest(options);
+}
+
+function redirectTarget(request: HttpRequest, answer: HttpAnswer<ByteStream>): string | undefined {
+	const { location } = answer.headers;
+	if (![301, 302, 303, 307, 308].includes(answer.status) || !location) return undefined;
+	if (request.follow === 'none') return undefined;
+	const target = asWebUrl(location, answer.url);
+	if (request.follow === 'sameOrigin' && target?.origin !== request.tokenOrigin) return undefined;
+	return target?.href;
+}
+
+/** Asks one address once, without following. */
+async function ask(
+	context: ServiceContext,
+	request: HttpRequest,
+	url: string,
+	bearsToken: boolean,
+): Promise<HttpAnswer<ByteStream>> {
+	throwIfAborted(request.signal);
+	const closing = new AbortController();
+	const signal = AbortSignal.any([request.signal, closing.signal]);
+	let response: { statusCode: number; headers: Record<string, string>; body: ByteStream };
+	try {
+		response = (await send(context, request, url, signal, bearsToken)) as typeof response;
+	} catch (error) {
+		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
+	}
+	// A stream without a listener would take the process down when it breaks.
+	response.body.on('error', () => {});
+	return {
+		status: response.statusCode,
+		headers: response.headers ?? {},
+		body: response.body,
+		url,
+		close() {
+			// Destroying the stream alone can leave its connection open.
+			closing.abort(NO_REASON);
+			response.body.destroy();
+		},
+	};
+}
+
+/** Asks one address, with the token where it may go; a file that refuses it once more, without. */
+async function askWithToken(
+	context: ServiceContext,
+	request: HttpRequest,
+	url: string,
+): Promise<HttpAnswer<ByteStream>> {
+	const bearsToken = new URL(url).origin === request.tokenOrigin;
+	const answer = await ask(context, request, url, bearsToken);
+	if (!bearsToken || !request.isFile || !REFUSALS.includes(answer.status)) return answer;
+	const other = await ask(context, request, url, false).catch((error: unknown) => {
+		answer.close();
+		throw error;
+	});
+	// Refused both ways, it is no signed address: what was said to the token tells more.
+	const [better, worse] = REFUSALS.includes(other.status) ? [answer, other] : [other, answer];
+	worse.close();
+	return better;
+}
+
+/**
+ * One HTTP exchange through n8n's request helper; the body comes as a stream, whatever the status.
+ * The token goes to `tokenOrigin` only, also across redirects. Throws a Failure when there is no
+ * answer, or the reason of `signal` when that aborts.
+ */
+export async function exchange(
+	context: ServiceContext,
+	request: HttpRequest,
+): Promise<HttpAnswer<ByteStream>> {
+	let { url } = request;
+	for (let hop = 0; ; hop++) {
+		const answer = await askWithToken(context, request, url);
+		const target = hop < MAX_REDIRECTS ? redirectTarget(request, answer) : undefined;
+		if (target === undefined) return answer;
+		answer.close();
+		url = target;
+	}
+}

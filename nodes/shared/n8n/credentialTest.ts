@@ -1,0 +1,84 @@
+import type {
+	ICredentialsDecrypted,
+	ICredentialTestFunctions,
+	INodeCredentialTestResult,
+} from 'n8n-workflow';
+import { readAddress, withoutToken } from '../http/credential';
+import { failureOfStatus, readAnswer } from '../parsing/failures';
+import { asWrongAddress, Failure } from '../failure';
+import { readErrorBody, readText } from '../http/bodies';
+import type { ByteStream } from '../http/request';
+import { startDeadline } from '../async/deadline';
+import { failureOfConnection } from '../http/networkErrors';
+import { wordingOf } from './messages';
+import { isRecord } from '../parsing/coerce';
+import { ACCOUNT_PATH } from '../api/api';
+
+const TEST_SECONDS = 15;
+
+/** The test button of the credential: reads the account (§4.10) and says plainly what is wrong. */
+export async function testMediaGenerationApi(
+	this: ICredentialTestFunctions,
+	credential: ICredentialsDecrypted,
+): Promise<INodeCredentialTestResult> {
+	let apiToken = '';
+	try {
+		const address = readAddress(credential.data ?? {});
+		apiToken = address.apiToken;
+		await readAccount(this, address.baseUrl, apiToken);
+		return { status: 'OK', message: 'The service accepts the token' };
+	} catch (error) {
+		const failure = error instanceof Failure ? error : new Failure('noAnswer');
+		const { message, description } = wordingOf(failure);
+		// A bad field says all by itself: nothing was sent, and there is no item.
+		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
+		return { status: 'Error', message: withoutToken(text, apiToken) };
+	}
+}
+
+/** Throws a Failure unless the account can be read. */
+async function readAccount(context: ICredentialTestFunctions, baseUrl: string, apiToken: string) {
+	const url = baseUrl + ACCOUNT_PATH;
+	// n8n offers nothing newer than `request` to a credential test.
+	const { request } = context.helpers;
+	const { statusCode, body }: { statusCode: number; body: unknown } = await request({
+		method: 'GET',
+		uri: url,
+		headers: { Accept: 'application/json', Authorization: `Bearer ${apiToken}` },
+		simple: false,
+		resolveWithFullResponse: true,
+		useStream: true,
+		followRedirect: false,
+		timeout: TEST_SECONDS * 1000,
+	}).catch((error: unknown) => {
+		throw failureOfConnection(error, url);
+	});
+	const isGood = statusCode >= 200 && statusCode < 300;
+	const text = isStream(body)
+		? await readBody(body, statusCode, url)
+		: typeof body === 'string'
+			? body
+			: JSON.stringify(body ?? '');
+	if (!isGood) throw asWrongAddress(failureOfStatus(statusCode, text));
+	const account = readAnswer(text, () => false);
+	if (!isRecord(account)) throw new Failure('notTheService');
+}
+
+const isStream = (body: unknown): body is ByteStream =>
+	typeof (body as ByteStream | undefined)?.destroy === 'function';
+
+/** The answer, as far as it can be right, and within the time of the test. */
+async function readBody(body: ByteStream, status: number, url: string): Promise<string> {
+	const close = () => void body.destroy();
+	const answer = { status, headers: {}, body, url, close };
+	body.on('error', () => {});
+	const limit = startDeadline(TEST_SECONDS);
+	limit.signal.addEventListener('abort', close, { once: true });
+	const reading =
+		status < 300 ? readText(answer, limit.signal) : readErrorBody(answer, limit.signal);
+	return await reading
+		.catch((error: Failure) => {
+			throw error.kind === 'timedOut' ? failureOfConnection(error, url) : error;
+		})
+		.finally(() => limit.stop());
+}

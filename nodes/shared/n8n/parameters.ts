@@ -1,0 +1,154 @@
+import { invalidInput } from '../failure';
+import { asId, asNumber, asWebUrl, isRecord } from '../parsing/coerce';
+
+/** A parameter as the workflow holds it, expressions resolved. */
+type ReadParameter = (name: string, fallback?: unknown) => unknown;
+
+/** Reads parameters, those of one item or of a trigger, and refuses bad ones before anything is sent. */
+export class Fields {
+	readonly options: Record<string, unknown>;
+
+	/** `withFiles` is false where no file can be handed on, whatever the parameters say. */
+	constructor(
+		readonly raw: ReadParameter,
+		private readonly withFiles = true,
+	) {
+		const options: unknown = this.raw('options', {});
+		this.options = isRecord(options) ? options : {};
+	}
+
+	/** The id in a resource locator, whichever of its modes is used. */
+	locator(name: string, displayName: string): string {
+		const value = this.raw(name, '');
+		return requireText(isRecord(value) ? value.value : value, displayName).trim();
+	}
+
+	/** A text that is not blank; a number counts as text. */
+	text(name: string, displayName: string): string {
+		return requireText(this.raw(name, ''), displayName);
+	}
+
+	/** One of `allowed`. */
+	choice<T extends string>(name: string, displayName: string, allowed: readonly T[]): T {
+		const value = this.raw(name, allowed[0]);
+		if (typeof value === 'string' && allowed.includes(value as T)) return value as T;
+		throw invalidInput(displayName, `must be one of ${allowed.join(', ')} ${got(value)}`);
+	}
+
+	flag(name: string, fallback: boolean): boolean {
+		return isOn(this.raw(name, fallback), fallback);
+	}
+
+	/** The same in the options. */
+	flagOption(name: string, fallback: boolean): boolean {
+		return isOn(this.options[name], fallback);
+	}
+
+	/** Whether the file itself is wanted, not only its address. */
+	download(byDefault: boolean): boolean {
+		return this.withFiles && this.flag('download', byDefault);
+	}
+
+	/** The same in the options. */
+	downloadOption(): boolean {
+		return this.withFiles && this.flagOption('download', false);
+	}
+
+	/** A number in a range, `fallback` when the option is not set. */
+	numberOption(
+		name: string,
+		displayName: string,
+		fallback: number,
+		range: { min: number; max: number; whole?: boolean },
+	): number {
+		return requireNumber(this.options[name] ?? fallback, displayName, range);
+	}
+
+	/** The id of a speech task (§4.2), trimmed. */
+	taskId(): string {
+		return requireTaskId(this.text('taskId', 'Task ID').trim(), 'Task ID');
+	}
+
+	/** The ids of speech tasks, separated by commas; empty when there are none. */
+	taskIds(): string[] {
+		const raw = this.raw('taskIds', '');
+		const parts = Array.isArray(raw) ? raw.map(String) : String(raw ?? '').split(',');
+		const ids = parts.map((part) => part.trim()).filter((part) => part !== '');
+		return [...new Set(ids.map((id) => requireTaskId(id, 'Task IDs')))];
+	}
+
+	/** Several of `allowed`, at least one. */
+	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
+		const raw = this.raw(name, []);
+		const values: unknown[] = Array.isArray(raw) ? raw : String(raw ?? '').split(',');
+		const chosen = values.map((value) => String(value).trim()).filter((value) => value !== '');
+		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');
+		const wrong = chosen.find((value) => !allowed.includes(value as T));
+		if (wrong === undefined) return chosen as T[];
+		throw invalidInput(displayName, `must be some of ${allowed.join(', ')} ${got(wrong)}`);
+	}
+
+	/** The field that receives the file. */
+	outputField(): string {
+		return requireText(this.options.outputField ?? 'data', 'Put Output File in Field').trim();
+	}
+
+	/** All records, or the limit (`returnAll`, `limit`). */
+	limit(): number {
+		if (this.flag('returnAll', false)) return Infinity;
+		return requireNumber(this.raw('limit', 50), 'Limit', { min: 1, max: 1e9, whole: true });
+	}
+
+	/** An address that the service is to call. */
+	callbackUrl(): string | undefined {
+		const value = this.options.callbackUrl;
+		if (value === undefined || value === null || value === '') return undefined;
+		const text = String(value).trim();
+		if (asWebUrl(text)) return text;
+		throw invalidInput('Callback URL', 'is not a URL: it must start with https://');
+	}
+}
+
+function requireTaskId(value: string, displayName: string): string {
+	const isId = asId(value) === value && !/[/\\?#\s]/.test(value) && !/^\.+$/.test(value);
+	if (isId) return value;
+	throw invalidInput(
+		displayName,
+		'must be the ID alone, without slashes, spaces or an address around it',
+	);
+}
+
+/** Expressions also give true and false as texts. */
+const isOn = (value: unknown, fallback: boolean): boolean => {
+	if (value === undefined || value === null || value === '') return fallback;
+	return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());
+};
+
+const got = (value: unknown) => {
+	const shown = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
+	return `(it is ${shown ?? 'not set'})`;
+};
+
+function requireText(value: unknown, displayName: string): string {
+	if (Number.isFinite(value) || typeof value === 'bigint') return String(value);
+	if (value === undefined || value === null || (typeof value === 'string' && !value.trim())) {
+		throw invalidInput(displayName, 'is empty');
+	}
+	if (typeof value !== 'string') throw invalidInput(displayName, `must be a text ${got(value)}`);
+	return value;
+}
+
+/** A number in a range; a text that holds one counts. Throws a Failure that names the field. */
+export function requireNumber(
+	value: unknown,
+	displayName: string,
+	{ min, max, whole = false }: { min: number; max: number; whole?: boolean },
+): number {
+	const number = asNumber(value);
+	if (number !== undefined && number >= min && number <= max && (!whole || number % 1 === 0)) {
+		return number;
+	}
+	const kind = whole ? 'a whole number' : 'a number';
+	const range = max >= 1e9 ? `of at least ${min}` : `from ${min} to ${max}`;
+	throw invalidInput(displayName, `must be ${kind} ${range} ${got(value)}`);
+}

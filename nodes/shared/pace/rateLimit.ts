@@ -1,0 +1,241 @@
+import { accountKeyOf, type ServiceAddress } from '../http/credential';
+import { Rate } from './rate';
+import { Line, Turns } from './tokenBucket';
+
+/** What is learnt of an account is forgotten so long after its last use, in ms. */
+const FORGET_MS = 300_000;
+/** The first rest after a refusal that names none, in ms; each further one in a row is twice as long. */
+const FIRST_REST_MS = 1000;
+const LONGEST_REST_MS = 30_000;
+/** Where the service names a rest it is believed until it is this many times too short. */
+const TOO_SHORT = 8;
+/** Up to this part of it is added to a rest at random: other processes may rest for the same time. */
+const JITTER = 0.1;
+const MOST_JITTER_MS = 300;
+/**
+ * After a rest requests go out one by one, the first ones this far apart, in ms, and each next one
+ * sooner: a service that still refuses says so to a few of them, not to all that have waited.
+ */
+const FIRST_GAP_MS = 250;
+/** … or this far, where the service may only be waiting for one of the tasks under way to end. */
+const FIRST_GAP_BUSY_MS = 50;
+const GAP_SHRINKS_TO = 0.8;
+const LEAST_GAP_MS = 10;
+/** Nor are many without an answer at a time: one at first, and so many more with each round trip. */
+const WINDOW_GROWTH = 0.5;
+const WIDEST_WINDOW = 20;
+/** An answer is not waited for any longer than this before the next one goes, in ms. */
+const LATE_MS = 2000;
+/** So few create calls accepted between two refusals, so often, are not due to what is under way. */
+const MEAGRE = 2;
+const MOST_MEAGRE = 3;
+
+/** Lookups of many tasks are spread over the interval, but no further apart than this, in ms. */
+const MOST_SPREAD_MS = 250;
+/** Less than the whole of it: what is spread already must not be held up once more. */
+const SPREAD_OVER = 0.7;
+
+/** A trigger follows tasks of others, for hours: it looks this rarely, all tasks together, in ms. */
+const WATCH_EVERY_MS = 2000;
+/** While the socket lives, its looks are but a safeguard: so often for each task that it follows. */
+const LIVE_WATCH_EVERY_MS = 40_000;
+/** So many looks without a socket, beside a live one, and after a lost one, may come at once. */
+const POLLS_AT_ONCE = 10;
+const LIVE_POLLS_AT_ONCE = 3;
+const CATCH_UPS_AT_ONCE = 60;
+
+/** A lookup of a waiting item; of a trigger: without a socket, beside a live one, after a lost one. */
+export type TurnKind = 'lookup' | 'poll' | 'livePoll' | 'catchUp';
+
+/** What may be refused: work that is to be done, or telling of it. */
+export type CallKind = 'create' | 'read';
+
+/** What goes on at the service: a task that an item waits for or a trigger follows, or a stream. */
+export type UnderWay = 'task' | 'watched' | 'stream';
+
+/**
+ * What this process has learnt of how often an account may be asked. Limits count for the account,
+ * readings included, so all that use it keep to them together. It is held in memory only.
+ */
+export class Pacing {
+	/** How many items of one execution may be in work at once; Infinity while none was refused. */
+	mostInWork = Infinity;
+	/** Whether anything was accepted, also long ago: a limit is in the way then, and passes. */
+	hasWorked = false;
+	private rate = new Rate();
+	private notBefore = 0;
+	/** Pause between two requests after a rest, in ms; 0 when they may go out at will. */
+	private gapMs = 0;
+	private lastSent = 0;
+	private lastUsed = Date.now();
+	/** When the last refusal came that was not one of several to requests sent at the same time. */
+	private refusedAt = 0;
+	/** Requests without an answer yet, and how many there may be. */
+	private unanswered = 0;
+	private window = Infinity;
+	private readonly inARow: Record<CallKind, number> = { create: 0, read: 0 };
+	private readonly underWay: Record<UnderWay, number> = { task: 0, watched: 0, stream: 0 };
+	/** Create calls accepted since the last refusal of one, and how often in a row they were few. */
+	private created = 0;
+	private meagre = 0;
+	private lastLookup = 0;
+	/** How many tasks lookups are spread for, and since when: those that end leave no gaps behind. */
+	private spread = { tasks: 0, since: 0 };
+	private readonly line = new Line(
+		() => this.restMs(),
+		() => this.send(),
+	);
+	private readonly lookups = new Line(
+		(everyMs) => restOf(this.lastLookup, this.spreadMs(everyMs)),
+		() => (this.lastLookup = Date.now()),
+	);
+	private readonly watching = {
+		poll: new Turns(POLLS_AT_ONCE, () => WATCH_EVERY_MS),
+		livePoll: new Turns(LIVE_POLLS_AT_ONCE, () =>
+			Math.max(WATCH_EVERY_MS, LIVE_WATCH_EVERY_MS / Math.max(1, this.underWay.watched)),
+		),
+		catchUp: new Turns(CATCH_UPS_AT_ONCE, () => WATCH_EVERY_MS),
+	};
+
+	/**
+	 * Resolves with true once a request may go out, with false when `signal` aborts first. `answered` is
+	 * to be called once it has its answer, or is given up.
+	 */
+	async clear(signal: AbortSignal): Promise<boolean> {
+		this.use();
+		return await this.line.enter(signal);
+	}
+
+	answered(): void {
+		this.unanswered--;
+		this.line.nudge();
+	}
+
+	/** Milliseconds until the account may be asked again after a refusal. */
+	holdMs(): number {
+		return Math.max(0, this.notBefore - Date.now());
+	}
+
+	/** Whether the account was refused the last time that anything was read. */
+	get isRefused(): boolean {
+		return this.inARow.read > 0;
+	}
+
+	/**
+	 * Waits for a turn for a reading that nothing announced. True when it may be made, false when `signal`
+	 * aborted first. `everyMs` is how often the one who waits would read by itself.
+	 */
+	async turn(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
+		this.use();
+		if (kind === 'lookup') return await this.lookups.enter(signal, everyMs);
+		return await this.watching[kind].take(signal, kind === 'livePoll' ? undefined : everyMs);
+	}
+
+	/** Counts one more that is under way at the service, until what is returned is called. */
+	begin(what: UnderWay): () => void {
+		this.underWay[what]++;
+		return () => {
+			this.underWay[what]--;
+			this.use();
+		};
+	}
+
+	/** Notes an answer that was no refusal, to a request sent at `sentAt` (ms since 1970). */
+	accepted(kind: CallKind, sentAt: number): void {
+		this.hasWorked = true;
+		// Sent before the refusal, it tells of the time before.
+		if (sentAt <= this.refusedAt) return;
+		this.inARow[kind] = 0;
+		if (kind === 'create') this.created++;
+		this.rate.accepted();
+		this.window += WINDOW_GROWTH / this.window;
+		if (this.window > WIDEST_WINDOW) this.window = Infinity;
+	}
+
+	/** Notes a refusal; `retryAfterMs` is what the service asked for. */
+	refused(kind: CallKind, sentAt: number, retryAfterMs: number | undefined): void {
+		const now = Date.now();
+		// While something is under way, it may be what keeps the service from beginning more.
+		const isBusy = kind === 'create' && this.underWay.task + this.underWay.stream > 0;
+		if (sentAt > this.refusedAt) {
+			this.refusedAt = now;
+			if (isBusy && this.inARow.create === 0) this.noteMeagre();
+			this.inARow[kind]++;
+			if (!isBusy || this.meagre >= MOST_MEAGRE) this.rate.refused(now);
+		}
+		const isTold = retryAfterMs !== undefined;
+		const doubledMs = FIRST_REST_MS * 2 ** (this.inARow[kind] - 1);
+		const ownMs = Math.min(LONGEST_REST_MS, isTold ? doubledMs / TOO_SHORT : doubledMs);
+		const restMs = Math.max(retryAfterMs ?? 0, ownMs);
+		const jitterMs = Math.random() * Math.min(MOST_JITTER_MS, restMs * JITTER);
+		this.notBefore = Math.max(this.notBefore, now + restMs + jitterMs);
+		// The first request shrinks it once before it is the pause to the second.
+		this.gapMs = (isBusy ? FIRST_GAP_BUSY_MS : FIRST_GAP_MS) / GAP_SHRINKS_TO;
+		this.window = 1;
+	}
+
+	/** Whether nothing that was learnt is of use any more, and nobody uses it. */
+	isForgotten(): boolean {
+		const { task, watched, stream } = this.underWay;
+		return task + watched + stream === 0 && this.line.isEmpty && this.isIdle();
+	}
+
+	private isIdle(): boolean {
+		return Date.now() - this.lastUsed > FORGET_MS;
+	}
+
+	private use(): void {
+		if (this.isIdle()) {
+			this.rate = new Rate();
+			this.mostInWork = Infinity;
+		}
+		this.lastUsed = Date.now();
+	}
+
+	/** A service that lets a few begin and refuses again, time after time, minds the rate. */
+	private noteMeagre(): void {
+		this.meagre = this.created <= MEAGRE ? this.meagre + 1 : 0;
+		this.created = 0;
+	}
+
+	private restMs(): number {
+		const now = Date.now();
+		const isFull = this.unanswered >= Math.floor(this.window);
+		const gapMs = Math.max(this.gapMs, this.rate.gapMs, isFull ? LATE_MS : 0);
+		return Math.max(this.notBefore - now, restOf(this.lastSent, gapMs));
+	}
+
+	/** Milliseconds between two lookups of tasks that are each read every `everyMs`. */
+	private spreadMs(everyMs: number): number {
+		const now = Date.now();
+		const { task } = this.underWay;
+		if (task >= this.spread.tasks || now - this.spread.since > everyMs) {
+			this.spread = { tasks: task, since: now };
+		}
+		return Math.min(MOST_SPREAD_MS, (everyMs * SPREAD_OVER) / this.spread.tasks);
+	}
+
+	private send(): void {
+		this.lastSent = Date.now();
+		this.rate.sent(this.lastSent);
+		this.unanswered++;
+		const gapMs = this.gapMs * GAP_SHRINKS_TO;
+		this.gapMs = gapMs < LEAST_GAP_MS ? 0 : gapMs;
+	}
+}
+
+/** What is left of a pause of `ms` since `began`; never more, also when the clock was set back. */
+const restOf = (began: number, ms: number) => Math.min(ms, began + ms - Date.now());
+
+const accounts = new Map<string, Pacing>();
+
+/** The shared pacing of an account (a token at an address) in this process. */
+export function pacingOf(address: ServiceAddress): Pacing {
+	const key = accountKeyOf(address);
+	for (const [other, pacing] of accounts) {
+		if (other !== key && pacing.isForgotten()) accounts.delete(other);
+	}
+	const pacing = accounts.get(key) ?? new Pacing();
+	accounts.set(key, pacing);
+	return pacing;
+}

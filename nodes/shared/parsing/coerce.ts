@@ -1,0 +1,91 @@
+import type { ServiceRecord } from '../contract';
+import { MAX_ID_CHARS, MAX_JSON_LEVELS } from '../limits';
+
+/** What single values of an answer can be taken for. Pure. */
+
+export const isRecord = (value: unknown): value is ServiceRecord =>
+	typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What a text that was cut off ends with. */
+export const CUT = '…';
+
+/**
+ * A text of at most `length` characters: a longer one is cut off, and ends with CUT. A character of two
+ * code units is not cut in two.
+ */
+export const clip = (text: string, length: number): string =>
+	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + CUT;
+
+/** A non-empty string or a number as string, else undefined. */
+export function asText(value: unknown): string | undefined {
+	if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+	return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+}
+
+/**
+ * An identifier, always a string, since they are compared as such; undefined for what can't be one:
+ * it has to stand in the path of a request.
+ */
+export function asId(value: unknown): string | undefined {
+	const text = asText(value);
+	return text === undefined || text.length > MAX_ID_CHARS || LONE_SURROGATE.test(text)
+		? undefined
+		: text;
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** A number, or the number a string holds, else undefined. */
+export function asNumber(value: unknown): number | undefined {
+	const text = asText(value);
+	const number = text === undefined ? NaN : Number(text);
+	return Number.isFinite(number) ? number : undefined;
+}
+
+/** A point in time in ms since 1970: ISO 8601, or seconds or milliseconds since 1970; else NaN. */
+export function asTime(value: unknown): number {
+	const text = asText(value) ?? '';
+	if (!/^\d{9,13}(?:\.\d+)?$/.test(text)) return Date.parse(text);
+	const number = Number(text);
+	return number < 1e11 ? number * 1000 : number;
+}
+
+/** A web address, resolved against `base` if given; undefined for any other, such as `file:`. */
+export function asWebUrl(text: string, base?: string): URL | undefined {
+	if (!URL.canParse(text, base)) return undefined;
+	const url = new URL(text, base);
+	return url.protocol === 'https:' || url.protocol === 'http:' ? url : undefined;
+}
+
+/** §6.2: progress as a whole number from 0 to 100. */
+export function asPercentage(value: unknown): number | undefined {
+	const number = asNumber(value);
+	// Rounded down: only 100 itself announces the outcome.
+	return number === undefined ? undefined : Math.floor(Math.min(100, Math.max(0, number)));
+}
+
+/** An identifier beyond 2^53, which would lose its last digits as a number. */
+const LARGE_ID = /("(?:task_)?id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/g;
+
+/** JSON text → value; undefined when it is none, or one of more levels than any answer has. */
+export function parseJson(text: string): unknown {
+	try {
+		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, '').replace(LARGE_ID, '$1"$2"'));
+		return isDeeper(value, MAX_JSON_LEVELS) ? undefined : value;
+	} catch {
+		return undefined;
+	}
+}
+
+/** JSON.parse takes any number of levels; what goes through them by recursion does not. */
+function isDeeper(value: unknown, levels: number): boolean {
+	if (typeof value !== 'object' || value === null) return false;
+	return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1));
+}
+
+/** True when a body is a web page (an edge's error page, a login page) and not an API's answer. */
+export function looksLikeHtml(text: string): boolean {
+	return /^\s*<(?:!doctype|html|head|body|\?xml|!--|h[1-6]|div|center|p|title|script)\b/i.test(
+		text.slice(0, 1000).replace(/^\s*<(?:!--|\?)/, '<html '),
+	);
+}

@@ -1,0 +1,81 @@
+import { MAX_REASON_CHARS } from '../limits';
+import { asText, clip, isRecord, parseJson } from './coerce';
+
+/** What the service says went wrong, as a person can read it. Pure. */
+
+/** A text that says why, from `error`, `message` or `detail`, however nested; else undefined. */
+export function readReason(value: unknown, depth = 0): string | undefined {
+	const text = asText(value);
+	if (text !== undefined) return readReasonText(text, depth);
+	if (depth > 4) return undefined;
+	if (Array.isArray(value)) {
+		const reasons = value.map((entry) => readReason(entry, depth + 1)).filter(Boolean);
+		return plainText(reasons.slice(0, 3).join('; '));
+	}
+	if (!isRecord(value)) return undefined;
+	const reasons = REASON_KEYS.filter((key) => !saysNothing(value[key]))
+		.map((key) => readReason(value[key], depth + 1))
+		.filter((reason) => reason !== undefined && reason !== 'true');
+	return reasons.find((reason) => !SAYS_LITTLE.test(reason!)) ?? reasons[0];
+}
+
+/** Words that services put into `error` when there is none. */
+const WORD_FOR_NOTHING =
+	/^(?:none|null|undefined|ok|success|false|0|no[\s_-]?errors?|\{\s*\}|\[\s*\])?$/i;
+
+/**
+ * True when the value of an `error` field tells of no error: nothing at all, a word such as "none" or
+ * "ok", or a list or record of nothing else, such as `{ code: 0, message: "" }`.
+ */
+export function saysNothing(value: unknown): boolean {
+	if (typeof value === 'string') return WORD_FOR_NOTHING.test(value.trim());
+	if (typeof value !== 'object' || value === null) return !value;
+	return Object.values(value).every(saysNothing);
+}
+
+/** True when an answer says by itself that it is a failure: by its `error`, or `success: false`. */
+export function saysFailure(value: unknown): boolean {
+	return isRecord(value) && (!saysNothing(value.error) || value.success === false);
+}
+
+/** A state's word that means that nothing will come any more (field notes "Speech tasks"). */
+export const isFailureWord = (value: unknown): boolean =>
+	/^(?:media_generation_status_)?(?:error|failed|cancell?ed)$/i.test(asText(value) ?? '');
+
+const REASON_KEYS = [
+	'error',
+	'error_message',
+	'message',
+	'detail',
+	'details',
+	'errors',
+	'msg',
+	'reason',
+	'title',
+	'code',
+];
+
+/** What stands beside a message that says more: a status, or its name. */
+const SAYS_LITTLE =
+	/^(?:\d+|error|failed|bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
+
+/** JSON, too, is passed on as a text, and may be cut off: what it says counts, not how. */
+function readReasonText(text: string, depth: number): string | undefined {
+	if (depth > 4 || !/^[[{]/.test(text)) return plainText(text);
+	const json = parseJson(text);
+	const cut = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/.exec(text);
+	const reason = json === undefined ? cut?.[1] : readReason(json, depth + 1);
+	return reason === undefined ? plainText(text) : plainText(reason);
+}
+
+/** Text without mark-up and control characters, of bearable length; undefined when nothing is left. */
+export function plainText(text: string): string | undefined {
+	// Where in its code the service stumbled helps nobody who builds a workflow.
+	let plain = clip(text, 4000).replace(/\n\s{0,20}at [^\n]{1,300}(?::\d+|>)\)?(?=\n|$)/g, '');
+	// A tag within another leaves a new one behind.
+	for (let before = ''; before !== plain;) {
+		before = plain;
+		plain = plain.replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
+	}
+	return asText(clip(plain.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
+}

@@ -1,0 +1,122 @@
+import { Failure, type FailureFacts } from '../failure';
+import { asText, clip, looksLikeHtml, parseJson } from './coerce';
+import { readReason, saysFailure } from './errorText';
+
+/** What an HTTP answer says when it is not the wanted one. Pure; field notes "HTTP". */
+
+const CREDIT = new RegExp(
+	[
+		// Bounded, since "_" is both a letter and a space here: long rows of it would take for ever.
+		'insufficient[\\s_-]{0,3}(?:\\w{1,40}[\\s_-]{1,3})?(?:credit|quota|balance|fund)',
+		"(?:not|n't)(?: have)? enough (?:\\w{1,40} )?(?:credit|quota|balance)",
+		'out of (?:credit|quota)',
+		'no (?:more )?(?:credit|quota)s?\\b(?![^.]{0,20}(?:charged|used|deducted|consumed))',
+		'(?:credit|quota|balance)s?\\b[^.]{0,40}(?:exceeded|exhausted|used up|too low|insufficient|not enough|empty|run out)',
+		'(?:exceed|exhaust)\\w{0,10}[^.]{0,30}(?:credit|quota|balance)',
+		'payment[\\s_-]required',
+	].join('|'),
+	'i',
+);
+const VOICE =
+	/voice[^.]{0,80}?(?:invalid|not[\s_-](?:be[\s_-])?found|unknown|not[\s_-]exist|missing|required)|(?:invalid|unknown|bad|wrong|no such|unsupported)[\s_-]*voice/i;
+const TOKEN =
+	/(?:invalid|expired|missing|bad|wrong|revoked)[\s_-]*(?:(?:api|access|bearer)[\s_-]*)?(?:token|api[\s_-]*key)|(?:token|api[\s_-]*key)\b[^.]{0,30}(?:expired|invalid|revoked|not valid)|invalid[\s_-]*api[\s_-]*key|unauthori[sz]ed/i;
+
+/** That too much is under way, or asked for, at present. */
+const TOO_MUCH =
+	/too many (?:\w{1,20} ){0,2}(?:requests|calls|tasks|jobs|generations|connections|at once|at a time)|too many (?:concurrent|simultaneous|parallel|running|active)|(?:concurren\w{0,10}|parallel|rate)[\s_-]*limit|limit[^.]{0,20} concurren|overload|(?:server|service|system|model|we)(?: is| are|'re)? (?:\w{1,20} )?busy|(?:at|over) capacity|throttl/i;
+
+/** Longest wait that an absurd Retry-After can impose, in milliseconds. */
+const MAX_RETRY_AFTER_MS = 60_000;
+
+/** True when a text says that credit or quota ran out. */
+export const saysOutOfCredit = (text: string): boolean => CREDIT.test(text);
+
+/** True for a failure that says that fewer at once would be made. */
+export const isOverload = (error: unknown): boolean =>
+	error instanceof Failure && TOO_MUCH.test(error.facts.text ?? '');
+
+/**
+ * Retry-After in milliseconds: seconds or a date, clamped to 0–60 s; undefined when absent or
+ * senseless. `now` in ms since 1970.
+ */
+export function readRetryAfter(header: unknown, now: number): number | undefined {
+	const text = asText(header);
+	if (text === undefined) return undefined;
+	const seconds = Number(text);
+	const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - now;
+	return Number.isFinite(ms) ? Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms)) : undefined;
+}
+
+/** The readable part of an error body: JSON in any nesting, plain text, or nothing for a page. */
+export function readErrorText(body: string): string | undefined {
+	const json = parseJson(body);
+	if (json !== undefined) return readReason(json);
+	if (/^\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(body)) return undefined;
+	// Also JSON that was cut off at its bound.
+	return clip(readReason(body) ?? '', 300) || undefined;
+}
+
+/** The Failure that a text of the service stands for, whatever channel it came over. */
+export function failureOfText(text: string | undefined, facts: FailureFacts = {}): Failure {
+	const withText = { ...facts, text };
+	if (text !== undefined && CREDIT.test(text)) return new Failure('outOfCredit', withText);
+	if (text !== undefined && TOKEN.test(text)) return new Failure('tokenRefused', withText);
+	if (text !== undefined && VOICE.test(text)) return new Failure('invalidVoice', withText);
+	return new Failure('rejected', withText);
+}
+
+/** The Failure that a record says it is, whatever the status it came with; undefined for any other. */
+export const failureSaidIn = (record: unknown): Failure | undefined =>
+	saysFailure(record) ? failureOfText(readReason(record) ?? 'no reason given') : undefined;
+
+/** The Failure of an answer with an HTTP error status. `retryAfter` is the header's value. */
+export function failureOfStatus(status: number, body: string, retryAfter?: unknown): Failure {
+	const text = readErrorText(body);
+	const facts = { status, text };
+	if (status >= 300 && status < 400) return new Failure('redirected', facts);
+	if (status === 402) return new Failure('outOfCredit', facts);
+	const isTooMuch = status < 500 && text !== undefined && TOO_MUCH.test(text);
+	if (status === 429 || isTooMuch) {
+		if (text !== undefined && /insufficient|credit|balance/i.test(text) && CREDIT.test(text)) {
+			return new Failure('outOfCredit', facts);
+		}
+		const retryAfterMs = readRetryAfter(retryAfter, Date.now());
+		return new Failure('rateLimited', { ...facts, retryAfterMs, transient: true });
+	}
+	if (status === 401 || status === 403) {
+		// A web page with 401 or 403 comes from an edge before the service, and passes.
+		if (looksLikeHtml(body)) return new Failure('unavailable', { ...facts, transient: true });
+		if (text !== undefined && CREDIT.test(text)) return new Failure('outOfCredit', facts);
+		return new Failure('tokenRefused', facts);
+	}
+	if (status >= 500) {
+		// What a method or a version of HTTP that it does not know will not become known.
+		const transient = status !== 501 && status !== 505;
+		const retryAfterMs = readRetryAfter(retryAfter, Date.now());
+		if (text !== undefined && CREDIT.test(text)) return new Failure('outOfCredit', facts);
+		return new Failure('unavailable', { ...facts, retryAfterMs, transient });
+	}
+	if (status === 408 || status === 425) {
+		return new Failure('unavailable', { ...facts, transient: true });
+	}
+	const said = failureOfText(text, facts);
+	if (said.kind !== 'rejected') return said;
+	if (status !== 404 && status !== 410) return new Failure('rejected', facts);
+	const isEdge = body.trim() !== '' && parseJson(body) === undefined;
+	return new Failure('notFound', isEdge ? { ...facts, isEdge } : facts);
+}
+
+/**
+ * The JSON of an answer with a success status. Throws a Failure when it is a page, not JSON, or
+ * one that says failure and holds nothing that is wanted.
+ */
+export function readAnswer(body: string, ownsErrorField: (raw: unknown) => boolean): unknown {
+	const raw = parseJson(body);
+	if (raw === undefined) {
+		throw new Failure('notTheService', { transient: true });
+	}
+	const failure = failureSaidIn(raw);
+	if (failure && !ownsErrorField(raw)) throw failure;
+	return raw;
+}

@@ -1,0 +1,161 @@
+import { asText, looksLikeHtml } from './coerce';
+
+/** What a file is, by its first bytes, its header and its address. Pure. */
+
+export type MediaKind = 'speech' | 'video' | 'image';
+
+export interface FileType {
+	mimeType: string;
+	extension: string;
+}
+
+/** Bytes needed to tell a type. */
+export const SNIFF_BYTES = 512;
+
+const EXTENSIONS: Record<string, string> = {
+	'audio/mpeg': 'mp3',
+	'audio/mp3': 'mp3',
+	'audio/wav': 'wav',
+	'audio/x-wav': 'wav',
+	'audio/wave': 'wav',
+	'audio/vnd.wave': 'wav',
+	'audio/ogg': 'ogg',
+	'audio/opus': 'opus',
+	'audio/flac': 'flac',
+	'audio/x-flac': 'flac',
+	'audio/aac': 'aac',
+	'audio/mp4': 'm4a',
+	'audio/x-m4a': 'm4a',
+	'audio/webm': 'weba',
+	'audio/basic': 'au',
+	'audio/l16': 'pcm',
+	'audio/pcm': 'pcm',
+	'video/mp4': 'mp4',
+	'video/webm': 'webm',
+	'video/quicktime': 'mov',
+	'video/x-matroska': 'mkv',
+	'image/png': 'png',
+	'image/jpeg': 'jpg',
+	'image/jpg': 'jpg',
+	'image/webp': 'webp',
+	'image/gif': 'gif',
+	'image/avif': 'avif',
+	'image/svg+xml': 'svg',
+};
+
+const CANONICAL: Record<string, string> = {
+	'audio/mp3': 'audio/mpeg',
+	'audio/x-wav': 'audio/wav',
+	'audio/wave': 'audio/wav',
+	'audio/vnd.wave': 'audio/wav',
+	'audio/x-flac': 'audio/flac',
+	'audio/x-m4a': 'audio/mp4',
+	'image/jpg': 'image/jpeg',
+};
+
+const FALLBACK: Record<MediaKind, FileType> = {
+	speech: { mimeType: 'audio/mpeg', extension: 'mp3' },
+	video: { mimeType: 'video/mp4', extension: 'mp4' },
+	image: { mimeType: 'image/png', extension: 'png' },
+};
+
+const ascii = (bytes: Uint8Array, start: number, end: number) =>
+	String.fromCharCode(...bytes.subarray(start, end));
+
+/** The type in a Content-Type header, without its parameters; '' when there is none. */
+const typeNamedBy = (contentType: string | undefined) =>
+	contentType?.slice(0, 200).split(';')[0].trim().toLowerCase() ?? '';
+
+/** The MIME type that the first bytes prove, else undefined. */
+function sniff(bytes: Uint8Array, kind: MediaKind): string | undefined {
+	const start = ascii(bytes, 0, 4);
+	if (start === 'RIFF') {
+		const form = ascii(bytes, 8, 12);
+		return form === 'WAVE' ? 'audio/wav' : form === 'WEBP' ? 'image/webp' : undefined;
+	}
+	if (start === '\x89PNG') return 'image/png';
+	if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+	if (start === 'GIF8') return 'image/gif';
+	if (start === 'OggS') return 'audio/ogg';
+	if (start === 'fLaC') return 'audio/flac';
+	if (start.startsWith('ID3')) return 'audio/mpeg';
+	if (start === '\x1aE\xdf\xa3') return kind === 'speech' ? 'audio/webm' : 'video/webm';
+	if (ascii(bytes, 4, 8) === 'ftyp') {
+		const brand = ascii(bytes, 8, 12);
+		if (brand.startsWith('avi')) return 'image/avif';
+		if (brand === 'qt  ') return 'video/quicktime';
+		return brand.startsWith('M4A') || kind === 'speech' ? 'audio/mp4' : 'video/mp4';
+	}
+	// The frame sync of ADTS and MPEG audio: layer bits 00 are ADTS, 01 layer III.
+	if (bytes[0] === 0xff && (bytes[1] & 0xf6) === 0xf0) return 'audio/aac';
+	if (bytes[0] === 0xff && (bytes[1] & 0xe6) === 0xe2) return 'audio/mpeg';
+	return undefined;
+}
+
+/**
+ * The type of a file: from its first bytes, else the Content-Type header, else the address's
+ * extension, else what the service usually makes. The bytes win, since headers and extensions of
+ * deployments disagree (field notes HTTP).
+ */
+export function fileTypeOf(
+	bytes: Uint8Array,
+	contentType: string | undefined,
+	url: string,
+	kind: MediaKind,
+): FileType {
+	const header = typeNamedBy(contentType);
+	const found = sniff(bytes, kind) ?? (Object.hasOwn(EXTENSIONS, header) ? header : undefined);
+	if (found !== undefined) {
+		return { mimeType: CANONICAL[found] ?? found, extension: EXTENSIONS[found] };
+	}
+	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1].toLowerCase();
+	const byEnding = Object.entries(EXTENSIONS).find(([, extension]) => extension === ending);
+	if (byEnding) {
+		return { mimeType: CANONICAL[byEnding[0]] ?? byEnding[0], extension: byEnding[1] };
+	}
+	return FALLBACK[kind];
+}
+
+/** Why these first bytes are no media file, or undefined when they may be one. */
+export function whyNoFile(bytes: Uint8Array, contentType: string | undefined): string | undefined {
+	if (bytes.length === 0) return 'the file is empty';
+	const header = typeNamedBy(contentType);
+	if (header === 'image/svg+xml') return undefined;
+	const text = Buffer.from(bytes).toString('latin1');
+	if (looksLikeHtml(text)) return 'a web page came instead of the file';
+	if (/^\s*[{[]/.test(text) && (/json/.test(header) || /^\s*[{[]\s*["{[}\]]/.test(text))) {
+		return 'a JSON answer came instead of the file';
+	}
+	const isTextType = header.startsWith('text/') || /json|xml/.test(header);
+	// Control characters other than tab and line ends do not occur in text.
+	const isBinary = /[\x00-\x08\x0e-\x1f]/.test(text);
+	return isTextType && !isBinary ? `text came instead of the file (${header})` : undefined;
+}
+
+/** `<kind>-<id>.<extension>`, with nothing in it that a file system or a header refuses. */
+export function fileNameOf(kind: MediaKind, id: string, extension: string): string {
+	const safe = id.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 120) || 'file';
+	return `${kind}-${safe}.${extension}`;
+}
+
+/** What a history entry says it is, by its own word or its file's extension; else undefined. */
+export function kindSaid(
+	entry: Record<string, unknown>,
+	url: string,
+): 'video' | 'image' | undefined {
+	const words = [entry.type, entry.kind, entry.media_type].map(asText).join(' ').toLowerCase();
+	// "image_to_video" is a video.
+	if (words.includes('video')) return 'video';
+	if (words.includes('image')) return 'image';
+	const { pathname } = new URL(url);
+	if (/\.(?:png|jpe?g|webp|gif|avif)$/i.test(pathname)) return 'image';
+	return /\.(?:mp4|webm|mov|mkv)$/i.test(pathname) ? 'video' : undefined;
+}
+
+/** True when the first bytes are those of an image. */
+export const isImage = (bytes: Uint8Array): boolean =>
+	sniff(bytes, 'image')?.startsWith('image/') === true;
+
+/** Whether a history entry is an image or a video; a video unless it says otherwise. */
+export const fileKindOf = (entry: Record<string, unknown>, url: string): MediaKind =>
+	kindSaid(entry, url) ?? 'video';

@@ -1,0 +1,249 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type { GeneratedFile } from '../contract';
+import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from '../limits';
+import { readGeneratedFiles } from './responses';
+import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
+import { isFailureWord, readReason, saysFailure } from './errorText';
+
+/** Bytes of a generation stream → its outcome (§6.1, field notes "Streams"). Pure. */
+
+export type GenerationOutcome =
+	| { kind: 'complete'; files: GeneratedFile[] }
+	/** The service says that it failed. */
+	| { kind: 'failed'; text?: string }
+	/** A web page came instead: an edge answered, not the service. */
+	| { kind: 'page' }
+	/** It ended without a result: the generation may go on. */
+	| { kind: 'lost'; text: string };
+
+export interface GenerationProgress {
+	/** The service's status word, or what it says instead. */
+	status: string;
+	/** Identifier of the item in the making, when an event carries one. */
+	id?: string;
+}
+
+/** Events of which the name alone says that nothing will come any more. */
+const NAME_OF_FAILURE = /^error$|_(?:error|failed)$/i;
+
+/** What a line takes in memory besides its text, in characters: rows of short lines count, too. */
+const LINE_CHARS = 64;
+
+/** The value in an event's data: JSON (also JSON inside a JSON string), or a bare text. */
+function readData(data: string): unknown {
+	const value = parseJson(data);
+	if (value === undefined) return data.trim();
+	if (typeof value !== 'string') return value;
+	const inner = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
+	return inner ?? value;
+}
+
+function wordOf(value: unknown): string | undefined {
+	const word = asText(value);
+	return word === undefined ? undefined : asText(clip(word, MAX_WORD_CHARS));
+}
+
+function progressOf(value: unknown): GenerationProgress | undefined {
+	if (!isRecord(value)) {
+		const status = wordOf(value);
+		return status === undefined ? undefined : { status };
+	}
+	const status = wordOf(value.status) ?? wordOf(value.message) ?? wordOf(value.stage);
+	const id = asId(value.id) ?? asId(value.task_id);
+	return status === undefined && id === undefined ? undefined : { status: status ?? 'working', id };
+}
+
+/**
+ * Feeds on a stream part by part. Its outcome is there once as many files came as were asked for, in one
+ * completion or in several, or an event says that no more will come.
+ */
+export class GenerationEvents {
+	outcome: GenerationOutcome | undefined;
+	private readonly decoder = new TextDecoder('utf-8');
+	private mode: 'unknown' | 'events' | 'plain' = 'unknown';
+	private plain = '';
+	private heard = false;
+	/** The files so far, by their addresses: one that is named twice is one. */
+	private readonly files = new Map<string, GeneratedFile>();
+	/** Entries of completions that have named no file, by their ids. */
+	private readonly fileless = new Set<string>();
+	/** Why there is no file, when a completion without one came. */
+	private lack: string | undefined;
+	/** The last event, when it told of a failure: it counts unless something comes after it. */
+	private failure: unknown;
+	private readonly ids = new Set<string>();
+	/** The last part ended with CR: an LF that comes next belongs to it. */
+	private endedInReturn = false;
+	/** What the event in the making takes so far, in characters. */
+	private pending = 0;
+	/** '\n' after a whole line, '' in the midst of one: an empty line may be cut in two. */
+	private lineEnd = '';
+	private readonly parser = createParser({ onEvent: (event) => this.onEvent(event) });
+
+	constructor(
+		private readonly baseUrl: string,
+		private readonly onProgress: (progress: GenerationProgress) => void = () => {},
+		/** Files asked for. */
+		private readonly expected = 1,
+	) {
+		// In its first part the parser would look for a byte order mark, which the decoder has dropped.
+		this.parser.feed('\n');
+	}
+
+	/** Takes the next part, cut anywhere. Returns the outcome once there is one. */
+	push(part: Uint8Array): GenerationOutcome | undefined {
+		return this.feed(this.decoder.decode(part, { stream: true }));
+	}
+
+	/** The stream ended by itself. Returns the outcome. */
+	end(): GenerationOutcome {
+		this.feed(this.decoder.decode());
+		// The last event counts also without the blank line that should follow it.
+		if (this.mode === 'events' && !this.outcome) this.parser.feed('\n\n');
+		if (this.mode === 'plain' && !this.outcome) this.readPlain();
+		return this.outcome ?? this.broken();
+	}
+
+	/**
+	 * The stream broke, or was given up for the reason `why`: an event that is cut in two does not count.
+	 * Returns the outcome.
+	 */
+	broken(why?: string): GenerationOutcome {
+		if (this.failure !== undefined) this.fail(this.failure);
+		const text = this.heard ? 'the stream ended while it was in progress' : 'the stream was empty';
+		this.finish({ kind: 'lost', text: why ?? this.lack ?? text });
+		return this.outcome!;
+	}
+
+	private feed(part: string): GenerationOutcome | undefined {
+		// White space before everything else means nothing, however much comes of it.
+		const text = this.mode === 'unknown' ? part.trimStart() : part;
+		if (this.outcome || text === '') return this.outcome;
+		if (this.mode === 'unknown') this.mode = /^[[{<]/.test(text) ? 'plain' : 'events';
+		if (this.mode === 'events') {
+			const lines = this.withPlainLineEnds(text);
+			this.parser.feed(lines);
+			this.measure(lines);
+			return this.outcome;
+		}
+		this.plain += text;
+		if (this.plain.length > MAX_EVENT_CHARS) {
+			this.finish({ kind: 'lost', text: 'the answer was larger than any result' });
+			this.plain = '';
+		}
+		return this.outcome;
+	}
+
+	/** CR and CR LF as LF: the parser takes a part with CR in it in the square of its length. */
+	private withPlainLineEnds(text: string): string {
+		const rest = this.endedInReturn && text.startsWith('\n') ? text.slice(1) : text;
+		this.endedInReturn = text.endsWith('\r');
+		return rest.replace(/\r\n?/g, '\n');
+	}
+
+	/** Ends a stream of which one event never ends. */
+	private measure(lines: string): void {
+		const text = this.lineEnd + lines;
+		this.lineEnd = text.endsWith('\n') ? '\n' : '';
+		const emptyLine = text.lastIndexOf('\n\n');
+		if (emptyLine >= 0) this.pending = 0;
+		const own = emptyLine >= 0 ? text.slice(emptyLine + 2) : lines;
+		this.pending += own.length + (own.split('\n').length - 1) * LINE_CHARS;
+		if (this.pending <= MAX_EVENT_CHARS) return;
+		this.finish({ kind: 'lost', text: 'an event was larger than any result' });
+		this.parser.reset();
+	}
+
+	/** Some deployments answer with plain JSON instead of a stream, edges with a page. */
+	private readPlain(): void {
+		if (looksLikeHtml(this.plain)) {
+			return this.finish({ kind: 'page' });
+		}
+		const value = parseJson(this.plain);
+		if (value === undefined) {
+			return this.finish({ kind: 'lost', text: 'the answer broke off' });
+		}
+		const files = readGeneratedFiles(value, this.baseUrl);
+		if (files.length > 0) this.complete(value, files);
+		else if (saysFailure(value)) this.fail(value);
+		else this.withoutFile(value, 'the answer named no file');
+	}
+
+	private onEvent(event: EventSourceMessage): void {
+		if (this.outcome) return;
+		this.heard = true;
+		const value = readData(event.data);
+		if (NAME_OF_FAILURE.test(event.event ?? '')) return this.fail(value);
+		const files = readGeneratedFiles(value, this.baseUrl);
+		if (files.length > 0) return this.complete(value, files);
+		if (saysFailure(value)) return this.fail(value);
+		if (event.event?.endsWith('_complete')) {
+			return this.withoutFile(value, 'the completion named no file');
+		}
+		this.failure = isFailureWord(isRecord(value) ? value.status : value) ? value : undefined;
+		this.report(progressOf(value));
+	}
+
+	/** More ids than there can be files would only take memory. */
+	private report(progress: GenerationProgress | undefined): void {
+		if (!progress) return;
+		const { id, status } = progress;
+		if (id !== undefined && this.ids.size < MAX_FILES) this.ids.add(id);
+		this.onProgress(id !== undefined && this.ids.has(id) ? progress : { status });
+	}
+
+	private complete(value: unknown, files: GeneratedFile[]): void {
+		if (files.length > MAX_FILES) {
+			return this.finish({ kind: 'lost', text: `the completion named ${files.length} files` });
+		}
+		for (const file of files) {
+			if (!this.files.has(file.fileUrl)) this.files.set(file.fileUrl, file);
+			if (file.id !== undefined) this.fileless.delete(file.id);
+		}
+		for (const entry of entriesOf(value).filter(isFailed)) {
+			if (readGeneratedFiles(entry, this.baseUrl).length === 0) this.countFileless(entry);
+		}
+		this.failure = undefined;
+		if (this.isAll()) this.broken();
+	}
+
+	/** The ids, if there are any, prove which entries of the history are the result. */
+	private withoutFile(value: unknown, text: string): void {
+		const entries = entriesOf(value);
+		const failed = entries.filter(isFailed);
+		this.failure = failed.length > 0 && failed.length === entries.length ? entries : undefined;
+		this.lack = text;
+		for (const entry of entries.filter(isRecord)) {
+			this.countFileless(entry);
+			if (this.failure === undefined) this.report(progressOf(entry));
+		}
+		if (!entries.some(isRecord) || this.isAll()) this.broken();
+	}
+
+	private countFileless(entry: unknown): void {
+		const id = isRecord(entry) ? (asId(entry.id) ?? asId(entry.task_id)) : undefined;
+		this.fileless.add(id ?? `entry ${this.fileless.size}`);
+	}
+
+	private isAll(): boolean {
+		return this.files.size + this.fileless.size >= this.expected;
+	}
+
+	private fail(value: unknown): void {
+		const text = readReason(value);
+		this.finish({ kind: 'failed', text: isFailureWord(text) ? undefined : text });
+	}
+
+	/** Files that are there are paid for, whatever comes after them. */
+	private finish(outcome: GenerationOutcome): void {
+		const files = [...this.files.values()];
+		this.outcome ??= files.length > 0 ? { kind: 'complete', files } : outcome;
+	}
+}
+
+/** The entries of a completion: more than there can be files say nothing. */
+const entriesOf = (value: unknown): unknown[] =>
+	Array.isArray(value) ? value.slice(0, MAX_FILES) : [value];
+
+const isFailed = (entry: unknown): boolean =>
+	saysFailure(entry) || (isRecord(entry) && isFailureWord(entry.status));

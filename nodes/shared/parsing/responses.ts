@@ -1,0 +1,181 @@
+import type { GeneratedFile, ServiceRecord, SpeechTask, TaskState } from '../contract';
+import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_WORD_CHARS } from '../limits';
+import { readReason, saysFailure } from './errorText';
+import {
+	asId,
+	asNumber,
+	asPercentage,
+	asText,
+	asWebUrl,
+	clip,
+	isRecord,
+	parseJson,
+} from './coerce';
+
+/** Tolerant readers: raw answer → task, files, pages. Pure; field notes name each variation. */
+
+/** Where an object keeps an address, the surest first; in small letters, without "_". */
+const ADDRESS_KEYS = [
+	...['fileurl', 'audiourl', 'result', 'url', 'downloadurl', 'href', 'address'],
+	...['uri', 'link', 'src', 'audio', 'file', 'path', 'data'],
+];
+
+/**
+ * The file address in a field's value: a string, or an object or array that holds one; a relative
+ * path is resolved against `baseUrl`. Undefined when there is none.
+ */
+export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
+	if (Array.isArray(value)) {
+		return value.map((entry) => readFileUrl(entry, baseUrl)).find((url) => url !== undefined);
+	}
+	if (isRecord(value)) {
+		const plain = (key: string) => key.replaceAll('_', '').toLowerCase();
+		const named = new Map(Object.entries(value).map(([key, entry]) => [plain(key), entry]));
+		return readFileUrl(
+			ADDRESS_KEYS.map((key) => named.get(key)).filter((entry) => entry !== undefined),
+			baseUrl,
+		);
+	}
+	const text = asText(value);
+	if (text === undefined || typeof value === 'number') return undefined;
+	if (text.length > MAX_ADDRESS_CHARS) return undefined;
+	// A word or a sentence would also resolve, to a path that is none.
+	const isAddress =
+		/^(?:https?:\/\/|\/\S)/i.test(text) || (!/\s/.test(text) && /\/.|\.\w{2,5}$/.test(text));
+	if (!isAddress || /^n\/a$/i.test(text)) return undefined;
+	const url = asWebUrl(text, `${baseUrl}/`);
+	return url && url.href.length <= MAX_ADDRESS_CHARS ? url.href : undefined;
+}
+
+const STATES = new Map<string, TaskState>([
+	['pending', 'pending'],
+	['processing', 'processing'],
+	['completed', 'completed'],
+	['error', 'error'],
+	['failed', 'error'],
+	['cancelled', 'error'],
+	['canceled', 'error'],
+]);
+
+const unwrap = (raw: unknown, key: string): unknown => {
+	if (!isRecord(raw)) return raw;
+	const inner = raw.data ?? raw.task;
+	return isRecord(inner) && (raw[key] === undefined || inner[key] !== undefined) ? inner : raw;
+};
+
+/** §4.1: what the answer to a create call says of the task, out of the envelope it may come in. */
+export const readCreated = (raw: unknown): unknown => unwrap(raw, 'task_id');
+
+/** §4.1: the identifier of a created task, always a string; undefined when the answer has none. */
+export function readCreatedTaskId(raw: unknown): string | undefined {
+	const record = readCreated(raw);
+	if (!isRecord(record)) return undefined;
+	// Beside an error an `id` alone is the request's or the error's own.
+	const isRefused = saysFailure(raw) || saysFailure(record);
+	return asId(record.task_id) ?? (isRefused ? undefined : asId(record.id));
+}
+
+/** §4.2: a speech task; undefined when the answer is none. */
+export function readSpeechTask(raw: unknown, baseUrl: string): SpeechTask | undefined {
+	const record = unwrap(raw, 'status');
+	if (!isRecord(record)) return undefined;
+	const audioUrl = ['audio_url', 'result', 'file_url', 'url']
+		.map((key) => readFileUrl(record[key], baseUrl))
+		.find((url) => url !== undefined);
+	// An address is proof enough where a deployment leaves the status out.
+	const isDone = audioUrl !== undefined && !saysFailure(record);
+	const word = asText(record.status) ?? (isDone ? 'completed' : undefined);
+	if (word === undefined) return undefined;
+	const status = clip(word.toLowerCase(), MAX_WORD_CHARS);
+	const state = STATES.get(status) ?? 'processing';
+	return {
+		state,
+		status: STATES.get(status) ?? status,
+		audioUrl,
+		percentage: asPercentage(record.process_percentage),
+		message: state === 'error' ? readReason(record) : undefined,
+		fields: record,
+	};
+}
+
+/** §6.2: one notification; undefined for anything else that comes over the socket. */
+export function readNotification(
+	text: string,
+): { taskId: string; percentage: number | undefined } | undefined {
+	const raw = text.length > MAX_MESSAGE_CHARS ? undefined : parseJson(text);
+	if (!isRecord(raw) || raw.type !== 'labs_status_updated' || !isRecord(raw.payload)) {
+		return undefined;
+	}
+	const taskId = asId(raw.payload.task_id) ?? asId(raw.payload.id);
+	if (taskId === undefined) return undefined;
+	return { taskId, percentage: asPercentage(raw.payload.process_percentage) };
+}
+
+/**
+ * The generated files in the data of a completion event, a JSON answer or a history item (§2.3):
+ * one element per file address, so that `file_urls` of several are never lost. A relative address
+ * is resolved against `baseUrl`.
+ */
+export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
+	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
+	if (typeof raw === 'string') {
+		const fileUrl = /^(?:https?:)?\/\//.test(raw) ? readFileUrl(raw, baseUrl) : undefined;
+		return fileUrl === undefined ? [] : [{ fileUrl, fields: {} }];
+	}
+	if (!isRecord(raw)) return [];
+	const id = asId(raw.id) ?? asId(raw.task_id);
+	const many = asList(raw.file_urls);
+	const urlsOf = (values: unknown[]) =>
+		values.map((value) => readFileUrl(value, baseUrl)).filter((url) => url !== undefined);
+	const named = urlsOf([raw.file_url, ...many]);
+	const own = named.length > 0 ? named : urlsOf([raw.url, raw.result]).slice(0, 1);
+	if (own.length > 0) {
+		return [...new Set(own)].map((fileUrl) => ({ id, fileUrl, fields: raw }));
+	}
+	for (const key of ['data', 'items', 'videos', 'images', 'files', 'results']) {
+		const inner = readGeneratedFiles(raw[key], baseUrl);
+		if (inner.length > 0) return inner;
+	}
+	return [];
+}
+
+/** A list, one in a JSON text, or a single value as a list of one. */
+function asList(value: unknown): unknown[] {
+	const list = typeof value === 'string' && /^\s*\[/.test(value) ? parseJson(value) : value;
+	return Array.isArray(list) ? list : [value];
+}
+
+export interface Page {
+	items: ServiceRecord[];
+	/** Number of all items, when the service tells. */
+	total?: number;
+	/** Items a page holds, when the service tells. */
+	pageSize?: number;
+	/** A bare array tells nothing about further pages. */
+	bare: boolean;
+}
+
+/**
+ * One page of a list (§4.4, §4.9): a bare array, or an object that holds one under `voices`, `data`
+ * or `items`. Undefined when the answer is no list.
+ */
+export function readPage(raw: unknown): Page | undefined {
+	if (Array.isArray(raw)) return { items: raw.filter(isRecord), bare: true };
+	if (!isRecord(raw)) return undefined;
+	for (const key of ['voices', 'data', 'items', 'histories', 'results']) {
+		const value = raw[key] === null && asNumber(raw.total) === 0 ? [] : raw[key];
+		if (Array.isArray(value)) {
+			return {
+				items: value.filter(isRecord),
+				total: asNumber(raw.total),
+				pageSize: asNumber(raw.page_size),
+				bare: false,
+			};
+		}
+		if (isRecord(value)) {
+			const inner = readPage(value);
+			if (inner) return inner;
+		}
+	}
+	return undefined;
+}

@@ -1,0 +1,188 @@
+import type { ServiceAddress } from '../http/credential';
+import { pause } from '../async/deadline';
+import { knownTasksOf, type KnownTasks } from '../api/knownTasks';
+import { readNotification } from '../parsing/responses';
+import type { EgressCheck } from '../http/request';
+import { SteadySocket } from './webSocket';
+
+/** Told about the one task it follows, and about the socket it hears that over. */
+export interface Follower {
+	/** A message of the task came; `percentage` (0–100) may be unknown. */
+	onMessage(percentage: number | undefined): void;
+	/** The socket was lost or is open again: messages may have been missed. */
+	onSocketChange(open: boolean): void;
+}
+
+/**
+ * What a message is: `news`, a `repeat` of what a task said that has ended, or one of the `past`, from
+ * before anybody listened.
+ */
+export type MessageKind = 'news' | 'repeat' | 'past';
+
+/** Told about every task of the account. */
+export type TaskListener = (
+	taskId: string,
+	percentage: number | undefined,
+	kind: MessageKind,
+) => void;
+
+/** One user's share of the account's socket. */
+export interface Listening {
+	/** Resolves once the socket is open, cannot be had, or 3 s have passed; never rejects. */
+	ready: Promise<void>;
+	isOpen(): boolean;
+	/** Whether it can be relied on: it is open, and not silent for so long that it may be dead. */
+	isLive(): boolean;
+	/** When the socket was last lost, in ms since 1970; 0 if never. */
+	lostAt(): number;
+	/** Messages that came before this call are delivered at once (contract: nothing is replayed). */
+	follow(taskId: string, follower: Follower): void;
+	/** Ends one `follow`. */
+	unfollow(taskId: string, follower: Follower): void;
+	/**
+	 * The messages of all tasks from now on, and before the last one of each task that is not known to
+	 * have ended, those that were last heard of in front.
+	 */
+	followAll(listener: TaskListener): void;
+	/**
+	 * Must be called once the wait is over; the last one closes the socket, at once or, when others are
+	 * likely to follow `soon`, a moment later.
+	 */
+	release(when?: 'soon'): void;
+}
+
+/** How long a waiting item holds its create call back for the socket. */
+const OPENING_MS = 3000;
+/** How long the socket stays open between the rounds of a loop, or from one execution to the next. */
+const REST_MS = 300;
+/** Tasks whose latest percentage is remembered, so that none is lost before its id is known. */
+const REMEMBERED_TASKS = 5000;
+
+const connections = new Map<string, Connection>();
+
+/** The socket of one account in this process, shared by all that wait and all triggers (§6.2). */
+class Connection {
+	private readonly latest = new Map<string, number | undefined>();
+	private readonly followers = new Map<string, Set<Follower>>();
+	private readonly listeners = new Set<TaskListener>();
+	private readonly socket: SteadySocket;
+	private users = 0;
+
+	constructor(
+		url: string,
+		checkEgress: EgressCheck,
+		private readonly known: KnownTasks,
+	) {
+		this.socket = new SteadySocket(url, checkEgress, {
+			onText: (text) => this.receive(text),
+			onOver: () => connections.delete(url),
+			onChange: (open) => {
+				for (const followers of this.followers.values()) {
+					for (const follower of followers) follower.onSocketChange(open);
+				}
+			},
+		});
+	}
+
+	listen(): Listening {
+		this.users++;
+		this.socket.need();
+		const mine = new Map<Follower, string>();
+		let listener: TaskListener | undefined;
+		let released = false;
+		const unfollow = (taskId: string, follower: Follower) => {
+			mine.delete(follower);
+			this.unfollow(taskId, follower);
+		};
+		return {
+			ready: this.socket.isOpen ? Promise.resolve() : pause(OPENING_MS, this.socket.tried),
+			isOpen: () => this.socket.isOpen,
+			isLive: () => this.socket.isLive,
+			lostAt: () => this.socket.lostAt,
+			follow: (taskId, follower) => {
+				if (released) return;
+				mine.set(follower, taskId);
+				const others = this.followers.get(taskId) ?? new Set();
+				this.followers.set(taskId, others.add(follower));
+				if (this.latest.has(taskId)) follower.onMessage(this.latest.get(taskId));
+			},
+			unfollow,
+			followAll: (added) => {
+				if (released) return;
+				listener = added;
+				this.listeners.add(added);
+				for (const [taskId, percentage] of [...this.latest].reverse()) {
+					if (this.known.endedAt(taskId) === undefined) added(taskId, percentage, 'past');
+				}
+			},
+			release: (when) => {
+				if (released) return;
+				released = true;
+				for (const [follower, taskId] of mine) unfollow(taskId, follower);
+				if (listener) this.listeners.delete(listener);
+				if (--this.users > 0) return;
+				this.latest.clear();
+				this.socket.leave(when === 'soon' ? REST_MS : 0);
+			},
+		};
+	}
+
+	private unfollow(taskId: string, follower: Follower) {
+		const others = this.followers.get(taskId);
+		others?.delete(follower);
+		if (others?.size === 0) this.followers.delete(taskId);
+	}
+
+	/** True when it is a message of the service. */
+	private receive(text: string): boolean {
+		const message = readNotification(text);
+		if (!message) return false;
+		const { taskId, percentage } = message;
+		const kind = this.known.hear(taskId, percentage) ? 'news' : 'repeat';
+		// A socket that stays open without a user is as good as closed.
+		if (this.users === 0) return true;
+		this.remember(taskId, percentage);
+		for (const follower of this.followers.get(taskId) ?? []) follower.onMessage(percentage);
+		for (const listener of this.listeners) listener(taskId, percentage, kind);
+		return true;
+	}
+
+	private remember(taskId: string, percentage: number | undefined) {
+		const highest = Math.max(percentage ?? 0, this.latest.get(taskId) ?? 0);
+		this.latest.delete(taskId);
+		this.latest.set(taskId, percentage === undefined && highest === 0 ? undefined : highest);
+		if (this.latest.size > REMEMBERED_TASKS) {
+			const [oldest] = this.latest.keys();
+			this.latest.delete(oldest);
+		}
+	}
+}
+
+/** True where the runtime has a WebSocket (Node 22 and later). */
+export const canListen = (): boolean => typeof WebSocket === 'function';
+
+/** What listening comes to where there is no WebSocket. */
+const DEAF: Listening = {
+	ready: Promise.resolve(),
+	isOpen: () => false,
+	isLive: () => false,
+	lostAt: () => 0,
+	follow() {},
+	unfollow() {},
+	followAll() {},
+	release() {},
+};
+
+/**
+ * A share of the account's socket at `{ws_url}/ws?token=` (§6.2): one per account and process,
+ * opened for the first user and closed after the last. The address holds the token: it appears
+ * nowhere else.
+ */
+export function listen(address: ServiceAddress, checkEgress: EgressCheck): Listening {
+	if (!canListen()) return DEAF;
+	const url = `${address.webSocketUrl}/ws?token=${encodeURIComponent(address.apiToken)}`;
+	const connection =
+		connections.get(url) ?? new Connection(url, checkEgress, knownTasksOf(address));
+	connections.set(url, connection);
+	return connection.listen();
+}

@@ -1,0 +1,158 @@
+import type { SpeechTask } from '../contract';
+import { Failure, isTransient } from '../failure';
+import type { Follower, Listening } from './notifications';
+import type { Requests } from '../api/api';
+import {
+	until,
+	type News,
+	type NewsKind,
+	type Reading,
+	type ReadingReason,
+} from '../async/pollUntil';
+
+/** Completed does not mean ready: how long the address of the file may be missing, in ms. */
+const ADDRESS_GRACE_MS = 60_000;
+/**
+ * How long, in ms, and how often in a row the service must say that it knows no such task: an ingress
+ * that restarts, or a replica that lags behind, says so of any.
+ */
+const UNKNOWN_MS = 60_000;
+const UNKNOWN_TIMES = 3;
+
+/** Readings of a watched task: once a lost socket is back, and at most this rarely, in ms. */
+const WATCH = { catchUpMs: 2000, longestPauseMs: 300_000 };
+
+export interface TaskWait {
+	taskId: string;
+	signal: AbortSignal;
+	/** Seconds without news before a reading (`options.pollInterval`). */
+	pollInterval: number;
+	listening: Listening;
+	/** True right after creation: the first reading can wait. */
+	justCreated: boolean;
+	/**
+	 * True when the service has told of the task before. One that only a person has named may not exist,
+	 * which is said at once.
+	 */
+	isKnown?: boolean;
+	/**
+	 * For one of many tasks that are watched for long: reads it ever less often while it is silent, and
+	 * lets the first reading, too, wait for its turn. Absent for somebody who waits for this one task.
+	 */
+	watch?: { readFirst: boolean };
+	/** Rising percentages, 0 to 100. */
+	onProgress(percentage: number): void;
+}
+
+/**
+ * Waits for a speech task: progress over the socket, outcome by reading the task alone (§6.2,
+ * §4.2). Throws a Failure with the task's id: taskFailed, noAddress, notFound, or the signal's.
+ */
+export async function waitForTask(requests: Requests, wait: TaskWait): Promise<SpeechTask> {
+	const { taskId, signal, watch } = wait;
+	const { pacing } = requests;
+	let highest = -1;
+	let completedSince: number | undefined;
+	let lastStatus = 'pending';
+	/** What stood in the way of the last reading. */
+	let trouble: Failure | undefined;
+	/** There is, or was, such a task. */
+	let isKnown = wait.justCreated || wait.isKnown === true;
+	/** Since when the service has said of each reading that it knows no such task, and how often. */
+	let unknown: { since: number; times: number } | undefined;
+
+	const progress = (percentage: number | undefined) => {
+		if (percentage === undefined || percentage <= highest) return;
+		highest = percentage;
+		wait.onProgress(percentage);
+	};
+
+	let tell: (news: NewsKind) => void = () => {};
+	const follower: Follower = {
+		onMessage(percentage) {
+			isKnown = true;
+			progress(percentage);
+			tell(percentage === 100 ? 'outcome' : 'progress');
+		},
+		onSocketChange: (open) => tell(open ? 'back' : 'lost'),
+	};
+	const news: News = {
+		isLive: () => wait.listening.isLive(),
+		start(onNews) {
+			tell = onNews;
+			wait.listening.follow(taskId, follower);
+		},
+	};
+	const turn = async (reason: ReadingReason, pauseMs: number, turnSignal: AbortSignal) => {
+		if (!watch) return reason === 'first' || (await pacing.turn('lookup', pauseMs, turnSignal));
+		const poll = wait.listening.isLive() ? 'livePoll' : 'poll';
+		const kind = reason === 'silence' ? poll : 'catchUp';
+		return await pacing.turn(kind, wait.pollInterval * 1000, turnSignal);
+	};
+
+	const read = async (readSignal: AbortSignal): Promise<Reading<SpeechTask>> => {
+		// A wait that can't even begin (a wrong address, say) must not last until its deadline.
+		const repeat = isKnown ? 'once' : 'read';
+		const task = await requests.readTask(taskId, readSignal, repeat).catch((error: unknown) => {
+			trouble = error as Failure;
+			if (mayBeThere(error)) throw error.with({ transient: true });
+			const passes = repeat === 'once' || (error as Failure).kind === 'rateLimited';
+			throw !passes && isTransient(error) ? asFinal(error) : error;
+		});
+		isKnown = true;
+		unknown = undefined;
+		trouble = undefined;
+		lastStatus = task.status;
+		if (task.state === 'error') throw new Failure('taskFailed', { text: task.message });
+		if (task.state !== 'completed') {
+			progress(task.percentage);
+			return { done: false };
+		}
+		if (task.audioUrl !== undefined) return { done: true, value: task };
+		completedSince ??= Date.now();
+		if (Date.now() - completedSince < ADDRESS_GRACE_MS) return { done: false, soon: true };
+		throw new Failure('noAddress', { seconds: ADDRESS_GRACE_MS / 1000 });
+	};
+
+	/** Counts a 404, and tells whether the task may be there all the same. */
+	const mayBeThere = (error: unknown): error is Failure => {
+		if (!(error instanceof Failure) || error.kind !== 'notFound') return false;
+		if (!isKnown && error.facts.isEdge !== true) return false;
+		unknown ??= { since: Date.now(), times: 0 };
+		unknown.times++;
+		return unknown.times < UNKNOWN_TIMES || Date.now() - unknown.since < UNKNOWN_MS;
+	};
+
+	const endWait = pacing.begin(watch ? 'watched' : 'task');
+	try {
+		return await until({
+			read,
+			news,
+			signal,
+			pollMs: wait.pollInterval * 1000,
+			holdMs: () => pacing.holdMs(),
+			readFirst: watch?.readFirst ?? !wait.justCreated,
+			turn,
+			...(watch ? WATCH : {}),
+		});
+	} catch (error) {
+		// Also for one that was not even asked for while the whole account rested.
+		const status = trouble?.facts.status ?? (pacing.isRefused ? 429 : undefined);
+		const news = [
+			lastStatus,
+			highest > 0 && `${highest} %`,
+			status !== undefined && `then HTTP ${status}`,
+		];
+		throw aboutTask(error, taskId, news.filter(Boolean).join(', '));
+	} finally {
+		endWait();
+		wait.listening.unfollow(taskId, follower);
+	}
+}
+
+const asFinal = (error: Failure) => new Failure(error.kind, { ...error.facts, transient: false });
+
+/** The same failure, with the id of the (paid) task it is about. */
+export function aboutTask(error: unknown, taskId: string, lastNews?: string): unknown {
+	return error instanceof Failure ? error.with({ taskId, lastNews }) : error;
+}

@@ -1,0 +1,241 @@
+import { pause, whenAborted } from '../async/deadline';
+import { backOffMs } from '../async/backOff';
+import type { EgressCheck } from '../http/request';
+import { Turns } from '../pace/tokenBucket';
+
+export interface SocketEvents {
+	/** A message as text; binary ones are read as UTF-8. True when it was one of the service. */
+	onText(text: string): boolean;
+	/** The socket is open, or was lost: messages may have been missed. */
+	onChange(open: boolean): void;
+	/** Nobody needs it, and nothing of it is left: another takes its place from now on. */
+	onOver(): void;
+}
+
+/** How long one attempt to open may take, in ms. */
+const GIVE_UP_OPENING_MS = 15_000;
+/** A socket silent for this long may be dead without a word: another takes its place. */
+const IDLE_MS = 60_000;
+/** A socket that stayed open this long, or brought a message, was a good one, in ms. */
+const LASTING_MS = 10_000;
+/** A good one is opened again at once: at random within this time, as others do the same, in ms. */
+const AT_ONCE_MS = 100;
+/** So often in a row; then, should the service drop every one after its first message, this rarely. */
+const AT_ONCE_TIMES = 10;
+const AT_ONCE_EVERY_MS = 2000;
+const LONGEST_BACK_OFF_MS = 30_000;
+
+/** One WebSocket that was opened. */
+interface Session {
+	socket: WebSocket;
+	began: number;
+	/** When anything last came, in ms since 1970. */
+	lastHeard: number;
+	hasDelivered: boolean;
+}
+
+const silentMs = ({ lastHeard }: Session) => Date.now() - lastHeard;
+
+/**
+ * A WebSocket that is kept open for as long as it is needed: opened again when it is lost, and replaced
+ * when it is silent for long. The global WebSocket tells neither why it failed nor of pings, and holds
+ * on to its connection for ever where the service does not answer the closing. So only one at a time is
+ * asked to close: until it has, a silent one is not replaced, and one that nobody needs stays open, for
+ * the next who does.
+ */
+export class SteadySocket {
+	private current: Session | undefined;
+	/** Was asked to close, and has not. */
+	private leaving: Session | undefined;
+	private unneeded = new AbortController();
+	private firstTry = new AbortController();
+	/** Aborted when anything has changed. */
+	private awake = new AbortController();
+	/** When one that nobody needs may be closed, in ms since 1970. */
+	private restsUntil = 0;
+	private isForbidden = false;
+	/** Attempts in a row that came to nothing. */
+	private failures = 0;
+	/** The last one was good, and is lost. */
+	private mayOpenAtOnce = false;
+	private readonly atOnce = new Turns(AT_ONCE_TIMES, () => AT_ONCE_EVERY_MS);
+	/** When it was last lost, in ms since 1970; 0 if never. */
+	lostAt = 0;
+
+	/** `url` may hold a secret after its "?": only the part before is shown to `checkEgress`. */
+	constructor(
+		private readonly url: string,
+		private readonly checkEgress: EgressCheck,
+		private readonly events: SocketEvents,
+	) {
+		void this.live();
+	}
+
+	get isOpen(): boolean {
+		return this.current !== undefined;
+	}
+
+	/** Open, and not silent for so long that it may be dead. */
+	get isLive(): boolean {
+		return this.current !== undefined && silentMs(this.current) < IDLE_MS + GIVE_UP_OPENING_MS;
+	}
+
+	/** Aborts when the first attempt to open, since it is needed, has come to anything. */
+	get tried(): AbortSignal {
+		return this.firstTry.signal;
+	}
+
+	/** Somebody needs it, perhaps again. */
+	need(): void {
+		if (!this.unneeded.signal.aborted) return;
+		this.unneeded = new AbortController();
+		this.firstTry = new AbortController();
+		this.failures = 0;
+		this.mayOpenAtOnce = false;
+		this.awake.abort();
+	}
+
+	/** Nobody needs it any more; who may do so soon finds it open for another `restMs`. */
+	leave(restMs: number): void {
+		this.restsUntil = Date.now() + restMs;
+		this.unneeded.abort();
+		if (restMs === 0 && this.current && !this.leaving) this.part(this.current);
+		this.awake.abort();
+	}
+
+	private get isNeeded(): boolean {
+		return !this.unneeded.signal.aborted;
+	}
+
+	private async live(): Promise<void> {
+		// Where the policy forbids the socket, polling goes through n8n's own, allowed, way.
+		await this.checkEgress(this.url.split('?')[0]).catch(() => (this.isForbidden = true));
+		while (this.isNeeded || this.current || this.leaving) {
+			if (this.isNeeded) await this.serve();
+			else await this.retire();
+		}
+		this.events.onOver();
+	}
+
+	private async serve(): Promise<void> {
+		const { current } = this;
+		if (this.isForbidden) {
+			this.firstTry.abort();
+			await this.change();
+		} else if (!current) {
+			await this.untilNextAttempt();
+			await this.open();
+		} else if (this.leaving) {
+			await this.change();
+		} else if (silentMs(current) < IDLE_MS) {
+			await this.change(IDLE_MS - silentMs(current));
+		} else {
+			await this.open();
+		}
+	}
+
+	private async retire(): Promise<void> {
+		const restMs = this.restsUntil - Date.now();
+		if (!this.current || this.leaving) await this.change();
+		else if (restMs > 0) await this.change(restMs);
+		else this.part(this.current);
+	}
+
+	/** Resolves when anything has changed, or after `ms`. */
+	private async change(ms?: number): Promise<void> {
+		this.awake = new AbortController();
+		if (ms === undefined) await whenAborted(this.awake.signal);
+		else await pause(ms, this.awake.signal);
+	}
+
+	private async untilNextAttempt(): Promise<void> {
+		const { signal } = this.unneeded;
+		if (this.mayOpenAtOnce) {
+			await this.atOnce.take(signal);
+			await pause(Math.random() * AT_ONCE_MS, signal);
+		} else if (this.failures > 0) {
+			await pause(2 * backOffMs(this.failures - 1, LONGEST_BACK_OFF_MS / 2), signal);
+		}
+	}
+
+	/** Opens one, which takes over from a silent one without a moment in which neither hears. */
+	private async open(): Promise<void> {
+		const { signal } = this.unneeded;
+		const { firstTry } = this;
+		const session = await this.connect(signal);
+		if (!session && signal.aborted) return;
+		const previous = this.current;
+		if (session) this.current = session;
+		else this.failures++;
+		this.mayOpenAtOnce = false;
+		if (previous) this.part(previous);
+		else if (session) this.events.onChange(true);
+		firstTry.abort();
+	}
+
+	/** Opens one; undefined when that fails, takes too long, or nobody needs it any more. */
+	private async connect(unneeded: AbortSignal): Promise<Session | undefined> {
+		if (unneeded.aborted) return undefined;
+		let socket: WebSocket;
+		try {
+			socket = new WebSocket(this.url);
+		} catch {
+			return undefined;
+		}
+		const now = Date.now();
+		const session: Session = { socket, began: now, lastHeard: now, hasDelivered: false };
+		const opened = new AbortController();
+		const closed = new AbortController();
+		socket.binaryType = 'arraybuffer';
+		socket.addEventListener('open', () => {
+			session.lastHeard = session.began = Date.now();
+			opened.abort();
+		});
+		socket.addEventListener('message', (event: { data: unknown }) => {
+			session.lastHeard = Date.now();
+			if (this.receive(event.data)) session.hasDelivered = true;
+		});
+		// Only 'close' matters: it follows every 'error', which says nothing of use.
+		socket.addEventListener('error', () => {});
+		socket.addEventListener('close', () => {
+			closed.abort();
+			this.closed(session);
+		});
+		await pause(GIVE_UP_OPENING_MS, AbortSignal.any([opened.signal, closed.signal, unneeded]));
+		if (opened.signal.aborted && !closed.signal.aborted) return session;
+		// Before it is open, this ends the connection, whatever the other side does.
+		socket.close();
+		return undefined;
+	}
+
+	/** Asks one to close, unless it is closed. */
+	private part(session: Session): void {
+		if (session.socket.readyState === WebSocket.CLOSED) return;
+		this.leaving = session;
+		if (this.current === session) this.lose();
+		session.socket.close();
+	}
+
+	private closed(session: Session): void {
+		if (this.leaving === session) this.leaving = undefined;
+		if (this.current === session) {
+			// One that is dropped as soon as it opens deserves as much patience as one that is refused.
+			this.mayOpenAtOnce = session.hasDelivered || Date.now() - session.began > LASTING_MS;
+			this.failures = this.mayOpenAtOnce ? 0 : this.failures + 1;
+			this.lose();
+		}
+		this.awake.abort();
+	}
+
+	private lose(): void {
+		this.current = undefined;
+		this.lostAt = Date.now();
+		this.events.onChange(false);
+	}
+
+	private receive(data: unknown): boolean {
+		if (typeof data === 'string') return this.events.onText(data);
+		if (!(data instanceof ArrayBuffer)) return false;
+		return this.events.onText(Buffer.from(data).toString('utf8'));
+	}
+}

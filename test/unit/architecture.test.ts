@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+
+/* What CONTRIBUTING's map promises of the code's rooms. */
+
+const root = join(__dirname, '../..');
+const files = readdirSync(join(root, 'nodes'), { recursive: true, encoding: 'utf8' })
+	.filter((file) => file.endsWith('.ts'))
+	.map((file) => `nodes/${file.split('\\').join('/')}`);
+
+/** The rooms of `nodes/shared`, the lowest first: each may use those before it, never those after. */
+const FLOORS = ['', 'async', 'parsing', 'http', 'pace', 'api', 'speech', 'generation', 'n8n'];
+
+const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
+const folderOf = (file: string) => posix.dirname(file);
+
+/** The project's own files that a file imports. */
+function importsOf(file: string): string[] {
+	return [...textOf(file).matchAll(/from '(\.[^']*)'/g)].map(([, path]) => {
+		const target = posix.join(folderOf(file), path!);
+		return files.includes(`${target}.ts`) ? `${target}.ts` : `${target}/index.ts`;
+	});
+}
+
+const imports = new Map(files.map((file) => [file, importsOf(file)]));
+
+test('every import leads to a file of its own', () => {
+	const lost = [...imports].flatMap(([file, targets]) =>
+		targets.filter((target) => !files.includes(target)).map((target) => `${file} → ${target}`),
+	);
+	expect(lost).toEqual([]);
+});
+
+test('no file imports itself through others', () => {
+	const circles: string[] = [];
+	const visit = (file: string, path: string[]) => {
+		if (path.includes(file)) return void circles.push([...path, file].join(' → '));
+		if (done.has(file)) return;
+		for (const target of imports.get(file) ?? []) visit(target, [...path, file]);
+		done.add(file);
+	};
+	const done = new Set<string>();
+	for (const file of files) visit(file, []);
+	expect(circles).toEqual([]);
+});
+
+test('no room of nodes/shared imports from a higher one', () => {
+	const floorOf = (file: string) => {
+		const room = folderOf(file).replace(/^nodes\/shared\/?/, '');
+		// What an account shares is made of parts from every room below n8n's.
+		return file === 'nodes/shared/account.ts' ? FLOORS.indexOf('n8n') : FLOORS.indexOf(room);
+	};
+	const shared = files.filter((file) => file.startsWith('nodes/shared/'));
+	const upwards = shared.flatMap((file) =>
+		imports
+			.get(file)!
+			.filter((target) => !target.startsWith('nodes/shared/') || floorOf(target) > floorOf(file))
+			.map((target) => `${file} → ${target}`),
+	);
+	expect(shared.map(floorOf)).not.toContain(-1);
+	expect(upwards).toEqual([]);
+});
+
+test('neither node imports from the other', () => {
+	const nodes = ['nodes/MediaGeneration/', 'nodes/MediaGenerationTrigger/'];
+	const across = [...imports].flatMap(([file, targets]) =>
+		targets
+			.filter((target) => nodes.some((node) => target.startsWith(node) && !file.startsWith(node)))
+			.map((target) => `${file} → ${target}`),
+	);
+	expect(across).toEqual([]);
+});
+
+test('a folder holds at most eight files, a file at most 250 lines', () => {
+	const folders = Map.groupBy(files, folderOf);
+	const full = [...folders].filter(([, inside]) => inside.length > 8).map(([folder]) => folder);
+	const long = files.filter((file) => textOf(file).trimEnd().split('\n').length > 250);
+	expect({ full, long }).toEqual({ full: [], long: [] });
+});
