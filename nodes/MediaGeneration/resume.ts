@@ -1,5 +1,7 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
-import { accountKeyOf, withoutToken, type ServiceAddress } from '../shared/http/credential';
+import { accountKeyOf, thisProcess } from '../shared/account';
+import type { ServiceAddress } from '../shared/http/credential';
+import { withoutToken } from '../shared/parsing/redaction';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import type { GeneratedFile } from '../shared/contract';
 import { isRecord } from '../shared/parsing/coerce';
@@ -39,37 +41,42 @@ const MOST_KEPT = 500;
 /** Further calls with the same request, under way at the same time, whose entries are looked for. */
 const MOST_AT_ONCE = 50;
 
-/** Stands in, for this process, where n8n keeps nothing from one call of a node to the next. */
-const processContext: IDataObject = {};
-/** When an entry was kept, in ms since 1970. */
-const keptAt = new WeakMap<Remembered, number>();
-/** The keys that calls under way hold, by the context that they are stored in. */
-const held = new WeakMap<IDataObject, Set<string>>();
+/** What this process knows of the calls of models. */
+class CallsOfModels {
+	/** Stands in where n8n keeps nothing from one call of a node to the next. */
+	readonly context: IDataObject = {};
+	/** When an entry was kept, in ms since 1970. */
+	readonly keptAt = new WeakMap<Remembered, number>();
+	/** The keys that calls under way hold, by the context that they are stored in. */
+	readonly held = new WeakMap<IDataObject, Set<string>>();
+}
+
+const calls = () => thisProcess.part(CallsOfModels, () => new CallsOfModels());
 
 /**
  * The node's context. The MCP Server Trigger has a new one for each call of a model, before there is an
  * execution, and n8n's own Agents have none at all.
  */
 function contextOf(context: IExecuteFunctions, isTool: boolean): IDataObject {
-	if (isTool && context.getExecutionId() === undefined) return processContext;
+	if (isTool && context.getExecutionId() === undefined) return calls().context;
 	try {
 		return context.getContext('node');
 	} catch {
-		return processContext;
+		return calls().context;
 	}
 }
 
 function entriesOf(store: IDataObject): Entries {
 	if (!isRecord(store[FIELD])) store[FIELD] = {};
 	const entries = store[FIELD] as Entries;
-	if (store === processContext) forgetOldest(entries);
+	if (store === calls().context) forgetOldest(entries);
 	return entries;
 }
 
 function forgetOldest(entries: Entries): void {
 	const keys = Object.keys(entries);
 	for (const [index, key] of keys.entries()) {
-		const isOld = Date.now() - (keptAt.get(entries[key]) ?? 0) > KEPT_MS;
+		const isOld = Date.now() - (calls().keptAt.get(entries[key]) ?? 0) > KEPT_MS;
 		if (isOld || keys.length - index > MOST_KEPT) delete entries[key];
 	}
 }
@@ -100,7 +107,7 @@ export class Memory {
 		private readonly address: ServiceAddress,
 	) {
 		this.store = contextOf(context, isTool);
-		if (!held.has(this.store)) held.set(this.store, new Set());
+		if (!calls().held.has(this.store)) calls().held.set(this.store, new Set());
 	}
 
 	/**
@@ -114,7 +121,7 @@ export class Memory {
 		const item = this.context.getInputData()[index];
 		const wanted = `${index}:${digestOf(common, itemIdentity(item))}`;
 		const key = this.unheld(wanted);
-		held.get(this.store)!.add(key);
+		calls().held.get(this.store)!.add(key);
 		this.own.add(key);
 		return key;
 	}
@@ -125,7 +132,7 @@ export class Memory {
 		let unused: string | undefined;
 		for (let call = 1; call <= MOST_AT_ONCE || unused === undefined; call++) {
 			const key = call === 1 ? wanted : `${wanted}#${call}`;
-			if (held.get(this.store)!.has(key)) continue;
+			if (calls().held.get(this.store)!.has(key)) continue;
 			if (key in entries) return key;
 			unused ??= key;
 		}
@@ -136,7 +143,7 @@ export class Memory {
 		const { name, parameters, credentials } = this.context.getNode();
 		const { id, name: credentialName } = credentials?.[CREDENTIAL_TYPE] ?? {};
 		const account =
-			this.store === processContext ? [accountKeyOf(this.address), name] : [id ?? credentialName];
+			this.store === calls().context ? [accountKeyOf(this.address), name] : [id ?? credentialName];
 		return this.isTool
 			? digestOf('tool', account, calledParameters(this.context, index))
 			: digestOf(
@@ -168,7 +175,7 @@ export class Memory {
 			text.replaceAll(apiToken, TOKEN).replaceAll(this.encodedToken, ENCODED_TOKEN),
 		);
 		const entry = withoutToken(marked, apiToken);
-		keptAt.set(entry, Date.now());
+		calls().keptAt.set(entry, Date.now());
 		entriesOf(this.store)[key] = entry;
 	}
 
@@ -187,7 +194,7 @@ export class Memory {
 
 	/** The run is over: a call after it may take up what it has left. */
 	release(): void {
-		for (const key of this.own) held.get(this.store)!.delete(key);
+		for (const key of this.own) calls().held.get(this.store)!.delete(key);
 	}
 
 	private get encodedToken(): string {

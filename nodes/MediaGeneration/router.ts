@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INode, INodeExecutionData, NodeError } from 'n8n-workflow';
-import { withoutToken } from '../shared/http/credential';
+import { withoutToken } from '../shared/parsing/redaction';
 import { isOverload } from '../shared/parsing/failures';
 import { Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';

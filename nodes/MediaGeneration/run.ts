@@ -1,5 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { readAddress, withoutToken, type ServiceAddress } from '../shared/http/credential';
+import { accountOf } from '../shared/account';
+import { readAddress, type ServiceAddress } from '../shared/http/credential';
+import { withoutToken } from '../shared/parsing/redaction';
 import { claimsOf, type Claims } from '../shared/generation/claims';
 import type { ServiceRecord } from '../shared/contract';
 import { Failure } from '../shared/failure';
@@ -47,12 +49,15 @@ export class Run {
 	private known: Claims | undefined;
 	private readonly stopping = new AbortController();
 	private socket: Listening | undefined;
+	/** Ends this run's use of what the account shares. */
+	private readonly leave: () => void;
 	private readonly hints = new Map<string, { message: string; items: number[] }>();
 
 	private constructor(
 		readonly context: IExecuteFunctions,
 		readonly address: ServiceAddress,
 	) {
+		this.leave = accountOf(address).use();
 		this.limiter = new Limiter(pacingOf(address));
 		this.requests = new Requests(context, address, this.limiter);
 		this.isTool = isToolRun(context);
@@ -76,6 +81,7 @@ export class Run {
 	end(): void {
 		this.stopping.abort(new Failure('canceled'));
 		this.memory.release();
+		this.leave();
 		// The next round of a loop, or the next execution, may be about to begin.
 		this.socket?.release(this.canceled.aborted ? undefined : 'soon');
 	}

@@ -1,5 +1,5 @@
 import type { INodeExecutionData, ITriggerFunctions } from 'n8n-workflow';
-import { withoutToken } from '../shared/http/credential';
+import { withoutToken } from '../shared/parsing/redaction';
 import { startDeadline } from '../shared/async/deadline';
 import { download } from '../shared/http/download';
 import { Failure } from '../shared/failure';

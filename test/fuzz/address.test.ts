@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { cleanToken, readAddress, withoutToken } from '../../nodes/shared/http/credential';
+import { cleanToken, readAddress } from '../../nodes/shared/http/credential';
+import { withoutToken } from '../../nodes/shared/parsing/redaction';
 import { Failure } from '../../nodes/shared/failure';
 import { anyJson, anyText } from './arbitraries';
 import { always, valueOrFailure } from './check';

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { withoutToken } from '../../nodes/shared/http/credential';
+import { withoutToken } from '../../nodes/shared/parsing/redaction';
 import { failureOfStatus, readAnswer } from '../../nodes/shared/parsing/failures';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
 import { Failure } from '../../nodes/shared/failure';

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { cleanToken, readAddress, withoutToken } from '../../nodes/shared/http/credential';
+import { cleanToken, readAddress } from '../../nodes/shared/http/credential';
+import { withoutToken } from '../../nodes/shared/parsing/redaction';
 import * as answers from '../../nodes/shared/parsing/failures';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
 import * as fileTypes from '../../nodes/shared/parsing/fileType';

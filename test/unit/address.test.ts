@@ -1,6 +1,7 @@
 import { clip } from '../../nodes/shared/parsing/coerce';
 import { refusal } from './refusal';
-import { cleanToken, readAddress, withoutToken } from '../../nodes/shared/http/credential';
+import { cleanToken, readAddress } from '../../nodes/shared/http/credential';
+import { withoutToken } from '../../nodes/shared/parsing/redaction';
 
 const TOKEN = 'tok_0123456789abcdef';
 const read = (fields: Record<string, unknown>) =>

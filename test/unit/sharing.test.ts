@@ -1,5 +1,8 @@
 import { Failure } from '../../nodes/shared/failure';
-import { shared } from '../../nodes/shared/async/singleFlight';
+import { SingleFlight } from '../../nodes/shared/async/singleFlight';
+
+const flights = new SingleFlight();
+const shared: SingleFlight['share'] = async (...reading) => await flights.share(...reading);
 
 /** A reading in the test's hand. */
 function reading() {

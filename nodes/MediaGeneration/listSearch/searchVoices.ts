@@ -3,7 +3,8 @@ import type {
 	INodeListSearchItems,
 	INodeListSearchResult,
 } from 'n8n-workflow';
-import { readAddress, withoutToken } from '../../shared/http/credential';
+import { readAddress } from '../../shared/http/credential';
+import { withoutToken } from '../../shared/parsing/redaction';
 import { startDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';

@@ -1,5 +1,5 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import { withoutToken } from '../../shared/http/credential';
+import { withoutToken } from '../../shared/parsing/redaction';
 import { pause } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';

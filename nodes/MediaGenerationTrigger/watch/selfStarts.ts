@@ -1,4 +1,5 @@
 import type { IRun, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
+import { thisProcess } from '../../shared/account';
 import { pause } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import type { Origins } from '../../shared/speech/origins';
@@ -8,13 +9,9 @@ import { Chain, LONGEST_CHAIN } from './chain';
 const LONGEST_CREATE_MS = 130_000;
 
 /** Of each trigger in this process: executions go on when a trigger is closed and activated again. */
-const chains = new Map<string, Chain>();
+class Chains extends Map<string, Chain> {}
 
-function chainOf(scope: string | undefined): Chain {
-	const chain = chains.get(scope ?? '') ?? new Chain();
-	if (scope !== undefined) chains.set(scope, chain);
-	return chain;
-}
+const chains = () => thisProcess.part(Chains, () => new Chains());
 
 /** Sees to it that no workflow starts itself for ever: each of these executions may be paid. */
 export class SelfStarts {
@@ -31,7 +28,8 @@ export class SelfStarts {
 		scope: string | undefined,
 	) {
 		this.workflowId = context.getWorkflow().id ?? '';
-		this.chain = chainOf(scope);
+		this.chain = (scope !== undefined && chains().get(scope)) || new Chain();
+		if (scope !== undefined) chains().set(scope, this.chain);
 		this.speakers = speakersBehind(context);
 	}
 

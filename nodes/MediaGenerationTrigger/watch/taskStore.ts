@@ -1,4 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
+import { thisProcess } from '../../shared/account';
 import { isRecord } from '../../shared/parsing/coerce';
 
 /** What is known of a task under way. */
@@ -40,7 +41,9 @@ export const LONGEST_MS = 24 * 3600 * 1000;
  * Left by a trigger that was closed, for the next one of the same node in this process: n8n saves
  * static data only together with an execution, so what it holds may be older.
  */
-const left = new Map<string, Kept>();
+class LeftBehind extends Map<string, Kept> {}
+
+const left = () => thisProcess.part(LeftBehind, () => new LeftBehind());
 
 const isKept = (value: unknown): value is Kept =>
 	isRecord(value) && isRecord(value.underWay) && Array.isArray(value.ended);
@@ -63,8 +66,8 @@ export class Ledger {
 		emitsAgain: boolean,
 		now = Date.now(),
 	) {
-		const kept = newest(isKept(store) ? store : undefined, left.get(key));
-		left.delete(key);
+		const kept = newest(isKept(store) ? store : undefined, left().get(key));
+		left().delete(key);
 		this.ended = new Set(kept?.ended.map(String));
 		const isSafe = emitsAgain && now - (kept?.at ?? 0) < KEY_LASTS_MS;
 		for (const [taskId, [since, told, isEmitted]] of Object.entries(kept?.underWay ?? {})) {
@@ -149,7 +152,7 @@ export class Ledger {
 	/** To be called when the trigger is closed; n8n goes on, so what it was told of is done. */
 	leave(): void {
 		for (const [taskId, { isEmitted }] of [...this.underWay]) if (isEmitted) this.end(taskId);
-		left.set(this.key, this.kept());
+		left().set(this.key, this.kept());
 	}
 
 	/** While n8n starts no executions, ends that could not be emitted pile up for the next activation. */

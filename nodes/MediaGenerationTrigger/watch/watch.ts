@@ -1,8 +1,10 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import { withoutToken, type ServiceAddress } from '../../shared/http/credential';
+import type { ServiceAddress } from '../../shared/http/credential';
+import { withoutToken } from '../../shared/parsing/redaction';
 import { pause, startDeadline } from '../../shared/async/deadline';
 import { Failure, isTransient } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
+import { accountOf } from '../../shared/account';
 import { knownTasksOf, type KnownTasks } from '../../shared/api/knownTasks';
 import {
 	canListen,
@@ -92,7 +94,8 @@ export class Watch {
 		await this.checkToken(this.parts.isManual);
 		if (closing.aborted) return;
 		const listening = listen(address, checkEgress);
-		closing.addEventListener('abort', () => listening.release(), { once: true });
+		const leave = accountOf(address).use();
+		closing.addEventListener('abort', () => (listening.release(), leave()), { once: true });
 		const { requests, selfStarts } = this;
 		const events = new Events({ ...this.parts, requests, selfStarts });
 		this.following = new Following({ ...this.parts, requests, listening, events });

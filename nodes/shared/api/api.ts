@@ -1,4 +1,5 @@
-import { accountKeyOf, type ServiceAddress } from '../http/credential';
+import { accountOf } from '../account';
+import type { ServiceAddress } from '../http/credential';
 import { failureSaidIn, readAnswer } from '../parsing/failures';
 import { readText } from '../http/bodies';
 import { Calls, type Call, type Load, type Query } from './retry';
@@ -15,7 +16,7 @@ import {
 	type Page,
 } from '../parsing/responses';
 import { isRecord } from '../parsing/coerce';
-import { shared } from '../async/singleFlight';
+import { SingleFlight } from '../async/singleFlight';
 
 /** How long the create call of a speech task may take, in ms: given up, it may have been paid. */
 const CREATE_MS = 120_000;
@@ -35,6 +36,10 @@ export type Generation = keyof typeof GENERATION_PATHS;
 
 const jsonBody = (body: object) => Buffer.from(JSON.stringify(body), 'utf8');
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
+
+/** The readings of an account that are under way, which everybody in this process shares. */
+export const flightsOf = (address: ServiceAddress): SingleFlight =>
+	accountOf(address).part(SingleFlight, () => new SingleFlight());
 
 /** Every call to the service's API (§4). The only place that knows its paths. */
 export class Requests {
@@ -81,16 +86,19 @@ export class Requests {
 		const { baseUrl } = this.address;
 		// A failed task has an `error` of its own, which is not the answer's.
 		const isTask = (raw: unknown) => readSpeechTask(raw, baseUrl) !== undefined;
-		const key = `${accountKeyOf(this.address)} ${repeat} ${taskId}`;
-		return await shared(key, signal, async (readSignal) => {
-			const path = taskPath(taskId);
-			const call: Call = { method: 'GET', path, repeat, signal: readSignal };
-			const task = readSpeechTask(await this.json(call, isTask), baseUrl);
-			if (!task) throw new Failure('notTheService', { transient: true });
-			const isOver = task.state === 'completed' || task.state === 'error';
-			if (isOver) knownTasksOf(this.address).end(taskId);
-			return task;
-		});
+		return await flightsOf(this.address).share(
+			`${repeat} ${taskId}`,
+			signal,
+			async (readSignal) => {
+				const path = taskPath(taskId);
+				const call: Call = { method: 'GET', path, repeat, signal: readSignal };
+				const task = readSpeechTask(await this.json(call, isTask), baseUrl);
+				if (!task) throw new Failure('notTheService', { transient: true });
+				const isOver = task.state === 'completed' || task.state === 'error';
+				if (isOver) knownTasksOf(this.address).end(taskId);
+				return task;
+			},
+		);
 	}
 
 	/** §4.3. Deleting twice does no harm, so it is repeated like a read. */

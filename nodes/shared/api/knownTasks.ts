@@ -1,4 +1,5 @@
-import { accountKeyOf, type ServiceAddress } from '../http/credential';
+import { accountOf } from '../account';
+import type { ServiceAddress } from '../http/credential';
 
 /** Tasks of an account that are remembered: far more than any service goes on telling of. */
 const MOST_TASKS = 50_000;
@@ -49,12 +50,6 @@ export class KnownTasks {
 	}
 }
 
-const accounts = new Map<string, KnownTasks>();
-
-/** What is known of the tasks of an account (a token at an address) in this process. */
-export function knownTasksOf(address: ServiceAddress): KnownTasks {
-	const key = accountKeyOf(address);
-	const known = accounts.get(key) ?? new KnownTasks();
-	accounts.set(key, known);
-	return known;
-}
+/** What is known of the tasks of an account in this process. */
+export const knownTasksOf = (address: ServiceAddress): KnownTasks =>
+	accountOf(address).part(KnownTasks, () => new KnownTasks());

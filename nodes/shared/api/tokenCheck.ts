@@ -1,8 +1,7 @@
-import { accountKeyOf } from '../http/credential';
+import { accountOf } from '../account';
 import { startDeadline } from '../async/deadline';
 import { asWrongAddress } from '../failure';
-import type { Requests } from './api';
-import { shared } from '../async/singleFlight';
+import { flightsOf, type Requests } from './api';
 
 /** How long the reading of the account may take, in seconds. */
 const CHECK_SECONDS = 20;
@@ -10,14 +9,13 @@ const CHECK_SECONDS = 20;
 const MOST_A_MINUTE = 5;
 const MINUTE_MS = 60_000;
 
-interface Checks {
+/** The checks of an account's token in this process. */
+class TokenChecks {
 	/** When the latest ones began, in ms since 1970, oldest first. */
-	began: number[];
+	began: number[] = [];
 	/** When the last one that has ended began, and what it came to. */
 	last?: { began: number; trouble: unknown };
 }
-
-const accounts = new Map<string, Checks>();
 
 /** Reads the account (§4.10); resolves with what stands in the way, undefined when nothing does. */
 export async function checkToken(requests: Requests, signal: AbortSignal): Promise<unknown> {
@@ -38,17 +36,17 @@ export async function checkTokenTogether(
 	since: number,
 	signal: AbortSignal,
 ): Promise<unknown> {
-	const key = accountKeyOf(requests.address);
-	const checks = accounts.get(key) ?? { began: [] };
-	accounts.set(key, checks);
+	const checks = accountOf(requests.address).part(TokenChecks, () => new TokenChecks());
 	const { last } = checks;
 	const mayAsk = (checks.began.at(-MOST_A_MINUTE) ?? 0) < Date.now() - MINUTE_MS;
 	if (last && (last.began >= since || !mayAsk)) return last.trouble;
-	return await shared(`token\n${key}`, signal, async (over) => {
-		const began = Date.now();
-		checks.began = [...checks.began, began].slice(-MOST_A_MINUTE);
-		const trouble = await checkToken(requests, over);
-		if (!over.aborted) checks.last = { began, trouble };
-		return trouble;
-	}).catch((canceled: unknown) => canceled);
+	return await flightsOf(requests.address)
+		.share('token', signal, async (over) => {
+			const began = Date.now();
+			checks.began = [...checks.began, began].slice(-MOST_A_MINUTE);
+			const trouble = await checkToken(requests, over);
+			if (!over.aborted) checks.last = { began, trouble };
+			return trouble;
+		})
+		.catch((canceled: unknown) => canceled);
 }

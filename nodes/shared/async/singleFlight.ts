@@ -7,47 +7,52 @@ interface Shared {
 	over: AbortController;
 }
 
-const underWay = new Map<string, Shared>();
+/** One reading for all that want the same at the same moment. */
+export class SingleFlight {
+	private readonly underWay = new Map<string, Shared>();
 
-/**
- * One reading for all in this process that want the same at the same moment: a trigger and a waiting
- * item, say, that hear of a task's end. It goes on until the last of them has left. `key` tells what is
- * read, as whom. Throws what `read` throws, or the signal's reason (a Failure).
- */
-export async function shared<T>(
-	key: string,
-	signal: AbortSignal,
-	read: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-	throwIfAborted(signal);
-	const reading = underWay.get(key) ?? begin(key, read);
-	reading.users++;
-	return await new Promise<T>((resolve, reject) => {
-		const leave = () => {
-			signal.removeEventListener('abort', giveUp);
-			if (--reading.users > 0) return;
-			if (underWay.get(key) === reading) underWay.delete(key);
-			reading.over.abort(NO_REASON);
-		};
-		// At once: whoever reads anew in the same moment must not get the answer that was given up.
-		const giveUp = () => {
-			leave();
-			reject(abortReason(signal));
-		};
-		signal.addEventListener('abort', giveUp, { once: true });
-		(reading.answer as Promise<T>).then(resolve, reject).finally(() => {
-			if (!signal.aborted) leave();
+	/**
+	 * Reads once for all who ask meanwhile: a trigger and a waiting item, say, that hear of a task's end.
+	 * It goes on until the last of them has left. `key` tells what is read. Throws what `read` throws, or
+	 * the signal's reason (a Failure).
+	 */
+	async share<T>(
+		key: string,
+		signal: AbortSignal,
+		read: (signal: AbortSignal) => Promise<T>,
+	): Promise<T> {
+		throwIfAborted(signal);
+		const reading = this.underWay.get(key) ?? this.begin(key, read);
+		reading.users++;
+		return await new Promise<T>((resolve, reject) => {
+			const leave = () => {
+				signal.removeEventListener('abort', giveUp);
+				if (--reading.users > 0) return;
+				this.forget(key, reading);
+				reading.over.abort(NO_REASON);
+			};
+			// At once: whoever reads anew in the same moment must not get the answer that was given up.
+			const giveUp = () => {
+				leave();
+				reject(abortReason(signal));
+			};
+			signal.addEventListener('abort', giveUp, { once: true });
+			(reading.answer as Promise<T>).then(resolve, reject).finally(() => {
+				if (!signal.aborted) leave();
+			});
 		});
-	});
-}
+	}
 
-function begin(key: string, read: (signal: AbortSignal) => Promise<unknown>): Shared {
-	const over = new AbortController();
-	const reading: Shared = { answer: read(over.signal), users: 0, over };
-	const forget = () => {
-		if (underWay.get(key) === reading) underWay.delete(key);
-	};
-	reading.answer.then(forget, forget);
-	underWay.set(key, reading);
-	return reading;
+	private begin(key: string, read: (signal: AbortSignal) => Promise<unknown>): Shared {
+		const over = new AbortController();
+		const reading: Shared = { answer: read(over.signal), users: 0, over };
+		const forget = () => this.forget(key, reading);
+		reading.answer.then(forget, forget);
+		this.underWay.set(key, reading);
+		return reading;
+	}
+
+	private forget(key: string, reading: Shared): void {
+		if (this.underWay.get(key) === reading) this.underWay.delete(key);
+	}
 }

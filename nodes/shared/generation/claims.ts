@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { accountKeyOf, type ServiceAddress } from '../http/credential';
+import { accountOf } from '../account';
+import type { ServiceAddress } from '../http/credential';
 import type { GeneratedFile, ServiceRecord } from '../contract';
 import { Entries, isKnown, marksOf, unsigned } from './historyEntries';
 import { CLOCK_TOLERANCE_MS, judge, type Asked, type Claim, type Verdict } from './historyMatching';
@@ -145,12 +146,6 @@ export class Claims {
 	}
 }
 
-const accounts = new Map<string, Claims>();
-
-/** The claims of an account (a token at an address) in this process. */
-export function claimsOf(address: ServiceAddress): Claims {
-	const key = accountKeyOf(address);
-	const claims = accounts.get(key) ?? new Claims(address.baseUrl);
-	accounts.set(key, claims);
-	return claims;
-}
+/** The claims of an account in this process. */
+export const claimsOf = (address: ServiceAddress): Claims =>
+	accountOf(address).part(Claims, () => new Claims(address.baseUrl));

@@ -1,5 +1,6 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
-import { withoutToken, type ServiceAddress } from './credential';
+import type { ServiceAddress } from './credential';
+import { withoutToken } from '../parsing/redaction';
 import { readErrorText } from '../parsing/failures';
 import { readErrorBody } from './bodies';
 import { abortReason, pause } from '../async/deadline';

@@ -3,7 +3,8 @@ import type {
 	ICredentialTestFunctions,
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
-import { readAddress, withoutToken } from '../http/credential';
+import { readAddress } from '../http/credential';
+import { withoutToken } from '../parsing/redaction';
 import { failureOfStatus, readAnswer } from '../parsing/failures';
 import { asWrongAddress, Failure } from '../failure';
 import { readErrorBody, readText } from '../http/bodies';

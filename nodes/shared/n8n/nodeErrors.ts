@@ -1,5 +1,5 @@
 import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
-import { withoutToken } from '../http/credential';
+import { withoutToken } from '../parsing/redaction';
 import { Failure, type FailureKind } from '../failure';
 import { asText, clip, isRecord } from '../parsing/coerce';
 import { wordingOf } from './messages';

@@ -1,4 +1,5 @@
-import { accountKeyOf, type ServiceAddress } from '../http/credential';
+import { accountOf } from '../account';
+import type { ServiceAddress } from '../http/credential';
 import { Rate } from './rate';
 import { Line, Turns } from './tokenBucket';
 
@@ -227,15 +228,6 @@ export class Pacing {
 /** What is left of a pause of `ms` since `began`; never more, also when the clock was set back. */
 const restOf = (began: number, ms: number) => Math.min(ms, began + ms - Date.now());
 
-const accounts = new Map<string, Pacing>();
-
-/** The shared pacing of an account (a token at an address) in this process. */
-export function pacingOf(address: ServiceAddress): Pacing {
-	const key = accountKeyOf(address);
-	for (const [other, pacing] of accounts) {
-		if (other !== key && pacing.isForgotten()) accounts.delete(other);
-	}
-	const pacing = accounts.get(key) ?? new Pacing();
-	accounts.set(key, pacing);
-	return pacing;
-}
+/** The pacing of an account in this process. */
+export const pacingOf = (address: ServiceAddress): Pacing =>
+	accountOf(address).part(Pacing, () => new Pacing());

@@ -1,5 +1,6 @@
 import type { ServiceAddress } from '../http/credential';
 import { pause } from '../async/deadline';
+import { accountOf } from '../account';
 import { knownTasksOf, type KnownTasks } from '../api/knownTasks';
 import { readNotification } from '../parsing/responses';
 import type { EgressCheck } from '../http/request';
@@ -58,8 +59,6 @@ const REST_MS = 300;
 /** Tasks whose latest percentage is remembered, so that none is lost before its id is known. */
 const REMEMBERED_TASKS = 5000;
 
-const connections = new Map<string, Connection>();
-
 /** The socket of one account in this process, shared by all that wait and all triggers (§6.2). */
 class Connection {
 	private readonly latest = new Map<string, number | undefined>();
@@ -72,10 +71,11 @@ class Connection {
 		url: string,
 		checkEgress: EgressCheck,
 		private readonly known: KnownTasks,
+		onOver: () => void,
 	) {
 		this.socket = new SteadySocket(url, checkEgress, {
 			onText: (text) => this.receive(text),
-			onOver: () => connections.delete(url),
+			onOver,
 			onChange: (open) => {
 				for (const followers of this.followers.values()) {
 					for (const follower of followers) follower.onSocketChange(open);
@@ -181,8 +181,8 @@ const DEAF: Listening = {
 export function listen(address: ServiceAddress, checkEgress: EgressCheck): Listening {
 	if (!canListen()) return DEAF;
 	const url = `${address.webSocketUrl}/ws?token=${encodeURIComponent(address.apiToken)}`;
-	const connection =
-		connections.get(url) ?? new Connection(url, checkEgress, knownTasksOf(address));
-	connections.set(url, connection);
-	return connection.listen();
+	const account = accountOf(address);
+	const forget = () => account.drop(Connection);
+	const make = () => new Connection(url, checkEgress, knownTasksOf(address), forget);
+	return account.part(Connection, make).listen();
 }

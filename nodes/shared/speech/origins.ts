@@ -1,5 +1,6 @@
 import type { IExecuteFunctions, ITaskData } from 'n8n-workflow';
-import { accountKeyOf, type ServiceAddress } from '../http/credential';
+import { accountOf } from '../account';
+import type { ServiceAddress } from '../http/credential';
 import { asText } from '../parsing/coerce';
 
 /** Tasks whose origin is remembered. */
@@ -56,15 +57,9 @@ export class Origins {
 	}
 }
 
-const accounts = new Map<string, Origins>();
-
-/** The origins of an account's tasks (a token at an address) in this process. */
-export function originsOf(address: ServiceAddress): Origins {
-	const key = accountKeyOf(address);
-	const origins = accounts.get(key) ?? new Origins();
-	accounts.set(key, origins);
-	return origins;
-}
+/** The origins of an account's tasks in this process. */
+export const originsOf = (address: ServiceAddress): Origins =>
+	accountOf(address).part(Origins, () => new Origins());
 
 /** What n8n knows of an execution and has no method for: all of it may be missing. */
 interface Internals {

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+
+/** How long an account that nobody uses is kept, in ms: a lost video may still come within the hour. */
+const KEPT_MS = 3_600_000;
+
+/** What tells one account from another. */
+interface AccountAddress {
+	apiToken: string;
+	baseUrl: string;
+	webSocketUrl: string;
+}
+
+/** What is kept for all who come after, each part by its class. */
+class Shelf {
+	private readonly parts = new Map<object, object>();
+
+	/** The one `Part` of this shelf, made by `make` unless it is there. */
+	part<T extends object>(Part: new (...args: never[]) => T, make: () => T): T {
+		if (!this.parts.has(Part)) this.parts.set(Part, make());
+		return this.parts.get(Part) as T;
+	}
+
+	/** The next one who asks for `Part` gets a new one. */
+	drop(Part: object): void {
+		this.parts.delete(Part);
+	}
+}
+
+/**
+ * Everything that this process shares for one account: its socket (Connection), its pace (Pacing), the
+ * readings under way (SingleFlight), what is known of its speech tasks (KnownTasks, Origins) and of whose
+ * a file is (Claims), and the checks of its token (TokenChecks).
+ */
+class Account extends Shelf {
+	private users = 0;
+	/** In ms since 1970. */
+	private lastUsed = Date.now();
+
+	/** Counts one more user, until what it returns is called. */
+	use(): () => void {
+		this.users++;
+		return () => {
+			this.users--;
+			this.touch();
+		};
+	}
+
+	/** Somebody has asked for it. */
+	touch(now = Date.now()): void {
+		this.lastUsed = now;
+	}
+
+	isForgotten(now: number): boolean {
+		return this.users === 0 && now - this.lastUsed > KEPT_MS;
+	}
+}
+
+/**
+ * What belongs to no account: what a trigger leaves to its next activation (LeftBehind, Chains), and
+ * what is kept of a model's calls where n8n keeps nothing (CallsOfModels).
+ */
+export const thisProcess = new Shelf();
+
+const accounts = new Map<string, Account>();
+/** Made once for each credential that was read. */
+const keys = new WeakMap<AccountAddress, string>();
+
+/** What tells one account (a token at an address) from another: a digest, which tells nothing of it. */
+export function accountKeyOf(address: AccountAddress): string {
+	const known = keys.get(address);
+	if (known !== undefined) return known;
+	const { baseUrl, webSocketUrl, apiToken } = address;
+	const hash = createHash('sha256').update(JSON.stringify([baseUrl, webSocketUrl, apiToken]));
+	const key = hash.digest('hex');
+	keys.set(address, key);
+	return key;
+}
+
+/** The account of a token at an address, in this process. */
+export function accountOf(address: AccountAddress): Account {
+	const key = accountKeyOf(address);
+	const now = Date.now();
+	const known = accounts.get(key);
+	known?.touch(now);
+	if (known) return known;
+	for (const [other, account] of accounts) if (account.isForgotten(now)) accounts.delete(other);
+	const account = new Account();
+	accounts.set(key, account);
+	return account;
+}
