@@ -76,7 +76,7 @@ function entriesOf(store: IDataObject): Entries {
 function forgetOldest(entries: Entries): void {
 	const keys = Object.keys(entries);
 	for (const [index, key] of keys.entries()) {
-		const isOld = Date.now() - (calls().keptAt.get(entries[key]) ?? 0) > KEPT_MS;
+		const isOld = Date.now() - (calls().keptAt.get(entries[key]!) ?? 0) > KEPT_MS;
 		if (isOld || keys.length - index > MOST_KEPT) delete entries[key];
 	}
 }
@@ -119,7 +119,7 @@ export class Memory {
 		const common = (!this.isTool && this.common) || this.commonOf(index);
 		this.common = common;
 		const item = this.context.getInputData()[index];
-		const wanted = `${index}:${digestOf(common, itemIdentity(item))}`;
+		const wanted = `${index}:${digestOf(common, itemIdentity(item!))}`;
 		const key = this.unheld(wanted);
 		calls().held.get(this.store)!.add(key);
 		this.own.add(key);

@@ -71,7 +71,8 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 
 	try {
 		const resource = this.getNodeParameter('resource', 0);
-		const operation = operations[`${resource}:${this.getNodeParameter('operation', 0)}`];
+		// Both are chosen from the node's own lists: n8n offers no expression for them.
+		const operation = operations[`${resource}:${this.getNodeParameter('operation', 0)}`]!;
 		const limits = { min: 0, max: 500, whole: true };
 		const started = await Run.start(this);
 		run = started;

@@ -41,7 +41,7 @@ test('the error output: failed items there with their task_id, the others on the
 	await start();
 	const extra = { onError: 'continueErrorOutput' } as const;
 	const result = await run(node(speech('={{ $json.t }}'), extra), { items: three });
-	const [regular, failed] = result.task(NODE)!.data!.main;
+	const [regular, failed] = result.task(NODE)!.data!.main!;
 	expect(regular?.map(({ json }) => json.input)).toEqual(['One.', 'Three.']);
 	expect(failed).toHaveLength(1);
 	expect(failed?.[0]?.json).toMatchObject({

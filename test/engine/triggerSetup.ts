@@ -119,16 +119,17 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 	let saved = structuredClone(setting.staticData ?? {});
 	let wake = () => {};
 	const emitNew = (
-		[[item]]: INodeExecutionData[][],
+		output: INodeExecutionData[][],
 		_response: unknown,
 		donePromise?: { resolve(run: IRun): void; reject(error: Error): void },
 		key?: string,
 	) => {
+		const item = output[0]![0]!;
 		saved = JSON.parse(JSON.stringify(workflow.staticData)) as IDataObject;
 		const done = () => donePromise?.resolve({} as IRun);
-		started.push({ item: item!, key, done });
+		started.push({ item, key, done });
 		if (setting.execute) {
-			const run = setting.execute(item!, started.length - 1);
+			const run = setting.execute(item, started.length - 1);
 			run.then((ended) => donePromise?.resolve(ended as IRun), donePromise?.reject);
 		} else if (!setting.executionsLast) done();
 		wake();

@@ -45,7 +45,7 @@ test.concurrent.each(cases)(
 			arrange(stage, row);
 			const setting = row.setting?.(stage.sim.token) ?? {};
 			const result = await stage.run({ ...setting, node: { onError } });
-			const failed = result.run.data.resultData.runData[NODE]![0]!.data?.main.flat() ?? [];
+			const failed = result.run.data.resultData.runData[NODE]![0]!.data?.main!.flat() ?? [];
 			const words = result.error?.message ?? failed.map((item) => item?.json.error).join();
 			expect(words).toMatch(row.says);
 			await assertClean(stage, result);

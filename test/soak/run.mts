@@ -113,7 +113,7 @@ function wrongWith(result: WorkflowResult, messages: string[], token: string): s
 	const leak = findToken(token, { run: saved(result.run), messages: messages.join('\n') });
 	if (leak) wrong.push(`the token is in the ${leak}`);
 	const isCanceled = result.run.status === 'canceled';
-	const outputs = result.run.data.resultData.runData[NODE]?.at(-1)?.data?.main.flat() ?? [];
+	const outputs = result.run.data.resultData.runData[NODE]?.at(-1)?.data?.main!.flat() ?? [];
 	const words: unknown[] = isCanceled
 		? []
 		: outputs.map((item) => item?.json.error).filter((error) => error !== undefined);

@@ -251,7 +251,7 @@ describe('several lost generations of one prompt', () => {
 		const second = lost(claims, { began: BEGAN + 1000 });
 		const made = [entry({ created_at: at(3) }), entry({ created_at: at(4) })];
 		expect(own(claims, second, made)).toEqual([made[1]]);
-		claims.end(second, [fileOf(made[1])]);
+		claims.end(second, [fileOf(made[1]!)]);
 		expect(own(claims, first, made)).toEqual([made[0]]);
 	});
 

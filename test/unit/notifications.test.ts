@@ -134,9 +134,9 @@ describe('the socket of an account', () => {
 		const [toldThem, toldMe] = [follower(), follower()];
 		theirs.follow('1', toldThem);
 		mine.follow('1', toldMe);
-		sockets[0].send(status('1', 5));
+		sockets[0]!.send(status('1', 5));
 		await toldThem.has(1);
-		sockets[1].send(status('1', 6));
+		sockets[1]!.send(status('1', 6));
 		expect(await toldMe.has(1)).toEqual([6]);
 		expect(toldThem.heard).toEqual([5]);
 	});
@@ -145,12 +145,12 @@ describe('the socket of an account', () => {
 		const first = listen();
 		const second = listen();
 		await first.ready;
-		const over = closed(sockets[0]);
+		const over = closed(sockets[0]!);
 		first.release();
 		first.release();
 		const told = follower();
 		second.follow('1', told);
-		sockets[0].send(status('1', 7));
+		sockets[0]!.send(status('1', 7));
 		expect(await told.has(1)).toEqual([7]);
 		second.release();
 		await over;
@@ -160,7 +160,7 @@ describe('the socket of an account', () => {
 	it('is opened anew for whoever listens after it was closed', async () => {
 		const first = listen();
 		await first.ready;
-		const over = closed(sockets[0]);
+		const over = closed(sockets[0]!);
 		first.release();
 		const second = listen();
 		await second.ready;
@@ -204,7 +204,7 @@ describe('messages', () => {
 		listen().follow('1', mineToo);
 		listening.follow('2', other);
 		for (const message of [status('1', 21), status('3', 50), status('1', 43), status('2', 100)]) {
-			sockets[0].send(message);
+			sockets[0]!.send(message);
 		}
 		expect(await other.has(1)).toEqual([100]);
 		expect(mine.heard).toEqual([21, 43]);
@@ -216,7 +216,7 @@ describe('messages', () => {
 		await listening.ready;
 		const told = follower();
 		listening.follow('1204871', told);
-		sockets[0].send(status(1204871, 57));
+		sockets[0]!.send(status(1204871, 57));
 		expect(await told.has(1)).toEqual([57]);
 	});
 
@@ -231,7 +231,7 @@ describe('messages', () => {
 			status('1', 71),
 			status('marker', 1),
 		]) {
-			sockets[0].send(message);
+			sockets[0]!.send(message);
 		}
 		await marker.has(1);
 		const told = follower();
@@ -244,8 +244,8 @@ describe('messages', () => {
 		await listening.ready;
 		const marker = follower();
 		listening.follow('marker', marker);
-		sockets[0].send(status('1'));
-		sockets[0].send(status('marker', 1));
+		sockets[0]!.send(status('1'));
+		sockets[0]!.send(status('marker', 1));
 		await marker.has(1);
 		const told = follower();
 		listening.follow('1', told);
@@ -258,10 +258,10 @@ describe('messages', () => {
 		const told = follower();
 		listening.follow('1', told);
 		const noise = ['', 'hello', '<html></html>', '{"type":', '[]', 'null', '{"type":"ping"}'];
-		for (const message of noise) sockets[0].send(message);
-		sockets[0].send(Buffer.from([0xff, 0xfe, 0x00]));
-		sockets[0].send(status('1', 250));
-		sockets[0].send(Buffer.from(status('1', 99)));
+		for (const message of noise) sockets[0]!.send(message);
+		sockets[0]!.send(Buffer.from([0xff, 0xfe, 0x00]));
+		sockets[0]!.send(status('1', 250));
+		sockets[0]!.send(Buffer.from(status('1', 99)));
 		expect(await told.has(2)).toEqual([100, 99]);
 	});
 
@@ -274,7 +274,7 @@ describe('messages', () => {
 		second.follow('1', stays);
 		first.release();
 		first.follow('1', gone);
-		sockets[0].send(status('1', 43));
+		sockets[0]!.send(status('1', 43));
 		await stays.has(1);
 		expect(gone.heard).toEqual([]);
 	});
@@ -288,14 +288,14 @@ describe('a socket that is lost', () => {
 		listening.follow('1', told);
 		const again = once(server, 'opened');
 		const began = Date.now();
-		sockets[0].terminate();
+		sockets[0]!.terminate();
 		expect(await told.has(1)).toEqual(['change']);
 		expect(listening.isOpen()).toBe(false);
 		await again;
 		expect(Date.now() - began).toBeLessThan(2000);
 		await told.has(2);
 		expect(listening.isOpen()).toBe(true);
-		sockets[1].send(status('1', 71));
+		sockets[1]!.send(status('1', 71));
 		expect(await told.has(3)).toEqual(['change', 'change', 71]);
 	});
 
@@ -303,7 +303,7 @@ describe('a socket that is lost', () => {
 		const listening = listen();
 		await listening.ready;
 		const again = once(server, 'opened');
-		sockets[0].close(1001, 'going away');
+		sockets[0]!.close(1001, 'going away');
 		await again;
 		expect(sockets.length).toBe(2);
 	});
@@ -314,7 +314,7 @@ describe('a socket that is lost', () => {
 		const told = follower();
 		first.follow('1', told);
 		mode = 'hang';
-		sockets[0].terminate();
+		sockets[0]!.terminate();
 		await told.has(1);
 		const began = Date.now();
 		const second = listen();
@@ -328,7 +328,7 @@ describe('a socket that is lost', () => {
 		await listening.ready;
 		const told = follower();
 		listening.follow('1', told);
-		sockets[0].terminate();
+		sockets[0]!.terminate();
 		await told.has(1);
 		listening.release();
 		await new Promise((resolve) => setTimeout(resolve, 1300));
@@ -386,7 +386,7 @@ describe('a good socket that is lost', () => {
 
 	it('is opened again more and more rarely while the service goes on to refuse', async () => {
 		const told = await begin();
-		sockets[0].send(status('1', 5));
+		sockets[0]!.send(status('1', 5));
 		await told.has(1);
 		mode = 'refuse';
 		await cut(told);
@@ -403,7 +403,7 @@ describe('a good socket that is lost', () => {
 
 	it('is opened again with a pause when it brought nothing of the service', async () => {
 		const told = await begin();
-		sockets[0].send('{"error":"nothing for you"}');
+		sockets[0]!.send('{"error":"nothing for you"}');
 		await cut(told);
 		await jest.advanceTimersByTimeAsync(450);
 		expect(requests.length).toBe(1);
@@ -453,7 +453,7 @@ describe('a socket that cannot be had', () => {
 		await once(server, 'opened');
 		const told = follower();
 		listening.follow('1', told);
-		sockets[0].send(status('1', 5));
+		sockets[0]!.send(status('1', 5));
 		await told.has(1);
 		expect(listening.isOpen()).toBe(true);
 	});
@@ -513,7 +513,7 @@ describe('a socket that is silent', () => {
 		fake();
 		const listening = listen();
 		await listening.ready;
-		const over = closed(sockets[0]);
+		const over = closed(sockets[0]!);
 		await jest.advanceTimersByTimeAsync(59_000);
 		expect(requests.length).toBe(1);
 		const again = once(server, 'opened');
@@ -530,8 +530,8 @@ describe('a socket that is silent', () => {
 		listening.follow('1', told);
 		for (let round = 1; round <= 4; round++) {
 			await jest.advanceTimersByTimeAsync(50_000);
-			sockets[0].send('anything');
-			sockets[0].send(status('1', round));
+			sockets[0]!.send('anything');
+			sockets[0]!.send(status('1', round));
 			await told.has(round);
 		}
 		expect(requests.length).toBe(1);
@@ -547,7 +547,7 @@ describe('a socket that is silent', () => {
 		const asked = once(server, 'asked');
 		await jest.advanceTimersByTimeAsync(60_000);
 		await asked;
-		sockets[0].send(status('1', 43));
+		sockets[0]!.send(status('1', 43));
 		expect(await told.has(1)).toEqual([43]);
 		expect(listening.isOpen()).toBe(true);
 	});
@@ -558,7 +558,7 @@ describe('a socket that is silent', () => {
 		await listening.ready;
 		const told = follower();
 		listening.follow('1', told);
-		const over = closed(sockets[0]);
+		const over = closed(sockets[0]!);
 		mode = 'hang';
 		await jest.advanceTimersByTimeAsync(60_000);
 		await jest.advanceTimersByTimeAsync(15_000);

@@ -20,7 +20,6 @@ const checks: Array<[title: string, ...command: string[]]> = [
 	['Formatting', prettier, values.fix ? '--write' : '--check', '--log-level=warn', '.'],
 	['Types of the package', typescript, '--noEmit'],
 	['Types of simulator, tools and tests', typescript, '-p', 'tsconfig.tools.json'],
-	['Entries of lists that may be missing', typescript, '-p', 'tsconfig.strict.json'],
 	['Promises and switches', eslint, '--quiet', '-c', 'tools/lint/promises.config.mjs', ...sources],
 	['Exports and files that nothing uses', knip, '-c', 'tools/lint/knip.config.mjs', '-n'],
 ];

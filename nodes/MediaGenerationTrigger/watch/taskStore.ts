@@ -131,7 +131,7 @@ export class Ledger {
 		this.ended.add(taskId);
 		if (this.ended.size <= MOST_ENDED) return;
 		const [oldest] = this.ended;
-		this.ended.delete(oldest);
+		this.ended.delete(oldest!);
 	}
 
 	/** Forgets a task as if it had never been seen, but for the progress that was told of it. */

@@ -171,7 +171,7 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 		if ('result' in found) imminent = !found.result.done && found.result.soon === true;
 		else if (failures > MOST_FAILURES) imminent = false;
 		if (imminent || (announced && quick < SOON_MS.length)) {
-			pauseMs = SOON_MS[Math.min(quick++, SOON_MS.length - 1)];
+			pauseMs = SOON_MS[Math.min(quick++, SOON_MS.length - 1)]!;
 		} else if (announced || !news?.isLive()) {
 			announced = false;
 			pauseMs = pollMs;

@@ -19,7 +19,7 @@ export interface Entry {
 }
 
 /** An address without what a signature adds to it, and changes each time. */
-export const unsigned = (address: string): string => address.split(/[?#]/, 1)[0];
+export const unsigned = (address: string): string => address.split(/[?#]/, 1)[0]!;
 
 /** What files are known by: identifiers and addresses, also without their signatures. */
 export const marksOf = (files: GeneratedFile[]): string[] =>

@@ -64,7 +64,7 @@ const ascii = (bytes: Uint8Array, start: number, end: number) =>
 
 /** The type in a Content-Type header, without its parameters; '' when there is none. */
 const typeNamedBy = (contentType: string | undefined) =>
-	contentType?.slice(0, 200).split(';')[0].trim().toLowerCase() ?? '';
+	contentType?.slice(0, 200).split(';')[0]!.trim().toLowerCase() ?? '';
 
 /** The MIME type that the first bytes prove, else undefined. */
 function sniff(bytes: Uint8Array, kind: MediaKind): string | undefined {
@@ -87,8 +87,9 @@ function sniff(bytes: Uint8Array, kind: MediaKind): string | undefined {
 		return brand.startsWith('M4A') || kind === 'speech' ? 'audio/mp4' : 'video/mp4';
 	}
 	// The frame sync of ADTS and MPEG audio: layer bits 00 are ADTS, 01 layer III.
-	if (bytes[0] === 0xff && (bytes[1] & 0xf6) === 0xf0) return 'audio/aac';
-	if (bytes[0] === 0xff && (bytes[1] & 0xe6) === 0xe2) return 'audio/mpeg';
+	const [first, second = 0] = bytes;
+	if (first === 0xff && (second & 0xf6) === 0xf0) return 'audio/aac';
+	if (first === 0xff && (second & 0xe6) === 0xe2) return 'audio/mpeg';
 	return undefined;
 }
 
@@ -106,9 +107,10 @@ export function fileTypeOf(
 	const header = typeNamedBy(contentType);
 	const found = sniff(bytes, kind) ?? (Object.hasOwn(EXTENSIONS, header) ? header : undefined);
 	if (found !== undefined) {
-		return { mimeType: CANONICAL[found] ?? found, extension: EXTENSIONS[found] };
+		// All that bytes can show is in the list.
+		return { mimeType: CANONICAL[found] ?? found, extension: EXTENSIONS[found]! };
 	}
-	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1].toLowerCase();
+	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
 	const byEnding = Object.entries(EXTENSIONS).find(([, extension]) => extension === ending);
 	if (byEnding) {
 		return { mimeType: CANONICAL[byEnding[0]] ?? byEnding[0], extension: byEnding[1] };

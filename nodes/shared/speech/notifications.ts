@@ -153,7 +153,7 @@ class Connection {
 		this.latest.set(taskId, percentage === undefined && highest === 0 ? undefined : highest);
 		if (this.latest.size > REMEMBERED_TASKS) {
 			const [oldest] = this.latest.keys();
-			this.latest.delete(oldest);
+			this.latest.delete(oldest!);
 		}
 	}
 }

@@ -109,7 +109,7 @@ export class SteadySocket {
 
 	private async live(): Promise<void> {
 		// Where the policy forbids the socket, polling goes through n8n's own, allowed, way.
-		await this.checkEgress(this.url.split('?')[0]).catch(() => (this.isForbidden = true));
+		await this.checkEgress(this.url.split('?')[0]!).catch(() => (this.isForbidden = true));
 		while (this.isNeeded || this.current || this.leaving) {
 			if (this.isNeeded) await this.serve();
 			else await this.retire();

@@ -34,7 +34,7 @@ export function getAllHistory(item: Item): Job {
 	/** One item per entry; with several files the further ones get numbered fields. */
 	async function entryOutput(entry: ServiceRecord): Promise<INodeExecutionData> {
 		const files = readGeneratedFiles(entry, requests.address.baseUrl);
-		const json = files.length > 0 ? { ...entry, file_url: files[0].fileUrl } : { ...entry };
+		const json = files.length > 0 ? { ...entry, file_url: files[0]!.fileUrl } : { ...entry };
 		if (!downloads || files.length === 0) return item.output(json);
 		const id = asText(entry.id) ?? 'entry';
 		const binary: NonNullable<INodeExecutionData['binary']> = {};

@@ -52,7 +52,7 @@ function checked(image: Image, displayName: string): Image {
 	if (bytes === 0 || (id === undefined && data === '')) {
 		throw invalidInput(displayName, `names the field '${image.field}', whose file is empty`);
 	}
-	const type = mimeType?.split(';')[0].trim().toLowerCase() ?? '';
+	const type = mimeType?.split(';')[0]!.trim().toLowerCase() ?? '';
 	// A file of unknown type is judged by its bytes: now where they are at hand, else when they are read.
 	if (UNTYPED.has(type) && id === undefined && !isImage(Buffer.from(data.slice(0, 64), 'base64'))) {
 		throw invalidInput(displayName, `names the field '${image.field}', whose file is no image`);
@@ -122,7 +122,7 @@ export async function encodeImages(
 			if (index > 0) at += body.write(',', at);
 			at += body.write('"', at);
 			const start = at;
-			const end = at + Math.ceil(sizes[index] / 3) * 4;
+			const end = at + Math.ceil(sizes[index]! / 3) * 4;
 			at = await encodeInto(body, at, item, image);
 			if (at !== end) {
 				throw invalidInput(
