@@ -35,10 +35,15 @@ export interface ChatModel {
 export async function startChatModel(): Promise<ChatModel> {
 	let requests: ChatRequest[] = [];
 	let answers: Array<(request: ChatRequest) => ChatAnswer> = [];
-	const server = createServer(async (request, response) => {
-		const answer = await answerTo(request).catch(({ message }: Error) => ({ error: { message } }));
-		response.writeHead('error' in answer ? 500 : 200, { 'Content-Type': 'application/json' });
-		response.end(JSON.stringify(answer));
+	const server = createServer((request, response) => {
+		const send = (status: number, answer: object) => {
+			response.writeHead(status, { 'Content-Type': 'application/json' });
+			response.end(JSON.stringify(answer));
+		};
+		answerTo(request).then(
+			(answer) => send(200, answer),
+			({ message }: Error) => send(500, { error: { message } }),
+		);
 	});
 	async function answerTo(request: IncomingMessage): Promise<object> {
 		const asked: ChatRequest = JSON.parse(await textOf(request));

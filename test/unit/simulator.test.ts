@@ -90,10 +90,12 @@ describe('speech', () => {
 	it('deletes tasks and calls back', async () => {
 		await start();
 		const bodies: string[] = [];
-		const server = createServer(async (request, response) => {
-			for await (const chunk of request) bodies.push(String(chunk));
-			response.end();
-			server.emit('called');
+		const server = createServer((request, response) => {
+			request.on('data', (chunk) => bodies.push(String(chunk)));
+			request.on('end', () => {
+				response.end();
+				server.emit('called');
+			});
 		}).listen(0, '127.0.0.1');
 		await once(server, 'listening');
 		const called = once(server, 'called');

@@ -34,9 +34,4 @@ export default [
 	{ linterOptions: { noInlineConfig: true } },
 	typed(['nodes/**/*.ts', 'credentials/**/*.ts'], 'tsconfig.json'),
 	typed(['{bench,demo,simulator,test,tools}/**/*.{ts,mts,mjs}'], 'tsconfig.tools.json'),
-	{
-		// To be switched on: both hand an async function to `createServer`.
-		files: ['test/n8n/chatModel.mts', 'test/unit/simulator.test.ts'],
-		rules: { '@typescript-eslint/no-misused-promises': 'off' },
-	},
 ];
