@@ -17,7 +17,7 @@ export interface Entrant<C extends Contender = Contender> {
 /** Publishes a contender's workflows in an n8n; their names begin with `id`. */
 type Enter = (n8n: N8n, id: string, account: Account) => Promise<Contender>;
 
-export const CONTENDERS = {
+const CONTENDERS = {
 	/** The node of this package: automatic, with the concurrency that the name says, without socket. */
 	ours: (n8n, id, account) => ours(n8n, id, account, {}),
 	ours50: (n8n, id, account) => ours(n8n, id, account, { concurrency: 50 }),

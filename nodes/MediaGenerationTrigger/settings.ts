@@ -1,7 +1,7 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import { Fields } from '../shared/n8n/parameters';
 
-export const EVENTS = ['completed', 'failed', 'progress'] as const;
+const EVENTS = ['completed', 'failed', 'progress'] as const;
 
 export type TaskEventKind = (typeof EVENTS)[number];
 

@@ -20,7 +20,7 @@ export function saved(run: IRun): string {
 }
 
 /** A message in plain words: not empty, no stack, nothing that a program says to itself. */
-export function assertPlain(text: unknown, what = 'the message'): asserts text is string {
+function assertPlain(text: unknown, what = 'the message'): asserts text is string {
 	assert.equal(typeof text, 'string', `${what} is a text`);
 	assert.match(text as string, /\w+ \w+/, `${what} has words`);
 	const odd = /undefined|\[object|NaN|\.[jt]s:\d+|\bfunction\b|<!doctype|<html|\n/i;

@@ -99,7 +99,7 @@ export class RemoteWorkflow {
 const TRIGGER = 'When it happens';
 
 /** The credential that the examples refer to. */
-export const EXAMPLE_CREDENTIAL = 'mediaGenSimulator';
+const EXAMPLE_CREDENTIAL = 'mediaGenSimulator';
 
 /** A workflow of the trigger and one more node. */
 export function triggered(

@@ -8,7 +8,7 @@ import type { WorkflowFile } from '../../demo/engine.mts';
 import { packInto } from '../../tools/pack.mts';
 import { cleanEnvironment } from '../../tools/process.mjs';
 
-export const project = join(import.meta.dirname, '../..');
+const project = join(import.meta.dirname, '../..');
 const oldest = join(project, 'tools/oldest');
 
 /** The Node that the oldest n8n needs at least. */
