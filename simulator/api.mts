@@ -33,7 +33,7 @@ export async function handleApi(world: World, exchange: Exchange): Promise<void>
 	send(world, exchange, reply);
 }
 
-/** Checks the token (contract 5) and the body, then finds the endpoint. */
+/** Checks the token (§5) and the body, then finds the endpoint. */
 function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const { record, url } = exchange;
 	const header = exchange.request.headers.authorization ?? '';

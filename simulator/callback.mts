@@ -1,7 +1,7 @@
 import type { TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
-/** Calls the address given with a task that has ended (contract 6.3); unsigned, tried once. */
+/** Calls the address given with a task that has ended (§6.3); unsigned, tried once. */
 export function sendCallback(world: World, task: TaskRecord): void {
 	if (!task.callBackUrl) return;
 	const body = {

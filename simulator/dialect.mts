@@ -1,5 +1,5 @@
 /**
- * The ways in which deployments of the service differ where the contract is silent.
+ * The ways in which deployments of the service differ where the contract (docs/contract.md) is silent.
  * The defaults (`contractDialect`) are what the contract shows.
  */
 export interface Dialect {

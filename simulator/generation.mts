@@ -115,7 +115,7 @@ function finish(world: World, call: Call, order: Order): HistoryItem[] {
 	return items;
 }
 
-/** A history object as the dialect sends it (contract 2.3). */
+/** A history object as the dialect sends it (§2.3). */
 export function wireItem(world: World, item: HistoryItem): Record<string, unknown> {
 	const { owner: _owner, file_url, status, ...rest } = item;
 	const files =

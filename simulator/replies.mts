@@ -32,7 +32,7 @@ export function htmlReply(status: number, title: string): PlainReply {
 	return { status, body, headers: HTML };
 }
 
-/** An HTTP error in the shape of the dialect; `code` is the machine word (contract 7). */
+/** An HTTP error in the shape of the dialect; `code` is the machine word (docs/contract.md, “HTTP”). */
 export function problem(
 	world: World,
 	status: number,

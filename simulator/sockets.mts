@@ -5,7 +5,7 @@ import { addressOf, recordOf } from './http.mts';
 import type { WebSocketMode } from './types.mts';
 import { tokens, type World } from './world.mts';
 
-/** The open notification sockets (contract 6.2), each bound to the token it came with. */
+/** The open notification sockets (§6.2), each bound to the token it came with. */
 export class SocketHub {
 	readonly #server = new WebSocketServer({ noServer: true });
 	readonly #open = new Map<WebSocket, string>();

@@ -11,7 +11,7 @@ interface Setting {
 	most: number;
 }
 
-/** Name, default and range of the settings of shape A (contract 4.1). */
+/** Name, default and range of the settings of shape A (§4.1). */
 const SETTINGS: readonly Setting[] = [
 	{ name: 'stability', otherwise: 0.75, least: 0, most: 1 },
 	{ name: 'similarity', otherwise: 0.5, least: 0, most: 1 },
@@ -24,7 +24,7 @@ export type SpeechOrder = Pick<
 	'input' | 'voiceId' | 'modelId' | 'settings' | 'callBackUrl'
 >;
 
-/** Checks the body of a create call, in shape A or B (contract 4.1); the order, or the error. */
+/** Checks the body of a create call, in shape A or B (§4.1); the order, or the error. */
 export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 	let body = bodyOf(call);
 	let model = body.model_id;

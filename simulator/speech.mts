@@ -29,7 +29,7 @@ const LATE_ADDRESS_SECONDS = 4;
 const HELD_BACK_MS = 500;
 const HELD_BACK_LEAST_MS = 50;
 
-/** POST /v1/labs/task (contract 4.1): accepts, charges and starts a speech task. */
+/** POST /v1/labs/task (§4.1): accepts, charges and starts a speech task. */
 export function createTask(world: World, call: Call): Reply {
 	const order = readOrder(world, call);
 	if ('status' in order) return order;
@@ -55,7 +55,7 @@ export function createTask(world: World, call: Call): Reply {
 	return { status: 200, body, delayMs };
 }
 
-/** GET /v1/labs/task/{task_id} (contract 4.2). */
+/** GET /v1/labs/task/{task_id} (§4.2). */
 export function readTask(world: World, call: Call, id: string): Reply {
 	const task = world.tasks.get(id);
 	if (task?.token !== call.token) return problem(world, 404, 'task_not_found');
@@ -78,7 +78,7 @@ export function readTask(world: World, call: Call, id: string): Reply {
 	return { status: 200, body };
 }
 
-/** DELETE /v1/labs/task/{task_id} (contract 4.3): a running task stops; what it cost stays paid. */
+/** DELETE /v1/labs/task/{task_id} (§4.3): a running task stops; what it cost stays paid. */
 export function deleteTask(world: World, call: Call, id: string): Reply {
 	if (world.tasks.get(id)?.token !== call.token) return problem(world, 404, 'task_not_found');
 	world.runs.get(id)?.cancel();

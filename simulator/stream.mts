@@ -14,7 +14,7 @@ const RESET_AFTER_MS = 20;
 
 type JobReply = Extract<Reply, { job: unknown }>;
 
-/** Answers with the events of a generation, as a stream or at the end as JSON (contract 6.1). */
+/** Answers with the events of a generation, as a stream or at the end as JSON (§6.1). */
 export function sendJob(world: World, exchange: Exchange, reply: JobReply): void {
 	const { job } = reply;
 	const stream = reply.plainJson ? undefined : new StreamWriter(world, exchange);

@@ -63,7 +63,7 @@ export interface TaskRecord {
 	reads: number;
 }
 
-/** One finished generation, in the contract's own shape (2.3); newest first in `history`. */
+/** One finished generation, in the contract's own shape (§2.3); newest first in `history`. */
 export interface HistoryItem {
 	id: string;
 	prompt: string;

@@ -6,7 +6,7 @@ import type { World } from './world.mts';
 const LANDSCAPE = 'VIDEO_ASPECT_RATIO_LANDSCAPE';
 const PORTRAIT = 'VIDEO_ASPECT_RATIO_PORTRAIT';
 
-/** Answers the calls of the video area (contract 4.5 to 4.10); undefined for an unknown path. */
+/** Answers the calls of the video area (§4.5 to §4.10); undefined for an unknown path. */
 export function videoArea(world: World, call: Call): Reply | undefined {
 	switch (`${call.method} ${call.path}`) {
 		case 'POST /v1/video/text-to-video':
@@ -37,7 +37,7 @@ function generate(
 	if (typeof prompt !== 'string' || (prompt.trim() === '' && images !== 'frames')) {
 		return problem(world, 400, 'prompt_required');
 	}
-	// Examples of the contract leave both out (4.5), so both have a default here.
+	// A request without them may be accepted in spite of §4.5, so both have a default here.
 	const ratio = body.aspect_ratio ?? LANDSCAPE;
 	if (kind === 'video' && ratio !== LANDSCAPE && ratio !== PORTRAIT) {
 		return problem(world, 400, 'invalid_aspect_ratio');

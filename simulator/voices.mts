@@ -70,7 +70,7 @@ function makeVoice(name: string, character: string): Voice {
 }
 
 /**
- * GET /v1/labs/voices (contract 4.4 and field notes): `page` from 0, `page_size` up to 100,
+ * GET /v1/labs/voices (§4.4; docs/contract.md, “Lists and records”): `page` from 0, `page_size` up to 100,
  * `search` in name and description, filters by trait, `sort=name`.
  */
 export function listVoices(world: World, call: Call): Reply {

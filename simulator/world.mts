@@ -69,7 +69,7 @@ export function now(world: World): Date {
 	return new Date(Date.now() + world.dialect.clockSkewSeconds * 1000);
 }
 
-/** The service's time as ISO 8601 with a numeric UTC offset (contract 2.3). */
+/** The service's time as ISO 8601 with a numeric UTC offset (§2.3). */
 export function timestamp(world: World): string {
 	return now(world).toISOString().replace('Z', '+00:00');
 }

@@ -140,7 +140,7 @@ export class Item {
 		readonly run: Run,
 		readonly index: number,
 	) {
-		// A model gets text only: a file can't cross to it, its address can (n8n notes A9).
+		// A model gets text only: a file can't cross to it, its address can.
 		this.fields = new Fields(
 			(name, fallback) => run.context.getNodeParameter(name, index, fallback as never),
 			!run.isTool,

@@ -1,4 +1,4 @@
-/** What the service's contract fixes; § numbers are its sections. */
+/** What the service's contract fixes; § numbers are sections of docs/contract.md. */
 
 /** §4.1 */
 export const MODEL_IDS = [

@@ -76,7 +76,7 @@ export function invalidInput(field: string, text: string): Failure {
 	return new Failure('invalidInput', { field, text });
 }
 
-/** True when the same read may well succeed a moment later (service contract, field notes HTTP). */
+/** True when the same read may well succeed a moment later (docs/contract.md, “HTTP”). */
 export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
 }

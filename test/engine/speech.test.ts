@@ -123,7 +123,7 @@ test('without waiting: the task id at once; Wait collects it, Get reads it, Dele
 	expect(created?.json).toEqual({ task_id: id, status: 'pending' });
 	expect([sim.socketsEver, sim.count('GET', '/v1')]).toEqual([0, 0]);
 
-	// The id as a number, as a read response of the contract gives it.
+	// The id as a number, as the reading of a task gives it (§2.1).
 	const waited = await run(task('wait', '={{ $json.id }}'), { items: [{ id: Number(id) }] });
 	expect(good(waited)[0]?.json).toMatchObject({ task_id: id, status: 'completed' });
 	const url = sim.tasks.get(id!)!.audioUrl!;

@@ -24,7 +24,7 @@ export function sentence(random: Random, token: string): string {
 	return echo ? `${said} for ${echo}` : said;
 }
 
-/** An error in one of the shapes of the field notes, and some beyond them. */
+/** An error in one of the shapes that deployments are known to send, and some beyond them. */
 export function errorBody(random: Random, token: string): unknown {
 	const text = sentence(random, token);
 	return random.pick([

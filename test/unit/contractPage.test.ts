@@ -40,9 +40,9 @@ test('every line of docs/contract.md that names tests is understood', () => {
 });
 
 test('every section that a comment names is in docs/contract.md', () => {
-	const sources = ['nodes', 'credentials'].flatMap((folder) =>
+	const sources = ['nodes', 'credentials', 'simulator'].flatMap((folder) =>
 		(readdirSync(join(project, folder), { recursive: true }) as string[])
-			.filter((name) => name.endsWith('.ts'))
+			.filter((name) => /\.m?ts$/.test(name))
 			.map((name) => read(join(folder, name))),
 	);
 	const cited = sources.join('\n').match(/§\d+(?:\.\d+)?/g);

@@ -110,7 +110,7 @@ export class Requests {
 			if (!isGone || call.sent === 1) throw error;
 			return '';
 		});
-		// The contract shows no body: only an explicit error counts.
+		// The body is open (§4.3): only an explicit error counts.
 		if (/^\s*\{/.test(text)) readAnswer(text, () => false);
 	}
 

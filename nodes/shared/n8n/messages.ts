@@ -73,7 +73,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `The API token is never sent to another address by itself. If that address is right, enter it as 'Base URL' in the credential.`,
 	}),
 	tokenRefused: (facts) => ({
-		// n8n tries no activation again whose message holds this word (n8n notes C3).
+		// n8n tries no activation again whose message holds this word.
 		message: `The service refused the API token (Authorization header)${said(facts)}`,
 		description: "Open the credential and check 'API Token'. Tokens expire and can be revoked.",
 	}),

@@ -38,7 +38,7 @@ export function saysFailure(value: unknown): boolean {
 	return isRecord(value) && (!saysNothing(value.error) || value.success === false);
 }
 
-/** A state's word that means that nothing will come any more (field notes "Speech tasks"). */
+/** A state's word that means that nothing will come any more; deployments have more than §3. */
 export const isFailureWord = (value: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:error|failed|cancell?ed)$/i.test(asText(value) ?? '');
 

@@ -2,7 +2,7 @@ import { Failure, type FailureFacts } from '../failure';
 import { asText, clip, looksLikeHtml, parseJson } from './coerce';
 import { readReason, saysFailure } from './errorText';
 
-/** What an HTTP answer says when it is not the wanted one. Pure; field notes "HTTP". */
+/** What an HTTP answer says when it is not the wanted one. Pure; the shapes: docs/contract.md, “HTTP”. */
 
 const CREDIT = new RegExp(
 	[

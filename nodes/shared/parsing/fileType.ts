@@ -95,8 +95,8 @@ function sniff(bytes: Uint8Array, kind: MediaKind): string | undefined {
 
 /**
  * The type of a file: from its first bytes, else the Content-Type header, else the address's
- * extension, else what the service usually makes. The bytes win, since headers and extensions of
- * deployments disagree (field notes HTTP).
+ * extension, else what the service usually makes. The bytes win: headers and extensions of some
+ * deployments name another type.
  */
 export function fileTypeOf(
 	bytes: Uint8Array,

@@ -5,7 +5,7 @@ import { readGeneratedFiles } from './responses';
 import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
 import { isFailureWord, readReason, saysFailure } from './errorText';
 
-/** Bytes of a generation stream → its outcome (§6.1, field notes "Streams"). Pure. */
+/** Bytes of a generation stream → its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
 
 export type GenerationOutcome =
 	| { kind: 'complete'; files: GeneratedFile[] }

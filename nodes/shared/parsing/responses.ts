@@ -12,7 +12,7 @@ import {
 	parseJson,
 } from './coerce';
 
-/** Tolerant readers: raw answer → task, files, pages. Pure; field notes name each variation. */
+/** Tolerant readers: raw answer → task, files, pages. Pure; docs/contract.md names each variation. */
 
 /** Where an object keeps an address, the surest first; in small letters, without "_". */
 const ADDRESS_KEYS = [

@@ -36,7 +36,7 @@ export interface Listening {
 	isLive(): boolean;
 	/** When the socket was last lost, in ms since 1970; 0 if never. */
 	lostAt(): number;
-	/** Messages that came before this call are delivered at once (contract: nothing is replayed). */
+	/** Messages that came before this call are delivered at once (the service repeats none). */
 	follow(taskId: string, follower: Follower): void;
 	/** Ends one `follow`. */
 	unfollow(taskId: string, follower: Follower): void;

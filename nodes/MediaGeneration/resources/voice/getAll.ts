@@ -2,7 +2,7 @@ import { readAllPages } from '../../../shared/api/pagination';
 import { asText } from '../../../shared/parsing/coerce';
 import type { Item, Job } from '../../run';
 
-/** The service's filters (field notes "Voices"), by option name. */
+/** The service's filters, by option name. */
 const FILTERS: Record<string, string> = {
 	age: 'age',
 	category: 'category',
