@@ -130,7 +130,10 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 		started.push({ item, key, done });
 		if (setting.execute) {
 			const run = setting.execute(item, started.length - 1);
-			run.then((ended) => donePromise?.resolve(ended as IRun), donePromise?.reject);
+			run.then(
+				(ended) => donePromise?.resolve(ended as IRun),
+				(error: Error) => donePromise?.reject(error),
+			);
 		} else if (!setting.executionsLast) done();
 		wake();
 	};
