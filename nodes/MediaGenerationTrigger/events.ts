@@ -34,21 +34,26 @@ export class Events {
 		);
 	}
 
-	/** A task has ended. Resolves when that has been emitted, if it is wanted; never rejects. */
-	async end(event: TaskEvent): Promise<void> {
+	/**
+	 * A task has ended that speaks this text, if known. Resolves when that has been emitted, if it is
+	 * wanted; never rejects.
+	 */
+	async end(event: TaskEvent, text?: string): Promise<void> {
 		const { context, requests, settings, ledger, closing } = this.parts;
 		if (!settings.events.has(event.event)) return ledger.end(event.task_id);
 		ledger.over(event.task_id);
-		await this.emit(event, event.event, async () => {
+		const make = async () => {
 			if (!settings.download) return eventItem(event, requests.address.apiToken);
 			return await withFile(event, context, requests, settings.outputField, closing);
-		});
+		};
+		await this.emit(event, event.event, make, text);
 	}
 
 	private async emit(
 		event: TaskEvent,
 		name: string,
 		make: () => Promise<INodeExecutionData>,
+		text?: string,
 	): Promise<void> {
 		const { ledger, emitter, selfStarts } = this.parts;
 		const taskId = event.task_id;
@@ -60,7 +65,7 @@ export class Events {
 			name,
 			isProgress,
 			isWanted: async () => {
-				const found = await this.depthOf(taskId, possibleDepth);
+				const found = await this.depthOf(taskId, possibleDepth, text);
 				if (found === undefined) ledger.end(taskId);
 				else depth = found;
 				return found !== undefined;
@@ -79,13 +84,19 @@ export class Events {
 	}
 
 	/** Undefined when the task is to be passed over. */
-	private async depthOf(taskId: string, possibleDepth: number): Promise<number | undefined> {
+	private async depthOf(
+		taskId: string,
+		possibleDepth: number,
+		text: string | undefined,
+	): Promise<number | undefined> {
 		const { selfStarts, closing, ledger, onFatal } = this.parts;
-		return await selfStarts.depthOf(taskId, possibleDepth, closing).catch((error: unknown) => {
-			// Told to the user instead: activated again, the trigger must not emit it after all.
-			ledger.end(taskId);
-			onFatal(error as Failure);
-			return undefined;
-		});
+		return await selfStarts
+			.depthOf(taskId, possibleDepth, text, closing)
+			.catch((error: unknown) => {
+				// Told to the user instead: activated again, the trigger must not emit it after all.
+				ledger.end(taskId);
+				onFatal(error as Failure);
+				return undefined;
+			});
 	}
 }

@@ -113,6 +113,47 @@ describe('a workflow that starts itself', () => {
 	});
 });
 
+describe('a workflow whose create calls are accepted and lose their answers', () => {
+	/** The service makes a task of each call, and cuts the connection. */
+	const cut = () =>
+		sim.fault({
+			method: 'POST',
+			path: '/v1/labs/task',
+			times: Infinity,
+			action: { accepted: true, reset: true },
+		});
+
+	it('starts once for a task of somebody else, and not for its own', async () => {
+		await start({ pace: 0.02 });
+		const trigger = await activate(executed(speaking('cut')));
+		const foreign = await createTask('Somebody else’s');
+		cut();
+		await sim.waitFor(() => sim.tasks.size === 2 && allMade());
+		const own = [...sim.tasks.keys()].find((taskId) => taskId !== foreign)!;
+		await sim.waitFor(() => sim.tasks.get(own)!.reads > 0);
+		sim.clearFaults();
+		const another = await createTask('Another');
+		await trigger.until(`completed ${another} 100`);
+		expect(trigger.events()).toEqual([`completed ${foreign} 100`, `completed ${another} 100`]);
+	});
+
+	it('is ended by an error after ten times in a row where the texts of tasks are not told', async () => {
+		await start({ pace: 0.02 });
+		const trigger = await activate(executed(speaking('cut-nameless')));
+		sim.fault({
+			method: 'GET',
+			path: '/v1/labs/task/',
+			times: Infinity,
+			action: { respond: { status: 200, body: { status: 'completed', audio_url: '/a.wav' } } },
+		});
+		await createTask('Somebody else’s');
+		cut();
+		const error = await trigger.failed();
+		expect(error.message).toMatch(/started itself ten times in a row/);
+		expect(trigger.started.length).toBe(10);
+	});
+});
+
 const allMade = () => [...sim.tasks.values()].every(({ audioUrl }) => audioUrl !== undefined);
 
 describe('where executions run in workers', () => {

@@ -1,6 +1,8 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
+import { Failure } from '../../nodes/shared/failure';
+import type { ServiceAddress } from '../../nodes/shared/http/credential';
 import { knownTasksOf } from '../../nodes/shared/api/knownTasks';
-import { createdBy, originsOf } from '../../nodes/shared/speech/origins';
+import { createdBy as createdFor, originsOf } from '../../nodes/shared/speech/origins';
 
 let count = 0;
 /** An account that nothing is known of yet. */
@@ -16,6 +18,13 @@ interface Execution {
 	startedBy?: string;
 	calledBy?: string;
 }
+
+const createdBy = async (
+	context: IExecuteFunctions,
+	address: ServiceAddress,
+	create: () => Promise<string>,
+	text = 'Words',
+) => await createdFor(context, address, create, text);
 
 /** A Speak node in an execution. */
 const execution = ({ workflowId, mode = 'trigger', startedBy, calledBy }: Execution) =>
@@ -94,6 +103,55 @@ describe('the origin of a task', () => {
 		for (let n = 0; n <= 10_000; n++) await createdBy(own, address, async () => `${n}`);
 		expect(originsOf(address).of('0')).toBeUndefined();
 		expect(originsOf(address).of('1')).toBeDefined();
+	});
+});
+
+describe('a create call without a clear answer', () => {
+	const fail = (facts: object) => async () =>
+		await Promise.reject<string>(new Failure('noAnswer', facts));
+
+	async function failed(setting: Execution, facts: object = { maybeAccepted: true }) {
+		const address = account();
+		const creating = createdBy(execution(setting), address, fail(facts), 'Mine ');
+		await expect(creating).rejects.toThrow('noAnswer');
+		return originsOf(address);
+	}
+
+	it('is recognised by the text of its task, once', async () => {
+		const origins = await failed({ workflowId: 'w', startedBy: '0' });
+		const now = Date.now();
+		origins.recognize('other', 'Theirs', now);
+		origins.recognize('before', 'Mine', now - 60_000);
+		origins.recognize('own', 'Mine', now);
+		origins.recognize('again', 'Mine', now);
+		expect(['other', 'before', 'again'].map((id) => origins.of(id))).toEqual(
+			Array(3).fill(undefined),
+		);
+		expect(origins.of('own')).toEqual({ workflowIds: ['w'], depth: 1 });
+	});
+
+	it('puts as many later tasks in doubt as there were calls', async () => {
+		const origins = await failed({ workflowId: 'w' });
+		const now = Date.now();
+		expect(origins.isDoubtful('elsewhere', 'v', now)).toBe(false);
+		expect(origins.isDoubtful('before', 'w', now - 60_000)).toBe(false);
+		expect(origins.isDoubtful('first', 'w', now)).toBe(true);
+		expect(origins.isDoubtful('second', 'w', now)).toBe(false);
+		expect(origins.isDoubtful('first', 'w', now)).toBe(true);
+	});
+
+	it('of another workflow counts where a task has started that', async () => {
+		const origins = await failed({ workflowId: 'w', startedBy: '0' });
+		expect(origins.isDoubtful('first', 'v', Date.now())).toBe(true);
+	});
+
+	it('is forgotten after an hour, and not kept where it surely was not accepted', async () => {
+		const refused = await failed({ workflowId: 'w' }, {});
+		expect(refused.isDoubtful('first', 'w', Date.now())).toBe(false);
+		const origins = await failed({ workflowId: 'w' });
+		const later = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_700_000);
+		expect(origins.isDoubtful('first', 'w', Date.now())).toBe(false);
+		later.mockRestore();
 	});
 });
 

@@ -37,6 +37,11 @@ export class Chain {
 		if (this.seen.size > MOST_TASKS) this.seen.delete(oldest!);
 	}
 
+	/** When a task was first heard of, in ms since 1970. */
+	heardAt(taskId: string): number {
+		return this.seen.get(taskId)?.at ?? Date.now();
+	}
+
 	/**
 	 * 0 for a task that no execution can have created. With `waits` an execution ends only after the task
 	 * that it created, so one that has ended before did not.

@@ -1,5 +1,6 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import { withoutToken } from '../../shared/parsing/redaction';
+import { asText } from '../../shared/parsing/coerce';
 import { pause } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
@@ -91,8 +92,9 @@ export class Following {
 		);
 		const completed = { event: 'completed', task_id: taskId, process_percentage: 100 } as const;
 		if ('task' in outcome) {
-			const { status, audioUrl } = outcome.task;
-			await events.end({ ...completed, status, ...(audioUrl ? { audio_url: audioUrl } : {}) });
+			const { status, audioUrl, fields } = outcome.task;
+			const event = { ...completed, status, ...(audioUrl ? { audio_url: audioUrl } : {}) };
+			await events.end(event, asText(fields.input));
 			return 'over';
 		}
 		const { error } = outcome;

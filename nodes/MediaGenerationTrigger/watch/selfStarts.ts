@@ -59,17 +59,20 @@ export class SelfStarts {
 
 	/**
 	 * How deep in a chain of executions a task is; undefined when it is one to pass over. A message can
-	 * precede the answer to the create call, which is waited for. Throws a Failure of kind startsItself.
+	 * precede the answer to the create call, which is waited for. Where that never came, the `text` that the
+	 * task speaks tells whose it is, if known. Throws a Failure of kind startsItself.
 	 */
 	async depthOf(
 		taskId: string,
 		possibleDepth: number,
+		text: string | undefined,
 		signal: AbortSignal,
 	): Promise<number | undefined> {
 		const waited = new AbortController();
 		const bounded = AbortSignal.any([signal, waited.signal]);
 		await Promise.race([this.origins.answered(this.workflowId), pause(LONGEST_CREATE_MS, bounded)]);
 		waited.abort();
+		if (text !== undefined) this.origins.recognize(taskId, text, this.chain.heardAt(taskId));
 		if (this.isOwn(taskId) && !this.includesOwn) return undefined;
 		const depth = this.knownDepth(taskId) ?? possibleDepth;
 		if (depth >= LONGEST_CHAIN) throw new Failure('startsItself');
@@ -95,6 +98,11 @@ export class SelfStarts {
 	private knownDepth(taskId: string): number | undefined {
 		const origin = this.origins.of(taskId);
 		if (origin) return origin.depth ?? (this.isOwn(taskId) ? undefined : 0);
+		const heardAt = this.chain.heardAt(taskId);
+		// A Speak node whose create call gets no clear answer does not wait for the task.
+		if (this.origins.isDoubtful(taskId, this.workflowId, heardAt)) {
+			return this.chain.depthOf(taskId, false);
+		}
 		const isTold = this.origins.executedHere.has(this.workflowId);
 		return isTold || this.speakers.length === 0 ? 0 : undefined;
 	}

@@ -1,10 +1,15 @@
 import type { IExecuteFunctions, ITaskData } from 'n8n-workflow';
 import { accountOf } from '../account';
+import { Failure } from '../failure';
 import type { ServiceAddress } from '../http/credential';
 import { asText } from '../parsing/coerce';
 
 /** Tasks whose origin is remembered. */
 const MOST_CREATED = 10_000;
+/** How long a task may come up that a create call without a clear answer has made, in ms. */
+const UNCLEAR_MS = 3_600_000;
+/** Such calls that are remembered. */
+const MOST_UNCLEAR = 1000;
 
 /** Where a speech task comes from. */
 interface Origin {
@@ -17,6 +22,17 @@ interface Origin {
 	depth: number | undefined;
 }
 
+/** A create call that failed, though the service may have accepted it. */
+interface Unclear {
+	origin: Origin;
+	/** What it was to speak. */
+	text: string;
+	/** When it was sent, in ms since 1970. */
+	sentAt: number;
+	/** The task that is taken for its own as far as time can tell: one call makes one at most. */
+	taskId?: string;
+}
+
 /**
  * Which speech tasks of an account executions in this process created. n8n may run executions in
  * workers, apart from the triggers: then nothing of them is known here.
@@ -26,18 +42,23 @@ export class Origins {
 	private readonly created = new Map<string, Origin>();
 	/** Create calls that are not answered yet. */
 	private readonly underWay = new Map<Promise<unknown>, Origin>();
+	/** The oldest in front. */
+	private unclear: Unclear[] = [];
 
 	/** Workflows whose production executions run in this process, as far as is known. */
 	readonly executedHere = new Set<string>();
 
-	/** Notes whose task it is that a create call returns; returns that call's promise. */
-	async note(origin: Origin, creating: Promise<string>): Promise<string> {
-		const noted = creating.then((taskId) => {
-			this.created.set(taskId, origin);
-			const [oldest] = this.created.keys();
-			if (this.created.size > MOST_CREATED) this.created.delete(oldest!);
-		});
-		const answered = noted.catch(() => {}).finally(() => this.underWay.delete(answered));
+	/** Notes whose task it is that a create call for `text` returns; returns that call's promise. */
+	async note(origin: Origin, text: string, creating: Promise<string>): Promise<string> {
+		const sentAt = Date.now();
+		const noted = creating.then(
+			(taskId) => this.keep(taskId, origin),
+			(error: unknown) => {
+				if (!(error instanceof Failure) || !error.facts.maybeAccepted) return;
+				this.unclear = [...this.recent().slice(1 - MOST_UNCLEAR), { origin, text, sentAt }];
+			},
+		);
+		const answered = noted.finally(() => this.underWay.delete(answered));
 		this.underWay.set(answered, origin);
 		await answered;
 		return await creating;
@@ -55,6 +76,45 @@ export class Origins {
 	of(taskId: string): Origin | undefined {
 		return this.created.get(taskId);
 	}
+
+	/** Recognises a task of unknown origin, first heard of at `heardAt`, by the text that it speaks. */
+	recognize(taskId: string, text: string, heardAt: number): void {
+		if (this.created.has(taskId)) return;
+		const call = this.recent().find(
+			({ text: own, sentAt }) => own.trim() === text.trim() && sentAt <= heardAt,
+		);
+		if (!call) return;
+		this.unclear = this.unclear.filter((other) => other !== call);
+		this.keep(taskId, call.origin);
+	}
+
+	/**
+	 * Whether a task of unknown origin, first heard of at `heardAt`, may come of a create call without a
+	 * clear answer: of this workflow, or of one that a task has started as well. True for no more tasks
+	 * than there were such calls, so that the tasks of others are hardly ever taken for one.
+	 */
+	isDoubtful(taskId: string, workflowId: string, heardAt: number): boolean {
+		const calls = this.recent();
+		if (calls.some((call) => call.taskId === taskId)) return true;
+		const call = calls.find(
+			({ origin, sentAt, taskId: taken }) =>
+				taken === undefined &&
+				sentAt <= heardAt &&
+				(origin.depth !== undefined || origin.workflowIds.includes(workflowId)),
+		);
+		if (call) call.taskId = taskId;
+		return call !== undefined;
+	}
+
+	private recent(): Unclear[] {
+		return this.unclear.filter(({ sentAt }) => sentAt > Date.now() - UNCLEAR_MS);
+	}
+
+	private keep(taskId: string, origin: Origin): void {
+		this.created.set(taskId, origin);
+		const [oldest] = this.created.keys();
+		if (this.created.size > MOST_CREATED) this.created.delete(oldest!);
+	}
 }
 
 /** The origins of an account's tasks in this process. */
@@ -69,11 +129,12 @@ interface Internals {
 	};
 }
 
-/** Creates a task by `create`, and notes that this execution did: its workflow's trigger passes it over. */
+/** Creates a task for `text` by `create`, and notes that this execution did: its workflow's trigger passes it over. */
 export async function createdBy(
 	context: IExecuteFunctions,
 	address: ServiceAddress,
 	create: () => Promise<string>,
+	text: string,
 ): Promise<string> {
 	const origins = originsOf(address);
 	const { parentExecution, resultData } = (context as Internals).runExecutionData ?? {};
@@ -89,5 +150,5 @@ export async function createdBy(
 	// By hand an execution runs in this process also where all others run in workers.
 	const isProduction = ['trigger', 'webhook'].includes(context.getMode());
 	if (isProduction) origins.executedHere.add(context.getWorkflow().id ?? '');
-	return await origins.note({ workflowIds: known, depth }, create());
+	return await origins.note({ workflowIds: known, depth }, text, create());
 }

@@ -98,7 +98,7 @@ export function speak(item: Item): Job {
 					},
 				};
 				const send = async () => await requests.createTask(request, limits);
-				const taskId = await createdBy(run.context, run.address, send);
+				const taskId = await createdBy(run.context, run.address, send, request.input);
 				run.memory.keep(key, { taskId });
 				// When the process is killed, n8n's log is the only record of what was paid.
 				item.report(`task ${taskId} created`, 'info');
