@@ -1,6 +1,6 @@
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { Claims } from '../../nodes/shared/generation/claims';
-import { Failure } from '../../nodes/shared/failure';
+import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 import { findLost, findRest, HistoryWatch } from '../../nodes/shared/generation/historyRecovery';
 import type { Requests } from '../../nodes/shared/api/api';
 
@@ -111,6 +111,27 @@ describe('what the history holds of a request', () => {
 		const { error } = await searched();
 		expect(error).toMatchObject({ kind: 'streamLost' });
 		expect((error as Failure).facts.candidates).toMatchObject([{ id: 'mine' }]);
+	});
+
+	it.each<[string, FailureFacts, number]>([
+		['one page of an edge', { status: 404, isEdge: true }, 1],
+		['pages of an edge for minutes', { status: 404, isEdge: true }, 30],
+		['what a replica that lags says for some time', { status: 404, text: 'not_found' }, 4],
+	])('is found behind %s', async (_, facts, times) => {
+		const { history, histories, searched } = searching(false);
+		history.push(file('mine'));
+		for (let n = 0; n < times; n++) histories.mockRejectedValueOnce(new Failure('notFound', facts));
+		expect(await searched()).toMatchObject({ ids: ['mine'] });
+		expect(histories).toHaveBeenCalledTimes(times + 1);
+	});
+
+	it('is given up as lost after a minute where the service has no history', async () => {
+		const { histories, searched } = searching(false);
+		histories.mockRejectedValue(new Failure('notFound', { status: 404, text: 'not_found' }));
+		const { error, seconds } = await searched();
+		expect(error).toMatchObject({ kind: 'streamLost', facts: { text: 'it broke' } });
+		expect(seconds).toBeGreaterThanOrEqual(59);
+		expect(seconds).toBeLessThan(75);
 	});
 
 	it('is completed by one look, made after the stream has ended', async () => {

@@ -23,6 +23,8 @@ const SETTLED_LOOKS = 3;
 const SETTLED_MS = 60_000;
 /** How long files that are there wait for one look for the others, in seconds. */
 const LAST_LOOK_SECONDS = 15;
+/** Looks in a row, for about a minute, after which a service that says so has no history. */
+const ABSENT_LOOKS = 7;
 /** How far back a look goes at most, in entries. */
 const MOST_ENTRIES = 2000;
 
@@ -103,9 +105,14 @@ export async function findLost(
 	let settled = 0;
 	let lastFound = '';
 	let partial: GeneratedFile[] = [];
+	let absent = 0;
 
 	const read = async (): Promise<Reading<GeneratedFile[]>> => {
-		const { items, clockOffsetMs } = await watch.newest(claims.reach(claim), search.shared);
+		const looking = watch.newest(claims.reach(claim), search.shared);
+		const { items, clockOffsetMs } = await looking.catch((error: unknown) => {
+			throw ofLook(error);
+		});
+		absent = 0;
 		const verdict = claims.judge(claim, items, clockOffsetMs);
 		const { own, tentative } = verdict;
 		candidates = verdict.candidates;
@@ -149,6 +156,19 @@ export async function findLost(
 		});
 	} finally {
 		limit.stop();
+	}
+
+	/**
+	 * An edge, or a replica that lags behind, can answer 404 for a while, though the history is there. A
+	 * service that has none says so for ever.
+	 */
+	function ofLook(error: unknown): unknown {
+		if (!(error instanceof Failure) || error.kind !== 'notFound') {
+			absent = 0;
+			return error;
+		}
+		if (!error.facts.isEdge) absent++;
+		return absent < ABSENT_LOOKS ? error.with({ transient: true }) : new Failure('streamLost');
 	}
 
 	function notFound(): Failure {
