@@ -240,6 +240,38 @@ describe('completions that come one per video', () => {
 		expect(idsOf(events)).toEqual({ early: true, ids: ['c', 'a', 'b'] });
 	});
 
+	/** Files at these paths, their addresses signed for the `time`th time. */
+	const signed = (time: number, ...paths: string[]) =>
+		paths.map((path) => ({
+			id: path[0],
+			file_url: `https://files.example.com/${path}?signature=${time}`,
+		}));
+	const addressesOf = (...events: string[]) => {
+		const { outcome } = hear(events, 'end', 3);
+		return outcome.kind === 'complete' && outcome.files.map(({ fileUrl }) => fileUrl.slice(26));
+	};
+
+	it('are the same files when those before are repeated with addresses signed anew', () => {
+		const repeated = [['a'], ['a', 'b'], ['a', 'b', 'c']].map((paths, time) =>
+			completion(...signed(time, ...paths)),
+		);
+		expect(addressesOf(...repeated)).toEqual(['a?signature=2', 'b?signature=2', 'c?signature=2']);
+	});
+
+	it('are several files when one id has several paths, or one completion names a path twice', () => {
+		const paths = ['a/1', 'a/2', 'a/3'].map((path) => completion(...signed(0, path)));
+		expect(addressesOf(...paths)).toHaveLength(3);
+		const twice = [...signed(0, 'a', 'b'), ...signed(1, 'a')];
+		expect(addressesOf(completion(...twice))).toHaveLength(3);
+	});
+
+	it('are several files when only the rest of the address tells those without an id apart', () => {
+		const nameless = signed(0, 'a', 'a', 'a').map(({ file_url }, n) => ({
+			file_url: file_url + n,
+		}));
+		expect(addressesOf(...nameless.map((one) => completion(one)))).toHaveLength(3);
+	});
+
 	const two = made('a', 'b').map((one) => completion(one));
 	it.each<[string, string[], boolean]>([
 		['the stream ends', [], false],

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { accountOf } from '../account';
 import type { ServiceAddress } from '../http/credential';
 import type { GeneratedFile, ServiceRecord } from '../contract';
-import { Entries, isKnown, marksOf, unsigned } from './historyEntries';
+import { Entries, isKnown, marksOf } from './historyEntries';
+import { unsigned } from '../parsing/coerce';
 import { CLOCK_TOLERANCE_MS, judge, type Asked, type Claim, type Verdict } from './historyMatching';
 
 /** The generations of an account, and who has which file: to tell whose an entry of the history is. */

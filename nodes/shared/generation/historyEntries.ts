@@ -1,7 +1,7 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
 import { readGeneratedFiles } from '../parsing/responses';
 import { isFailureWord } from '../parsing/errorText';
-import { asId, asText, asTime } from '../parsing/coerce';
+import { asId, asText, asTime, unsigned } from '../parsing/coerce';
 
 /** An entry of the history (§2.3), and what it is known again by. Pure. */
 export interface Entry {
@@ -17,9 +17,6 @@ export interface Entry {
 	/** Its place in the history, 0 first. */
 	place: number;
 }
-
-/** An address without what a signature adds to it, and changes each time. */
-export const unsigned = (address: string): string => address.split(/[?#]/, 1)[0]!;
 
 /** What files are known by: identifiers and addresses, also without their signatures. */
 export const marksOf = (files: GeneratedFile[]): string[] =>

@@ -89,3 +89,6 @@ export function looksLikeHtml(text: string): boolean {
 		text.slice(0, 1000).replace(/^\s*<(?:!--|\?)/, '<html '),
 	);
 }
+
+/** An address without what a signature adds to it, and changes each time. */
+export const unsigned = (address: string): string => address.split(/[?#]/, 1)[0];

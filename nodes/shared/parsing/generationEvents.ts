@@ -1,6 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { GeneratedFile } from '../contract';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from '../limits';
+import { Completions } from './completions';
 import { readGeneratedFiles } from './responses';
 import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
 import { isFailureWord, readReason, saysFailure } from './errorText';
@@ -63,10 +64,7 @@ export class GenerationEvents {
 	private mode: 'unknown' | 'events' | 'plain' = 'unknown';
 	private plain = '';
 	private heard = false;
-	/** The files so far, by their addresses: one that is named twice is one. */
-	private readonly files = new Map<string, GeneratedFile>();
-	/** Entries of completions that have named no file, by their ids. */
-	private readonly fileless = new Set<string>();
+	private readonly completions = new Completions();
 	/** Why there is no file, when a completion without one came. */
 	private lack: string | undefined;
 	/** The last event, when it told of a failure: it counts unless something comes after it. */
@@ -196,12 +194,10 @@ export class GenerationEvents {
 		if (files.length > MAX_FILES) {
 			return this.finish({ kind: 'lost', text: `the completion named ${files.length} files` });
 		}
-		for (const file of files) {
-			if (!this.files.has(file.fileUrl)) this.files.set(file.fileUrl, file);
-			if (file.id !== undefined) this.fileless.delete(file.id);
-		}
+		this.completions.add(files);
 		for (const entry of entriesOf(value).filter(isFailed)) {
-			if (readGeneratedFiles(entry, this.baseUrl).length === 0) this.countFileless(entry);
+			if (readGeneratedFiles(entry, this.baseUrl).length > 0) continue;
+			this.completions.addFileless(entry);
 		}
 		this.failure = undefined;
 		if (this.isAll()) this.broken();
@@ -214,19 +210,14 @@ export class GenerationEvents {
 		this.failure = failed.length > 0 && failed.length === entries.length ? entries : undefined;
 		this.lack = text;
 		for (const entry of entries.filter(isRecord)) {
-			this.countFileless(entry);
+			this.completions.addFileless(entry);
 			if (this.failure === undefined) this.report(progressOf(entry));
 		}
 		if (!entries.some(isRecord) || this.isAll()) this.broken();
 	}
 
-	private countFileless(entry: unknown): void {
-		const id = isRecord(entry) ? (asId(entry.id) ?? asId(entry.task_id)) : undefined;
-		this.fileless.add(id ?? `entry ${this.fileless.size}`);
-	}
-
 	private isAll(): boolean {
-		return this.files.size + this.fileless.size >= this.expected;
+		return this.completions.count >= this.expected;
 	}
 
 	private fail(value: unknown): void {
@@ -236,7 +227,7 @@ export class GenerationEvents {
 
 	/** Files that are there are paid for, whatever comes after them. */
 	private finish(outcome: GenerationOutcome): void {
-		const files = [...this.files.values()];
+		const { files } = this.completions;
 		this.outcome ??= files.length > 0 ? { kind: 'complete', files } : outcome;
 	}
 }
