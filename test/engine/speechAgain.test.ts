@@ -128,13 +128,14 @@ test.each([
 
 test('"Retry execution" collects too', async () => {
 	await start();
-	const subject = workflow(node(speech('={{ $json.t }} [sim:slow=24]', { timeout: 1 })));
+	const within = (timeout: number) =>
+		workflow(node(speech('={{ $json.t }} [sim:slow=24]', { timeout })));
 	const items = [{ t: 'One' }, { t: 'Two' }];
-	const failed = await run(subject, { items });
+	const failed = await run(within(1), { items });
 	expect(bad(failed).message).toContain('No result after 1 second');
 	await sim.waitFor(() => [...sim.tasks.values()].every(({ status }) => status === 'completed'));
 	const saved = JSON.parse(JSON.stringify(failed.run));
-	const output = good(await run(subject, { retryOf: saved }));
+	const output = good(await run(within(60), { retryOf: saved }));
 	expect(output.map(({ json }) => json.task_id)).toEqual([byText('One').id, byText('Two').id]);
 	expect(posts()).toBe(2);
 });

@@ -89,7 +89,7 @@ const network: Row[] = [
 	{
 		fault: 'The create call is reset before any answer, but was accepted; images are part of it',
 		operations: ['video:ingredientsToVideo', 'video:framesToVideo'],
-		setting: { options: { timeout: 2 } },
+		setting: { options: { timeout: 8 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		outcome: 'fails',
 		says: 'stopped reporting…paid for…not sent a second time',

@@ -91,4 +91,4 @@ export function looksLikeHtml(text: string): boolean {
 }
 
 /** An address without what a signature adds to it, and changes each time. */
-export const unsigned = (address: string): string => address.split(/[?#]/, 1)[0];
+export const unsigned = (address: string): string => address.split(/[?#]/, 1)[0]!;
