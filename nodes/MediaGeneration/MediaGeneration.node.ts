@@ -6,6 +6,7 @@ import {
 	type INodeTypeDescription,
 } from 'n8n-workflow';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
+import { FIRST_RESOURCE } from '../shared/n8n/descriptions';
 import { accountDescription } from './resources/account';
 import { historyDescription } from './resources/history';
 import { imageDescription } from './resources/image';
@@ -56,7 +57,7 @@ export class MediaGeneration implements INodeType {
 					{ name: 'Video', value: 'video' },
 					{ name: 'Voice', value: 'voice' },
 				],
-				default: 'speech',
+				default: FIRST_RESOURCE,
 			},
 			...accountDescription,
 			...historyDescription,

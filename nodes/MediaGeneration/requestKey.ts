@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 import { jsonStringify, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
-import { ASPECT_RATIOS, NUMBER_OF_VIDEOS, SPEECH_SETTINGS } from '../shared/contract';
+import { ASPECT_RATIOS, MODEL_IDS, NUMBER_OF_VIDEOS, SPEECH_SETTINGS } from '../shared/contract';
+import {
+	FIRST_RESOURCE,
+	FIRST_SPEECH_OPERATION,
+	INPUT_FIELD,
+	useSpeakerBoost,
+} from '../shared/n8n/descriptions';
 import { isRecord } from '../shared/parsing/coerce';
 
 /**
@@ -13,15 +19,15 @@ import { isRecord } from '../shared/parsing/coerce';
  * another output field asks for the same.
  */
 const PARAMETERS: Record<string, unknown> = {
-	resource: 'speech',
-	operation: 'speak',
+	resource: FIRST_RESOURCE,
+	operation: FIRST_SPEECH_OPERATION,
 	text: '',
 	voiceId: '',
-	modelId: 'labs_multilingual_v2',
+	modelId: MODEL_IDS[0],
 	prompt: '',
 	aspectRatio: ASPECT_RATIOS[0],
-	numberOfVideos: NUMBER_OF_VIDEOS.min,
-	binaryPropertyName: 'data',
+	numberOfVideos: NUMBER_OF_VIDEOS.default,
+	binaryPropertyName: INPUT_FIELD,
 };
 
 /** The same of the options. */
@@ -29,7 +35,7 @@ const OPTIONS: Record<string, unknown> = {
 	...Object.fromEntries(
 		Object.entries(SPEECH_SETTINGS).map(([name, { default: byDefault }]) => [name, byDefault]),
 	),
-	useSpeakerBoost: true,
+	useSpeakerBoost: useSpeakerBoost.default,
 	prompt: '',
 };
 

@@ -2,9 +2,10 @@ import type { IExecuteFunctions, INode, INodeExecutionData, NodeError } from 'n8
 import { withoutToken } from '../shared/parsing/redaction';
 import { isOverload } from '../shared/parsing/failures';
 import { Failure } from '../shared/failure';
+import { CONCURRENCY } from '../shared/n8n/descriptions';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import { forEachLimited } from './concurrency';
-import { operations } from './resources';
+import { findOperation } from './resources';
 import { isToolRun, Item, Run, type Job, type Made } from './run';
 
 /** What became of one input item: what was made, or why nothing could be. */
@@ -71,19 +72,17 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 
 	try {
 		const resource = this.getNodeParameter('resource', 0);
-		// Both are chosen from the node's own lists: n8n offers no expression for them.
-		const operation = operations[`${resource}:${this.getNodeParameter('operation', 0)}`]!;
-		const limits = { min: 0, max: 500, whole: true };
 		const started = await Run.start(this);
 		run = started;
 		apiToken = started.address.apiToken;
+		const operation = findOperation(resource, this.getNodeParameter('operation', 0));
 		let concurrency: number | undefined;
 		const jobs: Array<Job | undefined> = [];
 		for (let index = 0; index < count; index++) {
 			try {
 				const item = new Item(started, index);
 				// Of the first item that can tell: one whose options can't be resolved fails alone.
-				concurrency ??= item.fields.numberOption('concurrency', 'Concurrency', 0, limits);
+				concurrency ??= item.fields.numberOption('concurrency', 'Concurrency', CONCURRENCY);
 				jobs[index] = operation(item);
 			} catch (error) {
 				outcomes[index] = { error };

@@ -5,9 +5,11 @@ import {
 	type ITriggerFunctions,
 	type ITriggerResponse,
 } from 'n8n-workflow';
-import { outputField } from '../shared/n8n/descriptions';
+import { downloadIfAsked, outputField, PROGRESS_STEP } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
 import { startTrigger } from './trigger';
+
+const { default: STEP_BY_DEFAULT } = PROGRESS_STEP;
 
 export class MediaGenerationTrigger implements INodeType {
 	description: INodeTypeDescription = {
@@ -90,10 +92,7 @@ export class MediaGenerationTrigger implements INodeType {
 				default: {},
 				options: [
 					{
-						displayName: 'Download File',
-						name: 'download',
-						type: 'boolean',
-						default: false,
+						...downloadIfAsked,
 						description: 'Whether to put the audio itself into the output when a task is completed',
 					},
 					{
@@ -108,8 +107,8 @@ export class MediaGenerationTrigger implements INodeType {
 						displayName: 'Progress Step',
 						name: 'progressStep',
 						type: 'number',
-						typeOptions: { minValue: 1, maxValue: 100 },
-						default: 10,
+						typeOptions: { minValue: PROGRESS_STEP.min, maxValue: PROGRESS_STEP.max },
+						default: STEP_BY_DEFAULT,
 						description:
 							'How many percentage points the progress must have risen before the workflow starts again',
 					},

@@ -1,4 +1,5 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
+import { PROGRESS_STEP } from '../shared/n8n/descriptions';
 import { Fields } from '../shared/n8n/parameters';
 
 const EVENTS = ['completed', 'failed', 'progress'] as const;
@@ -24,7 +25,7 @@ export function readSettings(context: ITriggerFunctions): Settings {
 	return {
 		events: new Set(fields.choices('events', 'Trigger On', EVENTS)),
 		taskIds: new Set(fields.taskIds()),
-		progressStep: fields.numberOption('progressStep', 'Progress Step', 10, { min: 1, max: 100 }),
+		progressStep: fields.numberOption('progressStep', 'Progress Step', PROGRESS_STEP),
 		download: fields.downloadOption(),
 		outputField: fields.outputField(),
 		includeOwnTasks: fields.flagOption('includeOwnTasks', false),

@@ -1,6 +1,6 @@
 /** What the service's contract fixes; § numbers are sections of docs/contract.md. */
 
-/** §4.1 */
+/** §4.1; the default is the first. */
 export const MODEL_IDS = [
 	'labs_multilingual_v2',
 	'labs_turbo_v2_5',
@@ -8,7 +8,7 @@ export const MODEL_IDS = [
 	'labs_v3',
 ] as const;
 
-/** §4.5 */
+/** §4.5; the default is the first. */
 export const ASPECT_RATIOS = [
 	'VIDEO_ASPECT_RATIO_LANDSCAPE',
 	'VIDEO_ASPECT_RATIO_PORTRAIT',
@@ -22,8 +22,8 @@ export const SPEECH_SETTINGS = {
 	speed: { min: 0.7, max: 1.2, default: 1 },
 } as const;
 
-/** §8 */
-export const NUMBER_OF_VIDEOS = { min: 1, max: 4 } as const;
+/** §8: the range; §4.5: the default. */
+export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1, whole: true } as const;
 
 /** A record as the service sends it; fields beyond the contract are passed through. */
 export type ServiceRecord = Record<string, unknown>;

@@ -55,3 +55,12 @@ test('numbers as text count as numbers', async () => {
 	const body = sim.requests.find(({ method }) => method === 'POST')?.body;
 	expect(body).toMatchObject({ input: '42', speed: 1.2, stability: 0 });
 });
+
+test('an operation that does not exist is named, and nothing is sent', async () => {
+	await start();
+	const parameters = { ...speech('Fine.'), operation: 'sing' };
+	const { message, description } = bad(await run(node(parameters as never)));
+	expect(message).toMatch(/^'Operation' is 'sing', which does not exist for 'speech'/);
+	expect(description).toContain('Nothing was sent');
+	expect(sim.requests).toEqual([]);
+});

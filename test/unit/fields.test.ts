@@ -116,19 +116,21 @@ describe('a number', () => {
 		['stability', 0, 1, [0, 0.75, 1], [-0.1, 1.1]],
 	])('under Options keeps its range: %s', (name, min, max, good, bad) => {
 		const read = (value: unknown) =>
-			option(name, value).numberOption(name, 'Setting', 1, { min, max });
+			option(name, value).numberOption(name, 'Setting', { min, max, default: 1 });
 		for (const value of good) expect(read(value)).toBe(value);
 		for (const value of bad) expect(refusal(() => read(value)).field).toBe('Setting');
 	});
 
 	it('under Options has its default where it is not set', () => {
-		const range = { min: 0, max: 1 };
-		expect(fields({}).numberOption('stability', 'Stability', 0.75, range)).toBe(0.75);
-		expect(fields({ options: {} }).numberOption('stability', 'Stability', 0.75, range)).toBe(0.75);
+		const range = { min: 0, max: 1, default: 0.75 };
+		expect(fields({}).numberOption('stability', 'Stability', range)).toBe(0.75);
+		expect(fields({ options: {} }).numberOption('stability', 'Stability', range)).toBe(0.75);
 	});
 
 	it('of zero under Options is zero, not the default', () => {
-		expect(option('style', 0).numberOption('style', 'Style', 0.5, { min: 0, max: 1 })).toBe(0);
+		expect(
+			option('style', 0).numberOption('style', 'Style', { min: 0, max: 1, default: 0.5 }),
+		).toBe(0);
 	});
 });
 

@@ -5,6 +5,11 @@ import { download } from '../../shared/http/download';
 import { Failure } from '../../shared/failure';
 import { generate, mayStillCome, type GenerationBody } from '../../shared/generation/generation';
 import type { Generation } from '../../shared/api/api';
+import {
+	download as downloadField,
+	IDLE_TIMEOUT_SECONDS,
+	TIMEOUT_SECONDS,
+} from '../../shared/n8n/descriptions';
 import type { Fields } from '../../shared/n8n/parameters';
 import { partly, type Item, type Job, type Made } from '../run';
 
@@ -15,21 +20,20 @@ const MOST_WORDS = 50;
 /** Ids that are named of one generation in the making: it makes four files at most (§8). */
 const MOST_IDS = 8;
 
-export interface GenerationFields {
-	/** Seconds for the whole generation. */
-	timeout: number;
-	/** Seconds of silence on the stream. */
-	idleTimeout: number;
+interface GenerationFields {
+	/** For the whole generation. */
+	timeoutSeconds: number;
+	/** Of silence on the stream. */
+	idleTimeoutSeconds: number;
 	download: boolean;
 	outputField: string;
 }
 
-export function readGenerationFields(fields: Fields, timeout: number): GenerationFields {
-	const seconds = { min: 1, max: 86_400 * 7 };
+function readGenerationFields(fields: Fields, kind: Order['kind']): GenerationFields {
 	return {
-		timeout: fields.numberOption('timeout', 'Timeout', timeout, seconds),
-		idleTimeout: fields.numberOption('idleTimeout', 'Idle Timeout', 300, seconds),
-		download: fields.download(true),
+		timeoutSeconds: fields.numberOption('timeout', 'Timeout', TIMEOUT_SECONDS[kind]),
+		idleTimeoutSeconds: fields.numberOption('idleTimeout', 'Idle Timeout', IDLE_TIMEOUT_SECONDS),
+		download: fields.download(downloadField.default),
 		outputField: fields.outputField(),
 	};
 }
@@ -43,18 +47,18 @@ export interface Order {
 	/** Files asked for. */
 	expected: number;
 	body(signal: AbortSignal): Promise<GenerationBody>;
-	options: GenerationFields;
 }
 
 /** Makes the job of one generation. */
 export function generationJob(item: Item, order: Order): Job {
 	const { run, requests } = item;
-	const { options, kind } = order;
+	const { kind } = order;
+	const options = readGenerationFields(item.fields, kind);
 
 	return async () => {
 		const key = run.memory.keyOf(item.index);
-		const deadline = startDeadline(options.timeout, run.stopped);
-		const creating = startDeadline(options.timeout, run.canceled);
+		const deadline = startDeadline(options.timeoutSeconds, run.stopped);
+		const creating = startDeadline(options.timeoutSeconds, run.canceled);
 		try {
 			const files = await make(key, deadline.signal, creating.signal);
 			if (files.length < order.expected) {
@@ -97,7 +101,7 @@ export function generationJob(item: Item, order: Order): Job {
 			signal,
 			creating,
 			shared: run.stopped,
-			idleMs: options.idleTimeout * 1000,
+			idleMs: options.idleTimeoutSeconds * 1000,
 			earlier: asked && { asked, files: remembered?.files },
 			onAsked(now) {
 				if (asked === undefined) run.paid.maybe(item.index, kind);

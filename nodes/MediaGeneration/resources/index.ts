@@ -1,27 +1,35 @@
+import { invalidInput } from '../../shared/failure';
 import type { Operation } from '../run';
 import { getAccount } from './account/get';
 import { getAllHistory } from './history/getAll';
 import { createImage } from './image/create';
-import { remove } from './speech/delete';
-import { get } from './speech/get';
+import { deleteSpeech } from './speech/delete';
+import { getSpeech } from './speech/get';
 import { speak } from './speech/speak';
-import { wait } from './speech/wait';
+import { waitForSpeech } from './speech/wait';
 import { framesToVideo } from './video/framesToVideo';
 import { ingredientsToVideo } from './video/ingredientsToVideo';
 import { textToVideo } from './video/textToVideo';
 import { getAllVoices } from './voice/getAll';
 
 /** Every operation by `resource:operation`, the names that saved workflows hold. */
-export const operations: Record<string, Operation> = {
+const operations: Partial<Record<string, Operation>> = {
 	'account:get': getAccount,
 	'history:getAll': getAllHistory,
 	'image:create': createImage,
-	'speech:delete': remove,
-	'speech:get': get,
+	'speech:delete': deleteSpeech,
+	'speech:get': getSpeech,
 	'speech:speak': speak,
-	'speech:wait': wait,
+	'speech:wait': waitForSpeech,
 	'video:framesToVideo': framesToVideo,
 	'video:ingredientsToVideo': ingredientsToVideo,
 	'video:textToVideo': textToVideo,
 	'voice:getAll': getAllVoices,
 };
+
+/** Throws a Failure of kind invalidInput that names an operation that does not exist. */
+export function findOperation(resource: unknown, operation: unknown): Operation {
+	const found = operations[`${resource}:${operation}`];
+	if (found) return found;
+	throw invalidInput('Operation', `is '${operation}', which does not exist for '${resource}'`);
+}

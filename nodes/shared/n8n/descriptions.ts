@@ -1,12 +1,53 @@
 import type { INodeProperties } from 'n8n-workflow';
 
-/** Fields that several operations share, so that a value survives a switch between them. */
+/**
+ * Fields that several operations share, so that a value survives a switch between them, with the
+ * defaults and ranges that the code reads them by.
+ */
+
+/** What the node does when nothing is chosen. */
+export const FIRST_RESOURCE = 'speech';
+export const FIRST_SPEECH_OPERATION = 'speak';
+
+export const OUTPUT_FIELD = 'data';
+export const INPUT_FIELD = 'data';
+
+/* n8n's lint wants the default of a field to be a plain name. */
+const CONCURRENCY_DEFAULT = 0;
+const LIMIT_DEFAULT = 50;
+const POLL_DEFAULT_SECONDS = 5;
+const IDLE_DEFAULT_SECONDS = 300;
+
+/** 0 adapts by itself. */
+export const CONCURRENCY = { min: 0, max: 500, default: CONCURRENCY_DEFAULT, whole: true } as const;
+
+export const LIMIT = { min: 1, max: 1e9, default: LIMIT_DEFAULT, whole: true } as const;
+
+export const POLL_INTERVAL_SECONDS = { min: 1, max: 3600, default: POLL_DEFAULT_SECONDS } as const;
+
+const LONGEST_WAIT_SECONDS = 7 * 86_400;
+
+export const IDLE_TIMEOUT_SECONDS = {
+	min: 1,
+	max: LONGEST_WAIT_SECONDS,
+	default: IDLE_DEFAULT_SECONDS,
+} as const;
+
+/** By what is made. */
+export const TIMEOUT_SECONDS = {
+	speech: { min: 1, max: LONGEST_WAIT_SECONDS, default: 3600 },
+	video: { min: 1, max: LONGEST_WAIT_SECONDS, default: 1800 },
+	image: { min: 1, max: LONGEST_WAIT_SECONDS, default: 900 },
+} as const;
+
+/** Percentage points. */
+export const PROGRESS_STEP = { min: 1, max: 100, default: 10 } as const;
 
 export const outputField: INodeProperties = {
 	displayName: 'Put Output File in Field',
 	name: 'outputField',
 	type: 'string',
-	default: 'data',
+	default: OUTPUT_FIELD,
 	placeholder: 'e.g. data',
 	hint: 'The name of the output binary field to put the file in',
 };
@@ -15,8 +56,12 @@ export const concurrency: INodeProperties = {
 	displayName: 'Concurrency',
 	name: 'concurrency',
 	type: 'number',
-	typeOptions: { minValue: 0, maxValue: 500, numberPrecision: 0 },
-	default: 0,
+	typeOptions: {
+		minValue: CONCURRENCY.min,
+		maxValue: CONCURRENCY.max,
+		numberPrecision: 0,
+	},
+	default: CONCURRENCY_DEFAULT,
 	description:
 		'How many input items are in work at once; their order is kept. 0 adapts by itself: 10 in the beginning, more as the service accepts them, fewer when it refuses.',
 };
@@ -25,33 +70,36 @@ export const pollInterval: INodeProperties = {
 	displayName: 'Poll Interval',
 	name: 'pollInterval',
 	type: 'number',
-	typeOptions: { minValue: 1, maxValue: 3600 },
-	default: 5,
+	typeOptions: { minValue: POLL_INTERVAL_SECONDS.min, maxValue: POLL_INTERVAL_SECONDS.max },
+	default: POLL_DEFAULT_SECONDS,
 	description:
 		'Seconds without news of a task before its status is looked up. While the WebSocket is open, the pause doubles with each lookup up to 30 s, since the service reports by itself.',
 };
 
-/** `Timeout`, with the operation's own default in seconds. */
-export const timeout = (seconds: number): INodeProperties => ({
-	displayName: 'Timeout',
-	name: 'timeout',
-	type: 'number',
-	typeOptions: { minValue: 1 },
-	default: seconds,
-	description:
-		'Seconds that the node waits for one generation, from the request to the file. What is made later is not lost, and the message tells how to collect it.',
-});
+/** `Timeout` for one of the things made. */
+export const timeout = (made: keyof typeof TIMEOUT_SECONDS): INodeProperties => {
+	const { min, default: seconds } = TIMEOUT_SECONDS[made];
+	return {
+		displayName: 'Timeout',
+		name: 'timeout',
+		type: 'number',
+		typeOptions: { minValue: min },
+		default: seconds,
+		description:
+			'Seconds that the node waits for one generation, from the request to the file. What is made later is not lost, and the message tells how to collect it.',
+	};
+};
 
-export const download: INodeProperties = {
+export const download = {
 	displayName: 'Download File',
 	name: 'download',
 	type: 'boolean',
 	default: true,
 	description: 'Whether to put the file itself into the output, not only its address',
-};
+} satisfies INodeProperties;
 
 /** `Download File` where the address alone is what is usually wanted. */
-export const downloadIfAsked: INodeProperties = { ...download, default: false };
+export const downloadIfAsked = { ...download, default: false } satisfies INodeProperties;
 
 export const taskId: INodeProperties = {
 	displayName: 'Task ID',
@@ -73,21 +121,23 @@ export const options = (...fields: INodeProperties[]): INodeProperties => ({
 	options: fields,
 });
 
+export const returnAll = {
+	displayName: 'Return All',
+	name: 'returnAll',
+	type: 'boolean',
+	default: false,
+	description: 'Whether to return all results or only up to a given limit',
+} satisfies INodeProperties;
+
 /** `Return All` and `Limit` of a "Get Many" operation. */
 export const returnAllAndLimit: INodeProperties[] = [
-	{
-		displayName: 'Return All',
-		name: 'returnAll',
-		type: 'boolean',
-		default: false,
-		description: 'Whether to return all results or only up to a given limit',
-	},
+	returnAll,
 	{
 		displayName: 'Limit',
 		name: 'limit',
 		type: 'number',
-		typeOptions: { minValue: 1 },
-		default: 50,
+		typeOptions: { minValue: LIMIT.min },
+		default: LIMIT_DEFAULT,
 		displayOptions: { show: { returnAll: [false] } },
 		description: 'Max number of results to return',
 	},
@@ -97,8 +147,8 @@ export const idleTimeout: INodeProperties = {
 	displayName: 'Idle Timeout',
 	name: 'idleTimeout',
 	type: 'number',
-	typeOptions: { minValue: 1 },
-	default: 300,
+	typeOptions: { minValue: IDLE_TIMEOUT_SECONDS.min },
+	default: IDLE_DEFAULT_SECONDS,
 	description:
 		'Seconds of silence after which the connection to the service counts as lost. The result is then looked for in the history; it is not asked for a second time.',
 };
@@ -119,3 +169,29 @@ export const prompt = (placeholder: string, description: string): INodePropertie
 	...optionalPrompt(placeholder, description),
 	required: true,
 });
+
+/** Input images of a video. */
+export const inputImages = (displayName: string, description: string): INodeProperties => ({
+	displayName,
+	name: 'binaryPropertyName',
+	type: 'string',
+	required: true,
+	default: INPUT_FIELD,
+	placeholder: 'e.g. data, data2',
+	description,
+	hint: 'The names of the input binary fields that hold the images, separated by commas',
+});
+
+/** What two of the video operations need. */
+export const videoPrompt = prompt(
+	'e.g. A paper boat sails down a rainy street',
+	'What is to be seen in the video',
+);
+
+export const useSpeakerBoost = {
+	displayName: 'Use Speaker Boost',
+	name: 'useSpeakerBoost',
+	type: 'boolean',
+	default: true,
+	description: 'Whether to strengthen the likeness to the original speaker',
+} satisfies INodeProperties;

@@ -1,5 +1,13 @@
 import { invalidInput } from '../failure';
 import { asId, asNumber, asWebUrl, isRecord } from '../parsing/coerce';
+import { downloadIfAsked, LIMIT, OUTPUT_FIELD, returnAll } from './descriptions';
+
+/** What a number may be, and with `default` what it is when it is not set. */
+interface NumberRange {
+	min: number;
+	max: number;
+	whole?: boolean;
+}
 
 /** A parameter as the workflow holds it, expressions resolved. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
@@ -51,17 +59,16 @@ export class Fields {
 
 	/** The same in the options. */
 	downloadOption(): boolean {
-		return this.withFiles && this.flagOption('download', false);
+		return this.withFiles && this.flagOption('download', downloadIfAsked.default);
 	}
 
-	/** A number in a range, `fallback` when the option is not set. */
+	/** A number in a range, its default when the option is not set. */
 	numberOption(
 		name: string,
 		displayName: string,
-		fallback: number,
-		range: { min: number; max: number; whole?: boolean },
+		range: NumberRange & { default: number },
 	): number {
-		return requireNumber(this.options[name] ?? fallback, displayName, range);
+		return requireNumber(this.options[name] ?? range.default, displayName, range);
 	}
 
 	/** The id of a speech task (§4.2), trimmed. */
@@ -90,13 +97,13 @@ export class Fields {
 
 	/** The field that receives the file. */
 	outputField(): string {
-		return requireText(this.options.outputField ?? 'data', 'Put Output File in Field').trim();
+		return requireText(this.options.outputField ?? OUTPUT_FIELD, 'Put Output File in Field').trim();
 	}
 
 	/** All records, or the limit (`returnAll`, `limit`). */
 	limit(): number {
-		if (this.flag('returnAll', false)) return Infinity;
-		return requireNumber(this.raw('limit', 50), 'Limit', { min: 1, max: 1e9, whole: true });
+		if (this.flag('returnAll', returnAll.default)) return Infinity;
+		return requireNumber(this.raw('limit', LIMIT.default), 'Limit', LIMIT);
 	}
 
 	/** An address that the service is to call. */
@@ -142,7 +149,7 @@ function requireText(value: unknown, displayName: string): string {
 export function requireNumber(
 	value: unknown,
 	displayName: string,
-	{ min, max, whole = false }: { min: number; max: number; whole?: boolean },
+	{ min, max, whole = false }: NumberRange,
 ): number {
 	const number = asNumber(value);
 	if (number !== undefined && number >= min && number <= max && (!whole || number % 1 === 0)) {

@@ -1,7 +1,14 @@
-import type { INodeExecutionData } from 'n8n-workflow';
+import { updateDisplayOptions, type INodeExecutionData } from 'n8n-workflow';
 import { startDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord } from '../../../shared/contract';
 import { download } from '../../../shared/http/download';
+import {
+	concurrency,
+	downloadIfAsked,
+	options,
+	outputField,
+	returnAllAndLimit,
+} from '../../../shared/n8n/descriptions';
 import { fileKindOf } from '../../../shared/parsing/fileType';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
@@ -11,12 +18,17 @@ import { partly, type Item, type Job, type Made } from '../../run';
 /** Longest that the files of one entry may take, in seconds. */
 const FILES_SECONDS = 3600;
 
+export const getAllHistoryDescription = updateDisplayOptions(
+	{ show: { resource: ['history'], operation: ['getAll'] } },
+	[...returnAllAndLimit, options(concurrency, downloadIfAsked, outputField)],
+);
+
 /** History → Get Many (§4.9). */
 export function getAllHistory(item: Item): Job {
 	const { fields, requests, run } = item;
 	const limit = fields.limit();
 	const downloads = fields.downloadOption();
-	const outputField = fields.outputField();
+	const fileField = fields.outputField();
 
 	return async () => {
 		const entries = await readAllPages({
@@ -45,7 +57,7 @@ export function getAllHistory(item: Item): Job {
 				const kind = fileKindOf(entry, fileUrl);
 				const file = { url: fileUrl, kind, id: suffix ? `${id}-${suffix}` : id };
 				const { signal } = deadline;
-				binary[outputField + suffix] = await download(run.context, requests.address, file, signal);
+				binary[fileField + suffix] = await download(run.context, requests.address, file, signal);
 			}
 		} finally {
 			deadline.stop();

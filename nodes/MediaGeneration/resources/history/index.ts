@@ -1,11 +1,5 @@
-import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
-import {
-	concurrency,
-	downloadIfAsked,
-	options,
-	outputField,
-	returnAllAndLimit,
-} from '../../../shared/n8n/descriptions';
+import type { INodeProperties } from 'n8n-workflow';
+import { getAllHistoryDescription } from './getAll';
 
 export const historyDescription: INodeProperties[] = [
 	{
@@ -24,8 +18,5 @@ export const historyDescription: INodeProperties[] = [
 		],
 		default: 'getAll',
 	},
-	...updateDisplayOptions({ show: { resource: ['history'], operation: ['getAll'] } }, [
-		...returnAllAndLimit,
-		options(concurrency, downloadIfAsked, outputField),
-	]),
+	...getAllHistoryDescription,
 ];

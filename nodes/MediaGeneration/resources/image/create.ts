@@ -1,6 +1,24 @@
+import { updateDisplayOptions } from 'n8n-workflow';
+import {
+	concurrency,
+	download,
+	idleTimeout,
+	options,
+	outputField,
+	prompt,
+	timeout,
+} from '../../../shared/n8n/descriptions';
 import type { Item, Job } from '../../run';
-import { generationJob, readGenerationFields } from '../generation';
-import { IMAGE_TIMEOUT_SECONDS } from './index';
+import { generationJob } from '../generation';
+
+export const createImageDescription = updateDisplayOptions(
+	{ show: { resource: ['image'], operation: ['create'] } },
+	[
+		prompt('e.g. A lighthouse at dawn, watercolour', 'What is to be seen in the image'),
+		download,
+		options(concurrency, idleTimeout, outputField, timeout('image')),
+	],
+);
 
 /** Image → Create (§4.8). */
 export function createImage(item: Item): Job {
@@ -11,6 +29,5 @@ export function createImage(item: Item): Job {
 		prompt: request.prompt,
 		expected: 1,
 		body: async () => ({ bytes: Buffer.from(JSON.stringify(request), 'utf8') }),
-		options: readGenerationFields(item.fields, IMAGE_TIMEOUT_SECONDS),
 	});
 }

@@ -1,16 +1,5 @@
-import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
-import {
-	concurrency,
-	download,
-	idleTimeout,
-	options,
-	outputField,
-	prompt,
-	timeout,
-} from '../../../shared/n8n/descriptions';
-
-/** Default of `Timeout` for images. */
-export const IMAGE_TIMEOUT_SECONDS = 900;
+import type { INodeProperties } from 'n8n-workflow';
+import { createImageDescription } from './create';
 
 export const imageDescription: INodeProperties[] = [
 	{
@@ -29,9 +18,5 @@ export const imageDescription: INodeProperties[] = [
 		],
 		default: 'create',
 	},
-	...updateDisplayOptions({ show: { resource: ['image'], operation: ['create'] } }, [
-		prompt('e.g. A lighthouse at dawn, watercolour', 'What is to be seen in the image'),
-		download,
-		options(concurrency, idleTimeout, outputField, timeout(IMAGE_TIMEOUT_SECONDS)),
-	]),
+	...createImageDescription,
 ];

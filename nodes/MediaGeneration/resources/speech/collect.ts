@@ -3,24 +3,33 @@ import type { SpeechTask } from '../../../shared/contract';
 import { download } from '../../../shared/http/download';
 import type { Listening } from '../../../shared/speech/notifications';
 import { waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
+import {
+	download as downloadField,
+	POLL_INTERVAL_SECONDS,
+	TIMEOUT_SECONDS,
+} from '../../../shared/n8n/descriptions';
 import type { Fields } from '../../../shared/n8n/parameters';
 import type { Item } from '../../run';
 
 export interface WaitFields {
-	/** Seconds for the whole generation. */
-	timeout: number;
-	/** Seconds without news before a reading. */
-	pollInterval: number;
+	/** For the whole generation. */
+	timeoutSeconds: number;
+	/** Without news, before a reading. */
+	pollIntervalSeconds: number;
 	download: boolean;
 	outputField: string;
 }
 
 /** The fields of everything that waits for a speech task. */
-export function readWaitFields(fields: Fields, downloads: boolean): WaitFields {
+export function readWaitFields(fields: Fields): WaitFields {
 	return {
-		timeout: fields.numberOption('timeout', 'Timeout', 3600, { min: 1, max: 86_400 * 7 }),
-		pollInterval: fields.numberOption('pollInterval', 'Poll Interval', 5, { min: 1, max: 3600 }),
-		download: fields.download(downloads),
+		timeoutSeconds: fields.numberOption('timeout', 'Timeout', TIMEOUT_SECONDS.speech),
+		pollIntervalSeconds: fields.numberOption(
+			'pollInterval',
+			'Poll Interval',
+			POLL_INTERVAL_SECONDS,
+		),
+		download: fields.download(downloadField.default),
 		outputField: fields.outputField(),
 	};
 }
@@ -38,7 +47,7 @@ export async function collect(
 	const task = await waitForTask(item.requests, {
 		taskId,
 		signal,
-		pollInterval: options.pollInterval,
+		pollInterval: options.pollIntervalSeconds,
 		listening,
 		...origin,
 		onProgress: (percentage) => item.tell(`task ${taskId}: ${percentage} %`),
@@ -46,10 +55,10 @@ export async function collect(
 	item.report(`task ${taskId} completed`);
 	const waited = Date.now() - began;
 	// A result that was there at once teaches nothing about the channel.
-	if (!listening.isOpen() && waited >= options.pollInterval * 900) {
+	if (!listening.isOpen() && waited >= options.pollIntervalSeconds * 900) {
 		item.hint(
 			'polling',
-			`The WebSocket of the service could not be used, so results were looked up every ${options.pollInterval} s instead and may have come later than they were ready. Check 'WebSocket URL' in the credential, and whether a proxy stands between`,
+			`The WebSocket of the service could not be used, so results were looked up every ${options.pollIntervalSeconds} s instead and may have come later than they were ready. Check 'WebSocket URL' in the credential, and whether a proxy stands between`,
 		);
 	}
 	const justMade = origin.justCreated || waited >= 1000;

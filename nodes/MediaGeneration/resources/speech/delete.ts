@@ -1,16 +1,23 @@
+import { updateDisplayOptions } from 'n8n-workflow';
+import { taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Item, Job } from '../../run';
 
+export const deleteSpeechDescription = updateDisplayOptions(
+	{ show: { resource: ['speech'], operation: ['delete'] } },
+	[taskId],
+);
+
 /** Speech → Delete (§4.3). */
-export function remove(item: Item): Job {
-	const taskId = item.fields.taskId();
+export function deleteSpeech(item: Item): Job {
+	const id = item.fields.taskId();
 
 	return async () => {
 		try {
-			await item.requests.deleteTask(taskId, item.run.stopped);
+			await item.requests.deleteTask(id, item.run.stopped);
 		} catch (error) {
-			throw aboutTask(error, taskId);
+			throw aboutTask(error, id);
 		}
-		return [item.output({ task_id: taskId, deleted: true })];
+		return [item.output({ task_id: id, deleted: true })];
 	};
 }

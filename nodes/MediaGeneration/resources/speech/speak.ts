@@ -1,26 +1,146 @@
+import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
 import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../shared/contract';
 import { startDeadline, whenAborted } from '../../../shared/async/deadline';
 import { Failure } from '../../../shared/failure';
 import { aboutTask } from '../../../shared/speech/speechTask';
+import {
+	concurrency,
+	download,
+	options,
+	outputField,
+	pollInterval,
+	timeout,
+	useSpeakerBoost,
+} from '../../../shared/n8n/descriptions';
 import type { Fields } from '../../../shared/n8n/parameters';
 import { createdBy } from '../../../shared/speech/origins';
 import type { Item, Job } from '../../run';
 import { collect, readWaitFields } from './collect';
 
+const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
+
+type Setting = keyof typeof SPEECH_SETTINGS;
+
+const setting = (name: Setting, displayName: string, description: string): INodeProperties => {
+	const { min: minValue, max: maxValue, default: byDefault } = SPEECH_SETTINGS[name];
+	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
+	return { displayName, name, type: 'number', typeOptions, default: byDefault, description };
+};
+
+const waitForCompletion = {
+	displayName: 'Wait for Completion',
+	name: 'waitForCompletion',
+	type: 'boolean',
+	default: true,
+	description:
+		'Whether to wait until the speech is there. Turn off to get the task ID at once and collect the result later with Speech → Wait.',
+} satisfies INodeProperties;
+
+const speakFields: INodeProperties[] = [
+	{
+		displayName: 'Text',
+		name: 'text',
+		type: 'string',
+		typeOptions: { rows: 4 },
+		required: true,
+		default: '',
+		placeholder: 'e.g. Welcome to our show!',
+		description: 'What is to be spoken',
+	},
+	{
+		displayName: 'Voice',
+		name: 'voiceId',
+		type: 'resourceLocator',
+		required: true,
+		default: { mode: 'list', value: '' },
+		description: 'Who is to speak',
+		modes: [
+			{
+				displayName: 'From List',
+				name: 'list',
+				type: 'list',
+				placeholder: 'Select a voice...',
+				typeOptions: { searchListMethod: 'searchVoices', searchable: true },
+			},
+			{
+				displayName: 'By ID',
+				name: 'id',
+				type: 'string',
+				placeholder: 'e.g. 21m00Tcm4TlvDq8ikWAM',
+			},
+		],
+	},
+	{
+		displayName: 'Model',
+		name: 'modelId',
+		type: 'options',
+		options: [
+			{ name: 'Flash V2.5', value: FLASH_V2_5, description: 'The fastest' },
+			{
+				name: 'Multilingual V2',
+				value: MULTILINGUAL_V2,
+				description: 'Natural speech in many languages',
+			},
+			{ name: 'Turbo V2.5', value: TURBO_V2_5, description: 'A balance of quality and speed' },
+			{ name: 'V3', value: V3, description: 'The newest, and the most expressive' },
+		],
+		default: MULTILINGUAL_V2,
+		description: 'The model that speaks',
+	},
+	waitForCompletion,
+	{ ...download, displayOptions: { show: { waitForCompletion: [true] } } },
+	options(
+		{
+			displayName: 'Callback URL',
+			name: 'callbackUrl',
+			type: 'string',
+			default: '',
+			placeholder: 'e.g. https://example.com/speech-done',
+			description: 'An address that the service calls when the task completes',
+		},
+		concurrency,
+		pollInterval,
+		outputField,
+		setting(
+			'similarity',
+			'Similarity',
+			'How closely the speech keeps to the original voice, from 0 to 1',
+		),
+		setting(
+			'speed',
+			'Speed',
+			`How fast the voice speaks, from ${SPEECH_SETTINGS.speed.min} to ${SPEECH_SETTINGS.speed.max}, where 1 is its natural pace`,
+		),
+		setting('stability', 'Stability', 'How even the speech is, from 0 (lively) to 1 (monotonous)'),
+		setting(
+			'style',
+			'Style Exaggeration',
+			"How much the voice's own style is exaggerated, from 0 to 1",
+		),
+		timeout('speech'),
+		useSpeakerBoost,
+	),
+];
+
+export const speakDescription = updateDisplayOptions(
+	{ show: { resource: ['speech'], operation: ['speak'] } },
+	speakFields,
+);
+
 /** §4.1, shape A, with every setting sent: defaults of documents and deployments disagree. */
 function readRequest(fields: Fields): SpeechRequest {
-	const setting = (name: keyof typeof SPEECH_SETTINGS, displayName: string) =>
-		fields.numberOption(name, displayName, SPEECH_SETTINGS[name].default, SPEECH_SETTINGS[name]);
+	const number = (name: Setting, displayName: string) =>
+		fields.numberOption(name, displayName, SPEECH_SETTINGS[name]);
 	const callbackUrl = fields.callbackUrl();
 	return {
 		input: fields.text('text', 'Text'),
 		voice_id: fields.locator('voiceId', 'Voice'),
 		model_id: fields.choice('modelId', 'Model', MODEL_IDS),
-		stability: setting('stability', 'Stability'),
-		similarity: setting('similarity', 'Similarity'),
-		style: setting('style', 'Style Exaggeration'),
-		speed: setting('speed', 'Speed'),
-		use_speaker_boost: fields.flagOption('useSpeakerBoost', true),
+		stability: number('stability', 'Stability'),
+		similarity: number('similarity', 'Similarity'),
+		style: number('style', 'Style Exaggeration'),
+		speed: number('speed', 'Speed'),
+		use_speaker_boost: fields.flagOption('useSpeakerBoost', useSpeakerBoost.default),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
 }
@@ -29,15 +149,15 @@ function readRequest(fields: Fields): SpeechRequest {
 export function speak(item: Item): Job {
 	const { fields, run, requests } = item;
 	const request = readRequest(fields);
-	const waits = fields.flag('waitForCompletion', true);
-	const options = readWaitFields(fields, true);
+	const waits = fields.flag('waitForCompletion', waitForCompletion.default);
+	const wanted = readWaitFields(fields);
 
 	return async () => {
 		const key = run.memory.keyOf(item.index);
 		const remembered = run.memory.recall(key);
 		if (remembered?.sentAt) run.paid.maybe(item.index, 'speech');
 		if (remembered?.taskId) run.paid.surely(item.index, 'task', [remembered.taskId]);
-		const deadline = startDeadline(options.timeout, run.stopped);
+		const deadline = startDeadline(wanted.timeoutSeconds, run.stopped);
 		// Messages can precede the create call's answer, so the socket is there before the task.
 		const listening = waits ? run.listen() : undefined;
 		try {
@@ -57,7 +177,7 @@ export function speak(item: Item): Job {
 			run.paid.surely(item.index, 'task', [taskId]);
 			if (!waits) return [item.output({ task_id: taskId, status: 'pending' })];
 			const origin = { justCreated: resumed === undefined, isKnown: true };
-			return await collect(item, taskId, options, deadline.signal, listening!, origin).catch(
+			return await collect(item, taskId, wanted, deadline.signal, listening!, origin).catch(
 				(error: unknown) => {
 					const failed = aboutTask(error, taskId!);
 					if (isGone(failed)) run.memory.keep(key, { taskId, doubtful: true });
@@ -81,7 +201,7 @@ export function speak(item: Item): Job {
 
 		async function create(): Promise<string> {
 			// Another item's failure does not end it: its answer says what was paid for.
-			const limit = startDeadline(options.timeout, run.canceled);
+			const limit = startDeadline(wanted.timeoutSeconds, run.canceled);
 			try {
 				item.tell('sending the text');
 				const limits = {

@@ -1,22 +1,37 @@
+import { updateDisplayOptions } from 'n8n-workflow';
 import { startDeadline } from '../../../shared/async/deadline';
+import {
+	concurrency,
+	download,
+	options,
+	outputField,
+	pollInterval,
+	taskId,
+	timeout,
+} from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Item, Job } from '../../run';
 import { collect, readWaitFields } from './collect';
 
+export const waitForSpeechDescription = updateDisplayOptions(
+	{ show: { resource: ['speech'], operation: ['wait'] } },
+	[taskId, download, options(concurrency, pollInterval, outputField, timeout('speech'))],
+);
+
 /** Speech → Wait: waits for a task that exists, and fetches its audio. Costs nothing again. */
-export function wait(item: Item): Job {
+export function waitForSpeech(item: Item): Job {
 	const { fields, run } = item;
-	const taskId = fields.taskId();
-	const options = readWaitFields(fields, true);
+	const id = fields.taskId();
+	const wanted = readWaitFields(fields);
 
 	return async () => {
-		const deadline = startDeadline(options.timeout, run.stopped);
+		const deadline = startDeadline(wanted.timeoutSeconds, run.stopped);
 		const listening = run.listen();
 		try {
 			const origin = { justCreated: false };
-			return await collect(item, taskId, options, deadline.signal, listening, origin).catch(
+			return await collect(item, id, wanted, deadline.signal, listening, origin).catch(
 				(error: unknown) => {
-					throw aboutTask(error, taskId);
+					throw aboutTask(error, id);
 				},
 			);
 		} finally {

@@ -1,8 +1,33 @@
+import { updateDisplayOptions } from 'n8n-workflow';
+import {
+	concurrency,
+	download,
+	idleTimeout,
+	inputImages,
+	optionalPrompt,
+	options,
+	outputField,
+	timeout,
+} from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/coerce';
 import { encodeImages, readImages } from './images';
 import type { Item, Job } from '../../run';
-import { generationJob, readGenerationFields } from '../generation';
-import { VIDEO_TIMEOUT_SECONDS } from './fields';
+import { generationJob } from '../generation';
+
+export const framesToVideoDescription = updateDisplayOptions(
+	{ show: { resource: ['video'], operation: ['framesToVideo'] } },
+	[
+		inputImages('Frames', 'The images that the video goes through, in this order'),
+		download,
+		options(
+			concurrency,
+			idleTimeout,
+			optionalPrompt('e.g. Slow camera pan', 'What is to happen between the frames'),
+			outputField,
+			timeout('video'),
+		),
+	],
+);
 
 /** Video → Frames to Video (§4.7); a prompt is sent only when there is one. */
 export function framesToVideo(item: Item): Job {
@@ -15,6 +40,5 @@ export function framesToVideo(item: Item): Job {
 		expected: 1,
 		body: async (signal) =>
 			await encodeImages(item, 'frames', images, prompt ? { prompt } : {}, signal),
-		options: readGenerationFields(item.fields, VIDEO_TIMEOUT_SECONDS),
 	});
 }

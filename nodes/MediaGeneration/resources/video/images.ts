@@ -1,5 +1,6 @@
 import type { IBinaryData } from 'n8n-workflow';
 import { invalidInput } from '../../../shared/failure';
+import { INPUT_FIELD } from '../../../shared/n8n/descriptions';
 import { isImage } from '../../../shared/parsing/fileType';
 import type { GenerationBody } from '../../../shared/generation/generation';
 import { asText } from '../../../shared/parsing/coerce';
@@ -22,7 +23,7 @@ export interface Image {
 /** The images in the item's fields; throws a Failure that names the missing or unfit one. */
 export function readImages(item: Item): Image[] {
 	const displayName = item.fields.raw('operation') === 'framesToVideo' ? 'Frames' : 'Ingredients';
-	const raw = item.fields.raw('binaryPropertyName', 'data');
+	const raw = item.fields.raw('binaryPropertyName', INPUT_FIELD);
 	const { helpers } = item.run.context;
 	// n8n also lets an expression hand over the file itself.
 	if (typeof raw === 'object' && raw !== null) {

@@ -1,29 +1,7 @@
-import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
-import { NUMBER_OF_VIDEOS } from '../../../shared/contract';
-import {
-	concurrency,
-	download,
-	idleTimeout,
-	optionalPrompt,
-	options,
-	outputField,
-	prompt,
-	timeout,
-} from '../../../shared/n8n/descriptions';
-import { VIDEO_TIMEOUT_SECONDS } from './fields';
-
-const show = (...operation: string[]) => ({ show: { resource: ['video'], operation } });
-
-const images = (displayName: string, description: string): INodeProperties => ({
-	displayName,
-	name: 'binaryPropertyName',
-	type: 'string',
-	required: true,
-	default: 'data',
-	placeholder: 'e.g. data, data2',
-	description,
-	hint: 'The names of the input binary fields that hold the images, separated by commas',
-});
+import type { INodeProperties } from 'n8n-workflow';
+import { framesToVideoDescription } from './framesToVideo';
+import { ingredientsToVideoDescription } from './ingredientsToVideo';
+import { textToVideoDescription } from './textToVideo';
 
 export const videoDescription: INodeProperties[] = [
 	{
@@ -54,52 +32,7 @@ export const videoDescription: INodeProperties[] = [
 		],
 		default: 'textToVideo',
 	},
-	...updateDisplayOptions(show('textToVideo', 'ingredientsToVideo'), [
-		prompt('e.g. A paper boat sails down a rainy street', 'What is to be seen in the video'),
-	]),
-	...updateDisplayOptions(show('textToVideo'), [
-		{
-			displayName: 'Aspect Ratio',
-			name: 'aspectRatio',
-			type: 'options',
-			options: [
-				{ name: 'Landscape (16:9)', value: 'VIDEO_ASPECT_RATIO_LANDSCAPE' },
-				{ name: 'Portrait (9:16)', value: 'VIDEO_ASPECT_RATIO_PORTRAIT' },
-			],
-			default: 'VIDEO_ASPECT_RATIO_LANDSCAPE',
-			description: 'The shape of the picture',
-		},
-		{
-			displayName: 'Number of Videos',
-			name: 'numberOfVideos',
-			type: 'number',
-			typeOptions: {
-				minValue: NUMBER_OF_VIDEOS.min,
-				maxValue: NUMBER_OF_VIDEOS.max,
-				numberPrecision: 0,
-			},
-			default: 1,
-			description:
-				'How many videos to make from the prompt, each paid for. The node puts out one item per video.',
-		},
-	]),
-	...updateDisplayOptions(show('ingredientsToVideo'), [
-		images('Ingredients', 'The images with the persons, things or places of the video'),
-	]),
-	...updateDisplayOptions(show('framesToVideo'), [
-		images('Frames', 'The images that the video goes through, in this order'),
-	]),
-	...updateDisplayOptions(show('textToVideo', 'ingredientsToVideo', 'framesToVideo'), [download]),
-	...updateDisplayOptions(show('textToVideo', 'ingredientsToVideo'), [
-		options(concurrency, idleTimeout, outputField, timeout(VIDEO_TIMEOUT_SECONDS)),
-	]),
-	...updateDisplayOptions(show('framesToVideo'), [
-		options(
-			concurrency,
-			idleTimeout,
-			optionalPrompt('e.g. Slow camera pan', 'What is to happen between the frames'),
-			outputField,
-			timeout(VIDEO_TIMEOUT_SECONDS),
-		),
-	]),
+	...framesToVideoDescription,
+	...ingredientsToVideoDescription,
+	...textToVideoDescription,
 ];

@@ -1,7 +1,27 @@
+import { updateDisplayOptions } from 'n8n-workflow';
+import {
+	concurrency,
+	download,
+	idleTimeout,
+	inputImages,
+	options,
+	outputField,
+	timeout,
+	videoPrompt,
+} from '../../../shared/n8n/descriptions';
 import { encodeImages, readImages } from './images';
 import type { Item, Job } from '../../run';
-import { generationJob, readGenerationFields } from '../generation';
-import { VIDEO_TIMEOUT_SECONDS } from './fields';
+import { generationJob } from '../generation';
+
+export const ingredientsToVideoDescription = updateDisplayOptions(
+	{ show: { resource: ['video'], operation: ['ingredientsToVideo'] } },
+	[
+		videoPrompt,
+		inputImages('Ingredients', 'The images with the persons, things or places of the video'),
+		download,
+		options(concurrency, idleTimeout, outputField, timeout('video')),
+	],
+);
 
 /** Video → Ingredients to Video (§4.6). */
 export function ingredientsToVideo(item: Item): Job {
@@ -13,6 +33,5 @@ export function ingredientsToVideo(item: Item): Job {
 		prompt,
 		expected: 1,
 		body: async (signal) => await encodeImages(item, 'ingredients', images, { prompt }, signal),
-		options: readGenerationFields(item.fields, VIDEO_TIMEOUT_SECONDS),
 	});
 }

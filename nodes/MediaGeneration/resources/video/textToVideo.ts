@@ -1,8 +1,53 @@
+import { updateDisplayOptions } from 'n8n-workflow';
 import { ASPECT_RATIOS, NUMBER_OF_VIDEOS } from '../../../shared/contract';
+import {
+	concurrency,
+	download,
+	idleTimeout,
+	options,
+	outputField,
+	timeout,
+	videoPrompt,
+} from '../../../shared/n8n/descriptions';
 import { requireNumber } from '../../../shared/n8n/parameters';
 import type { Item, Job } from '../../run';
-import { generationJob, readGenerationFields } from '../generation';
-import { VIDEO_TIMEOUT_SECONDS } from './fields';
+import { generationJob } from '../generation';
+
+const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
+const { default: VIDEOS_BY_DEFAULT } = NUMBER_OF_VIDEOS;
+
+export const textToVideoDescription = updateDisplayOptions(
+	{ show: { resource: ['video'], operation: ['textToVideo'] } },
+	[
+		videoPrompt,
+		{
+			displayName: 'Aspect Ratio',
+			name: 'aspectRatio',
+			type: 'options',
+			options: [
+				{ name: 'Landscape (16:9)', value: LANDSCAPE },
+				{ name: 'Portrait (9:16)', value: PORTRAIT },
+			],
+			default: LANDSCAPE,
+			description: 'The shape of the picture',
+		},
+		{
+			displayName: 'Number of Videos',
+			name: 'numberOfVideos',
+			type: 'number',
+			typeOptions: {
+				minValue: NUMBER_OF_VIDEOS.min,
+				maxValue: NUMBER_OF_VIDEOS.max,
+				numberPrecision: 0,
+			},
+			default: VIDEOS_BY_DEFAULT,
+			description:
+				'How many videos to make from the prompt, each paid for. The node puts out one item per video.',
+		},
+		download,
+		options(concurrency, idleTimeout, outputField, timeout('video')),
+	],
+);
 
 /** Video → Text to Video (§4.5). */
 export function textToVideo(item: Item): Job {
@@ -10,10 +55,11 @@ export function textToVideo(item: Item): Job {
 	const request = {
 		prompt: fields.text('prompt', 'Prompt'),
 		aspect_ratio: fields.choice('aspectRatio', 'Aspect Ratio', ASPECT_RATIOS),
-		number_of_videos: requireNumber(fields.raw('numberOfVideos', 1), 'Number of Videos', {
-			...NUMBER_OF_VIDEOS,
-			whole: true,
-		}),
+		number_of_videos: requireNumber(
+			fields.raw('numberOfVideos', NUMBER_OF_VIDEOS.default),
+			'Number of Videos',
+			NUMBER_OF_VIDEOS,
+		),
 	};
 	return generationJob(item, {
 		generation: 'textToVideo',
@@ -22,6 +68,5 @@ export function textToVideo(item: Item): Job {
 		expected: request.number_of_videos,
 		aspectRatio: request.aspect_ratio,
 		body: async () => ({ bytes: Buffer.from(JSON.stringify(request), 'utf8') }),
-		options: readGenerationFields(fields, VIDEO_TIMEOUT_SECONDS),
 	});
 }

@@ -1,25 +1,46 @@
+import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
+import { options, returnAllAndLimit } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { asText } from '../../../shared/parsing/coerce';
 import type { Item, Job } from '../../run';
 
-/** The service's filters, by option name. */
-const FILTERS: Record<string, string> = {
-	age: 'age',
-	category: 'category',
-	gender: 'gender',
-	language: 'language',
-	search: 'search',
-	sort: 'sort',
-	useCases: 'use_cases',
+const filter = (
+	displayName: string,
+	name: string,
+	example: string,
+	description: string,
+): INodeProperties => ({
+	displayName,
+	name,
+	type: 'string',
+	default: '',
+	placeholder: `e.g. ${example}`,
+	description,
+});
+
+/** The service's filters (§4.4) by its own names for them, as they stand under Options. */
+const FILTERS = {
+	age: filter('Age', 'age', 'young', 'Only voices of this age'),
+	category: filter('Category', 'category', 'premade', 'Only voices of this category'),
+	gender: filter('Gender', 'gender', 'female', 'Only voices of this gender'),
+	language: filter('Language', 'language', 'en', 'Only voices of this language'),
+	search: filter('Search', 'search', 'warm narrator', 'Only voices that match this text'),
+	sort: filter('Sort', 'sort', 'name', 'What the service is to sort the voices by'),
+	use_cases: filter('Use Cases', 'useCases', 'audiobook', 'Only voices meant for this use'),
 };
+
+export const getAllVoicesDescription = updateDisplayOptions(
+	{ show: { resource: ['voice'], operation: ['getAll'] } },
+	[...returnAllAndLimit, options(...Object.values(FILTERS))],
+);
 
 /** Voice → Get Many (§4.4). */
 export function getAllVoices(item: Item): Job {
 	const { fields, requests, run } = item;
 	const limit = fields.limit();
 	const query: Record<string, string> = {};
-	for (const [option, parameter] of Object.entries(FILTERS)) {
-		const value = asText(fields.options[option]);
+	for (const [parameter, { name }] of Object.entries(FILTERS)) {
+		const value = asText(fields.options[name]);
 		if (value !== undefined) query[parameter] = value;
 	}
 

@@ -1,19 +1,5 @@
-import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
-import { options, returnAllAndLimit } from '../../../shared/n8n/descriptions';
-
-const filter = (
-	displayName: string,
-	name: string,
-	example: string,
-	description: string,
-): INodeProperties => ({
-	displayName,
-	name,
-	type: 'string',
-	default: '',
-	placeholder: `e.g. ${example}`,
-	description,
-});
+import type { INodeProperties } from 'n8n-workflow';
+import { getAllVoicesDescription } from './getAll';
 
 export const voiceDescription: INodeProperties[] = [
 	{
@@ -32,16 +18,5 @@ export const voiceDescription: INodeProperties[] = [
 		],
 		default: 'getAll',
 	},
-	...updateDisplayOptions({ show: { resource: ['voice'], operation: ['getAll'] } }, [
-		...returnAllAndLimit,
-		options(
-			filter('Age', 'age', 'young', 'Only voices of this age'),
-			filter('Category', 'category', 'premade', 'Only voices of this category'),
-			filter('Gender', 'gender', 'female', 'Only voices of this gender'),
-			filter('Language', 'language', 'en', 'Only voices of this language'),
-			filter('Search', 'search', 'warm narrator', 'Only voices that match this text'),
-			filter('Sort', 'sort', 'name', 'What the service is to sort the voices by'),
-			filter('Use Cases', 'useCases', 'audiobook', 'Only voices meant for this use'),
-		),
-	]),
+	...getAllVoicesDescription,
 ];
