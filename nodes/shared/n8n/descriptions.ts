@@ -14,14 +14,11 @@ export const INPUT_FIELD = 'data';
 
 /* n8n's lint wants the default of a field to be a plain name. */
 const CONCURRENCY_DEFAULT = 0;
-const LIMIT_DEFAULT = 50;
 const POLL_DEFAULT_SECONDS = 5;
 const IDLE_DEFAULT_SECONDS = 300;
 
 /** 0 adapts by itself. */
 export const CONCURRENCY = { min: 0, max: 500, default: CONCURRENCY_DEFAULT, whole: true } as const;
-
-export const LIMIT = { min: 1, max: 1e9, default: LIMIT_DEFAULT, whole: true } as const;
 
 export const POLL_INTERVAL_SECONDS = { min: 1, max: 3600, default: POLL_DEFAULT_SECONDS } as const;
 
@@ -129,19 +126,25 @@ export const returnAll = {
 	description: 'Whether to return all results or only up to a given limit',
 } satisfies INodeProperties;
 
+const limit = {
+	displayName: 'Limit',
+	name: 'limit',
+	type: 'number',
+	typeOptions: { minValue: 1 },
+	default: 50,
+	displayOptions: { show: { returnAll: [false] } },
+	description: 'Max number of results to return',
+} satisfies INodeProperties;
+
+export const LIMIT = {
+	min: limit.typeOptions.minValue,
+	max: 1e9,
+	default: limit.default,
+	whole: true,
+};
+
 /** `Return All` and `Limit` of a "Get Many" operation. */
-export const returnAllAndLimit: INodeProperties[] = [
-	returnAll,
-	{
-		displayName: 'Limit',
-		name: 'limit',
-		type: 'number',
-		typeOptions: { minValue: LIMIT.min },
-		default: LIMIT_DEFAULT,
-		displayOptions: { show: { returnAll: [false] } },
-		description: 'Max number of results to return',
-	},
-];
+export const returnAllAndLimit: INodeProperties[] = [returnAll, limit];
 
 export const idleTimeout: INodeProperties = {
 	displayName: 'Idle Timeout',
