@@ -203,6 +203,53 @@ describe('completions that come one per video', () => {
 		expect([sim.count('POST', '/'), sim.count('GET', HISTORY)]).toEqual([1, 1]);
 	});
 
+	test.each<[string, RawStreamStep[]]>([
+		['is reset', [{ delayMs: 50 }, 'RESET']],
+		['falls silent', []],
+	])('the stream %s: the others are waited for', async (_, rest) => {
+		await start();
+		const files = ['a', 'b', 'c'].map((id) => made(id));
+		raw([completion([files[0]]), ...rest]);
+		const subject = video('P', { numberOfVideos: 3, options: { timeout: 30, idleTimeout: 1 } });
+		const running = await begin(subject);
+		await sim.waitFor(() => sim.count('GET', HISTORY) === 1);
+		sim.history.push(...files.reverse());
+		const result = await running.finished;
+		expect(ids(good(result))).toEqual(['a', 'b', 'c']);
+		expect(hints(result)).not.toMatch(FEWER);
+		expect(sim.count('POST', '/')).toBe(1);
+	});
+
+	test('the stream is reset, and the others do not come in time: a hint says that they may', async () => {
+		await start();
+		raw([completion([made('a')]), { delayMs: 50 }, 'RESET']);
+		const result = await run(three());
+		expect(ids(good(result))).toEqual(['a']);
+		expect(hints(result)).toMatch(/1 of 3 .*may still come.*History → Get Many.*item 0/);
+	});
+
+	test('the stream is reset, and another item fails: the next try waits for the others', async () => {
+		await start();
+		const files = ['a', 'b', 'c'].map((id) => made(id));
+		raw([completion([files[0]]), { delayMs: 50 }, 'RESET']);
+		const respond = { status: 400, body: '{}' };
+		sim.fault({ method: 'POST', after: 1, action: { delayMs: 700, respond } });
+		const options = { timeout: 30 };
+		const fields = { prompt: '={{ $json.p }}', numberOfVideos: '={{ $json.n }}', options };
+		const items = [
+			{ p: 'P', n: 3 },
+			{ p: 'Q', n: 1 },
+		];
+		const failed = await run(video('', fields), { items });
+		expect(bad(failed).message).toMatch(/rejected.*item 1/);
+		const looks = sim.count('GET', HISTORY);
+		const retry = await begin(video('', fields), { retryOf: failed.run, ...elsewhere() });
+		await sim.waitFor(() => sim.count('GET', HISTORY) > looks);
+		sim.history.push(...files.reverse());
+		expect(ids(good(await retry.finished)).slice(0, 3)).toEqual(['a', 'b', 'c']);
+		expect(sim.count('POST', '/')).toBe(3);
+	});
+
 	test('plain JSON with fewer: the rest is in the history, or there are fewer', async () => {
 		await start();
 		const files = ['a', 'b', 'c'].map((id) => made(id));

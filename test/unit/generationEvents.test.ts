@@ -290,6 +290,18 @@ describe('completions that come one per video', () => {
 		expect(idsOf(two, 'broken')).toEqual({ early: false, ids: ['a', 'b'] });
 	});
 
+	it.each<[string, string[], 'end' | 'broken', boolean]>([
+		['the stream ends', two, 'end', false],
+		['the service says that it is over', [...two, event('error', '"no more"')], 'broken', false],
+		['a completion is cut in two', [...two, completion(...made('c')).slice(0, 60)], 'end', true],
+		['the connection breaks', two, 'broken', true],
+		['an event is larger than any', [...two, `data: ${'x'.repeat(9 << 20)}`], 'end', true],
+		['all have come', [...two, completion(...made('c'))], 'broken', false],
+	])('may have been followed by others, or not: %s', (_, events, ending, isCut) => {
+		const { outcome } = hear(events, ending, 3);
+		expect(outcome.kind === 'complete' && outcome.cut !== undefined).toBe(isCut);
+	});
+
 	it('count also behind one that has failed, and behind one whose file comes later', () => {
 		const failed = completion({ id: 'a', status: 'failed', error: 'UNSAFE' });
 		expect(idsOf([failed, ...two.slice(1), completion(...made('c'))])).toEqual({

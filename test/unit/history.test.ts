@@ -1,4 +1,4 @@
-import type { ServiceRecord } from '../../nodes/shared/contract';
+import type { GeneratedFile, ServiceRecord } from '../../nodes/shared/contract';
 import { Claims } from '../../nodes/shared/generation/claims';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 import { findLost, findRest, HistoryWatch } from '../../nodes/shared/generation/historyRecovery';
@@ -63,10 +63,10 @@ describe('what the history holds of a request', () => {
 		const search = { claim, claims, ...signals, reason: 'it broke' };
 		const watch = new HistoryWatch(requests);
 		/** Seconds until the search ends, and what with. */
-		async function searched() {
+		async function searched(got?: GeneratedFile[]) {
 			const began = Date.now();
 			const result: { ids?: unknown[]; error?: unknown; seconds?: number } = {};
-			void findLost(requests, watch, search)
+			void findLost(requests, watch, search, got)
 				.then(
 					(files) => (result.ids = files.map(({ id }) => id)),
 					(error: unknown) => (result.error = error),
@@ -77,7 +77,7 @@ describe('what the history holds of a request', () => {
 			}
 			return result;
 		}
-		return { history, histories, over, search, watch, searched };
+		return { history, histories, over, claim, search, watch, searched };
 	}
 
 	it('is taken at once when there are just as many files as were asked for', async () => {
@@ -161,6 +161,51 @@ describe('what the history holds of a request', () => {
 		const got = [{ id: 'a', fileUrl: String(file('a').file_url), fields: {} }];
 		const files = await findRest(watch, search, got);
 		expect(files.map(({ fileUrl }) => fileUrl.split('/').pop())).toEqual(names);
+	});
+
+	describe('besides the files that came before the stream was cut', () => {
+		const got = [{ id: 'a', fileUrl: String(file('a').file_url), fields: {} }];
+		/** A search for three of which one has come. */
+		const searchingRest = () => {
+			const setting = searching(false, 3);
+			setting.claim.cutAt = Date.now();
+			return { ...setting, searched: async () => await setting.searched(got) };
+		};
+
+		it('is waited for, as long as for a lost one', async () => {
+			const { history, searched } = searchingRest();
+			history.push(file('a'));
+			setTimeout(() => history.unshift(file('c', 300), file('b', 290)), 300_000);
+			const { ids, seconds } = await searched();
+			expect(ids).toEqual(['a', 'b', 'c']);
+			expect(seconds).toBeLessThan(320);
+		});
+
+		it('is all that has come by the end of the search, or by the deadline', async () => {
+			const { history, over, searched } = searchingRest();
+			history.push(file('a'));
+			const { ids, seconds } = await searched();
+			expect(ids).toEqual(['a']);
+			expect(seconds).toBeGreaterThanOrEqual(599);
+			// A later try has no more than the rest of that time: one look here.
+			history.unshift(file('b'));
+			expect(await searched()).toMatchObject({ ids: ['a', 'b'], seconds: 15 });
+			over.abort(new Failure('timedOut'));
+			expect(await searched()).toMatchObject({ ids: ['a'], seconds: 0 });
+		});
+
+		it('is not waited for once the history says that the others have failed', async () => {
+			const { history, searched } = searchingRest();
+			const failed = ['b', 'c'].map((id) => ({ ...file(id), file_url: '', status: 'failed' }));
+			history.push(...failed, file('a'));
+			expect(await searched()).toMatchObject({ ids: ['a'], seconds: 0 });
+		});
+
+		it('costs none of these when the history refuses', async () => {
+			const { histories, searched } = searchingRest();
+			histories.mockRejectedValue(new Failure('tokenRefused'));
+			expect(await searched()).toMatchObject({ ids: ['a'], seconds: 0 });
+		});
 	});
 
 	it.each(['fails', 'hangs'])('costs no file when the look %s', async (how) => {

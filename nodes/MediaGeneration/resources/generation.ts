@@ -61,9 +61,6 @@ export function generationJob(item: Item, order: Order): Job {
 		const creating = startDeadline(options.timeoutSeconds, run.canceled);
 		try {
 			const files = await make(key, deadline.signal, creating.signal);
-			if (files.length < order.expected) {
-				item.hint('fewer', `The service made fewer files than asked for`);
-			}
 			// One that cannot be fetched must not take the others, paid as well, with it.
 			const output: Made[] = [];
 			for (const file of withOwnNames(files)) {
@@ -132,6 +129,14 @@ export function generationJob(item: Item, order: Order): Job {
 		});
 		run.memory.keep(key, { asked, files, madeAt: Date.now() });
 		run.paid.surely(item.index, kind, namesOf(files));
+		if (files.length < order.expected) {
+			const ofThese = `${files.length} of ${order.expected} files`;
+			const isCut = asked?.cutAt !== undefined;
+			const text = isCut
+				? `Found ${ofThese}: the service stopped reporting before all were there. The others may still come, and are paid for: see History → Get Many`
+				: 'The service made fewer files than asked for';
+			item.hint(isCut ? `cut: ${ofThese}` : 'fewer', text);
+		}
 		item.report(`${kind} done`);
 		return files;
 	}

@@ -18,9 +18,9 @@ const REMEMBERED_MARKS = 30_000;
 
 /** What is to be remembered of a claim for a later try. */
 export const askedOf = ({ ids, ...claim }: Claim): Asked => {
-	const { key, prompt, began, expected, kind, aspectRatio, body, withImages } = claim;
+	const { key, prompt, began, expected, kind, aspectRatio, body, withImages, cutAt } = claim;
 	const told = [...ids];
-	return { key, prompt, began, expected, kind, aspectRatio, body, withImages, told };
+	return { key, prompt, began, expected, kind, aspectRatio, body, withImages, told, cutAt };
 };
 
 /** Generations and entries taken, of one account in this process. */
@@ -39,9 +39,9 @@ export class Claims {
 	/** Begins a claim, or goes on with the one of an earlier try. */
 	begin(order: Order): Claim {
 		const { told = [], key = randomUUID(), body = '', withImages = false } = order;
-		const { prompt, began, expected, kind, aspectRatio } = order;
+		const { prompt, began, expected, kind, aspectRatio, cutAt } = order;
 		const claim: Claim = {
-			...{ key, prompt, began, expected, kind, aspectRatio, body, withImages },
+			...{ key, prompt, began, expected, kind, aspectRatio, body, withImages, cutAt },
 			...{ ids: new Set(told), lost: false, until: Infinity },
 			...{ wants: expected, got: 0, marks: new Set<string>() },
 		};
@@ -66,12 +66,16 @@ export class Claims {
 		for (const { id } of files) if (id !== undefined) claim.ids.add(id);
 	}
 
-	/** Ends a claim that comes to no more; the files it got belong to nobody else from now on. */
+	/**
+	 * Ends a claim, which comes to no more unless its stream was cut; the files it got belong to nobody
+	 * else from now on.
+	 */
 	end(claim: Claim, files: GeneratedFile[], madeAt = Date.now()): void {
 		this.receive(claim, files);
-		claim.wants = files.length;
 		this.take(files);
-		this.close(claim, madeAt + CLOCK_TOLERANCE_MS);
+		const mayLack = claim.cutAt !== undefined && files.length < claim.expected;
+		if (!mayLack) claim.wants = files.length;
+		this.close(claim, madeAt + (mayLack ? LINGERS_MS : CLOCK_TOLERANCE_MS));
 	}
 
 	/** Gives a claim up whose files may still come to be. */

@@ -20,6 +20,11 @@ export interface GenerationBody {
 	release?(): void;
 }
 
+interface Earlier {
+	asked: Asked;
+	files?: GeneratedFile[];
+}
+
 export interface GenerationOrder {
 	generation: Generation;
 	/** The prompt as sent, '' when none is; the history is searched by it. */
@@ -40,8 +45,8 @@ export interface GenerationOrder {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
 	/** What an earlier try of this node asked for, and the files it got: it is not asked for again. */
-	earlier?: { asked: Asked; files?: GeneratedFile[] };
-	/** Right before the create call is sent, each time, and when the stream has told an id. */
+	earlier?: Earlier;
+	/** Right before the create call is sent, each time, and when the stream has told an id or is cut. */
 	onAsked(asked: Asked): void;
 	onProgress(progress: GenerationProgress): void;
 	/** The stream is lost; the search in the history begins. */
@@ -136,8 +141,13 @@ export async function generate(
 			order.onLost(outcome.text);
 			return await findLost(requests, watch, { ...search, reason: outcome.text });
 		}
-		const { files } = outcome;
-		return files.length < expected ? await findRest(watch, search, files) : files;
+		const { files, cut } = outcome;
+		if (files.length >= expected) return files;
+		if (cut === undefined) return await findRest(watch, search, files);
+		claim.cutAt ??= Date.now();
+		order.onAsked(askedOf(claim));
+		if (!signal.aborted) order.onLost(cut);
+		return await findLost(requests, watch, { ...search, reason: cut }, files);
 	};
 	return await make().then(
 		(files) => {
@@ -152,10 +162,11 @@ export async function generate(
 	);
 }
 
-const outcomeOf = ({ files }: { files?: GeneratedFile[] }): GenerationOutcome =>
-	files
-		? { kind: 'complete', files }
-		: { kind: 'lost', text: 'an earlier try of this node lost the stream' };
+function outcomeOf({ asked, files }: Earlier): GenerationOutcome {
+	const text = 'an earlier try of this node lost the stream';
+	if (!files) return { kind: 'lost', text };
+	return { kind: 'complete', files, cut: asked.cutAt === undefined ? undefined : text };
+}
 
 /** §4.6, §4.7 */
 const WITH_IMAGES: Generation[] = ['ingredientsToVideo', 'framesToVideo'];

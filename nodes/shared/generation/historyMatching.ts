@@ -23,6 +23,8 @@ export interface Asked {
 	withImages: boolean;
 	/** Identifiers of the item that events carried. */
 	told: string[];
+	/** When its stream was cut after some of the files had come, ms since 1970. */
+	cutAt?: number;
 }
 
 /** One generation of this process, from its request to its result, and for a while after it. */

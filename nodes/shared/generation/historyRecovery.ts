@@ -92,19 +92,22 @@ export interface Search {
 /**
  * The files of a generation whose stream ended without telling: waits until the history holds the
  * entries that are provably its own. Throws a Failure: streamLost (with the entries that may be it),
- * generationFailed, or the signal's reason. Never creates anything.
+ * generationFailed, or the signal's reason. Where some had come before the stream was cut, `got`, it
+ * waits for the others, and gives what is there whatever goes wrong. Never creates anything.
  */
 export async function findLost(
 	requests: Requests,
 	watch: HistoryWatch,
 	search: Search,
+	got: GeneratedFile[] = [],
 ): Promise<GeneratedFile[]> {
 	const { claim, claims } = search;
 	const { baseUrl } = requests.address;
+	const isRest = got.length > 0;
 	let candidates: ServiceRecord[] = [];
 	let settled = 0;
 	let lastFound = '';
-	let partial: GeneratedFile[] = [];
+	let partial = got;
 	let absent = 0;
 
 	const read = async (): Promise<Reading<GeneratedFile[]>> => {
@@ -117,12 +120,15 @@ export async function findLost(
 		const { own, tentative } = verdict;
 		candidates = verdict.candidates;
 		if (verdict.hopeless) {
-			partial = [];
+			partial = got;
 			throw new Failure('streamLost');
 		}
 		const states = own.map((entry) => entryState(entry, baseUrl));
-		const files = states.flatMap((state) => state.files).slice(0, MAX_FILES);
-		const hasFailed = files.length === 0 && own.length > 0 && states.every(({ failed }) => failed);
+		const files = isRest
+			? withRest(claim, got, claims.rest(claim, got, items, clockOffsetMs))
+			: states.flatMap((state) => state.files).slice(0, MAX_FILES);
+		const failed = states.filter((state) => state.failed).length;
+		const hasFailed = files.length === 0 && own.length > 0 && failed === own.length;
 		if (hasFailed && !tentative) {
 			throw new Failure('generationFailed', { text: readReason(own[0]) });
 		}
@@ -131,15 +137,19 @@ export async function findLost(
 		settled = found !== '' && found === lastFound ? settled + 1 : 0;
 		lastFound = found;
 		// What may be another's is never better than nothing.
-		partial = tentative ? [] : files;
-		const isSettled = settled >= SETTLED_LOOKS;
+		partial = tentative ? got : files;
+		const isSettled = !isRest && settled >= SETTLED_LOOKS;
 		const isOld = Date.now() - claim.began >= SETTLED_MS;
-		const isDone = tentative ? isSettled && isOld : isSettled || files.length >= claim.expected;
+		const isAll = files.length > 0 && files.length + failed >= claim.expected;
+		const isDone = tentative ? isSettled && isOld : isSettled || isAll;
 		return isDone ? { done: true, value: files } : { done: false };
 	};
 
+	if (isRest) claims.receive(claim, got);
 	claim.lost = true;
-	const limit = startDeadline(SEARCH_SECONDS, search.signal);
+	const spentMs = isRest && claim.cutAt !== undefined ? Date.now() - claim.cutAt : 0;
+	const seconds = Math.max(LAST_LOOK_SECONDS, SEARCH_SECONDS - spentMs / 1000);
+	const limit = startDeadline(seconds, search.signal);
 	const waiting = until({
 		read,
 		signal: limit.signal,
@@ -151,7 +161,7 @@ export async function findLost(
 		return await waiting.catch((error: unknown) => {
 			const isOver = error instanceof Failure && ['timedOut', 'streamLost'].includes(error.kind);
 			// What is there by now is better than nothing.
-			if (isOver && partial.length > 0) return partial;
+			if ((isOver || isRest) && partial.length > 0) return partial;
 			throw isOver ? notFound() : withPayment(error);
 		});
 	} finally {
@@ -200,9 +210,14 @@ export async function findRest(
 	]);
 	limit.stop();
 	if (!look) return got;
-	const rest = claims.rest(claim, got, look.items, look.clockOffsetMs);
-	return [...got, ...rest.slice(0, claim.expected - got.length)];
+	return withRest(claim, got, claims.rest(claim, got, look.items, look.clockOffsetMs));
 }
+
+/** `got` and `rest`, no more than asked for. */
+const withRest = ({ expected }: Claim, got: GeneratedFile[], rest: GeneratedFile[]) => [
+	...got,
+	...rest.slice(0, expected - got.length),
+];
 
 /** A look that can't be had (a refused token, say) leaves the generation as paid as it is. */
 const withPayment = (error: unknown): unknown =>

@@ -1,5 +1,7 @@
 import type { GeneratedFile } from '../contract';
+import { MAX_FILES } from '../limits';
 import { asId, isRecord, unsigned } from './coerce';
+import { isFailureWord, saysFailure } from './errorText';
 
 /** What the completions of one stream have named so far. Pure. */
 export class Completions {
@@ -43,3 +45,17 @@ export class Completions {
  */
 const keyOf = ({ id, fileUrl }: GeneratedFile): string =>
 	JSON.stringify(id === undefined ? [fileUrl] : [id, unsigned(fileUrl)]);
+
+/** The entries of a completion: more than there can be files say nothing. */
+export const entriesOf = (value: unknown): unknown[] =>
+	Array.isArray(value) ? value.slice(0, MAX_FILES) : [value];
+
+/** True for an entry that comes to nothing. */
+export const isFailed = (entry: unknown): boolean =>
+	saysFailure(entry) || (isRecord(entry) && isFailureWord(entry.status));
+
+/** True for an entry without a file whose file is still to come: in the making, or broken off. */
+export const isCutOff = (entry: unknown): boolean =>
+	isRecord(entry)
+		? !isFailed(entry) && asId(entry.id) !== undefined
+		: typeof entry === 'string' && /^[[{]/.test(entry);

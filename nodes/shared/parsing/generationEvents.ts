@@ -1,7 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { GeneratedFile } from '../contract';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from '../limits';
-import { Completions } from './completions';
+import { Completions, entriesOf, isCutOff, isFailed } from './completions';
 import { readGeneratedFiles } from './responses';
 import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
 import { isFailureWord, readReason, saysFailure } from './errorText';
@@ -9,7 +9,8 @@ import { isFailureWord, readReason, saysFailure } from './errorText';
 /** Bytes of a generation stream → its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
 
 export type GenerationOutcome =
-	| { kind: 'complete'; files: GeneratedFile[] }
+	/** `cut`: how it ended before all files asked for were there, unless the service ended it. */
+	| { kind: 'complete'; files: GeneratedFile[]; cut?: string }
 	/** The service says that it failed. */
 	| { kind: 'failed'; text?: string }
 	/** A web page came instead: an edge answered, not the service. */
@@ -99,7 +100,7 @@ export class GenerationEvents {
 		// The last event counts also without the blank line that should follow it.
 		if (this.mode === 'events' && !this.outcome) this.parser.feed('\n\n');
 		if (this.mode === 'plain' && !this.outcome) this.readPlain();
-		return this.outcome ?? this.broken();
+		return this.outcome ?? this.conclude();
 	}
 
 	/**
@@ -107,9 +108,13 @@ export class GenerationEvents {
 	 * Returns the outcome.
 	 */
 	broken(why?: string): GenerationOutcome {
+		return this.conclude(true, why);
+	}
+
+	private conclude(isCut = false, why?: string): GenerationOutcome {
 		if (this.failure !== undefined) this.fail(this.failure);
 		const text = this.heard ? 'the stream ended while it was in progress' : 'the stream was empty';
-		this.finish({ kind: 'lost', text: why ?? this.lack ?? text });
+		this.lose(why ?? this.lack ?? text, isCut);
 		return this.outcome!;
 	}
 
@@ -126,7 +131,7 @@ export class GenerationEvents {
 		}
 		this.plain += text;
 		if (this.plain.length > MAX_EVENT_CHARS) {
-			this.finish({ kind: 'lost', text: 'the answer was larger than any result' });
+			this.lose('the answer was larger than any result');
 			this.plain = '';
 		}
 		return this.outcome;
@@ -148,7 +153,7 @@ export class GenerationEvents {
 		const own = emptyLine >= 0 ? text.slice(emptyLine + 2) : lines;
 		this.pending += own.length + (own.split('\n').length - 1) * LINE_CHARS;
 		if (this.pending <= MAX_EVENT_CHARS) return;
-		this.finish({ kind: 'lost', text: 'an event was larger than any result' });
+		this.lose('an event was larger than any result');
 		this.parser.reset();
 	}
 
@@ -159,7 +164,7 @@ export class GenerationEvents {
 		}
 		const value = parseJson(this.plain);
 		if (value === undefined) {
-			return this.finish({ kind: 'lost', text: 'the answer broke off' });
+			return this.lose('the answer broke off');
 		}
 		const files = readGeneratedFiles(value, this.baseUrl);
 		if (files.length > 0) this.complete(value, files);
@@ -192,7 +197,7 @@ export class GenerationEvents {
 
 	private complete(value: unknown, files: GeneratedFile[]): void {
 		if (files.length > MAX_FILES) {
-			return this.finish({ kind: 'lost', text: `the completion named ${files.length} files` });
+			return this.lose(`the completion named ${files.length} files`);
 		}
 		this.completions.add(files);
 		for (const entry of entriesOf(value).filter(isFailed)) {
@@ -200,7 +205,7 @@ export class GenerationEvents {
 			this.completions.addFileless(entry);
 		}
 		this.failure = undefined;
-		if (this.isAll()) this.broken();
+		if (this.isAll()) this.conclude();
 	}
 
 	/** The ids, if there are any, prove which entries of the history are the result. */
@@ -213,7 +218,7 @@ export class GenerationEvents {
 			this.completions.addFileless(entry);
 			if (this.failure === undefined) this.report(progressOf(entry));
 		}
-		if (!entries.some(isRecord) || this.isAll()) this.broken();
+		if (!entries.some(isRecord) || this.isAll()) this.conclude(entries.some(isCutOff));
 	}
 
 	private isAll(): boolean {
@@ -225,16 +230,15 @@ export class GenerationEvents {
 		this.finish({ kind: 'failed', text: isFailureWord(text) ? undefined : text });
 	}
 
+	/** Nothing more is heard; `isCut` unless it was the service that ended it. */
+	private lose(text: string, isCut = true): void {
+		const mayLack = isCut && this.completions.files.length < this.expected;
+		this.finish({ kind: 'lost', text }, mayLack ? text : undefined);
+	}
+
 	/** Files that are there are paid for, whatever comes after them. */
-	private finish(outcome: GenerationOutcome): void {
+	private finish(outcome: GenerationOutcome, cut?: string): void {
 		const { files } = this.completions;
-		this.outcome ??= files.length > 0 ? { kind: 'complete', files } : outcome;
+		this.outcome ??= files.length > 0 ? { kind: 'complete', files, cut } : outcome;
 	}
 }
-
-/** The entries of a completion: more than there can be files say nothing. */
-const entriesOf = (value: unknown): unknown[] =>
-	Array.isArray(value) ? value.slice(0, MAX_FILES) : [value];
-
-const isFailed = (entry: unknown): boolean =>
-	saysFailure(entry) || (isRecord(entry) && isFailureWord(entry.status));
