@@ -6,6 +6,7 @@ import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { Listening } from '../../shared/speech/notifications';
 import type { Requests } from '../../shared/api/api';
+import { endedBefore } from './endedBefore';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Events } from '../events';
 import type { Ledger } from './taskStore';
@@ -41,11 +42,19 @@ type Followed = 'over' | 'refused' | 'missing';
 export class Following {
 	constructor(private readonly parts: FollowingParts) {}
 
-	/** Follows one task until its end is emitted; `isOld`: it is not known to be under way. Never rejects. */
-	async toEnd(taskId: string, isOld: boolean, signal: AbortSignal): Promise<void> {
+	/**
+	 * Follows one task until its end is emitted; `isOld`: it is not known to be under way. One that says to
+	 * have ended before `since`, in ms since 1970, is passed over. Never rejects.
+	 */
+	async toEnd(
+		taskId: string,
+		isOld: boolean,
+		since: number | undefined,
+		signal: AbortSignal,
+	): Promise<void> {
 		const { ledger, settings } = this.parts;
 		for (let missing = 0; ;) {
-			const found = await this.follow(taskId, isOld, signal);
+			const found = await this.follow(taskId, isOld, since, signal);
 			if (found === 'over') return;
 			missing = found === 'missing' ? missing + 1 : 0;
 			// One that was heard of is waited for patiently as it is.
@@ -71,12 +80,18 @@ export class Following {
 	}
 
 	/** Waits for a task's end and acts on it. Never rejects. */
-	private async follow(taskId: string, isOld: boolean, signal: AbortSignal): Promise<Followed> {
+	private async follow(
+		taskId: string,
+		isOld: boolean,
+		since: number | undefined,
+		signal: AbortSignal,
+	): Promise<Followed> {
 		const { requests, listening, events, ledger, closing, isManual, onFatal } = this.parts;
 		let highest = 0;
 		const onProgress = (percentage: number) => {
 			highest = percentage;
-			events.progress(taskId, percentage);
+			// One that may have ended long ago makes no progress.
+			if (since === undefined) events.progress(taskId, percentage);
 		};
 		const outcome = await waitForTask(requests, {
 			taskId,
@@ -92,6 +107,13 @@ export class Following {
 		);
 		const completed = { event: 'completed', task_id: taskId, process_percentage: 100 } as const;
 		if ('task' in outcome) {
+			if (since !== undefined) {
+				if (endedBefore(outcome.task, since)) {
+					ledger.end(taskId);
+					return 'over';
+				}
+				events.progress(taskId, highest);
+			}
 			const { status, audioUrl, fields } = outcome.task;
 			const event = { ...completed, status, ...(audioUrl ? { audio_url: audioUrl } : {}) };
 			await events.end(event, asText(fields.input));

@@ -2,6 +2,13 @@ import { pause } from '../../shared/async/deadline';
 
 /** How long tasks are gathered, to tell a few from a flood, in ms. */
 const GATHER_MS = 500;
+/** For so long after activation these may be tasks that ended before, in ms. */
+const EARLY_MS = 60_000;
+/** Until then each waits so long, and is one of those when its message is repeated for so long, in ms. */
+const HOLD_MS = 3000;
+const REPEATED_MS = 1000;
+/** … as are all of them when they are more than this. */
+const MOST_EARLY = 100;
 /** So many may be read at once. */
 const MOST_AT_ONCE = 200;
 /** How often one more of these comes up, in ms. */
@@ -16,10 +23,12 @@ const MOST_WAITING = 10_000;
 /**
  * Tasks that are first heard of when they end. Each has to be read, and a service that repeats messages
  * of thousands that ended long ago must not cause as many requests: a few are let go at once, a flood
- * one by one.
+ * one by one. Right after activation what is repeated, or comes as a flood, ended before and is dropped.
  */
 export class Sightings {
-	private readonly waiting = new Set<string>();
+	/** When the first and the last message of each came, in ms since 1970. */
+	private readonly waiting = new Map<string, { first: number; last: number }>();
+	private early = 0;
 	private isWorking = false;
 	private left = MOST_AT_ONCE;
 	private countedAt = Date.now();
@@ -27,8 +36,12 @@ export class Sightings {
 	constructor(
 		private readonly signal: AbortSignal,
 		private readonly parts: {
+			/** When the trigger was activated, in ms since 1970. */
+			since(): number;
 			hasRoom(): boolean;
 			letGo(taskId: string): void;
+			/** Called once, when all that come right after activation are dropped. */
+			onFlood(): void;
 			/** Called when a task is forgotten because too many wait. */
 			onFull(): void;
 		},
@@ -37,9 +50,20 @@ export class Sightings {
 	/** Lets go of the task in its turn. */
 	add(taskId: string): void {
 		if (this.waiting.has(taskId)) return;
+		const now = Date.now();
+		if (this.isEarly(now) && ++this.early > MOST_EARLY) {
+			if (this.early === MOST_EARLY + 1) this.parts.onFlood();
+			return this.waiting.clear();
+		}
 		if (this.waiting.size >= MOST_WAITING) return this.parts.onFull();
-		this.waiting.add(taskId);
+		this.waiting.set(taskId, { first: now, last: now });
 		if (!this.isWorking) void this.work();
+	}
+
+	/** The service says again that the task has ended. */
+	again(taskId: string): void {
+		const sighting = this.waiting.get(taskId);
+		if (sighting) sighting.last = Date.now();
 	}
 
 	private async work(): Promise<void> {
@@ -48,8 +72,9 @@ export class Sightings {
 			await pause(GATHER_MS, this.signal);
 			while (!this.signal.aborted && !this.parts.hasRoom()) await pause(NO_ROOM_MS, this.signal);
 			if (this.signal.aborted) return;
-			const isFlood = this.waiting.size > this.countLeft();
-			const next = [...this.waiting].slice(0, isFlood ? 1 : undefined);
+			const ripe = this.ripe();
+			const isFlood = ripe.length > this.countLeft();
+			const next = ripe.slice(0, isFlood ? 1 : undefined);
 			if (!isFlood) this.left -= next.length;
 			for (const taskId of next) {
 				this.waiting.delete(taskId);
@@ -58,6 +83,22 @@ export class Sightings {
 			if (isFlood) await pause(FLOOD_PAUSE_MS, this.signal);
 		}
 		this.isWorking = false;
+	}
+
+	/** The tasks that have waited long enough; drops those that turn out to have ended before. */
+	private ripe(): string[] {
+		const now = Date.now();
+		const ripe: string[] = [];
+		for (const [taskId, { first, last }] of this.waiting) {
+			const isEarly = this.isEarly(first);
+			if (isEarly && last - first >= REPEATED_MS) this.waiting.delete(taskId);
+			else if (!isEarly || now - first >= HOLD_MS) ripe.push(taskId);
+		}
+		return ripe;
+	}
+
+	private isEarly(at: number): boolean {
+		return at < this.parts.since() + EARLY_MS;
 	}
 
 	private countLeft(): number {

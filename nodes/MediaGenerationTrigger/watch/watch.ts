@@ -50,6 +50,9 @@ export interface WatchParts {
 	onFatal(failure: Failure): void;
 }
 
+/** What is known of a task at first: nothing but its id, that it is under way, or that it has ended. */
+type Sight = 'old' | 'underWay' | 'ended';
+
 /** Watches the speech tasks of an account, and emits what becomes of them. */
 export class Watch {
 	private readonly requests: Requests;
@@ -60,7 +63,7 @@ export class Watch {
 	/** Tasks that are watched, those that were seen first in front; aborted to give one up. */
 	private readonly watched = new Map<string, AbortController>();
 	/** Tasks that wait until one can be watched, without more than their ids in memory. */
-	private readonly aside = new Set<string>();
+	private readonly aside = new Map<string, Sight>();
 	/** Tasks heard of before, whose first reading tells whether they are still under way. */
 	private readonly past = new Set<string>();
 	/** When the trigger began to listen, in ms since 1970: what ended before is none of its business. */
@@ -74,7 +77,12 @@ export class Watch {
 		this.selfStarts = new SelfStarts(context, origins, settings.includeOwnTasks, scope);
 		this.sightings = new Sightings(closing, {
 			hasRoom: () => this.watched.size < MOST_UNDER_WAY,
-			letGo: (taskId) => this.take(taskId),
+			since: () => this.since,
+			letGo: (taskId) => this.take(taskId, 'ended'),
+			onFlood: () =>
+				context.logger.warn(
+					`Media Generation Trigger: the service repeats messages of many tasks that have ended, tasks first heard of at 100 % within a minute of activation are passed over. To get one, name it in Task IDs`,
+				),
 			onFull: () =>
 				context.logger.warn(
 					'Media Generation Trigger: too many tasks at once, some are passed over',
@@ -101,7 +109,7 @@ export class Watch {
 		this.following = new Following({ ...this.parts, requests, listening, events });
 		const restored = ledger.tasks().filter((taskId) => this.isWanted(taskId));
 		for (const taskId of new Set([...restored, ...settings.taskIds])) {
-			if (!ledger.isOver(taskId) && this.selfStarts.see(taskId)) void this.watch(taskId, true);
+			if (!ledger.isOver(taskId) && this.selfStarts.see(taskId)) void this.watch(taskId, 'old');
 		}
 		this.since = Date.now();
 		listening.followAll((...message) => this.hear(...message));
@@ -113,6 +121,7 @@ export class Watch {
 
 	private hear(taskId: string, percentage: number | undefined, kind: MessageKind): void {
 		const { settings } = this.parts;
+		if (kind === 'repeat' && percentage === 100) this.sightings.again(taskId);
 		if (kind === 'repeat' || this.isKnown(taskId) || !this.isWanted(taskId)) return;
 		if ((this.known.endedAt(taskId) ?? Infinity) < this.since) return;
 		if (!this.selfStarts.see(taskId)) return;
@@ -120,14 +129,14 @@ export class Watch {
 		const wasUnderWay = this.past.delete(taskId) || this.aside.has(taskId);
 		const isFirst = percentage === 100 && !wasUnderWay && !settings.taskIds.has(taskId);
 		if (isFirst) this.sightings.add(taskId);
-		else this.take(taskId);
+		else this.take(taskId, 'underWay');
 	}
 
-	/** Watches a task that is said to be under way, as soon as there is room. */
-	private take(taskId: string): void {
+	/** Watches a task that a message has named, as soon as there is room. */
+	private take(taskId: string, sight: Sight): void {
 		if (this.isKnown(taskId) || this.parts.closing.aborted) return;
-		if (this.watched.size < MOST_UNDER_WAY || this.giveUpOldest()) void this.watch(taskId, false);
-		else if (this.aside.size < MOST_ASIDE) this.aside.add(taskId);
+		if (this.watched.size < MOST_UNDER_WAY || this.giveUpOldest()) void this.watch(taskId, sight);
+		else if (this.aside.size < MOST_ASIDE) this.aside.set(taskId, sight);
 	}
 
 	private isWanted(taskId: string): boolean {
@@ -153,7 +162,7 @@ export class Watch {
 		const reading = isOpen ? this.requests.readTask(taskId, closing) : undefined;
 		const task = await reading?.catch(() => undefined);
 		if (!this.past.delete(taskId) || closing.aborted || !task) return;
-		if (this.known.endedAt(taskId) === undefined) this.take(taskId);
+		if (this.known.endedAt(taskId) === undefined) this.take(taskId, 'underWay');
 	}
 
 	/** A service that is away for the moment is no reason not to listen; a refused token is. */
@@ -189,20 +198,21 @@ export class Watch {
 		}
 	}
 
-	/** Follows one task to its end; `isOld`: it is not known to be under way. */
-	private async watch(taskId: string, isOld: boolean): Promise<void> {
+	/** Follows one task to its end. */
+	private async watch(taskId: string, sight: Sight): Promise<void> {
 		const { closing, ledger } = this.parts;
 		const givenUp = new AbortController();
 		this.watched.set(taskId, givenUp);
 		const seconds = Math.max(1, (ledger.see(taskId) + LONGEST_MS - Date.now()) / 1000);
 		const deadline = startDeadline(seconds, closing, givenUp.signal);
 		try {
-			await this.following!.toEnd(taskId, isOld, deadline.signal);
+			const since = sight === 'ended' ? this.since : undefined;
+			await this.following!.toEnd(taskId, sight === 'old', since, deadline.signal);
 		} finally {
 			deadline.stop();
 			if (this.watched.get(taskId) === givenUp) this.watched.delete(taskId);
 			const [next] = this.aside;
-			if (next !== undefined && this.aside.delete(next)) this.take(next);
+			if (next && this.aside.delete(next[0])) this.take(...next);
 		}
 	}
 

@@ -5,7 +5,7 @@ import { readText } from '../http/bodies';
 import { Calls, type Call, type Load, type Query } from './retry';
 import type { ServiceRecord, SpeechRequest, SpeechTask } from '../contract';
 import { Failure } from '../failure';
-import type { ByteStream, ServiceContext } from '../http/request';
+import type { ByteStream, HttpAnswer, ServiceContext } from '../http/request';
 import { knownTasksOf } from './knownTasks';
 import type { Pacing } from '../pace/rateLimit';
 import {
@@ -40,6 +40,12 @@ const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)
 /** The readings of an account that are under way, which everybody in this process shares. */
 export const flightsOf = (address: ServiceAddress): SingleFlight =>
 	accountOf(address).part(SingleFlight, () => new SingleFlight());
+
+/** The service's clock against ours in ms; 0 when it does not tell. */
+function clockOffsetOf({ headers }: HttpAnswer<ByteStream>): number {
+	const date = Date.parse(headers.date ?? '');
+	return Number.isFinite(date) ? date - Date.now() : 0;
+}
 
 /** Every call to the service's API (§4). The only place that knows its paths. */
 export class Requests {
@@ -86,19 +92,20 @@ export class Requests {
 		const { baseUrl } = this.address;
 		// A failed task has an `error` of its own, which is not the answer's.
 		const isTask = (raw: unknown) => readSpeechTask(raw, baseUrl) !== undefined;
-		return await flightsOf(this.address).share(
-			`${repeat} ${taskId}`,
-			signal,
-			async (readSignal) => {
-				const path = taskPath(taskId);
-				const call: Call = { method: 'GET', path, repeat, signal: readSignal };
-				const task = readSpeechTask(await this.json(call, isTask), baseUrl);
-				if (!task) throw new Failure('notTheService', { transient: true });
-				const isOver = task.state === 'completed' || task.state === 'error';
-				if (isOver) knownTasksOf(this.address).end(taskId);
-				return task;
-			},
-		);
+		const flights = flightsOf(this.address);
+		return await flights.share(`${repeat} ${taskId}`, signal, async (readSignal) => {
+			const path = taskPath(taskId);
+			const call: Call = { method: 'GET', path, repeat, signal: readSignal };
+			const { raw, clockOffsetMs } = await this.calls.send(call, async (answer, bounded) => ({
+				raw: readAnswer(await readText(answer, bounded), isTask),
+				clockOffsetMs: clockOffsetOf(answer),
+			}));
+			const task = readSpeechTask(raw, baseUrl);
+			if (!task) throw new Failure('notTheService', { transient: true });
+			const isOver = task.state === 'completed' || task.state === 'error';
+			if (isOver) knownTasksOf(this.address).end(taskId);
+			return { ...task, clockOffsetMs };
+		});
 	}
 
 	/** §4.3. Deleting twice does no harm, so it is repeated like a read. */
@@ -148,8 +155,7 @@ export class Requests {
 		return await this.calls.send(call, async (answer, bounded) => {
 			const page = readPage(readAnswer(await readText(answer, bounded), () => false));
 			if (!page) throw new Failure('notTheService');
-			const date = Date.parse(answer.headers.date ?? '');
-			return { ...page, clockOffsetMs: Number.isFinite(date) ? date - Date.now() : 0 };
+			return { ...page, clockOffsetMs: clockOffsetOf(answer) };
 		});
 	}
 
