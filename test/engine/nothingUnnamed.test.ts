@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { logged, removeLog } from '../faults/log.mts';
-import { allClosed, bad, begin, node, posts, run, saved, sim, speech, start } from './setup';
+import { allClosed, bad, begin, good, node, posts, run, saved, sim, speech, start } from './setup';
 
 /* What is paid, or may be, is named and kept when a run ends early. */
 
@@ -173,17 +173,23 @@ describe('a stop', () => {
 		expect(posts()).toBe(1);
 	});
 
-	test('during a pause that the service asked for: a retry sends what was not accepted', async () => {
+	test.each([
+		['speech', () => node(speech('Hi.'))],
+		['video', () => node({ resource: 'video', operation: 'textToVideo', prompt: 'Hi.' })],
+	])('during a pause that the service asked for: a retry sends the %s', async (_, make) => {
 		await start();
 		const headers = { 'Retry-After': '1' };
 		sim.fault({ ...onCreate('Hi'), action: { respond: { status: 429, headers } } });
-		const subject = node(speech('Hi.'));
+		const subject = make();
 		const execution = await begin(subject);
-		await sim.waitFor(() => posts() === 1);
+		await sim.waitFor(() => sim.count('POST', '/') === 1);
 		await sim.waitFor(() => sim.requests.at(-1)!.status === 429);
 		await new Promise((resolve) => setTimeout(resolve, 50));
-		expect(saved(execution.soFar())).not.toContain('"sentAt":');
+		expect(saved(execution.soFar())).not.toMatch(/"(?:sentAt|asked)":/);
 		execution.cancel();
-		expect(bad(await execution.finished).description).toBe('');
+		const { run: canceled, ...result } = await execution.finished;
+		expect(bad({ run: canceled, ...result }).description).toBe('');
+		good(await run(subject, { retryOf: canceled }));
+		expect([sim.count('POST', '/'), sim.creates]).toEqual([2, 1]);
 	});
 });

@@ -106,6 +106,11 @@ export function generationJob(item: Item, order: Order): Job {
 				run.memory.keep(key, { asked });
 				say(`asking for the ${kind}`);
 			},
+			onRefused() {
+				asked = undefined;
+				run.memory.forget(key);
+				run.paid.not(item.index);
+			},
 			onProgress({ status, id }) {
 				if (id !== undefined && ids.size < MOST_IDS) ids.add(id);
 				run.paid.surely(item.index, kind, [...ids]);

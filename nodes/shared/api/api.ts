@@ -129,7 +129,7 @@ export class Requests {
 	async openStream(
 		generation: Generation,
 		body: Buffer,
-		options: Pick<Call, 'signal' | 'begin' | 'limitMs' | 'onSend'>,
+		options: Pick<Call, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
 	): Promise<ByteStream> {
 		const call: Call = {
 			method: 'POST',

@@ -48,6 +48,8 @@ export interface GenerationOrder {
 	earlier?: Earlier;
 	/** Right before the create call is sent, each time, and when the stream has told an id or is cut. */
 	onAsked(asked: Asked): void;
+	/** The service has surely not accepted what was sent. */
+	onRefused(): void;
 	onProgress(progress: GenerationProgress): void;
 	/** The stream is lost; the search in the history begins. */
 	onLost(reason: string): void;
@@ -210,7 +212,12 @@ async function stream(
 				claim.began = Date.now();
 				order.onAsked(askedOf(claim));
 			};
-			const limits = { signal, begin: order.signal, limitMs: order.idleMs, onSend };
+			const onRefused = () => {
+				// Until it is sent again, no entry can be its own.
+				claim.began = Infinity;
+				order.onRefused();
+			};
+			const limits = { signal, begin: order.signal, limitMs: order.idleMs, onSend, onRefused };
 			return await requests.openStream(order.generation, bytes, limits);
 		} finally {
 			release?.();
