@@ -203,7 +203,7 @@ export function speak(item: Item): Job {
 			// Another item's failure does not end it: its answer says what was paid for.
 			const limit = startDeadline(wanted.timeoutSeconds, run.canceled);
 			try {
-				item.tell('sending the text');
+				item.report('sending the text');
 				const limits = {
 					signal: limit.signal,
 					begin: deadline.signal,
