@@ -1,4 +1,4 @@
-import type { Load } from '../shared/api/retry';
+import type { LoadListener } from '../shared/api/retry';
 
 /** Automatic concurrency begins here … */
 const AUTOMATIC_START = 10;
@@ -10,7 +10,7 @@ const AUTOMATIC_MOST = 100;
  * accepted up to the most; halved whenever the service refuses for rate or load, then one more with
  * each success.
  */
-export class Limiter implements Load {
+export class Concurrency implements LoadListener {
 	private start = AUTOMATIC_START;
 	private most = AUTOMATIC_MOST;
 	private accepts = 0;
@@ -63,13 +63,13 @@ export class Limiter implements Load {
 }
 
 /**
- * Runs `work` for the indexes 0 … count - 1, starting them in order, as many at once as the limiter
+ * Runs `work` for the indexes 0 … count - 1, starting them in order, as many at once as `concurrency`
  * allows. `work` tells whether it succeeded, which lets the limit grow; when one rejects no further one
  * is started. Resolves when all started ones have settled.
  */
-export async function forEachLimited(
+export async function forEachConcurrently(
 	count: number,
-	limiter: Limiter,
+	concurrency: Concurrency,
 	work: (index: number) => Promise<boolean>,
 ): Promise<void> {
 	let next = 0;
@@ -77,12 +77,12 @@ export async function forEachLimited(
 	let failed = false;
 	await new Promise<void>((resolve) => {
 		const startMore = () => {
-			while (!failed && next < count && active < limiter.limit) {
+			while (!failed && next < count && active < concurrency.limit) {
 				active++;
 				void work(next++)
 					.then(
 						(succeeded) => {
-							if (succeeded) limiter.succeeded();
+							if (succeeded) concurrency.succeeded();
 						},
 						() => {
 							failed = true;
@@ -95,7 +95,7 @@ export async function forEachLimited(
 			}
 			if (active === 0) resolve();
 		};
-		limiter.watch(startMore);
+		concurrency.watch(startMore);
 		startMore();
 	});
 }

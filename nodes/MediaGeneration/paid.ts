@@ -14,7 +14,7 @@ interface Cost {
 }
 
 /** What a run has paid for, or may have, item by item: named when it ends before it is done. */
-export class Paid {
+export class PaidSummary {
 	private readonly costs = new Map<number, Cost>();
 
 	/** A create call goes out: until it is answered, the item may be paid. */

@@ -1,15 +1,15 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { accountKeyOf, thisProcess } from '../shared/account';
-import type { ServiceAddress } from '../shared/http/credential';
+import type { Credential } from '../shared/http/credential';
 import { withoutToken } from '../shared/parsing/redaction';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import type { GeneratedFile } from '../shared/contract';
 import { isRecord } from '../shared/parsing/coerce';
-import type { Asked } from '../shared/generation/historyMatching';
+import type { SentRequest } from '../shared/generation/historyMatching';
 import { calledParameters, digestOf, itemIdentity, requestParameters } from './requestKey';
 
 /** What is remembered of a create call that was accepted, and so paid. */
-export interface Remembered {
+export interface PaidRequest {
 	/** Speech: the task. */
 	taskId?: string;
 	/** The service said that the task has failed, or that it knows none. */
@@ -17,14 +17,14 @@ export interface Remembered {
 	/** Speech: when a create call was sent whose outcome is not known, in ms since 1970. */
 	sentAt?: number;
 	/** Video, image: what was sent, and may be paid. */
-	asked?: Asked;
+	asked?: SentRequest;
 	/** Video, image: the files made. */
 	files?: GeneratedFile[];
 	/** When all of `files` were there, in ms since 1970. */
 	madeAt?: number;
 }
 
-type Entries = Record<string, Remembered>;
+type Entries = Record<string, PaidRequest>;
 
 const FIELD = 'mediaGenerationCreated';
 
@@ -42,16 +42,16 @@ const MOST_KEPT = 500;
 const MOST_AT_ONCE = 50;
 
 /** What this process knows of the calls of models. */
-class CallsOfModels {
+class ModelCalls {
 	/** Stands in where n8n keeps nothing from one call of a node to the next. */
 	readonly context: IDataObject = {};
 	/** When an entry was kept, in ms since 1970. */
-	readonly keptAt = new WeakMap<Remembered, number>();
+	readonly keptAt = new WeakMap<PaidRequest, number>();
 	/** The keys that calls under way hold, by the context that they are stored in. */
 	readonly held = new WeakMap<IDataObject, Set<string>>();
 }
 
-const calls = () => thisProcess.part(CallsOfModels, () => new CallsOfModels());
+const calls = () => thisProcess.part(ModelCalls, () => new ModelCalls());
 
 /**
  * The node's context. The MCP Server Trigger has a new one for each call of a model, before there is an
@@ -93,7 +93,7 @@ function replaceTexts<T>(value: T, replace: (text: string) => string): T {
  * Retry On Fail and for "Retry execution": the next try collects what was paid for instead of
  * creating it again. Stored in clear with the execution, so ids, addresses and prompts only.
  */
-export class Memory {
+export class Resume {
 	private readonly store: IDataObject;
 	/** The keys of this run's own items. */
 	private readonly own = new Set<string>();
@@ -104,7 +104,7 @@ export class Memory {
 		private readonly context: IExecuteFunctions,
 		/** Whether a model calls the node: each call, and each further try of one, is a round of its own. */
 		private readonly isTool: boolean,
-		private readonly address: ServiceAddress,
+		private readonly credential: Credential,
 	) {
 		this.store = contextOf(context, isTool);
 		if (!calls().held.has(this.store)) calls().held.set(this.store, new Set());
@@ -115,7 +115,7 @@ export class Memory {
 	 * a model that asks for the same once more after a failure wants what is already paid for, but two
 	 * calls at the same time are two requests.
 	 */
-	keyOf(index: number): string {
+	requestKey(index: number): string {
 		const common = (!this.isTool && this.common) || this.commonOf(index);
 		this.common = common;
 		const item = this.context.getInputData()[index];
@@ -143,7 +143,9 @@ export class Memory {
 		const { name, parameters, credentials } = this.context.getNode();
 		const { id, name: credentialName } = credentials?.[CREDENTIAL_TYPE] ?? {};
 		const account =
-			this.store === calls().context ? [accountKeyOf(this.address), name] : [id ?? credentialName];
+			this.store === calls().context
+				? [accountKeyOf(this.credential), name]
+				: [id ?? credentialName];
 		return this.isTool
 			? digestOf('tool', account, calledParameters(this.context, index))
 			: digestOf(
@@ -153,24 +155,24 @@ export class Memory {
 				);
 	}
 
-	recall(key: string): Remembered | undefined {
+	find(key: string): PaidRequest | undefined {
 		const stored = entriesOf(this.store)[key];
 		return stored && this.withToken(stored);
 	}
 
 	/** What is remembered of all items and rounds of the node. */
-	all(): Remembered[] {
+	list(): PaidRequest[] {
 		return Object.values(entriesOf(this.store)).map((stored) => this.withToken(stored));
 	}
 
-	private withToken(stored: Remembered): Remembered {
+	private withToken(stored: PaidRequest): PaidRequest {
 		return replaceTexts(stored, (text) =>
-			text.replaceAll(TOKEN, this.address.apiToken).replaceAll(ENCODED_TOKEN, this.encodedToken),
+			text.replaceAll(TOKEN, this.credential.apiToken).replaceAll(ENCODED_TOKEN, this.encodedToken),
 		);
 	}
 
-	keep(key: string, remembered: Remembered): void {
-		const { apiToken } = this.address;
+	save(key: string, remembered: PaidRequest): void {
+		const { apiToken } = this.credential;
 		const marked = replaceTexts(remembered, (text) =>
 			text.replaceAll(apiToken, TOKEN).replaceAll(this.encodedToken, ENCODED_TOKEN),
 		);
@@ -179,7 +181,7 @@ export class Memory {
 		entriesOf(this.store)[key] = entry;
 	}
 
-	forget(key: string): void {
+	remove(key: string): void {
 		delete entriesOf(this.store)[key];
 	}
 
@@ -188,7 +190,7 @@ export class Memory {
 	 * Other calls of a model may be under way beside it.
 	 */
 	clear(): void {
-		for (const key of this.own) this.forget(key);
+		for (const key of this.own) this.remove(key);
 		if (Object.keys(entriesOf(this.store)).length === 0) delete this.store[FIELD];
 	}
 
@@ -198,6 +200,6 @@ export class Memory {
 	}
 
 	private get encodedToken(): string {
-		return encodeURIComponent(this.address.apiToken);
+		return encodeURIComponent(this.credential.apiToken);
 	}
 }

@@ -4,7 +4,7 @@ import { isOverload } from '../shared/parsing/failures';
 import { Failure } from '../shared/failure';
 import { CONCURRENCY } from '../shared/n8n/descriptions';
 import { toNodeError } from '../shared/n8n/nodeErrors';
-import { forEachLimited } from './concurrency';
+import { forEachConcurrently } from './concurrency';
 import { findOperation } from './resources';
 import { isToolRun, Item, Run, type Job, type Made } from './run';
 
@@ -39,7 +39,7 @@ const MOST_LOGGED = 100;
 
 /** The error of a canceled run. n8n may have closed the execution before it gets there: it is logged, too. */
 function canceledError(run: Run, node: INode): NodeError {
-	const { apiToken } = run.address;
+	const { apiToken } = run.credential;
 	const error = toNodeError(new Failure('canceled'), { node, apiToken, note: run.paid.words() });
 	const paid = run.paid.words(undefined, MOST_LOGGED);
 	if (paid !== undefined) {
@@ -74,7 +74,7 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 		const resource = this.getNodeParameter('resource', 0);
 		const started = await Run.start(this);
 		run = started;
-		apiToken = started.address.apiToken;
+		apiToken = started.credential.apiToken;
 		const operation = findOperation(resource, this.getNodeParameter('operation', 0));
 		let concurrency: number | undefined;
 		const jobs: Array<Job | undefined> = [];
@@ -82,7 +82,7 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 			try {
 				const item = new Item(started, index);
 				// Of the first item that can tell: one whose options can't be resolved fails alone.
-				concurrency ??= item.fields.numberOption('concurrency', 'Concurrency', CONCURRENCY);
+				concurrency ??= item.parameters.numberOption('concurrency', 'Concurrency', CONCURRENCY);
 				jobs[index] = operation(item);
 			} catch (error) {
 				outcomes[index] = { error };
@@ -90,15 +90,15 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 			}
 		}
 		if (firstFailed === undefined) {
-			started.limiter.configure(concurrency ?? 0);
-			await forEachLimited(count, started.limiter, async (index) => {
+			started.concurrency.configure(concurrency ?? 0);
+			await forEachConcurrently(count, started.concurrency, async (index) => {
 				const job = jobs[index];
 				if (!job || started.stopped.aborted) return false;
 				const began = Date.now();
 				const outcome = await settled(job);
 				outcomes[index] = outcome;
 				if ('error' in outcome) {
-					if (isOverload(outcome.error)) started.limiter.refused(began);
+					if (isOverload(outcome.error)) started.concurrency.refused(began);
 					fail(index, outcome.error);
 					return false;
 				}
@@ -148,6 +148,6 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 			output.push(isMade ? (part as INodeExecutionData) : failedItem(index, part));
 		}
 	}
-	if (complete) run?.memory.clear();
+	if (complete) run?.resume.clear();
 	return [output];
 }

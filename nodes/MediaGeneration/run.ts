@@ -1,21 +1,21 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { accountOf } from '../shared/account';
-import { readAddress, type ServiceAddress } from '../shared/http/credential';
+import { readCredential, type Credential } from '../shared/http/credential';
 import { withoutToken } from '../shared/parsing/redaction';
 import { claimsOf, type Claims } from '../shared/generation/claims';
 import type { ServiceRecord } from '../shared/contract';
 import { Failure } from '../shared/failure';
-import { HistoryWatch } from '../shared/generation/historyRecovery';
+import { HistoryReader } from '../shared/generation/historyRecovery';
 import { CREDENTIAL_TYPE, egressCheckOf } from '../shared/http/request';
-import { listen, type Listening } from '../shared/speech/notifications';
-import { pacingOf } from '../shared/pace/rateLimit';
+import { subscribe, type Subscription } from '../shared/speech/notifications';
+import { rateLimitOf } from '../shared/pace/rateLimit';
 import { saysNothing } from '../shared/parsing/errorText';
-import { Requests } from '../shared/api/api';
-import { Budget } from '../shared/async/semaphore';
-import { Fields } from '../shared/n8n/parameters';
-import { Limiter } from './concurrency';
-import { Memory } from './resume';
-import { Paid } from './paid';
+import { Api } from '../shared/api/api';
+import { Semaphore } from '../shared/async/semaphore';
+import { NodeParameters } from '../shared/n8n/parameters';
+import { Concurrency } from './concurrency';
+import { Resume } from './resume';
+import { PaidSummary } from './paid';
 
 /** Bytes of large request bodies that may be in memory at once. */
 const BODY_BYTES = 256 * 1024 * 1024;
@@ -29,15 +29,15 @@ export const isToolRun = (context: IExecuteFunctions): boolean =>
 
 /** What all items of one run of the node share. */
 export class Run {
-	readonly requests: Requests;
+	readonly api: Api;
 	/** Whether a model calls the node. */
 	readonly isTool: boolean;
-	readonly memory: Memory;
-	readonly limiter: Limiter;
+	readonly resume: Resume;
+	readonly concurrency: Concurrency;
 	/** Encoded images in memory at once. */
-	readonly bodies = new Budget(BODY_BYTES);
+	readonly bodies = new Semaphore(BODY_BYTES);
 	/** Looks into the history, shared by all items whose stream was lost. */
-	readonly history: HistoryWatch;
+	readonly history: HistoryReader;
 	/** Aborts when n8n cancels the execution. */
 	readonly canceled: AbortSignal;
 	/**
@@ -45,31 +45,31 @@ export class Run {
 	 * way ends with `canceled` only: its answer says what was paid for.
 	 */
 	readonly stopped: AbortSignal;
-	readonly paid = new Paid();
+	readonly paid = new PaidSummary();
 	private known: Claims | undefined;
 	private readonly stopping = new AbortController();
-	private socket: Listening | undefined;
+	private socket: Subscription | undefined;
 	/** Ends this run's use of what the account shares. */
 	private readonly leave: () => void;
 	private readonly hints = new Map<string, { message: string; items: number[] }>();
 
 	private constructor(
 		readonly context: IExecuteFunctions,
-		readonly address: ServiceAddress,
+		readonly credential: Credential,
 	) {
-		this.leave = accountOf(address).use();
-		this.limiter = new Limiter(pacingOf(address));
-		this.requests = new Requests(context, address, this.limiter);
+		this.leave = accountOf(credential).use();
+		this.concurrency = new Concurrency(rateLimitOf(credential));
+		this.api = new Api(context, credential, this.concurrency);
 		this.isTool = isToolRun(context);
-		this.memory = new Memory(context, this.isTool, address);
-		this.history = new HistoryWatch(this.requests);
+		this.resume = new Resume(context, this.isTool, credential);
+		this.history = new HistoryReader(this.api);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
 	}
 
 	/** Throws a Failure of kind invalidInput that names the credential's field at fault. */
 	static async start(context: IExecuteFunctions): Promise<Run> {
-		return new Run(context, readAddress(await context.getCredentials(CREDENTIAL_TYPE)));
+		return new Run(context, readCredential(await context.getCredentials(CREDENTIAL_TYPE)));
 	}
 
 	/** Ends the waits of all items at once, and their create calls when they are answered. */
@@ -80,7 +80,7 @@ export class Run {
 	/** All items have ended: nothing may go on in the background, nor what they shared. */
 	end(): void {
 		this.stopping.abort(new Failure('canceled'));
-		this.memory.release();
+		this.resume.release();
 		this.leave();
 		// The next round of a loop, or the next execution, may be about to begin.
 		this.socket?.release(this.canceled.aborted ? undefined : 'soon');
@@ -92,8 +92,8 @@ export class Run {
 	 */
 	get claims(): Claims {
 		if (!this.known) {
-			this.known = claimsOf(this.address);
-			for (const { asked, files, madeAt } of this.memory.all()) {
+			this.known = claimsOf(this.credential);
+			for (const { asked, files, madeAt } of this.resume.list()) {
 				if (asked) this.known.recall(asked, files, madeAt);
 			}
 		}
@@ -101,13 +101,13 @@ export class Run {
 	}
 
 	/** A share of the account's socket, which stays open until the run ends. */
-	listen(): Listening {
+	subscribe(): Subscription {
 		this.socket ??= this.share();
 		return this.share();
 	}
 
-	private share(): Listening {
-		return listen(this.address, egressCheckOf(this.context));
+	private share(): Subscription {
+		return subscribe(this.credential, egressCheckOf(this.context));
 	}
 
 	/** Shown with the output after the run, once per `about`, with the items that it concerns. */
@@ -124,7 +124,7 @@ export class Run {
 			this.context.addExecutionHints({
 				message: withoutToken(
 					`${message} (item ${shown.join(', ')}${more})`,
-					this.address.apiToken,
+					this.credential.apiToken,
 				),
 				location: 'outputPane',
 			});
@@ -134,26 +134,26 @@ export class Run {
 
 /** One input item at work. */
 export class Item {
-	readonly fields: Fields;
+	readonly parameters: NodeParameters;
 
 	constructor(
 		readonly run: Run,
 		readonly index: number,
 	) {
 		// A model gets text only: a file can't cross to it, its address can.
-		this.fields = new Fields(
+		this.parameters = new NodeParameters(
 			(name, fallback) => run.context.getNodeParameter(name, index, fallback as never),
 			!run.isTool,
 		);
 	}
 
-	get requests(): Requests {
-		return this.run.requests;
+	get api(): Api {
+		return this.run.api;
 	}
 
 	/** Progress for the person who runs the workflow by hand: it appears in the browser's console. */
 	tell(text: string): string {
-		const message = withoutToken(`Item ${this.index}: ${text}`, this.run.address.apiToken);
+		const message = withoutToken(`Item ${this.index}: ${text}`, this.run.credential.apiToken);
 		this.run.context.sendMessageToUI(message);
 		return message;
 	}
@@ -172,7 +172,7 @@ export class Item {
 		// n8n takes a field named `error` for a failed item, and under Retry On Fail runs the node again.
 		if (saysNothing(json.error)) delete json.error;
 		return {
-			json: withoutToken(json, this.run.address.apiToken) as INodeExecutionData['json'],
+			json: withoutToken(json, this.run.credential.apiToken) as INodeExecutionData['json'],
 			...(binary ? { binary } : {}),
 			pairedItem: { item: this.index },
 		};

@@ -1,36 +1,36 @@
 import type { INodeExecutionData, ITriggerFunctions } from 'n8n-workflow';
 import { Failure } from '../shared/failure';
-import type { Requests } from '../shared/api/api';
-import type { Emitter } from './executionQueue';
+import type { Api } from '../shared/api/api';
+import type { ExecutionQueue } from './executionQueue';
 import { eventItem, withFile, type TaskEvent } from './items';
-import type { Ledger } from './watch/taskStore';
+import type { TaskStore } from './watch/taskStore';
 import type { SelfStarts } from './watch/selfStarts';
 import type { Settings } from './settings';
 
 export interface EventParts {
 	context: ITriggerFunctions;
-	requests: Requests;
+	api: Api;
 	settings: Settings;
-	ledger: Ledger;
-	emitter: Emitter;
+	taskStore: TaskStore;
+	executionQueue: ExecutionQueue;
 	selfStarts: SelfStarts;
 	/** Aborts when the trigger is closed. */
 	closing: AbortSignal;
 	onFatal(failure: Failure): void;
 }
 
-/** Makes events of what becomes of tasks, as far as they are wanted, and hands them to the emitter. */
+/** Makes events of what becomes of tasks, as far as they are wanted, and hands them to the queue. */
 export class Events {
 	constructor(private readonly parts: EventParts) {}
 
 	/** The progress of a task has risen to so many percent. */
 	progress(taskId: string, percentage: number): void {
-		const { requests, settings, ledger } = this.parts;
-		const isStep = ledger.rise(taskId, percentage, settings.progressStep);
+		const { api: api, settings, taskStore: taskStore } = this.parts;
+		const isStep = taskStore.rise(taskId, percentage, settings.progressStep);
 		if (!isStep || !settings.events.has('progress')) return;
 		const event: TaskEvent = { event: 'progress', task_id: taskId, process_percentage: percentage };
 		void this.emit(event, `progress ${percentage}`, async () =>
-			eventItem(event, requests.address.apiToken),
+			eventItem(event, api.credential.apiToken),
 		);
 	}
 
@@ -39,12 +39,12 @@ export class Events {
 	 * wanted; never rejects.
 	 */
 	async end(event: TaskEvent, text?: string): Promise<void> {
-		const { context, requests, settings, ledger, closing } = this.parts;
-		if (!settings.events.has(event.event)) return ledger.end(event.task_id);
-		ledger.over(event.task_id);
+		const { context, api: api, settings, taskStore: taskStore, closing } = this.parts;
+		if (!settings.events.has(event.event)) return taskStore.end(event.task_id);
+		taskStore.over(event.task_id);
 		const make = async () => {
-			if (!settings.download) return eventItem(event, requests.address.apiToken);
-			return await withFile(event, context, requests, settings.outputField, closing);
+			if (!settings.download) return eventItem(event, api.credential.apiToken);
+			return await withFile(event, context, api, settings.outputField, closing);
 		};
 		await this.emit(event, event.event, make, text);
 	}
@@ -55,30 +55,30 @@ export class Events {
 		make: () => Promise<INodeExecutionData>,
 		text?: string,
 	): Promise<void> {
-		const { ledger, emitter, selfStarts } = this.parts;
+		const { taskStore: taskStore, executionQueue: executionQueue, selfStarts } = this.parts;
 		const taskId = event.task_id;
 		const isProgress = event.event === 'progress';
 		const possibleDepth = selfStarts.possibleDepth(taskId);
 		let depth = 0;
-		await emitter.emit({
+		await executionQueue.add({
 			taskId,
 			name,
 			isProgress,
 			isWanted: async () => {
 				const found = await this.depthOf(taskId, possibleDepth, text);
-				if (found === undefined) ledger.end(taskId);
+				if (found === undefined) taskStore.end(taskId);
 				else depth = found;
 				return found !== undefined;
 			},
 			make,
 			onEmit: (over) => {
-				if (!isProgress) ledger.emitted(taskId);
-				ledger.save();
+				if (!isProgress) taskStore.emitted(taskId);
+				taskStore.save();
 				selfStarts.begin(depth, over);
 			},
-			onRefused: () => ledger.refused(taskId),
+			onRefused: () => taskStore.refused(taskId),
 			onDone: () => {
-				if (!isProgress) ledger.end(taskId);
+				if (!isProgress) taskStore.end(taskId);
 			},
 		});
 	}
@@ -89,12 +89,12 @@ export class Events {
 		possibleDepth: number,
 		text: string | undefined,
 	): Promise<number | undefined> {
-		const { selfStarts, closing, ledger, onFatal } = this.parts;
+		const { selfStarts, closing, taskStore: taskStore, onFatal } = this.parts;
 		return await selfStarts
 			.depthOf(taskId, possibleDepth, text, closing)
 			.catch((error: unknown) => {
 				// Told to the user instead: activated again, the trigger must not emit it after all.
-				ledger.end(taskId);
+				taskStore.end(taskId);
 				onFatal(error as Failure);
 				return undefined;
 			});

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { INodeExecutionData, IRun, ITriggerFunctions } from 'n8n-workflow';
-import { Budget } from '../shared/async/semaphore';
-import { pause } from '../shared/async/deadline';
+import { Semaphore } from '../shared/async/semaphore';
+import { sleep } from '../shared/async/deadline';
 
 /** Executions of this trigger under way at once. */
 const MOST_AT_ONCE = 20;
@@ -48,8 +48,8 @@ interface Waiting {
  * Starts executions: those of one task one after another, in order, and not too many at once, so that
  * a burst of messages does not flood n8n.
  */
-export class Emitter {
-	private readonly slots = new Budget(MOST_AT_ONCE);
+export class ExecutionQueue {
+	private readonly slots = new Semaphore(MOST_AT_ONCE);
 	/** What waits behind the emission of a task that is at work. */
 	private readonly queues = new Map<string, Waiting[]>();
 	/** All that n8n was not told of yet, the oldest in front. */
@@ -68,10 +68,10 @@ export class Emitter {
 	 * Resolves when the execution is over, has taken too long to wait for, or will not start. Never
 	 * rejects; what can't be emitted because the trigger was closed is left to the next one.
 	 */
-	async emit(emission: Emission): Promise<void> {
+	async add(emission: Emission): Promise<void> {
 		await new Promise<void>((onOver) => {
 			const entry = { emission, since: Date.now(), onOver };
-			this.add(entry);
+			this.enqueue(entry);
 			const queue = this.queues.get(emission.taskId);
 			if (queue) queue.push(entry);
 			else void this.work(entry);
@@ -98,7 +98,7 @@ export class Emitter {
 		const { emission } = entry;
 		if (!(await emission.isWanted())) return;
 		for (let attempt = 1; ; attempt++) {
-			const release = await this.slots.reserve(1, this.signal);
+			const release = await this.slots.acquire(1, this.signal);
 			this.remove(entry);
 			try {
 				const item = await emission.make();
@@ -106,13 +106,13 @@ export class Emitter {
 			} finally {
 				release();
 			}
-			this.add(entry);
+			this.enqueue(entry);
 			emission.onRefused();
 			const event = `the event '${emission.name}' of task ${emission.taskId}`;
 			if (attempt === MOST_TRIES) return this.log('error', `n8n did not start ${event}`);
 			if (attempt === 1) this.log('warn', `n8n could not start ${event}, trying again`);
 			const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
-			await pause(pauseMs, this.signal);
+			await sleep(pauseMs, this.signal);
 		}
 	}
 
@@ -125,19 +125,19 @@ export class Emitter {
 		);
 		emission.onEmit(outcome.then(({ run }) => run));
 		try {
-			this.context.emit([[item]], undefined, done, this.keyOf(emission));
+			this.context.emit([[item]], undefined, done, this.deduplicationKey(emission));
 		} catch {
 			done.reject(new Error('cancelled'));
 			return false;
 		}
 		const waited = new AbortController();
 		const bounded = AbortSignal.any([this.signal, waited.signal]);
-		const first = await Promise.race([outcome, pause(LONGEST_EXECUTION_MS, bounded)]);
+		const first = await Promise.race([outcome, sleep(LONGEST_EXECUTION_MS, bounded)]);
 		waited.abort();
 		if (first?.isRefused) return false;
 		emission.onDone();
 		// A database can be busy for longer than an execution is waited for.
-		if (!first) void outcome.then(({ isRefused }) => (isRefused ? this.emit(emission) : undefined));
+		if (!first) void outcome.then(({ isRefused }) => (isRefused ? this.add(emission) : undefined));
 		return true;
 	}
 
@@ -150,7 +150,7 @@ export class Emitter {
 		return dropsDuplicates(this.context) && !hasBegun;
 	}
 
-	private add(entry: Waiting): void {
+	private enqueue(entry: Waiting): void {
 		this.waiting.add(entry);
 		if (entry.emission.isProgress) this.waitingProgress.add(entry);
 	}
@@ -186,7 +186,7 @@ export class Emitter {
 					`${events} waiting for more than a minute: ${MOST_AT_ONCE} executions run at once at most`,
 				);
 			}
-			await pause(restMs > 0 ? restMs : LATE_MS, this.signal);
+			await sleep(restMs > 0 ? restMs : LATE_MS, this.signal);
 		}
 		this.isLookingForLate = false;
 	}
@@ -196,7 +196,7 @@ export class Emitter {
 	}
 
 	/** n8n starts no second execution with a key it knows; it may have 255 characters. */
-	private keyOf({ taskId, name }: Emission): string {
+	private deduplicationKey({ taskId, name }: Emission): string {
 		const digest = createHash('sha256').update([this.scope, taskId, name].join('\n')).digest('hex');
 		return `media-generation:${digest}`;
 	}

@@ -4,7 +4,7 @@ import { startDeadline } from '../shared/async/deadline';
 import { download } from '../shared/http/download';
 import { Failure } from '../shared/failure';
 import { wordingOf } from '../shared/n8n/messages';
-import type { Requests } from '../shared/api/api';
+import type { Api } from '../shared/api/api';
 import type { TaskEventKind } from './settings';
 
 /** What the trigger puts out for one event. */
@@ -18,8 +18,8 @@ export interface TaskEvent {
 	error?: string;
 }
 
-/** How long fetching an audio file may take, in seconds. */
-const DOWNLOAD_SECONDS = 3600;
+/** How long fetching an audio file may take, in ms. */
+const DOWNLOAD_MS = 3_600_000;
 
 export const eventItem = (event: TaskEvent, apiToken: string): INodeExecutionData => ({
 	json: { ...withoutToken(event, apiToken) },
@@ -32,11 +32,11 @@ export const eventItem = (event: TaskEvent, apiToken: string): INodeExecutionDat
 export async function withFile(
 	event: TaskEvent,
 	context: ITriggerFunctions,
-	requests: Requests,
+	api: Api,
 	field: string,
 	signal: AbortSignal,
 ): Promise<INodeExecutionData> {
-	const { apiToken } = requests.address;
+	const { apiToken } = api.credential;
 	if (event.audio_url === undefined) return eventItem(event, apiToken);
 	const file = {
 		url: event.audio_url,
@@ -44,9 +44,9 @@ export async function withFile(
 		id: event.task_id,
 		justMade: true,
 	};
-	const limit = startDeadline(DOWNLOAD_SECONDS, signal);
+	const limit = startDeadline(DOWNLOAD_MS, signal);
 	try {
-		const data = await download(context, requests.address, file, limit.signal);
+		const data = await download(context, api.credential, file, limit.signal);
 		return { ...eventItem(event, apiToken), binary: { [field]: data } };
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('badFile');

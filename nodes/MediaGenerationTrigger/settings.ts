@@ -1,6 +1,6 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import { PROGRESS_STEP } from '../shared/n8n/descriptions';
-import { Fields } from '../shared/n8n/parameters';
+import { NodeParameters } from '../shared/n8n/parameters';
 
 const EVENTS = ['completed', 'failed', 'progress'] as const;
 
@@ -21,7 +21,7 @@ export interface Settings {
 
 /** Throws a Failure of kind invalidInput that names the field at fault. */
 export function readSettings(context: ITriggerFunctions): Settings {
-	const fields = new Fields((name, fallback) => context.getNodeParameter(name, fallback));
+	const fields = new NodeParameters((name, fallback) => context.getNodeParameter(name, fallback));
 	return {
 		events: new Set(fields.choices('events', 'Trigger On', EVENTS)),
 		taskIds: new Set(fields.taskIds()),

@@ -1,10 +1,10 @@
 import type { ITriggerFunctions, ITriggerResponse } from 'n8n-workflow';
-import { readAddress } from '../shared/http/credential';
+import { readCredential } from '../shared/http/credential';
 import { Failure } from '../shared/failure';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { toNodeError } from '../shared/n8n/nodeErrors';
-import { dropsDuplicates, Emitter } from './executionQueue';
-import { Ledger } from './watch/taskStore';
+import { dropsDuplicates, ExecutionQueue } from './executionQueue';
+import { TaskStore } from './watch/taskStore';
 import { readSettings } from './settings';
 import { Watch } from './watch/watch';
 
@@ -17,31 +17,31 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 	const isManual = context.getMode() === 'manual';
 	const closing = new AbortController();
 	let apiToken = '';
-	let ledger: Ledger | undefined;
+	let taskStore: TaskStore | undefined;
 
 	const closeFunction = async () => {
 		if (closing.signal.aborted) return;
 		closing.abort(new Failure('canceled'));
-		if (!isManual) ledger?.leave();
+		if (!isManual) taskStore?.leave();
 	};
 	const asNodeError = (error: unknown) => toNodeError(error, { node, apiToken });
 
 	const listen = async () => {
 		const settings = readSettings(context);
-		const address = readAddress(await context.getCredentials(CREDENTIAL_TYPE));
-		apiToken = address.apiToken;
-		const scope = `${context.getWorkflow().id}\n${node.id}\n${address.baseUrl}`;
+		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
+		apiToken = credential.apiToken;
+		const scope = `${context.getWorkflow().id}\n${node.id}\n${credential.baseUrl}`;
 		// By hand nothing is saved, so nothing of earlier tests counts.
-		ledger = isManual
-			? new Ledger({}, '', false)
-			: new Ledger(context.getWorkflowStaticData('node'), scope, dropsDuplicates(context));
+		taskStore = isManual
+			? new TaskStore({}, '', false)
+			: new TaskStore(context.getWorkflowStaticData('node'), scope, dropsDuplicates(context));
 		const { signal } = closing;
 		const watch = new Watch({
 			context,
-			address,
+			credential: credential,
 			settings,
-			ledger,
-			emitter: new Emitter(context, scope, signal),
+			taskStore: taskStore,
+			executionQueue: new ExecutionQueue(context, scope, signal),
 			scope: isManual ? undefined : scope,
 			isManual,
 			closing: signal,

@@ -11,7 +11,7 @@ interface AccountAddress {
 }
 
 /** What is kept for all who come after, each part by its class. */
-class Shelf {
+class Registry {
 	private readonly parts = new Map<object, object>();
 
 	/** The one `Part` of this shelf, made by `make` unless it is there. */
@@ -27,11 +27,11 @@ class Shelf {
 }
 
 /**
- * Everything that this process shares for one account: its socket (Connection), its pace (Pacing), the
+ * Everything that this process shares for one account: its socket (Connection), its pace (RateLimit), the
  * readings under way (SingleFlight), what is known of its speech tasks (KnownTasks, Origins) and of whose
  * a file is (Claims), and the checks of its token (TokenChecks).
  */
-class Account extends Shelf {
+class Account extends Registry {
 	private users = 0;
 	/** In ms since 1970. */
 	private lastUsed = Date.now();
@@ -57,9 +57,9 @@ class Account extends Shelf {
 
 /**
  * What belongs to no account: what a trigger leaves to its next activation (LeftBehind, Chains), and
- * what is kept of a model's calls where n8n keeps nothing (CallsOfModels).
+ * what is kept of a model's calls where n8n keeps nothing (ModelCalls).
  */
-export const thisProcess = new Shelf();
+export const thisProcess = new Registry();
 
 const accounts = new Map<string, Account>();
 /** Made once for each credential that was read. */

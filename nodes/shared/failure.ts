@@ -37,8 +37,8 @@ export interface FailureFacts {
 	host?: string;
 	/** How long the service asks to wait, in milliseconds. */
 	retryAfterMs?: number;
-	/** Length of a time limit, in seconds. */
-	seconds?: number;
+	/** Length of a time limit, in milliseconds. */
+	limitMs?: number;
 	/** True when a create call may have been accepted (and charged) without an answer. */
 	maybeAccepted?: boolean;
 	/** True when asking again may well succeed. */

@@ -1,4 +1,4 @@
-import { Ledger } from '../../nodes/MediaGenerationTrigger/watch/taskStore';
+import { TaskStore } from '../../nodes/MediaGenerationTrigger/watch/taskStore';
 import { requests, sim, start } from './setup';
 import { activate, createTask, message } from './triggerSetup';
 
@@ -114,7 +114,7 @@ describe('a restart of n8n', () => {
 		const { before, underWay, done, staticData } = await cutOff();
 		const [first] = before.started;
 		// Forgets what this process knows, as a kill does.
-		new Ledger({}, '', true);
+		new TaskStore({}, '', true);
 		await before.close();
 		await sim.waitFor(() => isMade(underWay));
 		const after = await activate({ nodeId: 'restarted', staticData });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { cleanToken, readAddress } from '../../nodes/shared/http/credential';
+import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
 import { withoutToken } from '../../nodes/shared/parsing/redaction';
 import { Failure } from '../../nodes/shared/failure';
 import { anyJson, anyText } from './arbitraries';
@@ -47,7 +47,7 @@ describe('whatever a credential holds', () => {
 		always(
 			credential,
 			(fields) => {
-				const read = valueOrFailure(() => readAddress(fields));
+				const read = valueOrFailure(() => readCredential(fields));
 				if (read instanceof Failure) {
 					expect(read.kind).toBe('invalidInput');
 					expect(['API Token', 'Base URL', 'WebSocket URL']).toContain(read.facts.field);
@@ -76,11 +76,11 @@ describe('whatever a credential holds', () => {
 
 	it('can be read again: what came of it comes of itself', () => {
 		always(credential, (fields) => {
-			const read = valueOrFailure(() => readAddress(fields));
+			const read = valueOrFailure(() => readCredential(fields));
 			if (read instanceof Failure) return;
 			// A path that is `/v1/v1` may be meant so; each reading takes one away.
 			if (/\/(?:v1|ws)$/i.test(read.baseUrl) || /\/ws$/i.test(read.webSocketUrl)) return;
-			const again = readAddress({ ...read, allowHttp: fields.allowHttp });
+			const again = readCredential({ ...read, allowHttp: fields.allowHttp });
 			expect(again).toEqual(read);
 		});
 	});

@@ -145,7 +145,7 @@ export const failures: Array<{ kind: FailureKind; facts: FailureFacts }> = [
 	{ kind: 'invalidInput', facts: {} },
 	{ kind: 'unreachable', facts: { text: 'constructor' } },
 	{ kind: 'rateLimited', facts: { retryAfterMs: Infinity } },
-	{ kind: 'timedOut', facts: { seconds: NaN } },
+	{ kind: 'timedOut', facts: { limitMs: NaN } },
 	{ kind: 'unavailable', facts: { status: NaN } },
 	{ kind: 'badFile', facts: {} },
 	{ kind: 'streamLost', facts: { candidates: [{ id: 'x'.repeat(100_000) }] } },

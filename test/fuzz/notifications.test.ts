@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
-import { listen } from '../../nodes/shared/speech/notifications';
+import { subscribe } from '../../nodes/shared/speech/notifications';
 import { readNotification } from '../../nodes/shared/parsing/responses';
 import { anyBody, anyFigure, anyJson, anyText } from './arbitraries';
 import { alwaysAsync } from './check';
@@ -48,8 +48,8 @@ afterEach(async () => {
 });
 
 /** A share of a socket of its own, open. */
-async function listening() {
-	const share = listen({ ...address, apiToken: `token-${++count}` }, async () => {});
+async function subscription() {
+	const share = subscribe({ ...address, apiToken: `token-${++count}` }, async () => {});
 	await share.ready;
 	return { share, ...opened.at(-1)! };
 }
@@ -79,7 +79,7 @@ describe('whatever comes over the socket', () => {
 		await alwaysAsync(
 			fc.array(frame.filter(isText), { maxLength: 20 }),
 			async (frames) => {
-				const { share, socket } = await listening();
+				const { share, socket } = await subscription();
 				const heard: Array<number | undefined> = [];
 				const all: Array<[string, number | undefined]> = [];
 				share.follow('1', {
@@ -110,7 +110,7 @@ describe('whatever comes over the socket', () => {
 		await alwaysAsync(
 			fc.uint8Array({ minLength: 1, maxLength: 60 }),
 			async (bytes) => {
-				const { share, wire } = await listening();
+				const { share, wire } = await subscription();
 				const changes: boolean[] = [];
 				const back = new Promise<void>((resolve) => {
 					share.follow('1', {

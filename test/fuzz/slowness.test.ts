@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { cleanToken, readAddress } from '../../nodes/shared/http/credential';
+import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
 import { withoutToken } from '../../nodes/shared/parsing/redaction';
 import * as answers from '../../nodes/shared/parsing/failures';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
@@ -128,9 +128,9 @@ const READERS: Record<string, (text: string) => unknown> = {
 	kindSaid: (text) => fileTypes.kindSaid({ type: text }, `${BASE}/a.mp4`),
 	entryState: (text) => entryState({ status: text, url: text, created_at: text }, BASE),
 	cleanToken: (text) => valueOrFailure(() => cleanToken(text)),
-	readAddress: (text) => valueOrFailure(() => readAddress({ apiToken: text, baseUrl: text })),
+	readAddress: (text) => valueOrFailure(() => readCredential({ apiToken: text, baseUrl: text })),
 	readAddressPath: (text) =>
-		valueOrFailure(() => readAddress({ apiToken: 'token', baseUrl: `https://a/${text}` })),
+		valueOrFailure(() => readCredential({ apiToken: 'token', baseUrl: `https://a/${text}` })),
 	withoutToken: (text) => withoutToken({ text, [text]: [text] }, 'invalid_token'),
 	withoutTokenOf: (text) => withoutToken(text, text.slice(0, 4000)),
 	stream: (text) => {

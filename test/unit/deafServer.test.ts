@@ -1,4 +1,4 @@
-import { listen, type Listening } from '../../nodes/shared/speech/notifications';
+import { subscribe, type Subscription } from '../../nodes/shared/speech/notifications';
 import { startDeafServer } from './deafServer';
 
 /* A service that never answers a close frame: the global WebSocket holds on to each connection for ever. */
@@ -9,16 +9,16 @@ beforeEach(async () => {
 });
 afterEach(async () => await server.close());
 
-const share = (): Listening => {
+const share = (): Subscription => {
 	const address = { apiToken: 'token', baseUrl: 'http://x', origin: 'http://x' };
-	return listen({ ...address, webSocketUrl: server.url }, async () => {});
+	return subscribe({ ...address, webSocketUrl: server.url }, async () => {});
 };
 /** An execution that listens, from its beginning. */
-async function begin(): Promise<Listening> {
-	const listening = share();
-	await listening.ready;
-	expect(listening.isOpen()).toBe(true);
-	return listening;
+async function begin(): Promise<Subscription> {
+	const subscription = share();
+	await subscription.ready;
+	expect(subscription.isOpen()).toBe(true);
+	return subscription;
 }
 const asked = () => server.open.filter(({ isAsked }) => isAsked).length;
 const status = (taskId: string, percentage: number) =>
@@ -28,9 +28,9 @@ const status = (taskId: string, percentage: number) =>
 	});
 
 /** Resolves with what `listening` is told of a task first. */
-const first = async (listening: Listening, taskId: string) =>
+const first = async (subscription: Subscription, taskId: string) =>
 	await new Promise<number | undefined>((resolve) => {
-		listening.follow(taskId, { onMessage: resolve, onSocketChange: () => {} });
+		subscription.follow(taskId, { onMessage: resolve, onSocketChange: () => {} });
 	});
 
 describe('a service that never answers the closing', () => {
@@ -62,14 +62,14 @@ describe('a service that never answers the closing', () => {
 		kept!.send(status('old', 43));
 		await old;
 		before.release();
-		const listening = await begin();
+		const subscription = await begin();
 		const all: string[] = [];
-		listening.followAll((taskId) => all.push(taskId));
-		const told = first(listening, 'new');
+		subscription.followAll((taskId) => all.push(taskId));
+		const told = first(subscription, 'new');
 		kept!.send(status('new', 1));
 		await told;
 		expect(all).toEqual(['new']);
-		listening.release();
+		subscription.release();
 	});
 
 	it('has the second connection closed once the first is gone', async () => {
@@ -84,10 +84,10 @@ describe('a service that never answers the closing', () => {
 
 	it('has no second connection kept that it ends itself', async () => {
 		(await begin()).release();
-		const listening = await begin();
-		listening.release();
+		const subscription = await begin();
+		subscription.release();
 		server.open[1]!.destroy();
-		while (listening.isOpen()) await new Promise((resolve) => setImmediate(resolve));
+		while (subscription.isOpen()) await new Promise((resolve) => setImmediate(resolve));
 		const again = await begin();
 		expect(server.ever()).toBe(3);
 		again.release();
@@ -98,22 +98,22 @@ describe('a service that never answers the closing', () => {
 			doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
 		});
 		try {
-			const listening = await begin();
-			expect(listening.isLive()).toBe(true);
+			const subscription = await begin();
+			expect(subscription.isLive()).toBe(true);
 			await jest.advanceTimersByTimeAsync(60_000);
 			await server.until(() => asked() === 1);
 			for (let minute = 0; minute < 5; minute++) await jest.advanceTimersByTimeAsync(60_000);
 			expect(server.ever()).toBe(2);
-			expect(listening.isOpen()).toBe(true);
-			expect(listening.isLive()).toBe(false);
-			const told = first(listening, 'task');
+			expect(subscription.isOpen()).toBe(true);
+			expect(subscription.isLive()).toBe(false);
+			const told = first(subscription, 'task');
 			server.open[1]!.send(status('task', 5));
 			expect(await told).toBe(5);
-			expect(listening.isLive()).toBe(true);
+			expect(subscription.isLive()).toBe(true);
 			await jest.advanceTimersByTimeAsync(60_000);
 			server.open[0]!.destroy();
 			await server.until(() => server.ever() === 3);
-			listening.release();
+			subscription.release();
 		} finally {
 			jest.useRealTimers();
 		}

@@ -1,13 +1,13 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/concurrency';
-import type { ServiceAddress } from '../../nodes/shared/http/credential';
+import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/concurrency';
+import type { Credential } from '../../nodes/shared/http/credential';
 import { startDeadline } from '../../nodes/shared/async/deadline';
 import { isOverload } from '../../nodes/shared/parsing/failures';
 import type { SpeechRequest } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
-import type { Listening } from '../../nodes/shared/speech/notifications';
-import { pacingOf } from '../../nodes/shared/pace/rateLimit';
-import { Requests } from '../../nodes/shared/api/api';
+import type { Subscription } from '../../nodes/shared/speech/notifications';
+import { rateLimitOf } from '../../nodes/shared/pace/rateLimit';
+import { Api } from '../../nodes/shared/api/api';
 import { waitForTask } from '../../nodes/shared/speech/speechTask';
 
 /*
@@ -155,7 +155,7 @@ export function contextFor(service: Service): IExecuteFunctions {
 }
 
 let accounts = 0;
-export const newAccount = (): ServiceAddress => ({
+export const newAccount = (): Credential => ({
 	apiToken: `token-${++accounts}`,
 	baseUrl: 'https://service.test',
 	origin: 'https://service.test',
@@ -163,7 +163,7 @@ export const newAccount = (): ServiceAddress => ({
 });
 
 /** No socket, or one that is open and says nothing. */
-const listening = (isOpen: boolean): Listening => ({
+const subscription = (isOpen: boolean): Subscription => ({
 	ready: Promise.resolve(),
 	isOpen: () => isOpen,
 	isLive: () => isOpen,
@@ -180,7 +180,7 @@ interface Batch {
 	pollInterval?: number;
 	timeout?: number;
 	isOpen?: boolean;
-	address?: ServiceAddress;
+	address?: Credential;
 }
 
 interface Ended {
@@ -194,21 +194,21 @@ export function speak(service: Service, batch: Batch) {
 	const { items, concurrency = 0, pollInterval = 2, timeout = 3600, isOpen = false } = batch;
 	const began = Date.now();
 	const address = batch.address ?? newAccount();
-	const limiter = new Limiter(pacingOf(address));
+	const limiter = new Concurrency(rateLimitOf(address));
 	limiter.configure(concurrency);
-	const requests = new Requests(contextFor(service), address, limiter);
+	const api = new Api(contextFor(service), address, limiter);
 	const ends: Ended[] = [];
 	let isOver = false;
 	const item = async () => {
 		const start = Date.now();
-		const { signal, stop } = startDeadline(timeout);
+		const { signal, stop } = startDeadline(timeout * 1000);
 		try {
-			const taskId = await requests.createTask({} as SpeechRequest, { signal });
-			await waitForTask(requests, {
+			const taskId = await api.createTask({} as SpeechRequest, { signal });
+			await waitForTask(api, {
 				taskId,
 				signal,
-				pollInterval,
-				listening: listening(isOpen),
+				pollIntervalMs: pollInterval * 1000,
+				subscription: subscription(isOpen),
 				justCreated: true,
 				onProgress() {},
 			});
@@ -222,7 +222,7 @@ export function speak(service: Service, batch: Batch) {
 			stop();
 		}
 	};
-	void forEachLimited(items, limiter, item).then(() => (isOver = true));
+	void forEachConcurrently(items, limiter, item).then(() => (isOver = true));
 	const finish = async (withinSeconds: number) => {
 		for (let s = 0; s < withinSeconds && !isOver; s++) await jest.advanceTimersByTimeAsync(1000);
 		if (!isOver) throw new Error(`${ends.length} of ${items} items after ${withinSeconds} s`);

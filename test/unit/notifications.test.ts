@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
-import { listen as listenTo, type Listening } from '../../nodes/shared/speech/notifications';
+import { subscribe as listenTo, type Subscription } from '../../nodes/shared/speech/notifications';
 
 /** What the server does with the next handshakes. */
 type Mode = 'accept' | 'refuse' | 'hang' | 'deaf';
@@ -12,16 +12,16 @@ type Mode = 'accept' | 'refuse' | 'hang' | 'deaf';
 let server: Server;
 let mode: Mode;
 let port: number;
-let requests: string[];
+let api: string[];
 let connections: Set<Duplex>;
 let sockets: ServerSocket[];
-let listenings: Listening[];
+let listenings: Subscription[];
 let count = 0;
 let token: string;
 
 beforeEach(async () => {
 	mode = 'accept';
-	requests = [];
+	api = [];
 	connections = new Set();
 	sockets = [];
 	listenings = [];
@@ -38,7 +38,7 @@ beforeEach(async () => {
 		});
 	});
 	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-		requests.push(request.url ?? '');
+		api.push(request.url ?? '');
 		if (mode === 'refuse') socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n');
 		if (mode === 'hang') socket.resume();
 		if (mode === 'deaf') answerAndIgnore(request, socket);
@@ -56,7 +56,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-	for (const listening of listenings) listening.release();
+	for (const subscription of listenings) subscription.release();
 	for (const connection of connections) connection.destroy();
 	server.close();
 	await once(server, 'close');
@@ -72,12 +72,12 @@ function answerAndIgnore(request: IncomingMessage, socket: Duplex) {
 	socket.resume();
 }
 
-function listen(apiToken = token, checkEgress = async () => {}): Listening {
+function listen(apiToken = token, checkEgress = async () => {}): Subscription {
 	const baseUrl = `http://127.0.0.1:${port}`;
 	const address = { apiToken, baseUrl, origin: baseUrl, webSocketUrl: `ws://127.0.0.1:${port}` };
-	const listening = listenTo(address, checkEgress);
-	listenings.push(listening);
-	return listening;
+	const subscription = listenTo(address, checkEgress);
+	listenings.push(subscription);
+	return subscription;
 }
 
 /** A follower that writes down what it is told, and lets the test wait for it. */
@@ -114,7 +114,7 @@ const closed = async (socket: ServerSocket | Duplex) => {
 describe('the socket of an account', () => {
 	it('is at /ws with the token, encoded', async () => {
 		await listen('a+b/c=d&e').ready;
-		expect(requests).toEqual(['/ws?token=a%2Bb%2Fc%3Dd%26e']);
+		expect(api).toEqual(['/ws?token=a%2Bb%2Fc%3Dd%26e']);
 	});
 
 	it('is one for all who listen', async () => {
@@ -122,7 +122,7 @@ describe('the socket of an account', () => {
 		await Promise.all(all.map(async ({ ready }) => await ready));
 		expect(all.map((one) => one.isOpen())).toEqual([true, true, true]);
 		await listen().ready;
-		expect(requests.length).toBe(1);
+		expect(api.length).toBe(1);
 	});
 
 	it('is not shared with another account, nor are its messages', async () => {
@@ -130,7 +130,7 @@ describe('the socket of an account', () => {
 		await theirs.ready;
 		const mine = listen();
 		await mine.ready;
-		expect(new Set(requests).size).toBe(2);
+		expect(new Set(api).size).toBe(2);
 		const [toldThem, toldMe] = [follower(), follower()];
 		theirs.follow('1', toldThem);
 		mine.follow('1', toldMe);
@@ -166,19 +166,19 @@ describe('the socket of an account', () => {
 		await second.ready;
 		await over;
 		expect(second.isOpen()).toBe(true);
-		expect(requests.length).toBe(2);
+		expect(api.length).toBe(2);
 	});
 
 	it('is given up at once when the last one leaves before the handshake is answered', async () => {
 		mode = 'hang';
 		const asked = once(server, 'asked');
-		const listening = listen();
+		const subscription = listen();
 		await asked;
 		const began = Date.now();
-		listening.release();
+		subscription.release();
 		while (connections.size > 0) await once(server, 'gone');
 		expect(Date.now() - began).toBeLessThan(1000);
-		expect(requests.length).toBe(1);
+		expect(api.length).toBe(1);
 	});
 
 	it('holds nobody up where the other side ignores the closing', async () => {
@@ -191,18 +191,18 @@ describe('the socket of an account', () => {
 		const second = listen();
 		await second.ready;
 		expect(second.isOpen()).toBe(true);
-		expect(requests.length).toBe(2);
+		expect(api.length).toBe(2);
 	});
 });
 
 describe('messages', () => {
 	it('reach those who follow the task, and nobody else', async () => {
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const [mine, mineToo, other] = [follower(), follower(), follower()];
-		listening.follow('1', mine);
+		subscription.follow('1', mine);
 		listen().follow('1', mineToo);
-		listening.follow('2', other);
+		subscription.follow('2', other);
 		for (const message of [status('1', 21), status('3', 50), status('1', 43), status('2', 100)]) {
 			sockets[0]!.send(message);
 		}
@@ -212,19 +212,19 @@ describe('messages', () => {
 	});
 
 	it('find their task whether its id is a number or a text', async () => {
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const told = follower();
-		listening.follow('1204871', told);
+		subscription.follow('1204871', told);
 		sockets[0]!.send(status(1204871, 57));
 		expect(await told.has(1)).toEqual([57]);
 	});
 
 	it('that came before anybody followed the task are delivered then, the highest of them', async () => {
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const marker = follower();
-		listening.follow('marker', marker);
+		subscription.follow('marker', marker);
 		for (const message of [
 			status('1', 43),
 			status('1', 93),
@@ -235,28 +235,28 @@ describe('messages', () => {
 		}
 		await marker.has(1);
 		const told = follower();
-		listening.follow('1', told);
+		subscription.follow('1', told);
 		expect(told.heard).toEqual([93]);
 	});
 
 	it('that came before anybody followed the task include one without a percentage', async () => {
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const marker = follower();
-		listening.follow('marker', marker);
+		subscription.follow('marker', marker);
 		sockets[0]!.send(status('1'));
 		sockets[0]!.send(status('marker', 1));
 		await marker.has(1);
 		const told = follower();
-		listening.follow('1', told);
+		subscription.follow('1', told);
 		expect(told.heard).toEqual([undefined]);
 	});
 
 	it('are found among anything else that comes', async () => {
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const told = follower();
-		listening.follow('1', told);
+		subscription.follow('1', told);
 		const noise = ['', 'hello', '<html></html>', '{"type":', '[]', 'null', '{"type":"ping"}'];
 		for (const message of noise) sockets[0]!.send(message);
 		sockets[0]!.send(Buffer.from([0xff, 0xfe, 0x00]));
@@ -282,26 +282,26 @@ describe('messages', () => {
 
 describe('a socket that is lost', () => {
 	it('is opened again within moments, those who follow are told, and messages go on', async () => {
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const told = follower();
-		listening.follow('1', told);
+		subscription.follow('1', told);
 		const again = once(server, 'opened');
 		const began = Date.now();
 		sockets[0]!.terminate();
 		expect(await told.has(1)).toEqual(['change']);
-		expect(listening.isOpen()).toBe(false);
+		expect(subscription.isOpen()).toBe(false);
 		await again;
 		expect(Date.now() - began).toBeLessThan(2000);
 		await told.has(2);
-		expect(listening.isOpen()).toBe(true);
+		expect(subscription.isOpen()).toBe(true);
 		sockets[1]!.send(status('1', 71));
 		expect(await told.has(3)).toEqual(['change', 'change', 71]);
 	});
 
 	it('is opened again also when the service closed it in good order', async () => {
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const again = once(server, 'opened');
 		sockets[0]!.close(1001, 'going away');
 		await again;
@@ -324,15 +324,15 @@ describe('a socket that is lost', () => {
 	});
 
 	it('is not opened again once nobody listens', async () => {
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const told = follower();
-		listening.follow('1', told);
+		subscription.follow('1', told);
 		sockets[0]!.terminate();
 		await told.has(1);
-		listening.release();
+		subscription.release();
 		await new Promise((resolve) => setTimeout(resolve, 1300));
-		expect(requests.length).toBe(1);
+		expect(api.length).toBe(1);
 	});
 });
 
@@ -346,10 +346,10 @@ describe('a good socket that is lost', () => {
 
 	/** Somebody who listens on an open socket. */
 	async function begin() {
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const told = follower();
-		listening.follow('1', told);
+		subscription.follow('1', told);
 		return told;
 	}
 	/** Ends the newest socket, and resolves once that was noticed. */
@@ -374,7 +374,7 @@ describe('a good socket that is lost', () => {
 			await within(300);
 			await told.has(3 * time);
 		}
-		expect(requests.length).toBe(11);
+		expect(api.length).toBe(11);
 	});
 
 	it('is opened again within 300 ms when it had stood for ten seconds', async () => {
@@ -406,7 +406,7 @@ describe('a good socket that is lost', () => {
 		sockets[0]!.send('{"error":"nothing for you"}');
 		await cut(told);
 		await jest.advanceTimersByTimeAsync(450);
-		expect(requests.length).toBe(1);
+		expect(api.length).toBe(1);
 		await within(600);
 	});
 
@@ -434,28 +434,28 @@ describe('a socket that cannot be had', () => {
 	it('holds nothing up beyond 3 s where the handshake is never answered', async () => {
 		mode = 'hang';
 		const began = Date.now();
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const waited = Date.now() - began;
 		expect(waited).toBeGreaterThan(2500);
 		expect(waited).toBeLessThan(3500);
-		expect(listening.isOpen()).toBe(false);
+		expect(subscription.isOpen()).toBe(false);
 	});
 
 	it('holds nothing up where it is refused, and is asked for again later', async () => {
 		mode = 'refuse';
 		const began = Date.now();
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		expect(Date.now() - began).toBeLessThan(1000);
-		expect(listening.isOpen()).toBe(false);
+		expect(subscription.isOpen()).toBe(false);
 		mode = 'accept';
 		await once(server, 'opened');
 		const told = follower();
-		listening.follow('1', told);
+		subscription.follow('1', told);
 		sockets[0]!.send(status('1', 5));
 		await told.has(1);
-		expect(listening.isOpen()).toBe(true);
+		expect(subscription.isOpen()).toBe(true);
 	});
 
 	it('holds nothing up where nobody is at the address', async () => {
@@ -464,24 +464,24 @@ describe('a socket that cannot be had', () => {
 		const nobody = `ws://127.0.0.1:${(free.address() as AddressInfo).port}`;
 		free.close();
 		await once(free, 'close');
-		const listening = listenTo(
+		const subscription = listenTo(
 			{ apiToken: token, baseUrl: 'http://x', origin: 'http://x', webSocketUrl: nobody },
 			async () => {},
 		);
-		await listening.ready;
-		expect(listening.isOpen()).toBe(false);
-		listening.release();
+		await subscription.ready;
+		expect(subscription.isOpen()).toBe(false);
+		subscription.release();
 	});
 
 	it('is not asked for where the policy of the instance forbids it, nor is the token shown', async () => {
 		const checked: string[] = [];
-		const listening = listen(token, async (...urls: unknown[]) => {
+		const subscription = listen(token, async (...urls: unknown[]) => {
 			checked.push(String(urls[0]));
 			throw new Error('forbidden');
 		});
-		await listening.ready;
-		expect(listening.isOpen()).toBe(false);
-		expect(requests).toEqual([]);
+		await subscription.ready;
+		expect(subscription.isOpen()).toBe(false);
+		expect(api).toEqual([]);
 		expect(checked).toEqual([`ws://127.0.0.1:${port}/ws`]);
 	});
 
@@ -489,15 +489,15 @@ describe('a socket that cannot be had', () => {
 		const own = globalThis.WebSocket;
 		try {
 			Reflect.deleteProperty(globalThis, 'WebSocket');
-			const listening = listen();
-			await listening.ready;
-			listening.follow('1', follower());
-			expect(listening.isOpen()).toBe(false);
-			listening.release();
+			const subscription = listen();
+			await subscription.ready;
+			subscription.follow('1', follower());
+			expect(subscription.isOpen()).toBe(false);
+			subscription.release();
 		} finally {
 			globalThis.WebSocket = own;
 		}
-		expect(requests).toEqual([]);
+		expect(api).toEqual([]);
 	});
 });
 
@@ -511,59 +511,59 @@ describe('a socket that is silent', () => {
 
 	it('is found out after 60 s, and another takes its place', async () => {
 		fake();
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const over = closed(sockets[0]!);
 		await jest.advanceTimersByTimeAsync(59_000);
-		expect(requests.length).toBe(1);
+		expect(api.length).toBe(1);
 		const again = once(server, 'opened');
 		await jest.advanceTimersByTimeAsync(1000);
 		await Promise.all([again, over]);
-		expect(requests.length).toBe(2);
+		expect(api.length).toBe(2);
 	});
 
 	it('is left alone as long as anything comes', async () => {
 		fake();
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const told = follower();
-		listening.follow('1', told);
+		subscription.follow('1', told);
 		for (let round = 1; round <= 4; round++) {
 			await jest.advanceTimersByTimeAsync(50_000);
 			sockets[0]!.send('anything');
 			sockets[0]!.send(status('1', round));
 			await told.has(round);
 		}
-		expect(requests.length).toBe(1);
+		expect(api.length).toBe(1);
 	});
 
 	it('still delivers until the one that takes its place is there, and nobody is told', async () => {
 		fake();
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const told = follower();
-		listening.follow('1', told);
+		subscription.follow('1', told);
 		mode = 'hang';
 		const asked = once(server, 'asked');
 		await jest.advanceTimersByTimeAsync(60_000);
 		await asked;
 		sockets[0]!.send(status('1', 43));
 		expect(await told.has(1)).toEqual([43]);
-		expect(listening.isOpen()).toBe(true);
+		expect(subscription.isOpen()).toBe(true);
 	});
 
 	it('is given up when no other takes its place', async () => {
 		fake();
-		const listening = listen();
-		await listening.ready;
+		const subscription = listen();
+		await subscription.ready;
 		const told = follower();
-		listening.follow('1', told);
+		subscription.follow('1', told);
 		const over = closed(sockets[0]!);
 		mode = 'hang';
 		await jest.advanceTimersByTimeAsync(60_000);
 		await jest.advanceTimersByTimeAsync(15_000);
 		await over;
 		expect(await told.has(1)).toEqual(['change']);
-		expect(listening.isOpen()).toBe(false);
+		expect(subscription.isOpen()).toBe(false);
 	});
 });

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { Failure } from '../../nodes/shared/failure';
-import type { ServiceAddress } from '../../nodes/shared/http/credential';
+import type { Credential } from '../../nodes/shared/http/credential';
 import { knownTasksOf } from '../../nodes/shared/api/knownTasks';
 import { createdBy as createdFor, originsOf } from '../../nodes/shared/speech/origins';
 
@@ -21,7 +21,7 @@ interface Execution {
 
 const createdBy = async (
 	context: IExecuteFunctions,
-	address: ServiceAddress,
+	address: Credential,
 	create: () => Promise<string>,
 	text = 'Words',
 ) => await createdFor(context, address, create, text);

@@ -1,6 +1,6 @@
-import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/concurrency';
-import { pacingOf } from '../../nodes/shared/pace/rateLimit';
-import { Requests } from '../../nodes/shared/api/api';
+import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/concurrency';
+import { rateLimitOf } from '../../nodes/shared/pace/rateLimit';
+import { Api } from '../../nodes/shared/api/api';
 import {
 	contextFor,
 	fixedWindow,
@@ -118,7 +118,7 @@ describe('what was learnt of an account', () => {
 		await jest.advanceTimersByTimeAsync(500);
 		expect(service.seen.length - before).toBeLessThanOrEqual(2);
 		await other.finish(600);
-		expect(pacingOf(address).mostInWork).toBeLessThan(Infinity);
+		expect(rateLimitOf(address).mostInWork).toBeLessThan(Infinity);
 		await jest.advanceTimersByTimeAsync(301_000);
 		service.limit = NO_LIMIT;
 		const again = speak(service, { items: 20, address: { ...address } });
@@ -132,14 +132,14 @@ describe('readings without a deadline of their own', () => {
 	it('outlast a window in which the account is refused', async () => {
 		const service = new Service(1, fixedWindow(30, false));
 		const address = newAccount();
-		const limiter = new Limiter(pacingOf(address));
+		const limiter = new Concurrency(rateLimitOf(address));
 		limiter.configure(0);
-		const requests = new Requests(contextFor(service), address, limiter);
+		const api = new Api(contextFor(service), address, limiter);
 		const { signal } = new AbortController();
 		await speak(service, { items: 1, address, pollInterval: 2 }).finish(60);
 		let done = 0;
-		void forEachLimited(60, limiter, async () => {
-			await requests.histories({ page: 1 }, signal).then(() => done++);
+		void forEachConcurrently(60, limiter, async () => {
+			await api.listHistory({ page: 1 }, signal).then(() => done++);
 			return true;
 		});
 		for (let s = 0; s < 300 && done < 60; s++) await jest.advanceTimersByTimeAsync(1000);

@@ -1,7 +1,7 @@
-import { Paid } from '../../nodes/MediaGeneration/paid';
+import { PaidSummary } from '../../nodes/MediaGeneration/paid';
 
 test('at most five ids are named, however many are paid', () => {
-	const paid = new Paid();
+	const paid = new PaidSummary();
 	for (let index = 99; index >= 0; index--) paid.surely(index, 'task', [`t${index}`]);
 	const words = paid.words(3)!;
 	expect(words).toContain(
@@ -11,20 +11,20 @@ test('at most five ids are named, however many are paid', () => {
 });
 
 test('the ids of one item count each', () => {
-	const paid = new Paid();
+	const paid = new PaidSummary();
 	paid.surely(0, 'video', ['a', 'b', 'c', 'd']);
 	paid.surely(1, 'video', ['e', 'f']);
 	expect(paid.words()).toContain('item 0: video d; item 1: video e and 1 more)');
 });
 
 test('an address is cut that is longer than a line', () => {
-	const paid = new Paid();
+	const paid = new PaidSummary();
 	paid.surely(0, 'image', [`https://files.example/${'x'.repeat(5000)}`]);
 	expect(paid.words()!.length).toBeLessThan(600);
 });
 
 test('what is paid and what may be are told apart; what is not paid is not named', () => {
-	const paid = new Paid();
+	const paid = new PaidSummary();
 	paid.maybe(0, 'speech');
 	paid.maybe(1, 'speech');
 	paid.maybe(2, 'speech');
@@ -37,7 +37,7 @@ test('what is paid and what may be are told apart; what is not paid is not named
 });
 
 test('of a run that paid for nothing else there is nothing to say', () => {
-	const paid = new Paid();
+	const paid = new PaidSummary();
 	expect(paid.words()).toBeUndefined();
 	paid.surely(4, 'task', ['7']);
 	expect(paid.words(4)).toBeUndefined();

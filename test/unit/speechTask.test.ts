@@ -2,8 +2,8 @@ import { failureOfStatus } from '../../nodes/shared/parsing/failures';
 import { startDeadline } from '../../nodes/shared/async/deadline';
 import type { SpeechTask } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
-import type { Follower, Listening } from '../../nodes/shared/speech/notifications';
-import type { Requests } from '../../nodes/shared/api/api';
+import type { Follower, Subscription } from '../../nodes/shared/speech/notifications';
+import type { Api } from '../../nodes/shared/api/api';
 import { waitForTask, type TaskWait } from '../../nodes/shared/speech/speechTask';
 
 const PAGE = '<html><head><title>404 Not Found</title></head><body>nginx</body></html>';
@@ -31,33 +31,33 @@ type Answer = () => SpeechTask | Failure;
 function start(answers: Answer[], options: Partial<TaskWait> = {}) {
 	let follower: Follower | undefined;
 	let readings = 0;
-	const listening = {
+	const subscription = {
 		isOpen: () => false,
 		isLive: () => false,
 		follow: (_: string, added: Follower) => void (follower = added),
 		unfollow() {},
-	} as unknown as Listening;
-	const requests = {
-		pacing: { holdMs: () => 0, turn: async () => true, begin: () => () => {} },
-		async readTask() {
+	} as unknown as Subscription;
+	const api = {
+		rateLimit: { cooldownMs: () => 0, waitForTurn: async () => true, begin: () => () => {} },
+		async getTask() {
 			const answer = answers[Math.min(readings++, answers.length - 1)]!();
 			if ('kind' in answer) throw answer;
 			return answer;
 		},
-	} as unknown as Requests;
+	} as unknown as Api;
 	const began = Date.now();
 	const wait: TaskWait = {
 		taskId: '12',
-		signal: startDeadline(options.justCreated === true ? 3600 : 1800).signal,
-		pollInterval: 5,
-		listening,
+		signal: startDeadline(options.justCreated === true ? 3_600_000 : 1_800_000).signal,
+		pollIntervalMs: 5000,
+		subscription: subscription,
 		justCreated: false,
 		onProgress() {},
 		...options,
 	};
 	let ended: { status?: string; kind?: string; seconds: number } | undefined;
 	const seconds = () => Math.round((Date.now() - began) / 1000);
-	void waitForTask(requests, wait).then(
+	void waitForTask(api, wait).then(
 		({ status }) => (ended = { status, seconds: seconds() }),
 		({ kind }: Failure) => (ended = { kind, seconds: seconds() }),
 	);
@@ -133,7 +133,7 @@ describe('a task that is not there', () => {
 	);
 
 	it('is not said of two readings, however far apart', async () => {
-		const wait = start([PENDING, JSON_404, JSON_404, DONE], { pollInterval: 300 });
+		const wait = start([PENDING, JSON_404, JSON_404, DONE], { pollIntervalMs: 300_000 });
 		await wait.pass(1000);
 		expect(wait.ended).toMatchObject({ status: 'completed' });
 	});

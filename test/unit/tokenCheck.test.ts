@@ -1,5 +1,5 @@
 import { Failure } from '../../nodes/shared/failure';
-import type { Requests } from '../../nodes/shared/api/api';
+import type { Api } from '../../nodes/shared/api/api';
 import { checkTokenTogether } from '../../nodes/shared/api/tokenCheck';
 
 const never = () => new AbortController().signal;
@@ -12,34 +12,34 @@ afterEach(() => jest.useRealTimers());
 function account(apiToken = `token-${++count}`) {
 	const state = { asked: 0, trouble: undefined as unknown };
 	const baseUrl = 'https://media.example.com';
-	const requests = {
-		address: { apiToken, baseUrl, origin: baseUrl, webSocketUrl: 'wss://media.example.com' },
-		async account() {
+	const api = {
+		credential: { apiToken, baseUrl, origin: baseUrl, webSocketUrl: 'wss://media.example.com' },
+		async getAccount() {
 			state.asked++;
 			if (state.trouble) throw state.trouble;
 			return {};
 		},
-	} as unknown as Requests;
-	return { state, requests };
+	} as unknown as Api;
+	return { state, requests: api };
 }
 
 describe('the check of a token', () => {
 	it('is made once for all who want it at the same moment', async () => {
-		const { state, requests } = account();
+		const { state, requests: api } = account();
 		state.trouble = new Failure('tokenRefused');
-		const all = [1, 2, 3].map(() => checkTokenTogether(requests, Date.now(), never()));
+		const all = [1, 2, 3].map(() => checkTokenTogether(api, Date.now(), never()));
 		expect(await Promise.all(all)).toEqual([state.trouble, state.trouble, state.trouble]);
 		expect(state.asked).toBe(1);
 	});
 
 	it('holds for those who are content with an older one, and for no other', async () => {
-		const { state, requests } = account();
+		const { state, requests: api } = account();
 		const began = Date.now();
-		expect(await checkTokenTogether(requests, began, never())).toBeUndefined();
+		expect(await checkTokenTogether(api, began, never())).toBeUndefined();
 		await jest.advanceTimersByTimeAsync(5000);
 		state.trouble = new Failure('tokenRefused');
-		expect(await checkTokenTogether(requests, began, never())).toBeUndefined();
-		expect(await checkTokenTogether(requests, began + 1, never())).toBe(state.trouble);
+		expect(await checkTokenTogether(api, began, never())).toBeUndefined();
+		expect(await checkTokenTogether(api, began + 1, never())).toBe(state.trouble);
 		expect(state.asked).toBe(2);
 	});
 
@@ -51,11 +51,11 @@ describe('the check of a token', () => {
 	});
 
 	it('is made five times a minute at most, however often the socket is lost', async () => {
-		const { state, requests } = account();
+		const { state, requests: api } = account();
 		const begun: number[] = [];
 		for (let second = 0; second < 180; second++) {
 			const before = state.asked;
-			await checkTokenTogether(requests, Date.now(), never());
+			await checkTokenTogether(api, Date.now(), never());
 			if (state.asked > before) begun.push(second);
 			await jest.advanceTimersByTimeAsync(1000);
 		}
@@ -67,10 +67,10 @@ describe('the check of a token', () => {
 	});
 
 	it('is given up by who leaves, and goes on for the others', async () => {
-		const { requests } = account();
+		const { requests: api } = account();
 		const [leaving, staying] = [new AbortController(), new AbortController()];
-		const left = checkTokenTogether(requests, 0, leaving.signal);
-		const stayed = checkTokenTogether(requests, 0, staying.signal);
+		const left = checkTokenTogether(api, 0, leaving.signal);
+		const stayed = checkTokenTogether(api, 0, staying.signal);
 		const reason = new Failure('canceled');
 		leaving.abort(reason);
 		expect(await left).toBe(reason);

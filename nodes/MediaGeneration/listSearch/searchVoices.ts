@@ -3,7 +3,7 @@ import type {
 	INodeListSearchItems,
 	INodeListSearchResult,
 } from 'n8n-workflow';
-import { readAddress } from '../../shared/http/credential';
+import { readCredential } from '../../shared/http/credential';
 import { withoutToken } from '../../shared/parsing/redaction';
 import { startDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
@@ -11,10 +11,10 @@ import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { isLastPage, LARGEST_PAGE } from '../../shared/api/pagination';
 import { asText, isRecord } from '../../shared/parsing/coerce';
-import { Requests } from '../../shared/api/api';
+import { Api } from '../../shared/api/api';
 
-/** Longest the picker may take for one page, in seconds. */
-const SEARCH_SECONDS = 60;
+/** Longest the picker may take for one page, in ms. */
+const SEARCH_MS = 60_000;
 
 const TRAITS = ['language', 'accent', 'gender', 'age', 'category', 'description'];
 
@@ -67,16 +67,16 @@ export async function searchVoices(
 	filter = '',
 	paginationToken?: string,
 ): Promise<INodeListSearchResult> {
-	const limit = startDeadline(SEARCH_SECONDS);
+	const limit = startDeadline(SEARCH_MS);
 	let apiToken = '';
 	try {
-		const address = readAddress(await this.getCredentials(CREDENTIAL_TYPE));
-		apiToken = address.apiToken;
-		const requests = new Requests(this, address);
+		const credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
+		apiToken = credential.apiToken;
+		const api = new Api(this, credential);
 		const { page, seen, first } = placeOf(paginationToken);
 		const search = filter.trim();
 		const query = { page, page_size: LARGEST_PAGE, ...(search ? { search } : {}) };
-		const found = await requests.voices(query, limit.signal);
+		const found = await api.listVoices(query, limit.signal);
 		// The editor shows what it is given, and saves what is picked in clear.
 		const voices = withoutToken(found.items, apiToken);
 		const foundFirst = idOf(voices[0] ?? {});

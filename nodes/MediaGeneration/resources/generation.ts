@@ -10,7 +10,7 @@ import {
 	IDLE_TIMEOUT_SECONDS,
 	TIMEOUT_SECONDS,
 } from '../../shared/n8n/descriptions';
-import type { Fields } from '../../shared/n8n/parameters';
+import type { NodeParameters } from '../../shared/n8n/parameters';
 import { partly, type Item, type Job, type Made } from '../run';
 
 /** What all operations that make videos or images share: stream, history, download, items. */
@@ -22,19 +22,19 @@ const MOST_IDS = 8;
 
 interface GenerationFields {
 	/** For the whole generation. */
-	timeoutSeconds: number;
+	timeoutMs: number;
 	/** Of silence on the stream. */
-	idleTimeoutSeconds: number;
+	idleTimeoutMs: number;
 	download: boolean;
 	outputField: string;
 }
 
-function readGenerationFields(fields: Fields, kind: Order['kind']): GenerationFields {
+function readGenerationFields(parameters: NodeParameters, kind: Order['kind']): GenerationFields {
 	return {
-		timeoutSeconds: fields.numberOption('timeout', 'Timeout', TIMEOUT_SECONDS[kind]),
-		idleTimeoutSeconds: fields.numberOption('idleTimeout', 'Idle Timeout', IDLE_TIMEOUT_SECONDS),
-		download: fields.download(downloadField.default),
-		outputField: fields.outputField(),
+		timeoutMs: parameters.durationOption('timeout', 'Timeout', TIMEOUT_SECONDS[kind]),
+		idleTimeoutMs: parameters.durationOption('idleTimeout', 'Idle Timeout', IDLE_TIMEOUT_SECONDS),
+		download: parameters.download(downloadField.default),
+		outputField: parameters.outputField(),
 	};
 }
 
@@ -51,14 +51,14 @@ export interface Order {
 
 /** Makes the job of one generation. */
 export function generationJob(item: Item, order: Order): Job {
-	const { run, requests } = item;
+	const { run, api: api } = item;
 	const { kind } = order;
-	const options = readGenerationFields(item.fields, kind);
+	const options = readGenerationFields(item.parameters, kind);
 
 	return async () => {
-		const key = run.memory.keyOf(item.index);
-		const deadline = startDeadline(options.timeoutSeconds, run.stopped);
-		const creating = startDeadline(options.timeoutSeconds, run.canceled);
+		const key = run.resume.requestKey(item.index);
+		const deadline = startDeadline(options.timeoutMs, run.stopped);
+		const creating = startDeadline(options.timeoutMs, run.canceled);
 		try {
 			const files = await make(key, deadline.signal, creating.signal);
 			// One that cannot be fetched must not take the others, paid as well, with it.
@@ -78,7 +78,7 @@ export function generationJob(item: Item, order: Order): Job {
 		signal: AbortSignal,
 		creating: AbortSignal,
 	): Promise<GeneratedFile[]> {
-		const remembered = run.memory.recall(key);
+		const remembered = run.resume.find(key);
 		if (remembered?.files) {
 			item.hint('resumed', 'Took the result of an earlier try instead of paying for a new one');
 			run.paid.surely(item.index, kind, namesOf(remembered.files));
@@ -93,22 +93,22 @@ export function generationJob(item: Item, order: Order): Job {
 		};
 		const ids = new Set<string>();
 		if (asked && !remembered?.files) run.paid.maybe(item.index, kind);
-		const files = await generate(requests, run.history, run.claims, {
+		const files = await generate(api, run.history, run.claims, {
 			...order,
 			signal,
 			creating,
 			shared: run.stopped,
-			idleMs: options.idleTimeoutSeconds * 1000,
+			idleMs: options.idleTimeoutMs,
 			earlier: asked && { asked, files: remembered?.files },
 			onAsked(now) {
 				if (asked === undefined) run.paid.maybe(item.index, kind);
 				asked = now;
-				run.memory.keep(key, { asked });
+				run.resume.save(key, { asked });
 				say(`asking for the ${kind}`);
 			},
 			onRefused() {
 				asked = undefined;
-				run.memory.forget(key);
+				run.resume.remove(key);
 				run.paid.not(item.index);
 			},
 			onProgress({ status, id }) {
@@ -126,13 +126,13 @@ export function generationJob(item: Item, order: Order): Job {
 		}).catch((error: unknown) => {
 			// What was surely not accepted, or has failed, must be asked for anew by the next try.
 			if (!mayStillCome(error)) {
-				run.memory.forget(key);
+				run.resume.remove(key);
 				run.paid.not(item.index);
 				throw error;
 			}
 			throw error instanceof Failure ? error.with({ ids: [...ids] }) : error;
 		});
-		run.memory.keep(key, { asked, files, madeAt: Date.now() });
+		run.resume.save(key, { asked, files, madeAt: Date.now() });
 		run.paid.surely(item.index, kind, namesOf(files));
 		if (files.length < order.expected) {
 			const ofThese = `${files.length} of ${order.expected} files`;
@@ -154,7 +154,7 @@ export function generationJob(item: Item, order: Order): Job {
 		if (!options.download) return item.output(json);
 		item.tell(`fetching the ${kind}`);
 		const file = { url: generated.fileUrl, kind, id: name, justMade: true };
-		const binary = await download(run.context, requests.address, file, signal);
+		const binary = await download(run.context, api.credential, file, signal);
 		return item.output(json, { [options.outputField]: binary });
 	}
 }

@@ -1,6 +1,6 @@
 import type { IRun, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
-import { pause } from '../../shared/async/deadline';
+import { sleep } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import type { Origins } from '../../shared/speech/origins';
 import { Chain, LONGEST_CHAIN } from './chain';
@@ -70,7 +70,7 @@ export class SelfStarts {
 	): Promise<number | undefined> {
 		const waited = new AbortController();
 		const bounded = AbortSignal.any([signal, waited.signal]);
-		await Promise.race([this.origins.answered(this.workflowId), pause(LONGEST_CREATE_MS, bounded)]);
+		await Promise.race([this.origins.answered(this.workflowId), sleep(LONGEST_CREATE_MS, bounded)]);
 		waited.abort();
 		if (text !== undefined) this.origins.recognize(taskId, text, this.chain.heardAt(taskId));
 		if (this.isOwn(taskId) && !this.includesOwn) return undefined;

@@ -49,7 +49,7 @@ const isKept = (value: unknown): value is Kept =>
 	isRecord(value) && isRecord(value.underWay) && Array.isArray(value.ended);
 
 /** The trigger's memory of tasks, which outlives a lost socket, a new deployment and a restart. */
-export class Ledger {
+export class TaskStore {
 	private readonly underWay = new Map<string, Entry>();
 	private readonly ended: Set<string>;
 	/** The percentage that was last emitted of tasks that are no longer watched. */

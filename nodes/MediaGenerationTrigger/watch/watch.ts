@@ -1,27 +1,27 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import type { ServiceAddress } from '../../shared/http/credential';
+import type { Credential } from '../../shared/http/credential';
 import { withoutToken } from '../../shared/parsing/redaction';
-import { pause, startDeadline } from '../../shared/async/deadline';
+import { sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure, isTransient } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
 import { accountOf } from '../../shared/account';
 import { knownTasksOf, type KnownTasks } from '../../shared/api/knownTasks';
 import {
 	canListen,
-	listen,
-	type Listening,
+	subscribe,
+	type Subscription,
 	type MessageKind,
 } from '../../shared/speech/notifications';
 import { originsOf } from '../../shared/speech/origins';
-import { Requests } from '../../shared/api/api';
+import { Api } from '../../shared/api/api';
 import { checkToken, checkTokenTogether } from '../../shared/api/tokenCheck';
-import type { Emitter } from '../executionQueue';
+import type { ExecutionQueue } from '../executionQueue';
 import { Events } from '../events';
-import { Following, SILENCE_SECONDS } from './following';
-import { LONGEST_MS, MOST_UNDER_WAY, type Ledger } from './taskStore';
+import { TaskFollower, SILENCE_MS } from './taskFollower';
+import { LONGEST_MS, MOST_UNDER_WAY, type TaskStore } from './taskStore';
 import { SelfStarts } from './selfStarts';
 import type { Settings } from '../settings';
-import { Sightings } from './sightings';
+import { Arrivals } from './arrivals';
 
 /** How often it is looked whether the socket is open, in ms. */
 const LOOK_MS = 5000;
@@ -36,10 +36,10 @@ const LONG_MS = 600_000;
 
 export interface WatchParts {
 	context: ITriggerFunctions;
-	address: ServiceAddress;
+	credential: Credential;
 	settings: Settings;
-	ledger: Ledger;
-	emitter: Emitter;
+	taskStore: TaskStore;
+	executionQueue: ExecutionQueue;
 	/** Tells this trigger and service from all others in this process; none by hand. */
 	scope: string | undefined;
 	/** A person listens for one event, and is told of everything that stands in its way. */
@@ -55,11 +55,11 @@ type Sight = 'old' | 'underWay' | 'ended';
 
 /** Watches the speech tasks of an account, and emits what becomes of them. */
 export class Watch {
-	private readonly requests: Requests;
+	private readonly api: Api;
 	private readonly known: KnownTasks;
 	private readonly selfStarts: SelfStarts;
-	private following: Following | undefined;
-	private readonly sightings: Sightings;
+	private taskFollower: TaskFollower | undefined;
+	private readonly arrivals: Arrivals;
 	/** Tasks that are watched, those that were seen first in front; aborted to give one up. */
 	private readonly watched = new Map<string, AbortController>();
 	/** Tasks that wait until one can be watched, without more than their ids in memory. */
@@ -70,12 +70,12 @@ export class Watch {
 	private since = Infinity;
 
 	constructor(private readonly parts: WatchParts) {
-		const { context, address, settings, scope, closing } = parts;
-		this.requests = new Requests(context, address);
-		this.known = knownTasksOf(address);
-		const origins = originsOf(address);
+		const { context, credential: credential, settings, scope, closing } = parts;
+		this.api = new Api(context, credential);
+		this.known = knownTasksOf(credential);
+		const origins = originsOf(credential);
 		this.selfStarts = new SelfStarts(context, origins, settings.includeOwnTasks, scope);
-		this.sightings = new Sightings(closing, {
+		this.arrivals = new Arrivals(closing, {
 			hasRoom: () => this.watched.size < MOST_UNDER_WAY,
 			since: () => this.since,
 			letGo: (taskId) => this.take(taskId, 'ended'),
@@ -95,40 +95,45 @@ export class Watch {
 	 * when it makes no sense to listen.
 	 */
 	async start(): Promise<void> {
-		const { context, address, settings, ledger, closing } = this.parts;
+		const { context, credential: credential, settings, taskStore: taskStore, closing } = this.parts;
 		if (!canListen() && settings.taskIds.size === 0) throw new Failure('noWebSocket');
 		const checkEgress = egressCheckOf(context);
-		await checkEgress(`${address.webSocketUrl}/ws`);
+		await checkEgress(`${credential.webSocketUrl}/ws`);
 		await this.checkToken(this.parts.isManual);
 		if (closing.aborted) return;
-		const listening = listen(address, checkEgress);
-		const leave = accountOf(address).use();
-		closing.addEventListener('abort', () => (listening.release(), leave()), { once: true });
-		const { requests, selfStarts } = this;
-		const events = new Events({ ...this.parts, requests, selfStarts });
-		this.following = new Following({ ...this.parts, requests, listening, events });
-		const restored = ledger.tasks().filter((taskId) => this.isWanted(taskId));
+		const subscription = subscribe(credential, checkEgress);
+		const leave = accountOf(credential).use();
+		closing.addEventListener('abort', () => (subscription.release(), leave()), { once: true });
+		const { api: api, selfStarts } = this;
+		const events = new Events({ ...this.parts, api: api, selfStarts });
+		this.taskFollower = new TaskFollower({
+			...this.parts,
+			api: api,
+			subscription: subscription,
+			events,
+		});
+		const restored = taskStore.tasks().filter((taskId) => this.isWanted(taskId));
 		for (const taskId of new Set([...restored, ...settings.taskIds])) {
-			if (!ledger.isOver(taskId) && this.selfStarts.see(taskId)) void this.watch(taskId, 'old');
+			if (!taskStore.isOver(taskId) && this.selfStarts.see(taskId)) void this.watch(taskId, 'old');
 		}
 		this.since = Date.now();
-		listening.followAll((...message) => this.hear(...message));
+		subscription.followAll((...message) => this.hear(...message));
 		if (settings.taskIds.size === 0) this.selfStarts.warn();
-		void this.tryTokenWhileClosed(listening);
+		void this.tryTokenWhileClosed(subscription);
 		// Whoever creates a task as soon as the workflow is active expects it to be heard.
-		await listening.ready;
+		await subscription.ready;
 	}
 
 	private hear(taskId: string, percentage: number | undefined, kind: MessageKind): void {
 		const { settings } = this.parts;
-		if (kind === 'repeat' && percentage === 100) this.sightings.again(taskId);
+		if (kind === 'repeat' && percentage === 100) this.arrivals.again(taskId);
 		if (kind === 'repeat' || this.isKnown(taskId) || !this.isWanted(taskId)) return;
 		if ((this.known.endedAt(taskId) ?? Infinity) < this.since) return;
 		if (!this.selfStarts.see(taskId)) return;
 		if (kind === 'past') return void this.lookInto(taskId);
 		const wasUnderWay = this.past.delete(taskId) || this.aside.has(taskId);
 		const isFirst = percentage === 100 && !wasUnderWay && !settings.taskIds.has(taskId);
-		if (isFirst) this.sightings.add(taskId);
+		if (isFirst) this.arrivals.add(taskId);
 		else this.take(taskId, 'underWay');
 	}
 
@@ -143,12 +148,12 @@ export class Watch {
 		const { taskIds } = this.parts.settings;
 		if (taskIds.size > 0) return taskIds.has(taskId);
 		// Ids are stored in clear; no service in its right mind has the token in one.
-		return withoutToken(taskId, this.parts.address.apiToken) === taskId;
+		return withoutToken(taskId, this.parts.credential.apiToken) === taskId;
 	}
 
 	/** True for a task that is watched, or has been to its end. */
 	private isKnown(taskId: string): boolean {
-		return this.watched.has(taskId) || this.parts.ledger.isOver(taskId);
+		return this.watched.has(taskId) || this.parts.taskStore.isOver(taskId);
 	}
 
 	/** Watches a task that was heard of before the trigger began, if it is still under way. */
@@ -156,10 +161,10 @@ export class Watch {
 		const { closing } = this.parts;
 		if (this.past.size >= MOST_UNDER_WAY) return;
 		this.past.add(taskId);
-		await this.requests.pacing.turn('catchUp', SILENCE_SECONDS * 1000, closing);
+		await this.api.rateLimit.waitForTurn('catchUp', SILENCE_MS, closing);
 		// Meanwhile a message may have told that it is.
 		const isOpen = !closing.aborted && this.past.has(taskId);
-		const reading = isOpen ? this.requests.readTask(taskId, closing) : undefined;
+		const reading = isOpen ? this.api.getTask(taskId, closing) : undefined;
 		const task = await reading?.catch(() => undefined);
 		if (!this.past.delete(taskId) || closing.aborted || !task) return;
 		if (this.known.endedAt(taskId) === undefined) this.take(taskId, 'underWay');
@@ -169,21 +174,21 @@ export class Watch {
 	private async checkToken(mustWork: boolean): Promise<void> {
 		const { closing } = this.parts;
 		const trouble = mustWork
-			? await checkToken(this.requests, closing)
-			: await checkTokenTogether(this.requests, Date.now() - TRUSTED_AT_FIRST_MS, closing);
+			? await checkToken(this.api, closing)
+			: await checkTokenTogether(this.api, Date.now() - TRUSTED_AT_FIRST_MS, closing);
 		const kind = trouble instanceof Failure ? trouble.kind : undefined;
 		const passes = isTransient(trouble) || kind === 'timedOut' || kind === 'outOfCredit';
 		if (trouble !== undefined && kind !== 'canceled' && (mustWork || !passes)) throw trouble;
 	}
 
 	/** A socket that can't be opened does not say why: the account's answer does. */
-	private async tryTokenWhileClosed(listening: Listening): Promise<void> {
+	private async tryTokenWhileClosed(subscription: Subscription): Promise<void> {
 		const { closing, context, onFatal } = this.parts;
 		let isTold = false;
 		for (;;) {
-			await pause(LOOK_MS, closing);
+			await sleep(LOOK_MS, closing);
 			if (closing.aborted) return;
-			if (listening.isOpen()) {
+			if (subscription.isOpen()) {
 				isTold = false;
 				continue;
 			}
@@ -192,22 +197,22 @@ export class Watch {
 				context.logger.warn('Media Generation Trigger: the WebSocket is closed, opening it again');
 			}
 			// The token may have been revoked, and the socket dropped for that.
-			const since = Math.max(listening.lostAt(), Date.now() - TRUSTED_MS);
-			const trouble = await checkTokenTogether(this.requests, since, closing);
+			const since = Math.max(subscription.lostAt(), Date.now() - TRUSTED_MS);
+			const trouble = await checkTokenTogether(this.api, since, closing);
 			if (trouble instanceof Failure && trouble.kind === 'tokenRefused') onFatal(trouble);
 		}
 	}
 
 	/** Follows one task to its end. */
 	private async watch(taskId: string, sight: Sight): Promise<void> {
-		const { closing, ledger } = this.parts;
+		const { closing, taskStore: taskStore } = this.parts;
 		const givenUp = new AbortController();
 		this.watched.set(taskId, givenUp);
-		const seconds = Math.max(1, (ledger.see(taskId) + LONGEST_MS - Date.now()) / 1000);
-		const deadline = startDeadline(seconds, closing, givenUp.signal);
+		const leftMs = Math.max(1000, taskStore.see(taskId) + LONGEST_MS - Date.now());
+		const deadline = startDeadline(leftMs, closing, givenUp.signal);
 		try {
 			const since = sight === 'ended' ? this.since : undefined;
-			await this.following!.toEnd(taskId, sight === 'old', since, deadline.signal);
+			await this.taskFollower!.toEnd(taskId, sight === 'old', since, deadline.signal);
 		} finally {
 			deadline.stop();
 			if (this.watched.get(taskId) === givenUp) this.watched.delete(taskId);
@@ -218,14 +223,14 @@ export class Watch {
 
 	/** Gives up the task that is under way for longest, if that is long; false when there is none. */
 	private giveUpOldest(): boolean {
-		const { ledger } = this.parts;
+		const { taskStore: taskStore } = this.parts;
 		for (const [taskId, oldest] of this.watched) {
 			// It only waits to be told of.
 			if (this.known.endedAt(taskId) !== undefined) continue;
-			if (ledger.see(taskId) > Date.now() - LONG_MS) return false;
+			if (taskStore.see(taskId) > Date.now() - LONG_MS) return false;
 			oldest.abort();
 			this.watched.delete(taskId);
-			ledger.forget(taskId);
+			taskStore.forget(taskId);
 			return true;
 		}
 		return false;

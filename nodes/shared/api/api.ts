@@ -1,13 +1,13 @@
 import { accountOf } from '../account';
-import type { ServiceAddress } from '../http/credential';
+import type { Credential } from '../http/credential';
 import { failureSaidIn, readAnswer } from '../parsing/failures';
 import { readText } from '../http/bodies';
-import { Calls, type Call, type Load, type Query } from './retry';
+import { RetryingClient, type ApiCall, type LoadListener, type Query } from './retry';
 import type { ServiceRecord, SpeechRequest, SpeechTask } from '../contract';
 import { Failure } from '../failure';
-import type { ByteStream, HttpAnswer, ServiceContext } from '../http/request';
+import type { ByteStream, HttpResponse, ServiceContext } from '../http/request';
 import { knownTasksOf } from './knownTasks';
-import type { Pacing } from '../pace/rateLimit';
+import type { RateLimit } from '../pace/rateLimit';
 import {
 	readCreated,
 	readCreatedTaskId,
@@ -38,38 +38,38 @@ const jsonBody = (body: object) => Buffer.from(JSON.stringify(body), 'utf8');
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
 
 /** The readings of an account that are under way, which everybody in this process shares. */
-export const flightsOf = (address: ServiceAddress): SingleFlight =>
-	accountOf(address).part(SingleFlight, () => new SingleFlight());
+export const singleFlightOf = (credential: Credential): SingleFlight =>
+	accountOf(credential).part(SingleFlight, () => new SingleFlight());
 
 /** The service's clock against ours in ms; 0 when it does not tell. */
-function clockOffsetOf({ headers }: HttpAnswer<ByteStream>): number {
+function clockOffsetOf({ headers }: HttpResponse<ByteStream>): number {
 	const date = Date.parse(headers.date ?? '');
 	return Number.isFinite(date) ? date - Date.now() : 0;
 }
 
 /** Every call to the service's API (§4). The only place that knows its paths. */
-export class Requests {
-	private readonly calls: Calls;
+export class Api {
+	private readonly calls: RetryingClient;
 
 	constructor(
 		readonly context: ServiceContext,
-		readonly address: ServiceAddress,
-		load?: Load,
+		readonly credential: Credential,
+		load?: LoadListener,
 	) {
-		this.calls = new Calls(context, address, load);
+		this.calls = new RetryingClient(context, credential, load);
 	}
 
 	/** What is learnt of how often the account may be asked. */
-	get pacing(): Pacing {
-		return this.calls.pacing;
+	get rateLimit(): RateLimit {
+		return this.calls.rateLimit;
 	}
 
 	/** §4.1. Returns the task's id. Throws a Failure; `maybeAccepted` says when it may be paid. */
 	async createTask(
 		request: SpeechRequest,
-		options: Pick<Call, 'signal' | 'begin' | 'onSend' | 'onRefused'>,
+		options: Pick<ApiCall, 'signal' | 'begin' | 'onSend' | 'onRefused'>,
 	): Promise<string> {
-		const call: Call = {
+		const call: ApiCall = {
 			method: 'POST',
 			path: '/v1/labs/task',
 			body: jsonBody(request),
@@ -84,18 +84,18 @@ export class Requests {
 	}
 
 	/** §4.2. Throws a Failure; `repeat` 'once' leaves repeating to the caller. */
-	async readTask(
+	async getTask(
 		taskId: string,
 		signal: AbortSignal,
 		repeat: 'read' | 'once' = 'read',
 	): Promise<SpeechTask> {
-		const { baseUrl } = this.address;
+		const { baseUrl } = this.credential;
 		// A failed task has an `error` of its own, which is not the answer's.
 		const isTask = (raw: unknown) => readSpeechTask(raw, baseUrl) !== undefined;
-		const flights = flightsOf(this.address);
+		const flights = singleFlightOf(this.credential);
 		return await flights.share(`${repeat} ${taskId}`, signal, async (readSignal) => {
 			const path = taskPath(taskId);
-			const call: Call = { method: 'GET', path, repeat, signal: readSignal };
+			const call: ApiCall = { method: 'GET', path, repeat, signal: readSignal };
 			const { raw, clockOffsetMs } = await this.calls.send(call, async (answer, bounded) => ({
 				raw: readAnswer(await readText(answer, bounded), isTask),
 				clockOffsetMs: clockOffsetOf(answer),
@@ -103,14 +103,14 @@ export class Requests {
 			const task = readSpeechTask(raw, baseUrl);
 			if (!task) throw new Failure('notTheService', { transient: true });
 			const isOver = task.state === 'completed' || task.state === 'error';
-			if (isOver) knownTasksOf(this.address).end(taskId);
+			if (isOver) knownTasksOf(this.credential).end(taskId);
 			return { ...task, clockOffsetMs };
 		});
 	}
 
 	/** §4.3. Deleting twice does no harm, so it is repeated like a read. */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
-		const call: Call = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
+		const call: ApiCall = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
 		const text = await this.calls.send(call, readText).catch((error: unknown) => {
 			// Gone after a repetition: the first one has deleted it, only its answer was lost.
 			const isGone = error instanceof Failure && error.kind === 'notFound';
@@ -129,9 +129,9 @@ export class Requests {
 	async openStream(
 		generation: Generation,
 		body: Buffer,
-		options: Pick<Call, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
+		options: Pick<ApiCall, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
 	): Promise<ByteStream> {
-		const call: Call = {
+		const call: ApiCall = {
 			method: 'POST',
 			path: GENERATION_PATHS[generation],
 			body,
@@ -144,8 +144,8 @@ export class Requests {
 	}
 
 	/** §4.9: one page of the history, newest first, and the service's clock against ours in ms. */
-	async histories(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
-		const call: Call = {
+	async listHistory(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
+		const call: ApiCall = {
 			method: 'GET',
 			path: '/v1/video/histories',
 			query,
@@ -160,22 +160,22 @@ export class Requests {
 	}
 
 	/** §4.4: one page of voices. */
-	async voices(query: Query, signal: AbortSignal): Promise<Page> {
-		const call: Call = { method: 'GET', path: '/v1/labs/voices', query, repeat: 'read', signal };
+	async listVoices(query: Query, signal: AbortSignal): Promise<Page> {
+		const call: ApiCall = { method: 'GET', path: '/v1/labs/voices', query, repeat: 'read', signal };
 		const page = readPage(await this.json(call));
 		if (!page) throw new Failure('notTheService');
 		return page;
 	}
 
 	/** §4.10. `repeat` 'once' leaves repeating to the caller. */
-	async account(signal: AbortSignal, repeat: 'read' | 'once' = 'read'): Promise<ServiceRecord> {
+	async getAccount(signal: AbortSignal, repeat: 'read' | 'once' = 'read'): Promise<ServiceRecord> {
 		const raw = await this.json({ method: 'GET', path: ACCOUNT_PATH, repeat, signal });
 		if (!isRecord(raw)) throw new Failure('notTheService');
 		return raw;
 	}
 
 	private async json(
-		call: Call,
+		call: ApiCall,
 		ownsErrorField: (raw: unknown) => boolean = () => false,
 	): Promise<unknown> {
 		return await this.calls.send(call, async (answer, signal) =>

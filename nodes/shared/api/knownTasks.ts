@@ -1,5 +1,5 @@
 import { accountOf } from '../account';
-import type { ServiceAddress } from '../http/credential';
+import type { Credential } from '../http/credential';
 
 /** Tasks of an account that are remembered: far more than any service goes on telling of. */
 const MOST_TASKS = 50_000;
@@ -51,5 +51,5 @@ export class KnownTasks {
 }
 
 /** What is known of the tasks of an account in this process. */
-export const knownTasksOf = (address: ServiceAddress): KnownTasks =>
-	accountOf(address).part(KnownTasks, () => new KnownTasks());
+export const knownTasksOf = (credential: Credential): KnownTasks =>
+	accountOf(credential).part(KnownTasks, () => new KnownTasks());

@@ -1,12 +1,17 @@
 import type { IHttpRequestMethods } from 'n8n-workflow';
-import type { ServiceAddress } from '../http/credential';
+import type { Credential } from '../http/credential';
 import { failureOfStatus } from '../parsing/failures';
 import { readErrorBody } from '../http/bodies';
-import { abortReason, pause, startDeadline } from '../async/deadline';
+import { abortReason, sleep, startDeadline } from '../async/deadline';
 import { Failure, isTransient, type FailureKind } from '../failure';
-import { exchange, type ByteStream, type HttpAnswer, type ServiceContext } from '../http/request';
+import {
+	sendRequest,
+	type ByteStream,
+	type HttpResponse,
+	type ServiceContext,
+} from '../http/request';
 import { backOffMs } from '../async/backOff';
-import { pacingOf, type CallKind, type Pacing } from '../pace/rateLimit';
+import { rateLimitOf, type CallKind, type RateLimit } from '../pace/rateLimit';
 import { asWebUrl } from '../parsing/coerce';
 
 /** How long one reading may take before it is given up, in ms. */
@@ -25,7 +30,7 @@ type Repeat = 'read' | 'create' | 'once';
 
 export type Query = Record<string, string | number>;
 
-export interface Call {
+export interface ApiCall {
 	method: IHttpRequestMethods;
 	path: string;
 	query?: Query;
@@ -48,7 +53,7 @@ export interface Call {
 }
 
 function mayRepeat(
-	{ repeat }: Call,
+	{ repeat }: ApiCall,
 	failure: unknown,
 	attempt: number,
 	began: number,
@@ -67,7 +72,7 @@ function mayRepeat(
 }
 
 /** Told what the service makes of the work that is asked of it. */
-export interface Load {
+export interface LoadListener {
 	/** It has accepted a create call. */
 	accepted(): void;
 	/** It refuses for rate or load what was sent at `sentAt`, in ms since 1970. */
@@ -99,34 +104,34 @@ const ofReading = (error: unknown): unknown =>
 		: error;
 
 /** Sends calls to the service's API, with the repetitions and limits that each may have. */
-export class Calls {
+export class RetryingClient {
 	constructor(
 		private readonly context: ServiceContext,
-		private readonly address: ServiceAddress,
-		private readonly load?: Load,
+		private readonly credential: Credential,
+		private readonly load?: LoadListener,
 	) {}
 
 	/** What is learnt of the account's limits; asked for anew each time, since it may be forgotten. */
-	get pacing(): Pacing {
-		return pacingOf(this.address);
+	get rateLimit(): RateLimit {
+		return rateLimitOf(this.credential);
 	}
 
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
 	async send<T>(
-		call: Call,
-		consume: (answer: HttpAnswer<ByteStream>, signal: AbortSignal) => Promise<T>,
+		call: ApiCall,
+		consume: (answer: HttpResponse<ByteStream>, signal: AbortSignal) => Promise<T>,
 	): Promise<T> {
 		const begin = call.begin ?? call.signal;
 		const began = Date.now();
 		let last: unknown;
 		for (let attempt = 0; ; attempt++) {
-			const isClear = await this.pacing.clear(begin);
+			const isClear = await this.rateLimit.waitForSlot(begin);
 			// Nothing is under way here: what the service last said tells more than "timed out".
 			if (!isClear) throw last ?? abortReason(begin);
 			call.sent = attempt + 1;
 			call.onSend?.();
 			const limitMs = call.limitMs ?? READING_MS;
-			const limit = startDeadline(limitMs / 1000, call.signal);
+			const limit = startDeadline(limitMs, call.signal);
 			const signal = AbortSignal.any([call.signal, limit.signal]);
 			try {
 				const answer = await this.answer(call, signal, limitMs);
@@ -138,52 +143,52 @@ export class Calls {
 				const failure = call.signal.aborted ? abortReason(call.signal) : ofReading(error);
 				last = call.repeat === 'create' ? ofCreate(failure) : failure;
 				if (last instanceof Failure && !last.facts.maybeAccepted) call.onRefused?.();
-				const { hasWorked } = this.pacing;
+				const { hasWorked } = this.rateLimit;
 				const isOver = call.signal.aborted || !mayRepeat(call, last, attempt, began, hasWorked);
 				if (isOver) throw last;
 			} finally {
 				limit.stop();
 			}
 			const isRefused = last instanceof Failure && last.kind === 'rateLimited';
-			if (!isRefused) await pause(backOffMs(attempt), begin);
+			if (!isRefused) await sleep(backOffMs(attempt), begin);
 		}
 	}
 
 	/** One exchange; an error status is thrown as a Failure. */
 	private async answer(
-		call: Call,
+		call: ApiCall,
 		signal: AbortSignal,
 		timeoutMs: number,
-	): Promise<HttpAnswer<ByteStream>> {
+	): Promise<HttpResponse<ByteStream>> {
 		const sentAt = Date.now();
-		const answer = await exchange(this.context, {
+		const answer = await sendRequest(this.context, {
 			method: call.method,
-			url: this.address.baseUrl + call.path,
+			url: this.credential.baseUrl + call.path,
 			query: call.query,
 			body: call.body,
 			accept: call.accept ?? 'application/json',
 			timeoutMs,
 			signal,
-			tokenOrigin: this.address.origin,
-			apiToken: this.address.apiToken,
+			tokenOrigin: this.credential.origin,
+			apiToken: this.credential.apiToken,
 			follow: call.method === 'GET' ? 'sameOrigin' : 'none',
-		}).finally(() => this.pacing.answered());
+		}).finally(() => this.rateLimit.answered());
 		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
 		if (answer.status >= 200 && answer.status < 300) {
-			this.pacing.accepted(kind, sentAt);
+			this.rateLimit.accepted(kind, sentAt);
 			return answer;
 		}
 		const text = await readErrorBody(answer, signal);
 		const failure = failureOfStatus(answer.status, text, answer.headers['retry-after']);
 		const isRefused = failure.kind === 'rateLimited';
-		if (isRefused) this.pacing.refused(kind, sentAt, failure.facts.retryAfterMs);
-		else this.pacing.accepted(kind, sentAt);
+		if (isRefused) this.rateLimit.refused(kind, sentAt, failure.facts.retryAfterMs);
+		else this.rateLimit.accepted(kind, sentAt);
 		if (isRefused || answer.status === 503) this.load?.refused(sentAt);
 		if (failure.kind !== 'redirected') throw failure;
 		const { location } = answer.headers;
 		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;
 		// Readings are sent on within the origin: one that comes to no end there is no API's.
-		if (call.method === 'GET' && target === this.address.origin) {
+		if (call.method === 'GET' && target === this.credential.origin) {
 			throw new Failure('notTheService', { status: answer.status });
 		}
 		throw failure.with({ host: target });

@@ -1,10 +1,10 @@
 import { accountOf } from '../account';
 import { startDeadline } from '../async/deadline';
 import { asWrongAddress } from '../failure';
-import { flightsOf, type Requests } from './api';
+import { singleFlightOf, type Api } from './api';
 
-/** How long the reading of the account may take, in seconds. */
-const CHECK_SECONDS = 20;
+/** How long the reading of the account may take, in ms. */
+const CHECK_MS = 20_000;
 /** So many checks of one account may begin within a minute. */
 const MOST_A_MINUTE = 5;
 const MINUTE_MS = 60_000;
@@ -18,10 +18,10 @@ class TokenChecks {
 }
 
 /** Reads the account (§4.10); resolves with what stands in the way, undefined when nothing does. */
-export async function checkToken(requests: Requests, signal: AbortSignal): Promise<unknown> {
-	const limit = startDeadline(CHECK_SECONDS, signal);
-	return await requests
-		.account(limit.signal, 'once')
+export async function checkToken(api: Api, signal: AbortSignal): Promise<unknown> {
+	const limit = startDeadline(CHECK_MS, signal);
+	return await api
+		.getAccount(limit.signal, 'once')
 		.then(() => undefined, asWrongAddress)
 		.finally(() => limit.stop());
 }
@@ -32,19 +32,19 @@ export async function checkToken(requests: Requests, signal: AbortSignal): Promi
  * asked too often. Resolves with the signal's reason (a Failure) when that aborts first.
  */
 export async function checkTokenTogether(
-	requests: Requests,
+	api: Api,
 	since: number,
 	signal: AbortSignal,
 ): Promise<unknown> {
-	const checks = accountOf(requests.address).part(TokenChecks, () => new TokenChecks());
+	const checks = accountOf(api.credential).part(TokenChecks, () => new TokenChecks());
 	const { last } = checks;
 	const mayAsk = (checks.began.at(-MOST_A_MINUTE) ?? 0) < Date.now() - MINUTE_MS;
 	if (last && (last.began >= since || !mayAsk)) return last.trouble;
-	return await flightsOf(requests.address)
+	return await singleFlightOf(api.credential)
 		.share('token', signal, async (over) => {
 			const began = Date.now();
 			checks.began = [...checks.began, began].slice(-MOST_A_MINUTE);
-			const trouble = await checkToken(requests, over);
+			const trouble = await checkToken(api, over);
 			if (!over.aborted) checks.last = { began, trouble };
 			return trouble;
 		})

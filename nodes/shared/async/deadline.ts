@@ -1,20 +1,20 @@
-import { sleep } from 'n8n-workflow';
+import { sleep as n8nSleep } from 'n8n-workflow';
 import { Failure } from '../failure';
 
 /**
  * Resolves after `ms` milliseconds or as soon as `signal` aborts; never rejects. n8n-workflow's
  * `sleep` ignores its signal before n8n 2.36, so the signal is raced here.
  */
-export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 	if (signal?.aborted) return;
-	if (!signal) return await sleep(ms);
+	if (!signal) return await n8nSleep(ms);
 	let wake = () => {};
 	const aborted = new Promise<void>((resolve) => {
 		wake = resolve;
 		signal.addEventListener('abort', wake, { once: true });
 	});
 	try {
-		await Promise.race([sleep(ms, signal).catch(() => undefined), aborted]);
+		await Promise.race([n8nSleep(ms, signal).catch(() => undefined), aborted]);
 	} finally {
 		signal.removeEventListener('abort', wake);
 	}
@@ -35,7 +35,7 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 export const NO_REASON = new Failure('canceled');
 
 // setTimeout's own limit (2^31 - 1 ms): beyond it a timer fires at once.
-const LONGEST_SECONDS = 2_147_483;
+const LONGEST_MS = 2_147_483_647;
 
 export interface Deadline {
 	/** Aborts at the deadline or on cancel; its reason is a Failure. */
@@ -53,17 +53,14 @@ const endOf = (signal: AbortSignal) => ends.get(signal) ?? Infinity;
 export const remainingMs = (signal: AbortSignal): number => Math.max(0, endOf(signal) - Date.now());
 
 /**
- * A time limit of `seconds` for one piece of work, which also ends when one of `signals` aborts.
+ * A time limit of `ms` milliseconds for one piece of work, which also ends when one of `signals` aborts.
  */
-export function startDeadline(
-	seconds: number,
-	...signals: Array<AbortSignal | undefined>
-): Deadline {
-	const bounded = Math.min(seconds, LONGEST_SECONDS);
+export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
+	const bounded = Math.min(ms, LONGEST_MS);
 	const work = new AbortController();
 	const timer = new AbortController();
 	const listened = signals.filter((signal) => signal !== undefined);
-	ends.set(work.signal, Math.min(Date.now() + bounded * 1000, ...listened.map(endOf)));
+	ends.set(work.signal, Math.min(Date.now() + bounded, ...listened.map(endOf)));
 	const onCancel = () => {
 		const reason: unknown = listened.find((signal) => signal.aborted)?.reason;
 		work.abort(reason instanceof Failure ? reason : new Failure('canceled'));
@@ -72,8 +69,8 @@ export function startDeadline(
 		if (signal.aborted) onCancel();
 		else signal.addEventListener('abort', onCancel, { once: true });
 	}
-	void pause(bounded * 1000, timer.signal).then(() => {
-		if (!timer.signal.aborted) work.abort(new Failure('timedOut', { seconds }));
+	void sleep(bounded, timer.signal).then(() => {
+		if (!timer.signal.aborted) work.abort(new Failure('timedOut', { limitMs: ms }));
 	});
 	return {
 		signal: work.signal,

@@ -1,4 +1,4 @@
-import { NO_REASON, pause, remainingMs, startDeadline, throwIfAborted } from './deadline';
+import { NO_REASON, sleep, remainingMs, startDeadline, throwIfAborted } from './deadline';
 import { isTransient } from '../failure';
 
 /** What one reading of a pending outcome found. */
@@ -24,7 +24,7 @@ export type NewsKind = 'progress' | 'outcome' | 'lost' | 'back';
 /** Why a reading is made that no news asked for: the first one, silence, or a channel that is back. */
 export type ReadingReason = 'first' | 'silence' | 'catchUp';
 
-export interface WaitOptions<T> {
+export interface PollOptions<T> {
 	/** Reads once; throws a Failure. A transient one is repeated, any other ends the wait. */
 	read(signal: AbortSignal): Promise<Reading<T>>;
 	/** Milliseconds without news before a reading. */
@@ -43,9 +43,9 @@ export interface WaitOptions<T> {
 	 * Resolves with true once a reading that no news asked for may be made, with false when the signal
 	 * aborts first. At once unless given. `pauseMs`: milliseconds between two such readings at present.
 	 */
-	turn?(reason: ReadingReason, pauseMs: number, signal: AbortSignal): Promise<boolean>;
+	waitForTurn?(reason: ReadingReason, pauseMs: number, signal: AbortSignal): Promise<boolean>;
 	/** Milliseconds the account asks to be left alone. */
-	holdMs?(): number;
+	cooldownMs?(): number;
 	/** True to read at once instead of after the first pause. */
 	readFirst?: boolean;
 }
@@ -77,7 +77,7 @@ function lastReadingAt(signal: AbortSignal): number {
  * Waits for an outcome: reads it when news announce it, and every so often in case they never do.
  * The only wait of this package; streams, tasks and history lookups all come through here.
  */
-export async function until<T>(options: WaitOptions<T>): Promise<T> {
+export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { signal, pollMs, news } = options;
 	const longestPauseMs = Math.max(pollMs, options.longestPauseMs ?? LONGEST_PAUSE_MS);
 	let reason: ReadingReason = options.readFirst === true ? 'first' : 'silence';
@@ -94,7 +94,7 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 	let reading: AbortController | undefined;
 	/** When the last reading is due, in ms since 1970; Infinity once it was made. */
 	let lastAt = lastReadingAt(signal);
-	const held = () => options.holdMs?.() ?? 0;
+	const held = () => options.cooldownMs?.() ?? 0;
 
 	news?.start((kind) => {
 		if (kind === 'lost' || kind === 'back') {
@@ -124,14 +124,14 @@ export async function until<T>(options: WaitOptions<T>): Promise<T> {
 			const restMs = Math.max(dueMs, held());
 			if (restMs <= 0) break;
 			awake = new AbortController();
-			await pause(restMs, AbortSignal.any([signal, awake.signal]));
+			await sleep(restMs, AbortSignal.any([signal, awake.signal]));
 			throwIfAborted(signal);
 		}
 		throwIfAborted(signal);
-		if (!announced && !imminent && Date.now() < lastAt && options.turn) {
+		if (!announced && !imminent && Date.now() < lastAt && options.waitForTurn) {
 			awake = new AbortController();
-			const patience = startDeadline((lastAt - Date.now()) / 1000, signal, awake.signal);
-			const admitted = await options.turn(reason, pauseMs, patience.signal);
+			const patience = startDeadline(lastAt - Date.now(), signal, awake.signal);
+			const admitted = await options.waitForTurn(reason, pauseMs, patience.signal);
 			patience.stop();
 			throwIfAborted(signal);
 			if (!admitted && !announced) readNow = false;

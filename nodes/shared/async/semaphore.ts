@@ -7,9 +7,9 @@ interface Waiting {
 
 /**
  * Bounds what is in use at once: bytes in memory, executions under way. One that needs more than the
- * whole budget gets its turn when no other is under way.
+ * whole of it gets its turn when no other is under way.
  */
-export class Budget {
+export class Semaphore {
 	private used = 0;
 	/** In the order they came: a large one is not overtaken for ever. */
 	private readonly waiting = new Set<Waiting>();
@@ -20,7 +20,7 @@ export class Budget {
 	 * Resolves with the function that gives the amount back, once there is room. Throws the signal's
 	 * reason (a Failure) when that aborts first.
 	 */
-	async reserve(amount: number, signal: AbortSignal): Promise<() => void> {
+	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
 		throwIfAborted(signal);
 		let leave = () => {};
 		await new Promise<void>((enter) => {

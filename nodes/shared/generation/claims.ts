@@ -1,14 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { accountOf } from '../account';
-import type { ServiceAddress } from '../http/credential';
+import type { Credential } from '../http/credential';
 import type { GeneratedFile, ServiceRecord } from '../contract';
-import { Entries, isKnown, marksOf } from './historyEntries';
+import { HistoryEntries, isKnown, marksOf } from './historyEntries';
 import { unsigned } from '../parsing/coerce';
-import { CLOCK_TOLERANCE_MS, judge, type Asked, type Claim, type Verdict } from './historyMatching';
+import {
+	CLOCK_TOLERANCE_MS,
+	matchHistory,
+	type SentRequest,
+	type Claim,
+	type Verdict,
+} from './historyMatching';
 
 /** The generations of an account, and who has which file: to tell whose an entry of the history is. */
 
-type Order = Pick<Asked, 'prompt' | 'began' | 'expected' | 'kind'> & Partial<Asked>;
+type Order = Pick<SentRequest, 'prompt' | 'began' | 'expected' | 'kind'> & Partial<SentRequest>;
 
 /** How long after it was given up a generation may still come to be. */
 const LINGERS_MS = 30 * 60 * 1000;
@@ -17,7 +23,7 @@ const REMEMBERED_CLAIMS = 10_000;
 const REMEMBERED_MARKS = 30_000;
 
 /** What is to be remembered of a claim for a later try. */
-export const askedOf = ({ ids, ...claim }: Claim): Asked => {
+export const askedOf = ({ ids, ...claim }: Claim): SentRequest => {
 	const { key, prompt, began, expected, kind, aspectRatio, body, withImages, cutAt } = claim;
 	const told = [...ids];
 	return { key, prompt, began, expected, kind, aspectRatio, body, withImages, told, cutAt };
@@ -29,11 +35,11 @@ export class Claims {
 	private readonly claims = new Map<string, Claim>();
 	/** Identifiers and addresses of files that somebody has. */
 	private readonly taken = new Set<string>();
-	private readonly entries: Entries;
+	private readonly entries: HistoryEntries;
 
 	/** `baseUrl` resolves relative addresses. */
 	constructor(baseUrl = 'https://localhost') {
-		this.entries = new Entries(baseUrl);
+		this.entries = new HistoryEntries(baseUrl);
 	}
 
 	/** Begins a claim, or goes on with the one of an earlier try. */
@@ -51,7 +57,7 @@ export class Claims {
 	}
 
 	/** What an earlier try, perhaps in another process, asked for, and the files that it got at `madeAt`. */
-	recall(asked: Asked, files?: GeneratedFile[], madeAt = Date.now()): void {
+	recall(asked: SentRequest, files?: GeneratedFile[], madeAt = Date.now()): void {
 		if (files) this.take(files);
 		if (this.claims.has(asked.key)) return;
 		const claim = this.begin(asked);
@@ -126,7 +132,13 @@ export class Claims {
 		}
 		const all = this.entries.read(history);
 		const { taken } = this;
-		return judge(claim, { all, clockOffsetMs, sharing: this.sharing(claim), toldToOthers, taken });
+		return matchHistory(claim, {
+			all,
+			clockOffsetMs,
+			sharing: this.sharing(claim),
+			toldToOthers,
+			taken,
+		});
 	}
 
 	/** The files of `claim` in `history` besides `got`, those that it has. */
@@ -152,5 +164,5 @@ export class Claims {
 }
 
 /** The claims of an account in this process. */
-export const claimsOf = (address: ServiceAddress): Claims =>
-	accountOf(address).part(Claims, () => new Claims(address.baseUrl));
+export const claimsOf = (credential: Credential): Claims =>
+	accountOf(credential).part(Claims, () => new Claims(credential.baseUrl));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { askedOf, type Claims } from './claims';
-import { abortReason, NO_REASON, pause, throwIfAborted } from '../async/deadline';
+import { abortReason, NO_REASON, sleep, throwIfAborted } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import { failureOfText } from '../parsing/failures';
 import { Failure } from '../failure';
@@ -9,10 +9,10 @@ import {
 	type GenerationOutcome,
 	type GenerationProgress,
 } from '../parsing/generationEvents';
-import { findLost, findRest, type HistoryWatch } from './historyRecovery';
+import { findLost, findRest, type HistoryReader } from './historyRecovery';
 import type { ByteStream } from '../http/request';
-import type { Generation, Requests } from '../api/api';
-import type { Asked, Claim } from './historyMatching';
+import type { Generation, Api } from '../api/api';
+import type { SentRequest, Claim } from './historyMatching';
 
 export interface GenerationBody {
 	bytes: Buffer;
@@ -21,7 +21,7 @@ export interface GenerationBody {
 }
 
 interface Earlier {
-	asked: Asked;
+	asked: SentRequest;
 	files?: GeneratedFile[];
 }
 
@@ -47,7 +47,7 @@ export interface GenerationOrder {
 	/** What an earlier try of this node asked for, and the files it got: it is not asked for again. */
 	earlier?: Earlier;
 	/** Right before the create call is sent, each time, and when the stream has told an id or is cut. */
-	onAsked(asked: Asked): void;
+	onAsked(asked: SentRequest): void;
 	/** The service has surely not accepted what was sent. */
 	onRefused(): void;
 	onProgress(progress: GenerationProgress): void;
@@ -75,7 +75,7 @@ async function readStream(
 				silent = true;
 				return close();
 			}
-			await pause(restMs, over.signal);
+			await sleep(restMs, over.signal);
 		}
 	};
 	void watch();
@@ -124,8 +124,8 @@ export function mayStillCome(error: unknown): boolean {
  * asked for, the history (the generation goes on and is paid). Throws a Failure; never creates twice.
  */
 export async function generate(
-	requests: Requests,
-	watch: HistoryWatch,
+	api: Api,
+	watch: HistoryReader,
 	claims: Claims,
 	order: GenerationOrder,
 ): Promise<GeneratedFile[]> {
@@ -136,12 +136,12 @@ export async function generate(
 	const claim = claims.begin(earlier?.asked ?? asked);
 	const search = { claim, claims, signal, shared };
 	const make = async () => {
-		const outcome = earlier ? outcomeOf(earlier) : await stream(requests, order, claim);
+		const outcome = earlier ? outcomeOf(earlier) : await stream(api, order, claim);
 		if (outcome.kind === 'page') throw new Failure('notTheService', { maybeAccepted: true });
 		if (outcome.kind === 'failed') throw failureOf(outcome.text);
 		if (outcome.kind === 'lost') {
 			order.onLost(outcome.text);
-			return await findLost(requests, watch, { ...search, reason: outcome.text });
+			return await findLost(api, watch, { ...search, reason: outcome.text });
 		}
 		const { files, cut } = outcome;
 		if (files.length >= expected) return files;
@@ -149,7 +149,7 @@ export async function generate(
 		claim.cutAt ??= Date.now();
 		order.onAsked(askedOf(claim));
 		if (!signal.aborted) order.onLost(cut);
-		return await findLost(requests, watch, { ...search, reason: cut }, files);
+		return await findLost(api, watch, { ...search, reason: cut }, files);
 	};
 	return await make().then(
 		(files) => {
@@ -181,17 +181,13 @@ async function bodyOf({ generation, aspectRatio, prompt }: GenerationOrder, byte
 	hash.update(JSON.stringify([generation, aspectRatio, prompt.trim()]));
 	const images = WITH_IMAGES.includes(generation) ? bytes : bytes.subarray(0, 0);
 	for (let at = 0; at < images.length; at += HASHED_BYTES) {
-		if (at > 0) await pause(0);
+		if (at > 0) await sleep(0);
 		hash.update(images.subarray(at, at + HASHED_BYTES));
 	}
 	return hash.digest('hex').slice(0, 32);
 }
 
-async function stream(
-	requests: Requests,
-	order: GenerationOrder,
-	claim: Claim,
-): Promise<GenerationOutcome> {
+async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<GenerationOutcome> {
 	const closing = new AbortController();
 	const signal = AbortSignal.any([order.creating, closing.signal]);
 	const hear = (progress: GenerationProgress) => {
@@ -202,7 +198,7 @@ async function stream(
 		}
 		order.onProgress(progress);
 	};
-	const events = new GenerationEvents(requests.address.baseUrl, hear, order.expected);
+	const events = new GenerationEvents(api.credential.baseUrl, hear, order.expected);
 	// A function of its own: the body, which may be large, is free again once the stream is open.
 	const open = async () => {
 		const { bytes, release } = await order.body(order.signal);
@@ -218,7 +214,7 @@ async function stream(
 				order.onRefused();
 			};
 			const limits = { signal, begin: order.signal, limitMs: order.idleMs, onSend, onRefused };
-			return await requests.openStream(order.generation, bytes, limits);
+			return await api.openStream(order.generation, bytes, limits);
 		} finally {
 			release?.();
 		}
@@ -227,7 +223,7 @@ async function stream(
 		if (!mayBeUnderWay(error)) throw error;
 	});
 	if (!opened) return { kind: 'lost', text: 'the service did not answer' };
-	const ended = requests.pacing.begin('stream');
+	const ended = api.rateLimit.begin('stream');
 	const close = () => closing.abort(NO_REASON);
 	return await readStream(opened, events, order, close).finally(ended);
 }

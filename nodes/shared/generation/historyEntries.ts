@@ -4,7 +4,7 @@ import { isFailureWord } from '../parsing/errorText';
 import { asId, asText, asTime, unsigned } from '../parsing/coerce';
 
 /** An entry of the history (§2.3), and what it is known again by. Pure. */
-export interface Entry {
+export interface HistoryEntry {
 	record: ServiceRecord;
 	id?: string;
 	/** Trimmed; '' when it has none. */
@@ -34,24 +34,24 @@ export function entryState(
 }
 
 /** Files that entries hold or will hold. */
-export const countFiles = (entries: Entry[]): number =>
+export const countFiles = (entries: HistoryEntry[]): number =>
 	entries.reduce((sum, { files }) => sum + Math.max(1, files.length), 0);
 
 /** Reads entries once each, however many look at them; `baseUrl` resolves relative addresses. */
-export class Entries {
-	private readonly known = new WeakMap<ServiceRecord, Entry>();
+export class HistoryEntries {
+	private readonly known = new WeakMap<ServiceRecord, HistoryEntry>();
 
 	constructor(private readonly baseUrl: string) {}
 
 	/** `history`, newest first, as entries: the oldest first, those of one second in their order. */
-	read(history: ServiceRecord[]): Entry[] {
-		const time = ({ createdAt }: Entry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
+	read(history: ServiceRecord[]): HistoryEntry[] {
+		const time = ({ createdAt }: HistoryEntry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
 		return history
 			.map((record, place) => Object.assign(this.entryOf(record), { place }))
 			.sort((a, b) => time(a) - time(b) || b.place - a.place);
 	}
 
-	private entryOf(record: ServiceRecord): Entry {
+	private entryOf(record: ServiceRecord): HistoryEntry {
 		const entry = this.known.get(record) ?? {
 			record,
 			id: asId(record.id) ?? asId(record.task_id),
@@ -69,14 +69,18 @@ export class Entries {
  * Whether `entry` is one of those that `marks` tell of. An address without its signature says nothing
  * where other entries of the same look have it as well.
  */
-export function isKnown(entry: Entry, marks: ReadonlySet<string>, all: Entry[]): boolean {
+export function isKnown(
+	entry: HistoryEntry,
+	marks: ReadonlySet<string>,
+	all: HistoryEntry[],
+): boolean {
 	if (marks.size === 0) return false;
 	if (entry.id !== undefined && marks.has(entry.id)) return true;
 	return entry.files.some(({ fileUrl }) => {
 		const plain = unsigned(fileUrl);
 		if (marks.has(fileUrl)) return true;
 		if (!marks.has(plain)) return false;
-		const isOfAnother = (other: Entry) =>
+		const isOfAnother = (other: HistoryEntry) =>
 			other !== entry && other.files.some((file) => unsigned(file.fileUrl) === plain);
 		return !all.some(isOfAnother);
 	});

@@ -1,11 +1,11 @@
 import { ASPECT_RATIOS, type ServiceRecord } from '../contract';
-import { countFiles, isKnown, type Entry } from './historyEntries';
+import { countFiles, isKnown, type HistoryEntry } from './historyEntries';
 import { kindSaid } from '../parsing/fileType';
 
 /** Which entries of the history are whose, of the generations that may have made them. Pure. */
 
 /** What one generation asked for, and what it was told: enough to search for it in a later try. */
-export interface Asked {
+export interface SentRequest {
 	/** Tells it from every other generation, also in another process. */
 	key: string;
 	/** The prompt exactly as sent; '' when none was sent. */
@@ -28,7 +28,7 @@ export interface Asked {
 }
 
 /** One generation of this process, from its request to its result, and for a while after it. */
-export interface Claim extends Omit<Asked, 'told'> {
+export interface Claim extends Omit<SentRequest, 'told'> {
 	ids: Set<string>;
 	/** True once its stream is lost, or over: nothing more is told of it. */
 	lost: boolean;
@@ -58,7 +58,7 @@ export const CLOCK_TOLERANCE_MS = 2000;
 /** All that tells whose the entries of one look are. */
 export interface Evidence {
 	/** The oldest first. */
-	all: Entry[];
+	all: HistoryEntry[];
 	/** The service's clock minus ours, in ms. */
 	clockOffsetMs: number;
 	/** Claims of the same prompt, the one that is judged among them, in a fixed order. */
@@ -75,15 +75,15 @@ export interface Evidence {
  * of this prompt may have made as well are candidates only, unless the requests are equal, all streams
  * are lost, and there are just as many files as they lack: then each gets its share, in order.
  */
-export function judge(claim: Claim, evidence: Evidence): Verdict {
+export function matchHistory(claim: Claim, evidence: Evidence): Verdict {
 	const { all, clockOffsetMs, sharing, toldToOthers, taken } = evidence;
-	const owns = (owner: Claim) => (entry: Entry) => mayOwn(owner, entry, clockOffsetMs);
-	const isOf = (owner: Claim) => (entry: Entry) =>
+	const owns = (owner: Claim) => (entry: HistoryEntry) => mayOwn(owner, entry, clockOffsetMs);
+	const isOf = (owner: Claim) => (entry: HistoryEntry) =>
 		owner.ids.has(entry.id ?? '') || isKnown(entry, owner.marks, all);
 	const lackOf = (owner: Claim) => Math.max(0, owner.wants - countFiles(all.filter(isOf(owner))));
 	// An id that two streams told of, a number of the event perhaps, is no proof.
 	const proven = all.filter(isOf(claim)).filter(({ id }) => !toldToOthers.has(id ?? ''));
-	const withShare = (share: Entry[], tentative = false): Verdict => ({
+	const withShare = (share: HistoryEntry[], tentative = false): Verdict => ({
 		own: recordsOf(all.filter((entry) => proven.includes(entry) || share.includes(entry))),
 		candidates: tentative ? asListed(share) : [],
 		hopeless: false,
@@ -95,7 +95,7 @@ export function judge(claim: Claim, evidence: Evidence): Verdict {
 	// Fewer than asked for may be only the part that the events told of.
 	if (proven.length > 0 && lackOf(claim) === 0) return withShare([]);
 
-	const isFree = (entry: Entry) =>
+	const isFree = (entry: HistoryEntry) =>
 		entry.prompt === claim.prompt.trim() &&
 		!proven.includes(entry) &&
 		!toldToOthers.has(entry.id ?? '') &&
@@ -127,7 +127,7 @@ export function judge(claim: Claim, evidence: Evidence): Verdict {
 }
 
 /** Made while it was under way, and nothing that speaks against it. */
-function mayOwn(claim: Claim, entry: Entry, clockOffsetMs: number): boolean {
+function mayOwn(claim: Claim, entry: HistoryEntry, clockOffsetMs: number): boolean {
 	const createdAt = entry.createdAt - clockOffsetMs;
 	if (!(createdAt >= claim.began - CLOCK_TOLERANCE_MS && createdAt <= claim.until)) return false;
 	const ratio = ASPECT_RATIOS.find((known) => known === entry.record.aspect_ratio);
@@ -137,14 +137,15 @@ function mayOwn(claim: Claim, entry: Entry, clockOffsetMs: number): boolean {
 	return (kind ?? claim.kind) === claim.kind;
 }
 
-type Owns = (owner: Claim) => (entry: Entry) => boolean;
+type Owns = (owner: Claim) => (entry: HistoryEntry) => boolean;
 
-const recordsOf = (entries: Entry[]) => entries.map(({ record }) => record);
+const recordsOf = (entries: HistoryEntry[]) => entries.map(({ record }) => record);
 /** In the order of the history, for a person who looks there. */
-const asListed = (entries: Entry[]) => recordsOf([...entries].sort((a, b) => a.place - b.place));
+const asListed = (entries: HistoryEntry[]) =>
+	recordsOf([...entries].sort((a, b) => a.place - b.place));
 
 /** `free` without the entries of generations that have failed, as their own streams said. */
-function withoutFailed(free: Entry[], sharing: Claim[], owns: Owns): Entry[] {
+function withoutFailed(free: HistoryEntry[], sharing: Claim[], owns: Owns): HistoryEntry[] {
 	const left = [...free];
 	for (const failed of sharing.filter(({ wants }) => wants === 0)) {
 		const at = left.findIndex((entry) => entry.failed && owns(failed)(entry));
@@ -160,13 +161,13 @@ function withoutFailed(free: Entry[], sharing: Claim[], owns: Owns): Entry[] {
 function shareOf(
 	claim: Claim,
 	rivals: Array<{ owner: Claim; lack: number }>,
-	pool: Entry[],
+	pool: HistoryEntry[],
 	owns: Owns,
-): Entry[] | undefined {
+): HistoryEntry[] | undefined {
 	let left = pool;
-	let own: Entry[] | undefined;
+	let own: HistoryEntry[] | undefined;
 	for (const { owner, lack } of rivals.sort((a, b) => a.owner.began - b.owner.began)) {
-		const share: Entry[] = [];
+		const share: HistoryEntry[] = [];
 		for (const entry of left.filter(owns(owner))) {
 			if (countFiles(share) < lack) share.push(entry);
 		}

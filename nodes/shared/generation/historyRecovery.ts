@@ -7,22 +7,22 @@ import { MAX_FILES } from '../limits';
 import { readAllPages } from '../api/pagination';
 import { asText, asTime } from '../parsing/coerce';
 import { readReason } from '../parsing/errorText';
-import type { Requests } from '../api/api';
+import type { Api } from '../api/api';
 import type { Claim } from './historyMatching';
-import { until, type Reading } from '../async/pollUntil';
+import { pollUntil, type Reading } from '../async/pollUntil';
 
 /** Milliseconds between looks into the history; all items of a run share one look. */
 const LOOK_MS = 10_000;
 /** A look this fresh serves everyone, in ms. */
 const FRESH_MS = 8_000;
-/** How long a lost generation is looked for, in seconds. */
-const SEARCH_SECONDS = 600;
+/** How long a lost generation is looked for, in ms. */
+const SEARCH_MS = 600_000;
 /** Looks without a change after which fewer files than asked for are taken as all. */
 const SETTLED_LOOKS = 3;
 /** How long after its request a file may be taken that only the prompt and the time speak for, in ms. */
 const SETTLED_MS = 60_000;
-/** How long files that are there wait for one look for the others, in seconds. */
-const LAST_LOOK_SECONDS = 15;
+/** How long files that are there wait for one look for the others, in ms. */
+const LAST_LOOK_MS = 15_000;
 /** Looks in a row, for about a minute, after which a service that says so has no history. */
 const ABSENT_LOOKS = 7;
 /** How far back a look goes at most, in entries. */
@@ -35,12 +35,12 @@ interface Look {
 }
 
 /** Looks into the history (§4.9), shared: however many items wait, one look serves them all. */
-export class HistoryWatch {
+export class HistoryReader {
 	private look: Promise<Look> | undefined;
 	private lookedAt = 0;
 	private reachesBackTo = Infinity;
 
-	constructor(private readonly requests: Requests) {}
+	constructor(private readonly api: Api) {}
 
 	/**
 	 * The entries made since `since` (ms since 1970 by our clock), newest first, as they were at `asOf`
@@ -65,7 +65,7 @@ export class HistoryWatch {
 			limit: MOST_ENTRIES,
 			idField: 'id',
 			fetch: async (page, pageSize) => {
-				const found = await this.requests.histories({ page, page_size: pageSize }, signal);
+				const found = await this.api.listHistory({ page, page_size: pageSize }, signal);
 				({ clockOffsetMs } = found);
 				return found;
 			},
@@ -96,13 +96,13 @@ export interface Search {
  * waits for the others, and gives what is there whatever goes wrong. Never creates anything.
  */
 export async function findLost(
-	requests: Requests,
-	watch: HistoryWatch,
+	api: Api,
+	watch: HistoryReader,
 	search: Search,
 	got: GeneratedFile[] = [],
 ): Promise<GeneratedFile[]> {
 	const { claim, claims } = search;
-	const { baseUrl } = requests.address;
+	const { baseUrl } = api.credential;
 	const isRest = got.length > 0;
 	let candidates: ServiceRecord[] = [];
 	let settled = 0;
@@ -148,13 +148,13 @@ export async function findLost(
 	if (isRest) claims.receive(claim, got);
 	claim.lost = true;
 	const spentMs = isRest && claim.cutAt !== undefined ? Date.now() - claim.cutAt : 0;
-	const seconds = Math.max(LAST_LOOK_SECONDS, SEARCH_SECONDS - spentMs / 1000);
-	const limit = startDeadline(seconds, search.signal);
-	const waiting = until({
+	const limitMs = Math.max(LAST_LOOK_MS, SEARCH_MS - spentMs);
+	const limit = startDeadline(limitMs, search.signal);
+	const waiting = pollUntil({
 		read,
 		signal: limit.signal,
 		pollMs: LOOK_MS,
-		holdMs: () => requests.pacing.holdMs(),
+		cooldownMs: () => api.rateLimit.cooldownMs(),
 		readFirst: true,
 	});
 	try {
@@ -195,14 +195,14 @@ export async function findLost(
  * fails or takes long costs nothing.
  */
 export async function findRest(
-	watch: HistoryWatch,
+	watch: HistoryReader,
 	{ claim, claims, signal, shared }: Omit<Search, 'reason'>,
 	got: GeneratedFile[],
 ): Promise<GeneratedFile[]> {
 	if (signal.aborted) return got;
 	claims.receive(claim, got);
 	claim.lost = true;
-	const limit = startDeadline(LAST_LOOK_SECONDS, signal);
+	const limit = startDeadline(LAST_LOOK_MS, signal);
 	const looking = watch.newest(claims.reach(claim), shared, Date.now());
 	const look = await Promise.race([
 		looking.catch(() => undefined),

@@ -1,19 +1,19 @@
 import { startDeadline, throwIfAborted } from '../async/deadline';
 import { Failure } from '../failure';
-import type { ByteStream, HttpAnswer } from './request';
+import type { ByteStream, HttpResponse } from './request';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 
 /** Reads the bodies of answers into texts, in bounded time and memory. */
 
 /** How long the body of an error answer is waited for. */
-const ERROR_BODY_SECONDS = 5;
+const ERROR_BODY_MS = 5000;
 
 /**
  * The body as text, as a whole. Throws a Failure when it is larger than any answer, or when the
  * connection breaks on the way; else the signal's reason.
  */
 export async function readText(
-	answer: HttpAnswer<ByteStream>,
+	answer: HttpResponse<ByteStream>,
 	signal: AbortSignal,
 ): Promise<string> {
 	const { text, end } = await readUpTo(MAX_JSON_BYTES, answer, signal);
@@ -32,7 +32,7 @@ export async function readText(
  * tells enough to go on without. Throws the signal's reason.
  */
 export async function readErrorBody(
-	answer: HttpAnswer<ByteStream>,
+	answer: HttpResponse<ByteStream>,
 	signal: AbortSignal,
 ): Promise<string> {
 	// That of a redirect says nothing that its headers don't.
@@ -40,7 +40,7 @@ export async function readErrorBody(
 		answer.close();
 		return '';
 	}
-	const patience = startDeadline(ERROR_BODY_SECONDS);
+	const patience = startDeadline(ERROR_BODY_MS);
 	const giveUp = () => answer.close();
 	patience.signal.addEventListener('abort', giveUp, { once: true });
 	const { text } = await readUpTo(MAX_ERROR_BYTES, answer, signal).finally(() => patience.stop());
@@ -49,7 +49,7 @@ export async function readErrorBody(
 
 async function readUpTo(
 	maxBytes: number,
-	answer: HttpAnswer<ByteStream>,
+	answer: HttpResponse<ByteStream>,
 	signal: AbortSignal,
 ): Promise<{ text: string; end: 'whole' | 'cut' | 'broken' }> {
 	const chunks: Uint8Array[] = [];

@@ -3,7 +3,7 @@ import { MAX_ADDRESS_CHARS, MAX_TOKEN_CHARS } from '../limits';
 import { asText } from '../parsing/coerce';
 
 /** Where the service is and the token for it, cleaned. */
-export interface ServiceAddress {
+export interface Credential {
 	apiToken: string;
 	/** Without trailing slash and without `/v1`. */
 	baseUrl: string;
@@ -77,7 +77,7 @@ const withoutTail = (url: URL, tail: RegExp) =>
  * The credential's fields as the requests need them. Throws a Failure of kind invalidInput that
  * names the field.
  */
-export function readAddress(credential: Record<string, unknown>): ServiceAddress {
+export function readCredential(credential: Record<string, unknown>): Credential {
 	const allowHttp = credential.allowHttp === true;
 	const base = parseUrl('Base URL', credential.baseUrl, ['https:', 'http:']);
 	requireEncryption('Base URL', base, 'https:', allowHttp);

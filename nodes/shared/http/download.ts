@@ -1,9 +1,9 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
-import type { ServiceAddress } from './credential';
+import type { Credential } from './credential';
 import { withoutToken } from '../parsing/redaction';
 import { readErrorText } from '../parsing/failures';
 import { readErrorBody } from './bodies';
-import { abortReason, pause } from '../async/deadline';
+import { abortReason, sleep } from '../async/deadline';
 import { Failure, isTransient } from '../failure';
 import {
 	fileNameOf,
@@ -13,7 +13,7 @@ import {
 	type MediaKind,
 } from '../parsing/fileType';
 import { codeOf } from './networkErrors';
-import { exchange, type ByteStream, type HttpAnswer } from './request';
+import { sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_UNANNOUNCED_BYTES } from '../limits';
 import { backOffMs } from '../async/backOff';
 
@@ -75,7 +75,7 @@ async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean 
 	return { head, whole };
 }
 
-async function refuseErrorStatus(answer: HttpAnswer<ByteStream>, signal: AbortSignal) {
+async function refuseErrorStatus(answer: HttpResponse<ByteStream>, signal: AbortSignal) {
 	if (answer.status >= 200 && answer.status < 300) return;
 	const text = await readErrorBody(answer, signal).catch(() => '');
 	const said = readErrorText(text);
@@ -117,19 +117,19 @@ async function watchSilence({ silentMs }: Meter, over: AbortSignal, onSilence: (
 	while (!over.aborted) {
 		const restMs = SILENCE_MS - silentMs();
 		if (restMs <= 0) return onSilence();
-		await pause(restMs, over);
+		await sleep(restMs, over);
 	}
 }
 
 /** Fetches once. Bytes go from the socket into n8n's binary storage; none are kept here. */
 async function fetchOnce(
 	context: FileContext,
-	address: ServiceAddress,
+	credential: Credential,
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
-	const { origin, apiToken } = address;
-	const answer = await exchange(context, {
+	const { origin, apiToken } = credential;
+	const answer = await sendRequest(context, {
 		method: 'GET',
 		url: file.url,
 		accept: '*/*',
@@ -177,13 +177,13 @@ async function fetchOnce(
  */
 export async function download(
 	context: FileContext,
-	address: ServiceAddress,
+	credential: Credential,
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
 	const began = Date.now();
 	for (let attempt = 0; ; attempt++) {
-		const outcome = await fetchOnce(context, address, file, signal).then(
+		const outcome = await fetchOnce(context, credential, file, signal).then(
 			(stored) => ({ stored }),
 			(error: unknown) => ({ error }),
 		);
@@ -197,7 +197,7 @@ export async function download(
 			file.justMade && failure.facts.status === 404 && Date.now() - began < JUST_MADE_MS;
 		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
 		if (!isTransient(failure) || isLast) throw withFile(failure, file);
-		await pause(backOffMs(attempt, LONGEST_PAUSE_MS), signal);
+		await sleep(backOffMs(attempt, LONGEST_PAUSE_MS), signal);
 	}
 }
 

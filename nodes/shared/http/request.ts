@@ -54,7 +54,7 @@ export interface HttpRequest {
 	follow: 'none' | 'sameOrigin' | 'any';
 }
 
-export interface HttpAnswer<Body> {
+export interface HttpResponse<Body> {
 	status: number;
 	headers: Record<string, string | undefined>;
 	body: Body;
@@ -119,7 +119,10 @@ async function send(
 	return await context.helpers.httpRequest(options);
 }
 
-function redirectTarget(request: HttpRequest, answer: HttpAnswer<ByteStream>): string | undefined {
+function redirectTarget(
+	request: HttpRequest,
+	answer: HttpResponse<ByteStream>,
+): string | undefined {
 	const { location } = answer.headers;
 	if (![301, 302, 303, 307, 308].includes(answer.status) || !location) return undefined;
 	if (request.follow === 'none') return undefined;
@@ -134,7 +137,7 @@ async function ask(
 	request: HttpRequest,
 	url: string,
 	bearsToken: boolean,
-): Promise<HttpAnswer<ByteStream>> {
+): Promise<HttpResponse<ByteStream>> {
 	throwIfAborted(request.signal);
 	const closing = new AbortController();
 	const signal = AbortSignal.any([request.signal, closing.signal]);
@@ -164,7 +167,7 @@ async function askWithToken(
 	context: ServiceContext,
 	request: HttpRequest,
 	url: string,
-): Promise<HttpAnswer<ByteStream>> {
+): Promise<HttpResponse<ByteStream>> {
 	const bearsToken = new URL(url).origin === request.tokenOrigin;
 	const answer = await ask(context, request, url, bearsToken);
 	if (!bearsToken || !request.isFile || !REFUSALS.includes(answer.status)) return answer;
@@ -183,10 +186,10 @@ async function askWithToken(
  * The token goes to `tokenOrigin` only, also across redirects. Throws a Failure when there is no
  * answer, or the reason of `signal` when that aborts.
  */
-export async function exchange(
+export async function sendRequest(
 	context: ServiceContext,
 	request: HttpRequest,
-): Promise<HttpAnswer<ByteStream>> {
+): Promise<HttpResponse<ByteStream>> {
 	let { url } = request;
 	for (let hop = 0; ; hop++) {
 		const answer = await askWithToken(context, request, url);

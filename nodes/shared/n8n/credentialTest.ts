@@ -3,7 +3,7 @@ import type {
 	ICredentialTestFunctions,
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
-import { readAddress } from '../http/credential';
+import { readCredential } from '../http/credential';
 import { withoutToken } from '../parsing/redaction';
 import { failureOfStatus, readAnswer } from '../parsing/failures';
 import { asWrongAddress, Failure } from '../failure';
@@ -15,7 +15,7 @@ import { wordingOf } from './messages';
 import { isRecord } from '../parsing/coerce';
 import { ACCOUNT_PATH } from '../api/api';
 
-const TEST_SECONDS = 15;
+const TEST_MS = 15_000;
 
 /** The test button of the credential: reads the account (§4.10) and says plainly what is wrong. */
 export async function testMediaGenerationApi(
@@ -24,7 +24,7 @@ export async function testMediaGenerationApi(
 ): Promise<INodeCredentialTestResult> {
 	let apiToken = '';
 	try {
-		const address = readAddress(credential.data ?? {});
+		const address = readCredential(credential.data ?? {});
 		apiToken = address.apiToken;
 		await readAccount(this, address.baseUrl, apiToken);
 		return { status: 'OK', message: 'The service accepts the token' };
@@ -50,7 +50,7 @@ async function readAccount(context: ICredentialTestFunctions, baseUrl: string, a
 		resolveWithFullResponse: true,
 		useStream: true,
 		followRedirect: false,
-		timeout: TEST_SECONDS * 1000,
+		timeout: TEST_MS,
 	}).catch((error: unknown) => {
 		throw failureOfConnection(error, url);
 	});
@@ -73,7 +73,7 @@ async function readBody(body: ByteStream, status: number, url: string): Promise<
 	const close = () => void body.destroy();
 	const answer = { status, headers: {}, body, url, close };
 	body.on('error', () => {});
-	const limit = startDeadline(TEST_SECONDS);
+	const limit = startDeadline(TEST_MS);
 	limit.signal.addEventListener('abort', close, { once: true });
 	const reading =
 		status < 300 ? readText(answer, limit.signal) : readErrorBody(answer, limit.signal);

@@ -11,7 +11,8 @@ export interface Wording {
 }
 
 const said = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
-const limit = (seconds = 0) => {
+const limit = (ms = 0) => {
+	const seconds = ms / 1000;
 	if (seconds === 1) return '1 second';
 	return seconds > 0 && seconds < Infinity ? `${seconds} seconds` : 'some time';
 };
@@ -84,7 +85,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	rateLimited: ({ retryAfterMs }) => ({
 		message: 'The service received too many requests from this account',
-		description: `Wait ${retryAfterMs ? limit(Math.ceil(retryAfterMs / 1000)) : 'a minute'}, or set 'Concurrency' under Options to a smaller number.`,
+		description: `Wait ${retryAfterMs ? limit(Math.ceil(retryAfterMs / 1000) * 1000) : 'a minute'}, or set 'Concurrency' under Options to a smaller number.`,
 	}),
 	invalidVoice: (facts) => ({
 		message: `The service does not accept this voice${said(facts)}`,
@@ -124,8 +125,8 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			'It is not sent again by itself, since every accepted request is paid. Run the workflow anew to send it again.',
 	}),
-	noAddress: ({ seconds }) => ({
-		message: `The task is completed, but the service has not given the address of its file for ${limit(seconds)}`,
+	noAddress: ({ limitMs }) => ({
+		message: `The task is completed, but the service has not given the address of its file for ${limit(limitMs)}`,
 		description: 'The file may come later.',
 	}),
 	badFile: (facts) => ({
@@ -137,8 +138,8 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			'The generation may go on, and it is paid for. Look at History → Get Many before you run this again: it is not sent a second time by itself.',
 	}),
-	timedOut: ({ seconds, lastNews }) => ({
-		message: `No result after ${limit(seconds)}${lastNews ? ` (last known: ${lastNews})` : ''}`,
+	timedOut: ({ limitMs, lastNews }) => ({
+		message: `No result after ${limit(limitMs)}${lastNews ? ` (last known: ${lastNews})` : ''}`,
 		description:
 			"It may still come. Set a longer 'Timeout' under Options if it usually takes longer.",
 	}),

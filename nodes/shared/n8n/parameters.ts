@@ -13,7 +13,7 @@ interface NumberRange {
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
 
 /** Reads parameters, those of one item or of a trigger, and refuses bad ones before anything is sent. */
-export class Fields {
+export class NodeParameters {
 	readonly options: Record<string, unknown>;
 
 	/** `withFiles` is false where no file can be handed on, whatever the parameters say. */
@@ -69,6 +69,15 @@ export class Fields {
 		range: NumberRange & { default: number },
 	): number {
 		return requireNumber(this.options[name] ?? range.default, displayName, range);
+	}
+
+	/** An option in seconds, its default when it is not set; returned in milliseconds. */
+	durationOption(
+		name: string,
+		displayName: string,
+		range: NumberRange & { default: number },
+	): number {
+		return this.numberOption(name, displayName, range) * 1000;
 	}
 
 	/** The id of a speech task (§4.2), trimmed. */

@@ -1,7 +1,7 @@
 import { accountOf } from '../account';
-import type { ServiceAddress } from '../http/credential';
-import { Rate } from './rate';
-import { Line, Turns } from './tokenBucket';
+import type { Credential } from '../http/credential';
+import { LearnedRate } from './learnedRate';
+import { Queue, TokenBucket } from './tokenBucket';
 
 /** What is learnt of an account is forgotten so long after its last use, in ms. */
 const FORGET_MS = 300_000;
@@ -58,12 +58,12 @@ export type UnderWay = 'task' | 'watched' | 'stream';
  * What this process has learnt of how often an account may be asked. Limits count for the account,
  * readings included, so all that use it keep to them together. It is held in memory only.
  */
-export class Pacing {
+export class RateLimit {
 	/** How many items of one execution may be in work at once; Infinity while none was refused. */
 	mostInWork = Infinity;
 	/** Whether anything was accepted, also long ago: a limit is in the way then, and passes. */
 	hasWorked = false;
-	private rate = new Rate();
+	private rate = new LearnedRate();
 	private notBefore = 0;
 	/** Pause between two requests after a rest, in ms; 0 when they may go out at will. */
 	private gapMs = 0;
@@ -82,27 +82,27 @@ export class Pacing {
 	private lastLookup = 0;
 	/** How many tasks lookups are spread for, and since when: those that end leave no gaps behind. */
 	private spread = { tasks: 0, since: 0 };
-	private readonly line = new Line(
+	private readonly line = new Queue(
 		() => this.restMs(),
 		() => this.send(),
 	);
-	private readonly lookups = new Line(
+	private readonly lookups = new Queue(
 		(everyMs) => restOf(this.lastLookup, this.spreadMs(everyMs)),
 		() => (this.lastLookup = Date.now()),
 	);
 	private readonly watching = {
-		poll: new Turns(POLLS_AT_ONCE, () => WATCH_EVERY_MS),
-		livePoll: new Turns(LIVE_POLLS_AT_ONCE, () =>
+		poll: new TokenBucket(POLLS_AT_ONCE, () => WATCH_EVERY_MS),
+		livePoll: new TokenBucket(LIVE_POLLS_AT_ONCE, () =>
 			Math.max(WATCH_EVERY_MS, LIVE_WATCH_EVERY_MS / Math.max(1, this.underWay.watched)),
 		),
-		catchUp: new Turns(CATCH_UPS_AT_ONCE, () => WATCH_EVERY_MS),
+		catchUp: new TokenBucket(CATCH_UPS_AT_ONCE, () => WATCH_EVERY_MS),
 	};
 
 	/**
 	 * Resolves with true once a request may go out, with false when `signal` aborts first. `answered` is
 	 * to be called once it has its answer, or is given up.
 	 */
-	async clear(signal: AbortSignal): Promise<boolean> {
+	async waitForSlot(signal: AbortSignal): Promise<boolean> {
 		this.use();
 		return await this.line.enter(signal);
 	}
@@ -113,7 +113,7 @@ export class Pacing {
 	}
 
 	/** Milliseconds until the account may be asked again after a refusal. */
-	holdMs(): number {
+	cooldownMs(): number {
 		return Math.max(0, this.notBefore - Date.now());
 	}
 
@@ -126,7 +126,7 @@ export class Pacing {
 	 * Waits for a turn for a reading that nothing announced. True when it may be made, false when `signal`
 	 * aborted first. `everyMs` is how often the one who waits would read by itself.
 	 */
-	async turn(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
+	async waitForTurn(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
 		this.use();
 		if (kind === 'lookup') return await this.lookups.enter(signal, everyMs);
 		return await this.watching[kind].take(signal, kind === 'livePoll' ? undefined : everyMs);
@@ -187,7 +187,7 @@ export class Pacing {
 
 	private use(): void {
 		if (this.isIdle()) {
-			this.rate = new Rate();
+			this.rate = new LearnedRate();
 			this.mostInWork = Infinity;
 		}
 		this.lastUsed = Date.now();
@@ -228,6 +228,6 @@ export class Pacing {
 /** What is left of a pause of `ms` since `began`; never more, also when the clock was set back. */
 const restOf = (began: number, ms: number) => Math.min(ms, began + ms - Date.now());
 
-/** The pacing of an account in this process. */
-export const pacingOf = (address: ServiceAddress): Pacing =>
-	accountOf(address).part(Pacing, () => new Pacing());
+/** The rate limit of an account in this process. */
+export const rateLimitOf = (credential: Credential): RateLimit =>
+	accountOf(credential).part(RateLimit, () => new RateLimit());

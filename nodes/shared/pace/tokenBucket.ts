@@ -1,4 +1,4 @@
-import { NO_REASON, pause } from '../async/deadline';
+import { NO_REASON, sleep } from '../async/deadline';
 
 interface Waiting {
 	ownMs: number;
@@ -6,7 +6,7 @@ interface Waiting {
 }
 
 /** Admits those who wait one after another, in the order they came. */
-export class Line {
+export class Queue {
 	private readonly waiting = new Set<Waiting>();
 	private wake = new AbortController();
 	private isMoving = false;
@@ -64,7 +64,7 @@ export class Line {
 			const restMs = Math.ceil(this.restMs(next.ownMs));
 			if (restMs > 0) {
 				this.wake = new AbortController();
-				await pause(restMs, this.wake.signal);
+				await sleep(restMs, this.wake.signal);
 				continue;
 			}
 			this.waiting.delete(next);
@@ -76,11 +76,11 @@ export class Line {
 }
 
 /** Turns at something that may be done only so often, given out in the order they were asked for. */
-export class Turns {
+export class TokenBucket {
 	/** How many turns could be taken this moment. */
 	private left: number;
 	private countedAt = Date.now();
-	private readonly line = new Line(
+	private readonly line = new Queue(
 		(ownMs) => this.restMs(Math.min(ownMs, this.everyMs())),
 		() => this.left--,
 	);

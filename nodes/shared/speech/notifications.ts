@@ -1,10 +1,10 @@
-import type { ServiceAddress } from '../http/credential';
-import { pause } from '../async/deadline';
+import type { Credential } from '../http/credential';
+import { sleep } from '../async/deadline';
 import { accountOf } from '../account';
 import { knownTasksOf, type KnownTasks } from '../api/knownTasks';
 import { readNotification } from '../parsing/responses';
 import type { EgressCheck } from '../http/request';
-import { SteadySocket } from './webSocket';
+import { ReconnectingSocket } from './webSocket';
 
 /** Told about the one task it follows, and about the socket it hears that over. */
 export interface Follower {
@@ -28,7 +28,7 @@ export type TaskListener = (
 ) => void;
 
 /** One user's share of the account's socket. */
-export interface Listening {
+export interface Subscription {
 	/** Resolves once the socket is open, cannot be had, or 3 s have passed; never rejects. */
 	ready: Promise<void>;
 	isOpen(): boolean;
@@ -64,7 +64,7 @@ class Connection {
 	private readonly latest = new Map<string, number | undefined>();
 	private readonly followers = new Map<string, Set<Follower>>();
 	private readonly listeners = new Set<TaskListener>();
-	private readonly socket: SteadySocket;
+	private readonly socket: ReconnectingSocket;
 	private users = 0;
 
 	constructor(
@@ -73,7 +73,7 @@ class Connection {
 		private readonly known: KnownTasks,
 		onOver: () => void,
 	) {
-		this.socket = new SteadySocket(url, checkEgress, {
+		this.socket = new ReconnectingSocket(url, checkEgress, {
 			onText: (text) => this.receive(text),
 			onOver,
 			onChange: (open) => {
@@ -84,7 +84,7 @@ class Connection {
 		});
 	}
 
-	listen(): Listening {
+	subscribe(): Subscription {
 		this.users++;
 		this.socket.need();
 		const mine = new Map<Follower, string>();
@@ -95,7 +95,7 @@ class Connection {
 			this.unfollow(taskId, follower);
 		};
 		return {
-			ready: this.socket.isOpen ? Promise.resolve() : pause(OPENING_MS, this.socket.tried),
+			ready: this.socket.isOpen ? Promise.resolve() : sleep(OPENING_MS, this.socket.tried),
 			isOpen: () => this.socket.isOpen,
 			isLive: () => this.socket.isLive,
 			lostAt: () => this.socket.lostAt,
@@ -162,7 +162,7 @@ class Connection {
 export const canListen = (): boolean => typeof WebSocket === 'function';
 
 /** What listening comes to where there is no WebSocket. */
-const DEAF: Listening = {
+const DEAF: Subscription = {
 	ready: Promise.resolve(),
 	isOpen: () => false,
 	isLive: () => false,
@@ -178,11 +178,11 @@ const DEAF: Listening = {
  * opened for the first user and closed after the last. The address holds the token: it appears
  * nowhere else.
  */
-export function listen(address: ServiceAddress, checkEgress: EgressCheck): Listening {
+export function subscribe(credential: Credential, checkEgress: EgressCheck): Subscription {
 	if (!canListen()) return DEAF;
-	const url = `${address.webSocketUrl}/ws?token=${encodeURIComponent(address.apiToken)}`;
-	const account = accountOf(address);
+	const url = `${credential.webSocketUrl}/ws?token=${encodeURIComponent(credential.apiToken)}`;
+	const account = accountOf(credential);
 	const forget = () => account.drop(Connection);
-	const make = () => new Connection(url, checkEgress, knownTasksOf(address), forget);
-	return account.part(Connection, make).listen();
+	const make = () => new Connection(url, checkEgress, knownTasksOf(credential), forget);
+	return account.part(Connection, make).subscribe();
 }

@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, ITaskData } from 'n8n-workflow';
 import { accountOf } from '../account';
 import { Failure } from '../failure';
-import type { ServiceAddress } from '../http/credential';
+import type { Credential } from '../http/credential';
 import { asText } from '../parsing/coerce';
 
 /** Tasks whose origin is remembered. */
@@ -118,8 +118,8 @@ export class Origins {
 }
 
 /** The origins of an account's tasks in this process. */
-export const originsOf = (address: ServiceAddress): Origins =>
-	accountOf(address).part(Origins, () => new Origins());
+export const originsOf = (credential: Credential): Origins =>
+	accountOf(credential).part(Origins, () => new Origins());
 
 /** What n8n knows of an execution and has no method for: all of it may be missing. */
 interface Internals {
@@ -132,11 +132,11 @@ interface Internals {
 /** Creates a task for `text` by `create`, and notes that this execution did: its workflow's trigger passes it over. */
 export async function createdBy(
 	context: IExecuteFunctions,
-	address: ServiceAddress,
+	credential: Credential,
 	create: () => Promise<string>,
 	text: string,
 ): Promise<string> {
-	const origins = originsOf(address);
+	const origins = originsOf(credential);
 	const { parentExecution, resultData } = (context as Internals).runExecutionData ?? {};
 	const workflowIds = [context.getWorkflow().id, parentExecution?.workflowId];
 	const startedBy = context

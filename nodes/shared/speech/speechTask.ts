@@ -1,9 +1,9 @@
 import type { SpeechTask } from '../contract';
 import { Failure, isTransient } from '../failure';
-import type { Follower, Listening } from './notifications';
-import type { Requests } from '../api/api';
+import type { Follower, Subscription } from './notifications';
+import type { Api } from '../api/api';
 import {
-	until,
+	pollUntil,
 	type News,
 	type NewsKind,
 	type Reading,
@@ -25,9 +25,9 @@ const WATCH = { catchUpMs: 2000, longestPauseMs: 300_000 };
 export interface TaskWait {
 	taskId: string;
 	signal: AbortSignal;
-	/** Seconds without news before a reading (`options.pollInterval`). */
-	pollInterval: number;
-	listening: Listening;
+	/** Milliseconds without news before a reading. */
+	pollIntervalMs: number;
+	subscription: Subscription;
 	/** True right after creation: the first reading can wait. */
 	justCreated: boolean;
 	/**
@@ -48,9 +48,9 @@ export interface TaskWait {
  * Waits for a speech task: progress over the socket, outcome by reading the task alone (§6.2,
  * §4.2). Throws a Failure with the task's id: taskFailed, noAddress, notFound, or the signal's.
  */
-export async function waitForTask(requests: Requests, wait: TaskWait): Promise<SpeechTask> {
+export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, watch } = wait;
-	const { pacing } = requests;
+	const { rateLimit: rateLimit } = api;
 	let highest = -1;
 	let completedSince: number | undefined;
 	let lastStatus = 'pending';
@@ -77,23 +77,24 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		onSocketChange: (open) => tell(open ? 'back' : 'lost'),
 	};
 	const news: News = {
-		isLive: () => wait.listening.isLive(),
+		isLive: () => wait.subscription.isLive(),
 		start(onNews) {
 			tell = onNews;
-			wait.listening.follow(taskId, follower);
+			wait.subscription.follow(taskId, follower);
 		},
 	};
 	const turn = async (reason: ReadingReason, pauseMs: number, turnSignal: AbortSignal) => {
-		if (!watch) return reason === 'first' || (await pacing.turn('lookup', pauseMs, turnSignal));
-		const poll = wait.listening.isLive() ? 'livePoll' : 'poll';
+		if (!watch)
+			return reason === 'first' || (await rateLimit.waitForTurn('lookup', pauseMs, turnSignal));
+		const poll = wait.subscription.isLive() ? 'livePoll' : 'poll';
 		const kind = reason === 'silence' ? poll : 'catchUp';
-		return await pacing.turn(kind, wait.pollInterval * 1000, turnSignal);
+		return await rateLimit.waitForTurn(kind, wait.pollIntervalMs, turnSignal);
 	};
 
 	const read = async (readSignal: AbortSignal): Promise<Reading<SpeechTask>> => {
 		// A wait that can't even begin (a wrong address, say) must not last until its deadline.
 		const repeat = isKnown ? 'once' : 'read';
-		const task = await requests.readTask(taskId, readSignal, repeat).catch((error: unknown) => {
+		const task = await api.getTask(taskId, readSignal, repeat).catch((error: unknown) => {
 			trouble = error as Failure;
 			if (mayBeThere(error)) throw error.with({ transient: true });
 			const passes = repeat === 'once' || (error as Failure).kind === 'rateLimited';
@@ -111,7 +112,7 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		if (task.audioUrl !== undefined) return { done: true, value: task };
 		completedSince ??= Date.now();
 		if (Date.now() - completedSince < ADDRESS_GRACE_MS) return { done: false, soon: true };
-		throw new Failure('noAddress', { seconds: ADDRESS_GRACE_MS / 1000 });
+		throw new Failure('noAddress', { limitMs: ADDRESS_GRACE_MS });
 	};
 
 	/** Counts a 404, and tells whether the task may be there all the same. */
@@ -123,21 +124,21 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		return unknown.times < UNKNOWN_TIMES || Date.now() - unknown.since < UNKNOWN_MS;
 	};
 
-	const endWait = pacing.begin(watch ? 'watched' : 'task');
+	const endWait = rateLimit.begin(watch ? 'watched' : 'task');
 	try {
-		return await until({
+		return await pollUntil({
 			read,
 			news,
 			signal,
-			pollMs: wait.pollInterval * 1000,
-			holdMs: () => pacing.holdMs(),
+			pollMs: wait.pollIntervalMs,
+			cooldownMs: () => rateLimit.cooldownMs(),
 			readFirst: watch?.readFirst ?? !wait.justCreated,
-			turn,
+			waitForTurn: turn,
 			...(watch ? WATCH : {}),
 		});
 	} catch (error) {
 		// Also for one that was not even asked for while the whole account rested.
-		const status = trouble?.facts.status ?? (pacing.isRefused ? 429 : undefined);
+		const status = trouble?.facts.status ?? (rateLimit.isRefused ? 429 : undefined);
 		const news = [
 			lastStatus,
 			highest > 0 && `${highest} %`,
@@ -146,7 +147,7 @@ export async function waitForTask(requests: Requests, wait: TaskWait): Promise<S
 		throw aboutTask(error, taskId, news.filter(Boolean).join(', '));
 	} finally {
 		endWait();
-		wait.listening.unfollow(taskId, follower);
+		wait.subscription.unfollow(taskId, follower);
 	}
 }
 

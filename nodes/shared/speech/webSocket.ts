@@ -1,7 +1,7 @@
-import { pause, whenAborted } from '../async/deadline';
+import { sleep, whenAborted } from '../async/deadline';
 import { backOffMs } from '../async/backOff';
 import type { EgressCheck } from '../http/request';
-import { Turns } from '../pace/tokenBucket';
+import { TokenBucket } from '../pace/tokenBucket';
 
 export interface SocketEvents {
 	/** A message as text; binary ones are read as UTF-8. True when it was one of the service. */
@@ -43,7 +43,7 @@ const silentMs = ({ lastHeard }: Session) => Date.now() - lastHeard;
  * asked to close: until it has, a silent one is not replaced, and one that nobody needs stays open, for
  * the next who does.
  */
-export class SteadySocket {
+export class ReconnectingSocket {
 	private current: Session | undefined;
 	/** Was asked to close, and has not. */
 	private leaving: Session | undefined;
@@ -58,7 +58,7 @@ export class SteadySocket {
 	private failures = 0;
 	/** The last one was good, and is lost. */
 	private mayOpenAtOnce = false;
-	private readonly atOnce = new Turns(AT_ONCE_TIMES, () => AT_ONCE_EVERY_MS);
+	private readonly atOnce = new TokenBucket(AT_ONCE_TIMES, () => AT_ONCE_EVERY_MS);
 	/** When it was last lost, in ms since 1970; 0 if never. */
 	lostAt = 0;
 
@@ -145,16 +145,16 @@ export class SteadySocket {
 	private async change(ms?: number): Promise<void> {
 		this.awake = new AbortController();
 		if (ms === undefined) await whenAborted(this.awake.signal);
-		else await pause(ms, this.awake.signal);
+		else await sleep(ms, this.awake.signal);
 	}
 
 	private async untilNextAttempt(): Promise<void> {
 		const { signal } = this.unneeded;
 		if (this.mayOpenAtOnce) {
 			await this.atOnce.take(signal);
-			await pause(Math.random() * AT_ONCE_MS, signal);
+			await sleep(Math.random() * AT_ONCE_MS, signal);
 		} else if (this.failures > 0) {
-			await pause(2 * backOffMs(this.failures - 1, LONGEST_BACK_OFF_MS / 2), signal);
+			await sleep(2 * backOffMs(this.failures - 1, LONGEST_BACK_OFF_MS / 2), signal);
 		}
 	}
 
@@ -201,7 +201,7 @@ export class SteadySocket {
 			closed.abort();
 			this.closed(session);
 		});
-		await pause(GIVE_UP_OPENING_MS, AbortSignal.any([opened.signal, closed.signal, unneeded]));
+		await sleep(GIVE_UP_OPENING_MS, AbortSignal.any([opened.signal, closed.signal, unneeded]));
 		if (opened.signal.aborted && !closed.signal.aborted) return session;
 		// Before it is open, this ends the connection, whatever the other side does.
 		socket.close();

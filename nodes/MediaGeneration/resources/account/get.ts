@@ -2,5 +2,5 @@ import type { Item, Job } from '../../run';
 
 /** Account → Get (§4.10): the record as the service has it. */
 export function getAccount(item: Item): Job {
-	return async () => [item.output(await item.requests.account(item.run.stopped))];
+	return async () => [item.output(await item.api.getAccount(item.run.stopped))];
 }

@@ -15,8 +15,8 @@ import { readGeneratedFiles } from '../../../shared/parsing/responses';
 import { asText } from '../../../shared/parsing/coerce';
 import { partly, type Item, type Job, type Made } from '../../run';
 
-/** Longest that the files of one entry may take, in seconds. */
-const FILES_SECONDS = 3600;
+/** Longest that the files of one entry may take, in ms. */
+const FILES_MS = 3_600_000;
 
 export const getAllHistoryDescription = updateDisplayOptions(
 	{ show: { resource: ['history'], operation: ['getAll'] } },
@@ -25,10 +25,10 @@ export const getAllHistoryDescription = updateDisplayOptions(
 
 /** History → Get Many (§4.9). */
 export function getAllHistory(item: Item): Job {
-	const { fields, requests, run } = item;
-	const limit = fields.limit();
-	const downloads = fields.downloadOption();
-	const fileField = fields.outputField();
+	const { parameters: parameters, api: api, run } = item;
+	const limit = parameters.limit();
+	const downloads = parameters.downloadOption();
+	const fileField = parameters.outputField();
 
 	return async () => {
 		const entries = await readAllPages({
@@ -36,7 +36,7 @@ export function getAllHistory(item: Item): Job {
 			limit,
 			idField: 'id',
 			fetch: async (page, pageSize) =>
-				await requests.histories({ page, page_size: pageSize }, run.stopped),
+				await api.listHistory({ page, page_size: pageSize }, run.stopped),
 		});
 		const output: Made[] = [];
 		for (const entry of entries) output.push(await partly(entryOutput(entry)));
@@ -45,19 +45,19 @@ export function getAllHistory(item: Item): Job {
 
 	/** One item per entry; with several files the further ones get numbered fields. */
 	async function entryOutput(entry: ServiceRecord): Promise<INodeExecutionData> {
-		const files = readGeneratedFiles(entry, requests.address.baseUrl);
+		const files = readGeneratedFiles(entry, api.credential.baseUrl);
 		const json = files.length > 0 ? { ...entry, file_url: files[0]!.fileUrl } : { ...entry };
 		if (!downloads || files.length === 0) return item.output(json);
 		const id = asText(entry.id) ?? 'entry';
 		const binary: NonNullable<INodeExecutionData['binary']> = {};
-		const deadline = startDeadline(FILES_SECONDS, run.stopped);
+		const deadline = startDeadline(FILES_MS, run.stopped);
 		try {
 			for (const [index, { fileUrl }] of files.entries()) {
 				const suffix = index === 0 ? '' : String(index + 1);
 				const kind = fileKindOf(entry, fileUrl);
 				const file = { url: fileUrl, kind, id: suffix ? `${id}-${suffix}` : id };
 				const { signal } = deadline;
-				binary[fileField + suffix] = await download(run.context, requests.address, file, signal);
+				binary[fileField + suffix] = await download(run.context, api.credential, file, signal);
 			}
 		} finally {
 			deadline.stop();

@@ -22,7 +22,7 @@ export const createImageDescription = updateDisplayOptions(
 
 /** Image → Create (§4.8). */
 export function createImage(item: Item): Job {
-	const request = { prompt: item.fields.text('prompt', 'Prompt') };
+	const request = { prompt: item.parameters.text('prompt', 'Prompt') };
 	return generationJob(item, {
 		generation: 'image',
 		kind: 'image',

@@ -1,36 +1,36 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import type { SpeechTask } from '../../../shared/contract';
 import { download } from '../../../shared/http/download';
-import type { Listening } from '../../../shared/speech/notifications';
+import type { Subscription } from '../../../shared/speech/notifications';
 import { waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
 import {
 	download as downloadField,
 	POLL_INTERVAL_SECONDS,
 	TIMEOUT_SECONDS,
 } from '../../../shared/n8n/descriptions';
-import type { Fields } from '../../../shared/n8n/parameters';
+import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Item } from '../../run';
 
 export interface WaitFields {
 	/** For the whole generation. */
-	timeoutSeconds: number;
+	timeoutMs: number;
 	/** Without news, before a reading. */
-	pollIntervalSeconds: number;
+	pollIntervalMs: number;
 	download: boolean;
 	outputField: string;
 }
 
 /** The fields of everything that waits for a speech task. */
-export function readWaitFields(fields: Fields): WaitFields {
+export function readWaitFields(parameters: NodeParameters): WaitFields {
 	return {
-		timeoutSeconds: fields.numberOption('timeout', 'Timeout', TIMEOUT_SECONDS.speech),
-		pollIntervalSeconds: fields.numberOption(
+		timeoutMs: parameters.durationOption('timeout', 'Timeout', TIMEOUT_SECONDS.speech),
+		pollIntervalMs: parameters.durationOption(
 			'pollInterval',
 			'Poll Interval',
 			POLL_INTERVAL_SECONDS,
 		),
-		download: fields.download(downloadField.default),
-		outputField: fields.outputField(),
+		download: parameters.download(downloadField.default),
+		outputField: parameters.outputField(),
 	};
 }
 
@@ -40,25 +40,25 @@ export async function collect(
 	taskId: string,
 	options: WaitFields,
 	signal: AbortSignal,
-	listening: Listening,
+	subscription: Subscription,
 	origin: Pick<TaskWait, 'justCreated' | 'isKnown'>,
 ): Promise<INodeExecutionData[]> {
 	const began = Date.now();
-	const task = await waitForTask(item.requests, {
+	const task = await waitForTask(item.api, {
 		taskId,
 		signal,
-		pollInterval: options.pollIntervalSeconds,
-		listening,
+		pollIntervalMs: options.pollIntervalMs,
+		subscription: subscription,
 		...origin,
 		onProgress: (percentage) => item.tell(`task ${taskId}: ${percentage} %`),
 	});
 	item.report(`task ${taskId} completed`);
 	const waited = Date.now() - began;
 	// A result that was there at once teaches nothing about the channel.
-	if (!listening.isOpen() && waited >= options.pollIntervalSeconds * 900) {
+	if (!subscription.isOpen() && waited >= options.pollIntervalMs * 0.9) {
 		item.hint(
 			'polling',
-			`The WebSocket of the service could not be used, so results were looked up every ${options.pollIntervalSeconds} s instead and may have come later than they were ready. Check 'WebSocket URL' in the credential, and whether a proxy stands between`,
+			`The WebSocket of the service could not be used, so results were looked up every ${options.pollIntervalMs / 1000} s instead and may have come later than they were ready. Check 'WebSocket URL' in the credential, and whether a proxy stands between`,
 		);
 	}
 	const justMade = origin.justCreated || waited >= 1000;
@@ -83,6 +83,6 @@ export async function taskOutput(
 	if (!options.download || task.audioUrl === undefined) return item.output(json);
 	item.tell(`task ${taskId}: fetching the file`);
 	const file = { url: task.audioUrl, kind: 'speech' as const, id: taskId, justMade };
-	const binary = await download(item.run.context, item.requests.address, file, signal);
+	const binary = await download(item.run.context, item.api.credential, file, signal);
 	return item.output(json, { [options.outputField]: binary });
 }

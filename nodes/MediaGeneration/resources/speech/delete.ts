@@ -10,11 +10,11 @@ export const deleteSpeechDescription = updateDisplayOptions(
 
 /** Speech → Delete (§4.3). */
 export function deleteSpeech(item: Item): Job {
-	const id = item.fields.taskId();
+	const id = item.parameters.taskId();
 
 	return async () => {
 		try {
-			await item.requests.deleteTask(id, item.run.stopped);
+			await item.api.deleteTask(id, item.run.stopped);
 		} catch (error) {
 			throw aboutTask(error, id);
 		}

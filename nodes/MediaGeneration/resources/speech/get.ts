@@ -5,8 +5,8 @@ import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Item, Job } from '../../run';
 import { taskOutput } from './collect';
 
-/** Longest a single reading with its retries and a download may take, in seconds. */
-const GET_SECONDS = 3600;
+/** Longest a single reading with its retries and a download may take, in ms. */
+const GET_MS = 3_600_000;
 
 export const getSpeechDescription = updateDisplayOptions(
 	{ show: { resource: ['speech'], operation: ['get'] } },
@@ -15,17 +15,17 @@ export const getSpeechDescription = updateDisplayOptions(
 
 /** Speech → Get: reads a task once (§4.2), whatever its state. */
 export function getSpeech(item: Item): Job {
-	const { fields, requests, run } = item;
-	const id = fields.taskId();
+	const { parameters: parameters, api: api, run } = item;
+	const id = parameters.taskId();
 	const wanted = {
-		download: fields.download(downloadIfAsked.default),
-		outputField: fields.outputField(),
+		download: parameters.download(downloadIfAsked.default),
+		outputField: parameters.outputField(),
 	};
 
 	return async () => {
-		const limit = startDeadline(GET_SECONDS, run.stopped);
+		const limit = startDeadline(GET_MS, run.stopped);
 		try {
-			const task = await requests.readTask(id, limit.signal);
+			const task = await api.getTask(id, limit.signal);
 			return [await taskOutput(item, id, task, wanted, limit.signal)];
 		} catch (error) {
 			throw aboutTask(error, id);

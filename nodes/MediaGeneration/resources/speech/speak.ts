@@ -12,7 +12,7 @@ import {
 	timeout,
 	useSpeakerBoost,
 } from '../../../shared/n8n/descriptions';
-import type { Fields } from '../../../shared/n8n/parameters';
+import type { NodeParameters } from '../../../shared/n8n/parameters';
 import { createdBy } from '../../../shared/speech/origins';
 import type { Item, Job } from '../../run';
 import { collect, readWaitFields } from './collect';
@@ -128,45 +128,45 @@ export const speakDescription = updateDisplayOptions(
 );
 
 /** §4.1, shape A, with every setting sent: defaults of documents and deployments disagree. */
-function readRequest(fields: Fields): SpeechRequest {
+function readRequest(parameters: NodeParameters): SpeechRequest {
 	const number = (name: Setting, displayName: string) =>
-		fields.numberOption(name, displayName, SPEECH_SETTINGS[name]);
-	const callbackUrl = fields.callbackUrl();
+		parameters.numberOption(name, displayName, SPEECH_SETTINGS[name]);
+	const callbackUrl = parameters.callbackUrl();
 	return {
-		input: fields.text('text', 'Text'),
-		voice_id: fields.locator('voiceId', 'Voice'),
-		model_id: fields.choice('modelId', 'Model', MODEL_IDS),
+		input: parameters.text('text', 'Text'),
+		voice_id: parameters.locator('voiceId', 'Voice'),
+		model_id: parameters.choice('modelId', 'Model', MODEL_IDS),
 		stability: number('stability', 'Stability'),
 		similarity: number('similarity', 'Similarity'),
 		style: number('style', 'Style Exaggeration'),
 		speed: number('speed', 'Speed'),
-		use_speaker_boost: fields.flagOption('useSpeakerBoost', useSpeakerBoost.default),
+		use_speaker_boost: parameters.flagOption('useSpeakerBoost', useSpeakerBoost.default),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
 }
 
 /** Speech → Speak: creates a task (§4.1), waits for it (§6.2, §4.2) and fetches its audio. */
 export function speak(item: Item): Job {
-	const { fields, run, requests } = item;
-	const request = readRequest(fields);
-	const waits = fields.flag('waitForCompletion', waitForCompletion.default);
-	const wanted = readWaitFields(fields);
+	const { parameters: parameters, run, api: api } = item;
+	const request = readRequest(parameters);
+	const waits = parameters.flag('waitForCompletion', waitForCompletion.default);
+	const wanted = readWaitFields(parameters);
 
 	return async () => {
-		const key = run.memory.keyOf(item.index);
-		const remembered = run.memory.recall(key);
+		const key = run.resume.requestKey(item.index);
+		const remembered = run.resume.find(key);
 		if (remembered?.sentAt) run.paid.maybe(item.index, 'speech');
 		if (remembered?.taskId) run.paid.surely(item.index, 'task', [remembered.taskId]);
-		const deadline = startDeadline(wanted.timeoutSeconds, run.stopped);
+		const deadline = startDeadline(wanted.timeoutMs, run.stopped);
 		// Messages can precede the create call's answer, so the socket is there before the task.
-		const listening = waits ? run.listen() : undefined;
+		const subscription = waits ? run.subscribe() : undefined;
 		try {
 			const resumed = await taskToResume();
 			let taskId = resumed;
 			if (taskId === undefined) {
 				if (remembered?.sentAt) throw new Failure('unclear', { maybeAccepted: true });
 				// The deadline counts here as well.
-				await Promise.race([listening?.ready, whenAborted(deadline.signal)]);
+				await Promise.race([subscription?.ready, whenAborted(deadline.signal)]);
 				taskId = await create();
 			} else {
 				item.hint(
@@ -177,15 +177,15 @@ export function speak(item: Item): Job {
 			run.paid.surely(item.index, 'task', [taskId]);
 			if (!waits) return [item.output({ task_id: taskId, status: 'pending' })];
 			const origin = { justCreated: resumed === undefined, isKnown: true };
-			return await collect(item, taskId, wanted, deadline.signal, listening!, origin).catch(
+			return await collect(item, taskId, wanted, deadline.signal, subscription!, origin).catch(
 				(error: unknown) => {
 					const failed = aboutTask(error, taskId!);
-					if (isGone(failed)) run.memory.keep(key, { taskId, doubtful: true });
+					if (isGone(failed)) run.resume.save(key, { taskId, doubtful: true });
 					throw failed;
 				},
 			);
 		} finally {
-			listening?.release();
+			subscription?.release();
 			deadline.stop();
 		}
 
@@ -193,7 +193,7 @@ export function speak(item: Item): Job {
 		async function taskToResume(): Promise<string | undefined> {
 			const { taskId, doubtful } = remembered ?? {};
 			if (taskId === undefined || !doubtful) return taskId;
-			const task = await requests.readTask(taskId, deadline.signal).catch((error: unknown) => {
+			const task = await api.getTask(taskId, deadline.signal).catch((error: unknown) => {
 				if (!isGone(error)) throw aboutTask(error, taskId);
 			});
 			return task === undefined || task.state === 'error' ? undefined : taskId;
@@ -201,7 +201,7 @@ export function speak(item: Item): Job {
 
 		async function create(): Promise<string> {
 			// Another item's failure does not end it: its answer says what was paid for.
-			const limit = startDeadline(wanted.timeoutSeconds, run.canceled);
+			const limit = startDeadline(wanted.timeoutMs, run.canceled);
 			try {
 				item.report('sending the text');
 				const limits = {
@@ -209,17 +209,17 @@ export function speak(item: Item): Job {
 					begin: deadline.signal,
 					onSend() {
 						// A next try must not pay again for what may have been accepted.
-						run.memory.keep(key, { sentAt: Date.now() });
+						run.resume.save(key, { sentAt: Date.now() });
 						run.paid.maybe(item.index, 'speech');
 					},
 					onRefused() {
-						run.memory.forget(key);
+						run.resume.remove(key);
 						run.paid.not(item.index);
 					},
 				};
-				const send = async () => await requests.createTask(request, limits);
-				const taskId = await createdBy(run.context, run.address, send, request.input);
-				run.memory.keep(key, { taskId });
+				const send = async () => await api.createTask(request, limits);
+				const taskId = await createdBy(run.context, run.credential, send, request.input);
+				run.resume.save(key, { taskId });
 				// When the process is killed, n8n's log is the only record of what was paid.
 				item.report(`task ${taskId} created`, 'info');
 				return taskId;

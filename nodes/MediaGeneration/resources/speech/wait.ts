@@ -20,22 +20,22 @@ export const waitForSpeechDescription = updateDisplayOptions(
 
 /** Speech → Wait: waits for a task that exists, and fetches its audio. Costs nothing again. */
 export function waitForSpeech(item: Item): Job {
-	const { fields, run } = item;
-	const id = fields.taskId();
-	const wanted = readWaitFields(fields);
+	const { parameters: parameters, run } = item;
+	const id = parameters.taskId();
+	const wanted = readWaitFields(parameters);
 
 	return async () => {
-		const deadline = startDeadline(wanted.timeoutSeconds, run.stopped);
-		const listening = run.listen();
+		const deadline = startDeadline(wanted.timeoutMs, run.stopped);
+		const subscription = run.subscribe();
 		try {
 			const origin = { justCreated: false };
-			return await collect(item, id, wanted, deadline.signal, listening, origin).catch(
+			return await collect(item, id, wanted, deadline.signal, subscription, origin).catch(
 				(error: unknown) => {
 					throw aboutTask(error, id);
 				},
 			);
 		} finally {
-			listening.release();
+			subscription.release();
 			deadline.stop();
 		}
 	};

@@ -31,7 +31,7 @@ export const framesToVideoDescription = updateDisplayOptions(
 
 /** Video → Frames to Video (§4.7); a prompt is sent only when there is one. */
 export function framesToVideo(item: Item): Job {
-	const prompt = asText(item.fields.options.prompt);
+	const prompt = asText(item.parameters.options.prompt);
 	const images = readImages(item);
 	return generationJob(item, {
 		generation: 'framesToVideo',

@@ -22,8 +22,9 @@ export interface Image {
 
 /** The images in the item's fields; throws a Failure that names the missing or unfit one. */
 export function readImages(item: Item): Image[] {
-	const displayName = item.fields.raw('operation') === 'framesToVideo' ? 'Frames' : 'Ingredients';
-	const raw = item.fields.raw('binaryPropertyName', INPUT_FIELD);
+	const displayName =
+		item.parameters.raw('operation') === 'framesToVideo' ? 'Frames' : 'Ingredients';
+	const raw = item.parameters.raw('binaryPropertyName', INPUT_FIELD);
 	const { helpers } = item.run.context;
 	// n8n also lets an expression hand over the file itself.
 	if (typeof raw === 'object' && raw !== null) {
@@ -32,9 +33,10 @@ export function readImages(item: Item): Image[] {
 		);
 	}
 	const names = (asText(raw) ?? '').split(',').map((name) => name.trim());
-	const fields = names.filter((name) => name !== '');
-	if (fields.length === 0) throw invalidInput(displayName, 'is empty: name a field with an image');
-	return fields.map((field) => {
+	const parameters = names.filter((name) => name !== '');
+	if (parameters.length === 0)
+		throw invalidInput(displayName, 'is empty: name a field with an image');
+	return parameters.map((field) => {
 		let data: IBinaryData;
 		try {
 			data = helpers.assertBinaryData(item.index, field);
@@ -108,7 +110,7 @@ export async function encodeImages(
 		);
 	}
 
-	const release = await item.run.bodies.reserve(total, signal);
+	const release = await item.run.bodies.acquire(total, signal);
 	return await write(Buffer.allocUnsafe(total)).then(
 		(bytes) => ({ bytes, release }),
 		(error: unknown) => {

@@ -25,7 +25,7 @@ export const ingredientsToVideoDescription = updateDisplayOptions(
 
 /** Video → Ingredients to Video (§4.6). */
 export function ingredientsToVideo(item: Item): Job {
-	const prompt = item.fields.text('prompt', 'Prompt');
+	const prompt = item.parameters.text('prompt', 'Prompt');
 	const images = readImages(item);
 	return generationJob(item, {
 		generation: 'ingredientsToVideo',

@@ -51,12 +51,12 @@ export const textToVideoDescription = updateDisplayOptions(
 
 /** Video → Text to Video (§4.5). */
 export function textToVideo(item: Item): Job {
-	const { fields } = item;
+	const { parameters: parameters } = item;
 	const request = {
-		prompt: fields.text('prompt', 'Prompt'),
-		aspect_ratio: fields.choice('aspectRatio', 'Aspect Ratio', ASPECT_RATIOS),
+		prompt: parameters.text('prompt', 'Prompt'),
+		aspect_ratio: parameters.choice('aspectRatio', 'Aspect Ratio', ASPECT_RATIOS),
 		number_of_videos: requireNumber(
-			fields.raw('numberOfVideos', NUMBER_OF_VIDEOS.default),
+			parameters.raw('numberOfVideos', NUMBER_OF_VIDEOS.default),
 			'Number of Videos',
 			NUMBER_OF_VIDEOS,
 		),

@@ -36,11 +36,11 @@ export const getAllVoicesDescription = updateDisplayOptions(
 
 /** Voice → Get Many (§4.4). */
 export function getAllVoices(item: Item): Job {
-	const { fields, requests, run } = item;
-	const limit = fields.limit();
+	const { parameters: parameters, api: api, run } = item;
+	const limit = parameters.limit();
 	const query: Record<string, string> = {};
 	for (const [parameter, { name }] of Object.entries(FILTERS)) {
-		const value = asText(fields.options[name]);
+		const value = asText(parameters.options[name]);
 		if (value !== undefined) query[parameter] = value;
 	}
 
@@ -50,7 +50,7 @@ export function getAllVoices(item: Item): Job {
 			limit,
 			idField: 'voice_id',
 			fetch: async (page, pageSize) =>
-				await requests.voices({ ...query, page, page_size: pageSize }, run.stopped),
+				await api.listVoices({ ...query, page, page_size: pageSize }, run.stopped),
 		});
 		return voices.map((voice) => item.output(voice));
 	};

@@ -1,4 +1,4 @@
-import { pause } from '../../shared/async/deadline';
+import { sleep } from '../../shared/async/deadline';
 
 /** How long tasks are gathered, to tell a few from a flood, in ms. */
 const GATHER_MS = 500;
@@ -25,7 +25,7 @@ const MOST_WAITING = 10_000;
  * of thousands that ended long ago must not cause as many requests: a few are let go at once, a flood
  * one by one. Right after activation what is repeated, or comes as a flood, ended before and is dropped.
  */
-export class Sightings {
+export class Arrivals {
 	/** When the first and the last message of each came, in ms since 1970. */
 	private readonly waiting = new Map<string, { first: number; last: number }>();
 	private early = 0;
@@ -69,8 +69,8 @@ export class Sightings {
 	private async work(): Promise<void> {
 		this.isWorking = true;
 		while (this.waiting.size > 0) {
-			await pause(GATHER_MS, this.signal);
-			while (!this.signal.aborted && !this.parts.hasRoom()) await pause(NO_ROOM_MS, this.signal);
+			await sleep(GATHER_MS, this.signal);
+			while (!this.signal.aborted && !this.parts.hasRoom()) await sleep(NO_ROOM_MS, this.signal);
 			if (this.signal.aborted) return;
 			const ripe = this.ripe();
 			const isFlood = ripe.length > this.countLeft();
@@ -80,7 +80,7 @@ export class Sightings {
 				this.waiting.delete(taskId);
 				this.parts.letGo(taskId);
 			}
-			if (isFlood) await pause(FLOOD_PAUSE_MS, this.signal);
+			if (isFlood) await sleep(FLOOD_PAUSE_MS, this.signal);
 		}
 		this.isWorking = false;
 	}

@@ -16,7 +16,7 @@ const UNLIMITED = 1 / 20;
  * as often as it was, but not less often than what it has accepted since the one before; and more
  * again as requests are accepted. No service tells its limit in advance. All times in ms since 1970.
  */
-export class Rate {
+export class LearnedRate {
 	/** Requests a millisecond. */
 	private most = Infinity;
 	/** Requests a millisecond that are sent at present: the mean, older ones counting ever less. */

@@ -1,32 +1,32 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import { withoutToken } from '../../shared/parsing/redaction';
 import { asText } from '../../shared/parsing/coerce';
-import { pause } from '../../shared/async/deadline';
+import { sleep } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
-import type { Listening } from '../../shared/speech/notifications';
-import type { Requests } from '../../shared/api/api';
+import type { Subscription } from '../../shared/speech/notifications';
+import type { Api } from '../../shared/api/api';
 import { endedBefore } from './endedBefore';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Events } from '../events';
-import type { Ledger } from './taskStore';
+import type { TaskStore } from './taskStore';
 import type { Settings } from '../settings';
 
-/** Seconds of silence after which a task under way is read; doubles up to 5 minutes. */
-export const SILENCE_SECONDS = 30;
+/** Silence after which a task under way is read, in ms; doubles up to 5 minutes. */
+export const SILENCE_MS = 30_000;
 /** Pause before a task is followed again after the service refused to tell of it, in ms. */
 const REFUSED_MS = 60_000;
 /** A task that the service does not know is looked up so often, with this pause between, in ms. */
 const MISSING_TIMES = 3;
 const MISSING_MS = 30_000;
 
-export interface FollowingParts {
+export interface TaskFollowerParts {
 	context: ITriggerFunctions;
-	requests: Requests;
-	listening: Listening;
+	api: Api;
+	subscription: Subscription;
 	events: Events;
 	settings: Settings;
-	ledger: Ledger;
+	taskStore: TaskStore;
 	/** A person listens for one event, and is told of everything that stands in its way. */
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */
@@ -39,8 +39,8 @@ export interface FollowingParts {
 type Followed = 'over' | 'refused' | 'missing';
 
 /** Follows tasks to their ends, one by one. */
-export class Following {
-	constructor(private readonly parts: FollowingParts) {}
+export class TaskFollower {
+	constructor(private readonly parts: TaskFollowerParts) {}
 
 	/**
 	 * Follows one task until its end is emitted; `isOld`: it is not known to be under way. One that says to
@@ -52,7 +52,7 @@ export class Following {
 		since: number | undefined,
 		signal: AbortSignal,
 	): Promise<void> {
-		const { ledger, settings } = this.parts;
+		const { taskStore: taskStore, settings } = this.parts;
 		for (let missing = 0; ;) {
 			const found = await this.follow(taskId, isOld, since, signal);
 			if (found === 'over') return;
@@ -61,9 +61,9 @@ export class Following {
 			if (missing > 0 && (!isOld || missing >= MISSING_TIMES)) {
 				this.warn(`the service knows no task ${taskId}, it is no longer looked up`);
 				// One that is named in the parameters may be created yet.
-				return settings.taskIds.has(taskId) ? ledger.forget(taskId) : ledger.end(taskId);
+				return settings.taskIds.has(taskId) ? taskStore.forget(taskId) : taskStore.end(taskId);
 			}
-			if (!missing) await pause(REFUSED_MS, signal);
+			if (!missing) await sleep(REFUSED_MS, signal);
 			else if (await this.isNamed(taskId, signal)) isOld = false;
 		}
 	}
@@ -72,10 +72,10 @@ export class Following {
 	private async isNamed(taskId: string, signal: AbortSignal): Promise<boolean> {
 		const named = new AbortController();
 		const follower = { onMessage: () => named.abort(), onSocketChange() {} };
-		const { listening } = this.parts;
-		listening.follow(taskId, follower);
-		await pause(MISSING_MS, AbortSignal.any([signal, named.signal]));
-		listening.unfollow(taskId, follower);
+		const { subscription: subscription } = this.parts;
+		subscription.follow(taskId, follower);
+		await sleep(MISSING_MS, AbortSignal.any([signal, named.signal]));
+		subscription.unfollow(taskId, follower);
 		return named.signal.aborted;
 	}
 
@@ -86,18 +86,26 @@ export class Following {
 		since: number | undefined,
 		signal: AbortSignal,
 	): Promise<Followed> {
-		const { requests, listening, events, ledger, closing, isManual, onFatal } = this.parts;
+		const {
+			api: api,
+			subscription: subscription,
+			events,
+			taskStore: taskStore,
+			closing,
+			isManual,
+			onFatal,
+		} = this.parts;
 		let highest = 0;
 		const onProgress = (percentage: number) => {
 			highest = percentage;
 			// One that may have ended long ago makes no progress.
 			if (since === undefined) events.progress(taskId, percentage);
 		};
-		const outcome = await waitForTask(requests, {
+		const outcome = await waitForTask(api, {
 			taskId,
 			signal,
-			pollInterval: SILENCE_SECONDS,
-			listening,
+			pollIntervalMs: SILENCE_MS,
+			subscription: subscription,
 			justCreated: !isOld,
 			watch: { readFirst: isOld },
 			onProgress,
@@ -109,7 +117,7 @@ export class Following {
 		if ('task' in outcome) {
 			if (since !== undefined) {
 				if (endedBefore(outcome.task, since)) {
-					ledger.end(taskId);
+					taskStore.end(taskId);
 					return 'over';
 				}
 				events.progress(taskId, highest);
@@ -140,7 +148,7 @@ export class Following {
 				if (isManual) onFatal(failure);
 				return isManual ? 'over' : 'missing';
 			case 'timedOut':
-				ledger.forget(taskId);
+				taskStore.forget(taskId);
 				return 'over';
 			case 'canceled':
 				return 'over';
@@ -151,8 +159,8 @@ export class Following {
 	}
 
 	private warn(text: string): void {
-		const { context, requests } = this.parts;
+		const { context, api: api } = this.parts;
 		const message = `Media Generation Trigger: ${text}`;
-		context.logger.warn(withoutToken(message, requests.address.apiToken));
+		context.logger.warn(withoutToken(message, api.credential.apiToken));
 	}
 }

@@ -1,11 +1,11 @@
 import { clip } from '../../nodes/shared/parsing/coerce';
 import { refusal } from './refusal';
-import { cleanToken, readAddress } from '../../nodes/shared/http/credential';
+import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
 import { withoutToken } from '../../nodes/shared/parsing/redaction';
 
 const TOKEN = 'tok_0123456789abcdef';
 const read = (fields: Record<string, unknown>) =>
-	readAddress({ apiToken: TOKEN, baseUrl: 'https://media.example.com', ...fields });
+	readCredential({ apiToken: TOKEN, baseUrl: 'https://media.example.com', ...fields });
 
 describe('API token', () => {
 	it.each([

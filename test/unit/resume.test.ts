@@ -1,9 +1,9 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { Memory } from '../../nodes/MediaGeneration/resume';
-import { readAddress } from '../../nodes/shared/http/credential';
+import { Resume } from '../../nodes/MediaGeneration/resume';
+import { readCredential } from '../../nodes/shared/http/credential';
 
 const address = (apiToken = 'token-of-the-test') =>
-	readAddress({ apiToken, baseUrl: 'https://media.example.com' });
+	readCredential({ apiToken, baseUrl: 'https://media.example.com' });
 
 interface Call {
 	text: string;
@@ -21,7 +21,7 @@ function execution(executionId: string | null = '1') {
 		store,
 		nodesRead: () => nodesRead,
 		/** The node runs once more. */
-		run(call: Partial<Call> = {}): Memory {
+		run(call: Partial<Call> = {}): Resume {
 			const round = ++runIndex;
 			const { text = 'Hello.', isTool = false, account = address() } = call;
 			const { items = [{ json: { t: 1 } }, { json: { t: 1 } }] } = call;
@@ -36,7 +36,7 @@ function execution(executionId: string | null = '1') {
 					return { name: 'Media', parameters: { text }, credentials: {} };
 				},
 			};
-			return new Memory(context as unknown as IExecuteFunctions, isTool, account);
+			return new Resume(context as unknown as IExecuteFunctions, isTool, account);
 		},
 	};
 }
@@ -45,14 +45,14 @@ type Execution = ReturnType<typeof execution>;
 /** A call that paid for a task and failed after it. */
 function failing({ run }: Execution, taskId: string, call?: Partial<Call>): void {
 	const memory = run(call);
-	memory.keep(memory.keyOf(0), { taskId });
+	memory.save(memory.requestKey(0), { taskId });
 	memory.release();
 }
 
 /** What a call finds that was paid for before. */
 function foundBy({ run }: Execution, call?: Partial<Call>) {
 	const memory = run(call);
-	return memory.recall(memory.keyOf(0))?.taskId;
+	return memory.find(memory.requestKey(0))?.taskId;
 }
 
 test('a loop’s next round is another request', () => {
@@ -110,14 +110,14 @@ describe('a further try of one round', () => {
 		expect(
 			execution()
 				.run({ items: [{ json }] })
-				.keyOf(0),
+				.requestKey(0),
 		).toMatch(/^0:\w+$/);
 	});
 
 	test('items of the same content are two, and the node is looked at once for all', () => {
 		const here = execution();
 		const memory = here.run();
-		expect(memory.keyOf(0)).not.toBe(memory.keyOf(1));
+		expect(memory.requestKey(0)).not.toBe(memory.requestKey(1));
 		expect(here.nodesRead()).toBe(1);
 	});
 });
@@ -156,14 +156,14 @@ describe('calls of a model', () => {
 	test('a call that succeeds forgets its own, and not what another call is about', () => {
 		const { run, store } = execution();
 		const slow = run({ isTool, text: 'A long story.' });
-		const slowKey = slow.keyOf(0);
-		slow.keep(slowKey, { taskId: '1' });
+		const slowKey = slow.requestKey(0);
+		slow.save(slowKey, { taskId: '1' });
 		const quick = run({ isTool });
-		const quickKey = quick.keyOf(0);
-		quick.keep(quickKey, { taskId: '2' });
+		const quickKey = quick.requestKey(0);
+		quick.save(quickKey, { taskId: '2' });
 		quick.clear();
-		expect(slow.recall(quickKey)).toBeUndefined();
-		expect(slow.recall(slowKey)).toEqual({ taskId: '1' });
+		expect(slow.find(quickKey)).toBeUndefined();
+		expect(slow.find(slowKey)).toEqual({ taskId: '1' });
 		slow.clear();
 		expect(store).toEqual({});
 	});
@@ -172,9 +172,9 @@ describe('calls of a model', () => {
 		const here = execution();
 		const calls = [here.run({ isTool }), here.run({ isTool })];
 		for (const [index, memory] of calls.entries()) {
-			const key = memory.keyOf(0);
-			expect(memory.recall(key)).toBeUndefined();
-			memory.keep(key, { taskId: String(index) });
+			const key = memory.requestKey(0);
+			expect(memory.find(key)).toBeUndefined();
+			memory.save(key, { taskId: String(index) });
 		}
 		for (const memory of calls) memory.release();
 		expect([foundBy(here, { isTool }), foundBy(here, { isTool })]).toEqual(['0', '1']);
@@ -183,8 +183,8 @@ describe('calls of a model', () => {
 	test('of two at the same time, the one that has failed is found', () => {
 		const here = execution();
 		const [good, bad] = [here.run({ isTool }), here.run({ isTool })];
-		good!.keep(good!.keyOf(0), { taskId: 'good' });
-		bad!.keep(bad!.keyOf(0), { taskId: 'bad' });
+		good!.save(good!.requestKey(0), { taskId: 'good' });
+		bad!.save(bad!.requestKey(0), { taskId: 'bad' });
 		bad!.release();
 		good!.release();
 		good!.clear();

@@ -1,4 +1,4 @@
-import { Turns } from '../../nodes/shared/pace/tokenBucket';
+import { TokenBucket } from '../../nodes/shared/pace/tokenBucket';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -6,7 +6,7 @@ afterEach(() => jest.useRealTimers());
 const never = () => new AbortController().signal;
 
 /** Takes `count` turns at once and notes after how many seconds each was given. */
-function takeMany(turns: Turns, count: number, ownMs = 60_000) {
+function takeMany(turns: TokenBucket, count: number, ownMs = 60_000) {
 	const began = Date.now();
 	const given: number[] = [];
 	for (let n = 0; n < count; n++) {
@@ -19,13 +19,13 @@ function takeMany(turns: Turns, count: number, ownMs = 60_000) {
 
 describe('turns', () => {
 	it('are given at once up to a number, then at a rate', async () => {
-		const given = takeMany(new Turns(3, () => 2000), 6);
+		const given = takeMany(new TokenBucket(3, () => 2000), 6);
 		await jest.advanceTimersByTimeAsync(10_000);
 		expect(given).toEqual([0, 0, 0, 2, 4, 6]);
 	});
 
 	it('are at hand again after a while, though never more than at first', async () => {
-		const turns = new Turns(3, () => 2000);
+		const turns = new TokenBucket(3, () => 2000);
 		takeMany(turns, 3);
 		await jest.advanceTimersByTimeAsync(60_000);
 		const given = takeMany(turns, 5);
@@ -34,7 +34,7 @@ describe('turns', () => {
 	});
 
 	it('are given in the order they were asked for', async () => {
-		const turns = new Turns(1, () => 1000);
+		const turns = new TokenBucket(1, () => 1000);
 		const order: string[] = [];
 		for (const name of ['a', 'b', 'c']) {
 			void turns.take(never(), 60_000).then(() => order.push(name));
@@ -44,7 +44,7 @@ describe('turns', () => {
 	});
 
 	it('are not used up by one who leaves', async () => {
-		const turns = new Turns(1, () => 1000);
+		const turns = new TokenBucket(1, () => 1000);
 		takeMany(turns, 1);
 		const leaving = new AbortController();
 		const left = turns.take(leaving.signal, 60_000);
@@ -56,7 +56,7 @@ describe('turns', () => {
 	});
 
 	it('leave no timer behind when nobody waits any more', async () => {
-		const turns = new Turns(1, () => 1000);
+		const turns = new TokenBucket(1, () => 1000);
 		takeMany(turns, 1);
 		const leaving = new AbortController();
 		const left = turns.take(leaving.signal, 60_000);
@@ -69,7 +69,7 @@ describe('turns', () => {
 	});
 
 	it('come as often as one alone would take them, when that is more often', async () => {
-		const given = takeMany(new Turns(1, () => 2000), 4, 1000);
+		const given = takeMany(new TokenBucket(1, () => 2000), 4, 1000);
 		await jest.advanceTimersByTimeAsync(10_000);
 		expect(given).toEqual([0, 1, 2, 3]);
 	});

@@ -1,13 +1,13 @@
-import { Budget } from '../../nodes/shared/async/semaphore';
+import { Semaphore } from '../../nodes/shared/async/semaphore';
 import { Failure } from '../../nodes/shared/failure';
 
 const never = new AbortController().signal;
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));
 
 /** Reserves, and tells whether it has got its turn. */
-function ask(budget: Budget, bytes: number, signal = never) {
+function ask(budget: Semaphore, bytes: number, signal = never) {
 	const asked = { entered: false, release: () => {}, error: undefined as unknown };
-	budget.reserve(bytes, signal).then(
+	budget.acquire(bytes, signal).then(
 		(release) => Object.assign(asked, { entered: true, release }),
 		(error: unknown) => Object.assign(asked, { error }),
 	);
@@ -16,7 +16,7 @@ function ask(budget: Budget, bytes: number, signal = never) {
 
 describe('the bytes of request bodies in memory', () => {
 	it('stay within the limit: the next one waits until there is room', async () => {
-		const budget = new Budget(100);
+		const budget = new Semaphore(100);
 		const [first, second, third] = [ask(budget, 60), ask(budget, 40), ask(budget, 10)];
 		await settle();
 		expect([first.entered, second.entered, third.entered]).toEqual([true, true, false]);
@@ -27,7 +27,7 @@ describe('the bytes of request bodies in memory', () => {
 	});
 
 	it('may be more than the limit for one that comes alone, and it is not overtaken', async () => {
-		const budget = new Budget(100);
+		const budget = new Semaphore(100);
 		const small = ask(budget, 10);
 		const large = ask(budget, 500);
 		const later = ask(budget, 10);
@@ -42,7 +42,7 @@ describe('the bytes of request bodies in memory', () => {
 	});
 
 	it('are not waited for after a cancel, which leaves the room to others', async () => {
-		const budget = new Budget(100);
+		const budget = new Semaphore(100);
 		const cancel = new AbortController();
 		const first = ask(budget, 100);
 		const canceled = ask(budget, 100, cancel.signal);

@@ -1,7 +1,7 @@
-import { Rate } from '../../nodes/shared/pace/rate';
+import { LearnedRate } from '../../nodes/shared/pace/learnedRate';
 
 /** Sends and has accepted one request each `gapMs` from `from` on; returns when the last one went. */
-function send(rate: Rate, count: number, gapMs: number, from: number): number {
+function send(rate: LearnedRate, count: number, gapMs: number, from: number): number {
 	for (let n = 0; n < count; n++) {
 		rate.sent(from + n * gapMs);
 		rate.accepted();
@@ -11,13 +11,13 @@ function send(rate: Rate, count: number, gapMs: number, from: number): number {
 
 describe('the rate of an account', () => {
 	it('is without limit until the first refusal', () => {
-		const rate = new Rate();
+		const rate = new LearnedRate();
 		send(rate, 1000, 1, 1000);
 		expect(rate.gapMs).toBe(0);
 	});
 
 	it('is half of what was in use when it is refused', () => {
-		const rate = new Rate();
+		const rate = new LearnedRate();
 		const now = send(rate, 200, 100, 1000);
 		rate.refused(now);
 		expect(rate.gapMs).toBeGreaterThan(180);
@@ -25,14 +25,14 @@ describe('the rate of an account', () => {
 	});
 
 	it('is not slowed to a crawl by one refusal of one request', () => {
-		const rate = new Rate();
+		const rate = new LearnedRate();
 		rate.sent(1000);
 		rate.refused(31_000);
 		expect(rate.gapMs).toBe(1000);
 	});
 
 	it('is never less than what was accepted between two refusals', () => {
-		const rate = new Rate();
+		const rate = new LearnedRate();
 		rate.refused(1000);
 		const now = send(rate, 10, 500, 1500);
 		rate.refused(now);
@@ -40,14 +40,14 @@ describe('the rate of an account', () => {
 	});
 
 	it('is not lowered by one more refusal before anything was accepted', () => {
-		const rate = new Rate();
+		const rate = new LearnedRate();
 		rate.refused(1000);
 		rate.refused(9000);
 		expect(rate.gapMs).toBe(1000);
 	});
 
 	it('grows by and by with what is accepted, until it is without limit again', () => {
-		const rate = new Rate();
+		const rate = new LearnedRate();
 		rate.refused(1000);
 		const now = send(rate, 10, 1000, 2000);
 		expect(rate.gapMs).toBe(1000);

@@ -1,11 +1,11 @@
 import { remainingMs, startDeadline } from '../../nodes/shared/async/deadline';
 import { Failure } from '../../nodes/shared/failure';
 import {
-	until,
+	pollUntil,
 	type NewsKind,
 	type News,
 	type Reading,
-	type WaitOptions,
+	type PollOptions,
 } from '../../nodes/shared/async/pollUntil';
 
 /** A channel in the test's hand. */
@@ -40,13 +40,13 @@ afterEach(() => {
 });
 
 /** Starts a wait and writes down at which second each reading took place. */
-function start(options: Partial<WaitOptions<string>> = {}) {
+function start(options: Partial<PollOptions<string>> = {}) {
 	const began = Date.now();
 	const at: number[] = [];
 	let ended: { value?: string; error?: unknown; at: number } | undefined;
 	const seconds = () => (Date.now() - began) / 1000;
 	const read = options.read ?? (async () => pending);
-	const over = until<string>({
+	const over = pollUntil<string>({
 		pollMs: 5000,
 		signal: never(),
 		...options,
@@ -126,7 +126,11 @@ describe('when readings take place', () => {
 		// Turns are rare: a reading that needs none is the only one that can be soon.
 		const turn = async () =>
 			await new Promise<boolean>((resolve) => setTimeout(() => resolve(true), 30_000));
-		const wait = start({ news: channel(), turn, read: async () => answers[reads++]!() });
+		const wait = start({
+			news: channel(),
+			waitForTurn: turn,
+			read: async () => answers[reads++]!(),
+		});
 		await wait.pass(37);
 		expect(wait.ended).toMatchObject({ value: 'the result' });
 	});
@@ -179,7 +183,7 @@ describe('when readings take place', () => {
 
 	it('not before the account may be asked again', async () => {
 		let freeAt = Date.now() + 12_000;
-		const wait = start({ holdMs: () => Math.max(0, freeAt - Date.now()) });
+		const wait = start({ cooldownMs: () => Math.max(0, freeAt - Date.now()) });
 		await wait.pass(16);
 		expect(wait.at).toEqual([12]);
 		freeAt = Date.now() + 20_000;
@@ -190,7 +194,7 @@ describe('when readings take place', () => {
 	it('not before the account may be asked again, even when the outcome is announced', async () => {
 		const news = channel();
 		const freeAt = Date.now() + 3000;
-		const wait = start({ news, holdMs: () => Math.max(0, freeAt - Date.now()) });
+		const wait = start({ news, cooldownMs: () => Math.max(0, freeAt - Date.now()) });
 		news.tell('outcome');
 		await wait.pass(2.9);
 		expect(wait.at).toEqual([]);
@@ -323,8 +327,8 @@ describe('readings that fail', () => {
 });
 
 describe('right before the deadline', () => {
-	const within = (seconds: number, options: Partial<WaitOptions<string>> = {}) =>
-		start({ ...options, signal: startDeadline(seconds).signal });
+	const within = (seconds: number, options: Partial<PollOptions<string>> = {}) =>
+		start({ ...options, signal: startDeadline(seconds * 1000).signal });
 
 	it.each([
 		['of a second', 1, 0.9],
@@ -349,7 +353,12 @@ describe('right before the deadline', () => {
 			await new Promise<boolean>((resolve) => {
 				signal.addEventListener('abort', () => resolve(false), { once: true });
 			});
-		const wait = within(10, { news: channel(), pollMs: 1000, turn, read: async () => done });
+		const wait = within(10, {
+			news: channel(),
+			pollMs: 1000,
+			waitForTurn: turn,
+			read: async () => done,
+		});
 		await wait.pass(10);
 		expect(wait.ended).toEqual({ value: 'the result', at: 9 });
 	});
@@ -378,13 +387,13 @@ describe('right before the deadline', () => {
 	it('the account is left alone as long as it asks for', async () => {
 		const freeAt = Date.now() + 19_000;
 		const holdMs = () => Math.max(0, freeAt - Date.now());
-		const wait = within(20, { pollMs: 60_000, holdMs });
+		const wait = within(20, { pollMs: 60_000, cooldownMs: holdMs });
 		await wait.pass(20);
 		expect(wait.at).toEqual([19]);
 	});
 
 	it('no timer is left behind by a wait that ends before', async () => {
-		const deadline = startDeadline(3600);
+		const deadline = startDeadline(3_600_000);
 		const wait = start({ signal: deadline.signal, read: async () => done });
 		await wait.pass(5);
 		deadline.stop();
@@ -395,12 +404,12 @@ describe('right before the deadline', () => {
 
 describe('deadline and cancel', () => {
 	it('end a pause at once, with their reason', async () => {
-		const deadline = startDeadline(12);
+		const deadline = startDeadline(12_000);
 		const wait = start({ signal: deadline.signal });
 		await wait.pass(12);
 		expect(wait.ended).toMatchObject({
 			at: 12,
-			error: { kind: 'timedOut', facts: { seconds: 12 } },
+			error: { kind: 'timedOut', facts: { limitMs: 12_000 } },
 		});
 		// The last one is made right before the deadline.
 		expect(wait.at).toEqual([5, 10, 10.8]);
@@ -416,7 +425,7 @@ describe('deadline and cancel', () => {
 	});
 
 	it('end the wait at once also when a reading ignores its signal, as a shared look does', async () => {
-		const deadline = startDeadline(7);
+		const deadline = startDeadline(7_000);
 		const wait = start({ signal: deadline.signal, read: async () => await new Promise(() => {}) });
 		await wait.pass(8);
 		expect(wait.ended).toMatchObject({ at: 7, error: { kind: 'timedOut' } });
@@ -449,8 +458,8 @@ describe('deadline and cancel', () => {
 	});
 
 	it('end the wait while the account is to be left alone', async () => {
-		const deadline = startDeadline(3);
-		const wait = start({ signal: deadline.signal, holdMs: () => 60_000 });
+		const deadline = startDeadline(3_000);
+		const wait = start({ signal: deadline.signal, cooldownMs: () => 60_000 });
 		await wait.pass(3);
 		expect(wait.ended).toMatchObject({ at: 3, error: { kind: 'timedOut' } });
 	});
@@ -464,7 +473,7 @@ describe('deadline and cancel', () => {
 	});
 
 	it('leave no timer behind once the wait is over', async () => {
-		const deadline = startDeadline(3600);
+		const deadline = startDeadline(3_600_000);
 		const wait = start({ signal: deadline.signal, news: channel(), read: doneAt(2) });
 		await wait.pass(20);
 		expect(wait.ended).toMatchObject({ value: 'the result' });
@@ -476,24 +485,24 @@ describe('deadline and cancel', () => {
 
 describe('a deadline', () => {
 	it('is over after its seconds, and says how many they were', async () => {
-		const deadline = startDeadline(60);
+		const deadline = startDeadline(60_000);
 		await jest.advanceTimersByTimeAsync(59_999);
 		expect(deadline.signal.aborted).toBe(false);
 		expect(remainingMs(deadline.signal)).toBe(1);
 		await jest.advanceTimersByTimeAsync(1);
-		expect(deadline.signal.reason).toMatchObject({ kind: 'timedOut', facts: { seconds: 60 } });
+		expect(deadline.signal.reason).toMatchObject({ kind: 'timedOut', facts: { limitMs: 60_000 } });
 		expect(remainingMs(deadline.signal)).toBe(0);
 	});
 
 	it('that depends on another one is over with the sooner', () => {
-		const sooner = startDeadline(20);
-		expect(remainingMs(startDeadline(60, sooner.signal).signal)).toBe(20_000);
-		expect(remainingMs(startDeadline(5, sooner.signal).signal)).toBe(5000);
+		const sooner = startDeadline(20_000);
+		expect(remainingMs(startDeadline(60_000, sooner.signal).signal)).toBe(20_000);
+		expect(remainingMs(startDeadline(5_000, sooner.signal).signal)).toBe(5000);
 		expect(remainingMs(never())).toBe(Infinity);
 	});
 
 	it('of more seconds than a timer can hold does not end at once', async () => {
-		const deadline = startDeadline(1e9);
+		const deadline = startDeadline(1e12);
 		await jest.advanceTimersByTimeAsync(86_400_000);
 		expect(deadline.signal.aborted).toBe(false);
 		deadline.stop();
@@ -501,15 +510,15 @@ describe('a deadline', () => {
 
 	it('ends with whatever it depends on, also when that is over already', () => {
 		const cancel = new AbortController();
-		const other = startDeadline(60, undefined, cancel.signal);
+		const other = startDeadline(60_000, undefined, cancel.signal);
 		cancel.abort();
 		expect(other.signal.reason).toMatchObject({ kind: 'canceled' });
-		expect(startDeadline(60, cancel.signal).signal.aborted).toBe(true);
+		expect(startDeadline(60_000, cancel.signal).signal.aborted).toBe(true);
 	});
 
 	it('never fires once stopped', async () => {
 		const cancel = new AbortController();
-		const deadline = startDeadline(5, cancel.signal);
+		const deadline = startDeadline(5_000, cancel.signal);
 		deadline.stop();
 		await jest.advanceTimersByTimeAsync(10_000);
 		cancel.abort();

@@ -1,8 +1,8 @@
 import type { GeneratedFile, ServiceRecord } from '../../nodes/shared/contract';
 import { Claims } from '../../nodes/shared/generation/claims';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
-import { findLost, findRest, HistoryWatch } from '../../nodes/shared/generation/historyRecovery';
-import type { Requests } from '../../nodes/shared/api/api';
+import { findLost, findRest, HistoryReader } from '../../nodes/shared/generation/historyRecovery';
+import type { Api } from '../../nodes/shared/api/api';
 
 const SINCE = Date.parse('2026-01-01T10:00:00Z');
 const never = new AbortController().signal;
@@ -14,7 +14,10 @@ function historyOf(pages: ServiceRecord[][]) {
 		asked++;
 		return { items: pages[page - 1] ?? [], bare: false, clockOffsetMs: 0 };
 	};
-	return { watch: new HistoryWatch({ histories } as unknown as Requests), asked: () => asked };
+	return {
+		watch: new HistoryReader({ listHistory: histories } as unknown as Api),
+		asked: () => asked,
+	};
 }
 const entries = (count: number, first: number, secondsAfter: number) =>
 	Array.from({ length: count }, (_, index) => ({
@@ -55,18 +58,22 @@ describe('what the history holds of a request', () => {
 		const over = new AbortController();
 		const histories = jest.fn(async () => ({ items: [...history], bare: false, clockOffsetMs: 0 }));
 		const address = { baseUrl: 'https://media.example.com' };
-		const requests = { histories, address, pacing: { holdMs: () => 0 } } as unknown as Requests;
+		const api = {
+			listHistory: histories,
+			credential: address,
+			rateLimit: { cooldownMs: () => 0 },
+		} as unknown as Api;
 		const claims = new Claims(address.baseUrl);
 		const kind = 'video' as const;
 		const claim = claims.begin({ prompt: 'P', began: SINCE, expected, kind, withImages });
 		const signals = { signal: over.signal, shared: over.signal };
 		const search = { claim, claims, ...signals, reason: 'it broke' };
-		const watch = new HistoryWatch(requests);
+		const watch = new HistoryReader(api);
 		/** Seconds until the search ends, and what with. */
 		async function searched(got?: GeneratedFile[]) {
 			const began = Date.now();
 			const result: { ids?: unknown[]; error?: unknown; seconds?: number } = {};
-			void findLost(requests, watch, search, got)
+			void findLost(api, watch, search, got)
 				.then(
 					(files) => (result.ids = files.map(({ id }) => id)),
 					(error: unknown) => (result.error = error),

@@ -1,6 +1,6 @@
 import { refusal } from './refusal';
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
-import { Fields, requireNumber } from '../../nodes/shared/n8n/parameters';
+import { NodeParameters, requireNumber } from '../../nodes/shared/n8n/parameters';
 import {
 	matches,
 	searchVoices,
@@ -8,8 +8,8 @@ import {
 } from '../../nodes/MediaGeneration/listSearch/searchVoices';
 
 /** The fields of an item whose parameters are these. */
-function fields(parameters: Record<string, unknown>): Fields {
-	return new Fields((name, fallback) => (name in parameters ? parameters[name] : fallback));
+function fields(parameters: Record<string, unknown>): NodeParameters {
+	return new NodeParameters((name, fallback) => (name in parameters ? parameters[name] : fallback));
 }
 const option = (name: string, value: unknown) => fields({ options: { [name]: value } });
 

@@ -1,5 +1,5 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import { Emitter, type Emission } from '../../nodes/MediaGenerationTrigger/executionQueue';
+import { ExecutionQueue, type Emission } from '../../nodes/MediaGenerationTrigger/executionQueue';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -25,7 +25,7 @@ function emitting() {
 		logger: { warn: note, error: note },
 		helpers: { createDeferredPromise: () => Promise.withResolvers() },
 	} as unknown as ITriggerFunctions;
-	const emitter = new Emitter(context, 'scope', closing.signal);
+	const emitter = new ExecutionQueue(context, 'scope', closing.signal);
 	const event = (taskId: string, name: string): Emission => ({
 		taskId,
 		name,
@@ -49,12 +49,12 @@ it('of too much progress that waits the oldest is left out, and never an end', a
 	const { emitter, event, names, endAll } = emitting();
 	const over = [];
 	// The first executions take all the places.
-	for (let n = 0; n < 20; n++) over.push(emitter.emit(event(`${n}`, 'completed')));
+	for (let n = 0; n < 20; n++) over.push(emitter.add(event(`${n}`, 'completed')));
 	await jest.advanceTimersByTimeAsync(0);
 	for (let percentage = 1; percentage <= 60; percentage++) {
-		for (let n = 0; n < 20; n++) over.push(emitter.emit(event(`${n}`, `progress ${percentage}`)));
+		for (let n = 0; n < 20; n++) over.push(emitter.add(event(`${n}`, `progress ${percentage}`)));
 	}
-	for (let n = 0; n < 20; n++) over.push(emitter.emit(event(`${n}`, 'failed')));
+	for (let n = 0; n < 20; n++) over.push(emitter.add(event(`${n}`, 'failed')));
 	await jest.advanceTimersByTimeAsync(0);
 	expect(names.length).toBe(20);
 	await endAll();
@@ -69,7 +69,7 @@ it('of too much progress that waits the oldest is left out, and never an end', a
 
 it('a wait of more than a minute is worth one line in the log', async () => {
 	const { emitter, event, log, closing } = emitting();
-	for (let n = 0; n < 60; n++) void emitter.emit(event(`${n}`, 'completed'));
+	for (let n = 0; n < 60; n++) void emitter.add(event(`${n}`, 'completed'));
 	await jest.advanceTimersByTimeAsync(59_000);
 	expect(log).toEqual([]);
 	await jest.advanceTimersByTimeAsync(30_000);
@@ -83,7 +83,7 @@ it('a wait of more than a minute is worth one line in the log', async () => {
 
 it('nothing is said, and no timer left, when events start at once', async () => {
 	const { emitter, event, log, endAll } = emitting();
-	const over = emitter.emit(event('1', 'completed'));
+	const over = emitter.add(event('1', 'completed'));
 	await jest.advanceTimersByTimeAsync(0);
 	await endAll();
 	await over;

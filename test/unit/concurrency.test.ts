@@ -1,8 +1,8 @@
-import { forEachLimited, Limiter } from '../../nodes/MediaGeneration/concurrency';
+import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/concurrency';
 
 /** A service that nobody knows anything of. */
 const limiter = (concurrency: number, learnt = { mostInWork: Infinity }) => {
-	const made = new Limiter(learnt);
+	const made = new Concurrency(learnt);
 	made.configure(concurrency);
 	return made;
 };
@@ -105,7 +105,7 @@ describe('work on many items', () => {
 	it('starts in order, as many at once as allowed, and ends with the last', async () => {
 		const { work, started, open } = works();
 		let over = false;
-		void forEachLimited(4, limiter(2), work).then(() => (over = true));
+		void forEachConcurrently(4, limiter(2), work).then(() => (over = true));
 		await settle();
 		expect(started).toEqual([0, 1]);
 		open.get(1)!.resolve(true);
@@ -124,7 +124,7 @@ describe('work on many items', () => {
 	it('takes up more as the limit grows, and less once the service refuses', async () => {
 		const { work, started, open } = works();
 		const automatic = limiter(0);
-		const over = forEachLimited(100, automatic, work);
+		const over = forEachConcurrently(100, automatic, work);
 		await settle();
 		expect(open.size).toBe(10);
 		open.get(0)!.resolve(true);
@@ -146,7 +146,7 @@ describe('work on many items', () => {
 	it('takes up more as soon as a create call is accepted, not only when an item is done', async () => {
 		const { work, open } = works();
 		const automatic = limiter(0);
-		const over = forEachLimited(100, automatic, work);
+		const over = forEachConcurrently(100, automatic, work);
 		times(5, () => automatic.accepted());
 		await settle();
 		expect(open.size).toBe(15);
@@ -160,7 +160,7 @@ describe('work on many items', () => {
 	it('starts nothing more once one has failed, and waits for those under way', async () => {
 		const { work, started, open } = works();
 		let over = false;
-		void forEachLimited(10, limiter(3), work).then(() => (over = true));
+		void forEachConcurrently(10, limiter(3), work).then(() => (over = true));
 		await settle();
 		open.get(1)!.reject(new Error('no'));
 		await settle();
@@ -174,14 +174,14 @@ describe('work on many items', () => {
 	});
 
 	it('on no item ends at once', async () => {
-		await forEachLimited(0, limiter(0), async () => {
+		await forEachConcurrently(0, limiter(0), async () => {
 			throw new Error('never called');
 		});
 	});
 
 	it('on a hundred thousand items that are done at once does not exhaust the stack', async () => {
 		let count = 0;
-		await forEachLimited(100_000, limiter(100), async () => {
+		await forEachConcurrently(100_000, limiter(100), async () => {
 			count++;
 			return true;
 		});

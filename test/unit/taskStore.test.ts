@@ -1,4 +1,4 @@
-import { Ledger } from '../../nodes/MediaGenerationTrigger/watch/taskStore';
+import { TaskStore } from '../../nodes/MediaGenerationTrigger/watch/taskStore';
 
 const MINUTE = 60_000;
 const START = Date.parse('2026-11-20T12:00:00Z');
@@ -7,7 +7,7 @@ const START = Date.parse('2026-11-20T12:00:00Z');
 function savedAtTheEnd(taskId: string) {
 	jest.useFakeTimers({ now: START });
 	const store = {};
-	const ledger = new Ledger(store, 'before', true);
+	const ledger = new TaskStore(store, 'before', true);
 	ledger.see(taskId);
 	ledger.over(taskId);
 	ledger.emitted(taskId);
@@ -18,7 +18,7 @@ function savedAtTheEnd(taskId: string) {
 
 describe('an end that n8n was told of right before it stopped', () => {
 	const after = (ms: number, emitsAgain: boolean) =>
-		new Ledger(savedAtTheEnd('12'), `after ${ms} ${emitsAgain}`, emitsAgain, START + ms);
+		new TaskStore(savedAtTheEnd('12'), `after ${ms} ${emitsAgain}`, emitsAgain, START + ms);
 
 	it('is emitted again when n8n is soon back, as it may not have begun an execution', () => {
 		const ledger = after(MINUTE, true);
@@ -41,6 +41,6 @@ describe('an end that n8n was told of right before it stopped', () => {
 
 it('a task whose end n8n was not told of is remembered for a day', () => {
 	const kept = { at: START, underWay: { '12': [START, 43, 0] }, ended: [] };
-	expect(new Ledger({ ...kept }, 'a', true, START + 60 * MINUTE).tasks()).toEqual(['12']);
-	expect(new Ledger({ ...kept }, 'b', true, START + 25 * 60 * MINUTE).tasks()).toEqual([]);
+	expect(new TaskStore({ ...kept }, 'a', true, START + 60 * MINUTE).tasks()).toEqual(['12']);
+	expect(new TaskStore({ ...kept }, 'b', true, START + 25 * 60 * MINUTE).tasks()).toEqual([]);
 });

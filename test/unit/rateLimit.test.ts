@@ -1,4 +1,4 @@
-import { pacingOf } from '../../nodes/shared/pace/rateLimit';
+import { rateLimitOf } from '../../nodes/shared/pace/rateLimit';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -6,14 +6,14 @@ afterEach(() => jest.useRealTimers());
 const never = () => new AbortController().signal;
 let count = 0;
 const account = (apiToken = `token-${++count}`) =>
-	pacingOf({ apiToken, baseUrl: 'https://x', origin: 'https://x', webSocketUrl: 'wss://x' });
+	rateLimitOf({ apiToken, baseUrl: 'https://x', origin: 'https://x', webSocketUrl: 'wss://x' });
 
 /** Lets `amount` requests go out as soon as they may; notes after how many seconds each did. */
 function sendMany(pacing: ReturnType<typeof account>, amount: number) {
 	const began = Date.now();
 	const sent: number[] = [];
 	for (let n = 0; n < amount; n++) {
-		void pacing.clear(never()).then(async () => {
+		void pacing.waitForSlot(never()).then(async () => {
 			const sentAt = Date.now();
 			sent.push((sentAt - began) / 1000);
 			await new Promise((resolve) => setTimeout(resolve, 5));
@@ -74,7 +74,7 @@ describe('requests of an account', () => {
 		const pacing = account();
 		pacing.refused('read', Date.now(), 60_000);
 		const cancel = new AbortController();
-		const over = pacing.clear(cancel.signal);
+		const over = pacing.waitForSlot(cancel.signal);
 		cancel.abort();
 		await over;
 		await jest.advanceTimersByTimeAsync(0);
@@ -89,7 +89,7 @@ describe('readings of a trigger that nothing announced', () => {
 		let count = 0;
 		for (let n = 0; n < waits; n++) pacing.begin('watched');
 		for (let n = 0; n < 500; n++) {
-			void pacing.turn(kind, 5000, never()).then((isMine) => (count += Number(isMine)));
+			void pacing.waitForTurn(kind, 5000, never()).then((isMine) => (count += Number(isMine)));
 		}
 		await jest.advanceTimersByTimeAsync(seconds * 1000);
 		return count;
@@ -120,7 +120,8 @@ describe('readings of a trigger that nothing announced', () => {
 		const ends = Array.from({ length: 20 }, () => pacing.begin('watched'));
 		ends.slice(1).forEach((end) => end());
 		let count = 0;
-		for (let n = 0; n < 50; n++) void pacing.turn('livePoll', 5000, never()).then(() => count++);
+		for (let n = 0; n < 50; n++)
+			void pacing.waitForTurn('livePoll', 5000, never()).then(() => count++);
 		await jest.advanceTimersByTimeAsync(120_000);
 		expect(count).toBe(3 + 3);
 	});
