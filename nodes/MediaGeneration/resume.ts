@@ -57,7 +57,7 @@ const calls = () => thisProcess.part(ModelCalls, () => new ModelCalls());
  * The node's context. The MCP Server Trigger has a new one for each call of a model, before there is an
  * execution, and n8n's own Agents have none at all.
  */
-function contextOf(context: IExecuteFunctions, isTool: boolean): IDataObject {
+export function contextOf(context: IExecuteFunctions, isTool: boolean): IDataObject {
 	if (isTool && context.getExecutionId() === undefined) return calls().context;
 	try {
 		return context.getContext('node');
@@ -97,6 +97,7 @@ export class Resume {
 	private readonly store: IDataObject;
 	/** The keys of this run's own items. */
 	private readonly own = new Set<string>();
+	private readonly keys = new Map<number, string>();
 	/** What all items of the run have in common. */
 	private common: string | undefined;
 
@@ -116,6 +117,8 @@ export class Resume {
 	 * calls at the same time are two requests.
 	 */
 	requestKey(index: number): string {
+		const known = this.keys.get(index);
+		if (known !== undefined) return known;
 		const common = (!this.isTool && this.common) || this.commonOf(index);
 		this.common = common;
 		const item = this.context.getInputData()[index];
@@ -123,6 +126,7 @@ export class Resume {
 		const key = this.unheld(wanted);
 		calls().held.get(this.store)!.add(key);
 		this.own.add(key);
+		this.keys.set(index, key);
 		return key;
 	}
 

@@ -90,6 +90,7 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 			}
 		}
 		if (firstFailed === undefined) {
+			started.spending.reserve();
 			started.concurrency.configure(concurrency ?? 0);
 			await forEachConcurrently(count, started.concurrency, async (index) => {
 				const job = jobs[index];

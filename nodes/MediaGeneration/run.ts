@@ -12,9 +12,11 @@ import { rateLimitOf } from '../shared/pace/rateLimit';
 import { saysNothing } from '../shared/parsing/errorText';
 import { Api } from '../shared/api/api';
 import { Semaphore } from '../shared/async/semaphore';
+import { MAX_PAID } from '../shared/n8n/descriptions';
 import { NodeParameters } from '../shared/n8n/parameters';
 import { Concurrency } from './concurrency';
-import { Resume } from './resume';
+import { contextOf, Resume } from './resume';
+import { Spending } from './spending';
 import { PaidSummary } from './paid';
 
 /** Bytes of large request bodies that may be in memory at once. */
@@ -33,6 +35,7 @@ export class Run {
 	/** Whether a model calls the node. */
 	readonly isTool: boolean;
 	readonly resume: Resume;
+	readonly spending: Spending;
 	readonly concurrency: Concurrency;
 	/** Encoded images in memory at once. */
 	readonly bodies = new Semaphore(BODY_BYTES);
@@ -62,6 +65,10 @@ export class Run {
 		this.api = new Api(context, credential, this.concurrency);
 		this.isTool = isToolRun(context);
 		this.resume = new Resume(context, this.isTool, credential);
+		const executionId = context.getExecutionId();
+		// Without an execution each call of a model stands for itself.
+		const store = executionId === undefined ? {} : contextOf(context, this.isTool);
+		this.spending = new Spending(store, executionId ?? '');
 		this.history = new HistoryReader(this.api);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
@@ -80,6 +87,7 @@ export class Run {
 	/** All items have ended: nothing may go on in the background, nor what they shared. */
 	end(): void {
 		this.stopping.abort(new Failure('canceled'));
+		this.spending.settle();
 		this.resume.release();
 		this.leave();
 		// The next round of a loop, or the next execution, may be about to begin.
@@ -149,6 +157,19 @@ export class Item {
 
 	get api(): Api {
 		return this.run.api;
+	}
+
+	/** Counts paid requests that the item is about to send, unless an earlier try has sent them. */
+	planPaid(requests = 1): void {
+		const limit = this.parameters.numberOption(
+			'maxPaidPerExecution',
+			'Max Paid Requests per Execution',
+			MAX_PAID,
+		);
+		if (limit === 0) return;
+		const earlier = this.run.resume.find(this.run.resume.requestKey(this.index));
+		const isPaid = earlier !== undefined && !earlier.doubtful;
+		this.run.spending.plan(isPaid ? 0 : requests, limit);
 	}
 
 	/** Progress for the person who runs the workflow by hand: it appears in the browser's console. */

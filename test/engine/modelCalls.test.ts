@@ -159,3 +159,25 @@ describe.each([
 		expect(sim.creates).toBe(2);
 	});
 });
+
+test('an agent that asks for a hundred images gets as many as it may pay for', async () => {
+	await start({ pace: 0.01 });
+	const call = agentOfOneRun();
+	const options = { maxPaidPerExecution: 4 };
+	const image = {
+		resource: 'image',
+		operation: 'create',
+		prompt: "={{ $fromAI('text') }}",
+		options,
+	};
+	const calls = Array.from(
+		{ length: 100 },
+		async (_, n) => await call(image, { text: `A ${n % 50}` }),
+	);
+	const records = (await Promise.all(calls)).flat();
+	expect(records.filter(({ file_url }) => file_url !== undefined)).toHaveLength(4);
+	const refused = records.filter(({ error }) => error !== undefined);
+	expect(refused).toHaveLength(96);
+	expect(refused[95]!.error).toContain("'Max Paid Requests per Execution' is 4");
+	expect(sim.creates).toBe(4);
+});

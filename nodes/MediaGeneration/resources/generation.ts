@@ -54,6 +54,7 @@ export function generationJob(item: Item, order: Order): Job {
 	const { run, api: api } = item;
 	const { kind } = order;
 	const options = readGenerationFields(item.parameters, kind);
+	item.planPaid();
 
 	return async () => {
 		const key = run.resume.requestKey(item.index);
@@ -101,7 +102,10 @@ export function generationJob(item: Item, order: Order): Job {
 			idleMs: options.idleTimeoutMs,
 			earlier: asked && { asked, files: remembered?.files },
 			onAsked(now) {
-				if (asked === undefined) run.paid.maybe(item.index, kind);
+				if (asked === undefined) {
+					run.paid.maybe(item.index, kind);
+					run.spending.sent();
+				}
 				asked = now;
 				run.resume.save(key, { asked });
 				say(`asking for the ${kind}`);
@@ -110,6 +114,7 @@ export function generationJob(item: Item, order: Order): Job {
 				asked = undefined;
 				run.resume.remove(key);
 				run.paid.not(item.index);
+				run.spending.refused();
 			},
 			onProgress({ status, id }) {
 				if (id !== undefined && ids.size < MOST_IDS) ids.add(id);

@@ -63,6 +63,19 @@ export const concurrency: INodeProperties = {
 		'How many input items are in work at once; their order is kept. 0 adapts by itself: 10 in the beginning, more as the service accepts them, fewer when it refuses.',
 };
 
+/** `options.maxPaidPerExecution`; 0 = no limit. */
+export const MAX_PAID = { min: 0, max: 1_000_000, default: 0, whole: true } as const;
+
+export const maxPaid: INodeProperties = {
+	displayName: 'Max Paid Requests per Execution',
+	name: 'maxPaidPerExecution',
+	type: 'number',
+	typeOptions: { minValue: MAX_PAID.min, maxValue: MAX_PAID.max, numberPrecision: 0 },
+	default: MAX_PAID.default,
+	description:
+		'How many paid requests this node may send in one execution, counting loops, retries and the calls of an agent. A run that would need more is refused before anything is sent. 0 means no limit.',
+};
+
 export const pollInterval: INodeProperties = {
 	displayName: 'Poll Interval',
 	name: 'pollInterval',

@@ -3,6 +3,7 @@ import {
 	concurrency,
 	download,
 	idleTimeout,
+	maxPaid,
 	options,
 	outputField,
 	prompt,
@@ -16,7 +17,7 @@ export const createImageDescription = updateDisplayOptions(
 	[
 		prompt('e.g. A lighthouse at dawn, watercolour', 'What is to be seen in the image'),
 		download,
-		options(concurrency, idleTimeout, outputField, timeout('image')),
+		options(concurrency, idleTimeout, maxPaid, outputField, timeout('image')),
 	],
 );
 

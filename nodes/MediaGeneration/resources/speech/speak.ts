@@ -6,6 +6,7 @@ import { aboutTask } from '../../../shared/speech/speechTask';
 import {
 	concurrency,
 	download,
+	maxPaid,
 	options,
 	outputField,
 	pollInterval,
@@ -99,6 +100,7 @@ const speakFields: INodeProperties[] = [
 			description: 'An address that the service calls when the task completes',
 		},
 		concurrency,
+		maxPaid,
 		pollInterval,
 		outputField,
 		setting(
@@ -151,6 +153,7 @@ export function speak(item: Item): Job {
 	const request = readRequest(parameters);
 	const waits = parameters.flag('waitForCompletion', waitForCompletion.default);
 	const wanted = readWaitFields(parameters);
+	item.planPaid();
 
 	return async () => {
 		const key = run.resume.requestKey(item.index);
@@ -211,10 +214,12 @@ export function speak(item: Item): Job {
 						// A next try must not pay again for what may have been accepted.
 						run.resume.save(key, { sentAt: Date.now() });
 						run.paid.maybe(item.index, 'speech');
+						run.spending.sent();
 					},
 					onRefused() {
 						run.resume.remove(key);
 						run.paid.not(item.index);
+						run.spending.refused();
 					},
 				};
 				const send = async () => await api.createTask(request, limits);

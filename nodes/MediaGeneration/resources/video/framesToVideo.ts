@@ -3,6 +3,7 @@ import {
 	concurrency,
 	download,
 	idleTimeout,
+	maxPaid,
 	inputImages,
 	optionalPrompt,
 	options,
@@ -22,6 +23,7 @@ export const framesToVideoDescription = updateDisplayOptions(
 		options(
 			concurrency,
 			idleTimeout,
+			maxPaid,
 			optionalPrompt('e.g. Slow camera pan', 'What is to happen between the frames'),
 			outputField,
 			timeout('video'),

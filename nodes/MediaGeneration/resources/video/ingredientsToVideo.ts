@@ -3,6 +3,7 @@ import {
 	concurrency,
 	download,
 	idleTimeout,
+	maxPaid,
 	inputImages,
 	options,
 	outputField,
@@ -19,7 +20,7 @@ export const ingredientsToVideoDescription = updateDisplayOptions(
 		videoPrompt,
 		inputImages('Ingredients', 'The images with the persons, things or places of the video'),
 		download,
-		options(concurrency, idleTimeout, outputField, timeout('video')),
+		options(concurrency, idleTimeout, maxPaid, outputField, timeout('video')),
 	],
 );
 

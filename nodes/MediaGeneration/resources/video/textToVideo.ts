@@ -4,6 +4,7 @@ import {
 	concurrency,
 	download,
 	idleTimeout,
+	maxPaid,
 	options,
 	outputField,
 	timeout,
@@ -45,7 +46,7 @@ export const textToVideoDescription = updateDisplayOptions(
 				'How many videos to make from the prompt, each paid for. The node puts out one item per video.',
 		},
 		download,
-		options(concurrency, idleTimeout, outputField, timeout('video')),
+		options(concurrency, idleTimeout, maxPaid, outputField, timeout('video')),
 	],
 );
 

@@ -1,0 +1,79 @@
+import type { IDataObject } from 'n8n-workflow';
+import { bad, good, node, out, posts, run, sim, speech, start } from './setup';
+
+/* What `maxPaidPerExecution` keeps to. */
+
+const LIMIT = 'Max Paid Requests per Execution';
+const rows = (count: number, text = 'Hi') =>
+	Array.from({ length: count }, (_, index) => ({ t: `${text} ${index}` }));
+const spoken = (maxPaidPerExecution: number, options: IDataObject = {}) =>
+	speech('={{ $json.t }}', { maxPaidPerExecution, ...options });
+
+test('a run that needs more is refused before anything is sent', async () => {
+	await start();
+	const { message, description } = bad(await run(node(spoken(4)), { items: rows(5) }));
+	expect(message).toContain(`'${LIMIT}' is 4, but this run needs 5`);
+	expect(description).toContain('Nothing was sent');
+	expect(sim.requests).toEqual([]);
+});
+
+test('so it is under "continue on fail", where each item says so', async () => {
+	await start();
+	const subject = node(spoken(4), { onError: 'continueRegularOutput' });
+	const output = out(await run(subject, { items: rows(5) }));
+	expect(output.map(({ json }) => json.error)).toEqual(
+		Array(5).fill(expect.stringContaining(`'${LIMIT}' is 4, but this run needs 5`)),
+	);
+	expect(posts()).toBe(0);
+});
+
+test('a run that needs just as many goes on; 0 sets no limit', async () => {
+	await start();
+	expect(good(await run(node(spoken(3)), { items: rows(3) }))).toHaveLength(3);
+	expect(good(await run(node(spoken(0)), { items: rows(12) }))).toHaveLength(12);
+});
+
+test('Retry On Fail goes on counting, without what it collects', async () => {
+	await start();
+	// The first file can't be had, so the first try fails with all three paid.
+	sim.fault({ on: 'file', times: 1, action: { respond: { status: 410 } } });
+	const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
+	expect(good(await run(node(spoken(3), again), { items: rows(3) }))).toHaveLength(3);
+	expect(posts()).toBe(3);
+});
+
+test('Retry On Fail pays for a failed task only within the limit', async () => {
+	await start({ pace: 0.01 });
+	const again = { retryOnFail: true, maxTries: 3, waitBetweenTries: 0 };
+	const items = [{ t: 'Hi [sim:task-fails]' }];
+	const { message } = bad(await run(node(spoken(2), again), { items }));
+	expect(message).toContain(
+		`'${LIMIT}' is 2, but 2 were sent in this execution already, and this run needs 1 more`,
+	);
+	expect(posts()).toBe(2);
+});
+
+test('a request that the service refused does not count', async () => {
+	await start();
+	const respond = { status: 422, body: { error: 'Not this one' } };
+	sim.fault({ method: 'POST', path: '/v1/labs/task', times: 1, action: { respond } });
+	const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
+	expect(good(await run(node(spoken(1), again), { items: rows(1) }))).toHaveLength(1);
+	expect(posts()).toBe(2);
+});
+
+test('four videos are one request', async () => {
+	await start({ pace: 0.01 });
+	const options = { maxPaidPerExecution: 1 };
+	const video = { resource: 'video', operation: 'textToVideo', prompt: 'A boat', options };
+	expect(good(await run(node({ ...video, numberOfVideos: 4 })))).toHaveLength(4);
+	const { message } = bad(await run(node(video), { items: rows(2) }));
+	expect(message).toContain(`'${LIMIT}' is 1, but this run needs 2`);
+	expect(sim.creates).toBe(1);
+});
+
+test('a limit that is no number is refused', async () => {
+	await start();
+	const { message } = bad(await run(node(spoken(-1)), { items: rows(1) }));
+	expect(message).toContain(`'${LIMIT}' must be a whole number`);
+});

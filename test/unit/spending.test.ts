@@ -1,0 +1,58 @@
+import type { IDataObject } from 'n8n-workflow';
+import { Spending } from '../../nodes/MediaGeneration/spending';
+
+/** A run that plans so many requests, sends some and has some refused; true when it may begin. */
+function run(
+	store: IDataObject,
+	{ planned = 1, sent = planned, refused = 0, limit = 5, executionId = '1' } = {},
+): boolean {
+	const spending = new Spending(store, executionId);
+	spending.plan(planned, limit);
+	try {
+		spending.reserve();
+	} catch {
+		return false;
+	}
+	for (let n = 0; n < sent; n++) spending.sent();
+	for (let n = 0; n < refused; n++) spending.refused();
+	spending.settle();
+	return true;
+}
+
+test('the rounds of a loop count together', () => {
+	const store = {};
+	expect([2, 2, 2, 1].map((planned) => run(store, { planned }))).toEqual([true, true, false, true]);
+});
+
+test('what was planned but not sent, or refused, is free again', () => {
+	const store = {};
+	expect(run(store, { planned: 5, sent: 2 })).toBe(true);
+	expect(run(store, { planned: 3, refused: 3 })).toBe(true);
+	expect(run(store, { planned: 3 })).toBe(true);
+	expect(run(store)).toBe(false);
+});
+
+test('"Retry execution" counts anew', () => {
+	const store = {};
+	expect(run(store, { planned: 5 })).toBe(true);
+	expect(run(store, { planned: 5, executionId: '2' })).toBe(true);
+});
+
+test('a run under way holds what it has planned', () => {
+	const store = {};
+	const first = new Spending(store, '1');
+	first.plan(4, 5);
+	first.reserve();
+	expect(run(store, { planned: 2 })).toBe(false);
+	first.settle();
+	expect(run(store, { planned: 2 })).toBe(true);
+});
+
+test('without a limit nothing is kept in the node’s context', () => {
+	const store = {};
+	const spending = new Spending(store, '1');
+	spending.reserve();
+	spending.sent();
+	spending.settle();
+	expect(store).toEqual({});
+});
