@@ -4,7 +4,7 @@ import { Spending } from '../../nodes/MediaGeneration/spending';
 /** A run that plans so many requests, sends some and has some refused; true when it may begin. */
 function run(
 	store: IDataObject,
-	{ planned = 1, sent = planned, refused = 0, limit = 5, executionId = '1' } = {},
+	{ planned = 1, unsent = 0, refused = 0, limit = 5, executionId = '1' } = {},
 ): boolean {
 	const spending = new Spending(store, executionId);
 	spending.plan(planned, limit);
@@ -13,7 +13,7 @@ function run(
 	} catch {
 		return false;
 	}
-	for (let n = 0; n < sent; n++) spending.sent();
+	for (let n = unsent; n < planned; n++) spending.sent();
 	for (let n = 0; n < refused; n++) spending.refused();
 	spending.settle();
 	return true;
@@ -26,7 +26,7 @@ test('the rounds of a loop count together', () => {
 
 test('what was planned but not sent, or refused, is free again', () => {
 	const store = {};
-	expect(run(store, { planned: 5, sent: 2 })).toBe(true);
+	expect(run(store, { planned: 5, unsent: 3 })).toBe(true);
 	expect(run(store, { planned: 3, refused: 3 })).toBe(true);
 	expect(run(store, { planned: 3 })).toBe(true);
 	expect(run(store)).toBe(false);
