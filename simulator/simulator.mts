@@ -17,7 +17,7 @@ export type * from './types.mts';
 
 /** Task numbers go on over restarts, as a service's do: one a second is more than it ever makes. */
 const firstTask = () => Math.floor((Date.now() - Date.parse('2026-01-01')) / 1000);
-const WAIT_MS = 20_000;
+const WAIT_MS = 100_000;
 
 /** Starts the service: the API with its WebSocket, and the file server on a second origin. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {

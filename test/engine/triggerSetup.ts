@@ -173,11 +173,11 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 		errors,
 		events,
 		saved: () => saved,
-		async has(amount, withinMs = 30_000) {
+		async has(amount, withinMs = 100_000) {
 			await until(`${amount} executions`, () => started.length >= amount, withinMs);
 			return started;
 		},
-		until: async (event) => await until(event, () => events().includes(event), 15_000),
+		until: async (event) => await until(event, () => events().includes(event), 100_000),
 		async failed() {
 			await until('the end', () => errors.length > 0, 40_000);
 			return errors[0]!;

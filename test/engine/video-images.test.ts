@@ -176,4 +176,4 @@ test('ten ingredients of 20 MB: an honest attempt in bounded memory', async () =
 	expect(sim.count('POST', '/')).toBeLessThanOrEqual(1);
 	// Many megabytes that the next tests need not look at.
 	sim.requests.length = 0;
-}, 300_000);
+}, 900_000);

@@ -241,7 +241,7 @@ describe('what cannot be proved is not taken and not paid for again', () => {
 			await sim.waitFor(() => sim.count('GET', HISTORY) === 1);
 			const began = Date.now();
 			const error = bad(await running.finished);
-			expect(Date.now() - began).toBeLessThan(4000);
+			expect(Date.now() - began).toBeLessThan(30_000);
 			expect(error.all).toMatch(/paid|charged/);
 		},
 		60_000,

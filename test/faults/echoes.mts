@@ -48,7 +48,7 @@ export const ECHOES: Record<string, Echo> = {
 			const headers = { 'Retry-After': '99', 'X-Token': token };
 			return { respond: { status: 429, headers, body: { error: `slow down, ${echo(token)}` } } };
 		},
-		setting: () => ({ options: { timeout: 5 } }),
+		setting: () => ({ options: { timeout: 15 } }),
 	},
 	notTheService: {
 		says: /not come from a media generation service/,

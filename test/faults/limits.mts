@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { drip, endless } from './front.mts';
+import { drip, endless } from '../service/fakeService.mts';
 import { accepted } from './network.mts';
 import {
 	always,

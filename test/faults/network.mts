@@ -1,7 +1,7 @@
 import { createServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { selfSigned } from './certificate.mts';
-import { drip, endless, type Handler } from './front.mts';
+import { drip, endless, type Handler } from '../service/fakeService.mts';
 import {
 	always,
 	CREATING,

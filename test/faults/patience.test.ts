@@ -1,6 +1,6 @@
 import { removeEngineFolder, type RunningWorkflow } from '../../demo/engine.mts';
 import { assertClean, wordsOfFailure } from './check.mts';
-import { drip, endless, type Handler } from './front.mts';
+import { drip, endless, type Handler } from '../service/fakeService.mts';
 import { Stage, type Operation } from './stage.mts';
 
 /*
@@ -155,7 +155,7 @@ test('an old file that its host does not know is given up in some seconds', asyn
 	await asked(file);
 	const seconds = await secondsOf(running, 90);
 	expect(wordsOfFailure(await running.finished)).toMatch(/the file host answered 404/);
-	expect(seconds).toBeLessThan(15);
+	expect(seconds).toBeLessThan(45);
 	await closed(stage, await running.finished);
 });
 

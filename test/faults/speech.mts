@@ -1,6 +1,5 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Dialect } from '../../simulator/simulator.mts';
+import { FakeService } from '../service/fakeService.mts';
 import { always, onRead, PAGE, SPEAK, type Group, type Row } from './row.mts';
 
 const TASKS = [SPEAK, 'speech:get', 'speech:wait'] as const;
@@ -144,11 +143,9 @@ const tasks: Row[] = [
 		fault: 'The callback of the service fails, or lies',
 		operations: [SPEAK],
 		make: async (stage) => {
-			const server = createServer((_, response) => void response.writeHead(500).end()).listen(0);
-			await new Promise((resolve) => server.once('listening', resolve));
-			stage.onClose(() => void server.close());
-			const { port } = server.address() as AddressInfo;
-			return { options: { callbackUrl: `http://127.0.0.1:${port}/done` } };
+			const service = await FakeService.start((_, response) => void response.writeHead(500).end());
+			stage.onClose(async () => await service.stop());
+			return { options: { callbackUrl: `${service.url}/done` } };
 		},
 		outcome: 'result',
 		note: 'the node reads the task, whatever a callback says',

@@ -15,7 +15,7 @@ import {
 	type SimulatorOptions,
 } from '../../simulator/simulator.mts';
 import { canary } from './canary.mts';
-import { Front } from './front.mts';
+import { FakeService } from '../service/fakeService.mts';
 import { NODE, workflowOf } from './workflow.mts';
 
 export { NODE };
@@ -100,7 +100,7 @@ export class Stage {
 	/** What the fault serves as the file is not the simulator's. */
 	isOwnFile = false;
 	private readonly id = `stage-${Math.random()}`;
-	private fronts: Front[] = [];
+	private fronts: FakeService[] = [];
 	private paidBefore = 0;
 	private readonly closers: Array<() => Promise<unknown> | void> = [];
 
@@ -135,8 +135,8 @@ export class Stage {
 	}
 
 	/** Puts something between n8n and the service; from now on it is the credential's address. */
-	async front(): Promise<Front> {
-		const front = await Front.start(this.sim.baseUrl);
+	async front(): Promise<FakeService> {
+		const front = await FakeService.inFrontOf(this.sim.baseUrl);
 		this.fronts.push(front);
 		return front;
 	}

@@ -14,7 +14,7 @@ export const runs = (normal: number) => Math.ceil(normal * TIMES);
 /** The seed to use where fast-check does not pick it: FUZZ_SEED, or another one each time. */
 export const seed = () => SEED ?? Date.now() % 0x7fffffff;
 
-jest.setTimeout(60_000 * TIMES);
+jest.setTimeout(300_000 * TIMES);
 
 interface Settings<T> {
 	/** Tried first, in every run. */

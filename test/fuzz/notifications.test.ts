@@ -1,51 +1,33 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
 import { subscribe } from '../../nodes/shared/speech/notifications';
 import { readNotification } from '../../nodes/shared/parsing/responses';
 import { anyBody, anyFigure, anyJson, anyText } from './arbitraries';
+import { FakeService, type Upgrade } from '../service/fakeService.mts';
 import { alwaysAsync } from './check';
 
 /* What comes over the socket of the account. Jest fails a test that something escapes from. */
 
-let server: Server;
-let connections: Set<Duplex>;
-let opened: Array<{ socket: ServerSocket; wire: Duplex }>;
+let service: FakeService;
+let opened: Array<{ socket: ServerSocket; wire: Socket }>;
 let address: { apiToken: string; baseUrl: string; origin: string; webSocketUrl: string };
 let count = 0;
 
 beforeEach(async () => {
-	connections = new Set();
 	opened = [];
 	const acceptor = new WebSocketServer({ noServer: true });
-	server = createServer();
-	server.on('connection', (wire: Duplex) => {
-		connections.add(wire);
-		wire.on('error', () => {});
-		wire.on('close', () => connections.delete(wire));
-	});
-	server.on('upgrade', (request: IncomingMessage, wire: Duplex, head: Buffer) => {
+	const accept: Upgrade = (request, wire, head) =>
 		acceptor.handleUpgrade(request, wire, head, (socket) => {
 			socket.on('error', () => {});
 			opened.push({ socket, wire });
-			server.emit('opened');
 		});
-	});
-	server.listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-	const baseUrl = `http://${host}`;
-	address = { apiToken: '', baseUrl, origin: baseUrl, webSocketUrl: `ws://${host}` };
+	service = await FakeService.start((_, response) => void response.end(), accept);
+	const { url } = service;
+	address = { apiToken: '', baseUrl: url, origin: url, webSocketUrl: url.replace('http', 'ws') };
 });
 
-afterEach(async () => {
-	for (const wire of connections) wire.destroy();
-	server.close();
-	await once(server, 'close');
-});
+afterEach(async () => await service.stop());
 
 /** A share of a socket of its own, open. */
 async function subscription() {

@@ -1,8 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
+import { FakeService, type Handler, type Upgrade } from '../service/fakeService.mts';
 import { bodyFor, type Answer, type Behaviour } from './randomAnswers';
 
 /** A service that answers as it is told, byte for byte. */
@@ -56,10 +53,8 @@ export async function startRandomService(
 	{ answers, messages, tokenAsId = false }: Behaviour,
 	token: string,
 ): Promise<RandomService> {
-	const connections = new Set<Duplex>();
 	const answered: RandomService['answered'] = [];
 	const acceptor = new WebSocketServer({ noServer: true });
-	const server = createServer();
 	let origin = '';
 	const fill = (text: string) =>
 		text
@@ -67,13 +62,7 @@ export async function startRandomService(
 			.replaceAll('{id}', tokenAsId ? '{token}' : '7')
 			.replaceAll('{token}', token);
 
-	server.on('connection', (socket: Duplex) => {
-		connections.add(socket);
-		socket.on('error', () => {});
-		socket.on('close', () => connections.delete(socket));
-	});
-	server.on('clientError', (_: Error, socket: Duplex) => socket.destroy());
-	server.on('request', (request: IncomingMessage) => {
+	const receive: Handler = (request) => {
 		const chosen = answers[Math.min(answered.length, answers.length - 1)]!;
 		const { method = '', url: path = '', socket } = request;
 		answered.push({ method, path, status: chosen.framing === 'no http' ? 0 : chosen.status });
@@ -89,27 +78,15 @@ export async function startRandomService(
 				});
 			setTimeout(answer, chosen.delayMs ?? 0);
 		});
-	});
-	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-		if (!messages) {
-			socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n');
-			return;
-		}
+	};
+	const accept: Upgrade = (request, socket, head) =>
 		acceptor.handleUpgrade(request, socket, head, (opened) => {
 			opened.on('error', () => {});
-			for (const { text, binary } of messages) opened.send(Buffer.from(fill(text)), { binary });
+			for (const { text, binary } of messages ?? []) {
+				opened.send(Buffer.from(fill(text)), { binary });
+			}
 		});
-	});
-	server.listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-	return {
-		origin,
-		answered,
-		async close() {
-			server.close();
-			for (const connection of connections) connection.destroy();
-			await once(server, 'close');
-		},
-	};
+	const service = await FakeService.start(receive, messages && accept);
+	origin = service.url;
+	return { origin, answered, close: async () => await service.stop() };
 }

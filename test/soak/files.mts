@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { drip, endless } from '../faults/front.mts';
+import { drip, endless } from '../service/fakeService.mts';
 import { anyMood, MOODS, type Asked } from './moods.mts';
 
 /** Files, and what comes instead of them. */

@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { FakeService, type Handler } from '../service/fakeService.mts';
 import { file } from './files.mts';
 import { anyMood, json, MOODS, type Asked } from './moods.mts';
 import { mayRepeat, type Account, type Post } from './account.mts';
@@ -16,8 +17,7 @@ export class Hostile {
 	requests = 0;
 	creates = 0;
 	private readonly accounts = new Map<string, Account>();
-	private readonly connections = new Set<Socket>();
-	private readonly servers: Server[] = [];
+	private readonly services: FakeService[] = [];
 	baseUrl = '';
 	elsewhere = '';
 
@@ -30,13 +30,22 @@ export class Hostile {
 	/** `onViolation` is told what the node must not have done. */
 	static async start(onViolation: (what: string) => void): Promise<Hostile> {
 		const hostile = new Hostile(onViolation);
-		const api = await hostile.listen((request, response) => hostile.api(request, response));
-		const other = await hostile.listen((request, response) => hostile.other(request, response));
-		api.on('upgrade', (request, duplex, early) =>
-			hostile.upgrade(request, duplex as Socket, early),
+		const handle = (receive: Handler): Handler => {
+			return (request, response) => {
+				hostile.requests++;
+				receive(request, response);
+			};
+		};
+		const api = await FakeService.start(
+			handle((request, response) => hostile.api(request, response)),
+			(request, socket, early) => hostile.upgrade(request, socket, early),
 		);
-		hostile.baseUrl = addressOf(api);
-		hostile.elsewhere = addressOf(other);
+		const other = await FakeService.start(
+			handle((request, response) => hostile.other(request, response)),
+		);
+		hostile.services.push(api, other);
+		hostile.baseUrl = api.url;
+		hostile.elsewhere = other.url;
 		return hostile;
 	}
 
@@ -53,33 +62,14 @@ export class Hostile {
 
 	/** Connections that n8n holds open. */
 	connected(): number {
-		return this.connections.size;
+		return this.services.reduce((sum, service) => sum + service.open(), 0);
 	}
 
 	async close(): Promise<void> {
-		for (const connection of this.connections) connection.destroy();
-		await Promise.all(
-			this.servers.map((server) => new Promise((resolve) => server.close(resolve))),
-		);
-	}
-
-	private async listen(handle: (request: IncomingMessage, response: ServerResponse) => void) {
-		const server = createServer(handle);
-		server.requestTimeout = 0;
-		server.on('clientError', (_, connection) => connection.destroy());
-		server.on('connection', (connection: Socket) => {
-			this.connections.add(connection);
-			connection.on('error', () => connection.destroy());
-			connection.on('close', () => this.connections.delete(connection));
-		});
-		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-		this.servers.push(server);
-		return server;
+		await Promise.all(this.services.map(async (service) => await service.stop()));
 	}
 
 	private api(request: IncomingMessage, response: ServerResponse): void {
-		this.requests++;
-		response.on('error', () => {});
 		const token = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
 		const account = this.accounts.get(token);
 		if (!account) {
@@ -222,8 +212,6 @@ export class Hostile {
 	}
 
 	private other(request: IncomingMessage, response: ServerResponse): void {
-		this.requests++;
-		response.on('error', () => {});
 		if (request.headers.authorization !== undefined) this.onViolation('the token went elsewhere');
 		const seed = Number(/\d+/.exec(request.url!)?.[0] ?? 1);
 		const random = new Random(seed + this.requests);
@@ -238,5 +226,3 @@ export class Hostile {
 		socket(request, duplex, early, account.random, token, () => [...account.tasks.keys()]);
 	}
 }
-
-const addressOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

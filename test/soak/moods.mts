@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { drip, endless } from '../faults/front.mts';
+import { drip, endless } from '../service/fakeService.mts';
 import type { Random } from './random.mts';
 import { errorBody, PAGE, sentence } from './words.mts';
 

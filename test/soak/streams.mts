@@ -1,4 +1,4 @@
-import { drip, endless } from '../faults/front.mts';
+import { drip, endless } from '../service/fakeService.mts';
 import type { Asked } from './moods.mts';
 import { errorBody, odd, sentence } from './words.mts';
 

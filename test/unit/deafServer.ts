@@ -1,8 +1,5 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { FakeService, type Upgrade } from '../service/fakeService.mts';
 
 /** One WebSocket as the server sees it. */
 export interface DeafConnection {
@@ -18,16 +15,14 @@ export async function startDeafServer() {
 	const open: DeafConnection[] = [];
 	let ever = 0;
 	let changed = () => {};
-	const server = createServer();
-	server.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
+	const accept: Upgrade = (request, socket) => {
 		const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
-		const accept = createHash('sha1').update(key).digest('base64');
+		const answer = createHash('sha1').update(key).digest('base64');
 		const connection: DeafConnection = {
 			isAsked: false,
 			send: (text) => socket.write(Buffer.from([0x81, text.length, ...Buffer.from(text)])),
 			destroy: () => socket.destroy(),
 		};
-		socket.on('error', () => {});
 		socket.on('data', ([first]: Buffer) => {
 			if (first === 0x88) connection.isAsked = true;
 			changed();
@@ -39,14 +34,13 @@ export async function startDeafServer() {
 		ever++;
 		open.push(connection);
 		socket.write(
-			`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+			`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${answer}\r\n\r\n`,
 		);
 		changed();
-	});
-	server.listen(0, '127.0.0.1');
-	await once(server, 'listening');
+	};
+	const service = await FakeService.start((_, response) => void response.end(), accept);
 	return {
-		url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+		url: service.url.replace('http', 'ws'),
 		/** Connections that stand, oldest first. */
 		open,
 		ever: () => ever,
@@ -54,10 +48,6 @@ export async function startDeafServer() {
 		async until(holds: () => boolean) {
 			while (!holds()) await new Promise<void>((resolve) => (changed = resolve));
 		},
-		async close() {
-			for (const connection of [...open]) connection.destroy();
-			server.close();
-			await once(server, 'close');
-		},
+		close: async () => await service.stop(),
 	};
 }

@@ -473,7 +473,7 @@ describe('a reason', () => {
 		const began = Date.now();
 		readReason({ error: '<'.repeat(30_000) });
 		readReason('<a '.repeat(30_000));
-		expect(Date.now() - began).toBeLessThan(500);
+		expect(Date.now() - began).toBeLessThan(5000);
 	});
 
 	it('is found in JSON that is passed on as a text, whole or cut off', () => {

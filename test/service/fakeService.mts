@@ -11,7 +11,10 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 /** What becomes of a request instead of being passed on. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** What becomes of a WebSocket's handshake, or of the messages behind it (`deaf`). */
+/** What becomes of a WebSocket's handshake. */
+export type Upgrade = (request: IncomingMessage, socket: Socket, early: Buffer) => void;
+
+/** What becomes of a WebSocket on its way to the simulator, or of the messages behind it (`deaf`). */
 export type Upgrades = 'pass' | 'refuse' | 'page' | 'hang' | 'deaf';
 
 interface Rule {
@@ -22,30 +25,50 @@ interface Rule {
 }
 
 /**
- * Stands between n8n and the simulated service, as a proxy or an edge does, and does to connections
- * what a service itself can't do to its answers. Knows which connections n8n still has open.
+ * A service for what the simulator, a faithful one, does not do: it answers as a test says, down to the
+ * bytes. With a target it stands in front of it, as a proxy or an edge does, and passes on what no test
+ * has a say in. Knows which connections n8n still has open.
  */
-export class Front {
+export class FakeService {
+	/** With a target: what becomes of a WebSocket. */
 	upgrades: Upgrades = 'pass';
 	/** Method and address of every request, in order. */
 	readonly requests: string[] = [];
 	private readonly rules: Rule[] = [];
 	private readonly connections = new Set<Socket>();
 	private readonly behind = new Set<Socket>();
-	private server: Server | undefined;
+	private readonly server: Server;
 	private isAway = false;
 	private port = 0;
+	private readonly handle: Handler;
 	private readonly target: URL;
 
-	private constructor(target: string) {
-		this.target = new URL(target);
+	private constructor(handle: Handler | undefined, upgrade: Upgrade | undefined, target: URL) {
+		this.handle = handle ?? ((request, response) => this.pass(request, response));
+		this.target = target;
+		this.server = createServer((request, response) => this.receive(request, response));
+		this.server.requestTimeout = 0;
+		this.server.on('clientError', (_, socket) => socket.destroy());
+		this.server.on('connection', (socket) => {
+			socket.on('error', () => socket.destroy());
+			if (this.isAway) return void socket.resetAndDestroy();
+			this.connections.add(socket);
+			socket.on('close', () => this.connections.delete(socket));
+		});
+		const shake: Upgrade = upgrade ?? ((...handshake) => this.upgrade(...handshake));
+		this.server.on('upgrade', (request, socket, early) => shake(request, socket as Socket, early));
 	}
 
-	/** In front of the service at `target`. */
-	static async start(target: string): Promise<Front> {
-		const front = new Front(target);
-		await front.listen();
-		return front;
+	/** One that answers by itself; without `upgrade` it has no WebSocket. */
+	static async start(handle: Handler, upgrade?: Upgrade): Promise<FakeService> {
+		const none: Upgrade = (_, socket) =>
+			void socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n');
+		return await new FakeService(handle, upgrade ?? none, new URL('http://nobody')).listen();
+	}
+
+	/** One in front of the service at `target`. */
+	static async inFrontOf(target: string): Promise<FakeService> {
+		return await new FakeService(undefined, undefined, new URL(target)).listen();
 	}
 
 	get url(): string {
@@ -71,36 +94,27 @@ export class Front {
 	}
 
 	async stop(): Promise<void> {
-		const closed = new Promise((resolve) => this.server?.close(resolve));
+		const closed = new Promise((resolve) => this.server.close(resolve));
 		for (const socket of [...this.connections, ...this.behind]) socket.destroy();
 		await closed;
 	}
 
-	private async listen(): Promise<void> {
-		const server = createServer((request, response) => this.receive(request, response));
-		server.requestTimeout = 0;
-		server.on('connection', (socket) => {
-			if (this.isAway) return void socket.resetAndDestroy();
-			this.connections.add(socket);
-			socket.on('close', () => this.connections.delete(socket));
-		});
-		server.on('upgrade', (request: IncomingMessage, socket: Socket, early: Buffer) => {
-			this.upgrade(request, socket, early);
-		});
+	private async listen(): Promise<this> {
 		await new Promise<void>((resolve, reject) => {
-			server.once('error', reject);
-			server.listen(this.port, '127.0.0.1', resolve);
+			this.server.once('error', reject);
+			this.server.listen(0, '127.0.0.1', resolve);
 		});
-		this.server = server;
-		this.port = (server.address() as AddressInfo).port;
+		this.port = (this.server.address() as AddressInfo).port;
+		return this;
 	}
 
 	private receive(request: IncomingMessage, response: ServerResponse): void {
+		response.on('error', () => {});
 		this.requests.push(`${request.method} ${request.url}`);
 		const rule = this.rules.find(
 			({ method, path, left }) => left > 0 && method === request.method && path.test(request.url!),
 		);
-		if (!rule) return this.pass(request, response);
+		if (!rule) return this.handle(request, response);
 		rule.left--;
 		rule.handle(request, response);
 	}
@@ -130,7 +144,6 @@ export class Front {
 	}
 
 	private upgrade(request: IncomingMessage, socket: Socket, early: Buffer): void {
-		socket.on('error', () => socket.destroy());
 		const body = '<!DOCTYPE html><html><body>Blocked</body></html>';
 		const head = (status: string) =>
 			`HTTP/1.1 ${status}\r\nContent-Type: text/html\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
