@@ -58,7 +58,7 @@ test('automatic: all of 60 are begun before the first one is done', async () => 
 	const running = await begin(node(speech('=[sim:slow=2000] N {{ $json.n }}')), {
 		items: items(60),
 	});
-	await sim.waitFor(() => sim.tasks.size === 60, 20_000);
+	await sim.waitFor(() => sim.tasks.size === 60);
 	expect([...sim.tasks.values()].filter(({ audioUrl }) => audioUrl)).toEqual([]);
 	running.cancel();
 	await allClosed();
@@ -73,7 +73,7 @@ test('many that wait without a socket are each looked up as often as asked', asy
 	});
 	// 120 lookups, where some 30 a minute used to be sent at most.
 	const isRead = () => [...sim.tasks.values()].every(({ reads }) => reads >= 3);
-	await sim.waitFor(() => sim.tasks.size === 40 && isRead(), 20_000);
+	await sim.waitFor(() => sim.tasks.size === 40 && isRead());
 	running.cancel();
 	await allClosed();
 });

@@ -33,7 +33,7 @@ async function onceEach(
 	await start({ pace: 0.001 });
 	NOTHING.forEach(answers);
 	const running = NOTHING.map(() => run(node(parameters(), again)));
-	await sim.waitFor(() => sim.count('POST', '/') === NOTHING.length, 90_000);
+	await sim.waitFor(() => sim.count('POST', '/') === NOTHING.length);
 	// The tasks of speech have ended: read now, and not when their turns come.
 	for (const task_id of NOTHING.keys()) {
 		sim.push({ type: 'labs_status_updated', payload: { task_id, process_percentage: 100 } });
