@@ -16,6 +16,8 @@ import { measureEventStream } from './measures/eventStream.mts';
 import { measureLatency } from './measures/latency.mts';
 import { measureMemory } from './measures/memory.mts';
 import { measureRefusals } from './measures/refusals.mts';
+import { measureScale } from './measures/scale.mts';
+import { measureTrigger } from './measures/trigger.mts';
 import { requestFigures } from './measures/requests.mts';
 import { measureWaiting } from './measures/waiting.mts';
 import { measureWallTime } from './measures/wallTime.mts';
@@ -39,6 +41,8 @@ try {
 	const aside = await step('The MiniMax node', () => ends);
 	const refusals = await step('Refusals', () => measureRefusals(setting, arena));
 	await setting.leave(arena);
+	const scale = await step('10,000 items', () => measureScale(setting));
+	const trigger = await step('1000 messages a second', () => measureTrigger(setting));
 	const waiting = await step('1000 items waiting', () => measureWaiting(setting));
 
 	const requests = requestFigures(wallTime.requestsOfTen, latency.videoRequests, aside);
@@ -49,11 +53,14 @@ try {
 		memory: memory.table,
 		waiting: waiting.table,
 		refusals: refusals.table,
+		scale: scale.table,
 		eventStream,
 	};
 	const goals = [
 		...wallTime.goals,
 		...refusals.goals,
+		...scale.goals,
+		trigger,
 		...memory.goals,
 		...waiting.goals,
 		requests.goal,

@@ -127,6 +127,11 @@ export class N8n {
 		return this.instance.memory();
 	}
 
+	/** Processor time that n8n's process has taken, in seconds (Linux). */
+	processorSeconds(): number {
+		return this.instance.processorSeconds();
+	}
+
 	/** Memory that n8n's process still uses once garbage is collected, in bytes. */
 	async memoryInUse(): Promise<number> {
 		return await this.#ask('/in-use');

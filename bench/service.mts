@@ -50,6 +50,11 @@ export class Account {
 		).length;
 	}
 
+	/** How many results there are so far. */
+	made(operation: Operation): number {
+		return [...this.#results(operation)].length;
+	}
+
 	/** Speech tasks accepted so far. */
 	tasks(): number {
 		return [...this.#simulator.tasks.values()].filter(({ token }) => token === this.access.token)

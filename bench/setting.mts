@@ -1,4 +1,5 @@
 import type { Simulator } from '../simulator/simulator.mts';
+import type { Access } from './client.mts';
 import type { Contender } from './contenders/contender.mts';
 import { handBuilt } from './contenders/handBuilt.mts';
 import { ours } from './contenders/ours.mts';
@@ -18,11 +19,13 @@ export interface Entrant<C extends Contender = Contender> {
 type Enter = (n8n: N8n, id: string, account: Account) => Promise<Contender>;
 
 const CONTENDERS = {
-	/** The node of this package: automatic, with the concurrency that the name says, without socket. */
+	/** The node of this package: automatic, with the concurrency that the name says, without socket, without files. */
 	ours: (n8n, id, account) => ours(n8n, id, account, {}),
 	ours50: (n8n, id, account) => ours(n8n, id, account, { concurrency: 50 }),
 	ours100: (n8n, id, account) => ours(n8n, id, account, { concurrency: 100 }),
-	oursBlocked: (n8n, id, account) => ours(n8n, id, account, { pollInterval: 2 }, true),
+	oursBlocked: (n8n, id, account) => ours(n8n, id, account, { pollInterval: 2 }, { blocked: true }),
+	oursAddresses: (n8n, id, account) =>
+		ours(n8n, id, account, { concurrency: 100 }, { download: false }),
 	handBuilt,
 	vendor: async (n8n, id, account) => {
 		const minimax = await startMiniMax(account.access);
@@ -56,6 +59,11 @@ export class Setting {
 	static async start(): Promise<Setting> {
 		const { simulator, account } = await startService();
 		return new Setting(simulator, account);
+	}
+
+	/** What an account of this name has to show the service. */
+	access(name: string): Access {
+		return this.#account(name).access;
 	}
 
 	/** Starts an n8n with the package in it, and publishes the contenders. */

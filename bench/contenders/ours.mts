@@ -6,16 +6,20 @@ import { InN8n } from './inN8n.mts';
 /** Nothing listens there. */
 const NO_SOCKET = 'ws://127.0.0.1:9';
 
-/**
- * The node of this package, with options other than its defaults; `blocked`: without its WebSocket, as
- * behind a proxy that lets none through.
- */
+interface Changes {
+	/** Without its WebSocket, as behind a proxy that lets none through. */
+	blocked?: boolean;
+	/** False: addresses are put out, no files. */
+	download?: boolean;
+}
+
+/** The node of this package, with options other than its defaults. */
 export async function ours(
 	n8n: N8n,
 	id: string,
 	account: Account,
 	options: Record<string, unknown>,
-	blocked = false,
+	{ blocked = false, download = true }: Changes = {},
 ): Promise<InN8n> {
 	const { token: apiToken, baseUrl, voiceId } = account.access;
 	const data = { apiToken, baseUrl, webSocketUrl: blocked ? NO_SOCKET : '', allowHttp: false };
@@ -24,7 +28,7 @@ export async function ours(
 		name: 'Media Generation',
 		type: 'n8n-nodes-media-generation.mediaGeneration',
 		typeVersion: 1,
-		parameters: { ...parameters, options } as never,
+		parameters: { ...parameters, download, options } as never,
 		credentials: { mediaGenerationApi: credential },
 	});
 	const speech = step({
