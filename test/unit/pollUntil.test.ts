@@ -2,11 +2,11 @@ import { remainingMs, startDeadline } from '../../nodes/shared/async/deadline';
 import { Failure } from '../../nodes/shared/failure';
 import {
 	pollUntil,
-	type NewsKind,
 	type News,
 	type Reading,
 	type PollOptions,
 } from '../../nodes/shared/async/pollUntil';
+import type { NewsKind } from '../../nodes/shared/async/timetable';
 
 /** A channel in the test's hand. */
 function channel(live = true) {

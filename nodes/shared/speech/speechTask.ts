@@ -2,13 +2,8 @@ import type { SpeechTask } from '../contract';
 import { Failure, isTransient } from '../failure';
 import type { Follower, Subscription } from './notifications';
 import type { Api } from '../api/api';
-import {
-	pollUntil,
-	type News,
-	type NewsKind,
-	type Reading,
-	type ReadingReason,
-} from '../async/pollUntil';
+import { pollUntil, type News, type Reading } from '../async/pollUntil';
+import type { NewsKind, ReadingReason } from '../async/timetable';
 
 /** Completed does not mean ready: how long the address of the file may be missing, in ms. */
 const ADDRESS_GRACE_MS = 60_000;
