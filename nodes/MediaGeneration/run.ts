@@ -1,26 +1,46 @@
-import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type { IExecuteFunctions, INodeExecutionData, NodeError } from 'n8n-workflow';
 import { accountOf } from '../shared/account';
 import { readCredential, type Credential } from '../shared/http/credential';
 import { withoutToken } from '../shared/parsing/redaction';
 import { claimsOf, type Claims } from '../shared/generation/claims';
-import type { ServiceRecord } from '../shared/contract';
 import { Failure } from '../shared/failure';
 import { HistoryReader } from '../shared/generation/historyRecovery';
 import { CREDENTIAL_TYPE, egressCheckOf } from '../shared/http/request';
 import { subscribe, type Subscription } from '../shared/speech/notifications';
 import { rateLimitOf } from '../shared/pace/rateLimit';
-import { saysNothing } from '../shared/parsing/errorText';
+import { isOverload } from '../shared/parsing/failures';
 import { Api } from '../shared/api/api';
 import { Semaphore } from '../shared/async/semaphore';
-import { MAX_PAID } from '../shared/n8n/descriptions';
-import { NodeParameters } from '../shared/n8n/parameters';
-import { Concurrency } from './concurrency';
-import { contextOf, Resume } from './resume';
-import { Spending } from './spending';
-import { PaidSummary } from './paid';
+import { toNodeError } from '../shared/n8n/nodeErrors';
+import { Concurrency, forEachConcurrently } from './concurrency';
+import { contextOf, Resume } from './paid/resume';
+import { Spending } from './paid/spending';
+import { PaidSummary } from './paid/summary';
 
 /** Bytes of large request bodies that may be in memory at once. */
 const BODY_BYTES = 256 * 1024 * 1024;
+/** How many paid ids of a canceled run go into n8n's log. */
+const MOST_LOGGED = 100;
+/** How many item numbers a hint names. */
+const MOST_IN_HINT = 5;
+
+/** Why an output item could not be made. */
+export class NotMade {
+	constructor(readonly error: unknown) {}
+}
+
+/** One of the things an input item comes to. */
+export type Part = INodeExecutionData | NotMade;
+
+/** The work of one item whose fields are already read and found good. */
+export type Job = () => Promise<Part[]>;
+
+/** One of several parts, whose failure must not take the others with it. */
+export const partly = async (work: Promise<INodeExecutionData>): Promise<Part> =>
+	await work.catch((error: unknown) => {
+		if (!(error instanceof Failure)) throw error;
+		return new NotMade(error);
+	});
 
 /**
  * Whether a model calls the node. `isToolExecution` says so to agents up to version 2; from version
@@ -56,9 +76,13 @@ export class Run {
 	private readonly leave: () => void;
 	private readonly hints = new Map<string, { message: string; items: number[] }>();
 
+	private firstFailed: { error: unknown; itemIndex: number } | undefined;
+
 	private constructor(
 		readonly context: IExecuteFunctions,
 		readonly credential: Credential,
+		/** One item's failure does not end the node. */
+		private readonly goesOn: boolean,
 	) {
 		this.leave = accountOf(credential).use();
 		this.concurrency = new Concurrency(rateLimitOf(credential));
@@ -75,23 +99,79 @@ export class Run {
 	}
 
 	/** Throws a Failure of kind invalidInput that names the credential's field at fault. */
-	static async start(context: IExecuteFunctions): Promise<Run> {
-		return new Run(context, readCredential(await context.getCredentials(CREDENTIAL_TYPE)));
+	static async start(context: IExecuteFunctions, goesOn: boolean): Promise<Run> {
+		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
+		return new Run(context, credential, goesOn);
 	}
 
-	/** Ends the waits of all items at once, and their create calls when they are answered. */
-	stop(): void {
-		this.stopping.abort(new Failure('canceled'));
+	/**
+	 * What becomes of each item: as many are in work at once as `concurrency` allows. Unless the run goes
+	 * on, the first failure ends the others, and nothing is sent if one of the jobs is missing. Ends the
+	 * run, and never rejects.
+	 */
+	async all(jobs: Array<Job | NotMade>): Promise<Part[][]> {
+		const outcomes = jobs.map((job): Part[] => (job instanceof NotMade ? [job] : []));
+		outcomes.forEach((parts, index) => this.fail(parts, index));
+		if (!this.firstFailed) {
+			await forEachConcurrently(jobs.length, this.concurrency, async (index) => {
+				const job = jobs[index];
+				if (!job || job instanceof NotMade || this.stopped.aborted) return false;
+				const began = Date.now();
+				const parts = await job().catch((error: unknown) => [new NotMade(error)]);
+				outcomes[index] = parts;
+				if (parts.some((part) => part instanceof NotMade && isOverload(part.error))) {
+					this.concurrency.refused(began);
+				}
+				return !this.fail(parts, index);
+			});
+		}
+		this.end();
+		return outcomes;
+	}
+
+	/** Whether something of an item could not be made; unless the run goes on, the first such item ends it. */
+	private fail(parts: Part[], itemIndex: number): boolean {
+		const missing = parts.find((part) => part instanceof NotMade);
+		if (missing && !this.goesOn && !this.canceled.aborted) {
+			this.firstFailed ??= { error: withOtherFiles(missing.error, parts), itemIndex };
+			this.stopping.abort(new Failure('canceled'));
+		}
+		return missing !== undefined;
 	}
 
 	/** All items have ended: nothing may go on in the background, nor what they shared. */
-	end(): void {
+	private end(): void {
 		this.stopping.abort(new Failure('canceled'));
 		this.spending.settle();
 		this.resume.release();
 		this.leave();
 		// The next round of a loop, or the next execution, may be about to begin.
 		this.socket?.release(this.canceled.aborted ? undefined : 'soon');
+	}
+
+	/** Throws the error of a run that was canceled, or that one item's failure has ended. */
+	throwIfEnded(): void {
+		// A cancel is no failed item: it must not be swallowed by "continue on fail".
+		if (this.canceled.aborted) throw this.canceledError();
+		this.showHints();
+		if (!this.firstFailed) return;
+		const { error, itemIndex } = this.firstFailed;
+		const { apiToken } = this.credential;
+		const note = this.paid.words(itemIndex);
+		throw toNodeError(error, { node: this.context.getNode(), itemIndex, apiToken, note });
+	}
+
+	/** n8n may have closed a canceled execution before it gets its error, which is logged too. */
+	private canceledError(): NodeError {
+		const { apiToken } = this.credential;
+		const place = { node: this.context.getNode(), apiToken, note: this.paid.words() };
+		const error = toNodeError(new Failure('canceled'), place);
+		const paid = this.paid.words(undefined, MOST_LOGGED);
+		if (paid !== undefined) {
+			const text = `Media Generation: ${error.message}. ${paid}`;
+			this.context.logger.warn(withoutToken(text, apiToken));
+		}
+		return error;
 	}
 
 	/**
@@ -125,9 +205,9 @@ export class Run {
 		this.hints.set(about, hint);
 	}
 
-	showHints(): void {
+	private showHints(): void {
 		for (const { message, items } of this.hints.values()) {
-			const shown = items.sort((a, b) => a - b).slice(0, 5);
+			const shown = items.sort((a, b) => a - b).slice(0, MOST_IN_HINT);
 			const more = items.length > shown.length ? ` and ${items.length - shown.length} more` : '';
 			this.context.addExecutionHints({
 				message: withoutToken(
@@ -140,78 +220,13 @@ export class Run {
 	}
 }
 
-/** One input item at work. */
-export class Item {
-	readonly parameters: NodeParameters;
-
-	constructor(
-		readonly run: Run,
-		readonly index: number,
-	) {
-		// A model gets text only: a file can't cross to it, its address can.
-		this.parameters = new NodeParameters(
-			(name, fallback) => run.context.getNodeParameter(name, index, fallback as never),
-			!run.isTool,
-		);
-	}
-
-	get api(): Api {
-		return this.run.api;
-	}
-
-	/** Counts paid requests that the item is about to send, unless an earlier try has sent them. */
-	planPaid(requests = 1): void {
-		const limit = this.parameters.numberOption(
-			'maxPaidPerExecution',
-			'Max Paid Requests per Execution',
-			MAX_PAID,
-		);
-		if (limit === 0) return;
-		const earlier = this.run.resume.find(this.run.resume.requestKey(this.index));
-		const isPaid = earlier !== undefined && !earlier.doubtful;
-		this.run.spending.plan(isPaid ? 0 : requests, limit);
-	}
-
-	/** Progress for the person who runs the workflow by hand: it appears in the browser's console. */
-	tell(text: string): string {
-		const message = withoutToken(`Item ${this.index}: ${text}`, this.run.credential.apiToken);
-		this.run.context.sendMessageToUI(message);
-		return message;
-	}
-
-	/** The same, and a line in n8n's log, which costs some 50 µs whether it is written or not. */
-	report(text: string, level: 'debug' | 'info' = 'debug'): void {
-		this.run.context.logger[level](`Media Generation, ${this.tell(text)}`);
-	}
-
-	hint(about: string, message: string): void {
-		this.run.hint(about, message, this.index);
-	}
-
-	/** One output item that belongs to this input item. */
-	output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
-		// n8n takes a field named `error` for a failed item, and under Retry On Fail runs the node again.
-		if (saysNothing(json.error)) delete json.error;
-		return {
-			json: withoutToken(json, this.run.credential.apiToken) as INodeExecutionData['json'],
-			...(binary ? { binary } : {}),
-			pairedItem: { item: this.index },
-		};
-	}
-}
-
-/** An output item, or why one of several could not be made. */
-export type Made = INodeExecutionData | Failure;
-
-/** What one of several parts comes to: its output item, or why it could not be made. */
-export const partly = async (work: Promise<INodeExecutionData>): Promise<Made> =>
-	await work.catch((error: unknown) => {
-		if (!(error instanceof Failure)) throw error;
-		return error;
+/** The failure of one file, naming the others of its item: paid for, and lost with the node. */
+function withOtherFiles(error: unknown, parts: Part[]): unknown {
+	if (!(error instanceof Failure)) return error;
+	const addresses = parts.map((part) => {
+		if (!(part instanceof NotMade)) return String(part.json.file_url);
+		return part.error instanceof Failure ? part.error.facts.fileUrl : undefined;
 	});
-
-/** The work of one item whose fields are already read and found good. */
-export type Job = () => Promise<Made[]>;
-
-/** One operation: reads and checks the fields of an item, and returns its work. */
-export type Operation = (item: Item) => Job;
+	const otherFiles = addresses.filter((url) => url !== undefined && url !== error.facts.fileUrl);
+	return error.with({ otherFiles: otherFiles as string[] });
+}

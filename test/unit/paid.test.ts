@@ -1,4 +1,4 @@
-import { PaidSummary } from '../../nodes/MediaGeneration/paid';
+import { PaidSummary } from '../../nodes/MediaGeneration/paid/summary';
 
 test('at most five ids are named, however many are paid', () => {
 	const paid = new PaidSummary();

@@ -1,5 +1,5 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { Resume } from '../../nodes/MediaGeneration/resume';
+import { Resume } from '../../nodes/MediaGeneration/paid/resume';
 import { readCredential } from '../../nodes/shared/http/credential';
 
 const address = (apiToken = 'token-of-the-test') =>

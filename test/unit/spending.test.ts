@@ -1,5 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
-import { Spending } from '../../nodes/MediaGeneration/spending';
+import { Spending } from '../../nodes/MediaGeneration/paid/spending';
 
 /** A run that plans so many requests, sends some and has some refused; true when it may begin. */
 function run(

@@ -11,7 +11,8 @@ import {
 	TIMEOUT_SECONDS,
 } from '../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../shared/n8n/parameters';
-import { partly, type Item, type Job, type Made } from '../run';
+import type { Item } from '../item';
+import { partly, type Job, type Part } from '../run';
 
 /** What all operations that make videos or images share: stream, history, download, items. */
 
@@ -51,7 +52,7 @@ export interface Order {
 
 /** Makes the job of one generation. */
 export function generationJob(item: Item, order: Order): Job {
-	const { run, api: api } = item;
+	const { run, api } = item;
 	const { kind } = order;
 	const options = readGenerationFields(item.parameters, kind);
 	item.planPaid();
@@ -63,7 +64,7 @@ export function generationJob(item: Item, order: Order): Job {
 		try {
 			const files = await make(key, deadline.signal, creating.signal);
 			// One that cannot be fetched must not take the others, paid as well, with it.
-			const output: Made[] = [];
+			const output: Part[] = [];
 			for (const file of withOwnNames(files)) {
 				output.push(await partly(fileOutput(file, deadline.signal)));
 			}

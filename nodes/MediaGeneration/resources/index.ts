@@ -1,5 +1,5 @@
 import { invalidInput } from '../../shared/failure';
-import type { Operation } from '../run';
+import type { Operation } from '../item';
 import { getAccount } from './account/get';
 import { getAllHistory } from './history/getAll';
 import { createImage } from './image/create';

@@ -1,4 +1,5 @@
-import type { Item, Job } from '../../run';
+import type { Item } from '../../item';
+import type { Job } from '../../run';
 
 /** Account → Get (§4.10): the record as the service has it. */
 export function getAccount(item: Item): Job {

@@ -13,7 +13,8 @@ import { fileKindOf } from '../../../shared/parsing/fileType';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
 import { asText } from '../../../shared/parsing/coerce';
-import { partly, type Item, type Job, type Made } from '../../run';
+import type { Item } from '../../item';
+import { partly, type Job, type Part } from '../../run';
 
 /** Longest that the files of one entry may take, in ms. */
 const FILES_MS = 3_600_000;
@@ -25,7 +26,7 @@ export const getAllHistoryDescription = updateDisplayOptions(
 
 /** History → Get Many (§4.9). */
 export function getAllHistory(item: Item): Job {
-	const { parameters: parameters, api: api, run } = item;
+	const { parameters, api, run } = item;
 	const limit = parameters.limit();
 	const downloads = parameters.downloadOption();
 	const fileField = parameters.outputField();
@@ -38,7 +39,7 @@ export function getAllHistory(item: Item): Job {
 			fetch: async (page, pageSize) =>
 				await api.listHistory({ page, page_size: pageSize }, run.stopped),
 		});
-		const output: Made[] = [];
+		const output: Part[] = [];
 		for (const entry of entries) output.push(await partly(entryOutput(entry)));
 		return output;
 	};

@@ -9,7 +9,8 @@ import {
 	prompt,
 	timeout,
 } from '../../../shared/n8n/descriptions';
-import type { Item, Job } from '../../run';
+import type { Item } from '../../item';
+import type { Job } from '../../run';
 import { generationJob } from '../generation';
 
 export const createImageDescription = updateDisplayOptions(

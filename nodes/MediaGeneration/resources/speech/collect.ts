@@ -9,7 +9,7 @@ import {
 	TIMEOUT_SECONDS,
 } from '../../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
-import type { Item } from '../../run';
+import type { Item } from '../../item';
 
 export interface WaitFields {
 	/** For the whole generation. */

@@ -1,7 +1,8 @@
 import { updateDisplayOptions } from 'n8n-workflow';
 import { taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
-import type { Item, Job } from '../../run';
+import type { Item } from '../../item';
+import type { Job } from '../../run';
 
 export const deleteSpeechDescription = updateDisplayOptions(
 	{ show: { resource: ['speech'], operation: ['delete'] } },

@@ -2,7 +2,8 @@ import { updateDisplayOptions } from 'n8n-workflow';
 import { startDeadline } from '../../../shared/async/deadline';
 import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
-import type { Item, Job } from '../../run';
+import type { Item } from '../../item';
+import type { Job } from '../../run';
 import { taskOutput } from './collect';
 
 /** Longest a single reading with its retries and a download may take, in ms. */
@@ -15,7 +16,7 @@ export const getSpeechDescription = updateDisplayOptions(
 
 /** Speech → Get: reads a task once (§4.2), whatever its state. */
 export function getSpeech(item: Item): Job {
-	const { parameters: parameters, api: api, run } = item;
+	const { parameters, api, run } = item;
 	const id = parameters.taskId();
 	const wanted = {
 		download: parameters.download(downloadIfAsked.default),

@@ -15,7 +15,8 @@ import {
 } from '../../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import { createdBy } from '../../../shared/speech/origins';
-import type { Item, Job } from '../../run';
+import type { Item } from '../../item';
+import type { Job } from '../../run';
 import { collect, readWaitFields } from './collect';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
@@ -149,7 +150,7 @@ function readRequest(parameters: NodeParameters): SpeechRequest {
 
 /** Speech → Speak: creates a task (§4.1), waits for it (§6.2, §4.2) and fetches its audio. */
 export function speak(item: Item): Job {
-	const { parameters: parameters, run, api: api } = item;
+	const { parameters, run, api } = item;
 	const request = readRequest(parameters);
 	const waits = parameters.flag('waitForCompletion', waitForCompletion.default);
 	const wanted = readWaitFields(parameters);

@@ -10,7 +10,8 @@ import {
 	timeout,
 } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
-import type { Item, Job } from '../../run';
+import type { Item } from '../../item';
+import type { Job } from '../../run';
 import { collect, readWaitFields } from './collect';
 
 export const waitForSpeechDescription = updateDisplayOptions(
@@ -20,7 +21,7 @@ export const waitForSpeechDescription = updateDisplayOptions(
 
 /** Speech → Wait: waits for a task that exists, and fetches its audio. Costs nothing again. */
 export function waitForSpeech(item: Item): Job {
-	const { parameters: parameters, run } = item;
+	const { parameters, run } = item;
 	const id = parameters.taskId();
 	const wanted = readWaitFields(parameters);
 

@@ -12,7 +12,8 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/coerce';
 import { encodeImages, readImages } from './images';
-import type { Item, Job } from '../../run';
+import type { Item } from '../../item';
+import type { Job } from '../../run';
 import { generationJob } from '../generation';
 
 export const framesToVideoDescription = updateDisplayOptions(

@@ -11,7 +11,8 @@ import {
 	videoPrompt,
 } from '../../../shared/n8n/descriptions';
 import { encodeImages, readImages } from './images';
-import type { Item, Job } from '../../run';
+import type { Item } from '../../item';
+import type { Job } from '../../run';
 import { generationJob } from '../generation';
 
 export const ingredientsToVideoDescription = updateDisplayOptions(

@@ -11,7 +11,8 @@ import {
 	videoPrompt,
 } from '../../../shared/n8n/descriptions';
 import { requireNumber } from '../../../shared/n8n/parameters';
-import type { Item, Job } from '../../run';
+import type { Item } from '../../item';
+import type { Job } from '../../run';
 import { generationJob } from '../generation';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
@@ -52,7 +53,7 @@ export const textToVideoDescription = updateDisplayOptions(
 
 /** Video → Text to Video (§4.5). */
 export function textToVideo(item: Item): Job {
-	const { parameters: parameters } = item;
+	const { parameters } = item;
 	const request = {
 		prompt: parameters.text('prompt', 'Prompt'),
 		aspect_ratio: parameters.choice('aspectRatio', 'Aspect Ratio', ASPECT_RATIOS),

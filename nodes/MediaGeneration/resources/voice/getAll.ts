@@ -2,7 +2,8 @@ import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
 import { options, returnAllAndLimit } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { asText } from '../../../shared/parsing/coerce';
-import type { Item, Job } from '../../run';
+import type { Item } from '../../item';
+import type { Job } from '../../run';
 
 const filter = (
 	displayName: string,
@@ -36,7 +37,7 @@ export const getAllVoicesDescription = updateDisplayOptions(
 
 /** Voice → Get Many (§4.4). */
 export function getAllVoices(item: Item): Job {
-	const { parameters: parameters, api: api, run } = item;
+	const { parameters, api, run } = item;
 	const limit = parameters.limit();
 	const query: Record<string, string> = {};
 	for (const [parameter, { name }] of Object.entries(FILTERS)) {

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
-import { invalidInput } from '../shared/failure';
-import { isRecord } from '../shared/parsing/coerce';
+import { invalidInput } from '../../shared/failure';
+import { isRecord } from '../../shared/parsing/coerce';
 
 const FIELD = 'mediaGenerationSent';
 

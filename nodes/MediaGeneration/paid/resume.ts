@@ -1,11 +1,11 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
-import { accountKeyOf, thisProcess } from '../shared/account';
-import type { Credential } from '../shared/http/credential';
-import { withoutToken } from '../shared/parsing/redaction';
-import { CREDENTIAL_TYPE } from '../shared/http/request';
-import type { GeneratedFile } from '../shared/contract';
-import { isRecord } from '../shared/parsing/coerce';
-import type { SentRequest } from '../shared/generation/historyMatching';
+import { accountKeyOf, thisProcess } from '../../shared/account';
+import type { Credential } from '../../shared/http/credential';
+import { withoutToken } from '../../shared/parsing/redaction';
+import { CREDENTIAL_TYPE } from '../../shared/http/request';
+import type { GeneratedFile } from '../../shared/contract';
+import { isRecord } from '../../shared/parsing/coerce';
+import type { SentRequest } from '../../shared/generation/historyMatching';
 import { calledParameters, digestOf, itemIdentity, requestParameters } from './requestKey';
 
 /** What is remembered of a create call that was accepted, and so paid. */

@@ -1,4 +1,4 @@
-import { clip } from '../shared/parsing/coerce';
+import { clip } from '../../shared/parsing/coerce';
 
 /** So many ids are named in a message, and so many characters of each. */
 const MOST_NAMED = 5;

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { jsonStringify, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
-import { ASPECT_RATIOS, MODEL_IDS, NUMBER_OF_VIDEOS, SPEECH_SETTINGS } from '../shared/contract';
+import { ASPECT_RATIOS, MODEL_IDS, NUMBER_OF_VIDEOS, SPEECH_SETTINGS } from '../../shared/contract';
 import {
 	FIRST_RESOURCE,
 	FIRST_SPEECH_OPERATION,
 	INPUT_FIELD,
 	useSpeakerBoost,
-} from '../shared/n8n/descriptions';
-import { isRecord } from '../shared/parsing/coerce';
+} from '../../shared/n8n/descriptions';
+import { isRecord } from '../../shared/parsing/coerce';
 
 /**
  * What a retry recognises a request by: what the node holds and the item it works on, never what

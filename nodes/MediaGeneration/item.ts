@@ -1,0 +1,71 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import type { Api } from '../shared/api/api';
+import type { ServiceRecord } from '../shared/contract';
+import { MAX_PAID } from '../shared/n8n/descriptions';
+import { NodeParameters } from '../shared/n8n/parameters';
+import { saysNothing } from '../shared/parsing/errorText';
+import { withoutToken } from '../shared/parsing/redaction';
+import type { Job, Run } from './run';
+
+/** One input item at work. */
+export class Item {
+	readonly parameters: NodeParameters;
+
+	constructor(
+		readonly run: Run,
+		readonly index: number,
+	) {
+		// A model gets text only: a file can't cross to it, its address can.
+		this.parameters = new NodeParameters(
+			(name, fallback) => run.context.getNodeParameter(name, index, fallback as never),
+			!run.isTool,
+		);
+	}
+
+	get api(): Api {
+		return this.run.api;
+	}
+
+	/** Counts paid requests that the item is about to send, unless an earlier try has sent them. */
+	planPaid(requests = 1): void {
+		const limit = this.parameters.numberOption(
+			'maxPaidPerExecution',
+			'Max Paid Requests per Execution',
+			MAX_PAID,
+		);
+		if (limit === 0) return;
+		const earlier = this.run.resume.find(this.run.resume.requestKey(this.index));
+		const isPaid = earlier !== undefined && !earlier.doubtful;
+		this.run.spending.plan(isPaid ? 0 : requests, limit);
+	}
+
+	/** Progress for the person who runs the workflow by hand: it appears in the browser's console. */
+	tell(text: string): string {
+		const message = withoutToken(`Item ${this.index}: ${text}`, this.run.credential.apiToken);
+		this.run.context.sendMessageToUI(message);
+		return message;
+	}
+
+	/** The same, and a line in n8n's log, which costs some 50 µs whether it is written or not. */
+	report(text: string, level: 'debug' | 'info' = 'debug'): void {
+		this.run.context.logger[level](`Media Generation, ${this.tell(text)}`);
+	}
+
+	hint(about: string, message: string): void {
+		this.run.hint(about, message, this.index);
+	}
+
+	/** One output item that belongs to this input item. */
+	output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
+		// n8n takes a field named `error` for a failed item, and under Retry On Fail runs the node again.
+		if (saysNothing(json.error)) delete json.error;
+		return {
+			json: withoutToken(json, this.run.credential.apiToken) as INodeExecutionData['json'],
+			...(binary ? { binary } : {}),
+			pairedItem: { item: this.index },
+		};
+	}
+}
+
+/** One operation: reads and checks the fields of an item, and returns its work. */
+export type Operation = (item: Item) => Job;

@@ -1,0 +1,39 @@
+import type { IExecuteFunctions, INodeExecutionData, NodeError } from 'n8n-workflow';
+import { Failure } from '../shared/failure';
+import { toNodeError } from '../shared/n8n/nodeErrors';
+import { withoutToken } from '../shared/parsing/redaction';
+import { isToolRun, NotMade, type Part, type Run } from './run';
+
+/** The output item of a part, made or not. */
+export const toItem = ({ context, credential }: Run, index: number, part: Part) =>
+	part instanceof NotMade ? failedItem(context, index, part, credential.apiToken) : part;
+
+/** What "continue on fail" puts out in place of an item that could not be made. */
+export function failedItem(
+	context: IExecuteFunctions,
+	index: number,
+	{ error: cause }: NotMade,
+	apiToken = '',
+): INodeExecutionData {
+	const node = context.getNode();
+	// A model calls for one thing at a time, and knows no item numbers.
+	const itemIndex = isToolRun(context) ? undefined : index;
+	const error = toNodeError(cause, { node, itemIndex, apiToken });
+	const { taskId, fileUrl } = cause instanceof Failure ? cause.facts : {};
+	const json = {
+		error: error.message,
+		...(error.description ? { description: error.description } : {}),
+		...(taskId === undefined ? {} : { task_id: withoutToken(taskId, apiToken) }),
+		...(fileUrl === undefined ? {} : { file_url: withoutToken(fileUrl, apiToken) }),
+	};
+	const item = { json, pairedItem: { item: index } };
+	return node.onError === 'continueErrorOutput' ? asFailed(item, error) : item;
+}
+
+/**
+ * Marks an item as failed. n8n sends items with an `error` to the error output, but then reduces the
+ * json of those that still have it to the message; hidden from its copy, the `task_id` survives.
+ */
+function asFailed(item: INodeExecutionData, error: NodeError): INodeExecutionData {
+	return Object.defineProperty(item, 'error', { value: error, enumerable: false });
+}
