@@ -4,6 +4,7 @@ import { entryState } from '../../nodes/shared/generation/historyEntries';
 import type { Claim } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { asId } from '../../nodes/shared/parsing/coerce';
+import { judge } from '../unit/judge';
 import { anyJson, anyText, recordOf } from './arbitraries';
 import { always } from './check';
 import { entries as corpus, histories, type History } from './corpus';
@@ -58,7 +59,7 @@ describe('whatever the history holds', () => {
 		always(
 			history,
 			({ orders, entries, offset }) => {
-				const claims = new Claims(BASE);
+				const claims = new Claims();
 				const open = orders.map((each, index) => {
 					const claim = claims.begin(each);
 					// No two streams tell of the same item.
@@ -68,7 +69,7 @@ describe('whatever the history holds', () => {
 				});
 				const owners = new Map<unknown, Claim>();
 				for (const claim of open) {
-					const { own, candidates } = claims.judge(claim, entries, offset);
+					const { own, candidates } = judge(claims, claim, entries, offset);
 					for (const found of [...own, ...candidates]) expect(entries).toContain(found);
 					for (const found of own) {
 						expect(owners.get(found) ?? claim).toBe(claim);
@@ -87,13 +88,13 @@ describe('whatever the history holds', () => {
 
 	it('belongs to nobody else once somebody has it', () => {
 		always(fc.tuple(order, fc.array(entry, { maxLength: 5 })), ([one, entries]) => {
-			const claims = new Claims(BASE);
+			const claims = new Claims();
 			const first = claims.begin(one);
-			const { own } = claims.judge(first, entries, 0);
+			const { own } = judge(claims, first, entries);
 			claims.end(first, readGeneratedFiles(own, BASE));
 			const second = claims.begin(one);
 			const taken = new Set(readGeneratedFiles(own, BASE).map(({ fileUrl }) => fileUrl));
-			const again = readGeneratedFiles(claims.judge(second, entries, 0).own, BASE);
+			const again = readGeneratedFiles(judge(claims, second, entries).own, BASE);
 			expect(again.filter(({ fileUrl }) => taken.has(fileUrl))).toEqual([]);
 		});
 	});

@@ -1,6 +1,7 @@
 import { Claims, claimsOf } from '../../nodes/shared/generation/claims';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
 import type { Claim } from '../../nodes/shared/generation/historyMatching';
+import { judge } from './judge';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 
 const BEGAN = Date.parse('2026-01-01T10:00:00Z');
@@ -33,7 +34,7 @@ const fileOf = (item: ServiceRecord) => ({
 	fields: item,
 });
 const own = (claims: Claims, claim: Claim, entries: ServiceRecord[], offsetMs = 0) =>
-	claims.judge(claim, entries, offsetMs).own;
+	judge(claims, claim, entries, offsetMs).own;
 
 let claims: Claims;
 beforeEach(() => {
@@ -103,7 +104,7 @@ describe('an entry of the history is a generation’s own', () => {
 	it('for those of several files asked for that are there so far', () => {
 		const claim = lost(claims, { expected: 3 });
 		const mine = entry();
-		expect(claims.judge(claim, [mine], 0)).toEqual({
+		expect(judge(claims, claim, [mine])).toEqual({
 			own: [mine],
 			candidates: [],
 			hopeless: false,
@@ -196,7 +197,7 @@ describe('an entry that belongs to somebody else', () => {
 		const mine = lost(claims);
 		begin(claims, { prompt: 'a beetle', began: BEGAN });
 		const made = entry();
-		expect(claims.judge(mine, [made], 0)).toEqual({ own: [], candidates: [made], hopeless: false });
+		expect(judge(claims, mine, [made])).toEqual({ own: [], candidates: [made], hopeless: false });
 	});
 
 	it('is no matter where the prompts differ', () => {
@@ -239,7 +240,7 @@ describe('several lost generations of one prompt', () => {
 		const second = lost(claims, { began: BEGAN + 1000, expected: 2 });
 		const made = [entry({ created_at: at(3) }), entry({ created_at: at(4) })];
 		for (const claim of [first, second]) {
-			expect(claims.judge(claim, made, 0)).toEqual({ own: [], candidates: made, hopeless: false });
+			expect(judge(claims, claim, made)).toEqual({ own: [], candidates: made, hopeless: false });
 		}
 		made.push(entry({ created_at: at(5) }));
 		expect(own(claims, first, made)).toEqual([made[0]]);
@@ -282,20 +283,20 @@ describe('several lost generations of one prompt', () => {
 		const first = lost(claims);
 		lost(claims);
 		const made = [entry(), entry(), entry()];
-		expect(claims.judge(first, made, 0)).toEqual({ own: [], candidates: made, hopeless: true });
+		expect(judge(claims, first, made)).toEqual({ own: [], candidates: made, hopeless: true });
 	});
 
 	it('get no share while one of them is on its stream, even when the number fits', () => {
 		const first = lost(claims);
 		begin(claims, { prompt: 'a beetle', began: BEGAN + 1000 });
 		const made = [entry({ created_at: at(3) }), entry({ created_at: at(4) })];
-		expect(claims.judge(first, made, 0)).toEqual({ own: [], candidates: made, hopeless: false });
+		expect(judge(claims, first, made)).toEqual({ own: [], candidates: made, hopeless: false });
 	});
 
 	it('may still be told apart later while one of them is on its stream', () => {
 		const first = lost(claims);
 		begin(claims, { prompt: 'a beetle', began: BEGAN });
-		expect(claims.judge(first, [entry(), entry(), entry()], 0).hopeless).toBe(false);
+		expect(judge(claims, first, [entry(), entry(), entry()]).hopeless).toBe(false);
 	});
 });
 
@@ -303,7 +304,7 @@ describe('a lost generation alone', () => {
 	it('takes nothing when there are more entries than it asked for, and names them', () => {
 		const claim = lost(claims);
 		const made = [entry(), entry()];
-		expect(claims.judge(claim, made, 0)).toEqual({ own: [], candidates: made, hopeless: true });
+		expect(judge(claims, claim, made)).toEqual({ own: [], candidates: made, hopeless: true });
 	});
 });
 

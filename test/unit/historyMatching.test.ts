@@ -1,6 +1,7 @@
 import { askedOf, Claims } from '../../nodes/shared/generation/claims';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import type { Claim } from '../../nodes/shared/generation/historyMatching';
+import { judge as judged } from './judge';
 
 /* Whose an entry is when several requests of one prompt may have made it. */
 
@@ -30,7 +31,7 @@ const fileOf = ({ id, file_url }: ServiceRecord, changes: ServiceRecord = {}) =>
 	...{ id: String(id), fileUrl: String(file_url), fields: {} },
 	...changes,
 });
-const judge = (claim: Claim, ...history: ServiceRecord[]) => claims.judge(claim, history, 0);
+const judge = (claim: Claim, ...history: ServiceRecord[]) => judged(claims, claim, history);
 const own = (claim: Claim, ...history: ServiceRecord[]) => judge(claim, ...history).own;
 
 describe('requests of one prompt that differ', () => {

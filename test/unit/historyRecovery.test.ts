@@ -6,6 +6,7 @@ import type { Api } from '../../nodes/shared/api/api';
 
 const SINCE = Date.parse('2026-01-01T10:00:00Z');
 const never = new AbortController().signal;
+const address = { baseUrl: 'https://media.example.com' };
 
 /** A service whose history is these pages; counts how often it is asked. */
 function historyOf(pages: ServiceRecord[][]) {
@@ -15,7 +16,7 @@ function historyOf(pages: ServiceRecord[][]) {
 		return { items: pages[page - 1] ?? [], bare: false, clockOffsetMs: 0 };
 	};
 	return {
-		watch: new HistoryReader({ listHistory: histories } as unknown as Api),
+		watch: new HistoryReader({ listHistory: histories, credential: address } as unknown as Api),
 		asked: () => asked,
 	};
 }
@@ -29,7 +30,7 @@ describe('a look into the history', () => {
 	it('holds an entry once although a new one has shifted the pages meanwhile', async () => {
 		const newer = entries(100, 0, 60);
 		const { watch, asked } = historyOf([newer, [newer[99]!, ...entries(99, 100, -60)]]);
-		const { items } = await watch.newest(SINCE, never);
+		const items = await watch.newest(SINCE, never);
 		expect(asked()).toBe(2);
 		expect(items.filter(({ id }) => id === 'e99')).toHaveLength(1);
 	});
@@ -57,13 +58,12 @@ describe('what the history holds of a request', () => {
 		const history: ServiceRecord[] = [];
 		const over = new AbortController();
 		const histories = jest.fn(async () => ({ items: [...history], bare: false, clockOffsetMs: 0 }));
-		const address = { baseUrl: 'https://media.example.com' };
 		const api = {
 			listHistory: histories,
 			credential: address,
 			rateLimit: { cooldownMs: () => 0 },
 		} as unknown as Api;
-		const claims = new Claims(address.baseUrl);
+		const claims = new Claims();
 		const kind = 'video' as const;
 		const claim = claims.begin({ prompt: 'P', began: SINCE, expected, kind, withImages });
 		const signals = { signal: over.signal, shared: over.signal };

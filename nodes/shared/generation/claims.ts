@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
-import type { GeneratedFile, ServiceRecord } from '../contract';
-import { HistoryEntries, isKnown, marksOf } from './historyEntries';
+import type { GeneratedFile } from '../contract';
+import { isKnown, marksOf, type HistoryEntry } from './historyEntries';
 import { unsigned } from '../parsing/coerce';
 import {
 	CLOCK_TOLERANCE_MS,
@@ -35,21 +35,14 @@ export class Claims {
 	private readonly claims = new Map<string, Claim>();
 	/** Identifiers and addresses of files that somebody has. */
 	private readonly taken = new Set<string>();
-	private readonly entries: HistoryEntries;
-
-	/** `baseUrl` resolves relative addresses. */
-	constructor(baseUrl = 'https://localhost') {
-		this.entries = new HistoryEntries(baseUrl);
-	}
 
 	/** Begins a claim, or goes on with the one of an earlier try. */
 	begin(order: Order): Claim {
-		const { told = [], key = randomUUID(), body = '', withImages = false } = order;
-		const { prompt, began, expected, kind, aspectRatio, cutAt } = order;
+		const { told = [], key = randomUUID(), body = '', withImages = false, ...asked } = order;
 		const claim: Claim = {
-			...{ key, prompt, began, expected, kind, aspectRatio, body, withImages, cutAt },
+			...{ ...asked, key, body, withImages },
 			...{ ids: new Set(told), lost: false, until: Infinity },
-			...{ wants: expected, got: 0, marks: new Set<string>() },
+			...{ wants: asked.expected, got: 0, marks: new Set<string>() },
 		};
 		this.claims.delete(key);
 		this.claims.set(key, claim);
@@ -124,36 +117,19 @@ export class Claims {
 		return [...this.claims.values()].filter((other) => other.prompt.trim() === prompt.trim());
 	}
 
-	/** What of `history`, newest first, belongs to `claim`; `clockOffsetMs` is the service's clock minus ours. */
-	judge(claim: Claim, history: ServiceRecord[], clockOffsetMs: number): Verdict {
-		const toldToOthers = new Set<string>();
-		for (const other of this.claims.values()) {
-			if (other !== claim) other.ids.forEach((id) => toldToOthers.add(id));
-		}
-		const all = this.entries.read(history);
+	/** What of a look into the history, the oldest first, belongs to `claim`. */
+	judge(claim: Claim, all: HistoryEntry[]): Verdict {
+		const others = [...this.claims.values()].filter((other) => other !== claim);
+		const toldToOthers = new Set(others.flatMap(({ ids }) => [...ids]));
 		const { taken } = this;
-		return matchHistory(claim, {
-			all,
-			clockOffsetMs,
-			sharing: this.sharing(claim),
-			toldToOthers,
-			taken,
-		});
+		return matchHistory(claim, { all, sharing: this.sharing(claim), toldToOthers, taken });
 	}
 
-	/** The files of `claim` in `history` besides `got`, those that it has. */
-	rest(
-		claim: Claim,
-		got: GeneratedFile[],
-		history: ServiceRecord[],
-		clockOffsetMs: number,
-	): GeneratedFile[] {
-		const { own } = this.judge(claim, history, clockOffsetMs);
-		const all = this.entries.read(history);
+	/** The files of `claim` in a look into the history besides `got`, those that it has. */
+	rest(claim: Claim, got: GeneratedFile[], all: HistoryEntry[]): GeneratedFile[] {
 		const { marks } = claim;
-		return all.flatMap((entry) => {
-			if (!own.includes(entry.record)) return [];
-			if (!isKnown(entry, marks, all)) return entry.files;
+		return this.judge(claim, all).own.flatMap((entry) => {
+			if (!isKnown(entry, marks)) return entry.files;
 			// Of several files in one entry, some may have been told.
 			const had = got.filter(({ id }) => id !== undefined && id === entry.id).length;
 			return entry.files
@@ -165,4 +141,4 @@ export class Claims {
 
 /** The claims of an account in this process. */
 export const claimsOf = (credential: Credential): Claims =>
-	accountOf(credential).part(Claims, () => new Claims(credential.baseUrl));
+	accountOf(credential).part(Claims, () => new Claims());

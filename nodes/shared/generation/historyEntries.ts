@@ -3,22 +3,24 @@ import { readGeneratedFiles } from '../parsing/responses';
 import { isFailureWord } from '../parsing/errorText';
 import { asId, asText, asTime, unsigned } from '../parsing/coerce';
 
-/** An entry of the history (§2.3), and what it is known again by. Pure. */
+/** An entry of the history (§2.3), and what it is recognised by. Pure. */
 export interface HistoryEntry {
 	record: ServiceRecord;
 	id?: string;
 	/** Trimmed; '' when it has none. */
 	prompt: string;
-	/** Milliseconds since 1970 by the service's clock; NaN when it does not say. */
+	/** Milliseconds since 1970 by our clock; NaN when it does not say. */
 	createdAt: number;
 	files: GeneratedFile[];
 	/** It has come to nothing. */
 	failed: boolean;
 	/** Its place in the history, 0 first. */
 	place: number;
+	/** Its id and addresses; without their signatures only where no other entry has the same. */
+	marks: string[];
 }
 
-/** What files are known by: identifiers and addresses, also without their signatures. */
+/** What files are recognised by: identifiers and addresses, also without their signatures. */
 export const marksOf = (files: GeneratedFile[]): string[] =>
 	files
 		.flatMap(({ id, fileUrl }) => [id, fileUrl, unsigned(fileUrl)])
@@ -37,51 +39,41 @@ export function entryState(
 export const countFiles = (entries: HistoryEntry[]): number =>
 	entries.reduce((sum, { files }) => sum + Math.max(1, files.length), 0);
 
-/** Reads entries once each, however many look at them; `baseUrl` resolves relative addresses. */
-export class HistoryEntries {
-	private readonly known = new WeakMap<ServiceRecord, HistoryEntry>();
+/** Whether `entry` is one of those that `marks` tell of. */
+export const isKnown = (entry: HistoryEntry, marks: ReadonlySet<string>): boolean =>
+	entry.marks.some((mark) => marks.has(mark));
 
-	constructor(private readonly baseUrl: string) {}
-
-	/** `history`, newest first, as entries: the oldest first, those of one second in their order. */
-	read(history: ServiceRecord[]): HistoryEntry[] {
-		const time = ({ createdAt }: HistoryEntry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
-		return history
-			.map((record, place) => Object.assign(this.entryOf(record), { place }))
-			.sort((a, b) => time(a) - time(b) || b.place - a.place);
-	}
-
-	private entryOf(record: ServiceRecord): HistoryEntry {
-		const entry = this.known.get(record) ?? {
-			record,
-			id: asId(record.id) ?? asId(record.task_id),
-			prompt: asText(record.prompt) ?? '',
-			createdAt: asTime(record.created_at),
-			...entryState(record, this.baseUrl),
-			place: 0,
-		};
-		this.known.set(record, entry);
-		return entry;
-	}
-}
+const unsignedOf = ({ files }: Pick<HistoryEntry, 'files'>) => [
+	...new Set(files.map(({ fileUrl }) => unsigned(fileUrl))),
+];
 
 /**
- * Whether `entry` is one of those that `marks` tell of. An address without its signature says nothing
- * where other entries of the same look have it as well.
+ * `history`, newest first, as entries: the oldest first, those of one second in their order. `baseUrl`
+ * resolves relative addresses; `clockOffsetMs` is the service's clock minus ours.
  */
-export function isKnown(
-	entry: HistoryEntry,
-	marks: ReadonlySet<string>,
-	all: HistoryEntry[],
-): boolean {
-	if (marks.size === 0) return false;
-	if (entry.id !== undefined && marks.has(entry.id)) return true;
-	return entry.files.some(({ fileUrl }) => {
-		const plain = unsigned(fileUrl);
-		if (marks.has(fileUrl)) return true;
-		if (!marks.has(plain)) return false;
-		const isOfAnother = (other: HistoryEntry) =>
-			other !== entry && other.files.some((file) => unsigned(file.fileUrl) === plain);
-		return !all.some(isOfAnother);
-	});
+export function readHistory(
+	history: ServiceRecord[],
+	baseUrl: string,
+	clockOffsetMs: number,
+): HistoryEntry[] {
+	const entries = history.map((record, place) => ({
+		record,
+		id: asId(record.id) ?? asId(record.task_id),
+		prompt: asText(record.prompt) ?? '',
+		createdAt: asTime(record.created_at) - clockOffsetMs,
+		...entryState(record, baseUrl),
+		place,
+		marks: [] as string[],
+	}));
+	const holders = new Map<string, number>();
+	for (const address of entries.flatMap(unsignedOf)) {
+		holders.set(address, (holders.get(address) ?? 0) + 1);
+	}
+	for (const entry of entries) {
+		const own = unsignedOf(entry).filter((address) => holders.get(address) === 1);
+		const marks = [entry.id, ...entry.files.map(({ fileUrl }) => fileUrl), ...own];
+		entry.marks = marks.filter((mark) => mark !== undefined);
+	}
+	const time = ({ createdAt }: HistoryEntry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
+	return entries.sort((a, b) => time(a) - time(b) || b.place - a.place);
 }

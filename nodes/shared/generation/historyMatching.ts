@@ -1,4 +1,4 @@
-import { ASPECT_RATIOS, type ServiceRecord } from '../contract';
+import { ASPECT_RATIOS } from '../contract';
 import { countFiles, isKnown, type HistoryEntry } from './historyEntries';
 import { kindSaid } from '../parsing/fileType';
 
@@ -42,14 +42,14 @@ export interface Claim extends Omit<SentRequest, 'told'> {
 }
 
 export interface Verdict {
-	/** Entries that are this claim's. */
-	own: ServiceRecord[];
-	/** Entries that may be its own, or another's. */
-	candidates: ServiceRecord[];
+	/** Entries that are this claim's, the oldest first. */
+	own: HistoryEntry[];
+	/** Entries that may be its own, or another's; in the order of the history, where a person looks. */
+	candidates: HistoryEntry[];
 	/** More entries than were asked for: no later look can tell whose they are. */
 	hopeless: boolean;
 	/** They are its own only if no others come: images were part of the request. */
-	tentative?: true;
+	tentative?: boolean;
 }
 
 /** `created_at` and Date headers are cut to the second. */
@@ -59,8 +59,6 @@ export const CLOCK_TOLERANCE_MS = 2000;
 export interface Evidence {
 	/** The oldest first. */
 	all: HistoryEntry[];
-	/** The service's clock minus ours, in ms. */
-	clockOffsetMs: number;
 	/** Claims of the same prompt, the one that is judged among them, in a fixed order. */
 	sharing: Claim[];
 	/** Identifiers that events told to others, of whatever prompt. */
@@ -70,55 +68,54 @@ export interface Evidence {
 }
 
 /**
- * What belongs to `claim`. Proof is an id that events told. Else an entry has to have exactly the
- * prompt, to be made after the request went out, and to be taken by nobody; those that another request
- * of this prompt may have made as well are candidates only, unless the requests are equal, all streams
- * are lost, and there are just as many files as they lack: then each gets its share, in order.
+ * What belongs to `claim`. Proof is an id that events told. Else an entry must have exactly the prompt,
+ * be made after the request went out, and be taken by nobody. Those that another request of this prompt
+ * may have made as well are candidates only, unless the requests are equal, all streams are lost, and
+ * there are just as many files as they lack: then each gets its share, in order.
  */
 export function matchHistory(claim: Claim, evidence: Evidence): Verdict {
-	const { all, clockOffsetMs, sharing, toldToOthers, taken } = evidence;
-	const owns = (owner: Claim) => (entry: HistoryEntry) => mayOwn(owner, entry, clockOffsetMs);
-	const isOf = (owner: Claim) => (entry: HistoryEntry) =>
-		owner.ids.has(entry.id ?? '') || isKnown(entry, owner.marks, all);
-	const lackOf = (owner: Claim) => Math.max(0, owner.wants - countFiles(all.filter(isOf(owner))));
+	const { all, sharing, toldToOthers, taken } = evidence;
 	// An id that two streams told of, a number of the event perhaps, is no proof.
-	const proven = all.filter(isOf(claim)).filter(({ id }) => !toldToOthers.has(id ?? ''));
-	const withShare = (share: HistoryEntry[], tentative = false): Verdict => ({
-		own: recordsOf(all.filter((entry) => proven.includes(entry) || share.includes(entry))),
-		candidates: tentative ? asListed(share) : [],
-		hopeless: false,
-		...(tentative ? { tentative } : {}),
-	});
-	const received = all.filter((entry) => isKnown(entry, claim.marks, all));
+	const isUntold = ({ id = '' }: HistoryEntry) => !toldToOthers.has(id);
+	const proven = all.filter(isProvenFor(claim)).filter(isUntold);
+	const provenOnly: Verdict = { own: proven, candidates: [], hopeless: false };
+	const lackOf = (owner: Claim) => owner.wants - countFiles(all.filter(isProvenFor(owner)));
+	const received = all.filter((entry) => isKnown(entry, claim.marks));
 	// What it has may be here under another name: then nothing else is known to be a further file.
-	if (countFiles(received) < claim.got) return withShare([]);
+	if (countFiles(received) < claim.got) return provenOnly;
 	// Fewer than asked for may be only the part that the events told of.
-	if (proven.length > 0 && lackOf(claim) === 0) return withShare([]);
+	if (proven.length > 0 && lackOf(claim) <= 0) return provenOnly;
 
 	const isFree = (entry: HistoryEntry) =>
 		entry.prompt === claim.prompt.trim() &&
 		!proven.includes(entry) &&
-		!toldToOthers.has(entry.id ?? '') &&
-		!isKnown(entry, taken, all);
-	const free = withoutFailed(all.filter(isFree), sharing, owns);
-	const mine = free.filter(owns(claim));
+		isUntold(entry) &&
+		!isKnown(entry, taken);
+	const free = withoutFailed(all.filter(isFree), sharing);
+	const mine = free.filter(mayBeOf(claim));
 	const rivals = sharing
-		.filter((other) => other === claim || mine.some(owns(other)))
+		.filter((other) => other === claim || mine.some(mayBeOf(other)))
 		.map((owner) => ({ owner, lack: lackOf(owner) }))
 		.filter(({ lack }) => lack > 0);
-	const pool = free.filter((entry) => rivals.some(({ owner }) => owns(owner)(entry)));
+	const pool = free.filter((entry) => rivals.some(({ owner }) => mayBeOf(owner)(entry)));
 	const found = countFiles(pool);
 	const lacking = rivals.reduce((sum, { lack }) => sum + lack, 0);
 	const areEqual = rivals.every(({ owner }) => owner.body === claim.body);
 	const areLost = rivals.every(({ owner }) => owner.lost);
+
 	// With images, ids that were told and are not there yet are the only proof there can be.
 	const needsId = claim.withImages && claim.ids.size > 0;
 	if (areEqual && !needsId) {
-		if (rivals.length === 1 && found <= lacking) return withShare(mine, claim.withImages);
-		const share = areLost && found === lacking ? shareOf(claim, rivals, pool, owns) : undefined;
-		if (share) return withShare(share, claim.withImages);
+		const isAlone = rivals.length === 1 && found <= lacking;
+		const isEven = areLost && found === lacking;
+		const share = isAlone ? mine : isEven ? shareOf(claim, rivals, pool) : undefined;
+		if (share) {
+			const own = all.filter((entry) => proven.includes(entry) || share.includes(entry));
+			if (!claim.withImages) return { own, candidates: [], hopeless: false };
+			return { own, candidates: asListed(share), hopeless: false, tentative: true };
+		}
 	}
-	if (proven.length > 0) return withShare([]);
+	if (proven.length > 0) return provenOnly;
 	const areAwaited = rivals.some(({ owner }) =>
 		[...owner.ids].some((id) => !all.some((entry) => entry.id === id)),
 	);
@@ -126,29 +123,28 @@ export function matchHistory(claim: Claim, evidence: Evidence): Verdict {
 	return { own: [], candidates: asListed(mine), hopeless: areLost && !areAwaited && isFull };
 }
 
-/** Made while it was under way, and nothing that speaks against it. */
-function mayOwn(claim: Claim, entry: HistoryEntry, clockOffsetMs: number): boolean {
-	const createdAt = entry.createdAt - clockOffsetMs;
-	if (!(createdAt >= claim.began - CLOCK_TOLERANCE_MS && createdAt <= claim.until)) return false;
-	const ratio = ASPECT_RATIOS.find((known) => known === entry.record.aspect_ratio);
-	if (ratio && claim.aspectRatio && ratio !== claim.aspectRatio) return false;
-	const [file] = entry.files;
-	const kind = kindSaid(entry.record, file?.fileUrl ?? 'https://localhost');
-	return (kind ?? claim.kind) === claim.kind;
-}
+const asListed = (entries: HistoryEntry[]) => [...entries].sort((a, b) => a.place - b.place);
 
-type Owns = (owner: Claim) => (entry: HistoryEntry) => boolean;
+/** An event told its id to `owner`, or it holds a file that `owner` has. */
+const isProvenFor = (owner: Claim) => (entry: HistoryEntry) =>
+	owner.ids.has(entry.id ?? '') || isKnown(entry, owner.marks);
 
-const recordsOf = (entries: HistoryEntry[]) => entries.map(({ record }) => record);
-/** In the order of the history, for a person who looks there. */
-const asListed = (entries: HistoryEntry[]) =>
-	recordsOf([...entries].sort((a, b) => a.place - b.place));
+/** Made while `owner` was under way, and nothing that speaks against it. */
+const mayBeOf =
+	(owner: Claim) =>
+	({ createdAt, record, files }: HistoryEntry): boolean => {
+		if (!(createdAt >= owner.began - CLOCK_TOLERANCE_MS && createdAt <= owner.until)) return false;
+		const ratio = ASPECT_RATIOS.find((known) => known === record.aspect_ratio);
+		if (ratio && owner.aspectRatio && ratio !== owner.aspectRatio) return false;
+		const kind = kindSaid(record, files[0]?.fileUrl ?? 'https://localhost');
+		return (kind ?? owner.kind) === owner.kind;
+	};
 
 /** `free` without the entries of generations that have failed, as their own streams said. */
-function withoutFailed(free: HistoryEntry[], sharing: Claim[], owns: Owns): HistoryEntry[] {
+function withoutFailed(free: HistoryEntry[], sharing: Claim[]): HistoryEntry[] {
 	const left = [...free];
 	for (const failed of sharing.filter(({ wants }) => wants === 0)) {
-		const at = left.findIndex((entry) => entry.failed && owns(failed)(entry));
+		const at = left.findIndex((entry) => entry.failed && mayBeOf(failed)(entry));
 		if (at >= 0) left.splice(at, 1);
 	}
 	return left;
@@ -162,13 +158,12 @@ function shareOf(
 	claim: Claim,
 	rivals: Array<{ owner: Claim; lack: number }>,
 	pool: HistoryEntry[],
-	owns: Owns,
 ): HistoryEntry[] | undefined {
 	let left = pool;
 	let own: HistoryEntry[] | undefined;
-	for (const { owner, lack } of rivals.sort((a, b) => a.owner.began - b.owner.began)) {
+	for (const { owner, lack } of [...rivals].sort((a, b) => a.owner.began - b.owner.began)) {
 		const share: HistoryEntry[] = [];
-		for (const entry of left.filter(owns(owner))) {
+		for (const entry of left.filter(mayBeOf(owner))) {
 			if (countFiles(share) < lack) share.push(entry);
 		}
 		if (countFiles(share) !== lack) return undefined;

@@ -1,7 +1,7 @@
 import type { Claims } from './claims';
 import { startDeadline, whenAborted } from '../async/deadline';
-import type { GeneratedFile, ServiceRecord } from '../contract';
-import { entryState } from './historyEntries';
+import type { GeneratedFile } from '../contract';
+import { readHistory, type HistoryEntry } from './historyEntries';
 import { Failure } from '../failure';
 import { MAX_FILES } from '../limits';
 import { readAllPages } from '../api/pagination';
@@ -28,25 +28,19 @@ const ABSENT_LOOKS = 7;
 /** How far back a look goes at most, in entries. */
 const MOST_ENTRIES = 2000;
 
-interface Look {
-	items: ServiceRecord[];
-	/** The service's clock minus ours, in ms. */
-	clockOffsetMs: number;
-}
-
 /** Looks into the history (§4.9), shared: however many items wait, one look serves them all. */
 export class HistoryReader {
-	private look: Promise<Look> | undefined;
+	private look: Promise<HistoryEntry[]> | undefined;
 	private lookedAt = 0;
 	private reachesBackTo = Infinity;
 
 	constructor(private readonly api: Api) {}
 
 	/**
-	 * The entries made since `since` (ms since 1970 by our clock), newest first, as they were at `asOf`
+	 * The entries made since `since` (ms since 1970 by our clock), the oldest first, as they were at `asOf`
 	 * or later; `signal` is the one of all items together.
 	 */
-	async newest(since: number, signal: AbortSignal, asOf = 0): Promise<Look> {
+	async newest(since: number, signal: AbortSignal, asOf = 0): Promise<HistoryEntry[]> {
 		const oldest = Math.max(asOf, Date.now() - FRESH_MS);
 		const isFresh = this.lookedAt >= oldest && this.reachesBackTo <= since;
 		if (!this.look || !isFresh) {
@@ -58,7 +52,7 @@ export class HistoryReader {
 		return await this.look;
 	}
 
-	private async readBackTo(since: number, signal: AbortSignal): Promise<Look> {
+	private async readBackTo(since: number, signal: AbortSignal): Promise<HistoryEntry[]> {
 		let clockOffsetMs = 0;
 		const items = await readAllPages({
 			first: 1,
@@ -74,7 +68,7 @@ export class HistoryReader {
 				return !(oldest >= since + clockOffsetMs);
 			},
 		});
-		return { items, clockOffsetMs };
+		return readHistory(items, this.api.credential.baseUrl, clockOffsetMs);
 	}
 }
 
@@ -102,9 +96,8 @@ export async function findLost(
 	got: GeneratedFile[] = [],
 ): Promise<GeneratedFile[]> {
 	const { claim, claims } = search;
-	const { baseUrl } = api.credential;
 	const isRest = got.length > 0;
-	let candidates: ServiceRecord[] = [];
+	let candidates: HistoryEntry[] = [];
 	let settled = 0;
 	let lastFound = '';
 	let partial = got;
@@ -112,25 +105,24 @@ export async function findLost(
 
 	const read = async (): Promise<Reading<GeneratedFile[]>> => {
 		const looking = watch.newest(claims.reach(claim), search.shared);
-		const { items, clockOffsetMs } = await looking.catch((error: unknown) => {
+		const entries = await looking.catch((error: unknown) => {
 			throw ofLook(error);
 		});
 		absent = 0;
-		const verdict = claims.judge(claim, items, clockOffsetMs);
+		const verdict = claims.judge(claim, entries);
 		const { own, tentative } = verdict;
 		candidates = verdict.candidates;
 		if (verdict.hopeless) {
 			partial = got;
 			throw new Failure('streamLost');
 		}
-		const states = own.map((entry) => entryState(entry, baseUrl));
 		const files = isRest
-			? withRest(claim, got, claims.rest(claim, got, items, clockOffsetMs))
-			: states.flatMap((state) => state.files).slice(0, MAX_FILES);
-		const failed = states.filter((state) => state.failed).length;
+			? withRest(claim, got, claims.rest(claim, got, entries))
+			: own.flatMap((entry) => entry.files).slice(0, MAX_FILES);
+		const failed = own.filter((entry) => entry.failed).length;
 		const hasFailed = files.length === 0 && own.length > 0 && failed === own.length;
 		if (hasFailed && !tentative) {
-			throw new Failure('generationFailed', { text: readReason(own[0]) });
+			throw new Failure('generationFailed', { text: readReason(own[0]!.record) });
 		}
 		// An address may be signed anew for each look, an id stays.
 		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');
@@ -182,9 +174,9 @@ export async function findLost(
 	}
 
 	function notFound(): Failure {
-		const listed = candidates.map((entry) => ({
-			id: asText(entry.id) ?? '',
-			createdAt: asText(entry.created_at),
+		const listed = candidates.map(({ record }) => ({
+			id: asText(record.id) ?? '',
+			createdAt: asText(record.created_at),
 		}));
 		return new Failure('streamLost', { text: search.reason, candidates: listed });
 	}
@@ -209,8 +201,7 @@ export async function findRest(
 		whenAborted(limit.signal).then(() => undefined),
 	]);
 	limit.stop();
-	if (!look) return got;
-	return withRest(claim, got, claims.rest(claim, got, look.items, look.clockOffsetMs));
+	return look ? withRest(claim, got, claims.rest(claim, got, look)) : got;
 }
 
 /** `got` and `rest`, no more than asked for. */
