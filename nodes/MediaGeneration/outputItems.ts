@@ -2,10 +2,10 @@ import type { IExecuteFunctions, INodeExecutionData, NodeError } from 'n8n-workf
 import { Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import { withoutToken } from '../shared/parsing/redaction';
-import { isToolRun, NotMade, type Part, type Run } from './run';
+import { isToolRun, NotMade, type Made, type Run } from './run';
 
 /** The output item of a part, made or not. */
-export const toItem = ({ context, credential }: Run, index: number, part: Part) =>
+export const toItem = ({ context, credential }: Run, index: number, part: Made) =>
 	part instanceof NotMade ? failedItem(context, index, part, credential.apiToken) : part;
 
 /** What "continue on fail" puts out in place of an item that could not be made. */

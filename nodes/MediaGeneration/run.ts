@@ -30,13 +30,13 @@ export class NotMade {
 }
 
 /** One of the things an input item comes to. */
-export type Part = INodeExecutionData | NotMade;
+export type Made = INodeExecutionData | NotMade;
 
 /** The work of one item whose fields are already read and found good. */
-export type Job = () => Promise<Part[]>;
+export type Job = () => Promise<Made[]>;
 
 /** One of several parts, whose failure must not take the others with it. */
-export const partly = async (work: Promise<INodeExecutionData>): Promise<Part> =>
+export const partly = async (work: Promise<INodeExecutionData>): Promise<Made> =>
 	await work.catch((error: unknown) => {
 		if (!(error instanceof Failure)) throw error;
 		return new NotMade(error);
@@ -109,8 +109,8 @@ export class Run {
 	 * on, the first failure ends the others, and nothing is sent if one of the jobs is missing. Ends the
 	 * run, and never rejects.
 	 */
-	async all(jobs: Array<Job | NotMade>): Promise<Part[][]> {
-		const outcomes = jobs.map((job): Part[] => (job instanceof NotMade ? [job] : []));
+	async all(jobs: Array<Job | NotMade>): Promise<Made[][]> {
+		const outcomes = jobs.map((job): Made[] => (job instanceof NotMade ? [job] : []));
 		outcomes.forEach((parts, index) => this.fail(parts, index));
 		if (!this.firstFailed) {
 			await forEachConcurrently(jobs.length, this.concurrency, async (index) => {
@@ -130,7 +130,7 @@ export class Run {
 	}
 
 	/** Whether something of an item could not be made; unless the run goes on, the first such item ends it. */
-	private fail(parts: Part[], itemIndex: number): boolean {
+	private fail(parts: Made[], itemIndex: number): boolean {
 		const missing = parts.find((part) => part instanceof NotMade);
 		if (missing && !this.goesOn && !this.canceled.aborted) {
 			this.firstFailed ??= { error: withOtherFiles(missing.error, parts), itemIndex };
@@ -221,7 +221,7 @@ export class Run {
 }
 
 /** The failure of one file, naming the others of its item: paid for, and lost with the node. */
-function withOtherFiles(error: unknown, parts: Part[]): unknown {
+function withOtherFiles(error: unknown, parts: Made[]): unknown {
 	if (!(error instanceof Failure)) return error;
 	const addresses = parts.map((part) => {
 		if (!(part instanceof NotMade)) return String(part.json.file_url);

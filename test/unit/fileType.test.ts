@@ -4,8 +4,8 @@ import {
 	fileTypeOf,
 	isImage,
 	whyNoFile,
-	type MediaKind,
 } from '../../nodes/shared/parsing/fileType';
+import type { MediaKind } from '../../nodes/shared/media';
 
 const bytes = (text: string) => Buffer.concat([Buffer.from(text, 'latin1'), Buffer.alloc(64)]);
 const HEADS = {

@@ -4,15 +4,15 @@ import type { GeneratedFile } from '../../shared/contract';
 import { download } from '../../shared/http/download';
 import { Failure } from '../../shared/failure';
 import { generate, mayStillCome, type GenerationBody } from '../../shared/generation/generation';
-import type { Generation } from '../../shared/api/api';
+import { GENERATIONS, type Generation, type MediaKind } from '../../shared/media';
 import {
 	download as downloadField,
 	IDLE_TIMEOUT_SECONDS,
-	TIMEOUT_SECONDS,
+	timeoutSeconds,
 } from '../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import type { Item } from '../item';
-import { partly, type Job, type Part } from '../run';
+import { partly, type Job, type Made } from '../run';
 
 /** What all operations that make videos or images share: stream, history, download, items. */
 
@@ -30,9 +30,9 @@ interface GenerationFields {
 	outputField: string;
 }
 
-function readGenerationFields(parameters: NodeParameters, kind: Order['kind']): GenerationFields {
+function readGenerationFields(parameters: NodeParameters, kind: MediaKind): GenerationFields {
 	return {
-		timeoutMs: parameters.durationOption('timeout', 'Timeout', TIMEOUT_SECONDS[kind]),
+		timeoutMs: parameters.durationOption('timeout', 'Timeout', timeoutSeconds(kind)),
 		idleTimeoutMs: parameters.durationOption('idleTimeout', 'Idle Timeout', IDLE_TIMEOUT_SECONDS),
 		download: parameters.download(downloadField.default),
 		outputField: parameters.outputField(),
@@ -41,7 +41,6 @@ function readGenerationFields(parameters: NodeParameters, kind: Order['kind']): 
 
 export interface Order {
 	generation: Generation;
-	kind: 'video' | 'image';
 	aspectRatio?: string;
 	/** As sent; '' when none is. */
 	prompt: string;
@@ -53,7 +52,7 @@ export interface Order {
 /** Makes the job of one generation. */
 export function generationJob(item: Item, order: Order): Job {
 	const { run, api } = item;
-	const { kind } = order;
+	const kind = GENERATIONS[order.generation].makes;
 	const options = readGenerationFields(item.parameters, kind);
 	item.planPaid();
 
@@ -64,7 +63,7 @@ export function generationJob(item: Item, order: Order): Job {
 		try {
 			const files = await make(key, deadline.signal, creating.signal);
 			// One that cannot be fetched must not take the others, paid as well, with it.
-			const output: Part[] = [];
+			const output: Made[] = [];
 			for (const file of withOwnNames(files)) {
 				output.push(await partly(fileOutput(file, deadline.signal)));
 			}

@@ -5,6 +5,7 @@ import { readText } from '../http/bodies';
 import { RetryingClient, type ApiCall, type LoadListener, type Query } from './retry';
 import type { ServiceRecord, SpeechRequest, SpeechTask } from '../contract';
 import { Failure } from '../failure';
+import { GENERATIONS, type Generation } from '../media';
 import type { ByteStream, HttpResponse, ServiceContext } from '../http/request';
 import { knownTasksOf } from './knownTasks';
 import type { RateLimit } from '../pace/rateLimit';
@@ -24,16 +25,6 @@ const CREATE_MS = 120_000;
 /** §4.10; the credential test, which has no n8n request helper of its own, reads it too. */
 export const ACCOUNT_PATH = '/v1/video/me';
 
-/** §4.5–4.8 */
-const GENERATION_PATHS = {
-	textToVideo: '/v1/video/text-to-video',
-	ingredientsToVideo: '/v1/video/ingredients-to-video',
-	framesToVideo: '/v1/video/frames-to-video',
-	image: '/v1/video/create-image',
-} as const;
-
-export type Generation = keyof typeof GENERATION_PATHS;
-
 const jsonBody = (body: object) => Buffer.from(JSON.stringify(body), 'utf8');
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
 
@@ -47,7 +38,7 @@ function clockOffsetOf({ headers }: HttpResponse<ByteStream>): number {
 	return Number.isFinite(date) ? date - Date.now() : 0;
 }
 
-/** Every call to the service's API (§4). The only place that knows its paths. */
+/** Every call to the service's API (§4). */
 export class Api {
 	private readonly calls: RetryingClient;
 
@@ -133,7 +124,7 @@ export class Api {
 	): Promise<ByteStream> {
 		const call: ApiCall = {
 			method: 'POST',
-			path: GENERATION_PATHS[generation],
+			path: GENERATIONS[generation].path,
 			body,
 			accept: 'text/event-stream, application/json',
 			repeat: 'create',

@@ -11,7 +11,8 @@ import {
 } from '../parsing/generationEvents';
 import { findLost, findRest, type HistoryReader } from './historyRecovery';
 import type { ByteStream } from '../http/request';
-import type { Generation, Api } from '../api/api';
+import type { Api } from '../api/api';
+import { GENERATIONS, type Generation } from '../media';
 import type { SentRequest, Claim } from './historyMatching';
 
 export interface GenerationBody {
@@ -31,7 +32,6 @@ export interface GenerationOrder {
 	prompt: string;
 	/** Files asked for. */
 	expected: number;
-	kind: 'video' | 'image';
 	/** As asked for, to tell it from another of the same prompt. */
 	aspectRatio?: string;
 	/** Makes the request's body; called once, right before it is sent. */
@@ -129,8 +129,9 @@ export async function generate(
 	claims: Claims,
 	order: GenerationOrder,
 ): Promise<GeneratedFile[]> {
-	const { signal, shared, earlier, prompt, expected, kind, aspectRatio } = order;
-	const withImages = WITH_IMAGES.includes(order.generation);
+	const { signal, shared, earlier, prompt, expected, aspectRatio } = order;
+	const kind = GENERATIONS[order.generation].makes;
+	const withImages = takesImages(order.generation);
 	// Until it is sent, no entry can be its own.
 	const asked = { prompt, expected, kind, aspectRatio, withImages, began: Infinity };
 	const claim = claims.begin(earlier?.asked ?? asked);
@@ -170,8 +171,7 @@ function outcomeOf({ asked, files }: Earlier): GenerationOutcome {
 	return { kind: 'complete', files, cut: asked.cutAt === undefined ? undefined : text };
 }
 
-/** §4.6, §4.7 */
-const WITH_IMAGES: Generation[] = ['ingredientsToVideo', 'framesToVideo'];
+const takesImages = (generation: Generation) => 'withImages' in GENERATIONS[generation];
 /** Bytes that are hashed at once: n8n does other things in between. */
 const HASHED_BYTES = 8 * 1024 * 1024;
 
@@ -179,7 +179,7 @@ const HASHED_BYTES = 8 * 1024 * 1024;
 async function bodyOf({ generation, aspectRatio, prompt }: GenerationOrder, bytes: Buffer) {
 	const hash = createHash('sha256');
 	hash.update(JSON.stringify([generation, aspectRatio, prompt.trim()]));
-	const images = WITH_IMAGES.includes(generation) ? bytes : bytes.subarray(0, 0);
+	const images = takesImages(generation) ? bytes : bytes.subarray(0, 0);
 	for (let at = 0; at < images.length; at += HASHED_BYTES) {
 		if (at > 0) await sleep(0);
 		hash.update(images.subarray(at, at + HASHED_BYTES));

@@ -1,5 +1,6 @@
 import { ASPECT_RATIOS } from '../contract';
 import { countFiles, isKnown, type HistoryEntry } from './historyEntries';
+import type { MediaKind } from '../media';
 import { kindSaid } from '../parsing/fileType';
 
 /** Which entries of the history are whose, of the generations that may have made them. Pure. */
@@ -14,7 +15,7 @@ export interface SentRequest {
 	began: number;
 	/** Files asked for. */
 	expected: number;
-	kind: 'video' | 'image';
+	kind: MediaKind;
 	/** As asked for; undefined when the request has none. */
 	aspectRatio?: string;
 	/** A digest of what was asked for: files of equal requests are as good for one as for the other. */

@@ -5,13 +5,8 @@ import { readErrorText } from '../parsing/failures';
 import { readErrorBody } from './bodies';
 import { abortReason, sleep } from '../async/deadline';
 import { Failure, isTransient } from '../failure';
-import {
-	fileNameOf,
-	fileTypeOf,
-	SNIFF_BYTES,
-	whyNoFile,
-	type MediaKind,
-} from '../parsing/fileType';
+import type { MediaKind } from '../media';
+import { fileNameOf, fileTypeOf, SNIFF_BYTES, whyNoFile } from '../parsing/fileType';
 import { codeOf } from './networkErrors';
 import { sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_UNANNOUNCED_BYTES } from '../limits';

@@ -1,4 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
+import { MEDIA, type MediaKind } from '../media';
 
 /**
  * Fields that several operations share, so that a value survives a switch between them, with the
@@ -30,12 +31,11 @@ export const IDLE_TIMEOUT_SECONDS = {
 	default: IDLE_DEFAULT_SECONDS,
 } as const;
 
-/** By what is made. */
-export const TIMEOUT_SECONDS = {
-	speech: { min: 1, max: LONGEST_WAIT_SECONDS, default: 3600 },
-	video: { min: 1, max: LONGEST_WAIT_SECONDS, default: 1800 },
-	image: { min: 1, max: LONGEST_WAIT_SECONDS, default: 900 },
-} as const;
+export const timeoutSeconds = (made: MediaKind) => ({
+	min: 1,
+	max: LONGEST_WAIT_SECONDS,
+	default: MEDIA[made].timeoutSeconds,
+});
 
 /** Percentage points. */
 export const PROGRESS_STEP = { min: 1, max: 100, default: 10 } as const;
@@ -87,8 +87,8 @@ export const pollInterval: INodeProperties = {
 };
 
 /** `Timeout` for one of the things made. */
-export const timeout = (made: keyof typeof TIMEOUT_SECONDS): INodeProperties => {
-	const { min, default: seconds } = TIMEOUT_SECONDS[made];
+export const timeout = (made: MediaKind): INodeProperties => {
+	const { min, default: seconds } = timeoutSeconds(made);
 	return {
 		displayName: 'Timeout',
 		name: 'timeout',

@@ -1,8 +1,7 @@
+import { MEDIA, type MediaKind } from '../media';
 import { asText, looksLikeHtml } from './coerce';
 
 /** What a file is, by its first bytes, its header and its address. Pure. */
-
-export type MediaKind = 'speech' | 'video' | 'image';
 
 export interface FileType {
 	mimeType: string;
@@ -51,12 +50,6 @@ const CANONICAL: Record<string, string> = {
 	'audio/x-flac': 'audio/flac',
 	'audio/x-m4a': 'audio/mp4',
 	'image/jpg': 'image/jpeg',
-};
-
-const FALLBACK: Record<MediaKind, FileType> = {
-	speech: { mimeType: 'audio/mpeg', extension: 'mp3' },
-	video: { mimeType: 'video/mp4', extension: 'mp4' },
-	image: { mimeType: 'image/png', extension: 'png' },
 };
 
 const ascii = (bytes: Uint8Array, start: number, end: number) =>
@@ -115,7 +108,8 @@ export function fileTypeOf(
 	if (byEnding) {
 		return { mimeType: CANONICAL[byEnding[0]] ?? byEnding[0], extension: byEnding[1] };
 	}
-	return FALLBACK[kind];
+	const { mimeType, extension } = MEDIA[kind];
+	return { mimeType, extension };
 }
 
 /** Why these first bytes are no media file, or undefined when they may be one. */

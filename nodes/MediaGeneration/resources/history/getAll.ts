@@ -14,7 +14,7 @@ import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
 import { asText } from '../../../shared/parsing/coerce';
 import type { Item } from '../../item';
-import { partly, type Job, type Part } from '../../run';
+import { partly, type Job, type Made } from '../../run';
 
 /** Longest that the files of one entry may take, in ms. */
 const FILES_MS = 3_600_000;
@@ -39,7 +39,7 @@ export function getAllHistory(item: Item): Job {
 			fetch: async (page, pageSize) =>
 				await api.listHistory({ page, page_size: pageSize }, run.stopped),
 		});
-		const output: Part[] = [];
+		const output: Made[] = [];
 		for (const entry of entries) output.push(await partly(entryOutput(entry)));
 		return output;
 	};

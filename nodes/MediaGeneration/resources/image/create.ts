@@ -27,7 +27,6 @@ export function createImage(item: Item): Job {
 	const request = { prompt: item.parameters.text('prompt', 'Prompt') };
 	return generationJob(item, {
 		generation: 'image',
-		kind: 'image',
 		prompt: request.prompt,
 		expected: 1,
 		body: async () => ({ bytes: Buffer.from(JSON.stringify(request), 'utf8') }),

@@ -6,7 +6,7 @@ import { waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
 import {
 	download as downloadField,
 	POLL_INTERVAL_SECONDS,
-	TIMEOUT_SECONDS,
+	timeoutSeconds,
 } from '../../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Item } from '../../item';
@@ -23,7 +23,7 @@ export interface WaitFields {
 /** The fields of everything that waits for a speech task. */
 export function readWaitFields(parameters: NodeParameters): WaitFields {
 	return {
-		timeoutMs: parameters.durationOption('timeout', 'Timeout', TIMEOUT_SECONDS.speech),
+		timeoutMs: parameters.durationOption('timeout', 'Timeout', timeoutSeconds('speech')),
 		pollIntervalMs: parameters.durationOption(
 			'pollInterval',
 			'Poll Interval',

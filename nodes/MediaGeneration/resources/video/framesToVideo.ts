@@ -38,7 +38,6 @@ export function framesToVideo(item: Item): Job {
 	const images = readImages(item);
 	return generationJob(item, {
 		generation: 'framesToVideo',
-		kind: 'video',
 		prompt: prompt ?? '',
 		expected: 1,
 		body: async (signal) =>

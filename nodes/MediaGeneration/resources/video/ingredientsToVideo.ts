@@ -31,7 +31,6 @@ export function ingredientsToVideo(item: Item): Job {
 	const images = readImages(item);
 	return generationJob(item, {
 		generation: 'ingredientsToVideo',
-		kind: 'video',
 		prompt,
 		expected: 1,
 		body: async (signal) => await encodeImages(item, 'ingredients', images, { prompt }, signal),

@@ -65,7 +65,6 @@ export function textToVideo(item: Item): Job {
 	};
 	return generationJob(item, {
 		generation: 'textToVideo',
-		kind: 'video',
 		prompt: request.prompt,
 		expected: request.number_of_videos,
 		aspectRatio: request.aspect_ratio,

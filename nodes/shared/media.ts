@@ -1,0 +1,29 @@
+/** What the service makes, and the streamed calls that make it (§4.5–4.8). */
+
+/**
+ * By kind: the type of a file that does not show its own, and how long one is waited for unless the user
+ * says otherwise.
+ */
+export const MEDIA = {
+	speech: { mimeType: 'audio/mpeg', extension: 'mp3', timeoutSeconds: 3600 },
+	video: { mimeType: 'video/mp4', extension: 'mp4', timeoutSeconds: 1800 },
+	image: { mimeType: 'image/png', extension: 'png', timeoutSeconds: 900 },
+} as const;
+
+export type MediaKind = keyof typeof MEDIA;
+
+interface StreamedCall {
+	path: string;
+	makes: MediaKind;
+	/** Images are part of the request: its prompt alone says little. */
+	withImages?: true;
+}
+
+export const GENERATIONS = {
+	textToVideo: { path: '/v1/video/text-to-video', makes: 'video' },
+	ingredientsToVideo: { path: '/v1/video/ingredients-to-video', makes: 'video', withImages: true },
+	framesToVideo: { path: '/v1/video/frames-to-video', makes: 'video', withImages: true },
+	image: { path: '/v1/video/create-image', makes: 'image' },
+} as const satisfies Record<string, StreamedCall>;
+
+export type Generation = keyof typeof GENERATIONS;
