@@ -4,7 +4,6 @@ import type { ServiceRecord } from '../shared/contract';
 import { MAX_PAID } from '../shared/n8n/descriptions';
 import { NodeParameters } from '../shared/n8n/parameters';
 import { saysNothing } from '../shared/parsing/errorText';
-import { withoutToken } from '../shared/parsing/redaction';
 import type { Job, Run } from './run';
 
 /** One input item at work. */
@@ -41,7 +40,7 @@ export class Item {
 
 	/** Progress for the person who runs the workflow by hand: it appears in the browser's console. */
 	tell(text: string): string {
-		const message = withoutToken(`Item ${this.index}: ${text}`, this.run.credential.apiToken);
+		const message = this.run.credential.redact.text(`Item ${this.index}: ${text}`);
 		this.run.context.sendMessageToUI(message);
 		return message;
 	}
@@ -60,7 +59,7 @@ export class Item {
 		// n8n takes a field named `error` for a failed item, and under Retry On Fail runs the node again.
 		if (saysNothing(json.error)) delete json.error;
 		return {
-			json: withoutToken(json, this.run.credential.apiToken) as INodeExecutionData['json'],
+			json: this.run.credential.redact.value(json) as INodeExecutionData['json'],
 			...(binary ? { binary } : {}),
 			pairedItem: { item: this.index },
 		};

@@ -1,30 +1,31 @@
 import type { IExecuteFunctions, INodeExecutionData, NodeError } from 'n8n-workflow';
 import { Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
-import { withoutToken } from '../shared/parsing/redaction';
+import type { Redactor } from '../shared/parsing/redaction';
 import { isToolRun, NotMade, type Made, type Run } from './run';
 
 /** The output item of a part, made or not. */
 export const toItem = ({ context, credential }: Run, index: number, part: Made) =>
-	part instanceof NotMade ? failedItem(context, index, part, credential.apiToken) : part;
+	part instanceof NotMade ? failedItem(context, index, part, credential.redact) : part;
 
 /** What "continue on fail" puts out in place of an item that could not be made. */
 export function failedItem(
 	context: IExecuteFunctions,
 	index: number,
 	{ error: cause }: NotMade,
-	apiToken = '',
+	redact?: Redactor,
 ): INodeExecutionData {
 	const node = context.getNode();
 	// A model calls for one thing at a time, and knows no item numbers.
 	const itemIndex = isToolRun(context) ? undefined : index;
-	const error = toNodeError(cause, { node, itemIndex, apiToken });
-	const { taskId, fileUrl } = cause instanceof Failure ? cause.facts : {};
+	const error = toNodeError(cause, { node, itemIndex, redact });
+	const facts = cause instanceof Failure ? cause.facts : {};
+	const { taskId, fileUrl } = redact?.value(facts) ?? facts;
 	const json = {
 		error: error.message,
 		...(error.description ? { description: error.description } : {}),
-		...(taskId === undefined ? {} : { task_id: withoutToken(taskId, apiToken) }),
-		...(fileUrl === undefined ? {} : { file_url: withoutToken(fileUrl, apiToken) }),
+		...(taskId === undefined ? {} : { task_id: taskId }),
+		...(fileUrl === undefined ? {} : { file_url: fileUrl }),
 	};
 	const item = { json, pairedItem: { item: index } };
 	return node.onError === 'continueErrorOutput' ? asFailed(item, error) : item;

@@ -1,7 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData, NodeError } from 'n8n-workflow';
 import { accountOf } from '../shared/account';
 import { readCredential, type Credential } from '../shared/http/credential';
-import { withoutToken } from '../shared/parsing/redaction';
 import { claimsOf, type Claims } from '../shared/generation/claims';
 import { Failure } from '../shared/failure';
 import { HistoryReader } from '../shared/generation/historyRecovery';
@@ -68,7 +67,7 @@ export class Run {
 	 * way ends with `canceled` only: its answer says what was paid for.
 	 */
 	readonly stopped: AbortSignal;
-	readonly paid = new PaidSummary();
+	readonly paid: PaidSummary;
 	private known: Claims | undefined;
 	private readonly stopping = new AbortController();
 	private socket: Subscription | undefined;
@@ -94,6 +93,7 @@ export class Run {
 		const store = executionId === undefined ? {} : contextOf(context, this.isTool);
 		this.spending = new Spending(store, executionId ?? '');
 		this.history = new HistoryReader(this.api);
+		this.paid = new PaidSummary(credential.redact);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
 	}
@@ -156,20 +156,19 @@ export class Run {
 		this.showHints();
 		if (!this.firstFailed) return;
 		const { error, itemIndex } = this.firstFailed;
-		const { apiToken } = this.credential;
+		const { redact } = this.credential;
 		const note = this.paid.words(itemIndex);
-		throw toNodeError(error, { node: this.context.getNode(), itemIndex, apiToken, note });
+		throw toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
 	}
 
 	/** n8n may have closed a canceled execution before it gets its error, which is logged too. */
 	private canceledError(): NodeError {
-		const { apiToken } = this.credential;
-		const place = { node: this.context.getNode(), apiToken, note: this.paid.words() };
+		const { redact } = this.credential;
+		const place = { node: this.context.getNode(), redact, note: this.paid.words() };
 		const error = toNodeError(new Failure('canceled'), place);
 		const paid = this.paid.words(undefined, MOST_LOGGED);
 		if (paid !== undefined) {
-			const text = `Media Generation: ${error.message}. ${paid}`;
-			this.context.logger.warn(withoutToken(text, apiToken));
+			this.context.logger.warn(`Media Generation: ${error.message}. ${paid}`);
 		}
 		return error;
 	}
@@ -210,10 +209,7 @@ export class Run {
 			const shown = items.sort((a, b) => a - b).slice(0, MOST_IN_HINT);
 			const more = items.length > shown.length ? ` and ${items.length - shown.length} more` : '';
 			this.context.addExecutionHints({
-				message: withoutToken(
-					`${message} (item ${shown.join(', ')}${more})`,
-					this.credential.apiToken,
-				),
+				message: this.credential.redact.text(`${message} (item ${shown.join(', ')}${more})`),
 				location: 'outputPane',
 			});
 		}

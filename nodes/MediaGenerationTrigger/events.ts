@@ -30,7 +30,7 @@ export class Events {
 		if (!isStep || !settings.events.has('progress')) return;
 		const event: TaskEvent = { event: 'progress', task_id: taskId, process_percentage: percentage };
 		void this.emit(event, `progress ${percentage}`, async () =>
-			eventItem(event, api.credential.apiToken),
+			eventItem(event, api.credential.redact),
 		);
 	}
 
@@ -43,7 +43,7 @@ export class Events {
 		if (!settings.events.has(event.event)) return taskStore.end(event.task_id);
 		taskStore.over(event.task_id);
 		const make = async () => {
-			if (!settings.download) return eventItem(event, api.credential.apiToken);
+			if (!settings.download) return eventItem(event, api.credential.redact);
 			return await withFile(event, context, api, settings.outputField, closing);
 		};
 		await this.emit(event, event.event, make, text);

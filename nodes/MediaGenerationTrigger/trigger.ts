@@ -1,5 +1,5 @@
 import type { ITriggerFunctions, ITriggerResponse } from 'n8n-workflow';
-import { readCredential } from '../shared/http/credential';
+import { readCredential, type Credential } from '../shared/http/credential';
 import { Failure } from '../shared/failure';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { toNodeError } from '../shared/n8n/nodeErrors';
@@ -16,7 +16,7 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 	const node = context.getNode();
 	const isManual = context.getMode() === 'manual';
 	const closing = new AbortController();
-	let apiToken = '';
+	let credential: Credential | undefined;
 	let taskStore: TaskStore | undefined;
 
 	const closeFunction = async () => {
@@ -24,12 +24,11 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		closing.abort(new Failure('canceled'));
 		if (!isManual) taskStore?.leave();
 	};
-	const asNodeError = (error: unknown) => toNodeError(error, { node, apiToken });
+	const asNodeError = (error: unknown) => toNodeError(error, { node, redact: credential?.redact });
 
 	const listen = async () => {
 		const settings = readSettings(context);
-		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
-		apiToken = credential.apiToken;
+		credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
 		const scope = `${context.getWorkflow().id}\n${node.id}\n${credential.baseUrl}`;
 		// By hand nothing is saved, so nothing of earlier tests counts.
 		taskStore = isManual

@@ -2,10 +2,11 @@ import { logged, removeLog } from './log.mts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { removeEngineFolder } from '../../demo/engine.mts';
-import { canary, contentsOf, findToken } from './canary.mts';
+import { canary, contentsOf, findAnyCanary, findToken } from './canary.mts';
 import { assertClean, saved } from './check.mts';
 import { ECHOES, echo, GENERATIONS, type Echo } from './echoes.mts';
-import { NODE, OPERATIONS, Stage } from './stage.mts';
+import { event } from './row.mts';
+import { NODE, OPERATIONS, Stage, type Operation } from './stage.mts';
 
 /*
  * A service that says the token in everything it says. Nothing of it may come to light: not in the
@@ -49,6 +50,104 @@ test.concurrent.each(cases)(
 			const words = result.error?.message ?? failed.map((item) => item?.json.error).join();
 			expect(words).toMatch(row.says);
 			await assertClean(stage, result);
+		} finally {
+			await stage.close();
+		}
+	},
+	180_000,
+);
+
+const answer = (status: number, body: object | string) => () => ({ respond: { status, body } });
+const stream = (name: string, data: object) => () => ({
+	sse: [event(name, data), { delayMs: 20 }, event('error', { error: 'no' }), 'END'],
+});
+const failedEntry = (error: string) => ({
+	...{ id: 'x', prompt: 'A lighthouse in the rain', type: 'image', status: 'failed', error },
+	created_at: new Date(Date.now() + 500).toISOString(),
+});
+
+/** What is cut to how many characters before it is shown, and an answer that makes it of a text. */
+const CUTS: Array<[string, number, Operation, (text: string) => Partial<Echo>]> = [
+	['an error', 500, 'voice:getAll', (error) => ({ read: answer(400, { error }) })],
+	['an error in plain text', 300, 'voice:getAll', (text) => ({ read: answer(400, text) })],
+	[
+		'an error that broke off',
+		300,
+		'voice:getAll',
+		(text) => ({ read: answer(400, `{"error":"${text}`) }),
+	],
+	[
+		'an error with a good status',
+		500,
+		'voice:getAll',
+		(error) => ({ read: answer(200, { error }) }),
+	],
+	[
+		'an error in place of a task',
+		500,
+		'speech:speak',
+		(error) => ({ create: answer(200, { data: { id: 1, error } }) }),
+	],
+	[
+		'the reason of a failed task',
+		500,
+		'speech:wait',
+		(error) => ({ read: answer(200, { id: 1, status: 'error', error }) }),
+	],
+	[
+		'the status of a task',
+		200,
+		'speech:wait',
+		(status) => ({
+			read: answer(200, { id: 1, status }),
+			setting: () => ({ options: { timeout: 2 } }),
+		}),
+	],
+	[
+		'the reason of a failed stream',
+		500,
+		'image:create',
+		(error) => ({ create: stream('error', { error }) }),
+	],
+	[
+		'a status in a stream',
+		200,
+		'image:create',
+		(status) => ({ create: stream('status', { status }) }),
+	],
+	[
+		'the reason in the history',
+		500,
+		'image:create',
+		(error) => ({
+			create: () => ({ sse: ['END'] }),
+			read: () => answer(200, [failedEntry(error)])(),
+		}),
+	],
+	['what a file host says', 300, 'speech:get', (text) => ({ file: answer(410, text) })],
+	[
+		'the type of a file',
+		195,
+		'speech:get',
+		(text) => {
+			const headers = { 'Content-Type': `text/${text}` };
+			return { file: () => ({ respond: { status: 200, headers, body: 'words' } }) };
+		},
+	],
+];
+
+test.concurrent.each(CUTS)(
+	'%s of more than %d characters, with the token where it is cut',
+	async (_, most, operation, make) => {
+		const stage = await Stage.open(operation);
+		try {
+			const row = make(`${'x'.repeat(most - 10)}${stage.sim.token} and more`);
+			arrange(stage, row);
+			const result = await stage.run(row.setting?.(stage.sim.token));
+			const shown = saved(result.run) + stage.messages.join('\n');
+			expect(findAnyCanary(shown)).toBeUndefined();
+			expect(shown).toContain('x***** and');
+			expect(shown).not.toContain('x***** and more');
 		} finally {
 			await stage.close();
 		}
@@ -132,9 +231,26 @@ test.concurrent.each(GENERATIONS.map((operation) => ({ operation })))(
 	},
 );
 
+test.concurrent.each(['speech:speak', 'image:create'] as const)(
+	'a token that somebody has typed as the text is not put out (%s)',
+	async (operation) => {
+		const stage = await Stage.open(operation);
+		try {
+			const { sim } = stage;
+			const result = await stage.run({ text: `A lighthouse, ${sim.token}` });
+			const shown = JSON.stringify(result.items(NODE));
+			expect(shown).toContain('A lighthouse, *****');
+			expect(findToken(sim.token, { shown, messages: stage.messages.join() })).toBeUndefined();
+		} finally {
+			await stage.close();
+		}
+	},
+);
+
 test('every kind of failure is said without the token, whatever its facts hold', async () => {
 	const { Failure } = require('../../dist/nodes/shared/failure.js');
 	const { toNodeError } = require('../../dist/nodes/shared/n8n/nodeErrors.js');
+	const { redactor } = require('../../dist/nodes/shared/parsing/redaction.js');
 	const source = readFileSync(join(__dirname, '../../nodes/shared/failure.ts'), 'utf8');
 	const kinds = [...source.split('export interface')[0]!.matchAll(/\| '(\w+)'/g)].map(
 		([, kind]) => kind!,
@@ -156,7 +272,8 @@ test('every kind of failure is said without the token, whatever its facts hold',
 			maybeAccepted: true,
 		};
 		const node = { name: 'N', parameters: {} };
-		const error = toNodeError(new Failure(kind, facts), { node, apiToken: token, note: text });
+		const redact = redactor(token);
+		const error = toNodeError(new Failure(kind, facts), { node, redact, note: text });
 		const own = Object.getOwnPropertyNames(error).map((name) => [name, error[name]]);
 		expect(findToken(token, { [kind]: JSON.stringify(own) })).toBeUndefined();
 	}

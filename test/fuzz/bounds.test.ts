@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { withoutToken } from '../../nodes/shared/parsing/redaction';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 import { failureOfStatus, readAnswer } from '../../nodes/shared/parsing/failures';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
 import { Failure } from '../../nodes/shared/failure';
@@ -18,6 +18,7 @@ import { nestedText } from './arbitraries';
 import { valueOrFailure } from './check';
 
 const BASE = 'https://media.example.com';
+const SOURCE = { baseUrl: BASE, redact: redactor('') };
 const MIB = 1024 * 1024;
 
 /** Arrays, and records under every name that a reader looks into. */
@@ -35,10 +36,10 @@ const readAll = (value: unknown) => {
 	readers.readFileUrl(value, BASE);
 	reasons.readReason(value);
 	readers.readCreatedTaskId(value);
-	readers.readSpeechTask(value, BASE);
+	readers.readSpeechTask(value, SOURCE);
 	readers.readGeneratedFiles(value, BASE);
 	readers.readPage(value);
-	withoutToken(value, 'invalid_token');
+	redactor('invalid_token').value(value);
 	if (values.isRecord(value)) entryState(value, BASE);
 };
 
@@ -54,9 +55,9 @@ describe.each(NESTS)('answers nested as %s…%s', (open, close) => {
 			expect(values.parseJson(text)).toBeUndefined();
 			expect(readers.readNotification(text)).toBeUndefined();
 			expect(failureOfStatus(400, text).kind).toBe('rejected');
-			const read = valueOrFailure(() => readAnswer(text, () => false));
+			const read = valueOrFailure(() => readAnswer(text, SOURCE.redact));
 			expect(read).toBeInstanceOf(Failure);
-			const events = new GenerationEvents(BASE);
+			const events = new GenerationEvents(SOURCE);
 			events.push(Buffer.from(`data: ${text}\n\n`));
 			expect(events.end().kind).toBe('lost');
 		}
@@ -75,7 +76,7 @@ describe('a stream without end', () => {
 
 	/** Pushes `part` again and again, `size` bytes; tells what it takes after 5 MiB, and its end. */
 	function flood(start: string, part: string, size: number) {
-		const events = new GenerationEvents(BASE);
+		const events = new GenerationEvents(SOURCE);
 		const bytes = Buffer.from(part.repeat(Math.ceil(16_384 / part.length)));
 		events.push(Buffer.from(start));
 		let pushed = 0;
@@ -122,7 +123,7 @@ describe('a stream without end', () => {
 describe('signs of life', () => {
 	it('may name some items, and more ids than there can be files are not handed on', () => {
 		const ids = new Set<string | undefined>();
-		const events = new GenerationEvents(BASE, ({ id }) => ids.add(id));
+		const events = new GenerationEvents(SOURCE, ({ id }) => ids.add(id));
 		for (let id = 1; id <= 3 * MAX_FILES; id++) {
 			events.push(Buffer.from(`data: {"id":${id},"status":"processing"}\n\n`));
 		}
@@ -146,7 +147,7 @@ describe('a message over the socket', () => {
 describe('a completion', () => {
 	const outcomeOf = (files: number) => {
 		const addresses = Array.from({ length: files }, (_, index) => `${BASE}/${index}.mp4`);
-		const events = new GenerationEvents(BASE);
+		const events = new GenerationEvents(SOURCE);
 		events.push(
 			Buffer.from(`event: x_complete\ndata: ${JSON.stringify({ file_urls: addresses })}\n\n`),
 		);

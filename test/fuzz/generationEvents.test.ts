@@ -4,11 +4,13 @@ import {
 	type GenerationOutcome,
 	type GenerationProgress,
 } from '../../nodes/shared/parsing/generationEvents';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 import { anyBody, anyJson, anyText, inParts, partsOf, type Parts } from './arbitraries';
 import { always } from './check';
 import { streams } from './corpus';
 
 const BASE = 'https://media.example.com';
+const SOURCE = { baseUrl: BASE, redact: redactor('') };
 
 interface Heard {
 	outcome: GenerationOutcome;
@@ -17,7 +19,7 @@ interface Heard {
 
 function hear(parts: Uint8Array[], ending: 'end' | 'broken' = 'end'): Heard {
 	const progress: GenerationProgress[] = [];
-	const events = new GenerationEvents(BASE, (news) => progress.push(news));
+	const events = new GenerationEvents(SOURCE, (news) => progress.push(news));
 	for (const part of parts) events.push(part);
 	return { outcome: events[ending](), progress };
 }

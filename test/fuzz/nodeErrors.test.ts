@@ -4,6 +4,7 @@ import { Failure, type FailureFacts, type FailureKind } from '../../nodes/shared
 import { wordingOf } from '../../nodes/shared/n8n/messages';
 import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 import { asText, isRecord } from '../../nodes/shared/parsing/coerce';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 import { anAddress, anyJson, anyText } from './arbitraries';
 import { always } from './check';
 import { failures, thrown } from './corpus';
@@ -106,7 +107,7 @@ describe('whatever went wrong', () => {
 				const error = toNodeError(new Failure(kind, known), {
 					node: NODE,
 					itemIndex,
-					apiToken: TOKEN,
+					redact: redactor(TOKEN),
 					note,
 				});
 				expect(error instanceof NodeApiError || error instanceof NodeOperationError).toBe(true);
@@ -134,7 +135,7 @@ describe('whatever went wrong', () => {
 		always(
 			anything,
 			(error) => {
-				const made = toNodeError(error, { node: NODE, itemIndex: 3, apiToken: TOKEN });
+				const made = toNodeError(error, { node: NODE, itemIndex: 3, redact: redactor(TOKEN) });
 				expect(made instanceof NodeApiError || made instanceof NodeOperationError).toBe(true);
 				expect(typeof made.message).toBe('string');
 				expect(made.message.trim()).not.toBe('');

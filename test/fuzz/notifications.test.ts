@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
 import { subscribe } from '../../nodes/shared/speech/notifications';
 import { readNotification } from '../../nodes/shared/parsing/responses';
+import { readCredential } from '../../nodes/shared/http/credential';
 import { anyBody, anyFigure, anyJson, anyText } from './arbitraries';
 import { FakeService, type Upgrade } from '../service/fakeService.mts';
 import { alwaysAsync } from './check';
@@ -11,7 +12,6 @@ import { alwaysAsync } from './check';
 
 let service: FakeService;
 let opened: Array<{ socket: ServerSocket; wire: Socket }>;
-let address: { apiToken: string; baseUrl: string; origin: string; webSocketUrl: string };
 let count = 0;
 
 beforeEach(async () => {
@@ -23,15 +23,16 @@ beforeEach(async () => {
 			opened.push({ socket, wire });
 		});
 	service = await FakeService.start((_, response) => void response.end(), accept);
-	const { url } = service;
-	address = { apiToken: '', baseUrl: url, origin: url, webSocketUrl: url.replace('http', 'ws') };
 });
 
 afterEach(async () => await service.stop());
 
 /** A share of a socket of its own, open. */
 async function subscription() {
-	const share = subscribe({ ...address, apiToken: `token-${++count}` }, async () => {});
+	const share = subscribe(
+		readCredential({ apiToken: `token-${++count}`, baseUrl: service.url }),
+		async () => {},
+	);
 	await share.ready;
 	return { share, ...opened.at(-1)! };
 }

@@ -2,11 +2,13 @@ import fc from 'fast-check';
 import * as readers from '../../nodes/shared/parsing/responses';
 import * as reasons from '../../nodes/shared/parsing/errorText';
 import * as single from '../../nodes/shared/parsing/coerce';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 import { anAddress, anyBody, anyFigure, anyJson, anyText, recordOf } from './arbitraries';
 import { always } from './check';
 import { bodies, values } from './corpus';
 
 const BASE = 'https://media.example.com';
+const SOURCE = { baseUrl: BASE, redact: redactor('') };
 const value = fc.oneof(anyJson, anyFigure, anAddress, recordOf(anyJson));
 
 const isAddress = (url: string | undefined) => {
@@ -71,7 +73,7 @@ describe('whatever value comes', () => {
 			value,
 			(raw) => {
 				isId(readers.readCreatedTaskId(raw));
-				const task = readers.readSpeechTask(raw, BASE);
+				const task = readers.readSpeechTask(raw, SOURCE);
 				if (!task) return;
 				expect(['pending', 'processing', 'completed', 'error']).toContain(task.state);
 				expect(task.status).not.toBe('');

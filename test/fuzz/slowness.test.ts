@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
-import { withoutToken } from '../../nodes/shared/parsing/redaction';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 import * as answers from '../../nodes/shared/parsing/failures';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
 import * as fileTypes from '../../nodes/shared/parsing/fileType';
@@ -14,6 +14,7 @@ import { slowTexts, type Repeated } from './corpus';
 /* Long texts must not take longer than their length explains: no expression may run astray. */
 
 const BASE = 'https://media.example.com';
+const SOURCE = { baseUrl: BASE, redact: redactor('') };
 const UNITS = [
 	...[
 		'<',
@@ -106,7 +107,7 @@ const READERS: Record<string, (text: string) => unknown> = {
 	readFileUrl: (text) => readers.readFileUrl(text, BASE),
 	readReason: reasons.readReason,
 	plainText: reasons.plainText,
-	readSpeechTask: (text) => readers.readSpeechTask({ status: text, result: text }, BASE),
+	readSpeechTask: (text) => readers.readSpeechTask({ status: text, result: text }, SOURCE),
 	readGeneratedFiles: (text) => readers.readGeneratedFiles([text, { url: text, id: text }], BASE),
 	readNotification: readers.readNotification,
 	saysOutOfCredit: answers.saysOutOfCredit,
@@ -115,7 +116,7 @@ const READERS: Record<string, (text: string) => unknown> = {
 	failureOfJson: (text) => answers.failureOfStatus(429, JSON.stringify({ error: text })),
 	readErrorText: answers.readErrorText,
 	readRetryAfter: (text) => answers.readRetryAfter(text, 0),
-	readAnswer: (text) => valueOrFailure(() => answers.readAnswer(text, () => false)),
+	readAnswer: (text) => valueOrFailure(() => answers.readAnswer(text, SOURCE.redact)),
 	fileTypeOf: (text) =>
 		fileTypes.fileTypeOf(
 			Buffer.from(text),
@@ -131,15 +132,15 @@ const READERS: Record<string, (text: string) => unknown> = {
 	readAddress: (text) => valueOrFailure(() => readCredential({ apiToken: text, baseUrl: text })),
 	readAddressPath: (text) =>
 		valueOrFailure(() => readCredential({ apiToken: 'token', baseUrl: `https://a/${text}` })),
-	withoutToken: (text) => withoutToken({ text, [text]: [text] }, 'invalid_token'),
-	withoutTokenOf: (text) => withoutToken(text, text.slice(0, 4000)),
+	redact: (text) => redactor('invalid_token').value({ text, [text]: [text] }),
+	redactOf: (text) => redactor(text.slice(0, 4000)).text(text),
 	stream: (text) => {
-		const events = new GenerationEvents(BASE);
+		const events = new GenerationEvents(SOURCE);
 		events.push(Buffer.from(text));
 		return events.end();
 	},
 	streamInSmallParts(text) {
-		const events = new GenerationEvents(BASE);
+		const events = new GenerationEvents(SOURCE);
 		const bytes = Buffer.from(text);
 		for (let at = 0; at < bytes.length; at += 20) events.push(bytes.subarray(at, at + 20));
 		return events.end();

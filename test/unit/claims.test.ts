@@ -3,6 +3,7 @@ import { entryState } from '../../nodes/shared/generation/historyEntries';
 import type { Claim } from '../../nodes/shared/generation/historyMatching';
 import { judge } from './judge';
 import type { ServiceRecord } from '../../nodes/shared/contract';
+import { readCredential } from '../../nodes/shared/http/credential';
 
 const BEGAN = Date.parse('2026-01-01T10:00:00Z');
 const at = (seconds: number) => new Date(BEGAN + seconds * 1000).toISOString();
@@ -332,7 +333,7 @@ describe('what an entry says of its generation', () => {
 
 describe('accounts', () => {
 	const account = (apiToken: string, baseUrl = 'https://media.example.com') =>
-		claimsOf({ apiToken, baseUrl, origin: baseUrl, webSocketUrl: '' });
+		claimsOf(readCredential({ apiToken, baseUrl }));
 
 	it('share what is taken only with themselves', () => {
 		expect(account('token-a')).toBe(account('token-a'));

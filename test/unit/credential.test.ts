@@ -1,7 +1,5 @@
-import { clip } from '../../nodes/shared/parsing/coerce';
 import { refusal } from './refusal';
 import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
-import { withoutToken } from '../../nodes/shared/parsing/redaction';
 
 const TOKEN = 'tok_0123456789abcdef';
 const read = (fields: Record<string, unknown>) =>
@@ -163,76 +161,6 @@ describe('WebSocket URL', () => {
 		expect(refusal(() => read({ webSocketUrl }))).toEqual({
 			field: 'WebSocket URL',
 			text: expect.stringMatching(text),
-		});
-	});
-});
-
-describe('blanking the token out', () => {
-	it('removes it wherever it stands in a value, keys and nested texts included', () => {
-		const value = { a: [`x${TOKEN}y`, { [TOKEN]: 1 }], b: 2, c: null };
-		expect(withoutToken(value, TOKEN)).toEqual({ a: ['x*****y', { '*****': 1 }], b: 2, c: null });
-	});
-
-	it('removes it also where it is percent-encoded, as in an address', () => {
-		const token = 'abc/+=def"g';
-		const text = `wss://x/ws?token=${encodeURIComponent(token)} and ${token}`;
-		expect(withoutToken(text, token)).toBe('wss://x/ws?token=***** and *****');
-	});
-
-	it('removes it also from an address within an address', () => {
-		const token = 'abc/+=def"g';
-		const text = `https://x/?next=${encodeURIComponent(`wss://x/ws?token=${encodeURIComponent(token)}`)}`;
-		expect(withoutToken(text, token)).toMatch(/token%3D\*{5}$/);
-	});
-
-	it('is blanked out in letters of another case, as a status or a type is shown', () => {
-		const token = 'Tok/0123456789ABCDEF';
-		const text = `${token.toLowerCase()} is busy, ${encodeURIComponent(token).toUpperCase()} too`;
-		expect(withoutToken(text, token)).toBe('***** is busy, ***** too');
-	});
-
-	it.each(['', 'a', 'ab', 'Bearer ', 'user:'])('is blanked out in base64, after %p', (before) => {
-		for (const token of [TOKEN, 'ÿ?>key~~~/0123456']) {
-			for (const after of ['', '!', '?!']) {
-				const bytes = Buffer.from(before + token + after, 'utf8');
-				for (const text of [bytes.toString('base64'), bytes.toString('base64url')]) {
-					const left = withoutToken(`it got ${text}.`, token);
-					expect(left).toMatch(/^it got .{0,12}\*{5}.{0,6}\.$/);
-				}
-			}
-		}
-	});
-
-	it('is blanked out where a text was cut inside it', () => {
-		expect(withoutToken(`refused for ${TOKEN.slice(0, 17)} [item 0]`, TOKEN)).toBe(
-			'refused for ***** [item 0]',
-		);
-		expect(withoutToken(`…${TOKEN.slice(0, 12)}`, TOKEN)).toBe('…*****');
-		const other = `${TOKEN.slice(0, 8)} begins like many`;
-		expect(withoutToken(other, TOKEN)).toBe(other);
-	});
-
-	it('is blanked out to its first letters where this package cut a text inside it', () => {
-		const cut = (length: number) =>
-			clip(`refused for ${TOKEN} and more`, 'refused for '.length + length);
-		for (const length of [4, 5, 9, TOKEN.length]) {
-			expect(withoutToken({ text: `${cut(length)} [item 0]` }, TOKEN)).toEqual({
-				text: 'refused for *****… [item 0]',
-			});
-		}
-		expect(withoutToken('Wait for it…', TOKEN)).toBe('Wait for it…');
-		expect(withoutToken(`… and …${TOKEN}…`, TOKEN)).toBe('… and …*****…');
-	});
-
-	it('leaves values without it alone, whatever their kind', () => {
-		const value = { a: 1, b: undefined };
-		expect(withoutToken(value, TOKEN)).toBe(value);
-		expect(withoutToken(undefined, TOKEN)).toBeUndefined();
-	});
-
-	it('does not break on a token of digits that a longer number contains', () => {
-		expect(withoutToken({ id: 91234567, note: 'key 123456' }, '123456')).toMatchObject({
-			note: 'key *****',
 		});
 	});
 });

@@ -1,4 +1,5 @@
 import { subscribe, type Subscription } from '../../nodes/shared/speech/notifications';
+import { readCredential } from '../../nodes/shared/http/credential';
 import { startDeafServer } from './deafServer';
 
 /* A service that never answers a close frame: the global WebSocket holds on to each connection for ever. */
@@ -10,8 +11,8 @@ beforeEach(async () => {
 afterEach(async () => await server.close());
 
 const share = (): Subscription => {
-	const address = { apiToken: 'token', baseUrl: 'http://x', origin: 'http://x' };
-	return subscribe({ ...address, webSocketUrl: server.url }, async () => {});
+	const fields = { apiToken: 'token', baseUrl: 'https://x', webSocketUrl: server.url };
+	return subscribe(readCredential(fields), async () => {});
 };
 /** An execution that listens, from its beginning. */
 async function begin(): Promise<Subscription> {

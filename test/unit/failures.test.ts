@@ -7,6 +7,7 @@ import {
 	readRetryAfter,
 } from '../../nodes/shared/parsing/failures';
 import { Failure } from '../../nodes/shared/failure';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 
 const PAGE =
 	'<!DOCTYPE html>\n<html><head><title>502</title></head><body>Bad Gateway</body></html>';
@@ -235,15 +236,15 @@ describe('Retry-After', () => {
 });
 
 describe('an answer with a success status', () => {
-	const never = () => false;
+	const redact = redactor('');
 
 	it('is its JSON', () => {
-		expect(readAnswer('{"a":1}', never)).toEqual({ a: 1 });
-		expect(readAnswer('\uFEFF[1]', never)).toEqual([1]);
+		expect(readAnswer('{"a":1}', redact)).toEqual({ a: 1 });
+		expect(readAnswer('\uFEFF[1]', redact)).toEqual([1]);
 	});
 
 	it.each(['""', 'null', 'false', '[]', '{}'])('`error: %s` is no failure', (error) => {
-		expect(readAnswer(`{"error":${error},"success":true,"a":1}`, never)).toMatchObject({ a: 1 });
+		expect(readAnswer(`{"error":${error},"success":true,"a":1}`, redact)).toMatchObject({ a: 1 });
 	});
 
 	it.each([
@@ -256,12 +257,12 @@ describe('an answer with a success status', () => {
 		['{"success":false,"message":"text too long"}', 'rejected'],
 		['{"success":false,"message":"Insufficient credits"}', 'outOfCredit'],
 	])('%s is a failure: %s', (body, kind) => {
-		expect(failureOf(() => readAnswer(body, never)).kind).toBe(kind);
+		expect(failureOf(() => readAnswer(body, redact)).kind).toBe(kind);
 	});
 
 	it("leaves an `error` that belongs to the record, such as a failed task's, to its reader", () => {
 		const body = '{"id":1,"status":"failed","error":"too long"}';
-		expect(readAnswer(body, () => true)).toMatchObject({ error: 'too long' });
+		expect(readAnswer(body, redact, () => true)).toMatchObject({ error: 'too long' });
 	});
 
 	it.each([
@@ -270,7 +271,7 @@ describe('an answer with a success status', () => {
 		['half an answer', '{"a":'],
 		['plain text', 'OK'],
 	])('is not the service when it is %s, which may pass', (_, body) => {
-		const failure = failureOf(() => readAnswer(body, never));
+		const failure = failureOf(() => readAnswer(body, redact));
 		expect(failure.kind).toBe('notTheService');
 		expect(failure.facts.transient).toBe(true);
 	});

@@ -3,8 +3,10 @@ import {
 	type GenerationOutcome,
 	type GenerationProgress,
 } from '../../nodes/shared/parsing/generationEvents';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 
 const BASE = 'https://media.example.com';
+const SOURCE = { baseUrl: BASE, redact: redactor('') };
 const FILE = 'https://files.example.com/v1.mp4';
 const ITEM = {
 	id: 'v1',
@@ -30,7 +32,7 @@ function hear(
 	expected?: number,
 ): Heard {
 	const progress: GenerationProgress[] = [];
-	const events = new GenerationEvents(BASE, (news) => progress.push(news), expected);
+	const events = new GenerationEvents(SOURCE, (news) => progress.push(news), expected);
 	let early = false;
 	for (const part of parts) early = events.push(Buffer.from(part)) !== undefined;
 	const outcome = events[ending]();
@@ -469,7 +471,7 @@ describe('more than any result can be', () => {
 	const MIB = 1024 * 1024;
 	/** Pushes up to 64 MiB, and returns how many MiB went in before it said enough. */
 	function flood(first: string, part: string) {
-		const events = new GenerationEvents(BASE);
+		const events = new GenerationEvents(SOURCE);
 		events.push(Buffer.from(first));
 		const bytes = Buffer.from(part.repeat(Math.ceil(MIB / part.length)));
 		for (let count = 1; count <= 64; count++) {
@@ -498,7 +500,7 @@ describe('more than any result can be', () => {
 	});
 
 	it('white space without end keeps nothing', () => {
-		const events = new GenerationEvents(BASE);
+		const events = new GenerationEvents(SOURCE);
 		const blanks = Buffer.alloc(MIB, '\n');
 		for (let count = 0; count < 20; count++) expect(events.push(blanks)).toBeUndefined();
 		events.push(Buffer.from(COMPLETE));

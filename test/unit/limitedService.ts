@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/concurrency';
-import type { Credential } from '../../nodes/shared/http/credential';
+import { readCredential, type Credential } from '../../nodes/shared/http/credential';
 import { startDeadline } from '../../nodes/shared/async/deadline';
 import { isOverload } from '../../nodes/shared/parsing/failures';
 import type { SpeechRequest } from '../../nodes/shared/contract';
@@ -155,12 +155,8 @@ export function contextFor(service: Service): IExecuteFunctions {
 }
 
 let accounts = 0;
-export const newAccount = (): Credential => ({
-	apiToken: `token-${++accounts}`,
-	baseUrl: 'https://service.test',
-	origin: 'https://service.test',
-	webSocketUrl: 'wss://service.test',
-});
+export const newAccount = (): Credential =>
+	readCredential({ apiToken: `token-${++accounts}`, baseUrl: 'https://service.test' });
 
 /** No socket, or one that is open and says nothing. */
 const subscription = (isOpen: boolean): Subscription => ({

@@ -2,6 +2,7 @@ import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
 import { Failure, type FailureFacts, type FailureKind } from '../../nodes/shared/failure';
 import { wordingOf } from '../../nodes/shared/n8n/messages';
 import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 
 const TOKEN = 'tok_0123456789abcdef';
 const node: INode = {
@@ -103,7 +104,7 @@ describe('every kind of failure', () => {
 		const error = toNodeError(failure(kind, facts), {
 			node,
 			itemIndex: 0,
-			apiToken: TOKEN,
+			redact: redactor(TOKEN),
 			note: TOKEN,
 		});
 		expect(everything(error)).not.toContain(TOKEN);
@@ -197,7 +198,11 @@ describe('what a message says', () => {
 		["one of n8n's own", new NodeOperationError(node, 'Referenced node does not exist')],
 		['one that nobody foresaw', new TypeError('x is not a function')],
 	])('adds what else is worth knowing also to %s', (_, thrown) => {
-		const error = toNodeError(thrown, { node, apiToken: TOKEN, note: `Item 1 goes on ${TOKEN}.` });
+		const error = toNodeError(thrown, {
+			node,
+			redact: redactor(TOKEN),
+			note: `Item 1 goes on ${TOKEN}.`,
+		});
 		expect(error.description).toBe('Item 1 goes on *****.');
 	});
 
@@ -244,7 +249,7 @@ describe('for n8n', () => {
 		const error = toNodeError(new Error(`request to ws://x?token=${TOKEN} failed`), {
 			node,
 			itemIndex: 1,
-			apiToken: TOKEN,
+			redact: redactor(TOKEN),
 		});
 		expect(everything(error)).not.toContain(TOKEN);
 	});

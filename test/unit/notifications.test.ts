@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
 import { subscribe as listenTo, type Subscription } from '../../nodes/shared/speech/notifications';
+import { readCredential } from '../../nodes/shared/http/credential';
 
 /** What the server does with the next handshakes. */
 type Mode = 'accept' | 'refuse' | 'hang' | 'deaf';
@@ -73,9 +74,8 @@ function answerAndIgnore(request: IncomingMessage, socket: Duplex) {
 }
 
 function listen(apiToken = token, checkEgress = async () => {}): Subscription {
-	const baseUrl = `http://127.0.0.1:${port}`;
-	const address = { apiToken, baseUrl, origin: baseUrl, webSocketUrl: `ws://127.0.0.1:${port}` };
-	const subscription = listenTo(address, checkEgress);
+	const credential = readCredential({ apiToken, baseUrl: `http://127.0.0.1:${port}` });
+	const subscription = listenTo(credential, checkEgress);
 	listenings.push(subscription);
 	return subscription;
 }
@@ -465,7 +465,7 @@ describe('a socket that cannot be had', () => {
 		free.close();
 		await once(free, 'close');
 		const subscription = listenTo(
-			{ apiToken: token, baseUrl: 'http://x', origin: 'http://x', webSocketUrl: nobody },
+			readCredential({ apiToken: token, baseUrl: 'https://x', webSocketUrl: nobody }),
 			async () => {},
 		);
 		await subscription.ready;

@@ -1,15 +1,13 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { Failure } from '../../nodes/shared/failure';
-import type { Credential } from '../../nodes/shared/http/credential';
+import { readCredential, type Credential } from '../../nodes/shared/http/credential';
 import { knownTasksOf } from '../../nodes/shared/api/knownTasks';
 import { createdBy as createdFor, originsOf } from '../../nodes/shared/speech/origins';
 
 let count = 0;
 /** An account that nothing is known of yet. */
-const account = () => {
-	const baseUrl = `https://media.example.com/${++count}`;
-	return { baseUrl, apiToken: 'token', origin: 'https://media.example.com', webSocketUrl: '' };
-};
+const account = () =>
+	readCredential({ apiToken: 'token', baseUrl: `https://media.example.com/${++count}` });
 
 interface Execution {
 	workflowId?: string;

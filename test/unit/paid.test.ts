@@ -1,7 +1,8 @@
 import { PaidSummary } from '../../nodes/MediaGeneration/paid/summary';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 
 test('at most five ids are named, however many are paid', () => {
-	const paid = new PaidSummary();
+	const paid = new PaidSummary(redactor(''));
 	for (let index = 99; index >= 0; index--) paid.surely(index, 'task', [`t${index}`]);
 	const words = paid.words(3)!;
 	expect(words).toContain(
@@ -11,20 +12,20 @@ test('at most five ids are named, however many are paid', () => {
 });
 
 test('the ids of one item count each', () => {
-	const paid = new PaidSummary();
+	const paid = new PaidSummary(redactor(''));
 	paid.surely(0, 'video', ['a', 'b', 'c', 'd']);
 	paid.surely(1, 'video', ['e', 'f']);
 	expect(paid.words()).toContain('item 0: video d; item 1: video e and 1 more)');
 });
 
 test('an address is cut that is longer than a line', () => {
-	const paid = new PaidSummary();
+	const paid = new PaidSummary(redactor(''));
 	paid.surely(0, 'image', [`https://files.example/${'x'.repeat(5000)}`]);
 	expect(paid.words()!.length).toBeLessThan(600);
 });
 
 test('what is paid and what may be are told apart; what is not paid is not named', () => {
-	const paid = new PaidSummary();
+	const paid = new PaidSummary(redactor(''));
 	paid.maybe(0, 'speech');
 	paid.maybe(1, 'speech');
 	paid.maybe(2, 'speech');
@@ -37,7 +38,7 @@ test('what is paid and what may be are told apart; what is not paid is not named
 });
 
 test('of a run that paid for nothing else there is nothing to say', () => {
-	const paid = new PaidSummary();
+	const paid = new PaidSummary(redactor(''));
 	expect(paid.words()).toBeUndefined();
 	paid.surely(4, 'task', ['7']);
 	expect(paid.words(4)).toBeUndefined();

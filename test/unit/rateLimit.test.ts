@@ -1,4 +1,5 @@
 import { rateLimitOf } from '../../nodes/shared/pace/rateLimit';
+import { readCredential } from '../../nodes/shared/http/credential';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -6,7 +7,7 @@ afterEach(() => jest.useRealTimers());
 const never = () => new AbortController().signal;
 let count = 0;
 const account = (apiToken = `token-${++count}`) =>
-	rateLimitOf({ apiToken, baseUrl: 'https://x', origin: 'https://x', webSocketUrl: 'wss://x' });
+	rateLimitOf(readCredential({ apiToken, baseUrl: 'https://x' }));
 
 /** Lets `amount` requests go out as soon as they may; notes after how many seconds each did. */
 function sendMany(pacing: ReturnType<typeof account>, amount: number) {

@@ -16,6 +16,7 @@ import {
 } from '../../nodes/shared/parsing/coerce';
 import { readErrorText } from '../../nodes/shared/parsing/failures';
 import { readReason, saysFailure, saysNothing } from '../../nodes/shared/parsing/errorText';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 
 const BASE = 'https://media.example.com/api';
 const FILE = 'https://files.example.com/a.mp3';
@@ -207,7 +208,7 @@ describe('the address of a file', () => {
 });
 
 describe('a speech task', () => {
-	const task = (raw: unknown) => readSpeechTask(raw, BASE);
+	const task = (raw: unknown) => readSpeechTask(raw, { baseUrl: BASE, redact: redactor('') });
 
 	it.each([
 		['audio_url', { audio_url: FILE }],

@@ -3,8 +3,7 @@ import type {
 	INodeListSearchItems,
 	INodeListSearchResult,
 } from 'n8n-workflow';
-import { readCredential } from '../../shared/http/credential';
-import { withoutToken } from '../../shared/parsing/redaction';
+import { readCredential, type Credential } from '../../shared/http/credential';
 import { startDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
@@ -68,17 +67,16 @@ export async function searchVoices(
 	paginationToken?: string,
 ): Promise<INodeListSearchResult> {
 	const limit = startDeadline(SEARCH_MS);
-	let apiToken = '';
+	let credential: Credential | undefined;
 	try {
-		const credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
-		apiToken = credential.apiToken;
+		credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
 		const api = new Api(this, credential);
 		const { page, seen, first } = placeOf(paginationToken);
 		const search = filter.trim();
 		const query = { page, page_size: LARGEST_PAGE, ...(search ? { search } : {}) };
 		const found = await api.listVoices(query, limit.signal);
 		// The editor shows what it is given, and saves what is picked in clear.
-		const voices = withoutToken(found.items, apiToken);
+		const voices = credential.redact.value(found.items);
 		const foundFirst = idOf(voices[0] ?? {});
 		// Some know no pages, and give all they have each time.
 		if (page > 0 && foundFirst === first) return { results: [] };
@@ -90,7 +88,7 @@ export async function searchVoices(
 		const isLast = isLastPage(found, next.seen, LARGEST_PAGE);
 		return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
 	} catch (error) {
-		throw toNodeError(error, { node: this.getNode(), apiToken });
+		throw toNodeError(error, { node: this.getNode(), redact: credential?.redact });
 	} finally {
 		limit.stop();
 	}

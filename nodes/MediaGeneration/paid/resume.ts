@@ -1,7 +1,6 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { accountKeyOf, thisProcess } from '../../shared/account';
 import type { Credential } from '../../shared/http/credential';
-import { withoutToken } from '../../shared/parsing/redaction';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import type { GeneratedFile } from '../../shared/contract';
 import { isRecord } from '../../shared/parsing/coerce';
@@ -176,11 +175,11 @@ export class Resume {
 	}
 
 	save(key: string, remembered: PaidRequest): void {
-		const { apiToken } = this.credential;
+		const { apiToken, redact } = this.credential;
 		const marked = replaceTexts(remembered, (text) =>
 			text.replaceAll(apiToken, TOKEN).replaceAll(this.encodedToken, ENCODED_TOKEN),
 		);
-		const entry = withoutToken(marked, apiToken);
+		const entry = redact.value(marked);
 		calls().keptAt.set(entry, Date.now());
 		entriesOf(this.store)[key] = entry;
 	}

@@ -1,4 +1,5 @@
 import { clip } from '../../shared/parsing/coerce';
+import type { Redactor } from '../../shared/parsing/redaction';
 
 /** So many ids are named in a message, and so many characters of each. */
 const MOST_NAMED = 5;
@@ -16,6 +17,8 @@ interface Cost {
 /** What a run has paid for, or may have, item by item: named when it ends before it is done. */
 export class PaidSummary {
 	private readonly costs = new Map<number, Cost>();
+
+	constructor(private readonly redact: Redactor) {}
 
 	/** A create call goes out: until it is answered, the item may be paid. */
 	maybe(index: number, what: string): void {
@@ -44,7 +47,7 @@ export class PaidSummary {
 				.flatMap(([index, { what, ids }]) =>
 					ids.length === 0
 						? [`item ${index}: ${what} asked for`]
-						: ids.map((id) => `item ${index}: ${what} ${clip(id, MOST_CHARS)}`),
+						: ids.map((id) => `item ${index}: ${what} ${clip(this.redact.text(id), MOST_CHARS)}`),
 				);
 			const more = named.length > mostNamed ? ` and ${named.length - mostNamed} more` : '';
 			return named.slice(0, mostNamed).join('; ') + more;

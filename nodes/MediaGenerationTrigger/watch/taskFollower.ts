@@ -1,5 +1,4 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import { withoutToken } from '../../shared/parsing/redaction';
 import { asText } from '../../shared/parsing/coerce';
 import { sleep } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
@@ -160,7 +159,6 @@ export class TaskFollower {
 
 	private warn(text: string): void {
 		const { context, api: api } = this.parts;
-		const message = `Media Generation Trigger: ${text}`;
-		context.logger.warn(withoutToken(message, api.credential.apiToken));
+		context.logger.warn(api.credential.redact.text(`Media Generation Trigger: ${text}`));
 	}
 }

@@ -1,6 +1,5 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import type { Credential } from '../../shared/http/credential';
-import { withoutToken } from '../../shared/parsing/redaction';
 import { sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure, isTransient } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
@@ -148,7 +147,7 @@ export class Watch {
 		const { taskIds } = this.parts.settings;
 		if (taskIds.size > 0) return taskIds.has(taskId);
 		// Ids are stored in clear; no service in its right mind has the token in one.
-		return withoutToken(taskId, this.parts.credential.apiToken) === taskId;
+		return this.parts.credential.redact.text(taskId) === taskId;
 	}
 
 	/** True for a task that is watched, or has been to its end. */

@@ -71,7 +71,8 @@ export class Api {
 		const raw = await this.json(call, (record) => readCreatedTaskId(record) !== undefined);
 		const taskId = readCreatedTaskId(raw);
 		if (taskId !== undefined) return taskId;
-		throw failureSaidIn(readCreated(raw)) ?? new Failure('notTheService', { maybeAccepted: true });
+		const refusal = failureSaidIn(readCreated(raw), this.credential.redact);
+		throw refusal ?? new Failure('notTheService', { maybeAccepted: true });
 	}
 
 	/** §4.2. Throws a Failure; `repeat` 'once' leaves repeating to the caller. */
@@ -80,18 +81,17 @@ export class Api {
 		signal: AbortSignal,
 		repeat: 'read' | 'once' = 'read',
 	): Promise<SpeechTask> {
-		const { baseUrl } = this.credential;
 		// A failed task has an `error` of its own, which is not the answer's.
-		const isTask = (raw: unknown) => readSpeechTask(raw, baseUrl) !== undefined;
+		const isTask = (raw: unknown) => readSpeechTask(raw, this.credential) !== undefined;
 		const flights = singleFlightOf(this.credential);
 		return await flights.share(`${repeat} ${taskId}`, signal, async (readSignal) => {
 			const path = taskPath(taskId);
 			const call: ApiCall = { method: 'GET', path, repeat, signal: readSignal };
 			const { raw, clockOffsetMs } = await this.calls.send(call, async (answer, bounded) => ({
-				raw: readAnswer(await readText(answer, bounded), isTask),
+				raw: await this.read(answer, bounded, isTask),
 				clockOffsetMs: clockOffsetOf(answer),
 			}));
-			const task = readSpeechTask(raw, baseUrl);
+			const task = readSpeechTask(raw, this.credential);
 			if (!task) throw new Failure('notTheService', { transient: true });
 			const isOver = task.state === 'completed' || task.state === 'error';
 			if (isOver) knownTasksOf(this.credential).end(taskId);
@@ -109,7 +109,7 @@ export class Api {
 			return '';
 		});
 		// The body is open (§4.3): only an explicit error counts.
-		if (/^\s*\{/.test(text)) readAnswer(text, () => false);
+		if (/^\s*\{/.test(text)) readAnswer(text, this.credential.redact);
 	}
 
 	/**
@@ -144,7 +144,7 @@ export class Api {
 			signal,
 		};
 		return await this.calls.send(call, async (answer, bounded) => {
-			const page = readPage(readAnswer(await readText(answer, bounded), () => false));
+			const page = readPage(await this.read(answer, bounded));
 			if (!page) throw new Failure('notTheService');
 			return { ...page, clockOffsetMs: clockOffsetOf(answer) };
 		});
@@ -165,12 +165,15 @@ export class Api {
 		return raw;
 	}
 
-	private async json(
-		call: ApiCall,
-		ownsErrorField: (raw: unknown) => boolean = () => false,
+	private async json(call: ApiCall, ownsErrorField?: (raw: unknown) => boolean): Promise<unknown> {
+		return await this.calls.send(call, (...answer) => this.read(...answer, ownsErrorField));
+	}
+
+	private async read(
+		answer: HttpResponse<ByteStream>,
+		signal: AbortSignal,
+		ownsErrorField?: (raw: unknown) => boolean,
 	): Promise<unknown> {
-		return await this.calls.send(call, async (answer, signal) =>
-			readAnswer(await readText(answer, signal), ownsErrorField),
-		);
+		return readAnswer(await readText(answer, signal), this.credential.redact, ownsErrorField);
 	}
 }

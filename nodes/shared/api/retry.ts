@@ -178,7 +178,7 @@ export class RetryingClient {
 			this.rateLimit.accepted(kind, sentAt);
 			return answer;
 		}
-		const text = await readErrorBody(answer, signal);
+		const text = this.credential.redact.text(await readErrorBody(answer, signal));
 		const failure = failureOfStatus(answer.status, text, answer.headers['retry-after']);
 		const isRefused = failure.kind === 'rateLimited';
 		if (isRefused) this.rateLimit.refused(kind, sentAt, failure.facts.retryAfterMs);

@@ -198,7 +198,7 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 		}
 		order.onProgress(progress);
 	};
-	const events = new GenerationEvents(api.credential.baseUrl, hear, order.expected);
+	const events = new GenerationEvents(api.credential, hear, order.expected);
 	// A function of its own: the body, which may be large, is free again once the stream is open.
 	const open = async () => {
 		const { bytes, release } = await order.body(order.signal);

@@ -96,6 +96,7 @@ export async function findLost(
 	got: GeneratedFile[] = [],
 ): Promise<GeneratedFile[]> {
 	const { claim, claims } = search;
+	const { redact } = api.credential;
 	const isRest = got.length > 0;
 	let candidates: HistoryEntry[] = [];
 	let settled = 0;
@@ -122,7 +123,8 @@ export async function findLost(
 		const failed = own.filter((entry) => entry.failed).length;
 		const hasFailed = files.length === 0 && own.length > 0 && failed === own.length;
 		if (hasFailed && !tentative) {
-			throw new Failure('generationFailed', { text: readReason(own[0]!.record) });
+			const text = readReason(redact.value(own[0]!.record));
+			throw new Failure('generationFailed', { text });
 		}
 		// An address may be signed anew for each look, an id stays.
 		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');

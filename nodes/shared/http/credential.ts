@@ -1,6 +1,7 @@
 import { invalidInput } from '../failure';
 import { MAX_ADDRESS_CHARS, MAX_TOKEN_CHARS } from '../limits';
 import { asText } from '../parsing/coerce';
+import { redactor, type Redactor } from '../parsing/redaction';
 
 /** Where the service is and the token for it, cleaned. */
 export interface Credential {
@@ -11,6 +12,8 @@ export interface Credential {
 	origin: string;
 	/** `{ws_url}` of §6.2, without trailing slash and without `/ws`. */
 	webSocketUrl: string;
+	/** Takes the token out of what is shown, kept or logged. */
+	redact: Redactor;
 }
 
 const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer(?:\s+|$)/i;
@@ -91,10 +94,12 @@ export function readCredential(credential: Record<string, unknown>): Credential 
 	socket.protocol = socket.protocol.replace('http', 'ws');
 	requireEncryption('WebSocket URL', socket, 'wss:', allowHttp);
 
+	const apiToken = cleanToken(credential.apiToken);
 	return {
-		apiToken: cleanToken(credential.apiToken),
+		apiToken,
 		baseUrl: withoutTail(base, /\/v1$/i),
 		origin: base.origin,
 		webSocketUrl: withoutTail(socket, /\/ws$/i),
+		redact: redactor(apiToken),
 	};
 }

@@ -1,7 +1,7 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
 import type { Credential } from './credential';
-import { withoutToken } from '../parsing/redaction';
 import { readErrorText } from '../parsing/failures';
+import type { Redactor } from '../parsing/redaction';
 import { readErrorBody } from './bodies';
 import { abortReason, sleep } from '../async/deadline';
 import { Failure, isTransient } from '../failure';
@@ -70,10 +70,14 @@ async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean 
 	return { head, whole };
 }
 
-async function refuseErrorStatus(answer: HttpResponse<ByteStream>, signal: AbortSignal) {
+async function refuseErrorStatus(
+	answer: HttpResponse<ByteStream>,
+	redact: Redactor,
+	signal: AbortSignal,
+) {
 	if (answer.status >= 200 && answer.status < 300) return;
 	const text = await readErrorBody(answer, signal).catch(() => '');
-	const said = readErrorText(text);
+	const said = readErrorText(redact.text(text));
 	// A file just made may take a moment to reach the file host. Redirects were followed already.
 	const transient = answer.status >= 400 && ![401, 410, 416].includes(answer.status);
 	throw badFile(
@@ -123,7 +127,7 @@ async function fetchOnce(
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
-	const { origin, apiToken } = credential;
+	const { origin, apiToken, redact } = credential;
 	const answer = await sendRequest(context, {
 		method: 'GET',
 		url: file.url,
@@ -144,14 +148,14 @@ async function fetchOnce(
 	const over = new AbortController();
 	void watchSilence(received, over.signal, () => answer.close());
 	try {
-		await refuseErrorStatus(answer, signal);
+		await refuseErrorStatus(answer, redact, signal);
 		const { head, whole } = await peek(answer.body);
-		const contentType = answer.headers['content-type'];
+		const { 'content-type': contentType } = redact.value(answer.headers);
 		const wrong = whyNoFile(head, contentType);
 		if (wrong !== undefined) throw badFile(wrong, true);
 
 		const type = fileTypeOf(head, contentType, answer.url, file.kind);
-		const name = fileNameOf(file.kind, withoutToken(file.id, apiToken), type.extension);
+		const name = fileNameOf(file.kind, redact.text(file.id), type.extension);
 		const body = whole ? head : (answer.body as unknown as Buffer);
 		return await context.helpers
 			.prepareBinaryData(body, name, type.mimeType)

@@ -3,8 +3,7 @@ import type {
 	ICredentialTestFunctions,
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
-import { readCredential } from '../http/credential';
-import { withoutToken } from '../parsing/redaction';
+import { readCredential, type Credential } from '../http/credential';
 import { failureOfStatus, readAnswer } from '../parsing/failures';
 import { asWrongAddress, Failure } from '../failure';
 import { readErrorBody, readText } from '../http/bodies';
@@ -22,23 +21,23 @@ export async function testMediaGenerationApi(
 	this: ICredentialTestFunctions,
 	credential: ICredentialsDecrypted,
 ): Promise<INodeCredentialTestResult> {
-	let apiToken = '';
 	try {
-		const address = readCredential(credential.data ?? {});
-		apiToken = address.apiToken;
-		await readAccount(this, address.baseUrl, apiToken);
+		await readAccount(this, readCredential(credential.data ?? {}));
 		return { status: 'OK', message: 'The service accepts the token' };
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('noAnswer');
 		const { message, description } = wordingOf(failure);
 		// A bad field says all by itself: nothing was sent, and there is no item.
 		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
-		return { status: 'Error', message: withoutToken(text, apiToken) };
+		return { status: 'Error', message: text };
 	}
 }
 
 /** Throws a Failure unless the account can be read. */
-async function readAccount(context: ICredentialTestFunctions, baseUrl: string, apiToken: string) {
+async function readAccount(
+	context: ICredentialTestFunctions,
+	{ baseUrl, apiToken, redact }: Credential,
+) {
 	const url = baseUrl + ACCOUNT_PATH;
 	// n8n offers nothing newer than `request` to a credential test.
 	const { request } = context.helpers;
@@ -60,8 +59,8 @@ async function readAccount(context: ICredentialTestFunctions, baseUrl: string, a
 		: typeof body === 'string'
 			? body
 			: JSON.stringify(body ?? '');
-	if (!isGood) throw asWrongAddress(failureOfStatus(statusCode, text));
-	const account = readAnswer(text, () => false);
+	if (!isGood) throw asWrongAddress(failureOfStatus(statusCode, redact.text(text)));
+	const account = readAnswer(text, redact);
 	if (!isRecord(account)) throw new Failure('notTheService');
 }
 

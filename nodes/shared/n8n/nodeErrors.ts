@@ -1,5 +1,5 @@
 import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
-import { withoutToken } from '../parsing/redaction';
+import { redactor, type Redactor } from '../parsing/redaction';
 import { Failure, type FailureKind } from '../failure';
 import { asText, clip, isRecord } from '../parsing/coerce';
 import { wordingOf } from './messages';
@@ -9,7 +9,8 @@ import { wordingOf } from './messages';
 export interface ErrorPlace {
 	node: INode;
 	itemIndex?: number;
-	apiToken?: string;
+	/** Of the credential, if one could be read. */
+	redact?: Redactor;
 	/** Added to the description: what else is worth knowing before a new run. */
 	note?: string;
 }
@@ -25,9 +26,9 @@ const CAUSES: Partial<Record<FailureKind, string>> = {
 };
 
 /** The text of any thrown value. */
-function textOf(error: unknown): string {
+function textOf(error: unknown, redact: Redactor): string {
 	const text = asText(isRecord(error) ? error.message : error);
-	return clip(text ?? 'Something went wrong in this node that it does not know', 2000);
+	return clip(redact.text(text ?? 'Something went wrong in this node that it does not know'), 2000);
 }
 
 /**
@@ -36,10 +37,10 @@ function textOf(error: unknown): string {
  */
 export function toNodeError(
 	error: unknown,
-	{ node, itemIndex, apiToken = '', note }: ErrorPlace,
+	{ node, itemIndex, redact = redactor(''), note }: ErrorPlace,
 ): NodeApiError | NodeOperationError {
 	const withNote = (description?: string | null) =>
-		withoutToken([description, note].filter(Boolean).join(' '), apiToken);
+		redact.text([description, note].filter(Boolean).join(' '));
 	if (error instanceof NodeApiError || error instanceof NodeOperationError) {
 		if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 		if (note) error.description = withNote(error.description);
@@ -48,11 +49,12 @@ export function toNodeError(
 	const item = itemIndex === undefined ? '' : ` [item ${itemIndex}]`;
 	if (!(error instanceof Failure)) {
 		// Only the text is taken over: stack and cause could hold what must not be shown.
-		const message = withoutToken(textOf(error), apiToken) + item;
+		const message = textOf(error, redact) + item;
 		return new NodeOperationError(node, message, { itemIndex, description: withNote() });
 	}
-	const words = wordingOf(error);
-	const message = withoutToken(words.message, apiToken) + item;
+	// The words cut some of the facts: half a token would not be found.
+	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
+	const message = words.message + item;
 	const description = withNote(words.description);
 	const { status } = error.facts;
 	const cause = CAUSES[error.kind];

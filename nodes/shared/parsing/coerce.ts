@@ -6,15 +6,12 @@ import { MAX_ID_CHARS, MAX_JSON_LEVELS } from '../limits';
 export const isRecord = (value: unknown): value is ServiceRecord =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a text that was cut off ends with. */
-export const CUT = '…';
-
 /**
- * A text of at most `length` characters: a longer one is cut off, and ends with CUT. A character of two
- * code units is not cut in two.
+ * A text of at most `length` characters: a longer one is cut off, and ends with "…". A character of two
+ * code units is not cut in two. What may hold the token is redacted before: half of it is not found.
  */
 export const clip = (text: string, length: number): string =>
-	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + CUT;
+	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + '…';
 
 /** A non-empty string or a number as string, else undefined. */
 export function asText(value: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import { Failure, type FailureFacts } from '../failure';
 import { asText, clip, looksLikeHtml, parseJson } from './coerce';
 import { readReason, saysFailure } from './errorText';
+import type { Redactor } from './redaction';
 
 /** What an HTTP answer says when it is not the wanted one. Pure; the shapes: docs/contract.md, “HTTP”. */
 
@@ -67,10 +68,15 @@ export function failureOfText(text: string | undefined, facts: FailureFacts = {}
 }
 
 /** The Failure that a record says it is, whatever the status it came with; undefined for any other. */
-export const failureSaidIn = (record: unknown): Failure | undefined =>
-	saysFailure(record) ? failureOfText(readReason(record) ?? 'no reason given') : undefined;
+export const failureSaidIn = (record: unknown, redact: Redactor): Failure | undefined =>
+	saysFailure(record)
+		? failureOfText(readReason(redact.value(record)) ?? 'no reason given')
+		: undefined;
 
-/** The Failure of an answer with an HTTP error status. `retryAfter` is the header's value. */
+/**
+ * The Failure of an answer with an HTTP error status. `body` is without the token already: it is cut here.
+ * `retryAfter` is the header's value.
+ */
 export function failureOfStatus(status: number, body: string, retryAfter?: unknown): Failure {
 	const text = readErrorText(body);
 	const facts = { status, text };
@@ -111,12 +117,16 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
  * The JSON of an answer with a success status. Throws a Failure when it is a page, not JSON, or
  * one that says failure and holds nothing that is wanted.
  */
-export function readAnswer(body: string, ownsErrorField: (raw: unknown) => boolean): unknown {
+export function readAnswer(
+	body: string,
+	redact: Redactor,
+	ownsErrorField: (raw: unknown) => boolean = () => false,
+): unknown {
 	const raw = parseJson(body);
 	if (raw === undefined) {
 		throw new Failure('notTheService', { transient: true });
 	}
-	const failure = failureSaidIn(raw);
+	const failure = failureSaidIn(raw, redact);
 	if (failure && !ownsErrorField(raw)) throw failure;
 	return raw;
 }

@@ -2,7 +2,8 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { GeneratedFile } from '../contract';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from '../limits';
 import { Completions, entriesOf, isCutOff, isFailed } from './completions';
-import { readGeneratedFiles } from './responses';
+import type { Redactor } from './redaction';
+import { readGeneratedFiles, type Source } from './responses';
 import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
 import { isFailureWord, readReason, saysFailure } from './errorText';
 
@@ -40,17 +41,19 @@ function readData(data: string): unknown {
 	return inner ?? value;
 }
 
-function wordOf(value: unknown): string | undefined {
+function wordOf(value: unknown, redact: Redactor): string | undefined {
 	const word = asText(value);
-	return word === undefined ? undefined : asText(clip(word, MAX_WORD_CHARS));
+	return word === undefined ? undefined : asText(clip(redact.text(word), MAX_WORD_CHARS));
 }
 
-function progressOf(value: unknown): GenerationProgress | undefined {
+function progressOf(value: unknown, redact: Redactor): GenerationProgress | undefined {
 	if (!isRecord(value)) {
-		const status = wordOf(value);
+		const status = wordOf(value, redact);
 		return status === undefined ? undefined : { status };
 	}
-	const status = wordOf(value.status) ?? wordOf(value.message) ?? wordOf(value.stage);
+	const status = [value.status, value.message, value.stage]
+		.map((word) => wordOf(word, redact))
+		.find((word) => word !== undefined);
 	const id = asId(value.id) ?? asId(value.task_id);
 	return status === undefined && id === undefined ? undefined : { status: status ?? 'working', id };
 }
@@ -80,7 +83,7 @@ export class GenerationEvents {
 	private readonly parser = createParser({ onEvent: (event) => this.onEvent(event) });
 
 	constructor(
-		private readonly baseUrl: string,
+		private readonly source: Source,
 		private readonly onProgress: (progress: GenerationProgress) => void = () => {},
 		/** Files asked for. */
 		private readonly expected = 1,
@@ -166,7 +169,7 @@ export class GenerationEvents {
 		if (value === undefined) {
 			return this.lose('the answer broke off');
 		}
-		const files = readGeneratedFiles(value, this.baseUrl);
+		const files = readGeneratedFiles(value, this.source.baseUrl);
 		if (files.length > 0) this.complete(value, files);
 		else if (saysFailure(value)) this.fail(value);
 		else this.withoutFile(value, 'the answer named no file');
@@ -177,18 +180,19 @@ export class GenerationEvents {
 		this.heard = true;
 		const value = readData(event.data);
 		if (NAME_OF_FAILURE.test(event.event ?? '')) return this.fail(value);
-		const files = readGeneratedFiles(value, this.baseUrl);
+		const files = readGeneratedFiles(value, this.source.baseUrl);
 		if (files.length > 0) return this.complete(value, files);
 		if (saysFailure(value)) return this.fail(value);
 		if (event.event?.endsWith('_complete')) {
 			return this.withoutFile(value, 'the completion named no file');
 		}
 		this.failure = isFailureWord(isRecord(value) ? value.status : value) ? value : undefined;
-		this.report(progressOf(value));
+		this.report(value);
 	}
 
 	/** More ids than there can be files would only take memory. */
-	private report(progress: GenerationProgress | undefined): void {
+	private report(value: unknown): void {
+		const progress = progressOf(value, this.source.redact);
 		if (!progress) return;
 		const { id, status } = progress;
 		if (id !== undefined && this.ids.size < MAX_FILES) this.ids.add(id);
@@ -201,7 +205,7 @@ export class GenerationEvents {
 		}
 		this.completions.add(files);
 		for (const entry of entriesOf(value).filter(isFailed)) {
-			if (readGeneratedFiles(entry, this.baseUrl).length > 0) continue;
+			if (readGeneratedFiles(entry, this.source.baseUrl).length > 0) continue;
 			this.completions.addFileless(entry);
 		}
 		this.failure = undefined;
@@ -216,7 +220,7 @@ export class GenerationEvents {
 		this.lack = text;
 		for (const entry of entries.filter(isRecord)) {
 			this.completions.addFileless(entry);
-			if (this.failure === undefined) this.report(progressOf(entry));
+			if (this.failure === undefined) this.report(entry);
 		}
 		if (!entries.some(isRecord) || this.isAll()) this.conclude(entries.some(isCutOff));
 	}
@@ -226,7 +230,7 @@ export class GenerationEvents {
 	}
 
 	private fail(value: unknown): void {
-		const text = readReason(value);
+		const text = readReason(this.source.redact.value(value));
 		this.finish({ kind: 'failed', text: isFailureWord(text) ? undefined : text });
 	}
 

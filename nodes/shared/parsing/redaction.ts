@@ -1,10 +1,13 @@
-import { thisProcess } from '../account';
-import { CUT } from './coerce';
-
 /** Takes the API token out of whatever is shown, kept or logged. */
+export interface Redactor {
+	/** The text with the token blanked out, also where it stands encoded, or in letters of another case. */
+	text(said: string): string;
+	/** The same for every text in a value, keys included. One without the token comes back as it is. */
+	value<T>(value: T): T;
+}
 
 /** Which characters stand percent-encoded in an address: everybody does it a little differently. */
-const ENCODED = [
+const IN_ADDRESSES = [
 	/[^\w.~!*'()-]/g,
 	/[^\w.~-]/g,
 	/[^\w.*-]/g,
@@ -12,7 +15,8 @@ const ENCODED = [
 	/["#<>?^`{}]/g,
 ];
 
-const percent = (character: string) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+const escaped = (text: string, characters: RegExp, mark: string) =>
+	text.replace(characters, (one) => mark + one.charCodeAt(0).toString(16).padStart(2, '0'));
 
 /**
  * The token within a text in base64: which letters stand for it depends on how many bytes before it
@@ -20,123 +24,75 @@ const percent = (character: string) => `%${character.charCodeAt(0).toString(16).
  */
 function inBase64(apiToken: string): string[] {
 	const forms = [0, 1, 2].map((before) => {
-		const bytes = Buffer.from(' '.repeat(before) + apiToken, 'utf8');
-		const letters = bytes.toString('base64').replace(/=+$/, '');
-		const end = bytes.length % 3 === 0 ? letters.length : letters.length - 1;
-		return letters.slice(before === 0 ? 0 : before + 1, end);
+		const bytes = Buffer.from(' '.repeat(before) + apiToken);
+		const letters = bytes.toString('base64').replace(/.=+$/, '');
+		return letters.slice(before === 0 ? 0 : before + 1);
 	});
 	return [...forms, ...forms.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'))];
 }
 
-/** The token as it may stand in a text: as it is, in JSON, or in an address. */
+/** The token as it may stand in a text: as it is, in JSON, in an address, or in one within another. */
 function formsOf(apiToken: string): string[] {
 	const inJson = JSON.stringify(apiToken).slice(1, -1);
-	const inAddress = ENCODED.flatMap((characters) => [
-		apiToken.replace(characters, percent),
-		apiToken.replace(characters, (character) => percent(character).toUpperCase()),
-	]);
-	// An address may stand in another one.
-	const twice = inAddress.map((form) => form.replaceAll('%', '%25'));
-	return [...new Set([apiToken, inJson, inJson.replaceAll('/', '\\/'), ...inAddress, ...twice])];
+	const inAddress = IN_ADDRESSES.map((characters) => escaped(apiToken, characters, '%'));
+	return [
+		...[apiToken, inJson, inJson.replaceAll('/', '\\/')],
+		// Some write more than they must as a code.
+		...[escaped(inJson, /[&<>]/g, '\\u00'), escaped(apiToken, /["&'+<>\\`]/g, '\\u00')],
+		...inAddress.flatMap((form) => [form, form.replaceAll('%', '%25')]),
+		...inBase64(apiToken),
+	];
 }
 
 /**
- * Of a text that was cut inside the token, so much of it is still blanked out; a regular expression
- * takes no form of any length.
+ * What a form is found by. The service may have cut it off, so much of it is enough; and a regular
+ * expression takes no form of any length.
  */
-const leastOf = (form: string) =>
-	Math.max(Math.min(form.length, 12), Math.min(500, Math.ceil(form.length / 2)));
+const headOf = (form: string) =>
+	form
+		.slice(0, Math.max(12, Math.min(500, Math.ceil(form.length / 2))))
+		.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 
-/** So many characters before the mark of a cut may be the rest of a token. */
-const LEAST_REST = 3;
-const MARK_OF_CUT = new RegExp(CUT, 'g');
-
-const sameText = (text: string, form: string, length: number) =>
-	text.toLowerCase() === form.slice(0, length).toLowerCase();
-
-const inExpression = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
-
-interface Expressions {
-	apiToken: string;
-	readable: string[];
-	forms: Array<{ form: string; least: number; start: RegExp }>;
+/** How many characters two texts begin with alike. */
+function alike(one: string, other: string): number {
+	let length = 0;
+	while (length < one.length && one[length] === other[length]) length++;
+	return length;
 }
 
-/** The last token's: many texts in a row are looked through for one and the same. */
-class Compiled {
-	last: Expressions | undefined;
-}
-
-/** What to look for in texts. Compiled once for many texts in a row: an item has a dozen. */
-function expressionsOf(apiToken: string): Expressions {
-	const compiled = thisProcess.part(Compiled, () => new Compiled());
-	if (compiled.last?.apiToken === apiToken) return compiled.last;
-	const readable = formsOf(apiToken);
-	const forms = [...new Set([...readable, ...inBase64(apiToken)])].map((form) => {
-		const least = leastOf(form);
-		return { form, least, start: new RegExp(inExpression(form.slice(0, least)), 'gi') };
-	});
-	return (compiled.last = { apiToken, readable, forms });
-}
-
-const sameLetter = (one = '', other = '') => one.toLowerCase() === other.toLowerCase();
-
-/**
- * `value` with every occurrence of the token in its texts blanked out, also where it stands encoded,
- * in letters of another case, or cut off. Values that hold none come back as they are.
- */
-export function withoutToken<T>(value: T, apiToken: string): T {
-	// Shorter strings would also be found in ordinary words.
-	if (apiToken.length < 6) return value;
-	const { readable, forms } = expressionsOf(apiToken);
+/** Made once for each credential. One of less than six characters is also in ordinary words, and left. */
+export function redactor(apiToken: string): Redactor {
+	if (apiToken.length < 6) return { text: (said) => said, value: (value) => value };
+	const forms = [...new Set(formsOf(apiToken).map((form) => form.toLowerCase()))];
+	const longest = Math.max(...forms.map((form) => form.length));
+	const heads = new RegExp(forms.map(headOf).join('|'), 'gi');
 	// What is left and what is put in must not make a token again.
 	const mask = apiToken.includes('*') ? '•••••' : '*****';
-	const holds = (part: unknown): boolean =>
-		typeof part === 'string'
-			? cleanText(part) !== part
-			: typeof part === 'object' && part !== null && Object.entries(part).flat().some(holds);
-	return holds(value) ? (clean(value) as T) : value;
 
-	function cleanText(text: string): string {
-		const found = forms.filter(({ start }) => text.search(start) >= 0);
-		const left = found.reduce(blankOut, text);
-		return left.includes(CUT) ? readable.reduce(blankOutRest, left) : left;
+	function text(said: string): string {
+		let out = '';
+		for (let at = 0; ;) {
+			heads.lastIndex = at;
+			const head = heads.exec(said);
+			if (!head) return out + said.slice(at);
+			out += said.slice(at, head.index) + mask;
+			const found = said.slice(head.index, head.index + longest).toLowerCase();
+			at = head.index + Math.max(head[0].length, ...forms.map((form) => alike(form, found)));
+		}
 	}
 
-	function clean(part: unknown): unknown {
-		if (typeof part === 'string') return cleanText(part);
-		if (Array.isArray(part)) return part.map(clean);
+	function value<T>(part: T): T {
+		if (typeof part === 'string') return text(part) as T;
 		if (typeof part !== 'object' || part === null) return part;
-		return Object.fromEntries(
-			Object.entries(part).map(([key, entry]) => [clean(key) as string, clean(entry)]),
-		);
+		const before = Object.entries(part) as Array<[string, unknown]>;
+		const after = before.map(([key, entry]): [string, unknown] => [text(key), value(entry)]);
+		const isSame = after.every(([key, entry], index) => {
+			const [oldKey, old] = before[index]!;
+			return key === oldKey && Object.is(entry, old);
+		});
+		if (isSame) return part;
+		return (Array.isArray(part) ? after.map(([, entry]) => entry) : Object.fromEntries(after)) as T;
 	}
 
-	function blankOut(text: string, { form, least, start }: Expressions['forms'][number]): string {
-		let out = '';
-		let at = 0;
-		for (const { index } of text.matchAll(start)) {
-			if (index < at) continue;
-			let length = least;
-			while (length < form.length && sameLetter(text[index + length], form[length])) length++;
-			out += text.slice(at, index) + mask;
-			at = index + length;
-		}
-		return out + text.slice(at);
-	}
-
-	/** Right before the mark of a cut even a few characters are the rest of a token. */
-	function blankOutRest(text: string, form: string): string {
-		let out = '';
-		let at = 0;
-		for (const { index } of text.matchAll(MARK_OF_CUT)) {
-			let length = Math.min(form.length, index - at);
-			while (length >= LEAST_REST && !sameText(text.slice(index - length, index), form, length)) {
-				length--;
-			}
-			out += length >= LEAST_REST ? text.slice(at, index - length) + mask : text.slice(at, index);
-			at = index;
-		}
-		return out + text.slice(at);
-	}
+	return { text, value };
 }

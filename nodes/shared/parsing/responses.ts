@@ -1,6 +1,7 @@
 import type { GeneratedFile, ServiceRecord, SpeechTask, TaskState } from '../contract';
 import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_WORD_CHARS } from '../limits';
 import { readReason, saysFailure } from './errorText';
+import type { Redactor } from './redaction';
 import {
 	asId,
 	asNumber,
@@ -13,6 +14,14 @@ import {
 } from './coerce';
 
 /** Tolerant readers: raw answer → task, files, pages. Pure; docs/contract.md names each variation. */
+
+/** Where an answer comes from. */
+export interface Source {
+	/** Relative addresses are resolved against it. */
+	baseUrl: string;
+	/** What is shown, and cut for that, is without the token before. */
+	redact: Redactor;
+}
 
 /** Where an object keeps an address, the surest first; in small letters, without "_". */
 const ADDRESS_KEYS = [
@@ -76,7 +85,7 @@ export function readCreatedTaskId(raw: unknown): string | undefined {
 }
 
 /** §4.2: a speech task; undefined when the answer is none. */
-export function readSpeechTask(raw: unknown, baseUrl: string): SpeechTask | undefined {
+export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): SpeechTask | undefined {
 	const record = unwrap(raw, 'status');
 	if (!isRecord(record)) return undefined;
 	const audioUrl = ['audio_url', 'result', 'file_url', 'url']
@@ -86,14 +95,14 @@ export function readSpeechTask(raw: unknown, baseUrl: string): SpeechTask | unde
 	const isDone = audioUrl !== undefined && !saysFailure(record);
 	const word = asText(record.status) ?? (isDone ? 'completed' : undefined);
 	if (word === undefined) return undefined;
-	const status = clip(word.toLowerCase(), MAX_WORD_CHARS);
+	const status = clip(redact.text(word.toLowerCase()), MAX_WORD_CHARS);
 	const state = STATES.get(status) ?? 'processing';
 	return {
 		state,
 		status: STATES.get(status) ?? status,
 		audioUrl,
 		percentage: asPercentage(record.process_percentage),
-		message: state === 'error' ? readReason(record) : undefined,
+		message: state === 'error' ? readReason(redact.value(record)) : undefined,
 		fields: record,
 	};
 }
