@@ -19,15 +19,14 @@ export function failedItem(
 	// A model calls for one thing at a time, and knows no item numbers.
 	const itemIndex = isToolRun(context) ? undefined : index;
 	const error = toNodeError(cause, { node, itemIndex, redact });
-	const facts = cause instanceof Failure ? cause.facts : {};
-	const { taskId, fileUrl } = redact?.value(facts) ?? facts;
+	const { taskId, fileUrl } = cause instanceof Failure ? cause.facts : {};
 	const json = {
 		error: error.message,
 		...(error.description ? { description: error.description } : {}),
 		...(taskId === undefined ? {} : { task_id: taskId }),
 		...(fileUrl === undefined ? {} : { file_url: fileUrl }),
 	};
-	const item = { json, pairedItem: { item: index } };
+	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
 	return node.onError === 'continueErrorOutput' ? asFailed(item, error) : item;
 }
 

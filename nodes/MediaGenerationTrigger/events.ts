@@ -25,13 +25,11 @@ export class Events {
 
 	/** The progress of a task has risen to so many percent. */
 	progress(taskId: string, percentage: number): void {
-		const { api: api, settings, taskStore: taskStore } = this.parts;
+		const { settings, taskStore: taskStore } = this.parts;
 		const isStep = taskStore.rise(taskId, percentage, settings.progressStep);
 		if (!isStep || !settings.events.has('progress')) return;
 		const event: TaskEvent = { event: 'progress', task_id: taskId, process_percentage: percentage };
-		void this.emit(event, `progress ${percentage}`, async () =>
-			eventItem(event, api.credential.redact),
-		);
+		void this.emit(event, `progress ${percentage}`, async () => eventItem(event));
 	}
 
 	/**
@@ -43,7 +41,7 @@ export class Events {
 		if (!settings.events.has(event.event)) return taskStore.end(event.task_id);
 		taskStore.over(event.task_id);
 		const make = async () => {
-			if (!settings.download) return eventItem(event, api.credential.redact);
+			if (!settings.download) return eventItem(event);
 			return await withFile(event, context, api, settings.outputField, closing);
 		};
 		await this.emit(event, event.event, make, text);
@@ -55,7 +53,7 @@ export class Events {
 		make: () => Promise<INodeExecutionData>,
 		text?: string,
 	): Promise<void> {
-		const { taskStore: taskStore, executionQueue: executionQueue, selfStarts } = this.parts;
+		const { api, taskStore: taskStore, executionQueue: executionQueue, selfStarts } = this.parts;
 		const taskId = event.task_id;
 		const isProgress = event.event === 'progress';
 		const possibleDepth = selfStarts.possibleDepth(taskId);
@@ -70,7 +68,10 @@ export class Events {
 				else depth = found;
 				return found !== undefined;
 			},
-			make,
+			make: async () => {
+				const item = await make();
+				return { ...item, json: api.credential.redact.value(item.json) };
+			},
 			onEmit: (over) => {
 				if (!isProgress) taskStore.emitted(taskId);
 				taskStore.save();

@@ -1,5 +1,4 @@
 import type { INodeExecutionData, ITriggerFunctions } from 'n8n-workflow';
-import type { Redactor } from '../shared/parsing/redaction';
 import { startDeadline } from '../shared/async/deadline';
 import { download } from '../shared/http/download';
 import { Failure } from '../shared/failure';
@@ -21,8 +20,8 @@ export interface TaskEvent {
 /** How long fetching an audio file may take, in ms. */
 const DOWNLOAD_MS = 3_600_000;
 
-export const eventItem = (event: TaskEvent, redact: Redactor): INodeExecutionData => ({
-	json: { ...redact.value(event) },
+export const eventItem = (event: TaskEvent): INodeExecutionData => ({
+	json: { ...event },
 });
 
 /**
@@ -36,8 +35,7 @@ export async function withFile(
 	field: string,
 	signal: AbortSignal,
 ): Promise<INodeExecutionData> {
-	const { redact } = api.credential;
-	if (event.audio_url === undefined) return eventItem(event, redact);
+	if (event.audio_url === undefined) return eventItem(event);
 	const file = {
 		url: event.audio_url,
 		kind: 'speech' as const,
@@ -47,10 +45,10 @@ export async function withFile(
 	const limit = startDeadline(DOWNLOAD_MS, signal);
 	try {
 		const data = await download(context, api.credential, file, limit.signal);
-		return { ...eventItem(event, redact), binary: { [field]: data } };
+		return { ...eventItem(event), binary: { [field]: data } };
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('badFile');
-		return eventItem({ ...event, error: wordingOf(failure).message }, redact);
+		return eventItem({ ...event, error: wordingOf(failure).message });
 	} finally {
 		limit.stop();
 	}

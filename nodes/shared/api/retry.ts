@@ -169,8 +169,7 @@ export class RetryingClient {
 			accept: call.accept ?? 'application/json',
 			timeoutMs,
 			signal,
-			tokenOrigin: this.credential.origin,
-			apiToken: this.credential.apiToken,
+			credential: this.credential,
 			follow: call.method === 'GET' ? 'sameOrigin' : 'none',
 		}).finally(() => this.rateLimit.answered());
 		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
@@ -178,7 +177,7 @@ export class RetryingClient {
 			this.rateLimit.accepted(kind, sentAt);
 			return answer;
 		}
-		const text = this.credential.redact.text(await readErrorBody(answer, signal));
+		const text = await readErrorBody(answer, signal);
 		const failure = failureOfStatus(answer.status, text, answer.headers['retry-after']);
 		const isRefused = failure.kind === 'rateLimited';
 		if (isRefused) this.rateLimit.refused(kind, sentAt, failure.facts.retryAfterMs);

@@ -29,7 +29,8 @@ export async function readText(
 
 /**
  * The beginning of the body of an error answer, as far as it comes within some seconds: its status
- * tells enough to go on without. Throws the signal's reason.
+ * tells enough to go on without. What is said in it is shown, so the token is taken out. Throws the
+ * signal's reason.
  */
 export async function readErrorBody(
 	answer: HttpResponse<ByteStream>,
@@ -44,7 +45,7 @@ export async function readErrorBody(
 	const giveUp = () => answer.close();
 	patience.signal.addEventListener('abort', giveUp, { once: true });
 	const { text } = await readUpTo(MAX_ERROR_BYTES, answer, signal).finally(() => patience.stop());
-	return text;
+	return answer.redact.text(text);
 }
 
 async function readUpTo(

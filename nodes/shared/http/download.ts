@@ -1,7 +1,6 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
 import type { Credential } from './credential';
 import { readErrorText } from '../parsing/failures';
-import type { Redactor } from '../parsing/redaction';
 import { readErrorBody } from './bodies';
 import { abortReason, sleep } from '../async/deadline';
 import { Failure, isTransient } from '../failure';
@@ -70,14 +69,10 @@ async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean 
 	return { head, whole };
 }
 
-async function refuseErrorStatus(
-	answer: HttpResponse<ByteStream>,
-	redact: Redactor,
-	signal: AbortSignal,
-) {
+async function refuseErrorStatus(answer: HttpResponse<ByteStream>, signal: AbortSignal) {
 	if (answer.status >= 200 && answer.status < 300) return;
 	const text = await readErrorBody(answer, signal).catch(() => '');
-	const said = readErrorText(redact.text(text));
+	const said = readErrorText(text);
 	// A file just made may take a moment to reach the file host. Redirects were followed already.
 	const transient = answer.status >= 400 && ![401, 410, 416].includes(answer.status);
 	throw badFile(
@@ -127,7 +122,6 @@ async function fetchOnce(
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
-	const { origin, apiToken, redact } = credential;
 	const answer = await sendRequest(context, {
 		method: 'GET',
 		url: file.url,
@@ -135,8 +129,7 @@ async function fetchOnce(
 		isFile: true,
 		timeoutMs: SILENCE_MS,
 		signal,
-		tokenOrigin: origin,
-		apiToken,
+		credential,
 		follow: 'any',
 	});
 	const announced = Number(answer.headers['content-length'] ?? NaN);
@@ -148,14 +141,14 @@ async function fetchOnce(
 	const over = new AbortController();
 	void watchSilence(received, over.signal, () => answer.close());
 	try {
-		await refuseErrorStatus(answer, redact, signal);
+		await refuseErrorStatus(answer, signal);
 		const { head, whole } = await peek(answer.body);
-		const { 'content-type': contentType } = redact.value(answer.headers);
+		const contentType = answer.redact.text(answer.headers['content-type'] ?? '');
 		const wrong = whyNoFile(head, contentType);
 		if (wrong !== undefined) throw badFile(wrong, true);
 
 		const type = fileTypeOf(head, contentType, answer.url, file.kind);
-		const name = fileNameOf(file.kind, redact.text(file.id), type.extension);
+		const name = fileNameOf(file.kind, credential.redact.text(file.id), type.extension);
 		const body = whole ? head : (answer.body as unknown as Buffer);
 		return await context.helpers
 			.prepareBinaryData(body, name, type.mimeType)

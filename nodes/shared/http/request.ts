@@ -6,10 +6,12 @@ import type {
 	ITriggerFunctions,
 } from 'n8n-workflow';
 import { abortReason, NO_REASON, throwIfAborted } from '../async/deadline';
+import type { Credential } from './credential';
 import { failureOfConnection } from './networkErrors';
 import { Failure } from '../failure';
 import { MAX_REDIRECTS } from '../limits';
 import { asWebUrl } from '../parsing/coerce';
+import type { Redactor } from '../parsing/redaction';
 
 /** Any n8n context that may talk to the service. */
 export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITriggerFunctions;
@@ -47,9 +49,8 @@ export interface HttpRequest {
 	/** Milliseconds until the answer (of a stream: until its headers). */
 	timeoutMs: number;
 	signal: AbortSignal;
-	/** The only origin that gets the token. */
-	tokenOrigin: string;
-	apiToken: string;
+	/** Its token goes to its origin, and nowhere else. */
+	credential: Credential;
 	/** Where redirects are followed to; 'none' and foreign ones come back as the 3xx answer. */
 	follow: 'none' | 'sameOrigin' | 'any';
 }
@@ -60,6 +61,8 @@ export interface HttpResponse<Body> {
 	body: Body;
 	/** Where the answer came from in the end. */
 	url: string;
+	/** Takes the token out of what the answer says. */
+	redact: Redactor;
 	/** Ends the connection; what was not read is given up. */
 	close(): void;
 }
@@ -114,7 +117,7 @@ async function send(
 		abortSignal: signal,
 	};
 	if (bearsToken) {
-		options.headers!.Authorization = `Bearer ${request.apiToken}`;
+		options.headers!.Authorization = `Bearer ${request.credential.apiToken}`;
 	}
 	return await context.helpers.httpRequest(options);
 }
@@ -127,7 +130,9 @@ function redirectTarget(
 	if (![301, 302, 303, 307, 308].includes(answer.status) || !location) return undefined;
 	if (request.follow === 'none') return undefined;
 	const target = asWebUrl(location, answer.url);
-	if (request.follow === 'sameOrigin' && target?.origin !== request.tokenOrigin) return undefined;
+	if (request.follow === 'sameOrigin' && target?.origin !== request.credential.origin) {
+		return undefined;
+	}
 	return target?.href;
 }
 
@@ -154,6 +159,7 @@ async function ask(
 		headers: response.headers ?? {},
 		body: response.body,
 		url,
+		redact: request.credential.redact,
 		close() {
 			// Destroying the stream alone can leave its connection open.
 			closing.abort(NO_REASON);
@@ -168,7 +174,7 @@ async function askWithToken(
 	request: HttpRequest,
 	url: string,
 ): Promise<HttpResponse<ByteStream>> {
-	const bearsToken = new URL(url).origin === request.tokenOrigin;
+	const bearsToken = new URL(url).origin === request.credential.origin;
 	const answer = await ask(context, request, url, bearsToken);
 	if (!bearsToken || !request.isFile || !REFUSALS.includes(answer.status)) return answer;
 	const other = await ask(context, request, url, false).catch((error: unknown) => {
@@ -183,8 +189,8 @@ async function askWithToken(
 
 /**
  * One HTTP exchange through n8n's request helper; the body comes as a stream, whatever the status.
- * The token goes to `tokenOrigin` only, also across redirects. Throws a Failure when there is no
- * answer, or the reason of `signal` when that aborts.
+ * The token goes to the credential's origin only, also across redirects. Throws a Failure when there
+ * is no answer, or the reason of `signal` when that aborts.
  */
 export async function sendRequest(
 	context: ServiceContext,

@@ -12,6 +12,7 @@ import { startDeadline } from '../async/deadline';
 import { failureOfConnection } from '../http/networkErrors';
 import { wordingOf } from './messages';
 import { isRecord } from '../parsing/coerce';
+import type { Redactor } from '../parsing/redaction';
 import { ACCOUNT_PATH } from '../api/api';
 
 const TEST_MS = 15_000;
@@ -34,11 +35,9 @@ export async function testMediaGenerationApi(
 }
 
 /** Throws a Failure unless the account can be read. */
-async function readAccount(
-	context: ICredentialTestFunctions,
-	{ baseUrl, apiToken, redact }: Credential,
-) {
-	const url = baseUrl + ACCOUNT_PATH;
+async function readAccount(context: ICredentialTestFunctions, credential: Credential) {
+	const { apiToken, redact } = credential;
+	const url = credential.baseUrl + ACCOUNT_PATH;
 	// n8n offers nothing newer than `request` to a credential test.
 	const { request } = context.helpers;
 	const { statusCode, body }: { statusCode: number; body: unknown } = await request({
@@ -55,7 +54,7 @@ async function readAccount(
 	});
 	const isGood = statusCode >= 200 && statusCode < 300;
 	const text = isStream(body)
-		? await readBody(body, statusCode, url)
+		? await readBody(body, statusCode, url, redact)
 		: typeof body === 'string'
 			? body
 			: JSON.stringify(body ?? '');
@@ -68,9 +67,14 @@ const isStream = (body: unknown): body is ByteStream =>
 	typeof (body as ByteStream | undefined)?.destroy === 'function';
 
 /** The answer, as far as it can be right, and within the time of the test. */
-async function readBody(body: ByteStream, status: number, url: string): Promise<string> {
+async function readBody(
+	body: ByteStream,
+	status: number,
+	url: string,
+	redact: Redactor,
+): Promise<string> {
 	const close = () => void body.destroy();
-	const answer = { status, headers: {}, body, url, close };
+	const answer = { status, headers: {}, body, url, redact, close };
 	body.on('error', () => {});
 	const limit = startDeadline(TEST_MS);
 	limit.signal.addEventListener('abort', close, { once: true });
