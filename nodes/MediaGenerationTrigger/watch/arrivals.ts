@@ -74,7 +74,8 @@ export class Arrivals {
 			if (this.signal.aborted) return;
 			const ripe = this.ripe();
 			const isFlood = ripe.length > this.countLeft();
-			const next = ripe.slice(0, isFlood ? 1 : undefined);
+			// The newest first: one that ends amid a flood is likelier to be of interest.
+			const next = isFlood ? ripe.slice(-1) : ripe;
 			if (!isFlood) this.left -= next.length;
 			for (const taskId of next) {
 				this.waiting.delete(taskId);
