@@ -26,6 +26,7 @@ export const commands = {
 	'test:oldest': { needs: [ensureDist, ensureOldest], run: () => nodeTests('test/oldest') },
 	soak: { needs: [ensureDist], run: () => ['test/soak/main.mts'] },
 	leaks: { needs: [ensureDist], run: () => ['--expose-gc', 'test/leaks/main.mts'] },
+	'leaks:trigger': { needs: [ensureDist, ensureN8n], run: () => ['test/leaks/trigger.mts'] },
 	n8n: { needs: [ensureDist, ensureN8n], run: () => ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: () => ['simulator/main.mts'] },
 	bench: { needs: [ensureDist, ensureN8n], run: () => ['bench/main.mts'] },

@@ -58,7 +58,7 @@ export async function pushMessages(simulator: Simulator, hearsay: Hearsay): Prom
 }
 
 /** A task of the service as if it had been made long ago. */
-function addTask(simulator: Simulator, id: string, isOver: boolean) {
+export function addTask(simulator: Simulator, id: string, isOver: boolean) {
 	const task = {
 		id,
 		token: simulator.token,
