@@ -12,6 +12,7 @@ export interface ChatMessage {
 /** What the model is asked. */
 export interface ChatRequest {
 	messages: ChatMessage[];
+	stream?: boolean;
 	tools?: Array<{
 		function: { name: string; description: string; parameters: Record<string, unknown> };
 	}>;
@@ -36,21 +37,31 @@ export async function startChatModel(): Promise<ChatModel> {
 	let requests: ChatRequest[] = [];
 	let answers: Array<(request: ChatRequest) => ChatAnswer> = [];
 	const server = createServer((request, response) => {
-		const send = (status: number, answer: object) => {
-			response.writeHead(status, { 'Content-Type': 'application/json' });
-			response.end(JSON.stringify(answer));
+		const send = (status: number, type: string, answer: string) => {
+			response.writeHead(status, { 'Content-Type': type });
+			response.end(answer);
 		};
+		const json = (status: number, answer: object) =>
+			send(status, 'application/json', JSON.stringify(answer));
+		// Whoever knows OpenAI's newer interface tries it first.
+		if (!request.url?.endsWith('/chat/completions')) {
+			return json(404, { error: { message: `Unknown request URL: POST ${request.url}` } });
+		}
 		answerTo(request).then(
-			(answer) => send(200, answer),
-			({ message }: Error) => send(500, { error: { message } }),
+			({ answer, isStream }) =>
+				isStream ? send(200, 'text/event-stream', streamed(answer)) : json(200, answer),
+			({ message }: Error) => json(500, { error: { message } }),
 		);
 	});
-	async function answerTo(request: IncomingMessage): Promise<object> {
+	async function answerTo(request: IncomingMessage) {
 		const asked: ChatRequest = JSON.parse(await textOf(request));
+		const isStream = asked.stream === true;
+		// n8n's Agents ask for a title as well.
+		if (!asked.tools) return { answer: completion('A title', 0), isStream };
 		requests.push(asked);
 		const say = answers.shift();
 		if (!say) throw new Error('The script of this model has ended');
-		return completion(say(asked), requests.length);
+		return { answer: completion(say(asked), requests.length), isStream };
 	}
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 	const { port } = server.address() as AddressInfo;
@@ -77,7 +88,25 @@ export function toolResults({ messages }: ChatRequest, round: number): string[] 
 	return results.map(({ content }) => String(content));
 }
 
-function completion(answer: ChatAnswer, round: number): object {
+type Completion = ReturnType<typeof completion>;
+
+/** The same as a stream of one piece. */
+function streamed({ choices, usage, ...rest }: Completion): string {
+	const { message, finish_reason } = choices[0]!;
+	const calls = message.tool_calls?.map((call, index) => ({ ...call, index }));
+	const delta = { ...message, ...(calls ? { tool_calls: calls } : {}) };
+	const pieces = [
+		{ choices: [{ index: 0, delta, finish_reason: null }] },
+		{ choices: [{ index: 0, delta: {}, finish_reason }] },
+		{ choices: [], usage },
+	];
+	const events = pieces.map((piece) =>
+		JSON.stringify({ ...rest, object: 'chat.completion.chunk', ...piece }),
+	);
+	return [...events, '[DONE]'].map((event) => `data: ${event}\n\n`).join('');
+}
+
+function completion(answer: ChatAnswer, round: number) {
 	const isText = typeof answer === 'string';
 	const message: ChatMessage = { role: 'assistant', content: isText ? answer : null };
 	if (!isText) {

@@ -36,6 +36,13 @@ export class Rest {
 		return answer.data ?? answer;
 	}
 
+	/** The whole answer as text, such as a stream of events once it has ended. */
+	async text(method: string, path: string, body?: unknown): Promise<string> {
+		const response = await this.send(method, path, body);
+		if (!response.ok) throw await failureOf(response);
+		return await response.text();
+	}
+
 	/** What lies behind a path, as bytes. */
 	async download(path: string): Promise<Buffer> {
 		const response = await this.send('GET', path);
