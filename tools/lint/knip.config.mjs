@@ -7,6 +7,7 @@ export default {
 		'demo/demo.mts',
 		'tools/*/main.mts',
 		'test/{leaks,soak}/main.mts',
+		'test/leaks/trigger.mts',
 		// Run by Node's own test runner.
 		'test/{e2e,n8n,oldest,queue}/*.test.mts',
 		// Processes of their own, started by name.
