@@ -53,7 +53,7 @@ export interface FailureFacts {
 	/** Last thing known about the work in progress. */
 	lastNews?: string;
 	/** History entries that may be the lost result. */
-	candidates?: Array<{ id: string; createdAt?: string; prompt?: string }>;
+	candidates?: Array<{ id: string; createdAt?: string }>;
 }
 
 /** A failure below the n8n layer: a kind and facts, no wording, no n8n. */

@@ -6,6 +6,17 @@
 
 const MIB = 1024 * 1024;
 
+/** Drops the oldest of what is remembered until at most `most` are left. */
+export function dropOldest(
+	kept: Pick<Map<string, unknown> | Set<string>, 'size' | 'keys' | 'delete'>,
+	most: number,
+): void {
+	for (const key of kept.keys()) {
+		if (kept.size <= most) return;
+		kept.delete(key);
+	}
+}
+
 /** Bytes of a JSON answer. A page of 100 records has some 100 kB. */
 export const MAX_JSON_BYTES = 16 * MIB;
 

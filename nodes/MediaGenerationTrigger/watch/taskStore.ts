@@ -1,5 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
+import { dropOldest } from '../../shared/limits';
 import { isRecord } from '../../shared/parsing/coerce';
 
 /** What is known of a task under way. */
@@ -129,9 +130,7 @@ export class TaskStore {
 		this.underWay.delete(taskId);
 		this.ended.delete(taskId);
 		this.ended.add(taskId);
-		if (this.ended.size <= MOST_ENDED) return;
-		const [oldest] = this.ended;
-		this.ended.delete(oldest!);
+		dropOldest(this.ended, MOST_ENDED);
 	}
 
 	/** Forgets a task as if it had never been seen, but for the progress that was told of it. */
@@ -140,8 +139,7 @@ export class TaskStore {
 		this.underWay.delete(taskId);
 		this.forgotten.delete(taskId);
 		if (told > 0) this.forgotten.set(taskId, told);
-		const [oldest] = this.forgotten.keys();
-		if (this.forgotten.size > MOST_FORGOTTEN) this.forgotten.delete(oldest!);
+		dropOldest(this.forgotten, MOST_FORGOTTEN);
 	}
 
 	/** Hands everything to n8n, which saves it with the next execution that is started. */

@@ -1,5 +1,6 @@
 import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
+import { dropOldest } from '../limits';
 
 /** Tasks of an account that are remembered: far more than any service goes on telling of. */
 const MOST_TASKS = 50_000;
@@ -44,9 +45,7 @@ export class KnownTasks {
 	private keep(taskId: string, known: Known): void {
 		this.tasks.delete(taskId);
 		this.tasks.set(taskId, known);
-		if (this.tasks.size <= MOST_TASKS) return;
-		const [oldest] = this.tasks.keys();
-		this.tasks.delete(oldest!);
+		dropOldest(this.tasks, MOST_TASKS);
 	}
 }
 

@@ -29,6 +29,23 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
+ * Calls `onSilence` once nothing has been heard for `ms` milliseconds, unless `over` aborts first.
+ * `lastHeard` is in ms since 1970.
+ */
+export async function watchSilence(
+	lastHeard: () => number,
+	ms: number,
+	over: AbortSignal,
+	onSilence: () => void,
+): Promise<void> {
+	while (!over.aborted) {
+		const restMs = lastHeard() + ms - Date.now();
+		if (restMs <= 0) return onSilence();
+		await sleep(restMs, over);
+	}
+}
+
+/**
  * For what ends without anybody asking why. Made once: an abort without a reason makes an exception
  * with a stack, some 40 µs each time, and an item comes to a dozen of them.
  */

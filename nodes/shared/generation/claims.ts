@@ -3,6 +3,7 @@ import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
 import type { GeneratedFile } from '../contract';
 import { isKnown, marksOf, type HistoryEntry } from './historyEntries';
+import { dropOldest } from '../limits';
 import { unsigned } from '../parsing/coerce';
 import {
 	CLOCK_TOLERANCE_MS,
@@ -98,10 +99,7 @@ export class Claims {
 
 	private take(files: GeneratedFile[]): void {
 		for (const mark of marksOf(files)) this.taken.add(mark);
-		for (const mark of this.taken) {
-			if (this.taken.size <= REMEMBERED_MARKS) break;
-			this.taken.delete(mark);
-		}
+		dropOldest(this.taken, REMEMBERED_MARKS);
 	}
 
 	/** How far back the history matters to `claim`, in ms since 1970 by our clock. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { askedOf, type Claims } from './claims';
-import { abortReason, NO_REASON, sleep, throwIfAborted } from '../async/deadline';
+import { abortReason, NO_REASON, sleep, throwIfAborted, watchSilence } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import { failureOfText } from '../parsing/failures';
 import { Failure } from '../failure';
@@ -68,17 +68,15 @@ async function readStream(
 	const over = new AbortController();
 	let lastHeard = Date.now();
 	let silent = false;
-	const watch = async () => {
-		while (!over.signal.aborted) {
-			const restMs = lastHeard + order.idleMs - Date.now();
-			if (restMs <= 0) {
-				silent = true;
-				return close();
-			}
-			await sleep(restMs, over.signal);
-		}
-	};
-	void watch();
+	void watchSilence(
+		() => lastHeard,
+		order.idleMs,
+		over.signal,
+		() => {
+			silent = true;
+			close();
+		},
+	);
 	const { signal } = order;
 	signal.addEventListener('abort', close, { once: true });
 	try {

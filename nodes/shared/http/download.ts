@@ -2,7 +2,7 @@ import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-work
 import type { Credential } from './credential';
 import { readErrorText } from '../parsing/failures';
 import { readErrorBody } from './bodies';
-import { abortReason, sleep } from '../async/deadline';
+import { abortReason, sleep, watchSilence } from '../async/deadline';
 import { Failure, isTransient } from '../failure';
 import type { MediaKind } from '../media';
 import { fileNameOf, fileTypeOf, SNIFF_BYTES, whyNoFile } from '../parsing/fileType';
@@ -82,10 +82,11 @@ async function refuseErrorStatus(answer: HttpResponse<ByteStream>, signal: Abort
 	);
 }
 
-/** How much of a file has come, and for how long nothing has. */
+/** How much of a file has come, and when. */
 interface Meter {
 	bytes(): number;
-	silentMs(): number;
+	/** When anything last came, in ms since 1970. */
+	lastAt(): number;
 }
 
 /**
@@ -103,16 +104,7 @@ function meter(stream: ByteStream, most: number, tooMuch: Failure): Meter {
 		stream.destroy(tooMuch);
 		return false;
 	};
-	return { bytes: () => bytes, silentMs: () => Date.now() - lastAt };
-}
-
-/** Calls `onSilence` once nothing has come for a while, until `over` aborts. */
-async function watchSilence({ silentMs }: Meter, over: AbortSignal, onSilence: () => void) {
-	while (!over.aborted) {
-		const restMs = SILENCE_MS - silentMs();
-		if (restMs <= 0) return onSilence();
-		await sleep(restMs, over);
-	}
+	return { bytes: () => bytes, lastAt: () => lastAt };
 }
 
 /** Fetches once. Bytes go from the socket into n8n's binary storage; none are kept here. */
@@ -139,7 +131,7 @@ async function fetchOnce(
 	const tooLarge = badFile(`more than ${megabytes} MB came, which was not announced`, false);
 	const received = meter(answer.body, most, tooLarge);
 	const over = new AbortController();
-	void watchSilence(received, over.signal, () => answer.close());
+	void watchSilence(received.lastAt, SILENCE_MS, over.signal, () => answer.close());
 	try {
 		await refuseErrorStatus(answer, signal);
 		const { head, whole } = await peek(answer.body);

@@ -4,6 +4,7 @@ import { accountOf } from '../account';
 import { knownTasksOf, type KnownTasks } from '../api/knownTasks';
 import { readNotification } from '../parsing/responses';
 import type { EgressCheck } from '../http/request';
+import { dropOldest } from '../limits';
 import { ReconnectingSocket } from './webSocket';
 
 /** Told about the one task it follows, and about the socket it hears that over. */
@@ -151,10 +152,7 @@ class Connection {
 		const highest = Math.max(percentage ?? 0, this.latest.get(taskId) ?? 0);
 		this.latest.delete(taskId);
 		this.latest.set(taskId, percentage === undefined && highest === 0 ? undefined : highest);
-		if (this.latest.size > REMEMBERED_TASKS) {
-			const [oldest] = this.latest.keys();
-			this.latest.delete(oldest!);
-		}
+		dropOldest(this.latest, REMEMBERED_TASKS);
 	}
 }
 

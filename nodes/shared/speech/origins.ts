@@ -2,6 +2,7 @@ import type { IExecuteFunctions, ITaskData } from 'n8n-workflow';
 import { accountOf } from '../account';
 import { Failure } from '../failure';
 import type { Credential } from '../http/credential';
+import { dropOldest } from '../limits';
 import { asText } from '../parsing/coerce';
 
 /** Tasks whose origin is remembered. */
@@ -112,8 +113,7 @@ export class Origins {
 
 	private keep(taskId: string, origin: Origin): void {
 		this.created.set(taskId, origin);
-		const [oldest] = this.created.keys();
-		if (this.created.size > MOST_CREATED) this.created.delete(oldest!);
+		dropOldest(this.created, MOST_CREATED);
 	}
 }
 

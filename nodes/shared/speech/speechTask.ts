@@ -45,7 +45,7 @@ export interface TaskWait {
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, watch } = wait;
-	const { rateLimit: rateLimit } = api;
+	const { rateLimit } = api;
 	let highest = -1;
 	let completedSince: number | undefined;
 	let lastStatus = 'pending';

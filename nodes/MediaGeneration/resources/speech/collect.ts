@@ -48,7 +48,7 @@ export async function collect(
 		taskId,
 		signal,
 		pollIntervalMs: options.pollIntervalMs,
-		subscription: subscription,
+		subscription,
 		...origin,
 		onProgress: (percentage) => item.tell(`task ${taskId}: ${percentage} %`),
 	});
