@@ -31,7 +31,7 @@ const TOO_MUCH =
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /** True when a text says that credit or quota ran out. */
-export const saysOutOfCredit = (text: string): boolean => CREDIT.test(text);
+export const saysOutOfCredit = (text = ''): boolean => CREDIT.test(text);
 
 /** True for a failure that says that fewer at once would be made. */
 export const isOverload = (error: unknown): boolean =>
@@ -61,7 +61,7 @@ export function readErrorText(body: string): string | undefined {
 /** The Failure that a text of the service stands for, whatever channel it came over. */
 export function failureOfText(text: string | undefined, facts: FailureFacts = {}): Failure {
 	const withText = { ...facts, text };
-	if (text !== undefined && CREDIT.test(text)) return new Failure('outOfCredit', withText);
+	if (saysOutOfCredit(text)) return new Failure('outOfCredit', withText);
 	if (text !== undefined && TOKEN.test(text)) return new Failure('tokenRefused', withText);
 	if (text !== undefined && VOICE.test(text)) return new Failure('invalidVoice', withText);
 	return new Failure('rejected', withText);
@@ -93,14 +93,14 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 	if (status === 401 || status === 403) {
 		// A web page with 401 or 403 comes from an edge before the service, and passes.
 		if (looksLikeHtml(body)) return new Failure('unavailable', { ...facts, transient: true });
-		if (text !== undefined && CREDIT.test(text)) return new Failure('outOfCredit', facts);
+		if (saysOutOfCredit(text)) return new Failure('outOfCredit', facts);
 		return new Failure('tokenRefused', facts);
 	}
 	if (status >= 500) {
 		// What a method or a version of HTTP that it does not know will not become known.
 		const transient = status !== 501 && status !== 505;
 		const retryAfterMs = readRetryAfter(retryAfter, Date.now());
-		if (text !== undefined && CREDIT.test(text)) return new Failure('outOfCredit', facts);
+		if (saysOutOfCredit(text)) return new Failure('outOfCredit', facts);
 		return new Failure('unavailable', { ...facts, retryAfterMs, transient });
 	}
 	if (status === 408 || status === 425) {
