@@ -2,13 +2,13 @@ import type { LoadListener } from '../shared/api/retry';
 
 /** Automatic concurrency begins here … */
 const AUTOMATIC_START = 10;
-/** … and grows up to here. */
+/** … and stops growing here. */
 const AUTOMATIC_MOST = 100;
 
 /**
- * How many items are in work at once (`options.concurrency`): one more with each create call that is
- * accepted up to the most; halved whenever the service refuses for rate or load, then one more with
- * each success.
+ * How many items are processed at once (`options.concurrency`). Each create call that is accepted
+ * adds one, up to the maximum. A refusal for rate or load halves it; after that, each success adds
+ * one.
  */
 export class Concurrency implements LoadListener {
 	private start = AUTOMATIC_START;
@@ -19,22 +19,22 @@ export class Concurrency implements LoadListener {
 	private refusedAt = 0;
 	private onRoom = () => {};
 
-	/** `learnt`: what executions of the same account know of refusals, Infinity before any. */
+	/** `learnt`: what this account's executions know of refusals; Infinity before the first. */
 	constructor(private readonly learnt: { mostInWork: number }) {}
 
-	/** 0 = automatic; 1–500: that many from the start. */
+	/** 0: automatic; 1–500: that many from the start. */
 	configure(concurrency: number): void {
 		this.start = concurrency === 0 ? AUTOMATIC_START : concurrency;
 		this.most = concurrency === 0 ? AUTOMATIC_MOST : concurrency;
 	}
 
 	get limit(): number {
-		// What creates nothing, and what is collected from an earlier try, grows by its successes.
+		// Operations that create nothing, and results of an earlier try, grow it by their successes.
 		const grown = this.start + Math.max(this.accepts, this.successes);
 		return Math.min(this.most, grown, this.learnt.mostInWork);
 	}
 
-	/** `onRoom` is called when the limit has grown. */
+	/** Calls `onRoom` whenever the limit has grown. */
 	watch(onRoom: () => void): void {
 		this.onRoom = onRoom;
 	}
@@ -52,8 +52,8 @@ export class Concurrency implements LoadListener {
 	}
 
 	/**
-	 * The service has refused what was begun at `since` (ms since 1970). Of several that were begun
-	 * before the first refusal came, that one counts.
+	 * The service has refused what began at `since` (ms since 1970). Of several calls begun before the
+	 * first refusal, only that refusal counts.
 	 */
 	refused(since: number): void {
 		if (since <= this.refusedAt) return;
@@ -63,9 +63,9 @@ export class Concurrency implements LoadListener {
 }
 
 /**
- * Runs `work` for the indexes 0 … count - 1, starting them in order, as many at once as `concurrency`
- * allows. `work` tells whether it succeeded, which lets the limit grow; when one rejects no further one
- * is started. Resolves when all started ones have settled.
+ * Runs `work` for the indexes 0 … count - 1, in order, as many at once as `concurrency` allows.
+ * `work` resolves with true on success, which lets the limit grow. Once one rejects, no more are
+ * started. Resolves when all that were started have settled.
  */
 export async function forEachConcurrently(
 	count: number,

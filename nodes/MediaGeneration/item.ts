@@ -14,7 +14,7 @@ export class Item {
 		readonly run: Run,
 		readonly index: number,
 	) {
-		// A model gets text only: a file can't cross to it, its address can.
+		// A model takes text only: it can be given a file's address, but not the file.
 		this.parameters = new NodeParameters(
 			(name, fallback) => run.context.getNodeParameter(name, index, fallback as never),
 			!run.isTool,
@@ -38,14 +38,14 @@ export class Item {
 		this.run.spending.plan(isPaid ? 0 : requests, limit);
 	}
 
-	/** Progress for the person who runs the workflow by hand: it appears in the browser's console. */
+	/** Shows progress in the browser's console to whoever runs the workflow by hand. */
 	tell(text: string): string {
 		const message = this.run.credential.redact.text(`Item ${this.index}: ${text}`);
 		this.run.context.sendMessageToUI(message);
 		return message;
 	}
 
-	/** The same, and a line in n8n's log, which costs some 50 µs whether it is written or not. */
+	/** The same, plus a line in n8n's log, which costs some 50 µs even when it is not written. */
 	report(text: string, level: 'debug' | 'info' = 'debug'): void {
 		this.run.context.logger[level](`Media Generation, ${this.tell(text)}`);
 	}
@@ -56,7 +56,8 @@ export class Item {
 
 	/** One output item that belongs to this input item. */
 	output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
-		// n8n takes a field named `error` for a failed item, and under Retry On Fail runs the node again.
+		// n8n treats an item with an `error` field as failed, and Retry On Fail runs the node again for
+		// it.
 		if (saysNothing(json.error)) delete json.error;
 		return {
 			json: this.run.credential.redact.value(json) as INodeExecutionData['json'],

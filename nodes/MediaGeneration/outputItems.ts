@@ -4,11 +4,11 @@ import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
 import { isToolRun, NotMade, type Made, type Run } from './run';
 
-/** The output item of a part, made or not. */
+/** The output item for what was made, or for why it could not be made. */
 export const toItem = ({ context, credential }: Run, index: number, part: Made) =>
 	part instanceof NotMade ? failedItem(context, index, part, credential.redact) : part;
 
-/** What "continue on fail" puts out in place of an item that could not be made. */
+/** The item that "continue on fail" puts in place of one that could not be made. */
 export function failedItem(
 	context: IExecuteFunctions,
 	index: number,
@@ -16,7 +16,7 @@ export function failedItem(
 	redact?: Redactor,
 ): INodeExecutionData {
 	const node = context.getNode();
-	// A model calls for one thing at a time, and knows no item numbers.
+	// A model asks for one thing at a time and knows no item numbers.
 	const itemIndex = isToolRun(context) ? undefined : index;
 	const error = toNodeError(cause, { node, itemIndex, redact });
 	const { taskId, fileUrl } = cause instanceof Failure ? cause.facts : {};
@@ -31,8 +31,9 @@ export function failedItem(
 }
 
 /**
- * Marks an item as failed. n8n sends items with an `error` to the error output, but then reduces the
- * json of those that still have it to the message; hidden from its copy, the `task_id` survives.
+ * Marks an item as failed. n8n sends items with an `error` to the error output, but reduces their
+ * json to the message if it still finds the `error` there. Hidden from n8n's copy, the rest of the
+ * json survives.
  */
 function asFailed(item: INodeExecutionData, error: NodeError): INodeExecutionData {
 	return Object.defineProperty(item, 'error', { value: error, enumerable: false });

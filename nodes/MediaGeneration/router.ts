@@ -9,7 +9,7 @@ import { isToolRun, NotMade, Run, type Job } from './run';
 /** Runs the chosen operation for every input item. */
 export async function router(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const node = this.getNode();
-	// A model is told what went wrong and what to do; of a thrown error some agents pass on nothing.
+	// A model is told what went wrong and what to do; some agents don't pass on a thrown error.
 	const goesOn = this.continueOnFail() || (isToolRun(this) && node.onError !== 'stopWorkflow');
 	const run = await Run.start(this, goesOn).catch((error: unknown) => new NotMade(error));
 	if (run instanceof NotMade) {
@@ -19,7 +19,7 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 	const outcomes = await run.all(readJobs(run));
 	run.throwIfEnded();
 	const output = outcomes.flatMap((parts, index) => parts.map((part) => toItem(run, index, part)));
-	// Under Retry On Fail n8n runs the node again for an `error` in the output, made or not.
+	// With Retry On Fail, n8n runs the node again for any `error` in the output.
 	if (output.every(({ json }) => !json.error)) run.resume.clear();
 	return [output];
 }
@@ -31,7 +31,7 @@ function readJobs(run: Run): Array<Job | NotMade> {
 	const jobs = context.getInputData().map((_, index) => {
 		try {
 			const item = new Item(run, index);
-			// Of the first item that can tell: one whose options can't be resolved fails alone.
+			// The first item whose options can be resolved decides; one whose options can't be fails alone.
 			concurrency ??= item.parameters.numberOption('concurrency', 'Concurrency', CONCURRENCY);
 			const resource = context.getNodeParameter('resource', 0);
 			return findOperation(resource, context.getNodeParameter('operation', 0))(item);

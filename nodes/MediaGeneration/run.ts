@@ -16,7 +16,7 @@ import { contextOf, Resume } from './paid/resume';
 import { Spending } from './paid/spending';
 import { PaidSummary } from './paid/summary';
 
-/** Bytes of large request bodies that may be in memory at once. */
+/** Bytes of request bodies with images that may be in memory at once. */
 const BODY_BYTES = 256 * 1024 * 1024;
 /** How many paid ids of a canceled run go into n8n's log. */
 const MOST_LOGGED = 100;
@@ -28,13 +28,13 @@ export class NotMade {
 	constructor(readonly error: unknown) {}
 }
 
-/** One of the things an input item comes to. */
+/** One of the outcomes of an input item. */
 export type Made = INodeExecutionData | NotMade;
 
-/** The work of one item whose fields are already read and found good. */
+/** The work of one item, whose fields have been read and found good. */
 export type Job = () => Promise<Made[]>;
 
-/** One of several parts, whose failure must not take the others with it. */
+/** The outcome of `work`; its failure must not cost the other files of the item. */
 export const partly = async (work: Promise<INodeExecutionData>): Promise<Made> =>
 	await work.catch((error: unknown) => {
 		if (!(error instanceof Failure)) throw error;
@@ -42,8 +42,8 @@ export const partly = async (work: Promise<INodeExecutionData>): Promise<Made> =
 	});
 
 /**
- * Whether a model calls the node. `isToolExecution` says so to agents up to version 2; from version
- * 3 on they let the engine run their tools as ordinary nodes, whose type alone differs.
+ * Whether a model calls the node. `isToolExecution` tells agents up to version 2; later ones have the
+ * engine run their tools as ordinary nodes of another type.
  */
 export const isToolRun = (context: IExecuteFunctions): boolean =>
 	context.isToolExecution?.() === true || context.getNode().type.endsWith('Tool');
@@ -58,13 +58,13 @@ export class Run {
 	readonly concurrency: Concurrency;
 	/** Encoded images in memory at once. */
 	readonly bodies = new Semaphore(BODY_BYTES);
-	/** Looks into the history, shared by all items whose stream was lost. */
+	/** Reads the history for all items whose stream was lost. */
 	readonly history: HistoryReader;
 	/** Aborts when n8n cancels the execution. */
 	readonly canceled: AbortSignal;
 	/**
-	 * Aborts when n8n cancels the execution, or another item's failure ends the node. A create call under
-	 * way ends with `canceled` only: its answer says what was paid for.
+	 * Aborts when n8n cancels the execution, or another item's failure ends the node. A create call
+	 * under way only ends with `canceled`, since its answer says what was paid for.
 	 */
 	readonly stopped: AbortSignal;
 	readonly paid: PaidSummary;
@@ -80,7 +80,7 @@ export class Run {
 	private constructor(
 		readonly context: IExecuteFunctions,
 		readonly credential: Credential,
-		/** One item's failure does not end the node. */
+		/** True when one item's failure does not end the node. */
 		private readonly goesOn: boolean,
 	) {
 		this.leave = accountOf(credential).use();
@@ -105,9 +105,9 @@ export class Run {
 	}
 
 	/**
-	 * What becomes of each item: as many are in work at once as `concurrency` allows. Unless the run goes
-	 * on, the first failure ends the others, and nothing is sent if one of the jobs is missing. Ends the
-	 * run, and never rejects.
+	 * Does the jobs, as many at once as `concurrency` allows, and returns what became of each. Unless
+	 * the run goes on, the first failure ends the others, and nothing is sent if a job is missing. Ends
+	 * the run; never rejects.
 	 */
 	async all(jobs: Array<Job | NotMade>): Promise<Made[][]> {
 		const outcomes = jobs.map((job): Made[] => (job instanceof NotMade ? [job] : []));
@@ -129,7 +129,10 @@ export class Run {
 		return outcomes;
 	}
 
-	/** Whether something of an item could not be made; unless the run goes on, the first such item ends it. */
+	/**
+	 * True when something of an item could not be made. Unless the run goes on, the first such item
+	 * ends it.
+	 */
 	private fail(parts: Made[], itemIndex: number): boolean {
 		const missing = parts.find((part) => part instanceof NotMade);
 		if (missing && !this.goesOn && !this.canceled.aborted) {
@@ -139,19 +142,19 @@ export class Run {
 		return missing !== undefined;
 	}
 
-	/** All items have ended: nothing may go on in the background, nor what they shared. */
+	/** All items have ended: stops what still runs in the background, and lets go of what they shared. */
 	private end(): void {
 		this.stopping.abort(new Failure('canceled'));
 		this.spending.settle();
 		this.resume.release();
 		this.leave();
-		// The next round of a loop, or the next execution, may be about to begin.
+		// The next round of a loop, or another execution, may be about to begin.
 		this.socket?.release(this.canceled.aborted ? undefined : 'soon');
 	}
 
 	/** Throws the error of a run that was canceled, or that one item's failure has ended. */
 	throwIfEnded(): void {
-		// A cancel is no failed item: it must not be swallowed by "continue on fail".
+		// A canceled run is not a failed item: "continue on fail" must not swallow it.
 		if (this.canceled.aborted) throw this.canceledError();
 		this.showHints();
 		if (!this.firstFailed) return;
@@ -161,7 +164,7 @@ export class Run {
 		throw toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
 	}
 
-	/** n8n may have closed a canceled execution before it gets its error, which is logged too. */
+	/** The error is logged, too: n8n may have closed a canceled execution before receiving it. */
 	private canceledError(): NodeError {
 		const { redact } = this.credential;
 		const place = { node: this.context.getNode(), redact, note: this.paid.words() };
@@ -174,8 +177,8 @@ export class Run {
 	}
 
 	/**
-	 * Whose file is whose. What earlier tries of this node asked for and got, in whatever process, is
-	 * known before the first search.
+	 * Whose file is whose. Knows from the start what earlier tries of this node asked for and got, in
+	 * any process.
 	 */
 	get claims(): Claims {
 		if (!this.known) {
@@ -197,7 +200,7 @@ export class Run {
 		return subscribe(this.credential, egressCheckOf(this.context));
 	}
 
-	/** Shown with the output after the run, once per `about`, with the items that it concerns. */
+	/** A hint shown with the output, once per `about`, with the items it concerns. */
 	hint(about: string, message: string, index: number): void {
 		const hint = this.hints.get(about) ?? { message, items: [] };
 		hint.items.push(index);
@@ -216,7 +219,10 @@ export class Run {
 	}
 }
 
-/** The failure of one file, naming the others of its item: paid for, and lost with the node. */
+/**
+ * The failure of one file, with the addresses of the item's other files, which are paid for but lost
+ * with the node.
+ */
 function withOtherFiles(error: unknown, parts: Made[]): unknown {
 	if (!(error instanceof Failure)) return error;
 	const addresses = parts.map((part) => {

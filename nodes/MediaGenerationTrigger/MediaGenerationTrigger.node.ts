@@ -19,7 +19,7 @@ export class MediaGenerationTrigger implements INodeType {
 		group: ['trigger'],
 		version: 1,
 		subtitle: '={{ $parameter["events"].join(", ") }}',
-		// In the nodes panel n8n shows it for the action node as well.
+		// The nodes panel shows this for the action node as well.
 		description:
 			'Make speech, videos and images, or start the workflow when a speech task completes or fails',
 		defaults: { name: 'Media Generation Trigger' },

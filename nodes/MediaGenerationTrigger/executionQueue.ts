@@ -3,18 +3,18 @@ import type { INodeExecutionData, IRun, ITriggerFunctions } from 'n8n-workflow';
 import { Semaphore } from '../shared/async/semaphore';
 import { sleep } from '../shared/async/deadline';
 
-/** Executions of this trigger under way at once. */
+/** How many executions of this trigger may run at once. */
 const MOST_AT_ONCE = 20;
-/** How long an execution is waited for before the next may start all the same, in ms. */
+/** How long to wait for an execution before the next one may start, in ms. */
 const LONGEST_EXECUTION_MS = 60_000;
-/** How often an event is emitted whose execution n8n can't start. */
+/** How many times an event is emitted if n8n can't start its execution. */
 const MOST_TRIES = 10;
-/** The pause before the second try, in ms; doubles up to the longest, some four minutes in all. */
+/** The pause before the second try, in ms; doubles up to the longest, about four minutes in total. */
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
-/** Progress that waits to be emitted; beyond it the oldest is left out. */
+/** How many progress events may wait; beyond that the oldest is dropped. */
 const MOST_PROGRESS = 1000;
-/** An event that waits for longer than this is worth a line in the log, in ms. */
+/** An event that waits longer than this is worth a line in the log, in ms. */
 const LATE_MS = 60_000;
 
 /** One event that is to start one execution. */
@@ -22,9 +22,9 @@ export interface Emission {
 	taskId: string;
 	/** The same for the same event, also after a restart. */
 	name: string;
-	/** Progress may be left out when too much of it waits; an end never is. */
+	/** Progress may be dropped when too much of it waits; an end never is. */
 	isProgress: boolean;
-	/** Asked when its turn has come: false when it is to start nothing after all. */
+	/** Asked when its turn comes: false if it is to start nothing after all. */
 	isWanted(): Promise<boolean>;
 	/** Makes the item. */
 	make(): Promise<INodeExecutionData>;
@@ -40,24 +40,24 @@ interface Waiting {
 	emission: Emission;
 	/** In ms since 1970. */
 	since: number;
-	/** Called when nothing more is done about it. */
+	/** Called when it has been dealt with. */
 	onOver(): void;
 }
 
 /**
- * Starts executions: those of one task one after another, in order, and not too many at once, so that
- * a burst of messages does not flood n8n.
+ * Starts executions, those of one task one after another and not too many at once, so that a burst of
+ * messages does not flood n8n.
  */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MOST_AT_ONCE);
-	/** What waits behind the emission of a task that is at work. */
+	/** What waits behind the event of a task that is being emitted. */
 	private readonly queues = new Map<string, Waiting[]>();
-	/** All that n8n was not told of yet, the oldest in front. */
+	/** Everything n8n has not been told of yet, the oldest first. */
 	private readonly waiting = new Set<Waiting>();
 	private readonly waitingProgress = new Set<Waiting>();
 	private isLookingForLate = false;
 
-	/** `scope` tells this trigger and service from all others. */
+	/** `scope` identifies this trigger and service. */
 	constructor(
 		private readonly context: ITriggerFunctions,
 		private readonly scope: string,
@@ -65,8 +65,8 @@ export class ExecutionQueue {
 	) {}
 
 	/**
-	 * Resolves when the execution is over, has taken too long to wait for, or will not start. Never
-	 * rejects; what can't be emitted because the trigger was closed is left to the next one.
+	 * Resolves when the execution is over, has taken too long, or will not start. Never rejects. What
+	 * can't be emitted because the trigger was closed is left to the next one.
 	 */
 	async add(emission: Emission): Promise<void> {
 		await new Promise<void>((onOver) => {
@@ -85,7 +85,7 @@ export class ExecutionQueue {
 		const queue: Waiting[] = [];
 		this.queues.set(taskId, queue);
 		for (let entry: Waiting | undefined = first; entry; entry = queue.shift()) {
-			// Whatever fails here: the trigger was closed, or the next event must not suffer from it.
+			// If this fails, the trigger was closed, or else the next event must not suffer from it.
 			await this.start(entry).catch(() => {});
 			this.remove(entry);
 			entry.onOver();
@@ -116,7 +116,7 @@ export class ExecutionQueue {
 		}
 	}
 
-	/** Tells n8n. False when it could not start the execution, true once that is over or takes long. */
+	/** Tells n8n. False if it could not start the execution; true once that is over or takes too long. */
 	private async isStarted(emission: Emission, item: INodeExecutionData): Promise<boolean> {
 		const done = this.context.helpers.createDeferredPromise<IRun>();
 		const outcome = done.promise.then(
@@ -136,14 +136,15 @@ export class ExecutionQueue {
 		waited.abort();
 		if (first?.isRefused) return false;
 		emission.onDone();
-		// A database can be busy for longer than an execution is waited for.
+		// A database can be busy for longer than the wait for an execution.
 		if (!first) void outcome.then(({ isRefused }) => (isRefused ? this.add(emission) : undefined));
 		return true;
 	}
 
 	/**
-	 * n8n ends the promise of an execution that it could not start as it ends that of a canceled one. An
-	 * n8n that drops no duplicates only ever does the latter, and would start the execution again.
+	 * n8n rejects the promise of an execution that it could not start just as that of a canceled one.
+	 * An n8n that does not drop duplicates only ever does the latter, and would start the execution
+	 * again.
 	 */
 	private isRefusal(error: unknown): boolean {
 		const hasBegun = /cancell?ed|stalled|no active execution/i.test(String(error));
@@ -160,7 +161,7 @@ export class ExecutionQueue {
 		this.waitingProgress.delete(entry);
 	}
 
-	/** Leaves out the oldest progress that is not at work. */
+	/** Drops the oldest progress event that is not being emitted. */
 	private leaveOutOldest(): void {
 		for (const entry of this.waitingProgress) {
 			const queue = this.queues.get(entry.emission.taskId) ?? [];
@@ -172,7 +173,7 @@ export class ExecutionQueue {
 		}
 	}
 
-	/** Says so once, when events wait for long, until none waits any more. */
+	/** Logs once when events have waited for long, until none waits any more. */
 	private async lookForLate(): Promise<void> {
 		this.isLookingForLate = true;
 		let isSaid = false;
@@ -195,7 +196,7 @@ export class ExecutionQueue {
 		this.context.logger[level](`Media Generation Trigger: ${text}`);
 	}
 
-	/** n8n starts no second execution with a key it knows; it may have 255 characters. */
+	/** n8n starts no second execution with a key it knows; a key may have 255 characters. */
 	private deduplicationKey({ taskId, name }: Emission): string {
 		const digest = createHash('sha256').update([this.scope, taskId, name].join('\n')).digest('hex');
 		return `media-generation:${digest}`;

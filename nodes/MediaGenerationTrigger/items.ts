@@ -25,8 +25,8 @@ export const eventItem = (event: TaskEvent): INodeExecutionData => ({
 });
 
 /**
- * The item with its audio in `field`. A file that can't be fetched makes no task less completed: the
- * item then says so in `error`. Never rejects.
+ * The item with its audio in `field`. If the file can't be fetched, the task is still completed, and
+ * the item says so in `error`. Never rejects.
  */
 export async function withFile(
 	event: TaskEvent,

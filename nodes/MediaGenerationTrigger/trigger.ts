@@ -30,7 +30,7 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		const settings = readSettings(context);
 		credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
 		const scope = `${context.getWorkflow().id}\n${node.id}\n${credential.baseUrl}`;
-		// By hand nothing is saved, so nothing of earlier tests counts.
+		// A manual run saves nothing, so earlier tests don't count.
 		taskStore = isManual
 			? new TaskStore({}, '', false)
 			: new TaskStore(context.getWorkflowStaticData('node'), scope, dropsDuplicates(context));

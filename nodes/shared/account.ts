@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** How long an account that nobody uses is kept, in ms: a lost video may still come within the hour. */
+/** How long an unused account is kept, in ms: a lost video may still appear within the hour. */
 const KEPT_MS = 3_600_000;
 
 /** What tells one account from another. */
@@ -10,33 +10,33 @@ interface AccountAddress {
 	webSocketUrl: string;
 }
 
-/** What is kept for all who come after, each part by its class. */
+/** Shared objects, each found by its class. */
 class Registry {
 	private readonly parts = new Map<object, object>();
 
-	/** The one `Part` of this shelf, made by `make` unless it is there. */
+	/** The one shared `Part`; `make` makes it on first use. */
 	part<T extends object>(Part: new (...args: never[]) => T, make: () => T): T {
 		if (!this.parts.has(Part)) this.parts.set(Part, make());
 		return this.parts.get(Part) as T;
 	}
 
-	/** The next one who asks for `Part` gets a new one. */
+	/** The next caller of `part` gets a new one. */
 	drop(Part: object): void {
 		this.parts.delete(Part);
 	}
 }
 
 /**
- * Everything that this process shares for one account: its socket (Connection), its pace (RateLimit), the
- * readings under way (SingleFlight), what is known of its speech tasks (KnownTasks, Origins) and of whose
- * a file is (Claims), and the checks of its token (TokenChecks).
+ * Everything that this process shares for one account: its socket (Connection), its pace (RateLimit),
+ * the readings under way (SingleFlight), what is known of its speech tasks (KnownTasks, Origins),
+ * whose file is whose (Claims), and the checks of its token (TokenChecks).
  */
 class Account extends Registry {
 	private users = 0;
 	/** In ms since 1970. */
 	private lastUsed = Date.now();
 
-	/** Counts one more user, until what it returns is called. */
+	/** Counts one more user until the returned function is called. */
 	use(): () => void {
 		this.users++;
 		return () => {
@@ -45,7 +45,7 @@ class Account extends Registry {
 		};
 	}
 
-	/** Somebody has asked for it. */
+	/** Notes that the account is in use. */
 	touch(now = Date.now()): void {
 		this.lastUsed = now;
 	}
@@ -57,15 +57,15 @@ class Account extends Registry {
 
 /**
  * What belongs to no account: what a trigger leaves to its next activation (LeftBehind, Chains), and
- * what is kept of a model's calls where n8n keeps nothing (ModelCalls).
+ * a model's calls where n8n keeps nothing (ModelCalls).
  */
 export const thisProcess = new Registry();
 
 const accounts = new Map<string, Account>();
-/** Made once for each credential that was read. */
+/** Computed once for each credential. */
 const keys = new WeakMap<AccountAddress, string>();
 
-/** What tells one account (a token at an address) from another: a digest, which tells nothing of it. */
+/** Identifies an account (a token at an address) by a digest, which reveals nothing of the token. */
 export function accountKeyOf(address: AccountAddress): string {
 	const known = keys.get(address);
 	if (known !== undefined) return known;

@@ -34,7 +34,7 @@ export type TaskState = 'pending' | 'processing' | 'completed' | 'error';
 /** §2.1, read tolerantly. */
 export interface SpeechTask {
 	state: TaskState;
-	/** The service's own status word when it is none of the contract's. */
+	/** The service's status word, in its own words if the contract has none. */
 	status: string;
 	/** Absolute address of the audio file, once there is one. */
 	audioUrl?: string;
@@ -42,7 +42,7 @@ export interface SpeechTask {
 	percentage?: number;
 	/** Why the task failed, when the service says so. */
 	message?: string;
-	/** The service's clock against ours when it answered, in ms. */
+	/** The service's clock minus ours when it answered, in ms. */
 	clockOffsetMs?: number;
 	/** Everything the service sent. */
 	fields: ServiceRecord;

@@ -31,9 +31,9 @@ export interface FailureFacts {
 	text?: string;
 	/** HTTP status. */
 	status?: number;
-	/** True when something in front of the service answered in its place: it speaks no JSON. */
+	/** True when something in front of the service answered in its place, in another format than JSON. */
 	isEdge?: boolean;
-	/** Host that was asked, never with path or query. */
+	/** The host that was asked, without path or query. */
 	host?: string;
 	/** How long the service asks to wait, in milliseconds. */
 	retryAfterMs?: number;
@@ -41,10 +41,10 @@ export interface FailureFacts {
 	limitMs?: number;
 	/** True when a create call may have been accepted (and charged) without an answer. */
 	maybeAccepted?: boolean;
-	/** True when asking again may well succeed. */
+	/** True when trying again may well succeed. */
 	transient?: boolean;
 	taskId?: string;
-	/** Identifiers of a (paid) video or image in the making, as far as the service has told any. */
+	/** Identifiers of a (paid) generation under way, as far as they are known. */
 	ids?: string[];
 	/** Address of a finished (paid) file that could not be fetched. */
 	fileUrl?: string;
@@ -71,7 +71,7 @@ export class Failure extends Error {
 	}
 }
 
-/** Shorthand for a bad parameter: `field` is its display name, `text` what is wrong with it. */
+/** A bad parameter: `field` is its display name, `text` what is wrong with it. */
 export function invalidInput(field: string, text: string): Failure {
 	return new Failure('invalidInput', { field, text });
 }
@@ -81,7 +81,9 @@ export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
 }
 
-/** The failure of a first call to an address: one that has no such path is some other web server. */
+/**
+ * The failure of a first call to an address: without such a path it belongs to some other web server.
+ */
 export const asWrongAddress = (error: unknown): unknown =>
 	error instanceof Failure && ['notFound', 'rejected'].includes(error.kind)
 		? new Failure('notTheService', { status: error.facts.status })

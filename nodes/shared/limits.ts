@@ -1,7 +1,7 @@
 /**
- * How much of the service's data is taken in. None of these is reached by a service in its right
- * mind; they are there so that one that is not can't take the memory or the time of n8n. What is
- * larger is refused as a whole (Failure `tooLarge`, or a lost stream): never cut, and so wrong.
+ * How much of the service's data is accepted. No sane service reaches these limits; they keep a
+ * broken one from taking n8n's memory or time. What is larger is refused as a whole (Failure
+ * `tooLarge`, or a lost stream), never cut.
  */
 
 const MIB = 1024 * 1024;
@@ -17,7 +17,7 @@ export function dropOldest(
 	}
 }
 
-/** Bytes of a JSON answer. A page of 100 records has some 100 kB. */
+/** Bytes of a JSON answer. A page of 100 records has about 100 kB. */
 export const MAX_JSON_BYTES = 16 * MIB;
 
 /** Bytes of an answer with an error status that are read; only its first words are shown. */
@@ -29,16 +29,16 @@ export const MAX_EVENT_CHARS = 8 * MIB;
 /** Characters of a WebSocket message (§6.2); longer ones are ignored. The service's have about 100. */
 export const MAX_MESSAGE_CHARS = 64 * 1024;
 
-/** Arrays and objects within one another: readers, and n8n itself, go through them by recursion. */
+/** Nested arrays and objects: readers, and n8n itself, walk them recursively. */
 export const MAX_JSON_LEVELS = 100;
 
-/** Pages of a list: 100 000 records, in pages of the usual size. */
+/** Pages of a list: 100 000 records in pages of the usual size. */
 export const MAX_PAGES = 1000;
 
 /** Files that one generation names; at most 4 can be asked for (§8). */
 export const MAX_FILES = 100;
 
-/** Redirects that are followed from one request on. */
+/** Redirects followed for one request. */
 export const MAX_REDIRECTS = 10;
 
 /** Characters of a file's address; signed ones have up to 3000. */
@@ -53,8 +53,8 @@ export const MAX_WORD_CHARS = 200;
 /** Characters of the service's own words in a message. */
 export const MAX_REASON_CHARS = 500;
 
-/** Characters of an API token, which has to fit into a request line. */
+/** Characters of an API token, which must fit into a request line. */
 export const MAX_TOKEN_CHARS = 4096;
 
-/** Bytes of a file whose size was not announced, or that is packed: a small one can unpack to any size. */
+/** Bytes of a file of unannounced size, or a compressed one, which can unpack to any size. */
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;

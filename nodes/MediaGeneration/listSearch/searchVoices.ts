@@ -12,12 +12,12 @@ import { isLastPage, LARGEST_PAGE } from '../../shared/api/pagination';
 import { asText, isRecord } from '../../shared/parsing/coerce';
 import { Api } from '../../shared/api/api';
 
-/** Longest the picker may take for one page, in ms. */
+/** How long the picker may take for one page, in ms. */
 const SEARCH_MS = 60_000;
 
 const TRAITS = ['language', 'accent', 'gender', 'age', 'category', 'description'];
 
-/** A voice's traits, which deployments keep flat or under `labels`, null or padded. */
+/** A voice's traits. Deployments keep them flat or under `labels`, null or padded. */
 function traitsOf(voice: ServiceRecord): string[] {
 	const labels = isRecord(voice.labels) ? voice.labels : {};
 	const traits = TRAITS.map((trait) => asText(voice[trait]) ?? asText(labels[trait]));
@@ -50,7 +50,10 @@ export function matches(voice: ServiceRecord, filter: string): boolean {
 		.every((word) => text.includes(word));
 }
 
-/** Where the picker goes on: the page, how many voices came before it, and with which the last began. */
+/**
+ * Where the picker continues: the page, how many voices came before it, and the first of the last
+ * page.
+ */
 interface Place {
 	page: number;
 	seen: number;
@@ -60,7 +63,7 @@ interface Place {
 const placeOf = (paginationToken?: string): Place =>
 	paginationToken === undefined ? { page: 0, seen: 0 } : (JSON.parse(paginationToken) as Place);
 
-/** The list mode of the voice field (§4.4): filters and pages whatever shape the list has. */
+/** The list mode of the voice field (§4.4). Filters and pages whatever shape the list has. */
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
 	filter = '',
@@ -75,10 +78,10 @@ export async function searchVoices(
 		const search = filter.trim();
 		const query = { page, page_size: LARGEST_PAGE, ...(search ? { search } : {}) };
 		const found = await api.listVoices(query, limit.signal);
-		// The editor shows what it is given, and saves what is picked in clear.
+		// The editor shows these, and saves the one that is picked in clear text.
 		const voices = credential.redact.value(found.items);
 		const foundFirst = idOf(voices[0] ?? {});
-		// Some know no pages, and give all they have each time.
+		// Some deployments ignore the page number and always return everything.
 		if (page > 0 && foundFirst === first) return { results: [] };
 		const next: Place = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
 		const results = voices

@@ -10,13 +10,13 @@ import {
 import { isRecord } from '../../shared/parsing/coerce';
 
 /**
- * What a retry recognises a request by: what the node holds and the item it works on, never what
- * expressions make of it, since `{{ $now }}` or a resume URL is another one with each try.
+ * How a retry recognises a request: by the node's parameters and the input item, never by the values
+ * of expressions, since `{{ $now }}` or a resume URL changes with each try.
  */
 
 /**
- * The parameters that make up what is paid for, with what they are when not set. A longer timeout or
- * another output field asks for the same.
+ * The parameters that decide what is paid for, with their defaults. A longer timeout or another
+ * output field still asks for the same.
  */
 const PARAMETERS: Record<string, unknown> = {
 	resource: FIRST_RESOURCE,
@@ -30,7 +30,7 @@ const PARAMETERS: Record<string, unknown> = {
 	binaryPropertyName: INPUT_FIELD,
 };
 
-/** The same of the options. */
+/** The same for the options. */
 const OPTIONS: Record<string, unknown> = {
 	...Object.fromEntries(
 		Object.entries(SPEECH_SETTINGS).map(([name, { default: byDefault }]) => [name, byDefault]),
@@ -42,26 +42,26 @@ const OPTIONS: Record<string, unknown> = {
 const valuesOf = (held: Record<string, unknown>, defaults: Record<string, unknown>) =>
 	Object.entries(defaults).map(([name, byDefault]) => held[name] ?? byDefault);
 
-/** Values of an expression that change by themselves from one try to the next. */
+/** Parts of an expression whose value changes from one try to the next. */
 const PASSING =
 	/\$now|\$today|\$execution|\$resume|\$runIndex|toolCallId|random|\bDate(?:Time)?\b/i;
 
-/** The unresolved values of the parameters that make up a request, as the node holds them. */
+/** The unresolved values of the parameters that decide what is paid for. */
 export function requestParameters(parameters: Record<string, unknown>): unknown[] {
 	const { options } = parameters;
 	const chosen = isRecord(options) ? options : {};
 	return [
-		// Of a resource locator only the value counts: its mode and the name shown are looks.
+		// Of a resource locator only the value counts, not its mode or the cached name.
 		...valuesOf(parameters, PARAMETERS).map((value) => (isRecord(value) ? value.value : value)),
 		...valuesOf(chosen, OPTIONS),
-		// The options as a whole may be an expression as well.
+		// The whole collection may be an expression.
 		chosen === options ? undefined : options,
 	];
 }
 
 /**
- * The same for a call of a model, whose unresolved parameters are the same each time: what tells its
- * calls apart is what expressions make of them, except of those that change by themselves.
+ * The same for a model's call. Its unresolved parameters never change, so its calls are told apart by
+ * what expressions resolve to, except for parts that change with each try.
  */
 export function calledParameters(context: IExecuteFunctions, index: number): unknown[] {
 	return requestParameters(context.getNode().parameters).map((value) => {
@@ -74,8 +74,8 @@ export function calledParameters(context: IExecuteFunctions, index: number): unk
 }
 
 /**
- * What tells an input item from another. Its files count by name, type and size: n8n renames their
- * ids at the end of an execution. The id of a model's call is another one with each call.
+ * What distinguishes one input item from another. Files count by name, type and size, since n8n
+ * renames their ids at the end of an execution. The id of a model's call changes with each call.
  */
 export function itemIdentity({ json, binary = {} }: INodeExecutionData): unknown[] {
 	const files = Object.entries(binary).map(
@@ -89,7 +89,7 @@ export function itemIdentity({ json, binary = {} }: INodeExecutionData): unknown
 	return [{ ...json, toolCallId: undefined }, files];
 }
 
-/** A short text that is the same for the same `parts`, also once n8n has stored and read them. */
+/** A short digest of `parts`; the same again after n8n has stored and read them. */
 export const digestOf = (...parts: unknown[]): string =>
 	createHash('sha256')
 		.update(jsonStringify(parts, { replaceCircularRefs: true }))

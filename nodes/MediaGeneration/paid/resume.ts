@@ -11,13 +11,13 @@ import { calledParameters, digestOf, itemIdentity, requestParameters } from './r
 export interface PaidRequest {
 	/** Speech: the task. */
 	taskId?: string;
-	/** The service said that the task has failed, or that it knows none. */
+	/** The service said that the task has failed, or that it does not know it. */
 	doubtful?: boolean;
-	/** Speech: when a create call was sent whose outcome is not known, in ms since 1970. */
+	/** Speech: when a create call with an unknown outcome was sent, in ms since 1970. */
 	sentAt?: number;
-	/** Video, image: what was sent, and may be paid. */
+	/** Generations: what was sent and may be paid for. */
 	asked?: SentRequest;
-	/** Video, image: the files made. */
+	/** Generations: the files made. */
 	files?: GeneratedFile[];
 	/** When all of `files` were there, in ms since 1970. */
 	madeAt?: number;
@@ -28,8 +28,8 @@ type Entries = Record<string, PaidRequest>;
 const FIELD = 'mediaGenerationCreated';
 
 /**
- * What stands for the token, as it is and percent-encoded, in what is stored: an address with the
- * token in it must still work. No token has such characters.
+ * Placeholders for the token, plain and percent-encoded, in what is stored: an address with the token
+ * in it must still work later. No token contains these characters.
  */
 const TOKEN = '«§»';
 const ENCODED_TOKEN = '«§§»';
@@ -37,24 +37,24 @@ const ENCODED_TOKEN = '«§§»';
 /** How long an entry is kept where n8n keeps none, in ms, and how many at most. */
 const KEPT_MS = 3_600_000;
 const MOST_KEPT = 500;
-/** Further calls with the same request, under way at the same time, whose entries are looked for. */
+/** How many concurrent calls with the same request are looked for. */
 const MOST_AT_ONCE = 50;
 
-/** What this process knows of the calls of models. */
+/** What this process knows of models' calls. */
 class ModelCalls {
-	/** Stands in where n8n keeps nothing from one call of a node to the next. */
+	/** Used where n8n keeps nothing between calls of a node. */
 	readonly context: IDataObject = {};
 	/** When an entry was kept, in ms since 1970. */
 	readonly keptAt = new WeakMap<PaidRequest, number>();
-	/** The keys that calls under way hold, by the context that they are stored in. */
+	/** The keys held by calls under way, by the context they are stored in. */
 	readonly held = new WeakMap<IDataObject, Set<string>>();
 }
 
 const calls = () => thisProcess.part(ModelCalls, () => new ModelCalls());
 
 /**
- * The node's context. The MCP Server Trigger has a new one for each call of a model, before there is an
- * execution, and n8n's own Agents have none at all.
+ * The node's context. The MCP Server Trigger makes a new one for each call, before there is an
+ * execution; n8n's own Agents have none at all.
  */
 export function contextOf(context: IExecuteFunctions, isTool: boolean): IDataObject {
 	if (isTool && context.getExecutionId() === undefined) return calls().context;
@@ -80,7 +80,7 @@ function forgetOldest(entries: Entries): void {
 	}
 }
 
-/** `value` with every text in it replaced. */
+/** `value` with `replace` applied to every string in it. */
 function replaceTexts<T>(value: T, replace: (text: string) => string): T {
 	return JSON.parse(JSON.stringify(value), (_, part: unknown) =>
 		typeof part === 'string' ? replace(part) : part,
@@ -88,21 +88,23 @@ function replaceTexts<T>(value: T, replace: (text: string) => string): T {
 }
 
 /**
- * What this node created in this execution. It lives in the node's context, which n8n keeps for
- * Retry On Fail and for "Retry execution": the next try collects what was paid for instead of
- * creating it again. Stored in clear with the execution, so ids, addresses and prompts only.
+ * What this node created in this execution. It is kept in the node's context, which n8n keeps for
+ * Retry On Fail and "Retry execution", so that the next try collects what was paid for instead of
+ * creating it again. It is stored in clear text: ids, addresses and prompts only.
  */
 export class Resume {
 	private readonly store: IDataObject;
 	/** The keys of this run's own items. */
 	private readonly own = new Set<string>();
 	private readonly keys = new Map<number, string>();
-	/** What all items of the run have in common. */
+	/** The part of the key that all items of the run share. */
 	private common: string | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
-		/** Whether a model calls the node: each call, and each further try of one, is a round of its own. */
+		/**
+		 * Whether a model calls the node: then every call, and every retry of one, is a round of its own.
+		 */
 		private readonly isTool: boolean,
 		private readonly credential: Credential,
 	) {
@@ -111,9 +113,9 @@ export class Resume {
 	}
 
 	/**
-	 * The key of one item's request, held by it until `release`. A loop's next round is another request;
-	 * a model that asks for the same once more after a failure wants what is already paid for, but two
-	 * calls at the same time are two requests.
+	 * The key of one item's request, held until `release`. The next round of a loop is another request.
+	 * A model that repeats a request after a failure wants what is already paid for, but two calls at
+	 * the same time are two requests.
 	 */
 	requestKey(index: number): string {
 		const known = this.keys.get(index);
@@ -129,7 +131,7 @@ export class Resume {
 		return key;
 	}
 
-	/** One that holds what an earlier call has left, else a new one. */
+	/** A key under which an earlier call has left something, else a new one. */
 	private unheld(wanted: string): string {
 		const entries = entriesOf(this.store);
 		let unused: string | undefined;
@@ -163,7 +165,7 @@ export class Resume {
 		return stored && this.withToken(stored);
 	}
 
-	/** What is remembered of all items and rounds of the node. */
+	/** What is remembered for all items and rounds of the node. */
 	list(): PaidRequest[] {
 		return Object.values(entriesOf(this.store)).map((stored) => this.withToken(stored));
 	}
@@ -189,15 +191,15 @@ export class Resume {
 	}
 
 	/**
-	 * All items of this run succeeded: nothing of theirs is left that a retry would have to collect.
-	 * Other calls of a model may be under way beside it.
+	 * All items of this run succeeded, so a retry has nothing of theirs to collect. Other calls of a
+	 * model may still be under way.
 	 */
 	clear(): void {
 		for (const key of this.own) this.remove(key);
 		if (Object.keys(entriesOf(this.store)).length === 0) delete this.store[FIELD];
 	}
 
-	/** The run is over: a call after it may take up what it has left. */
+	/** The run is over: a later call may take up what it has left. */
 	release(): void {
 		for (const key of this.own) calls().held.get(this.store)!.delete(key);
 	}

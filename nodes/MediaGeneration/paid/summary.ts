@@ -1,26 +1,26 @@
 import { clip } from '../../shared/parsing/coerce';
 import type { Redactor } from '../../shared/parsing/redaction';
 
-/** So many ids are named in a message, and so many characters of each. */
+/** How many ids a message names, and how many characters of each. */
 const MOST_NAMED = 5;
 const MOST_CHARS = 300;
 
 interface Cost {
 	/** `task`, `video`, say. */
 	what: string;
-	/** What is known of it so far: ids, or addresses of its files. */
+	/** Its ids, or addresses of its files, as far as they are known. */
 	ids: string[];
-	/** The service has accepted it; else it may have. */
+	/** True once the service has accepted it; until then it may have. */
 	isSure: boolean;
 }
 
-/** What a run has paid for, or may have, item by item: named when it ends before it is done. */
+/** What a run has paid for, or may have, by item. Reported when the run ends early. */
 export class PaidSummary {
 	private readonly costs = new Map<number, Cost>();
 
 	constructor(private readonly redact: Redactor) {}
 
-	/** A create call goes out: until it is answered, the item may be paid. */
+	/** A create call goes out: until it is answered, it may be paid for. */
 	maybe(index: number, what: string): void {
 		this.costs.set(index, { what, ids: [], isSure: false });
 	}
@@ -36,8 +36,8 @@ export class PaidSummary {
 	}
 
 	/**
-	 * In words, what of a run is paid that ends early, and what may be; undefined when nothing is.
-	 * `failed` is the item that ends it, which names its own; none when the run is stopped.
+	 * What was paid for, or may have been, in a run that ends early, as text; undefined if nothing.
+	 * `failed` is the item that ends it and reports its own cost; undefined when the run was stopped.
 	 */
 	words(failed?: number, mostNamed = MOST_NAMED): string | undefined {
 		const costs = [...this.costs].filter(([index]) => index !== failed).sort(([a], [b]) => a - b);

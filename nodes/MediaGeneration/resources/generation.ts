@@ -14,17 +14,17 @@ import type { NodeParameters } from '../../shared/n8n/parameters';
 import type { Item } from '../item';
 import { partly, type Job, type Made } from '../run';
 
-/** What all operations that make videos or images share: stream, history, download, items. */
+/** What all operations with a generation stream share: stream, history, download, items. */
 
-/** Different status words that are shown of one generation: the service's are four. */
+/** How many different status words are shown for one generation: the service has four. */
 const MOST_WORDS = 50;
-/** Ids that are named of one generation in the making: it makes four files at most (§8). */
+/** How many ids are named for one generation: it makes four files at most (§8). */
 const MOST_IDS = 8;
 
 interface GenerationFields {
-	/** For the whole generation. */
+	/** Time limit for the whole generation. */
 	timeoutMs: number;
-	/** Of silence on the stream. */
+	/** How long the stream may be silent. */
 	idleTimeoutMs: number;
 	download: boolean;
 	outputField: string;
@@ -49,7 +49,7 @@ export interface Order {
 	body(signal: AbortSignal): Promise<GenerationBody>;
 }
 
-/** Makes the job of one generation. */
+/** The job of one generation. */
 export function generationJob(item: Item, order: Order): Job {
 	const { run, api } = item;
 	const kind = GENERATIONS[order.generation].makes;
@@ -62,7 +62,7 @@ export function generationJob(item: Item, order: Order): Job {
 		const creating = startDeadline(options.timeoutMs, run.canceled);
 		try {
 			const files = await make(key, deadline.signal, creating.signal);
-			// One that cannot be fetched must not take the others, paid as well, with it.
+			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: Made[] = [];
 			for (const file of withOwnNames(files)) {
 				output.push(await partly(fileOutput(file, deadline.signal)));
@@ -129,7 +129,7 @@ export function generationJob(item: Item, order: Order): Job {
 				);
 			},
 		}).catch((error: unknown) => {
-			// What was surely not accepted, or has failed, must be asked for anew by the next try.
+			// What was definitely not accepted, or has failed, has to be asked for again by the next try.
 			if (!mayStillCome(error)) {
 				run.resume.remove(key);
 				run.paid.not(item.index);
@@ -172,7 +172,7 @@ interface NamedFile {
 	name: string;
 }
 
-/** Several files of one element share its id: written to disk, none may replace another. */
+/** Several files of one element share its id; saved to disk, none may overwrite another. */
 function withOwnNames(files: GeneratedFile[]): NamedFile[] {
 	const used = new Set<string>();
 	return files.map((generated) => {

@@ -1,29 +1,33 @@
 import { sleep } from '../../shared/async/deadline';
 
-/** How long tasks are gathered, to tell a few from a flood, in ms. */
+/** How long tasks are collected, to tell a few from a flood, in ms. */
 const GATHER_MS = 500;
-/** For so long after activation these may be tasks that ended before, in ms. */
+/** How long after activation these may be tasks that ended before, in ms. */
 const EARLY_MS = 60_000;
-/** Until then each waits so long, and is one of those when its message is repeated for so long, in ms. */
+/**
+ * Until then each one waits this long, and counts as one of those if its message is repeated for this
+ * long, in ms.
+ */
 const HOLD_MS = 3000;
 const REPEATED_MS = 1000;
-/** … as are all of them when they are more than this. */
+/** … as do all of them if there are more than this. */
 const MOST_EARLY = 100;
-/** So many may be read at once. */
+/** How many may be read at once. */
 const MOST_AT_ONCE = 200;
-/** How often one more of these comes up, in ms. */
+/** How long until one more may be read, in ms. */
 const ONE_MORE_MS = 15_000;
 /** A flood is read one by one, with this pause between, in ms: fewer than 60 a minute. */
 const FLOOD_PAUSE_MS = 1600;
-/** While there is no room, it is looked for again after this, in ms. */
+/** How often to look for room while there is none, in ms. */
 const NO_ROOM_MS = 1000;
-/** Tasks that wait at most: it takes hours to read them. */
+/** How many tasks may wait: reading that many takes hours. */
 const MOST_WAITING = 10_000;
 
 /**
- * Tasks that are first heard of when they end. Each has to be read, and a service that repeats messages
- * of thousands that ended long ago must not cause as many requests: a few are let go at once, a flood
- * one by one. Right after activation what is repeated, or comes as a flood, ended before and is dropped.
+ * Tasks that are first heard of when they end. Each one has to be read, and a service that repeats
+ * the messages of thousands of old tasks must not cause as many requests: a few are released at once,
+ * a flood one by one. Right after activation, what is repeated or comes as a flood ended before, and
+ * is dropped.
  */
 export class Arrivals {
 	/** When the first and the last message of each came, in ms since 1970. */
@@ -40,14 +44,14 @@ export class Arrivals {
 			since(): number;
 			hasRoom(): boolean;
 			letGo(taskId: string): void;
-			/** Called once, when all that come right after activation are dropped. */
+			/** Called once, when all tasks heard of right after activation are dropped. */
 			onFlood(): void;
-			/** Called when a task is forgotten because too many wait. */
+			/** Called when a task is dropped because too many wait. */
 			onFull(): void;
 		},
 	) {}
 
-	/** Lets go of the task in its turn. */
+	/** Releases the task when its turn comes. */
 	add(taskId: string): void {
 		if (this.waiting.has(taskId)) return;
 		const now = Date.now();

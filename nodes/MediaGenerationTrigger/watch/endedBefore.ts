@@ -1,11 +1,11 @@
 import type { ServiceRecord, SpeechTask } from '../../shared/contract';
 import { asText, asTime } from '../../shared/parsing/coerce';
 
-/** Times may be cut to the second, as may the service's clock in its answers, in ms. */
+/** The times, and the clock in the service's answers, may be cut to the second, in ms. */
 const CUT_MS = 2000;
-/** A record that only tells when its task was created is of one that ended so long after, in ms. */
+/** A record that only says when its task was created counts as ended this much later, in ms. */
 const LONGEST_ORDINARY_MS = 120_000;
-/** Where a zone is missing the time may be that of the westernmost one, so long after UTC, in ms. */
+/** A time without a zone may be that of the westernmost one, this far behind UTC, in ms. */
 const WESTERNMOST_MS = 12 * 3_600_000;
 
 const END_KEYS = new Set(['completedat', 'finishedat', 'endedat', 'updatedat']);
@@ -14,7 +14,7 @@ const END_KEYS = new Set(['completedat', 'finishedat', 'endedat', 'updatedat']);
 export function endedBefore({ fields, clockOffsetMs = 0 }: SpeechTask, since: number): boolean {
 	const created = latestOf(fields, (key) => key === 'createdat');
 	const touched = latestOf(fields, (key) => END_KEYS.has(key));
-	// Some services never touch the time of the last change.
+	// Some services never update the time of the last change.
 	const ended =
 		touched > created || created === -Infinity ? touched : created + LONGEST_ORDINARY_MS;
 	return Number.isFinite(ended) && ended - clockOffsetMs + CUT_MS < since;

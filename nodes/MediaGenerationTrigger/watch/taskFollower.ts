@@ -11,11 +11,13 @@ import type { Events } from '../events';
 import type { TaskStore } from './taskStore';
 import type { Settings } from '../settings';
 
-/** Silence after which a task under way is read, in ms; doubles up to 5 minutes. */
+/** How long a task may be silent before it is read, in ms; doubles up to 5 minutes. */
 export const SILENCE_MS = 30_000;
-/** Pause before a task is followed again after the service refused to tell of it, in ms. */
+/** How long to wait before following a task again that the service refused to show, in ms. */
 const REFUSED_MS = 60_000;
-/** A task that the service does not know is looked up so often, with this pause between, in ms. */
+/**
+ * How many times a task that the service does not know is looked up, and the pause in between, in ms.
+ */
 const MISSING_TIMES = 3;
 const MISSING_MS = 30_000;
 
@@ -26,15 +28,17 @@ export interface TaskFollowerParts {
 	events: Events;
 	settings: Settings;
 	taskStore: TaskStore;
-	/** A person listens for one event, and is told of everything that stands in its way. */
+	/** A person listens for one event, and is told of every problem. */
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */
 	closing: AbortSignal;
-	/** Called when it makes no sense to go on: the token is refused, say. */
+	/** Called when there is no point in going on, for instance because the token is refused. */
 	onFatal(failure: Failure): void;
 }
 
-/** What became of following a task: its end, something to try again after, or that there is none. */
+/**
+ * How following a task ended: with its end, with something to retry after, or without any such task.
+ */
 type Followed = 'over' | 'refused' | 'missing';
 
 /** Follows tasks to their ends, one by one. */
@@ -42,8 +46,8 @@ export class TaskFollower {
 	constructor(private readonly parts: TaskFollowerParts) {}
 
 	/**
-	 * Follows one task until its end is emitted; `isOld`: it is not known to be under way. One that says to
-	 * have ended before `since`, in ms since 1970, is passed over. Never rejects.
+	 * Follows one task until its end is emitted. `isOld`: it may not be under way. If it says that it
+	 * ended before `since` (ms since 1970), it is passed over. Never rejects.
 	 */
 	async toEnd(
 		taskId: string,
@@ -56,10 +60,10 @@ export class TaskFollower {
 			const found = await this.follow(taskId, isOld, since, signal);
 			if (found === 'over') return;
 			missing = found === 'missing' ? missing + 1 : 0;
-			// One that was heard of is waited for patiently as it is.
+			// A task that was heard of gets patience enough anyway.
 			if (missing > 0 && (!isOld || missing >= MISSING_TIMES)) {
 				this.warn(`the service knows no task ${taskId}, it is no longer looked up`);
-				// One that is named in the parameters may be created yet.
+				// One that is named in the parameters may still be created.
 				return settings.taskIds.has(taskId) ? taskStore.forget(taskId) : taskStore.end(taskId);
 			}
 			if (!missing) await sleep(REFUSED_MS, signal);
@@ -97,7 +101,7 @@ export class TaskFollower {
 		let highest = 0;
 		const onProgress = (percentage: number) => {
 			highest = percentage;
-			// One that may have ended long ago makes no progress.
+			// A task that may have ended long ago makes no progress.
 			if (since === undefined) events.progress(taskId, percentage);
 		};
 		const outcome = await waitForTask(api, {
@@ -143,7 +147,7 @@ export class TaskFollower {
 				onFatal(failure);
 				return 'over';
 			case 'notFound':
-				// Whoever tests by hand with the ID of a task wants to know that it is none.
+				// Someone who tests with a task's ID wants to know that there is no such task.
 				if (isManual) onFatal(failure);
 				return isManual ? 'over' : 'missing';
 			case 'timedOut':

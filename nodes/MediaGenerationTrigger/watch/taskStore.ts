@@ -15,7 +15,10 @@ interface Entry {
 	isEmitted: boolean;
 }
 
-/** What is kept in n8n's static data. Each key is assigned as a whole: n8n notices nothing deeper. */
+/**
+ * What is kept in n8n's static data. Each key is assigned as a whole, since n8n notices no deeper
+ * change.
+ */
 interface Kept {
 	at: number;
 	/** Task id → [since, told, isEmitted]. */
@@ -24,23 +27,23 @@ interface Kept {
 	ended: string[];
 }
 
-/** Tasks under way that are remembered, and watched, at most. */
+/** How many tasks under way are remembered and watched. */
 export const MOST_UNDER_WAY = 1000;
-/** Ended tasks that are remembered, so that a late message of one is not taken for a new task. */
+/** How many ended tasks are remembered, so that a late message is not taken for a new task. */
 const MOST_ENDED = 1000;
-/** Forgotten tasks of which it is known what was told, so that it is not told again. */
+/** How many forgotten tasks keep their last percentage, so that it is not emitted again. */
 const MOST_FORGOTTEN = 10_000;
 /**
- * How long after an emission n8n still knows its key, in ms. It does for as long as it has the execution;
- * one that the workflow's settings say not to save it may delete at any time after.
+ * How long n8n still knows the key of an emitted event, in ms. It knows it as long as it keeps the
+ * execution, which it may delete at any time if the workflow does not save executions.
  */
 const KEY_LASTS_MS = 120_000;
 /** How long a task may be under way before it is forgotten, in ms. */
 export const LONGEST_MS = 24 * 3600 * 1000;
 
 /**
- * Left by a trigger that was closed, for the next one of the same node in this process: n8n saves
- * static data only together with an execution, so what it holds may be older.
+ * Left by a closed trigger for the next one of the same node in this process: n8n saves static data
+ * only along with an execution, so it may be older.
  */
 class LeftBehind extends Map<string, Kept> {}
 
@@ -49,7 +52,7 @@ const left = () => thisProcess.part(LeftBehind, () => new LeftBehind());
 const isKept = (value: unknown): value is Kept =>
 	isRecord(value) && isRecord(value.underWay) && Array.isArray(value.ended);
 
-/** The trigger's memory of tasks, which outlives a lost socket, a new deployment and a restart. */
+/** The trigger's memory of tasks, which survives a lost socket, a deployment and a restart. */
 export class TaskStore {
 	private readonly underWay = new Map<string, Entry>();
 	private readonly ended: Set<string>;
@@ -57,9 +60,9 @@ export class TaskStore {
 	private readonly forgotten = new Map<string, number>();
 
 	/**
-	 * `store` is the node's static data, `key` tells the node from others in this process. With
-	 * `emitsAgain`, which is safe where n8n drops duplicates, an end that n8n was told of right before it
-	 * stopped is emitted again if n8n is soon back, since the execution may not have begun.
+	 * `store` is the node's static data; `key` identifies the node in this process. With `emitsAgain`,
+	 * which is safe where n8n drops duplicates, an end emitted right before n8n stopped is emitted
+	 * again if n8n is soon back, since its execution may not have begun.
 	 */
 	constructor(
 		private readonly store: IDataObject,
@@ -79,7 +82,7 @@ export class TaskStore {
 		}
 	}
 
-	/** Ids of the tasks under way, those that were seen first in front. */
+	/** Ids of the tasks under way, in the order they were first seen. */
 	tasks(): string[] {
 		return [...this.underWay.keys()];
 	}
@@ -142,18 +145,18 @@ export class TaskStore {
 		dropOldest(this.forgotten, MOST_FORGOTTEN);
 	}
 
-	/** Hands everything to n8n, which saves it with the next execution that is started. */
+	/** Hands everything to n8n, which saves it along with the next execution it starts. */
 	save(): void {
 		Object.assign(this.store, this.kept());
 	}
 
-	/** To be called when the trigger is closed; n8n goes on, so what it was told of is done. */
+	/** Call this when the trigger is closed; n8n runs on, so what it was told of is done. */
 	leave(): void {
 		for (const [taskId, { isEmitted }] of [...this.underWay]) if (isEmitted) this.end(taskId);
 		left().set(this.key, this.kept());
 	}
 
-	/** While n8n starts no executions, ends that could not be emitted pile up for the next activation. */
+	/** While n8n starts no executions, unemitted ends pile up for the next activation. */
 	private dropOldestEnd(): void {
 		for (const [taskId, { isOver }] of this.underWay) {
 			if (isOver) return this.end(taskId);

@@ -22,11 +22,11 @@ import { SelfStarts } from './selfStarts';
 import type { Settings } from '../settings';
 import { Arrivals } from './arrivals';
 
-/** How often it is looked whether the socket is open, in ms. */
+/** How often the socket is checked, in ms. */
 const LOOK_MS = 5000;
-/** How long it is taken for granted that the token is good: while the socket is closed, in ms. */
+/** How long a good token is trusted while the socket is closed, in ms. */
 const TRUSTED_MS = 60_000;
-/** … and by a workflow that is being activated, in ms. */
+/** … and when a workflow is activated, in ms. */
 const TRUSTED_AT_FIRST_MS = 10_000;
 /** Tasks that wait until one can be watched. */
 const MOST_ASIDE = 10_000;
@@ -41,11 +41,11 @@ export interface WatchParts {
 	executionQueue: ExecutionQueue;
 	/** Tells this trigger and service from all others in this process; none by hand. */
 	scope: string | undefined;
-	/** A person listens for one event, and is told of everything that stands in its way. */
+	/** A person listens for one event, and is told of every problem. */
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */
 	closing: AbortSignal;
-	/** Called when it makes no sense to go on: the token is refused, say. */
+	/** Called when there is no point in going on, for instance because the token is refused. */
 	onFatal(failure: Failure): void;
 }
 

@@ -19,20 +19,23 @@ import {
 import { isRecord } from '../parsing/coerce';
 import { SingleFlight } from '../async/singleFlight';
 
-/** How long the create call of a speech task may take, in ms: given up, it may have been paid. */
+/**
+ * How long the create call of a speech task may take, in ms: one that is given up may have been paid
+ * for.
+ */
 const CREATE_MS = 120_000;
 
-/** §4.10; the credential test, which has no n8n request helper of its own, reads it too. */
+/** §4.10; also read by the credential test, which has no access to n8n's request helper. */
 export const ACCOUNT_PATH = '/v1/video/me';
 
 const jsonBody = (body: object) => Buffer.from(JSON.stringify(body), 'utf8');
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
 
-/** The readings of an account that are under way, which everybody in this process shares. */
+/** The account's readings under way, shared by everyone in this process. */
 export const singleFlightOf = (credential: Credential): SingleFlight =>
 	accountOf(credential).part(SingleFlight, () => new SingleFlight());
 
-/** The service's clock against ours in ms; 0 when it does not tell. */
+/** The service's clock minus ours, in ms; 0 if it does not say. */
 function clockOffsetOf({ headers }: HttpResponse<ByteStream>): number {
 	const date = Date.parse(headers.date ?? '');
 	return Number.isFinite(date) ? date - Date.now() : 0;
@@ -50,7 +53,7 @@ export class Api {
 		this.calls = new RetryingClient(context, credential, load);
 	}
 
-	/** What is learnt of how often the account may be asked. */
+	/** How often the account may be asked, as far as is known. */
 	get rateLimit(): RateLimit {
 		return this.calls.rateLimit;
 	}
@@ -103,12 +106,12 @@ export class Api {
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
 		const call: ApiCall = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
 		const text = await this.calls.send(call, readText).catch((error: unknown) => {
-			// Gone after a repetition: the first one has deleted it, only its answer was lost.
+			// Not found on a repetition: the first call has deleted it, and only its answer was lost.
 			const isGone = error instanceof Failure && error.kind === 'notFound';
 			if (!isGone || call.sent === 1) throw error;
 			return '';
 		});
-		// The body is open (§4.3): only an explicit error counts.
+		// The body is unspecified (§4.3): only an explicit error counts.
 		if (/^\s*\{/.test(text)) readAnswer(text, this.credential.redact);
 	}
 

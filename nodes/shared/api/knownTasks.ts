@@ -2,7 +2,7 @@ import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
 import { dropOldest } from '../limits';
 
-/** Tasks of an account that are remembered: far more than any service goes on telling of. */
+/** How many tasks of an account are remembered: far more than any service keeps reporting. */
 const MOST_TASKS = 50_000;
 
 interface Known {
@@ -13,11 +13,11 @@ interface Known {
 }
 
 /**
- * What this process has heard of an account's speech tasks. It outlives the socket, and tells a message
- * that says something from one that the service repeats.
+ * What this process has heard of an account's speech tasks. It outlives the socket, and tells news
+ * from messages that the service repeats.
  */
 export class KnownTasks {
-	/** Those that were last heard of at the end. */
+	/** The most recently heard of last. */
 	private readonly tasks = new Map<string, Known>();
 
 	/** Notes a message. False when it only repeats one of a task that has ended. */

@@ -19,8 +19,8 @@ export interface Paging {
 }
 
 /**
- * True when a list ends with the page `found`; `seen` records came with it and the pages before, and
- * `pageSize` were asked for. An announced total that the page itself belies is not believed.
+ * True when `found` is the last page of a list. `seen` records came with it and the pages before;
+ * `pageSize` were asked for. An announced total that the page contradicts is ignored.
  */
 export function isLastPage(found: Page, seen: number, pageSize: number): boolean {
 	const { items, total, pageSize: echoed, bare } = found;

@@ -46,8 +46,8 @@ export async function watchSilence(
 }
 
 /**
- * For what ends without anybody asking why. Made once: an abort without a reason makes an exception
- * with a stack, some 40 µs each time, and an item comes to a dozen of them.
+ * For aborts whose reason nobody reads. An abort without a reason makes an exception with a stack,
+ * some 40 µs each time, and an item makes a dozen of them.
  */
 export const NO_REASON = new Failure('canceled');
 
@@ -57,11 +57,11 @@ const LONGEST_MS = 2_147_483_647;
 export interface Deadline {
 	/** Aborts at the deadline or on cancel; its reason is a Failure. */
 	signal: AbortSignal;
-	/** Must be called when the work is over: releases timer and listeners. */
+	/** Call this when the work is over: it releases the timer and listeners. */
 	stop(): void;
 }
 
-/** When the signals of deadlines abort by themselves, in ms since 1970. */
+/** When each deadline's signal aborts by itself, in ms since 1970. */
 const ends = new WeakMap<AbortSignal, number>();
 
 const endOf = (signal: AbortSignal) => ends.get(signal) ?? Infinity;
@@ -69,9 +69,7 @@ const endOf = (signal: AbortSignal) => ends.get(signal) ?? Infinity;
 /** Milliseconds until a deadline's signal aborts by itself; Infinity for any other signal. */
 export const remainingMs = (signal: AbortSignal): number => Math.max(0, endOf(signal) - Date.now());
 
-/**
- * A time limit of `ms` milliseconds for one piece of work, which also ends when one of `signals` aborts.
- */
+/** A time limit of `ms` milliseconds, which also ends when one of `signals` aborts. */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
 	const bounded = Math.min(ms, LONGEST_MS);
 	const work = new AbortController();

@@ -15,7 +15,7 @@ export type Reading<T> =
 	/** `soon`: the outcome is announced and can be there any moment. */
 	| { done: false; soon?: boolean };
 
-/** Where word of progress comes from, besides reading. */
+/** A source of progress besides readings. */
 export interface News {
 	/** True while the channel delivers: readings may then be rare. */
 	isLive(): boolean;
@@ -27,17 +27,17 @@ export interface PollOptions<T> extends Pace {
 	/** Reads once; throws a Failure. A transient one is repeated, any other ends the wait. */
 	read(signal: AbortSignal): Promise<Reading<T>>;
 	/**
-	 * Deadline and cancel: the wait throws its reason (a Failure) at once. Shortly before the deadline of
-	 * `startDeadline` comes a last reading, whatever was heard and whoever else wants a turn.
+	 * Deadline and cancel: the wait throws its reason (a Failure) at once. Shortly before the deadline
+	 * there is a last reading, whatever was heard and whoever else is waiting for a turn.
 	 */
 	signal: AbortSignal;
 	news?: News;
 	/**
-	 * Resolves with true once a reading that no news asked for may be made, with false when the signal
-	 * aborts first. At once unless given. `pauseMs`: milliseconds between two such readings at present.
+	 * Resolves with true once a reading without news may be made, with false if the signal aborts
+	 * first. At once unless given. `pauseMs`: milliseconds between two such readings at present.
 	 */
 	waitForTurn?(reason: ReadingReason, pauseMs: number, signal: AbortSignal): Promise<boolean>;
-	/** Milliseconds the account asks to be left alone. */
+	/** Milliseconds until the account may be asked again. */
 	cooldownMs?(): number;
 }
 
@@ -92,7 +92,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		const readSignal = AbortSignal.any([signal, current.signal]);
 		const found = await Promise.race([
 			options.read(readSignal).catch((error: unknown) => ({ error })),
-			// Also for a reading shared with others, which must not end with this wait.
+			// Ends the wait also when the reading is shared with others and goes on.
 			whenAborted(readSignal),
 		]);
 		const isGivenUp = current.signal.aborted;

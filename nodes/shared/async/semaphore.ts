@@ -6,19 +6,19 @@ interface Waiting {
 }
 
 /**
- * Bounds what is in use at once: bytes in memory, executions under way. One that needs more than the
- * whole of it gets its turn when no other is under way.
+ * Limits what is in use at once, such as bytes in memory or running executions. A request for more
+ * than the limit gets its turn when nothing else is in use.
  */
 export class Semaphore {
 	private used = 0;
-	/** In the order they came: a large one is not overtaken for ever. */
+	/** In order of arrival, so that a large one is not overtaken forever. */
 	private readonly waiting = new Set<Waiting>();
 
 	constructor(private readonly limit: number) {}
 
 	/**
-	 * Resolves with the function that gives the amount back, once there is room. Throws the signal's
-	 * reason (a Failure) when that aborts first.
+	 * Resolves, once there is room, with the function that gives the amount back. Throws the signal's
+	 * reason (a Failure) if it aborts first.
 	 */
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
 		throwIfAborted(signal);

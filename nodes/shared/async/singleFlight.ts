@@ -7,14 +7,14 @@ interface Shared {
 	over: AbortController;
 }
 
-/** One reading for all that want the same at the same moment. */
+/** One reading for everyone who wants the same thing at the same time. */
 export class SingleFlight {
 	private readonly underWay = new Map<string, Shared>();
 
 	/**
-	 * Reads once for all who ask meanwhile: a trigger and a waiting item, say, that hear of a task's end.
-	 * It goes on until the last of them has left. `key` tells what is read. Throws what `read` throws, or
-	 * the signal's reason (a Failure).
+	 * Reads once for all who ask meanwhile, such as a trigger and a waiting item that hear of a task's
+	 * end. It goes on until the last of them has left. `key` says what is read. Throws what `read`
+	 * throws, or the signal's reason (a Failure).
 	 */
 	async share<T>(
 		key: string,
@@ -31,7 +31,7 @@ export class SingleFlight {
 				this.forget(key, reading);
 				reading.over.abort(NO_REASON);
 			};
-			// At once: whoever reads anew in the same moment must not get the answer that was given up.
+			// At once, so that nobody who asks at this moment gets an answer that was given up.
 			const giveUp = () => {
 				leave();
 				reject(abortReason(signal));

@@ -13,17 +13,17 @@ import {
 	type Verdict,
 } from './historyMatching';
 
-/** The generations of an account, and who has which file: to tell whose an entry of the history is. */
+/** The generations of an account, and which file belongs to which. */
 
 type Order = Pick<SentRequest, 'prompt' | 'began' | 'expected' | 'kind'> & Partial<SentRequest>;
 
-/** How long after it was given up a generation may still come to be. */
+/** How long after it was given up a generation may still finish. */
 const LINGERS_MS = 30 * 60 * 1000;
 const REMEMBERED_MS = 2 * LINGERS_MS;
 const REMEMBERED_CLAIMS = 10_000;
 const REMEMBERED_MARKS = 30_000;
 
-/** What is to be remembered of a claim for a later try. */
+/** What a later try needs to know of a claim. */
 export const askedOf = ({ ids, ...claim }: Claim): SentRequest => {
 	const { key, prompt, began, expected, kind, aspectRatio, body, withImages, cutAt } = claim;
 	const told = [...ids];
@@ -37,7 +37,7 @@ export class Claims {
 	/** Identifiers and addresses of files that somebody has. */
 	private readonly taken = new Set<string>();
 
-	/** Begins a claim, or goes on with the one of an earlier try. */
+	/** Begins a claim, or resumes that of an earlier try. */
 	begin(order: Order): Claim {
 		const { told = [], key = randomUUID(), body = '', withImages = false, ...asked } = order;
 		const claim: Claim = {
@@ -50,7 +50,7 @@ export class Claims {
 		return claim;
 	}
 
-	/** What an earlier try, perhaps in another process, asked for, and the files that it got at `madeAt`. */
+	/** What an earlier try, perhaps in another process, asked for, and the files it got at `madeAt`. */
 	recall(asked: SentRequest, files?: GeneratedFile[], madeAt = Date.now()): void {
 		if (files) this.take(files);
 		if (this.claims.has(asked.key)) return;
@@ -59,7 +59,7 @@ export class Claims {
 		else this.leave(claim);
 	}
 
-	/** Notes files that a claim has got while it may lack others. */
+	/** Notes the files that a claim has so far. */
 	receive(claim: Claim, files: GeneratedFile[]): void {
 		claim.marks = new Set(marksOf(files));
 		claim.got = files.length;
@@ -67,8 +67,8 @@ export class Claims {
 	}
 
 	/**
-	 * Ends a claim, which comes to no more unless its stream was cut; the files it got belong to nobody
-	 * else from now on.
+	 * Ends a claim, which gets no more files unless its stream was cut; its files belong to nobody else
+	 * from now on.
 	 */
 	end(claim: Claim, files: GeneratedFile[], madeAt = Date.now()): void {
 		this.receive(claim, files);
@@ -78,7 +78,7 @@ export class Claims {
 		this.close(claim, madeAt + (mayLack ? LINGERS_MS : CLOCK_TOLERANCE_MS));
 	}
 
-	/** Gives a claim up whose files may still come to be. */
+	/** Gives up a claim whose files may still appear. */
 	leave(claim: Claim): void {
 		this.close(claim, Date.now() + LINGERS_MS);
 	}
@@ -87,7 +87,7 @@ export class Claims {
 		claim.lost = true;
 		claim.until = until;
 		this.claims.delete(claim.key);
-		// One that was never sent has no entries.
+		// A request that was never sent has no entries.
 		if (claim.began < Infinity) this.claims.set(claim.key, claim);
 		const outdated = Date.now() - REMEMBERED_MS;
 		for (const [key, old] of this.claims) {
@@ -102,7 +102,7 @@ export class Claims {
 		dropOldest(this.taken, REMEMBERED_MARKS);
 	}
 
-	/** How far back the history matters to `claim`, in ms since 1970 by our clock. */
+	/** How far back `claim` needs the history, in ms since 1970 by our clock. */
 	reach(claim: Claim): number {
 		const began = this.sharing(claim)
 			.filter(({ until }) => until >= claim.began)
@@ -128,7 +128,7 @@ export class Claims {
 		const { marks } = claim;
 		return this.judge(claim, all).own.flatMap((entry) => {
 			if (!isKnown(entry, marks)) return entry.files;
-			// Of several files in one entry, some may have been told.
+			// Of several files in one entry, events may have named some.
 			const had = got.filter(({ id }) => id !== undefined && id === entry.id).length;
 			return entry.files
 				.filter(({ fileUrl }) => !marks.has(fileUrl) && !marks.has(unsigned(fileUrl)))

@@ -38,20 +38,22 @@ export interface GenerationOrder {
 	body(signal: AbortSignal): Promise<GenerationBody>;
 	/** Deadline and cancel of the item. */
 	signal: AbortSignal;
-	/** What ends a create call under way; it gets its answer, though another item has failed. */
+	/**
+	 * Ends a create call under way. Another item's failure does not: its answer says what was paid for.
+	 */
 	creating: AbortSignal;
 	/** Cancel of all items. */
 	shared: AbortSignal;
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
-	/** What an earlier try of this node asked for, and the files it got: it is not asked for again. */
+	/** What an earlier try of this node asked for, and its files: it is not asked for again. */
 	earlier?: Earlier;
-	/** Right before the create call is sent, each time, and when the stream has told an id or is cut. */
+	/** Called right before each create call, and when the stream has named an id or is cut. */
 	onAsked(asked: SentRequest): void;
-	/** The service has surely not accepted what was sent. */
+	/** The service has definitely not accepted the call. */
 	onRefused(): void;
 	onProgress(progress: GenerationProgress): void;
-	/** The stream is lost; the search in the history begins. */
+	/** The stream is lost and the search in the history begins. */
 	onLost(reason: string): void;
 }
 
@@ -103,23 +105,23 @@ async function readStream(
 	}
 }
 
-/** How an edge says that the service did not answer it: in time, or at all. */
+/** How an edge says that the service did not answer. */
 const NO_ANSWER_STATUSES = [504, 520, 524];
 
-/** A create call whose answer never came may have started a generation all the same. */
+/** A create call that was never answered may still have started a generation. */
 const mayBeUnderWay = (error: unknown): error is Failure =>
 	error instanceof Failure &&
 	(error.kind === 'noAnswer' || NO_ANSWER_STATUSES.includes(error.facts.status ?? 0));
 
-/** False when a failed generation was surely not accepted, or comes to nothing by the service's word. */
+/** False when a failed generation was definitely not accepted, or has failed by the service's word. */
 export function mayStillCome(error: unknown): boolean {
 	if (!(error instanceof Failure)) return true;
 	return error.facts.maybeAccepted === true || error.kind === 'streamLost';
 }
 
 /**
- * Makes videos or an image: one create call, its stream, and, where the stream ends without all that was
- * asked for, the history (the generation goes on and is paid). Throws a Failure; never creates twice.
+ * Generates files: one create call, its stream, and, if that ends too early, the history, since the
+ * generation goes on and is paid for. Throws a Failure; never creates twice.
  */
 export async function generate(
 	api: Api,
@@ -130,7 +132,7 @@ export async function generate(
 	const { signal, shared, earlier, prompt, expected, aspectRatio } = order;
 	const kind = GENERATIONS[order.generation].makes;
 	const withImages = takesImages(order.generation);
-	// Until it is sent, no entry can be its own.
+	// Until it is sent, no entry can belong to it.
 	const asked = { prompt, expected, kind, aspectRatio, withImages, began: Infinity };
 	const claim = claims.begin(earlier?.asked ?? asked);
 	const search = { claim, claims, signal, shared };
@@ -170,10 +172,13 @@ function outcomeOf({ asked, files }: Earlier): GenerationOutcome {
 }
 
 const takesImages = (generation: Generation) => 'withImages' in GENERATIONS[generation];
-/** Bytes that are hashed at once: n8n does other things in between. */
+/** Bytes hashed at a time, so that n8n can do other things in between. */
 const HASHED_BYTES = 8 * 1024 * 1024;
 
-/** What tells requests whose files are not as good for each other; the number of files does not. */
+/**
+ * A digest that is equal for requests whose files are interchangeable; the number of files does not
+ * matter.
+ */
 async function bodyOf({ generation, aspectRatio, prompt }: GenerationOrder, bytes: Buffer) {
 	const hash = createHash('sha256');
 	hash.update(JSON.stringify([generation, aspectRatio, prompt.trim()]));
@@ -197,7 +202,7 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 		order.onProgress(progress);
 	};
 	const events = new GenerationEvents(api.credential, hear, order.expected);
-	// A function of its own: the body, which may be large, is free again once the stream is open.
+	// A function of its own, so that the body, which may be large, is freed once the stream is open.
 	const open = async () => {
 		const { bytes, release } = await order.body(order.signal);
 		try {
@@ -207,7 +212,7 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 				order.onAsked(askedOf(claim));
 			};
 			const onRefused = () => {
-				// Until it is sent again, no entry can be its own.
+				// Until it is sent again, no entry can belong to it.
 				claim.began = Infinity;
 				order.onRefused();
 			};
@@ -226,7 +231,7 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 	return await readStream(opened, events, order, close).finally(ended);
 }
 
-/** The service's own words for a failed generation, told apart from credit and token. */
+/** The Failure behind the service's words for a failed generation. */
 function failureOf(text: string | undefined): Failure {
 	const failure = failureOfText(text);
 	return failure.kind === 'rejected' || failure.kind === 'invalidVoice'

@@ -3,24 +3,24 @@ import { readGeneratedFiles } from '../parsing/responses';
 import { isFailureWord } from '../parsing/errorText';
 import { asId, asText, asTime, unsigned } from '../parsing/coerce';
 
-/** An entry of the history (§2.3), and what it is recognised by. Pure. */
+/** An entry of the history (§2.3), and how it is recognised. Pure. */
 export interface HistoryEntry {
 	record: ServiceRecord;
 	id?: string;
 	/** Trimmed; '' when it has none. */
 	prompt: string;
-	/** Milliseconds since 1970 by our clock; NaN when it does not say. */
+	/** In ms since 1970 by our clock; NaN if unknown. */
 	createdAt: number;
 	files: GeneratedFile[];
-	/** It has come to nothing. */
+	/** The service says that it failed. */
 	failed: boolean;
 	/** Its place in the history, 0 first. */
 	place: number;
-	/** Its id and addresses; without their signatures only where no other entry has the same. */
+	/** Its id and addresses, also without signatures unless another entry then has the same. */
 	marks: string[];
 }
 
-/** What files are recognised by: identifiers and addresses, also without their signatures. */
+/** How files are recognised: by ids and addresses, with and without their signatures. */
 export const marksOf = (files: GeneratedFile[]): string[] =>
 	files
 		.flatMap(({ id, fileUrl }) => [id, fileUrl, unsigned(fileUrl)])
@@ -35,11 +35,11 @@ export function entryState(
 	return { files, failed: files.length === 0 && isFailureWord(entry.status) };
 }
 
-/** Files that entries hold or will hold. */
+/** The number of files that entries hold or will hold. */
 export const countFiles = (entries: HistoryEntry[]): number =>
 	entries.reduce((sum, { files }) => sum + Math.max(1, files.length), 0);
 
-/** Whether `entry` is one of those that `marks` tell of. */
+/** Whether `entry` has one of `marks`. */
 export const isKnown = (entry: HistoryEntry, marks: ReadonlySet<string>): boolean =>
 	entry.marks.some((mark) => marks.has(mark));
 

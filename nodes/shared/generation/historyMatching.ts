@@ -3,13 +3,13 @@ import { countFiles, isKnown, type HistoryEntry } from './historyEntries';
 import type { MediaKind } from '../media';
 import { kindSaid } from '../parsing/fileType';
 
-/** Which entries of the history are whose, of the generations that may have made them. Pure. */
+/** Which entries of the history belong to which generation. Pure. */
 
-/** What one generation asked for, and what it was told: enough to search for it in a later try. */
+/** What one generation asked for and was told: enough for a later try to search for it. */
 export interface SentRequest {
-	/** Tells it from every other generation, also in another process. */
+	/** Unique among generations, also those of other processes. */
 	key: string;
-	/** The prompt exactly as sent; '' when none was sent. */
+	/** The prompt as sent; '' if none. */
 	prompt: string;
 	/** When the request went out, ms since 1970 by our clock; Infinity before. */
 	began: number;
@@ -18,7 +18,7 @@ export interface SentRequest {
 	kind: MediaKind;
 	/** As asked for; undefined when the request has none. */
 	aspectRatio?: string;
-	/** A digest of what was asked for: files of equal requests are as good for one as for the other. */
+	/** A digest of the request: the files of equal requests are interchangeable. */
 	body: string;
 	/** Images are part of the request: its prompt alone says little. */
 	withImages: boolean;
@@ -33,11 +33,14 @@ export interface Claim extends Omit<SentRequest, 'told'> {
 	ids: Set<string>;
 	/** True once its stream is lost, or over: nothing more is told of it. */
 	lost: boolean;
-	/** Entries made later are not its own; ms since 1970 by our clock, Infinity while it is under way. */
+	/**
+	 * Entries made later don't belong to it; in ms since 1970 by our clock, Infinity while it is under
+	 * way.
+	 */
 	until: number;
-	/** Files that it is known, or thought, to have made. */
+	/** How many files it is known or expected to make. */
 	wants: number;
-	/** How many files it has got, and what these are known by. */
+	/** How many files it has, and how they are recognised. */
 	got: number;
 	marks: ReadonlySet<string>;
 }
@@ -45,26 +48,29 @@ export interface Claim extends Omit<SentRequest, 'told'> {
 export interface Verdict {
 	/** Entries that are this claim's, the oldest first. */
 	own: HistoryEntry[];
-	/** Entries that may be its own, or another's; in the order of the history, where a person looks. */
+	/**
+	 * Entries that may be this claim's or another's, in the order of the history, where a person will
+	 * look.
+	 */
 	candidates: HistoryEntry[];
-	/** More entries than were asked for: no later look can tell whose they are. */
+	/** There are more entries than were asked for: no later look can tell whose they are. */
 	hopeless: boolean;
-	/** They are its own only if no others come: images were part of the request. */
+	/** They belong to it only if no others appear: images were part of the request. */
 	tentative?: boolean;
 }
 
 /** `created_at` and Date headers are cut to the second. */
 export const CLOCK_TOLERANCE_MS = 2000;
 
-/** All that tells whose the entries of one look are. */
+/** All that helps to tell whose the entries of one look are. */
 export interface Evidence {
 	/** The oldest first. */
 	all: HistoryEntry[];
-	/** Claims of the same prompt, the one that is judged among them, in a fixed order. */
+	/** All claims of the same prompt, including the one that is judged. */
 	sharing: Claim[];
-	/** Identifiers that events told to others, of whatever prompt. */
+	/** Ids that events told other claims, whatever their prompt. */
 	toldToOthers: ReadonlySet<string>;
-	/** What files are known by that somebody has. */
+	/** Marks of files that somebody has. */
 	taken: ReadonlySet<string>;
 }
 
@@ -76,15 +82,15 @@ export interface Evidence {
  */
 export function matchHistory(claim: Claim, evidence: Evidence): Verdict {
 	const { all, sharing, toldToOthers, taken } = evidence;
-	// An id that two streams told of, a number of the event perhaps, is no proof.
+	// An id that two streams were told, perhaps a number of the event, proves nothing.
 	const isUntold = ({ id = '' }: HistoryEntry) => !toldToOthers.has(id);
 	const proven = all.filter(isProvenFor(claim)).filter(isUntold);
 	const provenOnly: Verdict = { own: proven, candidates: [], hopeless: false };
 	const lackOf = (owner: Claim) => owner.wants - countFiles(all.filter(isProvenFor(owner)));
 	const received = all.filter((entry) => isKnown(entry, claim.marks));
-	// What it has may be here under another name: then nothing else is known to be a further file.
+	// Its files may be here under other names, so no entry is known to be a further file.
 	if (countFiles(received) < claim.got) return provenOnly;
-	// Fewer than asked for may be only the part that the events told of.
+	// Fewer than asked for may be just those that events named.
 	if (proven.length > 0 && lackOf(claim) <= 0) return provenOnly;
 
 	const isFree = (entry: HistoryEntry) =>
@@ -104,7 +110,7 @@ export function matchHistory(claim: Claim, evidence: Evidence): Verdict {
 	const areEqual = rivals.every(({ owner }) => owner.body === claim.body);
 	const areLost = rivals.every(({ owner }) => owner.lost);
 
-	// With images, ids that were told and are not there yet are the only proof there can be.
+	// With images, an id that was told is the only possible proof, even if it has not appeared yet.
 	const needsId = claim.withImages && claim.ids.size > 0;
 	if (areEqual && !needsId) {
 		const isAlone = rivals.length === 1 && found <= lacking;
@@ -130,7 +136,7 @@ const asListed = (entries: HistoryEntry[]) => [...entries].sort((a, b) => a.plac
 const isProvenFor = (owner: Claim) => (entry: HistoryEntry) =>
 	owner.ids.has(entry.id ?? '') || isKnown(entry, owner.marks);
 
-/** Made while `owner` was under way, and nothing that speaks against it. */
+/** It was made while `owner` was under way, and nothing speaks against it. */
 const mayBeOf =
 	(owner: Claim) =>
 	({ createdAt, record, files }: HistoryEntry): boolean => {
@@ -141,7 +147,7 @@ const mayBeOf =
 		return (kind ?? owner.kind) === owner.kind;
 	};
 
-/** `free` without the entries of generations that have failed, as their own streams said. */
+/** `free` without one failed entry for each generation whose stream said that it failed. */
 function withoutFailed(free: HistoryEntry[], sharing: Claim[]): HistoryEntry[] {
 	const left = [...free];
 	for (const failed of sharing.filter(({ wants }) => wants === 0)) {

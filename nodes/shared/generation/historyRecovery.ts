@@ -13,22 +13,22 @@ import { pollUntil, type Reading } from '../async/pollUntil';
 
 /** Milliseconds between looks into the history; all items of a run share one look. */
 const LOOK_MS = 10_000;
-/** A look this fresh serves everyone, in ms. */
+/** How long a look is fresh enough for everyone, in ms. */
 const FRESH_MS = 8_000;
-/** How long a lost generation is looked for, in ms. */
+/** How long to look for a lost generation, in ms. */
 const SEARCH_MS = 600_000;
-/** Looks without a change after which fewer files than asked for are taken as all. */
+/** How many looks without a change make fewer files than asked for count as all. */
 const SETTLED_LOOKS = 3;
-/** How long after its request a file may be taken that only the prompt and the time speak for, in ms. */
+/** How long after the request a file may be taken that only its prompt and time speak for, in ms. */
 const SETTLED_MS = 60_000;
-/** How long files that are there wait for one look for the others, in ms. */
+/** How long one look for the missing files may take, in ms. */
 const LAST_LOOK_MS = 15_000;
-/** Looks in a row, for about a minute, after which a service that says so has no history. */
+/** How many "not found" answers in a row, over about a minute, mean that the service has no history. */
 const ABSENT_LOOKS = 7;
-/** How far back a look goes at most, in entries. */
+/** How many entries a look reads at most. */
 const MOST_ENTRIES = 2000;
 
-/** Looks into the history (§4.9), shared: however many items wait, one look serves them all. */
+/** Reads the history (§4.9): one look serves all items that wait. */
 export class HistoryReader {
 	private look: Promise<HistoryEntry[]> | undefined;
 	private lookedAt = 0;
@@ -77,17 +77,17 @@ export interface Search {
 	claims: Claims;
 	/** Deadline and cancel of the item. */
 	signal: AbortSignal;
-	/** Cancel of all items: a shared look must not end with one item's deadline. */
+	/** Cancel of all items: one item's deadline must not end a shared look. */
 	shared: AbortSignal;
 	/** Why the stream was lost, for the message. */
 	reason: string;
 }
 
 /**
- * The files of a generation whose stream ended without telling: waits until the history holds the
- * entries that are provably its own. Throws a Failure: streamLost (with the entries that may be it),
- * generationFailed, or the signal's reason. Where some had come before the stream was cut, `got`, it
- * waits for the others, and gives what is there whatever goes wrong. Never creates anything.
+ * The files of a generation whose stream was lost: waits until the history holds entries that are
+ * provably its own. Throws a Failure: streamLost (with the entries that may be it), generationFailed,
+ * or the signal's reason. If some had come before the stream was cut, `got`, it waits for the others
+ * and returns what there is, whatever goes wrong. Never creates anything.
  */
 export async function findLost(
 	api: Api,
@@ -126,11 +126,11 @@ export async function findLost(
 			const text = readReason(redact.value(own[0]!.record));
 			throw new Failure('generationFailed', { text });
 		}
-		// An address may be signed anew for each look, an id stays.
+		// An address may be signed anew for each look; an id stays the same.
 		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');
 		settled = found !== '' && found === lastFound ? settled + 1 : 0;
 		lastFound = found;
-		// What may be another's is never better than nothing.
+		// A file that may be another's is worse than none.
 		partial = tentative ? got : files;
 		const isSettled = !isRest && settled >= SETTLED_LOOKS;
 		const isOld = Date.now() - claim.began >= SETTLED_MS;
@@ -154,7 +154,7 @@ export async function findLost(
 	try {
 		return await waiting.catch((error: unknown) => {
 			const isOver = error instanceof Failure && ['timedOut', 'streamLost'].includes(error.kind);
-			// What is there by now is better than nothing.
+			// A part of the files is better than nothing.
 			if ((isOver || isRest) && partial.length > 0) return partial;
 			throw isOver ? notFound() : withPayment(error);
 		});
@@ -163,8 +163,8 @@ export async function findLost(
 	}
 
 	/**
-	 * An edge, or a replica that lags behind, can answer 404 for a while, though the history is there. A
-	 * service that has none says so for ever.
+	 * An edge, or a replica that lags behind, may answer 404 for a while. A service without a history
+	 * always does.
 	 */
 	function ofLook(error: unknown): unknown {
 		if (!(error instanceof Failure) || error.kind !== 'notFound') {
@@ -185,8 +185,8 @@ export async function findLost(
 }
 
 /**
- * `got`, and those of the files asked for besides that the history holds by now. One look, and one that
- * fails or takes long costs nothing.
+ * `got`, plus the missing files that the history already holds. Takes one look; if that fails or
+ * takes long, nothing is lost.
  */
 export async function findRest(
 	watch: HistoryReader,
@@ -212,7 +212,7 @@ const withRest = ({ expected }: Claim, got: GeneratedFile[], rest: GeneratedFile
 	...rest.slice(0, expected - got.length),
 ];
 
-/** A look that can't be had (a refused token, say) leaves the generation as paid as it is. */
+/** If the history can't be read, the generation is still paid for. */
 const withPayment = (error: unknown): unknown =>
 	error instanceof Failure && error.kind !== 'generationFailed'
 		? error.with({ maybeAccepted: true })

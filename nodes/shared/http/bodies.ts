@@ -3,14 +3,14 @@ import { Failure } from '../failure';
 import type { ByteStream, HttpResponse } from './request';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 
-/** Reads the bodies of answers into texts, in bounded time and memory. */
+/** Reads the bodies of answers as text, in bounded time and memory. */
 
-/** How long the body of an error answer is waited for. */
+/** How long to wait for the body of an error answer. */
 const ERROR_BODY_MS = 5000;
 
 /**
- * The body as text, as a whole. Throws a Failure when it is larger than any answer, or when the
- * connection breaks on the way; else the signal's reason.
+ * The whole body as text. Throws a Failure if it is too large or the connection breaks, or the
+ * signal's reason.
  */
 export async function readText(
 	answer: HttpResponse<ByteStream>,
@@ -28,15 +28,14 @@ export async function readText(
 }
 
 /**
- * The beginning of the body of an error answer, as far as it comes within some seconds: its status
- * tells enough to go on without. What is said in it is shown, so the token is taken out. Throws the
- * signal's reason.
+ * The beginning of an error answer's body, as far as it comes within a few seconds: the status alone
+ * says enough to go on. Throws the signal's reason.
  */
 export async function readErrorBody(
 	answer: HttpResponse<ByteStream>,
 	signal: AbortSignal,
 ): Promise<string> {
-	// That of a redirect says nothing that its headers don't.
+	// The body of a redirect adds nothing to its headers.
 	if (answer.status < 400) {
 		answer.close();
 		return '';

@@ -3,7 +3,7 @@ import { MAX_ADDRESS_CHARS, MAX_TOKEN_CHARS } from '../limits';
 import { asText } from '../parsing/coerce';
 import { redactor, type Redactor } from '../parsing/redaction';
 
-/** Where the service is and the token for it, cleaned. */
+/** The address of the service and the token for it, cleaned up. */
 export interface Credential {
 	apiToken: string;
 	/** Without trailing slash and without `/v1`. */
@@ -20,8 +20,8 @@ const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer(?:\s+|$)/i;
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
 /**
- * The bearer token (§5) as it goes over the wire: outer white space and a pasted "Bearer " are
- * dropped. Throws a Failure of kind invalidInput when it is empty or can't stand in a header.
+ * The bearer token (§5) as it is sent, without outer white space and a pasted "Bearer ". Throws a
+ * Failure of kind invalidInput if it is empty or can't stand in a header.
  */
 export function cleanToken(raw: unknown): string {
 	const token = (asText(raw) ?? '').replace(BEARER_PREFIX, '').trim();

@@ -11,10 +11,10 @@ import { sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_UNANNOUNCED_BYTES } from '../limits';
 import { backOffMs } from '../async/backOff';
 
-/** Milliseconds until a file host must answer, and the longest silence while a file comes. */
+/** How long a file host may take to answer, and be silent while a file comes, in ms. */
 const SILENCE_MS = 60_000;
 const MAX_ATTEMPTS = 5;
-/** How long a file that was just made may be unknown to its host, in ms, and the longest pause then. */
+/** How long a new file may be unknown to its host, and the longest pause meanwhile, in ms. */
 const JUST_MADE_MS = 20_000;
 const LONGEST_PAUSE_MS = 4000;
 
@@ -24,9 +24,9 @@ export type FileContext = IExecuteFunctions | ITriggerFunctions;
 export interface FileToFetch {
 	url: string;
 	kind: MediaKind;
-	/** Task or item id: the file name is `<kind>-<id>.<ext>`, the same each time. */
+	/** Task or item id; the file is always named `<kind>-<id>.<ext>`. */
 	id: string;
-	/** True when it was made a moment ago, and may take another to reach its host. */
+	/** True if it was made a moment ago and may not have reached its host yet. */
 	justMade?: boolean;
 }
 
@@ -73,7 +73,7 @@ async function refuseErrorStatus(answer: HttpResponse<ByteStream>, signal: Abort
 	if (answer.status >= 200 && answer.status < 300) return;
 	const text = await readErrorBody(answer, signal).catch(() => '');
 	const said = readErrorText(text);
-	// A file just made may take a moment to reach the file host. Redirects were followed already.
+	// A new file may take a moment to reach its host. Redirects have been followed by now.
 	const transient = answer.status >= 400 && ![401, 410, 416].includes(answer.status);
 	throw badFile(
 		`the file host answered ${answer.status}${said ? ` (${said})` : ''}`,
@@ -90,8 +90,8 @@ interface Meter {
 }
 
 /**
- * Watches what comes in. n8n hands out a stream of its own making, not the socket's, and a listener
- * would start it before n8n's storage reads it. Ends it with `tooMuch` beyond `most` bytes.
+ * Measures what comes in. n8n hands out a stream of its own, not the socket's, and a listener would
+ * start it before n8n's storage reads it. Ends it with `tooMuch` beyond `most` bytes.
  */
 function meter(stream: ByteStream, most: number, tooMuch: Failure): Meter {
 	let bytes = 0;
@@ -107,7 +107,7 @@ function meter(stream: ByteStream, most: number, tooMuch: Failure): Meter {
 	return { bytes: () => bytes, lastAt: () => lastAt };
 }
 
-/** Fetches once. Bytes go from the socket into n8n's binary storage; none are kept here. */
+/** Fetches once. The bytes go straight into n8n's binary storage. */
 async function fetchOnce(
 	context: FileContext,
 	credential: Credential,
@@ -125,7 +125,7 @@ async function fetchOnce(
 		follow: 'any',
 	});
 	const announced = Number(answer.headers['content-length'] ?? NaN);
-	// One that is packed all the same announces what comes over the wire, not what it unpacks to.
+	// A file that is compressed anyway announces its compressed size.
 	const most = Math.max(announced || 0, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(most / 1024 / 1024);
 	const tooLarge = badFile(`more than ${megabytes} MB came, which was not announced`, false);
@@ -149,7 +149,7 @@ async function fetchOnce(
 			});
 	} finally {
 		over.abort();
-		// Closes the connection when the file was given up; after its end there is nothing to close.
+		// Closes the connection if the file was given up.
 		answer.close();
 	}
 }
@@ -189,7 +189,7 @@ const withFile = (failure: Failure, file: FileToFetch) => failure.with({ fileUrl
 
 const CONNECTION = /^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|ERR_CANCELED|HPE_|ABORT_ERR|UND_)/;
 
-/** A connection that broke on the way passes; what n8n's own storage says does not. */
+/** A broken connection may pass; an error of n8n's storage does not. */
 function storageOrConnection(error: unknown): Failure {
 	const { name, message } = error as { name?: string; message?: string };
 	const code = codeOf(error);

@@ -1,8 +1,8 @@
 import { Failure } from '../failure';
 
-/** What a connection fails of. Pure. */
+/** Why a connection failed. Pure. */
 
-/** The code of what an error comes from in the end: ECONNRESET, say; '' when there is none. */
+/** The code of an error's innermost cause, such as ECONNRESET; '' if there is none. */
 export function codeOf(error: unknown, depth = 0): string {
 	if (typeof error !== 'object' || error === null || depth > 4) return '';
 	const { code, cause } = error as { code?: unknown; cause?: unknown };
@@ -10,7 +10,7 @@ export function codeOf(error: unknown, depth = 0): string {
 	return inner !== '' ? inner : typeof code === 'string' ? code : '';
 }
 
-/** What a request to `url` that got no answer failed of. */
+/** The Failure of a request to `url` that got no answer. */
 export function failureOfConnection(error: unknown, url: string): Failure {
 	const code = codeOf(error).toUpperCase();
 	const { host } = new URL(url);

@@ -18,7 +18,7 @@ export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITrigge
 
 export const CREDENTIAL_TYPE = 'mediaGenerationApi';
 
-/** A signed address may answer so to a request that brings another proof beside its own. */
+/** How a signed address may answer a request that also bears a token. */
 const REFUSALS = [400, 401, 403];
 
 /** The part of Node's readable stream that is used here (node:stream may not be imported). */
@@ -29,7 +29,7 @@ export interface ByteStream extends AsyncIterable<Uint8Array> {
 	on(event: string, listener: (value: never) => void): unknown;
 	once(event: string, listener: (value: never) => void): unknown;
 	removeListener(event: string, listener: (value: never) => void): unknown;
-	/** Called with each part that comes in, by whatever the stream is made of. */
+	/** Called by the source of the stream with each part that comes in. */
 	push(chunk: Uint8Array | null, ...rest: unknown[]): boolean;
 	readableEnded?: boolean;
 }
@@ -42,8 +42,8 @@ export interface HttpRequest {
 	body?: Buffer;
 	accept: string;
 	/**
-	 * A file: not packed, which would hide how much is to come and how much has come; its address may
-	 * be a signed one, which is asked once more without the token when it refuses that.
+	 * A file. It is asked for uncompressed, so that its size and progress are known. Its address may be
+	 * signed: if it refuses the token, it is asked again without.
 	 */
 	isFile?: boolean;
 	/** Milliseconds until the answer (of a stream: until its headers). */
@@ -63,7 +63,7 @@ export interface HttpResponse<Body> {
 	url: string;
 	/** Takes the token out of what the answer says. */
 	redact: Redactor;
-	/** Ends the connection; what was not read is given up. */
+	/** Ends the connection and gives up what was not read. */
 	close(): void;
 }
 
@@ -76,7 +76,7 @@ export type EgressCheck = (url: string) => Promise<void>;
  */
 export const egressCheckOf = (context: ServiceContext): EgressCheck => {
 	return async (url) => {
-		// Present since about n8n 2.30; lets everything pass where no policy is set.
+		// Exists since about n8n 2.30; allows everything if no policy is set.
 		const filter = (context as IExecuteFunctions).helpers.getSecureEgressFilter?.();
 		const result = await filter?.validateUrl(url);
 		if (result && !result.ok) {
@@ -86,10 +86,10 @@ export const egressCheckOf = (context: ServiceContext): EgressCheck => {
 };
 
 /**
- * The token is put in here, as it was when the execution began, and not by n8n's own way to add it,
- * which (2.41) decrypts and resolves the credential anew for each request: up to 3 ms of its only
- * thread, and outside an execution an isolate, 20 to 60 ms and memory that it never gives back. That
- * way would also replace the signal by the execution's own, and send what is refused with 401 twice.
+ * The token is added here, as it was when the execution began. n8n's own way (2.41) decrypts and
+ * resolves the credential for each request: up to 3 ms of its only thread, and outside an execution
+ * an isolate, which takes 20 to 60 ms and memory that is never freed. It would also replace the
+ * signal by the execution's own, and repeat a request that gets a 401.
  */
 async function send(
 	context: ServiceContext,
@@ -136,7 +136,7 @@ function redirectTarget(
 	return target?.href;
 }
 
-/** Asks one address once, without following. */
+/** Sends one request, without following redirects. */
 async function ask(
 	context: ServiceContext,
 	request: HttpRequest,
@@ -152,7 +152,7 @@ async function ask(
 	} catch (error) {
 		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
 	}
-	// A stream without a listener would take the process down when it breaks.
+	// Without a listener, a broken stream would take the process down.
 	response.body.on('error', () => {});
 	return {
 		status: response.statusCode,
@@ -168,7 +168,7 @@ async function ask(
 	};
 }
 
-/** Asks one address, with the token where it may go; a file that refuses it once more, without. */
+/** Sends one request, with the token where it may go; a file that refuses it is asked again without. */
 async function askWithToken(
 	context: ServiceContext,
 	request: HttpRequest,
@@ -181,7 +181,7 @@ async function askWithToken(
 		answer.close();
 		throw error;
 	});
-	// Refused both ways, it is no signed address: what was said to the token tells more.
+	// Refused both ways, it is no signed address: the answer to the token says more.
 	const [better, worse] = REFUSALS.includes(other.status) ? [answer, other] : [other, answer];
 	worse.close();
 	return better;

@@ -17,7 +17,7 @@ import { ACCOUNT_PATH } from '../api/api';
 
 const TEST_MS = 15_000;
 
-/** The test button of the credential: reads the account (§4.10) and says plainly what is wrong. */
+/** The credential's test: reads the account (§4.10) and says plainly what is wrong. */
 export async function testMediaGenerationApi(
 	this: ICredentialTestFunctions,
 	credential: ICredentialsDecrypted,
@@ -28,7 +28,7 @@ export async function testMediaGenerationApi(
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('noAnswer');
 		const { message, description } = wordingOf(failure);
-		// A bad field says all by itself: nothing was sent, and there is no item.
+		// A bad field says enough: nothing was sent, and there is no item.
 		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
 		return { status: 'Error', message: text };
 	}
@@ -66,7 +66,7 @@ async function readAccount(context: ICredentialTestFunctions, credential: Creden
 const isStream = (body: unknown): body is ByteStream =>
 	typeof (body as ByteStream | undefined)?.destroy === 'function';
 
-/** The answer, as far as it can be right, and within the time of the test. */
+/** The body of the answer, in bounded size and time. */
 async function readBody(
 	body: ByteStream,
 	status: number,

@@ -3,7 +3,7 @@ import { MEDIA, type MediaKind } from '../media';
 
 /**
  * Fields that several operations share, so that a value survives a switch between them, with the
- * defaults and ranges that the code reads them by.
+ * defaults and ranges that the code reads.
  */
 
 /** What the node does when nothing is chosen. */
@@ -86,7 +86,7 @@ export const pollInterval: INodeProperties = {
 		'Seconds without news of a task before its status is looked up. While the WebSocket is open, the pause doubles with each lookup up to 30 s, since the service reports by itself.',
 };
 
-/** `Timeout` for one of the things made. */
+/** `Timeout` for one kind of media. */
 export const timeout = (made: MediaKind): INodeProperties => {
 	const { min, default: seconds } = timeoutSeconds(made);
 	return {
@@ -108,7 +108,7 @@ export const download = {
 	description: 'Whether to put the file itself into the output, not only its address',
 } satisfies INodeProperties;
 
-/** `Download File` where the address alone is what is usually wanted. */
+/** `Download File` where the address alone is usually enough. */
 export const downloadIfAsked = { ...download, default: false } satisfies INodeProperties;
 
 export const taskId: INodeProperties = {
@@ -169,7 +169,7 @@ export const idleTimeout: INodeProperties = {
 		'Seconds of silence after which the connection to the service counts as lost. The result is then looked for in the history; it is not asked for a second time.',
 };
 
-/** A prompt that may be left out, with an example and what it is for. */
+/** An optional prompt, with an example and a description. */
 export const optionalPrompt = (placeholder: string, description: string): INodeProperties => ({
 	displayName: 'Prompt',
 	name: 'prompt',
@@ -180,7 +180,7 @@ export const optionalPrompt = (placeholder: string, description: string): INodeP
 	description,
 });
 
-/** A prompt that is needed. */
+/** A required prompt. */
 export const prompt = (placeholder: string, description: string): INodeProperties => ({
 	...optionalPrompt(placeholder, description),
 	required: true,

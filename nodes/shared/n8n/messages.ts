@@ -17,7 +17,7 @@ const limit = (ms = 0) => {
 	return seconds > 0 && seconds < Infinity ? `${seconds} seconds` : 'some time';
 };
 const http = (status = 0) => (Number.isInteger(status) && status > 0 ? ` (HTTP ${status})` : '');
-/** Ids and the like, as many as one reads. */
+/** The first few ids. */
 const few = (texts: string[]) => clip(texts.slice(0, 5).join(', '), 1500);
 
 const UNREACHABLE = {
@@ -42,7 +42,7 @@ const UNREACHABLE = {
 
 const isReason = (text = ''): text is keyof typeof UNREACHABLE => Object.hasOwn(UNREACHABLE, text);
 
-/** Where the files are, the one that this is about first. */
+/** Where the files are, the failed one first. */
 const whereabouts = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 	const addresses = [fileUrl, ...otherFiles].filter((address) => address !== undefined);
 	return addresses.length > 0 ? ` and lies at ${addresses.join(' , ')}` : '';
@@ -74,7 +74,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `The API token is never sent to another address by itself. If that address is right, enter it as 'Base URL' in the credential.`,
 	}),
 	tokenRefused: (facts) => ({
-		// n8n tries no activation again whose message holds this word.
+		// n8n does not retry an activation whose message contains this word.
 		message: `The service refused the API token (Authorization header)${said(facts)}`,
 		description: "Open the credential and check 'API Token'. Tokens expire and can be revoked.",
 	}),

@@ -4,20 +4,20 @@ import { Failure, type FailureKind } from '../failure';
 import { asText, clip, isRecord } from '../parsing/coerce';
 import { wordingOf } from './messages';
 
-/** The only place that makes n8n errors of failures. */
+/** The only place that turns failures into n8n errors. */
 
 export interface ErrorPlace {
 	node: INode;
 	itemIndex?: number;
 	/** Of the credential, if one could be read. */
 	redact?: Redactor;
-	/** Added to the description: what else is worth knowing before a new run. */
+	/** Added to the description: what else matters before a new run. */
 	note?: string;
 }
 
 const ABOUT_INPUT = new Set<FailureKind>(['invalidInput', 'taskFailed', 'generationFailed']);
 
-/** What n8n needs to tell its own retries apart (n8n from about 2.37 reads it). */
+/** Tells n8n (from about 2.37) why it may want to retry. */
 const CAUSES: Partial<Record<FailureKind, string>> = {
 	rateLimited: 'rate-limited',
 	outOfCredit: 'quota-exhausted',
@@ -32,8 +32,8 @@ function textOf(error: unknown, redact: Redactor): string {
 }
 
 /**
- * Any thrown value as the one n8n error that the user sees: with item number, what happened, and
- * what to do. Errors that n8n made itself (a broken expression, say) keep their words.
+ * The n8n error that the user sees for any thrown value: item number, what happened, and what to do.
+ * n8n's own errors (a broken expression, say) keep their words.
  */
 export function toNodeError(
 	error: unknown,
@@ -48,7 +48,7 @@ export function toNodeError(
 	}
 	const item = itemIndex === undefined ? '' : ` [item ${itemIndex}]`;
 	if (!(error instanceof Failure)) {
-		// Only the text is taken over: stack and cause could hold what must not be shown.
+		// Only the text is kept: stack and cause may hold secrets.
 		const message = textOf(error, redact) + item;
 		return new NodeOperationError(node, message, { itemIndex, description: withNote() });
 	}
@@ -71,7 +71,7 @@ export function toNodeError(
 					...(cause ? ({ failure: { cause } } as object) : {}),
 				},
 			);
-	// n8n puts its own text in place of messages that happen to contain an error code.
+	// n8n replaces messages that happen to contain an error code.
 	made.message = message;
 	made.description = description;
 	return made;

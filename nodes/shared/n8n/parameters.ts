@@ -2,7 +2,7 @@ import { invalidInput } from '../failure';
 import { asId, asNumber, asWebUrl, isRecord } from '../parsing/coerce';
 import { downloadIfAsked, LIMIT, OUTPUT_FIELD, returnAll } from './descriptions';
 
-/** What a number may be, and with `default` what it is when it is not set. */
+/** The range of a number, and with `default` its value when not set. */
 interface NumberRange {
 	min: number;
 	max: number;
@@ -12,11 +12,11 @@ interface NumberRange {
 /** A parameter as the workflow holds it, expressions resolved. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
 
-/** Reads parameters, those of one item or of a trigger, and refuses bad ones before anything is sent. */
+/** Reads the parameters of an item or a trigger, and refuses bad ones before anything is sent. */
 export class NodeParameters {
 	readonly options: Record<string, unknown>;
 
-	/** `withFiles` is false where no file can be handed on, whatever the parameters say. */
+	/** `withFiles` is false where no file can be passed on, whatever the parameters say. */
 	constructor(
 		readonly raw: ReadParameter,
 		private readonly withFiles = true,
@@ -25,7 +25,7 @@ export class NodeParameters {
 		this.options = isRecord(options) ? options : {};
 	}
 
-	/** The id in a resource locator, whichever of its modes is used. */
+	/** The id in a resource locator, in any of its modes. */
 	locator(name: string, displayName: string): string {
 		const value = this.raw(name, '');
 		return requireText(isRecord(value) ? value.value : value, displayName).trim();
@@ -134,7 +134,7 @@ function requireTaskId(value: string, displayName: string): string {
 	);
 }
 
-/** Expressions also give true and false as texts. */
+/** Expressions may also give true and false as text. */
 const isOn = (value: unknown, fallback: boolean): boolean => {
 	if (value === undefined || value === null || value === '') return fallback;
 	return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());

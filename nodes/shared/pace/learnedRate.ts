@@ -1,25 +1,28 @@
-/** How far back "at present" reaches, in ms. */
+/** The time over which the present rate is measured, in ms. */
 const PRESENT_MS = 2000;
-/** So many requests have to be accepted after a refusal before more are tried … */
+/** How many requests must be accepted after a refusal before the rate grows … */
 const PROOF = 10;
-/** … by so much with each further one. */
+/** … by this factor with each further one. */
 const GROWTH = 1.1;
-/** Requests a millisecond: of one refusal alone, which may have been meant for others, … */
+/**
+ * The lowest rates, in requests per millisecond: after a single refusal, which may have been meant
+ * for others, …
+ */
 const LEAST_AT_FIRST = 1 / 1000;
-/** … however often it is refused, … */
+/** … after any number of refusals, … */
 const LEAST = 1 / 60_000;
-/** … and from where on nothing is held back any more. */
+/** … and the rate from which nothing is held back any more. */
 const UNLIMITED = 1 / 20;
 
 /**
- * How often an account may be asked, as its refusals have told: at will until the first one, then half
- * as often as it was, but not less often than what it has accepted since the one before; and more
- * again as requests are accepted. No service tells its limit in advance. All times in ms since 1970.
+ * How often an account may be asked, learnt from its refusals: at will until the first one, then half
+ * as often as before, but no less often than requests were accepted since the last one; and faster
+ * again as they are accepted. No service announces its limit. All times in ms since 1970.
  */
 export class LearnedRate {
-	/** Requests a millisecond. */
+	/** Requests per millisecond. */
 	private most = Infinity;
-	/** Requests a millisecond that are sent at present: the mean, older ones counting ever less. */
+	/** Requests sent per millisecond at present: a mean in which older ones count less and less. */
 	private used = 0;
 	private usedAt = 0;
 	private refusedAt = 0;
@@ -43,7 +46,7 @@ export class LearnedRate {
 	}
 
 	refused(now: number): void {
-		// It has not been asked again in between: nothing new was learnt.
+		// Nothing was accepted in between, so nothing new was learnt.
 		if (this.refusedAt > 0 && this.accepts === 0) return;
 		const isFirst = this.refusedAt === 0;
 		const proven = isFirst ? LEAST_AT_FIRST : this.accepts / (now - this.refusedAt);

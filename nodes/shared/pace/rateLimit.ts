@@ -3,65 +3,77 @@ import type { Credential } from '../http/credential';
 import { LearnedRate } from './learnedRate';
 import { Queue, TokenBucket } from './tokenBucket';
 
-/** What is learnt of an account is forgotten so long after its last use, in ms. */
+/** How long after its last use an account's limits are forgotten, in ms. */
 const FORGET_MS = 300_000;
-/** The first rest after a refusal that names none, in ms; each further one in a row is twice as long. */
+/** The rest after a refusal that names none, in ms; doubled for each further one in a row. */
 const FIRST_REST_MS = 1000;
 const LONGEST_REST_MS = 30_000;
-/** Where the service names a rest it is believed until it is this many times too short. */
+/** A rest that the service names is believed until it is this many times too short. */
 const TOO_SHORT = 8;
-/** Up to this part of it is added to a rest at random: other processes may rest for the same time. */
+/** Up to this share is added to a rest at random, since other processes may rest equally long. */
 const JITTER = 0.1;
 const MOST_JITTER_MS = 300;
 /**
- * After a rest requests go out one by one, the first ones this far apart, in ms, and each next one
- * sooner: a service that still refuses says so to a few of them, not to all that have waited.
+ * After a rest, requests go out one by one: the first ones this far apart, in ms, the next ones
+ * closer. If the service still refuses, it refuses a few, not all that have waited.
  */
 const FIRST_GAP_MS = 250;
-/** … or this far, where the service may only be waiting for one of the tasks under way to end. */
+/** … or this far, if the service may just be waiting for a task under way to end. */
 const FIRST_GAP_BUSY_MS = 50;
 const GAP_SHRINKS_TO = 0.8;
 const LEAST_GAP_MS = 10;
-/** Nor are many without an answer at a time: one at first, and so many more with each round trip. */
+/**
+ * The number of unanswered requests is limited, too: one at first, this many more with each round
+ * trip.
+ */
 const WINDOW_GROWTH = 0.5;
 const WIDEST_WINDOW = 20;
-/** An answer is not waited for any longer than this before the next one goes, in ms. */
+/** How long to wait for an answer before the next request goes out, in ms. */
 const LATE_MS = 2000;
-/** So few create calls accepted between two refusals, so often, are not due to what is under way. */
+/**
+ * If this few create calls are accepted between two refusals, this many times, tasks under way are
+ * not the reason.
+ */
 const MEAGRE = 2;
 const MOST_MEAGRE = 3;
 
-/** Lookups of many tasks are spread over the interval, but no further apart than this, in ms. */
+/** Lookups of many tasks are spread over the interval, at most this far apart, in ms. */
 const MOST_SPREAD_MS = 250;
-/** Less than the whole of it: what is spread already must not be held up once more. */
+/** The share of the interval they are spread over: what is spread already must not be delayed again. */
 const SPREAD_OVER = 0.7;
 
-/** A trigger follows tasks of others, for hours: it looks this rarely, all tasks together, in ms. */
+/**
+ * A trigger follows other people's tasks for hours: the interval of its lookups, all tasks together,
+ * in ms.
+ */
 const WATCH_EVERY_MS = 2000;
-/** While the socket lives, its looks are but a safeguard: so often for each task that it follows. */
+/** While the socket lives, lookups are just a safeguard: the interval for each task, in ms. */
 const LIVE_WATCH_EVERY_MS = 40_000;
-/** So many looks without a socket, beside a live one, and after a lost one, may come at once. */
+/** How many lookups may come at once: without a socket, beside a live one, after a lost one. */
 const POLLS_AT_ONCE = 10;
 const LIVE_POLLS_AT_ONCE = 3;
 const CATCH_UPS_AT_ONCE = 60;
 
-/** A lookup of a waiting item; of a trigger: without a socket, beside a live one, after a lost one. */
+/** A waiting item's lookup; or a trigger's: without a socket, beside a live one, after a lost one. */
 export type TurnKind = 'lookup' | 'poll' | 'livePoll' | 'catchUp';
 
-/** What may be refused: work that is to be done, or telling of it. */
+/** What may be refused: a request for work, or a reading. */
 export type CallKind = 'create' | 'read';
 
-/** What goes on at the service: a task that an item waits for or a trigger follows, or a stream. */
+/**
+ * What is under way at the service: a task that an item waits for, one that a trigger follows, or a
+ * stream.
+ */
 export type UnderWay = 'task' | 'watched' | 'stream';
 
 /**
- * What this process has learnt of how often an account may be asked. Limits count for the account,
- * readings included, so all that use it keep to them together. It is held in memory only.
+ * What this process has learnt of how often an account may be asked. A limit counts for the whole
+ * account, readings included, so all its users keep it together. Held in memory only.
  */
 export class RateLimit {
-	/** How many items of one execution may be in work at once; Infinity while none was refused. */
+	/** How many items of one execution may be processed at once; Infinity before any refusal. */
 	mostInWork = Infinity;
-	/** Whether anything was accepted, also long ago: a limit is in the way then, and passes. */
+	/** Whether anything was ever accepted: then a refusal is a limit, and passes. */
 	hasWorked = false;
 	private rate = new LearnedRate();
 	private notBefore = 0;
@@ -69,18 +81,18 @@ export class RateLimit {
 	private gapMs = 0;
 	private lastSent = 0;
 	private lastUsed = Date.now();
-	/** When the last refusal came that was not one of several to requests sent at the same time. */
+	/** When the last refusal came; several refusals of requests sent together count as one. */
 	private refusedAt = 0;
-	/** Requests without an answer yet, and how many there may be. */
+	/** Unanswered requests, and how many there may be. */
 	private unanswered = 0;
 	private window = Infinity;
 	private readonly inARow: Record<CallKind, number> = { create: 0, read: 0 };
 	private readonly underWay: Record<UnderWay, number> = { task: 0, watched: 0, stream: 0 };
-	/** Create calls accepted since the last refusal of one, and how often in a row they were few. */
+	/** Create calls accepted since the last refusal, and how many times in a row they were few. */
 	private created = 0;
 	private meagre = 0;
 	private lastLookup = 0;
-	/** How many tasks lookups are spread for, and since when: those that end leave no gaps behind. */
+	/** How many tasks lookups are spread for, and since when, so that ended tasks leave no gaps. */
 	private spread = { tasks: 0, since: 0 };
 	private readonly line = new Queue(
 		() => this.restMs(),
@@ -99,8 +111,8 @@ export class RateLimit {
 	};
 
 	/**
-	 * Resolves with true once a request may go out, with false when `signal` aborts first. `answered` is
-	 * to be called once it has its answer, or is given up.
+	 * Resolves with true once a request may go out, with false if `signal` aborts first. Call
+	 * `answered` once it is answered or given up.
 	 */
 	async waitForSlot(signal: AbortSignal): Promise<boolean> {
 		this.use();
@@ -117,14 +129,14 @@ export class RateLimit {
 		return Math.max(0, this.notBefore - Date.now());
 	}
 
-	/** Whether the account was refused the last time that anything was read. */
+	/** Whether the last reading was refused. */
 	get isRefused(): boolean {
 		return this.inARow.read > 0;
 	}
 
 	/**
-	 * Waits for a turn for a reading that nothing announced. True when it may be made, false when `signal`
-	 * aborted first. `everyMs` is how often the one who waits would read by itself.
+	 * Waits for a turn for a reading that nothing announced. True when it may be made, false if
+	 * `signal` aborted first. `everyMs` is the caller's own interval.
 	 */
 	async waitForTurn(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
 		this.use();
@@ -132,7 +144,7 @@ export class RateLimit {
 		return await this.watching[kind].take(signal, kind === 'livePoll' ? undefined : everyMs);
 	}
 
-	/** Counts one more that is under way at the service, until what is returned is called. */
+	/** Counts one more under way at the service, until the returned function is called. */
 	begin(what: UnderWay): () => void {
 		this.underWay[what]++;
 		return () => {
@@ -141,10 +153,10 @@ export class RateLimit {
 		};
 	}
 
-	/** Notes an answer that was no refusal, to a request sent at `sentAt` (ms since 1970). */
+	/** Notes that a request sent at `sentAt` (ms since 1970) was not refused. */
 	accepted(kind: CallKind, sentAt: number): void {
 		this.hasWorked = true;
-		// Sent before the refusal, it tells of the time before.
+		// A request sent before the refusal says nothing about now.
 		if (sentAt <= this.refusedAt) return;
 		this.inARow[kind] = 0;
 		if (kind === 'create') this.created++;
@@ -156,7 +168,7 @@ export class RateLimit {
 	/** Notes a refusal; `retryAfterMs` is what the service asked for. */
 	refused(kind: CallKind, sentAt: number, retryAfterMs: number | undefined): void {
 		const now = Date.now();
-		// While something is under way, it may be what keeps the service from beginning more.
+		// Something under way may be what keeps the service from starting more.
 		const isBusy = kind === 'create' && this.underWay.task + this.underWay.stream > 0;
 		if (sentAt > this.refusedAt) {
 			this.refusedAt = now;
@@ -170,12 +182,12 @@ export class RateLimit {
 		const restMs = Math.max(retryAfterMs ?? 0, ownMs);
 		const jitterMs = Math.random() * Math.min(MOST_JITTER_MS, restMs * JITTER);
 		this.notBefore = Math.max(this.notBefore, now + restMs + jitterMs);
-		// The first request shrinks it once before it is the pause to the second.
+		// The first request shrinks it once before it counts.
 		this.gapMs = (isBusy ? FIRST_GAP_BUSY_MS : FIRST_GAP_MS) / GAP_SHRINKS_TO;
 		this.window = 1;
 	}
 
-	/** Whether nothing that was learnt is of use any more, and nobody uses it. */
+	/** Whether nobody uses it and what was learnt is out of date. */
 	isForgotten(): boolean {
 		const { task, watched, stream } = this.underWay;
 		return task + watched + stream === 0 && this.line.isEmpty && this.isIdle();
@@ -193,7 +205,7 @@ export class RateLimit {
 		this.lastUsed = Date.now();
 	}
 
-	/** A service that lets a few begin and refuses again, time after time, minds the rate. */
+	/** A service that accepts a few and refuses again, time after time, limits the rate. */
 	private noteMeagre(): void {
 		this.meagre = this.created <= MEAGRE ? this.meagre + 1 : 0;
 		this.created = 0;
@@ -225,7 +237,10 @@ export class RateLimit {
 	}
 }
 
-/** What is left of a pause of `ms` since `began`; never more, also when the clock was set back. */
+/**
+ * What is left of a pause of `ms` since `began`; never more than `ms`, even if the clock was set
+ * back.
+ */
 const restOf = (began: number, ms: number) => Math.min(ms, began + ms - Date.now());
 
 /** The rate limit of an account in this process. */

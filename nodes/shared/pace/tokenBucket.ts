@@ -5,22 +5,22 @@ interface Waiting {
 	admit(): void;
 }
 
-/** Admits those who wait one after another, in the order they came. */
+/** Admits callers one after another, in order of arrival. */
 export class Queue {
 	private readonly waiting = new Set<Waiting>();
 	private wake = new AbortController();
 	private isMoving = false;
 
 	/**
-	 * `restMs` tells how many milliseconds the next one still has to wait, given what it said of itself;
-	 * `onAdmit` is called right before it goes.
+	 * `restMs` returns how many milliseconds the next one still has to wait, given its own interval;
+	 * `onAdmit` is called right before it is admitted.
 	 */
 	constructor(
 		private readonly restMs: (ownMs: number) => number,
 		private readonly onAdmit: () => void,
 	) {}
 
-	/** Resolves with true when it is one's turn, with false when `signal` aborts first. */
+	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
 	async enter(signal: AbortSignal, ownMs = Infinity): Promise<boolean> {
 		if (signal.aborted) return false;
 		if (this.waiting.size === 0 && this.restMs(ownMs) <= 0) {
@@ -50,7 +50,7 @@ export class Queue {
 		return this.waiting.size === 0;
 	}
 
-	/** What `restMs` goes by has changed. */
+	/** To be called when the result of `restMs` may have changed. */
 	nudge(): void {
 		this.wake.abort(NO_REASON);
 	}
@@ -75,9 +75,9 @@ export class Queue {
 	}
 }
 
-/** Turns at something that may be done only so often, given out in the order they were asked for. */
+/** Limits how often something is done; turns are given in the order they were asked for. */
 export class TokenBucket {
-	/** How many turns could be taken this moment. */
+	/** How many turns could be taken right now. */
 	private left: number;
 	private countedAt = Date.now();
 	private readonly line = new Queue(
@@ -85,7 +85,7 @@ export class TokenBucket {
 		() => this.left--,
 	);
 
-	/** `atOnce` may be taken together, then one each `everyMs()` milliseconds, asked for each time. */
+	/** `atOnce` turns may be taken together, then one every `everyMs()` milliseconds. */
 	constructor(
 		private readonly atOnce: number,
 		private readonly everyMs: () => number,
@@ -94,14 +94,15 @@ export class TokenBucket {
 	}
 
 	/**
-	 * Resolves with true when it is one's turn, with false when `signal` aborts first. Who asks for one
-	 * every `ownMs` milliseconds, more often than all may together, gets that while nobody else asks.
+	 * Resolves with true when the turn comes, with false if `signal` aborts first. A caller that asks
+	 * every `ownMs` milliseconds, more often than the bucket refills, gets its turns as long as nobody
+	 * else asks.
 	 */
 	async take(signal: AbortSignal, ownMs = Infinity): Promise<boolean> {
 		return await this.line.enter(signal, ownMs);
 	}
 
-	/** Milliseconds until the next turn can be given, when one comes up each `everyMs`. */
+	/** Milliseconds until the next turn, if one is added every `everyMs`. */
 	private restMs(everyMs: number): number {
 		const now = Date.now();
 		this.left = Math.min(this.atOnce, this.left + (now - this.countedAt) / everyMs);

@@ -1,7 +1,7 @@
 import type { ServiceRecord } from '../contract';
 import { MAX_ID_CHARS, MAX_JSON_LEVELS } from '../limits';
 
-/** What single values of an answer can be taken for. Pure. */
+/** Reads single values of an answer tolerantly. Pure. */
 
 export const isRecord = (value: unknown): value is ServiceRecord =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -13,15 +13,15 @@ export const isRecord = (value: unknown): value is ServiceRecord =>
 export const clip = (text: string, length: number): string =>
 	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + '…';
 
-/** A non-empty string or a number as string, else undefined. */
+/** A non-empty string, or a number as a string; else undefined. */
 export function asText(value: unknown): string | undefined {
 	if (typeof value === 'number' && Number.isFinite(value)) return String(value);
 	return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
 
 /**
- * An identifier, always a string, since they are compared as such; undefined for what can't be one:
- * it has to stand in the path of a request.
+ * An identifier as a string, since ids are compared as such; undefined for what can't stand in a
+ * request's path.
  */
 export function asId(value: unknown): string | undefined {
 	const text = asText(value);
@@ -61,10 +61,10 @@ export function asPercentage(value: unknown): number | undefined {
 	return number === undefined ? undefined : Math.floor(Math.min(100, Math.max(0, number)));
 }
 
-/** An identifier beyond 2^53, which would lose its last digits as a number. */
+/** An id beyond 2^53, which would lose its last digits as a number. */
 const LARGE_ID = /("(?:task_)?id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/g;
 
-/** JSON text → value; undefined when it is none, or one of more levels than any answer has. */
+/** The value of a JSON text; undefined if it is no JSON, or nested too deeply. */
 export function parseJson(text: string): unknown {
 	try {
 		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, '').replace(LARGE_ID, '$1"$2"'));
@@ -74,18 +74,18 @@ export function parseJson(text: string): unknown {
 	}
 }
 
-/** JSON.parse takes any number of levels; what goes through them by recursion does not. */
+/** JSON.parse takes any number of levels; recursive readers don't. */
 function isDeeper(value: unknown, levels: number): boolean {
 	if (typeof value !== 'object' || value === null) return false;
 	return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1));
 }
 
-/** True when a body is a web page (an edge's error page, a login page) and not an API's answer. */
+/** True for a web page (an edge's error page, a login page) instead of an API's answer. */
 export function looksLikeHtml(text: string): boolean {
 	return /^\s*<(?:!doctype|html|head|body|\?xml|!--|h[1-6]|div|center|p|title|script)\b/i.test(
 		text.slice(0, 1000).replace(/^\s*<(?:!--|\?)/, '<html '),
 	);
 }
 
-/** An address without what a signature adds to it, and changes each time. */
+/** An address without its query, where the signature is that changes each time. */
 export const unsigned = (address: string): string => address.split(/[?#]/, 1)[0]!;

@@ -1,9 +1,9 @@
 import { MAX_REASON_CHARS } from '../limits';
 import { asText, clip, isRecord, parseJson } from './coerce';
 
-/** What the service says went wrong, as a person can read it. Pure. */
+/** What the service says went wrong, in readable form. Pure. */
 
-/** A text that says why, from `error`, `message` or `detail`, however nested; else undefined. */
+/** The reason given in `error`, `message`, `detail` or the like, however nested; else undefined. */
 export function readReason(value: unknown, depth = 0): string | undefined {
 	const text = asText(value);
 	if (text !== undefined) return readReasonText(text, depth);
@@ -19,12 +19,12 @@ export function readReason(value: unknown, depth = 0): string | undefined {
 	return reasons.find((reason) => !SAYS_LITTLE.test(reason!)) ?? reasons[0];
 }
 
-/** Words that services put into `error` when there is none. */
+/** What services put into `error` when there is none. */
 const WORD_FOR_NOTHING =
 	/^(?:none|null|undefined|ok|success|false|0|no[\s_-]?errors?|\{\s*\}|\[\s*\])?$/i;
 
 /**
- * True when the value of an `error` field tells of no error: nothing at all, a word such as "none" or
+ * True when the value of an `error` field means no error: nothing at all, a word such as "none" or
  * "ok", or a list or record of nothing else, such as `{ code: 0, message: "" }`.
  */
 export function saysNothing(value: unknown): boolean {
@@ -38,7 +38,7 @@ export function saysFailure(value: unknown): boolean {
 	return isRecord(value) && (!saysNothing(value.error) || value.success === false);
 }
 
-/** A state's word that means that nothing will come any more; deployments have more than §3. */
+/** A status word that means failure; deployments have more than §3. */
 export const isFailureWord = (value: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:error|failed|cancell?ed)$/i.test(asText(value) ?? '');
 
@@ -55,11 +55,11 @@ const REASON_KEYS = [
 	'code',
 ];
 
-/** What stands beside a message that says more: a status, or its name. */
+/** Texts that say less than others beside them: a status, or its name. */
 const SAYS_LITTLE =
 	/^(?:\d+|error|failed|bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
 
-/** JSON, too, is passed on as a text, and may be cut off: what it says counts, not how. */
+/** A text may itself be JSON, even JSON that was cut off. */
 function readReasonText(text: string, depth: number): string | undefined {
 	if (depth > 4 || !/^[[{]/.test(text)) return plainText(text);
 	const json = parseJson(text);
@@ -68,11 +68,11 @@ function readReasonText(text: string, depth: number): string | undefined {
 	return reason === undefined ? plainText(text) : plainText(reason);
 }
 
-/** Text without mark-up and control characters, of bearable length; undefined when nothing is left. */
+/** Text without mark-up and control characters, not too long; undefined when nothing is left. */
 export function plainText(text: string): string | undefined {
-	// Where in its code the service stumbled helps nobody who builds a workflow.
+	// The service's stack trace helps nobody who builds a workflow.
 	let plain = clip(text, 4000).replace(/\n\s{0,20}at [^\n]{1,300}(?::\d+|>)\)?(?=\n|$)/g, '');
-	// A tag within another leaves a new one behind.
+	// Removing a nested tag can leave a new one behind.
 	for (let before = ''; before !== plain;) {
 		before = plain;
 		plain = plain.replace(/<[/!]?[a-z][^<>]*>/gi, ' ');

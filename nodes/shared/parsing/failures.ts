@@ -3,11 +3,11 @@ import { asText, clip, looksLikeHtml, parseJson } from './coerce';
 import { readReason, saysFailure } from './errorText';
 import type { Redactor } from './redaction';
 
-/** What an HTTP answer says when it is not the wanted one. Pure; the shapes: docs/contract.md, “HTTP”. */
+/** What an HTTP answer says when it is a failure. Pure; the shapes: docs/contract.md, “HTTP”. */
 
 const CREDIT = new RegExp(
 	[
-		// Bounded, since "_" is both a letter and a space here: long rows of it would take for ever.
+		// Bounded, since "_" counts as a letter and a space here: long rows of it would take forever.
 		'insufficient[\\s_-]{0,3}(?:\\w{1,40}[\\s_-]{1,3})?(?:credit|quota|balance|fund)',
 		"(?:not|n't)(?: have)? enough (?:\\w{1,40} )?(?:credit|quota|balance)",
 		'out of (?:credit|quota)',
@@ -23,22 +23,22 @@ const VOICE =
 const TOKEN =
 	/(?:invalid|expired|missing|bad|wrong|revoked)[\s_-]*(?:(?:api|access|bearer)[\s_-]*)?(?:token|api[\s_-]*key)|(?:token|api[\s_-]*key)\b[^.]{0,30}(?:expired|invalid|revoked|not valid)|invalid[\s_-]*api[\s_-]*key|unauthori[sz]ed/i;
 
-/** That too much is under way, or asked for, at present. */
+/** Says that too much is under way or asked for at the moment. */
 const TOO_MUCH =
 	/too many (?:\w{1,20} ){0,2}(?:requests|calls|tasks|jobs|generations|connections|at once|at a time)|too many (?:concurrent|simultaneous|parallel|running|active)|(?:concurren\w{0,10}|parallel|rate)[\s_-]*limit|limit[^.]{0,20} concurren|overload|(?:server|service|system|model|we)(?: is| are|'re)? (?:\w{1,20} )?busy|(?:at|over) capacity|throttl/i;
 
-/** Longest wait that an absurd Retry-After can impose, in milliseconds. */
+/** The longest wait that Retry-After can impose, in ms. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /** True when a text says that credit or quota ran out. */
 export const saysOutOfCredit = (text = ''): boolean => CREDIT.test(text);
 
-/** True for a failure that says that fewer at once would be made. */
+/** True for a failure that would not happen with fewer requests at once. */
 export const isOverload = (error: unknown): boolean =>
 	error instanceof Failure && TOO_MUCH.test(error.facts.text ?? '');
 
 /**
- * Retry-After in milliseconds: seconds or a date, clamped to 0–60 s; undefined when absent or
+ * Retry-After, in seconds or as a date, in milliseconds from 0 to 60 000; undefined if missing or
  * senseless. `now` in ms since 1970.
  */
 export function readRetryAfter(header: unknown, now: number): number | undefined {
@@ -49,16 +49,16 @@ export function readRetryAfter(header: unknown, now: number): number | undefined
 	return Number.isFinite(ms) ? Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms)) : undefined;
 }
 
-/** The readable part of an error body: JSON in any nesting, plain text, or nothing for a page. */
+/** The reason in an error body: from JSON, however nested, or plain text; undefined for a page. */
 export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
 	if (json !== undefined) return readReason(json);
 	if (/^\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(body)) return undefined;
-	// Also JSON that was cut off at its bound.
+	// This may be JSON that was cut off.
 	return clip(readReason(body) ?? '', 300) || undefined;
 }
 
-/** The Failure that a text of the service stands for, whatever channel it came over. */
+/** The Failure that a text of the service means, whatever channel it came over. */
 export function failureOfText(text: string | undefined, facts: FailureFacts = {}): Failure {
 	const withText = { ...facts, text };
 	if (saysOutOfCredit(text)) return new Failure('outOfCredit', withText);
@@ -67,7 +67,7 @@ export function failureOfText(text: string | undefined, facts: FailureFacts = {}
 	return new Failure('rejected', withText);
 }
 
-/** The Failure that a record says it is, whatever the status it came with; undefined for any other. */
+/** The Failure that a record reports, whatever its HTTP status; else undefined. */
 export const failureSaidIn = (record: unknown, redact: Redactor): Failure | undefined =>
 	saysFailure(record)
 		? failureOfText(readReason(redact.value(record)) ?? 'no reason given')
@@ -91,7 +91,7 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 		return new Failure('rateLimited', { ...facts, retryAfterMs, transient: true });
 	}
 	if (status === 401 || status === 403) {
-		// A web page with 401 or 403 comes from an edge before the service, and passes.
+		// A web page with 401 or 403 comes from an edge in front of the service, and passes.
 		if (looksLikeHtml(body)) return new Failure('unavailable', { ...facts, transient: true });
 		if (saysOutOfCredit(text)) return new Failure('outOfCredit', facts);
 		return new Failure('tokenRefused', facts);
@@ -114,8 +114,8 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 }
 
 /**
- * The JSON of an answer with a success status. Throws a Failure when it is a page, not JSON, or
- * one that says failure and holds nothing that is wanted.
+ * The JSON of an answer with a success status. Throws a Failure if it is a page, not JSON, or reports
+ * a failure and holds nothing that is wanted.
  */
 export function readAnswer(
 	body: string,

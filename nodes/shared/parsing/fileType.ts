@@ -1,14 +1,14 @@
 import { MEDIA, type MediaKind } from '../media';
 import { asText, looksLikeHtml } from './coerce';
 
-/** What a file is, by its first bytes, its header and its address. Pure. */
+/** The type of a file, from its first bytes, its header and its address. Pure. */
 
 export interface FileType {
 	mimeType: string;
 	extension: string;
 }
 
-/** Bytes needed to tell a type. */
+/** Bytes needed to recognise a type. */
 export const SNIFF_BYTES = 512;
 
 const EXTENSIONS: Record<string, string> = {
@@ -100,7 +100,7 @@ export function fileTypeOf(
 	const header = typeNamedBy(contentType);
 	const found = sniff(bytes, kind) ?? (Object.hasOwn(EXTENSIONS, header) ? header : undefined);
 	if (found !== undefined) {
-		// All that bytes can show is in the list.
+		// Every type that can be recognised is in the list.
 		return { mimeType: CANONICAL[found] ?? found, extension: EXTENSIONS[found]! };
 	}
 	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
@@ -134,7 +134,7 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 	return `${kind}-${safe}.${extension}`;
 }
 
-/** What a history entry says it is, by its own word or its file's extension; else undefined. */
+/** The kind of a history entry, by its own word or its file's extension; else undefined. */
 export function kindSaid(
 	entry: Record<string, unknown>,
 	url: string,

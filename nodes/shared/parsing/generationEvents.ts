@@ -7,10 +7,10 @@ import { readGeneratedFiles, type Source } from './responses';
 import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
 import { isFailureWord, readReason, saysFailure } from './errorText';
 
-/** Bytes of a generation stream → its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
+/** From the bytes of a generation stream to its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
 
 export type GenerationOutcome =
-	/** `cut`: how it ended before all files asked for were there, unless the service ended it. */
+	/** `cut`: why it ended before all files were there, unless the service ended it. */
 	| { kind: 'complete'; files: GeneratedFile[]; cut?: string }
 	/** The service says that it failed. */
 	| { kind: 'failed'; text?: string }
@@ -26,10 +26,13 @@ export interface GenerationProgress {
 	id?: string;
 }
 
-/** Events of which the name alone says that nothing will come any more. */
+/** Names of events that end the stream with a failure. */
 const NAME_OF_FAILURE = /^error$|_(?:error|failed)$/i;
 
-/** What a line takes in memory besides its text, in characters: rows of short lines count, too. */
+/**
+ * What a line takes in memory besides its text, in characters. The parser's own maxBufferSize does
+ * not count it, so rows of short lines could take far more memory than their length.
+ */
 const LINE_CHARS = 64;
 
 /** The value in an event's data: JSON (also JSON inside a JSON string), or a bare text. */
@@ -59,8 +62,8 @@ function progressOf(value: unknown, redact: Redactor): GenerationProgress | unde
 }
 
 /**
- * Feeds on a stream part by part. Its outcome is there once as many files came as were asked for, in one
- * completion or in several, or an event says that no more will come.
+ * Reads a stream part by part. The outcome is there once as many files came as were asked for, in one
+ * completion or several, or an event says that no more will come.
  */
 export class GenerationEvents {
 	outcome: GenerationOutcome | undefined;
@@ -69,16 +72,16 @@ export class GenerationEvents {
 	private plain = '';
 	private heard = false;
 	private readonly completions = new Completions();
-	/** Why there is no file, when a completion without one came. */
+	/** Why there is no file, after a completion without one. */
 	private lack: string | undefined;
-	/** The last event, when it told of a failure: it counts unless something comes after it. */
+	/** The last event, if it reported a failure: it counts unless something comes after it. */
 	private failure: unknown;
 	private readonly ids = new Set<string>();
 	/** The last part ended with CR: an LF that comes next belongs to it. */
 	private endedInReturn = false;
-	/** What the event in the making takes so far, in characters. */
+	/** The size of the unfinished event, in characters. */
 	private pending = 0;
-	/** '\n' after a whole line, '' in the midst of one: an empty line may be cut in two. */
+	/** '\n' after a whole line, '' in the middle of one: an empty line may be cut in two. */
 	private lineEnd = '';
 	private readonly parser = createParser({ onEvent: (event) => this.onEvent(event) });
 
@@ -88,7 +91,7 @@ export class GenerationEvents {
 		/** Files asked for. */
 		private readonly expected = 1,
 	) {
-		// In its first part the parser would look for a byte order mark, which the decoder has dropped.
+		// The parser looks for a byte order mark in its first part; the decoder has already dropped it.
 		this.parser.feed('\n');
 	}
 
@@ -100,7 +103,7 @@ export class GenerationEvents {
 	/** The stream ended by itself. Returns the outcome. */
 	end(): GenerationOutcome {
 		this.feed(this.decoder.decode());
-		// The last event counts also without the blank line that should follow it.
+		// The last event counts even without the blank line that should follow it.
 		if (this.mode === 'events' && !this.outcome) this.parser.feed('\n\n');
 		if (this.mode === 'plain' && !this.outcome) this.readPlain();
 		return this.outcome ?? this.conclude();
@@ -122,7 +125,7 @@ export class GenerationEvents {
 	}
 
 	private feed(part: string): GenerationOutcome | undefined {
-		// White space before everything else means nothing, however much comes of it.
+		// Leading white space means nothing, however much there is.
 		const text = this.mode === 'unknown' ? part.trimStart() : part;
 		if (this.outcome || text === '') return this.outcome;
 		if (this.mode === 'unknown') this.mode = /^[[{<]/.test(text) ? 'plain' : 'events';
@@ -140,14 +143,14 @@ export class GenerationEvents {
 		return this.outcome;
 	}
 
-	/** CR and CR LF as LF: the parser takes a part with CR in it in the square of its length. */
+	/** CR and CR LF as LF: a part with CR takes the parser quadratic time. */
 	private withPlainLineEnds(text: string): string {
 		const rest = this.endedInReturn && text.startsWith('\n') ? text.slice(1) : text;
 		this.endedInReturn = text.endsWith('\r');
 		return rest.replace(/\r\n?/g, '\n');
 	}
 
-	/** Ends a stream of which one event never ends. */
+	/** Ends a stream with an endless event. */
 	private measure(lines: string): void {
 		const text = this.lineEnd + lines;
 		this.lineEnd = text.endsWith('\n') ? '\n' : '';
@@ -160,7 +163,7 @@ export class GenerationEvents {
 		this.parser.reset();
 	}
 
-	/** Some deployments answer with plain JSON instead of a stream, edges with a page. */
+	/** Some deployments answer with plain JSON instead of a stream; edges answer with a page. */
 	private readPlain(): void {
 		if (looksLikeHtml(this.plain)) {
 			return this.finish({ kind: 'page' });
@@ -190,7 +193,7 @@ export class GenerationEvents {
 		this.report(value);
 	}
 
-	/** More ids than there can be files would only take memory. */
+	/** More ids than possible files would only take memory. */
 	private report(value: unknown): void {
 		const progress = progressOf(value, this.source.redact);
 		if (!progress) return;
@@ -212,7 +215,7 @@ export class GenerationEvents {
 		if (this.isAll()) this.conclude();
 	}
 
-	/** The ids, if there are any, prove which entries of the history are the result. */
+	/** Its ids, if any, prove which entries of the history are the result. */
 	private withoutFile(value: unknown, text: string): void {
 		const entries = entriesOf(value);
 		const failed = entries.filter(isFailed);
@@ -240,7 +243,7 @@ export class GenerationEvents {
 		this.finish({ kind: 'lost', text }, mayLack ? text : undefined);
 	}
 
-	/** Files that are there are paid for, whatever comes after them. */
+	/** Files that have come are paid for, whatever follows. */
 	private finish(outcome: GenerationOutcome, cut?: string): void {
 		const { files } = this.completions;
 		this.outcome ??= files.length > 0 ? { kind: 'complete', files, cut } : outcome;

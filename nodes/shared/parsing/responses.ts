@@ -23,15 +23,15 @@ export interface Source {
 	redact: Redactor;
 }
 
-/** Where an object keeps an address, the surest first; in small letters, without "_". */
+/** Keys under which an object may hold an address, the most certain first; lower case, without "_". */
 const ADDRESS_KEYS = [
 	...['fileurl', 'audiourl', 'result', 'url', 'downloadurl', 'href', 'address'],
 	...['uri', 'link', 'src', 'audio', 'file', 'path', 'data'],
 ];
 
 /**
- * The file address in a field's value: a string, or an object or array that holds one; a relative
- * path is resolved against `baseUrl`. Undefined when there is none.
+ * The file address in a value: a string, or an object or array that holds one. A relative path is
+ * resolved against `baseUrl`. Undefined if there is none.
  */
 export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
 	if (Array.isArray(value)) {
@@ -48,7 +48,7 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 	const text = asText(value);
 	if (text === undefined || typeof value === 'number') return undefined;
 	if (text.length > MAX_ADDRESS_CHARS) return undefined;
-	// A word or a sentence would also resolve, to a path that is none.
+	// A word or a sentence would resolve as well, to a meaningless path.
 	const isAddress =
 		/^(?:https?:\/\/|\/\S)/i.test(text) || (!/\s/.test(text) && /\/.|\.\w{2,5}$/.test(text));
 	if (!isAddress || /^n\/a$/i.test(text)) return undefined;
@@ -72,14 +72,14 @@ const unwrap = (raw: unknown, key: string): unknown => {
 	return isRecord(inner) && (raw[key] === undefined || inner[key] !== undefined) ? inner : raw;
 };
 
-/** §4.1: what the answer to a create call says of the task, out of the envelope it may come in. */
+/** §4.1: the task in the answer to a create call, without its envelope. */
 export const readCreated = (raw: unknown): unknown => unwrap(raw, 'task_id');
 
 /** §4.1: the identifier of a created task, always a string; undefined when the answer has none. */
 export function readCreatedTaskId(raw: unknown): string | undefined {
 	const record = readCreated(raw);
 	if (!isRecord(record)) return undefined;
-	// Beside an error an `id` alone is the request's or the error's own.
+	// Beside an error, an `id` alone belongs to the request or the error.
 	const isRefused = saysFailure(raw) || saysFailure(record);
 	return asId(record.task_id) ?? (isRefused ? undefined : asId(record.id));
 }
@@ -121,9 +121,9 @@ export function readNotification(
 }
 
 /**
- * The generated files in the data of a completion event, a JSON answer or a history item (§2.3):
- * one element per file address, so that `file_urls` of several are never lost. A relative address
- * is resolved against `baseUrl`.
+ * The generated files in a completion event, a JSON answer or a history entry (§2.3): one element per
+ * file address, so that none of several `file_urls` is lost. A relative address is resolved against
+ * `baseUrl`.
  */
 export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
 	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
@@ -148,7 +148,7 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	return [];
 }
 
-/** A list, one in a JSON text, or a single value as a list of one. */
+/** A list, a list as JSON text, or a single value as a list of one. */
 function asList(value: unknown): unknown[] {
 	const list = typeof value === 'string' && /^\s*\[/.test(value) ? parseJson(value) : value;
 	return Array.isArray(list) ? list : [value];
@@ -156,11 +156,11 @@ function asList(value: unknown): unknown[] {
 
 export interface Page {
 	items: ServiceRecord[];
-	/** Number of all items, when the service tells. */
+	/** Number of all items, if the service says so. */
 	total?: number;
-	/** Items a page holds, when the service tells. */
+	/** Items per page, if the service says so. */
 	pageSize?: number;
-	/** A bare array tells nothing about further pages. */
+	/** A bare array says nothing about further pages. */
 	bare: boolean;
 }
 

@@ -7,21 +7,21 @@ import type { EgressCheck } from '../http/request';
 import { dropOldest } from '../limits';
 import { ReconnectingSocket } from './webSocket';
 
-/** Told about the one task it follows, and about the socket it hears that over. */
+/** Hears of the one task it follows, and of the socket. */
 export interface Follower {
-	/** A message of the task came; `percentage` (0–100) may be unknown. */
+	/** A message about the task came; `percentage` (0–100) may be unknown. */
 	onMessage(percentage: number | undefined): void;
 	/** The socket was lost or is open again: messages may have been missed. */
 	onSocketChange(open: boolean): void;
 }
 
 /**
- * What a message is: `news`, a `repeat` of what a task said that has ended, or one of the `past`, from
- * before anybody listened.
+ * A message is `news`, a `repeat` about a task that has ended, or one of the `past`, from before
+ * anybody listened.
  */
 export type MessageKind = 'news' | 'repeat' | 'past';
 
-/** Told about every task of the account. */
+/** Hears of every task of the account. */
 export type TaskListener = (
 	taskId: string,
 	percentage: number | undefined,
@@ -33,7 +33,7 @@ export interface Subscription {
 	/** Resolves once the socket is open, cannot be had, or 3 s have passed; never rejects. */
 	ready: Promise<void>;
 	isOpen(): boolean;
-	/** Whether it can be relied on: it is open, and not silent for so long that it may be dead. */
+	/** Whether it can be relied on: open, and not silent for so long that it may be dead. */
 	isLive(): boolean;
 	/** When the socket was last lost, in ms since 1970; 0 if never. */
 	lostAt(): number;
@@ -42,25 +42,25 @@ export interface Subscription {
 	/** Ends one `follow`. */
 	unfollow(taskId: string, follower: Follower): void;
 	/**
-	 * The messages of all tasks from now on, and before the last one of each task that is not known to
-	 * have ended, those that were last heard of in front.
+	 * The messages of all tasks from now on. First come the last ones of tasks not known to have ended,
+	 * the latest first.
 	 */
 	followAll(listener: TaskListener): void;
 	/**
-	 * Must be called once the wait is over; the last one closes the socket, at once or, when others are
-	 * likely to follow `soon`, a moment later.
+	 * Call this once the wait is over. The last release closes the socket: at once, or a moment later
+	 * if others are likely to follow `soon`.
 	 */
 	release(when?: 'soon'): void;
 }
 
-/** How long a waiting item holds its create call back for the socket. */
+/** How long a create call is held back for the socket, in ms. */
 const OPENING_MS = 3000;
-/** How long the socket stays open between the rounds of a loop, or from one execution to the next. */
+/** How long the socket stays open for the next round of a loop or the next execution, in ms. */
 const REST_MS = 300;
-/** Tasks whose latest percentage is remembered, so that none is lost before its id is known. */
+/** How many tasks' latest percentage is remembered, so that none is lost before its id is known. */
 const REMEMBERED_TASKS = 5000;
 
-/** The socket of one account in this process, shared by all that wait and all triggers (§6.2). */
+/** The socket of one account in this process, shared by all waiting items and triggers (§6.2). */
 class Connection {
 	private readonly latest = new Map<string, number | undefined>();
 	private readonly followers = new Map<string, Set<Follower>>();
@@ -159,7 +159,7 @@ class Connection {
 /** True where the runtime has a WebSocket (Node 22 and later). */
 export const canListen = (): boolean => typeof WebSocket === 'function';
 
-/** What listening comes to where there is no WebSocket. */
+/** A subscription where there is no WebSocket. */
 const DEAF: Subscription = {
 	ready: Promise.resolve(),
 	isOpen: () => false,

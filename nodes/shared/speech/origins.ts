@@ -5,11 +5,11 @@ import type { Credential } from '../http/credential';
 import { dropOldest } from '../limits';
 import { asText } from '../parsing/coerce';
 
-/** Tasks whose origin is remembered. */
+/** How many tasks' origins are remembered. */
 const MOST_CREATED = 10_000;
-/** How long a task may come up that a create call without a clear answer has made, in ms. */
+/** How long the task of a create call without a clear answer may take to appear, in ms. */
 const UNCLEAR_MS = 3_600_000;
-/** Such calls that are remembered. */
+/** How many such calls are remembered. */
 const MOST_UNCLEAR = 1000;
 
 /** Where a speech task comes from. */
@@ -17,8 +17,8 @@ interface Origin {
 	/** The workflow whose execution created it, and the one that called that as a sub-workflow. */
 	workflowIds: string[];
 	/**
-	 * How many executions in a row led to it, each started by an event of the task before; unknown where
-	 * no event of a task is seen to have started the execution.
+	 * How many executions in a row led to it, each started by an event of the task before; undefined if
+	 * no event is known to have started the execution.
 	 */
 	depth: number | undefined;
 }
@@ -26,11 +26,11 @@ interface Origin {
 /** A create call that failed, though the service may have accepted it. */
 interface Unclear {
 	origin: Origin;
-	/** What it was to speak. */
+	/** The text it was to speak. */
 	text: string;
 	/** When it was sent, in ms since 1970. */
 	sentAt: number;
-	/** The task that is taken for its own as far as time can tell: one call makes one at most. */
+	/** The task taken for its own by time: one call makes one at most. */
 	taskId?: string;
 }
 
@@ -39,17 +39,19 @@ interface Unclear {
  * workers, apart from the triggers: then nothing of them is known here.
  */
 export class Origins {
-	/** By task, the newest at the end. */
+	/** By task, the newest last. */
 	private readonly created = new Map<string, Origin>();
-	/** Create calls that are not answered yet. */
+	/** Create calls not answered yet. */
 	private readonly underWay = new Map<Promise<unknown>, Origin>();
-	/** The oldest in front. */
+	/** The oldest first. */
 	private unclear: Unclear[] = [];
 
 	/** Workflows whose production executions run in this process, as far as is known. */
 	readonly executedHere = new Set<string>();
 
-	/** Notes whose task it is that a create call for `text` returns; returns that call's promise. */
+	/**
+	 * Notes the origin of the task that a create call for `text` returns; returns that call's promise.
+	 */
 	async note(origin: Origin, text: string, creating: Promise<string>): Promise<string> {
 		const sentAt = Date.now();
 		const noted = creating.then(
@@ -90,9 +92,9 @@ export class Origins {
 	}
 
 	/**
-	 * Whether a task of unknown origin, first heard of at `heardAt`, may come of a create call without a
-	 * clear answer: of this workflow, or of one that a task has started as well. True for no more tasks
-	 * than there were such calls, so that the tasks of others are hardly ever taken for one.
+	 * Whether a task of unknown origin, first heard of at `heardAt`, may come from a create call
+	 * without a clear answer, of this workflow or of one started by a task. True for no more tasks than
+	 * there were such calls, so that other people's tasks are hardly ever mistaken for one.
 	 */
 	isDoubtful(taskId: string, workflowId: string, heardAt: number): boolean {
 		const calls = this.recent();
@@ -121,7 +123,7 @@ export class Origins {
 export const originsOf = (credential: Credential): Origins =>
 	accountOf(credential).part(Origins, () => new Origins());
 
-/** What n8n knows of an execution and has no method for: all of it may be missing. */
+/** What n8n knows of an execution but offers no method for; any of it may be missing. */
 interface Internals {
 	runExecutionData?: {
 		parentExecution?: { workflowId?: string };
@@ -129,7 +131,10 @@ interface Internals {
 	};
 }
 
-/** Creates a task for `text` by `create`, and notes that this execution did: its workflow's trigger passes it over. */
+/**
+ * Creates a task for `text` with `create`, and notes that this execution did, so that its workflow's
+ * trigger passes it over.
+ */
 export async function createdBy(
 	context: IExecuteFunctions,
 	credential: Credential,
@@ -147,7 +152,7 @@ export async function createdBy(
 		.find((taskId) => taskId !== undefined);
 	const depth = startedBy === undefined ? undefined : (origins.of(startedBy)?.depth ?? 0) + 1;
 	const known = workflowIds.filter((id): id is string => id !== undefined && id !== '');
-	// By hand an execution runs in this process also where all others run in workers.
+	// A manual execution runs in this process even where all others run in workers.
 	const isProduction = ['trigger', 'webhook'].includes(context.getMode());
 	if (isProduction) origins.executedHere.add(context.getWorkflow().id ?? '');
 	return await origins.note({ workflowIds: known, depth }, text, create());

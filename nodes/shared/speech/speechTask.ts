@@ -5,16 +5,16 @@ import type { Api } from '../api/api';
 import { pollUntil, type News, type Reading } from '../async/pollUntil';
 import type { NewsKind, ReadingReason } from '../async/timetable';
 
-/** Completed does not mean ready: how long the address of the file may be missing, in ms. */
+/** How long a completed task's file address may be missing, in ms. */
 const ADDRESS_GRACE_MS = 60_000;
 /**
- * How long, in ms, and how often in a row the service must say that it knows no such task: an ingress
- * that restarts, or a replica that lags behind, says so of any.
+ * How long, in ms, and how many times in a row the service must say that it knows no such task: a
+ * restarting ingress, or a replica that lags behind, may say so of any task.
  */
 const UNKNOWN_MS = 60_000;
 const UNKNOWN_TIMES = 3;
 
-/** Readings of a watched task: once a lost socket is back, and at most this rarely, in ms. */
+/** Readings of a watched task: when a lost socket is back, and the longest pause, in ms. */
 const WATCH = { catchUpMs: 2000, longestPauseMs: 300_000 };
 
 export interface TaskWait {
@@ -26,13 +26,13 @@ export interface TaskWait {
 	/** True right after creation: the first reading can wait. */
 	justCreated: boolean;
 	/**
-	 * True when the service has told of the task before. One that only a person has named may not exist,
-	 * which is said at once.
+	 * True if the service has mentioned the task before. One that only a person has named may not
+	 * exist, which is reported at once.
 	 */
 	isKnown?: boolean;
 	/**
-	 * For one of many tasks that are watched for long: reads it ever less often while it is silent, and
-	 * lets the first reading, too, wait for its turn. Absent for somebody who waits for this one task.
+	 * For one of many tasks watched for long: while silent it is read less and less often, and the
+	 * first reading, too, waits for its turn. Undefined when an item waits for this one task.
 	 */
 	watch?: { readFirst: boolean };
 	/** Rising percentages, 0 to 100. */
@@ -49,11 +49,11 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	let highest = -1;
 	let completedSince: number | undefined;
 	let lastStatus = 'pending';
-	/** What stood in the way of the last reading. */
+	/** The failure of the last reading. */
 	let trouble: Failure | undefined;
-	/** There is, or was, such a task. */
+	/** True once the task is known to exist. */
 	let isKnown = wait.justCreated || wait.isKnown === true;
-	/** Since when the service has said of each reading that it knows no such task, and how often. */
+	/** Since when, and how many times, each reading has found no such task. */
 	let unknown: { since: number; times: number } | undefined;
 
 	const progress = (percentage: number | undefined) => {
@@ -87,7 +87,8 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	};
 
 	const read = async (readSignal: AbortSignal): Promise<Reading<SpeechTask>> => {
-		// A wait that can't even begin (a wrong address, say) must not last until its deadline.
+		// A wait that can't even begin, for instance with a wrong address, must not last until its
+		// deadline.
 		const repeat = isKnown ? 'once' : 'read';
 		const task = await api.getTask(taskId, readSignal, repeat).catch((error: unknown) => {
 			trouble = error as Failure;
@@ -110,7 +111,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		throw new Failure('noAddress', { limitMs: ADDRESS_GRACE_MS });
 	};
 
-	/** Counts a 404, and tells whether the task may be there all the same. */
+	/** Counts a 404, and returns whether the task may still exist. */
 	const mayBeThere = (error: unknown): error is Failure => {
 		if (!(error instanceof Failure) || error.kind !== 'notFound') return false;
 		if (!isKnown && error.facts.isEdge !== true) return false;
@@ -132,7 +133,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			...(watch ? WATCH : {}),
 		});
 	} catch (error) {
-		// Also for one that was not even asked for while the whole account rested.
+		// Even if the task was never read because the whole account was resting.
 		const status = trouble?.facts.status ?? (rateLimit.isRefused ? 429 : undefined);
 		const news = [
 			lastStatus,

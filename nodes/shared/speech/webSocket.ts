@@ -4,28 +4,31 @@ import type { EgressCheck } from '../http/request';
 import { TokenBucket } from '../pace/tokenBucket';
 
 export interface SocketEvents {
-	/** A message as text; binary ones are read as UTF-8. True when it was one of the service. */
+	/** A message as text; binary ones are read as UTF-8. Returns true if it came from the service. */
 	onText(text: string): boolean;
 	/** The socket is open, or was lost: messages may have been missed. */
 	onChange(open: boolean): void;
-	/** Nobody needs it, and nothing of it is left: another takes its place from now on. */
+	/** Nobody needs it and nothing of it is left: from now on another takes its place. */
 	onOver(): void;
 }
 
-/** How long one attempt to open may take, in ms. */
+/** How long an attempt to open may take, in ms. */
 const GIVE_UP_OPENING_MS = 15_000;
-/** A socket silent for this long may be dead without a word: another takes its place. */
+/** How long a socket may be silent before it counts as dead and is replaced, in ms. */
 const IDLE_MS = 60_000;
-/** A socket that stayed open this long, or brought a message, was a good one, in ms. */
+/** A socket that stayed open this long, in ms, or brought a message, was a good one. */
 const LASTING_MS = 10_000;
-/** A good one is opened again at once: at random within this time, as others do the same, in ms. */
+/** A good one is reopened at once, at random within this time, since others do the same, in ms. */
 const AT_ONCE_MS = 100;
-/** So often in a row; then, should the service drop every one after its first message, this rarely. */
+/**
+ * At most this many times in a row, then this rarely, in case the service drops each one after its
+ * first message.
+ */
 const AT_ONCE_TIMES = 10;
 const AT_ONCE_EVERY_MS = 2000;
 const LONGEST_BACK_OFF_MS = 30_000;
 
-/** One WebSocket that was opened. */
+/** One WebSocket. */
 interface Session {
 	socket: WebSocket;
 	began: number;
@@ -37,26 +40,26 @@ interface Session {
 const silentMs = ({ lastHeard }: Session) => Date.now() - lastHeard;
 
 /**
- * A WebSocket that is kept open for as long as it is needed: opened again when it is lost, and replaced
- * when it is silent for long. The global WebSocket tells neither why it failed nor of pings, and holds
- * on to its connection for ever where the service does not answer the closing. So only one at a time is
- * asked to close: until it has, a silent one is not replaced, and one that nobody needs stays open, for
- * the next who does.
+ * A WebSocket that is kept open as long as it is needed: reopened when it is lost, and replaced when
+ * it is silent for long. The global WebSocket says neither why it failed nor when it was pinged, and
+ * never lets go of a connection whose other side does not answer the close. So only one at a time is
+ * asked to close. Until it has, a silent one is not replaced, and one that nobody needs stays open
+ * for the next user.
  */
 export class ReconnectingSocket {
 	private current: Session | undefined;
-	/** Was asked to close, and has not. */
+	/** Has been asked to close, but is still open. */
 	private leaving: Session | undefined;
 	private unneeded = new AbortController();
 	private firstTry = new AbortController();
-	/** Aborted when anything has changed. */
+	/** Aborted when anything changes. */
 	private awake = new AbortController();
-	/** When one that nobody needs may be closed, in ms since 1970. */
+	/** When an unneeded one may be closed, in ms since 1970. */
 	private restsUntil = 0;
 	private isForbidden = false;
-	/** Attempts in a row that came to nothing. */
+	/** Failed attempts in a row. */
 	private failures = 0;
-	/** The last one was good, and is lost. */
+	/** The last one was good and got lost. */
 	private mayOpenAtOnce = false;
 	private readonly atOnce = new TokenBucket(AT_ONCE_TIMES, () => AT_ONCE_EVERY_MS);
 	/** When it was last lost, in ms since 1970; 0 if never. */
@@ -80,12 +83,12 @@ export class ReconnectingSocket {
 		return this.current !== undefined && silentMs(this.current) < IDLE_MS + GIVE_UP_OPENING_MS;
 	}
 
-	/** Aborts when the first attempt to open, since it is needed, has come to anything. */
+	/** Aborts when the first attempt to open since it is needed has succeeded or failed. */
 	get tried(): AbortSignal {
 		return this.firstTry.signal;
 	}
 
-	/** Somebody needs it, perhaps again. */
+	/** Somebody needs it (again). */
 	need(): void {
 		if (!this.unneeded.signal.aborted) return;
 		this.unneeded = new AbortController();
@@ -95,7 +98,7 @@ export class ReconnectingSocket {
 		this.awake.abort();
 	}
 
-	/** Nobody needs it any more; who may do so soon finds it open for another `restMs`. */
+	/** Nobody needs it any more; it stays open for another `restMs` for the next user. */
 	leave(restMs: number): void {
 		this.restsUntil = Date.now() + restMs;
 		this.unneeded.abort();
@@ -108,7 +111,7 @@ export class ReconnectingSocket {
 	}
 
 	private async live(): Promise<void> {
-		// Where the policy forbids the socket, polling goes through n8n's own, allowed, way.
+		// If the policy forbids the socket, polling still works through n8n's request helper.
 		await this.checkEgress(this.url.split('?')[0]!).catch(() => (this.isForbidden = true));
 		while (this.isNeeded || this.current || this.leaving) {
 			if (this.isNeeded) await this.serve();
@@ -158,7 +161,7 @@ export class ReconnectingSocket {
 		}
 	}
 
-	/** Opens one, which takes over from a silent one without a moment in which neither hears. */
+	/** Opens one. It takes over from a silent one without a gap. */
 	private async open(): Promise<void> {
 		const { signal } = this.unneeded;
 		const { firstTry } = this;
@@ -173,7 +176,7 @@ export class ReconnectingSocket {
 		firstTry.abort();
 	}
 
-	/** Opens one; undefined when that fails, takes too long, or nobody needs it any more. */
+	/** Opens one; undefined if that fails, takes too long, or nobody needs it any more. */
 	private async connect(unneeded: AbortSignal): Promise<Session | undefined> {
 		if (unneeded.aborted) return undefined;
 		let socket: WebSocket;
@@ -195,7 +198,7 @@ export class ReconnectingSocket {
 			session.lastHeard = Date.now();
 			if (this.receive(event.data)) session.hasDelivered = true;
 		});
-		// Only 'close' matters: it follows every 'error', which says nothing of use.
+		// Only 'close' matters: it follows every 'error', which says nothing useful.
 		socket.addEventListener('error', () => {});
 		socket.addEventListener('close', () => {
 			closed.abort();
@@ -203,12 +206,12 @@ export class ReconnectingSocket {
 		});
 		await sleep(GIVE_UP_OPENING_MS, AbortSignal.any([opened.signal, closed.signal, unneeded]));
 		if (opened.signal.aborted && !closed.signal.aborted) return session;
-		// Before it is open, this ends the connection, whatever the other side does.
+		// Before the socket is open, this ends the connection in any case.
 		socket.close();
 		return undefined;
 	}
 
-	/** Asks one to close, unless it is closed. */
+	/** Asks a socket to close, unless it is closed. */
 	private part(session: Session): void {
 		if (session.socket.readyState === WebSocket.CLOSED) return;
 		this.leaving = session;
@@ -219,7 +222,7 @@ export class ReconnectingSocket {
 	private closed(session: Session): void {
 		if (this.leaving === session) this.leaving = undefined;
 		if (this.current === session) {
-			// One that is dropped as soon as it opens deserves as much patience as one that is refused.
+			// One that is dropped as soon as it opens is treated like one that is refused.
 			this.mayOpenAtOnce = session.hasDelivered || Date.now() - session.began > LASTING_MS;
 			this.failures = this.mayOpenAtOnce ? 0 : this.failures + 1;
 			this.lose();

@@ -16,7 +16,7 @@ import { asText } from '../../../shared/parsing/coerce';
 import type { Item } from '../../item';
 import { partly, type Job, type Made } from '../../run';
 
-/** Longest that the files of one entry may take, in ms. */
+/** How long the files of one entry may take, in ms. */
 const FILES_MS = 3_600_000;
 
 export const getAllHistoryDescription = updateDisplayOptions(
@@ -44,7 +44,7 @@ export function getAllHistory(item: Item): Job {
 		return output;
 	};
 
-	/** One item per entry; with several files the further ones get numbered fields. */
+	/** One item per entry. If it has several files, the later ones get numbered fields. */
 	async function entryOutput(entry: ServiceRecord): Promise<INodeExecutionData> {
 		const files = readGeneratedFiles(entry, api.credential.baseUrl);
 		const json = files.length > 0 ? { ...entry, file_url: files[0]!.fileUrl } : { ...entry };

@@ -12,15 +12,15 @@ import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Item } from '../../item';
 
 export interface WaitFields {
-	/** For the whole generation. */
+	/** Time limit for the whole generation. */
 	timeoutMs: number;
-	/** Without news, before a reading. */
+	/** How long to wait for news before a reading. */
 	pollIntervalMs: number;
 	download: boolean;
 	outputField: string;
 }
 
-/** The fields of everything that waits for a speech task. */
+/** The fields of operations that wait for a speech task. */
 export function readWaitFields(parameters: NodeParameters): WaitFields {
 	return {
 		timeoutMs: parameters.durationOption('timeout', 'Timeout', timeoutSeconds('speech')),
@@ -54,7 +54,7 @@ export async function collect(
 	});
 	item.report(`task ${taskId} completed`);
 	const waited = Date.now() - began;
-	// A result that was there at once teaches nothing about the channel.
+	// A result that was there at once says nothing about the channel.
 	if (!subscription.isOpen() && waited >= options.pollIntervalMs * 0.9) {
 		item.hint(
 			'polling',

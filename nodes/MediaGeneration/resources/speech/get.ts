@@ -6,7 +6,7 @@ import type { Item } from '../../item';
 import type { Job } from '../../run';
 import { taskOutput } from './collect';
 
-/** Longest a single reading with its retries and a download may take, in ms. */
+/** How long one reading with its retries and a download may take, in ms. */
 const GET_MS = 3_600_000;
 
 export const getSpeechDescription = updateDisplayOptions(

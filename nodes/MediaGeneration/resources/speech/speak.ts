@@ -130,7 +130,7 @@ export const speakDescription = updateDisplayOptions(
 	speakFields,
 );
 
-/** §4.1, shape A, with every setting sent: defaults of documents and deployments disagree. */
+/** §4.1, shape A. Every setting is sent, since documents and deployments disagree on the defaults. */
 function readRequest(parameters: NodeParameters): SpeechRequest {
 	const number = (name: Setting, displayName: string) =>
 		parameters.numberOption(name, displayName, SPEECH_SETTINGS[name]);
@@ -169,7 +169,7 @@ export function speak(item: Item): Job {
 			let taskId = resumed;
 			if (taskId === undefined) {
 				if (remembered?.sentAt) throw new Failure('unclear', { maybeAccepted: true });
-				// The deadline counts here as well.
+				// The deadline applies here, too.
 				await Promise.race([subscription?.ready, whenAborted(deadline.signal)]);
 				taskId = await create();
 			} else {
@@ -193,7 +193,7 @@ export function speak(item: Item): Job {
 			deadline.stop();
 		}
 
-		/** A failed task is worth nothing, but is asked for once more before another is paid for. */
+		/** A failed task is worth nothing, but it is read once more before another is paid for. */
 		async function taskToResume(): Promise<string | undefined> {
 			const { taskId, doubtful } = remembered ?? {};
 			if (taskId === undefined || !doubtful) return taskId;
@@ -212,7 +212,7 @@ export function speak(item: Item): Job {
 					signal: limit.signal,
 					begin: deadline.signal,
 					onSend() {
-						// A next try must not pay again for what may have been accepted.
+						// The next try must not pay again for what may have been accepted.
 						run.resume.save(key, { sentAt: Date.now() });
 						run.paid.maybe(item.index, 'speech');
 						run.spending.sent();
@@ -236,7 +236,7 @@ export function speak(item: Item): Job {
 	};
 }
 
-/** An edge that knows no such address does not know the tasks either. */
+/** A 404 from an edge says nothing about the task. */
 const isGone = (error: unknown) =>
 	error instanceof Failure &&
 	(error.kind === 'taskFailed' || (error.kind === 'notFound' && !error.facts.isEdge));

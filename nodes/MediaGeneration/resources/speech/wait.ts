@@ -19,7 +19,7 @@ export const waitForSpeechDescription = updateDisplayOptions(
 	[taskId, download, options(concurrency, pollInterval, outputField, timeout('speech'))],
 );
 
-/** Speech → Wait: waits for a task that exists, and fetches its audio. Costs nothing again. */
+/** Speech → Wait: waits for an existing task and fetches its audio, at no extra cost. */
 export function waitForSpeech(item: Item): Job {
 	const { parameters, run } = item;
 	const id = parameters.taskId();

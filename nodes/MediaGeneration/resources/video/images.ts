@@ -8,9 +8,12 @@ import type { Item } from '../../item';
 
 /** Input images → the base64 array of a create call (§4.6, §4.7), with one encoded copy in memory. */
 
-/** Largest encoded request body, in bytes: beyond it neither n8n nor a service can be expected to cope. */
+/**
+ * Largest encoded request body, in bytes: beyond it neither n8n nor the service can be expected to
+ * cope.
+ */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
-/** Bytes are encoded in steps of this many: divisible by 3, so that base64 needs no padding between. */
+/** Encoded at a time, in bytes: divisible by 3, so that base64 needs no padding in between. */
 const STEP_BYTES = 48 * 1024;
 
 const UNTYPED = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
@@ -26,7 +29,7 @@ export function readImages(item: Item): Image[] {
 		item.parameters.raw('operation') === 'framesToVideo' ? 'Frames' : 'Ingredients';
 	const raw = item.parameters.raw('binaryPropertyName', INPUT_FIELD);
 	const { helpers } = item.run.context;
-	// n8n also lets an expression hand over the file itself.
+	// An expression may also give the file itself.
 	if (typeof raw === 'object' && raw !== null) {
 		return [{ field: 'file', data: helpers.assertBinaryData(item.index, raw as IBinaryData) }].map(
 			(image) => checked(image, displayName),
@@ -56,7 +59,8 @@ function checked(image: Image, displayName: string): Image {
 		throw invalidInput(displayName, `names the field '${image.field}', whose file is empty`);
 	}
 	const type = mimeType?.split(';')[0]!.trim().toLowerCase() ?? '';
-	// A file of unknown type is judged by its bytes: now where they are at hand, else when they are read.
+	// A file of unknown type is judged by its bytes: at once if they are in memory, else when they are
+	// read.
 	if (UNTYPED.has(type) && id === undefined && !isImage(Buffer.from(data.slice(0, 64), 'base64'))) {
 		throw invalidInput(displayName, `names the field '${image.field}', whose file is no image`);
 	}
@@ -70,7 +74,7 @@ function checked(image: Image, displayName: string): Image {
 	return image;
 }
 
-/** Size of an image's bytes: n8n's own storage knows it; in memory it follows from the base64. */
+/** Size of an image in bytes: n8n's storage knows it; in memory it follows from the base64. */
 async function sizeOf(item: Item, { data }: Image): Promise<number> {
 	if (data.id === undefined) return Buffer.byteLength(data.data, 'base64');
 	if (data.bytes !== undefined) return data.bytes;

@@ -19,7 +19,7 @@ const filter = (
 	description,
 });
 
-/** The service's filters (§4.4) by its own names for them, as they stand under Options. */
+/** The service's filters (§4.4), by its own names for them. */
 const FILTERS = {
 	age: filter('Age', 'age', 'young', 'Only voices of this age'),
 	category: filter('Category', 'category', 'premade', 'Only voices of this category'),
