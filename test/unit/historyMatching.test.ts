@@ -1,6 +1,7 @@
 import { askedOf, Claims } from '../../nodes/shared/generation/claims';
 import type { ServiceRecord } from '../../nodes/shared/contract';
-import type { Claim } from '../../nodes/shared/generation/historyMatching';
+import type { HistoryEntry } from '../../nodes/shared/generation/historyEntries';
+import { matchHistory, type Claim } from '../../nodes/shared/generation/historyMatching';
 import { judge as judged } from './judge';
 
 /* Whose an entry is when several requests of one prompt may have made it. */
@@ -33,6 +34,98 @@ const fileOf = ({ id, file_url }: ServiceRecord, changes: ServiceRecord = {}) =>
 });
 const judge = (claim: Claim, ...history: ServiceRecord[]) => judged(claims, claim, history);
 const own = (claim: Claim, ...history: ServiceRecord[]) => judge(claim, ...history).own;
+
+/* The match by itself: `mine` beside `others` of its prompt, the entries by number, the oldest first. */
+
+const claimed = (fields: Partial<Claim>): Claim => ({
+	...{ key: 'k', prompt: 'P', began: 1000, expected: 1, kind: 'video', body: 'x' },
+	...{ withImages: false, ids: new Set(), lost: true, until: Infinity, wants: 1, got: 0 },
+	marks: new Set(),
+	...fields,
+});
+const listed = (fields: Partial<HistoryEntry>, index: number): HistoryEntry => {
+	const id = `e${index}`;
+	const files = fields.failed ? [] : [{ id, fileUrl: `https://a.example/${id}`, fields: {} }];
+	const own = { record: {}, id, prompt: 'P', createdAt: 2000 + index, failed: false };
+	return { ...own, files, place: -index, marks: [id], ...fields };
+};
+
+interface Row {
+	mine?: Partial<Claim>;
+	others?: Array<Partial<Claim>>;
+	entries: Array<Partial<HistoryEntry>>;
+	toldToOthers?: string;
+	taken?: string;
+	own?: number[];
+	candidates?: number[];
+	hopeless?: boolean;
+}
+
+const two = { expected: 2, wants: 2 };
+const named = (id: string) => ({ ids: new Set([id]) });
+
+test.each<[title: string, row: Row]>([
+	['nothing, while there is nothing', { entries: [] }],
+	['the only entry', { entries: [{}], own: [0] }],
+	['a part of its entries', { mine: two, entries: [{}], own: [0] }],
+	['nothing of too many', { entries: [{}, {}], candidates: [1, 0], hopeless: true }],
+	['nothing of another prompt', { entries: [{ prompt: 'Q' }] }],
+	['nothing made before it', { entries: [{ createdAt: -5000 }] }],
+	['nothing made after its end', { mine: { until: 1500 }, entries: [{}] }],
+	['nothing of another kind', { entries: [{ record: { type: 'image' } }] }],
+	['nothing that somebody has', { entries: [{}, {}], taken: 'e0', own: [1] }],
+	['what an event told', { mine: named('e1'), entries: [{}, {}, {}], own: [1] }],
+	['nothing told to two', { mine: named('e0'), entries: [{}], toldToOthers: 'e0' }],
+	['nothing told to another', { entries: [{}, {}], toldToOthers: 'e0', own: [1] }],
+	['nothing beside a file under another name', { mine: { ...two, got: 1 }, entries: [{}] }],
+	['its share of equal requests', { others: [{ began: 500 }], entries: [{}, {}], own: [1] }],
+	['nothing of a share that is not even', { others: [{}], entries: [{}], candidates: [0] }],
+	[
+		'nothing while an equal one is on its stream',
+		{ others: [{ lost: false }], entries: [{}, {}], candidates: [1, 0] },
+	],
+	[
+		'nothing beside a different one',
+		{ others: [{ body: 'y' }], entries: [{}, {}], candidates: [1, 0], hopeless: true },
+	],
+	[
+		'nothing while an id of a different one is awaited',
+		{ others: [{ body: 'y', ...named('e9') }], entries: [{}, {}], candidates: [1, 0] },
+	],
+	[
+		'what a failed one has not made',
+		{ others: [{ wants: 0 }], entries: [{ failed: true }, {}], own: [1] },
+	],
+	[
+		'what is likely, where images are part of it',
+		{ mine: { withImages: true }, entries: [{}], own: [0], candidates: [0] },
+	],
+	[
+		'nothing by its prompt, where images are part of it and an id is awaited',
+		{ mine: { withImages: true, ...named('e9') }, entries: [{}], candidates: [0] },
+	],
+])('a request gets %s', (_, row) => {
+	const mine = claimed(row.mine ?? {});
+	const all = row.entries.map(listed);
+	const verdict = matchHistory(mine, {
+		all,
+		sharing: [mine, ...(row.others ?? []).map(claimed)],
+		toldToOthers: new Set([row.toldToOthers ?? '']),
+		taken: new Set([row.taken ?? '']),
+	});
+	const numbers = (entries: HistoryEntry[]) => entries.map((entry) => all.indexOf(entry));
+	expect({
+		own: numbers(verdict.own),
+		candidates: numbers(verdict.candidates),
+		hopeless: verdict.hopeless,
+		tentative: verdict.tentative === true,
+	}).toEqual({
+		own: row.own ?? [],
+		candidates: row.candidates ?? [],
+		hopeless: row.hopeless ?? false,
+		tentative: row.own !== undefined && row.candidates !== undefined,
+	});
+});
 
 describe('requests of one prompt that differ', () => {
 	test('get nothing by the prompt, and give up once all that they may have made is there', () => {

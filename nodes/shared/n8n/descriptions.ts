@@ -15,6 +15,7 @@ export const INPUT_FIELD = 'data';
 
 /* n8n's lint wants the default of a field to be a plain name. */
 const CONCURRENCY_DEFAULT = 0;
+const MAX_PAID_DEFAULT = 0;
 const POLL_DEFAULT_SECONDS = 5;
 const IDLE_DEFAULT_SECONDS = 300;
 
@@ -64,14 +65,14 @@ export const concurrency: INodeProperties = {
 };
 
 /** `options.maxPaidPerExecution`; 0 = no limit. */
-export const MAX_PAID = { min: 0, max: 1_000_000, default: 0, whole: true } as const;
+export const MAX_PAID = { min: 0, max: 1_000_000, default: MAX_PAID_DEFAULT, whole: true } as const;
 
 export const maxPaid: INodeProperties = {
 	displayName: 'Max Paid Requests per Execution',
 	name: 'maxPaidPerExecution',
 	type: 'number',
 	typeOptions: { minValue: MAX_PAID.min, maxValue: MAX_PAID.max, numberPrecision: 0 },
-	default: MAX_PAID.default,
+	default: MAX_PAID_DEFAULT,
 	description:
 		'How many paid requests this node may send in one execution, counting loops, retries and the calls of an agent. A run that would need more is refused before anything is sent. 0 means no limit.',
 };
