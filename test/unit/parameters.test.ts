@@ -32,7 +32,7 @@ describe('a text', () => {
 	it.each([[{}], [['a']], [true]])('%p is refused as no text', (value) => {
 		expect(refusal(() => text(value))).toMatchObject({
 			field: 'Text',
-			text: expect.stringMatching(/must be a text/),
+			text: expect.stringMatching(/must be text/),
 		});
 	});
 
@@ -77,7 +77,19 @@ describe('a choice', () => {
 		expect(fields({}).choice('ratio', 'Aspect Ratio', allowed)).toBe('LANDSCAPE');
 	});
 
-	it.each([['16:9'], ['portrait'], [''], [null], [7]])(
+	it.each([
+		['tall', 'PORTRAIT'],
+		[' Tall ', 'PORTRAIT'],
+		['PORTRAIT', 'PORTRAIT'],
+		['LANDSCAPE', 'LANDSCAPE'],
+	])('%p stands for %s where it may be said otherwise', (value, expected) => {
+		const aliases = new Map([['tall', 'PORTRAIT'] as const]);
+		expect(fields({ ratio: value }).choice('ratio', 'Aspect Ratio', allowed, aliases)).toBe(
+			expected,
+		);
+	});
+
+	it.each([['16:9'], ['portrait'], [''], [null], [7], ['constructor']])(
 		'%p is refused with those allowed',
 		(value) => {
 			expect(refusal(() => choice(value))).toEqual({
@@ -150,16 +162,16 @@ describe('a task ID', () => {
 		['', /empty/],
 		['  ', /empty/],
 		[undefined, /empty/],
-		['12/34', /alone/],
-		['../me', /alone/],
-		['..', /alone/],
-		['12\\34', /alone/],
-		['12?x=1', /alone/],
-		['12#a', /alone/],
-		['12 34', /alone/],
-		['https://media.example.com/v1/labs/task/12', /alone/],
-		['12\ud800', /alone/],
-		['1'.repeat(501), /alone/],
+		['12/34', /just the ID/],
+		['../me', /just the ID/],
+		['..', /just the ID/],
+		['12\\34', /just the ID/],
+		['12?x=1', /just the ID/],
+		['12#a', /just the ID/],
+		['12 34', /just the ID/],
+		['https://media.example.com/v1/labs/task/12', /just the ID/],
+		['12\ud800', /just the ID/],
+		['1'.repeat(501), /just the ID/],
 	])('%p is refused', (value, text) => {
 		expect(refusal(() => taskId(value))).toEqual({
 			field: 'Task ID',
@@ -231,7 +243,12 @@ describe('a voice in the picker', () => {
 		[
 			'flat traits',
 			{ voice_id: 'v1', name: 'Ann', language: 'en', gender: 'female' },
-			'Ann (en, female)',
+			'Ann (English, female)',
+		],
+		[
+			'a trait of several words',
+			{ voice_id: 'v1', name: 'Ann', language: 'pt-BR', age: 'middle_aged' },
+			'Ann (Brazilian Portuguese, middle aged)',
 		],
 		[
 			'traits under labels',
@@ -246,8 +263,8 @@ describe('a voice in the picker', () => {
 		['no traits', { voice_id: 'v1', name: 'Ann', labels: null }, 'Ann'],
 		[
 			'the same trait twice',
-			{ voice_id: 'v1', name: 'Ann', language: 'en', accent: 'en' },
-			'Ann (en)',
+			{ voice_id: 'v1', name: 'Ann', language: 'Irish', accent: 'Irish' },
+			'Ann (Irish)',
 		],
 		['no name', { voice_id: 'v1', name: null }, 'v1'],
 	])('is shown with %s', (_, voice, name) => {
@@ -259,17 +276,52 @@ describe('a voice in the picker', () => {
 		expect(voiceEntry({ name: 'Ann' })).toBeUndefined();
 	});
 
-	it('is found by every word of the search, in name, traits and id', () => {
-		const voice = { voice_id: 'v1', name: 'Ann Smith', labels: { accent: 'Irish' } };
-		expect(matches(voice, 'ann irish')).toBe(true);
-		expect(matches(voice, 'V1')).toBe(true);
-		expect(matches(voice, 'ann german')).toBe(false);
+	it.each([
+		['a web address', 'https://media.example.com/ann.mp3', 'https://media.example.com/ann.mp3'],
+		['no address', 'ann.mp3', undefined],
+		['code', 'javascript:alert(1)', undefined],
+		['a file of the machine', 'file:///etc/passwd', undefined],
+	])('can be listened to where its preview is %s', (_, preview, url) => {
+		expect(voiceEntry({ voice_id: 'v1', name: 'Ann', preview_url: preview })?.url).toBe(url);
+	});
+
+	const ann = {
+		voice_id: 'v1',
+		name: 'Ann Smith',
+		language: 'en',
+		use_cases: ['audio_book'],
+		labels: { accent: 'Irish', gender: 'female', age: 'middle_aged', use_cases: null },
+	};
+	it.each([
+		'ann irish',
+		'V1',
+		'mit',
+		'female',
+		'english',
+		'en',
+		'middle aged',
+		'middle-aged female',
+		'audio book',
+	])('is found by "%s"', (filter) => {
+		expect(matches(ann, filter)).toBe(true);
+	});
+
+	it.each(['ann german', 'male', 'de', 'dle'])('is not found by "%s"', (filter) => {
+		expect(matches(ann, filter)).toBe(false);
+	});
+
+	it('is found by the code of a language that is given by its name', () => {
+		expect(matches({ voice_id: 'v1', language: 'German' }, 'de')).toBe(true);
 	});
 });
 
 describe('the voice picker', () => {
 	/** A picker over a service that answers each page by `answer`. */
-	async function pick(answer: (page: number) => unknown, filter?: string, token?: string) {
+	async function pick(
+		answer: (page: number, search?: string) => unknown,
+		filter?: string,
+		token?: string,
+	) {
 		const asked: Array<Record<string, unknown>> = [];
 		const context = {
 			getCredentials: async () => ({
@@ -278,10 +330,10 @@ describe('the voice picker', () => {
 			}),
 			getNode: () => ({ name: 'Media Generation', type: 'mediaGeneration', typeVersion: 1 }),
 			helpers: {
-				async httpRequest({ qs }: { qs: { page: number } }) {
+				async httpRequest({ qs }: { qs: { page: number; search?: string } }) {
 					asked.push(qs);
 					const { Readable } = await import('node:stream');
-					const body = Readable.from([Buffer.from(JSON.stringify(answer(qs.page)))]);
+					const body = Readable.from([Buffer.from(JSON.stringify(answer(qs.page, qs.search)))]);
 					return { statusCode: 200, headers: {}, body };
 				},
 			},
@@ -320,6 +372,32 @@ describe('the voice picker', () => {
 		expect(asked[0]).toMatchObject({ search: 'n2' });
 		expect(names).toContain('N2');
 		expect(names).not.toContain('N3');
+	});
+
+	it('searches all pages by itself where the search of the service finds nothing', async () => {
+		const all = voices(250).map((voice) => ({
+			...voice,
+			language: voice.name === 'N222' ? 'de' : 'fr',
+		}));
+		const { names, asked, paginationToken } = await pick(
+			(page, search) => ({
+				voices: search === undefined ? all.slice(page * 100, (page + 1) * 100) : [],
+				total: search === undefined ? 250 : 0,
+			}),
+			'german',
+		);
+		expect(names).toEqual(['N222 (German)']);
+		expect(paginationToken).toBeUndefined();
+		expect(asked).toHaveLength(4);
+	});
+
+	it('looks through a thousand voices at most', async () => {
+		const { names, asked } = await pick(
+			(page, search) => ({ voices: search === undefined ? voices(100, page * 100) : [] }),
+			'nobody',
+		);
+		expect(names).toEqual([]);
+		expect(asked.length).toBeLessThanOrEqual(11);
 	});
 
 	/** All names, as an editor gets them that goes on while it is told to. */

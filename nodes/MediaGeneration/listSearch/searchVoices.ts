@@ -3,57 +3,83 @@ import type {
 	INodeListSearchItems,
 	INodeListSearchResult,
 } from 'n8n-workflow';
-import { readCredential, type Credential } from '../../shared/http/credential';
+import { readCredential } from '../../shared/http/credential';
 import { startDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
-import { isLastPage, LARGEST_PAGE } from '../../shared/api/pagination';
-import { asText, isRecord } from '../../shared/parsing/coerce';
+import { isLastPage, LARGEST_PAGE, readAllPages } from '../../shared/api/pagination';
+import type { Redactor } from '../../shared/parsing/redaction';
+import { asText, asWebUrl, isRecord } from '../../shared/parsing/coerce';
 import { Api } from '../../shared/api/api';
 
-/** How long the picker may take for one page, in ms. */
+/** Longest the picker may take, in ms. */
 const SEARCH_MS = 60_000;
 
-const TRAITS = ['language', 'accent', 'gender', 'age', 'category', 'description'];
+/** Voices that are looked through where the service's own search is of no use. */
+const MOST_SEARCHED = 1000;
 
-/** A voice's traits. Deployments keep them flat or under `labels`, null or padded. */
-function traitsOf(voice: ServiceRecord): string[] {
-	const labels = isRecord(voice.labels) ? voice.labels : {};
-	const traits = TRAITS.map((trait) => asText(voice[trait]) ?? asText(labels[trait]));
-	return [...new Set(traits.filter((trait) => trait !== undefined))];
+/** What voices are described by, beside their language. */
+const TRAITS = ['accent', 'gender', 'age', 'category', 'description'];
+
+/** A voice's trait, which deployments keep flat or under `labels`, null or padded. */
+function traitOf(voice: ServiceRecord, trait: string): string | undefined {
+	return asText(voice[trait]) ?? (isRecord(voice.labels) ? asText(voice.labels[trait]) : undefined);
+}
+
+/** The English name of a language code such as `en` or `pt-BR`; undefined for any other text. */
+function languageName(text: string): string | undefined {
+	const code = text.replace('_', '-');
+	if (!/^[a-z]{2,3}(?:-(?:[a-z]{2}|\d{3}))?$/i.test(code)) return undefined;
+	return new Intl.DisplayNames('en', { type: 'language', fallback: 'none' }).of(code);
 }
 
 const idOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
 
-/** One entry of the picker; undefined for a record without an id. */
+/** One entry of the picker, with the address at which the voice can be heard; undefined without an id. */
 export function voiceEntry(voice: ServiceRecord): INodeListSearchItems | undefined {
 	const value = idOf(voice);
 	if (value === undefined) return undefined;
-	const traits = traitsOf(voice)
-		.filter((trait) => trait.length <= 30)
-		.slice(0, 4);
+	const language = traitOf(voice, 'language');
+	const shown = [
+		language && (languageName(language) ?? language),
+		...TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' ')),
+	].filter((trait) => trait !== undefined && trait.length <= 30);
+	const traits = [...new Set(shown)].slice(0, 4);
 	const name = asText(voice.name) ?? value;
-	return { name: traits.length > 0 ? `${name} (${traits.join(', ')})` : name, value };
+	const preview = asWebUrl(asText(voice.preview_url) ?? '');
+	return {
+		name: traits.length > 0 ? `${name} (${traits.join(', ')})` : name,
+		value,
+		...(preview ? { url: preview.href } : {}),
+	};
 }
 
-/** True when every word of the filter stands in the voice's name, traits or id. */
-export function matches(voice: ServiceRecord, filter: string): boolean {
-	const useCases = Array.isArray(voice.use_cases) ? voice.use_cases : [voice.use_cases];
-	const text = [voice.name, voice.voice_id, voice.id, ...traitsOf(voice), ...useCases]
-		.map((part) => asText(part) ?? '')
-		.join(' ')
-		.toLowerCase();
-	return filter
-		.toLowerCase()
-		.split(/\s+/)
-		.every((word) => text.includes(word));
-}
+/** In lower case, with a space before each word, whatever joins them. */
+const words = (text = '') => ` ${text.toLowerCase().replace(/[\s_,-]+/g, ' ')}`;
 
 /**
- * Where the picker continues: the page, how many voices came before it, and the first of the last
- * page.
+ * True when every word of the filter stands in the voice's name or id, or begins a word of its traits
+ * ("male" is not "female"). A language counts by its code and by its name.
  */
+export function matches(voice: ServiceRecord, filter: string): boolean {
+	const labels = isRecord(voice.labels) ? voice.labels : {};
+	const uses = [voice.use_cases, labels.use_cases].flat().map(asText);
+	const language = traitOf(voice, 'language') ?? '';
+	const traits = [...TRAITS.map((trait) => traitOf(voice, trait)), ...uses, language];
+	const known = [...traits, languageName(language)].map(words).join('');
+	const named = [asText(voice.name), idOf(voice)].map(words).join('');
+	return words(filter)
+		.trim()
+		.split(' ')
+		.every((word) => {
+			const code = languageName(word)?.toLowerCase();
+			const isLanguage = code !== undefined && code === language.toLowerCase();
+			return isLanguage || named.includes(word) || known.includes(` ${word}`);
+		});
+}
+
+/** Where the picker goes on: the page, how many voices came before it, and with which the last began. */
 interface Place {
 	page: number;
 	seen: number;
@@ -63,36 +89,54 @@ interface Place {
 const placeOf = (paginationToken?: string): Place =>
 	paginationToken === undefined ? { page: 0, seen: 0 } : (JSON.parse(paginationToken) as Place);
 
-/** The list mode of the voice field (§4.4). Filters and pages whatever shape the list has. */
+/** The list mode of the voice field (§4.4): filters and pages whatever shape the list has. */
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
 	filter = '',
 	paginationToken?: string,
 ): Promise<INodeListSearchResult> {
 	const limit = startDeadline(SEARCH_MS);
-	let credential: Credential | undefined;
+	let redact: Redactor | undefined;
 	try {
-		credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
+		const credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
+		({ redact } = credential);
 		const api = new Api(this, credential);
 		const { page, seen, first } = placeOf(paginationToken);
 		const search = filter.trim();
+		// The editor shows what it is given, and saves what is picked in clear.
+		const entriesOf = (records: ServiceRecord[]) =>
+			credential.redact
+				.value(records)
+				.filter((voice) => search === '' || matches(voice, search))
+				.map(voiceEntry)
+				.filter((entry) => entry !== undefined);
 		const query = { page, page_size: LARGEST_PAGE, ...(search ? { search } : {}) };
 		const found = await api.listVoices(query, limit.signal);
-		// The editor shows these, and saves the one that is picked in clear text.
-		const voices = credential.redact.value(found.items);
-		const foundFirst = idOf(voices[0] ?? {});
-		// Some deployments ignore the page number and always return everything.
+		const foundFirst = credential.redact.value(idOf(found.items[0] ?? {}));
+		// Some know no pages, and give all they have each time.
 		if (page > 0 && foundFirst === first) return { results: [] };
+		const results = entriesOf(found.items);
+		// It knows no search, or another one: it may find nothing of what its voices are shown with.
+		const isSearched =
+			search === '' || (results.length > 0 && results.length === found.items.length);
+		if (!isSearched && page === 0) {
+			return { results: entriesOf(await allVoices(api, limit.signal)) };
+		}
 		const next: Place = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
-		const results = voices
-			.filter((voice) => search === '' || matches(voice, search))
-			.map(voiceEntry)
-			.filter((entry) => entry !== undefined);
 		const isLast = isLastPage(found, next.seen, LARGEST_PAGE);
 		return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
 	} catch (error) {
-		throw toNodeError(error, { node: this.getNode(), redact: credential?.redact });
+		throw toNodeError(error, { node: this.getNode(), redact });
 	} finally {
 		limit.stop();
 	}
+}
+
+async function allVoices(api: Api, signal: AbortSignal): Promise<ServiceRecord[]> {
+	return await readAllPages({
+		first: 0,
+		limit: MOST_SEARCHED,
+		idField: 'voice_id',
+		fetch: async (page, pageSize) => await api.listVoices({ page, page_size: pageSize }, signal),
+	});
 }
