@@ -12,6 +12,7 @@ import type {
 	IWorkflowExecuteAdditionalData,
 	IWorkflowSettings,
 	NodeExecutionHint,
+	Workflow,
 	WorkflowExecuteMode,
 } from 'n8n-workflow';
 import { credentialsHelperFor, type Credentials } from './credentials.mts';
@@ -91,7 +92,7 @@ export async function startWorkflow(options: RunOptions): Promise<RunningWorkflo
 	const engine = new core.WorkflowExecute(
 		additionalData,
 		mode,
-		options.retryOf && dataForRetry(options.retryOf),
+		options.retryOf && dataForRetry(options.retryOf, workflow),
 	);
 	// n8n resolves all expressions of an execution within an isolate that it takes before.
 	await workflow.expression.acquireIsolate?.();
@@ -142,9 +143,15 @@ function resultOf(run: IRun): WorkflowResult {
 	};
 }
 
-/** What n8n's "Retry execution" takes over of the saved run: everything but the failure. */
-function dataForRetry(failed: IRun): IRunExecutionData {
+/**
+ * What n8n's "Retry with currently saved workflow" takes over of the saved run: everything but the
+ * failure, and the nodes as they are now.
+ */
+function dataForRetry(failed: IRun, { nodes }: Workflow): IRunExecutionData {
 	const data = structuredClone(failed.data);
+	for (const waiting of data.executionData?.nodeExecutionStack ?? []) {
+		waiting.node = nodes[waiting.node.name] ?? waiting.node;
+	}
 	const { lastNodeExecuted, runData } = data.resultData;
 	delete data.resultData.error;
 	const tasks = lastNodeExecuted === undefined ? undefined : runData[lastNodeExecuted];

@@ -19,15 +19,18 @@ export function failedItem(
 	// A model asks for one thing at a time and knows no item numbers.
 	const itemIndex = isToolRun(context) ? undefined : index;
 	const error = toNodeError(cause, { node, itemIndex, redact });
+	const hasErrorOutput = node.onError === 'continueErrorOutput';
+	// n8n lays this over the columns of the row, of which `description` is often one.
+	const isTaken = hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const { taskId, fileUrl } = cause instanceof Failure ? cause.facts : {};
 	const json = {
 		error: error.message,
-		...(error.description ? { description: error.description } : {}),
+		...(error.description && !isTaken ? { description: error.description } : {}),
 		...(taskId === undefined ? {} : { task_id: taskId }),
 		...(fileUrl === undefined ? {} : { file_url: fileUrl }),
 	};
 	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
-	return node.onError === 'continueErrorOutput' ? asFailed(item, error) : item;
+	return hasErrorOutput ? asFailed(item, error) : item;
 }
 
 /**

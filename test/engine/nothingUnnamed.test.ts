@@ -50,7 +50,7 @@ describe('when another item fails', () => {
 		expect(await hasten(execution)).toBeGreaterThan(50);
 		const { description, itemIndex } = bad(await execution.finished);
 		expect(itemIndex).toBe(1);
-		expect(description).toContain(`are paid as well (item 0: task ${byText('One').id})`);
+		expect(description).toContain(`Paid: item 0: task ${byText('One').id}.`);
 		expect([posts(), sim.creates]).toEqual([2, 2]);
 	});
 
@@ -66,7 +66,7 @@ describe('when another item fails', () => {
 		expect(seconds).toBeGreaterThan(110);
 		expect(seconds).toBeLessThan(140);
 		expect(bad(await execution.finished).description).toContain(
-			'may be paid, though the service has not said so (item 0: speech asked for)',
+			'1 other item may be paid for: the service did not confirm it. A retry does not send it again. Unconfirmed: item 0: speech requested.',
 		);
 	});
 
@@ -81,7 +81,7 @@ describe('when another item fails', () => {
 		await hasten(execution);
 		const { description, itemIndex } = bad(await execution.finished);
 		expect(itemIndex).toBe(0);
-		expect(description).toContain('(item 2: speech asked for)');
+		expect(description).toContain('Unconfirmed: item 2: speech requested.');
 		expect(description).not.toContain('item 1');
 	});
 
@@ -93,7 +93,7 @@ describe('when another item fails', () => {
 		const seconds = await hasten(execution);
 		expect(seconds).toBeGreaterThan(50);
 		expect(seconds).toBeLessThan(90);
-		expect(bad(await execution.finished).description).toContain('item 0: video asked for');
+		expect(bad(await execution.finished).description).toContain('item 0: video requested');
 		jest.useRealTimers();
 		await allClosed();
 	});
@@ -105,7 +105,7 @@ test('the videos that a stream has told of are named', async () => {
 	sim.fault({ ...onCreate('One'), action: { sse } });
 	sim.fault({ ...onCreate('Two'), action: { delayMs: 500 } });
 	const { description } = bad(await run(video(), ofTexts('One', 'Two [sim:unsafe]')));
-	expect(description).toContain('(item 0: video video-7; item 0: video video-8)');
+	expect(description).toContain('Paid: item 0: video video-7; item 0: video video-8.');
 });
 
 describe('a time-out', () => {
@@ -139,10 +139,8 @@ describe('a stop', () => {
 		const { message, description } = bad(result);
 		expect([result.run.status, message]).toEqual(['canceled', 'The execution was canceled']);
 		const [one, two, three] = ['One', 'Two', 'Three'].map((text) => byText(text).id);
-		expect(description).toContain(`are paid (item 0: task ${one}; item 1: task ${two})`);
-		expect(description).toContain(
-			'may be paid, though the service has not said so (item 2: speech',
-		);
+		expect(description).toContain(`Paid: item 0: task ${one}; item 1: task ${two}.`);
+		expect(description).toContain('Unconfirmed: item 2: speech requested.');
 		expect(description).not.toContain(three);
 		const warning = `Media Generation: The execution was canceled. ${description}`;
 		expect((await logged()).split(warning)).toHaveLength(2);
@@ -169,7 +167,7 @@ describe('a stop', () => {
 		expect(saved(execution.soFar())).toContain('"sentAt":');
 		execution.cancel();
 		const { run: canceled } = await execution.finished;
-		expect(bad(await run(subject, { retryOf: canceled })).message).toContain('no clear answer');
+		expect(bad(await run(subject, { retryOf: canceled })).message).toContain('no clear response');
 		expect(posts()).toBe(1);
 	});
 

@@ -4,18 +4,16 @@ import { redactor } from '../../nodes/shared/parsing/redaction';
 test('at most five ids are named, however many are paid', () => {
 	const paid = new PaidSummary(redactor(''));
 	for (let index = 99; index >= 0; index--) paid.surely(index, 'task', [`t${index}`]);
-	const words = paid.words(3)!;
-	expect(words).toContain(
-		'(item 0: task t0; item 1: task t1; item 2: task t2; item 4: task t4; item 5: task t5 and 94 more)',
+	expect(paid.words(3)).toBe(
+		"99 other items are paid for. To collect them at no extra charge, set On Error in the node's settings to 'Continue' and retry this execution with the currently saved workflow. Paid: item 0: task t0; item 1: task t1; item 2: task t2; item 4: task t4; item 5: task t5 and 94 more.",
 	);
-	expect(words).toMatch(/^Other items of this run are paid as well/);
 });
 
 test('the ids of one item count each', () => {
 	const paid = new PaidSummary(redactor(''));
 	paid.surely(0, 'video', ['a', 'b', 'c', 'd']);
 	paid.surely(1, 'video', ['e', 'f']);
-	expect(paid.words()).toContain('item 0: video d; item 1: video e and 1 more)');
+	expect(paid.words()).toContain('item 0: video d; item 1: video e and 1 more.');
 });
 
 test('an address is cut that is longer than a line', () => {
@@ -32,9 +30,9 @@ test('what is paid and what may be are told apart; what is not paid is not named
 	paid.surely(1, 'task', ['7']);
 	paid.not(2);
 	expect(paid.words()).toBe(
-		'Items of this run are paid (item 1: task 7): Retry collects them without paying again, and so do Speech → Wait and History → Get Many. Items of this run may be paid, though the service has not said so (item 0: speech asked for): Retry does not send them again.',
+		'1 item is paid for. To collect it at no extra charge, retry this execution. Paid: item 1: task 7. 1 item may be paid for: the service did not confirm it. A retry does not send it again. Unconfirmed: item 0: speech requested.',
 	);
-	expect(paid.words(1)).toMatch(/^Other items of this run may be paid, though/);
+	expect(paid.words(1)).toMatch(/^1 other item may be paid for: /);
 });
 
 test('of a run that paid for nothing else there is nothing to say', () => {

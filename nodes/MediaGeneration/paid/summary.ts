@@ -36,29 +36,39 @@ export class PaidSummary {
 	}
 
 	/**
-	 * What was paid for, or may have been, in a run that ends early, as text; undefined if nothing.
-	 * `failed` is the item that ends it and reports its own cost; undefined when the run was stopped.
+	 * In words, how many items of a run that ends early are paid, or may be, and the way to what was
+	 * paid; undefined when nothing is. `failed` is the item that ends it; none when the run is stopped.
 	 */
 	words(failed?: number, mostNamed = MOST_NAMED): string | undefined {
 		const costs = [...this.costs].filter(([index]) => index !== failed).sort(([a], [b]) => a - b);
-		const list = (isSure: boolean) => {
-			const named = costs
-				.filter(([, cost]) => cost.isSure === isSure)
-				.flatMap(([index, { what, ids }]) =>
-					ids.length === 0
-						? [`item ${index}: ${what} asked for`]
-						: ids.map((id) => `item ${index}: ${what} ${clip(this.redact.text(id), MOST_CHARS)}`),
-				);
+		const other = failed === undefined ? '' : ' other';
+		const of = (isSure: boolean) => {
+			const items = costs.filter(([, cost]) => cost.isSure === isSure);
+			const named = items.flatMap(([index, { what, ids }]) =>
+				ids.length === 0
+					? [`item ${index}: ${what} requested`]
+					: ids.map((id) => `item ${index}: ${what} ${clip(this.redact.text(id), MOST_CHARS)}`),
+			);
 			const more = named.length > mostNamed ? ` and ${named.length - mostNamed} more` : '';
-			return named.slice(0, mostNamed).join('; ') + more;
+			const count = `${items.length}${other} item${items.length === 1 ? '' : 's'}`;
+			return {
+				count,
+				isOne: items.length === 1,
+				list: named.slice(0, mostNamed).join('; ') + more,
+			};
 		};
-		const [paid, unsure] = [list(true), list(false)];
-		const [whose, asWell] = failed === undefined ? ['Items', ''] : ['Other items', ' as well'];
+		const [paid, unsure] = [of(true), of(false)];
+		const it = ({ isOne }: { isOne: boolean }) => (isOne ? 'it' : 'them');
+		// In a retry the same input fails again, so it has to be let past.
+		const retry =
+			failed === undefined
+				? 'retry this execution'
+				: "set On Error in the node's settings to 'Continue' and retry this execution with the currently saved workflow";
 		const sentences = [
-			paid &&
-				`${whose} of this run are paid${asWell} (${paid}): Retry collects them without paying again, and so do Speech → Wait and History → Get Many.`,
-			unsure &&
-				`${whose} of this run may be paid, though the service has not said so (${unsure}): Retry does not send them again.`,
+			paid.list &&
+				`${paid.count} ${paid.isOne ? 'is' : 'are'} paid for. To collect ${it(paid)} at no extra charge, ${retry}. Paid: ${paid.list}.`,
+			unsure.list &&
+				`${unsure.count} may be paid for: the service did not confirm ${it(unsure)}. A retry does not send ${it(unsure)} again. Unconfirmed: ${unsure.list}.`,
 		];
 		return sentences.filter(Boolean).join(' ') || undefined;
 	}

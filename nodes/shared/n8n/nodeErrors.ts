@@ -11,11 +11,16 @@ export interface ErrorPlace {
 	itemIndex?: number;
 	/** Of the credential, if one could be read. */
 	redact?: Redactor;
-	/** Added to the description: what else matters before a new run. */
+	/** Put before the description: what has to be known before a new run. */
 	note?: string;
 }
 
-const ABOUT_INPUT = new Set<FailureKind>(['invalidInput', 'taskFailed', 'generationFailed']);
+const ABOUT_INPUT = new Set<FailureKind>([
+	'invalidInput',
+	'badImage',
+	'taskFailed',
+	'generationFailed',
+]);
 
 /** Tells n8n (from about 2.37) why it may want to retry. */
 const CAUSES: Partial<Record<FailureKind, string>> = {
