@@ -1,8 +1,9 @@
 /* `npm run demo`: the example workflows, in n8n's own engine, against the simulated service. */
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startSimulator } from '../simulator/simulator.mts';
+import { readExample } from '../tools/examples.mts';
 import { runWorkflow, type WorkflowFile } from './engine.mts';
 import { saveFiles } from './files.mts';
 import { Bars } from './progress.mts';
@@ -56,7 +57,7 @@ process.exit(stopping.signal.aborted ? 130 : (process.exitCode ?? 0));
 
 async function demonstrate({ file, node, labels }: (typeof EXAMPLES)[number]): Promise<void> {
 	const path = join(project, 'examples', file);
-	const workflow: WorkflowFile = JSON.parse(readFileSync(path, 'utf8'));
+	const workflow: WorkflowFile = readExample(path);
 	console.log(`${workflow.name}  (examples/${file})`);
 	const bars = new Bars(labels);
 	const result = await runWorkflow({

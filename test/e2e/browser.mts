@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
+import { readExample } from '../../tools/examples.mts';
 import { OWNER, Rest } from '../../tools/n8n/rest.mts';
 import { BROWSERS } from '../../tools/setup.mjs';
 import { setUp, type Setting } from '../n8n/setting.mts';
@@ -63,12 +65,16 @@ export async function openEditor(): Promise<Editor> {
 export const canvasNode = (page: Page, name: string) =>
 	page.locator('[data-test-id="canvas-node"]').filter({ hasText: name }).first();
 
-/** Opens a new workflow and puts a workflow file into it, as "Import from file" does. */
+/** Opens a new workflow and puts an example into it, as "Import from file" does, with all that is to be chosen. */
 export async function importFile(page: Page, baseUrl: string, path: string): Promise<void> {
 	await page.goto(`${baseUrl}/workflow/new`);
 	await page.locator('[data-test-id="canvas-wrapper"]').waitFor();
 	await page.getByText('Add first step').first().waitFor();
-	await page.locator('[data-test-id="workflow-import-input"]').setInputFiles(path);
+	await page.locator('[data-test-id="workflow-import-input"]').setInputFiles({
+		name: basename(path),
+		mimeType: 'application/json',
+		buffer: Buffer.from(JSON.stringify(readExample(path))),
+	});
 	await page.locator('[data-test-id="canvas-node"]').first().waitFor();
 }
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { IDataObject, INode, IRun, ITaskData } from 'n8n-workflow';
+import { readExample } from '../../tools/examples.mts';
 import { executeWorkflow } from '../../tools/n8n/results.mts';
 import { startChatModel, toolResults, type ChatModel, type ChatRequest } from './chatModel.mts';
 import { example, filesWith, setUp, type Setting } from './setting.mts';
@@ -31,7 +32,7 @@ after(async () => {
 
 /** The example, started by hand instead of from a chat, with the scripted model. */
 function workflow(agentVersion: number, toolOptions: IDataObject = {}): { id: string } {
-	const file = JSON.parse(readFileSync(example('agent').path, 'utf8'));
+	const file = readExample(example('agent').path);
 	const find = (type: string): INode => file.nodes.find((node: INode) => node.type.endsWith(type));
 	const trigger = find('.chatTrigger');
 	Object.assign(trigger, { type: 'n8n-nodes-base.manualTrigger', typeVersion: 1, parameters: {} });

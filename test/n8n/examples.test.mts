@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { INodeExecutionData, IRun } from 'n8n-workflow';
 import type { FaultRule } from '../../simulator/simulator.mts';
+import { readExample } from '../../tools/examples.mts';
 import { executeWorkflow, itemsOf, storedAt } from '../../tools/n8n/results.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { formsOf } from '../faults/canary.mts';
@@ -105,7 +106,7 @@ function assertWritten({ json, binary }: INodeExecutionData): void {
 
 test('a task that fails ends the execution with a message that names it', async () => {
 	const { instance, simulator } = setting;
-	const workflow = JSON.parse(readFileSync(example('speak').path, 'utf8'));
+	const workflow = readExample(example('speak').path);
 	const ours = workflow.nodes.find(
 		({ name }: { name: string }) => name === example('speak').nodeName,
 	);
@@ -117,7 +118,7 @@ test('a task that fails ends the execution with a message that names it', async 
 	const failure = await executeWorkflow(instance, 'failing').catch((error: Error) => error);
 	const [taskId] = [...simulator.tasks.keys()].slice(-1);
 	assert.ok(failure instanceof Error, 'the execution fails');
-	assert.match(failure.message, new RegExp(`could not make the speech.*\\b${taskId}\\b`));
+	assert.match(failure.message, new RegExp(`could not generate the speech.*\\b${taskId}\\b`));
 	assert.equal(simulator.sockets(), 0);
 });
 
@@ -133,12 +134,16 @@ test('failures of a service that says the token in its answers', async (t) => {
 			fault: { method: 'POST', action: refuse(401) },
 			message: /refused the API token/,
 		},
-		{ name: 'speak', fault: { on: 'file', action: refuse(410) }, message: /could not be fetched/ },
+		{
+			name: 'speak',
+			fault: { on: 'file', action: refuse(410) },
+			message: /could not be downloaded/,
+		},
 		{ name: 'image', fault: { method: 'POST', action: refuse(500) }, message: /not available/ },
 		{
 			name: 'image',
 			fault: { method: 'POST', action: { sse: [event, 'END'] } },
-			message: /could not make this/,
+			message: /could not generate this/,
 		},
 	];
 	for (const { name, fault, message } of cases) {
@@ -180,7 +185,7 @@ test('the server starts, knows the node, and the test button speaks plainly', as
 		{
 			name: 'unreachable address',
 			data: { apiToken, baseUrl: 'http://127.0.0.1:1' },
-			message: /refuses the connection.*Base URL/,
+			message: /refused the connection.*Base URL/,
 		},
 		{
 			name: 'not this service',
@@ -191,7 +196,7 @@ test('the server starts, knows the node, and the test button speaks plainly', as
 			name: 'an answer of 100 MB',
 			data: { apiToken, baseUrl },
 			body: Buffer.alloc(100 * 1024 * 1024, ' '),
-			message: /more than can be right/,
+			message: /more data than it should/,
 		},
 	];
 	for (const { name, data, body, status = 'Error', message } of cases) {

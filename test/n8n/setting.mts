@@ -6,6 +6,7 @@ import {
 	type SimulatorOptions,
 } from '../../simulator/simulator.mts';
 import { temporaryFolder } from '../../tools/cleanup.mts';
+import { readExample } from '../../tools/examples.mts';
 import { importExamples, readExamples } from '../../tools/n8n/examples.mts';
 import { Instance } from '../../tools/n8n/instance.mts';
 import { installPackage } from '../../tools/n8n/package.mts';
@@ -68,7 +69,7 @@ export async function importChanged(
 	id: string,
 	change: (node: (name: string) => FileNode, settings: Record<string, unknown>) => void,
 ): Promise<void> {
-	const workflow = JSON.parse(readFileSync(example(name).path, 'utf8'));
+	const workflow = readExample(example(name).path);
 	change((wanted) => {
 		const found = workflow.nodes.find((node: FileNode) => node.name === wanted);
 		if (!found) throw new Error(`The example ${name} has no node ${wanted}`);

@@ -137,7 +137,7 @@ describe('at the same time', { concurrency: true }, () => {
 		assert.equal((await listening.settled()).status, 'published');
 		simulator.revoke(REVOCABLE);
 		const [failure] = await told.ended(1, 15_000);
-		assert.match(failure!.data, /The service refused the API token/);
+		assert.match(failure!.data, /Authorization failed: the service refused the API token/);
 		assert.match(failure!.data, /Revoked/);
 		assert.ok(!failure!.data.includes(REVOCABLE), 'the token is not in it');
 		await listening.unpublish();

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { IConnections, INode } from 'n8n-workflow';
 import type { Simulator } from '../../simulator/simulator.mts';
+import { CREDENTIAL } from '../../tools/examples.mts';
 import type { Rest } from '../../tools/n8n/rest.mts';
 
 /** How often it is looked for what n8n tells nobody. */
@@ -98,15 +99,12 @@ export class RemoteWorkflow {
 
 const TRIGGER = 'When it happens';
 
-/** The credential that the examples refer to. */
-const EXAMPLE_CREDENTIAL = 'mediaGenSimulator';
-
 /** A workflow of the trigger and one more node. */
 export function triggered(
 	name: string,
 	parameters: INode['parameters'],
 	then: Pick<INode, 'type' | 'typeVersion' | 'parameters'>,
-	credentialId = EXAMPLE_CREDENTIAL,
+	credentialId = CREDENTIAL.id,
 ) {
 	const nodes = [
 		{

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSimulator, type Simulator, type TaskRecord } from '../../simulator/simulator.mts';
+import { readExample } from '../../tools/examples.mts';
 import { importExamples } from '../../tools/n8n/examples.mts';
 import { activate, runByWebhook } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
@@ -37,7 +38,7 @@ export class WorkflowFile {
 	};
 
 	constructor(exampleName: string, id: string) {
-		this.content = JSON.parse(readFileSync(example(exampleName).path, 'utf8'));
+		this.content = readExample(example(exampleName).path);
 		Object.assign(this.content, { id, name: id });
 		// Executions by hand run in the main process; those of a webhook run on the workers.
 		Object.assign(this.node(TRIGGER), {

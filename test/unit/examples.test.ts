@@ -5,6 +5,7 @@ import type { INode, IWorkflowBase } from 'n8n-workflow';
 /* The example workflows, as files that people import. */
 
 const folder = join(__dirname, '../../examples');
+const EMPTY = { __rl: true, mode: 'list', value: '' };
 const names = readdirSync(folder).filter((file) => file.endsWith('.json'));
 
 describe.each(names)('%s', (name) => {
@@ -18,15 +19,23 @@ describe.each(names)('%s', (name) => {
 		expect(workflow.id).toMatch(/^example[A-Za-z]{1,14}$/);
 	});
 
-	it('says what it does, and uses the one credential', () => {
+	it('says what it does, and first what is to be chosen in which node', () => {
 		const notes = nodes.filter(({ type }) => type === 'n8n-nodes-base.stickyNote');
 		expect(notes).toHaveLength(1);
-		expect(notes[0]!.parameters.content).toMatch(/^## .+\n\n/);
+		const [title, , choose = ''] = String(notes[0]!.parameters.content).split('\n');
+		expect(title).toMatch(/^## .+/);
+		expect(choose).toMatch(/^\*\*Choose first:\*\* your credential/);
+		expect(choose.includes('a voice')).toBe(text.includes('"voiceId"'));
+		expect(choose.includes('a folder')).toBe(text.includes('.n8n-files/'));
+		const named = [...choose.slice(17).matchAll(/\*\*([^*:]+)\*\*/g)].map(([, name]) => name);
+		expect(nodes.map(({ name }) => name)).toEqual(expect.arrayContaining(named));
+	});
+
+	it('keeps nothing that only the simulated service knows', () => {
 		expect(ours.length).toBeGreaterThan(0);
-		for (const { credentials } of ours) {
-			expect(credentials).toEqual({
-				mediaGenerationApi: { id: 'mediaGenSimulator', name: 'Media Generation (simulator)' },
-			});
+		for (const { credentials, parameters } of ours) {
+			expect(credentials).toBeUndefined();
+			expect(parameters.voiceId ?? EMPTY).toEqual(EMPTY);
 		}
 	});
 

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { CREDENTIAL, readExample } from '../examples.mts';
 import type { Instance } from './instance.mts';
 import { project } from './package.mts';
 
@@ -24,7 +25,7 @@ export function readExamples(): Example[] {
 		.filter((file) => file.endsWith('.json'))
 		.map((file) => {
 			const path = join(folder, file);
-			const { id, name, nodes } = JSON.parse(readFileSync(path, 'utf8'));
+			const { id, name, nodes } = readExample(path);
 			const ours = nodes.find(({ type }: { type: string }) => type.startsWith('n8n-nodes-media-'));
 			const runsAlone = nodes.some(({ type }: { type: string }) => type.endsWith('.manualTrigger'));
 			return {
@@ -44,9 +45,9 @@ export interface Connection {
 	baseUrl: string;
 }
 
-/** Puts the credential that the examples refer to, and the examples themselves, into an instance. */
+/** Puts a credential for the service, and the examples with it and a voice, into an instance. */
 export async function importExamples(instance: Instance, connection: Connection): Promise<void> {
-	const credential = { ...referredCredential(), type: 'mediaGenerationApi', data: connection };
+	const credential = { ...CREDENTIAL, type: 'mediaGenerationApi', data: connection };
 	const file = join(instance.folder, 'credential.json');
 	writeFileSync(file, JSON.stringify([credential]), { mode: 0o600 });
 	try {
@@ -54,13 +55,11 @@ export async function importExamples(instance: Instance, connection: Connection)
 	} finally {
 		rmSync(file);
 	}
-	await instance.command('import:workflow', '--separate', `--input=${folder}`);
-}
-
-/** The id and name by which the examples know the credential. */
-function referredCredential(): { id: string; name: string } {
-	const [example] = readExamples() as [Example];
-	const { nodes } = JSON.parse(readFileSync(example.path, 'utf8'));
-	return nodes.find(({ name }: { name: string }) => name === example.nodeName).credentials
-		.mediaGenerationApi;
+	const filled = join(instance.folder, 'examples');
+	mkdirSync(filled, { recursive: true });
+	for (const { name, path } of readExamples()) {
+		writeFileSync(join(filled, `${name}.json`), JSON.stringify(readExample(path)));
+	}
+	await instance.command('import:workflow', '--separate', `--input=${filled}`);
+	rmSync(filled, { recursive: true });
 }
