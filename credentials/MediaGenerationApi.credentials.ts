@@ -15,7 +15,7 @@ export class MediaGenerationApi implements ICredentialType {
 	icon: Icon = { light: 'file:../icons/media.svg', dark: 'file:../icons/media.dark.svg' };
 
 	documentationUrl =
-		'https://github.com/n8n-nodes-media-generation/n8n-nodes-media-generation#credential';
+		'https://github.com/n8n-nodes-media-generation/n8n-nodes-media-generation#five-minute-start';
 
 	properties: INodeProperties[] = [
 		{
@@ -34,7 +34,7 @@ export class MediaGenerationApi implements ICredentialType {
 			required: true,
 			default: '',
 			placeholder: 'e.g. https://media.example.com',
-			description: 'Address of the API, without the paths that begin with /v1',
+			description: 'The address of the API, without the paths that begin with /v1',
 		},
 		{
 			displayName: 'WebSocket URL',
@@ -43,7 +43,7 @@ export class MediaGenerationApi implements ICredentialType {
 			default: '',
 			placeholder: 'e.g. wss://media.example.com',
 			description:
-				'Where the service reports progress. Leave empty unless the service names another host than that of the Base URL.',
+				'Where the service reports progress. Leave empty unless the service uses a different host for it than in Base URL.',
 		},
 		{
 			displayName: 'Allow Unencrypted Connection',
@@ -51,7 +51,7 @@ export class MediaGenerationApi implements ICredentialType {
 			type: 'boolean',
 			default: false,
 			description:
-				'Whether addresses with http:// and ws:// are allowed for other hosts than this machine. The token is then readable on the network.',
+				'Whether to allow http:// and ws:// for hosts other than this machine. The token can then be read on the network.',
 		},
 	];
 

@@ -6,15 +6,9 @@ import {
 	type INodeTypeDescription,
 } from 'n8n-workflow';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
-import { FIRST_RESOURCE } from '../shared/n8n/descriptions';
-import { accountDescription } from './resources/account';
-import { historyDescription } from './resources/history';
-import { imageDescription } from './resources/image';
-import { speechDescription } from './resources/speech';
-import { videoDescription } from './resources/video';
-import { voiceDescription } from './resources/voice';
-import { router } from './router';
 import { searchVoices } from './listSearch/searchVoices';
+import { operations, resource, subtitle } from './resources/menu';
+import { router } from './router';
 
 export class MediaGeneration implements INodeType {
 	description: INodeTypeDescription = {
@@ -23,8 +17,8 @@ export class MediaGeneration implements INodeType {
 		icon: { light: 'file:../../icons/media.svg', dark: 'file:../../icons/media.dark.svg' },
 		group: ['transform'],
 		version: 1,
-		subtitle: '={{ $parameter["operation"] + ": " + $parameter["resource"] }}',
-		description: 'Make speech, videos and images, and wait until the file is there',
+		subtitle,
+		description: 'Generate speech, videos and images, and wait until the file is ready',
 		defaults: { name: 'Media Generation' },
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],
@@ -32,40 +26,17 @@ export class MediaGeneration implements INodeType {
 		credentials: [
 			{ name: 'mediaGenerationApi', required: true, testedBy: 'testMediaGenerationApi' },
 		],
-		waitingNodeTooltip: 'Waiting for the media generation service',
 		hints: [
 			{
 				message:
-					"Progress appears in the browser's console while this runs. Retry On Fail collects what was already paid for instead of creating it again.",
+					"Speech takes seconds to minutes, an image up to a minute, a video one to two minutes or more. Retry On Fail collects what was already paid for instead of creating it again. While this runs, its progress appears in the browser's console (F12).",
 				displayCondition:
-					'={{ ["speech", "video", "image"].includes($parameter["resource"]) && !["get", "delete"].includes($parameter["operation"]) }}',
+					'={{ ["speak", "wait", "create", "textToVideo", "ingredientsToVideo", "framesToVideo"].includes($parameter["operation"]) }}',
 				whenToDisplay: 'beforeExecution',
 				location: 'outputPane',
 			},
 		],
-		properties: [
-			{
-				displayName: 'Resource',
-				name: 'resource',
-				type: 'options',
-				noDataExpression: true,
-				options: [
-					{ name: 'Account', value: 'account' },
-					{ name: 'History', value: 'history' },
-					{ name: 'Image', value: 'image' },
-					{ name: 'Speech', value: 'speech' },
-					{ name: 'Video', value: 'video' },
-					{ name: 'Voice', value: 'voice' },
-				],
-				default: FIRST_RESOURCE,
-			},
-			...accountDescription,
-			...historyDescription,
-			...imageDescription,
-			...speechDescription,
-			...videoDescription,
-			...voiceDescription,
-		],
+		properties: [resource, ...operations],
 	};
 
 	methods = {
