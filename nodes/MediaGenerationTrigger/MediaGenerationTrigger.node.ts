@@ -21,18 +21,18 @@ export class MediaGenerationTrigger implements INodeType {
 		subtitle: '={{ $parameter["events"].join(", ") }}',
 		// The nodes panel shows this for the action node as well.
 		description:
-			'Make speech, videos and images, or start the workflow when a speech task completes or fails',
+			'Generate speech, videos and images, or start the workflow when a speech task completes or fails',
 		defaults: { name: 'Media Generation Trigger' },
 		eventTriggerDescription: 'Waiting for the next event of a speech task',
 		activationMessage:
-			'Now listening: your workflow starts with every chosen event of your speech tasks.',
+			'Now listening: every selected event of your speech tasks starts this workflow.',
 		triggerPanel: {
 			header: 'Listen for speech tasks',
 			executionsHelp: {
 				inactive:
-					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. Its first chosen event will show up in this editor.<br /><br /><b>Once you're happy with your workflow</b>, publish it. Then every chosen event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
+					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor.<br /><br /><b>Once you're happy with your workflow</b>, publish it. Then every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
 				active:
-					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. Its first chosen event will show up in this editor.<br /><br /><b>Your workflow also starts by itself</b>, since it's published: with every chosen event. These executions show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
+					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor.<br /><br /><b>Your workflow also runs automatically</b>, since it's published: every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
 			},
 			activationHint:
 				"Once you've finished building your workflow, publish it to have it listen all the time (you just won't see those executions here).",
@@ -52,17 +52,17 @@ export class MediaGenerationTrigger implements INodeType {
 					{
 						name: 'Task Completed',
 						value: 'completed',
-						description: 'The speech is there; once per task',
+						description: 'When the speech is ready, once per task',
 					},
 					{
 						name: 'Task Failed',
 						value: 'failed',
-						description: 'The service could not make the speech; once per task',
+						description: 'When the service could not generate the speech, once per task',
 					},
 					{
 						name: 'Task Progress',
 						value: 'progress',
-						description: 'The percentage has risen; each step starts an execution',
+						description: 'When the percentage has risen; each step starts an execution',
 					},
 				],
 				default: ['completed'],
@@ -78,7 +78,7 @@ export class MediaGenerationTrigger implements INodeType {
 			},
 			{
 				displayName:
-					"A task that this workflow creates does not start it again. In n8n's queue mode the trigger can't tell such tasks from others: with a Speak node behind it, name the tasks in 'Task IDs', or the workflow starts itself until an error ends that after ten times in a row.",
+					"Tasks that this workflow creates do not start it again. In n8n's queue mode the trigger can't tell such tasks from others: if a Speak node follows it, enter the tasks to watch in 'Task IDs', or the workflow keeps starting itself until an error stops it after ten times in a row.",
 				name: 'ownTasksNotice',
 				type: 'notice',
 				default: '',
@@ -101,7 +101,7 @@ export class MediaGenerationTrigger implements INodeType {
 						type: 'boolean',
 						default: false,
 						description:
-							'Whether tasks that executions of this workflow created start it as well. With a Speak node behind the trigger, an error ends that after ten times in a row.',
+							'Whether tasks that executions of this workflow create start it as well. If a Speak node follows the trigger, an error stops this after ten times in a row.',
 					},
 					{
 						displayName: 'Progress Step',
@@ -110,7 +110,7 @@ export class MediaGenerationTrigger implements INodeType {
 						typeOptions: { minValue: PROGRESS_STEP.min, maxValue: PROGRESS_STEP.max },
 						default: STEP_BY_DEFAULT,
 						description:
-							'How many percentage points the progress must have risen before the workflow starts again',
+							'By how many percentage points the progress must rise before the workflow starts again',
 					},
 					outputField,
 				],

@@ -1,6 +1,7 @@
 /** What can go wrong, as facts. `nodeErrors.ts` is the only place that puts them into words. */
 export type FailureKind =
 	| 'invalidInput'
+	| 'badImage'
 	| 'unreachable'
 	| 'noAnswer'
 	| 'notTheService'
@@ -41,6 +42,8 @@ export interface FailureFacts {
 	limitMs?: number;
 	/** True when a create call may have been accepted (and charged) without an answer. */
 	maybeAccepted?: boolean;
+	/** True for a request that made speech. */
+	isSpeech?: boolean;
 	/** True when trying again may well succeed. */
 	transient?: boolean;
 	taskId?: string;

@@ -53,7 +53,7 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 			await said.waitFor();
 		};
 		await save('sk-mistyped', simulator.baseUrl);
-		await isTold(/The service refused the API token/);
+		await isTold(/Authorization failed: the service refused the API token/);
 		await takePicture(page, 'credential-refused');
 		await save(simulator.token, `${simulator.fileOrigin}/wrong`);
 		await isTold(/does not come from a media generation service/);

@@ -114,7 +114,7 @@ describe('a file on the origin of the API', () => {
 });
 
 test.each([
-	['a page', { respond: { status: 200, body: '<html></html>' } }, /a web page came/],
+	['a page', { respond: { status: 200, body: '<html></html>' } }, /a web page was returned/],
 	['gone', { respond: { status: 410, body: { error: 'expired' } } }, /410 \(expired\)/],
 ])('a file that stays %s: the message names the task', async (_, action, words) => {
 	await start();

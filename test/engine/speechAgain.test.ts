@@ -29,7 +29,7 @@ test('continue on fail keeps the other items and gives task_id beside error', as
 	]);
 	expect([output[0]?.json.input, output[2]?.json.input]).toEqual(['One.', 'Three.']);
 	expect(output[1]?.json).toMatchObject({
-		error: expect.stringContaining('could not make the speech'),
+		error: expect.stringContaining('could not generate the speech'),
 		task_id: byText('Two').id,
 	});
 	expect(output[1]?.binary).toBeUndefined();
@@ -45,7 +45,7 @@ test('the error output: failed items there with their task_id, the others on the
 	expect(regular?.map(({ json }) => json.input)).toEqual(['One.', 'Three.']);
 	expect(failed).toHaveLength(1);
 	expect(failed?.[0]?.json).toMatchObject({
-		error: expect.stringContaining('could not make the speech'),
+		error: expect.stringContaining('could not generate the speech'),
 		task_id: byText('Two').id,
 	});
 	expect(saved(result.run)).not.toContain(sim.token);
@@ -89,7 +89,7 @@ test('Retry On Fail collects what was paid for instead of paying again', async (
 			.hints(NODE)
 			.map(({ message }) => message)
 			.join(),
-	).toMatch(/instead of paying/);
+	).toMatch(/at no extra charge/);
 	await allClosed();
 });
 

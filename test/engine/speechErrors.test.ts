@@ -35,7 +35,7 @@ test.each([
 ])('token refused: %s', async (_, status, body) => {
 	await start();
 	const { message, description } = await failing(status, body);
-	expect(message).toMatch(/^The service refused the API token/);
+	expect(message).toMatch(/^Authorization failed: the service refused the API token/);
 	expect(description).toContain("'API Token'");
 	expect(posts()).toBe(1);
 });
@@ -102,7 +102,7 @@ test.each([
 	const { message, name, itemIndex } = bad(await run(node(speech('Hi [sim:task-fails]'))));
 	const [id] = sim.tasks.keys();
 	const reason = failureField === 'none' ? '' : ': Speech synthesis failed';
-	expect(message).toBe(`The service could not make the speech${reason} – task ${id} [item 0]`);
+	expect(message).toBe(`The service could not generate the speech${reason} – task ${id} [item 0]`);
 	expect([name, itemIndex]).toEqual(['NodeOperationError', 0]);
 	expect(posts()).toBe(1);
 });
@@ -110,7 +110,7 @@ test.each([
 test('a task that fails late, with messages, is found out by polling', async () => {
 	await start();
 	const { message } = bad(await run(node(speech('Hi [sim:task-fails-late]'))));
-	expect(message).toContain('could not make the speech');
+	expect(message).toContain('could not generate the speech');
 });
 
 test('{ error: "" } and { error: null } are no failure', async () => {
@@ -159,7 +159,7 @@ test.each(['get', 'wait', 'delete'])('%s of an unknown task', async (operation) 
 	await start();
 	const parameters = { resource: 'speech', operation, taskId: '4711', options: {} };
 	const { message } = bad(await run(node(parameters)));
-	expect(message).toMatch(/knows no task with this ID.*4711.*\[item 0\]/);
+	expect(message).toMatch(/has no task with this ID.*4711.*\[item 0\]/);
 	expect(sim.requests.filter(({ on }) => on === 'api')).toHaveLength(1);
 });
 
@@ -170,8 +170,8 @@ test('an address with the token in it stays out of the saved run', async () => {
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { respond } });
 	sim.fault({ on: 'file', times: Infinity, action: { respond: { status: 410 } } });
 	const stopped = await run(node(speech('Hi.')));
-	expect(bad(stopped).message).toMatch(/could not be fetched/);
+	expect(bad(stopped).message).toMatch(/could not be downloaded/);
 	const passed = await run(node(speech('Hi.'), { onError: 'continueRegularOutput' }));
-	expect(passed.items(NODE)[0]?.json.error).toMatch(/could not be fetched/);
+	expect(passed.items(NODE)[0]?.json.error).toMatch(/could not be downloaded/);
 	for (const result of [stopped, passed]) expect(saved(result.run)).not.toContain(sim.token);
 });

@@ -87,6 +87,8 @@ test.each([
 	const { all } = bad(await run(node(speech('Hi.'))));
 	expect(posts()).toBe(1);
 	expect(all).toMatch(/may have accepted the request and charged/);
+	// The history lists no speech.
+	expect(all).not.toContain('History');
 });
 
 test.each([

@@ -23,8 +23,10 @@ test('the deadline ends the wait, names the task and what to do, and closes ever
 	expect(message).toContain('No result after 1 second');
 	expect(message).toContain(taskId());
 	expect(message).toContain('[item 0]');
-	expect(description).toContain(`Use Speech → Wait with task ID ${taskId()} to collect the result`);
-	expect(description).toContain('creating it again is paid again');
+	expect(description).toContain(
+		`collect the result at no extra charge, use Speech → Wait with task ID ${taskId()}`,
+	);
+	expect(description).toContain('creating it again is charged as a new task');
 	expect(itemIndex).toBe(0);
 	await allClosed();
 	expect(posts()).toBe(1);

@@ -75,7 +75,7 @@ describe('a task that completes', () => {
 		const [only] = await trigger.has(1);
 		expect(only!.item.json).toMatchObject({ event: 'completed', task_id: taskId });
 		expect(only!.item.json.audio_url).toBe(sim.tasks.get(taskId)!.audioUrl);
-		expect(only!.item.json.error).toMatch(/could not be fetched.*410/);
+		expect(only!.item.json.error).toMatch(/could not be downloaded.*410/);
 		expect(only!.item.binary).toBeUndefined();
 	});
 });

@@ -14,7 +14,7 @@ describe('a trigger that can not work', () => {
 		[{ events: [] }, /'Trigger On' is empty/],
 		[{ events: ['sometimes'] }, /'Trigger On' must be some of completed, failed, progress/],
 		[{ options: { progressStep: 0 } }, /'Progress Step' must be a number from 1 to 100/],
-		[{ taskIds: 'a, b/c' }, /'Task IDs' must be the ID alone/],
+		[{ taskIds: 'a, b/c' }, /'Task IDs' must be just the ID/],
 		[{ options: { outputField: ' ' } }, /'Put Output File in Field' is empty/],
 	])('says which field is wrong: %j', async (parameters, expected) => {
 		await start();
@@ -27,7 +27,7 @@ describe('a trigger that can not work', () => {
 	it('says that the token is refused, in the word by which n8n gives up', async () => {
 		await start();
 		const error = await refusal(activate({ credential: { apiToken: 'wrong-token' } }));
-		expect(error.message).toMatch(/refused the API token.*Authorization/);
+		expect(error.message).toMatch(/^Authorization failed: the service refused the API token/);
 		expect(error.constructor.name).toBe('NodeApiError');
 		expect(error.description).toMatch(/API Token/);
 		expect(sim.socketsEver).toBe(0);
@@ -152,10 +152,10 @@ describe('listening by hand', () => {
 		const wrong = await listenByHand({ credential: { apiToken: 'wrong-token' } });
 		expect((await refusal(wrong.start())).message).toMatch(/refused the API token/);
 		const away = await listenByHand({ credential: { baseUrl: 'http://127.0.0.1:1' } });
-		expect((await refusal(away.start())).message).toMatch(/refuses the connection/);
+		expect((await refusal(away.start())).message).toMatch(/refused the connection/);
 		const unknown = await listenByHand({ parameters: { taskIds: '4711' } });
 		await unknown.start();
-		expect((await refusal(unknown.first)).message).toMatch(/knows no task with this ID.*4711/);
+		expect((await refusal(unknown.first)).message).toMatch(/has no task with this ID.*4711/);
 		await allClosed();
 	});
 });

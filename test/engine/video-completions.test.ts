@@ -36,7 +36,7 @@ const elsewhere = (): Setting => ({
 
 describe('completions that come one per video', () => {
 	const three = (extra: Partial<INode> = {}) => video('P', { numberOfVideos: 3 }, extra);
-	const FEWER = /fewer files than asked for/;
+	const FEWER = /fewer files than requested/;
 	const hints = (result: Awaited<ReturnType<typeof run>>) =>
 		result
 			.hints(NODE)
@@ -147,7 +147,7 @@ describe('completions that come one per video', () => {
 		serveFiles();
 		const parameters = { numberOfVideos: 3, options: { timeout: 1 }, download: true };
 		const failed = await run(video('P', parameters));
-		expect(bad(failed).description).toMatch(/paid/);
+		expect(bad(failed).description).toMatch(/charged/);
 		const retry = { retryOf: failed.run, ...elsewhere() };
 		expect(ids(good(await run(three(), retry)))).toEqual(['a', 'b', 'c']);
 		expect(sim.count('POST', '/')).toBe(1);

@@ -159,7 +159,7 @@ describe('an error event is a failure in the words of the service', () => {
 		await start();
 		raw(event('error', data), 'END');
 		const error = bad(await run(video('P', { timeout: 3 })));
-		expect(error.message).toMatch(/could not make this/);
+		expect(error.message).toMatch(/could not generate this/);
 		expect(error.message).not.toMatch(/[<>{}]|undefined|null/);
 		expect(sim.count('GET', '/v1/video/histories')).toBe(0);
 	});

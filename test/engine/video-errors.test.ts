@@ -19,7 +19,7 @@ describe('an error status at the create call', () => {
 		[402, '', /out of credit/],
 		[403, { message: 'forbidden' }, /refused the API token/],
 		[403, PAGE, /not available \(HTTP 403\)/],
-		[404, { error: 'not_found' }, /does not know this address/],
+		[404, { error: 'not_found' }, /does not recognize this address/],
 		[422, { error: { code: 'x', message: 'too short' } }, /rejected the request: too short/],
 		[500, '', /not available \(HTTP 500\)/],
 		[500, { message: 'boom' }, /not available \(HTTP 500\): boom/],
@@ -45,7 +45,7 @@ describe('an error status at the create call', () => {
 		const redirect = `${sim.fileOrigin}/v1/video/text-to-video`;
 		sim.fault({ method: 'POST', action: { redirect, status: 307 } });
 		const error = bad(await run(video('P')));
-		expect(error.message).toContain(`sends requests on to ${sim.fileOrigin}`);
+		expect(error.message).toContain(`redirects to ${sim.fileOrigin}`);
 		expect(sim.leaks).toEqual([]);
 		expect(sim.requests).toHaveLength(1);
 	});
@@ -57,7 +57,7 @@ describe('an error status at the create call', () => {
 			const respond = { status: 302, headers: { Location: location } };
 			sim.fault({ method: 'POST', action: { respond } });
 			const { message } = bad(await run(video('P')));
-			expect(message).toBe('The service sends requests on to another address [item 0]');
+			expect(message).toBe('The service redirects to another address [item 0]');
 			expect(sim.requests).toHaveLength(1);
 		},
 	);
@@ -107,7 +107,7 @@ describe('what surely was not accepted is sent again', () => {
 		const port = 20_000 + Math.floor(Math.random() * 10_000);
 		const baseUrl = `http://127.0.0.1:${port}`;
 		const refused = bad(await run(video('P', { timeout: 2 }), { credential: { baseUrl } }));
-		expect(refused.message).toMatch(/refuses the connection|No result after/);
+		expect(refused.message).toMatch(/refused the connection|No result after/);
 		const running = await begin(video('Late', {}, { download: false }), {
 			credential: { baseUrl },
 		});
@@ -172,7 +172,7 @@ describe('time limits and cancel', () => {
 		const subject = video('Slow', { timeout: 2 });
 		const result = await run({ ...subject, onError: 'continueRegularOutput' });
 		const [item] = good(result);
-		expect(item!.json.error).toMatch(/No result after 2 seconds|could not be fetched/);
+		expect(item!.json.error).toMatch(/No result after 2 seconds|could not be downloaded/);
 		expect(JSON.stringify(item!.json)).toContain(sim.history[0]!.file_url);
 		const error = bad(await run(subject));
 		expect(error.all).toContain(sim.history[0]!.file_url);

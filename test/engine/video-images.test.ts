@@ -109,26 +109,31 @@ describe('unfit files are named with field and item, before anything is sent', (
 	const text = Buffer.from('Dear Sir or Madam');
 	test.each<[string, Record<string, IBinaryData>, string, RegExp]>([
 		['no field named', { data: file(image(9)) }, '={{ " , " }}', /'Ingredients' is empty/],
-		['a missing field', { data: file(image(9)) }, 'data, other', /'other'.*no file/],
-		['no file at all', {}, 'data', /'data'.*no file/],
+		[
+			'a missing field',
+			{ data: file(image(9)) },
+			'data, other',
+			/^No file in 'other'\. This item's files: data /,
+		],
+		['no file at all', {}, 'data', /^No file in 'data'\. This item has no files /],
 		[
 			'a PDF',
 			{ data: file(text, { mimeType: 'application/pdf', fileName: 'a.pdf' }) },
 			'data',
-			/'data'.*a\.pdf.*no image/,
+			/'data'.*a\.pdf.*not an image/,
 		],
 		[
 			'a video',
 			{ a: file(image(9)), b: file(text, { mimeType: 'video/mp4' }) },
 			'a,b',
-			/'b'.*no image/,
+			/'b'.*not an image/,
 		],
-		['an empty file', { data: file(Buffer.alloc(0)) }, 'data', /'data'.*(empty|no file)/],
+		['an empty file', { data: file(Buffer.alloc(0)) }, 'data', /'data' is empty/],
 		[
 			'a text without type',
 			{ data: file(text, { mimeType: 'application/octet-stream' }) },
 			'data',
-			/'data'.*no image/,
+			/'data'.*not an image/,
 		],
 	])('%s', async (_, binary, fields, message) => {
 		await start();
@@ -145,11 +150,20 @@ describe('unfit files are named with field and item, before anything is sent', (
 		expect(sim.creates).toBe(0);
 	});
 
+	test('the fields that the item does have are named', async () => {
+		await start();
+		const photos = Array.from({ length: 12 }, (_, n) => [`photo_${n}`, file(image(9))]);
+		const { message } = bad(
+			await run(ingredients('data'), { input: [item(Object.fromEntries(photos))] }),
+		);
+		expect(message).toContain("No file in 'data'. This item's files: photo_0, photo_1, ");
+		expect(message).toMatch(/photo_9, … \[item 0\]$/);
+	});
+
 	test('frames are named frames', async () => {
 		await start();
-		expect(bad(await run(frames('data'), { input: [item({})] })).message).toMatch(
-			/'Frames'.*'data'/,
-		);
+		const { all } = bad(await run(frames('data'), { input: [item({})] }));
+		expect(all).toMatch(/^No file in 'data'.*'Frames' must name the input fields/);
 	});
 
 	test('with "continue on fail" the good items are made', async () => {

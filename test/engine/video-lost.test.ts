@@ -82,7 +82,7 @@ describe('a stream that ends without a result is looked up in the history', () =
 		lose(action);
 		const result = await foundOnce();
 		const hints = result.hints('Media Generation').map(({ message }) => message);
-		expect(hints).toEqual([expect.stringMatching(/history.*not asked for a second time.*item 0/)]);
+		expect(hints).toEqual([expect.stringMatching(/history.*not requested a second time.*item 0/)]);
 		await allClosed();
 	});
 
@@ -164,7 +164,7 @@ describe('a stream that ends without a result is looked up in the history', () =
 		sim.history.push(failed);
 		lose({ finishesInHistoryAfterMs: undefined });
 		const error = bad(await run(video('P', { timeout: 8 })));
-		expect(error.message).toMatch(/could not make this/);
+		expect(error.message).toMatch(/could not generate this/);
 	});
 });
 
@@ -176,7 +176,7 @@ describe('what cannot be proved is not taken and not paid for again', () => {
 		const subject = video('={{ $json.prompt }}', { timeout: 3 });
 		const result = await run({ ...subject, onError: 'continueRegularOutput' }, { items });
 		expect(good(result)[0]!.json.error).toMatch(/stopped reporting.*\[item 0\]/);
-		expect(out(result)[0]!.json.description).toMatch(/paid.*History/);
+		expect(out(result)[0]!.json.description).toMatch(/charged.*History/);
 		expect(out(result)[1]!.json.prompt).toBe('Fine');
 		expect(sim.count('POST', '/')).toBe(2);
 	});

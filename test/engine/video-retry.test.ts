@@ -20,11 +20,11 @@ test('the message of a run that ends early names the videos of its other items',
 	const items = [{ p: 'Slow [sim:slow=600]' }, { p: 'No [sim:unsafe]' }];
 	const error = bad(await run(video('={{ $json.p }}'), { items }));
 	expect(error.message).toContain('[item 1]');
-	expect(error.description).toContain('item 0: video asked for');
+	expect(error.description).toContain('item 0: video requested');
 });
 
 describe('Retry On Fail never pays again', () => {
-	test('a file that could not be fetched is fetched by the next try', async () => {
+	test('a file that could not be downloaded is fetched by the next try', async () => {
 		await start({ pace: 0.01 });
 		sim.fault({ on: 'file', action: { respond: { status: 410 } } });
 		const result = await run(video('A', {}, again));
@@ -115,7 +115,7 @@ describe('"Retry execution" never pays again', () => {
 		lose(1500);
 		const subject = video('Mine', { timeout: 1 });
 		const failed = await run(subject);
-		expect(bad(failed).description).toMatch(/paid/);
+		expect(bad(failed).description).toMatch(/charged/);
 		await sim.waitFor(() => sim.history.length === 1);
 		const result = await run(subject, { retryOf: failed.run });
 		const [item] = good(result);

@@ -79,7 +79,8 @@ describe('two items of one prompt, both streams lost', () => {
 			: [await run(video('P', fields, goesOn), { input })];
 		const items = results.flatMap((result) => good(result));
 		expect(items.map(({ json }) => json.error)).toEqual([LOST, LOST]);
-		for (const { json } of items) expect(json.description).toMatch(/may be it: .*(one|two)/);
+		for (const { json } of items)
+			expect(json.description).toMatch(/may be the result: .*(one|two)/);
 		expect(sim.count('POST', '/')).toBe(2);
 	});
 
@@ -126,7 +127,7 @@ test('the only entry of the prompt may be a stranger’s where images are part o
 	sim.history.push(made('foreign'));
 	const error = bad(await run(video('P', ingredients), { input: [picture(1)] }));
 	expect(error.message).toMatch(/stopped reporting/);
-	expect(error.description).toMatch(/may be it: foreign/);
+	expect(error.description).toMatch(/may be the result: foreign/);
 });
 
 describe('an earlier try', () => {
@@ -141,7 +142,7 @@ describe('an earlier try', () => {
 			sim.fault({ on: 'file', action: { respond: { status: 410 } } });
 			serveFiles();
 			const failed = await run(video('P', { download: true }), { items: [{}, {}] });
-			expect(bad(failed).message).toMatch(/could not be fetched.*item 0/);
+			expect(bad(failed).message).toMatch(/could not be downloaded.*item 0/);
 			sim.history.push(theirs);
 			const setting = where === 'another process' ? elsewhere() : {};
 			const again = bad(await run(video('P'), { retryOf: failed.run, ...setting }));

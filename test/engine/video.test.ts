@@ -147,7 +147,7 @@ describe('video: bad input is named before anything is sent', () => {
 		['an empty number', { numberOfVideos: '={{ "" }}' }, /'Number of Videos'/],
 		['null as number', { numberOfVideos: '={{ null }}' }, /'Number of Videos'/],
 		['a list as number', { numberOfVideos: '={{ [2] }}' }, /'Number of Videos'/],
-		['a wrong ratio', { aspectRatio: '={{ "16:9" }}' }, /'Aspect Ratio'.*16:9/],
+		['a wrong ratio', { aspectRatio: '={{ "4:3" }}' }, /'Aspect Ratio'.*16:9.*4:3/],
 		['no ratio', { aspectRatio: '={{ $json.none }}' }, /'Aspect Ratio'/],
 		['a timeout of 0', { options: { timeout: 0 } }, /'Timeout'/],
 		['an idle timeout of text', { options: { idleTimeout: 'x' } }, /'Idle Timeout'/],
@@ -168,6 +168,15 @@ describe('video: bad input is named before anything is sent', () => {
 		expect(error.message).toMatch(/'Prompt' is empty.*\[item 1\]/);
 		expect(error.itemIndex).toBe(1);
 		expect(sim.creates).toBe(0);
+	});
+
+	test('an aspect ratio may be said as a person says it', async () => {
+		await start();
+		const items = ['16:9', ' 9:16', 'Landscape', 'PORTRAIT'].map((ratio) => ({ ratio }));
+		good(await run(video('Boat', {}, { aspectRatio: '={{ $json.ratio }}' }), { items }));
+		const [wide, tall] = ['VIDEO_ASPECT_RATIO_LANDSCAPE', 'VIDEO_ASPECT_RATIO_PORTRAIT'];
+		const sent = requests('POST', VIDEO).map(({ body }) => body.aspect_ratio);
+		expect(sent.sort()).toEqual([wide, wide, tall, tall]);
 	});
 
 	test('with "continue on fail" the good items are made', async () => {

@@ -35,7 +35,11 @@ export const ECHOES: Record<string, Echo> = {
 	outOfCredit: { says: /out of credit/, operations: ALL, ...every(402, 'no credit for') },
 	rejected: { says: /rejected the request/, operations: ALL, ...every(400, 'odd request of') },
 	unavailable: { says: /not available/, operations: ALL, ...every(500, 'crash for') },
-	notFound: { says: /does not know|knows no/, operations: ALL, ...every(404, 'nothing of') },
+	notFound: {
+		says: /does not recognize|has no task/,
+		operations: ALL,
+		...every(404, 'nothing of'),
+	},
 	invalidVoice: {
 		says: /does not accept this voice/,
 		operations: ['speech:speak'],
@@ -56,21 +60,21 @@ export const ECHOES: Record<string, Echo> = {
 		create: (token) => ({ respond: { status: 200, body: `<html>${echo(token)}</html>` } }),
 	},
 	redirected: {
-		says: /sends requests on to/,
+		says: /redirects to/,
 		operations: CREATING,
 		create: (token) => ({
 			redirect: `https://elsewhere.example/?token=${encodeURIComponent(token)}`,
 		}),
 	},
 	taskFailed: {
-		says: /could not make the speech/,
+		says: /could not generate the speech/,
 		operations: ['speech:speak', 'speech:wait'],
 		read: (token) => ({
 			respond: { status: 200, body: { id: 1, status: 'error', error: echo(token) } },
 		}),
 	},
 	generationFailed: {
-		says: /could not make this/,
+		says: /could not generate this/,
 		operations: GENERATIONS,
 		create: stream((token) => event('error', { code: token, error: `refused ${echo(token)}` })),
 	},
@@ -97,7 +101,7 @@ export const ECHOES: Record<string, Echo> = {
 		setting: () => ({ options: { timeout: 2 } }),
 	},
 	badFile: {
-		says: /could not be fetched/,
+		says: /could not be downloaded/,
 		operations: ['speech:speak', 'speech:get', ...GENERATIONS, 'history:getAll'],
 		file: refusal(410, 'expired for'),
 	},

@@ -33,7 +33,7 @@ const bomb = () => {
 	return Buffer.concat(Array.from({ length: 256 }, () => part));
 };
 
-const NAMED = 'could not be fetched…';
+const NAMED = 'could not be downloaded…';
 
 const passing: Array<[string, FaultAction]> = [
 	['is cut off', { truncate: 100 }],

@@ -29,7 +29,7 @@ const PACKED = (() => {
 	let made: Buffer | undefined;
 	return () => (made ??= gzipSync(HUGE()));
 })();
-const TOO_LARGE = 'sent more than can be right: an answer of more than 16 MB';
+const TOO_LARGE = 'sent more data than it should: a response of more than 16 MB';
 
 const read = (status: number, body: () => Buffer, headers: Record<string, string> = {}) =>
 	(({ sim }) => {
@@ -177,7 +177,7 @@ const limits: Row[] = [
 			sim.fault({ ...onRead, ...always, action: { redirect } });
 		},
 		outcome: 'fails',
-		says: 'sends requests on to…never sent to another address',
+		says: 'redirects to…never sent to another address',
 		check: ({ sim }) => {
 			if (sim.requests.some(({ on }) => on === 'file')) throw new Error('it was followed');
 		},
@@ -190,21 +190,21 @@ const limits: Row[] = [
 			sim.fault({ ...onCreate, ...always, action: { redirect, status: 307 } });
 		},
 		outcome: 'fails',
-		says: 'sends requests on to',
+		says: 'redirects to',
 		paid: 0,
 		check: ({ sim }) => {
 			if (sim.requests.some(({ on }) => on === 'file')) throw new Error('it was followed');
 		},
 	},
 	{
-		fault: 'A file could not be fetched, and Retry On Fail is on',
+		fault: 'A file could not be downloaded, and Retry On Fail is on',
 		operations: [SPEAK, VIDEO],
 		setting: { node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 100 } },
 		make: ({ sim }) => {
 			sim.fault({ on: 'file', action: { respond: { status: 410 } } });
 		},
 		outcome: 'result',
-		says: 'instead of paying for a new one',
+		says: 'of an earlier attempt, at no extra charge',
 	},
 ];
 

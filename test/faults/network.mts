@@ -35,7 +35,7 @@ const refused: Row = {
 	// Nobody listens at such a port.
 	make: (stage) => at(stage, 'http://127.0.0.1:1'),
 	outcome: 'fails',
-	says: "refuses the connection…Check 'Base URL'",
+	says: "refused the connection…Check 'Base URL'",
 	note: 'tried again for some seconds, since nothing can have been accepted',
 	sent: 0,
 	paid: 0,
@@ -48,7 +48,7 @@ const network: Row[] = [
 		operations: [SPEAK, VIDEO, 'account:get'],
 		make: (stage) => at(stage, 'https://no-such-host.invalid'),
 		outcome: 'fails',
-		says: "no-such-host.invalid cannot be found on the network…Check 'Base URL'",
+		says: "no-such-host.invalid could not be found on the network…Check 'Base URL'",
 		sent: 0,
 		paid: 0,
 	},
@@ -76,7 +76,7 @@ const network: Row[] = [
 		operations: [SPEAK],
 		make: ({ sim }) => sim.fault({ ...onCreate, ...always, action: { reset: true } }),
 		outcome: 'fails',
-		says: 'did not answer…may have accepted the request and charged for it',
+		says: 'did not respond…may have accepted the request and charged for it',
 		paid: 0,
 	},
 	{
@@ -84,7 +84,7 @@ const network: Row[] = [
 		operations: [VIDEO, IMAGE],
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		outcome: 'result',
-		says: 'looked up in the history. It was not asked for a second time',
+		says: 'looked up in the history. It was not requested a second time',
 	},
 	{
 		fault: 'The create call is reset before any answer, but was accepted; images are part of it',
@@ -92,7 +92,7 @@ const network: Row[] = [
 		setting: { options: { timeout: 8 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		outcome: 'fails',
-		says: 'stopped reporting…paid for…not sent a second time',
+		says: 'stopped reporting…has been charged…not requested a second time',
 		note: 'found after a minute in which nothing else of that prompt came',
 	},
 	{
@@ -111,7 +111,7 @@ const network: Row[] = [
 			(await stage.front()).on('POST', /task/, resetAfterHead);
 		},
 		outcome: 'fails',
-		says: 'did not answer…may have accepted the request and charged for it',
+		says: 'did not respond…may have accepted the request and charged for it',
 		paid: 0,
 	},
 	{
@@ -146,7 +146,7 @@ const network: Row[] = [
 		setting: { options: { timeout: 8, idleTimeout: 1 } },
 		make: slowLoris('POST'),
 		outcome: 'fails',
-		says: 'stopped reporting before the result was there',
+		says: 'stopped reporting before the result was ready',
 		paid: 0,
 	},
 	{

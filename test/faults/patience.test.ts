@@ -71,7 +71,7 @@ test.each(
 	const running = await stage.begin();
 	const seconds = await secondsOf(running, READING_SECONDS);
 	const result = await running.finished;
-	expect(wordsOfFailure(result)).toMatch(/did not answer|No result/);
+	expect(wordsOfFailure(result)).toMatch(/did not respond|No result/);
 	expect(seconds).toBeGreaterThan(100);
 	expect(front.requests.length).toBe(5);
 	await closed(stage, result);
@@ -103,7 +103,7 @@ test.each(FETCHING.map((operation) => ({ operation })))(
 		await asked(file);
 		const seconds = await secondsOf(running, 400);
 		const result = await running.finished;
-		expect(wordsOfFailure(result)).toMatch(/the connection broke while the file came/);
+		expect(wordsOfFailure(result)).toMatch(/the connection broke during the download/);
 		expect(file.requests.filter((line) => line.includes('/files/')).length).toBe(5);
 		expect(seconds).toBeGreaterThan(290);
 		await closed(stage, result);
@@ -140,7 +140,7 @@ test.each(['speech:speak', 'video:textToVideo', 'image:create'] as const)(
 		// The service's clock is hastened, too: making it takes some of these seconds.
 		const seconds = await secondsOf(running, 90);
 		const result = await running.finished;
-		expect(wordsOfFailure(result)).toMatch(/the file host answered 404/);
+		expect(wordsOfFailure(result)).toMatch(/the file host responded with 404/);
 		expect(file.requests.length).toBeGreaterThan(5);
 		expect(seconds).toBeGreaterThan(18);
 		expect(seconds).toBeLessThan(60);
@@ -154,7 +154,7 @@ test('an old file that its host does not know is given up in some seconds', asyn
 	const running = await stage.begin();
 	await asked(file);
 	const seconds = await secondsOf(running, 90);
-	expect(wordsOfFailure(await running.finished)).toMatch(/the file host answered 404/);
+	expect(wordsOfFailure(await running.finished)).toMatch(/the file host responded with 404/);
 	expect(seconds).toBeLessThan(45);
 	await closed(stage, await running.finished);
 });
@@ -168,7 +168,7 @@ test('a task that is completed for a minute without the address of its file', as
 	const running = await stage.begin();
 	const seconds = await secondsOf(running, 90);
 	const result = await running.finished;
-	expect(wordsOfFailure(result)).toMatch(/has not given the address of its file for 60 seconds/);
+	expect(wordsOfFailure(result)).toMatch(/has not provided the address of its file for 60 seconds/);
 	expect(seconds).toBeGreaterThanOrEqual(60);
 	await closed(stage, result);
 });
@@ -181,7 +181,7 @@ test('a lost generation is looked for ten minutes', async () => {
 	const running = await stage.begin();
 	const seconds = await secondsOf(running, 700);
 	const result = await running.finished;
-	expect(wordsOfFailure(result)).toMatch(/stopped reporting before the result was there/);
+	expect(wordsOfFailure(result)).toMatch(/stopped reporting before the result was ready/);
 	expect(seconds).toBeGreaterThanOrEqual(600);
 	expect(front.requests.filter((line) => line.startsWith('POST')).length).toBe(1);
 	await closed(stage, result);

@@ -214,7 +214,7 @@ test.concurrent.each(GENERATIONS.map((operation) => ({ operation })))(
 			const respond = { status: 200, body: Buffer.alloc(2000, 1) };
 			sim.fault({ on: 'file', times: 9, action: { respond } });
 			const failed = await stage.run();
-			expect(failed.error?.message).toMatch(/could not be fetched/);
+			expect(failed.error?.message).toMatch(/could not be downloaded/);
 			expect(findToken(sim.token, { run: saved(failed.run) })).toBeUndefined();
 			const again = await stage.run({ retryOf: failed.run });
 			expect(again.items(NODE)[0]?.binary?.data?.bytes).toBe(2000);

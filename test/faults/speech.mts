@@ -24,7 +24,7 @@ const tasks: Row[] = [
 		service: { dialect: { failureWord, statusCase: failureWord === 'failed' ? 'UPPER' : 'lower' } },
 		setting: { text: 'A [sim:task-fails]' },
 		outcome: 'fails',
-		says: 'could not make the speech: Speech synthesis failed – task …',
+		says: 'could not generate the speech: Speech synthesis failed – task …',
 	})),
 	{
 		fault: 'The task fails without a reason',
@@ -32,7 +32,7 @@ const tasks: Row[] = [
 		service: { dialect: { failureField: 'none' } },
 		setting: { text: 'A [sim:task-fails-late]' },
 		outcome: 'fails',
-		says: 'could not make the speech – task …',
+		says: 'could not generate the speech – task …',
 	},
 	{
 		fault: 'An unknown status',
@@ -60,7 +60,7 @@ const tasks: Row[] = [
 		},
 		outcome: 'fails',
 		says: 'No result after 8 seconds (last known: completed…Speech → Wait with task ID',
-		note: 'or, after a minute without it: has not given the address of its file',
+		note: 'or, after a minute without it: has not provided the address of its file',
 	},
 	...(['file:///etc/passwd', 'javascript:alert(1)', 'data:audio/wav;base64,AAAA'] as const).map(
 		(audio_url): Row => ({
@@ -117,7 +117,7 @@ const tasks: Row[] = [
 		operations: ['speech:get', 'speech:wait', 'speech:delete'],
 		setting: { parameters: { taskId: '4711' } },
 		outcome: 'fails',
-		says: 'knows no task with this ID…4711',
+		says: 'has no task with this ID…4711',
 	},
 	{
 		fault: 'The answer to the deletion is lost',

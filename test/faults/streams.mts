@@ -14,7 +14,7 @@ import {
 } from './row.mts';
 import { NODE, type Stage } from './stage.mts';
 
-const FOUND = 'looked up in the history. It was not asked for a second time';
+const FOUND = 'looked up in the history. It was not requested a second time';
 
 const dialect = (fault: string, changes: Partial<Dialect>, operations = GENERATIONS): Row => ({
 	fault,
@@ -87,7 +87,7 @@ const shapes: Row[] = [
 		operations: [VIDEO],
 		setting: { text: 'A [sim:fewer]', parameters: { numberOfVideos: 3 } },
 		outcome: 'result',
-		says: 'fewer files than asked for',
+		says: 'fewer files than requested',
 	},
 	...(['object', 'message', 'string', 'broken'] as const).map((errorShape): Row => ({
 		fault: `An error event: ${errorShape === 'broken' ? 'broken JSON' : errorShape === 'string' ? 'a bare string' : errorShape === 'message' ? '`{ message }`' : '`{ code, error }`'}`,
@@ -95,14 +95,14 @@ const shapes: Row[] = [
 		service: { dialect: { errorShape } },
 		setting: { text: 'A [sim:unsafe]' },
 		outcome: 'fails',
-		says: 'could not make this: …UNSAFE_GENERATION',
+		says: 'could not generate this: …UNSAFE_GENERATION',
 	})),
 	{
 		fault: 'An error event: AUDIO_FILTERED',
 		operations: [VIDEO],
 		make: stream([event('error', { code: 400, error: 'AUDIO_FILTERED' }), 'END'], 'never'),
 		outcome: 'fails',
-		says: 'could not make this: AUDIO_FILTERED',
+		says: 'could not generate this: AUDIO_FILTERED',
 	},
 	{
 		fault: "An edge's page instead of a stream",
@@ -197,7 +197,7 @@ const losses: Row[] = [
 		setting: { options: { timeout: 8 } },
 		make: stream([status('processing'), 'END'], 'never'),
 		outcome: 'fails',
-		says: 'stopped reporting before the result was there…paid for…not sent a second time',
+		says: 'stopped reporting before the result was ready…has been charged…not requested a second time',
 	},
 	{
 		fault: 'The stream breaks, and the history has two of the same prompt',
@@ -207,7 +207,7 @@ const losses: Row[] = [
 			entries(stage, 'twin');
 		},
 		outcome: 'fails',
-		says: 'stopped reporting…may be it: …twin',
+		says: 'stopped reporting…may be the result: …twin',
 		note: 'never takes what may be somebody else’s',
 	},
 	{
@@ -220,7 +220,7 @@ const losses: Row[] = [
 			entries(stage, 'twin');
 		},
 		outcome: 'fails',
-		says: 'stopped reporting…may be it: …twin',
+		says: 'stopped reporting…may be the result: …twin',
 		note: 'takes it only after a minute in which no other came',
 	},
 ];

@@ -100,7 +100,7 @@ test('a file that can not be fetched', async () => {
 	});
 	await createTask('Gone');
 	const [started] = await trigger.has(1);
-	expect(started?.item.json.error).toMatch(/could not be fetched.*\*\*\*\*\*/);
+	expect(started?.item.json.error).toMatch(/could not be downloaded.*\*\*\*\*\*/);
 	await assertSecret(trigger);
 });
 
@@ -129,7 +129,7 @@ test('by hand, with a task that is unknown', async () => {
 	const listening = await listenByHand({ parameters: { taskIds: '4711' } });
 	await listening.start();
 	const error = await refusal(listening.first);
-	expect(error.message).toMatch(/knows no task/);
+	expect(error.message).toMatch(/has no task/);
 	await listening.close();
 	await assertSecret(undefined, error);
 });

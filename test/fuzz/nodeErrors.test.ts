@@ -21,7 +21,7 @@ const TOKEN = 'sk-secret/0123+456=';
 
 /** Every kind there is: the compiler sees to it. */
 const KINDS = Object.keys({
-	...{ invalidInput: 1, unreachable: 1, noAnswer: 1, notTheService: 1, redirected: 1 },
+	...{ invalidInput: 1, badImage: 1, unreachable: 1, noAnswer: 1, notTheService: 1, redirected: 1 },
 	...{ tokenRefused: 1, outOfCredit: 1, rateLimited: 1, invalidVoice: 1, notFound: 1 },
 	...{ rejected: 1, unavailable: 1, taskFailed: 1, generationFailed: 1, unclear: 1 },
 	...{
@@ -140,7 +140,8 @@ describe('whatever went wrong', () => {
 				expect(typeof made.message).toBe('string');
 				expect(made.message.trim()).not.toBe('');
 				const given = isRecord(error) ? asText(error.message) : asText(error);
-				if (given === undefined) expect(made.message).toMatch(/^Something went wrong in this node/);
+				if (given === undefined)
+					expect(made.message).toMatch(/^Something unexpected went wrong in this node/);
 				expect(made.message.length).toBeLessThan(5000);
 				expect(holdsToken(made.message)).toBe(false);
 			},

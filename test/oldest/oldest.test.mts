@@ -114,7 +114,10 @@ for (const { name, path, hasSocket } of [
 
 		it('says what went wrong in the same words', async () => {
 			const failing = await run(speak('[sim:task-fails] Hello.'));
-			assert.match(failing.error?.message ?? '', /^The service could not make the speech.*task/);
+			assert.match(
+				failing.error?.message ?? '',
+				/^The service could not generate the speech.*task/,
+			);
 			const poor = await run(speak('[sim:no-credits] Hello.'));
 			assert.match(poor.error?.message ?? '', /^The account is out of credit/);
 			assert.match(poor.error?.description ?? '', /^Add credit/);
@@ -134,7 +137,7 @@ for (const { name, path, hasSocket } of [
 				});
 				const { error } = await run(speak('Who goes there?'));
 				simulator.clearFaults();
-				assert.match(error?.message ?? '', /^The service sends requests on to/);
+				assert.match(error?.message ?? '', /^The service redirects to/);
 				assert.ok(
 					!simulator.requests.some(({ path: asked }) => asked === '/elsewhere'),
 					'nobody else is asked',

@@ -17,6 +17,7 @@ const node: INode = {
 /** Every kind, with the facts it usually comes with. */
 const KINDS: Record<FailureKind, FailureFacts> = {
 	invalidInput: { field: 'Text', text: 'is empty' },
+	badImage: { field: 'Frames', text: "No file in 'data'" },
 	unreachable: { host: 'media.example.com', text: 'refused', transient: true },
 	noAnswer: { host: 'media.example.com', transient: true },
 	notTheService: { status: 200 },
@@ -77,7 +78,7 @@ describe('every kind of failure', () => {
 		expect(message).toContain('task-4711');
 		// A task that failed or does not exist cannot be collected.
 		if (kind !== 'taskFailed' && kind !== 'notFound') {
-			expect(description).toMatch(/Speech → Wait with task ID task-4711.*paid again/);
+			expect(description).toMatch(/Speech → Wait with task ID task-4711.*charged as a new task/);
 		}
 	});
 
@@ -177,7 +178,7 @@ describe('what a message says', () => {
 		}
 	});
 
-	it('gives the address of a paid file that could not be fetched', () => {
+	it('gives the address of a paid file that could not be downloaded', () => {
 		expect(wordingOf(failure('badFile')).description).toContain('https://files.example.com/a.mp3');
 	});
 

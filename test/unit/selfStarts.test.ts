@@ -34,7 +34,7 @@ describe('a published workflow in which Speak follows the trigger', () => {
 	it('is told once in the log what can happen', () => {
 		const [line, ...more] = logged([speak(), speak()]);
 		expect(line).toMatch(/'Narrate' follows the trigger: if n8n runs executions in workers/);
-		expect(line).toMatch(/until an error ends it after ten times in a row/);
+		expect(line).toMatch(/until an error stops it after ten times in a row/);
 		expect(more).toEqual([]);
 		expect(logged([speak()], [], true)[0]).toMatch(/follows the trigger: every task/);
 	});

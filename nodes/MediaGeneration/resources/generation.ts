@@ -81,7 +81,7 @@ export function generationJob(item: Item, order: Order): Job {
 	): Promise<GeneratedFile[]> {
 		const remembered = run.resume.find(key);
 		if (remembered?.files) {
-			item.hint('resumed', 'Took the result of an earlier try instead of paying for a new one');
+			item.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
 			run.paid.surely(item.index, kind, namesOf(remembered.files));
 			if (remembered.files.length >= order.expected) return remembered.files;
 		}
@@ -108,7 +108,7 @@ export function generationJob(item: Item, order: Order): Job {
 				}
 				asked = now;
 				run.resume.save(key, { asked });
-				say(`asking for the ${kind}`);
+				say(`requesting the ${kind}`);
 			},
 			onRefused() {
 				asked = undefined;
@@ -122,10 +122,10 @@ export function generationJob(item: Item, order: Order): Job {
 				say(`${kind} ${status}`);
 			},
 			onLost(reason) {
-				item.report(`${reason}; looking into the history for the ${kind}`);
+				item.report(`${reason}; looking for the ${kind} in the history`);
 				item.hint(
 					'lost',
-					`The service stopped reporting (${reason}), so the result was looked up in the history. It was not asked for a second time`,
+					`The service stopped reporting (${reason}), so the result was looked up in the history. It was not requested a second time`,
 				);
 			},
 		}).catch((error: unknown) => {
@@ -143,8 +143,8 @@ export function generationJob(item: Item, order: Order): Job {
 			const ofThese = `${files.length} of ${order.expected} files`;
 			const isCut = asked?.cutAt !== undefined;
 			const text = isCut
-				? `Found ${ofThese}: the service stopped reporting before all were there. The others may still come, and are paid for: see History → Get Many`
-				: 'The service made fewer files than asked for';
+				? `Found ${ofThese}: the service stopped reporting before all were ready. The others have been charged and may still come: see History → Get Many`
+				: 'The service generated fewer files than requested';
 			item.hint(isCut ? `cut: ${ofThese}` : 'fewer', text);
 		}
 		item.report(`${kind} done`);
@@ -157,7 +157,7 @@ export function generationJob(item: Item, order: Order): Job {
 	): Promise<INodeExecutionData> {
 		const json = { ...generated.fields, file_url: generated.fileUrl };
 		if (!options.download) return item.output(json);
-		item.tell(`fetching the ${kind}`);
+		item.tell(`downloading the ${kind}`);
 		const file = { url: generated.fileUrl, kind, id: name, justMade: true };
 		const binary = await download(run.context, api.credential, file, signal);
 		return item.output(json, { [options.outputField]: binary });

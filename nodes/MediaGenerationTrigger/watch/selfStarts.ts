@@ -41,7 +41,7 @@ export class SelfStarts {
 			? 'every task that it creates starts the workflow again'
 			: 'if n8n runs executions in workers (queue mode), every task that it creates starts the workflow again';
 		this.context.logger.warn(
-			`Media Generation Trigger: '${first.name}' follows the trigger: ${what}, until an error ends it after ten times in a row`,
+			`Media Generation Trigger: '${first.name}' follows the trigger: ${what}, until an error stops it after ten times in a row`,
 		);
 	}
 

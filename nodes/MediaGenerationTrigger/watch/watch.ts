@@ -80,12 +80,10 @@ export class Watch {
 			letGo: (taskId) => this.take(taskId, 'ended'),
 			onFlood: () =>
 				context.logger.warn(
-					`Media Generation Trigger: the service repeats messages of many tasks that have ended, tasks first heard of at 100 % within a minute of activation are passed over. To get one, name it in Task IDs`,
+					`Media Generation Trigger: the service repeats messages of many tasks that have ended, so tasks first heard of at 100 % within a minute of activation are ignored. To get one of them, enter it in Task IDs`,
 				),
 			onFull: () =>
-				context.logger.warn(
-					'Media Generation Trigger: too many tasks at once, some are passed over',
-				),
+				context.logger.warn('Media Generation Trigger: too many tasks at once, some are ignored'),
 		});
 	}
 
@@ -193,7 +191,7 @@ export class Watch {
 			}
 			if (!isTold) {
 				isTold = true;
-				context.logger.warn('Media Generation Trigger: the WebSocket is closed, opening it again');
+				context.logger.warn('Media Generation Trigger: the WebSocket was closed, reopening it');
 			}
 			// The token may have been revoked, and the socket dropped for that.
 			const since = Math.max(subscription.lostAt(), Date.now() - TRUSTED_MS);

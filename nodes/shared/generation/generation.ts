@@ -225,7 +225,7 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 	const opened = await open().catch((error: unknown) => {
 		if (!mayBeUnderWay(error)) throw error;
 	});
-	if (!opened) return { kind: 'lost', text: 'the service did not answer' };
+	if (!opened) return { kind: 'lost', text: 'the service did not respond' };
 	const ended = api.rateLimit.begin('stream');
 	const close = () => closing.abort(NO_REASON);
 	return await readStream(opened, events, order, close).finally(ended);

@@ -19,7 +19,7 @@ export async function readText(
 	const { text, end } = await readUpTo(MAX_JSON_BYTES, answer, signal);
 	if (end === 'cut') {
 		const megabytes = MAX_JSON_BYTES / 1024 / 1024;
-		throw new Failure('tooLarge', { text: `an answer of more than ${megabytes} MB` });
+		throw new Failure('tooLarge', { text: `a response of more than ${megabytes} MB` });
 	}
 	if (end === 'broken') {
 		throw new Failure('noAnswer', { host: new URL(answer.url).host, transient: true });

@@ -30,13 +30,13 @@ export function cleanToken(raw: unknown): string {
 	if (/\s/.test(token)) {
 		throw invalidInput(
 			'API Token',
-			'contains a line break or a space: copy it again, in one piece and without line breaks',
+			'contains a line break or a space: copy it again, in one piece',
 		);
 	}
 	if (!/^[\x21-\x7e]+$/.test(token)) {
 		throw invalidInput(
 			'API Token',
-			'contains characters that no token has: copy it again from the service',
+			'contains characters that cannot be part of a token: copy it again from the service',
 		);
 	}
 	return token;
@@ -46,13 +46,14 @@ function parseUrl(field: string, raw: unknown, schemes: string[]): URL {
 	const text = asText(raw);
 	if (text === undefined) throw invalidInput(field, 'is empty');
 	if (text.length > MAX_ADDRESS_CHARS) throw invalidInput(field, 'is too long to be an address');
-	const example = `an address such as ${schemes[0]}//media.example.com`;
-	if (!URL.canParse(text)) throw invalidInput(field, `is not a URL: it must be ${example}`);
+	const example = `${schemes[0]}//media.example.com`;
+	if (!URL.canParse(text))
+		throw invalidInput(field, `is not a URL: enter an address such as ${example}`);
 	const url = new URL(text);
 	if (!schemes.includes(url.protocol) || url.hostname === '') {
 		throw invalidInput(
 			field,
-			`must start with ${schemes.join('// or ')}//, for instance ${example}`,
+			`must begin with ${schemes.join('// or ')}//, for example ${example}`,
 		);
 	}
 	if (url.username !== '' || url.password !== '') {
@@ -68,7 +69,7 @@ function requireEncryption(field: string, url: URL, encrypted: string, allowHttp
 	if (url.protocol === encrypted || allowHttp || LOOPBACK.test(url.hostname)) return;
 	throw invalidInput(
 		field,
-		`must start with ${encrypted}//: ${url.protocol}// would send the API token readable over the network. For a host that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
+		`must begin with ${encrypted}//: over ${url.protocol}// the API token could be read on the network. For a host that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
 	);
 }
 

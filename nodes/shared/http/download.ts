@@ -76,7 +76,7 @@ async function refuseErrorStatus(answer: HttpResponse<ByteStream>, signal: Abort
 	// A new file may take a moment to reach its host. Redirects have been followed by now.
 	const transient = answer.status >= 400 && ![401, 410, 416].includes(answer.status);
 	throw badFile(
-		`the file host answered ${answer.status}${said ? ` (${said})` : ''}`,
+		`the file host responded with ${answer.status}${said ? ` (${said})` : ''}`,
 		transient,
 		answer.status,
 	);
@@ -128,7 +128,7 @@ async function fetchOnce(
 	// A file that is compressed anyway announces its compressed size.
 	const most = Math.max(announced || 0, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(most / 1024 / 1024);
-	const tooLarge = badFile(`more than ${megabytes} MB came, which was not announced`, false);
+	const tooLarge = badFile(`it is larger than announced: more than ${megabytes} MB`, false);
 	const received = meter(answer.body, most, tooLarge);
 	const over = new AbortController();
 	void watchSilence(received.lastAt, SILENCE_MS, over.signal, () => answer.close());
@@ -193,13 +193,13 @@ const CONNECTION = /^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|ERR_CANCELED|HPE_|ABORT
 function storageOrConnection(error: unknown): Failure {
 	const { name, message } = error as { name?: string; message?: string };
 	const code = codeOf(error);
-	if (code.startsWith('Z_')) return badFile('it came damaged', true);
+	if (code.startsWith('Z_')) return badFile('it arrived damaged', true);
 	const isConnection =
 		error instanceof Failure ||
 		CONNECTION.test(code) ||
 		/abort|cancel/i.test(name ?? '') ||
 		/abort|closed|hang up|timed out/i.test(message ?? '');
 	return isConnection
-		? badFile('the connection broke while the file came', true)
+		? badFile('the connection broke during the download', true)
 		: badFile(`n8n could not store it: ${message ?? 'no reason given'}`, false);
 }

@@ -1,4 +1,4 @@
-import type { INodeProperties } from 'n8n-workflow';
+import type { IDisplayOptions, INodeProperties } from 'n8n-workflow';
 import { MEDIA, type MediaKind } from '../media';
 
 /**
@@ -41,11 +41,15 @@ export const timeoutSeconds = (made: MediaKind) => ({
 /** Percentage points. */
 export const PROGRESS_STEP = { min: 1, max: 100, default: 10 } as const;
 
+/** A model can neither get nor give files. */
+export const NOT_FOR_TOOLS = { hide: { '@tool': [true] } } satisfies IDisplayOptions;
+
 export const outputField: INodeProperties = {
 	displayName: 'Put Output File in Field',
 	name: 'outputField',
 	type: 'string',
 	default: OUTPUT_FIELD,
+	displayOptions: NOT_FOR_TOOLS,
 	placeholder: 'e.g. data',
 	hint: 'The name of the output binary field to put the file in',
 };
@@ -61,7 +65,7 @@ export const concurrency: INodeProperties = {
 	},
 	default: CONCURRENCY_DEFAULT,
 	description:
-		'How many input items are in work at once; their order is kept. 0 adapts by itself: 10 in the beginning, more as the service accepts them, fewer when it refuses.',
+		'How many items to process at once. 0 adjusts automatically: it starts with 10, goes up while the service accepts them, and down when it refuses. The output keeps the order of the items.',
 };
 
 /** `options.maxPaidPerExecution`; 0 = no limit. */
@@ -84,7 +88,7 @@ export const pollInterval: INodeProperties = {
 	typeOptions: { minValue: POLL_INTERVAL_SECONDS.min, maxValue: POLL_INTERVAL_SECONDS.max },
 	default: POLL_DEFAULT_SECONDS,
 	description:
-		'Seconds without news of a task before its status is looked up. While the WebSocket is open, the pause doubles with each lookup up to 30 s, since the service reports by itself.',
+		'Seconds without news of a task before its status is looked up. While the WebSocket is open, the interval doubles with each lookup, up to 30 s, since the service reports progress itself.',
 };
 
 /** `Timeout` for one kind of media. */
@@ -97,7 +101,7 @@ export const timeout = (made: MediaKind): INodeProperties => {
 		typeOptions: { minValue: min },
 		default: seconds,
 		description:
-			'Seconds that the node waits for one generation, from the request to the file. What is made later is not lost, and the message tells how to collect it.',
+			'Seconds to wait for one generation, from the request to the file. A result that comes later is not lost: the error message says how to collect it.',
 	};
 };
 
@@ -106,7 +110,8 @@ export const download = {
 	name: 'download',
 	type: 'boolean',
 	default: true,
-	description: 'Whether to put the file itself into the output, not only its address',
+	displayOptions: NOT_FOR_TOOLS,
+	description: 'Whether to put the file itself into the output, not only its URL',
 } satisfies INodeProperties;
 
 /** `Download File` where the address alone is usually enough. */
@@ -119,7 +124,7 @@ export const taskId: INodeProperties = {
 	required: true,
 	default: '',
 	placeholder: 'e.g. 184467',
-	description: 'The ID that Speech → Speak puts out as <code>task_id</code>',
+	description: 'The ID of the task, which Speech → Speak returns as <code>task_id</code>',
 };
 
 /** The "Options" collection of an operation. */
@@ -167,7 +172,7 @@ export const idleTimeout: INodeProperties = {
 	typeOptions: { minValue: IDLE_TIMEOUT_SECONDS.min },
 	default: IDLE_DEFAULT_SECONDS,
 	description:
-		'Seconds of silence after which the connection to the service counts as lost. The result is then looked for in the history; it is not asked for a second time.',
+		'Seconds of silence after which the connection to the service counts as lost. The result is then looked up in the history; it is not requested a second time.',
 };
 
 /** An optional prompt, with an example and a description. */
@@ -196,13 +201,13 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	default: INPUT_FIELD,
 	placeholder: 'e.g. data, data2',
 	description,
-	hint: 'The names of the input binary fields that hold the images, separated by commas',
+	hint: 'The input binary fields that hold the images, separated by commas. Images in several items become one item with an Aggregate node (Include Binaries on).',
 });
 
 /** What two of the video operations need. */
 export const videoPrompt = prompt(
 	'e.g. A paper boat sails down a rainy street',
-	'What is to be seen in the video',
+	'What the video should show',
 );
 
 export const useSpeakerBoost = {
@@ -210,5 +215,5 @@ export const useSpeakerBoost = {
 	name: 'useSpeakerBoost',
 	type: 'boolean',
 	default: true,
-	description: 'Whether to strengthen the likeness to the original speaker',
+	description: 'Whether to make the speech sound more like the original speaker',
 } satisfies INodeProperties;

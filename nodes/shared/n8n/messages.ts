@@ -22,21 +22,22 @@ const few = (texts: string[]) => clip(texts.slice(0, 5).join(', '), 1500);
 
 const UNREACHABLE = {
 	refused: {
-		message: 'refuses the connection',
+		message: 'refused the connection',
 		description: "Check 'Base URL' in the credential, and whether the service is running.",
 	},
 	host: {
-		message: 'cannot be found on the network',
+		message: 'could not be found on the network',
 		description:
-			"Check 'Base URL' in the credential for typing mistakes, and whether n8n may reach the internet.",
+			"Check 'Base URL' in the credential for typos, and whether n8n can reach the internet.",
 	},
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
-		description: "Check 'Base URL' in the credential: it must name the host of the certificate.",
+		description:
+			"Check 'Base URL' in the credential: the certificate must be issued for that host.",
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
-		description: 'Ask the administrator of this n8n to allow the host of the service.',
+		description: "Ask your n8n administrator to allow the service's host.",
 	},
 } satisfies Record<string, Wording>;
 
@@ -45,38 +46,50 @@ const isReason = (text = ''): text is keyof typeof UNREACHABLE => Object.hasOwn(
 /** Where the files are, the failed one first. */
 const whereabouts = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 	const addresses = [fileUrl, ...otherFiles].filter((address) => address !== undefined);
-	return addresses.length > 0 ? ` and lies at ${addresses.join(' , ')}` : '';
+	return addresses.length > 0 ? ` and is available at ${addresses.join(' , ')}` : '';
 };
 
-const UNSURE =
-	"The service may have accepted the request and charged for it. Look at History → Get Many (or at the provider's own pages) before you run this again.";
+/** Speech does not appear in the history (§4.9). */
+const unsure = ({ isSpeech }: FailureFacts) =>
+	`The service may have accepted the request and charged for it. Check ${isSpeech ? "the provider's website" : "History → Get Many (or the provider's website)"} before you run this again.`;
+
+/** What the contract calls a refusal of the content (§7). */
+const refusal = (facts: FailureFacts) =>
+	/^unsafe(?:_generation)?$/i.test(facts.text ?? '')
+		? `: rejected as unsafe (${facts.text})`
+		: said(facts);
 
 const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: ({ field = 'A field', text = 'is not valid' }) => ({
 		message: `'${field}' ${text}`,
 		description: `Change '${field}'. Nothing was sent to the service.`,
 	}),
+	badImage: ({ field = 'The field', text = 'A file is missing' }) => ({
+		message: text,
+		description: `'${field}' must name the input fields that hold the images. Nothing was sent to the service.`,
+	}),
 	unreachable: ({ host, text }) => {
 		const words = UNREACHABLE[isReason(text) ? text : 'host'];
 		return { message: `${host ?? 'The service'} ${words.message}`, description: words.description };
 	},
 	noAnswer: ({ host }) => ({
-		message: `${host ?? 'The service'} did not answer`,
+		message: `${host ?? 'The service'} did not respond`,
 		description: 'The connection broke or took too long. Try again in a moment.',
 	}),
 	notTheService: ({ status }) => ({
-		message: `The answer does not come from a media generation service${http(status)}`,
+		message: `The response does not come from a media generation service${http(status)}`,
 		description:
 			"Check 'Base URL' in the credential: it must be the address of the API, not of a web page.",
 	}),
 	redirected: ({ host }) => ({
-		message: `The service sends requests on to ${host ?? 'another address'}`,
-		description: `The API token is never sent to another address by itself. If that address is right, enter it as 'Base URL' in the credential.`,
+		message: `The service redirects to ${host ?? 'another address'}`,
+		description:
+			"The API token is never sent to another address automatically. If you trust that address, enter it as 'Base URL' in the credential.",
 	}),
 	tokenRefused: (facts) => ({
-		// n8n does not retry an activation whose message contains this word.
-		message: `The service refused the API token (Authorization header)${said(facts)}`,
-		description: "Open the credential and check 'API Token'. Tokens expire and can be revoked.",
+		// n8n does not retry the activation of a workflow whose message holds its first word.
+		message: `Authorization failed: the service refused the API token${said(facts)}`,
+		description: "Open the credential and check 'API Token'. Tokens can expire or be revoked.",
 	}),
 	outOfCredit: (facts) => ({
 		message: `The account is out of credit${said(facts)}`,
@@ -85,73 +98,75 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	rateLimited: ({ retryAfterMs }) => ({
 		message: 'The service received too many requests from this account',
-		description: `Wait ${retryAfterMs ? limit(Math.ceil(retryAfterMs / 1000) * 1000) : 'a minute'}, or set 'Concurrency' under Options to a smaller number.`,
+		description: `Wait ${retryAfterMs ? limit(Math.ceil(retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
 	}),
 	invalidVoice: (facts) => ({
 		message: `The service does not accept this voice${said(facts)}`,
-		description: "Pick another voice in 'Voice', or see Voice → Get Many for the valid IDs.",
+		description: "Choose another voice in 'Voice', or find valid IDs with Voice → Get Many.",
 	}),
 	notFound: (facts) => ({
 		message: facts.taskId
-			? `The service knows no task with this ID${said(facts)}`
-			: `The service does not know this address${said(facts)}`,
+			? `The service has no task with this ID${said(facts)}`
+			: `The service does not recognize this address${said(facts)}`,
 		description: facts.taskId
-			? 'Check the task ID. Tasks can have been deleted, or belong to another account.'
-			: "Check 'Base URL' in the credential: it must be the address that the API paths (/v1/…) are added to.",
+			? 'Check the task ID. The task may have been deleted, or belong to another account.'
+			: "Check 'Base URL' in the credential: it must be the part of the address before the API paths (/v1/…).",
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${said(facts)}`,
-		description: `Change the fields that this is about${http(facts.status)}.`,
+		description: `Change the input that this refers to${http(facts.status)}.`,
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${http(facts.status)}${said(facts)}`,
-		description: 'This is on the side of the service. Try again later.',
+		description: 'The problem is at the service. Try again later.',
 	}),
 	taskFailed: (facts) => ({
-		message: `The service could not make the speech${said(facts)}`,
-		description: 'Change the text, the voice or the model, and run this again: it is a new task.',
+		message: `The service could not generate the speech${refusal(facts)}`,
+		description:
+			'Change the text, voice or model and run this again: it will be charged as a new task.',
 	}),
 	generationFailed: (facts) => ({
-		message: `The service could not make this${said(facts)}`,
-		description: 'Change the prompt or the images and run this again: it is a new generation.',
+		message: `The service could not generate this${refusal(facts)}`,
+		description:
+			'Change the prompt or images and run this again: it will be charged as a new generation.',
 	}),
 	tooLarge: (facts) => ({
-		message: `The service sent more than can be right${said(facts)}`,
+		message: `The service sent more data than it should${said(facts)}`,
 		description:
-			"Nothing of it is put out, since the rest would be missing. Ask for less, for instance with a 'Limit' instead of 'Return All', and tell the provider of the service if that does not help.",
+			"Nothing was returned, because it would have been incomplete. Request less, for example with a 'Limit' instead of 'Return All'. If that does not help, contact the provider of the service.",
 	}),
 	unclear: () => ({
-		message: 'An earlier try sent this and got no clear answer',
+		message: 'An earlier attempt sent this request and got no clear response',
 		description:
-			'It is not sent again by itself, since every accepted request is paid. Run the workflow anew to send it again.',
+			'It is not sent again automatically, since every accepted request is charged. To send it again, start the workflow from the beginning.',
 	}),
 	noAddress: ({ limitMs }) => ({
-		message: `The task is completed, but the service has not given the address of its file for ${limit(limitMs)}`,
-		description: 'The file may come later.',
+		message: `The task is completed, but the service has not provided the address of its file for ${limit(limitMs)}`,
+		description: 'The file may still become available.',
 	}),
 	badFile: (facts) => ({
-		message: `The file is made, but could not be fetched${said(facts)}`,
-		description: facts.taskId ? '' : `It is paid for${whereabouts(facts)}`,
+		message: `The file was generated but could not be downloaded${said(facts)}`,
+		description: facts.taskId ? '' : `It has been charged${whereabouts(facts)}`,
 	}),
 	streamLost: (facts) => ({
-		message: `The service stopped reporting before the result was there${said(facts)}`,
+		message: `The service stopped reporting before the result was ready${said(facts)}`,
 		description:
-			'The generation may go on, and it is paid for. Look at History → Get Many before you run this again: it is not sent a second time by itself.',
+			'The generation may still be running, and has been charged. Check History → Get Many before you run this again: it is not requested a second time automatically.',
 	}),
 	timedOut: ({ limitMs, lastNews }) => ({
 		message: `No result after ${limit(limitMs)}${lastNews ? ` (last known: ${lastNews})` : ''}`,
 		description:
-			"It may still come. Set a longer 'Timeout' under Options if it usually takes longer.",
+			"The result may still come. If it usually takes longer, set a longer 'Timeout' under Options.",
 	}),
 	noWebSocket: () => ({
-		message: 'This n8n runs on a Node.js without WebSocket',
+		message: 'This n8n runs on a version of Node.js without WebSocket',
 		description:
-			"Run n8n on Node.js 22 or later. Or name the tasks in 'Task IDs': those are looked up.",
+			"Run n8n on Node.js 22 or later. Or enter the tasks in 'Task IDs': those are looked up instead.",
 	}),
 	startsItself: () => ({
 		message: 'The workflow has started itself ten times in a row',
 		description:
-			"Each execution created a speech task, which was paid and started the next one. Turn off 'Include Tasks of This Workflow', name the tasks in 'Task IDs', or create speech in a workflow without this trigger.",
+			"Each execution created a speech task, which was charged and started the next execution. Turn off 'Include Tasks of This Workflow', enter the tasks to watch in 'Task IDs', or create speech in a workflow without this trigger.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };
@@ -162,24 +177,28 @@ export function wordingOf(failure: Failure): Wording {
 	const words = WORDS[kind](facts);
 	const description = [words.description];
 	if (facts.ids?.length) {
-		description.push(`It is paid, and appears in History → Get Many as ${few(facts.ids)}.`);
-	} else if (facts.maybeAccepted) description.push(UNSURE);
+		description.push(
+			`It has been charged, and appears in History → Get Many as ${few(facts.ids)}.`,
+		);
+	} else if (facts.maybeAccepted) description.push(unsure(facts));
 	if (facts.taskId !== undefined) {
 		words.message += ` – task ${facts.taskId}`;
 		if (!['taskFailed', 'notFound'].includes(kind)) {
 			description.push(
-				`Use Speech → Wait with task ID ${facts.taskId} to collect the result; creating it again is paid again.`,
+				`To collect the result at no extra charge, use Speech → Wait with task ID ${facts.taskId}; creating it again is charged as a new task.`,
 			);
 		}
 	}
 	if (facts.fileUrl !== undefined && facts.taskId === undefined && kind !== 'badFile') {
-		description.push(`The file is made and paid for, and lies at ${facts.fileUrl}`);
+		description.push(
+			`The file has been generated and charged, and is available at ${facts.fileUrl}`,
+		);
 	}
 	const candidates = facts.candidates?.map(({ id, createdAt }) =>
 		createdAt ? `${id} (created ${createdAt})` : id,
 	);
 	if (candidates?.length) {
-		description.push(`These entries of the history may be it: ${few(candidates)}.`);
+		description.push(`These entries of the history may be the result: ${few(candidates)}.`);
 	}
 	return { message: words.message, description: description.filter(Boolean).join(' ') };
 }

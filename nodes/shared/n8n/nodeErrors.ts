@@ -33,7 +33,7 @@ const CAUSES: Partial<Record<FailureKind, string>> = {
 /** The text of any thrown value. */
 function textOf(error: unknown, redact: Redactor): string {
 	const text = asText(isRecord(error) ? error.message : error);
-	return clip(redact.text(text ?? 'Something went wrong in this node that it does not know'), 2000);
+	return clip(redact.text(text ?? 'Something unexpected went wrong in this node'), 2000);
 }
 
 /**
@@ -45,7 +45,7 @@ export function toNodeError(
 	{ node, itemIndex, redact = redactor(''), note }: ErrorPlace,
 ): NodeApiError | NodeOperationError {
 	const withNote = (description?: string | null) =>
-		redact.text([description, note].filter(Boolean).join(' '));
+		redact.text([note, description].filter(Boolean).join(' '));
 	if (error instanceof NodeApiError || error instanceof NodeOperationError) {
 		if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 		if (note) error.description = withNote(error.description);

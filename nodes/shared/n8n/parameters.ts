@@ -36,11 +36,19 @@ export class NodeParameters {
 		return requireText(this.raw(name, ''), displayName);
 	}
 
-	/** One of `allowed`. */
-	choice<T extends string>(name: string, displayName: string, allowed: readonly T[]): T {
+	/** One of `allowed`, or what `aliases` holds for it, in whatever case. */
+	choice<T extends string>(
+		name: string,
+		displayName: string,
+		allowed: readonly T[],
+		aliases: ReadonlyMap<string, T> = new Map(),
+	): T {
 		const value = this.raw(name, allowed[0]);
-		if (typeof value === 'string' && allowed.includes(value as T)) return value as T;
-		throw invalidInput(displayName, `must be one of ${allowed.join(', ')} ${got(value)}`);
+		const text = String(value).trim();
+		const chosen = aliases.get(text.toLowerCase()) ?? allowed.find((each) => each === text);
+		if (chosen !== undefined) return chosen;
+		const all = [...aliases.keys(), ...allowed].join(', ');
+		throw invalidInput(displayName, `must be one of ${all} ${got(value)}`);
 	}
 
 	flag(name: string, fallback: boolean): boolean {
@@ -121,7 +129,7 @@ export class NodeParameters {
 		if (value === undefined || value === null || value === '') return undefined;
 		const text = String(value).trim();
 		if (asWebUrl(text)) return text;
-		throw invalidInput('Callback URL', 'is not a URL: it must start with https://');
+		throw invalidInput('Callback URL', 'is not a URL: it must begin with https://');
 	}
 }
 
@@ -130,7 +138,7 @@ function requireTaskId(value: string, displayName: string): string {
 	if (isId) return value;
 	throw invalidInput(
 		displayName,
-		'must be the ID alone, without slashes, spaces or an address around it',
+		'must be just the ID, without slashes, spaces or a URL around it',
 	);
 }
 
@@ -150,7 +158,7 @@ function requireText(value: unknown, displayName: string): string {
 	if (value === undefined || value === null || (typeof value === 'string' && !value.trim())) {
 		throw invalidInput(displayName, 'is empty');
 	}
-	if (typeof value !== 'string') throw invalidInput(displayName, `must be a text ${got(value)}`);
+	if (typeof value !== 'string') throw invalidInput(displayName, `must be text ${got(value)}`);
 	return value;
 }
 

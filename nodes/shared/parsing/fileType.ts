@@ -118,14 +118,14 @@ export function whyNoFile(bytes: Uint8Array, contentType: string | undefined): s
 	const header = typeNamedBy(contentType);
 	if (header === 'image/svg+xml') return undefined;
 	const text = Buffer.from(bytes).toString('latin1');
-	if (looksLikeHtml(text)) return 'a web page came instead of the file';
+	if (looksLikeHtml(text)) return 'a web page was returned instead of the file';
 	if (/^\s*[{[]/.test(text) && (/json/.test(header) || /^\s*[{[]\s*["{[}\]]/.test(text))) {
-		return 'a JSON answer came instead of the file';
+		return 'a JSON response was returned instead of the file';
 	}
 	const isTextType = header.startsWith('text/') || /json|xml/.test(header);
 	// Control characters other than tab and line ends do not occur in text.
 	const isBinary = /[\x00-\x08\x0e-\x1f]/.test(text);
-	return isTextType && !isBinary ? `text came instead of the file (${header})` : undefined;
+	return isTextType && !isBinary ? `text was returned instead of the file (${header})` : undefined;
 }
 
 /** `<kind>-<id>.<extension>`, with nothing in it that a file system or a header refuses. */

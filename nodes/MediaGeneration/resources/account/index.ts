@@ -11,8 +11,8 @@ export const accountDescription: INodeProperties[] = [
 			{
 				name: 'Get',
 				value: 'get',
-				description: 'See the account, with what is left of its quota or credit',
-				action: 'Get the quota or credit of the account',
+				description: 'Get the account, with its remaining quota or credit',
+				action: 'Get account quota or credit',
 			},
 		],
 		default: 'get',

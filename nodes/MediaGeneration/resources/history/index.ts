@@ -12,8 +12,8 @@ export const historyDescription: INodeProperties[] = [
 			{
 				name: 'Get Many',
 				value: 'getAll',
-				description: 'List the videos and images made so far, newest first',
-				action: 'Get many videos and images of the history',
+				description: 'List the videos and images generated so far, newest first',
+				action: 'Get many videos and images from the history',
 			},
 		],
 		default: 'getAll',

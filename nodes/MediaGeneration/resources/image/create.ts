@@ -16,7 +16,7 @@ import { generationJob } from '../generation';
 export const createImageDescription = updateDisplayOptions(
 	{ show: { resource: ['image'], operation: ['create'] } },
 	[
-		prompt('e.g. A lighthouse at dawn, watercolour', 'What is to be seen in the image'),
+		prompt('e.g. A lighthouse at dawn, watercolor', 'What the image should show'),
 		download,
 		options(concurrency, idleTimeout, maxPaid, outputField, timeout('image')),
 	],

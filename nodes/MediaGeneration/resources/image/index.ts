@@ -12,8 +12,8 @@ export const imageDescription: INodeProperties[] = [
 			{
 				name: 'Create',
 				value: 'create',
-				description: 'Make an image of what a prompt describes',
-				action: 'Create an image from a description',
+				description: 'Generate an image from a text prompt',
+				action: 'Generate an image from text',
 			},
 		],
 		default: 'create',

@@ -58,7 +58,7 @@ export async function collect(
 	if (!subscription.isOpen() && waited >= options.pollIntervalMs * 0.9) {
 		item.hint(
 			'polling',
-			`The WebSocket of the service could not be used, so results were looked up every ${options.pollIntervalMs / 1000} s instead and may have come later than they were ready. Check 'WebSocket URL' in the credential, and whether a proxy stands between`,
+			`The WebSocket of the service could not be used, so results were looked up every ${options.pollIntervalMs / 1000} s instead and may have arrived late. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
 		);
 	}
 	const justMade = origin.justCreated || waited >= 1000;
@@ -81,7 +81,7 @@ export async function taskOutput(
 		...(task.audioUrl === undefined ? {} : { audio_url: task.audioUrl }),
 	};
 	if (!options.download || task.audioUrl === undefined) return item.output(json);
-	item.tell(`task ${taskId}: fetching the file`);
+	item.tell(`task ${taskId}: downloading the file`);
 	const file = { url: task.audioUrl, kind: 'speech' as const, id: taskId, justMade };
 	const binary = await download(item.run.context, item.api.credential, file, signal);
 	return item.output(json, { [options.outputField]: binary });

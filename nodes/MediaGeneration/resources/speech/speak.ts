@@ -7,6 +7,7 @@ import {
 	concurrency,
 	download,
 	maxPaid,
+	NOT_FOR_TOOLS,
 	options,
 	outputField,
 	pollInterval,
@@ -35,7 +36,7 @@ const waitForCompletion = {
 	type: 'boolean',
 	default: true,
 	description:
-		'Whether to wait until the speech is there. Turn off to get the task ID at once and collect the result later with Speech → Wait.',
+		'Whether to wait until the speech is ready. Turn off to get only the task ID right away and collect the result later with Speech → Wait.',
 } satisfies INodeProperties;
 
 const speakFields: INodeProperties[] = [
@@ -47,7 +48,7 @@ const speakFields: INodeProperties[] = [
 		required: true,
 		default: '',
 		placeholder: 'e.g. Welcome to our show!',
-		description: 'What is to be spoken',
+		description: 'The text to convert',
 	},
 	{
 		displayName: 'Voice',
@@ -55,7 +56,7 @@ const speakFields: INodeProperties[] = [
 		type: 'resourceLocator',
 		required: true,
 		default: { mode: 'list', value: '' },
-		description: 'Who is to speak',
+		description: 'The voice to use',
 		modes: [
 			{
 				displayName: 'From List',
@@ -77,20 +78,20 @@ const speakFields: INodeProperties[] = [
 		name: 'modelId',
 		type: 'options',
 		options: [
-			{ name: 'Flash V2.5', value: FLASH_V2_5, description: 'The fastest' },
+			{ name: 'Flash V2.5', value: FLASH_V2_5, description: 'Fastest' },
 			{
 				name: 'Multilingual V2',
 				value: MULTILINGUAL_V2,
 				description: 'Natural speech in many languages',
 			},
-			{ name: 'Turbo V2.5', value: TURBO_V2_5, description: 'A balance of quality and speed' },
-			{ name: 'V3', value: V3, description: 'The newest, and the most expressive' },
+			{ name: 'Turbo V2.5', value: TURBO_V2_5, description: 'Balances quality and speed' },
+			{ name: 'V3', value: V3, description: 'Newest and most expressive' },
 		],
 		default: MULTILINGUAL_V2,
-		description: 'The model that speaks',
+		description: 'The speech model to use',
 	},
 	waitForCompletion,
-	{ ...download, displayOptions: { show: { waitForCompletion: [true] } } },
+	{ ...download, displayOptions: { ...NOT_FOR_TOOLS, show: { waitForCompletion: [true] } } },
 	options(
 		{
 			displayName: 'Callback URL',
@@ -98,27 +99,27 @@ const speakFields: INodeProperties[] = [
 			type: 'string',
 			default: '',
 			placeholder: 'e.g. https://example.com/speech-done',
-			description: 'An address that the service calls when the task completes',
+			description: 'A URL that the service calls when the task is completed',
 		},
 		concurrency,
 		maxPaid,
 		pollInterval,
 		outputField,
-		setting(
-			'similarity',
-			'Similarity',
-			'How closely the speech keeps to the original voice, from 0 to 1',
-		),
+		setting('similarity', 'Similarity', 'How closely to match the original voice, from 0 to 1'),
 		setting(
 			'speed',
 			'Speed',
-			`How fast the voice speaks, from ${SPEECH_SETTINGS.speed.min} to ${SPEECH_SETTINGS.speed.max}, where 1 is its natural pace`,
+			`How fast to speak, from ${SPEECH_SETTINGS.speed.min} to ${SPEECH_SETTINGS.speed.max}, where 1 is the natural pace of the voice`,
 		),
-		setting('stability', 'Stability', 'How even the speech is, from 0 (lively) to 1 (monotonous)'),
+		setting(
+			'stability',
+			'Stability',
+			'How steady the speech is, from 0 (lively) to 1 (monotonous)',
+		),
 		setting(
 			'style',
 			'Style Exaggeration',
-			"How much the voice's own style is exaggerated, from 0 to 1",
+			"How much to exaggerate the voice's own style, from 0 to 1",
 		),
 		timeout('speech'),
 		useSpeakerBoost,
@@ -168,15 +169,13 @@ export function speak(item: Item): Job {
 			const resumed = await taskToResume();
 			let taskId = resumed;
 			if (taskId === undefined) {
-				if (remembered?.sentAt) throw new Failure('unclear', { maybeAccepted: true });
+				if (remembered?.sentAt)
+					throw new Failure('unclear', { maybeAccepted: true, isSpeech: true });
 				// The deadline applies here, too.
 				await Promise.race([subscription?.ready, whenAborted(deadline.signal)]);
 				taskId = await create();
 			} else {
-				item.hint(
-					'resumed',
-					`Collected the task of an earlier try instead of paying for a new one`,
-				);
+				item.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
 			}
 			run.paid.surely(item.index, 'task', [taskId]);
 			if (!waits) return [item.output({ task_id: taskId, status: 'pending' })];
@@ -224,7 +223,11 @@ export function speak(item: Item): Job {
 					},
 				};
 				const send = async () => await api.createTask(request, limits);
-				const taskId = await createdBy(run.context, run.credential, send, request.input);
+				const taskId = await createdBy(run.context, run.credential, send, request.input).catch(
+					(error: unknown) => {
+						throw error instanceof Failure ? error.with({ isSpeech: true }) : error;
+					},
+				);
 				run.resume.save(key, { taskId });
 				// When the process is killed, n8n's log is the only record of what was paid.
 				item.report(`task ${taskId} created`, 'info');

@@ -19,13 +19,13 @@ import { generationJob } from '../generation';
 export const framesToVideoDescription = updateDisplayOptions(
 	{ show: { resource: ['video'], operation: ['framesToVideo'] } },
 	[
-		inputImages('Frames', 'The images that the video goes through, in this order'),
+		inputImages('Frames', 'The images that the video moves through, in this order'),
 		download,
 		options(
 			concurrency,
 			idleTimeout,
 			maxPaid,
-			optionalPrompt('e.g. Slow camera pan', 'What is to happen between the frames'),
+			optionalPrompt('e.g. Slow camera pan', 'What should happen between the frames'),
 			outputField,
 			timeout('video'),
 		),

@@ -1,5 +1,5 @@
 import type { IBinaryData } from 'n8n-workflow';
-import { invalidInput } from '../../../shared/failure';
+import { Failure, invalidInput } from '../../../shared/failure';
 import { INPUT_FIELD } from '../../../shared/n8n/descriptions';
 import { isImage } from '../../../shared/parsing/fileType';
 import type { GenerationBody } from '../../../shared/generation/generation';
@@ -38,38 +38,53 @@ export function readImages(item: Item): Image[] {
 	const names = (asText(raw) ?? '').split(',').map((name) => name.trim());
 	const parameters = names.filter((name) => name !== '');
 	if (parameters.length === 0)
-		throw invalidInput(displayName, 'is empty: name a field with an image');
+		throw invalidInput(
+			displayName,
+			'is empty: enter the name of an input field that holds an image',
+		);
 	return parameters.map((field) => {
 		let data: IBinaryData;
 		try {
 			data = helpers.assertBinaryData(item.index, field);
 		} catch {
-			throw missing(field, displayName);
+			throw missing(item, field, displayName);
 		}
 		return checked({ field, data }, displayName);
 	});
 }
 
-const missing = (field: string, displayName: string) =>
-	invalidInput(displayName, `names the field '${field}', but this item has no file in it`);
+/** What is wrong with an image; `displayName` is the parameter that names its field. */
+const badImage = (displayName: string, text: string) =>
+	new Failure('badImage', { field: displayName, text });
+
+/** So many of the fields that an item does have are named. */
+const MOST_NAMED = 10;
+
+function missing(item: Item, field: string, displayName: string): Failure {
+	const { binary = {} } = item.run.context.getInputData()[item.index]!;
+	const names = Object.keys(binary);
+	const more = names.length > MOST_NAMED ? ', …' : '';
+	const has =
+		names.length > 0
+			? `This item's files: ${names.slice(0, MOST_NAMED).join(', ')}${more}`
+			: 'This item has no files';
+	return badImage(displayName, `No file in '${field}'. ${has}`);
+}
 
 function checked(image: Image, displayName: string): Image {
 	const { mimeType, fileName, id, data, bytes } = image.data;
 	if (bytes === 0 || (id === undefined && data === '')) {
-		throw invalidInput(displayName, `names the field '${image.field}', whose file is empty`);
+		throw badImage(displayName, `The file in '${image.field}' is empty`);
 	}
 	const type = mimeType?.split(';')[0]!.trim().toLowerCase() ?? '';
 	// A file of unknown type is judged by its bytes: at once if they are in memory, else when they are
 	// read.
 	if (UNTYPED.has(type) && id === undefined && !isImage(Buffer.from(data.slice(0, 64), 'base64'))) {
-		throw invalidInput(displayName, `names the field '${image.field}', whose file is no image`);
+		throw badImage(displayName, `The file in '${image.field}' is not an image`);
 	}
 	if (!type.startsWith('image/') && !UNTYPED.has(type)) {
 		const name = fileName ? ` (${fileName})` : '';
-		throw invalidInput(
-			displayName,
-			`names the field '${image.field}', whose file${name} is no image but ${type || 'of unknown type'}`,
-		);
+		throw badImage(displayName, `The file in '${image.field}'${name} is not an image but ${type}`);
 	}
 	return image;
 }
@@ -97,8 +112,7 @@ export async function encodeImages(
 	const displayName = field === 'frames' ? 'Frames' : 'Ingredients';
 	const sizes = await Promise.all(images.map(async (image) => await sizeOf(item, image)));
 	const empty = images.find((_, index) => sizes[index] === 0);
-	if (empty)
-		throw invalidInput(displayName, `names the field '${empty.field}', whose file is empty`);
+	if (empty) throw badImage(displayName, `The file in '${empty.field}' is empty`);
 
 	const head = `{${JSON.stringify(field)}:[`;
 	const tail = `]${Object.entries(rest)
@@ -110,7 +124,7 @@ export async function encodeImages(
 		const megabytes = Math.round(total / 1024 / 1024);
 		throw invalidInput(
 			displayName,
-			`hold ${megabytes} MB when encoded, more than can be sent at once: use fewer or smaller images`,
+			`add up to ${megabytes} MB when encoded, more than can be sent at once: use fewer or smaller images`,
 		);
 	}
 
@@ -132,17 +146,14 @@ export async function encodeImages(
 			const end = at + Math.ceil(sizes[index]! / 3) * 4;
 			at = await encodeInto(body, at, item, image);
 			if (at !== end) {
-				throw invalidInput(
-					displayName,
-					`names the field '${image.field}', whose file cannot be read`,
-				);
+				throw badImage(displayName, `The file in '${image.field}' cannot be read`);
 			}
 			const first = Buffer.from(
 				body.toString('latin1', start, Math.min(end, start + 64)),
 				'base64',
 			);
 			if (!image.data.mimeType?.startsWith('image/') && !isImage(first)) {
-				throw invalidInput(displayName, `names the field '${image.field}', whose file is no image`);
+				throw badImage(displayName, `The file in '${image.field}' is not an image`);
 			}
 			at += body.write('"', at);
 		}

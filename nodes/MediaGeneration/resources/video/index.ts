@@ -1,4 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
+import { NOT_FOR_TOOLS } from '../../../shared/n8n/descriptions';
 import { framesToVideoDescription } from './framesToVideo';
 import { ingredientsToVideoDescription } from './ingredientsToVideo';
 import { textToVideoDescription } from './textToVideo';
@@ -12,27 +13,29 @@ export const videoDescription: INodeProperties[] = [
 		displayOptions: { show: { resource: ['video'] } },
 		options: [
 			{
-				name: 'Frames to Video',
-				value: 'framesToVideo',
-				description: 'Make a video that goes through given images, in their order',
-				action: 'Make a video from image frames',
+				name: 'Text to Video',
+				value: 'textToVideo',
+				description: 'Generate one or more videos from a text prompt',
+				action: 'Generate videos from text',
 			},
 			{
 				name: 'Ingredients to Video',
 				value: 'ingredientsToVideo',
-				description: 'Make a video with what is to be seen on given images',
-				action: 'Make a video from ingredient images',
+				description: 'Generate a video that contains what your images show',
+				action: 'Generate a video from reference images',
+				displayOptions: NOT_FOR_TOOLS,
 			},
 			{
-				name: 'Text to Video',
-				value: 'textToVideo',
-				description: 'Make one or several videos of what a prompt describes',
-				action: 'Make videos from a description',
+				name: 'Frames to Video',
+				value: 'framesToVideo',
+				description: 'Generate a video that moves through your images in order',
+				action: 'Generate a video from frame images',
+				displayOptions: NOT_FOR_TOOLS,
 			},
 		],
 		default: 'textToVideo',
 	},
-	...framesToVideoDescription,
-	...ingredientsToVideoDescription,
 	...textToVideoDescription,
+	...ingredientsToVideoDescription,
+	...framesToVideoDescription,
 ];

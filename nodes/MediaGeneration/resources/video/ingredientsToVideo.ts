@@ -19,7 +19,10 @@ export const ingredientsToVideoDescription = updateDisplayOptions(
 	{ show: { resource: ['video'], operation: ['ingredientsToVideo'] } },
 	[
 		videoPrompt,
-		inputImages('Ingredients', 'The images with the persons, things or places of the video'),
+		inputImages(
+			'Ingredients',
+			'Images of the people, things or places that the video should contain',
+		),
 		download,
 		options(concurrency, idleTimeout, maxPaid, outputField, timeout('video')),
 	],

@@ -16,6 +16,14 @@ import type { Job } from '../../run';
 import { generationJob } from '../generation';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
+/** What a table or a model would rather say. */
+const ASPECT_RATIO_ALIASES = new Map([
+	['16:9', LANDSCAPE],
+	['9:16', PORTRAIT],
+	['landscape', LANDSCAPE],
+	['portrait', PORTRAIT],
+]);
+
 const { default: VIDEOS_BY_DEFAULT } = NUMBER_OF_VIDEOS;
 
 export const textToVideoDescription = updateDisplayOptions(
@@ -31,7 +39,8 @@ export const textToVideoDescription = updateDisplayOptions(
 				{ name: 'Portrait (9:16)', value: PORTRAIT },
 			],
 			default: LANDSCAPE,
-			description: 'The shape of the picture',
+			description:
+				'The shape of the video. An expression can also give 16:9, 9:16, landscape or portrait.',
 		},
 		{
 			displayName: 'Number of Videos',
@@ -44,7 +53,7 @@ export const textToVideoDescription = updateDisplayOptions(
 			},
 			default: VIDEOS_BY_DEFAULT,
 			description:
-				'How many videos to make from the prompt, each paid for. The node puts out one item per video.',
+				'How many videos to generate from the prompt. Each is charged and becomes one output item.',
 		},
 		download,
 		options(concurrency, idleTimeout, maxPaid, outputField, timeout('video')),
@@ -56,7 +65,12 @@ export function textToVideo(item: Item): Job {
 	const { parameters } = item;
 	const request = {
 		prompt: parameters.text('prompt', 'Prompt'),
-		aspect_ratio: parameters.choice('aspectRatio', 'Aspect Ratio', ASPECT_RATIOS),
+		aspect_ratio: parameters.choice(
+			'aspectRatio',
+			'Aspect Ratio',
+			ASPECT_RATIOS,
+			ASPECT_RATIO_ALIASES,
+		),
 		number_of_videos: requireNumber(
 			parameters.raw('numberOfVideos', NUMBER_OF_VIDEOS.default),
 			'Number of Videos',

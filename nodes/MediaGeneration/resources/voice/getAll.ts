@@ -1,11 +1,31 @@
-import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
+import {
+	updateDisplayOptions,
+	type INodeProperties,
+	type INodePropertyOptions,
+} from 'n8n-workflow';
 import { options, returnAllAndLimit } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { asText } from '../../../shared/parsing/coerce';
 import type { Item } from '../../item';
 import type { Job } from '../../run';
 
-const filter = (
+const ANY: INodePropertyOptions = { name: 'Any', value: '' };
+
+const choice = (
+	displayName: string,
+	name: string,
+	description: string,
+	...values: INodePropertyOptions[]
+): INodeProperties => ({
+	displayName,
+	name,
+	type: 'options',
+	options: values,
+	default: '',
+	description,
+});
+
+const text = (
 	displayName: string,
 	name: string,
 	example: string,
@@ -21,13 +41,45 @@ const filter = (
 
 /** The service's filters (§4.4), by its own names for them. */
 const FILTERS = {
-	age: filter('Age', 'age', 'young', 'Only voices of this age'),
-	category: filter('Category', 'category', 'premade', 'Only voices of this category'),
-	gender: filter('Gender', 'gender', 'female', 'Only voices of this gender'),
-	language: filter('Language', 'language', 'en', 'Only voices of this language'),
-	search: filter('Search', 'search', 'warm narrator', 'Only voices that match this text'),
-	sort: filter('Sort', 'sort', 'name', 'What the service is to sort the voices by'),
-	use_cases: filter('Use Cases', 'useCases', 'audiobook', 'Only voices meant for this use'),
+	age: choice(
+		'Age',
+		'age',
+		'Only voices of this age',
+		ANY,
+		{ name: 'Young', value: 'young' },
+		{ name: 'Middle Aged', value: 'middle_aged' },
+		{ name: 'Old', value: 'old' },
+	),
+	category: choice(
+		'Category',
+		'category',
+		'Only voices of this category',
+		ANY,
+		{ name: 'Cloned', value: 'cloned' },
+		{ name: 'Generated', value: 'generated' },
+		{ name: 'High Quality', value: 'high_quality' },
+		{ name: 'Premade', value: 'premade' },
+		{ name: 'Professional', value: 'professional' },
+	),
+	gender: choice(
+		'Gender',
+		'gender',
+		'Only voices of this gender',
+		ANY,
+		{ name: 'Female', value: 'female' },
+		{ name: 'Male', value: 'male' },
+		{ name: 'Neutral', value: 'neutral' },
+	),
+	language: text('Language', 'language', 'en', 'Only voices of this language, by its code'),
+	search: text('Search', 'search', 'warm narrator', 'Only voices that match this text'),
+	sort: choice(
+		'Sort',
+		'sort',
+		'How to sort the voices',
+		{ name: 'Any', value: '', description: "The service's own order" },
+		{ name: 'Name', value: 'name' },
+	),
+	use_cases: text('Use Cases', 'useCases', 'audiobook', 'Only voices suited to this use'),
 };
 
 export const getAllVoicesDescription = updateDisplayOptions(

@@ -12,7 +12,7 @@ export const voiceDescription: INodeProperties[] = [
 			{
 				name: 'Get Many',
 				value: 'getAll',
-				description: 'List the voices that can speak',
+				description: 'List the available voices',
 				action: 'Get many voices',
 			},
 		],
