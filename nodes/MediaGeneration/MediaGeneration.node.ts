@@ -29,7 +29,7 @@ export class MediaGeneration implements INodeType {
 		hints: [
 			{
 				message:
-					"Speech takes seconds to minutes, an image up to a minute, a video one to two minutes or more. Retry On Fail collects what was already paid for instead of creating it again. While this runs, its progress appears in the browser's console (F12).",
+					"Speech and images take seconds to minutes, a video one to two minutes, longer under load. Retry On Fail collects what was already paid for instead of creating it again. While this runs, its progress appears in the browser's console (F12).",
 				displayCondition:
 					'={{ ["speak", "wait", "create", "textToVideo", "ingredientsToVideo", "framesToVideo"].includes($parameter["operation"]) }}',
 				whenToDisplay: 'beforeExecution',

@@ -54,13 +54,20 @@ describe('in the editor', { timeout: 400_000 }, () => {
 			.click();
 		const entries = page.locator('[data-test-id="rlc-item"]');
 		await entries.nth(1).waitFor();
-		await page
+		const search = page
 			.locator('[data-test-id="rlc-search"] input')
 			.or(page.locator('input[data-test-id="rlc-search"]'))
-			.first()
-			.fill('Ada');
+			.first();
+		await search.fill('Ada');
 		await page.waitForResponse((response) => response.url().includes('resource-locator-results'));
 		await entries.filter({ hasText: 'Ada' }).first().waitFor();
+		// The simulated service's own search knows neither languages nor genders.
+		await search.fill('german female');
+		await entries
+			.filter({ hasText: /German.*female/ })
+			.first()
+			.waitFor();
+		await entries.first().hover();
 		await picture('voices');
 		await page.keyboard.press('Escape');
 	});

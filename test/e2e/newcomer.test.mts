@@ -7,6 +7,25 @@ import { takePicture } from './pictures.mts';
 
 /* What README's five-minute start describes, by somebody who has never seen the node. */
 
+/** What people call what the node does. */
+const SEARCHES = [
+	'text to video',
+	'image to video',
+	'text to image',
+	'generate image',
+	'generate video',
+	'speak',
+	'narration',
+	'voiceover',
+	'sound',
+	'audio',
+	'tts',
+	'podcast',
+	'video',
+	'image',
+	'text to speech',
+];
+
 describe('a newcomer', { timeout: 400_000 }, () => {
 	let editor: Editor;
 	let setting: Setting;
@@ -68,15 +87,27 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		await names().filter({ hasText: 'Trigger manually' }).click();
 		await byId('canvas-handle-plus').first().click();
 		const ours = names().filter({ hasText: /^Media Generation$/ });
-		for (const words of ['video', 'image', 'voice', 'text to speech']) {
+		for (const words of SEARCHES) {
 			await byId('node-creator-search-bar').fill(words);
-			await ours.first().waitFor();
+			await ours
+				.first()
+				.waitFor({ timeout: 20_000 })
+				.catch(() => assert.fail(`"${words}" finds nothing`));
 		}
 		await ours.first().click();
-		await names().filter({ hasText: 'Turn a text into speech' }).waitFor();
+		await names().filter({ hasText: 'Convert text to speech' }).waitFor();
 		await takePicture(page, 'panel');
-		await names().filter({ hasText: 'Turn a text into speech' }).click();
+		const actions = await names().allTextContents();
+		const first = ['Convert text to speech', 'Generate videos from text', 'Generate an image'];
+		const places = first.map((action) => actions.findIndex((each) => each.includes(action)));
+		assert.deepEqual(
+			places,
+			places.toSorted((a, b) => a - b),
+		);
+		assert.ok(places[0] === 0, actions.join(', '));
+		await names().filter({ hasText: 'Convert text to speech' }).click();
 		await field('text').waitFor();
+		await page.getByText('Speech and images take seconds to minutes').first().waitFor();
 	});
 
 	it('sees the progress, and plays what was made', async () => {

@@ -10,7 +10,7 @@ import { example, filesWith, setUp, type Setting } from './setting.mts';
 
 /* n8n's own AI Agent with this package's tools, and a chat model that follows a script. */
 
-const SPEAK = 'Turn_a_text_into_speech';
+const SPEAK = 'Convert_text_to_speech';
 const DRAW = 'Create_an_image';
 
 let setting: Setting;
@@ -177,13 +177,13 @@ function assertOffered({ tools = [] }: ChatRequest): void {
 	assert.deepEqual(offered, [
 		{
 			name: DRAW,
-			description: 'Create an image from a description in Media Generation',
+			description: 'Generate an image from text in Media Generation',
 			parameters: { prompt },
 			required: ['prompt'],
 		},
 		{
 			name: SPEAK,
-			description: 'Turn a text into speech in Media Generation',
+			description: 'Convert text to speech in Media Generation',
 			parameters: { text },
 			required: ['text'],
 		},
