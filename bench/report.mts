@@ -37,10 +37,14 @@ function goalSection(goals: Goal[]): string {
 	].join('\n');
 }
 
+const WHOM =
+	'For those who want to know how fast the node is and how much memory it takes before they rely on it, and for those who change it. Using it needs none of this.';
+
 /** The figures as a page of Markdown. */
 export async function page(head: string, goals: Goal[], tables: Table[]): Promise<string> {
 	const text = [
 		'# Measured',
+		WHOM,
 		head,
 		'![Four figures of the tables below](bench.svg)',
 		goalSection(goals),

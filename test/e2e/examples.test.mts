@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { promptPng } from '../../simulator/media/png.mts';
 import { readExamples } from '../../tools/n8n/examples.mts';
 import { example, type Setting } from '../n8n/setting.mts';
 import { createTask } from '../n8n/workflows.mts';
@@ -71,6 +72,37 @@ describe('an example from its file', { timeout: 400_000 }, () => {
 			.first()
 			.waitFor();
 		await takePicture(page, 'executions');
+	});
+
+	it('the images chosen in a form become one video', async () => {
+		const { simulator, instance } = setting;
+		await importFile(page, instance.baseUrl, example('images-to-video').path);
+		const opened = page.context().waitForEvent('page');
+		await page.keyboard.press('Control+Enter');
+		const form = await opened;
+		const images = ['one', 'two', 'three'].map((name) => ({
+			name: `${name}.png`,
+			mimeType: 'image/png',
+			buffer: promptPng(name, name),
+		}));
+		await form.locator('input[type=file]').setInputFiles(images);
+		await form.locator('textarea').fill('They walk in the park');
+		await form.locator('button[type=submit]').click();
+		await page.getByText('Workflow executed successfully').first().waitFor();
+		const [sent] = simulator.requests.filter(({ path }) => path.includes('ingredients-to-video'));
+		assert.equal(sent!.body.ingredients.length, 3);
+	});
+
+	it('a tool offers neither operations nor fields that need files', async () => {
+		await importFile(page, setting.instance.baseUrl, example('agent').path);
+		await canvasNode(page, 'Create an image').dblclick();
+		await byId('parameter-input-resource').locator('input').first().click();
+		await page.getByRole('option', { name: 'Video', exact: true }).click();
+		await byId('parameter-input-operation').locator('input').first().click();
+		await page.getByRole('option', { name: /Text to Video/ }).waitFor();
+		await takePicture(page, 'tool');
+		assert.equal(await page.getByRole('option', { name: /Frames to Video/ }).count(), 0);
+		assert.equal(await page.getByText('Download File').count(), 0);
 	});
 
 	it('the videos play in the output', async () => {

@@ -86,6 +86,21 @@ test('the rows of a spreadsheet become stored speech, named by their row', async
 	}
 });
 
+test('bad rows leave a batch by the error output, with their columns', async () => {
+	const { instance, simulator } = setting;
+	const paidBefore = simulator.creates;
+	const run = await executeWorkflow(instance, example('bad-rows').id);
+	assert.equal(run.status, 'success');
+	assert.equal(simulator.creates - paidBefore, 2);
+	for (const title of ['welcome', 'wait']) {
+		assert.ok(readFileSync(join(instance.files, `${title}.wav`)).length > 1000);
+	}
+	const list = readFileSync(join(instance.files, 'bad-rows.csv'), 'utf8');
+	assert.match(list, /\btitle\b.*\berror\b/);
+	assert.match(list, /^forgotten,.*'Text' is empty/m);
+	assertClosedAndSecret(run);
+});
+
 test('a prompt becomes an image on the disk', async () => {
 	const [item] = (await execute('image', 1)) as [INodeExecutionData];
 	assertSameFile(item, 'file_url', /^image\/png$/);

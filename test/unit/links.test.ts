@@ -1,0 +1,61 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+
+/* Links in the pages, and those that n8n shows, lead somewhere. */
+
+const root = join(__dirname, '../..');
+const pages = ['.', 'docs', 'simulator', 'examples', '.github'].flatMap((folder) =>
+	readdirSync(join(root, folder))
+		.filter((name) => name.endsWith('.md'))
+		.map((name) => normalize(join(folder, name))),
+);
+const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** The anchors that GitHub makes of a page's headings. */
+function anchorsOf(page: string): string[] {
+	const seen = new Map<string, number>();
+	const prose = textOf(page).replace(/^```[^]*?^```/gm, '');
+	return [...prose.matchAll(/^#+ +(.+)$/gm)].map(([, heading]) => {
+		const slug = heading!
+			.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+			.toLowerCase()
+			.replace(/[^\p{L}\p{N} _-]/gu, '')
+			.replaceAll(' ', '-');
+		const before = seen.get(slug) ?? 0;
+		seen.set(slug, before + 1);
+		return before === 0 ? slug : `${slug}-${before}`;
+	});
+}
+
+/** What is wrong with a link that stands in a page; undefined for a good one, or one to elsewhere. */
+function wrongWith(page: string, link: string): string | undefined {
+	if (/^[a-z]+:/i.test(link)) return undefined;
+	const [path = '', anchor] = link.split('#');
+	const target = path === '' ? page : normalize(join(dirname(page), path));
+	if (!existsSync(join(root, target))) return `${link}: there is no ${target}`;
+	if (anchor === undefined || !statSync(join(root, target)).isFile()) return undefined;
+	return anchorsOf(target).includes(anchor) ? undefined : `${link}: no such heading in ${target}`;
+}
+
+test.each(pages)('%s has no dead link', (page) => {
+	const links = [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+	expect(links.map((link) => wrongWith(page, link)).filter(Boolean)).toEqual([]);
+});
+
+test('a dead link is noticed', () => {
+	expect(wrongWith('README.md', 'docs/none.md')).toMatch(/there is no docs\/none\.md/);
+	expect(wrongWith('README.md', '#none')).toMatch(/no such heading/);
+	expect(wrongWith('docs/trigger.md', '../README.md#trigger')).toBeUndefined();
+});
+
+test.each([
+	'credentials/MediaGenerationApi.credentials.ts',
+	'nodes/MediaGeneration/MediaGeneration.node.json',
+	'nodes/MediaGenerationTrigger/MediaGenerationTrigger.node.json',
+])('the documentation that %s names exists', (path) => {
+	const anchors = [...textOf(path).matchAll(/github\.com\/[\w/-]+#([\w-]+)/g)].map(([, a]) => a!);
+	expect(anchors.length).toBeGreaterThan(0);
+	// "readme" is GitHub's own for the page as a whole.
+	const known = [...anchorsOf('README.md'), 'readme'];
+	expect(anchors.filter((anchor) => !known.includes(anchor))).toEqual([]);
+});
