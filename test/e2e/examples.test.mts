@@ -17,7 +17,7 @@ import { takePicture } from './pictures.mts';
 
 /* Each example, imported from its file and run by hand. */
 
-describe('an example from its file', { timeout: 400_000 }, () => {
+describe('an example from its file', { timeout: 900_000 }, () => {
 	let editor: Editor;
 	let setting: Setting;
 	let page: Page;

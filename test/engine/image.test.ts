@@ -69,7 +69,9 @@ test('a lost stream is looked up', async () => {
 
 test('unsafe prompt, no credit and an empty prompt', async () => {
 	await start();
-	expect(bad(await run(image('A [sim:unsafe]'))).message).toMatch(/UNSAFE_GENERATION/);
+	expect(bad(await run(image('A [sim:unsafe]'))).message).toMatch(
+		/rejected as unsafe \(UNSAFE_GENERATION\)/,
+	);
 	expect(bad(await run(image('A [sim:no-credits=sentence]'))).message).toMatch(/out of credit/);
 	expect(sim.count('POST', '/')).toBe(2);
 	expect(bad(await run(image('={{ "" }}'))).message).toMatch(/'Prompt' is empty.*\[item 0\]/);
