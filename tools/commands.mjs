@@ -5,8 +5,9 @@ import {
 	ensureDist,
 	ensureLintTools,
 	ensureN8n,
-	ensureQueueServers,
 	ensureOldest,
+	ensureQueueServers,
+	ensureRegistry,
 	project,
 } from './setup.mjs';
 
@@ -22,6 +23,10 @@ export const commands = {
 	'test:queue': {
 		needs: [ensureDist, ensureN8n, ensureQueueServers],
 		run: () => nodeTests('test/queue'),
+	},
+	'test:install': {
+		needs: [ensureDist, ensureN8n, ensureBrowser, ensureRegistry],
+		run: () => nodeTests('test/install'),
 	},
 	'test:oldest': { needs: [ensureDist, ensureOldest], run: () => nodeTests('test/oldest') },
 	soak: { needs: [ensureDist], run: () => ['test/soak/main.mts'] },

@@ -161,6 +161,12 @@ export async function ensureOldest() {
 	await ensureNode(folder, OLDEST_NODE_MAJOR);
 }
 
+/** The registry from which n8n's own installer takes this package. */
+export async function ensureRegistry() {
+	const folder = inProject('tools/registry');
+	await npmCi('Installing a registry of npm packages', folder, '--ignore-scripts');
+}
+
 /** Chromium, from the system's own packages where those can be installed. */
 export async function ensureBrowser() {
 	if (BROWSERS.some((path) => existsSync(path))) return;

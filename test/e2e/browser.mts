@@ -36,15 +36,16 @@ async function logIn(browser: Browser, baseUrl: string): Promise<Page> {
 	return page;
 }
 
-/** A fresh complete n8n, and a page of its editor. */
+/** A complete n8n, and a page of its editor. */
 export interface Editor {
 	setting: Setting;
 	page: Page;
 	close(): Promise<void>;
 }
 
-export async function openEditor(): Promise<Editor> {
-	const setting = await setUp();
+/** Starts an n8n, a fresh one unless another is given, and opens its editor. */
+export async function openEditor(beginning: Promise<Setting> = setUp()): Promise<Editor> {
+	const setting = await beginning;
 	let browser: Browser | undefined;
 	const close = async () => {
 		await browser?.close();

@@ -17,21 +17,21 @@ const time = (ms: number) =>
 /** 1.2.840.10045.4.3.2: ECDSA with SHA-256 */
 const ALGORITHM = sequence(object(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
 /** 2.5.4.3: the common name */
-const NAME = sequence(
-	der(0x31, sequence(object(0x55, 0x04, 0x03), der(0x0c, Buffer.from('localhost')))),
-);
+const named = (host: string) =>
+	sequence(der(0x31, sequence(object(0x55, 0x04, 0x03), der(0x0c, Buffer.from(host)))));
 const DAY_MS = 86_400_000;
 
-/** Key and certificate (PEM) of "localhost", signed by nobody but itself. */
-export function selfSigned(): { key: string; cert: string } {
+/** Key and certificate (PEM) of a host, signed by nobody but itself. */
+export function selfSigned(host = 'localhost'): { key: string; cert: string } {
+	const name = named(host);
 	const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 	const serial = Buffer.concat([Buffer.from([1]), randomBytes(8)]);
 	const body = sequence(
 		der(0x02, serial),
 		ALGORITHM,
-		NAME,
+		name,
 		sequence(time(Date.now() - DAY_MS), time(Date.now() + DAY_MS)),
-		NAME,
+		name,
 		publicKey.export({ type: 'spki', format: 'der' }),
 	);
 	const signature = Buffer.concat([Buffer.from([0]), sign('sha256', body, privateKey)]);

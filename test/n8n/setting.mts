@@ -23,11 +23,12 @@ export interface Setting {
 
 /**
  * A fresh complete n8n with the packed package, the credential and the examples in it; `environment`
- * are its variables besides those of every instance.
+ * are its variables besides those of every instance. `install` puts the package there.
  */
 export async function setUp(
 	options: SimulatorOptions = {},
 	environment: NodeJS.ProcessEnv = {},
+	install: (userFolder: string) => void = installPackage,
 ): Promise<Setting> {
 	const folder = temporaryFolder('n8n');
 	const simulator = await startSimulator({ pace: 0.1, token: TOKEN, ...options });
@@ -39,7 +40,7 @@ export async function setUp(
 		folder.remove();
 	};
 	try {
-		installPackage(folder.path);
+		install(folder.path);
 		await importExamples(instance, { apiToken: TOKEN, baseUrl: simulator.baseUrl });
 	} catch (error) {
 		await close();

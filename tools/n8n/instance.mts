@@ -58,14 +58,17 @@ export class Instance {
 		throw new CommandError(`n8n ${args[0]} ended with ${code}; see ${this.logFile}`, output);
 	}
 
-	/** Starts the server; resolves once the editor can be used. */
-	async start(): Promise<void> {
-		await this.serve(['start'], READY);
+	/**
+	 * Starts the server, with environment variables for this time if there are `extra`; resolves once
+	 * the editor can be used.
+	 */
+	async start(extra: NodeJS.ProcessEnv = {}): Promise<void> {
+		await this.serve(['start'], READY, extra);
 	}
 
 	/** Runs one of n8n's commands that serves; resolves once it has printed `ready`. */
-	async serve(args: string[], ready: string): Promise<void> {
-		const { child, log } = this.spawn(args);
+	async serve(args: string[], ready: string, extra: NodeJS.ProcessEnv = {}): Promise<void> {
+		const { child, log } = this.spawn(args, extra);
 		child.stdout?.pipe(log, { end: false });
 		const ended = this.ended(child, log);
 		await new Promise<void>((resolve, reject) => {
@@ -118,12 +121,15 @@ export class Instance {
 		await Promise.all(all);
 	}
 
-	private spawn(args: string[]): { child: ChildProcess; log: WriteStream } {
+	private spawn(
+		args: string[],
+		extra: NodeJS.ProcessEnv = {},
+	): { child: ChildProcess; log: WriteStream } {
 		const log = createWriteStream(this.logFile, { flags: 'a' });
 		// A group of its own: Ctrl-C reaches n8n through stop() alone, and nothing of it stays behind.
 		const child = spawn(process.execPath, [n8nCommand, ...args], {
 			cwd: this.folder,
-			env: this.environment,
+			env: { ...this.environment, ...extra },
 			stdio: ['ignore', 'pipe', 'pipe'],
 			detached: true,
 		});

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { Simulator } from '../../simulator/simulator.mts';
+import { temporaryFolder } from '../../tools/cleanup.mts';
+import { readExamples } from '../../tools/n8n/examples.mts';
+import { runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
+import { project } from '../../tools/n8n/package.mts';
+import { Rest } from '../../tools/n8n/rest.mts';
+import { openEditor, type Editor } from '../e2e/browser.mts';
+import { example, setUp } from '../n8n/setting.mts';
+import { createTask, eventually, RemoteWorkflow, triggered } from '../n8n/workflows.mts';
+import { Internet } from './internet.mts';
+import { Registry, type Published } from './registry.mts';
+
+/*
+ * What a user does with the package in n8n's Settings → Community nodes, from the first installation
+ * to the last day, by n8n's own installer. The registry is on this machine.
+ */
+
+const NAME = 'n8n-nodes-media-generation';
+const PACKAGES = '/rest/community-packages';
+const NOTHING = { type: 'n8n-nodes-base.noOp', typeVersion: 1, parameters: {} };
+const BY_HAND = 'When clicking ‘Execute workflow’';
+
+describe("n8n's own installer", { timeout: 600_000 }, () => {
+	const folder = temporaryFolder('registry');
+	let registry: Registry;
+	let internet: Internet;
+	let editor: Editor;
+	let page: Page;
+	let rest: Rest;
+	let simulator: Simulator;
+	let first: Published;
+	let next: Published;
+
+	before(async () => {
+		registry = await Registry.start(folder.path);
+		first = await registry.publish('1.0.0');
+		internet = await Internet.start(registry.port, folder.path);
+		internet.verified = [verifiedNode(first)];
+		const environment = internet.environment(folder.path);
+		editor = await openEditor(setUp({ pace: 0.1 }, environment, () => {}));
+		page = editor.page;
+		simulator = editor.setting.simulator;
+		rest = new Rest(editor.setting.instance.baseUrl);
+		await rest.logIn();
+	});
+
+	after(async () => {
+		await editor?.close();
+		await internet?.close();
+		await registry?.close();
+		folder.remove();
+	});
+
+	/** What n8n lists as installed. */
+	const installed = async () => {
+		const packages: Array<Record<string, unknown>> = await rest.request('GET', PACKAGES);
+		return packages.map(({ packageName, installedVersion, updateAvailable, failedLoading }) => ({
+			packageName,
+			installedVersion,
+			updateAvailable,
+			failedLoading,
+		}));
+	};
+	const listed = (installedVersion: string, updateAvailable?: string) => [
+		{ packageName: NAME, installedVersion, updateAvailable, failedLoading: false },
+	];
+	const ourNodes = async () => {
+		const nodes: Array<{ name: string }> = await rest.request('GET', '/types/nodes.json');
+		return nodes.map(({ name }) => name).filter((name) => name.startsWith(NAME));
+	};
+	const runs = async (id: string) => {
+		const execution = await waitForEnd(rest, await runByHand(rest, id, BY_HAND), 120_000);
+		assert.equal(execution.status, 'success', JSON.stringify(execution.data.resultData.error));
+	};
+	/** One execution for each of these tasks, and no other. */
+	const assertOnceEach = async (workflow: RemoteWorkflow, taskIds: string[]) => {
+		const executions = await workflow
+			.ended(taskIds.length, 60_000)
+			.catch(async () => await workflow.executions());
+		const amounts = taskIds.map(
+			(id) => executions.filter(({ data }) => data.includes(`"${id}"`)).length,
+		);
+		assert.deepEqual(
+			amounts,
+			taskIds.map(() => 1),
+		);
+		assert.equal(executions.length, taskIds.length);
+	};
+
+	it('installs what is typed into the editor', async () => {
+		assert.deepEqual(await ourNodes(), []);
+		await page.goto(`${editor.setting.instance.baseUrl}/settings/community-nodes`);
+		await page.getByRole('button', { name: 'Install a community node' }).click();
+		await page.getByPlaceholder('e.g. n8n-nodes-chatwork').fill(NAME);
+		await page.getByText('I understand the risks').click();
+		await page.getByRole('button', { name: 'Install', exact: true }).click();
+		await page.getByText(`v${first.version}`).waitFor();
+		assert.deepEqual(await installed(), listed(first.version));
+		const names = ['mediaGeneration', 'mediaGenerationTool', 'mediaGenerationTrigger'];
+		assert.deepEqual(
+			(await ourNodes()).sort(),
+			names.map((name) => `${NAME}.${name}`),
+		);
+	});
+
+	for (const { name, id, runsAlone } of readExamples()) {
+		if (!runsAlone) continue;
+		it(`runs examples/${name}.json`, async () => {
+			const paid = simulator.creates;
+			await runs(id);
+			assert.ok(simulator.creates > paid);
+		});
+	}
+
+	it('the examples go on as they are in n8n 3, as its migration report says', async () => {
+		const path = '/rest/breaking-changes/report?version=v3';
+		const { report } = await rest.request('GET', path);
+		const rules: Array<{ nbAffectedWorkflows: number }> = report.workflowResults;
+		assert.deepEqual(
+			rules.filter(({ nbAffectedWorkflows }) => nbAffectedWorkflows > 0),
+			[],
+		);
+	});
+
+	it('runs the examples of the trigger', async () => {
+		const [completed, failed, progress] = ['completed', 'failed', 'progress'].map(
+			(name) => new RemoteWorkflow(rest, example(`trigger-${name}`).id),
+		) as [RemoteWorkflow, RemoteWorkflow, RemoteWorkflow];
+		const all = [completed, failed, progress];
+		for (const workflow of all) await workflow.publish();
+		for (const workflow of all) assert.equal((await workflow.settled()).status, 'published');
+		const bad = await createTask(
+			simulator,
+			'This is not to be. [sim:task-fails-late] [sim:slow=4]',
+		);
+		await simulator.waitFor(() => simulator.tasks.get(bad)?.status === 'failed', 30_000);
+		simulator.dropSockets();
+		// Its one step is to report the failure as its own.
+		assert.equal((await failed.ended(1, 60_000))[0]?.status, 'error');
+		await simulator.waitFor(() => simulator.sockets() > 0, 30_000);
+		await createTask(simulator, 'All is well.');
+		assert.equal((await completed.ended(1, 60_000))[0]?.status, 'success');
+		const rows = await progress.ended(2, 60_000);
+		assert.equal(rows.at(-1)?.status, 'success');
+		for (const workflow of all) await workflow.unpublish();
+		await simulator.waitFor(() => simulator.sockets() === 0);
+	});
+
+	it('an update and a restart lose no event of an active workflow, and repeat none', async () => {
+		const { instance } = editor.setting;
+		const workflow = await RemoteWorkflow.create(rest, triggered('Every task', {}, NOTHING));
+		await workflow.publish();
+		assert.equal((await workflow.settled()).status, 'published');
+		const tasks: string[] = [];
+		/** Tasks that take long unless they are told to end, once n8n has saved that they are under way. */
+		const begin = async (amount: number) => {
+			const begun = await Promise.all(
+				Array.from({ length: amount }, () =>
+					createTask(simulator, '[sim:messages-first] [sim:slow=3000]'),
+				),
+			);
+			const percentages = () => begun.map((id) => simulator.tasks.get(id)?.percentage ?? 0);
+			await simulator.waitFor(() => percentages().every((percentage) => percentage > 0), 60_000);
+			// n8n saves what a trigger remembers when that starts an execution.
+			const short = await createTask(simulator, 'Short.');
+			await eventually('every task under way to be saved', 60_000, async () => {
+				const saved = new Set(await workflow.remembered());
+				return begun.every((id) => saved.has(id)) || undefined;
+			});
+			tasks.push(...begun, short);
+			return begun;
+		};
+		const end = (ids: string[]) => ids.forEach((id) => simulator.endTask(id));
+
+		next = await registry.publish('1.0.1');
+		assert.deepEqual(await installed(), listed(first.version, next.version));
+		const over = await begin(9);
+		end(over.slice(0, 3));
+		const updating = rest.request('PATCH', PACKAGES, { name: NAME, version: next.version });
+		end(over.slice(3, 6));
+		await updating;
+		end(over.slice(6));
+		assert.deepEqual(await installed(), listed(next.version));
+		await assertOnceEach(workflow, tasks);
+		await runs(example('speak').id);
+		tasks.push([...simulator.tasks.keys()].at(-1)!);
+		await assertOnceEach(workflow, tasks);
+
+		const [first3, others] = [await begin(3), await begin(3)];
+		await instance.stop();
+		end(first3);
+		await instance.start();
+		await rest.logIn();
+		await simulator.waitFor(() => simulator.sockets() === 1, 60_000);
+		end(others);
+		await assertOnceEach(workflow, tasks);
+		assert.deepEqual(await installed(), listed(next.version));
+		await workflow.unpublish();
+	});
+
+	it('uninstalls, and what was saved goes on after the next installation', async () => {
+		await rest.request('DELETE', `${PACKAGES}?name=${NAME}`);
+		assert.deepEqual(await installed(), []);
+		assert.deepEqual(await ourNodes(), []);
+		await assert.rejects(runs(example('speak').id), /n8n-nodes-media-generation/);
+
+		// As a verified package: n8n compares the checksum, and refuses a version that it doesn't know.
+		const verified = { name: NAME, verify: true };
+		await assert.rejects(
+			rest.request('POST', PACKAGES, { ...verified, version: next.version }),
+			/not verified by n8n/,
+		);
+		await rest.request('POST', PACKAGES, { ...verified, version: first.version });
+		assert.deepEqual(await installed(), listed(first.version, next.version));
+		await runs(example('speak').id);
+	});
+
+	it('installs what the environment names, by its checksum, when only verified may be', async () => {
+		const { instance } = editor.setting;
+		await instance.stop();
+		const startWith = async (checksum: string) => {
+			await instance.start({
+				N8N_UNVERIFIED_PACKAGES_ENABLED: 'false',
+				N8N_COMMUNITY_PACKAGES_MANAGED_BY_ENV: 'true',
+				N8N_COMMUNITY_PACKAGES: JSON.stringify([{ name: NAME, version: next.version, checksum }]),
+			});
+			await rest.logIn();
+		};
+		await startWith(first.checksum);
+		assert.equal((await installed())[0]?.installedVersion, first.version, 'another checksum');
+		await instance.stop();
+		await startWith(next.checksum);
+		assert.deepEqual(await installed(), listed(next.version));
+		await runs(example('speak').id);
+		await assert.rejects(
+			rest.request('DELETE', `${PACKAGES}?name=${NAME}`),
+			/managed via environment variables/,
+		);
+	});
+});
+
+/** n8n's record of a version that it has verified. */
+function verifiedNode({ version, checksum }: Published) {
+	const file = 'dist/nodes/MediaGeneration/MediaGeneration.node.js';
+	const { MediaGeneration } = createRequire(join(project, 'package.json'))(`./${file}`);
+	return {
+		id: 1,
+		name: `${NAME}.mediaGeneration`,
+		packageName: NAME,
+		npmVersion: version,
+		checksum,
+		updatedAt: new Date().toISOString(),
+		nodeDescription: new MediaGeneration().description,
+		nodeVersions: [],
+	};
+}
