@@ -5,6 +5,7 @@ import {
 	ensureDist,
 	ensureLintTools,
 	ensureN8n,
+	ensureNewestNode,
 	ensureOldest,
 	ensureQueueServers,
 	ensureRegistry,
@@ -17,7 +18,10 @@ import {
  */
 export const commands = {
 	demo: { needs: [ensureDist], run: () => ['demo/demo.mts'] },
-	test: { needs: [ensureDist, ensureLintTools], run: () => ['node_modules/jest/bin/jest.js'] },
+	test: {
+		needs: [ensureDist, ensureLintTools, ensureNewestNode],
+		run: () => ['node_modules/jest/bin/jest.js'],
+	},
 	'test:n8n': { needs: [ensureDist, ensureN8n], run: () => nodeTests('test/n8n') },
 	'test:e2e': { needs: [ensureDist, ensureN8n, ensureBrowser], run: () => nodeTests('test/e2e') },
 	'test:queue': {

@@ -13,6 +13,7 @@ const inProject = (...parts) => join(project, ...parts);
 
 const NODE_MAJOR = 24;
 const OLDEST_NODE_MAJOR = 20;
+const NEWEST_NODE_MAJOR = 26;
 const QUIET = ['--no-audit', '--no-fund', '--loglevel=http'];
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 
@@ -159,6 +160,13 @@ export async function ensureOldest() {
 	const folder = inProject('tools/oldest');
 	await npmCi('Installing the engine of the oldest n8n', folder, '--ignore-scripts');
 	await ensureNode(folder, OLDEST_NODE_MAJOR);
+}
+
+/** The newest Node that n8n is run on; some tests run there, too. */
+export async function ensureNewestNode() {
+	const folder = inProject('tools/newest');
+	await npmCi('Installing the newest Node', folder, '--ignore-scripts');
+	await ensureNode(folder, NEWEST_NODE_MAJOR);
 }
 
 /** The registry from which n8n's own installer takes this package. */

@@ -23,11 +23,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
-function runScript(name: string, ...args: string[]) {
+function runScript(name: string, args: string[], node = process.execPath) {
 	const { NODE_PATH: _, NODE_ENV: __, ...env } = process.env;
 	const script = join(__dirname, name);
-	const output = execFileSync(process.execPath, [script, ...args], { env, encoding: 'utf8' });
-	return JSON.parse(output);
+	return JSON.parse(execFileSync(node, [script, ...args], { env, encoding: 'utf8' }));
 }
 
 const packed = (...path: string[]) => readFileSync(join(target, ...path), 'utf8');
@@ -59,7 +58,10 @@ describe('the tarball', () => {
 	});
 });
 
-describe("n8n's loader, with only n8n-workflow to be found", () => {
+describe.each([
+	['this Node', process.execPath],
+	['the newest Node', join(project, 'tools/newest/node_modules/node/bin/node')],
+])("n8n's loader on %s, with only n8n-workflow to be found", (_, node) => {
 	let loaded: {
 		nodes: Array<{ name: string; iconUrl: Icon; codex: { categories: string[] } }>;
 		credentials: Array<{ name: string; iconUrl: Icon; supportedNodes: string[] }>;
@@ -67,7 +69,7 @@ describe("n8n's loader, with only n8n-workflow to be found", () => {
 	};
 	type Icon = { light: string; dark: string };
 	beforeAll(() => {
-		loaded = runScript('load.mts', target);
+		loaded = runScript('load.mts', [target], node);
 	});
 
 	test('finds nothing else beside the package', () => {
@@ -96,7 +98,8 @@ describe("n8n's loader, with only n8n-workflow to be found", () => {
 
 describe("n8n's scan of community packages", () => {
 	function scan(leg: 'source' | 'dist', folder: string) {
-		const { passed, details, message, warnings, files: count } = runScript('scan.mts', leg, folder);
+		const result = runScript('scan.mts', [leg, folder]);
+		const { passed, details, message, warnings, files: count } = result;
 		if (warnings.length > 0) console.warn(`Warnings of the ${leg} scan:\n${warnings.join('\n')}`);
 		return { passed, problems: details ?? message ?? '', count };
 	}

@@ -1,0 +1,15 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+/* The newest Node that n8n is run on has another WebSocket, another fetch and other streams. */
+
+const project = join(__dirname, '../..');
+const node = join(project, 'tools/newest/node_modules/node/bin/node');
+
+test('the unit tests pass on the newest Node, too', () => {
+	const jest = join(project, 'node_modules/jest/bin/jest.js');
+	const args = [jest, 'test/unit', '--maxWorkers=2', '--silent'];
+	const { status, stderr } = spawnSync(node, args, { cwd: project, encoding: 'utf8' });
+	expect(stderr).toMatch(/Tests: .*[1-9]\d* passed/);
+	expect({ status, stderr }).toMatchObject({ status: 0 });
+}, 300_000);
