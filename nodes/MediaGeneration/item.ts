@@ -4,16 +4,19 @@ import type { ServiceRecord } from '../shared/contract';
 import { MAX_PAID } from '../shared/n8n/descriptions';
 import { NodeParameters } from '../shared/n8n/parameters';
 import { saysNothing } from '../shared/parsing/errorText';
+import { ItemLog } from './itemLog';
 import type { Job, Run } from './run';
 
 /** One input item at work. */
 export class Item {
 	readonly parameters: NodeParameters;
+	readonly log: ItemLog;
 
 	constructor(
 		readonly run: Run,
 		readonly index: number,
 	) {
+		this.log = new ItemLog(run, index);
 		// A model takes text only: it can be given a file's address, but not the file.
 		this.parameters = new NodeParameters(
 			(name, fallback) => run.context.getNodeParameter(name, index, fallback as never),
@@ -46,8 +49,8 @@ export class Item {
 	}
 
 	/** The same, plus a line in n8n's log, which costs some 50 µs even when it is not written. */
-	report(text: string, level: 'debug' | 'info' = 'debug'): void {
-		this.run.context.logger[level](`Media Generation, ${this.tell(text)}`);
+	report(text: string): void {
+		this.run.context.logger.debug(`Media Generation, ${this.tell(text)}`);
 	}
 
 	hint(about: string, message: string): void {

@@ -93,6 +93,11 @@ export function generationJob(item: Item, order: Order): Job {
 			item.tell(text);
 		};
 		const ids = new Set<string>();
+		let isAccepted = false;
+		const accepted = () => {
+			if (!isAccepted && !remembered) item.log.paid(kind);
+			isAccepted = true;
+		};
 		if (asked && !remembered?.files) run.paid.maybe(item.index, kind);
 		const files = await generate(api, run.history, run.claims, {
 			...order,
@@ -105,6 +110,8 @@ export function generationJob(item: Item, order: Order): Job {
 				if (asked === undefined) {
 					run.paid.maybe(item.index, kind);
 					run.spending.sent();
+					item.log.asked();
+					item.log.know({ channel: 'stream' });
 				}
 				asked = now;
 				run.resume.save(key, { asked });
@@ -119,9 +126,12 @@ export function generationJob(item: Item, order: Order): Job {
 			onProgress({ status, id }) {
 				if (id !== undefined && ids.size < MOST_IDS) ids.add(id);
 				run.paid.surely(item.index, kind, [...ids]);
+				item.log.know({ ids: [...ids].join() || undefined });
+				accepted();
 				say(`${kind} ${status}`);
 			},
 			onLost(reason) {
+				item.log.know({ channel: 'history' });
 				item.report(`${reason}; looking for the ${kind} in the history`);
 				item.hint(
 					'lost',
@@ -137,6 +147,7 @@ export function generationJob(item: Item, order: Order): Job {
 			}
 			throw error instanceof Failure ? error.with({ ids: [...ids] }) : error;
 		});
+		accepted();
 		run.resume.save(key, { asked, files, madeAt: Date.now() });
 		run.paid.surely(item.index, kind, namesOf(files));
 		if (files.length < order.expected) {

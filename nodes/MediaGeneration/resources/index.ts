@@ -3,6 +3,7 @@ import type { Operation } from '../item';
 import { getAccount } from './account/get';
 import { getAllHistory } from './history/getAll';
 import { createImage } from './image/create';
+import { logged } from './logged';
 import { deleteSpeech } from './speech/delete';
 import { getSpeech } from './speech/get';
 import { speak } from './speech/speak';
@@ -29,7 +30,8 @@ const operations: Partial<Record<string, Operation>> = {
 
 /** Throws a Failure of kind invalidInput that names an operation that does not exist. */
 export function findOperation(resource: unknown, operation: unknown): Operation {
-	const found = operations[`${resource}:${operation}`];
-	if (found) return found;
+	const name = `${resource}:${operation}`;
+	const found = operations[name];
+	if (found) return (item) => logged(item, name, found(item));
 	throw invalidInput('Operation', `is '${operation}', which does not exist for '${resource}'`);
 }

@@ -44,6 +44,7 @@ export async function collect(
 	origin: Pick<TaskWait, 'justCreated' | 'isKnown'>,
 ): Promise<INodeExecutionData[]> {
 	const began = Date.now();
+	item.log.know({ task: taskId });
 	const task = await waitForTask(item.api, {
 		taskId,
 		signal,
@@ -53,6 +54,7 @@ export async function collect(
 		onProgress: (percentage) => item.tell(`task ${taskId}: ${percentage} %`),
 	});
 	item.report(`task ${taskId} completed`);
+	item.log.know({ channel: subscription.isOpen() ? 'websocket' : 'polling' });
 	const waited = Date.now() - began;
 	// A result that was there at once says nothing about the channel.
 	if (!subscription.isOpen() && waited >= options.pollIntervalMs * 0.9) {

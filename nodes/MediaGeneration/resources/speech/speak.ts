@@ -213,6 +213,7 @@ export function speak(item: Item): Job {
 					onSend() {
 						// The next try must not pay again for what may have been accepted.
 						run.resume.save(key, { sentAt: Date.now() });
+						item.log.asked();
 						run.paid.maybe(item.index, 'speech');
 						run.spending.sent();
 					},
@@ -229,8 +230,8 @@ export function speak(item: Item): Job {
 					},
 				);
 				run.resume.save(key, { taskId });
-				// When the process is killed, n8n's log is the only record of what was paid.
-				item.report(`task ${taskId} created`, 'info');
+				item.tell(`task ${taskId} created`);
+				item.log.paid('speech', taskId);
 				return taskId;
 			} finally {
 				limit.stop();

@@ -1,0 +1,57 @@
+import type { Run } from './run';
+
+/** What is logged of an item, as `key=value`. */
+type LoggedFacts = Record<string, string | number | undefined>;
+
+/** Ids are the service's: what could be taken for another pair, or another line, is quoted. */
+const quoted = (value: string | number | undefined) =>
+	/[\s="]/.test(`${value}`) ? JSON.stringify(value) : value;
+
+/** The lines that one item leaves in n8n's log, for an operator whose night went wrong. */
+export class ItemLog {
+	/** Nothing but what was paid, or waited for. */
+	private readonly facts: LoggedFacts = {};
+
+	constructor(
+		private readonly run: Run,
+		private readonly index: number,
+	) {}
+
+	/** A create call goes out, perhaps not for the first time. */
+	asked(): void {
+		this.facts.attempts = Number(this.facts.attempts ?? 0) + 1;
+	}
+
+	/**
+	 * The service has accepted a create call. When the process is killed, n8n's log is the only record
+	 * of what was paid.
+	 */
+	paid(kind: string, task?: string): void {
+		this.know({ task });
+		this.run.traced.paid++;
+		this.write('info', 'paid', { kind, ...this.facts });
+	}
+
+	/** What the item's lines say from now on. */
+	know(facts: LoggedFacts): void {
+		Object.assign(this.facts, facts);
+	}
+
+	/** The item has ended. If nothing was paid or waited for, nobody will ask. */
+	end(event: 'done' | 'failed', facts: LoggedFacts & { waited_ms: number }): void {
+		const { traced } = this.run;
+		if (event === 'failed') traced.failed++;
+		traced.bytes += Number(facts.bytes ?? 0);
+		traced.waited_ms = Math.max(traced.waited_ms, facts.waited_ms);
+		const level = Object.keys(this.facts).length > 0 ? 'info' : 'debug';
+		this.write(level, event, { ...this.facts, ...facts });
+	}
+
+	private write(level: 'debug' | 'info', event: string, facts: LoggedFacts): void {
+		const known = Object.entries(facts).filter(([, value]) => value !== undefined);
+		const pairs = known.map(([key, value]) => ` ${key}=${quoted(value)}`).join('');
+		const { context, credential } = this.run;
+		const text = `Media Generation, Item ${this.index}: ${event}${pairs}`;
+		context.logger[level](credential.redact.text(text));
+	}
+}
