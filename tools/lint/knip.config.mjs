@@ -16,6 +16,7 @@ export default {
 		'test/oldest/worker.mts',
 		'test/package/{load,scan}.mts',
 		'tools/guard.mjs',
+		'tools/lint/workflows.mts',
 		'eslint.config.mjs',
 		'tools/lint/*.config.mjs',
 	],

@@ -17,6 +17,7 @@ const sources = ['bench', 'credentials', 'demo', 'nodes', 'simulator', 'test', '
 
 const checks: Array<[title: string, ...command: string[]]> = [
 	["n8n's rules", eslint, ...(values.fix ? ['--fix'] : []), 'nodes', 'credentials', 'package.json'],
+	['Workflows of GitHub', 'tools/lint/workflows.mts'],
 	['Formatting', prettier, values.fix ? '--write' : '--check', '--log-level=warn', '.'],
 	['Types of the package', typescript, '--noEmit'],
 	['Types of simulator, tools and tests', typescript, '-p', 'tsconfig.tools.json'],
