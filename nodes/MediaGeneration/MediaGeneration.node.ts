@@ -1,3 +1,4 @@
+import '../shared/n8n/requirements';
 import {
 	NodeConnectionTypes,
 	type IExecuteFunctions,

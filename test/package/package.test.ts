@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+	cpSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { packInto } from '../../tools/pack.mts';
@@ -93,6 +101,34 @@ describe.each([
 				expect(packed(path)).toContain('<svg');
 			}
 		}
+	});
+});
+
+describe('where the package cannot run', () => {
+	const node = 'dist/nodes/MediaGeneration/MediaGeneration.node.js';
+	const trigger = 'dist/nodes/MediaGenerationTrigger/MediaGenerationTrigger.node.js';
+	/** What is thrown when a file of the package is loaded beside an n8n-workflow of these exports. */
+	function saidOf(path: string, exports: string, before = '') {
+		const folder = join(temporary, `other-${exports.length}-${before.length}`);
+		const copy = join(folder, 'node_modules/n8n-nodes-media-generation');
+		cpSync(target, copy, { recursive: true });
+		mkdirSync(join(folder, 'node_modules/n8n-workflow'), { recursive: true });
+		writeFileSync(join(folder, 'node_modules/n8n-workflow/index.js'), exports);
+		const script = `${before}; try { require(${JSON.stringify(join(copy, path))}); } catch (e) { console.log(e.message); }`;
+		const { NODE_PATH: _, ...env } = process.env;
+		return execFileSync(process.execPath, ['-e', script], { env, encoding: 'utf8' });
+	}
+
+	test.each([node, trigger])('an n8n that is too old is named as what is at fault: %s', (path) => {
+		expect(saidOf(path, 'exports.NodeApiError = class {};')).toMatch(
+			/^This version of n8n-nodes-media-generation needs n8n 1\.101 or later\. Update n8n/,
+		);
+	});
+
+	test('so is a Node that is too old', () => {
+		expect(saidOf(node, 'exports.NodeConnectionTypes = {};', 'delete AbortSignal.any')).toMatch(
+			/needs Node\.js 20\.19 or later/,
+		);
 	});
 });
 
