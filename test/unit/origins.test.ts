@@ -2,7 +2,12 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { Failure } from '../../nodes/shared/failure';
 import { readCredential, type Credential } from '../../nodes/shared/http/credential';
 import { knownTasksOf } from '../../nodes/shared/api/knownTasks';
-import { createdBy as createdFor, originsOf } from '../../nodes/shared/speech/origins';
+import {
+	createdBy as createdFor,
+	generatedBy,
+	generationOriginsOf,
+	originsOf,
+} from '../../nodes/shared/speech/origins';
 
 let count = 0;
 /** An account that nothing is known of yet. */
@@ -181,5 +186,62 @@ describe('what is known of the tasks of an account', () => {
 		expect(known.endedAt('often')).toBeDefined();
 		expect(known.endedAt('0')).toBeUndefined();
 		expect(known.endedAt('59999')).toBeDefined();
+	});
+});
+
+describe('the origin of a video', () => {
+	const file = (id?: string) => ({
+		id,
+		fileUrl: 'https://files.example.com/1.mp4?sig=a',
+		fields: {},
+	});
+	const order = { prompt: 'A paper boat', expected: 2 };
+
+	it('is known by its id and by its address, and no task is taken for it', async () => {
+		const address = account();
+		await generatedBy(execution({ workflowId: 'w' }), address, async () => [file('1')], order);
+		const origins = generationOriginsOf(address);
+		for (const name of ['1', file().fileUrl, 'https://files.example.com/1.mp4']) {
+			expect(origins.of(name)?.workflowIds).toEqual(['w']);
+		}
+		expect(originsOf(address).of('1')).toBeUndefined();
+	});
+
+	it('counts on from the task whose event started the execution', async () => {
+		const address = account();
+		await createdBy(execution({ workflowId: 'w', startedBy: '0' }), address, async () => '1');
+		const started = execution({ workflowId: 'w', startedBy: '1' });
+		await generatedBy(started, address, async () => [file('2')], order);
+		expect(generationOriginsOf(address).of('2')?.depth).toBe(2);
+	});
+
+	it('is told by its prompt where its stream was lost, for as many as were asked for', async () => {
+		const address = account();
+		const lost = async () => await Promise.reject(new Failure('streamLost'));
+		await generatedBy(execution({ workflowId: 'w' }), address, lost, order).catch(() => {});
+		const origins = generationOriginsOf(address);
+		for (const name of ['1', '2', '3']) origins.recognize(name, order.prompt, Date.now());
+		const own = ['1', '2', '3'].filter((name) => origins.of(name) !== undefined);
+		expect(own).toEqual(['1', '2']);
+	});
+
+	it('is awaited by its prompt while it is in the making', async () => {
+		const address = account();
+		const origins = generationOriginsOf(address);
+		let end = (_: never[]) => {};
+		const files = new Promise<never[]>((resolve) => (end = resolve));
+		const making = generatedBy(
+			execution({ workflowId: 'w' }),
+			address,
+			async () => await files,
+			order,
+		);
+		expect(origins.isAwaited('w', ' A paper boat')).toBe(true);
+		expect(origins.isAwaited('w', '')).toBe(true);
+		expect(origins.isAwaited('w', 'Another')).toBe(false);
+		expect(origins.isAwaited('other', order.prompt)).toBe(false);
+		end([]);
+		await making;
+		expect(origins.isAwaited('w', order.prompt)).toBe(false);
 	});
 });

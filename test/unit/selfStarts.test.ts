@@ -36,7 +36,7 @@ describe('a published workflow in which Speak follows the trigger', () => {
 		expect(line).toMatch(/'Narrate' follows the trigger: if n8n runs executions in workers/);
 		expect(line).toMatch(/until an error stops it after ten times in a row/);
 		expect(more).toEqual([]);
-		expect(logged([speak()], [], true)[0]).toMatch(/follows the trigger: every task/);
+		expect(logged([speak()], [], true)[0]).toMatch(/follows the trigger: all that it creates/);
 	});
 
 	it.each<[string, Partial<NodeTypeAndVersion>]>([

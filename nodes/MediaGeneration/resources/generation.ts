@@ -3,7 +3,12 @@ import { startDeadline } from '../../shared/async/deadline';
 import type { GeneratedFile } from '../../shared/contract';
 import { download } from '../../shared/http/download';
 import { Failure } from '../../shared/failure';
-import { generate, mayStillCome, type GenerationBody } from '../../shared/generation/generation';
+import {
+	generate,
+	mayStillCome,
+	type GenerationBody,
+	type GenerationOrder,
+} from '../../shared/generation/generation';
 import { GENERATIONS, type Generation, type MediaKind } from '../../shared/media';
 import {
 	download as downloadField,
@@ -11,6 +16,7 @@ import {
 	timeoutSeconds,
 } from '../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../shared/n8n/parameters';
+import { generatedBy } from '../../shared/speech/origins';
 import type { Item } from '../item';
 import { partly, type Job, type Made } from '../run';
 
@@ -99,7 +105,7 @@ export function generationJob(item: Item, order: Order): Job {
 			isAccepted = true;
 		};
 		if (asked && !remembered?.files) run.paid.maybe(item.index, kind);
-		const files = await generate(api, run.history, run.claims, {
+		const asking: GenerationOrder = {
 			...order,
 			signal,
 			creating,
@@ -138,7 +144,13 @@ export function generationJob(item: Item, order: Order): Job {
 					`The service stopped reporting (${reason}), so the result was looked up in the history. It was not requested a second time`,
 				);
 			},
-		}).catch((error: unknown) => {
+		};
+		const files = await generatedBy(
+			run.context,
+			run.credential,
+			async () => await generate(api, run.history, run.claims, asking),
+			order,
+		).catch((error: unknown) => {
 			// What was definitely not accepted, or has failed, has to be asked for again by the next try.
 			if (!mayStillCome(error)) {
 				run.resume.remove(key);

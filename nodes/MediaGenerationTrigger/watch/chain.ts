@@ -21,18 +21,23 @@ interface Execution {
  */
 export class Chain {
 	private executions = new Set<Execution>();
+	/** How long executions that are over are remembered, in ms. */
+	private keptMs = AFTERMATH_MS;
 	/** The executions that may have created a task, and when that was first heard of, by task. */
 	private readonly seen = new Map<string, { at: number; parents: Execution[] }>();
 
-	/** A task is heard of, for the first time or again. */
-	see(taskId: string): void {
+	/**
+	 * A task is heard of, for the first time or again. One that is only looked for now and then may be heard
+	 * of `lateMs` after it came up.
+	 */
+	see(taskId: string, lateMs = 0): void {
 		if (this.seen.has(taskId)) return;
 		const at = Date.now();
-		const recent = [...this.executions].filter(
-			({ overAt = Infinity }) => overAt > at - AFTERMATH_MS,
-		);
-		this.executions = new Set(recent);
-		this.seen.set(taskId, { at, parents: recent });
+		this.keptMs = Math.max(this.keptMs, AFTERMATH_MS + lateMs);
+		const overSince = (ms: number) =>
+			[...this.executions].filter(({ overAt = Infinity }) => overAt > at - ms);
+		this.executions = new Set(overSince(this.keptMs));
+		this.seen.set(taskId, { at, parents: overSince(AFTERMATH_MS + lateMs) });
 		const [oldest] = this.seen.keys();
 		if (this.seen.size > MOST_TASKS) this.seen.delete(oldest!);
 	}

@@ -17,50 +17,66 @@ const chains = () => thisProcess.part(Chains, () => new Chains());
 export class SelfStarts {
 	private readonly workflowId: string;
 	private readonly chain: Chain;
-	/** Speak nodes that the trigger's executions come to. */
-	private readonly speakers: NodeTypeAndVersion[];
+	/** Nodes that the trigger's executions come to, and that create what it tells of. */
+	private readonly creators: NodeTypeAndVersion[];
 
-	/** `scope` tells this trigger and service from all others in this process; there is none by hand. */
+	/**
+	 * `scope` tells this trigger and service from all others in this process; there is none by hand.
+	 * `created` is what `origins` are those of.
+	 */
 	constructor(
 		private readonly context: ITriggerFunctions,
 		private readonly origins: Origins,
 		private readonly includesOwn: boolean,
 		scope: string | undefined,
+		created: keyof typeof CREATING = 'speech',
 	) {
 		this.workflowId = context.getWorkflow().id ?? '';
 		this.chain = (scope !== undefined && chains().get(scope)) || new Chain();
 		if (scope !== undefined) chains().set(scope, this.chain);
-		this.speakers = speakersBehind(context);
+		this.creators = creatorsBehind(context, created);
 	}
 
-	/** Says in the log what a Speak node behind the trigger can lead to. */
+	/** Says in the log what such a node behind the trigger can lead to. */
 	warn(): void {
-		const [first] = this.speakers;
+		const [first] = this.creators;
 		if (!first) return;
 		const what = this.includesOwn
-			? 'every task that it creates starts the workflow again'
-			: 'if n8n runs executions in workers (queue mode), every task that it creates starts the workflow again';
+			? 'all that it creates starts the workflow again'
+			: 'if n8n runs executions in workers (queue mode), all that it creates starts the workflow again';
 		this.context.logger.warn(
 			`Media Generation Trigger: '${first.name}' follows the trigger: ${what}, until an error stops it after ten times in a row`,
 		);
 	}
 
-	/** A task is heard of. False when it is one that the trigger is to pass over. */
-	see(taskId: string): boolean {
-		this.chain.see(taskId);
+	/**
+	 * A task is heard of, at most `lateMs` after it came up. False when it is one that the trigger is to
+	 * pass over.
+	 */
+	see(taskId: string, lateMs = 0): boolean {
+		this.chain.see(taskId, lateMs);
 		return this.includesOwn || !this.isOwn(taskId);
 	}
 
 	/** How deep in a chain of executions a task may be whose origin is not known. To be asked at once. */
 	possibleDepth(taskId: string): number {
-		const waits = this.speakers.every(({ parameters }) => parameters?.waitForCompletion !== false);
+		const waits = this.creators.every(({ parameters }) => parameters?.waitForCompletion !== false);
 		return this.chain.depthOf(taskId, waits);
+	}
+
+	/** The same for what is heard of long after it came up: whether an execution waited for it says nothing. */
+	possibleDepthOfLate(name: string): number {
+		return this.chain.depthOf(name, false);
+	}
+
+	/** Whether something of this text may turn out to be what this workflow is about to get. */
+	isAwaited(text: string): boolean {
+		return this.origins.isAwaited(this.workflowId, text);
 	}
 
 	/**
 	 * How deep in a chain of executions a task is; undefined when it is one to pass over. A message can
-	 * precede the answer to the create call, which is waited for. Where that never came, the `text` that the
-	 * task speaks tells whose it is, if known. Throws a Failure of kind startsItself.
+	 * precede the answer to the create call, which is waited for. Throws a Failure of kind startsItself.
 	 */
 	async depthOf(
 		taskId: string,
@@ -72,6 +88,18 @@ export class SelfStarts {
 		const bounded = AbortSignal.any([signal, waited.signal]);
 		await Promise.race([this.origins.answered(this.workflowId), sleep(LONGEST_CREATE_MS, bounded)]);
 		waited.abort();
+		return this.knownDepthOf(taskId, possibleDepth, text);
+	}
+
+	/**
+	 * The same without a wait. Where the answer to the create call never came, the `text` that the task
+	 * speaks tells whose it is, if known.
+	 */
+	knownDepthOf(
+		taskId: string,
+		possibleDepth: number,
+		text: string | undefined,
+	): number | undefined {
 		if (text !== undefined) this.origins.recognize(taskId, text, this.chain.heardAt(taskId));
 		if (this.isOwn(taskId) && !this.includesOwn) return undefined;
 		const depth = this.knownDepth(taskId) ?? possibleDepth;
@@ -104,27 +132,37 @@ export class SelfStarts {
 			return this.chain.depthOf(taskId, false);
 		}
 		const isTold = this.origins.executedHere.has(this.workflowId);
-		return isTold || this.speakers.length === 0 ? 0 : undefined;
+		return isTold || this.creators.length === 0 ? 0 : undefined;
 	}
 }
 
-/** The Speak nodes that an execution of this trigger may come to, those that a model calls among them. */
-function speakersBehind(context: ITriggerFunctions): NodeTypeAndVersion[] {
+/** What creates what: the values of the two parameters, the first of each being the node's default. */
+const CREATING = {
+	speech: { resources: ['', 'speech'], operations: ['', 'speak'] },
+	media: {
+		resources: ['video', 'image'],
+		operations: ['', 'create', 'textToVideo', 'ingredientsToVideo', 'framesToVideo'],
+	},
+};
+
+/** The creating nodes that an execution of this trigger may come to, those that a model calls among them. */
+function creatorsBehind(
+	context: ITriggerFunctions,
+	created: keyof typeof CREATING,
+): NodeTypeAndVersion[] {
 	const withParameters = { includeNodeParameters: true };
 	const behind = context.getChildNodes(context.getNode().name, withParameters);
 	const tools = behind.flatMap(({ name }) =>
 		context.getParentNodes(name, { ...withParameters, connectionType: 'ai_tool' }),
 	);
-	return [...behind, ...tools].filter(mayCreate);
-}
-
-function mayCreate({ type, disabled, parameters }: NodeTypeAndVersion): boolean {
-	const maybe = (value: unknown = '', wanted: string) =>
-		['', wanted].includes(String(value)) || String(value).startsWith('=');
-	return (
-		!disabled &&
-		/\.mediaGeneration(?:Tool)?$/.test(type) &&
-		maybe(parameters?.resource, 'speech') &&
-		maybe(parameters?.operation, 'speak')
+	const { resources, operations } = CREATING[created];
+	const maybe = (value: unknown = '', wanted: string[]) =>
+		wanted.includes(String(value)) || String(value).startsWith('=');
+	return [...behind, ...tools].filter(
+		({ type, disabled, parameters }) =>
+			!disabled &&
+			/\.mediaGeneration(?:Tool)?$/.test(type) &&
+			maybe(parameters?.resource, resources) &&
+			maybe(parameters?.operation, operations),
 	);
 }

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
 import type { GeneratedFile } from '../contract';
-import { isKnown, marksOf, type HistoryEntry } from './historyEntries';
+import { isKnown, type HistoryEntry } from './historyEntries';
 import { dropOldest } from '../limits';
 import { unsigned } from '../parsing/coerce';
+import { marksOf } from '../parsing/responses';
 import {
 	CLOCK_TOLERANCE_MS,
 	matchHistory,

@@ -20,12 +20,6 @@ export interface HistoryEntry {
 	marks: string[];
 }
 
-/** How files are recognised: by ids and addresses, with and without their signatures. */
-export const marksOf = (files: GeneratedFile[]): string[] =>
-	files
-		.flatMap(({ id, fileUrl }) => [id, fileUrl, unsigned(fileUrl)])
-		.filter((mark) => mark !== undefined);
-
 /** Where an entry of the history stands: its files once there are some. */
 export function entryState(
 	entry: ServiceRecord,

@@ -11,6 +11,7 @@ import {
 	clip,
 	isRecord,
 	parseJson,
+	unsigned,
 } from './coerce';
 
 /** Tolerant readers: raw answer → task, files, pages. Pure; docs/contract.md names each variation. */
@@ -147,6 +148,12 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	}
 	return [];
 }
+
+/** How files are recognised: by ids and addresses, with and without their signatures. */
+export const marksOf = (files: GeneratedFile[]): string[] =>
+	files
+		.flatMap(({ id, fileUrl }) => [id, fileUrl, unsigned(fileUrl)])
+		.filter((mark) => mark !== undefined);
 
 /** A list, a list as JSON text, or a single value as a list of one. */
 function asList(value: unknown): unknown[] {

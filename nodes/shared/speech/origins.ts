@@ -1,18 +1,20 @@
-import type { IExecuteFunctions, ITaskData } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, ITaskData } from 'n8n-workflow';
 import { accountOf } from '../account';
+import type { GeneratedFile } from '../contract';
 import { Failure } from '../failure';
 import type { Credential } from '../http/credential';
 import { dropOldest } from '../limits';
 import { asText } from '../parsing/coerce';
+import { marksOf } from '../parsing/responses';
 
-/** How many tasks' origins are remembered. */
+/** How many origins of tasks or files are remembered. */
 const MOST_CREATED = 10_000;
 /** How long the task of a create call without a clear answer may take to appear, in ms. */
 const UNCLEAR_MS = 3_600_000;
 /** How many such calls are remembered. */
 const MOST_UNCLEAR = 1000;
 
-/** Where a speech task comes from. */
+/** Where a speech task, a video or an image comes from. */
 interface Origin {
 	/** The workflow whose execution created it, and the one that called that as a sub-workflow. */
 	workflowIds: string[];
@@ -26,12 +28,18 @@ interface Origin {
 /** A create call that failed, though the service may have accepted it. */
 interface Unclear {
 	origin: Origin;
-	/** The text it was to speak. */
+	/** What it was to speak, or to show. */
 	text: string;
 	/** When it was sent, in ms since 1970. */
 	sentAt: number;
 	/** The task taken for its own by time: one call makes one at most. */
 	taskId?: string;
+}
+
+/** What a call that creates something is for. */
+interface Work {
+	origin: Origin;
+	text: string;
 }
 
 /**
@@ -42,7 +50,7 @@ export class Origins {
 	/** By task, the newest last. */
 	private readonly created = new Map<string, Origin>();
 	/** Create calls not answered yet. */
-	private readonly underWay = new Map<Promise<unknown>, Origin>();
+	private readonly underWay = new Map<Promise<unknown>, Work>();
 	/** The oldest first. */
 	private unclear: Unclear[] = [];
 
@@ -50,29 +58,52 @@ export class Origins {
 	readonly executedHere = new Set<string>();
 
 	/**
-	 * Notes the origin of the task that a create call for `text` returns; returns that call's promise.
+	 * Notes what a create call of `work` returns, by its names; returns that call's result. `atMost` things
+	 * may come of one that has no clear answer, and of one whose result bears no name of its own.
 	 */
-	async note(origin: Origin, text: string, creating: Promise<string>): Promise<string> {
+	async note<T>(
+		work: Work,
+		creating: Promise<T>,
+		namesOf: (made: T) => string[],
+		nameless: (made?: T) => number = (made) => (made === undefined ? 1 : 0),
+	): Promise<T> {
 		const sentAt = Date.now();
+		const remember = (amount: number) => {
+			const calls = Array.from({ length: amount }, () => ({ ...work, sentAt }));
+			this.unclear = [...this.recent(), ...calls].slice(-MOST_UNCLEAR);
+		};
 		const noted = creating.then(
-			(taskId) => this.keep(taskId, origin),
+			(made) => {
+				for (const name of namesOf(made)) this.keep(name, work.origin);
+				remember(nameless(made));
+			},
 			(error: unknown) => {
-				if (!(error instanceof Failure) || !error.facts.maybeAccepted) return;
-				this.unclear = [...this.recent().slice(1 - MOST_UNCLEAR), { origin, text, sentAt }];
+				const mayExist =
+					error instanceof Failure && (error.facts.maybeAccepted || error.kind === 'streamLost');
+				if (mayExist) remember(nameless());
 			},
 		);
 		const answered = noted.finally(() => this.underWay.delete(answered));
-		this.underWay.set(answered, origin);
+		this.underWay.set(answered, work);
 		await answered;
 		return await creating;
 	}
 
 	/** Resolves once the create calls of a workflow that are under way now are answered; never rejects. */
 	async answered(workflowId: string): Promise<void> {
-		const own = [...this.underWay].filter(([, { workflowIds }]) =>
-			workflowIds.includes(workflowId),
+		const own = [...this.underWay].filter(([, { origin }]) =>
+			origin.workflowIds.includes(workflowId),
 		);
 		await Promise.all(own.map(async ([answered]) => await answered));
+	}
+
+	/** Whether something of this text may be what a workflow is about to get; of any text when that is ''. */
+	isAwaited(workflowId: string, text: string): boolean {
+		return [...this.underWay.values()].some(
+			(work) =>
+				work.origin.workflowIds.includes(workflowId) &&
+				(text === '' || work.text.trim() === text.trim()),
+		);
 	}
 
 	/** Where a task comes from; undefined when no execution in this process is known to have created it. */
@@ -123,6 +154,13 @@ export class Origins {
 export const originsOf = (credential: Credential): Origins =>
 	accountOf(credential).part(Origins, () => new Origins());
 
+/** The same of the videos and images, by the ids and the addresses of their files. */
+export class GenerationOrigins extends Origins {}
+
+/** The origins of an account's videos and images in this process. */
+export const generationOriginsOf = (credential: Credential): GenerationOrigins =>
+	accountOf(credential).part(GenerationOrigins, () => new GenerationOrigins());
+
 /** What n8n knows of an execution but offers no method for; any of it may be missing. */
 interface Internals {
 	runExecutionData?: {
@@ -142,18 +180,50 @@ export async function createdBy(
 	text: string,
 ): Promise<string> {
 	const origins = originsOf(credential);
+	const origin = originIn(context, credential, origins);
+	return await origins.note({ origin, text }, create(), (taskId) => [taskId]);
+}
+
+/** The same for `expected` files of a prompt. */
+export async function generatedBy(
+	context: IExecuteFunctions,
+	credential: Credential,
+	generate: () => Promise<GeneratedFile[]>,
+	{ prompt, expected }: { prompt: string; expected: number },
+): Promise<GeneratedFile[]> {
+	const origins = generationOriginsOf(credential);
+	const origin = originIn(context, credential, origins);
+	// The history may know a file by another address than the event that told of it.
+	const nameless = (files?: GeneratedFile[]) =>
+		files ? files.filter(({ id }) => id === undefined).length : expected;
+	return await origins.note({ origin, text: prompt }, generate(), marksOf, nameless);
+}
+
+/** The origin of what an execution creates, which is noted as one that runs in this process. */
+function originIn(context: IExecuteFunctions, credential: Credential, origins: Origins): Origin {
 	const { parentExecution, resultData } = (context as Internals).runExecutionData ?? {};
 	const workflowIds = [context.getWorkflow().id, parentExecution?.workflowId];
-	const startedBy = context
+	const event = context
 		.getParentNodes(context.getNode().name)
 		.filter(({ type }) => type.endsWith('.mediaGenerationTrigger'))
-		.map(({ name }) => resultData?.runData?.[name]?.[0]?.data?.main?.[0]?.[0]?.json.task_id)
-		.map(asText)
-		.find((taskId) => taskId !== undefined);
-	const depth = startedBy === undefined ? undefined : (origins.of(startedBy)?.depth ?? 0) + 1;
-	const known = workflowIds.filter((id): id is string => id !== undefined && id !== '');
+		.map(({ name }) => resultData?.runData?.[name]?.[0]?.data?.main?.[0]?.[0]?.json)
+		.find((json) => json !== undefined);
 	// A manual execution runs in this process even where all others run in workers.
 	const isProduction = ['trigger', 'webhook'].includes(context.getMode());
 	if (isProduction) origins.executedHere.add(context.getWorkflow().id ?? '');
-	return await origins.note({ workflowIds: known, depth }, text, create());
+	return {
+		workflowIds: workflowIds.filter((id): id is string => id !== undefined && id !== ''),
+		depth: event && depthAfter(event, credential),
+	};
+}
+
+/** Undefined when the item is no event of a task, a video or an image. */
+function depthAfter(event: IDataObject, credential: Credential): number | undefined {
+	const taskId = asText(event.task_id);
+	const isGenerated = event.event === 'generated';
+	if (!isGenerated && taskId === undefined) return undefined;
+	const names = isGenerated ? [asText(event.id), asText(event.file_url)] : [taskId];
+	const origins = isGenerated ? generationOriginsOf(credential) : originsOf(credential);
+	const before = names.flatMap((name) => (name === undefined ? [] : [origins.of(name)]));
+	return (before.find((origin) => origin !== undefined)?.depth ?? 0) + 1;
 }
