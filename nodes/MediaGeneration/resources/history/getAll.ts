@@ -1,7 +1,7 @@
 import { updateDisplayOptions, type INodeExecutionData } from 'n8n-workflow';
 import { startDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord } from '../../../shared/contract';
-import { download } from '../../../shared/http/download';
+import { fetchEntryFiles } from '../../../shared/generation/entryFiles';
 import {
 	concurrency,
 	downloadIfAsked,
@@ -9,10 +9,8 @@ import {
 	outputField,
 	returnAllAndLimit,
 } from '../../../shared/n8n/descriptions';
-import { fileKindOf } from '../../../shared/parsing/fileType';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
-import { asText } from '../../../shared/parsing/coerce';
 import type { Item } from '../../item';
 import { partly, type Job, type Made } from '../../run';
 
@@ -49,20 +47,12 @@ export function getAllHistory(item: Item): Job {
 		const files = readGeneratedFiles(entry, api.credential.baseUrl);
 		const json = files.length > 0 ? { ...entry, file_url: files[0]!.fileUrl } : { ...entry };
 		if (!downloads || files.length === 0) return item.output(json);
-		const id = asText(entry.id) ?? 'entry';
-		const binary: NonNullable<INodeExecutionData['binary']> = {};
+		const { context } = run;
+		const { credential } = api;
 		const deadline = startDeadline(FILES_MS, run.stopped);
-		try {
-			for (const [index, { fileUrl }] of files.entries()) {
-				const suffix = index === 0 ? '' : String(index + 1);
-				const kind = fileKindOf(entry, fileUrl);
-				const file = { url: fileUrl, kind, id: suffix ? `${id}-${suffix}` : id };
-				const { signal } = deadline;
-				binary[fileField + suffix] = await download(run.context, api.credential, file, signal);
-			}
-		} finally {
-			deadline.stop();
-		}
+		const { signal } = deadline;
+		const fetching = fetchEntryFiles(context, credential, entry, files, fileField, signal);
+		const binary = await fetching.finally(() => deadline.stop());
 		return item.output(json, binary);
 	}
 }
