@@ -1,7 +1,7 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import type { Credential } from '../../shared/http/credential';
 import { sleep, startDeadline } from '../../shared/async/deadline';
-import { Failure, isTransient } from '../../shared/failure';
+import { Failure } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
 import { accountOf } from '../../shared/account';
 import { knownTasksOf, type KnownTasks } from '../../shared/api/knownTasks';
@@ -13,7 +13,7 @@ import {
 } from '../../shared/speech/notifications';
 import { originsOf } from '../../shared/speech/origins';
 import { Api } from '../../shared/api/api';
-import { checkToken, checkTokenTogether } from '../../shared/api/tokenCheck';
+import { checkTokenTogether, requireToken } from '../../shared/api/tokenCheck';
 import type { ExecutionQueue } from '../executionQueue';
 import { Events } from '../events';
 import { TaskFollower, SILENCE_MS } from './taskFollower';
@@ -26,8 +26,6 @@ import { Arrivals } from './arrivals';
 const LOOK_MS = 5000;
 /** How long a good token is trusted while the socket is closed, in ms. */
 const TRUSTED_MS = 60_000;
-/** … and when a workflow is activated, in ms. */
-const TRUSTED_AT_FIRST_MS = 10_000;
 /** Tasks that wait until one can be watched. */
 const MOST_ASIDE = 10_000;
 /** A task is given up for another only when it has been under way for longer than this, in ms. */
@@ -96,7 +94,7 @@ export class Watch {
 		if (!canListen() && settings.taskIds.size === 0) throw new Failure('noWebSocket');
 		const checkEgress = egressCheckOf(context);
 		await checkEgress(`${credential.webSocketUrl}/ws`);
-		await this.checkToken(this.parts.isManual);
+		await requireToken(this.api, this.parts.isManual, closing);
 		if (closing.aborted) return;
 		const subscription = subscribe(credential, checkEgress);
 		const leave = accountOf(credential).use();
@@ -165,17 +163,6 @@ export class Watch {
 		const task = await reading?.catch(() => undefined);
 		if (!this.past.delete(taskId) || closing.aborted || !task) return;
 		if (this.known.endedAt(taskId) === undefined) this.take(taskId, 'underWay');
-	}
-
-	/** A service that is away for the moment is no reason not to listen; a refused token is. */
-	private async checkToken(mustWork: boolean): Promise<void> {
-		const { closing } = this.parts;
-		const trouble = mustWork
-			? await checkToken(this.api, closing)
-			: await checkTokenTogether(this.api, Date.now() - TRUSTED_AT_FIRST_MS, closing);
-		const kind = trouble instanceof Failure ? trouble.kind : undefined;
-		const passes = isTransient(trouble) || kind === 'timedOut' || kind === 'outOfCredit';
-		if (trouble !== undefined && kind !== 'canceled' && (mustWork || !passes)) throw trouble;
 	}
 
 	/** A socket that can't be opened does not say why: the account's answer does. */

@@ -1,6 +1,6 @@
 import { accountOf } from '../account';
 import { startDeadline } from '../async/deadline';
-import { asWrongAddress } from '../failure';
+import { asWrongAddress, Failure, isTransient } from '../failure';
 import { singleFlightOf, type Api } from './api';
 
 /** How long the reading of the account may take, in ms. */
@@ -8,6 +8,8 @@ const CHECK_MS = 20_000;
 /** So many checks of one account may begin within a minute. */
 const MOST_A_MINUTE = 5;
 const MINUTE_MS = 60_000;
+/** How long a workflow that is being activated takes it for granted that the token is good, in ms. */
+const TRUSTED_MS = 10_000;
 
 /** The checks of an account's token in this process. */
 class TokenChecks {
@@ -18,7 +20,7 @@ class TokenChecks {
 }
 
 /** Reads the account (§4.10); resolves with what stands in the way, undefined when nothing does. */
-export async function checkToken(api: Api, signal: AbortSignal): Promise<unknown> {
+async function checkToken(api: Api, signal: AbortSignal): Promise<unknown> {
 	const limit = startDeadline(CHECK_MS, signal);
 	return await api
 		.getAccount(limit.signal, 'once')
@@ -49,4 +51,25 @@ export async function checkTokenTogether(
 			return trouble;
 		})
 		.catch((canceled: unknown) => canceled);
+}
+
+/** True for trouble that says nothing against address and token, and passes. */
+export const passes = (trouble: unknown): boolean =>
+	isTransient(trouble) ||
+	(trouble instanceof Failure && ['timedOut', 'outOfCredit'].includes(trouble.kind));
+
+/**
+ * Throws what stands in the way of a trigger. A service that is away for the moment is no reason not to
+ * listen, a refused token is; to a person who waits for an event, with `mustWork`, everything is.
+ */
+export async function requireToken(
+	api: Api,
+	mustWork: boolean,
+	signal: AbortSignal,
+): Promise<void> {
+	const trouble = mustWork
+		? await checkToken(api, signal)
+		: await checkTokenTogether(api, Date.now() - TRUSTED_MS, signal);
+	if (trouble === undefined || signal.aborted) return;
+	if (mustWork || !passes(trouble)) throw trouble;
 }
