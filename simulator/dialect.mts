@@ -23,6 +23,12 @@ export interface Dialect {
 	history: 'array' | 'paged';
 	historyFiles: 'file_url' | 'file_urls';
 	historyFiguresAsStrings: boolean;
+	/** The id of an item, in completions too. */
+	historyIds: 'string' | 'number' | 'none';
+	/** Whether items tell when they were made. */
+	historyTimes: boolean;
+	/** Items are in the history, without a file, as soon as the request for them is accepted. */
+	historyMaking: boolean;
 	account: 'quota' | 'balance';
 	sseStatus: 'quoted' | 'bare' | 'object';
 	/** `more`: also sends `uploading_images` and `generating`. */
@@ -74,6 +80,9 @@ export const contractDialect: Readonly<Dialect> = {
 	history: 'array',
 	historyFiles: 'file_url',
 	historyFiguresAsStrings: false,
+	historyIds: 'string',
+	historyTimes: true,
+	historyMaking: false,
 	account: 'quota',
 	sseStatus: 'quoted',
 	sseStatusWords: 'contract',

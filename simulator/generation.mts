@@ -36,9 +36,11 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 	const scenario = scenarioOf(order.prompt);
 	const job: GenerationJob = { kind: order.kind, listeners: new Set() };
 	world.creates++;
+	const listed = world.dialect.historyMaking ? list(world, call, order) : undefined;
+	const finished = () => finish(world, order, listed ?? list(world, call, order));
 	if (call.muted) {
 		const wait = call.muted.finishesAfterMs;
-		if (wait !== undefined) world.timers.after(wait, () => void finish(world, call, order));
+		if (wait !== undefined) world.timers.after(wait, () => void finished());
 		return job;
 	}
 
@@ -46,7 +48,7 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 	world.working.add(work);
 	const done = () => {
 		world.working.delete(work);
-		return finish(world, call, order);
+		return finished();
 	};
 	const usual = order.kind === 'video' ? VIDEO_MS : IMAGE_MS;
 	const duration = paced(world, figure(scenario, 'slow', usual / 1000) * 1000);
@@ -67,6 +69,8 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 	if (failure) {
 		at(0.5, () => {
 			world.working.delete(work);
+			for (const item of listed ?? []) item.status = 'failed';
+			world.watchers.changed();
 			say(failure);
 		});
 	} else if (scenario.has('stream-ends-early') || scenario.has('stream-resets')) {
@@ -87,21 +91,18 @@ function failureOf(scenario: Scenario): JobEvent | undefined {
 	return undefined;
 }
 
-/** Puts the finished items up and into the history; returns them. */
-function finish(world: World, call: Call, order: Order): HistoryItem[] {
+/** Puts the items of a generation into the history, without files; returns them. */
+function list(world: World, call: Call, order: Order): HistoryItem[] {
 	const scenario = scenarioOf(order.prompt);
 	const count = scenario.has('fewer') ? Math.max(1, order.count - 1) : order.count;
 	const items = Array.from({ length: count }, (): HistoryItem => {
-		const id = randomUUID();
+		const id = world.dialect.historyIds === 'number' ? String(world.nextTask++) : randomUUID();
 		const item: HistoryItem = {
 			id,
 			prompt: order.prompt,
 			type: order.kind,
-			file_url:
-				order.kind === 'video'
-					? storeVideo(world, id, order.portrait, scenario)
-					: storeImage(world, id, order.prompt, scenario),
-			status: 'completed',
+			file_url: '',
+			status: 'processing',
 			created_at: timestamp(world),
 			owner: call.token,
 		};
@@ -115,13 +116,33 @@ function finish(world: World, call: Call, order: Order): HistoryItem[] {
 	return items;
 }
 
+/** Gives items their files; returns them. */
+function finish(world: World, order: Order, items: HistoryItem[]): HistoryItem[] {
+	const scenario = scenarioOf(order.prompt);
+	for (const item of items) {
+		item.file_url =
+			order.kind === 'video'
+				? storeVideo(world, item.id, order.portrait, scenario)
+				: storeImage(world, item.id, order.prompt, scenario);
+		item.status = 'completed';
+	}
+	world.watchers.changed();
+	return items;
+}
+
 /** A history object as the dialect sends it (§2.3). */
 export function wireItem(world: World, item: HistoryItem): Record<string, unknown> {
-	const { owner: _owner, file_url, status, ...rest } = item;
-	const files =
-		world.dialect.historyFiles === 'file_urls' ? { file_urls: [file_url] } : { file_url };
-	const finished = status === 'completed' ? world.dialect.itemStatus : status;
-	return { ...rest, ...files, status: finished };
+	const { owner: _owner, id, created_at, file_url, status, ...rest } = item;
+	const { dialect } = world;
+	const ids = { string: { id }, number: { id: Number(id) }, none: {} }[dialect.historyIds];
+	const urls = dialect.historyFiles === 'file_urls' ? { file_urls: [file_url] } : { file_url };
+	return {
+		...ids,
+		...rest,
+		...(dialect.historyTimes ? { created_at } : {}),
+		...(file_url === '' ? {} : urls),
+		status: status === 'completed' ? dialect.itemStatus : status,
+	};
 }
 
 /** The data of a completion: the array of items, or a single item bare if the dialect says so. */

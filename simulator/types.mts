@@ -63,7 +63,7 @@ export interface TaskRecord {
 	reads: number;
 }
 
-/** One finished generation, in the contract's own shape (§2.3); newest first in `history`. */
+/** A video or image, in the contract's own shape (§2.3); newest first in `history`. Without a file it is in the making, or has failed. */
 export interface HistoryItem {
 	id: string;
 	prompt: string;
