@@ -6,11 +6,17 @@ import {
 	type ITriggerFunctions,
 	type ITriggerResponse,
 } from 'n8n-workflow';
-import { downloadIfAsked, outputField, PROGRESS_STEP } from '../shared/n8n/descriptions';
+import {
+	CHECK_INTERVAL_SECONDS,
+	downloadIfAsked,
+	outputField,
+	PROGRESS_STEP,
+} from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
 import { startTrigger } from './trigger';
 
 const { default: STEP_BY_DEFAULT } = PROGRESS_STEP;
+const { default: CHECK_BY_DEFAULT } = CHECK_INTERVAL_SECONDS;
 
 export class MediaGenerationTrigger implements INodeType {
 	description: INodeTypeDescription = {
@@ -22,18 +28,17 @@ export class MediaGenerationTrigger implements INodeType {
 		subtitle: '={{ $parameter["events"].join(", ") }}',
 		// The nodes panel shows this for the action node as well.
 		description:
-			'Generate speech, videos and images, or start the workflow when a speech task completes or fails',
+			'Generate speech, videos and images, or start the workflow when a speech task completes or fails, or a video or image is made',
 		defaults: { name: 'Media Generation Trigger' },
-		eventTriggerDescription: 'Waiting for the next event of a speech task',
-		activationMessage:
-			'Now listening: every selected event of your speech tasks starts this workflow.',
+		eventTriggerDescription: 'Waiting for the next event of a speech task, or for a video or image',
+		activationMessage: 'Now listening: every selected event starts this workflow.',
 		triggerPanel: {
-			header: 'Listen for speech tasks',
+			header: 'Listen for speech tasks, videos and images',
 			executionsHelp: {
 				inactive:
-					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor.<br /><br /><b>Once you're happy with your workflow</b>, publish it. Then every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
+					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor; of videos and images, the newest one shows up at once.<br /><br /><b>Once you're happy with your workflow</b>, publish it. Then every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
 				active:
-					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor.<br /><br /><b>Your workflow also runs automatically</b>, since it's published: every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
+					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor; of videos and images, the newest one shows up at once.<br /><br /><b>Your workflow also runs automatically</b>, since it's published: every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
 			},
 			activationHint:
 				"Once you've finished building your workflow, publish it to have it listen all the time (you just won't see those executions here).",
@@ -65,6 +70,11 @@ export class MediaGenerationTrigger implements INodeType {
 						value: 'progress',
 						description: 'When the percentage has risen; each step starts an execution',
 					},
+					{
+						name: 'Video or Image Made',
+						value: 'generated',
+						description: 'A new one is in the history, whoever made it; once each',
+					},
 				],
 				default: ['completed'],
 			},
@@ -75,7 +85,7 @@ export class MediaGenerationTrigger implements INodeType {
 				default: '',
 				placeholder: 'e.g. 184467, 184468',
 				description:
-					'The tasks to listen for, separated by commas. Leave empty for every task of the account.',
+					'The speech tasks to listen for, separated by commas. Leave empty for every task of the account.',
 			},
 			{
 				displayName:
@@ -93,8 +103,20 @@ export class MediaGenerationTrigger implements INodeType {
 				default: {},
 				options: [
 					{
+						displayName: 'Check Interval',
+						name: 'checkInterval',
+						type: 'number',
+						typeOptions: {
+							minValue: CHECK_INTERVAL_SECONDS.min,
+							maxValue: CHECK_INTERVAL_SECONDS.max,
+						},
+						default: CHECK_BY_DEFAULT,
+						description: 'How many seconds between two looks for new videos and images',
+					},
+					{
 						...downloadIfAsked,
-						description: 'Whether to put the audio itself into the output when a task is completed',
+						description:
+							'Whether to put the file itself into the output when a task is completed, or a video or image is made',
 					},
 					{
 						displayName: 'Include Tasks of This Workflow',
@@ -102,7 +124,7 @@ export class MediaGenerationTrigger implements INodeType {
 						type: 'boolean',
 						default: false,
 						description:
-							'Whether tasks that executions of this workflow create start it as well. If a Speak node follows the trigger, an error stops this after ten times in a row.',
+							'Whether tasks, videos and images that executions of this workflow create start it as well. If a node that creates more follows the trigger, an error stops this after ten times in a row.',
 					},
 					{
 						displayName: 'Progress Step',

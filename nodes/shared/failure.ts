@@ -21,6 +21,7 @@ export type FailureKind =
 	| 'badFile'
 	| 'streamLost'
 	| 'noWebSocket'
+	| 'noHistory'
 	| 'startsItself'
 	| 'timedOut'
 	| 'canceled';

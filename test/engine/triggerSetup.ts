@@ -46,7 +46,7 @@ export interface ActiveTrigger {
 	has(amount: number, withinMs?: number): Promise<Started[]>;
 	/** Resolves once an event has started an execution. */
 	until(event: string): Promise<void>;
-	/** What n8n has in its database of the static data: as it was at the last emission. */
+	/** What n8n has in its database of the static data: as it was at the last emission, or activation. */
 	saved(): IDataObject;
 	errors: Error[];
 	/** Resolves with the error that ended the trigger. */
@@ -153,6 +153,7 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 	);
 	const type = workflow.nodeTypes.getByNameAndVersion(trigger.type, 1);
 	const response = (await type.trigger!.call(context)) as ITriggerResponse;
+	saved = JSON.parse(JSON.stringify(workflow.staticData)) as IDataObject;
 	const until = async (what: string, holds: () => boolean, withinMs: number) => {
 		const end = Date.now() + withinMs;
 		while (!holds()) {

@@ -31,6 +31,7 @@ const KINDS = Object.keys({
 		streamLost: 1,
 		timedOut: 1,
 		noWebSocket: 1,
+		noHistory: 1,
 		startsItself: 1,
 	},
 	canceled: 1,

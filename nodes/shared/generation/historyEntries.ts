@@ -68,6 +68,11 @@ export function readHistory(
 		const marks = [entry.id, ...entry.files.map(({ fileUrl }) => fileUrl), ...own];
 		entry.marks = marks.filter((mark) => mark !== undefined);
 	}
+	return oldestFirst(entries);
+}
+
+/** Sorts entries: the oldest first, those of one second in their order, those without a time last. */
+export function oldestFirst(entries: HistoryEntry[]): HistoryEntry[] {
 	const time = ({ createdAt }: HistoryEntry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
 	return entries.sort((a, b) => time(a) - time(b) || b.place - a.place);
 }

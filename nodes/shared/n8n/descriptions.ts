@@ -18,11 +18,19 @@ const CONCURRENCY_DEFAULT = 0;
 const MAX_PAID_DEFAULT = 0;
 const POLL_DEFAULT_SECONDS = 5;
 const IDLE_DEFAULT_SECONDS = 300;
+const CHECK_DEFAULT_SECONDS = 60;
 
 /** 0 adapts by itself. */
 export const CONCURRENCY = { min: 0, max: 500, default: CONCURRENCY_DEFAULT, whole: true } as const;
 
 export const POLL_INTERVAL_SECONDS = { min: 1, max: 3600, default: POLL_DEFAULT_SECONDS } as const;
+
+/** How often a trigger reads the history. */
+export const CHECK_INTERVAL_SECONDS = {
+	min: 10,
+	max: 86_400,
+	default: CHECK_DEFAULT_SECONDS,
+} as const;
 
 const LONGEST_WAIT_SECONDS = 7 * 86_400;
 

@@ -163,10 +163,15 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			"Run n8n on Node.js 22 or later. Or enter the tasks in 'Task IDs': those are looked up instead.",
 	}),
+	noHistory: ({ status }) => ({
+		message: `The service keeps no history of videos and images${http(status)}`,
+		description:
+			"Take 'Video or Image Made' out of 'Trigger On': it can't be noticed without the history.",
+	}),
 	startsItself: () => ({
 		message: 'The workflow has started itself ten times in a row',
 		description:
-			"Each execution created a speech task, which was charged and started the next execution. Turn off 'Include Tasks of This Workflow', enter the tasks to watch in 'Task IDs', or create speech in a workflow without this trigger.",
+			"Each execution created something that was charged and started the next execution. Turn off 'Include Tasks of This Workflow', enter the speech tasks to watch in 'Task IDs', or create in a workflow without this trigger.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };

@@ -1,0 +1,226 @@
+import type { IDataObject } from 'n8n-workflow';
+import { thisProcess } from '../../shared/account';
+import { isRecord } from '../../shared/parsing/coerce';
+import { FOLLOWED_MS, type Found, type Outcome, type Remembered } from './look';
+
+/** Entries that are known, and not to be told of again. */
+const MOST_KNOWN = 1000;
+/** Entries in the making, or waiting to be told of. */
+const MOST_OPEN = 1000;
+/** Looks in a row that do not find an entry in the making, after which it was deleted. */
+const MOST_MISSES = 3;
+/** How long after an emission n8n still knows its key, in ms: as of speech tasks. */
+const KEY_LASTS_MS = 120_000;
+
+/** An entry that n8n was not told of. */
+interface Open {
+	/** When it was first seen, in ms since 1970 by our clock. */
+	since: number;
+	/** By the service's clock; NaN when it does not say. */
+	createdAt: number;
+	/** It waits to be told of. */
+	isQueued: boolean;
+	/** n8n was told of it, and its execution is not known to have begun. */
+	isEmitted: boolean;
+	/** Looks in a row that did not find it. */
+	misses: number;
+}
+
+/** What is kept in n8n's static data, under one key. */
+interface Kept {
+	at: number;
+	account: string;
+	/** Null: there is none. */
+	floor: number | null;
+	isComplete: boolean;
+	/** Mark → [since, createdAt, isEmitted]. */
+	open: Record<string, [number, number | null, 0 | 1]>;
+	/** [mark, createdAt], those that were seen last at the end. */
+	known: Array<[string, number | null]>;
+}
+
+const KEY = 'generated';
+
+/** Left by a trigger that was closed, for the next one of the same node in this process. */
+class LeftOpen extends Map<string, Kept> {}
+
+const left = () => thisProcess.part(LeftOpen, () => new LeftOpen());
+
+const isKept = (value: unknown): value is Kept =>
+	isRecord(value) && isRecord(value.open) && Array.isArray(value.known);
+
+/** The trigger's memory of the history's entries, which outlives a new deployment and a restart. */
+export class EntryStore implements Remembered {
+	isEmpty = true;
+	floor = -Infinity;
+	isComplete = false;
+	/** By mark, with the time by the service's clock; those that were seen last at the end. */
+	private readonly known = new Map<string, number>();
+	private readonly open = new Map<string, Open>();
+
+	/**
+	 * `store` is the node's static data, `key` tells the node from others in this process. What was kept of
+	 * another `account`, which may be the same with a new token, counts only where it is found again. With
+	 * `emitsAgain`, which is safe where n8n drops duplicates, an entry that n8n was told of right before it
+	 * stopped is emitted again if n8n is soon back.
+	 */
+	constructor(
+		private readonly store: IDataObject,
+		private readonly key: string,
+		private readonly account: string,
+		emitsAgain: boolean,
+		now = Date.now(),
+	) {
+		const stored: unknown = store[KEY];
+		const kept = newest(isKept(stored) ? stored : undefined, left().get(key));
+		left().delete(key);
+		if (!kept) return;
+		const isSame = kept.account === account;
+		this.isEmpty = false;
+		this.isComplete = isSame && kept.isComplete;
+		this.floor = isSame ? (kept.floor ?? -Infinity) : NaN;
+		for (const [mark, createdAt] of kept.known) this.known.set(mark, createdAt ?? NaN);
+		const isSafe = emitsAgain && now - kept.at < KEY_LASTS_MS;
+		for (const [mark, [since, createdAt, isEmitted]] of Object.entries(kept.open)) {
+			if (isEmitted && !isSafe) this.known.set(mark, createdAt ?? NaN);
+			else this.open.set(mark, opened(since, createdAt ?? NaN));
+		}
+	}
+
+	/** Forgets what a node has kept: it tells of other events now. */
+	static forget(store: IDataObject, key: string): void {
+		left().delete(key);
+		if (store[KEY] !== undefined) delete store[KEY];
+	}
+
+	get size(): number {
+		return this.known.size + this.open.size;
+	}
+
+	has(mark: string): boolean {
+		return this.known.has(mark) || this.open.has(mark);
+	}
+
+	awaited(): Array<[string, number]> {
+		return [...this.open]
+			.filter(([, { isQueued }]) => !isQueued)
+			.map(([mark, { createdAt }]) => [mark, createdAt]);
+	}
+
+	/** Notes what a look has found. What is ready or has failed stays open until `end`. */
+	note(outcome: Outcome, now = Date.now()): void {
+		const { ready, failed, making, passed, baseline, seen } = outcome;
+		this.isEmpty = false;
+		if (baseline) ({ floor: this.floor, isComplete: this.isComplete } = baseline);
+		// Those that are still there must not be the first to be forgotten.
+		for (const mark of seen) {
+			const createdAt = this.known.get(mark);
+			if (createdAt !== undefined) this.know(mark, createdAt);
+		}
+		for (const { mark, entry } of passed) this.know(mark, entry.createdAt);
+		for (const { mark, entry } of [...ready, ...failed]) this.see(mark, entry.createdAt, now);
+		for (const { mark, entry } of making) {
+			// Without an id it can't be known again once it has a file: that makes it a new one.
+			if (entry.id === undefined) continue;
+			const { since } = this.see(mark, entry.createdAt, now);
+			if (now - since > FOLLOWED_MS) this.end(mark);
+		}
+		for (const [mark, entry] of this.open) {
+			entry.misses = seen.has(mark) || entry.isQueued ? 0 : entry.misses + 1;
+			if (entry.misses >= MOST_MISSES) this.open.delete(mark);
+		}
+	}
+
+	/** It waits to be told of. Returns one that has to give way, since too many do. */
+	queue({ mark }: Found): string | undefined {
+		const entry = this.open.get(mark);
+		if (entry) entry.isQueued = true;
+		if (this.open.size <= MOST_OPEN) return undefined;
+		const oldest = [...this.open].find(([, { isQueued, isEmitted }]) => isQueued && !isEmitted);
+		if (oldest) this.end(oldest[0]);
+		return oldest?.[0];
+	}
+
+	/** It is to be told of all the same. */
+	reopen({ mark, entry }: Found, now = Date.now()): void {
+		this.see(mark, entry.createdAt, now);
+	}
+
+	/** False for one that was to be told of and has given way. */
+	isOpen(mark: string): boolean {
+		return this.open.has(mark);
+	}
+
+	/** n8n is about to be told of it. */
+	emitted(mark: string): void {
+		const entry = this.open.get(mark);
+		if (entry) entry.isEmitted = true;
+	}
+
+	/** n8n could not start its execution. */
+	refused(mark: string): void {
+		const entry = this.open.get(mark);
+		if (entry) entry.isEmitted = false;
+	}
+
+	/** It was told of, or is none of the workflow's business. */
+	end(mark: string): void {
+		const createdAt = this.open.get(mark)?.createdAt ?? NaN;
+		this.open.delete(mark);
+		this.know(mark, createdAt);
+	}
+
+	/** Hands everything to n8n, which saves it after the activation and with each execution that is started. */
+	save(): void {
+		if (this.isUsable) this.store[KEY] = { ...this.kept() };
+	}
+
+	/** To be called when the trigger is closed; n8n goes on, so what it was told of is done. */
+	leave(): void {
+		for (const [mark, { isEmitted }] of [...this.open]) if (isEmitted) this.end(mark);
+		if (this.isUsable) left().set(this.key, this.kept());
+	}
+
+	/** False before the first look: what is remembered of another account stays as it was kept. */
+	private get isUsable(): boolean {
+		return !this.isEmpty && !Number.isNaN(this.floor);
+	}
+
+	private see(mark: string, createdAt: number, now: number): Open {
+		const entry = this.open.get(mark) ?? opened(now, createdAt);
+		this.open.set(mark, entry);
+		return entry;
+	}
+
+	private know(mark: string, createdAt: number): void {
+		this.known.delete(mark);
+		this.known.set(mark, createdAt);
+		if (this.known.size <= MOST_KNOWN) return;
+		const [oldest = ''] = this.known.keys();
+		const time = this.known.get(oldest)!;
+		this.known.delete(oldest);
+		this.isComplete = false;
+		// One that claims to be from the future must not make all others old.
+		const isPast = [...this.known.values()].some((other) => other > time);
+		if (isPast && time > this.floor) this.floor = time;
+	}
+
+	private kept(): Kept {
+		const timeOf = (time: number) => (Number.isFinite(time) ? time : null);
+		const open: Kept['open'] = {};
+		for (const [mark, entry] of this.open) {
+			open[mark] = [entry.since, timeOf(entry.createdAt), entry.isEmitted ? 1 : 0];
+		}
+		const known = [...this.known].map(([mark, time]): Kept['known'][0] => [mark, timeOf(time)]);
+		const { account, isComplete } = this;
+		return { at: Date.now(), account, floor: timeOf(this.floor), isComplete, open, known };
+	}
+}
+
+const opened = (since: number, createdAt: number): Open => ({
+	...{ since, createdAt },
+	...{ isQueued: false, isEmitted: false, misses: 0 },
+});
+
+const newest = (stored: Kept | undefined, inProcess: Kept | undefined): Kept | undefined =>
+	(inProcess?.at ?? 0) >= (stored?.at ?? 0) ? (inProcess ?? stored) : stored;

@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto';
+import { LARGEST_PAGE, isLastPage } from '../../shared/api/pagination';
+import type { ServiceRecord } from '../../shared/contract';
+import {
+	oldestFirst,
+	readHistory,
+	type HistoryEntry,
+} from '../../shared/generation/historyEntries';
+import { asText, asTime, unsigned } from '../../shared/parsing/coerce';
+import type { Page } from '../../shared/parsing/responses';
+
+/*
+ * What is new in a history that others change while it is read. Remembered are the entries seen so far
+ * (the newest thousand), those not told of yet, and the floor: the oldest time down to which all was seen.
+ * - What a deletion moves up is not new: it was made before the floor, or nothing known comes after it.
+ * - New is what was made after the floor, or stands above something known: a slow one may appear late.
+ * - Only the service's own times are compared, with one another. Equal ones decide nothing: the place does.
+ * - Pages that shift while they are read repeat an entry, which counts once, or skip one: where several
+ *   pages held something new, the next look reads as many again.
+ * - Without an id an entry is its file's address without the signature, its time and its prompt. If none of
+ *   these is known again, they are no use: the history as it is counts as seen, so that nothing floods n8n.
+ * - An entry in the making is looked for on the pages after the first one, too, while it should be there.
+ */
+
+/** How far back one look goes, in entries and in pages. */
+const MOST_ENTRIES = 600;
+const MOST_PAGES = 30;
+/** A history of fewer entries than this on a page that is its last is there as a whole: no page is smaller. */
+const SMALLEST_PAGE = 20;
+/** How long an entry in the making is followed, in ms. */
+export const FOLLOWED_MS = 2 * 3_600_000;
+
+/** An entry, and what it is known again by. */
+export interface Found {
+	mark: string;
+	entry: HistoryEntry;
+}
+
+/** What earlier looks have left. */
+export interface Remembered {
+	/** Nothing is remembered: no look was made yet. */
+	isEmpty: boolean;
+	/** How many entries are known. */
+	size: number;
+	/** All that was made later was seen, in ms since 1970 by the service's clock; NaN: times say nothing. */
+	floor: number;
+	/** The whole history is known, and no page was cut off. */
+	isComplete: boolean;
+	has(mark: string): boolean;
+	/** Entries in the making, and when they were made by the service's clock (NaN: not known). */
+	awaited(): Array<[mark: string, createdAt: number]>;
+}
+
+/** What a look has found; each list with the oldest in front. */
+export interface Outcome {
+	/** To be told of: their files are there. */
+	ready: Found[];
+	/** To be told of: they have come to nothing. */
+	failed: Found[];
+	/** To be followed. */
+	making: Found[];
+	/** Never to be told of. */
+	passed: Found[];
+	/** From where on all was seen; only of a look that could go by nothing earlier. */
+	baseline?: { floor: number; isComplete: boolean };
+	/** Nothing in it was known. */
+	hasLostTrack: boolean;
+	/** There may be more that is new beyond where it ended. */
+	isCut: boolean;
+	/** Pages that a look after this one has to read. */
+	reach: number;
+	/** All that it has come across, the last of the history in front. */
+	seen: ReadonlySet<string>;
+}
+
+/** `unsure`: only what comes after it can tell whether it is old or new. */
+type Standing = 'known' | 'old' | 'new' | 'unsure';
+
+/** One look into the history, page by page, and what it says. Pure. */
+export class Look {
+	/** In the order of the history. */
+	private readonly seen = new Map<string, HistoryEntry>();
+	private pages = 0;
+	private isWhole = false;
+	private isCut = false;
+
+	/** `baseUrl` resolves relative addresses; at least `reach` pages are to be read. */
+	constructor(
+		private readonly remembered: Remembered,
+		private readonly baseUrl: string,
+		private readonly reach = 1,
+	) {}
+
+	/** Takes the next page, as it came. True when the one after it is worth reading. */
+	add(page: Page): boolean {
+		this.pages++;
+		const before = this.seen.size;
+		const items = newestOf(page);
+		for (const entry of inPlace(readHistory(items, this.baseUrl, 0))) {
+			const mark = markOf(entry);
+			if (!this.seen.has(mark)) this.seen.set(mark, { ...entry, place: this.seen.size });
+		}
+		const isLast = isLastPage(page, this.seen.size, LARGEST_PAGE);
+		const isAll = page.total !== undefined && this.seen.size >= page.total;
+		this.isWhole = isLast && (isAll || this.seen.size < SMALLEST_PAGE);
+		if (isLast || this.seen.size === before) return false;
+		const isFull = this.seen.size >= MOST_ENTRIES || this.pages >= MOST_PAGES;
+		this.isCut = isFull && this.endsAmongNew();
+		return !isFull && this.isNextWanted();
+	}
+
+	/** To be called once all pages are there. */
+	outcome(): Outcome {
+		const { isEmpty, isComplete, floor, size } = this.remembered;
+		const marks = new Map([...this.seen].map(([mark, entry]) => [entry, mark]));
+		const awaited = new Set(this.remembered.awaited().map(([mark]) => mark));
+		const standings = this.standings();
+		const hasAnchor = this.hasKnown(standings) || (isComplete && size === 0);
+		const outcome: Outcome = {
+			...{ ready: [], failed: [], making: [], passed: [] },
+			hasLostTrack: false,
+			isCut: this.isCut,
+			reach: 1,
+			seen: new Set([...this.seen.keys()].reverse()),
+		};
+		if (isEmpty || Number.isNaN(floor)) {
+			outcome.baseline = { floor: this.oldest(), isComplete: this.isWhole };
+		}
+		let hasNew = false;
+		for (const entry of oldestFirst([...this.seen.values()])) {
+			const mark = marks.get(entry)!;
+			let standing = standings.get(mark)!;
+			if (!hasAnchor && standing !== 'old') standing = isNamed(entry, floor) ? 'new' : 'unsure';
+			if (isEmpty) standing = 'unsure';
+			if (standing === 'old' || (standing === 'known' && !awaited.has(mark))) continue;
+			hasNew ||= standing === 'new';
+			const found = { mark, entry };
+			if (entry.files.length === 0 && !entry.failed) outcome.making.push(found);
+			else if (standing === 'unsure') outcome.passed.push(found);
+			else (entry.failed ? outcome.failed : outcome.ready).push(found);
+		}
+		outcome.hasLostTrack = !isEmpty && !hasAnchor && outcome.passed.length > 0;
+		if (hasNew && this.pages > 1) outcome.reach = this.pages;
+		return outcome;
+	}
+
+	private isNextWanted(): boolean {
+		if (this.pages < this.reach) return true;
+		const last = [...this.seen.values()].at(-1)!;
+		if (this.remembered.isEmpty) return last.createdAt >= this.newest() - FOLLOWED_MS;
+		const isMissing = ([mark, createdAt]: [string, number]) =>
+			!this.seen.has(mark) && !(last.createdAt < createdAt);
+		return this.remembered.awaited().some(isMissing) || this.endsAmongNew();
+	}
+
+	private endsAmongNew(): boolean {
+		const standings = this.standings();
+		const last = [...standings.values()][0];
+		return last === 'new' || (last === 'unsure' && !this.hasKnown(standings));
+	}
+
+	/** Where each entry stands, as far as can be told at this point. */
+	private standings(): Map<string, Standing> {
+		const { floor, isComplete } = this.remembered;
+		const all = [...this.seen];
+		const times = all.map(([, { createdAt }]) => createdAt);
+		const isSorted = times.every((time, index) => index === 0 || time <= times[index - 1]!);
+		const standings = new Map<string, Standing>();
+		let follows = false;
+		for (const [mark, { createdAt }] of all.reverse()) {
+			const isKnown = this.remembered.has(mark);
+			const isOld = createdAt < floor;
+			const isNew = isComplete || follows || (isSorted && createdAt > floor);
+			standings.set(mark, isKnown ? 'known' : isOld ? 'old' : isNew ? 'new' : 'unsure');
+			follows ||= isKnown || isOld;
+		}
+		return standings;
+	}
+
+	private hasKnown(standings: Map<string, Standing>): boolean {
+		return [...standings.values()].includes('known');
+	}
+
+	private newest(): number {
+		return Math.max(-Infinity, ...this.times());
+	}
+
+	/** -Infinity when the history has no times, or is known as a whole. */
+	private oldest(): number {
+		const times = this.times();
+		return this.isWhole || times.length === 0 ? -Infinity : Math.min(...times);
+	}
+
+	private times(): number[] {
+		return [...this.seen.values()].map(({ createdAt }) => createdAt).filter(Number.isFinite);
+	}
+}
+
+/** Where nothing is known again, only an id and a time tell that an entry is not merely named differently. */
+const isNamed = ({ id, createdAt }: HistoryEntry, floor: number) =>
+	id !== undefined && createdAt > floor;
+
+const inPlace = (entries: HistoryEntry[]) => [...entries].sort((a, b) => a.place - b.place);
+
+/** What of a page is looked at; a bare array may hold all that was ever made, in any order. */
+function newestOf({ items, bare }: Page): ServiceRecord[] {
+	const timed = bare ? items.map((item) => ({ item, time: asTime(item.created_at) })) : [];
+	if (timed.length === 0 || timed.some(({ time }) => Number.isNaN(time))) {
+		return items.slice(0, MOST_ENTRIES);
+	}
+	const sorted = timed.sort((a, b) => b.time - a.time);
+	return sorted.slice(0, MOST_ENTRIES).map(({ item }) => item);
+}
+
+/** What an entry is known again by: the same for an id that is a number here and a text there. */
+function markOf({ id, files, record, prompt }: HistoryEntry): string {
+	const [file] = files;
+	const parts =
+		id === undefined
+			? [file ? unsigned(file.fileUrl) : '', asText(record.created_at) ?? '', prompt]
+			: [id];
+	return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 12);
+}

@@ -1,0 +1,428 @@
+import type { INode, INodeExecutionData } from 'n8n-workflow';
+import type { WorkflowFile } from '../../demo/engine.mts';
+import type { HistoryItem } from '../../simulator/simulator.mts';
+import { begin, node, requests, run, sim, start } from './setup';
+import {
+	activate,
+	inARow,
+	listenByHand,
+	triggerNode,
+	type ActiveTrigger,
+	type TriggerSetting,
+} from './triggerSetup';
+
+/* New entries of the history start workflows. Time is made to pass: the history is read once a minute. */
+
+const generated = { events: ['generated'] };
+const INTERVAL_SECONDS = 60;
+
+const looks = () => requests('GET', '/v1/video/histories').length;
+const idsOf = ({ started }: ActiveTrigger) =>
+	started.map(({ item: { json } }) => `${json.event} ${json.id}`);
+
+beforeEach(() => {
+	jest.useFakeTimers({
+		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
+	});
+});
+afterEach(() => jest.useRealTimers());
+
+/** Lets so many seconds pass, and all that is under way come to its end in between. */
+async function pass(seconds: number, step = 1): Promise<void> {
+	for (let passed = 0; passed < seconds; passed += step) {
+		await jest.advanceTimersByTimeAsync(step * 1000);
+		for (let turn = 0; turn < (sim.openConnections() > 0 ? 60 : 10); turn++) {
+			await new Promise((resolve) => setImmediate(resolve));
+		}
+	}
+}
+
+/** What takes time, while that passes. */
+async function during<T>(work: Promise<T>): Promise<T> {
+	let isOver = false;
+	const over = () => (isOver = true);
+	work.then(over, over);
+	while (!isOver) await pass(0.1, 0.1);
+	return await work;
+}
+
+let made = 0;
+/** Somebody else has made something: puts it into the history. */
+function add(changes: Partial<HistoryItem> = {}): HistoryItem {
+	const id = changes.id ?? `item-${++made}`;
+	const item: HistoryItem = {
+		id,
+		prompt: `A paper boat, ${id}`,
+		type: 'video',
+		file_url: `${sim.fileOrigin}/files/video/${id}.mp4`,
+		status: 'completed',
+		created_at: new Date().toISOString(),
+		...changes,
+	};
+	sim.history.unshift(item);
+	return item;
+}
+
+const video = (prompt: string, extra: object = {}) => ({
+	resource: 'video',
+	operation: 'textToVideo',
+	prompt,
+	...extra,
+});
+
+describe('a new video', () => {
+	it('starts one execution with its fields and address, and what was there before none', async () => {
+		await start();
+		for (let n = 0; n < 30; n++) add();
+		const trigger = await activate({ parameters: generated });
+		await pass(INTERVAL_SECONDS);
+		expect(trigger.started).toEqual([]);
+		const { owner: _, ...item } = add();
+		await pass(2 * INTERVAL_SECONDS);
+		expect(trigger.started.map((one) => one.item)).toEqual([
+			{ json: { ...item, event: 'generated' } },
+		]);
+	});
+
+	it('costs one page a minute, no WebSocket and no reading of tasks', async () => {
+		await start();
+		for (let minutes = 900; minutes > 0; minutes -= 3) {
+			add({ created_at: new Date(Date.now() - minutes * 60_000).toISOString() });
+		}
+		await activate({ parameters: generated });
+		expect(looks()).toBe(1);
+		await pass(10 * INTERVAL_SECONDS, 5);
+		expect(looks()).toBe(11);
+		expect(sim.socketsEver).toBe(0);
+		expect(requests('GET', '/v1/labs')).toEqual([]);
+	});
+
+	it('brings its file along where asked to', async () => {
+		await start();
+		await during(run(node(video('A real file', { download: false }))));
+		const [item] = sim.history.splice(0);
+		const options = { download: true, outputField: 'clip' };
+		const trigger = await activate({ parameters: { ...generated, options } });
+		sim.history.unshift(item!);
+		await pass(INTERVAL_SECONDS + 5);
+		const { clip } = trigger.started[0]!.item.binary!;
+		expect(clip).toMatchObject({ fileName: `video-${item!.id}.mp4`, mimeType: 'video/mp4' });
+		const served = sim.fileBytes(item!.file_url)!;
+		expect(served.equals(Buffer.from(clip!.data, 'base64'))).toBe(true);
+		expect(sim.leaks).toEqual([]);
+	});
+
+	it('is told also when its file can not be fetched, and why', async () => {
+		await start();
+		const parameters = { ...generated, options: { download: true } };
+		const trigger = await activate({ parameters });
+		sim.fault({ on: 'file', times: 9, action: { respond: { status: 410 } } });
+		const item = add();
+		await pass(INTERVAL_SECONDS + 5);
+		const [{ json, binary }] = trigger.started.map((one) => one.item) as [INodeExecutionData];
+		expect(json).toMatchObject({ event: 'generated', id: item.id, file_url: item.file_url });
+		expect(json.error).toMatch(/could not be fetched.*410/);
+		expect(binary).toBeUndefined();
+	});
+
+	it('is told when it has its file, and one that fails by its id where failures are wanted', async () => {
+		await start();
+		const both = await activate({ parameters: { events: ['generated', 'failed'] } });
+		const one = await activate({ parameters: generated });
+		const good = add({ file_url: '', status: 'processing' });
+		const bad = add({ file_url: '', status: 'processing' });
+		await pass(2 * INTERVAL_SECONDS);
+		expect(both.started).toEqual([]);
+		good.file_url = `${sim.fileOrigin}/files/video/good.mp4`;
+		bad.status = 'failed';
+		await pass(2 * INTERVAL_SECONDS);
+		expect(idsOf(one)).toEqual([`generated ${good.id}`]);
+		expect(idsOf(both).sort()).toEqual([`failed ${bad.id}`, `generated ${good.id}`].sort());
+	});
+});
+
+describe('many at once', () => {
+	it('are told in order, each once', async () => {
+		await start({ dialect: { history: 'paged' } });
+		const trigger = await activate({ parameters: generated });
+		const items = Array.from({ length: 500 }, () => add());
+		await pass(3 * INTERVAL_SECONDS, 5);
+		expect(idsOf(trigger)).toEqual(items.map(({ id }) => `generated ${id}`));
+		expect(new Set(trigger.started.map(({ key }) => key)).size).toBe(500);
+	});
+
+	it('wait for their turn while executions last, and are all told', async () => {
+		await start();
+		const trigger = await activate({ parameters: generated, executionsLast: true });
+		for (let n = 0; n < 50; n++) add();
+		await pass(INTERVAL_SECONDS + 5);
+		expect(trigger.started.length).toBeLessThan(10);
+		await pass(30);
+		expect(trigger.started.length).toBe(20);
+		while (trigger.started.length < 50) {
+			for (const { done } of trigger.started) done();
+			await pass(30);
+		}
+		expect(new Set(idsOf(trigger)).size).toBe(50);
+	});
+});
+
+describe('several triggers of an account', () => {
+	it('share one reading a minute', async () => {
+		await start();
+		const [first, second, third] = [
+			await activate({ parameters: generated }),
+			await (pass(20), activate({ parameters: generated })),
+			await activate({ parameters: generated }),
+		];
+		const before = looks();
+		await pass(10 * INTERVAL_SECONDS, 5);
+		expect(looks() - before).toBeLessThanOrEqual(11);
+		add();
+		await pass(INTERVAL_SECONDS + 30);
+		for (const trigger of [first, second, third]) expect(idsOf(trigger!)).toHaveLength(1);
+	});
+});
+
+describe('a restart', () => {
+	it('after a kill goes on from what n8n has saved: all are told, none with another key', async () => {
+		await start();
+		const nodeId = 'killed';
+		const before = await activate({ parameters: generated, nodeId });
+		const items = Array.from({ length: 3 }, () => add());
+		await pass(INTERVAL_SECONDS + 5);
+		const saved = before.saved();
+		await before.close();
+		items.push(add());
+		// Another process knows nothing of this one.
+		const after = await activate({ parameters: generated, staticData: saved, nodeId });
+		await pass(5);
+		const keys = new Map([...before.started, ...after.started].map((e) => [e.key, e.item.json.id]));
+		expect([...keys.values()].sort()).toEqual(items.map(({ id }) => id).sort());
+	});
+
+	it('tells what came while the workflow was not published for a day', async () => {
+		await start();
+		const nodeId = 'a day';
+		const before = await activate({ parameters: generated, nodeId });
+		await before.close();
+		const items = Array.from({ length: 130 }, () => add());
+		await pass(86_400, 3600);
+		const after = await activate({ parameters: generated, staticData: before.saved(), nodeId });
+		await pass(INTERVAL_SECONDS);
+		expect(idsOf(after)).toEqual(items.map(({ id }) => `generated ${id}`));
+	});
+
+	it('tells of nothing that came while the event was not chosen', async () => {
+		await start();
+		const nodeId = 'changed';
+		const first = await activate({ parameters: generated, nodeId });
+		await first.close();
+		const parameters = { events: ['completed'] };
+		const second = await activate({ parameters, staticData: first.saved(), nodeId });
+		await second.close();
+		add();
+		const third = await activate({ parameters: generated, staticData: second.saved(), nodeId });
+		await pass(2 * INTERVAL_SECONDS);
+		expect(third.started).toEqual([]);
+	});
+});
+
+describe('a service that keeps no history', () => {
+	const absent = () =>
+		sim.fault({
+			path: '/v1/video/histories',
+			times: Infinity,
+			action: { respond: { status: 404, body: { error: 'not_found' } } },
+		});
+
+	it('ends the activation with words that say so', async () => {
+		await start();
+		absent();
+		await expect(activate({ parameters: generated })).rejects.toThrow(
+			'The service keeps no history of videos and images (HTTP 404)',
+		);
+	});
+
+	it('does not keep the events of tasks from coming, nor an history that is back', async () => {
+		await start();
+		absent();
+		const trigger = await activate({ parameters: { events: ['completed', 'generated'] } });
+		await pass(2 * INTERVAL_SECONDS);
+		sim.clearFaults();
+		await pass(INTERVAL_SECONDS);
+		const item = add();
+		await pass(INTERVAL_SECONDS + 5);
+		expect(idsOf(trigger)).toEqual([`generated ${item.id}`]);
+	});
+
+	it('all of a sudden is asked on, and nothing is lost', async () => {
+		await start();
+		const trigger = await activate({ parameters: generated });
+		absent();
+		const item = add();
+		await pass(3 * INTERVAL_SECONDS);
+		expect(trigger.errors).toEqual([]);
+		sim.clearFaults();
+		await pass(INTERVAL_SECONDS + 5);
+		expect(idsOf(trigger)).toEqual([`generated ${item.id}`]);
+	});
+});
+
+it('a token that is revoked ends the trigger', async () => {
+	await start();
+	const trigger = await activate({ parameters: generated });
+	sim.revoke(sim.token);
+	await pass(INTERVAL_SECONDS + 5);
+	expect(trigger.errors[0]!.message).toMatch(/refused the API token/);
+	const before = looks();
+	await pass(3 * INTERVAL_SECONDS);
+	expect(looks()).toBe(before);
+});
+
+it('a token that the history tells is in no item, and nowhere in what n8n keeps', async () => {
+	await start();
+	const trigger = await activate({ parameters: generated });
+	add({ id: sim.token, prompt: `Not with ${sim.token}`, file_url: `/${sim.token}/a.mp4` });
+	await pass(INTERVAL_SECONDS + 5);
+	expect(trigger.started).toHaveLength(1);
+	expect(JSON.stringify([trigger.started, trigger.saved()])).not.toContain(sim.token);
+});
+
+it('an interval below 10 seconds is refused', async () => {
+	await start();
+	const parameters = { ...generated, options: { checkInterval: 9 } };
+	await expect(activate({ parameters })).rejects.toThrow(
+		/'Check Interval' must be a number from 10/,
+	);
+	expect(sim.requests).toEqual([]);
+});
+
+describe('by hand', () => {
+	it('the newest video that has its file is shown at once', async () => {
+		await start();
+		for (let n = 0; n < 3; n++) add();
+		const { id } = add();
+		add({ file_url: '', status: 'processing' });
+		const listening = await listenByHand({ parameters: generated });
+		await listening.start();
+		await pass(1);
+		expect((await listening.first)!.json).toMatchObject({ event: 'generated', id });
+	});
+
+	it('the first one is waited for', async () => {
+		await start();
+		const listening = await listenByHand({ parameters: generated });
+		await listening.start();
+		await pass(30);
+		const { id } = add();
+		await pass(15);
+		expect((await listening.first)!.json).toMatchObject({ event: 'generated', id });
+	});
+});
+
+describe('what the workflow itself has made', () => {
+	/** A workflow as n8n has it when it is published: the trigger, and a video made behind it. */
+	function making(id: string, options: object = {}): WorkflowFile & { id: string } {
+		const nodes: INode[] = [
+			triggerNode({ ...generated, options: { ...options } }),
+			{ ...node(video('=Again {{ $json.id }}', { download: false })), name: 'Make' },
+		];
+		return { id, nodes, connections: inARow(nodes) };
+	}
+
+	function executed(workflow: WorkflowFile & { id: string }): TriggerSetting {
+		const [trigger, ...behind] = workflow.nodes;
+		return {
+			workflowId: workflow.id,
+			parameters: trigger!.parameters as never,
+			behind,
+			execute: async (item: INodeExecutionData) => {
+				const execution = await begin(workflow, { mode: 'trigger', input: [item] });
+				return (await execution.finished).run;
+			},
+		};
+	}
+
+	it.each([false, true])(
+		'starts nothing; listed while in the making: %s',
+		async (historyMaking) => {
+			await start({ pace: 9, dialect: { historyMaking } });
+			const trigger = await activate(executed(making(`own ${historyMaking}`)));
+			add();
+			await pass(10 * INTERVAL_SECONDS, 2);
+			expect(trigger.started.length).toBe(1);
+			expect(sim.creates).toBe(1);
+			add();
+			await pass(5 * INTERVAL_SECONDS, 2);
+			expect(trigger.started.length).toBe(2);
+		},
+	);
+
+	it('starts nothing though the history has it before the workflow', async () => {
+		await start();
+		const trigger = await activate(executed(making('before')));
+		const foreign = add();
+		const own = { id: 'own', prompt: `Again ${foreign.id}` };
+		const file_url = `${sim.fileOrigin}/files/video/own.mp4`;
+		const items = JSON.stringify([{ ...own, file_url, status: 'completed' }]);
+		sim.fault({
+			method: 'POST',
+			path: '/v1/video/text-to-video',
+			action: {
+				sse: [
+					'event: video_generation_status\ndata: "processing"\n\n',
+					{ delayMs: 200_000 },
+					`event: video_generation_complete\ndata: ${items}\n\n`,
+					'END',
+				],
+			},
+		});
+		await pass(INTERVAL_SECONDS + 5);
+		expect(trigger.started.length).toBe(1);
+		add(own);
+		const another = add();
+		await pass(5 * INTERVAL_SECONDS);
+		expect(idsOf(trigger).slice(0, 2)).toEqual(
+			[foreign, another].map(({ id }) => `generated ${id}`),
+		);
+		expect(idsOf(trigger)).not.toContain('generated own');
+	});
+
+	it('starts nothing where the answer is lost and the history alone knows of it', async () => {
+		await start({ pace: 1 });
+		const trigger = await activate(executed(making('lost')));
+		sim.fault({
+			method: 'POST',
+			path: '/v1/video/text-to-video',
+			times: Infinity,
+			action: { sse: ['RESET'], finishesInHistoryAfterMs: 1_200_000 },
+		});
+		add();
+		await pass(40 * INTERVAL_SECONDS, 10);
+		expect(sim.history.length).toBe(2);
+		expect(trigger.started.length).toBe(1);
+	});
+
+	it('starts it where the user wants that, until an error ends it after ten times', async () => {
+		await start({ pace: 1 });
+		const trigger = await activate(executed(making('wanted', { includeOwnTasks: true })));
+		add();
+		await pass(20 * INTERVAL_SECONDS, 5);
+		expect(trigger.started.length).toBe(10);
+		expect(trigger.errors[0]!.message).toMatch(/started itself ten times in a row/);
+	});
+
+	it('is ended by an error as well where executions run in workers', async () => {
+		await start({ pace: 1 });
+		const workflow = making('workers');
+		const trigger = await activate({
+			...executed(workflow),
+			execute: async () => (add(), undefined),
+		});
+		add();
+		await pass(20 * INTERVAL_SECONDS, 5);
+		expect(trigger.started.length).toBe(10);
+		expect(trigger.errors[0]!.message).toMatch(/started itself ten times in a row/);
+	});
+});

@@ -1,0 +1,409 @@
+import type { IDataObject } from 'n8n-workflow';
+import { EntryStore } from '../../nodes/MediaGenerationTrigger/generated/entryStore';
+import { Look, type Outcome } from '../../nodes/MediaGenerationTrigger/generated/look';
+import type { ServiceRecord } from '../../nodes/shared/contract';
+import { readPage } from '../../nodes/shared/parsing/responses';
+
+/* What is new in a history, look by look, as a trigger remembers it. */
+
+const BASE = 'https://media.example.com';
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const BEGAN = Date.parse('2026-11-20T10:00:00Z');
+
+let keys = 0;
+
+/** A history, newest first, and a trigger that looks into it now and then. */
+class Setting {
+	history: ServiceRecord[] = [];
+	told: unknown[] = [];
+	failed: unknown[] = [];
+	pages = 0;
+	last!: Outcome;
+	now = BEGAN;
+	/** Called before each page is read. */
+	between = (_page: number) => {};
+	readonly data: IDataObject = {};
+	private reach = 1;
+	private key = `node ${++keys}`;
+	private store = this.open();
+
+	/** `asArray`: no figures; `size`: what the service allows on a page at most. */
+	constructor(private readonly form: { asArray?: boolean; size?: number; whole?: boolean } = {}) {}
+
+	private open(account = 'account', withSaved = false) {
+		if (!withSaved) return new EntryStore(this.data, this.key, account, true, this.now);
+		const saved = JSON.parse(JSON.stringify(this.data)) as IDataObject;
+		return new EntryStore(saved, (this.key = `node ${++keys}`), account, true, this.now);
+	}
+
+	look(minutes = 1): unknown[] {
+		this.now += minutes * MINUTE;
+		const look = new Look(this.store, BASE, this.reach);
+		this.pages = 0;
+		for (let wanted = true; wanted;) {
+			this.between(++this.pages);
+			wanted = look.add(readPage(this.page(this.pages))!);
+		}
+		this.last = look.outcome();
+		this.reach = this.last.reach;
+		this.store.note(this.last, this.now);
+		const idOf = ({ record }: { record: ServiceRecord }) => record.id ?? record.file_url;
+		const ready = this.last.ready.map(({ entry }) => idOf(entry));
+		this.failed.push(...this.last.failed.map(({ entry }) => idOf(entry)));
+		for (const found of [...this.last.ready, ...this.last.failed]) {
+			this.store.queue(found);
+			this.store.emitted(found.mark);
+			this.store.save();
+			this.store.end(found.mark);
+		}
+		this.store.save();
+		this.told.push(...ready);
+		return ready;
+	}
+
+	private page(number: number): unknown {
+		if (this.form.whole) return this.history;
+		const size = Math.min(100, this.form.size ?? 100);
+		const data = this.history.slice((number - 1) * size, number * size);
+		if (this.form.asArray) return data;
+		return { data, total: String(this.history.length), page: '1', page_size: String(size) };
+	}
+
+	/** n8n was killed, or the workflow taken back and published again. */
+	restart(how: 'killed' | 'closed', account?: string): void {
+		if (how === 'closed') this.store.leave();
+		this.store = this.open(account, how === 'killed');
+		this.reach = 1;
+	}
+}
+
+const entry = (id: unknown, minutes: number, more: ServiceRecord = {}): ServiceRecord => ({
+	id,
+	prompt: 'A paper boat',
+	file_url: `${BASE}/${String(id)}.mp4`,
+	created_at: new Date(BEGAN + minutes * MINUTE).toISOString(),
+	status: 'completed',
+	...more,
+});
+const making = (id: unknown, minutes: number, more: ServiceRecord = {}) =>
+	entry(id, minutes, { file_url: undefined, status: 'processing', ...more });
+/** So many entries, newest first, the last of them made at `minutes`. */
+const entries = (name: string, amount: number, minutes: number, step = 0.01) =>
+	Array.from({ length: amount }, (_, n) => entry(`${name}${n}`, minutes + n * step)).reverse();
+
+/** Those that were there before, three minutes apart: a page goes back for five hours. */
+const old = (amount: number) => entries('old', amount, -3 * amount, 3);
+
+const without = (field: string) => (record: ServiceRecord) => ({ ...record, [field]: undefined });
+
+describe('a history', () => {
+	it('is not told of as it was at first, and what comes later is, oldest first, once', () => {
+		const setting = new Setting();
+		setting.history = old(30);
+		expect(setting.look()).toEqual([]);
+		setting.history.unshift(entry('b', 3), entry('a', 2));
+		expect(setting.look()).toEqual(['a', 'b']);
+		expect(setting.look()).toEqual([]);
+		expect(setting.pages).toBe(1);
+	});
+
+	it('that was empty at first has only new entries', () => {
+		const setting = new Setting();
+		setting.look();
+		setting.history = [entry('a', 2)];
+		expect(setting.look()).toEqual(['a']);
+	});
+
+	it.each<[string, (record: ServiceRecord) => ServiceRecord]>([
+		['has no times', without('created_at')],
+		['has the same time for all', (record) => ({ ...record, created_at: '2026-11-20' })],
+		['has ids that are numbers at times', (record) => record],
+		['has no ids', without('id')],
+		['has neither ids nor times', (record) => without('id')(without('created_at')(record))],
+	])('tells each new entry once where it %s', (name, change) => {
+		const setting = new Setting();
+		setting.history = entries('1', 300, -900, 3).map(change);
+		setting.look();
+		for (let wave = 0; wave < 5; wave++) {
+			const fresh = entries(`${wave + 2}`, 3, wave).map(change);
+			setting.history = [...fresh, ...setting.history];
+			const idOf = (record: ServiceRecord) => record.id ?? record.file_url;
+			expect(setting.look().sort()).toEqual(fresh.map(idOf).sort());
+			if (name.includes('numbers')) {
+				setting.history = setting.history.map((r) => ({ ...r, id: Number(r.id) }));
+			}
+			expect(setting.look()).toEqual([]);
+			expect(setting.pages).toBe(1);
+		}
+	});
+
+	it('of one bare array in any order tells what is made later than all', () => {
+		const setting = new Setting({ whole: true });
+		setting.history = old(700).sort(() => Math.random() - 0.5);
+		setting.look();
+		setting.history.push(entry('a', 2), entry('b', 1));
+		expect(setting.look()).toEqual(['b', 'a']);
+	});
+
+	it('of 100,000 entries in one array is looked at no further than its newest', () => {
+		const setting = new Setting({ whole: true });
+		setting.history = entries('old', 100_000, -90_000);
+		setting.look();
+		setting.history.unshift(entry('a', 2));
+		expect(setting.look()).toEqual(['a']);
+		expect(JSON.stringify(setting.data).length).toBeLessThan(50_000);
+	});
+
+	it('that is another one, all at once, is passed over as it is', () => {
+		const setting = new Setting();
+		setting.history = old(150).map(without('id'));
+		setting.look();
+		// Its addresses are signed in their paths, say: nothing is known again.
+		const changed = (record: ServiceRecord) => ({
+			...record,
+			file_url: `${BASE}/${Math.random()}`,
+		});
+		for (let n = 0; n < 3; n++) {
+			setting.history = setting.history.map(changed);
+			expect(setting.look()).toEqual([]);
+			expect(setting.last.hasLostTrack).toBe(true);
+		}
+	});
+
+	it('that puts an entry in late, among older ones, has it told', () => {
+		const setting = new Setting();
+		setting.history = old(300);
+		setting.look();
+		setting.history.unshift(entry('fast', 5));
+		setting.look();
+		setting.history.splice(1, 0, entry('slow', 1));
+		expect(setting.look()).toEqual(['slow']);
+	});
+
+	it('with an entry of the future goes on as any other', () => {
+		const setting = new Setting();
+		setting.history = [entry('odd', 1e7), ...old(150)];
+		setting.look();
+		for (let n = 0; n < 60; n++) {
+			setting.history.splice(1, 0, ...entries(`wave${n}-`, 25, n));
+			expect(setting.look()).toHaveLength(25);
+		}
+	});
+});
+
+describe('entries that are deleted', () => {
+	it.each([
+		['with times', (record: ServiceRecord) => record],
+		['without times', without('created_at')],
+		['of one time', (record: ServiceRecord) => ({ ...record, created_at: '2026-11-20' })],
+	])('bring up older ones that are not new: %s', (_, change) => {
+		const setting = new Setting();
+		setting.history = old(400).map(change);
+		setting.look();
+		for (const [n, amount] of [1, 50, 1, 99].entries()) {
+			setting.history.splice(0, amount);
+			expect(setting.look()).toEqual([]);
+			setting.history.unshift(change(entry(`new ${n}`, 5 + n)));
+			expect(setting.look()).toEqual([`new ${n}`]);
+		}
+	});
+
+	it('bring up nothing new when all that was known goes', () => {
+		const setting = new Setting();
+		setting.history = old(400);
+		setting.look();
+		setting.history.splice(0, 150);
+		expect(setting.look()).toEqual([]);
+		expect(setting.pages).toBe(1);
+		setting.history.unshift(entry('a', 5));
+		expect(setting.look()).toEqual(['a']);
+	});
+
+	it('while the pages are read hide an entry for one look at most', () => {
+		const setting = new Setting();
+		setting.history = old(300);
+		setting.look();
+		setting.history.unshift(...entries('new', 250, 0));
+		setting.between = (page) => void (page === 2 && setting.history.splice(3, 1));
+		setting.look();
+		setting.between = () => {};
+		expect(setting.told).toHaveLength(249);
+		setting.history.unshift(...entries('newer', 5, 10));
+		setting.look();
+		expect(new Set(setting.told).size).toBe(255);
+		expect(setting.told).toHaveLength(255);
+		for (let n = 0; n < 2; n++) setting.look();
+		expect(setting.pages).toBe(1);
+	});
+});
+
+describe('many at once', () => {
+	it.each([
+		['pages with a total', {}],
+		['bare arrays', { asArray: true }],
+		['small pages', { size: 20 }],
+	])('are all told, in order, while more come in: %s', (_, form) => {
+		const setting = new Setting(form);
+		setting.history = old(300);
+		setting.look();
+		setting.history.unshift(...entries('new', 480, 0));
+		let late = 0;
+		setting.between = () => setting.history.unshift(entry(`late ${late++}`, 20 + late));
+		setting.look();
+		setting.between = () => {};
+		setting.look();
+		const expected = [
+			...Array.from({ length: 480 }, (__, n) => `new${n}`),
+			...Array.from({ length: late }, (__, n) => `late ${n}`),
+		];
+		expect(setting.told).toEqual(expected);
+	});
+
+	it('beyond the bound are told from the newest on', () => {
+		const setting = new Setting();
+		setting.history = old(300);
+		setting.look();
+		setting.history.unshift(...entries('new', 900, 0));
+		expect(setting.look()).toEqual(Array.from({ length: 600 }, (_, n) => `new${n + 300}`));
+		expect(setting.last.isCut).toBe(true);
+		expect(setting.look()).toEqual([]);
+	});
+});
+
+describe('an entry in the making', () => {
+	it('is told when it has its file, also one that was there at first', () => {
+		const setting = new Setting();
+		setting.history = [making('a', -1), ...old(20)];
+		expect(setting.look()).toEqual([]);
+		setting.history.unshift(making('b', 1));
+		expect(setting.look()).toEqual([]);
+		setting.history[0] = entry('b', 1);
+		expect(setting.look()).toEqual(['b']);
+		setting.history[1] = entry('a', -1);
+		expect(setting.look()).toEqual(['a']);
+		expect(setting.look()).toEqual([]);
+	});
+
+	it.each([
+		['with times', (record: ServiceRecord) => record],
+		['without times', without('created_at')],
+	])('is followed where newer ones have moved it off the first page: %s', (_, change) => {
+		const setting = new Setting();
+		setting.history = old(300).map(change);
+		setting.look();
+		setting.history.unshift(change(making('slow', 1)));
+		setting.look();
+		setting.history.unshift(...entries('new', 250, 2).map(change));
+		expect(setting.look()).toHaveLength(250);
+		setting.look();
+		expect(setting.pages).toBe(3);
+		setting.history[250] = change(entry('slow', 1));
+		expect(setting.look()).toEqual(['slow']);
+		setting.look();
+		expect(setting.pages).toBe(1);
+	});
+
+	it('that fails is said to have failed, once', () => {
+		const setting = new Setting();
+		setting.history = old(20);
+		setting.look();
+		setting.history.unshift(making('a', 1));
+		setting.look();
+		setting.history[0] = making('a', 1, { status: 'failed' });
+		setting.look();
+		setting.look();
+		expect(setting.failed).toEqual(['a']);
+		expect(setting.told).toEqual([]);
+	});
+
+	it('is given up after two hours', () => {
+		const setting = new Setting();
+		setting.look();
+		setting.history = [making('a', 1)];
+		setting.look();
+		setting.look(2 * 60 + 1);
+		setting.history = [entry('a', 1)];
+		expect(setting.look()).toEqual([]);
+	});
+
+	it('that is deleted costs a few looks', () => {
+		const setting = new Setting();
+		setting.history = old(300);
+		setting.look();
+		setting.history.unshift(making('a', 1));
+		setting.look();
+		setting.history = [...entries('new', 250, 2), ...setting.history.slice(1)];
+		for (let n = 0; n < 4; n++) setting.look();
+		setting.look();
+		expect(setting.pages).toBe(1);
+	});
+
+	it('without an id is told when it has its file', () => {
+		const setting = new Setting();
+		setting.history = old(150).map(without('id'));
+		setting.look();
+		setting.history.unshift(without('id')(making('a', 1)));
+		expect(setting.look()).toEqual([]);
+		setting.history[0] = without('id')(entry('a', 1));
+		expect(setting.look()).toEqual([`${BASE}/a.mp4`]);
+		expect(setting.look()).toEqual([]);
+	});
+});
+
+describe('a restart', () => {
+	it.each(['killed', 'closed'] as const)('(%s) repeats nothing and misses nothing', (how) => {
+		const setting = new Setting();
+		setting.history = [making('slow', -1), ...old(300)];
+		setting.look();
+		setting.history.unshift(entry('a', 1));
+		setting.look();
+		setting.restart(how);
+		setting.history.unshift(...entries('meanwhile', 250, 2));
+		setting.history[251] = entry('slow', -1);
+		setting.now += 24 * HOUR;
+		expect(setting.look()).toEqual([
+			'slow',
+			...Array.from({ length: 250 }, (_, n) => `meanwhile${n}`),
+		]);
+		expect(setting.look()).toEqual([]);
+	});
+
+	it('with a new token goes on with the same history', () => {
+		const setting = new Setting();
+		setting.history = old(300);
+		setting.look();
+		setting.restart('killed', 'the same account, renewed');
+		setting.history.unshift(entry('a', 1));
+		expect(setting.look()).toEqual(['a']);
+		setting.history.unshift(entry('b', 2));
+		expect(setting.look()).toEqual(['b']);
+	});
+
+	it('with another account begins anew', () => {
+		const setting = new Setting();
+		setting.history = old(300);
+		setting.look();
+		setting.restart('closed', 'another account');
+		setting.history = entries('other', 300, -905, 3);
+		expect(setting.look()).toEqual([]);
+		setting.history.unshift(entry('b', 20));
+		expect(setting.look()).toEqual(['b']);
+	});
+});
+
+it('a day of looks leaves what is remembered as large as an hour did', () => {
+	const setting = new Setting();
+	setting.history = old(300);
+	setting.look();
+	const sizes: number[] = [];
+	for (let minute = 0; minute < 24 * 60; minute++) {
+		setting.history = [...entries(`${minute}-`, 3, minute), ...setting.history].slice(0, 300);
+		setting.look();
+		if (minute % 100 === 0) sizes.push(JSON.stringify(setting.data).length);
+	}
+	expect(setting.told).toHaveLength(3 * 24 * 60);
+	expect(new Set(setting.told).size).toBe(3 * 24 * 60);
+	expect(Math.max(...sizes.slice(4)) - Math.min(...sizes.slice(4))).toBeLessThan(2000);
+	expect(Math.max(...sizes)).toBeLessThan(50_000);
+});
