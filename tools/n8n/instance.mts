@@ -97,6 +97,15 @@ export class Instance {
 		await ended;
 	}
 
+	/** Halts whatever runs, as a machine does that is put to sleep, until `wake`. */
+	sleep(): void {
+		this.kill('SIGSTOP');
+	}
+
+	wake(): void {
+		this.kill('SIGCONT');
+	}
+
 	/** Memory of the server's process, in bytes (Linux). */
 	memory(): number {
 		const [child] = this.children;

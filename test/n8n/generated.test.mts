@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Rest } from '../../tools/n8n/rest.mts';
+import { example, setUp, type Setting } from './setting.mts';
+import { RemoteWorkflow, triggered } from './workflows.mts';
+
+/* Executions that new entries of the history start, in a complete n8n. */
+
+const OTHER_TOKEN = 'sk-n8ntest-history-Vb52hQm8';
+const INTERVAL_SECONDS = 10;
+const AMOUNT = 200;
+
+let setting: Setting;
+let rest: Rest;
+before(async () => {
+	setting = await setUp({
+		pace: 0.1,
+		otherTokens: [OTHER_TOKEN],
+		dialect: { history: 'paged', historyMaking: true },
+	});
+	await setting.instance.start();
+	rest = new Rest(setting.instance.baseUrl);
+	await rest.logIn();
+});
+after(async () => await setting?.close());
+
+it('the example stores a video that somebody else makes', async () => {
+	const { simulator, instance } = setting;
+	const workflow = new RemoteWorkflow(rest, example('trigger-generated').id);
+	await workflow.publish();
+	assert.deepEqual(await workflow.settled(), { status: 'published', message: '' });
+	const answer = await fetch(`${simulator.baseUrl}/v1/video/create-image`, {
+		method: 'POST',
+		headers: {
+			Authorization: `Bearer ${simulator.token}`,
+			'Content-Type': 'application/json',
+		},
+		body: JSON.stringify({ prompt: 'A paper boat' }),
+	});
+	await answer.text();
+	const [stored] = await workflow.ended(1, 300_000);
+	assert.equal(stored?.status, 'success');
+	const { id, file_url } = simulator.history[0]!;
+	const file = readFileSync(join(instance.files, `image-${id}.png`));
+	assert.ok(simulator.fileBytes(file_url)?.equals(file), 'the file is the service’s to the byte');
+	await workflow.unpublish();
+	assert.equal(simulator.socketsEver, 0);
+});
+
+it('every entry starts one execution, in order: n8n is killed and halted, pages shift, readings fail', async (t) => {
+	const { simulator, instance } = setting;
+	const { history } = simulator;
+	let made = 0;
+	const add = (name: string, minutesAgo = 0) =>
+		history.unshift({
+			id: name,
+			prompt: 'A paper boat',
+			type: 'video',
+			file_url: `${simulator.fileOrigin}/files/video/${name}.mp4`,
+			status: 'completed',
+			created_at: new Date(Date.now() - minutesAgo * 60_000).toISOString(),
+			owner: OTHER_TOKEN,
+		});
+	const name = (number: number) => `entry-${String(number).padStart(3, '0')}`;
+	const wave = async (amount: number, seconds: number) => {
+		for (let n = 0; n < amount; n++) {
+			add(name(made++));
+			// Deleted at the provider: older entries move up.
+			if (n % 10 === 9)
+				history.splice(
+					history.findIndex(({ id }) => id.startsWith('old')),
+					1,
+				);
+			await pause((seconds * 1000) / amount);
+		}
+	};
+	for (let n = 400; n > 0; n--) add(`old-${n}`, 3 * n);
+	const credential = await rest.request('POST', '/rest/credentials', {
+		name: 'History',
+		type: 'mediaGenerationApi',
+		data: { apiToken: OTHER_TOKEN, baseUrl: simulator.baseUrl },
+	});
+	const parameters = { events: ['generated'], options: { checkInterval: INTERVAL_SECONDS } };
+	const aMoment = { type: 'n8n-nodes-base.wait', typeVersion: 1.1, parameters: { amount: 0.3 } };
+	const workflow = await RemoteWorkflow.create(
+		rest,
+		triggered('Every entry', parameters, aMoment, credential.id),
+	);
+	const requests = () => simulator.count('GET', '/v1/video/histories');
+	const before = requests();
+	const began = Date.now();
+	await workflow.publish();
+	assert.equal((await workflow.settled()).status, 'published');
+
+	await wave(20, 12);
+	simulator.fault({ path: '/v1/video/histories', times: 2, action: { reset: true } });
+	await wave(20, 12);
+	// More than a page at once, and still more while the pages are read.
+	await wave(60, 1);
+	await simulator.waitFor(() => requests() > before + 4, 60_000);
+	await wave(20, 10);
+	await workflow.ended(60, 120_000);
+	await instance.crash();
+	await wave(20, 1);
+	await instance.start();
+	await wave(20, 10);
+	instance.sleep();
+	await wave(20, 15);
+	instance.wake();
+	await wave(20, 20);
+	assert.equal(made, AMOUNT);
+
+	// When some are missing, what is said below of them tells more than a timeout.
+	const executions = await workflow.ended(AMOUNT, 300_000).catch(() => workflow.executions());
+	await pause(2 * INTERVAL_SECONDS * 1000);
+	const inOrder = (await workflow.executions()).sort((a, b) => Number(a.id) - Number(b.id));
+	assert.equal(inOrder.length, executions.length);
+	const told = inOrder.map(({ data }) => /"(entry-\d+|old-\d+)"/.exec(data)?.[1]);
+	assert.deepEqual(
+		told,
+		Array.from({ length: AMOUNT }, (_, number) => name(number)),
+	);
+	const seconds = (Date.now() - began) / 1000;
+	const sent = requests() - before;
+	t.diagnostic(`${sent} readings in ${Math.round(seconds)} s, ${simulator.sockets()} sockets`);
+	// One page each time, and those of two waves that took more.
+	assert.ok(sent < seconds / INTERVAL_SECONDS + 25, `${sent} readings`);
+	assert.equal(simulator.socketsEver, 0);
+	await workflow.unpublish();
+});
