@@ -155,7 +155,7 @@ const files: Row[] = [
 			sim.fault({ ...onFile, ...always, action: { respond } });
 		},
 		outcome: 'fails',
-		says: `${NAMED}more than 256 MB came, which was not announced`,
+		says: `${NAMED}larger than announced: more than 256 MB`,
 		note: 'fetched once, and given up at 256 MB',
 		check: ({ sim }) => {
 			const asked = sim.requests.filter(({ path }) => path.startsWith('/files/audio')).length;

@@ -148,7 +148,10 @@ for (const version of [2.2, 3]) {
 
 			const [failed, late, collected] = told as [IDataObject, IDataObject, IDataObject];
 			const [failedId, slowId] = [...simulator.tasks.keys()].slice(-2);
-			assert.match(String(failed.error), new RegExp(`^The service could not generate.*${failedId}$`));
+			assert.match(
+				String(failed.error),
+				new RegExp(`^The service could not generate.*${failedId}$`),
+			);
 			assert.match(String(failed.description), /^Change the text, the voice or the model/);
 			assert.equal(failed.task_id, failedId);
 			assert.match(String(late.error), /^No result after 3 seconds/);
