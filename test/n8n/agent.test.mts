@@ -152,7 +152,7 @@ for (const version of [2.2, 3]) {
 				String(failed.error),
 				new RegExp(`^The service could not generate.*${failedId}$`),
 			);
-			assert.match(String(failed.description), /^Change the text, the voice or the model/);
+			assert.match(String(failed.description), /^Change the text, voice or model/);
 			assert.equal(failed.task_id, failedId);
 			assert.match(String(late.error), /^No result after 3 seconds/);
 			assert.match(String(late.description), new RegExp(`Speech → Wait.*${slowId}`));
