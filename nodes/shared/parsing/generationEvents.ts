@@ -29,10 +29,7 @@ export interface GenerationProgress {
 /** Names of events that end the stream with a failure. */
 const NAME_OF_FAILURE = /^error$|_(?:error|failed)$/i;
 
-/**
- * What a line takes in memory besides its text, in characters. The parser's own maxBufferSize does
- * not count it, so rows of short lines could take far more memory than their length.
- */
+/** What a line takes in memory besides its text, in characters; the parser's maxBufferSize leaves it out. */
 const LINE_CHARS = 64;
 
 /** The value in an event's data: JSON (also JSON inside a JSON string), or a bare text. */
