@@ -1,0 +1,216 @@
+import fc from 'fast-check';
+import { splitText } from '../../nodes/shared/audio/splitText';
+
+const split = (text: string, most: number) => [...splitText(text, most)].map((part) => part.text);
+
+const SENTENCE = 'The harbour lay still in the first light.';
+
+test.each<[string, number, string, string[]]>([
+	['a text that fits is one part', 100, ' One. Two. ', ['One. Two.']],
+	['nothing but white space is no part', 10, ' \n\t ', []],
+	[
+		'at a paragraph in the last third, though another sentence would fit',
+		60,
+		`${SENTENCE}\n\nThen came. The boats came back, one after another.`,
+		[SENTENCE, 'Then came. The boats came back, one after another.'],
+	],
+	[
+		'at a sentence, when the paragraph ends too early',
+		60,
+		`Short. And a bit.\n\n${SENTENCE} The boats came back.`,
+		[`Short. And a bit.\n\n${SENTENCE}`, 'The boats came back.'],
+	],
+	[
+		'at a word, when no sentence ends',
+		20,
+		'one two three four five six seven',
+		['one two three four', 'five six seven'],
+	],
+	[
+		'at a line of a list, before a word',
+		30,
+		'eggs and butter\nflour and sugar\nsalt',
+		['eggs and butter', 'flour and sugar\nsalt'],
+	],
+	[
+		'lines of one sentence are no paragraphs',
+		40,
+		'He said\nthat all was\nwell. Then he left\nthe house for good.',
+		['He said\nthat all was\nwell.', 'Then he left\nthe house for good.'],
+	],
+	['a word longer than a part', 4, 'abcdefghij', ['abcd', 'efgh', 'ij']],
+	['at the very end of what fits', 9, 'One. Two. Three.', ['One. Two.', 'Three.']],
+	[
+		'English abbreviations, initials and numbers',
+		40,
+		'We met at noon. There Dr. J. Smith paid 3.50 at No. 7.',
+		['We met at noon.', 'There Dr. J. Smith paid 3.50 at No. 7.'],
+	],
+	[
+		'German ordinals and abbreviations',
+		50,
+		'Wir kamen spät an. Am 3. Mai, z. B. bei Hrn. Prof. Dr. Ludwig XIV. Meier, war es kalt.',
+		[
+			'Wir kamen spät an.',
+			'Am 3. Mai, z. B. bei Hrn. Prof. Dr. Ludwig',
+			'XIV. Meier, war es kalt.',
+		],
+	],
+	[
+		'French spaces that hold a mark to its word',
+		26,
+		'Il est là. Vraiment\u00a0? Oui\u202f! Bien sûr.',
+		['Il est là. Vraiment\u00a0?', 'Oui\u202f! Bien sûr.'],
+	],
+	[
+		'Spanish marks before a sentence',
+		24,
+		'¿Qué tal? ¡Muy bien! ¿Y usted? Gracias.',
+		['¿Qué tal? ¡Muy bien!', '¿Y usted? Gracias.'],
+	],
+	[
+		'Russian',
+		30,
+		'Он жил на ул. Мира. Потом уехал. Куда?',
+		['Он жил на ул. Мира.', 'Потом уехал. Куда?'],
+	],
+	[
+		'Chinese sentences',
+		12,
+		'今天天气很好。我们去公园散步吧。',
+		['今天天气很好。', '我们去公园散步吧。'],
+	],
+	['Japanese words', 8, '東京都渋谷区神南一丁目', ['東京都渋谷区神南', '一丁目']],
+	['Hindi', 24, 'यह अच्छा है। वह भी अच्छा है।', ['यह अच्छा है।', 'वह भी अच्छा है।']],
+	[
+		'quotes end with their sentence',
+		26,
+		'“Come in.” “Thank you.” He sat.',
+		['“Come in.” “Thank you.”', 'He sat.'],
+	],
+	[
+		'never in a tag',
+		24,
+		'Hello there, <break time="1 s"/> you all',
+		['Hello there,', '<break time="1 s"/> you', 'all'],
+	],
+	[
+		'tags around a sentence stay with it',
+		36,
+		'<p>It is late.</p> <p>We go home. Then we sleep.</p>',
+		['<p>It is late.</p> <p>We go home.', 'Then we sleep.</p>'],
+	],
+	['what only looks like a tag', 8, 'if 3 < 4 and 5 > 4', ['if 3 < 4', 'and 5 >', '4']],
+])('%s', (_, most, text, expected) => {
+	expect(split(text, most)).toEqual(expected);
+});
+
+test('a character or a tag that is longer than a part is refused', () => {
+	expect(() => split('a 😀', 1)).toThrow(RangeError);
+	expect(() => split('<break time="1s"/> Hello', 8)).toThrow(RangeError);
+	expect(split('👨‍👩‍👧‍👦😀', 8)).toEqual(['👨‍👩‍👧', '‍👦😀']);
+});
+
+test('where a part comes from', () => {
+	expect([...splitText('  One two.\n\n Three four.', 12)]).toEqual([
+		{ text: 'One two.', start: 2, end: 10 },
+		{ text: 'Three four.', start: 13, end: 24 },
+	]);
+});
+
+const SCRIPTS = [
+	'The boats came back. Dr. Smith waited, as ever! Did he (that day) “know”? At 3.50, e.g. so. ',
+	'Am 3. Mai fuhr Prof. Dr. Müller z. B. nach Köln; usw. Wirklich? Ja! ',
+	'今天天气很好。我们去公园散步吧！「好的」，他说。',
+	'東京都渋谷区に住んでいます。「はい」。',
+	'यह अच्छा है। वह भी अच्छा है? ',
+	'สวัสดีครับ วันนี้อากาศดีมาก ',
+	'Он жил на ул. Мира, д. 5. А потом уехал. ',
+	'قال لي: "أهلا". ثم ذهب؟ نعم! ',
+];
+const pieces = fc.oneof(
+	fc.constantFrom(...SCRIPTS),
+	fc.constantFrom(
+		'\n',
+		'\n\n',
+		'\r\n\r\n',
+		'  ',
+		'\t',
+		'\u00a0',
+		'\u202f',
+		'\u3000',
+		'…',
+		'?!',
+		'—',
+	),
+	fc.constantFrom('<b>', '</b>', '<break time="1 s"/>', '<p>', '< 4 >', 'a<b', '<!-- . -->'),
+	fc.constantFrom('👨‍👩‍👧‍👦', '😀', 'e\u0301', '\ud83d', 'https://example.org/a-very/long/path?q=1'),
+	fc.string({ unit: 'binary', maxLength: 8 }),
+	fc.string({ unit: 'grapheme', maxLength: 30 }),
+);
+const texts = fc.array(pieces, { maxLength: 40 }).map((all) => all.join(''));
+const limits = fc.integer({ min: 20, max: 300 });
+const SPACE = '[^\\S\\u00a0\\u202f\\ufeff]';
+
+test('the parts of any text are the text, in order and short enough, and cut in no character or tag', () => {
+	fc.assert(
+		fc.property(texts, limits, (text, most) => {
+			let at = 0;
+			for (const part of splitText(text, most)) {
+				expect(text.slice(at, part.start)).toMatch(new RegExp(`^${SPACE}*$`));
+				expect(part.text).toBe(text.slice(part.start, part.end));
+				expect(part.text.length).toBeLessThanOrEqual(most);
+				expect(part.text).not.toMatch(new RegExp(`^${SPACE}|${SPACE}$|^$`));
+				const last = part.text.codePointAt(part.text.length - 1)!;
+				const isWhole = !(
+					last >= 0xd800 &&
+					last < 0xdc00 &&
+					/^[\udc00-\udfff]/.test(text.slice(part.end))
+				);
+				expect(isWhole).toBe(true);
+				for (const tag of text.matchAll(/<[A-Za-z/!?][^<>]*>/g)) {
+					const isInside = tag.index < part.end && part.end < tag.index + tag[0].length;
+					expect(isInside).toBe(false);
+				}
+				at = part.end;
+			}
+			expect(text.slice(at)).toMatch(new RegExp(`^${SPACE}*$`));
+		}),
+		{ numRuns: 2000 },
+	);
+});
+
+test('no part but the last is filled to less than a third', () => {
+	// White space and tags that alone take two thirds of a part leave no choice.
+	const even = texts.filter((text) => !/\s{8}|<[^<>]{12}/.test(text));
+	fc.assert(
+		fc.property(even, limits, (text, most) => {
+			const parts = split(text, most);
+			for (const part of parts.slice(0, -1)) {
+				expect(part.length).toBeGreaterThanOrEqual(most / 3);
+			}
+		}),
+		{ numRuns: 2000 },
+	);
+});
+
+test.each([
+	['one word', 'a'.repeat(1_000_000)],
+	['full stops', '.'.repeat(1_000_000)],
+	['words', 'word '.repeat(200_000)],
+	['Chinese', '今天天气很好'.repeat(160_000)],
+	['spaces', ` ${'a '.repeat(1000)}${' '.repeat(800_000)}b`],
+	['what opens and never closes', '<a '.repeat(300_000)],
+	['tags', '<b>x</b>'.repeat(120_000)],
+	['lines', 'line\n'.repeat(200_000)],
+])('a million characters of %s are cut in a moment', (_, text) => {
+	const began = process.cpuUsage();
+	let count = 0;
+	for (const part of splitText(text, 25_000)) {
+		expect(part.text.length).toBeLessThanOrEqual(25_000);
+		if (++count === 200) break;
+	}
+	const { user } = process.cpuUsage(began);
+	expect(user / 1e6).toBeLessThan(20);
+	expect(count).toBeGreaterThan(0);
+});
