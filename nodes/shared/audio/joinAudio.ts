@@ -1,0 +1,69 @@
+import { readMp3, type Mp3 } from './mp3';
+import { indexFrame } from './mp3Index';
+import { readWav, wavHead, type Wav } from './wav';
+
+/** Several sound files as one, without decoding them. Pure. */
+
+/** Largest joined file, in bytes. */
+export const MOST_JOINED_BYTES = 256 * 1024 * 1024;
+/** More than the head of any joined file has. */
+const HEAD_BYTES = 4096;
+
+/** A file to join. */
+export interface SoundFile {
+	/** Its size. */
+	bytes: number;
+	read(): Promise<Buffer>;
+}
+
+export interface JoinedSound {
+	bytes: Buffer;
+	mimeType: string;
+	extension: string;
+	/** When each of the files begins in it. */
+	startsMs: number[];
+}
+
+const isWav = (sound: Wav | Mp3): sound is Wav => 'description' in sound;
+const isMp3 = (sound: Wav | Mp3): sound is Mp3 => !isWav(sound);
+
+/**
+ * Joins WAV or MP3 files of one format; holds the joined file and one of the others in memory. Returns
+ * why not, in words, when they are something else, differ, or are too large together.
+ */
+export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { why: string }> {
+	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+	if (total > MOST_JOINED_BYTES) {
+		return { why: `together they have more than ${MOST_JOINED_BYTES / 1024 / 1024} MB` };
+	}
+	const joined = Buffer.allocUnsafe(HEAD_BYTES + total);
+	const sounds: Array<Wav | Mp3> = [];
+	const startsMs: number[] = [];
+	let end = HEAD_BYTES;
+	let durationMs = 0;
+	for (const [index, file] of files.entries()) {
+		const bytes = await file.read();
+		const read = readWav(bytes) ?? readMp3(bytes);
+		if (!read) return { why: `part ${index + 1} has no sound in it that is WAV or MP3` };
+		const { sound, stretches } = read;
+		const first = sounds[0] ?? sound;
+		if (sound.format !== first.format) {
+			return { why: `part 1 is ${first.format}, part ${index + 1} is ${sound.format}` };
+		}
+		for (const stretch of stretches) end += stretch.copy(joined, end);
+		sounds.push(sound);
+		startsMs.push(durationMs);
+		durationMs += sound.durationMs;
+	}
+	const first = sounds[0]!;
+	const head = isWav(first) ? wavHead(first, end - HEAD_BYTES) : indexFrame(sounds.filter(isMp3));
+	const start = HEAD_BYTES - head.copy(joined, HEAD_BYTES - head.length);
+	if (isWav(first) && end % 2) joined[end++] = 0;
+	return {
+		bytes: joined.subarray(start, end),
+		...(isWav(first)
+			? { mimeType: 'audio/wav', extension: 'wav' }
+			: { mimeType: 'audio/mpeg', extension: 'mp3' }),
+		startsMs,
+	};
+}

@@ -1,0 +1,176 @@
+/**
+ * MP3 files: frames as in ISO/IEC 11172-3 §2.4.1.3 and §2.4.2.3, with the lower sampling rates of
+ * 13818-3 §2.4.2.3; tags as in ID3v1, ID3v2.4 §3.1 and APEv2. Pure.
+ */
+
+/** What is known of the sound of one file. */
+export interface Mp3 {
+	/** In words, equal for files that can be joined. */
+	format: string;
+	durationMs: number;
+	/** Bytes of each frame that sounds. */
+	sizes: number[];
+	/** The first frame's header. */
+	header: FrameHeader;
+	/** The bit rate of all frames; undefined when it varies. */
+	kbps: number | undefined;
+	/** What the encoder says of itself and of the silence it adds, if it does. */
+	encoder: Buffer | undefined;
+}
+
+export interface FrameHeader {
+	bytes: Buffer;
+	/** Bytes of the frame. */
+	size: number;
+	kbps: number;
+	hertz: number;
+	/** Per channel. */
+	samples: number;
+	/** Equal for frames that may follow one another. */
+	format: string;
+	/** Bytes of the side information behind the header. */
+	sideBytes: number;
+}
+
+const KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+const KBPS_LOW = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+const HERTZ = [44_100, 48_000, 32_000];
+const LAYER_3 = 1;
+const MONO = 3;
+
+/** The header of a frame of layer III; undefined when there is none, or one of a free bit rate. */
+export function readHeader(file: Buffer, at: number): FrameHeader | undefined {
+	if (at + 4 > file.length || file[at] !== 0xff) return undefined;
+	const [second, third, fourth] = [file[at + 1]!, file[at + 2]!, file[at + 3]!];
+	// 3 is MPEG-1, 2 is MPEG-2 with half the rates, 0 its extension with a quarter; 1 is none.
+	const version = (second >> 3) & 3;
+	if (second >> 5 !== 7 || version === 1 || ((second >> 1) & 3) !== LAYER_3) return undefined;
+	const isFull = version === 3;
+	const kbps = (isFull ? KBPS : KBPS_LOW)[third >> 4] ?? 0;
+	const full = HERTZ[(third >> 2) & 3];
+	if (kbps === 0 || full === undefined) return undefined;
+	const hertz = full / (isFull ? 1 : version === 2 ? 2 : 4);
+	const samples = isFull ? 1152 : 576;
+	const isMono = fourth >> 6 === MONO;
+	return {
+		bytes: Buffer.from(file.subarray(at, at + 4)),
+		size: Math.floor((samples * kbps * 125) / hertz) + ((third >> 1) & 1),
+		kbps,
+		hertz,
+		samples,
+		format: `MP3 with ${hertz} Hz, ${isMono ? 'mono' : 'stereo'}`,
+		sideBytes: isFull ? (isMono ? 17 : 32) : isMono ? 9 : 17,
+	};
+}
+
+const text = (file: Buffer, at: number, length: number) => file.toString('latin1', at, at + length);
+
+/** Four bytes of seven bits. */
+const syncsafe = (file: Buffer, at: number) =>
+	file.subarray(at, at + 4).reduce((value, byte) => value * 128 + (byte & 127), 0);
+
+/** Bytes of the tag that begins at `at`; 0 when none does. */
+function tagBytes(file: Buffer, at: number): number {
+	if (text(file, at, 3) === 'ID3' && at + 10 <= file.length) {
+		const footer = file[at + 5]! & 0x10 ? 10 : 0;
+		return 10 + syncsafe(file, at + 6) + footer;
+	}
+	if (text(file, at, 8) === 'APETAGEX' && at + 32 <= file.length) {
+		return 32 + file.readUInt32LE(at + 12);
+	}
+	return 0;
+}
+
+/** Where the tags begin that end a file. */
+function soundEnd(file: Buffer): number {
+	let end = file.length;
+	for (;;) {
+		if (end >= 128 && text(file, end - 128, 3) === 'TAG') end -= 128;
+		else if (end >= 32 && text(file, end - 32, 8) === 'APETAGEX') {
+			const hasHeader = file.readUInt32LE(end - 12) >>> 31;
+			end -= file.readUInt32LE(end - 20) + 32 * hasHeader;
+		} else return Math.max(0, end);
+	}
+}
+
+/** Where the frame's index, which sounds of nothing, begins; undefined when it has none. */
+function indexOf(file: Buffer, at: number, { sideBytes }: FrameHeader): number | undefined {
+	// Some encoders count the checksum that may follow the header, some don't.
+	const places = [at + 4 + sideBytes, at + 6 + sideBytes];
+	const xing = places.find((place) => /^(?:Xing|Info)$/.test(text(file, place, 4)));
+	return xing ?? (text(file, at + 36, 4) === 'VBRI' ? at + 36 : undefined);
+}
+
+/** Bytes of an index: its name, what it has, frames, bytes and a table of 100 places. */
+export const INDEX_BYTES = 4 + 4 + 4 + 4 + 100;
+/** Bytes of the quality, which many indexes have, and of what LAME and its likes write behind it. */
+export const ENCODER_BYTES = 4 + 36;
+
+/** What the encoder of a file says of itself behind the index at `at`. */
+function encoderOf(file: Buffer, at: number): Buffer | undefined {
+	const has = file.readUInt32BE(at + 4);
+	const start = at + INDEX_BYTES;
+	const isWhole = (has & 15) === 15 && start + ENCODER_BYTES <= file.length;
+	return isWhole && /^La/i.test(text(file, start + 4, 2))
+		? Buffer.from(file.subarray(start, start + ENCODER_BYTES))
+		: undefined;
+}
+
+/** The frames that sound of an MP3 file, as stretches of it; undefined when there are none. */
+export function readMp3(file: Buffer): { sound: Mp3; stretches: Buffer[] } | undefined {
+	const end = soundEnd(file);
+	let first: FrameHeader | undefined;
+	let isConstant = true;
+	let encoder: Buffer | undefined;
+	const stretches: Buffer[] = [];
+	const sizes: number[] = [];
+	/** Where the stretch that is under way begins; undefined between two of them. */
+	let from: number | undefined;
+
+	const frameAt = (at: number, like = first) => {
+		const header = readHeader(file, at);
+		const fits = header && at + header.size <= end && (!like || header.format === like.format);
+		return fits ? header : undefined;
+	};
+	/** After something else only one that is followed by another: any bytes may look like a header. */
+	const nextFrame = (at: number) => {
+		const header = frameAt(at);
+		if (!header || from !== undefined) return header;
+		const next = at + header.size;
+		return next === end || frameAt(next, header) ? header : undefined;
+	};
+	const breakOff = (at: number) => {
+		if (from !== undefined && from < at) stretches.push(file.subarray(from, at));
+		from = undefined;
+	};
+
+	let at = 0;
+	while (at < end) {
+		const header = nextFrame(at);
+		const index = header && indexOf(file, at, header);
+		if (!header || index !== undefined) {
+			breakOff(at);
+			if (index !== undefined && !first) encoder = encoderOf(file, index);
+			at += header ? header.size : tagBytes(file, at) || 1;
+			// What follows an index is a frame.
+			if (header) from = at;
+			continue;
+		}
+		first ??= header;
+		isConstant &&= header.kbps === first.kbps;
+		sizes.push(header.size);
+		from ??= at;
+		at += header.size;
+	}
+	breakOff(Math.min(at, end));
+	if (!first) return undefined;
+	const sound = {
+		format: first.format,
+		durationMs: (sizes.length * first.samples * 1000) / first.hertz,
+		sizes,
+		header: first,
+		kbps: isConstant ? first.kbps : undefined,
+		encoder,
+	};
+	return { sound, stretches };
+}

@@ -1,0 +1,245 @@
+import { joinAudio, MOST_JOINED_BYTES, type JoinedSound } from '../../nodes/shared/audio/joinAudio';
+import { readMp3 } from '../../nodes/shared/audio/mp3';
+import { readWav } from '../../nodes/shared/audio/wav';
+
+/* What real encoders and players make of it is in test/audio. */
+
+const join = async (...files: Buffer[]) =>
+	await joinAudio(files.map((file) => ({ bytes: file.length, read: async () => file })));
+const joined = async (...files: Buffer[]) => {
+	const result = await join(...files);
+	if ('why' in result) throw new Error(result.why);
+	return result;
+};
+const why = async (...files: Buffer[]) => {
+	const result = await join(...files);
+	return 'why' in result ? result.why : 'it was joined';
+};
+
+const u16 = (...values: number[]) => Buffer.from(Uint16Array.from(values).buffer);
+const u32 = (...values: number[]) => Buffer.from(Uint32Array.from(values).buffer);
+const chunk = (id: string, content: Buffer, size = content.length) =>
+	Buffer.concat([Buffer.from(id), u32(size), content, Buffer.alloc(content.length % 2)]);
+
+interface WavOptions {
+	tag?: number;
+	bits?: number;
+	rate?: number;
+	channels?: number;
+	before?: Buffer[];
+	after?: Buffer[];
+	size?: number;
+	description?: Buffer;
+}
+
+function wav(samples: Buffer, options: WavOptions = {}): Buffer {
+	const { tag = 1, bits = 16, rate = 8000, channels = 1, before = [], after = [], size } = options;
+	const block = (bits / 8) * channels;
+	const description =
+		options.description ??
+		Buffer.concat([u16(tag, channels), u32(rate, rate * block), u16(block, bits)]);
+	const chunks = [...before, chunk('fmt ', description), chunk('data', samples, size), ...after];
+	const body = Buffer.concat([Buffer.from('WAVE'), ...chunks]);
+	return Buffer.concat([Buffer.from('RIFF'), u32(body.length), body]);
+}
+
+const one = Buffer.from([1, 0, 2, 0, 3, 0]);
+const two = Buffer.from([4, 0, 5, 0]);
+const samplesOf = ({ bytes }: JoinedSound) => readWav(bytes)!.stretches[0];
+const LIST = chunk('LIST', Buffer.from('INFOIART\x05\0\0\0who?\0', 'latin1'));
+
+describe('WAV', () => {
+	it('is joined sample by sample, with sizes that are right', async () => {
+		const sound = await joined(wav(one), wav(two));
+		expect(sound.bytes).toEqual(wav(Buffer.concat([one, two])));
+		expect(sound).toMatchObject({ mimeType: 'audio/wav', extension: 'wav' });
+		expect(sound.startsMs).toEqual([0, 3 / 8]);
+	});
+
+	it.each<[string, Buffer]>([
+		['chunks before and behind', wav(one, { before: [LIST], after: [LIST] })],
+		['a size of 0, from a pipe', wav(one, { size: 0 })],
+		['the largest size, from a pipe', wav(one, { size: 0xffffffff })],
+		['more announced than there is', wav(one, { size: 4000 })],
+		['half a sample at the end', wav(Buffer.concat([one, Buffer.from([9])]))],
+	])('%s', async (_, first) => {
+		expect(samplesOf(await joined(first, wav(two)))).toEqual(Buffer.concat([one, two]));
+	});
+
+	it('with an odd number of bytes is filled up to an even one', async () => {
+		const sound = await joined(
+			wav(Buffer.from([1, 2]), { bits: 8 }),
+			wav(Buffer.from([3]), { bits: 8 }),
+		);
+		expect(sound.bytes).toEqual(wav(Buffer.from([1, 2, 3]), { bits: 8 }));
+		expect(sound.bytes.length % 2).toBe(0);
+		expect(sound.bytes.readUInt32LE(4)).toBe(sound.bytes.length - 8);
+	});
+
+	it('floating point says how many samples it has', async () => {
+		const floats = wav(Buffer.alloc(8), { tag: 3, bits: 32 });
+		const { bytes } = await joined(floats, floats);
+		expect(bytes.readUInt32LE(bytes.indexOf('fact') + 8)).toBe(4);
+	});
+
+	it('an extensible header is kept, and means the same as a plain one', async () => {
+		const guid = Buffer.from('0100000000001000800000aa00389b71', 'hex');
+		const description = Buffer.concat([
+			u16(0xfffe, 1),
+			u32(8000, 16000),
+			u16(2, 16, 22, 16),
+			u32(4),
+			guid,
+		]);
+		const sound = await joined(wav(one, { description }), wav(two));
+		expect(samplesOf(sound)).toEqual(Buffer.concat([one, two]));
+		expect(sound.bytes.readUInt16LE(20)).toBe(0xfffe);
+	});
+
+	it.each<[string, Buffer, string]>([
+		[
+			'another rate',
+			wav(two, { rate: 16_000 }),
+			'part 1 is WAV with 16 bit, 1 × 8000 Hz, part 2 is WAV with 16 bit, 1 × 16000 Hz',
+		],
+		['more channels', wav(two, { channels: 2 }), '2 × 8000 Hz'],
+		['other bits', wav(two, { bits: 8 }), 'WAV with 8 bit'],
+		['another encoding', wav(two, { tag: 7, bits: 8 }), 'µ-law'],
+		['a packed encoding', wav(two, { tag: 17, bits: 4 }), 'part 2 has no sound'],
+		['no samples', wav(Buffer.alloc(0)), 'part 2 has no sound'],
+		['no header', wav(two).subarray(0, 12), 'part 2 has no sound'],
+		['an empty file', Buffer.alloc(0), 'part 2 has no sound'],
+		['JSON', Buffer.from('{"error":"not yet"}'), 'part 2 has no sound'],
+		['an MP3', mp3(3), 'part 2 is MP3 with 24000 Hz, mono'],
+	])('is not joined with %s', async (_, second, said) => {
+		expect(await why(wav(one), second)).toContain(said);
+	});
+});
+
+/** Frames of MPEG-2 layer III, 24 kHz, mono, at 64 kbit/s: 192 bytes each, told apart by their end. */
+function frame(number: number, third = 0x84, fourth = 0xc0): Buffer {
+	const bytes = Buffer.alloc(192, number);
+	Buffer.from([0xff, 0xf3, third, fourth]).copy(bytes);
+	return bytes;
+}
+
+/** The same with an index, and what LAME writes behind it. */
+function index(word = 'Info', padding = 700): Buffer {
+	const bytes = frame(0).fill(0, 4);
+	const at = word === 'VBRI' ? 36 : 13;
+	bytes.write(word, at);
+	bytes.writeUInt32BE(15, at + 4);
+	bytes.write('LAME3.100', at + 120);
+	bytes.writeUIntBE((576 << 12) | padding, at + 120 + 21, 3);
+	return bytes;
+}
+
+function mp3(frames: number, from = 1): Buffer {
+	return Buffer.concat(Array.from({ length: frames }, (_, number) => frame(from + number)));
+}
+
+const ID3_2 = Buffer.concat([
+	Buffer.from('ID3\x04\0\0\0\0\0\x14', 'latin1'),
+	Buffer.alloc(20, 0xff),
+]);
+const ID3_2_FOOTED = Buffer.concat([
+	Buffer.from('ID3\x04\0\x10\0\0\0\x0a', 'latin1'),
+	Buffer.alloc(10, 0xff),
+	Buffer.from('3DI\x04\0\x10\0\0\0\x0a', 'latin1'),
+]);
+const ID3_1 = Buffer.concat([Buffer.from('TAG'), Buffer.alloc(125, 0xff)]);
+const APE = (hasHeader: boolean) => {
+	const content = Buffer.concat([Buffer.alloc(192, 0), frame(99), frame(99)]);
+	const mark = (flags: number) =>
+		Buffer.concat([Buffer.from('APETAGEX'), u32(2000, content.length + 32, 1, flags, 0, 0)]);
+	return Buffer.concat([
+		...(hasHeader ? [mark(0xa0000000)] : []),
+		content,
+		mark(hasHeader ? 0x80000000 : 0),
+	]);
+};
+
+describe('MP3', () => {
+	const sizes = (sound: JoinedSound) => readMp3(sound.bytes)!.sound.sizes.length;
+	const frames = (sound: JoinedSound) => Buffer.concat(readMp3(sound.bytes)!.stretches);
+	const all = Buffer.concat([mp3(3), mp3(2, 11)]);
+
+	it('is joined frame by frame, behind an index that counts them', async () => {
+		const sound = await joined(mp3(3), mp3(2, 11));
+		expect(frames(sound)).toEqual(all);
+		expect(sound).toMatchObject({ mimeType: 'audio/mpeg', extension: 'mp3', startsMs: [0, 72] });
+		const at = sound.bytes.indexOf('Info');
+		expect(at).toBe(4 + 9);
+		expect(sound.bytes.readUInt32BE(at + 8)).toBe(5);
+		expect(sound.bytes.readUInt32BE(at + 12)).toBe(sound.bytes.length);
+		const table = [...sound.bytes.subarray(at + 16, at + 116)];
+		// The index itself is a sixth of the file.
+		expect([table[0], table[20], table[99]]).toEqual([42, 85, 213]);
+	});
+
+	it.each<[string, Buffer]>([
+		['ID3v2', Buffer.concat([ID3_2, ID3_2_FOOTED, mp3(3)])],
+		['ID3v1', Buffer.concat([mp3(3), ID3_1])],
+		['APEv2 and ID3v1', Buffer.concat([mp3(3), APE(true), ID3_1])],
+		['APEv2 without a header', Buffer.concat([mp3(3), APE(false)])],
+		['an index of Xing', Buffer.concat([index('Xing'), mp3(3)])],
+		['an index of LAME', Buffer.concat([ID3_2, index(), mp3(3)])],
+		['an index of Fraunhofer', Buffer.concat([index('VBRI'), mp3(3)])],
+		['a frame that is cut off', Buffer.concat([mp3(3), frame(9).subarray(0, 100)])],
+		[
+			'something between',
+			Buffer.concat([mp3(2), Buffer.alloc(77, 0xff), ID3_2, frame(3), frame(11), frame(12)]),
+		],
+		[
+			'files joined before',
+			Buffer.concat([index(), mp3(2), ID3_1, ID3_2, index(), frame(3), frame(11), frame(12)]),
+		],
+	])('%s goes', async (_, first) => {
+		const rest = first.includes(frame(11)) ? [] : [mp3(2, 11)];
+		expect(frames(await joined(first, ...rest))).toEqual(all);
+	});
+
+	it('what the encoder says of the silence around stays, from the first part and the last', async () => {
+		const { bytes } = await joined(
+			Buffer.concat([index('Info', 600), mp3(3)]),
+			Buffer.concat([index('Info', 900), mp3(2, 11)]),
+		);
+		const at = bytes.indexOf('LAME3.100');
+		expect(bytes.readUIntBE(at + 21, 3)).toBe((576 << 12) | 900);
+	});
+
+	it('different bit rates are said to vary', async () => {
+		const low = Buffer.concat([frame(1, 0x64).subarray(0, 144), frame(2, 0x64).subarray(0, 144)]);
+		const sound = await joined(mp3(3), low);
+		expect([sizes(sound), sound.bytes.includes('Xing')]).toEqual([5, true]);
+	});
+
+	it.each<[string, Buffer, string]>([
+		[
+			'another rate',
+			Buffer.concat(
+				[frame(1, 0x80), frame(2, 0x80)].map((one) => Buffer.concat([one, Buffer.alloc(16)])),
+			),
+			'part 1 is MP3 with 24000 Hz, mono, part 2 is MP3 with 22050 Hz, mono',
+		],
+		[
+			'two channels',
+			Buffer.concat([frame(1, 0x84, 0x40), frame(2, 0x84, 0x40)]),
+			'24000 Hz, stereo',
+		],
+		['no frames', ID3_2, 'part 2 has no sound'],
+		['only an index', index(), 'part 2 has no sound'],
+	])('is not joined with %s', async (_, second, said) => {
+		expect(await why(mp3(3), second)).toContain(said);
+	});
+});
+
+test('what is too large together is not even read', async () => {
+	const read = jest.fn();
+	const result = await joinAudio([
+		{ bytes: MOST_JOINED_BYTES, read },
+		{ bytes: 1, read },
+	]);
+	expect(result).toEqual({ why: 'together they have more than 256 MB' });
+	expect(read).not.toHaveBeenCalled();
+});
