@@ -17,7 +17,9 @@ export class Concurrency implements LoadListener {
 	private successes = 0;
 	/** When the last refusal came, in ms since 1970. */
 	private refusedAt = 0;
-	private onRoom = () => {};
+	private inWork = 0;
+	/** All that has more to start, the parts of items in work first, then the items. */
+	private readonly waiting: Array<() => void> = [];
 
 	/** `learnt`: what this account's executions know of refusals; Infinity before the first. */
 	constructor(private readonly learnt: { mostInWork: number }) {}
@@ -34,15 +36,10 @@ export class Concurrency implements LoadListener {
 		return Math.min(this.most, grown, this.learnt.mostInWork);
 	}
 
-	/** Calls `onRoom` whenever the limit has grown. */
-	watch(onRoom: () => void): void {
-		this.onRoom = onRoom;
-	}
-
 	/** The service has accepted a create call. */
 	accepted(): void {
 		this.accepts++;
-		this.onRoom();
+		this.startMore();
 	}
 
 	/** An item is done. */
@@ -60,6 +57,35 @@ export class Concurrency implements LoadListener {
 		this.refusedAt = Date.now();
 		this.learnt.mostInWork = Math.max(1, Math.floor(this.limit / 2));
 	}
+
+	/** `startMore` is called whenever there may be room, as long as it waits. Parts take their item's place. */
+	wait(startMore: () => void, isPart: boolean): void {
+		if (isPart) this.inWork--;
+		this.waiting.splice(isPart ? -1 : this.waiting.length, 0, startMore);
+		startMore();
+	}
+
+	/** Ends it; the item of parts takes its place again, which is not waited for. */
+	waitNoMore(startMore: () => void, isPart: boolean): void {
+		if (isPart) this.inWork++;
+		this.waiting.splice(this.waiting.indexOf(startMore), 1);
+	}
+
+	/** A place for one more, to be given back; false when there is none. */
+	takePlace(): boolean {
+		if (this.inWork >= this.limit) return false;
+		this.inWork++;
+		return true;
+	}
+
+	giveBack(): void {
+		this.inWork--;
+		this.startMore();
+	}
+
+	private startMore(): void {
+		for (const startMore of [...this.waiting]) startMore();
+	}
 }
 
 /**
@@ -71,13 +97,15 @@ export async function forEachConcurrently(
 	count: number,
 	concurrency: Concurrency,
 	work: (index: number) => Promise<boolean>,
+	isPart = false,
 ): Promise<void> {
 	let next = 0;
 	let active = 0;
 	let failed = false;
 	await new Promise<void>((resolve) => {
+		const isOver = () => active === 0 && (failed || next >= count);
 		const startMore = () => {
-			while (!failed && next < count && active < concurrency.limit) {
+			while (!failed && next < count && concurrency.takePlace()) {
 				active++;
 				void work(next++)
 					.then(
@@ -90,12 +118,28 @@ export async function forEachConcurrently(
 					)
 					.then(() => {
 						active--;
-						startMore();
+						if (isOver()) end();
+						concurrency.giveBack();
 					});
 			}
-			if (active === 0) resolve();
 		};
-		concurrency.watch(startMore);
-		startMore();
+		const end = () => {
+			concurrency.waitNoMore(startMore, isPart);
+			resolve();
+		};
+		concurrency.wait(startMore, isPart);
+		if (isOver()) end();
 	});
+}
+
+/**
+ * The same for the parts of an item in work: they count as items, in place of their own, and go before
+ * items that have not begun.
+ */
+export async function forEachPart(
+	count: number,
+	concurrency: Concurrency,
+	work: (index: number) => Promise<boolean>,
+): Promise<void> {
+	await forEachConcurrently(count, concurrency, work, true);
 }

@@ -1,4 +1,8 @@
-import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/concurrency';
+import {
+	forEachConcurrently,
+	forEachPart,
+	Concurrency,
+} from '../../nodes/MediaGeneration/concurrency';
 
 /** A service that nobody knows anything of. */
 const limiter = (concurrency: number, learnt = { mostInWork: Infinity }) => {
@@ -186,5 +190,67 @@ describe('work on many items', () => {
 			return true;
 		});
 		expect(count).toBe(100_000);
+	});
+});
+
+describe('items in parts', () => {
+	/** Items of so many parts each, which run until the test ends them. */
+	function spoken(concurrency: Concurrency, ...parts: number[]) {
+		const open: string[] = [];
+		const ends = new Map<string, (succeeded: boolean) => void>();
+		const joined: number[] = [];
+		const over = forEachConcurrently(parts.length, concurrency, async (item) => {
+			await forEachPart(parts[item]!, concurrency, async (part) => {
+				const name = `${item}.${part}`;
+				open.push(name);
+				return await new Promise<boolean>((resolve) => ends.set(name, resolve));
+			});
+			joined.push(item);
+			return true;
+		});
+		const end = async (name: string) => {
+			open.splice(open.indexOf(name), 1);
+			ends.get(name)!(true);
+			await settle();
+		};
+		return { open, joined, over, end };
+	}
+
+	it('as many parts at once as allowed, of one item or of several, the first item first', async () => {
+		const { open, joined, over, end } = spoken(limiter(3), 5, 2, 2);
+		await settle();
+		expect(open).toEqual(['0.0', '0.1', '0.2']);
+		await end('0.1');
+		await end('0.0');
+		expect(open).toEqual(['0.2', '0.3', '0.4']);
+		await end('0.3');
+		expect(open).toEqual(['0.2', '0.4', '1.0']);
+		await end('0.2');
+		await end('0.4');
+		expect(open).toEqual(['1.0', '1.1', '2.0']);
+		expect(joined).toEqual([0]);
+		for (const name of ['1.0', '1.1', '2.0', '2.1']) await end(name);
+		await over;
+		expect(joined).toEqual([0, 1, 2]);
+	});
+
+	it('one at a time ends as well', async () => {
+		const { open, over, end } = spoken(limiter(1), 3, 1, 2);
+		await settle();
+		for (const name of ['0.0', '0.1', '0.2', '1.0', '2.0', '2.1']) {
+			expect(open).toEqual([name]);
+			await end(name);
+		}
+		await over;
+	});
+
+	it('a hundred items of as many parts, done at once, all end', async () => {
+		let count = 0;
+		const concurrency = limiter(7);
+		await forEachConcurrently(100, concurrency, async () => {
+			await forEachPart(100, concurrency, async () => ++count > 0);
+			return true;
+		});
+		expect(count).toBe(10_000);
 	});
 });
