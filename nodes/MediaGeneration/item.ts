@@ -28,17 +28,23 @@ export class Item {
 		return this.run.api;
 	}
 
-	/** Counts paid requests that the item is about to send, unless an earlier try has sent them. */
-	planPaid(requests = 1): void {
+	/**
+	 * Counts the paid requests that the item is about to send, unless an earlier try has sent them.
+	 * `keysOf` names what each of them is kept by, given the key of the whole item.
+	 */
+	planPaid(keysOf = (whole: string) => [whole]): void {
 		const limit = this.parameters.numberOption(
 			'maxPaidPerExecution',
 			'Max Paid Requests per Execution',
 			MAX_PAID,
 		);
 		if (limit === 0) return;
-		const earlier = this.run.resume.find(this.run.resume.requestKey(this.index));
-		const isPaid = earlier !== undefined && !earlier.doubtful;
-		this.run.spending.plan(isPaid ? 0 : requests, limit);
+		const { resume, spending } = this.run;
+		const unpaid = keysOf(resume.requestKey(this.index)).filter((key) => {
+			const earlier = resume.find(key);
+			return earlier === undefined || earlier.doubtful;
+		});
+		spending.plan(unpaid.length, limit);
 	}
 
 	/** Shows progress in the browser's console to whoever runs the workflow by hand. */

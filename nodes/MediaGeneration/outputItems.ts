@@ -22,11 +22,12 @@ export function failedItem(
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
 	// n8n lays this over the columns of the row, of which `description` is often one.
 	const isTaken = hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
-	const { taskId, fileUrl } = cause instanceof Failure ? cause.facts : {};
+	const { taskIds, taskId = taskIds?.[0], fileUrl } = cause instanceof Failure ? cause.facts : {};
 	const json = {
 		error: error.message,
 		...(error.description && !isTaken ? { description: error.description } : {}),
 		...(taskId === undefined ? {} : { task_id: taskId }),
+		...(taskIds?.length ? { task_ids: taskIds } : {}),
 		...(fileUrl === undefined ? {} : { file_url: fileUrl }),
 	};
 	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };

@@ -75,7 +75,7 @@ export class Run {
 	private readonly leave: () => void;
 	/** For n8n's tracing: paid requests, failed items, the longest wait, the size of all files. */
 	readonly traced = { paid: 0, failed: 0, waited_ms: 0, bytes: 0 };
-	private readonly hints = new Map<string, { message: string; items: number[] }>();
+	private readonly hints = new Map<string, { message: string; items: Set<number> }>();
 
 	private firstFailed: { error: unknown; itemIndex: number } | undefined;
 
@@ -206,15 +206,15 @@ export class Run {
 
 	/** A hint shown with the output, once per `about`, with the items it concerns. */
 	hint(about: string, message: string, index: number): void {
-		const hint = this.hints.get(about) ?? { message, items: [] };
-		hint.items.push(index);
+		const hint = this.hints.get(about) ?? { message, items: new Set() };
+		hint.items.add(index);
 		this.hints.set(about, hint);
 	}
 
 	private showHints(): void {
 		for (const { message, items } of this.hints.values()) {
-			const shown = items.sort((a, b) => a - b).slice(0, MOST_IN_HINT);
-			const more = items.length > shown.length ? ` and ${items.length - shown.length} more` : '';
+			const shown = [...items].sort((a, b) => a - b).slice(0, MOST_IN_HINT);
+			const more = items.size > shown.length ? ` and ${items.size - shown.length} more` : '';
 			this.context.addExecutionHints({
 				message: this.credential.redact.text(`${message} (item ${shown.join(', ')}${more})`),
 				location: 'outputPane',

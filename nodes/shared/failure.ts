@@ -48,6 +48,10 @@ export interface FailureFacts {
 	/** True when trying again may well succeed. */
 	transient?: boolean;
 	taskId?: string;
+	/** Which part of a speech this is about, as in `3 of 12`. */
+	part?: string;
+	/** The (paid) tasks of all parts of a speech, in order, as far as there are any. */
+	taskIds?: string[];
 	/** Identifiers of a (paid) generation under way, as far as they are known. */
 	ids?: string[];
 	/** Address of a finished (paid) file that could not be fetched. */

@@ -217,3 +217,34 @@ describe('without an execution', () => {
 		expect(foundOutside('Text 500')).toBe('1');
 	});
 });
+
+describe('parts of a text', () => {
+	const stretch = { start: 0, end: 50 };
+
+	test('are found by their stretch of it, on their own, and forgotten with the item', () => {
+		const here = execution();
+		const memory = here.run();
+		const key = memory.requestKey(0);
+		memory.save(memory.partKey(key, stretch), { taskId: '1' });
+		memory.save(memory.partKey(key, { start: 51, end: 90 }), { taskId: '2' });
+		memory.release();
+
+		const [round] = Object.keys(here.store.mediaGenerationCreated as object);
+		expect(round).toBe(`${key}/0-50`);
+		expect(memory.find(key)).toBeUndefined();
+		expect(memory.find(memory.partKey(key, stretch))?.taskId).toBe('1');
+		expect(memory.find(memory.partKey(key, { start: 51, end: 99 }))).toBeUndefined();
+		memory.clear();
+		expect(here.store).toEqual({});
+	});
+
+	test('a further call of a model finds those that the second of two at the same time has left', () => {
+		const here = execution();
+		const [first, second] = [here.run({ isTool: true }), here.run({ isTool: true })];
+		first.requestKey(0);
+		second.save(second.partKey(second.requestKey(0), stretch), { taskId: '2' });
+		second.release();
+		const third = here.run({ isTool: true });
+		expect(third.find(third.partKey(third.requestKey(0), stretch))?.taskId).toBe('2');
+	});
+});

@@ -138,10 +138,22 @@ export class Resume {
 		for (let call = 1; call <= MOST_AT_ONCE || unused === undefined; call++) {
 			const key = call === 1 ? wanted : `${wanted}#${call}`;
 			if (calls().held.get(this.store)!.has(key)) continue;
-			if (key in entries) return key;
+			if (key in entries || this.hasParts(entries, key)) return key;
 			unused ??= key;
 		}
 		return unused;
+	}
+
+	/** Of calls only: a run may have thousands of items. */
+	private hasParts(entries: Entries, key: string): boolean {
+		return this.isTool && Object.keys(entries).some((kept) => kept.startsWith(`${key}/`));
+	}
+
+	/** The key of one of several parts of an item's request: of the same stretch of its text. */
+	partKey(key: string, { start, end }: { start: number; end: number }): string {
+		const own = `${key}/${start}-${end}`;
+		this.own.add(own);
+		return own;
 	}
 
 	private commonOf(index: number): string {

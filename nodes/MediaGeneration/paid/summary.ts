@@ -6,6 +6,8 @@ const MOST_NAMED = 5;
 const MOST_CHARS = 300;
 
 interface Cost {
+	/** Of the item. */
+	index: number;
 	/** `task`, `video`, say. */
 	what: string;
 	/** Its ids, or addresses of its files, as far as they are known. */
@@ -16,23 +18,23 @@ interface Cost {
 
 /** What a run has paid for, or may have, by item. Reported when the run ends early. */
 export class PaidSummary {
-	private readonly costs = new Map<number, Cost>();
+	private readonly costs = new Map<string, Cost>();
 
 	constructor(private readonly redact: Redactor) {}
 
 	/** A create call goes out: until it is answered, it may be paid for. */
-	maybe(index: number, what: string): void {
-		this.costs.set(index, { what, ids: [], isSure: false });
+	maybe(index: number, what: string, part = 0): void {
+		this.costs.set(`${index}/${part}`, { index, what, ids: [], isSure: false });
 	}
 
 	/** The service has accepted the item. */
-	surely(index: number, what: string, ids: string[]): void {
-		this.costs.set(index, { what, ids, isSure: true });
+	surely(index: number, what: string, ids: string[], part = 0): void {
+		this.costs.set(`${index}/${part}`, { index, what, ids, isSure: true });
 	}
 
 	/** The service has not accepted the item, or has failed to make it. */
-	not(index: number): void {
-		this.costs.delete(index);
+	not(index: number, part = 0): void {
+		this.costs.delete(`${index}/${part}`);
 	}
 
 	/**
@@ -40,20 +42,23 @@ export class PaidSummary {
 	 * paid; undefined when nothing is. `failed` is the item that ends it; none when the run is stopped.
 	 */
 	words(failed?: number, mostNamed = MOST_NAMED): string | undefined {
-		const costs = [...this.costs].filter(([index]) => index !== failed).sort(([a], [b]) => a - b);
+		const costs = [...this.costs.values()]
+			.filter(({ index }) => index !== failed)
+			.sort((a, b) => a.index - b.index);
 		const other = failed === undefined ? '' : ' other';
 		const of = (isSure: boolean) => {
-			const items = costs.filter(([, cost]) => cost.isSure === isSure);
-			const named = items.flatMap(([index, { what, ids }]) =>
+			const wanted = costs.filter((cost) => cost.isSure === isSure);
+			const items = new Set(wanted.map(({ index }) => index)).size;
+			const named = wanted.flatMap(({ index, what, ids }) =>
 				ids.length === 0
 					? [`item ${index}: ${what} requested`]
 					: ids.map((id) => `item ${index}: ${what} ${clip(this.redact.text(id), MOST_CHARS)}`),
 			);
 			const more = named.length > mostNamed ? ` and ${named.length - mostNamed} more` : '';
-			const count = `${items.length}${other} item${items.length === 1 ? '' : 's'}`;
+			const count = `${items}${other} item${items === 1 ? '' : 's'}`;
 			return {
 				count,
-				isOne: items.length === 1,
+				isOne: items === 1,
 				list: named.slice(0, mostNamed).join('; ') + more,
 			};
 		};

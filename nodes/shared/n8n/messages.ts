@@ -186,8 +186,16 @@ export function wordingOf(failure: Failure): Wording {
 			`It has been charged, and appears in History → Get Many as ${few(facts.ids)}.`,
 		);
 	} else if (facts.maybeAccepted) description.push(unsure(facts));
-	if (facts.taskId !== undefined) {
-		words.message += ` – task ${facts.taskId}`;
+	const about = [
+		facts.taskId !== undefined && `task ${facts.taskId}`,
+		facts.part !== undefined && `part ${facts.part}`,
+	].filter(Boolean);
+	if (about.length > 0) words.message += ` – ${about.join(', ')}`;
+	if (facts.taskIds?.length) {
+		description.push(
+			`The parts made so far are paid for, as the tasks ${facts.taskIds.join(', ')}. To collect them at no extra charge, retry, or use Speech → Wait with these IDs.`,
+		);
+	} else if (facts.taskId !== undefined) {
 		if (!['taskFailed', 'notFound'].includes(kind)) {
 			description.push(
 				`To collect the result at no extra charge, use Speech → Wait with task ID ${facts.taskId}; creating it again is charged as a new task.`,

@@ -95,10 +95,16 @@ export class NodeParameters {
 
 	/** The ids of speech tasks, separated by commas; empty when there are none. */
 	taskIds(): string[] {
-		const raw = this.raw('taskIds', '');
-		const parts = Array.isArray(raw) ? raw.map(String) : String(raw ?? '').split(',');
-		const ids = parts.map((part) => part.trim()).filter((part) => part !== '');
-		return [...new Set(ids.map((id) => requireTaskId(id, 'Task IDs')))];
+		return readTaskIds(this.raw('taskIds', ''), 'Task IDs');
+	}
+
+	/** The ids of the tasks that make up a speech (§4.2), one at least and `most` at most. */
+	taskIdsOfSpeech(most: number): string[] {
+		const raw = this.raw('taskId', '');
+		const ids = readTaskIds(Array.isArray(raw) ? raw : this.text('taskId', 'Task ID'), 'Task ID');
+		if (ids.length === 0) throw invalidInput('Task ID', 'is empty');
+		if (ids.length <= most) return ids;
+		throw invalidInput('Task ID', `names ${ids.length} tasks, more than the ${most} of one speech`);
 	}
 
 	/** Several of `allowed`, at least one. */
@@ -131,6 +137,12 @@ export class NodeParameters {
 		if (asWebUrl(text)) return text;
 		throw invalidInput('Callback URL', 'is not a URL: it must begin with https://');
 	}
+}
+
+function readTaskIds(raw: unknown, displayName: string): string[] {
+	const parts = Array.isArray(raw) ? raw.map(String) : String(raw ?? '').split(',');
+	const ids = parts.map((part) => part.trim()).filter((part) => part !== '');
+	return [...new Set(ids.map((id) => requireTaskId(id, displayName)))];
 }
 
 function requireTaskId(value: string, displayName: string): string {

@@ -1,5 +1,5 @@
-import type { INodeExecutionData } from 'n8n-workflow';
-import type { SpeechTask } from '../../../shared/contract';
+import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
+import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { download } from '../../../shared/http/download';
 import type { Subscription } from '../../../shared/speech/notifications';
 import { waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
@@ -34,15 +34,35 @@ export function readWaitFields(parameters: NodeParameters): WaitFields {
 	};
 }
 
-/** Waits for a task, fetches its audio when asked to, and makes the output item. */
+/** One of the tasks that make up a speech at work; most speeches have one only. */
+export interface Part {
+	/** From 0. */
+	index: number;
+	/** In front of what is said about it: `part 3 of 12, `, or nothing for the only one. */
+	name: string;
+	/** Aborts when the run stops, or when another part has failed. */
+	stopped: AbortSignal;
+	/** Its task, once there is one that is worth something. */
+	taskId?: string;
+}
+
+/** A task that is done, with its file where that was wanted. */
+export interface Spoken {
+	taskId: string;
+	task: SpeechTask;
+	file?: IBinaryData;
+}
+
+/** Waits for a task, and fetches its audio when asked to. */
 export async function collect(
 	item: Item,
+	part: Part,
 	taskId: string,
 	options: WaitFields,
 	signal: AbortSignal,
 	subscription: Subscription,
 	origin: Pick<TaskWait, 'justCreated' | 'isKnown'>,
-): Promise<INodeExecutionData[]> {
+): Promise<Spoken> {
 	const began = Date.now();
 	item.log.know({ task: taskId });
 	const task = await waitForTask(item.api, {
@@ -51,9 +71,9 @@ export async function collect(
 		pollIntervalMs: options.pollIntervalMs,
 		subscription,
 		...origin,
-		onProgress: (percentage) => item.tell(`task ${taskId}: ${percentage} %`),
+		onProgress: (percentage) => item.tell(`${part.name}task ${taskId}: ${percentage} %`),
 	});
-	item.report(`task ${taskId} completed`);
+	item.report(`${part.name}task ${taskId} completed`);
 	item.log.know({ channel: subscription.isOpen() ? 'websocket' : 'polling' });
 	const waited = Date.now() - began;
 	// A result that was there at once says nothing about the channel.
@@ -64,27 +84,37 @@ export async function collect(
 		);
 	}
 	const justMade = origin.justCreated || waited >= 1000;
-	return [await taskOutput(item, taskId, task, options, signal, justMade)];
+	if (options.download) item.tell(`${part.name}task ${taskId}: downloading the file`);
+	return await withFile(item, { taskId, task }, options.download, signal, justMade);
 }
 
-/** The output item of a task as it was read (§4.2), with its file when asked for and there. */
-export async function taskOutput(
+/** The same with its file, when that is wanted and there. */
+export async function withFile(
 	item: Item,
-	taskId: string,
-	task: SpeechTask,
-	options: Pick<WaitFields, 'download' | 'outputField'>,
+	{ taskId, task }: Spoken,
+	isWanted: boolean,
 	signal: AbortSignal,
 	justMade = false,
-): Promise<INodeExecutionData> {
-	const json = {
-		...task.fields,
-		task_id: taskId,
-		status: task.status,
-		...(task.audioUrl === undefined ? {} : { audio_url: task.audioUrl }),
-	};
-	if (!options.download || task.audioUrl === undefined) return item.output(json);
-	item.tell(`task ${taskId}: downloading the file`);
+): Promise<Spoken> {
+	if (!isWanted || task.audioUrl === undefined) return { taskId, task };
 	const file = { url: task.audioUrl, kind: 'speech' as const, id: taskId, justMade };
-	const binary = await download(item.run.context, item.api.credential, file, signal);
-	return item.output(json, { [options.outputField]: binary });
+	const stored = await download(item.run.context, item.api.credential, file, signal);
+	return { taskId, task, file: stored };
 }
+
+/** The fields of a task as it was read (§4.2). */
+export const spokenFields = ({ taskId, task }: Spoken): ServiceRecord => ({
+	...task.fields,
+	task_id: taskId,
+	status: task.status,
+	...(task.audioUrl === undefined ? {} : { audio_url: task.audioUrl }),
+});
+
+/** The output item of a task. */
+export const spokenOutput = (
+	item: Item,
+	spoken: Spoken,
+	outputField: string,
+	more: ServiceRecord = {},
+): INodeExecutionData =>
+	item.output({ ...spokenFields(spoken), ...more }, spoken.file && { [outputField]: spoken.file });

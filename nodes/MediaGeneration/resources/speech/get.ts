@@ -4,7 +4,7 @@ import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Item } from '../../item';
 import type { Job } from '../../run';
-import { taskOutput } from './collect';
+import { spokenOutput, withFile } from './collect';
 
 /** How long one reading with its retries and a download may take, in ms. */
 const GET_MS = 3_600_000;
@@ -18,16 +18,15 @@ export const getSpeechDescription = updateDisplayOptions(
 export function getSpeech(item: Item): Job {
 	const { parameters, api, run } = item;
 	const id = parameters.taskId();
-	const wanted = {
-		download: parameters.download(downloadIfAsked.default),
-		outputField: parameters.outputField(),
-	};
+	const isFileWanted = parameters.download(downloadIfAsked.default);
+	const outputField = parameters.outputField();
 
 	return async () => {
 		const limit = startDeadline(GET_MS, run.stopped);
 		try {
 			const task = await api.getTask(id, limit.signal);
-			return [await taskOutput(item, id, task, wanted, limit.signal)];
+			const got = await withFile(item, { taskId: id, task }, isFileWanted, limit.signal);
+			return [spokenOutput(item, got, outputField)];
 		} catch (error) {
 			throw aboutTask(error, id);
 		} finally {

@@ -1,8 +1,7 @@
 import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
 import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../shared/contract';
-import { startDeadline, whenAborted } from '../../../shared/async/deadline';
-import { Failure } from '../../../shared/failure';
-import { aboutTask } from '../../../shared/speech/speechTask';
+import { splitText, type TextPart } from '../../../shared/audio/splitText';
+import { invalidInput } from '../../../shared/failure';
 import {
 	concurrency,
 	download,
@@ -15,10 +14,11 @@ import {
 	useSpeakerBoost,
 } from '../../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
-import { createdBy } from '../../../shared/speech/origins';
 import type { Item } from '../../item';
 import type { Job } from '../../run';
-import { collect, readWaitFields } from './collect';
+import { readWaitFields, type Spoken } from './collect';
+import { forAllParts, MOST_PARTS, speechOutput } from './parts';
+import { speakPart } from './speakPart';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
@@ -29,6 +29,20 @@ const setting = (name: Setting, displayName: string, description: string): INode
 	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
 	return { displayName, name, type: 'number', typeOptions, default: byDefault, description };
 };
+
+/* n8n's lint wants the default of a field to be a plain name. */
+const NEVER = 0;
+const SPLIT_LONGER_THAN = { min: 0, max: 1e9, default: NEVER, whole: true } as const;
+
+const splitLongerThan = {
+	displayName: 'Split Text Longer Than',
+	name: 'splitLongerThan',
+	type: 'number',
+	typeOptions: { minValue: SPLIT_LONGER_THAN.min, numberPrecision: 0 },
+	default: NEVER,
+	description:
+		'Characters that the service takes at once. A longer text is spoken in parts, cut between paragraphs or sentences, and comes out as one file. Each part is a task of its own, and paid. 0 never splits.',
+} satisfies INodeProperties;
 
 const waitForCompletion = {
 	displayName: 'Wait for Completion',
@@ -111,6 +125,7 @@ const speakFields: INodeProperties[] = [
 			'Speed',
 			`How fast to speak, from ${SPEECH_SETTINGS.speed.min} to ${SPEECH_SETTINGS.speed.max}, where 1 is the natural pace of the voice`,
 		),
+		splitLongerThan,
 		setting(
 			'stability',
 			'Stability',
@@ -149,98 +164,56 @@ function readRequest(parameters: NodeParameters): SpeechRequest {
 	};
 }
 
-/** Speech → Speak: creates a task (§4.1), waits for it (§6.2, §4.2) and fetches its audio. */
-export function speak(item: Item): Job {
-	const { parameters, run, api } = item;
-	const request = readRequest(parameters);
-	const waits = parameters.flag('waitForCompletion', waitForCompletion.default);
-	const wanted = readWaitFields(parameters);
-	item.planPaid();
-
-	return async () => {
-		const key = run.resume.requestKey(item.index);
-		const remembered = run.resume.find(key);
-		if (remembered?.sentAt) run.paid.maybe(item.index, 'speech');
-		if (remembered?.taskId) run.paid.surely(item.index, 'task', [remembered.taskId]);
-		const deadline = startDeadline(wanted.timeoutMs, run.stopped);
-		// Messages can precede the create call's answer, so the socket is there before the task.
-		const subscription = waits ? run.subscribe() : undefined;
-		try {
-			const resumed = await taskToResume();
-			let taskId = resumed;
-			if (taskId === undefined) {
-				if (remembered?.sentAt)
-					throw new Failure('unclear', { maybeAccepted: true, isSpeech: true });
-				// The deadline applies here, too.
-				await Promise.race([subscription?.ready, whenAborted(deadline.signal)]);
-				taskId = await create();
-			} else {
-				item.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
-			}
-			run.paid.surely(item.index, 'task', [taskId]);
-			if (!waits) return [item.output({ task_id: taskId, status: 'pending' })];
-			const origin = { justCreated: resumed === undefined, isKnown: true };
-			return await collect(item, taskId, wanted, deadline.signal, subscription!, origin).catch(
-				(error: unknown) => {
-					const failed = aboutTask(error, taskId!);
-					if (isGone(failed)) run.resume.save(key, { taskId, doubtful: true });
-					throw failed;
-				},
-			);
-		} finally {
-			subscription?.release();
-			deadline.stop();
+/** The texts to send, each of them paid: the whole one, or parts of one that is too long. */
+function readParts(parameters: NodeParameters, text: string): TextPart[] {
+	const { name, displayName } = splitLongerThan;
+	const most = parameters.numberOption(name, displayName, SPLIT_LONGER_THAN);
+	if (most === 0 || text.length <= most) return [{ text, start: 0, end: text.length }];
+	const parts: TextPart[] = [];
+	try {
+		for (const part of splitText(text, most)) {
+			parts.push(part);
+			if (parts.length > MOST_PARTS) break;
 		}
-
-		/** A failed task is worth nothing, but it is read once more before another is paid for. */
-		async function taskToResume(): Promise<string | undefined> {
-			const { taskId, doubtful } = remembered ?? {};
-			if (taskId === undefined || !doubtful) return taskId;
-			const task = await api.getTask(taskId, deadline.signal).catch((error: unknown) => {
-				if (!isGone(error)) throw aboutTask(error, taskId);
-			});
-			return task === undefined || task.state === 'error' ? undefined : taskId;
-		}
-
-		async function create(): Promise<string> {
-			// Another item's failure does not end it: its answer says what was paid for.
-			const limit = startDeadline(wanted.timeoutMs, run.canceled);
-			try {
-				item.report('sending the text');
-				const limits = {
-					signal: limit.signal,
-					begin: deadline.signal,
-					onSend() {
-						// The next try must not pay again for what may have been accepted.
-						run.resume.save(key, { sentAt: Date.now() });
-						item.log.asked();
-						run.paid.maybe(item.index, 'speech');
-						run.spending.sent();
-					},
-					onRefused() {
-						run.resume.remove(key);
-						run.paid.not(item.index);
-						run.spending.refused();
-					},
-				};
-				const send = async () => await api.createTask(request, limits);
-				const taskId = await createdBy(run.context, run.credential, send, request.input).catch(
-					(error: unknown) => {
-						throw error instanceof Failure ? error.with({ isSpeech: true }) : error;
-					},
-				);
-				run.resume.save(key, { taskId });
-				item.tell(`task ${taskId} created`);
-				item.log.paid('speech', taskId);
-				return taskId;
-			} finally {
-				limit.stop();
-			}
-		}
-	};
+	} catch {
+		parts.length = 0;
+	}
+	if (parts.length === 0) {
+		throw invalidInput(
+			displayName,
+			'is too small: a single character or tag of the text is longer',
+		);
+	}
+	if (parts.length <= MOST_PARTS) return parts;
+	throw invalidInput(
+		displayName,
+		`would split the text of ${text.length} characters into more than ${MOST_PARTS} parts, which is the most for one item`,
+	);
 }
 
-/** A 404 from an edge says nothing about the task. */
-const isGone = (error: unknown) =>
-	error instanceof Failure &&
-	(error.kind === 'taskFailed' || (error.kind === 'notFound' && !error.facts.isEdge));
+/** Speech → Speak: creates the tasks of a text (§4.1), waits for them (§6.2, §4.2), fetches their audio. */
+export function speak(item: Item): Job {
+	const { parameters, run } = item;
+	const request = readRequest(parameters);
+	const parts = readParts(parameters, request.input);
+	const waits = parameters.flag('waitForCompletion', waitForCompletion.default);
+	const wanted = readWaitFields(parameters);
+	const keysOf = (whole: string) =>
+		parts.length === 1 ? [whole] : parts.map((part) => run.resume.partKey(whole, part));
+	item.planPaid(keysOf);
+
+	return async () => {
+		const keys = keysOf(run.resume.requestKey(item.index));
+		const taskIds: string[] = [];
+		const spoken = await forAllParts(item, parts.length, async (part) => {
+			const own = { ...request, input: parts[part.index]!.text };
+			const done = await speakPart(item, part, own, keys[part.index]!, wanted, waits);
+			taskIds[part.index] = part.taskId!;
+			return done;
+		});
+		if (waits) return await speechOutput(item, spoken as Spoken[], wanted.outputField);
+		const status = 'pending';
+		if (parts.length === 1) return [item.output({ task_id: taskIds[0], status })];
+		return [item.output({ task_ids: taskIds, parts: parts.length, status })];
+	};
+}

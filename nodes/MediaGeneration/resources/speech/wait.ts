@@ -1,4 +1,4 @@
-import { updateDisplayOptions } from 'n8n-workflow';
+import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
 import { startDeadline } from '../../../shared/async/deadline';
 import {
 	concurrency,
@@ -13,31 +13,43 @@ import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Item } from '../../item';
 import type { Job } from '../../run';
 import { collect, readWaitFields } from './collect';
+import { forAllParts, MOST_PARTS, speechOutput } from './parts';
+
+const taskIds: INodeProperties = {
+	...taskId,
+	description:
+		'The ID that Speech → Speak puts out as <code>task_id</code>. Several, separated by commas, are collected as one speech, as with <code>task_ids</code> of a text that was split.',
+};
 
 export const waitForSpeechDescription = updateDisplayOptions(
 	{ show: { resource: ['speech'], operation: ['wait'] } },
-	[taskId, download, options(concurrency, pollInterval, outputField, timeout('speech'))],
+	[taskIds, download, options(concurrency, pollInterval, outputField, timeout('speech'))],
 );
 
-/** Speech → Wait: waits for an existing task and fetches its audio, at no extra cost. */
+/** Speech → Wait: waits for existing tasks and fetches their audio, at no extra cost. */
 export function waitForSpeech(item: Item): Job {
 	const { parameters, run } = item;
-	const id = parameters.taskId();
+	const ids = parameters.taskIdsOfSpeech(MOST_PARTS);
 	const wanted = readWaitFields(parameters);
 
 	return async () => {
-		const deadline = startDeadline(wanted.timeoutMs, run.stopped);
-		const subscription = run.subscribe();
-		try {
-			const origin = { justCreated: false };
-			return await collect(item, id, wanted, deadline.signal, subscription, origin).catch(
-				(error: unknown) => {
-					throw aboutTask(error, id);
-				},
-			);
-		} finally {
-			subscription.release();
-			deadline.stop();
-		}
+		const spoken = await forAllParts(item, ids.length, async (part) => {
+			const id = ids[part.index]!;
+			part.taskId = id;
+			const deadline = startDeadline(wanted.timeoutMs, part.stopped);
+			const subscription = run.subscribe();
+			try {
+				const origin = { justCreated: false };
+				return await collect(item, part, id, wanted, deadline.signal, subscription, origin).catch(
+					(error: unknown) => {
+						throw aboutTask(error, id);
+					},
+				);
+			} finally {
+				subscription.release();
+				deadline.stop();
+			}
+		});
+		return await speechOutput(item, spoken, wanted.outputField);
 	};
 }

@@ -5,6 +5,7 @@ import { isImage } from '../../../shared/parsing/fileType';
 import type { GenerationBody } from '../../../shared/generation/generation';
 import { asText } from '../../../shared/parsing/coerce';
 import type { Item } from '../../item';
+import { sizeOfStored } from '../storedFile';
 
 /** Input images → the base64 array of a create call (§4.6, §4.7), with one encoded copy in memory. */
 
@@ -89,14 +90,6 @@ function checked(image: Image, displayName: string): Image {
 	return image;
 }
 
-/** Size of an image in bytes: n8n's storage knows it; in memory it follows from the base64. */
-async function sizeOf(item: Item, { data }: Image): Promise<number> {
-	if (data.id === undefined) return Buffer.byteLength(data.data, 'base64');
-	if (data.bytes !== undefined) return data.bytes;
-	const { fileSize } = await item.run.context.helpers.getBinaryMetadata(data.id);
-	return fileSize;
-}
-
 /**
  * The JSON body `{ "<field>": ["<base64>", …], …rest }`, written straight into one buffer while the
  * images are read as streams, once the run has room for it. Throws a Failure that names an empty or
@@ -110,7 +103,9 @@ export async function encodeImages(
 	signal: AbortSignal,
 ): Promise<GenerationBody> {
 	const displayName = field === 'frames' ? 'Frames' : 'Ingredients';
-	const sizes = await Promise.all(images.map(async (image) => await sizeOf(item, image)));
+	const sizes = await Promise.all(
+		images.map(async ({ data }) => await sizeOfStored(item.run.context.helpers, data)),
+	);
 	const empty = images.find((_, index) => sizes[index] === 0);
 	if (empty) throw badImage(displayName, `The file in '${empty.field}' is empty`);
 

@@ -1,0 +1,136 @@
+import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
+import { abortReason } from '../../../shared/async/deadline';
+import { joinAudio, type JoinedSound } from '../../../shared/audio/joinAudio';
+import type { ServiceRecord } from '../../../shared/contract';
+import { Failure, type FailureKind } from '../../../shared/failure';
+import { fileNameOf } from '../../../shared/parsing/fileType';
+import { isOverload } from '../../../shared/parsing/failures';
+import { forEachPart } from '../../concurrency';
+import type { Item } from '../../item';
+import { readStored, sizeOfStored } from '../storedFile';
+import { spokenFields, spokenOutput, type Part, type Spoken } from './collect';
+
+/** Parts of one speech. */
+export const MOST_PARTS = 200;
+
+const GONE: FailureKind[] = ['taskFailed', 'notFound'];
+
+/**
+ * Does `work` for each part of a speech, side by side as far as the run's concurrency goes. When one
+ * fails, no other is begun, and the failure names the tasks of all: they are paid.
+ */
+export async function forAllParts<Result>(
+	item: Item,
+	count: number,
+	work: (part: Part) => Promise<Result>,
+): Promise<Result[]> {
+	const { stopped, concurrency } = item.run;
+	if (count === 1) return [await work({ index: 0, name: '', stopped })];
+	const stopping = new AbortController();
+	const parts = Array.from({ length: count }, (_, index) => ({
+		index,
+		name: `part ${index + 1} of ${count}, `,
+		stopped: AbortSignal.any([stopped, stopping.signal]),
+	})) as Part[];
+	const results = new Array<Result>(count);
+	let failed: { index: number; error: unknown } | undefined;
+	await forEachPart(count, concurrency, async (index) => {
+		const part = parts[index]!;
+		if (part.stopped.aborted) return false;
+		const began = Date.now();
+		try {
+			results[index] = await work(part);
+			return true;
+		} catch (error) {
+			if (isOverload(error)) concurrency.refused(began);
+			// A task that failed can't be collected, though it is named as what failed.
+			if (error instanceof Failure && GONE.includes(error.kind)) part.taskId = undefined;
+			failed ??= { index, error };
+			stopping.abort(new Failure('canceled'));
+			return false;
+		}
+	});
+	if (failed === undefined && !stopped.aborted) return results;
+	const { index, error } = failed ?? { index: undefined, error: abortReason(stopped) };
+	if (!(error instanceof Failure)) throw error;
+	const taskIds = parts.map(({ taskId }) => taskId).filter((taskId) => taskId !== undefined);
+	throw error.with({
+		taskIds,
+		...(index === undefined ? {} : { part: `${index + 1} of ${count}` }),
+	});
+}
+
+/** What comes out of a speech: one item with its file, or one for each part where they can't be joined. */
+export async function speechOutput(
+	item: Item,
+	spoken: Spoken[],
+	outputField: string,
+): Promise<INodeExecutionData[]> {
+	if (spoken.length === 1) return [spokenOutput(item, spoken[0]!, outputField)];
+	const json = {
+		...commonFields(spoken),
+		status: 'completed',
+		task_id: spoken[0]!.taskId,
+		task_ids: spoken.map(({ taskId }) => taskId),
+		audio_urls: spoken.map(({ task }) => task.audioUrl),
+		parts: spoken.length,
+	};
+	const files = spoken.map(({ file }) => file).filter((file) => file !== undefined);
+	if (files.length < spoken.length) return [item.output(json)];
+	const joined = await join(item, files, json.task_id).catch((error: unknown) => {
+		if (error instanceof Failure) throw error;
+		const { message = 'no reason given' } = error as Partial<Error>;
+		const text = `n8n could not store it: ${message}`;
+		throw new Failure('badFile', { text, taskIds: json.task_ids });
+	});
+	if ('file' in joined) return [item.output(json, { [outputField]: joined.file })];
+	item.hint(
+		'parts',
+		`The parts of a speech come out one by one, since they could not be joined: ${joined.why}`,
+	);
+	return spoken.map((one, index) =>
+		spokenOutput(item, one, outputField, { part: index + 1, parts: spoken.length }),
+	);
+}
+
+/** What the service says of all parts alike. */
+function commonFields(spoken: Spoken[]): ServiceRecord {
+	const [first, ...others] = spoken.map(spokenFields);
+	const isCommon = ([key, value]: [string, unknown]) =>
+		others.every((fields) => JSON.stringify(fields[key]) === JSON.stringify(value));
+	return Object.fromEntries(Object.entries(first!).filter(isCommon));
+}
+
+/** The files of all parts as one in n8n's storage, or why they can't be. */
+async function join(
+	item: Item,
+	files: IBinaryData[],
+	id: string,
+): Promise<{ file: IBinaryData } | { why: string }> {
+	const { run } = item;
+	const { helpers } = run.context;
+	const sounds = await Promise.all(
+		files.map(async (file) => ({
+			bytes: await sizeOfStored(helpers, file),
+			read: async () => await readStored(helpers, file),
+		})),
+	);
+	const release = await run.bodies.acquire(
+		sounds.reduce((sum, { bytes }) => sum + bytes, 0),
+		run.stopped,
+	);
+	try {
+		const joined = await joinAudio(sounds);
+		if ('why' in joined) return joined;
+		// Where n8n keeps files in memory, those of the parts are not needed any more.
+		for (const file of files) if (file.id === undefined) file.data = '';
+		return { file: await store(joined) };
+	} finally {
+		release();
+	}
+
+	async function store({ bytes, mimeType, extension }: JoinedSound): Promise<IBinaryData> {
+		const name = fileNameOf('speech', run.credential.redact.text(id), extension);
+		return await helpers.prepareBinaryData(bytes, name, mimeType);
+	}
+}

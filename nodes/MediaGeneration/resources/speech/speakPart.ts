@@ -1,0 +1,110 @@
+import type { SpeechRequest } from '../../../shared/contract';
+import { startDeadline, whenAborted } from '../../../shared/async/deadline';
+import { Failure } from '../../../shared/failure';
+import { createdBy } from '../../../shared/speech/origins';
+import { aboutTask } from '../../../shared/speech/speechTask';
+import type { Item } from '../../item';
+import { collect, type Part, type Spoken, type WaitFields } from './collect';
+
+/** A 404 from an edge says nothing about the task. */
+const isGone = (error: unknown) =>
+	error instanceof Failure &&
+	(error.kind === 'taskFailed' || (error.kind === 'notFound' && !error.facts.isEdge));
+
+/**
+ * Creates the task of a text, or of a part of it, unless an earlier try has, and notes its id in `part`;
+ * with `wanted` waits for it and fetches its audio. `key` is what a retry recognises it by.
+ */
+export async function speakPart(
+	item: Item,
+	part: Part,
+	request: SpeechRequest,
+	key: string,
+	wanted: WaitFields,
+	waits: boolean,
+): Promise<Spoken | undefined> {
+	const { run, api, index } = item;
+	const remembered = run.resume.find(key);
+	if (remembered?.sentAt) run.paid.maybe(index, 'speech', part.index);
+	if (remembered?.taskId) surely(remembered.taskId);
+	const deadline = startDeadline(wanted.timeoutMs, part.stopped);
+	// Messages can precede the create call's answer, so the socket is there before the task.
+	const subscription = waits ? run.subscribe() : undefined;
+	try {
+		const resumed = await taskToResume();
+		let taskId = resumed;
+		if (taskId === undefined) {
+			part.taskId = undefined;
+			if (remembered?.sentAt) throw new Failure('unclear', { maybeAccepted: true, isSpeech: true });
+			// The deadline applies here, too.
+			await Promise.race([subscription?.ready, whenAborted(deadline.signal)]);
+			taskId = await create();
+		} else {
+			item.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
+		}
+		surely(taskId);
+		if (!subscription) return undefined;
+		const origin = { justCreated: resumed === undefined, isKnown: true };
+		return await collect(item, part, taskId, wanted, deadline.signal, subscription, origin).catch(
+			(error: unknown) => {
+				const failed = aboutTask(error, taskId);
+				if (isGone(failed)) run.resume.save(key, { taskId, doubtful: true });
+				throw failed;
+			},
+		);
+	} finally {
+		subscription?.release();
+		deadline.stop();
+	}
+
+	function surely(taskId: string): void {
+		part.taskId = taskId;
+		run.paid.surely(index, 'task', [taskId], part.index);
+	}
+
+	/** A failed task is worth nothing, but it is read once more before another is paid for. */
+	async function taskToResume(): Promise<string | undefined> {
+		const { taskId, doubtful } = remembered ?? {};
+		if (taskId === undefined || !doubtful) return taskId;
+		const task = await api.getTask(taskId, deadline.signal).catch((error: unknown) => {
+			if (!isGone(error)) throw aboutTask(error, taskId);
+		});
+		return task === undefined || task.state === 'error' ? undefined : taskId;
+	}
+
+	async function create(): Promise<string> {
+		// Another item's failure does not end it: its answer says what was paid for.
+		const limit = startDeadline(wanted.timeoutMs, run.canceled);
+		try {
+			item.report(`${part.name}sending the text`);
+			const limits = {
+				signal: limit.signal,
+				begin: deadline.signal,
+				onSend() {
+					// The next try must not pay again for what may have been accepted.
+					run.resume.save(key, { sentAt: Date.now() });
+					item.log.asked();
+					run.paid.maybe(index, 'speech', part.index);
+					run.spending.sent();
+				},
+				onRefused() {
+					run.resume.remove(key);
+					run.paid.not(index, part.index);
+					run.spending.refused();
+				},
+			};
+			const send = async () => await api.createTask(request, limits);
+			const taskId = await createdBy(run.context, run.credential, send, request.input).catch(
+				(error: unknown) => {
+					throw error instanceof Failure ? error.with({ isSpeech: true }) : error;
+				},
+			);
+			run.resume.save(key, { taskId });
+			item.tell(`${part.name}task ${taskId} created`);
+			item.log.paid('speech', taskId);
+			return taskId;
+		} finally {
+			limit.stop();
+		}
+	}
+}

@@ -1,0 +1,17 @@
+import type { IBinaryData, IExecuteFunctions } from 'n8n-workflow';
+
+type Helpers = IExecuteFunctions['helpers'];
+
+/** Size of a file in bytes: n8n's own storage knows it; in memory it follows from the base64. */
+export async function sizeOfStored(helpers: Helpers, file: IBinaryData): Promise<number> {
+	if (file.id === undefined) return Buffer.byteLength(file.data, 'base64');
+	if (file.bytes !== undefined) return file.bytes;
+	const { fileSize } = await helpers.getBinaryMetadata(file.id);
+	return fileSize;
+}
+
+/** The bytes of a file. */
+export async function readStored(helpers: Helpers, { id, data }: IBinaryData): Promise<Buffer> {
+	if (id === undefined) return Buffer.from(data, 'base64');
+	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
+}

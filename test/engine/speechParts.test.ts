@@ -1,0 +1,157 @@
+import { readWav } from '../../nodes/shared/audio/wav';
+import { ids, samplesOf, sent, SENTENCES, split, TEXT, wait } from './longText';
+import { allClosed, bad, good, node, NODE, posts, run, saved, sim, start } from './setup';
+
+const first = (count: number) => SENTENCES.slice(0, count).join(' ');
+
+test('a long text comes out as one file, of one task for each part, in order', async () => {
+	await start();
+	const result = await run(node(split()), { items: [{ a: 1 }] });
+	const output = good(result);
+	expect(sent()).toEqual(SENTENCES);
+	expect(output).toHaveLength(1);
+	const [item] = output;
+	expect(item!.json).toMatchObject({
+		task_id: ids()[0],
+		task_ids: ids(),
+		audio_urls: ids().map((id) => sim.tasks.get(id)!.audioUrl),
+		parts: 12,
+		status: 'completed',
+		voice_id: sim.voiceIds()[0],
+	});
+	// None of these is about the whole.
+	for (const field of ['audio_url', 'input', 'id']) expect(item!.json).not.toHaveProperty(field);
+	expect(item!.pairedItem).toEqual({ item: 0 });
+	expect(item!.binary?.data).toMatchObject({
+		fileName: `speech-${ids()[0]}.wav`,
+		mimeType: 'audio/wav',
+	});
+	const sound = readWav(await result.bytes(item!.binary!.data!))!.stretches[0];
+	expect(sound).toEqual(samplesOf(ids()));
+	expect(result.hints(NODE)).toEqual([]);
+	expect(saved(result.run)).not.toContain(sim.token);
+	await allClosed();
+	expect(sim.socketsEver).toBe(1);
+});
+
+test('files in a folder are joined as well', async () => {
+	await start();
+	const result = await run(node(split()), { binaryMode: 'filesystem' });
+	const sound = readWav(await result.bytes(good(result)[0]!.binary!.data!))!.stretches[0];
+	expect(sound).toEqual(samplesOf(ids()));
+});
+
+test('a text that is not longer is sent as it is, and comes out as ever', async () => {
+	await start();
+	const [item] = good(await run(node(split(' Short. '))));
+	expect(sent()).toEqual([' Short. ']);
+	expect(item!.json).toMatchObject({ input: ' Short. ', status: 'completed' });
+	expect(item!.json).not.toHaveProperty('parts');
+});
+
+test('parts count as items for the concurrency', async () => {
+	await start({ pace: 0.02 });
+	let most = 0;
+	const watching = sim.waitFor(() => {
+		const busy = [...sim.tasks.values()].filter(({ status }) => status !== 'completed').length;
+		most = Math.max(most, busy);
+		return sim.creates === 36;
+	}, 100_000);
+	const items = [{ a: 1 }, { a: 2 }, { a: 3 }];
+	const output = good(await run(node(split(TEXT, { concurrency: 4 })), { items }));
+	await watching;
+	expect(output.map(({ json }) => json.parts)).toEqual([12, 12, 12]);
+	expect(most).toBe(4);
+});
+
+test('progress names the part', async () => {
+	await start();
+	const said: string[] = [];
+	const onMessage = (text: string) => void said.push(text);
+	good(await run(node(split()), { mode: 'manual', onMessage }));
+	expect(said).toContain(`Item 0: part 3 of 12, task ${ids()[2]}: 43 %`);
+});
+
+test('without waiting: all task ids at once, which Wait collects as one file', async () => {
+	await start();
+	const [created] = good(await run(node(split(TEXT, {}, { waitForCompletion: false }))));
+	expect(created!.json).toEqual({ task_ids: ids(), parts: 12, status: 'pending' });
+	expect([posts(), sim.socketsEver]).toEqual([12, 0]);
+
+	for (const taskId of [ids().join(', '), '={{ $json.task_ids }}']) {
+		const result = await run(wait(taskId), { items: [{ task_ids: ids() }] });
+		const [item] = good(result);
+		expect(item!.json).toMatchObject({ task_id: ids()[0], task_ids: ids(), parts: 12 });
+		const sound = readWav(await result.bytes(item!.binary!.data!))!.stretches[0];
+		expect(sound).toEqual(samplesOf(ids()));
+	}
+	expect(posts()).toBe(12);
+});
+
+test('without downloading: the addresses, no file', async () => {
+	await start();
+	const [item] = good(await run(node(split(TEXT, {}, { download: false }))));
+	expect(item!.json.audio_urls).toEqual(ids().map((id) => sim.tasks.get(id)!.audioUrl));
+	expect(item!.binary).toBeUndefined();
+});
+
+test('parts that can not be joined come out one by one, with a hint why', async () => {
+	await start();
+	const ogg = {
+		status: 200,
+		headers: { 'Content-Type': 'audio/ogg' },
+		body: Buffer.from('OggS..'),
+	};
+	sim.fault({ on: 'file', times: Infinity, action: { respond: ogg } });
+	const result = await run(node(split(first(3))));
+	const output = good(result);
+	expect(output.map(({ json }) => [json.task_id, json.part, json.parts])).toEqual(
+		ids().map((id, index) => [id, index + 1, 3]),
+	);
+	expect(output.map(({ json }) => json.audio_url)).toEqual(
+		ids().map((id) => sim.tasks.get(id)!.audioUrl),
+	);
+	expect(output.map(({ binary }) => binary!.data!.fileName)).toEqual(
+		ids().map((id) => `speech-${id}.ogg`),
+	);
+	expect(output.map(({ pairedItem }) => pairedItem)).toEqual([0, 0, 0].map((item) => ({ item })));
+	expect(result.hints(NODE).map(({ message }) => message)).toEqual([
+		'The parts of a speech come out one by one, since they could not be joined: part 1 has no sound in it that is WAV or MP3 (item 0)',
+	]);
+});
+
+test('more than 256 MB are not joined', async () => {
+	await start();
+	const text = SENTENCES.slice(0, 3)
+		.map((sentence) => `${sentence} [sim:big-file=90]`)
+		.join('\n\n');
+	const result = await run(node(split(text, { splitLongerThan: 75 })), {
+		binaryMode: 'filesystem',
+	});
+	expect(good(result)).toHaveLength(3);
+	expect(JSON.stringify(result.hints(NODE))).toContain('together they have more than 256 MB');
+});
+
+describe('bad input is refused before anything is sent', () => {
+	afterEach(() => expect(sim.requests).toEqual([]));
+
+	test.each([
+		[
+			1,
+			`${'a'.repeat(300)}`,
+			"'Split Text Longer Than' would split the text of 300 characters into more than 200 parts",
+		],
+		[2, '👍🏽👍🏽 <break/>', "'Split Text Longer Than' is too small"],
+		[-1, TEXT, "'Split Text Longer Than' must be a whole number"],
+		[1000, 'word '.repeat(1_000_000), 'more than 200 parts'],
+	])('%s for %.20s', async (splitLongerThan, text, said) => {
+		await start();
+		expect(bad(await run(node(split(text, { splitLongerThan })))).message).toContain(said);
+	});
+
+	test('201 tasks to wait for', async () => {
+		await start();
+		const all = Array.from({ length: 201 }, (_, id) => id).join();
+		expect(bad(await run(wait(all))).message).toContain('names 201 tasks');
+	});
+});

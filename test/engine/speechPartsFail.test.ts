@@ -1,0 +1,177 @@
+import { readWav } from '../../nodes/shared/audio/wav';
+import { idOf, ids, samplesOf, sent, SENTENCES, split, TEXT, wait } from './longText';
+import {
+	allClosed,
+	bad,
+	begin,
+	good,
+	node,
+	posts,
+	run,
+	saved,
+	sim,
+	start,
+	workflow,
+} from './setup';
+
+const REGULAR = { onError: 'continueRegularOutput' } as const;
+const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
+const THIRD = SENTENCES[2]!;
+const create = { method: 'POST', path: '/v1/labs/task', body: THIRD };
+/** Twelve parts that take for ever. */
+const SLOW = TEXT.replaceAll('of a long text, my dear', '[sim:slow=9000]');
+const refused = { respond: { status: 400, body: { error: 'no' } } };
+
+type Result = Awaited<ReturnType<typeof run>>;
+
+/** It is the whole text, in order, from the tasks that there are. */
+async function expectWhole(result: Result) {
+	const [item, ...others] = good(result);
+	expect(others).toEqual([]);
+	expect(item!.json).toMatchObject({ task_ids: ids(), parts: 12 });
+	const sound = readWav(await result.bytes(item!.binary!.data!))!.stretches[0];
+	expect(sound).toEqual(samplesOf(ids()));
+}
+
+test('the message names the part that failed and every task that is paid', async () => {
+	await start({ credits: 7 });
+	const { message, description } = bad(await run(node(split(TEXT, { concurrency: 3 }))));
+	expect(message).toMatch(/out of credit.* – part \d+ of 12 \[item 0\]$/);
+	expect(ids()).toHaveLength(7);
+	expect(description).toContain(
+		`What is made of it so far is paid, as the tasks ${ids().join(', ')}. A retry, or Speech → Wait with these IDs, collects them without paying again.`,
+	);
+	await allClosed();
+});
+
+test('once a part has failed no other is sent, and those under way are not waited for', async () => {
+	await start();
+	sim.fault({ ...create, body: 'sentence 02', action: refused });
+	const { message } = bad(await run(node(split(SLOW, { concurrency: 4 }))));
+	expect(message).toContain('part 3 of 12');
+	expect(posts()).toBe(4);
+	expect(sim.creates).toBe(3);
+	await allClosed();
+});
+
+test.each([
+	['is refused', { ...create, action: refused }],
+	['has no file', { on: 'file' as const, after: 2, action: { respond: { status: 410 } } }],
+	[
+		'comes as an answer in JSON',
+		{
+			on: 'file' as const,
+			after: 2,
+			times: 5,
+			action: { respond: { status: 200, body: { error: 'gone' } } },
+		},
+	],
+	['comes empty', { on: 'file' as const, after: 2, times: 5, action: { empty: true } }],
+])(
+	'Retry On Fail: when a part %s, the others are collected and not paid again',
+	async (_, fault) => {
+		await start();
+		sim.fault(fault);
+		const result = await run(node(split(), again));
+		await expectWhole(result);
+		expect(sim.creates).toBe(12);
+		expect(sent().filter((text) => text !== THIRD)).toEqual(
+			SENTENCES.filter((text) => text !== THIRD),
+		);
+		await allClosed();
+	},
+);
+
+test('Retry On Fail: a part whose task has failed is made anew, and only that', async () => {
+	await start();
+	const running = run(node(split(TEXT, { timeout: 60 }), again));
+	await sim.waitFor(() => idOf(THIRD) !== undefined);
+	const path = `/v1/labs/task/${idOf(THIRD)}`;
+	const respond = { status: 200, body: { id: 1, status: 'failed', error: 'No voice' } };
+	// Also when the second try asks again.
+	sim.fault({ method: 'GET', path, times: 2, action: { respond } });
+	const [item] = good(await running);
+	expect(item!.json.parts).toBe(12);
+	expect(sim.creates).toBe(13);
+	expect(sent().filter((text) => text === THIRD)).toHaveLength(2);
+});
+
+test('a failed task is named as what failed, not as one to collect', async () => {
+	await start();
+	const text = TEXT.replace(THIRD, 'This is sentence 02 [sim:task-fails].');
+	const { message, description } = bad(await run(node(split(text, { concurrency: 12 }))));
+	const failed = [...sim.tasks.values()].find(({ status }) => status === 'failed')!.id;
+	expect(message).toContain(
+		`could not make the speech: Speech synthesis failed – task ${failed}, part 3 of 12`,
+	);
+	expect(description).not.toContain(failed);
+});
+
+test('"Retry execution" collects what is there and pays for the rest', async () => {
+	await start();
+	sim.fault({ ...create, action: refused });
+	const subject = workflow(node(split(TEXT, { concurrency: 2 })));
+	const failed = await run(subject);
+	expect(bad(failed).message).toContain('part 3 of 12');
+	expect(ids().length).toBeLessThan(4);
+	const kept = JSON.parse(JSON.stringify(failed.run));
+	await expectWhole(await run(subject, { retryOf: kept }));
+	expect(sim.creates).toBe(12);
+});
+
+test('a part without a clear answer is not sent again', async () => {
+	await start();
+	sim.fault({ ...create, action: { reset: true, accepted: true } });
+	const { message, description } = bad(await run(node(split(), again)));
+	expect(message).toContain('An earlier try sent this and got no clear answer – part 3 of 12');
+	expect(description).toContain('may have accepted the request');
+	expect(sent()).toEqual(SENTENCES);
+});
+
+test('continue on fail: the item names its tasks, the others are whole', async () => {
+	await start();
+	sim.fault({ ...create, action: refused });
+	const items = [{ t: TEXT }, { t: 'Short.' }];
+	const result = await run(node(split('={{ $json.t }}'), REGULAR), { items });
+	const [failed, whole] = good(result);
+	expect(failed!.json).toMatchObject({
+		error: expect.stringContaining('part 3 of 12'),
+		task_id: ids()[0],
+		task_ids: ids(),
+	});
+	expect(ids().length).toBeGreaterThan(1);
+	expect(whole!.json.input).toBe('Short.');
+	expect(saved(result.run)).not.toContain(sim.token);
+});
+
+test('another item that fails ends the parts, and the message names them', async () => {
+	await start();
+	const items = [{ t: SLOW }, { t: 'Two [sim:task-fails]' }];
+	const { message, description } = bad(
+		await run(node(split('={{ $json.t }}', { concurrency: 20 })), { items }),
+	);
+	expect(message).toContain('[item 1]');
+	expect(description).toMatch(
+		/Other items of this run are paid as well \(item 0: task \d+; item 0: task \d+.* and 7 more\)/,
+	);
+	await allClosed();
+});
+
+test('a canceled execution ends all parts at once', async () => {
+	await start();
+	const execution = await begin(node(split(SLOW, { concurrency: 5 })));
+	await sim.waitFor(() => sim.creates === 5);
+	execution.cancel();
+	await execution.finished;
+	await allClosed();
+	expect(posts()).toBe(5);
+});
+
+test('Wait: a task that is unknown is named, and those that are there', async () => {
+	await start();
+	good(await run(node(split(SENTENCES.slice(0, 2).join(' '), {}, { waitForCompletion: false }))));
+	const { message, description } = bad(await run(wait([...ids(), '4711'].join())));
+	expect(message).toContain('knows no task with this ID: task_not_found – task 4711, part 3 of 3');
+	expect(description).toContain(ids().join(', '));
+	expect(posts()).toBe(2);
+});
