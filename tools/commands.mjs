@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+	ensureAudioPrograms,
 	ensureBrowser,
 	ensureDist,
 	ensureLintTools,
@@ -33,6 +34,7 @@ export const commands = {
 		run: () => nodeTests('test/install'),
 	},
 	'test:oldest': { needs: [ensureDist, ensureOldest], run: () => nodeTests('test/oldest') },
+	'test:audio': { needs: [ensureDist, ensureAudioPrograms], run: () => nodeTests('test/audio') },
 	soak: { needs: [ensureDist], run: () => ['test/soak/main.mts'] },
 	leaks: { needs: [ensureDist], run: () => ['--expose-gc', 'test/leaks/main.mts'] },
 	'leaks:trigger': { needs: [ensureDist, ensureN8n], run: () => ['test/leaks/trigger.mts'] },

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { fingerprint, installed, stamp } from './freshness.mjs';
 import { cleanEnvironment, runQuietly, SetupError } from './process.mjs';
 import { step } from './progress.mjs';
-import { findPrograms } from './queue/programs.mjs';
+import { findPrograms, onPath } from './queue/programs.mjs';
 
 export const project = join(dirname(fileURLToPath(import.meta.url)), '..');
 const inProject = (...parts) => join(project, ...parts);
@@ -182,6 +182,17 @@ export async function ensureBrowser() {
 		'Installing Chromium, once',
 		['chromium'],
 		'The browser test needs Chromium or Chrome: please install one.',
+	);
+}
+
+/** What speaks, encodes and decodes, from the system's own packages where those can be installed. */
+export async function ensureAudioPrograms() {
+	const missing = ['espeak-ng', 'lame', 'ffmpeg'].filter((name) => !onPath(name));
+	if (missing.length === 0) return;
+	await aptInstall(
+		'Installing programs for sound, once',
+		missing,
+		'The tests of the sound need espeak-ng, lame and ffmpeg: please install them.',
 	);
 }
 

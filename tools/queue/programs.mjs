@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-const onPath = () => (process.env.PATH ?? '').split(delimiter);
+const folders = () => (process.env.PATH ?? '').split(delimiter);
 
 /** Debian keeps PostgreSQL's programs out of the PATH, in a folder for each version. */
 function debianFolders() {
@@ -16,12 +16,15 @@ function debianFolders() {
 const find = (folders, name) =>
 	folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 
+/** The path of a program; undefined when it is not installed. */
+export const onPath = (name) => find(folders(), name);
+
 /** The paths of the programs; undefined for one that is not installed. */
 export function findPrograms() {
-	const folders = [...debianFolders(), ...onPath()];
+	const postgres = [...debianFolders(), ...folders()];
 	return {
-		redis: find(onPath(), 'redis-server'),
-		postgres: find(folders, 'postgres'),
-		initdb: find(folders, 'initdb'),
+		redis: onPath('redis-server'),
+		postgres: find(postgres, 'postgres'),
+		initdb: find(postgres, 'initdb'),
 	};
 }

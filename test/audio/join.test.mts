@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { decode, FORMATS, shownMs, speak } from './programs.mts';
+
+/* Long texts, spoken by espeak-ng, encoded by LAME and ffmpeg, joined, and decoded by ffmpeg. */
+
+const require = createRequire(import.meta.url);
+const { joinAudio } = require('../../dist/nodes/shared/audio/joinAudio.js');
+const { splitText } = require('../../dist/nodes/shared/audio/splitText.js');
+
+const folder = mkdtempSync(join(tmpdir(), 'audio-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** How many texts are tried; each takes some seconds. */
+const TEXTS = Number(process.env.AUDIO_TEXTS ?? 200);
+const AT_ONCE = 4;
+/** Samples of a part that what precedes it may reach into, through overlap and filters. */
+const OVERLAP = 2304;
+
+const SENTENCES: Record<string, string[]> = {
+	en: [
+		'The boats came back.',
+		'Dr. Smith waited.',
+		'Did he know?',
+		'It cost 3.50 at least, they said.',
+	],
+	de: [
+		'Am 3. Mai war es kalt.',
+		'Wir gingen z. B. nach Köln.',
+		'Wirklich?',
+		'Die Tür stand offen.',
+	],
+	fr: ['Il est là.', 'Vraiment ?', 'La mer était calme, ce matin-là.', 'Où vas-tu ?'],
+	es: ['¿Qué tal?', '¡Muy bien!', 'Los barcos volvieron al puerto.', 'El Sr. López esperaba.'],
+	ru: ['Он жил у моря.', 'Куда?', 'Лодки вернулись домой.', 'Было тихо и светло.'],
+	cmn: ['今天天气很好。', '我们去公园吧！', '船都回来了。', '你知道吗？'],
+};
+
+const pick = <T,>(all: readonly T[]) => all[randomInt(all.length)]!;
+
+async function tryOne(number: number): Promise<string> {
+	const format = Object.keys(FORMATS)[number % Object.keys(FORMATS).length]!;
+	const voice = pick(Object.keys(SENTENCES));
+	const text = Array.from({ length: 3 + randomInt(8) }, () => pick(SENTENCES[voice]!)).join(' ');
+	const texts = [...splitText(text, 30 + randomInt(60))].map((part) => part.text as string);
+	const about = `${format}, ${voice}, ${texts.length} parts: ${JSON.stringify(texts)}`;
+	const path = (name: string) => join(folder, `${number}-${name}`);
+	const files = texts.map((_, index) => path(`${index}.part`));
+	for (const [index, part] of texts.entries()) {
+		await speak(voice, part, path('spoken.wav'));
+		await FORMATS[format]!(path('spoken.wav'), files[index]!);
+	}
+
+	const bytes = files.map((file) => readFileSync(file));
+	const joined = await joinAudio(
+		bytes.map((part) => ({ bytes: part.length, read: async () => part })),
+	);
+	assert.equal(joined.why, undefined, about);
+	assert.ok(joined.bytes.length < bytes.reduce((sum, part) => sum + part.length, 4096), about);
+	const whole = path(`joined.${joined.extension}`);
+	writeFileSync(whole, joined.bytes);
+
+	const parts = [];
+	let shown = 0;
+	for (const [index, file] of files.entries()) {
+		assert.ok(
+			Math.abs(joined.startsMs[index] - shown) < 50,
+			`${about}: start of part ${index + 1}`,
+		);
+		shown += await shownMs(file);
+		parts.push(await decode(file));
+	}
+	const off = Math.abs((await shownMs(whole)) - shown);
+	assert.ok(off < 50, `${about}: ${off} ms longer or shorter`);
+	const all = await decode(whole, true);
+	const isExact = joined.extension === 'wav';
+	let at = 0;
+	for (const { samples, channels } of parts) {
+		const overlap = isExact ? 0 : OVERLAP * channels;
+		// Both are silent where they meet.
+		const allowed = (index: number) => (index < overlap && at > 0 ? 0.01 : 1e-6);
+		const wrong = samples.findIndex(
+			(sample, index) => !(Math.abs(sample - all.samples[at + index]!) <= allowed(index)),
+		);
+		assert.equal(wrong, -1, `${about}: sample ${wrong} behind ${at} is another`);
+		at += samples.length;
+	}
+	assert.equal(all.samples.length, at, about);
+	for (const file of files) rmSync(file);
+	rmSync(whole);
+	return format;
+}
+
+test(`${TEXTS} random texts in six languages and all formats are whole, sample by sample`, async () => {
+	let next = 0;
+	const tried = new Set<string>();
+	const work = async () => {
+		while (next < TEXTS) tried.add(await tryOne(next++));
+	};
+	await Promise.all(Array.from({ length: AT_ONCE }, work));
+	assert.equal(tried.size, Math.min(TEXTS, Object.keys(FORMATS).length));
+});
+
+test('different sampling rates are not joined', async () => {
+	await speak('en', 'Hello.', join(folder, 'a.wav'));
+	const file = async (format: string) => {
+		const path = join(folder, 'part');
+		await FORMATS[format]!(join(folder, 'a.wav'), path);
+		const bytes = readFileSync(path);
+		return { bytes: bytes.length, read: async () => bytes };
+	};
+	for (const [one, other] of [
+		['MP3 of ffmpeg, 24 kHz, bare', 'MP3 of LAME, average, 16 kHz'],
+		['WAV, 16 bit', 'WAV, A-law'],
+		['WAV, 16 bit', 'MP3 of LAME, constant'],
+	] as const) {
+		const { why } = await joinAudio([await file(one), await file(other)]);
+		assert.match(why, /^part 1 is .*, part 2 is /);
+	}
+});
