@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { INodeExecutionData, IRun } from 'n8n-workflow';
@@ -8,7 +11,7 @@ import { readExample } from '../../tools/examples.mts';
 import { executeWorkflow, itemsOf, storedAt } from '../../tools/n8n/results.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { formsOf } from '../faults/canary.mts';
-import { example, filesWith, setUp, type Setting } from './setting.mts';
+import { example, filesWith, importChanged, setUp, type Setting } from './setting.mts';
 
 /* The complete n8n, with the packed package as n8n's installer would have put it there. */
 
@@ -99,6 +102,41 @@ test('bad rows leave a batch by the error output, with their columns', async () 
 	assert.match(list, /\btitle\b.*\berror\b/);
 	assert.match(list, /^forgotten,.*'Text' is empty/m);
 	assertClosedAndSecret(run);
+});
+
+test("a feed's newest article becomes one file on the disk, spoken in parts", async () => {
+	const { instance, simulator } = setting;
+	const article = (title: string, day: number, words: number) =>
+		`<item><title>${title}</title><pubDate>${day} Nov 2026 08:00:00 GMT</pubDate><content:encoded><![CDATA[<p>${`Boats are in the <b>harbour</b> & wait. `.repeat(words)}</p>]]></content:encoded></item>`;
+	const feed = `<?xml version="1.0"?><rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><title>News</title>${article('Old', 1, 3)}${article('New', 2, 100)}${article('Older', 1, 3)}</channel></rss>`;
+	const server = createServer((_, response) => {
+		response.setHeader('Content-Type', 'application/rss+xml').end(feed);
+	}).listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	try {
+		await importChanged(instance, 'narrate-feed', 'narrating', (node) => {
+			const { port } = server.address() as AddressInfo;
+			node('Read the feed').parameters.url = `http://127.0.0.1:${port}/`;
+		});
+		const paidBefore = simulator.creates;
+		const run = await executeWorkflow(instance, 'narrating');
+		const [item, ...others] = itemsOf(run, example('narrate-feed').nodeName);
+		assert.ok(item);
+		assert.deepEqual(others, []);
+		assert.equal(item.json.parts, 2);
+		assert.equal(simulator.creates - paidBefore, 2);
+		const texts = (item.json.task_ids as string[]).map((id) => simulator.tasks.get(id)!.input);
+		const line = 'Boats are in the harbour & wait.';
+		assert.equal(texts.join(' '), `New\n\n${Array.from({ length: 100 }, () => line).join(' ')}`);
+		const written = readFileSync(join(instance.files, String(item.binary?.data?.fileName)));
+		const parts = (item.json.audio_urls as string[]).map((url) => simulator.fileBytes(url)!);
+		// All that a WAV file of the simulator's has in front of its samples are 44 bytes.
+		const samples = parts.map((part) => part.subarray(44));
+		assert.ok(Buffer.concat(samples).equals(written.subarray(44)));
+		assertClosedAndSecret(run);
+	} finally {
+		server.close();
+	}
 });
 
 test('a prompt becomes an image on the disk', async () => {
