@@ -51,7 +51,7 @@ export async function assertWhole(stage: Stage, result: WorkflowResult, isFetche
 		assert.equal(json.error, undefined);
 		if (operation === 'speech:delete') assert.equal(json.deleted, true);
 		if (/^speech/.test(operation)) assert.match(String(json.task_id), /\w/);
-		const address = json.audio_url ?? json.file_url;
+		const address = json.audio_url ?? json.file_url ?? (json.audio_urls as string[])?.[0];
 		if (!isFetched || !/^speech:(?!delete)|^video|^image|^history/.test(operation)) continue;
 		assert.equal(typeof address, 'string', `an address is in ${JSON.stringify(json)}`);
 		assert.ok(binary?.data, 'a file is in the field "data"');

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../simulator/simulator.mts';
 import { FakeService } from '../service/fakeService.mts';
-import { always, onRead, PAGE, SPEAK, type Group, type Row } from './row.mts';
+import { always, onCreate, onRead, PAGE, SPEAK, type Group, type Row } from './row.mts';
 
 const TASKS = [SPEAK, 'speech:get', 'speech:wait'] as const;
 
@@ -152,6 +152,60 @@ const tasks: Row[] = [
 	},
 ];
 
+/** Spoken in three parts. */
+const LONG = {
+	text: 'One goes out to sea. Two stays at home. Three is by the door.',
+	options: { splitLongerThan: 24 },
+};
+
+const parts: Row[] = [
+	{
+		fault: 'A part of a long text is refused',
+		operations: [SPEAK],
+		setting: LONG,
+		make: ({ sim }) => {
+			const respond = { status: 400, body: { error: 'Not that word' } };
+			sim.fault({ ...onCreate, body: 'Two stays', action: { delayMs: 500, respond } });
+		},
+		outcome: 'fails',
+		says: 'Not that word – part 2 of 3…is paid, as the tasks',
+		note: 'all paid tasks are named; a retry collects them',
+		sent: 3,
+		paid: 2,
+	},
+	{
+		fault: 'A part of a long text is refused, and the node is set to try again',
+		operations: [SPEAK],
+		setting: { ...LONG, node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 } },
+		make: (stage) => {
+			stage.isOwnFile = true;
+			const respond = { status: 400, body: { error: 'Not that word' } };
+			stage.sim.fault({ ...onCreate, body: 'Two stays', action: { delayMs: 500, respond } });
+		},
+		outcome: 'result',
+		says: 'instead of paying',
+		note: 'only the missing part is paid',
+		sent: 4,
+		paid: 3,
+	},
+	{
+		fault: 'The parts of a long text are neither WAV nor MP3',
+		operations: [SPEAK],
+		setting: LONG,
+		make: (stage) => {
+			stage.isOwnFile = true;
+			const headers = { 'Content-Type': 'audio/ogg' };
+			const respond = { status: 200, headers, body: Buffer.from('OggS\0\0\0\0') };
+			stage.sim.fault({ on: 'file', ...always, action: { respond } });
+		},
+		outcome: 'result',
+		says: 'could not be joined',
+		note: 'one item for each part',
+		sent: 3,
+		paid: 3,
+	},
+];
+
 const lists: Row[] = [
 	dialect('Voices in pages', { voices: 'paged' }, ['voice:getAll']),
 	dialect('Voices in pages that all claim to be page 1', { voices: 'paged', pageEcho: 'wrong' }, [
@@ -184,5 +238,6 @@ const lists: Row[] = [
 
 export const SPEECH: Group[] = [
 	{ title: 'Speech tasks', rows: tasks },
+	{ title: 'Long texts', rows: parts },
 	{ title: 'Voices, history, account', rows: lists },
 ];
