@@ -119,6 +119,16 @@ test('"Retry execution" collects what is there and pays for the rest', async () 
 	expect(sim.creates).toBe(12);
 });
 
+test('what an earlier try paid for is named by the next, also of parts that it did not come to', async () => {
+	await start();
+	sim.fault({ ...create, action: refused });
+	sim.fault({ on: 'file', after: 2, action: { respond: { status: 410 } } });
+	const { message, description } = bad(await run(node(split(TEXT, { concurrency: 1 }), again)));
+	expect(message).toContain('part 1 of 12');
+	expect(ids()).toHaveLength(2);
+	expect(description).toContain(`as the tasks ${ids().join(', ')}.`);
+});
+
 test('a part without a clear answer is not sent again', async () => {
 	await start();
 	sim.fault({ ...create, action: { reset: true, accepted: true } });

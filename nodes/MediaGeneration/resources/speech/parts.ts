@@ -16,22 +16,25 @@ export const MOST_PARTS = 200;
 const GONE: FailureKind[] = ['taskFailed', 'notFound'];
 
 /**
- * Does `work` for each part of a speech, side by side as far as the run's concurrency goes. When one
- * fails, no other is begun, and the failure names the tasks of all: they are paid.
+ * Does `work` for each part of a speech, side by side as far as the run's concurrency goes; `taskOf` is
+ * the task that a part has already. When one fails, no other is begun, and the failure names the tasks
+ * of all: they are paid.
  */
 export async function forAllParts<Result>(
 	item: Item,
 	count: number,
+	taskOf: (index: number) => string | undefined,
 	work: (part: Part) => Promise<Result>,
 ): Promise<Result[]> {
 	const { stopped, concurrency } = item.run;
 	if (count === 1) return [await work({ index: 0, name: '', stopped })];
 	const stopping = new AbortController();
-	const parts = Array.from({ length: count }, (_, index) => ({
+	const parts = Array.from({ length: count }, (_, index): Part => ({
 		index,
+		taskId: taskOf(index),
 		name: `part ${index + 1} of ${count}, `,
 		stopped: AbortSignal.any([stopped, stopping.signal]),
-	})) as Part[];
+	}));
 	const results = new Array<Result>(count);
 	let failed: { index: number; error: unknown } | undefined;
 	await forEachPart(count, concurrency, async (index) => {

@@ -205,7 +205,8 @@ export function speak(item: Item): Job {
 	return async () => {
 		const keys = keysOf(run.resume.requestKey(item.index));
 		const taskIds: string[] = [];
-		const spoken = await forAllParts(item, parts.length, async (part) => {
+		const paid = (index: number) => run.resume.find(keys[index]!)?.taskId;
+		const spoken = await forAllParts(item, parts.length, paid, async (part) => {
 			const own = { ...request, input: parts[part.index]!.text };
 			const done = await speakPart(item, part, own, keys[part.index]!, wanted, waits);
 			taskIds[part.index] = part.taskId!;

@@ -33,9 +33,9 @@ export function waitForSpeech(item: Item): Job {
 	const wanted = readWaitFields(parameters);
 
 	return async () => {
-		const spoken = await forAllParts(item, ids.length, async (part) => {
-			const id = ids[part.index]!;
-			part.taskId = id;
+		const idOf = (index: number) => ids[index]!;
+		const spoken = await forAllParts(item, ids.length, idOf, async (part) => {
+			const id = idOf(part.index);
 			const deadline = startDeadline(wanted.timeoutMs, part.stopped);
 			const subscription = run.subscribe();
 			try {
