@@ -2,6 +2,7 @@ import type { IDataObject, INode, INodeExecutionData, INodeType } from 'n8n-work
 import { additionalDataFor } from '../../demo/engine.mts';
 import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
 import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
+import { ids, SENTENCES, split, TEXT } from './longText';
 import { credential, node, sim, speech, start, workflow } from './setup';
 
 /* Calls of a model as n8n itself makes them, each with a context of the engine's own classes. */
@@ -180,4 +181,27 @@ test('an agent that asks for a hundred images gets as many as it may pay for', a
 	expect(refused).toHaveLength(96);
 	expect(refused[95]!.error).toContain("'Max Paid Requests per Execution' is 4");
 	expect(sim.creates).toBe(4);
+});
+
+test.each<[string, () => Call]>([
+	["n8n's Agents", () => agents],
+	['MCP', () => mcp],
+	['an agent of one run', agentOfOneRun],
+])('a long text of %s: its addresses; asked again, only what is missing is paid', async (_, by) => {
+	await start();
+	const call = by();
+	const parameters = split("={{ $fromAI('text') }}", { concurrency: 1 });
+	sim.fault({
+		method: 'POST',
+		path: '/v1/labs/task',
+		body: SENTENCES[2]!,
+		action: { respond: { status: 400, body: { error: 'no' } } },
+	});
+	const [failed] = await call(parameters, { text: TEXT });
+	expect(failed!.error).toContain('part 3 of 12');
+	expect(failed!.task_ids).toEqual(ids());
+	const [made] = await call(parameters, { text: TEXT });
+	expect(made).toMatchObject({ parts: 12, task_ids: ids() });
+	expect(made!.audio_urls).toEqual(ids().map((id) => sim.tasks.get(id)!.audioUrl));
+	expect(sim.creates).toBe(12);
 });

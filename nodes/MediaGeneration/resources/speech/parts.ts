@@ -100,6 +100,7 @@ export async function speechOutput(
 function commonFields(spoken: Spoken[]): ServiceRecord {
 	const [first, ...others] = spoken.map(spokenFields);
 	const isCommon = ([key, value]: [string, unknown]) =>
+		key !== 'audio_url' &&
 		others.every((fields) => JSON.stringify(fields[key]) === JSON.stringify(value));
 	return Object.fromEntries(Object.entries(first!).filter(isCommon));
 }
