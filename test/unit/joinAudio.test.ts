@@ -138,14 +138,13 @@ function mp3(frames: number, from = 1): Buffer {
 	return Buffer.concat(Array.from({ length: frames }, (_, number) => frame(from + number)));
 }
 
-const ID3_2 = Buffer.concat([
-	Buffer.from('ID3\x04\0\0\0\0\0\x14', 'latin1'),
-	Buffer.alloc(20, 0xff),
-]);
+/** Two frames in a tag, as a picture may look like. */
+const PICTURE = Buffer.concat([frame(99), frame(99)]);
+const ID3_2 = Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\x03\0', 'latin1'), PICTURE]);
 const ID3_2_FOOTED = Buffer.concat([
-	Buffer.from('ID3\x04\0\x10\0\0\0\x0a', 'latin1'),
-	Buffer.alloc(10, 0xff),
-	Buffer.from('3DI\x04\0\x10\0\0\0\x0a', 'latin1'),
+	Buffer.from('ID3\x04\0\x10\0\0\x03\0', 'latin1'),
+	PICTURE,
+	Buffer.from('3DI\x04\0\x10\0\0\x03\0', 'latin1'),
 ]);
 const ID3_1 = Buffer.concat([Buffer.from('TAG'), Buffer.alloc(125, 0xff)]);
 const APE = (hasHeader: boolean) => {

@@ -244,6 +244,7 @@ describe('parts of a text', () => {
 		first.requestKey(0);
 		second.save(second.partKey(second.requestKey(0), stretch), { taskId: '2' });
 		second.release();
+		first.release();
 		const third = here.run({ isTool: true });
 		expect(third.find(third.partKey(third.requestKey(0), stretch))?.taskId).toBe('2');
 	});
