@@ -1,6 +1,6 @@
 /**
- * MP3 files: frames as in ISO/IEC 11172-3 §2.4.1.3 and §2.4.2.3, with the lower sampling rates of
- * 13818-3 §2.4.2.3; tags as in ID3v1, ID3v2.4 §3.1 and APEv2. Pure.
+ * MP3 files: frames as in ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3, with the lower sampling rates of
+ * ISO/IEC 13818-3, 2.4.2.3; tags as in ID3v1, ID3v2.4 (3.1) and APEv2. Pure.
  */
 
 /** What is known of the sound of one file. */
