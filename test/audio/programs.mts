@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 const runFile = promisify(execFile);
 
 /** Runs a program to its end; what it says on its error output is an error. */
-export async function run(program: string, ...args: string[]): Promise<Buffer> {
+async function run(program: string, ...args: string[]): Promise<Buffer> {
 	const options = { encoding: 'buffer', maxBuffer: 1 << 30 } as const;
 	const { stdout, stderr } = await runFile(program, args, options);
 	if (stderr.length > 0) throw new Error(`${program} ${args.join(' ')}: ${stderr.toString()}`);
