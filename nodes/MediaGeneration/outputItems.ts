@@ -23,12 +23,16 @@ export function failedItem(
 	// n8n lays this over the columns of the row, of which `description` is often one.
 	const isTaken = hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const { taskIds, taskId = taskIds?.[0], fileUrl } = cause instanceof Failure ? cause.facts : {};
+	// A workflow that keeps a list has to tell a task to collect from one to create again.
+	const isOver = cause instanceof Failure && cause.kind === 'taskFailed';
 	const json = {
 		error: error.message,
 		...(error.description && !isTaken ? { description: error.description } : {}),
 		...(taskId === undefined ? {} : { task_id: taskId }),
 		...(taskIds?.length ? { task_ids: taskIds } : {}),
 		...(fileUrl === undefined ? {} : { file_url: fileUrl }),
+		...(isOver ? { status: 'error' } : {}),
+		...(maybeAccepted && taskId === undefined ? { maybe_paid: true } : {}),
 	};
 	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
 	return hasErrorOutput ? asFailed(item, error) : item;

@@ -1,0 +1,39 @@
+import { good, node, run, sim, speech, start } from './setup';
+
+/* What a workflow that keeps a list learns of a failed item: create anew, collect, or look first. */
+
+const REGULAR = { onError: 'continueRegularOutput' } as const;
+
+/** What of the only item's fields such a workflow goes by. */
+async function failedItem(text: string, options: object = {}) {
+	const [item] = good(await run(node(speech(text, options), REGULAR)));
+	const { error, task_id: taskId, status, maybe_paid: maybePaid } = item!.json;
+	expect(error).toBeTruthy();
+	return { hasTask: taskId !== undefined, status, maybePaid };
+}
+
+test('a task that the service could not make is over: another may be created', async () => {
+	await start({ pace: 0.02 });
+	const item = await failedItem('[sim:task-fails] No.');
+	expect(item).toEqual({ hasTask: true, status: 'error', maybePaid: undefined });
+});
+
+test('a task that is not ready in time is to be collected: it is not over', async () => {
+	await start({ pace: 0.02 });
+	const item = await failedItem('[sim:slow=36000] Later.', { timeout: 1 });
+	expect(item).toEqual({ hasTask: true, status: undefined, maybePaid: undefined });
+});
+
+test('a create call without a clear answer may be paid', async () => {
+	await start({ pace: 0.02 });
+	sim.fault({ method: 'POST', action: { reset: true, accepted: true } });
+	const item = await failedItem('Who knows.');
+	expect(item).toEqual({ hasTask: false, status: undefined, maybePaid: true });
+	expect(sim.creates).toBe(1);
+});
+
+test('a request that the service refused is not paid', async () => {
+	await start({ pace: 0.02 });
+	const item = await failedItem('[sim:no-credits] No.');
+	expect(item).toEqual({ hasTask: false, status: undefined, maybePaid: undefined });
+});
