@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { fingerprint, installed, stamp } from './freshness.mjs';
 import { cleanEnvironment, runQuietly, SetupError } from './process.mjs';
 import { step } from './progress.mjs';
-import { findPrograms, onPath } from './queue/programs.mjs';
+import { findPrograms, onPath } from './servers/programs.mjs';
 
 export const project = join(dirname(fileURLToPath(import.meta.url)), '..');
 const inProject = (...parts) => join(project, ...parts);

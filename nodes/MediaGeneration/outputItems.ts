@@ -22,7 +22,12 @@ export function failedItem(
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
 	// n8n lays this over the columns of the row, of which `description` is often one.
 	const isTaken = hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
-	const { taskIds, taskId = taskIds?.[0], fileUrl } = cause instanceof Failure ? cause.facts : {};
+	const {
+		taskIds,
+		taskId = taskIds?.[0],
+		fileUrl,
+		maybeAccepted,
+	} = cause instanceof Failure ? cause.facts : {};
 	// A workflow that keeps a list has to tell a task to collect from one to create again.
 	const isOver = cause instanceof Failure && cause.kind === 'taskFailed';
 	const json = {

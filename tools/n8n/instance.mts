@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onExit } from '../cleanup.mts';
+import { guard } from '../guarded.mts';
 import { cleanEnvironment } from '../process.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const n8nCommand = join(here, 'node_modules/n8n/bin/n8n');
-const guardProgram = join(here, '../guard.mjs');
 const READY = 'Editor is now accessible via';
 const GRACE_MS = 15_000;
 
@@ -168,16 +168,6 @@ export class Instance {
 			}
 		}
 	}
-}
-
-/** Nothing of `child` outlives this process, even when that is killed. */
-function guard(child: ChildProcess): void {
-	const { pid } = child;
-	if (pid === undefined) return;
-	const stdio = ['pipe', 'ignore', 'ignore'] as ['pipe', 'ignore', 'ignore'];
-	const watcher = spawn(process.execPath, [guardProgram, String(pid)], { stdio, detached: true });
-	child.once('close', () => watcher.kill('SIGKILL'));
-	watcher.unref();
 }
 
 function environmentFor(

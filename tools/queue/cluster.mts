@@ -5,7 +5,9 @@ import { temporaryFolder, type TemporaryFolder } from '../cleanup.mts';
 import { Instance } from '../n8n/instance.mts';
 import { installPackage } from '../n8n/package.mts';
 import { freePorts } from '../n8n/ports.mts';
-import { startPostgres, startRedis, type Server } from './servers.mts';
+import { startPostgres } from '../servers/postgres.mts';
+import { startRedis } from '../servers/redis.mts';
+import type { Server } from '../servers/serve.mts';
 
 const WORKER_READY = 'n8n worker is now ready';
 

@@ -1,4 +1,4 @@
-/* Where the servers of n8n's queue mode are on this machine. Also runs on Node 20, before any installation. */
+/* Where the servers that the tests start are on this machine. Also runs on Node 20, before any installation. */
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -26,5 +26,10 @@ export function findPrograms() {
 		redis: onPath('redis-server'),
 		postgres: find(postgres, 'postgres'),
 		initdb: find(postgres, 'initdb'),
+		// Servers may be out of the PATH of those who are not root.
+		sshd: find([...folders(), '/usr/sbin'], 'sshd'),
+		sshKeygen: onPath('ssh-keygen'),
+		rclone: onPath('rclone'),
+		xmllint: onPath('xmllint'),
 	};
 }

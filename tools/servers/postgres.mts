@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder } from '../cleanup.mts';
+import { freePorts } from '../n8n/ports.mts';
+import {
+	HOST,
+	newPassword,
+	placeOf,
+	programPath,
+	serve,
+	unprivileged,
+	type Server,
+} from './serve.mts';
+
+const USER = 'n8n';
+const DATABASE = 'postgres';
+
+export interface Postgres extends Server {
+	/** The variables by which n8n finds it, for its own data. */
+	environment: Record<string, string>;
+	/** n8n's credential for it. */
+	credential: { host: string; port: number; database: string; user: string; password: string };
+}
+
+/** PostgreSQL on a free port, with a new and empty database. */
+export async function startPostgres(): Promise<Postgres> {
+	const folder = temporaryFolder('postgres');
+	const [port] = (await freePorts(1)) as [number];
+	const password = newPassword();
+	const passwordFile = join(folder.path, 'password');
+	writeFileSync(passwordFile, password, { mode: 0o600 });
+	// PostgreSQL refuses to be run by root.
+	const account = unprivileged();
+	if (account) {
+		for (const path of [folder.path, passwordFile]) chownSync(path, account.uid, account.gid);
+	}
+	const data = join(folder.path, 'data');
+	const creation = [
+		`--pgdata=${data}`,
+		`--username=${USER}`,
+		`--pwfile=${passwordFile}`,
+		'--auth=scram-sha-256',
+		'--encoding=UTF8',
+		'--no-sync',
+	];
+	const stdio: ['ignore', 'ignore', 'inherit'] = ['ignore', 'ignore', 'inherit'];
+	execFileSync(programPath('initdb'), creation, { stdio, ...placeOf(folder, account) });
+	// What makes data survive a power cut takes most of the time, and nobody wants this data.
+	const settings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+	const stop = await serve({
+		command: programPath('postgres'),
+		args: ['-D', data, '-p', String(port), '-h', HOST, '-k', folder.path].concat(
+			settings.flatMap((setting) => ['-c', setting]),
+		),
+		folder,
+		ready: 'database system is ready to accept connections',
+		signal: 'SIGQUIT',
+		account,
+	});
+	return {
+		environment: {
+			DB_TYPE: 'postgresdb',
+			DB_POSTGRESDB_HOST: HOST,
+			DB_POSTGRESDB_PORT: String(port),
+			DB_POSTGRESDB_DATABASE: DATABASE,
+			DB_POSTGRESDB_USER: USER,
+			DB_POSTGRESDB_PASSWORD: password,
+		},
+		credential: { host: HOST, port, database: DATABASE, user: USER, password },
+		stop,
+	};
+}

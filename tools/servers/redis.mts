@@ -1,0 +1,32 @@
+import { temporaryFolder } from '../cleanup.mts';
+import { freePorts } from '../n8n/ports.mts';
+import { HOST, newPassword, programPath, serve, type Server } from './serve.mts';
+
+/** Redis on a free port, in memory alone; with the variables by which n8n finds it. */
+export async function startRedis(): Promise<Server & { environment: Record<string, string> }> {
+	const folder = temporaryFolder('redis');
+	const [port] = (await freePorts(1)) as [number];
+	const password = newPassword();
+	const settings = [
+		`bind ${HOST}`,
+		`port ${port}`,
+		`requirepass ${password}`,
+		`dir ${folder.path}`,
+		'save ""',
+		'appendonly no',
+	];
+	const stop = await serve({
+		command: programPath('redis'),
+		args: ['-'],
+		input: settings.join('\n'),
+		folder,
+		ready: 'Ready to accept connections',
+		signal: 'SIGTERM',
+	});
+	const environment = {
+		QUEUE_BULL_REDIS_HOST: HOST,
+		QUEUE_BULL_REDIS_PORT: String(port),
+		QUEUE_BULL_REDIS_PASSWORD: password,
+	};
+	return { environment, stop };
+}

@@ -1,0 +1,96 @@
+/* How a server for tests is run: in a folder of its own that goes with it, and no longer than needed. */
+import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { onExit, type TemporaryFolder } from '../cleanup.mts';
+import { guard } from '../guarded.mts';
+import { cleanEnvironment } from '../process.mjs';
+import { findPrograms } from './programs.mjs';
+
+/** Where every server listens: nobody else on the network is to reach it. */
+export const HOST = '127.0.0.1';
+const SHOWN_LINES = 20;
+
+export interface Server {
+	/** Ends it, and removes its folder. */
+	stop(): Promise<void>;
+}
+
+interface Plan {
+	command: string;
+	args: string[];
+	/** Given to it as its input. */
+	input?: string;
+	folder: TemporaryFolder;
+	/** A line with this text says that the server can be used. */
+	ready: string;
+	/** Ends it without waiting for its clients. */
+	signal: NodeJS.Signals;
+	account?: Account;
+}
+
+export interface Account {
+	uid: number;
+	gid: number;
+}
+
+/** Starts a server; resolves, once it is ready, to what ends it. Throws what it said otherwise. */
+export async function serve(plan: Plan): Promise<() => Promise<void>> {
+	const { command, args, input = '', folder, ready, signal, account } = plan;
+	const child = spawn(command, args, {
+		stdio: ['pipe', 'pipe', 'pipe'],
+		// Ctrl-C is not to end it before n8n, which would complain at length.
+		detached: true,
+		...placeOf(folder, account),
+	});
+	guard(child);
+	const forget = onExit(() => void child.kill(signal));
+	const ended = new Promise<void>((resolve) => {
+		child.once('error', () => resolve());
+		child.once('close', () => resolve());
+	});
+	const stop = async () => {
+		child.kill(signal);
+		await ended;
+		forget();
+		folder.remove();
+	};
+	const lines: string[] = [];
+	const isReady = new Promise<boolean>((resolve) => {
+		for (const output of [child.stdout, child.stderr]) {
+			createInterface({ input: output }).on('line', (line) => {
+				if (lines.push(line) > SHOWN_LINES) lines.shift();
+				if (line.includes(ready)) resolve(true);
+			});
+		}
+		void ended.then(() => resolve(false));
+	});
+	child.stdin.end(input);
+	if (await isReady) return stop;
+	await stop();
+	throw new Error(`${command} did not start:\n${lines.join('\n')}`);
+}
+
+export const newPassword = () => randomBytes(16).toString('hex');
+
+/** Where and as whom a server's program is run. */
+export const placeOf = (folder: TemporaryFolder, account: Account | undefined) => ({
+	cwd: folder.path,
+	env: cleanEnvironment({ LC_ALL: 'C' }),
+	...account,
+});
+
+/** The path of a program. Throws if it is not installed. */
+export function programPath(name: keyof ReturnType<typeof findPrograms>): string {
+	const path = findPrograms()[name];
+	if (path === undefined) throw new Error(`${name} is not installed`);
+	return path;
+}
+
+/** A user of this machine without rights, for what refuses to be run by root; undefined for others. */
+export function unprivileged(): (Account & { name: string }) | undefined {
+	if (process.getuid?.() !== 0) return undefined;
+	const name = 'postgres';
+	const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));
+	return { name, uid: id('-u'), gid: id('-g') };
+}
