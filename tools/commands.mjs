@@ -10,6 +10,7 @@ import {
 	ensureOldest,
 	ensureQueueServers,
 	ensureRegistry,
+	ensureStorageServers,
 	project,
 } from './setup.mjs';
 
@@ -32,6 +33,10 @@ export const commands = {
 	'test:install': {
 		needs: [ensureDist, ensureN8n, ensureBrowser, ensureRegistry],
 		run: () => nodeTests('test/install'),
+	},
+	'test:storage': {
+		needs: [ensureDist, ensureN8n, ensureStorageServers],
+		run: () => nodeTests('test/storage'),
 	},
 	'test:oldest': { needs: [ensureDist, ensureOldest], run: () => nodeTests('test/oldest') },
 	'test:audio': { needs: [ensureDist, ensureAudioPrograms], run: () => nodeTests('test/audio') },

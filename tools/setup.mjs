@@ -210,3 +210,22 @@ export async function ensureQueueServers() {
 		'The tests of the queue mode need Redis and PostgreSQL: please install redis-server and postgresql. They need not be running.',
 	);
 }
+
+/** The servers that examples store files on: PostgreSQL, SFTP and WebDAV of the system, S3 from npm. */
+export async function ensureStorageServers() {
+	const { initdb, postgres, sshd, sshKeygen, rclone, xmllint } = findPrograms();
+	const missing = [
+		...(initdb && postgres ? [] : ['postgresql']),
+		...(sshd && sshKeygen ? [] : ['openssh-server']),
+		...(rclone ? [] : ['rclone']),
+		...(xmllint ? [] : ['libxml2-utils']),
+	];
+	if (missing.length > 0) {
+		await aptInstall(
+			'Installing the servers that files are stored on, once',
+			missing,
+			`The tests of storage need ${missing.join(', ')}: please install them. They need not be running.`,
+		);
+	}
+	await npmCi('Installing an S3 server', inProject('tools/servers'), '--ignore-scripts');
+}

@@ -1,3 +1,4 @@
+import type { IDataObject } from 'n8n-workflow';
 import { good, node, run, sim, speech, start } from './setup';
 
 /* What a workflow that keeps a list learns of a failed item: create anew, collect, or look first. */
@@ -5,7 +6,7 @@ import { good, node, run, sim, speech, start } from './setup';
 const REGULAR = { onError: 'continueRegularOutput' } as const;
 
 /** What of the only item's fields such a workflow goes by. */
-async function failedItem(text: string, options: object = {}) {
+async function failedItem(text: string, options: IDataObject = {}) {
 	const [item] = good(await run(node(speech(text, options), REGULAR)));
 	const { error, task_id: taskId, status, maybe_paid: maybePaid } = item!.json;
 	expect(error).toBeTruthy();

@@ -9,7 +9,7 @@ export default {
 		'test/{leaks,soak}/main.mts',
 		'test/leaks/trigger.mts',
 		// Run by Node's own test runner.
-		'test/{audio,e2e,install,n8n,oldest,queue}/*.test.mts',
+		'test/{audio,e2e,install,n8n,oldest,queue,storage}/*.test.mts',
 		// Processes of their own, started by name.
 		'bench/probe.mts',
 		'test/leaks/service.mts',

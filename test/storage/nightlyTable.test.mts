@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { onExit, temporaryFolder, type TemporaryFolder } from '../../tools/cleanup.mts';
+import { activate, waitForEnd } from '../../tools/n8n/executions.mts';
+import { eventually } from '../n8n/workflows.mts';
+import { DataTable, type Row } from './dataTable.mts';
+import { failureOf, importCopy, NIGHT_MS, setUp, type Storage } from './setting.mts';
+
+/* examples/nightly-table.json: Schedule Trigger, n8n's Data Table, speech, a file on the disk. */
+
+const ID = 'exampleNightlyTable';
+const COLUMNS = ['title', 'text', 'task_id', 'file', 'error'];
+/** Nothing is ready before the test says so. */
+const HELD = '[sim:slow=36000]';
+/** A disk with room for nothing; undefined where none can be mounted. */
+function smallDisk(): TemporaryFolder | undefined {
+	const folder = temporaryFolder('disk');
+	try {
+		execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', folder.path]);
+	} catch {
+		folder.remove();
+		return undefined;
+	}
+	const unmount = () => void execFileSync('umount', ['--lazy', folder.path]);
+	const forget = onExit(unmount);
+	return {
+		path: folder.path,
+		remove() {
+			forget();
+			unmount();
+			folder.remove();
+		},
+	};
+}
+
+describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
+	let storage: Storage;
+	let table: DataTable;
+
+	before(async () => {
+		storage = await setUp([], { N8N_RESTRICT_FILE_ACCESS_TO: tmpdir() });
+	});
+	after(async () => await storage?.close());
+
+	const night = async () => await storage.night(ID);
+	const paidSince = (before: number) => storage.simulator.creates - before;
+	const rowOf = async (id: number) => (await table.rows()).find((row) => row.id === id)!;
+
+	/** The row's file lies where it says, and is the service's to the byte. */
+	function assertStored(row: Row): void {
+		const { simulator, instance } = storage;
+		assert.equal(row.error, null);
+		const served = simulator.fileBytes(simulator.tasks.get(row.task_id)!.audioUrl!);
+		assert.ok(served?.equals(readFileSync(join(instance.folder, row.file))));
+	}
+
+	it('is published, makes its table, and an empty night is a good one', async () => {
+		const { rest, simulator } = storage;
+		const often = await importCopy(rest, 'nightly-table', (text) =>
+			text.replace('"days"', '"seconds"').replace('"daysInterval"', '"secondsInterval"'),
+		);
+		await activate(rest, often);
+		const filter = encodeURIComponent(JSON.stringify({ workflowId: often }));
+		const first = await eventually('a night', NIGHT_MS, async () => {
+			const { results } = await rest.request('GET', `/rest/executions?filter=${filter}&limit=1`);
+			return results[0]?.id as string | undefined;
+		});
+		await rest.request('POST', `/rest/workflows/${often}/deactivate`, {});
+		assert.equal((await waitForEnd(rest, first, NIGHT_MS)).status, 'success');
+		table = await DataTable.find(rest, 'texts_to_speak');
+		assert.deepEqual(await table.columns(), COLUMNS);
+		assert.equal(simulator.creates, 0);
+	});
+
+	it('stores a file for each row, whatever its title is', async () => {
+		const { simulator, instance } = storage;
+		const ids = await table.add(
+			{ title: 'Good morning', text: 'One.' },
+			{ title: '../News/2026: "a\\b"?', text: 'Two.' },
+			{ text: 'Without a title.' },
+			{ title: 'Good morning', text: 'The same title.' },
+		);
+		assert.equal((await night()).status, 'success');
+		const rows = await table.rows();
+		rows.forEach(assertStored);
+		assert.deepEqual(
+			rows.map(({ file }) => basename(file)),
+			[
+				`${ids[0]}-Good-morning.wav`,
+				`${ids[1]}--News-2026-a-b-.wav`,
+				`${ids[2]}-untitled.wav`,
+				`${ids[3]}-Good-morning.wav`,
+			],
+		);
+		assert.equal(readdirSync(instance.files).length, 4);
+		assert.equal(simulator.creates, 4);
+	});
+
+	it('says why a row failed, and takes it up the next night, and no other', async () => {
+		const paid = storage.simulator.creates;
+		const [empty, failing] = (await table.add(
+			{ title: 'Empty', text: '' },
+			{ title: 'Fails', text: '[sim:task-fails] Two.' },
+		)) as [number, number];
+		assert.equal((await night()).status, 'success');
+		assert.match((await rowOf(empty)).error, /'Text' is empty/);
+		assert.match((await rowOf(failing)).error, /could not make the speech/);
+		assert.equal(paidSince(paid), 1);
+
+		await table.change(empty, { text: 'No more.' });
+		await table.change(failing, { text: 'Speaks.' });
+		assert.equal((await night()).status, 'success');
+		(await table.rows()).forEach(assertStored);
+		assert.equal(paidSince(paid), 3);
+	});
+
+	it('never sends again by itself what the service may have accepted', async () => {
+		const { simulator } = storage;
+		const paid = simulator.creates;
+		simulator.fault({ method: 'POST', action: { reset: true, accepted: true } });
+		const [id] = (await table.add({ title: 'Who knows', text: 'Unclear.' })) as [number];
+		for (const _ of ['first night', 'second night']) {
+			assert.equal((await night()).status, 'success');
+			const { file, error } = await rowOf(id);
+			assert.equal(file, 'unclear');
+			assert.match(error, /did not answer/);
+		}
+		assert.equal(paidSince(paid), 1);
+		await table.change(id, { file: null });
+		await night();
+		assertStored(await rowOf(id));
+	});
+
+	it('collects what a night that was cut short has paid for', async () => {
+		const { simulator, begin, powerCut } = storage;
+		const paid = simulator.creates;
+		await table.add(...['A', 'B', 'C'].map((title) => ({ title, text: `${HELD} Cut ${title}.` })));
+		await begin(ID);
+		const cut = () => [...simulator.tasks.values()].filter(({ input }) => input.includes('Cut'));
+		const collecting = () => cut().length === 3 && cut().every(({ reads }) => reads > 0);
+		await simulator.waitFor(collecting, NIGHT_MS);
+		await powerCut();
+		for (const { id } of cut()) simulator.endTask(id);
+		assert.equal((await night()).status, 'success');
+		(await table.rows()).forEach(assertStored);
+		assert.equal(paidSince(paid), 3);
+	});
+
+	it('pays at most one row again when the cut comes right while it pays', async () => {
+		const { simulator, begin, powerCut } = storage;
+		const paid = simulator.creates;
+		const rows = ['A', 'B', 'C', 'D'].map((title) => ({ title, text: `Right then ${title}.` }));
+		await table.add(...rows);
+		const sent = () => simulator.requests.filter(({ method }) => method === 'POST').length;
+		const sentBefore = sent();
+		simulator.fault({ method: 'POST', after: 2, action: { hang: true, accepted: true } });
+		await begin(ID);
+		await simulator.waitFor(() => sent() - sentBefore === 3, NIGHT_MS);
+		await powerCut();
+		assert.equal((await night()).status, 'success');
+		(await table.rows()).forEach(assertStored);
+		assert.equal(paidSince(paid), rows.length + 1);
+	});
+
+	/** One row's night in which its file cannot be stored in this folder, and the next one's. */
+	async function storedOneNightLate(folder: string, reason: RegExp): Promise<void> {
+		const { simulator, rest } = storage;
+		const paid = simulator.creates;
+		const hindered = await importCopy(rest, 'nightly-table', (text) =>
+			text.replace('"=.n8n-files/', `"=${folder}/`),
+		);
+		const [id] = (await table.add({ title: 'Later', text: 'Later.' })) as [number];
+		assert.equal((await storage.night(hindered)).status, 'success');
+		const { task_id: taskId, file, error } = await rowOf(id);
+		assert.ok(taskId);
+		assert.equal(file, null);
+		assert.match(error, reason);
+		assert.equal((await night()).status, 'success');
+		assertStored(await rowOf(id));
+		assert.equal(paidSince(paid), 1);
+	}
+
+	it('keeps a task whose folder is not there, and stores its file the next night', async () => {
+		await storedOneNightLate(join(storage.instance.folder, 'nowhere'), /does not exist/);
+	});
+
+	it('keeps a task whose file finds no room on the disk', async (t) => {
+		const disk = smallDisk();
+		if (!disk) return t.skip('this user may not mount a disk');
+		try {
+			await storedOneNightLate(disk.path, /ENOSPC|no space left/);
+		} finally {
+			disk.remove();
+		}
+	});
+
+	for (const missing of COLUMNS.slice(1)) {
+		it(`ends before anything is paid when the table has no column ${missing}`, async () => {
+			const { simulator, rest } = storage;
+			const paid = simulator.creates;
+			const name = `without_${missing}`;
+			const columns = COLUMNS.filter((column) => column !== missing);
+			const other = await DataTable.create(rest, name, columns);
+			await other.add(missing === 'text' ? { title: 'Any' } : { text: 'A text.' });
+			const id = await importCopy(rest, 'nightly-table', (text) =>
+				text.replaceAll('texts_to_speak', name),
+			);
+			const execution = await storage.night(id);
+			if (missing === 'text') {
+				const [row] = await other.rows();
+				assert.match(row!.error, /'Text' is empty/);
+			} else {
+				assert.equal(execution.status, 'error');
+				assert.match(failureOf(execution), /[Cc]olumn/);
+			}
+			assert.equal(paidSince(paid), 0);
+		});
+	}
+});
