@@ -17,6 +17,7 @@ export default {
 		'test/package/{load,scan}.mts',
 		'tools/guard.mjs',
 		'tools/lint/workflows.mts',
+		'tools/servers/s3Process.mjs',
 		'eslint.config.mjs',
 		'tools/lint/*.config.mjs',
 	],

@@ -12,7 +12,7 @@ export interface Example {
 	id: string;
 	title: string;
 	path: string;
-	/** The node of ours in it. */
+	/** The node that it is about: the first of ours, where it has any. */
 	nodeName: string;
 	/** Whether it runs without anybody: not where a chat begins it, with a model of the user's own. */
 	runsAlone: boolean;
@@ -26,7 +26,8 @@ export function readExamples(): Example[] {
 		.map((file) => {
 			const path = join(folder, file);
 			const { id, name, nodes } = readExample(path);
-			const ours = nodes.find(({ type }: { type: string }) => type.startsWith('n8n-nodes-media-'));
+			const first = (kind: RegExp) => nodes.find(({ type }: { type: string }) => kind.test(type));
+			const ours = first(/^n8n-nodes-media-/) ?? first(/(?<!Trigger|stickyNote)$/);
 			const runsAlone = nodes.some(({ type }: { type: string }) => type.endsWith('.manualTrigger'));
 			return {
 				name: basename(file, '.json'),

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { waitForEnd } from '../../tools/n8n/executions.mts';
+import { startPostgres, type Postgres } from '../../tools/servers/postgres.mts';
+import { startS3, type S3 } from '../../tools/servers/s3.mts';
+import type { Row } from './dataTable.mts';
+import { episodesOf } from './feed.mts';
+import { failureOf, importCopy, NIGHT_MS, setUp, type Storage } from './setting.mts';
+import { Texts } from './texts.mts';
+
+/* examples/nightly-postgres.json and feed.json, with PostgreSQL and an S3 server. */
+
+const ID = 'exampleNightlyPg';
+const BUCKET = 'voice.nightly';
+/** Nothing is ready before the test says so. */
+const HELD = '[sim:slow=36000]';
+
+describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_000 }, () => {
+	let storage: Storage;
+	let postgres: Postgres;
+	let s3: S3;
+	let texts: Texts;
+
+	before(async () => {
+		postgres = await startPostgres();
+		s3 = await startS3(BUCKET);
+		const name = 'Any';
+		storage = await setUp([
+			{ id: 'storagePostgres', name, type: 'postgres', data: postgres.credential },
+			{ id: 'storageAws', name, type: 'aws', data: s3.credential },
+			{
+				id: 'wrongAws',
+				name,
+				type: 'aws',
+				data: { ...s3.credential, secretAccessKey: 'wrong' },
+			},
+		]);
+		texts = await Texts.connect(postgres);
+	});
+	after(async () => {
+		await texts?.close();
+		await storage?.close();
+		await s3?.stop();
+		await postgres?.stop();
+	});
+
+	const night = async () => {
+		await texts.dayPasses();
+		return await storage.night(ID);
+	};
+	const paidSince = (before: number) => storage.simulator.creates - before;
+	const rowOf = async (id: string) => (await texts.rows()).find((row) => row.id === id)!;
+	const objectOf = async (key: string) => await fetch(`${s3.url}/${BUCKET}/${key}`);
+
+	/** The row's file lies in the bucket where it says, and is the service's to the byte. */
+	async function assertStored(row: Row): Promise<void> {
+		const { simulator } = storage;
+		assert.equal(row.error, null);
+		const [, key] = new RegExp(`^s3://${BUCKET}/(.+)$`).exec(row.file) ?? [];
+		const object = await objectOf(key!);
+		assert.equal(object.headers.get('content-type'), 'audio/wav');
+		const served = simulator.fileBytes(simulator.tasks.get(row.task_id)!.audioUrl!);
+		assert.ok(served?.equals(Buffer.from(await object.arrayBuffer())), row.file);
+	}
+
+	async function assertAllStored(): Promise<void> {
+		for (const row of await texts.rows()) await assertStored(row);
+	}
+
+	it('makes its table, and an empty night is a good one', async () => {
+		assert.equal((await storage.night(ID)).status, 'success');
+		assert.deepEqual(await texts.rows(), []);
+		assert.equal(storage.simulator.creates, 0);
+	});
+
+	it('stores a file for each row, whatever its title is', async () => {
+		await texts.add(
+			{ title: 'Good morning', text: 'One.' },
+			{ title: '../News/2026: "ü\\b"? #1 & more', text: 'Two.' },
+			{ text: 'Without a title.' },
+		);
+		assert.equal((await night()).status, 'success');
+		await assertAllStored();
+		assert.match((await texts.rows())[1]!.file, /\/speech\/2--News-2026-ü-b-1-more\.wav$/);
+		assert.equal(storage.simulator.creates, 3);
+	});
+
+	it('gives each row to one of two nights that overlap', async () => {
+		const { begin, rest, simulator } = storage;
+		const paid = simulator.creates;
+		await texts.add(...Array.from({ length: 8 }, (_, index) => ({ text: `Overlap ${index}.` })));
+		const nights = await Promise.all([begin(ID), begin(ID)]);
+		for (const id of nights) assert.equal((await waitForEnd(rest, id, NIGHT_MS)).status, 'success');
+		await assertAllStored();
+		assert.equal(paidSince(paid), 8);
+	});
+
+	it('passes over a row that another one holds at this moment', async () => {
+		const paid = storage.simulator.creates;
+		const [held, free] = (await texts.add({ text: 'Held.' }, { text: 'Free.' })) as [
+			string,
+			string,
+		];
+		const other = await Texts.connect(postgres);
+		try {
+			await other.query('BEGIN');
+			await other.query('SELECT FROM texts_to_speak WHERE id = $1 FOR UPDATE', held);
+			assert.equal((await storage.night(ID)).status, 'success');
+			await assertStored(await rowOf(free));
+			assert.equal((await rowOf(held)).claimed_by, null);
+		} finally {
+			await other.close();
+		}
+		await night();
+		await assertAllStored();
+		assert.equal(paidSince(paid), 2);
+	});
+
+	it('says why a row failed, and takes it up the next night, and no other', async () => {
+		const paid = storage.simulator.creates;
+		const [empty, failing] = (await texts.add(
+			{ text: ' ' },
+			{ text: '[sim:task-fails] Two.' },
+		)) as [string, string];
+		assert.equal((await night()).status, 'success');
+		assert.match((await rowOf(empty)).error, /'Text' is empty/);
+		assert.match((await rowOf(failing)).error, /could not make the speech/);
+		assert.equal(paidSince(paid), 1);
+		const mend = 'UPDATE texts_to_speak SET text = $2 WHERE id = $1';
+		await texts.query(mend, empty, 'No more.');
+		await texts.query(mend, failing, 'Speaks.');
+		await night();
+		await assertAllStored();
+		assert.equal(paidSince(paid), 3);
+	});
+
+	it('never sends again by itself what the service may have accepted', async () => {
+		const { simulator } = storage;
+		const paid = simulator.creates;
+		simulator.fault({ method: 'POST', action: { reset: true, accepted: true } });
+		const [id] = (await texts.add({ text: 'Unclear.' })) as [string];
+		for (const _ of ['first night', 'second night']) {
+			assert.equal((await night()).status, 'success');
+			assert.equal((await rowOf(id)).file, 'unclear');
+		}
+		assert.equal(paidSince(paid), 1);
+		await texts.query('UPDATE texts_to_speak SET file = NULL WHERE id = $1', id);
+		await night();
+		await assertAllStored();
+	});
+
+	const badStores: Array<[string, (text: string) => string, RegExp]> = [
+		[
+			'a bucket that does not exist',
+			(text) => text.replace(BUCKET, 'no.such'),
+			/could not be found/,
+		],
+		['a wrong key', (text) => text.replace('storageAws', 'wrongAws'), /403|forbidden|signature/i],
+	];
+	for (const [what, change, reason] of badStores) {
+		it(`keeps what was paid when there is ${what}, and stores it the next night`, async () => {
+			const paid = storage.simulator.creates;
+			const id = await importCopy(storage.rest, 'nightly-postgres', change);
+			const [row] = (await texts.add({ text: `There is ${what}.` })) as [string];
+			assert.equal((await storage.night(id)).status, 'success');
+			const { task_id: taskId, file, error } = await rowOf(row);
+			assert.ok(taskId);
+			assert.equal(file, null);
+			assert.match(error, reason);
+			await night();
+			await assertAllStored();
+			assert.equal(paidSince(paid), 1);
+		});
+	}
+
+	it('collects what a night that was cut short has paid for, once its claim has ended', async () => {
+		const { simulator, begin, powerCut } = storage;
+		const paid = simulator.creates;
+		await texts.add(...['A', 'B', 'C'].map((name) => ({ text: `${HELD} Cut ${name}.` })));
+		await begin(ID);
+		const cut = () => [...simulator.tasks.values()].filter(({ input }) => input.includes('Cut'));
+		const collecting = () => cut().length === 3 && cut().every(({ reads }) => reads > 0);
+		await simulator.waitFor(collecting, NIGHT_MS);
+		await powerCut();
+		for (const { id } of cut()) simulator.endTask(id);
+		assert.equal((await storage.night(ID)).status, 'success');
+		assert.equal((await texts.rows()).filter(({ file }) => file === null).length, 3);
+		await night();
+		await assertAllStored();
+		assert.equal(paidSince(paid), 3);
+	});
+
+	describe('the feed of the week', () => {
+		it('lists the files with their lengths and types, well-formed', async () => {
+			assert.equal((await storage.night('exampleFeed')).status, 'success');
+			const feed = await objectOf('feed.xml');
+			assert.equal(feed.headers.get('content-type'), 'application/rss+xml');
+			const episodes = episodesOf(await feed.text());
+			const rows = await texts.rows();
+			assert.equal(episodes.length, rows.length);
+			for (const { url, length, type } of episodes) {
+				const object = await objectOf(url.replace('https://podcast.example.com/', ''));
+				assert.equal(object.status, 200);
+				assert.equal(object.headers.get('content-type'), type);
+				assert.equal((await object.arrayBuffer()).byteLength, length);
+			}
+			const titles = new Set(episodes.map(({ title }) => title));
+			assert.ok(
+				titles.has('Good morning') && titles.has('News 2026 ü b 1 more'),
+				[...titles].join(),
+			);
+		});
+
+		it('is well-formed with no file at all, and with marks in its title', async () => {
+			const id = await importCopy(storage.rest, 'feed', (text) =>
+				text.replace('speech/', 'nothing/').replace('Our week', 'R&D <week> \\u0007'),
+			);
+			assert.equal((await storage.night(id)).status, 'success');
+			assert.deepEqual(episodesOf(await (await objectOf('feed.xml')).text()), []);
+		});
+	});
+
+	it('ends before anything is paid when the table lacks a column', async () => {
+		const paid = storage.simulator.creates;
+		await texts.add({ text: 'Not to be paid.' });
+		for (const column of ['error', 'task_id', 'file', 'claimed_by', 'text']) {
+			await texts.query(`ALTER TABLE texts_to_speak RENAME ${column} TO other`);
+			const execution = await storage.night(ID);
+			await texts.query(`ALTER TABLE texts_to_speak RENAME other TO ${column}`);
+			assert.equal(execution.status, 'error');
+			assert.match(failureOf(execution), new RegExp(`column.*${column}.*does not exist`));
+		}
+		assert.equal(paidSince(paid), 0);
+	});
+});

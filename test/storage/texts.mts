@@ -1,0 +1,57 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { project } from '../../tools/n8n/package.mts';
+import type { Postgres } from '../../tools/servers/postgres.mts';
+import type { Row } from './dataTable.mts';
+
+/** The client comes with n8n. */
+const { Client } = createRequire(join(project, 'tools/n8n/package.json'))('pg');
+
+/** The table `texts_to_speak` in PostgreSQL, seen from outside of n8n. */
+export class Texts {
+	private readonly client: {
+		query(sql: string, values?: unknown[]): Promise<{ rows: Row[] }>;
+		end(): Promise<void>;
+		on(event: 'error', listener: () => void): void;
+	};
+
+	private constructor(client: Texts['client']) {
+		this.client = client;
+		// It is told that way, too, when the server ends.
+		client.on('error', () => {});
+	}
+
+	static async connect({ credential }: Pick<Postgres, 'credential'>): Promise<Texts> {
+		const client = new Client(credential);
+		await client.connect();
+		return new Texts(client);
+	}
+
+	async query(sql: string, ...values: unknown[]): Promise<Row[]> {
+		return (await this.client.query(sql, values)).rows;
+	}
+
+	/** All rows, the oldest first. */
+	async rows(): Promise<Row[]> {
+		return await this.query('SELECT * FROM texts_to_speak ORDER BY id');
+	}
+
+	/** Adds a row for each text; resolves to their ids. */
+	async add(...texts: Array<{ title?: string; text: string }>): Promise<string[]> {
+		const ids: string[] = [];
+		for (const { title, text } of texts) {
+			const sql = 'INSERT INTO texts_to_speak (title, text) VALUES ($1, $2) RETURNING id';
+			ids.push(...(await this.query(sql, title, text)).map(({ id }) => id as string));
+		}
+		return ids;
+	}
+
+	/** Lets the claims of nights so far be a day old. */
+	async dayPasses(): Promise<void> {
+		await this.query("UPDATE texts_to_speak SET claimed_at = claimed_at - interval '1 day'");
+	}
+
+	async close(): Promise<void> {
+		await this.client.end();
+	}
+}

@@ -1,0 +1,40 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../cleanup.mts';
+import { freePorts } from '../n8n/ports.mts';
+import { HOST, serve, type Server } from './serve.mts';
+
+const program = fileURLToPath(new URL('s3Process.mjs', import.meta.url));
+
+export interface S3 extends Server {
+	/** Where buckets lie: `${url}/${bucket}/${key}`, open to readers without a key. */
+	url: string;
+	/** n8n's credential for it, "AWS (IAM)" with an endpoint of its own. */
+	credential: object;
+}
+
+/** An S3 server on a free port, with these buckets, all empty. */
+export async function startS3(...buckets: string[]): Promise<S3> {
+	const folder = temporaryFolder('s3');
+	const [port] = (await freePorts(1)) as [number];
+	const directory = join(folder.path, 'data');
+	mkdirSync(directory);
+	const stop = await serve({
+		command: process.execPath,
+		args: [program, directory, HOST, String(port), ...buckets],
+		folder,
+		ready: 'S3 is ready',
+		signal: 'SIGTERM',
+	});
+	const url = `http://${HOST}:${port}`;
+	const credential = {
+		region: 'us-east-1',
+		// The only pair of keys that it knows.
+		accessKeyId: 'S3RVER',
+		secretAccessKey: 'S3RVER',
+		customEndpoints: true,
+		s3Endpoint: url,
+	};
+	return { url, credential, stop };
+}
