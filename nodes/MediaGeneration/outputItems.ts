@@ -30,6 +30,7 @@ export function failedItem(
 	} = cause instanceof Failure ? cause.facts : {};
 	// A workflow that keeps a list has to tell a task to collect from one to create again.
 	const isOver = cause instanceof Failure && cause.kind === 'taskFailed';
+	const isDoubtful = maybeAccepted || (cause instanceof Failure && cause.kind === 'streamLost');
 	const json = {
 		error: error.message,
 		...(error.description && !isTaken ? { description: error.description } : {}),
@@ -37,7 +38,7 @@ export function failedItem(
 		...(taskIds?.length ? { task_ids: taskIds } : {}),
 		...(fileUrl === undefined ? {} : { file_url: fileUrl }),
 		...(isOver ? { status: 'error' } : {}),
-		...(maybeAccepted && taskId === undefined ? { maybe_paid: true } : {}),
+		...(isDoubtful && taskId === undefined ? { maybe_paid: true } : {}),
 	};
 	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
 	return hasErrorOutput ? asFailed(item, error) : item;

@@ -38,3 +38,13 @@ test('a request that the service refused is not paid', async () => {
 	const item = await failedItem('[sim:no-credits] No.');
 	expect(item).toEqual({ hasTask: false, status: undefined, maybePaid: undefined });
 });
+
+test('a stream that ends with nothing, and no entry in the history, may be paid', async () => {
+	await start({ pace: 0.02 });
+	sim.fault({ method: 'POST', action: { sse: ['END'] } });
+	const parameters = { resource: 'image', operation: 'create', prompt: 'A boat' };
+	const subject = node({ ...parameters, options: { timeout: 3 } }, REGULAR);
+	const [item] = good(await run(subject));
+	expect(item!.json.error).toBeTruthy();
+	expect(item!.json.maybe_paid).toBe(true);
+});

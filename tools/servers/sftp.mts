@@ -1,0 +1,63 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { temporaryFolder } from '../cleanup.mts';
+import { freePorts } from '../n8n/ports.mts';
+import { HOST, programPath, serve, unprivileged, type Server } from './serve.mts';
+
+export interface Sftp extends Server {
+	/** Where a client finds itself after the login. */
+	files: string;
+	/** n8n's credential for it, with a key. */
+	credential: object;
+}
+
+/** OpenSSH on a free port, for SFTP alone, with one user and one key. */
+export async function startSftp(): Promise<Sftp> {
+	const folder = temporaryFolder('sftp');
+	const [port] = (await freePorts(1)) as [number];
+	const inFolder = (name: string) => join(folder.path, name);
+	for (const name of ['host', 'user']) {
+		const args = ['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', inFolder(name)];
+		execFileSync(programPath('sshKeygen'), args);
+	}
+	const files = inFolder('files');
+	mkdirSync(files);
+	const settings = [
+		`ListenAddress ${HOST}`,
+		`Port ${port}`,
+		`HostKey ${inFolder('host')}`,
+		`AuthorizedKeysFile ${inFolder('user.pub')}`,
+		'PidFile none',
+		// The folder lies below one that everybody may write to.
+		'StrictModes no',
+		'PasswordAuthentication no',
+		'KbdInteractiveAuthentication no',
+		'Subsystem sftp internal-sftp',
+		`ForceCommand internal-sftp -d ${files}`,
+	];
+	writeFileSync(inFolder('config'), settings.join('\n'));
+	// Run by root, it would need a folder of the system's.
+	const account = unprivileged();
+	if (account) {
+		for (const path of [folder.path, files, inFolder('host'), inFolder('user.pub')]) {
+			chownSync(path, account.uid, account.gid);
+		}
+	}
+	const stop = await serve({
+		command: programPath('sshd'),
+		args: ['-D', '-e', '-f', inFolder('config')],
+		folder,
+		ready: 'Server listening on',
+		signal: 'SIGTERM',
+		account,
+	});
+	const credential = {
+		host: HOST,
+		port,
+		username: account?.name ?? userInfo().username,
+		privateKey: readFileSync(inFolder('user'), 'utf8'),
+	};
+	return { files, credential, stop };
+}
