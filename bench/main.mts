@@ -1,7 +1,7 @@
 /*
- * `npm run bench`: this package's node beside n8n's own vendor node, a workflow built by hand and a
+ * `npm run bench [-- --storage]`: this package's node beside n8n's own vendor node, a workflow built by hand and a
  * plain client, in one run, in the complete n8n, against the simulator. Writes docs/bench.md and
- * docs/bench.svg. Ends with an error when a contender's files are not exactly the right ones.
+ * docs/bench.svg, and a section of docs/storage.md (`--storage`: that alone). Ends with an error when a contender's files are not exactly the right ones.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { step } from '../tools/progress.mjs';
 import { project } from '../tools/n8n/package.mts';
 import { chart } from './chart.mts';
-import { page } from './report.mts';
+import { page, withSection } from './report.mts';
 import { panels } from './panels.mts';
 import { beginAside } from './measures/aside.mts';
 import { measureEventStream } from './measures/eventStream.mts';
@@ -19,6 +19,7 @@ import { measureRefusals } from './measures/refusals.mts';
 import { measureScale } from './measures/scale.mts';
 import { measureTrigger } from './measures/trigger.mts';
 import { requestFigures } from './measures/requests.mts';
+import { measureStorage } from './measures/storage.mts';
 import { measureWaiting } from './measures/waiting.mts';
 import { measureWallTime } from './measures/wallTime.mts';
 import { warmUp } from './run.mts';
@@ -26,6 +27,10 @@ import { Setting } from './setting.mts';
 
 const began = Date.now();
 const [load] = loadavg();
+if (process.argv.includes('--storage')) {
+	await writeStorage();
+	process.exit();
+}
 const setting = await Setting.start();
 try {
 	const memory = await step('Memory of files', () => measureMemory(setting));
@@ -70,9 +75,17 @@ try {
 	writeFileSync(join(project, 'docs/bench.md'), text);
 	const { label, list } = panels(tables);
 	writeFileSync(join(project, 'docs/bench.svg'), chart(label, list));
-	console.log(`Written: docs/bench.md, docs/bench.svg, after ${seconds()} s`);
+	await writeStorage();
+	console.log(`Written: docs/bench.md, docs/bench.svg, docs/storage.md, after ${seconds()} s`);
 } finally {
 	await setting.close();
+}
+
+/** The section of docs/storage.md that is measured. */
+async function writeStorage(): Promise<void> {
+	const table = await step('Memory of storage nodes', () => measureStorage());
+	const path = join(project, 'docs/storage.md');
+	writeFileSync(path, await withSection(readFileSync(path, 'utf8'), table));
 }
 
 function seconds(): string {

@@ -40,7 +40,8 @@ export class N8n {
 		this.#probe = probe;
 	}
 
-	static async start(): Promise<N8n> {
+	/** `environment` are variables beyond those of every instance here. */
+	static async start(environment: NodeJS.ProcessEnv = {}): Promise<N8n> {
 		const folder = temporaryFolder('bench');
 		const [editor, broker, probe] = (await freePorts(3)) as [number, number, number];
 		const instance = new Instance(
@@ -49,6 +50,7 @@ export class N8n {
 			{
 				NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'probe.mts'))}`,
 				BENCH_PROBE_PORT: String(probe),
+				...environment,
 			},
 		);
 		const n8n = new N8n(instance, folder, `http://127.0.0.1:${probe}`);

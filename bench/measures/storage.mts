@@ -1,0 +1,171 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
+import { startS3 } from '../../tools/servers/s3.mts';
+import { startSftp } from '../../tools/servers/sftp.mts';
+import { startWebDav } from '../../tools/servers/webDav.mts';
+import { mebibytes, type Cell, type Row, type Table } from '../figures.mts';
+import { N8n } from '../n8n.mts';
+import { workflowOf, type Step } from '../workflow.mts';
+import { settled } from './settled.mts';
+
+const MEBIBYTE = 1024 ** 2;
+const SIZE = 256 * MEBIBYTE;
+const BUCKET = 'bench.files';
+const FILE = 'video.mp4';
+
+const MODES = [
+	{ name: 'Binary data in files', mode: 'filesystem' },
+	{ name: 'Binary data in the database', mode: 'database' },
+];
+
+/** A node that stores the file, and how large it is where it was stored. */
+interface Store {
+	name: string;
+	step?: Omit<Step, 'name' | 'credentials'>;
+	credential?: [type: string, data: object];
+	stored?: (n8n: N8n) => Promise<number> | number;
+}
+
+type Servers = Awaited<ReturnType<typeof startServers>>;
+
+async function startServers() {
+	const s3 = await startS3(BUCKET);
+	const sftp = await startSftp();
+	const webDav = await startWebDav();
+	return { s3, sftp, webDav };
+}
+
+function storesOf({ s3, sftp, webDav }: Servers): Store[] {
+	const base = (type: string, typeVersion: number, parameters: Step['parameters']) => ({
+		type: `n8n-nodes-base.${type}`,
+		typeVersion,
+		parameters,
+	});
+	const binary = { binaryPropertyName: 'data' };
+	const upload = { resource: 'file', operation: 'upload', bucketName: BUCKET, binaryData: true };
+	const inBucket = async (name: string) => {
+		const response = await fetch(`${s3.url}/${BUCKET}/${name}`, { method: 'HEAD' });
+		return Number(response.headers.get('content-length'));
+	};
+	return [
+		{ name: 'none: the Media Generation node alone' },
+		{
+			name: 'Read/Write Files from Disk',
+			step: base('readWriteFile', 1.1, {
+				operation: 'write',
+				fileName: `.n8n-files/${FILE}`,
+				dataPropertyName: 'data',
+			}),
+			stored: ({ instance }) => statSync(join(instance.files, FILE)).size,
+		},
+		{
+			name: 'AWS S3',
+			step: base('awsS3', 2, { ...upload, ...binary, fileName: `aws-${FILE}` }),
+			credential: ['aws', s3.credential],
+			stored: async () => await inBucket(`aws-${FILE}`),
+		},
+		{
+			name: 'S3, the generic one',
+			step: base('s3', 1, { ...upload, ...binary, fileName: `generic-${FILE}` }),
+			credential: [
+				's3',
+				{ ...s3.credential, endpoint: s3.url, forcePathStyle: true, ignoreSSLIssues: false },
+			],
+			stored: async () => await inBucket(`generic-${FILE}`),
+		},
+		{
+			name: 'FTP, by SFTP',
+			step: base('ftp', 1.1, { ...binary, protocol: 'sftp', operation: 'upload', path: FILE }),
+			credential: ['sftp', sftp.credential],
+			stored: () => statSync(join(sftp.files, FILE)).size,
+		},
+		{
+			name: 'Nextcloud, by WebDAV',
+			step: base('nextCloud', 1, {
+				...binary,
+				resource: 'file',
+				operation: 'upload',
+				binaryDataUpload: true,
+				path: FILE,
+			}),
+			credential: ['nextCloudApi', webDav.credential],
+			stored: () => statSync(join(webDav.files, FILE)).size,
+		},
+	];
+}
+
+/** By how many bytes n8n's memory in use grows at most while a file is made and stored; why not. */
+async function costOf(
+	n8n: N8n,
+	simulator: Simulator,
+	{ name, step, credential, stored }: Store,
+): Promise<Cell> {
+	const { baseUrl, token: apiToken } = simulator;
+	const own = await n8n.credential('mediaGenerationApi', { baseUrl, apiToken });
+	const make: Step = {
+		name: 'Make',
+		type: 'n8n-nodes-media-generation.mediaGeneration',
+		typeVersion: 1,
+		parameters: { resource: 'video', operation: 'textToVideo', prompt: '={{ $json.text }}' },
+		credentials: { mediaGenerationApi: own },
+	};
+	const steps = [make];
+	if (step) {
+		const credentials = credential && { [credential[0]]: await n8n.credential(...credential) };
+		steps.push({ ...step, name: 'Store', ...(credentials && { credentials }) });
+	}
+	const path = name.replace(/\W+/g, '-').toLowerCase();
+	// Its items have no files, which would be looked for on the disk.
+	const workflow = await n8n.publish(workflowOf(path, steps, 'Items'));
+	const text = `[sim:slow=0.5] [sim:big-file=${SIZE / MEBIBYTE}] A long video.`;
+	const before = await n8n.memoryInUse();
+	await n8n.peakInUse();
+	await n8n.run(workflow, [text]);
+	const peak = await n8n.peakInUse();
+	const [execution] = await n8n.executions(workflow);
+	const size = await stored?.(n8n);
+	await n8n.forget(workflow);
+	if (execution?.error) return `fails: ${execution.error}`;
+	if (size !== undefined && size < SIZE) throw new Error(`${name} has stored ${size} bytes`);
+	return peak - before;
+}
+
+/** Memory that it costs to make a large file and hand it to one of n8n's storage nodes. */
+export async function measureStorage(): Promise<Table> {
+	const simulator = await startSimulator();
+	const servers = await startServers();
+	const columns: Cell[][] = [];
+	try {
+		for (const { mode } of MODES) {
+			const n8n = await N8n.start({ N8N_DEFAULT_BINARY_DATA_MODE: mode });
+			try {
+				await settled(n8n);
+				const cells: Cell[] = [];
+				for (const store of storesOf(servers)) cells.push(await costOf(n8n, simulator, store));
+				columns.push(cells);
+			} finally {
+				await n8n.close();
+			}
+		}
+	} finally {
+		for (const server of Object.values(servers)) await server.stop();
+		await simulator.close();
+	}
+	const rows = storesOf(servers).map(({ name }, index): Row => ({
+		name,
+		cells: columns.map((cells) => cells[index]!),
+		show: mebibytes,
+	}));
+	const about =
+		`By how much the memory that n8n uses grows at its peak while a video of ${mebibytes(SIZE)} is ` +
+		'made and stored, garbage included, which is collected before each. Looked at every 10 ms. What ' +
+		'stays near the first row streams the file; what lies above it by most of its size holds it in ' +
+		'memory. With binary data in the database, the default of queue mode, n8n itself holds every file.';
+	return {
+		title: 'Memory that a storage node costs',
+		about,
+		columns: MODES.map(({ name }) => name),
+		rows,
+	};
+}
