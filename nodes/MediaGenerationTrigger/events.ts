@@ -25,7 +25,7 @@ export class Events {
 
 	/** The progress of a task has risen to so many percent. */
 	progress(taskId: string, percentage: number): void {
-		const { settings, taskStore: taskStore } = this.parts;
+		const { settings, taskStore } = this.parts;
 		const isStep = taskStore.rise(taskId, percentage, settings.progressStep);
 		if (!isStep || !settings.events.has('progress')) return;
 		const event: TaskEvent = { event: 'progress', task_id: taskId, process_percentage: percentage };
@@ -37,7 +37,7 @@ export class Events {
 	 * wanted; never rejects.
 	 */
 	async end(event: TaskEvent, text?: string): Promise<void> {
-		const { context, api: api, settings, taskStore: taskStore, closing } = this.parts;
+		const { context, api, settings, taskStore, closing } = this.parts;
 		if (!settings.events.has(event.event)) return taskStore.end(event.task_id);
 		taskStore.over(event.task_id);
 		const make = async () => {
@@ -53,7 +53,7 @@ export class Events {
 		make: () => Promise<INodeExecutionData>,
 		text?: string,
 	): Promise<void> {
-		const { api, taskStore: taskStore, executionQueue: executionQueue, selfStarts } = this.parts;
+		const { api, taskStore, executionQueue, selfStarts } = this.parts;
 		const taskId = event.task_id;
 		const isProgress = event.event === 'progress';
 		const possibleDepth = selfStarts.possibleDepth(taskId);
@@ -90,7 +90,7 @@ export class Events {
 		possibleDepth: number,
 		text: string | undefined,
 	): Promise<number | undefined> {
-		const { selfStarts, closing, taskStore: taskStore, onFatal } = this.parts;
+		const { selfStarts, closing, taskStore, onFatal } = this.parts;
 		return await selfStarts
 			.depthOf(taskId, possibleDepth, text, closing)
 			.catch((error: unknown) => {

@@ -57,12 +57,6 @@ describe.each(names)('%s', (name) => {
 		expect(begins.every(({ type }) => /Trigger$|Tool$|lmChat/.test(type))).toBe(true);
 	});
 
-	it('says at the first glance what is to be chosen, where it runs by night', () => {
-		if (!nodes.some(({ type }) => type === 'n8n-nodes-base.scheduleTrigger')) return;
-		const [note] = nodes.filter(({ type }) => type === 'n8n-nodes-base.stickyNote');
-		expect(note!.parameters.content).toMatch(/^## .+\n\n\*\*Choose:\*\* /);
-	});
-
 	it('can be imported: not published, and with no data of somebody', () => {
 		expect(workflow.active).toBe(false);
 		expect(workflow.pinData).toEqual({});

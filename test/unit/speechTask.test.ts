@@ -50,7 +50,7 @@ function start(answers: Answer[], options: Partial<TaskWait> = {}) {
 		taskId: '12',
 		signal: startDeadline(options.justCreated === true ? 3_600_000 : 1_800_000).signal,
 		pollIntervalMs: 5000,
-		subscription: subscription,
+		subscription,
 		justCreated: false,
 		onProgress() {},
 		...options,

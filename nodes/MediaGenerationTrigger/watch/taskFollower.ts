@@ -55,7 +55,7 @@ export class TaskFollower {
 		since: number | undefined,
 		signal: AbortSignal,
 	): Promise<void> {
-		const { taskStore: taskStore, settings } = this.parts;
+		const { taskStore, settings } = this.parts;
 		for (let missing = 0; ;) {
 			const found = await this.follow(taskId, isOld, since, signal);
 			if (found === 'over') return;
@@ -75,7 +75,7 @@ export class TaskFollower {
 	private async isNamed(taskId: string, signal: AbortSignal): Promise<boolean> {
 		const named = new AbortController();
 		const follower = { onMessage: () => named.abort(), onSocketChange() {} };
-		const { subscription: subscription } = this.parts;
+		const { subscription } = this.parts;
 		subscription.follow(taskId, follower);
 		await sleep(MISSING_MS, AbortSignal.any([signal, named.signal]));
 		subscription.unfollow(taskId, follower);
@@ -89,15 +89,7 @@ export class TaskFollower {
 		since: number | undefined,
 		signal: AbortSignal,
 	): Promise<Followed> {
-		const {
-			api: api,
-			subscription: subscription,
-			events,
-			taskStore: taskStore,
-			closing,
-			isManual,
-			onFatal,
-		} = this.parts;
+		const { api, subscription, events, taskStore, closing, isManual, onFatal } = this.parts;
 		let highest = 0;
 		const onProgress = (percentage: number) => {
 			highest = percentage;
@@ -108,7 +100,7 @@ export class TaskFollower {
 			taskId,
 			signal,
 			pollIntervalMs: SILENCE_MS,
-			subscription: subscription,
+			subscription,
 			justCreated: !isOld,
 			watch: { readFirst: isOld },
 			onProgress,
@@ -162,7 +154,7 @@ export class TaskFollower {
 	}
 
 	private warn(text: string): void {
-		const { context, api: api } = this.parts;
+		const { context, api } = this.parts;
 		context.logger.warn(api.credential.redact.text(`Media Generation Trigger: ${text}`));
 	}
 }

@@ -67,7 +67,7 @@ export class Watch {
 	private since = Infinity;
 
 	constructor(private readonly parts: WatchParts) {
-		const { context, credential: credential, settings, scope, closing } = parts;
+		const { context, credential, settings, scope, closing } = parts;
 		this.api = new Api(context, credential);
 		this.known = knownTasksOf(credential);
 		const origins = originsOf(credential);
@@ -90,7 +90,7 @@ export class Watch {
 	 * when it makes no sense to listen.
 	 */
 	async start(): Promise<void> {
-		const { context, credential: credential, settings, taskStore: taskStore, closing } = this.parts;
+		const { context, credential, settings, taskStore, closing } = this.parts;
 		if (!canListen() && settings.taskIds.size === 0) throw new Failure('noWebSocket');
 		const checkEgress = egressCheckOf(context);
 		await checkEgress(`${credential.webSocketUrl}/ws`);
@@ -99,12 +99,12 @@ export class Watch {
 		const subscription = subscribe(credential, checkEgress);
 		const leave = accountOf(credential).use();
 		closing.addEventListener('abort', () => (subscription.release(), leave()), { once: true });
-		const { api: api, selfStarts } = this;
-		const events = new Events({ ...this.parts, api: api, selfStarts });
+		const { api, selfStarts } = this;
+		const events = new Events({ ...this.parts, api, selfStarts });
 		this.taskFollower = new TaskFollower({
 			...this.parts,
-			api: api,
-			subscription: subscription,
+			api,
+			subscription,
 			events,
 		});
 		const restored = taskStore.tasks().filter((taskId) => this.isWanted(taskId));
@@ -189,7 +189,7 @@ export class Watch {
 
 	/** Follows one task to its end. */
 	private async watch(taskId: string, sight: Sight): Promise<void> {
-		const { closing, taskStore: taskStore } = this.parts;
+		const { closing, taskStore } = this.parts;
 		const givenUp = new AbortController();
 		this.watched.set(taskId, givenUp);
 		const leftMs = Math.max(1000, taskStore.see(taskId) + LONGEST_MS - Date.now());
@@ -207,7 +207,7 @@ export class Watch {
 
 	/** Gives up the task that is under way for longest, if that is long; false when there is none. */
 	private giveUpOldest(): boolean {
-		const { taskStore: taskStore } = this.parts;
+		const { taskStore } = this.parts;
 		for (const [taskId, oldest] of this.watched) {
 			// It only waits to be told of.
 			if (this.known.endedAt(taskId) !== undefined) continue;
