@@ -3,6 +3,8 @@ module.exports = {
 	testEnvironment: 'node',
 	roots: ['<rootDir>/test'],
 	testMatch: ['**/*.test.ts'],
+	// npm run test:release runs these.
+	testPathIgnorePatterns: ['/node_modules/', '/test/release/', '/test/leaks/'],
 	moduleFileExtensions: ['ts', 'mts', 'js', 'mjs', 'json', 'node'],
 	transform: {
 		'^.+\\.m?ts$': [

@@ -14,6 +14,8 @@ import {
 	project,
 } from './setup.mjs';
 
+const jest = ['node_modules/jest/bin/jest.js'];
+
 /**
  * What `npm run NAME` does: the parts that it needs, then what Node 24 is to run.
  * @type {Record<string, { needs: Array<(node: string) => Promise<void>>, run: () => string[] }>}
@@ -22,7 +24,7 @@ export const commands = {
 	demo: { needs: [ensureDist], run: () => ['demo/demo.mts'] },
 	test: {
 		needs: [ensureDist, ensureLintTools, ensureNewestNode],
-		run: () => ['node_modules/jest/bin/jest.js'],
+		run: () => jest,
 	},
 	'test:n8n': { needs: [ensureDist, ensureN8n], run: () => nodeTests('test/n8n') },
 	'test:e2e': { needs: [ensureDist, ensureN8n, ensureBrowser], run: () => nodeTests('test/e2e') },
@@ -37,6 +39,10 @@ export const commands = {
 	'test:storage': {
 		needs: [ensureDist, ensureN8n, ensureStorageServers],
 		run: () => nodeTests('test/storage'),
+	},
+	'test:release': {
+		needs: [ensureDist, ensureLintTools],
+		run: () => [...jest, '--testPathIgnorePatterns=/node_modules/', 'test/release', 'test/leaks'],
 	},
 	'test:oldest': { needs: [ensureDist, ensureOldest], run: () => nodeTests('test/oldest') },
 	'test:audio': { needs: [ensureDist, ensureAudioPrograms], run: () => nodeTests('test/audio') },

@@ -48,6 +48,7 @@ test('the error output keeps the columns of the row; what went wrong and its tas
 	expect(failed![0]!.json).toEqual({
 		...items[1],
 		error: expect.stringContaining('could not generate the speech'),
+		status: 'error',
 		task_id: [...sim.tasks.values()].find(({ input }) => input.startsWith('Two'))!.id,
 	});
 });

@@ -39,7 +39,7 @@ test('the message names the part that failed and every task that is paid', async
 	expect(message).toMatch(/out of credit.* – part \d+ of 12 \[item 0\]$/);
 	expect(ids()).toHaveLength(7);
 	expect(description).toContain(
-		`What is made of it so far is paid, as the tasks ${ids().join(', ')}. A retry, or Speech → Wait with these IDs, collects them without paying again.`,
+		`The parts made so far are paid for, as the tasks ${ids().join(', ')}. To collect them at no extra charge, retry, or use Speech → Wait with these IDs.`,
 	);
 	await allClosed();
 });
@@ -102,7 +102,7 @@ test('a failed task is named as what failed, not as one to collect', async () =>
 	const { message, description } = bad(await run(node(split(text, { concurrency: 12 }))));
 	const failed = [...sim.tasks.values()].find(({ status }) => status === 'failed')!.id;
 	expect(message).toContain(
-		`could not make the speech: Speech synthesis failed – task ${failed}, part 3 of 12`,
+		`could not generate the speech: Speech synthesis failed – task ${failed}, part 3 of 12`,
 	);
 	expect(description).not.toContain(failed);
 });
@@ -133,7 +133,7 @@ test('a part without a clear answer is not sent again', async () => {
 	await start();
 	sim.fault({ ...create, action: { reset: true, accepted: true } });
 	const { message, description } = bad(await run(node(split(), again)));
-	expect(message).toContain('An earlier try sent this and got no clear answer – part 3 of 12');
+	expect(message).toContain('An earlier attempt sent this request and got no clear response – part 3 of 12');
 	expect(description).toContain('may have accepted the request');
 	expect(sent()).toEqual(SENTENCES);
 });
@@ -162,7 +162,7 @@ test('another item that fails ends the parts, and the message names them', async
 	);
 	expect(message).toContain('[item 1]');
 	expect(description).toMatch(
-		/Other items of this run are paid as well \(item 0: task \d+; item 0: task \d+.* and 7 more\)/,
+		/^1 other item is paid for\..* Paid: item 0: task \d+; item 0: task \d+.* and 7 more\./,
 	);
 	await allClosed();
 });
@@ -181,7 +181,7 @@ test('Wait: a task that is unknown is named, and those that are there', async ()
 	await start();
 	good(await run(node(split(SENTENCES.slice(0, 2).join(' '), {}, { waitForCompletion: false }))));
 	const { message, description } = bad(await run(wait([...ids(), '4711'].join())));
-	expect(message).toContain('knows no task with this ID: task_not_found – task 4711, part 3 of 3');
+	expect(message).toContain('has no task with this ID: task_not_found – task 4711, part 3 of 3');
 	expect(description).toContain(ids().join(', '));
 	expect(posts()).toBe(2);
 });

@@ -121,7 +121,7 @@ describe('a new video', () => {
 		await pass(INTERVAL_SECONDS + 5);
 		const [{ json, binary }] = trigger.started.map((one) => one.item) as [INodeExecutionData];
 		expect(json).toMatchObject({ event: 'generated', id: item.id, file_url: item.file_url });
-		expect(json.error).toMatch(/could not be fetched.*410/);
+		expect(json.error).toMatch(/could not be downloaded.*410/);
 		expect(binary).toBeUndefined();
 	});
 

@@ -168,7 +168,7 @@ const parts: Row[] = [
 			sim.fault({ ...onCreate, body: 'Two stays', action: { delayMs: 500, respond } });
 		},
 		outcome: 'fails',
-		says: 'Not that word – part 2 of 3…is paid, as the tasks',
+		says: 'Not that word – part 2 of 3…are paid for, as the tasks',
 		note: 'all paid tasks are named; a retry collects them',
 		sent: 3,
 		paid: 2,
@@ -183,7 +183,7 @@ const parts: Row[] = [
 			stage.sim.fault({ ...onCreate, body: 'Two stays', action: { delayMs: 500, respond } });
 		},
 		outcome: 'result',
-		says: 'instead of paying',
+		says: 'at no extra charge',
 		note: 'only the missing part is paid',
 		sent: 4,
 		paid: 3,

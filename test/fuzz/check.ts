@@ -30,7 +30,7 @@ interface Settings<T> {
 export function always<T>(
 	arbitrary: fc.Arbitrary<T>,
 	holds: (value: T) => void,
-	{ examples = [], normal = 150 }: Settings<NoInfer<T>> = {},
+	{ examples = [], normal = 75 }: Settings<NoInfer<T>> = {},
 ): void {
 	fc.assert(fc.property(arbitrary, holds), {
 		numRuns: runs(normal) + examples.length,
@@ -43,7 +43,7 @@ export function always<T>(
 export async function alwaysAsync<T>(
 	arbitrary: fc.Arbitrary<T>,
 	holds: (value: T) => Promise<void>,
-	{ examples = [], normal = 100 }: Settings<NoInfer<T>> = {},
+	{ examples = [], normal = 50 }: Settings<NoInfer<T>> = {},
 ): Promise<void> {
 	await fc.assert(fc.asyncProperty(arbitrary, holds), {
 		numRuns: runs(normal) + examples.length,

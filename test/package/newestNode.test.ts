@@ -6,9 +6,13 @@ import { join } from 'node:path';
 const project = join(__dirname, '../..');
 const node = join(project, 'tools/newest/node_modules/node/bin/node');
 
-test('the unit tests pass on the newest Node, too', () => {
+/** Those of sockets, streams, timers and languages: all that differs between Nodes. */
+const FILES =
+	/test\/unit\/(?:credential|deafServer|generationEvents|notifications|pollUntil|splitText|tokenBucket)\./;
+
+test('the unit tests of what Node brings along pass on the newest one, too', () => {
 	const jest = join(project, 'node_modules/jest/bin/jest.js');
-	const args = [jest, 'test/unit', '--maxWorkers=2', '--silent'];
+	const args = [jest, FILES.source, '--maxWorkers=2', '--silent'];
 	const { status, stderr } = spawnSync(node, args, { cwd: project, encoding: 'utf8' });
 	expect(stderr).toMatch(/Tests: .*[1-9]\d* passed/);
 	expect({ status, stderr }).toMatchObject({ status: 0 });
