@@ -133,7 +133,9 @@ test('a part without a clear answer is not sent again', async () => {
 	await start();
 	sim.fault({ ...create, action: { reset: true, accepted: true } });
 	const { message, description } = bad(await run(node(split(), again)));
-	expect(message).toContain('An earlier attempt sent this request and got no clear response – part 3 of 12');
+	expect(message).toContain(
+		'An earlier attempt sent this request and got no clear response – part 3 of 12',
+	);
 	expect(description).toContain('may have accepted the request');
 	expect(sent()).toEqual(SENTENCES);
 });
