@@ -5,7 +5,8 @@ import { MAX_PAID } from '../shared/n8n/descriptions';
 import { NodeParameters } from '../shared/n8n/parameters';
 import { saysNothing } from '../shared/parsing/errorText';
 import { ItemLog } from './itemLog';
-import type { Job, Run } from './run';
+import type { Job } from './made';
+import type { Run } from './run';
 
 /** One input item at work. */
 export class Item {

@@ -2,7 +2,8 @@ import type { IExecuteFunctions, INodeExecutionData, NodeError } from 'n8n-workf
 import { Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
-import { isToolRun, NotMade, type Made, type Run } from './run';
+import { NotMade, type Made } from './made';
+import { isToolRun, type Run } from './run';
 
 /** The output item for what was made, or for why it could not be made. */
 export const toItem = ({ context, credential }: Run, index: number, part: Made) =>

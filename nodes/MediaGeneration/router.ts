@@ -4,7 +4,8 @@ import { toNodeError } from '../shared/n8n/nodeErrors';
 import { Item } from './item';
 import { failedItem, toItem } from './outputItems';
 import { findOperation } from './resources';
-import { isToolRun, NotMade, Run, type Job } from './run';
+import { NotMade, type Job } from './made';
+import { isToolRun, Run } from './run';
 
 /** Runs the chosen operation for every input item. */
 export async function router(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {

@@ -1,4 +1,4 @@
-import type { IExecuteFunctions, INodeExecutionData, NodeError } from 'n8n-workflow';
+import type { IExecuteFunctions, NodeError } from 'n8n-workflow';
 import { accountOf } from '../shared/account';
 import { readCredential, type Credential } from '../shared/http/credential';
 import { claimsOf, type Claims } from '../shared/generation/claims';
@@ -12,6 +12,8 @@ import { Api } from '../shared/api/api';
 import { Semaphore } from '../shared/async/semaphore';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import { Concurrency, forEachConcurrently } from './concurrency';
+import { NotMade, withOtherFiles, type Job, type Made } from './made';
+import { costHint } from './paid/costHint';
 import { contextOf, Resume } from './paid/resume';
 import { Spending } from './paid/spending';
 import { PaidSummary } from './paid/summary';
@@ -22,24 +24,6 @@ const BODY_BYTES = 256 * 1024 * 1024;
 const MOST_LOGGED = 100;
 /** How many item numbers a hint names. */
 const MOST_IN_HINT = 5;
-
-/** Why an output item could not be made. */
-export class NotMade {
-	constructor(readonly error: unknown) {}
-}
-
-/** One of the outcomes of an input item. */
-export type Made = INodeExecutionData | NotMade;
-
-/** The work of one item, whose fields have been read and found good. */
-export type Job = () => Promise<Made[]>;
-
-/** The outcome of `work`; its failure must not cost the other files of the item. */
-export const partly = async (work: Promise<INodeExecutionData>): Promise<Made> =>
-	await work.catch((error: unknown) => {
-		if (!(error instanceof Failure)) throw error;
-		return new NotMade(error);
-	});
 
 /**
  * Whether a model calls the node. `isToolExecution` tells agents up to version 2; later ones have the
@@ -127,8 +111,21 @@ export class Run {
 				return !this.fail(parts, index);
 			});
 		}
+		this.noteCost(outcomes);
 		this.end();
 		return outcomes;
+	}
+
+	private noteCost(outcomes: Made[][]): void {
+		const failed = outcomes.map((parts) => parts.some((part) => part instanceof NotMade));
+		const resumed = [...(this.hints.get('resumed')?.items ?? [])];
+		const text = costHint({
+			items: outcomes.length,
+			collected: resumed.filter((index) => !failed[index]).length,
+			failed: failed.filter(Boolean).length,
+			paid: this.traced.paid,
+		});
+		if (text !== undefined) this.hints.set('cost', { message: text, items: new Set() });
 	}
 
 	/**
@@ -215,24 +212,11 @@ export class Run {
 		for (const { message, items } of this.hints.values()) {
 			const shown = [...items].sort((a, b) => a - b).slice(0, MOST_IN_HINT);
 			const more = items.size > shown.length ? ` and ${items.size - shown.length} more` : '';
+			const which = shown.length > 0 ? ` (item ${shown.join(', ')}${more})` : '';
 			this.context.addExecutionHints({
-				message: this.credential.redact.text(`${message} (item ${shown.join(', ')}${more})`),
+				message: this.credential.redact.text(message + which),
 				location: 'outputPane',
 			});
 		}
 	}
-}
-
-/**
- * The failure of one file, with the addresses of the item's other files, which are paid for but lost
- * with the node.
- */
-function withOtherFiles(error: unknown, parts: Made[]): unknown {
-	if (!(error instanceof Failure)) return error;
-	const addresses = parts.map((part) => {
-		if (!(part instanceof NotMade)) return String(part.json.file_url);
-		return part.error instanceof Failure ? part.error.facts.fileUrl : undefined;
-	});
-	const otherFiles = addresses.filter((url) => url !== undefined && url !== error.facts.fileUrl);
-	return error.with({ otherFiles: otherFiles as string[] });
 }

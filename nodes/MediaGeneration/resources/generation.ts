@@ -18,7 +18,7 @@ import {
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import { generatedBy } from '../../shared/speech/origins';
 import type { Item } from '../item';
-import { partly, type Job, type Made } from '../run';
+import { partly, type Job, type Made } from '../made';
 
 /** What all operations with a generation stream share: stream, history, download, items. */
 

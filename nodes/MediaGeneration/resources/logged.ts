@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { Failure } from '../../shared/failure';
 import type { Item } from '../item';
-import { NotMade, type Job } from '../run';
+import { NotMade, type Job } from '../made';
 
 const bytesOf = ({ binary = {} }: INodeExecutionData): number =>
 	Object.values(binary).reduce((sum, { bytes = 0 }) => sum + bytes, 0);

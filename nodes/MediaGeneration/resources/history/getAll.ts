@@ -12,7 +12,7 @@ import {
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
 import type { Item } from '../../item';
-import { partly, type Job, type Made } from '../../run';
+import { partly, type Job, type Made } from '../../made';
 
 /** How long the files of one entry may take, in ms. */
 const FILES_MS = 3_600_000;

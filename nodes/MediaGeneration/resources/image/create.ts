@@ -10,7 +10,7 @@ import {
 	timeout,
 } from '../../../shared/n8n/descriptions';
 import type { Item } from '../../item';
-import type { Job } from '../../run';
+import type { Job } from '../../made';
 import { generationJob } from '../generation';
 
 export const createImageDescription = updateDisplayOptions(

@@ -2,7 +2,7 @@ import { updateDisplayOptions } from 'n8n-workflow';
 import { taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Item } from '../../item';
-import type { Job } from '../../run';
+import type { Job } from '../../made';
 
 export const deleteSpeechDescription = updateDisplayOptions(
 	{ show: { resource: ['speech'], operation: ['delete'] } },

@@ -3,7 +3,7 @@ import { startDeadline } from '../../../shared/async/deadline';
 import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Item } from '../../item';
-import type { Job } from '../../run';
+import type { Job } from '../../made';
 import { spokenOutput, withFile } from './collect';
 
 /** How long one reading with its retries and a download may take, in ms. */

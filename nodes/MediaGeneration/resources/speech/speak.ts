@@ -15,7 +15,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Item } from '../../item';
-import type { Job } from '../../run';
+import type { Job } from '../../made';
 import { readWaitFields, type Spoken } from './collect';
 import { forAllParts, MOST_PARTS, speechOutput } from './parts';
 import { speakPart } from './speakPart';

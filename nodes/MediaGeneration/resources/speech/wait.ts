@@ -11,7 +11,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Item } from '../../item';
-import type { Job } from '../../run';
+import type { Job } from '../../made';
 import { collect, readWaitFields } from './collect';
 import { forAllParts, MOST_PARTS, speechOutput } from './parts';
 

@@ -13,7 +13,7 @@ import {
 import { asText } from '../../../shared/parsing/coerce';
 import { encodeImages, readImages } from './images';
 import type { Item } from '../../item';
-import type { Job } from '../../run';
+import type { Job } from '../../made';
 import { generationJob } from '../generation';
 
 export const framesToVideoDescription = updateDisplayOptions(

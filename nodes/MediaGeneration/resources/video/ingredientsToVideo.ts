@@ -12,7 +12,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { encodeImages, readImages } from './images';
 import type { Item } from '../../item';
-import type { Job } from '../../run';
+import type { Job } from '../../made';
 import { generationJob } from '../generation';
 
 export const ingredientsToVideoDescription = updateDisplayOptions(

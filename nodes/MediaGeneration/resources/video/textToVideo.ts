@@ -12,7 +12,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { requireNumber } from '../../../shared/n8n/parameters';
 import type { Item } from '../../item';
-import type { Job } from '../../run';
+import type { Job } from '../../made';
 import { generationJob } from '../generation';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;

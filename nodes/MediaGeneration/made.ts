@@ -1,0 +1,34 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import { Failure } from '../shared/failure';
+
+/** Why an output item could not be made. */
+export class NotMade {
+	constructor(readonly error: unknown) {}
+}
+
+/** One of the outcomes of an input item. */
+export type Made = INodeExecutionData | NotMade;
+
+/** The work of one item, whose fields have been read and found good. */
+export type Job = () => Promise<Made[]>;
+
+/** The outcome of `work`; its failure must not cost the other files of the item. */
+export const partly = async (work: Promise<INodeExecutionData>): Promise<Made> =>
+	await work.catch((error: unknown) => {
+		if (!(error instanceof Failure)) throw error;
+		return new NotMade(error);
+	});
+
+/**
+ * The failure of one file, with the addresses of the item's other files, which are paid for but lost
+ * with the node.
+ */
+export function withOtherFiles(error: unknown, parts: Made[]): unknown {
+	if (!(error instanceof Failure)) return error;
+	const addresses = parts.map((part) => {
+		if (!(part instanceof NotMade)) return String(part.json.file_url);
+		return part.error instanceof Failure ? part.error.facts.fileUrl : undefined;
+	});
+	const otherFiles = addresses.filter((url) => url !== undefined && url !== error.facts.fileUrl);
+	return error.with({ otherFiles: otherFiles as string[] });
+}
