@@ -116,7 +116,7 @@ for (const [path, converse] of Object.entries(paths)) {
 			assert.equal(read![0]!.audio_url, spoken![0]!.audio_url);
 			assert.equal(waited![0]!.audio_url, spoken![0]!.audio_url);
 			for (const [failed] of [ingredients!, frames!]) {
-				assert.match(String(failed!.error), /has no file in it/);
+				assert.match(String(failed!.error), /No file in 'data'/);
 			}
 			assert.equal(voices!.length, 3);
 			assert.equal(history!.length, 2);
