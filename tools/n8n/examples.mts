@@ -28,7 +28,10 @@ export function readExamples(): Example[] {
 			const { id, name, nodes } = readExample(path);
 			const first = (kind: RegExp) => nodes.find(({ type }: { type: string }) => kind.test(type));
 			const ours = first(/^n8n-nodes-media-/) ?? first(/(?<!Trigger|stickyNote)$/);
-			const runsAlone = nodes.some(({ type }: { type: string }) => type.endsWith('.manualTrigger'));
+			const has = (kind: string) =>
+				nodes.some((node: { type: string }) => node.type.endsWith(kind));
+			// Nobody simulates a feed.
+			const runsAlone = has('.manualTrigger') && !has('.rssFeedRead');
 			return {
 				name: basename(file, '.json'),
 				id,
