@@ -64,6 +64,9 @@ const formsOf = (token: string) => [
 const SLIP =
 	/undefined|\[object|NaN|is not a function|Cannot read|Unexpected token|TypeError|URIError|<html|call stack/i;
 
+/** On a busy machine the longest takes a minute. */
+const LATEST_MS = 200_000;
+
 let count = 0;
 
 /** Runs one case; what was wrong with it. */
@@ -133,14 +136,20 @@ async function wrongsOf({
 	return wrongs;
 }
 
+/** A case that hangs is told by name, long before the test itself would end. */
+const lateOf = async (late: Case) =>
+	await new Promise<string[]>((resolve) => {
+		setTimeout(() => resolve([`${late.operation} hangs`]), LATEST_MS).unref();
+	});
+
 /** Runs cases side by side: they wait far more than they compute. */
 async function runAll(cases: Case[]): Promise<string[]> {
 	const found: string[] = [];
 	const queue = [...cases];
 	const work = async () => {
 		for (let next = queue.shift(); next; next = queue.shift()) {
-			for (const wrong of await wrongsOf(next))
-				found.push(`${wrong}\n  ${JSON.stringify(next).slice(0, 3000)}`);
+			const wrongs = await Promise.race([wrongsOf(next), lateOf(next)]);
+			for (const wrong of wrongs) found.push(`${wrong}\n  ${JSON.stringify(next).slice(0, 3000)}`);
 		}
 	};
 	await Promise.all(Array.from({ length: 24 }, work));
