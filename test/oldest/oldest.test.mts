@@ -178,7 +178,7 @@ for (const { name, path, hasSocket } of [
 			if (!hasSocket) {
 				await assert.rejects(
 					listen('', () => {}),
-					/runs on a Node\.js without WebSocket/,
+					/runs on a version of Node\.js without WebSocket/,
 				);
 			}
 			const created = await run({ ...speak('Tell the trigger.'), waitForCompletion: false });
