@@ -1,5 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readExample } from '../../tools/examples.mts';
 import { runByHand, waitForEnd, type Execution } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { example, setUp as setUpInstance, type Setting } from '../n8n/setting.mts';
@@ -7,7 +8,7 @@ import { example, setUp as setUpInstance, type Setting } from '../n8n/setting.mt
 /** As long as a night may take here, on a machine that is busy with other things. */
 export const NIGHT_MS = 180_000;
 
-/** A credential as n8n imports it; the examples refer to it by its id. */
+/** A credential as n8n imports it; `readExample` refers to it by its id. */
 interface Credential {
 	id: string;
 	name: string;
@@ -66,7 +67,7 @@ export async function importCopy(
 	name: string,
 	change: (text: string) => string,
 ): Promise<string> {
-	const text = readFileSync(example(name).path, 'utf8');
+	const text = JSON.stringify(readExample(example(name).path));
 	const changed = change(text);
 	if (changed === text) throw new Error(`The copy of ${name} is no other than the example`);
 	const { id: _, ...workflow } = JSON.parse(changed);
