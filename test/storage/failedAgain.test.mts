@@ -83,10 +83,10 @@ describe('what failed, once more', { timeout: 600_000 }, () => {
 		assert.equal((await night(ID)).status, 'success');
 		const [given, unknown] = (await table.rows()).slice(3);
 		assert.equal(given!.file, 'failed');
-		assert.match(given!.error, /could not make the speech/);
+		assert.match(given!.error, /could not generate the speech/);
 		assert.equal(reads(), readsThen);
 		assert.equal(unknown!.file, null);
-		assert.match(unknown!.error, /knows no task/);
+		assert.match(unknown!.error, /has no task with this ID/);
 		assert.equal(simulator.creates, 4);
 	});
 });

@@ -124,7 +124,7 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		)) as [string, string];
 		assert.equal((await night()).status, 'success');
 		assert.match((await rowOf(empty)).error, /'Text' is empty/);
-		assert.match((await rowOf(failing)).error, /could not make the speech/);
+		assert.match((await rowOf(failing)).error, /could not generate the speech/);
 		assert.equal(paidSince(paid), 1);
 		const mend = 'UPDATE texts_to_speak SET text = $2 WHERE id = $1';
 		await texts.query(mend, empty, 'No more.');

@@ -108,7 +108,7 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		)) as [number, number];
 		assert.equal((await night()).status, 'success');
 		assert.match((await rowOf(empty)).error, /'Text' is empty/);
-		assert.match((await rowOf(failing)).error, /could not make the speech/);
+		assert.match((await rowOf(failing)).error, /could not generate the speech/);
 		assert.equal(paidSince(paid), 1);
 
 		await table.change(empty, { text: 'No more.' });
@@ -127,7 +127,7 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 			assert.equal((await night()).status, 'success');
 			const { file, error } = await rowOf(id);
 			assert.equal(file, 'unclear');
-			assert.match(error, /did not answer/);
+			assert.match(error, /did not respond/);
 		}
 		assert.equal(paidSince(paid), 1);
 		await table.change(id, { file: null });
