@@ -49,4 +49,10 @@ export class DataTable {
 		const body = { filter: { type: 'and', filters }, data };
 		await this.rest.request('PATCH', `${this.path}/rows`, body);
 	}
+
+	async remove(id: number): Promise<void> {
+		const filters = [{ columnName: 'id', condition: 'eq', value: id }];
+		const filter = encodeURIComponent(JSON.stringify({ type: 'and', filters }));
+		await this.rest.request('DELETE', `${this.path}/rows?filter=${filter}`);
+	}
 }

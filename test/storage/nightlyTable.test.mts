@@ -150,6 +150,47 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		assert.equal(paidSince(paid), 3);
 	});
 
+	/** A copy that splits texts; resolves to its id. */
+	const splitting = async () =>
+		await importCopy(storage.rest, 'nightly-table', (text) => {
+			const workflow = JSON.parse(text);
+			const speak = workflow.nodes.find(({ name }: { name: string }) => name === 'Speak');
+			speak.parameters.options.splitLongerThan = 12;
+			return JSON.stringify(workflow);
+		});
+
+	it('pays once for a text that is split, and stores it as one file', async () => {
+		const { simulator, instance } = storage;
+		const paid = simulator.creates;
+		const [id] = (await table.add({ title: 'Parts', text: 'First part. Other part.' })) as [number];
+		const workflow = await splitting();
+		for (const _ of ['its parts are sent', 'they are collected', 'nothing is left']) {
+			assert.equal((await storage.night(workflow)).status, 'success');
+		}
+		const { task_id: taskIds, file, error } = await rowOf(id);
+		assert.equal(error, null);
+		assert.equal(taskIds.split(',').length, 2);
+		assert.ok(readFileSync(join(instance.folder, file)).length > 0);
+		assert.equal(paidSince(paid), 2);
+		await table.remove(id);
+	});
+
+	it('never sends again by itself a split text of which a part was paid', async () => {
+		const { simulator } = storage;
+		const paid = simulator.creates;
+		simulator.fault({ method: 'POST', after: 1, action: { reset: true, accepted: true } });
+		const [id] = (await table.add({ title: 'Half', text: 'First part. Other part.' })) as [number];
+		const workflow = await splitting();
+		for (const _ of ['first night', 'second night']) {
+			assert.equal((await storage.night(workflow)).status, 'success');
+			const { task_id: taskIds, file, error } = await rowOf(id);
+			assert.deepEqual({ taskIds, file }, { taskIds: null, file: 'unclear' });
+			assert.ok(error);
+		}
+		assert.equal(paidSince(paid), 2);
+		await table.remove(id);
+	});
+
 	it('pays at most one row again when the cut comes right while it pays', async () => {
 		const { simulator, begin, powerCut } = storage;
 		const paid = simulator.creates;
