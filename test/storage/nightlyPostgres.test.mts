@@ -220,6 +220,32 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		});
 	});
 
+	it('pays once for a text that is split, and not by itself for one that failed in part', async () => {
+		const { simulator, rest } = storage;
+		const paid = simulator.creates;
+		const id = await importCopy(rest, 'nightly-postgres', (text) => {
+			const workflow = JSON.parse(text);
+			const speak = workflow.nodes.find(({ name }: { name: string }) => name === 'Speak');
+			speak.parameters.options.splitLongerThan = 12;
+			return JSON.stringify(workflow);
+		});
+		const text = 'First part. Other part.';
+		simulator.fault({ method: 'POST', after: 3, action: { reset: true, accepted: true } });
+		const [whole, half] = (await texts.add({ text }, { text })) as [string, string];
+		for (const _ of ['they are sent', 'they are collected', 'nothing is left']) {
+			assert.equal((await storage.night(id)).status, 'success');
+			await texts.dayPasses();
+		}
+		const { task_id: taskIds, file, error } = await rowOf(whole);
+		assert.equal(error, null);
+		assert.equal(taskIds.split(',').length, 2);
+		const key = file.replace(`s3://${BUCKET}/`, '');
+		assert.equal((await objectOf(key)).status, 200);
+		assert.equal((await rowOf(half)).task_id, null);
+		assert.equal((await rowOf(half)).file, 'unclear');
+		assert.equal(paidSince(paid), 4);
+	});
+
 	it('ends before anything is paid when the table lacks a column', async () => {
 		const paid = storage.simulator.creates;
 		await texts.add({ text: 'Not to be paid.' });
