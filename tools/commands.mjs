@@ -42,7 +42,7 @@ export const commands = {
 	},
 	'test:release': {
 		needs: [ensureDist, ensureLintTools],
-		run: () => [...jest, '--testPathIgnorePatterns=/node_modules/', 'test/release', 'test/leaks'],
+		run: () => [...jest, 'test/release', 'test/leaks', '--testPathIgnorePatterns=/node_modules/'],
 	},
 	'test:oldest': { needs: [ensureDist, ensureOldest], run: () => nodeTests('test/oldest') },
 	'test:audio': { needs: [ensureDist, ensureAudioPrograms], run: () => nodeTests('test/audio') },
