@@ -103,7 +103,12 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		await picture('trigger-canvas');
 
 		await canvasNode(page, trigger.nodeName).dblclick();
-		for (const label of ['Listen for speech tasks, videos and images', 'Trigger On', 'Task IDs', 'Download File']) {
+		for (const label of [
+			'Listen for speech tasks, videos and images',
+			'Trigger On',
+			'Task IDs',
+			'Download File',
+		]) {
 			await page.getByText(label, { exact: true }).first().waitFor();
 		}
 		await page.getByText('Task Completed', { exact: true }).first().waitFor();
