@@ -148,6 +148,7 @@ export const failures: Array<{ kind: FailureKind; facts: FailureFacts }> = [
 	{ kind: 'timedOut', facts: { limitMs: NaN } },
 	{ kind: 'unavailable', facts: { status: NaN } },
 	{ kind: 'badFile', facts: {} },
+	{ kind: 'badImage', facts: { text: '' } },
 	{ kind: 'streamLost', facts: { candidates: [{ id: 'x'.repeat(100_000) }] } },
 ];
 

@@ -64,8 +64,8 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `'${field}' ${text}`,
 		description: `Change '${field}'. Nothing was sent to the service.`,
 	}),
-	badImage: ({ field = 'The field', text = 'A file is missing' }) => ({
-		message: text,
+	badImage: ({ field = 'The field', text = '' }) => ({
+		message: text.trim() || 'A file is missing',
 		description: `'${field}' must name the input fields that hold the images. Nothing was sent to the service.`,
 	}),
 	unreachable: ({ host, text }) => {
