@@ -28,23 +28,27 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 /** Reads the fields of all items before anything is sent for one of them. */
 function readJobs(run: Run): Array<Job | NotMade> {
 	const { context } = run;
-	let concurrency: number | undefined;
-	const jobs = context.getInputData().map((_, index) => {
-		try {
-			const item = new Item(run, index);
-			// The first item whose options can be resolved decides; one whose options can't be fails alone.
-			concurrency ??= item.parameters.numberOption('concurrency', 'Concurrency', CONCURRENCY);
-			const resource = context.getNodeParameter('resource', 0);
-			return findOperation(resource, context.getNodeParameter('operation', 0))(item);
-		} catch (error) {
-			return new NotMade(error);
-		}
-	});
-	run.concurrency.configure(concurrency ?? 0);
+	const input = context.getInputData();
 	try {
+		const operation = findOperation(
+			context.getNodeParameter('resource', 0),
+			context.getNodeParameter('operation', 0),
+		);
+		let concurrency: number | undefined;
+		const jobs = input.map((_, index) => {
+			try {
+				const item = new Item(run, index);
+				// The first item whose options can be resolved decides; one whose options can't be fails alone.
+				concurrency ??= item.parameters.numberOption('concurrency', 'Concurrency', CONCURRENCY);
+				return operation(item);
+			} catch (error) {
+				return new NotMade(error);
+			}
+		});
+		run.concurrency.configure(concurrency ?? 0);
 		run.spending.reserve();
+		return jobs;
 	} catch (error) {
-		return jobs.map(() => new NotMade(error));
+		return input.map(() => new NotMade(error));
 	}
-	return jobs;
 }
