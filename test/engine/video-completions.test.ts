@@ -1,41 +1,20 @@
-import type { IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
-import type { HistoryItem, RawStreamStep } from '../../simulator/simulator.mts';
-import { bad, begin, good, node, NODE, run, sim, start, type Setting } from './setup';
-
-const HISTORY = '/v1/video/histories';
-const video = (prompt: string, more: IDataObject = {}, extra: Partial<INode> = {}) => {
-	const { options = { timeout: 3 }, ...fields } = more;
-	const parameters = { resource: 'video', operation: 'textToVideo', prompt, options };
-	return node({ ...parameters, download: false, ...fields }, extra);
-};
-const made = (id: string, changes: Partial<HistoryItem> = {}): HistoryItem => ({
-	id,
-	prompt: 'P',
-	type: 'video',
-	file_url: `${sim.fileOrigin}/files/video/${id}.mp4`,
-	status: 'completed',
-	created_at: new Date(Date.now() + 5000).toISOString(),
-	...changes,
-});
-/** Whatever is fetched is there. */
-const serveFiles = () => {
-	const respond = { status: 200, headers: { 'Content-Type': 'video/mp4' }, body: 'a video' };
-	sim.fault({ on: 'file', times: Infinity, action: { respond } });
-};
-const event = (name: string, data: unknown) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
-const completion = (data: unknown) => event('video_generation_complete', data);
-/** What the next stream is. */
-const raw = (sse: RawStreamStep[]) =>
-	sim.fault({ method: 'POST', path: '/v1/video/', action: { sse } });
-const ids = (items: INodeExecutionData[]) => items.map(({ json }) => json.id ?? json.error);
-
-/** Another process knows only what is kept with the execution. */
-const elsewhere = (): Setting => ({
-	credential: { baseUrl: sim.baseUrl.replace('127.0.0.1', 'localhost') },
-});
+import type { INode } from 'n8n-workflow';
+import type { RawStreamStep } from '../../simulator/simulator.mts';
+import { bad, begin, good, NODE, run, sim, start } from './setup';
+import {
+	completion,
+	elsewhere,
+	HISTORY,
+	event,
+	ids,
+	made,
+	quickVideo,
+	raw,
+	serveFiles,
+} from './videos';
 
 describe('completions that come one per video', () => {
-	const three = (extra: Partial<INode> = {}) => video('P', { numberOfVideos: 3 }, extra);
+	const three = (extra: Partial<INode> = {}) => quickVideo('P', { numberOfVideos: 3 }, extra);
 	const FEWER = /fewer files than requested/;
 	const hints = (result: Awaited<ReturnType<typeof run>>) =>
 		result
@@ -63,7 +42,7 @@ describe('completions that come one per video', () => {
 		const files = ['a', 'b', 'c'].map((id) => made(id));
 		raw([...files.slice(0, 2).map((file) => completion([file])), ...rest]);
 		sim.history.push(...files);
-		const subject = video('P', { numberOfVideos: 3, options: { timeout: 8, idleTimeout: 1 } });
+		const subject = quickVideo('P', { numberOfVideos: 3, options: { timeout: 8, idleTimeout: 1 } });
 		const result = await run(subject);
 		expect(ids(good(result))).toEqual(['a', 'b', 'c']);
 		expect(hints(result)).not.toMatch(FEWER);
@@ -77,7 +56,10 @@ describe('completions that come one per video', () => {
 		await start();
 		const files = ['a', 'b', 'c'].map((id) => made(id));
 		raw([completion([files[0]]), ...rest]);
-		const subject = video('P', { numberOfVideos: 3, options: { timeout: 30, idleTimeout: 1 } });
+		const subject = quickVideo('P', {
+			numberOfVideos: 3,
+			options: { timeout: 30, idleTimeout: 1 },
+		});
 		const running = await begin(subject);
 		await sim.waitFor(() => sim.count('GET', HISTORY) === 1);
 		sim.history.push(...files.reverse());
@@ -107,10 +89,10 @@ describe('completions that come one per video', () => {
 			{ p: 'P', n: 3 },
 			{ p: 'Q', n: 1 },
 		];
-		const failed = await run(video('', fields), { items });
+		const failed = await run(quickVideo('', fields), { items });
 		expect(bad(failed).message).toMatch(/rejected.*item 1/);
 		const looks = sim.count('GET', HISTORY);
-		const retry = await begin(video('', fields), { retryOf: failed.run, ...elsewhere() });
+		const retry = await begin(quickVideo('', fields), { retryOf: failed.run, ...elsewhere() });
 		await sim.waitFor(() => sim.count('GET', HISTORY) > looks);
 		sim.history.push(...files.reverse());
 		expect(ids(good(await retry.finished)).slice(0, 3)).toEqual(['a', 'b', 'c']);
@@ -146,7 +128,7 @@ describe('completions that come one per video', () => {
 		sim.history.push(...files);
 		serveFiles();
 		const parameters = { numberOfVideos: 3, options: { timeout: 1 }, download: true };
-		const failed = await run(video('P', parameters));
+		const failed = await run(quickVideo('P', parameters));
 		expect(bad(failed).description).toMatch(/charged/);
 		const retry = { retryOf: failed.run, ...elsewhere() };
 		expect(ids(good(await run(three(), retry)))).toEqual(['a', 'b', 'c']);

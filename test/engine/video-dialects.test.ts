@@ -1,9 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { Dialect, RawStreamStep } from '../../simulator/simulator.mts';
-import { bad, good, node, requests, run, sim, start } from './setup';
-
-const video = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) =>
-	node({ resource: 'video', operation: 'textToVideo', prompt, options, ...more });
+import { bad, good, requests, run, sim, start } from './setup';
+import { video } from './videos';
 
 const raw = (...sse: RawStreamStep[]) =>
 	sim.fault({ method: 'POST', path: '/v1/video/', action: { sse } });

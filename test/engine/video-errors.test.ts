@@ -1,10 +1,7 @@
-import type { IDataObject } from 'n8n-workflow';
 import type { FaultAction } from '../../simulator/simulator.mts';
-import { allClosed, bad, begin, good, node, out, requests, run, sim, start } from './setup';
+import { allClosed, bad, begin, good, out, requests, run, sim, start } from './setup';
+import { HISTORY, video } from './videos';
 
-const HISTORY = '/v1/video/histories';
-const video = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) =>
-	node({ resource: 'video', operation: 'textToVideo', prompt, options, ...more });
 const PAGE =
 	'<!DOCTYPE html><html><head><title>Oops</title></head><body><h1>Oops</h1></body></html>';
 const lostStream: FaultAction = { sse: [{ delayMs: 20 }, 'END'] };

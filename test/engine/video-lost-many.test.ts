@@ -1,9 +1,5 @@
-import type { IDataObject } from 'n8n-workflow';
-import { good, node, requests, run, sim, start } from './setup';
-
-const HISTORY = '/v1/video/histories';
-const video = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) =>
-	node({ resource: 'video', operation: 'textToVideo', prompt, options, ...more });
+import { good, requests, run, sim, start } from './setup';
+import { HISTORY, video } from './videos';
 
 /** The next streams break off; their generations are in the history by then. */
 const lose = (times = 1) =>

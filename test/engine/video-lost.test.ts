@@ -1,10 +1,7 @@
-import type { IDataObject } from 'n8n-workflow';
 import type { FaultAction, HistoryItem } from '../../simulator/simulator.mts';
-import { allClosed, bad, begin, good, node, out, run, sim, start } from './setup';
+import { allClosed, bad, begin, good, out, run, sim, start } from './setup';
+import { HISTORY, video } from './videos';
 
-const HISTORY = '/v1/video/histories';
-const video = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) =>
-	node({ resource: 'video', operation: 'textToVideo', prompt, options, ...more });
 const status = (data: string) => `event: video_generation_status\ndata: ${data}\n\n`;
 
 /** The next stream breaks off after it began; the generation is in the history by then. */

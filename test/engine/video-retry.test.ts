@@ -1,7 +1,7 @@
 import type { IDataObject, INode } from 'n8n-workflow';
 import { bad, good, node, requests, run, sim, start } from './setup';
+import { HISTORY } from './videos';
 
-const HISTORY = '/v1/video/histories';
 const video = (prompt: string, options: IDataObject = {}, extra: Partial<INode> = {}) => {
 	const download = options.download ?? true;
 	const parameters = { resource: 'video', operation: 'textToVideo', prompt, options, download };

@@ -1,15 +1,10 @@
 import type { IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
-import type { HistoryItem, RawStreamStep } from '../../simulator/simulator.mts';
-import { bad, begin, good, node, requests, run, sim, start, type Setting } from './setup';
+import { bad, begin, good, requests, run, sim, start } from './setup';
+import { completion, elsewhere, event, ids, made, quickVideo, raw, serveFiles } from './videos';
 
 /* Whose file it is, where several items, tries or people asked for the same. */
 
 const goesOn: Partial<INode> = { onError: 'continueRegularOutput' };
-const video = (prompt: string, more: IDataObject = {}, extra: Partial<INode> = {}) => {
-	const { options = { timeout: 3 }, ...fields } = more;
-	const parameters = { resource: 'video', operation: 'textToVideo', prompt, options };
-	return node({ ...parameters, download: false, ...fields }, extra);
-};
 
 /** An item whose image is unlike that of any other `seed`. */
 const picture = (seed: number, json: IDataObject = {}): INodeExecutionData => {
@@ -18,34 +13,9 @@ const picture = (seed: number, json: IDataObject = {}): INodeExecutionData => {
 };
 const ingredients = { operation: 'ingredientsToVideo', binaryPropertyName: 'data' };
 
-const made = (id: string, changes: Partial<HistoryItem> = {}): HistoryItem => ({
-	id,
-	prompt: 'P',
-	type: 'video',
-	file_url: `${sim.fileOrigin}/files/video/${id}.mp4`,
-	status: 'completed',
-	created_at: new Date(Date.now() + 5000).toISOString(),
-	...changes,
-});
-/** Whatever is fetched is there. */
-const serveFiles = () => {
-	const respond = { status: 200, headers: { 'Content-Type': 'video/mp4' }, body: 'a video' };
-	sim.fault({ on: 'file', times: Infinity, action: { respond } });
-};
-const event = (name: string, data: unknown) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
-const completion = (data: unknown) => event('video_generation_complete', data);
-const raw = (sse: RawStreamStep[], after = 0) =>
-	sim.fault({ method: 'POST', path: '/v1/video/', after, action: { sse } });
 /** A stream that tells this much, and is lost. */
 const lose = (after = 0, told: object = { status: 'processing' }) =>
 	raw([event('video_generation_status', told), { delayMs: 100 }, 'END'], after);
-const ids = (items: INodeExecutionData[]) => items.map(({ json }) => json.id ?? json.error);
-
-/** Another process has another memory of who has what; what is kept with the execution is the same. */
-const elsewhere = (): Setting => ({
-	credential: { baseUrl: sim.baseUrl.replace('127.0.0.1', 'localhost') },
-});
-
 const LOST = expect.stringMatching(/stopped reporting/) as unknown;
 
 describe('two items of one prompt, both streams lost', () => {
@@ -73,10 +43,10 @@ describe('two items of one prompt, both streams lost', () => {
 		sim.history.push(made('one'), made('two'));
 		const results = isMixed
 			? await Promise.all([
-					run(video('P', {}, goesOn), { input: [first!] }),
-					run(video('P', ingredients, goesOn), { input: [second!] }),
+					run(quickVideo('P', {}, goesOn), { input: [first!] }),
+					run(quickVideo('P', ingredients, goesOn), { input: [second!] }),
 				])
-			: [await run(video('P', fields, goesOn), { input })];
+			: [await run(quickVideo('P', fields, goesOn), { input })];
 		const items = results.flatMap((result) => good(result));
 		expect(items.map(({ json }) => json.error)).toEqual([LOST, LOST]);
 		for (const { json } of items)
@@ -89,7 +59,7 @@ describe('two items of one prompt, both streams lost', () => {
 		lose(0, { status: 'processing', id: 'first' });
 		lose(1, { status: 'processing', id: 'second' });
 		sim.history.push(made('foreign'), made('second'), made('first'));
-		const subject = video('P', { ...ingredients, options: { timeout: 3, concurrency: 1 } });
+		const subject = quickVideo('P', { ...ingredients, options: { timeout: 3, concurrency: 1 } });
 		const output = good(await run(subject, { input: [picture(1), picture(2)] }));
 		expect(ids(output)).toEqual(['first', 'second']);
 	});
@@ -99,7 +69,7 @@ describe('two items of one prompt, both streams lost', () => {
 		lose(0, { status: 'processing', id: 'first' });
 		lose(1);
 		sim.history.push(made('second'));
-		const subject = video('P', { ...ingredients, options: { timeout: 2 } }, goesOn);
+		const subject = quickVideo('P', { ...ingredients, options: { timeout: 2 } }, goesOn);
 		expect(ids(good(await run(subject, { input: [picture(1), picture(2)] })))).toEqual([
 			LOST,
 			LOST,
@@ -111,7 +81,7 @@ describe('two items of one prompt, both streams lost', () => {
 		const job = { id: 'job-1', prompt: 'P', file_url: `${sim.fileOrigin}/cdn/1.mp4` };
 		raw([{ delayMs: 100 }, completion([job]), 'END']);
 		lose(1);
-		const subject = video('P', { ...ingredients, options: { timeout: 2 } }, goesOn);
+		const subject = quickVideo('P', { ...ingredients, options: { timeout: 2 } }, goesOn);
 		const running = begin(subject, { input: [picture(1), picture(2)] });
 		await sim.waitFor(() => sim.count('POST', '/') === 2);
 		sim.history.push(made('history-1', { created_at: new Date().toISOString() }));
@@ -125,7 +95,7 @@ test('the only entry of the prompt may be a stranger’s where images are part o
 	await start();
 	lose();
 	sim.history.push(made('foreign'));
-	const error = bad(await run(video('P', ingredients), { input: [picture(1)] }));
+	const error = bad(await run(quickVideo('P', ingredients), { input: [picture(1)] }));
 	expect(error.message).toMatch(/stopped reporting/);
 	expect(error.description).toMatch(/may be the result: foreign/);
 });
@@ -141,11 +111,11 @@ describe('an earlier try', () => {
 			// The file of the first item cannot be fetched, which ends the search of the second.
 			sim.fault({ on: 'file', action: { respond: { status: 410 } } });
 			serveFiles();
-			const failed = await run(video('P', { download: true }), { items: [{}, {}] });
+			const failed = await run(quickVideo('P', { download: true }), { items: [{}, {}] });
 			expect(bad(failed).message).toMatch(/could not be downloaded.*item 0/);
 			sim.history.push(theirs);
 			const setting = where === 'another process' ? elsewhere() : {};
-			const again = bad(await run(video('P'), { retryOf: failed.run, ...setting }));
+			const again = bad(await run(quickVideo('P'), { retryOf: failed.run, ...setting }));
 			expect(again.message).toMatch(/stopped reporting.*item 1/);
 			expect(sim.count('POST', '/')).toBe(2);
 		},
@@ -157,7 +127,7 @@ test('what was made while the account had to rest was made before the request', 
 	const headers = { 'Retry-After': '2' };
 	sim.fault({ method: 'POST', action: { respond: { status: 429, headers } } });
 	lose(1);
-	const running = begin(video('P', { options: { timeout: 14 } }));
+	const running = begin(quickVideo('P', { options: { timeout: 14 } }));
 	await sim.waitFor(() => sim.count('POST', '/') === 1);
 	const { time } = requests('POST', '/')[0]!;
 	// The service's clock is known to the second, and so are its times: three seconds before are enough.

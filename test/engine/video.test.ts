@@ -1,8 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
-import { bad, good, node, requests, run, sim, start } from './setup';
-
-const video = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) =>
-	node({ resource: 'video', operation: 'textToVideo', prompt, options, ...more });
+import { bad, good, requests, run, sim, start } from './setup';
+import { video } from './videos';
 
 const VIDEO = '/v1/video/text-to-video';
 
