@@ -11,6 +11,8 @@ const quoted = (value: string | number | undefined) =>
 export class ItemLog {
 	/** Nothing but what was paid, or waited for. */
 	private readonly facts: LoggedFacts = {};
+	/** Requests of which nobody knows so far whether they are paid. */
+	private unclear = 0;
 
 	constructor(
 		private readonly run: Run,
@@ -20,16 +22,27 @@ export class ItemLog {
 	/** A create call goes out, perhaps not for the first time. */
 	asked(): void {
 		this.facts.attempts = Number(this.facts.attempts ?? 0) + 1;
+		this.unclear++;
+	}
+
+	/** An earlier try has sent a create call and heard nothing of it. */
+	askedBefore(): void {
+		this.unclear++;
+	}
+
+	/** The service has surely not accepted a create call, or has failed to do what it asked for. */
+	refused(): void {
+		this.unclear--;
 	}
 
 	/**
-	 * The service has accepted a create call. When the process is killed, n8n's log is the only record
-	 * of what was paid.
+	 * The service has accepted a create call; `own` are the facts of this call alone. When the process
+	 * is killed, n8n's log is the only record of what was paid.
 	 */
-	paid(kind: string, task?: string): void {
-		this.know({ task });
+	paid(kind: string, own: LoggedFacts = {}): void {
+		this.unclear--;
 		this.run.traced.paid++;
-		this.write('info', 'paid', { kind, ...this.facts });
+		this.write('info', 'paid', { kind, ...this.facts, ...own });
 	}
 
 	/** What the item's lines say from now on. */
@@ -43,6 +56,7 @@ export class ItemLog {
 		if (event === 'failed') traced.failed++;
 		traced.bytes += Number(facts.bytes ?? 0);
 		traced.waited_ms = Math.max(traced.waited_ms, facts.waited_ms);
+		if (this.unclear > 0) this.know({ maybe_paid: this.unclear });
 		const level = Object.keys(this.facts).length > 0 ? 'info' : 'debug';
 		this.write(level, event, { ...this.facts, ...facts });
 	}

@@ -1,5 +1,6 @@
 import { logged, removeLog } from '../faults/log.mts';
-import { node, NODE, run, sim, speech, start } from './setup';
+import { split, SENTENCES, TEXT } from './longText';
+import { begin, good, node, NODE, run, sim, speech, start } from './setup';
 
 /* What an operator finds in n8n's log, and in its tracing, of what was paid. */
 
@@ -85,4 +86,153 @@ test('what costs nothing is no news, and no token is in any line', async () => {
 	expect(lines).toHaveLength(2);
 	expect(lines[0]).toMatchObject({ event: 'paid', task: '"x' });
 	expect(await logged()).not.toContain(sim.token);
+});
+
+const image = (prompt: string, options = {}) => ({
+	resource: 'image',
+	operation: 'create',
+	prompt,
+	options,
+});
+const video = (prompt: string, options = {}) => ({
+	resource: 'video',
+	operation: 'textToVideo',
+	prompt,
+	options,
+});
+const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
+const events = (lines: Array<{ event?: string }>) => lines.map(({ event }) => event);
+
+test('each part of a long text has its own line, with its own task and attempts', async () => {
+	await start();
+	sim.fault({ method: 'POST', body: SENTENCES[2]!, action: { respond: { status: 429 } } });
+	const result = await run(node(split(TEXT)));
+	const bytes = String((await result.bytes(good(result)[0]!.binary!.data!)).length);
+	const lines = await linesAtInfo();
+	const end = lines.pop();
+	const paid = [...sim.tasks.values()].map(({ id, input }) => {
+		const part = SENTENCES.findIndex((sentence) => input.includes(sentence)) + 1;
+		const attempts = part === 3 ? '2' : '1';
+		return {
+			item: '0',
+			event: 'paid',
+			kind: 'speech',
+			parts: '12',
+			part: `${part}`,
+			task: id,
+			attempts,
+		};
+	});
+	expect(paid).toHaveLength(12);
+	expect(lines).toHaveLength(12);
+	expect(lines).toEqual(expect.arrayContaining(paid));
+	expect(end).toEqual({
+		item: '0',
+		event: 'done',
+		operation: 'speech:speak',
+		parts: '12',
+		attempts: '13',
+		channel: 'websocket',
+		waited_ms: waited,
+		bytes,
+	});
+});
+
+test('a long text that fails says which part did, and its task', async () => {
+	await start();
+	const text = TEXT.replace('sentence 02', '[sim:task-fails] sentence 02');
+	await run(node(split(text, { concurrency: 1 })));
+	const failed = (await linesAtInfo()).at(-1);
+	const { id } = [...sim.tasks.values()].find(({ input }) => input.includes('task-fails'))!;
+	expect(failed).toMatchObject({ event: 'failed', reason: 'taskFailed', part: '3', task: id });
+	expect(failed).not.toHaveProperty('maybe_paid');
+});
+
+test('videos of one request have one line, and the size of all their files', async () => {
+	await start();
+	const result = await run(node(video('A paper boat', { numberOfVideos: 2 })));
+	const files = good(result).map(({ binary }) => binary!.data!);
+	const sizes = await Promise.all(files.map(async (file) => (await result.bytes(file)).length));
+	const [paid, done, ...others] = await linesAtInfo();
+	expect(paid).toMatchObject({ event: 'paid', kind: 'video', attempts: '1', channel: 'stream' });
+	expect(done).toEqual({
+		item: '0',
+		event: 'done',
+		operation: 'video:textToVideo',
+		attempts: '1',
+		channel: 'stream',
+		ids: expect.stringContaining(String(sim.history[0]!.id)),
+		waited_ms: waited,
+		bytes: String(sizes.reduce((sum, size) => sum + size)),
+	});
+	expect(others).toEqual([]);
+});
+
+test.each([
+	['is refused', { respond: { status: 422, body: { error: 'no' } } }, undefined],
+	['is not answered', { accepted: true, respond: { status: 500, body: '' } }, '1'],
+])(
+	'a request that %s has no paid line, and says whether it may be paid',
+	async (_, action, maybe) => {
+		await start();
+		sim.fault({ method: 'POST', action });
+		await run(node(speech('Hello.', { timeout: 5 })));
+		const [failed, ...others] = await linesAtInfo();
+		expect(others).toEqual([]);
+		expect(failed).toMatchObject({ event: 'failed', attempts: '1' });
+		expect(failed!.maybe_paid).toBe(maybe);
+	},
+);
+
+test('a generation that the service calls unsafe is not paid', async () => {
+	await start();
+	await run(node(image('[sim:unsafe] A paper boat')));
+	const failed = (await linesAtInfo()).at(-1);
+	expect(failed).toMatchObject({ event: 'failed', operation: 'image:create' });
+	expect(failed).not.toHaveProperty('maybe_paid');
+});
+
+test('one of which a retry learns that it was paid has its line then, and only one', async () => {
+	await start();
+	// Its answer is lost, and for now the history, too.
+	sim.fault({ method: 'POST', action: { accepted: true, respond: { status: 504, body: '' } } });
+	const result = await run(node(image('A paper boat', { timeout: 1 }), { ...again, maxTries: 4 }));
+	expect(good(result)).toHaveLength(1);
+	const lines = await linesAtInfo();
+	expect(events(lines)).toEqual(['failed', 'paid', 'done']);
+	expect(lines[0]).toMatchObject({ reason: 'streamLost', attempts: '1', maybe_paid: '1' });
+	expect(lines[2]).toMatchObject({ channel: 'history' });
+	expect(lines[2]).not.toHaveProperty('maybe_paid');
+});
+
+test('what a retry collects is not paid again, and its end is told', async () => {
+	await start();
+	const lost = { on: 'file', action: { respond: { status: 410 } } } as const;
+	sim.fault(lost);
+	await run(node(image('A paper boat'), again));
+	sim.fault(lost);
+	await run(node(speech('Hello.'), again));
+	const lines = await linesAtInfo();
+	expect(events(lines)).toEqual(['paid', 'failed', 'done', 'paid', 'failed', 'done']);
+	expect(lines[2]).toMatchObject({ operation: 'image:create', channel: 'kept' });
+	expect(lines[5]).toMatchObject({ operation: 'speech:speak', task: lastTask() });
+});
+
+test('an execution that is stopped leaves the end of every item that was paid', async () => {
+	await start();
+	const items = [{ t: 'One [sim:slow=9000]' }, { t: 'Two [sim:slow=9000]' }];
+	const execution = await begin(node(speech('={{ $json.t }}')), { items });
+	await sim.waitFor(() => sim.tasks.size === 2 && sim.count('GET', '/v1/labs/task') > 1);
+	execution.cancel();
+	await execution.finished;
+	await sim.waitFor(() => sim.sockets() === 0);
+	const lines = await linesAtInfo();
+	expect(events(lines)).toEqual(['paid', 'paid', 'failed', 'failed']);
+	expect(lines[3]).toMatchObject({ reason: 'canceled', task: expect.anything() });
+});
+
+test('what a limit keeps from being sent leaves no line', async () => {
+	await start();
+	await run(node(speech('Hello.', { maxPaidPerExecution: 1 })), { items: [{}, {}] });
+	expect(await linesAtInfo()).toEqual([]);
 });

@@ -17,6 +17,8 @@ export interface PaidRequest {
 	sentAt?: number;
 	/** Generations: what was sent and may be paid for. */
 	asked?: SentRequest;
+	/** Generations: the service has begun it, and n8n's log has told that it is paid. */
+	isAccepted?: boolean;
 	/** Generations: the files made. */
 	files?: GeneratedFile[];
 	/** When all of `files` were there, in ms since 1970. */

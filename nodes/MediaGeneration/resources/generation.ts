@@ -89,6 +89,7 @@ export function generationJob(item: Item, order: Order): Job {
 		if (remembered?.files) {
 			item.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
 			run.paid.surely(item.index, kind, namesOf(remembered.files));
+			item.log.know({ channel: 'kept' });
 			if (remembered.files.length >= order.expected) return remembered.files;
 		}
 		let { asked } = remembered ?? {};
@@ -99,12 +100,16 @@ export function generationJob(item: Item, order: Order): Job {
 			item.tell(text);
 		};
 		const ids = new Set<string>();
-		let isAccepted = false;
+		let isAccepted = remembered?.isAccepted === true || remembered?.files !== undefined;
 		const accepted = () => {
-			if (!isAccepted && !remembered) item.log.paid(kind);
+			item.log.know({ ids: [...ids].join() || undefined });
+			if (isAccepted) return;
 			isAccepted = true;
+			item.log.paid(kind);
+			run.resume.save(key, { asked, isAccepted });
 		};
 		if (asked && !remembered?.files) run.paid.maybe(item.index, kind);
+		if (asked && !isAccepted) item.log.askedBefore();
 		const asking: GenerationOrder = {
 			...order,
 			signal,
@@ -120,19 +125,19 @@ export function generationJob(item: Item, order: Order): Job {
 					item.log.know({ channel: 'stream' });
 				}
 				asked = now;
-				run.resume.save(key, { asked });
+				run.resume.save(key, { asked, isAccepted });
 				say(`requesting the ${kind}`);
 			},
 			onRefused() {
 				asked = undefined;
 				run.resume.remove(key);
 				run.paid.not(item.index);
+				item.log.refused();
 				run.spending.refused();
 			},
 			onProgress({ status, id }) {
 				if (id !== undefined && ids.size < MOST_IDS) ids.add(id);
 				run.paid.surely(item.index, kind, [...ids]);
-				item.log.know({ ids: [...ids].join() || undefined });
 				accepted();
 				say(`${kind} ${status}`);
 			},
@@ -155,10 +160,12 @@ export function generationJob(item: Item, order: Order): Job {
 			if (!mayStillCome(error)) {
 				run.resume.remove(key);
 				run.paid.not(item.index);
+				if (asked && !isAccepted) item.log.refused();
 				throw error;
 			}
 			throw error instanceof Failure ? error.with({ ids: [...ids] }) : error;
 		});
+		for (const { id } of files) if (id !== undefined) ids.add(id);
 		accepted();
 		run.resume.save(key, { asked, files, madeAt: Date.now() });
 		run.paid.surely(item.index, kind, namesOf(files));

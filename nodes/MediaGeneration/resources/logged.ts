@@ -6,7 +6,13 @@ import { NotMade, type Job } from '../made';
 const bytesOf = ({ binary = {} }: INodeExecutionData): number =>
 	Object.values(binary).reduce((sum, { bytes = 0 }) => sum + bytes, 0);
 
-const reasonOf = (error: unknown) => (error instanceof Failure ? error.kind : 'unexpected');
+/** Why an item failed; of a speech in parts, with the part that did. */
+function causeOf(error: unknown) {
+	if (!(error instanceof Failure)) return { reason: 'unexpected' };
+	const { kind, facts } = error;
+	if (facts.part === undefined) return { reason: kind };
+	return { reason: kind, part: Number.parseInt(facts.part), task: facts.taskId };
+}
 
 /**
  * An item's job that leaves a line in n8n's log when it ends: at info if something was paid or waited
@@ -16,10 +22,12 @@ export const logged =
 	(item: Item, operation: string, job: Job): Job =>
 	async () => {
 		const began = Date.now();
-		const end = (event: 'done' | 'failed', facts: { bytes?: number; reason?: string }) =>
-			item.log.end(event, { operation, ...facts, waited_ms: Date.now() - began });
+		const end = (
+			event: 'done' | 'failed',
+			facts: { bytes?: number; reason?: string; part?: number; task?: string },
+		) => item.log.end(event, { operation, ...facts, waited_ms: Date.now() - began });
 		const made = await job().catch((error: unknown) => {
-			end('failed', { reason: reasonOf(error) });
+			end('failed', causeOf(error));
 			throw error;
 		});
 		const missing = made.find((part) => part instanceof NotMade);
@@ -27,7 +35,7 @@ export const logged =
 			(sum, part) => sum + (part instanceof NotMade ? 0 : bytesOf(part)),
 			0,
 		);
-		if (missing) end('failed', { reason: reasonOf(missing.error), bytes });
+		if (missing) end('failed', { ...causeOf(missing.error), bytes });
 		else end('done', { bytes });
 		return made;
 	};

@@ -38,6 +38,8 @@ export function readWaitFields(parameters: NodeParameters): WaitFields {
 export interface Part {
 	/** From 0. */
 	index: number;
+	/** How many there are. */
+	count: number;
 	/** In front of what is said about it: `part 3 of 12, `, or nothing for the only one. */
 	name: string;
 	/** Aborts when the run stops, or when another part has failed. */
@@ -64,7 +66,7 @@ export async function collect(
 	origin: Pick<TaskWait, 'justCreated' | 'isKnown'>,
 ): Promise<Spoken> {
 	const began = Date.now();
-	item.log.know({ task: taskId });
+	if (part.count === 1) item.log.know({ task: taskId });
 	const task = await waitForTask(item.api, {
 		taskId,
 		signal,

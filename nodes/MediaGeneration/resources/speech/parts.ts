@@ -27,10 +27,12 @@ export async function forAllParts<Result>(
 	work: (part: Part) => Promise<Result>,
 ): Promise<Result[]> {
 	const { stopped, concurrency } = item.run;
-	if (count === 1) return [await work({ index: 0, name: '', stopped })];
+	if (count === 1) return [await work({ index: 0, count, name: '', stopped })];
+	item.log.know({ parts: count });
 	const stopping = new AbortController();
 	const parts = Array.from({ length: count }, (_, index): Part => ({
 		index,
+		count,
 		taskId: taskOf(index),
 		name: `part ${index + 1} of ${count}, `,
 		stopped: AbortSignal.any([stopped, stopping.signal]),

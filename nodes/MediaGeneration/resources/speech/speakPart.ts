@@ -25,7 +25,10 @@ export async function speakPart(
 ): Promise<Spoken | undefined> {
 	const { run, api, index } = item;
 	const remembered = run.resume.find(key);
-	if (remembered?.sentAt) run.paid.maybe(index, 'speech', part.index);
+	if (remembered?.sentAt) {
+		run.paid.maybe(index, 'speech', part.index);
+		item.log.askedBefore();
+	}
 	if (remembered?.taskId) surely(remembered.taskId);
 	const deadline = startDeadline(wanted.timeoutMs, part.stopped);
 	// Messages can precede the create call's answer, so the socket is there before the task.
@@ -75,6 +78,7 @@ export async function speakPart(
 	async function create(): Promise<string> {
 		// Another item's failure does not end it: its answer says what was paid for.
 		const limit = startDeadline(wanted.timeoutMs, run.canceled);
+		let attempts = 0;
 		try {
 			item.report(`${part.name}sending the text`);
 			const limits = {
@@ -83,6 +87,7 @@ export async function speakPart(
 				onSend() {
 					// The next try must not pay again for what may have been accepted.
 					run.resume.save(key, { sentAt: Date.now() });
+					attempts++;
 					item.log.asked();
 					run.paid.maybe(index, 'speech', part.index);
 					run.spending.sent();
@@ -90,6 +95,7 @@ export async function speakPart(
 				onRefused() {
 					run.resume.remove(key);
 					run.paid.not(index, part.index);
+					item.log.refused();
 					run.spending.refused();
 				},
 			};
@@ -101,7 +107,8 @@ export async function speakPart(
 			);
 			run.resume.save(key, { taskId });
 			item.tell(`${part.name}task ${taskId} created`);
-			item.log.paid('speech', taskId);
+			const own = part.count === 1 ? {} : { part: part.index + 1 };
+			item.log.paid('speech', { ...own, task: taskId, attempts });
 			return taskId;
 		} finally {
 			limit.stop();
