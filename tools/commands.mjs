@@ -41,7 +41,7 @@ export const commands = {
 		run: () => nodeTests('test/storage'),
 	},
 	'test:release': {
-		needs: [ensureDist, ensureLintTools],
+		needs: [ensureDist, ensureLintTools, ensureRegistry],
 		run: () => [...jest, 'test/release', 'test/leaks', '--testPathIgnorePatterns=/node_modules/'],
 	},
 	'test:oldest': { needs: [ensureDist, ensureOldest], run: () => nodeTests('test/oldest') },
@@ -53,6 +53,7 @@ export const commands = {
 	simulator: { needs: [], run: () => ['simulator/main.mts'] },
 	bench: { needs: [ensureDist, ensureN8n, ensureStorageServers], run: () => ['bench/main.mts'] },
 	release: { needs: [], run: () => ['tools/release/main.mts'] },
+	jobs: { needs: [ensureLintTools, ensureRegistry], run: () => ['test/release/main.mts'] },
 	lint: { needs: [ensureLintTools], run: () => ['tools/lint/main.mts'] },
 	'lint:fix': { needs: [ensureLintTools], run: () => ['tools/lint/main.mts', '--fix'] },
 };

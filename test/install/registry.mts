@@ -52,6 +52,12 @@ export class Registry {
 		return (this.server.address() as AddressInfo).port;
 	}
 
+	/** What tells npm to publish here. npm publishes nothing without a token; this registry takes any. */
+	get options(): string[] {
+		const place = `//127.0.0.1:${this.port}/`;
+		return [`--registry=http:${place}`, `--${place}:_authToken=anybody`];
+	}
+
 	/** Publishes what `npm pack` makes of this project, with another version number. */
 	async publish(version: string): Promise<Published> {
 		const target = join(this.folder, version);
@@ -60,14 +66,11 @@ export class Registry {
 		const file = join(target, 'package.json');
 		const manifest = JSON.parse(readFileSync(file, 'utf8'));
 		writeFileSync(file, JSON.stringify({ ...manifest, version }));
-		// npm publishes nothing without a token; this registry takes any.
-		const token = `--//127.0.0.1:${this.port}/:_authToken=anybody`;
-		const address = `http://127.0.0.1:${this.port}`;
-		await run('npm', ['publish', '--ignore-scripts', `--registry=${address}`, token], {
+		await run('npm', ['publish', '--ignore-scripts', ...this.options], {
 			cwd: target,
 			env: cleanEnvironment(),
 		});
-		const answer = await fetch(`${address}/${manifest.name}/${version}`);
+		const answer = await fetch(`http://127.0.0.1:${this.port}/${manifest.name}/${version}`);
 		const { dist } = (await answer.json()) as { dist: { integrity: string } };
 		return { version, checksum: dist.integrity };
 	}

@@ -6,7 +6,7 @@ export default {
 		'{bench,simulator}/main.mts',
 		'demo/demo.mts',
 		'tools/*/main.mts',
-		'test/{leaks,soak}/main.mts',
+		'test/{leaks,release,soak}/main.mts',
 		'test/leaks/trigger.mts',
 		// Run by Node's own test runner.
 		'test/{audio,e2e,install,n8n,oldest,queue,storage}/*.test.mts',
@@ -17,6 +17,7 @@ export default {
 		'test/package/{load,scan}.mts',
 		'tools/guard.mjs',
 		'tools/lint/workflows.mts',
+		'tools/release/notes.mts',
 		'tools/servers/s3Process.mjs',
 		'eslint.config.mjs',
 		'tools/lint/*.config.mjs',

@@ -39,7 +39,7 @@ function latestTag(folder: string): string | undefined {
 }
 
 /** What a change log in the style of Keep a Changelog says of a version, whose heading has a date. */
-function notesOf(changelog: string, version: string): string | undefined {
+export function notesOf(changelog: string, version: string): string | undefined {
 	const sections = changelog.split(/^(?=## )/m);
 	const heading = new RegExp(
 		`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d *$`,

@@ -1,0 +1,11 @@
+/* Prints what CHANGELOG.md says of the version in package.json: the notes of its release on GitHub. */
+import { readFileSync } from 'node:fs';
+import { notesOf } from './checks.mts';
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+const notes = notesOf(readFileSync('CHANGELOG.md', 'utf8'), version);
+if (!notes) {
+	console.error(`CHANGELOG.md says nothing of ${version}: it has no section of that version.`);
+	process.exit(1);
+}
+console.log(notes);
