@@ -2,9 +2,17 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { INodeExecutionData } from 'n8n-workflow';
-import { postJson, retry, waitForEnd, waitForStatus } from '../../tools/n8n/executions.mts';
+import {
+	postJson,
+	retry,
+	runByHand,
+	waitForEnd,
+	waitForStatus,
+} from '../../tools/n8n/executions.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
-import { setUp, WorkflowFile, type Setting } from './setting.mts';
+import { example } from '../n8n/setting.mts';
+import { createTask, RemoteWorkflow, triggered } from '../n8n/workflows.mts';
+import { setUp, TRIGGER, WorkflowFile, type Setting } from './setting.mts';
 
 /* n8n's own distributed engine: main, Redis, PostgreSQL and two workers, one job each at a time. */
 
@@ -122,6 +130,52 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			`/rest/binary-data?id=${encodeURIComponent(id)}&action=download`,
 		);
 	}
+
+	describe('by hand, on a worker', () => {
+		const listening = async () => {
+			const { rest, simulator } = setting;
+			const parameters = { events: ['completed'], options: { download: true } };
+			const then = { type: 'n8n-nodes-base.noOp', typeVersion: 1, parameters: {} };
+			const { id } = await RemoteWorkflow.create(rest, triggered('By hand', parameters, then));
+			const execution = await runByHand(rest, id, 'When it happens');
+			await simulator.waitFor(() => simulator.sockets() === 1, PATIENCE_MS);
+			return execution;
+		};
+		const ranOnOneWorker = (execution: string) =>
+			assert.equal(setting.cluster.workersOf(execution).length, 1, 'a worker ran it');
+
+		it('the node speaks', async () => {
+			const { rest, simulator } = setting;
+			const execution = await runByHand(rest, example('speak').id, TRIGGER);
+			const done = await waitForEnd(rest, execution);
+			assert.equal(done.status, 'success');
+			ranOnOneWorker(execution);
+			const [item] = itemsOf(done, 'Speak a text');
+			const served = simulator.fileBytes(String(item!.json.audio_url))!;
+			assert.ok((await fileOf(item!)).equals(served));
+			await simulator.waitFor(() => simulator.sockets() === 0);
+		});
+
+		it('the trigger hears an event, with its file', async () => {
+			const { rest, simulator } = setting;
+			const execution = await listening();
+			const taskId = await createTask(simulator, 'Somebody else has this said.');
+			const done = await waitForEnd(rest, execution);
+			assert.equal(done.status, 'success');
+			ranOnOneWorker(execution);
+			const [item] = itemsOf(done, 'When it happens');
+			assert.equal(item!.json.task_id, taskId);
+			assert.ok((await fileOf(item!)).equals(simulator.fileBytes(String(item!.json.audio_url))!));
+			await simulator.waitFor(() => simulator.sockets() === 0);
+		});
+
+		it('whoever stops listening has its socket closed', async () => {
+			const { rest, simulator } = setting;
+			const execution = await listening();
+			await rest.request('POST', `/rest/executions/${execution}/stop`, {});
+			await simulator.waitFor(() => simulator.sockets() === 0, PATIENCE_MS);
+		});
+	});
 
 	it('opens one WebSocket per process, however many items it waits for', async () => {
 		const { cluster, simulator, rest, call, tasksAbout, endTasksAbout } = setting;

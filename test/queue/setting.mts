@@ -15,7 +15,10 @@ const IMPATIENT = {
 	QUEUE_WORKER_STALLED_INTERVAL: '4000',
 };
 
-const TRIGGER = 'When clicking ‘Execute workflow’';
+/** As n8n 3 has it: executions by hand go to the workers, too. */
+const BY_HAND_ON_WORKERS = { OFFLOAD_MANUAL_EXECUTIONS_TO_WORKERS: 'true' };
+
+export const TRIGGER = 'When clicking ‘Execute workflow’';
 
 interface FileNode {
 	name: string;
@@ -40,7 +43,6 @@ export class WorkflowFile {
 	constructor(exampleName: string, id: string) {
 		this.content = readExample(example(exampleName).path);
 		Object.assign(this.content, { id, name: id });
-		// Executions by hand run in the main process; those of a webhook run on the workers.
 		Object.assign(this.node(TRIGGER), {
 			type: 'n8n-nodes-base.webhook',
 			typeVersion: 2,
@@ -92,7 +94,7 @@ export interface Setting {
 
 /** A cluster that runs, with the credential and the given workflows, published. */
 export async function setUp(workflows: WorkflowFile[]): Promise<Setting> {
-	const cluster = await Cluster.create(IMPATIENT);
+	const cluster = await Cluster.create({ ...IMPATIENT, ...BY_HAND_ON_WORKERS });
 	const simulator = await startSimulator();
 	const close = async () => {
 		await cluster.close();
