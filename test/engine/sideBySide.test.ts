@@ -1,0 +1,100 @@
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import type { IDataObject, INode } from 'n8n-workflow';
+import { temporaryFolder } from '../../tools/cleanup.mts';
+import {
+	allClosed,
+	begin,
+	credential,
+	good,
+	node,
+	run,
+	sim,
+	speech,
+	start,
+	workflow,
+} from './setup';
+
+/*
+ * Two copies of the package in one n8n, as when one is installed and another lies in ~/.n8n/custom: all
+ * that a process shares for an account is there twice.
+ */
+
+const project = join(__dirname, '../..');
+const folder = temporaryFolder('side-by-side');
+type Engine = typeof import('../../demo/engine.mts');
+let other: Engine;
+
+beforeAll(() => {
+	cpSync(join(project, 'dist'), join(folder.path, 'dist'), { recursive: true });
+	cpSync(join(project, 'package.json'), join(folder.path, 'package.json'));
+	mkdirSync(join(folder.path, 'node_modules'));
+	symlinkSync(
+		join(project, 'node_modules/n8n-workflow'),
+		join(folder.path, 'node_modules/n8n-workflow'),
+		'junction',
+	);
+	// One n8n: only what loads the package is there twice.
+	const n8n = jest.requireActual('../../demo/n8n.mts');
+	process.env.MEDIA_GENERATION_PACKAGE = folder.path;
+	jest.isolateModules(() => {
+		jest.doMock('../../demo/n8n.mts', () => n8n);
+		other = require('../../demo/engine.mts');
+	});
+	delete process.env.MEDIA_GENERATION_PACKAGE;
+});
+afterAll(() => folder.remove());
+
+const optionsOf = (subject: INode, items: IDataObject[] = [{}]) => ({
+	workflow: workflow(subject),
+	credentials: { mediaGenerationApi: credential() },
+	input: items.map((json) => ({ json })),
+});
+
+test('both speak at once for one account: each item once, each with its own file', async () => {
+	await start();
+	const textsOf = (name: string) => [0, 1, 2].map((n) => ({ t: `${name} ${n} [sim:slow=9000]` }));
+	const subject = node(speech('={{ $json.t }}'));
+	const [mine, its] = [
+		await begin(subject, { items: textsOf('One') }),
+		await other.startWorkflow(optionsOf(subject, textsOf('Other'))),
+	];
+	await sim.waitFor(() => sim.tasks.size === 6);
+	// One socket for each copy.
+	await sim.waitFor(() => sim.sockets() === 2);
+	for (const id of sim.tasks.keys()) sim.endTask(id);
+	for (const [running, name] of [
+		[mine, 'One'],
+		[its, 'Other'],
+	] as const) {
+		const result = await running.finished;
+		const spoken = good(result);
+		expect(spoken.map(({ json }) => sim.tasks.get(String(json.task_id))!.input)).toEqual(
+			textsOf(name).map(({ t }) => t),
+		);
+		for (const { json, binary } of spoken) {
+			const served = sim.fileBytes(String(json.audio_url));
+			expect((await result.bytes(binary!.data!)).equals(served!)).toBe(true);
+		}
+	}
+	expect(sim.creates).toBe(6);
+	await allClosed();
+});
+
+test.each([
+	['speech', () => speech('Hello.')],
+	[
+		'an image',
+		() => ({ resource: 'image', operation: 'create', prompt: 'A paper boat', options: {} }),
+	],
+])('what one has paid for, %s, the other collects', async (_, fields) => {
+	await start();
+	const parameters = fields();
+	sim.fault({ on: 'file', action: { respond: { status: 410 } } });
+	const failed = await run(node(parameters));
+	expect(failed.error).toBeDefined();
+	const result = await other.runWorkflow({ ...optionsOf(node(parameters)), retryOf: failed.run });
+	expect(good(result)).toHaveLength(1);
+	expect(sim.count('POST', '/')).toBe(1);
+	await allClosed();
+});
