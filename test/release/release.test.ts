@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { git } from '../../tools/release/checks.mts';
@@ -53,6 +53,22 @@ beforeEach(() => {
 	git(folder, 'tag', 'v1.2.0');
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test('what is unreleased could be the notes of a release', () => {
+	const text = readFileSync(join(__dirname, '../../CHANGELOG.md'), 'utf8');
+	const [, unreleased] = /^## \[Unreleased\]\n([^]*?)(?=^## |$(?![^]))/m.exec(text)!;
+	const [before, ...sections] = unreleased!.split(/^### /m);
+	expect(before!.trim()).toBe('');
+	const titles = sections.map((section) => section.split('\n')[0]);
+	const kinds = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
+	expect(titles).toEqual(kinds.filter((kind) => titles.includes(kind)));
+	for (const section of sections) {
+		const lines = section.split('\n').slice(1).filter(Boolean);
+		expect(lines).not.toEqual([]);
+		expect(lines.filter((line) => !/^(?: {2})?- \S.*[.:]$/.test(line))).toEqual([]);
+		expect(new Set(lines).size).toBe(lines.length);
+	}
+});
 
 test('tags the version with its notes, and says what to push', () => {
 	const { status, stdout } = release();
