@@ -93,7 +93,7 @@ const network: Row[] = [
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		outcome: 'fails',
 		says: 'stopped reporting…has been charged…not requested a second time',
-		note: 'found after a minute in which nothing else of that prompt came',
+		note: 'found after five minutes in which nothing else of that prompt came',
 	},
 	{
 		fault: 'A reading is reset before any answer',

@@ -221,7 +221,7 @@ const losses: Row[] = [
 		},
 		outcome: 'fails',
 		says: 'stopped reporting…may be the result: …twin',
-		note: 'takes it only after a minute in which no other came',
+		note: 'takes it only after five minutes in which no other came',
 	},
 ];
 

@@ -97,6 +97,10 @@ test.each<[title: string, row: Row]>([
 		{ others: [{ wants: 0 }], entries: [{ failed: true }, {}], own: [1] },
 	],
 	[
+		'what is likely, while an id that was told is awaited',
+		{ mine: named('e9'), entries: [{}], own: [0], candidates: [0] },
+	],
+	[
 		'what is likely, where images are part of it',
 		{ mine: { withImages: true }, entries: [{}], own: [0], candidates: [0] },
 	],
@@ -118,12 +122,12 @@ test.each<[title: string, row: Row]>([
 		own: numbers(verdict.own),
 		candidates: numbers(verdict.candidates),
 		hopeless: verdict.hopeless,
-		tentative: verdict.tentative === true,
+		waits: verdict.waitMs !== undefined,
 	}).toEqual({
 		own: row.own ?? [],
 		candidates: row.candidates ?? [],
 		hopeless: row.hopeless ?? false,
-		tentative: row.own !== undefined && row.candidates !== undefined,
+		waits: row.own !== undefined && row.candidates !== undefined,
 	});
 });
 
@@ -272,7 +276,7 @@ describe('images in a request', () => {
 
 	test('leave what the prompt says open until nothing else comes', () => {
 		const made = entry();
-		const verdict = { own: [made], candidates: [made], hopeless: false, tentative: true };
+		const verdict = { own: [made], candidates: [made], hopeless: false, waitMs: 300_000 };
 		expect(judge(lost('x', images), made)).toEqual(verdict);
 		expect(judge(lost('x', images), made)).not.toHaveProperty('own', [made]);
 	});

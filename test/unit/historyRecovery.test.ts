@@ -93,8 +93,26 @@ describe('what the history holds of a request', () => {
 		expect(await searched()).toMatchObject({ ids: ['mine'], seconds: 0 });
 	});
 
-	it('is taken a minute later where images are part of the request, and nothing else came', async () => {
+	it('is taken five minutes later where images are part of the request, and nothing else came', async () => {
 		const { history, searched } = searching(true);
+		history.push(file('mine'));
+		const { ids, seconds } = await searched();
+		expect(ids).toEqual(['mine']);
+		expect(seconds).toBeGreaterThanOrEqual(299);
+		expect(seconds).toBeLessThan(315);
+	});
+
+	it('is the one whose id was told, though another of its prompt comes first', async () => {
+		const { history, claim, searched } = searching(false);
+		claim.ids.add('mine');
+		history.push(file('foreign'));
+		setTimeout(() => history.unshift(file('mine', 45)), 45_000);
+		expect(await searched()).toMatchObject({ ids: ['mine'], seconds: 50 });
+	});
+
+	it('is taken a minute later where the id that was told is not in the history', async () => {
+		const { history, claim, searched } = searching(false);
+		claim.ids.add('number-of-an-event');
 		history.push(file('mine'));
 		const { ids, seconds } = await searched();
 		expect(ids).toEqual(['mine']);
@@ -102,16 +120,16 @@ describe('what the history holds of a request', () => {
 		expect(seconds).toBeLessThan(75);
 	});
 
-	it('is not told apart from a stranger’s that comes within that minute', async () => {
+	it('is not told apart from a stranger’s that comes within those minutes', async () => {
 		const { history, searched } = searching(true);
 		history.push(file('foreign'));
-		setTimeout(() => history.unshift(file('mine', 45)), 45_000);
+		setTimeout(() => history.unshift(file('mine', 100)), 100_000);
 		const { error } = await searched();
 		expect(error).toMatchObject({ kind: 'streamLost' });
 		expect((error as Failure).facts.candidates).toMatchObject([{ id: 'mine' }, { id: 'foreign' }]);
 	});
 
-	it('is listed, not taken, when the time is up before that minute', async () => {
+	it('is listed, not taken, when the time is up before that', async () => {
 		const { history, over, searched } = searching(true);
 		history.push(file('mine'));
 		setTimeout(() => over.abort(new Failure('timedOut')), 50_000);

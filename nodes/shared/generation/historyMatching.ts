@@ -55,9 +55,17 @@ export interface Verdict {
 	candidates: HistoryEntry[];
 	/** There are more entries than were asked for: no later look can tell whose they are. */
 	hopeless: boolean;
-	/** They belong to it only if no others appear: images were part of the request. */
-	tentative?: boolean;
+	/** They belong to it only if no others appear within so many ms after the request. */
+	waitMs?: number;
 }
+
+/** How long the entry of an id that was told may take to appear, in ms, before the prompt decides. */
+const ID_AWAITED_MS = 60_000;
+/**
+ * How long another entry may take to appear, in ms, where images are part of the request, so that the
+ * prompt says little: a video takes more than five minutes only under load.
+ */
+const IMAGES_MS = 300_000;
 
 /** `created_at` and Date headers are cut to the second. */
 export const CLOCK_TOLERANCE_MS = 2000;
@@ -110,6 +118,9 @@ export function matchHistory(claim: Claim, evidence: Evidence): Verdict {
 	const areEqual = rivals.every(({ owner }) => owner.body === claim.body);
 	const areLost = rivals.every(({ owner }) => owner.lost);
 
+	/** An id was told whose entry has not appeared yet. */
+	const isAwaited = ({ ids }: Claim) =>
+		[...ids].some((id) => !all.some((entry) => entry.id === id));
 	// With images, an id that was told is the only possible proof, even if it has not appeared yet.
 	const needsId = claim.withImages && claim.ids.size > 0;
 	if (areEqual && !needsId) {
@@ -118,14 +129,13 @@ export function matchHistory(claim: Claim, evidence: Evidence): Verdict {
 		const share = isAlone ? mine : isEven ? shareOf(claim, rivals, pool) : undefined;
 		if (share) {
 			const own = all.filter((entry) => proven.includes(entry) || share.includes(entry));
-			if (!claim.withImages) return { own, candidates: [], hopeless: false };
-			return { own, candidates: asListed(share), hopeless: false, tentative: true };
+			const waitMs = claim.withImages ? IMAGES_MS : isAwaited(claim) ? ID_AWAITED_MS : undefined;
+			if (waitMs === undefined) return { own, candidates: [], hopeless: false };
+			return { own, candidates: asListed(share), hopeless: false, waitMs };
 		}
 	}
 	if (proven.length > 0) return provenOnly;
-	const areAwaited = rivals.some(({ owner }) =>
-		[...owner.ids].some((id) => !all.some((entry) => entry.id === id)),
-	);
+	const areAwaited = rivals.some(({ owner }) => isAwaited(owner));
 	const isFull = areEqual ? found > lacking : found >= lacking;
 	return { own: [], candidates: asListed(mine), hopeless: areLost && !areAwaited && isFull };
 }

@@ -19,8 +19,6 @@ const FRESH_MS = 8_000;
 const SEARCH_MS = 600_000;
 /** How many looks without a change make fewer files than asked for count as all. */
 const SETTLED_LOOKS = 3;
-/** How long after the request a file may be taken that only its prompt and time speak for, in ms. */
-const SETTLED_MS = 60_000;
 /** How long one look for the missing files may take, in ms. */
 const LAST_LOOK_MS = 15_000;
 /** How many "not found" answers in a row, over about a minute, mean that the service has no history. */
@@ -111,7 +109,7 @@ export async function findLost(
 		});
 		absent = 0;
 		const verdict = claims.judge(claim, entries);
-		const { own, tentative } = verdict;
+		const { own, waitMs } = verdict;
 		candidates = verdict.candidates;
 		if (verdict.hopeless) {
 			partial = got;
@@ -122,7 +120,7 @@ export async function findLost(
 			: own.flatMap((entry) => entry.files).slice(0, MAX_FILES);
 		const failed = own.filter((entry) => entry.failed).length;
 		const hasFailed = files.length === 0 && own.length > 0 && failed === own.length;
-		if (hasFailed && !tentative) {
+		if (hasFailed && waitMs === undefined) {
 			const text = readReason(redact.value(own[0]!.record));
 			throw new Failure('generationFailed', { text });
 		}
@@ -131,11 +129,11 @@ export async function findLost(
 		settled = found !== '' && found === lastFound ? settled + 1 : 0;
 		lastFound = found;
 		// A file that may be another's is worse than none.
-		partial = tentative ? got : files;
+		partial = waitMs !== undefined && claim.withImages ? got : files;
 		const isSettled = !isRest && settled >= SETTLED_LOOKS;
-		const isOld = Date.now() - claim.began >= SETTLED_MS;
 		const isAll = files.length > 0 && files.length + failed >= claim.expected;
-		const isDone = tentative ? isSettled && isOld : isSettled || isAll;
+		const isDone =
+			waitMs === undefined ? isSettled || isAll : isSettled && Date.now() - claim.began >= waitMs;
 		return isDone ? { done: true, value: files } : { done: false };
 	};
 
