@@ -90,9 +90,16 @@ export async function waitForEnd(
 	return await waitForStatus(rest, executionId, ends, timeoutMs);
 }
 
-/** "Retry execution" of the list of executions; resolves to the end of the new execution. */
-export async function retry(rest: Rest, executionId: string): Promise<Execution> {
-	const body = { loadWorkflow: false };
+/**
+ * "Retry" of the list of executions, with the original workflow or the one that is saved by now; resolves
+ * to the end of the new execution.
+ */
+export async function retry(
+	rest: Rest,
+	executionId: string,
+	loadWorkflow = false,
+): Promise<Execution> {
+	const body = { loadWorkflow };
 	const { id } = await rest.request('POST', `/rest/executions/${executionId}/retry`, body);
 	return await waitForEnd(rest, String(id));
 }
