@@ -96,6 +96,13 @@ describe('WAV', () => {
 		expect(sound.bytes.readUInt16LE(20)).toBe(0xfffe);
 	});
 
+	it('a bit rate that has no room for the index is said to vary', async () => {
+		// A player that knows no "Info" would take that of the index for that of the sound.
+		const low = Buffer.concat([frame(1, 0x64).subarray(0, 144), frame(2, 0x64).subarray(0, 144)]);
+		const sound = await joined(low, low);
+		expect(sound.bytes.subarray(13, 17).toString()).toBe('Xing');
+	});
+
 	it.each<[string, Buffer, string]>([
 		[
 			'another rate',

@@ -7,19 +7,22 @@ import { ENCODER_BYTES, INDEX_BYTES, readHeader, type Mp3 } from './mp3';
 export function indexFrame(parts: Mp3[]): Buffer {
 	const [first, last] = [parts[0]!, parts.at(-1)!];
 	const { header, kbps, encoder } = first;
-	const isConstant = kbps !== undefined && parts.every((part) => part.kbps === kbps);
 	const sizes = parts.flatMap((part) => part.sizes);
 	const needed = 4 + header.sideBytes + INDEX_BYTES + ENCODER_BYTES;
 	// The same but for the bit rate, which has to be high enough: no checksum, no padding.
 	const head = Buffer.from(header.bytes);
 	head[1]! |= 1;
-	let size = 0;
-	for (let rate = header.bytes[2]! >> 4; size < needed && rate < 15; rate++) {
+	let own = header;
+	for (let rate = header.bytes[2]! >> 4, size = 0; size < needed && rate < 15; rate++) {
 		head[2] = (rate << 4) | (header.bytes[2]! & 0x0c);
-		size = readHeader(head, 0)!.size;
+		own = readHeader(head, 0)!;
+		size = own.size;
 	}
+	const { size } = own;
 	const frame = Buffer.alloc(size);
 	head.copy(frame);
+	// Players that make nothing of "Info" take the bit rate of this frame for that of all.
+	const isConstant = [own, ...parts].every((one) => one.kbps === kbps);
 
 	const at = 4 + header.sideBytes;
 	const bytes = sizes.reduce((sum, one) => sum + one, size);
