@@ -48,6 +48,10 @@ export const commands = {
 	'test:audio': { needs: [ensureDist, ensureAudioPrograms], run: () => nodeTests('test/audio') },
 	soak: { needs: [ensureDist], run: () => ['test/soak/main.mts'] },
 	leaks: { needs: [ensureDist], run: () => ['--expose-gc', 'test/leaks/main.mts'] },
+	'leaks:generated': {
+		needs: [ensureDist],
+		run: () => ['--expose-gc', 'test/leaks/generated.mts'],
+	},
 	'leaks:trigger': { needs: [ensureDist, ensureN8n], run: () => ['test/leaks/trigger.mts'] },
 	n8n: { needs: [ensureDist, ensureN8n], run: () => ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: () => ['simulator/main.mts'] },

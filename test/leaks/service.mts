@@ -1,13 +1,48 @@
 /* The simulated service in a thread of its own, whose memory does not count. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { startSimulator } from '../../simulator/simulator.mts';
+import { startSimulator, type SimulatorOptions } from '../../simulator/simulator.mts';
 
-const { token } = workerData as { token: string };
-const simulator = await startSimulator({ pace: 0.002, token });
+const {
+	token,
+	dialect,
+	old = 0,
+} = workerData as {
+	token: string;
+	dialect?: SimulatorOptions['dialect'];
+	/** So many entries are in the history from the beginning, one a minute. */
+	old?: number;
+};
+const simulator = await startSimulator({ pace: 0.002, token, ...(dialect && { dialect }) });
 const [voice] = simulator.voiceIds();
-parentPort!.on('message', (message: 'open' | 'forget') => {
+for (let n = 0; n < old; n++) {
+	simulator.history.push({
+		id: `old-${n}`,
+		prompt: 'Long ago',
+		type: 'video',
+		file_url: `${simulator.fileOrigin}/files/video/old-${n}.mp4`,
+		status: 'completed',
+		created_at: new Date(Date.now() - (n + 1) * 60_000).toISOString(),
+	});
+}
+
+/** Somebody makes an image, at a time of the clock of those who ask. */
+async function makeAt(time: number): Promise<void> {
+	const response = await fetch(`${simulator.baseUrl}/v1/video/create-image`, {
+		method: 'POST',
+		headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+		body: JSON.stringify({ prompt: `An image at ${time}` }),
+	});
+	await response.text();
+	simulator.history[0]!.created_at = new Date(time).toISOString();
+}
+
+async function answer(message: 'open' | 'forget' | { makeAt: number }): Promise<void> {
+	if (typeof message === 'object') await makeAt(message.makeAt);
+	const looks = simulator.count('GET', '/v1/video/histories');
 	if (message === 'forget') simulator.requests.length = 0;
 	const open = simulator.sockets() + simulator.openConnections();
-	parentPort!.postMessage({ open, leaks: simulator.leaks.length, paid: simulator.creates });
-});
+	const { creates: paid } = simulator;
+	parentPort!.postMessage({ open, leaks: simulator.leaks.length, paid, looks });
+}
+parentPort!.on('message', (message) => void answer(message));
 parentPort!.postMessage({ baseUrl: simulator.baseUrl, voice });

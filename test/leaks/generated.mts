@@ -1,0 +1,129 @@
+/*
+ * npm run leaks:generated: a day of a trigger that follows the history, in n8n's engine, with the clock
+ * turned by hand. Prints what it keeps of it as one line of JSON; its exit code tells whether that is more
+ * than it may be.
+ */
+import { once } from 'node:events';
+import { mock } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import type { INode, INodeExecutionData, IRun, ITriggerResponse } from 'n8n-workflow';
+import { additionalDataFor } from '../../demo/engine.mts';
+import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
+import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
+
+const TOKEN = 'leak-test-token-4Kd9';
+const INTERVAL_SECONDS = 30;
+const CHECKS = (24 * 3600) / INTERVAL_SECONDS;
+/** Every so many checks something new is found. */
+const CHECKS_PER_ENTRY = 10;
+/** Until then n8n's own caches fill. */
+const WARM = CHECKS / 6;
+const STEP_MS = 5000;
+const MIB = 2 ** 20;
+const MOST_GROWN_MIB = 2;
+
+const worker = new Worker(new URL('./service.mts', import.meta.url), {
+	workerData: { token: TOKEN, dialect: { history: 'paged' }, old: 1000 },
+});
+const [{ baseUrl }] = (await once(worker, 'message')) as [{ baseUrl: string }];
+
+const node: INode = {
+	id: 'trigger',
+	name: 'Trigger',
+	type: 'n8n-nodes-media-generation.mediaGenerationTrigger',
+	typeVersion: 1,
+	position: [0, 0],
+	parameters: {
+		events: ['generated'],
+		options: { download: true, checkInterval: INTERVAL_SECONDS },
+	},
+	credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
+};
+
+let told = 0;
+let withFile = 0;
+function emit([items]: INodeExecutionData[][], _: unknown, done?: { resolve(run: IRun): void }) {
+	told++;
+	if (items?.[0]?.binary?.data) withFile++;
+	done?.resolve({} as IRun);
+}
+
+async function activate(): Promise<ITriggerResponse> {
+	const loader = await loadPackage();
+	await useBinaryMode('filesystem');
+	const file = { id: 'a-day', name: 'A day', nodes: [node], connections: {} };
+	const nodeTypes = nodeTypesOf(loader);
+	const workflow = new n8nWorkflow.Workflow({ ...file, active: true, nodeTypes, staticData: {} });
+	const credentials = { mediaGenerationApi: { apiToken: TOKEN, baseUrl, webSocketUrl: '' } };
+	const data = additionalDataFor(file, 'trigger', { credentials }, (name) => {
+		return loader.getCredential(name).type;
+	});
+	const fail = (error: Error) => {
+		throw error;
+	};
+	const context = new core.TriggerContext(workflow, node, data, 'trigger', 'activate', emit, fail);
+	const type = nodeTypes.getByNameAndVersion(node.type, 1);
+	return (await type.trigger!.call(context)) as ITriggerResponse;
+}
+
+const turn = async () => await new Promise((resolve) => setImmediate(resolve));
+
+/** Waits until nothing is under way but what waits for the clock. */
+async function settled(): Promise<void> {
+	for (let quiet = 0; quiet < 5; quiet++) {
+		await turn();
+		if (process.getActiveResourcesInfo().some((kind) => /^(TCP|GetAddr|FSReq|Pipe)/.test(kind)))
+			quiet = 0;
+	}
+}
+
+async function ask(what: 'open' | { makeAt: number }): Promise<{ looks: number }> {
+	worker.postMessage(what);
+	const [state] = (await once(worker, 'message')) as [{ looks: number }];
+	return state;
+}
+
+async function heapAfterCollection(): Promise<number> {
+	for (let round = 0; round < 4; round++) {
+		global.gc!();
+		await turn();
+	}
+	const { heapUsed, external } = process.memoryUsage();
+	return (heapUsed + external) / MIB;
+}
+
+const began = Date.now();
+mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: began });
+const trigger = await activate();
+let made = 0;
+const heap: number[] = [];
+for (let check = 0; check < CHECKS; check++) {
+	if (check % CHECKS_PER_ENTRY === 0) {
+		await ask({ makeAt: Date.now() });
+		made++;
+	}
+	for (let passed = 0; passed < INTERVAL_SECONDS * 1000; passed += STEP_MS) {
+		mock.timers.tick(STEP_MS);
+		await settled();
+	}
+	if (check % WARM === WARM - 1) heap.push(await heapAfterCollection());
+}
+const { looks } = await ask('open');
+await trigger.closeFunction?.();
+mock.timers.reset();
+
+const grownMiB = heap.at(-1)! - heap[0]!;
+const report = {
+	checks: looks,
+	made,
+	told,
+	withFile,
+	seconds: Math.round((Date.now() - began) / 1000),
+	heapMiB: heap.map((mib) => Number(mib.toFixed(1))),
+	grownMiB: Number(grownMiB.toFixed(2)),
+	mostGrownMiB: MOST_GROWN_MIB,
+};
+console.log(JSON.stringify(report));
+const isWell =
+	grownMiB <= MOST_GROWN_MIB && told === made && withFile === made && looks > CHECKS * 0.9;
+process.exit(isWell ? 0 : 1);
