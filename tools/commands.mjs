@@ -45,7 +45,10 @@ export const commands = {
 		run: () => [...jest, 'test/release', 'test/leaks', '--testPathIgnorePatterns=/node_modules/'],
 	},
 	'test:oldest': { needs: [ensureDist, ensureOldest], run: () => nodeTests('test/oldest') },
-	'test:audio': { needs: [ensureDist, ensureAudioPrograms], run: () => nodeTests('test/audio') },
+	'test:audio': {
+		needs: [ensureDist, ensureAudioPrograms, ensureBrowser],
+		run: () => nodeTests('test/audio'),
+	},
 	soak: { needs: [ensureDist], run: () => ['test/soak/main.mts'] },
 	leaks: { needs: [ensureDist], run: () => ['--expose-gc', 'test/leaks/main.mts'] },
 	'leaks:generated': {

@@ -69,6 +69,9 @@ export const BROWSERS = [
 	'/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
+/** VLC's library, as Debian's own Python has it. */
+const VLC_FOR_PYTHON = '/usr/lib/python3/dist-packages/vlc.py';
+
 /** The Node that the package `node` brings to a folder; its address. */
 async function ensureNode(folder, major) {
 	const node = join(folder, 'node_modules/node/bin/node');
@@ -185,14 +188,16 @@ export async function ensureBrowser() {
 	);
 }
 
-/** What speaks, encodes and decodes, from the system's own packages where those can be installed. */
+/** What speaks, encodes, decodes and plays, from the system's own packages where those can be installed. */
 export async function ensureAudioPrograms() {
 	const missing = ['espeak-ng', 'lame', 'ffmpeg'].filter((name) => !onPath(name));
+	if (!existsSync(VLC_FOR_PYTHON)) missing.push('python3-vlc', 'vlc-plugin-base');
 	if (missing.length === 0) return;
 	await aptInstall(
 		'Installing programs for sound, once',
-		missing,
-		'The tests of the sound need espeak-ng, lame and ffmpeg: please install them.',
+		// What python3-vlc recommends is the player with its windows.
+		['--no-install-recommends', ...missing],
+		`The tests of the sound need ${missing.join(', ')}: please install them.`,
 	);
 }
 

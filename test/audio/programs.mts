@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const runFile = promisify(execFile);
@@ -16,12 +17,12 @@ const ffmpeg = async (...args: string[]) =>
 	await run('ffmpeg', '-nostdin', '-v', 'error', '-y', ...args);
 
 /** Makes a file of a format out of a WAV file as espeak-ng writes it: 16 bit, mono, 22 050 Hz. */
-type Encode = (wav: string, file: string) => Promise<unknown>;
+export type Encode = (wav: string, file: string) => Promise<unknown>;
 
 const wav = (...args: string[]): Encode => {
 	return async (from, to) => await ffmpeg('-i', from, ...args, '-f', 'wav', to);
 };
-const lame = (...args: string[]): Encode => {
+export const lame = (...args: string[]): Encode => {
 	return async (from, to) => await run('lame', '--silent', ...args, from, to);
 };
 const mp3 = (...args: string[]): Encode => {
@@ -104,4 +105,17 @@ export const shownMs = async (file: string): Promise<number> =>
 /** Speaks a text into a WAV file. */
 export async function speak(voice: string, text: string, file: string): Promise<void> {
 	await run('espeak-ng', '-v', voice, '-s', '300', '-w', file, text);
+}
+
+/** Writes a tone into a WAV file like those of espeak-ng. */
+export async function tone(hertz: number, seconds: number, file: string): Promise<void> {
+	const source = `sine=frequency=${hertz}:duration=${seconds}`;
+	await ffmpeg('-f', 'lavfi', '-i', source, '-ar', '22050', '-ac', '1', file);
+}
+
+/** The length that VLC shows, in ms. */
+export async function shownByVlc(file: string): Promise<number> {
+	// Its library is known to the system's own Python, and to no other that may be first in the PATH.
+	const script = fileURLToPath(new URL('vlcLength.py', import.meta.url));
+	return Number(await run('/usr/bin/python3', script, file));
 }

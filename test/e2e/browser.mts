@@ -1,28 +1,9 @@
-import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { openBrowser } from '../../tools/browser.mts';
 import { readExample } from '../../tools/examples.mts';
 import { OWNER, Rest } from '../../tools/n8n/rest.mts';
-import { BROWSERS } from '../../tools/setup.mjs';
 import { setUp, type Setting } from '../n8n/setting.mts';
-
-/** A headless browser of this machine that goes nowhere by itself. */
-async function openBrowser(): Promise<Browser> {
-	const executablePath = BROWSERS.find((path) => existsSync(path));
-	if (executablePath === undefined) throw new Error('No Chromium: apt-get install chromium');
-	return await chromium.launch({
-		executablePath,
-		args: [
-			'--no-sandbox',
-			'--disable-gpu',
-			'--disable-quic',
-			'--no-first-run',
-			'--disable-background-networking',
-			'--disable-component-update',
-			'--disable-sync',
-		],
-	});
-}
 
 /** A page on which the instance's owner is logged in. */
 async function logIn(browser: Browser, baseUrl: string): Promise<Page> {

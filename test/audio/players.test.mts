@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { openBrowser } from '../../tools/browser.mts';
+import { FORMATS, lame, shownByVlc, shownMs, tone, type Encode } from './programs.mts';
+
+/* What players show of joined files, and where they get to when one jumps. */
+
+const { joinAudio } = createRequire(import.meta.url)('../../dist/nodes/shared/audio/joinAudio.js');
+
+/** Each part sounds of one tone of its own: seconds, and Hz. */
+const PARTS = [
+	{ seconds: 17, hertz: 500 },
+	{ seconds: 31, hertz: 1000 },
+	{ seconds: 23, hertz: 2000 },
+];
+const KINDS: Record<string, Encode[]> = {
+	'MP3 of other bit rates in each part': ['-b24', '-b160', '-V5'].map((rate) =>
+		lame(rate, '--resample', '22.05'),
+	),
+};
+for (const kind of [
+	'WAV, 16 bit',
+	'WAV, 24 bit, stereo, extensible',
+	'MP3 of LAME, constant',
+	'MP3 of LAME, variable',
+	'MP3 of ffmpeg, joint stereo',
+	'MP3 of ffmpeg, 24 kHz, bare',
+]) {
+	KINDS[kind] = PARTS.map(() => FORMATS[kind]!);
+}
+/** What a player may show more or less than all parts together, in ms: some leave out an encoder's silence. */
+const MOST_OFF_MS = 100;
+
+let folder: string;
+let browser: Browser;
+let page: Page;
+before(async () => {
+	folder = mkdtempSync(join(tmpdir(), 'players-'));
+	browser = await openBrowser();
+	page = await browser.newPage();
+});
+after(async () => {
+	await browser?.close();
+	rmSync(folder, { recursive: true });
+});
+
+/** Gives a file to the page's player; resolves to the length in ms that it shows. */
+async function load(bytes: Buffer, mimeType: string): Promise<number> {
+	return await page.evaluate(
+		async ([base64, type]) => {
+			const data = Uint8Array.from(atob(base64!), (char) => char.charCodeAt(0));
+			const player = document.createElement('audio');
+			document.body.replaceChildren(player);
+			player.src = URL.createObjectURL(new Blob([data], { type }));
+			await new Promise((resolve, reject) => {
+				player.onloadedmetadata = resolve;
+				player.onerror = () => reject(new Error(player.error?.message));
+			});
+			return player.duration * 1000;
+		},
+		[bytes.toString('base64'), mimeType],
+	);
+}
+
+/** Jumps to a place of the file and plays; resolves to the tone that sounds there, in Hz. */
+async function heardAt(seconds: number): Promise<number> {
+	return await page.evaluate(async (at) => {
+		const player = document.querySelector('audio')!;
+		const context = new AudioContext();
+		const analyser = context.createAnalyser();
+		context.createMediaElementSource(player).connect(analyser).connect(context.destination);
+		player.currentTime = at;
+		await new Promise((resolve) => (player.onseeked = resolve));
+		await player.play();
+		const loudness = new Float32Array(analyser.frequencyBinCount);
+		for (;;) {
+			await new Promise((resolve) => setTimeout(resolve, 50));
+			analyser.getFloatFrequencyData(loudness);
+			const loudest = Math.max(...loudness);
+			if (loudest < -60) continue;
+			player.pause();
+			return (loudness.indexOf(loudest) * context.sampleRate) / analyser.fftSize;
+		}
+	}, seconds);
+}
+
+for (const [kind, encoders] of Object.entries(KINDS)) {
+	describe(kind, { timeout: 120_000 }, () => {
+		let file: string;
+		let startsMs: number[];
+		let sumMs = 0;
+		let bytes: Buffer;
+		let mimeType: string;
+
+		before(async () => {
+			const parts: Buffer[] = [];
+			for (const [index, { seconds, hertz }] of PARTS.entries()) {
+				const spoken = join(folder, 'tone.wav');
+				const part = join(folder, `${index}.part`);
+				await tone(hertz, seconds, spoken);
+				await encoders[index]!(spoken, part);
+				sumMs += await shownMs(part);
+				parts.push(readFileSync(part));
+			}
+			const joined = await joinAudio(
+				parts.map((part) => ({ bytes: part.length, read: async () => part })),
+			);
+			({ startsMs, bytes, mimeType } = joined);
+			file = join(folder, `joined.${joined.extension}`);
+			writeFileSync(file, bytes);
+		});
+
+		it('has the right length in ffprobe, Chromium and VLC', async () => {
+			const shown = {
+				ffprobe: await shownMs(file),
+				Chromium: await load(bytes, mimeType),
+				VLC: await shownByVlc(file),
+			};
+			for (const [player, lengthMs] of Object.entries(shown)) {
+				const off = Math.abs(lengthMs - sumMs);
+				assert.ok(off < MOST_OFF_MS, `${player} shows ${lengthMs} ms, the parts have ${sumMs} ms`);
+			}
+		});
+
+		it('sounds of each part where that begins to play', async () => {
+			for (const [index, { seconds, hertz }] of PARTS.entries()) {
+				await load(bytes, mimeType);
+				const heard = await heardAt(startsMs[index]! / 1000 + seconds / 2);
+				assert.ok(Math.abs(heard / hertz - 1) < 0.05, `${heard} Hz in part ${index + 1}`);
+			}
+		});
+	});
+}
