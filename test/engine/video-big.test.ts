@@ -1,25 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { growth, MIB } from './growth';
 import { good, node, run, sim, start } from './setup';
-
-const MIB = 1024 * 1024;
-
-/** Peak growth of memory outside the JavaScript heap while `work` runs, in bytes. */
-async function growth<T>(work: () => Promise<T>): Promise<{ result: T; grown: number }> {
-	const outside = () => process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
-	const before = outside();
-	let peak = before;
-	let over = false;
-	const watching = (async () => {
-		while (!over) {
-			peak = Math.max(peak, outside());
-			await sleep(10);
-		}
-	})();
-	const result = await work();
-	over = true;
-	await watching;
-	return { result, grown: peak - before };
-}
 
 test('a big file is streamed into filesystem storage in bounded memory', async () => {
 	await start({ pace: 0.01 });
