@@ -15,6 +15,7 @@ module.exports = {
 			},
 		],
 	},
+	setupFilesAfterEnv: ['<rootDir>/test/equality.js'],
 	// What hangs is found out all the same; a busy machine takes long for what works.
 	testTimeout: 120_000,
 	// The tests wait for sockets and clocks far more than they compute.
