@@ -16,6 +16,9 @@ module.exports = {
 		],
 	},
 	setupFilesAfterEnv: ['<rootDir>/test/equality.js'],
+	// In jest's sandbox each look at a global takes long, and those who draw and speak use this one
+	// for every pixel and sample.
+	sandboxInjectedGlobals: ['Math'],
 	// What hangs is found out all the same; a busy machine takes long for what works.
 	testTimeout: 120_000,
 	// The tests wait for sockets and clocks far more than they compute.
