@@ -145,7 +145,8 @@ export function head(
 export function send(world: World, exchange: Exchange, reply: PlainReply): void {
 	if (exchange.response.destroyed) return;
 	const asIs = typeof reply.body === 'string' || Buffer.isBuffer(reply.body);
-	const body = Buffer.from(asIs ? (reply.body as string) : JSON.stringify(reply.body));
+	const text = asIs ? (reply.body as string | Buffer) : JSON.stringify(reply.body);
+	const body = typeof text === 'string' ? Buffer.from(text) : text;
 	const type: Record<string, string> = asIs
 		? {}
 		: { 'Content-Type': 'application/json; charset=utf-8' };

@@ -39,7 +39,7 @@ const AGES = ['young', 'middle_aged', 'old'];
 const CATEGORIES = ['premade', 'professional', 'high_quality', 'generated'];
 const USE_CASES = ['narration', 'conversational', 'advertisement', 'social_media', 'characters'];
 const CHARACTERS = ['Warm', 'Bright', 'Calm', 'Deep', 'Crisp'];
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const ALPHABET = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'];
 
 /** 230 voices, the same every time; some traits are null or padded, as in the field. */
 export function makeVoices(): Voice[] {
@@ -57,7 +57,7 @@ function makeVoice(name: string, character: string): Voice {
 	const [language, accent] = pick(LANGUAGES);
 	const use = pick(USE_CASES);
 	return {
-		voice_id: Array.from({ length: 20 }, () => pick([...ALPHABET])).join(''),
+		voice_id: Array.from({ length: 20 }, () => pick(ALPHABET)).join(''),
 		name: random() < 0.04 ? `  ${name} - ${character} ` : `${name} - ${character}`,
 		language: untidy(language),
 		gender: untidy(pick(GENDERS)),
