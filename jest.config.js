@@ -16,6 +16,7 @@ module.exports = {
 		],
 	},
 	setupFilesAfterEnv: ['<rootDir>/test/equality.js'],
+	testSequencer: '<rootDir>/test/sequencer.js',
 	// In jest's sandbox each look at a global takes long, and those who draw and speak use this one
 	// for every pixel and sample.
 	sandboxInjectedGlobals: ['Math'],
