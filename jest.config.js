@@ -23,7 +23,7 @@ module.exports = {
 	// What hangs is found out all the same; a busy machine takes long for what works.
 	testTimeout: 120_000,
 	// The tests wait for sockets and clocks far more than they compute.
-	maxWorkers: 4,
+	maxWorkers: 6,
 	// Of the tests of one file that may run at once.
 	maxConcurrency: 20,
 };
