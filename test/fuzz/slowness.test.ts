@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import * as answers from '../../nodes/shared/parsing/failures';
+import { joinSubtitles, subtitleTypeOf } from '../../nodes/shared/audio/subtitles';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
 import * as fileTypes from '../../nodes/shared/parsing/fileType';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
@@ -96,6 +97,7 @@ const UNITS = [
 		'/v1',
 		'/ws',
 	],
+	...['1\n', '00:', '00:01,000', ' --> ', '-->', '<00:00.1', '<00:00.1>', '\n1:2-->3:4', 'STYLE\n'],
 ];
 
 /** Everything that takes a text of the service, or of the credential, by name. */
@@ -128,6 +130,9 @@ const READERS: Record<string, (text: string) => unknown> = {
 	fileNameOf: (text) => fileTypes.fileNameOf('image', text, 'png'),
 	kindSaid: (text) => fileTypes.kindSaid({ type: text }, `${BASE}/a.mp4`),
 	entryState: (text) => entryState({ status: text, url: text, created_at: text }, BASE),
+	subtitleTypeOf,
+	joinSrt: (text) => joinSubtitles([{ text: `1\n0:0:0-->0:0:1\n${text}`, startMs: 1 }]),
+	joinVtt: (text) => joinSubtitles([{ text: `WEBVTT\n\n${text}`, startMs: 1 }]),
 	cleanToken: (text) => valueOrFailure(() => cleanToken(text)),
 	readAddress: (text) => valueOrFailure(() => readCredential({ apiToken: text, baseUrl: text })),
 	readAddressPath: (text) =>

@@ -1,0 +1,155 @@
+import { joinSubtitles, subtitleTypeOf } from '../../nodes/shared/audio/subtitles';
+
+const joined = (...parts: Array<[startMs: number, text: string]>) => {
+	const result = joinSubtitles(parts.map(([startMs, text]) => ({ startMs, text })));
+	if ('why' in result) throw new Error(result.why);
+	return result.text;
+};
+const srt = (...cues: string[]) => `${cues.join('\n\n')}\n`;
+const vtt = (...blocks: string[]) => srt('WEBVTT', ...blocks);
+
+describe('subtitles', () => {
+	const cue = '00:00:00,000 --> 00:00:01,000\nHi.';
+
+	it.each<[string, string, 'srt' | 'vtt' | undefined]>([
+		['a number and times', `1\n${cue}`, 'srt'],
+		['a BOM, empty lines and CRLF', `\uFEFF\r\n\r\n1\r\n${cue.replace('\n', '\r\n')}`, 'srt'],
+		['times without a number', cue, 'srt'],
+		['times with points', `1\n${cue.replaceAll(',', '.')}`, 'srt'],
+		['WEBVTT', 'WEBVTT', 'vtt'],
+		['WEBVTT behind a BOM, with a title', '\uFEFFWEBVTT - Mine\r\n\r\n', 'vtt'],
+		['WEBVTTX', `WEBVTTX\n\n${cue}`, undefined],
+		['nothing', '', undefined],
+		['white space', ' \n\n', undefined],
+		['a web page', '<!DOCTYPE html><!-- a --><html></html>', undefined],
+		['JSON', '{"error":"not yet"}', undefined],
+		['words', 'All is said.\n\n1\n' + cue, undefined],
+		['a number alone', '1\n', undefined],
+		['lyrics with times', '[00:01.00] Hi.', undefined],
+	])('that begin with %s', (_, text, extension) => {
+		expect(subtitleTypeOf(text)?.extension).toBe(extension);
+	});
+
+	it('of both types are not joined', () => {
+		const parts = [`1\n${cue}`, vtt()].map((text) => ({ text, startMs: 0 }));
+		expect(joinSubtitles(parts)).toEqual({ why: 'some are SRT, others VTT' });
+	});
+});
+
+describe('SRT', () => {
+	const first = srt(
+		'1\n00:00:00,000 --> 00:00:01,500\nOne.',
+		'2\n00:00:01,500 --> 00:00:02,250\nTwo.',
+	);
+	const second = srt('1\n00:00:00,100 --> 00:00:01,000\nThree.');
+	const whole = srt(
+		'1\n00:00:00,000 --> 00:00:01,500\nOne.',
+		'2\n00:00:01,500 --> 00:00:02,250\nTwo.',
+		'3\n00:00:02,725 --> 00:00:03,625\nThree.',
+	);
+
+	it.each<[string, string]>([
+		['is numbered anew, and later by what comes before', second],
+		['with CRLF and a BOM', `\uFEFF${second.replaceAll('\n', '\r\n')}`],
+		['with CR', second.replaceAll('\n', '\r')],
+		['without numbers', second.replace('1\n', '')],
+		['without an empty line at the end', second.trim()],
+		['with more empty lines', `\n\n${second}\n \n`],
+		['with points in its times', second.replaceAll(/,(?=\d)/g, '.')],
+		['with times that lack hours', second.replaceAll('00:00:0', '00:0')],
+		['with single digits', second.replaceAll('00:00:0', '0:0:')],
+		['with short fractions', second.replace(',100', ',1').replace(',000', '')],
+		['without spaces around the arrow', second.replace(' --> ', '-->')],
+	])('%s', (_, text) => {
+		expect(joined([0, first], [2625, text])).toBe(whole);
+		expect(joinSubtitles([{ text, startMs: 0 }])).toMatchObject({
+			mimeType: 'application/x-subrip',
+			extension: 'srt',
+		});
+	});
+
+	it('is rounded to a whole millisecond, up to the next hour', () => {
+		expect(joined([3_596_999.6, second])).toContain('00:59:57,100 --> 00:59:58,000');
+		expect(joined([3_599_899.7, second])).toContain('01:00:00,000 --> 01:00:00,900');
+	});
+
+	it('goes beyond 99 hours', () => {
+		const late = srt('1\n99:59:59,000 --> 100:00:00,500\nLate.');
+		expect(joined([1000, late])).toContain('100:00:00,000 --> 100:00:01,500');
+	});
+
+	it('cues without an empty line between them are cues all the same', () => {
+		const tight =
+			'1\n00:00:00,000 --> 00:00:01,000\nIn\n1984\n2\n00:00:01,000 --> 00:00:02,000\nB\n';
+		expect(joined([1000, tight])).toBe(
+			srt('1\n00:00:01,000 --> 00:00:02,000\nIn\n1984', '2\n00:00:02,000 --> 00:00:03,000\nB'),
+		);
+	});
+
+	it('the text stays as it is: mark-up, places, empty lines, arrows and times in it', () => {
+		const cue = (start: string, end: string) =>
+			[
+				`1\n${start} --> ${end} X1:10 X2:20`,
+				'{\\an8}<i>A</i> --> <00:00:00,500>B\n\n1984\nIt is 00:00:01,000 $& $1\n',
+			].join('\n');
+		const before = cue('00:00:00,000', '00:00:01,000');
+		expect(joined([1000, before])).toBe(cue('00:00:01,000', '00:00:02,000'));
+	});
+});
+
+describe('VTT', () => {
+	it('is later by what comes before, with its hours', () => {
+		const text = joined(
+			[0, '\uFEFFWEBVTT - Mine\r\nKind: captions\r\n\r\n00:00.000 --> 00:01.000\r\nOne.\r\n'],
+			[
+				1500,
+				'WEBVTT - Other\n\n00:00.250 --> 100:00:01.000 align:start line:0\nTwo,\n<b>too</b>\n',
+			],
+		);
+		expect(text).toBe(
+			srt(
+				'WEBVTT - Mine\nKind: captions',
+				'00:00:00.000 --> 00:00:01.000\nOne.',
+				'00:00:01.750 --> 100:00:02.500 align:start line:0\nTwo,\n<b>too</b>',
+			),
+		);
+	});
+
+	it('times within a cue are later, too', () => {
+		const text = vtt('00:00.000 --> 00:02.000\n<c>A</c> <00:00.500>b <01:00:01.000><i>c</i>');
+		expect(joined([1000, text])).toContain('<c>A</c> <00:00:01.500>b <01:00:02.000><i>c</i>');
+	});
+
+	it('styles and regions come first, each once; notes stay where they are', () => {
+		const style = 'STYLE\n::cue { color: red }';
+		const region = 'REGION\nid:a';
+		const cue = '00:00:00.000 --> 00:00:01.000\nA';
+		const later = '00:00:01.000 --> 00:00:02.000\nA';
+		const parts = [vtt(style, 'NOTE one', cue), vtt(style, region, 'NOTE\ntwo', cue)] as const;
+		expect(joined([0, parts[0]], [1000, parts[1]])).toBe(
+			vtt(style, region, 'NOTE one', cue, 'NOTE\ntwo', later),
+		);
+	});
+
+	it('numbers are renewed, names stay, and none comes twice', () => {
+		const times = '00:00:00.000 --> 00:00:01.000';
+		const part = vtt(`1\n${times}\nA`, `intro\n${times}\nB`, `${times}\nC`);
+		const lines = joined([0, part], [0, part]).split('\n');
+		const names = ['A', 'B', 'C'].flatMap((word) =>
+			lines.flatMap((line, index) => (line === word ? [lines[index - 2]] : [])),
+		);
+		expect(names).toEqual(['1', '4', 'intro', '', '', '']);
+	});
+
+	it('a header that no empty line follows is no name', () => {
+		expect(joined([0, 'WEBVTT\n00:00.000 --> 00:01.000\nA'])).toBe(
+			vtt('00:00:00.000 --> 00:00:01.000\nA'),
+		);
+	});
+
+	it('without a cue is empty', () => {
+		expect(joined([0, 'WEBVTT'], [500, vtt('00:00.000 --> 00:01.000\nA')])).toBe(
+			vtt('00:00:00.500 --> 00:00:01.500\nA'),
+		);
+	});
+});
