@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sendCallback } from './callback.mts';
 import { storeOther, storeSpeech } from './files.mts';
+import { subtitlesFor, TYPES } from './media/subtitles.mts';
 import { speechSeconds } from './media/wav.mts';
 import { problem, refusal, type Call, type Reply } from './replies.mts';
 import { figure, scenarioOf, type Scenario } from './scenarios.mts';
@@ -107,7 +108,7 @@ function addressFields(world: World, task: TaskRecord): Record<string, unknown> 
 	const field = audioField === 'result' ? 'result' : 'audio_url';
 	return {
 		[field]: audioField === 'nested' ? { url: address } : address,
-		subtitle: shown(task.subtitleUrl ?? ''),
+		subtitle: task.subtitleUrl === undefined ? null : shown(task.subtitleUrl),
 	};
 }
 
@@ -184,12 +185,13 @@ function advance(world: World, task: TaskRecord, scenario: Scenario, percentage:
 function publish(world: World, task: TaskRecord, scenario: Scenario): void {
 	task.readyAt = Date.now();
 	task.audioUrl = storeSpeech(world, task.id, task.input, task.voiceId, scenario);
-	task.subtitleUrl = storeOther(
-		world,
-		`/files/subtitle/${task.id}.srt`,
-		'application/x-subrip',
-		() => subtitle(task.input),
-	);
+	const format = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
+	if (scenario.get('subtitles') !== 'none') {
+		const path = `/files/subtitle/${task.id}.${format}`;
+		const { input } = task;
+		const make = () => subtitlesFor(input, speechSeconds(input), format);
+		task.subtitleUrl = storeOther(world, path, TYPES[format], make);
+	}
 	world.watchers.changed();
 	sendCallback(world, task);
 }
@@ -200,9 +202,4 @@ function fail(world: World, task: TaskRecord): void {
 	task.error = 'Speech synthesis failed';
 	world.watchers.changed();
 	sendCallback(world, task);
-}
-
-function subtitle(text: string): Buffer {
-	const time = new Date(speechSeconds(text) * 1000).toISOString().slice(11, 23).replace('.', ',');
-	return Buffer.from(`1\n00:00:00,000 --> ${time}\n${text}\n`);
 }
