@@ -38,6 +38,8 @@ export interface SpeechTask {
 	status: string;
 	/** Absolute address of the audio file, once there is one. */
 	audioUrl?: string;
+	/** Absolute address of its subtitles, where the service makes any. */
+	subtitleUrl?: string;
 	/** 0 to 100. */
 	percentage?: number;
 	/** Why the task failed, when the service says so. */

@@ -183,6 +183,13 @@ test('an agent that asks for a hundred images gets as many as it may pay for', a
 	expect(sim.creates).toBe(4);
 });
 
+test('a model gets the address of subtitles, and no file', async () => {
+	await start({ pace: 0.01 });
+	const [record] = await agents(hello({ subtitles: true }), { text: 'Hi.' });
+	expect(record!.subtitle).toMatch(/^http.*\.srt$/);
+	expect(sim.count('GET', '/files/')).toBe(0);
+});
+
 test.each<[string, () => Call]>([
 	["n8n's Agents", () => agents],
 	['MCP', () => mcp],

@@ -206,6 +206,53 @@ const parts: Row[] = [
 	},
 ];
 
+const SUBTITLES = { path: '/files/subtitle', on: 'file', ...always } as const;
+
+const subtitles: Row[] = [
+	{
+		fault: 'The service makes no subtitles',
+		operations: [SPEAK],
+		setting: { text: 'A [sim:subtitles=none]', options: { subtitles: true } },
+		outcome: 'result',
+		note: 'no field, and no hint',
+	},
+	{
+		fault: 'Subtitles have expired',
+		operations: [SPEAK, 'speech:wait'],
+		setting: { options: { subtitles: true } },
+		make: ({ sim }) => sim.fault({ ...SUBTITLES, action: { respond: { status: 410 } } }),
+		outcome: 'result',
+		says: 'Subtitles could not be downloaded…410',
+		note: 'the audio comes out all the same',
+	},
+	{
+		fault: 'A page comes instead of the subtitles',
+		operations: [SPEAK],
+		setting: { options: { subtitles: true } },
+		make: ({ sim }) =>
+			sim.fault({ ...SUBTITLES, action: { respond: { status: 200, body: PAGE } } }),
+		outcome: 'result',
+		says: 'Subtitles could not be downloaded: a web page was returned',
+		note: 'the audio comes out all the same',
+	},
+	{
+		fault: 'Some parts of a long text have SRT, others VTT',
+		operations: [SPEAK],
+		setting: {
+			text: 'One goes out to sea. [sim:subtitles=vtt]. Three is by the door.',
+			options: { ...LONG.options, subtitles: true },
+		},
+		make: (stage) => {
+			stage.isOwnFile = true;
+		},
+		outcome: 'result',
+		says: 'subtitles of the parts of a speech could not be joined: some are SRT, others VTT',
+		note: 'the audio is joined all the same',
+		sent: 3,
+		paid: 3,
+	},
+];
+
 const lists: Row[] = [
 	dialect('Voices in pages', { voices: 'paged' }, ['voice:getAll']),
 	dialect('Voices in pages that all claim to be page 1', { voices: 'paged', pageEcho: 'wrong' }, [
@@ -239,5 +286,6 @@ const lists: Row[] = [
 export const SPEECH: Group[] = [
 	{ title: 'Speech tasks', rows: tasks },
 	{ title: 'Long texts', rows: parts },
+	{ title: 'Subtitles', rows: subtitles },
 	{ title: 'Voices, history, account', rows: lists },
 ];

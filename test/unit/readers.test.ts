@@ -281,6 +281,27 @@ describe('a speech task', () => {
 		});
 	});
 
+	it.each([
+		['subtitle', FILE],
+		['subtitle_url', FILE],
+		['an object', { url: FILE }],
+		['a path', '/files/a.mp3'],
+	])('has its subtitles under %s', (key, value) => {
+		const name = key === 'subtitle_url' ? key : 'subtitle';
+		const read = task({ status: 'completed', audio_url: FILE, [name]: value });
+		const expected = value === '/files/a.mp3' ? 'https://media.example.com/files/a.mp3' : FILE;
+		expect(read?.subtitleUrl).toBe(expected);
+	});
+
+	it.each([[null], [''], ['Hello there.'], [{}], ['file:///etc/passwd']])(
+		'has no subtitles with %p',
+		(subtitle) => {
+			const read = task({ status: 'completed', audio_url: FILE, subtitle });
+			expect(read?.subtitleUrl).toBeUndefined();
+			expect(read?.fields.subtitle).toBe(subtitle);
+		},
+	);
+
 	it('keeps everything the service sent', () => {
 		const raw = {
 			id: 'u-1',

@@ -1,14 +1,15 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
+import { subtitleTypeOf } from '../audio/subtitles';
 import type { Credential } from './credential';
 import { readErrorText } from '../parsing/failures';
 import { readErrorBody } from './bodies';
 import { abortReason, sleep, watchSilence } from '../async/deadline';
 import { Failure, isTransient } from '../failure';
 import type { MediaKind } from '../media';
-import { fileNameOf, fileTypeOf, SNIFF_BYTES, whyNoFile } from '../parsing/fileType';
+import { fileNameOf, fileTypeOf, SNIFF_BYTES, whyNoFile, type FileType } from '../parsing/fileType';
 import { codeOf } from './networkErrors';
 import { sendRequest, type ByteStream, type HttpResponse } from './request';
-import { MAX_UNANNOUNCED_BYTES } from '../limits';
+import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 import { backOffMs } from '../async/backOff';
 
 /** How long a file host may take to answer, and be silent while a file comes, in ms. */
@@ -28,6 +29,8 @@ export interface FileToFetch {
 	id: string;
 	/** True if it was made a moment ago and may not have reached its host yet. */
 	justMade?: boolean;
+	/** The subtitles of a speech instead of its sound. */
+	isSubtitles?: boolean;
 }
 
 const badFile = (text: string, transient: boolean, status?: number) =>
@@ -107,6 +110,22 @@ function meter(stream: ByteStream, most: number, tooMuch: Failure): Meter {
 	return { bytes: () => bytes, lastAt: () => lastAt };
 }
 
+/** The type of a file, by its first bytes; throws a Failure when it is something else. */
+function typeFound(
+	{ kind, isSubtitles }: FileToFetch,
+	head: Buffer,
+	contentType: string,
+	url: string,
+): FileType {
+	const type = isSubtitles
+		? subtitleTypeOf(head.toString())
+		: fileTypeOf(head, contentType, url, kind);
+	// Subtitles are text, whatever their header says.
+	const wrong = isSubtitles && type ? undefined : whyNoFile(head, isSubtitles ? '' : contentType);
+	if (type && wrong === undefined) return type;
+	throw badFile(wrong ?? 'it is neither SRT nor VTT', true);
+}
+
 /** Fetches once. The bytes go straight into n8n's binary storage. */
 async function fetchOnce(
 	context: FileContext,
@@ -126,9 +145,12 @@ async function fetchOnce(
 	});
 	const announced = Number(answer.headers['content-length'] ?? NaN);
 	// A file that is compressed anyway announces its compressed size.
-	const most = Math.max(announced || 0, MAX_UNANNOUNCED_BYTES);
+	const most = file.isSubtitles
+		? MAX_SUBTITLES_BYTES
+		: Math.max(announced || 0, MAX_UNANNOUNCED_BYTES);
+	const than = file.isSubtitles ? 'subtitles are' : 'announced';
 	const megabytes = Math.round(most / 1024 / 1024);
-	const tooLarge = badFile(`it is larger than announced: more than ${megabytes} MB`, false);
+	const tooLarge = badFile(`it is larger than ${than}: more than ${megabytes} MB`, false);
 	const received = meter(answer.body, most, tooLarge);
 	const over = new AbortController();
 	void watchSilence(received.lastAt, SILENCE_MS, over.signal, () => answer.close());
@@ -136,10 +158,7 @@ async function fetchOnce(
 		await refuseErrorStatus(answer, signal);
 		const { head, whole } = await peek(answer.body);
 		const contentType = answer.redact.text(answer.headers['content-type'] ?? '');
-		const wrong = whyNoFile(head, contentType);
-		if (wrong !== undefined) throw badFile(wrong, true);
-
-		const type = fileTypeOf(head, contentType, answer.url, file.kind);
+		const type = typeFound(file, head, contentType, answer.url);
 		const name = fileNameOf(file.kind, credential.redact.text(file.id), type.extension);
 		const body = whole ? head : (answer.body as unknown as Buffer);
 		return await context.helpers

@@ -125,6 +125,19 @@ export const download = {
 /** `Download File` where the address alone is usually enough. */
 export const downloadIfAsked = { ...download, default: false } satisfies INodeProperties;
 
+/** The binary field of subtitles. */
+export const SUBTITLES_FIELD = 'subtitles';
+
+export const subtitles = {
+	displayName: 'Download Subtitles',
+	name: 'subtitles',
+	type: 'boolean',
+	default: false,
+	displayOptions: NOT_FOR_TOOLS,
+	description:
+		'Whether to put the subtitles into the output as well, in the field <code>subtitles</code>, where the service has made any',
+} satisfies INodeProperties;
+
 export const taskId: INodeProperties = {
 	displayName: 'Task ID',
 	name: 'taskId',

@@ -1,6 +1,6 @@
 import { invalidInput } from '../failure';
 import { asId, asNumber, asWebUrl, isRecord } from '../parsing/coerce';
-import { downloadIfAsked, LIMIT, OUTPUT_FIELD, returnAll } from './descriptions';
+import { downloadIfAsked, LIMIT, OUTPUT_FIELD, returnAll, subtitles } from './descriptions';
 
 /** The range of a number, and with `default` its value when not set. */
 interface NumberRange {
@@ -68,6 +68,11 @@ export class NodeParameters {
 	/** The same in the options. */
 	downloadOption(): boolean {
 		return this.withFiles && this.flagOption('download', downloadIfAsked.default);
+	}
+
+	/** Whether the subtitles are wanted, too. */
+	subtitlesOption(): boolean {
+		return this.withFiles && this.flagOption('subtitles', subtitles.default);
 	}
 
 	/** A number in a range, its default when the option is not set. */

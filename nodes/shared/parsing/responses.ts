@@ -89,9 +89,9 @@ export function readCreatedTaskId(raw: unknown): string | undefined {
 export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): SpeechTask | undefined {
 	const record = unwrap(raw, 'status');
 	if (!isRecord(record)) return undefined;
-	const audioUrl = ['audio_url', 'result', 'file_url', 'url']
-		.map((key) => readFileUrl(record[key], baseUrl))
-		.find((url) => url !== undefined);
+	const addressUnder = (...keys: string[]) =>
+		keys.map((key) => readFileUrl(record[key], baseUrl)).find((url) => url !== undefined);
+	const audioUrl = addressUnder('audio_url', 'result', 'file_url', 'url');
 	// An address is proof enough where a deployment leaves the status out.
 	const isDone = audioUrl !== undefined && !saysFailure(record);
 	const word = asText(record.status) ?? (isDone ? 'completed' : undefined);
@@ -102,6 +102,7 @@ export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): Speec
 		state,
 		status: STATES.get(status) ?? status,
 		audioUrl,
+		subtitleUrl: addressUnder('subtitle', 'subtitle_url'),
 		percentage: asPercentage(record.process_percentage),
 		message: state === 'error' ? readReason(redact.value(record)) : undefined,
 		fields: record,

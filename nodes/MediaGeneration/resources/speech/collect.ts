@@ -1,15 +1,22 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
+import { startDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
+import { Failure, invalidInput } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
 import type { Subscription } from '../../../shared/speech/notifications';
 import { waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
 import {
 	download as downloadField,
 	POLL_INTERVAL_SECONDS,
+	SUBTITLES_FIELD,
 	timeoutSeconds,
 } from '../../../shared/n8n/descriptions';
+import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Item } from '../../item';
+
+/** How long the subtitles of a task may take, in ms: the sound is there and waits for them. */
+const SUBTITLES_MS = 60_000;
 
 export interface WaitFields {
 	/** Time limit for the whole generation. */
@@ -17,11 +24,20 @@ export interface WaitFields {
 	/** How long to wait for news before a reading. */
 	pollIntervalMs: number;
 	download: boolean;
+	subtitles: boolean;
 	outputField: string;
 }
 
 /** The fields of operations that wait for a speech task. */
 export function readWaitFields(parameters: NodeParameters): WaitFields {
+	const outputField = parameters.outputField();
+	const subtitles = parameters.subtitlesOption();
+	if (subtitles && outputField === SUBTITLES_FIELD) {
+		throw invalidInput(
+			'Put Output File in Field',
+			`must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`,
+		);
+	}
 	return {
 		timeoutMs: parameters.durationOption('timeout', 'Timeout', timeoutSeconds('speech')),
 		pollIntervalMs: parameters.durationOption(
@@ -30,7 +46,8 @@ export function readWaitFields(parameters: NodeParameters): WaitFields {
 			POLL_INTERVAL_SECONDS,
 		),
 		download: parameters.download(downloadField.default),
-		outputField: parameters.outputField(),
+		subtitles,
+		outputField,
 	};
 }
 
@@ -53,6 +70,7 @@ export interface Spoken {
 	taskId: string;
 	task: SpeechTask;
 	file?: IBinaryData;
+	subtitles?: IBinaryData;
 }
 
 /** Waits for a task, and fetches its audio when asked to. */
@@ -87,7 +105,10 @@ export async function collect(
 	}
 	const justMade = origin.justCreated || waited >= 1000;
 	if (options.download) item.tell(`${part.name}task ${taskId}: downloading the file`);
-	return await withFile(item, { taskId, task }, options.download, signal, justMade);
+	const spoken = await withFile(item, { taskId, task }, options.download, signal, justMade);
+	// Those of a part are of no use unless its sound says how long it is.
+	const isWanted = options.subtitles && (options.download || part.name === '');
+	return isWanted ? await withSubtitles(item, spoken, signal, justMade) : spoken;
 }
 
 /** The same with its file, when that is wanted and there. */
@@ -102,6 +123,33 @@ export async function withFile(
 	const file = { url: task.audioUrl, kind: 'speech' as const, id: taskId, justMade };
 	const stored = await download(item.run.context, item.api.credential, file, signal);
 	return { taskId, task, file: stored };
+}
+
+/** The same with its subtitles, if it has any. When they can't be fetched, a hint says why. */
+async function withSubtitles(
+	item: Item,
+	spoken: Spoken,
+	signal: AbortSignal,
+	justMade: boolean,
+): Promise<Spoken> {
+	const { taskId, task } = spoken;
+	if (task.subtitleUrl === undefined) return spoken;
+	const limit = startDeadline(SUBTITLES_MS, signal);
+	const file = { kind: 'speech', isSubtitles: true, url: task.subtitleUrl, id: taskId } as const;
+	const { context, credential } = item.run;
+	const subtitles = await download(context, credential, { ...file, justMade }, limit.signal)
+		.catch((error: unknown) => {
+			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
+			const { kind, facts } = error;
+			const why = (kind === 'badFile' && facts.text) || wordingOf(error).message;
+			item.hint(
+				`no subtitles: ${why}`,
+				`Subtitles could not be downloaded: ${why}. Speech → Wait with the task ID tries again at no extra charge`,
+			);
+			return undefined;
+		})
+		.finally(() => limit.stop());
+	return { ...spoken, subtitles };
 }
 
 /** The fields of a task as it was read (§4.2). */
@@ -119,4 +167,13 @@ export const spokenOutput = (
 	outputField: string,
 	more: ServiceRecord = {},
 ): INodeExecutionData =>
-	item.output({ ...spokenFields(spoken), ...more }, spoken.file && { [outputField]: spoken.file });
+	item.output({ ...spokenFields(spoken), ...more }, binaryOf(outputField, spoken));
+
+/** The files of an output item. */
+export const binaryOf = (
+	outputField: string,
+	{ file, subtitles }: Pick<Spoken, 'file' | 'subtitles'>,
+): INodeExecutionData['binary'] =>
+	file || subtitles
+		? { ...(file && { [outputField]: file }), ...(subtitles && { [SUBTITLES_FIELD]: subtitles }) }
+		: undefined;

@@ -1,14 +1,23 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
 import { abortReason } from '../../../shared/async/deadline';
-import { joinAudio, type JoinedSound } from '../../../shared/audio/joinAudio';
+import { joinAudio } from '../../../shared/audio/joinAudio';
+import { joinSubtitles } from '../../../shared/audio/subtitles';
 import type { ServiceRecord } from '../../../shared/contract';
 import { Failure, type FailureKind } from '../../../shared/failure';
-import { fileNameOf } from '../../../shared/parsing/fileType';
+import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';
+import { fileNameOf, type FileType } from '../../../shared/parsing/fileType';
 import { isOverload } from '../../../shared/parsing/failures';
 import { forEachPart } from '../../concurrency';
 import type { Item } from '../../item';
 import { readStored, sizeOfStored } from '../storedFile';
-import { spokenFields, spokenOutput, type Part, type Spoken } from './collect';
+import {
+	binaryOf,
+	spokenFields,
+	spokenOutput,
+	type Part,
+	type Spoken,
+	type WaitFields,
+} from './collect';
 
 /** Parts of one speech. */
 export const MOST_PARTS = 200;
@@ -69,7 +78,7 @@ export async function forAllParts<Result>(
 export async function speechOutput(
 	item: Item,
 	spoken: Spoken[],
-	outputField: string,
+	{ outputField, subtitles }: Pick<WaitFields, 'outputField' | 'subtitles'>,
 ): Promise<INodeExecutionData[]> {
 	if (spoken.length === 1) return [spokenOutput(item, spoken[0]!, outputField)];
 	const json = {
@@ -81,14 +90,17 @@ export async function speechOutput(
 		parts: spoken.length,
 	};
 	const files = spoken.map(({ file }) => file).filter((file) => file !== undefined);
-	if (files.length < spoken.length) return [item.output(json)];
-	const joined = await join(item, files, json.task_id).catch((error: unknown) => {
+	if (files.length < spoken.length) {
+		if (subtitles) hintUnjoined(item, "that takes their sound: turn on 'Download File'");
+		return [item.output(json)];
+	}
+	const joined = await join(item, spoken, files, json.task_id).catch((error: unknown) => {
 		if (error instanceof Failure) throw error;
 		const { message = 'no reason given' } = error as Partial<Error>;
 		const text = `n8n could not store it: ${message}`;
 		throw new Failure('badFile', { text, taskIds: json.task_ids });
 	});
-	if ('file' in joined) return [item.output(json, { [outputField]: joined.file })];
+	if ('file' in joined) return [item.output(json, binaryOf(outputField, joined))];
 	item.hint(
 		'parts',
 		`The parts of a speech come out one by one, since they could not be joined: ${joined.why}`,
@@ -97,6 +109,12 @@ export async function speechOutput(
 		spokenOutput(item, one, outputField, { part: index + 1, parts: spoken.length }),
 	);
 }
+
+const hintUnjoined = (item: Item, why: string) =>
+	item.hint(
+		`subtitles: ${why}`,
+		`The subtitles of the parts of a speech could not be joined: ${why}. Speech → Wait with a single task ID fetches those of that part`,
+	);
 
 /** What the service says of all parts alike. */
 function commonFields(spoken: Spoken[]): ServiceRecord {
@@ -107,12 +125,13 @@ function commonFields(spoken: Spoken[]): ServiceRecord {
 	return Object.fromEntries(Object.entries(first!).filter(isCommon));
 }
 
-/** The files of all parts as one in n8n's storage, or why they can't be. */
+/** The files of all parts as one in n8n's storage, with their subtitles, or why they can't be. */
 async function join(
 	item: Item,
+	spoken: Spoken[],
 	files: IBinaryData[],
 	id: string,
-): Promise<{ file: IBinaryData } | { why: string }> {
+): Promise<{ file: IBinaryData; subtitles?: IBinaryData } | { why: string }> {
 	const { run } = item;
 	const { helpers } = run.context;
 	const sounds = await Promise.all(
@@ -130,12 +149,34 @@ async function join(
 		if ('why' in joined) return joined;
 		// Where n8n keeps files in memory, those of the parts are not needed any more.
 		for (const file of files) if (file.id === undefined) file.data = '';
-		return { file: await store(joined) };
+		const file = await store(joined);
+		return { file, subtitles: await subtitlesOf(joined.startsMs) };
 	} finally {
 		release();
 	}
 
-	async function store({ bytes, mimeType, extension }: JoinedSound): Promise<IBinaryData> {
+	/** Those that there are; a hint says why they can't be joined. */
+	async function subtitlesOf(startsMs: number[]): Promise<IBinaryData | undefined> {
+		const there = spoken.flatMap(({ subtitles }, index) =>
+			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
+		);
+		if (there.length === 0) return undefined;
+		const sizes = await Promise.all(
+			there.map(async ({ file }) => await sizeOfStored(helpers, file)),
+		);
+		if (sizes.reduce((sum, size) => sum + size, 0) > MAX_JOINED_SUBTITLES_BYTES) {
+			const megabytes = MAX_JOINED_SUBTITLES_BYTES / 1024 / 1024;
+			return void hintUnjoined(item, `together they have more than ${megabytes} MB`);
+		}
+		const texts = there.map(async ({ file, startMs }) => {
+			return { text: (await readStored(helpers, file)).toString(), startMs };
+		});
+		const joined = joinSubtitles(await Promise.all(texts));
+		if ('why' in joined) return void hintUnjoined(item, joined.why);
+		return await store({ ...joined, bytes: Buffer.from(joined.text) });
+	}
+
+	async function store({ bytes, mimeType, extension }: FileType & { bytes: Buffer }) {
 		const name = fileNameOf('speech', run.credential.redact.text(id), extension);
 		return await helpers.prepareBinaryData(bytes, name, mimeType);
 	}

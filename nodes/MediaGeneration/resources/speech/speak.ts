@@ -10,6 +10,7 @@ import {
 	options,
 	outputField,
 	pollInterval,
+	subtitles,
 	timeout,
 	useSpeakerBoost,
 } from '../../../shared/n8n/descriptions';
@@ -116,6 +117,7 @@ const speakFields: INodeProperties[] = [
 			description: 'A URL that the service calls when the task is completed',
 		},
 		concurrency,
+		subtitles,
 		maxPaid,
 		pollInterval,
 		outputField,
@@ -212,7 +214,7 @@ export function speak(item: Item): Job {
 			taskIds[part.index] = part.taskId!;
 			return done;
 		});
-		if (waits) return await speechOutput(item, spoken as Spoken[], wanted.outputField);
+		if (waits) return await speechOutput(item, spoken as Spoken[], wanted);
 		const status = 'pending';
 		if (parts.length === 1) return [item.output({ task_id: taskIds[0], status })];
 		return [item.output({ task_ids: taskIds, parts: parts.length, status })];

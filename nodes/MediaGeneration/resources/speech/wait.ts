@@ -6,6 +6,7 @@ import {
 	options,
 	outputField,
 	pollInterval,
+	subtitles,
 	taskId,
 	timeout,
 } from '../../../shared/n8n/descriptions';
@@ -23,7 +24,11 @@ const taskIds: INodeProperties = {
 
 export const waitForSpeechDescription = updateDisplayOptions(
 	{ show: { resource: ['speech'], operation: ['wait'] } },
-	[taskIds, download, options(concurrency, pollInterval, outputField, timeout('speech'))],
+	[
+		taskIds,
+		download,
+		options(concurrency, subtitles, pollInterval, outputField, timeout('speech')),
+	],
 );
 
 /** Speech → Wait: waits for existing tasks and fetches their audio, at no extra cost. */
@@ -50,6 +55,6 @@ export function waitForSpeech(item: Item): Job {
 				deadline.stop();
 			}
 		});
-		return await speechOutput(item, spoken, wanted.outputField);
+		return await speechOutput(item, spoken, wanted);
 	};
 }
