@@ -1,4 +1,5 @@
 import { freeBoxHeader, videoMp4 } from './media/mp4.mts';
+import { speechMp3 } from './media/mp3.mts';
 import { promptPng } from './media/png.mts';
 import { speechWav, wavHeader } from './media/wav.mts';
 import { figure, type Scenario } from './scenarios.mts';
@@ -34,6 +35,16 @@ export function storeSpeech(
 	voice: string,
 	s: Scenario,
 ): string {
+	if (s.has('mp3')) {
+		return store(
+			world,
+			`/files/audio/${id}.mp3`,
+			'audio/mpeg',
+			() => speechMp3(text),
+			s,
+			undefined,
+		);
+	}
 	const big = bigSize(s, LEAST_SPEECH);
 	const head = big ? () => wavHeader(big - 44) : () => speechWav(text, voice);
 	return store(world, `/files/audio/${id}.wav`, 'audio/wav', head, s, big);

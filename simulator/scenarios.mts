@@ -5,6 +5,7 @@ export const scenarioWords: Readonly<Record<string, string>> = {
 	'late-address': 'speech: completed 4 s before the audio address appears; =SECONDS',
 	'silent-socket': 'speech: no WebSocket messages for this task',
 	'messages-first': 'speech: WebSocket messages before the create response',
+	mp3: 'speech: an MP3 file of tones instead of WAV',
 	subtitles: 'speech: =vtt or =none instead of SRT',
 	'duplicate-progress': 'speech: percentages repeat',
 	'backward-progress': 'speech: percentages go back at times',

@@ -1,4 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
+import { readMp3 } from '../../nodes/shared/audio/mp3';
 import { readWav } from '../../nodes/shared/audio/wav';
 import { ids, SENTENCES, split, wait } from './longText';
 import { allClosed, bad, good, node, NODE, posts, run, saved, sim, speech, start } from './setup';
@@ -32,8 +33,10 @@ const timesOf = (text: string) =>
 		line.slice(1).map((time) => Date.parse(`1970-01-01T${time.replace(',', '.')}Z`)),
 	);
 
-const durationOf = (id: string) =>
-	readWav(sim.fileBytes(sim.tasks.get(id)!.audioUrl!)!)!.sound.durationMs;
+function durationOf(id: string): number {
+	const file = sim.fileBytes(sim.tasks.get(id)!.audioUrl!)!;
+	return (readWav(file) ?? readMp3(file))!.sound.durationMs;
+}
 
 /** The cues of all tasks, each later by the sound of those before it. */
 function expectShifted(text: string, tasks: string[]) {
@@ -96,7 +99,7 @@ test("on the API's own host they get the token", async () => {
 	expect(await textOf(result)).toBe(served(made()[0]!.id));
 });
 
-test.each(['', '[sim:subtitles=vtt]'])(
+test.each(['', '[sim:subtitles=vtt]', '[sim:mp3]'])(
 	'those of a long text are joined with its sound, on time %s',
 	async (word) => {
 		await start();
@@ -107,9 +110,9 @@ test.each(['', '[sim:subtitles=vtt]'])(
 		const said = await textOf(result);
 		expectShifted(said, tasks);
 		expect(said.match(/^\d+$/gm)).toEqual(timesOf(said).map((_, index) => `${index + 1}`));
-		expect(said.startsWith('WEBVTT')).toBe(word !== '');
+		expect(said.startsWith('WEBVTT')).toBe(word.includes('vtt'));
 		expect(item!.binary!.subtitles!.fileName).toBe(
-			`speech-${tasks[0]}.${word === '' ? 'srt' : 'vtt'}`,
+			`speech-${tasks[0]}.${word.includes('vtt') ? 'vtt' : 'srt'}`,
 		);
 		expect(hints(result)).toEqual([]);
 	},
