@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
-import { thisProcess } from '../../shared/account';
 import { isRecord } from '../../shared/parsing/coerce';
+import { KEY_LASTS_MS, leave, takeKept } from '../kept';
 import { FOLLOWED_MS, type Found, type Outcome, type Remembered } from './look';
 
 /** Entries that are known, and not to be told of again. */
@@ -9,8 +9,6 @@ const MOST_KNOWN = 1000;
 const MOST_OPEN = 1000;
 /** Looks in a row that do not find an entry in the making, after which it was deleted. */
 const MOST_MISSES = 3;
-/** How long after an emission n8n still knows its key, in ms: as of speech tasks. */
-const KEY_LASTS_MS = 120_000;
 
 /** An entry that n8n was not told of. */
 interface Open {
@@ -40,11 +38,7 @@ interface Kept {
 }
 
 const KEY = 'generated';
-
-/** Left by a trigger that was closed, for the next one of the same node in this process. */
-class LeftOpen extends Map<string, Kept> {}
-
-const left = () => thisProcess.part(LeftOpen, () => new LeftOpen());
+const leftKey = (key: string) => `${KEY}\n${key}`;
 
 const isKept = (value: unknown): value is Kept =>
 	isRecord(value) && isRecord(value.open) && Array.isArray(value.known);
@@ -72,8 +66,7 @@ export class EntryStore implements Remembered {
 		now = Date.now(),
 	) {
 		const stored: unknown = store[KEY];
-		const kept = newest(isKept(stored) ? stored : undefined, left().get(key));
-		left().delete(key);
+		const kept = takeKept(leftKey(key), isKept(stored) ? stored : undefined);
 		if (!kept) return;
 		const isSame = kept.account === account;
 		this.isEmpty = false;
@@ -89,7 +82,7 @@ export class EntryStore implements Remembered {
 
 	/** Forgets what a node has kept: it tells of other events now. */
 	static forget(store: IDataObject, key: string): void {
-		left().delete(key);
+		takeKept(leftKey(key), undefined);
 		if (store[KEY] !== undefined) delete store[KEY];
 	}
 
@@ -178,7 +171,7 @@ export class EntryStore implements Remembered {
 	/** To be called when the trigger is closed; n8n goes on, so what it was told of is done. */
 	leave(): void {
 		for (const [mark, { isEmitted }] of [...this.open]) if (isEmitted) this.end(mark);
-		if (this.isUsable) left().set(this.key, this.kept());
+		if (this.isUsable) leave(leftKey(this.key), this.kept());
 	}
 
 	/** False before the first look: what is remembered of another account stays as it was kept. */
@@ -221,6 +214,3 @@ const opened = (since: number, createdAt: number): Open => ({
 	...{ since, createdAt },
 	...{ isQueued: false, isEmitted: false, misses: 0 },
 });
-
-const newest = (stored: Kept | undefined, inProcess: Kept | undefined): Kept | undefined =>
-	(inProcess?.at ?? 0) >= (stored?.at ?? 0) ? (inProcess ?? stored) : stored;

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
-import { thisProcess } from '../../shared/account';
 import { dropOldest } from '../../shared/limits';
 import { isRecord } from '../../shared/parsing/coerce';
+import { KEY_LASTS_MS, leave, takeKept } from '../kept';
 
 /** What is known of a task under way. */
 interface Entry {
@@ -33,21 +33,8 @@ export const MOST_UNDER_WAY = 1000;
 const MOST_ENDED = 1000;
 /** How many forgotten tasks keep their last percentage, so that it is not emitted again. */
 const MOST_FORGOTTEN = 10_000;
-/**
- * How long n8n still knows the key of an emitted event, in ms. It knows it as long as it keeps the
- * execution, which it may delete at any time if the workflow does not save executions.
- */
-const KEY_LASTS_MS = 120_000;
 /** How long a task may be under way before it is forgotten, in ms. */
 export const LONGEST_MS = 24 * 3600 * 1000;
-
-/**
- * Left by a closed trigger for the next one of the same node in this process: n8n saves static data
- * only along with an execution, so it may be older.
- */
-class LeftBehind extends Map<string, Kept> {}
-
-const left = () => thisProcess.part(LeftBehind, () => new LeftBehind());
 
 const isKept = (value: unknown): value is Kept =>
 	isRecord(value) && isRecord(value.underWay) && Array.isArray(value.ended);
@@ -70,8 +57,7 @@ export class TaskStore {
 		emitsAgain: boolean,
 		now = Date.now(),
 	) {
-		const kept = newest(isKept(store) ? store : undefined, left().get(key));
-		left().delete(key);
+		const kept = takeKept(key, isKept(store) ? store : undefined);
 		this.ended = new Set(kept?.ended.map(String));
 		const isSafe = emitsAgain && now - (kept?.at ?? 0) < KEY_LASTS_MS;
 		for (const [taskId, [since, told, isEmitted]] of Object.entries(kept?.underWay ?? {})) {
@@ -153,7 +139,7 @@ export class TaskStore {
 	/** Call this when the trigger is closed; n8n runs on, so what it was told of is done. */
 	leave(): void {
 		for (const [taskId, { isEmitted }] of [...this.underWay]) if (isEmitted) this.end(taskId);
-		left().set(this.key, this.kept());
+		leave(this.key, this.kept());
 	}
 
 	/** While n8n starts no executions, unemitted ends pile up for the next activation. */
@@ -171,6 +157,3 @@ export class TaskStore {
 		return { at: Date.now(), underWay, ended: [...this.ended] };
 	}
 }
-
-const newest = (stored: Kept | undefined, inProcess: Kept | undefined): Kept | undefined =>
-	(inProcess?.at ?? 0) >= (stored?.at ?? 0) ? (inProcess ?? stored) : stored;
