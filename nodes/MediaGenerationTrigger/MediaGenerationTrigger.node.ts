@@ -18,6 +18,9 @@ import { startTrigger } from './trigger';
 const { default: STEP_BY_DEFAULT } = PROGRESS_STEP;
 const { default: CHECK_BY_DEFAULT } = CHECK_INTERVAL_SECONDS;
 
+const WHILE_BUILDING =
+	"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor; of videos and images, the newest one shows up at once.";
+
 export class MediaGenerationTrigger implements INodeType {
 	description: INodeTypeDescription = {
 		displayName: 'Media Generation Trigger',
@@ -36,9 +39,11 @@ export class MediaGenerationTrigger implements INodeType {
 			header: 'Listen for speech tasks, videos and images',
 			executionsHelp: {
 				inactive:
-					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor; of videos and images, the newest one shows up at once.<br /><br /><b>Once you're happy with your workflow</b>, publish it. Then every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
+					WHILE_BUILDING +
+					"<br /><br /><b>Once you're happy with your workflow</b>, publish it. Then every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
 				active:
-					"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor; of videos and images, the newest one shows up at once.<br /><br /><b>Your workflow also runs automatically</b>, since it's published: every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
+					WHILE_BUILDING +
+					"<br /><br /><b>Your workflow also runs automatically</b>, since it's published: every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
 			},
 			activationHint:
 				"Once you've finished building your workflow, publish it to have it listen all the time (you just won't see those executions here).",
