@@ -1,26 +1,28 @@
 import type { ITriggerFunctions, ITriggerResponse } from 'n8n-workflow';
 import { accountKeyOf } from '../shared/account';
-import { readCredential, type Credential } from '../shared/http/credential';
+import { Api } from '../shared/api/api';
 import { Failure } from '../shared/failure';
+import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { toNodeError } from '../shared/n8n/nodeErrors';
+import type { Activation } from './activation';
 import { dropsDuplicates, ExecutionQueue } from './executionQueue';
 import { EntryStore } from './generated/entryStore';
 import { HistoryWatch } from './generated/historyWatch';
-import { TaskStore } from './watch/taskStore';
 import { readSettings } from './settings';
+import { TaskStore } from './watch/taskStore';
 import { Watch } from './watch/watch';
 
 /**
- * Listens for what happens to speech tasks, and looks for new videos and images. Activated, it goes on until it is closed; by hand, until the
- * first event. Throws the n8n error that names what to change.
+ * Listens for what happens to speech tasks, and looks for new videos and images: until it is closed,
+ * or by hand until the first event. Throws the n8n error that names what to change.
  */
 export async function startTrigger(context: ITriggerFunctions): Promise<ITriggerResponse> {
 	const node = context.getNode();
 	const isManual = context.getMode() === 'manual';
 	const closing = new AbortController();
 	let credential: Credential | undefined;
-	let stores: Array<TaskStore | EntryStore> = [];
+	const stores: Array<TaskStore | EntryStore> = [];
 
 	const closeFunction = async () => {
 		if (closing.signal.aborted) return;
@@ -32,17 +34,19 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 	const listen = async () => {
 		const settings = readSettings(context);
 		credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
-		const scope = `${context.getWorkflow().id}\n${node.id}\n${credential.baseUrl}`;
+		const { baseUrl, redact } = credential;
+		const scope = `${context.getWorkflow().id}\n${node.id}\n${baseUrl}`;
 		const { signal } = closing;
-		const parts = {
+		const activation: Activation = {
 			context,
-			credential,
+			api: new Api(context, credential),
 			settings,
 			executionQueue: new ExecutionQueue(context, scope, signal),
 			scope: isManual ? undefined : scope,
 			isManual,
 			closing: signal,
-			onFatal(failure: Failure) {
+			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
+			onFatal(failure) {
 				if (signal.aborted) return;
 				void closeFunction();
 				context.emitError(asNodeError(failure));
@@ -55,13 +59,13 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		const starting: Array<Promise<void>> = [];
 		if (settings.ofTasks) {
 			const taskStore = new TaskStore(kept, key, emitsAgain);
-			stores = [taskStore];
-			starting.push(new Watch({ ...parts, taskStore }).start());
+			stores.push(taskStore);
+			starting.push(new Watch(activation, taskStore).start());
 		}
 		if (settings.events.has('generated')) {
 			const entryStore = new EntryStore(kept, key, accountKeyOf(credential), emitsAgain);
-			stores = [...stores, entryStore];
-			starting.push(new HistoryWatch({ ...parts, entryStore }).start());
+			stores.push(entryStore);
+			starting.push(new HistoryWatch(activation, entryStore).start());
 		} else EntryStore.forget(kept, key);
 		await Promise.all(starting);
 	};

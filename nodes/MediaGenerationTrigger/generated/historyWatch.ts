@@ -1,20 +1,16 @@
-import type { ITriggerFunctions } from 'n8n-workflow';
 import { accountOf } from '../../shared/account';
-import { Api } from '../../shared/api/api';
 import { passes, requireToken } from '../../shared/api/tokenCheck';
 import { sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { historyPagesOf, type HistoryPages } from '../../shared/generation/historyPages';
-import type { Credential } from '../../shared/http/credential';
 import { wordingOf } from '../../shared/n8n/messages';
 import { unsigned } from '../../shared/parsing/coerce';
 import { generationOriginsOf, type Origins } from '../../shared/speech/origins';
-import type { ExecutionQueue } from '../executionQueue';
-import type { Settings } from '../settings';
+import type { Activation } from '../activation';
 import { SelfStarts } from '../watch/selfStarts';
 import { EntryEvents } from './entryEvents';
-import { EntryStore } from './entryStore';
+import type { EntryStore } from './entryStore';
 import { Look, type Found, type Outcome } from './look';
 
 /** How long an activation waits for the first look, in ms; it is made again later. */
@@ -26,25 +22,8 @@ const FRESH = 0.5;
 /** So many entries of one look are told of: the newest. */
 const MOST_TOLD = 500;
 
-export interface HistoryWatchParts {
-	context: ITriggerFunctions;
-	credential: Credential;
-	settings: Settings;
-	entryStore: EntryStore;
-	executionQueue: ExecutionQueue;
-	/** Tells this trigger and service from all others in this process; none by hand. */
-	scope: string | undefined;
-	/** A person listens for one event, and is told of everything that stands in its way. */
-	isManual: boolean;
-	/** Aborts when the trigger is closed. */
-	closing: AbortSignal;
-	/** Called when it makes no sense to go on: the token is refused, say. */
-	onFatal(failure: Failure): void;
-}
-
 /** Reads the history of an account every so often, and tells of what is new in it. */
 export class HistoryWatch {
-	private readonly api: Api;
 	private readonly pages: HistoryPages;
 	private readonly origins: Origins;
 	private readonly selfStarts: SelfStarts;
@@ -54,14 +33,17 @@ export class HistoryWatch {
 	private readAt = 0;
 	private isInTrouble = false;
 
-	constructor(private readonly parts: HistoryWatchParts) {
-		const { context, credential, settings, scope } = parts;
-		this.api = new Api(context, credential);
+	constructor(
+		private readonly activation: Activation,
+		private readonly entryStore: EntryStore,
+	) {
+		const { api, context, settings, scope } = activation;
+		const { credential } = api;
 		this.pages = historyPagesOf(credential);
 		this.origins = generationOriginsOf(credential);
 		const { includeOwnTasks } = settings;
 		this.selfStarts = new SelfStarts(context, this.origins, includeOwnTasks, scope, 'media');
-		this.events = new EntryEvents({ ...parts, api: this.api, selfStarts: this.selfStarts });
+		this.events = new EntryEvents(activation, entryStore, this.selfStarts);
 	}
 
 	/**
@@ -69,11 +51,11 @@ export class HistoryWatch {
 	 * itself. Throws a Failure when it makes no sense to go on.
 	 */
 	async start(): Promise<void> {
-		const { closing, credential, isManual, settings } = this.parts;
+		const { api, closing, isManual, settings } = this.activation;
 		// Beside speech tasks, whose listener checks it.
-		if (!settings.ofTasks) await requireToken(this.api, isManual, closing);
+		if (!settings.ofTasks) await requireToken(api, isManual, closing);
 		if (closing.aborted) return;
-		const leave = accountOf(credential).use();
+		const leave = accountOf(api.credential).use();
 		closing.addEventListener('abort', leave, { once: true });
 		this.selfStarts.warn();
 		const limit = startDeadline(FIRST_LOOK_MS, closing);
@@ -88,12 +70,12 @@ export class HistoryWatch {
 	}
 
 	private get intervalMs(): number {
-		const { isManual, settings } = this.parts;
+		const { isManual, settings } = this.activation;
 		return isManual ? Math.min(BY_HAND_MS, settings.checkIntervalMs) : settings.checkIntervalMs;
 	}
 
 	private async goOn(): Promise<void> {
-		const { closing } = this.parts;
+		const { closing } = this.activation;
 		for (;;) {
 			// Triggers that share a reading are due together from then on.
 			const dueAt = this.readAt + this.intervalMs;
@@ -109,15 +91,15 @@ export class HistoryWatch {
 
 	/** Reads as many pages as there may be news on, the first at most `maxAgeMs` old. */
 	private async look(maxAgeMs: number, signal: AbortSignal): Promise<void> {
-		const { entryStore, isManual } = this.parts;
-		const look = new Look(entryStore, this.api.credential.baseUrl, this.reach);
+		const { api, isManual, closing } = this.activation;
+		const look = new Look(this.entryStore, api.credential.baseUrl, this.reach);
 		for (let number = 1, isWanted = true; isWanted; number++) {
-			const { page, readAt } = await this.pages.read(this.api, number, maxAgeMs, signal);
+			const { page, readAt } = await this.pages.read(api, number, maxAgeMs, signal);
 			if (number === 1) this.readAt = readAt;
 			isWanted = look.add(page) && !isManual;
 		}
 		const outcome = look.outcome();
-		if (this.parts.closing.aborted) return;
+		if (closing.aborted) return;
 		if (isManual) return this.showNewest(outcome);
 		this.reach = outcome.reach;
 		this.take(outcome);
@@ -125,18 +107,18 @@ export class HistoryWatch {
 
 	/** By hand the newest entry is shown, whatever was there before. */
 	private showNewest({ passed }: Outcome): void {
-		const { entryStore } = this.parts;
 		const newest = passed.filter(({ entry }) => !entry.failed).at(-1);
 		if (!newest) return;
-		entryStore.reopen(newest);
+		this.entryStore.reopen(newest);
 		this.events.tell(newest, this.nameOf(newest.entry, []));
 	}
 
 	private take(outcome: Outcome): void {
-		const { entryStore, settings } = this.parts;
+		const { entryStore } = this;
+		const { settings, warn } = this.activation;
 		entryStore.note(outcome);
 		if (outcome.hasLostTrack) {
-			this.warn('nothing in the history is known from before, what is in it now is passed over');
+			warn('nothing in the history is known from before, what is in it now is passed over');
 		}
 		const { ready, failed, making } = outcome;
 		const all = [...ready, ...failed, ...making].map(({ entry }) => entry);
@@ -149,7 +131,7 @@ export class HistoryWatch {
 		const left = ready.slice(0, -MOST_TOLD);
 		for (const { mark } of left) entryStore.end(mark);
 		if (left.length > 0 || (outcome.isCut && ready.length > 0)) {
-			this.warn(
+			warn(
 				`more than ${MOST_TOLD} new videos and images at once, only the newest start an execution`,
 			);
 		}
@@ -158,13 +140,15 @@ export class HistoryWatch {
 	}
 
 	private tell(found: Found, all: HistoryEntry[]): void {
-		const { entryStore } = this.parts;
+		const { entryStore } = this;
 		const name = this.nameOf(found.entry, all);
 		if (!this.see(name)) return entryStore.end(found.mark);
 		// The next look knows whose it is.
 		if (this.selfStarts.isAwaited(found.entry.prompt)) return;
 		if (entryStore.queue(found) !== undefined) {
-			this.warn('too many videos and images wait for an execution, the oldest is left out');
+			this.activation.warn(
+				'too many videos and images wait for an execution, the oldest is left out',
+			);
 		}
 		this.events.tell(found, name);
 	}
@@ -190,10 +174,11 @@ export class HistoryWatch {
 
 	/** Throws what keeps an activation from making sense; the rest passes, or is worth a line in the log. */
 	private refuse(trouble: unknown): void {
-		const { isManual, settings, entryStore } = this.parts;
+		const { isManual, settings } = this.activation;
 		const kind = trouble instanceof Failure ? trouble.kind : undefined;
 		const isAbsent = kind === 'notFound' && !(trouble as Failure).facts.isEdge;
-		const isAway = passes(trouble) || (kind === 'notFound' && !(isAbsent && entryStore.isEmpty));
+		const isAway =
+			passes(trouble) || (kind === 'notFound' && !(isAbsent && this.entryStore.isEmpty));
 		const isNeeded = isManual || !settings.ofTasks;
 		const isFatal = kind === 'tokenRefused' || (isNeeded && (isManual || !isAway));
 		const { status } = trouble instanceof Failure ? trouble.facts : {};
@@ -202,21 +187,13 @@ export class HistoryWatch {
 	}
 
 	private report(trouble: unknown): void {
-		const { closing, onFatal } = this.parts;
+		const { closing, warn, onFatal } = this.activation;
 		if (closing.aborted) return;
 		const failure = trouble instanceof Failure ? trouble : new Failure('noAnswer');
 		if (failure.kind === 'tokenRefused') return onFatal(failure);
 		if (this.isInTrouble) return;
 		this.isInTrouble = true;
 		const { message } = wordingOf(failure);
-		this.warn(
-			`the history can't be read, trying again every ${this.intervalMs / 1000} s: ${message}`,
-		);
-	}
-
-	private warn(text: string): void {
-		const { context, credential } = this.parts;
-		const message = `Media Generation Trigger: ${text}`;
-		context.logger.warn(credential.redact.text(message));
+		warn(`the history can't be read, trying again every ${this.intervalMs / 1000} s: ${message}`);
 	}
 }

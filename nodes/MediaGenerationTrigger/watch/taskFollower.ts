@@ -1,15 +1,13 @@
-import type { ITriggerFunctions } from 'n8n-workflow';
 import { asText } from '../../shared/parsing/coerce';
 import { sleep } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { Subscription } from '../../shared/speech/notifications';
-import type { Api } from '../../shared/api/api';
 import { endedBefore } from './endedBefore';
 import { waitForTask } from '../../shared/speech/speechTask';
-import type { Events } from '../events';
+import type { Activation } from '../activation';
+import type { TaskEvents } from './taskEvents';
 import type { TaskStore } from './taskStore';
-import type { Settings } from '../settings';
 
 /** How long a task may be silent before it is read, in ms; doubles up to 5 minutes. */
 export const SILENCE_MS = 30_000;
@@ -21,21 +19,6 @@ const REFUSED_MS = 60_000;
 const MISSING_TIMES = 3;
 const MISSING_MS = 30_000;
 
-export interface TaskFollowerParts {
-	context: ITriggerFunctions;
-	api: Api;
-	subscription: Subscription;
-	events: Events;
-	settings: Settings;
-	taskStore: TaskStore;
-	/** A person listens for one event, and is told of every problem. */
-	isManual: boolean;
-	/** Aborts when the trigger is closed. */
-	closing: AbortSignal;
-	/** Called when there is no point in going on, for instance because the token is refused. */
-	onFatal(failure: Failure): void;
-}
-
 /**
  * How following a task ended: with its end, with something to retry after, or without any such task.
  */
@@ -43,7 +26,12 @@ type Followed = 'over' | 'refused' | 'missing';
 
 /** Follows tasks to their ends, one by one. */
 export class TaskFollower {
-	constructor(private readonly parts: TaskFollowerParts) {}
+	constructor(
+		private readonly activation: Activation,
+		private readonly taskStore: TaskStore,
+		private readonly subscription: Subscription,
+		private readonly events: TaskEvents,
+	) {}
 
 	/**
 	 * Follows one task until its end is emitted. `isOld`: it may not be under way. If it says that it
@@ -55,14 +43,15 @@ export class TaskFollower {
 		since: number | undefined,
 		signal: AbortSignal,
 	): Promise<void> {
-		const { taskStore, settings } = this.parts;
+		const { taskStore } = this;
+		const { settings, warn } = this.activation;
 		for (let missing = 0; ;) {
 			const found = await this.follow(taskId, isOld, since, signal);
 			if (found === 'over') return;
 			missing = found === 'missing' ? missing + 1 : 0;
 			// A task that was heard of gets patience enough anyway.
 			if (missing > 0 && (!isOld || missing >= MISSING_TIMES)) {
-				this.warn(`the service knows no task ${taskId}, it is no longer looked up`);
+				warn(`the service knows no task ${taskId}, it is no longer looked up`);
 				// One that is named in the parameters may still be created.
 				return settings.taskIds.has(taskId) ? taskStore.forget(taskId) : taskStore.end(taskId);
 			}
@@ -75,10 +64,9 @@ export class TaskFollower {
 	private async isNamed(taskId: string, signal: AbortSignal): Promise<boolean> {
 		const named = new AbortController();
 		const follower = { onMessage: () => named.abort(), onSocketChange() {} };
-		const { subscription } = this.parts;
-		subscription.follow(taskId, follower);
+		this.subscription.follow(taskId, follower);
 		await sleep(MISSING_MS, AbortSignal.any([signal, named.signal]));
-		subscription.unfollow(taskId, follower);
+		this.subscription.unfollow(taskId, follower);
 		return named.signal.aborted;
 	}
 
@@ -89,7 +77,8 @@ export class TaskFollower {
 		since: number | undefined,
 		signal: AbortSignal,
 	): Promise<Followed> {
-		const { api, subscription, events, taskStore, closing, isManual, onFatal } = this.parts;
+		const { subscription, events, taskStore } = this;
+		const { api, closing, isManual, warn, onFatal } = this.activation;
 		let highest = 0;
 		const onProgress = (percentage: number) => {
 			highest = percentage;
@@ -148,13 +137,8 @@ export class TaskFollower {
 			case 'canceled':
 				return 'over';
 			default:
-				this.warn(wordingOf(failure).message);
+				warn(wordingOf(failure).message);
 				return 'refused';
 		}
-	}
-
-	private warn(text: string): void {
-		const { context, api } = this.parts;
-		context.logger.warn(api.credential.redact.text(`Media Generation Trigger: ${text}`));
 	}
 }

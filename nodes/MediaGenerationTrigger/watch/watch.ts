@@ -1,5 +1,3 @@
-import type { ITriggerFunctions } from 'n8n-workflow';
-import type { Credential } from '../../shared/http/credential';
 import { sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
@@ -12,14 +10,12 @@ import {
 	type MessageKind,
 } from '../../shared/speech/notifications';
 import { originsOf } from '../../shared/speech/origins';
-import { Api } from '../../shared/api/api';
 import { checkTokenTogether, requireToken } from '../../shared/api/tokenCheck';
-import type { ExecutionQueue } from '../executionQueue';
-import { Events } from '../events';
+import type { Activation } from '../activation';
+import { TaskEvents } from './taskEvents';
 import { TaskFollower, SILENCE_MS } from './taskFollower';
 import { LONGEST_MS, MOST_UNDER_WAY, type TaskStore } from './taskStore';
 import { SelfStarts } from './selfStarts';
-import type { Settings } from '../settings';
 import { Arrivals } from './arrivals';
 
 /** How often the socket is checked, in ms. */
@@ -31,28 +27,11 @@ const MOST_ASIDE = 10_000;
 /** A task is given up for another only when it has been under way for longer than this, in ms. */
 const LONG_MS = 600_000;
 
-export interface WatchParts {
-	context: ITriggerFunctions;
-	credential: Credential;
-	settings: Settings;
-	taskStore: TaskStore;
-	executionQueue: ExecutionQueue;
-	/** Tells this trigger and service from all others in this process; none by hand. */
-	scope: string | undefined;
-	/** A person listens for one event, and is told of every problem. */
-	isManual: boolean;
-	/** Aborts when the trigger is closed. */
-	closing: AbortSignal;
-	/** Called when there is no point in going on, for instance because the token is refused. */
-	onFatal(failure: Failure): void;
-}
-
 /** What is known of a task at first: nothing but its id, that it is under way, or that it has ended. */
 type Sight = 'old' | 'underWay' | 'ended';
 
 /** Watches the speech tasks of an account, and emits what becomes of them. */
 export class Watch {
-	private readonly api: Api;
 	private readonly known: KnownTasks;
 	private readonly selfStarts: SelfStarts;
 	private taskFollower: TaskFollower | undefined;
@@ -66,22 +45,23 @@ export class Watch {
 	/** When the trigger began to listen, in ms since 1970: what ended before is none of its business. */
 	private since = Infinity;
 
-	constructor(private readonly parts: WatchParts) {
-		const { context, credential, settings, scope, closing } = parts;
-		this.api = new Api(context, credential);
-		this.known = knownTasksOf(credential);
-		const origins = originsOf(credential);
+	constructor(
+		private readonly activation: Activation,
+		private readonly taskStore: TaskStore,
+	) {
+		const { api, context, settings, scope, closing, warn } = activation;
+		this.known = knownTasksOf(api.credential);
+		const origins = originsOf(api.credential);
 		this.selfStarts = new SelfStarts(context, origins, settings.includeOwnTasks, scope);
 		this.arrivals = new Arrivals(closing, {
 			hasRoom: () => this.watched.size < MOST_UNDER_WAY,
 			since: () => this.since,
 			letGo: (taskId) => this.take(taskId, 'ended'),
 			onFlood: () =>
-				context.logger.warn(
-					`Media Generation Trigger: the service repeats messages of many tasks that have ended, so tasks first heard of at 100 % within a minute of activation are ignored. To get one of them, enter it in Task IDs`,
+				warn(
+					'the service repeats messages of many tasks that have ended, so tasks first heard of at 100 % within a minute of activation are ignored. To get one of them, enter it in Task IDs',
 				),
-			onFull: () =>
-				context.logger.warn('Media Generation Trigger: too many tasks at once, some are ignored'),
+			onFull: () => warn('too many tasks at once, some are ignored'),
 		});
 	}
 
@@ -90,37 +70,33 @@ export class Watch {
 	 * when it makes no sense to listen.
 	 */
 	async start(): Promise<void> {
-		const { context, credential, settings, taskStore, closing } = this.parts;
+		const { activation, taskStore, selfStarts } = this;
+		const { api, context, settings, isManual, closing } = activation;
+		const { credential } = api;
 		if (!canListen() && settings.taskIds.size === 0) throw new Failure('noWebSocket');
 		const checkEgress = egressCheckOf(context);
 		await checkEgress(`${credential.webSocketUrl}/ws`);
-		await requireToken(this.api, this.parts.isManual, closing);
+		await requireToken(api, isManual, closing);
 		if (closing.aborted) return;
 		const subscription = subscribe(credential, checkEgress);
 		const leave = accountOf(credential).use();
 		closing.addEventListener('abort', () => (subscription.release(), leave()), { once: true });
-		const { api, selfStarts } = this;
-		const events = new Events({ ...this.parts, api, selfStarts });
-		this.taskFollower = new TaskFollower({
-			...this.parts,
-			api,
-			subscription,
-			events,
-		});
+		const events = new TaskEvents(activation, taskStore, selfStarts);
+		this.taskFollower = new TaskFollower(activation, taskStore, subscription, events);
 		const restored = taskStore.tasks().filter((taskId) => this.isWanted(taskId));
 		for (const taskId of new Set([...restored, ...settings.taskIds])) {
-			if (!taskStore.isOver(taskId) && this.selfStarts.see(taskId)) void this.watch(taskId, 'old');
+			if (!taskStore.isOver(taskId) && selfStarts.see(taskId)) void this.watch(taskId, 'old');
 		}
 		this.since = Date.now();
 		subscription.followAll((...message) => this.hear(...message));
-		if (settings.taskIds.size === 0) this.selfStarts.warn();
+		if (settings.taskIds.size === 0) selfStarts.warn();
 		void this.tryTokenWhileClosed(subscription);
 		// Whoever creates a task as soon as the workflow is active expects it to be heard.
 		await subscription.ready;
 	}
 
 	private hear(taskId: string, percentage: number | undefined, kind: MessageKind): void {
-		const { settings } = this.parts;
+		const { settings } = this.activation;
 		if (kind === 'repeat' && percentage === 100) this.arrivals.again(taskId);
 		if (kind === 'repeat' || this.isKnown(taskId) || !this.isWanted(taskId)) return;
 		if ((this.known.endedAt(taskId) ?? Infinity) < this.since) return;
@@ -134,32 +110,33 @@ export class Watch {
 
 	/** Watches a task that a message has named, as soon as there is room. */
 	private take(taskId: string, sight: Sight): void {
-		if (this.isKnown(taskId) || this.parts.closing.aborted) return;
+		if (this.isKnown(taskId) || this.activation.closing.aborted) return;
 		if (this.watched.size < MOST_UNDER_WAY || this.giveUpOldest()) void this.watch(taskId, sight);
 		else if (this.aside.size < MOST_ASIDE) this.aside.set(taskId, sight);
 	}
 
 	private isWanted(taskId: string): boolean {
-		const { taskIds } = this.parts.settings;
+		const { api, settings } = this.activation;
+		const { taskIds } = settings;
 		if (taskIds.size > 0) return taskIds.has(taskId);
 		// Ids are stored in clear; no service in its right mind has the token in one.
-		return this.parts.credential.redact.text(taskId) === taskId;
+		return api.credential.redact.text(taskId) === taskId;
 	}
 
 	/** True for a task that is watched, or has been to its end. */
 	private isKnown(taskId: string): boolean {
-		return this.watched.has(taskId) || this.parts.taskStore.isOver(taskId);
+		return this.watched.has(taskId) || this.taskStore.isOver(taskId);
 	}
 
 	/** Watches a task that was heard of before the trigger began, if it is still under way. */
 	private async lookInto(taskId: string): Promise<void> {
-		const { closing } = this.parts;
+		const { api, closing } = this.activation;
 		if (this.past.size >= MOST_UNDER_WAY) return;
 		this.past.add(taskId);
-		await this.api.rateLimit.waitForTurn('catchUp', SILENCE_MS, closing);
+		await api.rateLimit.waitForTurn('catchUp', SILENCE_MS, closing);
 		// Meanwhile a message may have told that it is.
 		const isOpen = !closing.aborted && this.past.has(taskId);
-		const reading = isOpen ? this.api.getTask(taskId, closing) : undefined;
+		const reading = isOpen ? api.getTask(taskId, closing) : undefined;
 		const task = await reading?.catch(() => undefined);
 		if (!this.past.delete(taskId) || closing.aborted || !task) return;
 		if (this.known.endedAt(taskId) === undefined) this.take(taskId, 'underWay');
@@ -167,7 +144,7 @@ export class Watch {
 
 	/** A socket that can't be opened does not say why: the account's answer does. */
 	private async tryTokenWhileClosed(subscription: Subscription): Promise<void> {
-		const { closing, context, onFatal } = this.parts;
+		const { api, closing, warn, onFatal } = this.activation;
 		let isTold = false;
 		for (;;) {
 			await sleep(LOOK_MS, closing);
@@ -178,22 +155,21 @@ export class Watch {
 			}
 			if (!isTold) {
 				isTold = true;
-				context.logger.warn('Media Generation Trigger: the WebSocket was closed, reopening it');
+				warn('the WebSocket was closed, reopening it');
 			}
 			// The token may have been revoked, and the socket dropped for that.
 			const since = Math.max(subscription.lostAt(), Date.now() - TRUSTED_MS);
-			const trouble = await checkTokenTogether(this.api, since, closing);
+			const trouble = await checkTokenTogether(api, since, closing);
 			if (trouble instanceof Failure && trouble.kind === 'tokenRefused') onFatal(trouble);
 		}
 	}
 
 	/** Follows one task to its end. */
 	private async watch(taskId: string, sight: Sight): Promise<void> {
-		const { closing, taskStore } = this.parts;
 		const givenUp = new AbortController();
 		this.watched.set(taskId, givenUp);
-		const leftMs = Math.max(1000, taskStore.see(taskId) + LONGEST_MS - Date.now());
-		const deadline = startDeadline(leftMs, closing, givenUp.signal);
+		const leftMs = Math.max(1000, this.taskStore.see(taskId) + LONGEST_MS - Date.now());
+		const deadline = startDeadline(leftMs, this.activation.closing, givenUp.signal);
 		try {
 			const since = sight === 'ended' ? this.since : undefined;
 			await this.taskFollower!.toEnd(taskId, sight === 'old', since, deadline.signal);
@@ -207,7 +183,7 @@ export class Watch {
 
 	/** Gives up the task that is under way for longest, if that is long; false when there is none. */
 	private giveUpOldest(): boolean {
-		const { taskStore } = this.parts;
+		const { taskStore } = this;
 		for (const [taskId, oldest] of this.watched) {
 			// It only waits to be told of.
 			if (this.known.endedAt(taskId) !== undefined) continue;

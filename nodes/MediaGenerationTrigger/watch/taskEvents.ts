@@ -1,0 +1,101 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import type { Failure } from '../../shared/failure';
+import { download } from '../../shared/http/download';
+import type { Activation } from '../activation';
+import { withFiles } from '../files';
+import type { TaskEventKind } from '../settings';
+import type { SelfStarts } from './selfStarts';
+import type { TaskStore } from './taskStore';
+
+/** What the trigger puts out for one event. */
+export interface TaskEvent {
+	event: TaskEventKind;
+	task_id: string;
+	/** 0 to 100. */
+	process_percentage: number;
+	status?: string;
+	audio_url?: string;
+	error?: string;
+}
+
+/** Makes events of what becomes of tasks, as far as they are wanted, and hands them to the queue. */
+export class TaskEvents {
+	constructor(
+		private readonly activation: Activation,
+		private readonly taskStore: TaskStore,
+		private readonly selfStarts: SelfStarts,
+	) {}
+
+	/** The progress of a task has risen to so many percent. */
+	progress(taskId: string, percentage: number): void {
+		const { settings } = this.activation;
+		const isStep = this.taskStore.rise(taskId, percentage, settings.progressStep);
+		if (!isStep || !settings.events.has('progress')) return;
+		const event: TaskEvent = { event: 'progress', task_id: taskId, process_percentage: percentage };
+		void this.emit(event, `progress ${percentage}`);
+	}
+
+	/**
+	 * A task has ended that speaks this text, if known. Resolves when that has been emitted, if it is
+	 * wanted; never rejects.
+	 */
+	async end(event: TaskEvent, text?: string): Promise<void> {
+		const { taskStore } = this;
+		const isWanted = this.activation.settings.events.has(event.event);
+		if (!isWanted) return taskStore.end(event.task_id);
+		taskStore.over(event.task_id);
+		await this.emit(event, event.event, text);
+	}
+
+	private async emit(event: TaskEvent, name: string, text?: string): Promise<void> {
+		const { taskStore, selfStarts } = this;
+		const { api, executionQueue, closing, onFatal } = this.activation;
+		const taskId = event.task_id;
+		const isProgress = event.event === 'progress';
+		const possibleDepth = selfStarts.possibleDepth(taskId);
+		let depth = 0;
+		const giveUp = (error: unknown) => {
+			// Told to the user instead: activated again, the trigger must not emit it after all.
+			taskStore.end(taskId);
+			onFatal(error as Failure);
+			return undefined;
+		};
+		await executionQueue.add({
+			taskId,
+			name,
+			isProgress,
+			isWanted: async () => {
+				const found = await selfStarts.depthOf(taskId, possibleDepth, text, closing).catch(giveUp);
+				if (found === undefined) taskStore.end(taskId);
+				else depth = found;
+				return found !== undefined;
+			},
+			make: async () => {
+				const item = await this.itemOf(event);
+				return { ...item, json: api.credential.redact.value(item.json) };
+			},
+			onEmit: (over) => {
+				if (!isProgress) taskStore.emitted(taskId);
+				taskStore.save();
+				selfStarts.begin(depth, over);
+			},
+			onRefused: () => taskStore.refused(taskId),
+			onDone: () => {
+				if (!isProgress) taskStore.end(taskId);
+			},
+		});
+	}
+
+	/** The item, with its audio if that is wanted. */
+	private async itemOf(event: TaskEvent): Promise<INodeExecutionData> {
+		const { context, api, settings, closing } = this.activation;
+		const item = { json: { ...event } };
+		const { audio_url: url, task_id: id } = event;
+		if (!settings.download || url === undefined) return item;
+		return await withFiles(item, closing, async (signal) => {
+			const file = { url, kind: 'speech' as const, id, justMade: true };
+			const data = await download(context, api.credential, file, signal);
+			return { [settings.outputField]: data };
+		});
+	}
+}
