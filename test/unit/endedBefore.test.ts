@@ -1,4 +1,4 @@
-import { endedBefore } from '../../nodes/MediaGenerationTrigger/watch/endedBefore';
+import { endedBefore, isNew } from '../../nodes/MediaGenerationTrigger/watch/endedBefore';
 
 const SINCE = Date.parse('2026-11-22T12:00:00Z');
 const before = (fields: object, clockOffsetMs = 0) =>
@@ -32,4 +32,16 @@ describe('the record of a completed task', () => {
 	])('does not say so: %s', (_, fields, offset = 0) => {
 		expect(before(fields, offset)).toBe(false);
 	});
+});
+
+it.each<[boolean, string, object, number?]>([
+	[true, 'created a minute ago', { created_at: '2026-11-22T13:59:00+02:00' }],
+	[true, 'ended a minute ago', { created_at: '2026-11-22T11:00:00Z', endedAt: SINCE - 60_000 }],
+	[true, 'the same by a clock that is ahead', { created_at: '2026-11-22T12:04:30Z' }, 300_000],
+	[false, 'created ten minutes ago', { created_at: '2026-11-22T11:50:00Z' }],
+	[false, 'no zone', { created_at: '2026-11-22 12:00:00' }],
+	[false, 'no time', {}],
+])('the record of a completed task says that it is new: %s for %s', (is, _, fields, offset = 0) => {
+	const task = { state: 'completed' as const, status: 'completed', clockOffsetMs: offset };
+	expect(isNew({ ...task, fields: { ...fields } }, SINCE)).toBe(is);
 });

@@ -14,6 +14,8 @@ const REPEATED_MS = 1000;
 const MOST_EARLY = 100;
 /** How many may be read at once. */
 const MOST_AT_ONCE = 200;
+/** So many of those that were under way are read without even being collected. */
+const MOST_UNCOLLECTED = 20;
 /** How long until one more may be read, in ms. */
 const ONE_MORE_MS = 15_000;
 /** A flood is read one by one, with this pause between, in ms: fewer than 60 a minute. */
@@ -23,15 +25,21 @@ const NO_ROOM_MS = 1000;
 /** How many tasks may wait: reading that many takes hours. */
 const MOST_WAITING = 10_000;
 
+interface Arrival {
+	/** When its end was first and last told, in ms since 1970. */
+	first: number;
+	last: number;
+	wasUnderWay: boolean;
+}
+
 /**
- * Tasks that are first heard of when they end. Each one has to be read, and a service that repeats
- * the messages of thousands of old tasks must not cause as many requests: a few are released at once,
- * a flood one by one. Right after activation, what is repeated or comes as a flood ended before, and
- * is dropped.
+ * Tasks that end when they are first heard of, or soon after. Each one has to be read, and a service
+ * that repeats the messages of thousands of old tasks must not cause as many requests: a few are
+ * released at once, a flood one by one. Right after activation, what was never heard of under way and
+ * is repeated or comes as a flood ended before, and is dropped.
  */
 export class Arrivals {
-	/** When the first and the last message of each came, in ms since 1970. */
-	private readonly waiting = new Map<string, { first: number; last: number }>();
+	private readonly waiting = new Map<string, Arrival>();
 	private early = 0;
 	private isWorking = false;
 	private left = MOST_AT_ONCE;
@@ -43,7 +51,7 @@ export class Arrivals {
 			/** When the trigger was activated, in ms since 1970. */
 			since(): number;
 			hasRoom(): boolean;
-			letGo(taskId: string): void;
+			letGo(taskId: string, wasUnderWay: boolean): void;
 			/** Called once, when all tasks heard of right after activation are dropped. */
 			onFlood(): void;
 			/** Called when a task is dropped because too many wait. */
@@ -51,16 +59,28 @@ export class Arrivals {
 		},
 	) {}
 
+	/** True when few come, so that one that was under way need not be added. */
+	isCalm(): boolean {
+		if (this.waiting.size > 0 || this.countLeft() <= MOST_AT_ONCE - MOST_UNCOLLECTED) return false;
+		this.left--;
+		return true;
+	}
+
+	/** A task turned out to have been created lately: its messages are not repeated ones. */
+	foundNew(): void {
+		this.left++;
+	}
+
 	/** Releases the task when its turn comes. */
-	add(taskId: string): void {
+	add(taskId: string, wasUnderWay: boolean): void {
 		if (this.waiting.has(taskId)) return;
 		const now = Date.now();
-		if (this.isEarly(now) && ++this.early > MOST_EARLY) {
+		if (!wasUnderWay && this.isEarly(now) && ++this.early > MOST_EARLY) {
 			if (this.early === MOST_EARLY + 1) this.parts.onFlood();
-			return this.waiting.clear();
+			return this.dropEarly();
 		}
 		if (this.waiting.size >= MOST_WAITING) return this.parts.onFull();
-		this.waiting.set(taskId, { first: now, last: now });
+		this.waiting.set(taskId, { first: now, last: now, wasUnderWay });
 		if (!this.isWorking) void this.work();
 	}
 
@@ -82,8 +102,9 @@ export class Arrivals {
 			const next = isFlood ? ripe.slice(-1) : ripe;
 			if (!isFlood) this.left -= next.length;
 			for (const taskId of next) {
+				const { wasUnderWay } = this.waiting.get(taskId)!;
 				this.waiting.delete(taskId);
-				this.parts.letGo(taskId);
+				this.parts.letGo(taskId, wasUnderWay);
 			}
 			if (isFlood) await sleep(FLOOD_PAUSE_MS, this.signal);
 		}
@@ -94,12 +115,18 @@ export class Arrivals {
 	private ripe(): string[] {
 		const now = Date.now();
 		const ripe: string[] = [];
-		for (const [taskId, { first, last }] of this.waiting) {
-			const isEarly = this.isEarly(first);
+		for (const [taskId, { first, last, wasUnderWay }] of this.waiting) {
+			const isEarly = !wasUnderWay && this.isEarly(first);
 			if (isEarly && last - first >= REPEATED_MS) this.waiting.delete(taskId);
 			else if (!isEarly || now - first >= HOLD_MS) ripe.push(taskId);
 		}
 		return ripe;
+	}
+
+	private dropEarly(): void {
+		for (const [taskId, { wasUnderWay }] of this.waiting) {
+			if (!wasUnderWay) this.waiting.delete(taskId);
+		}
 	}
 
 	private isEarly(at: number): boolean {

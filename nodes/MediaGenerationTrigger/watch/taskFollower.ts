@@ -3,9 +3,10 @@ import { sleep } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { Subscription } from '../../shared/speech/notifications';
-import { endedBefore } from './endedBefore';
+import { endedBefore, isNew } from './endedBefore';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Activation } from '../activation';
+import type { Arrivals } from './arrivals';
 import type { TaskEvents } from './taskEvents';
 import type { TaskStore } from './taskStore';
 
@@ -31,6 +32,7 @@ export class TaskFollower {
 		private readonly taskStore: TaskStore,
 		private readonly subscription: Subscription,
 		private readonly events: TaskEvents,
+		private readonly arrivals: Arrivals,
 	) {}
 
 	/**
@@ -77,7 +79,7 @@ export class TaskFollower {
 		since: number | undefined,
 		signal: AbortSignal,
 	): Promise<Followed> {
-		const { subscription, events, taskStore } = this;
+		const { subscription, events, taskStore, arrivals } = this;
 		const { api, closing, isManual, warn, onFatal } = this.activation;
 		let highest = 0;
 		const onProgress = (percentage: number) => {
@@ -99,6 +101,7 @@ export class TaskFollower {
 		);
 		const completed = { event: 'completed', task_id: taskId, process_percentage: 100 } as const;
 		if ('task' in outcome) {
+			if (isNew(outcome.task)) arrivals.foundNew();
 			if (since !== undefined) {
 				if (endedBefore(outcome.task, since)) {
 					taskStore.end(taskId);

@@ -68,6 +68,11 @@ export class TaskStore {
 		}
 	}
 
+	/** How many tasks are under way. */
+	get size(): number {
+		return this.underWay.size;
+	}
+
 	/** Ids of the tasks under way, in the order they were first seen. */
 	tasks(): string[] {
 		return [...this.underWay.keys()];

@@ -27,6 +27,12 @@ const MOST_ASIDE = 10_000;
 /** A task is given up for another only when it has been under way for longer than this, in ms. */
 const LONG_MS = 600_000;
 
+/**
+ * A task that ends sooner than this after it was first heard of may be an old one whose messages are
+ * repeated, in ms.
+ */
+const YOUNG_MS = 10_000;
+
 /** What is known of a task at first: nothing but its id, that it is under way, or that it has ended. */
 type Sight = 'old' | 'underWay' | 'ended';
 
@@ -56,7 +62,7 @@ export class Watch {
 		this.arrivals = new Arrivals(closing, {
 			hasRoom: () => this.watched.size < MOST_UNDER_WAY,
 			since: () => this.since,
-			letGo: (taskId) => this.take(taskId, 'ended'),
+			letGo: (taskId, wasUnderWay) => this.take(taskId, wasUnderWay ? 'underWay' : 'ended'),
 			onFlood: () =>
 				warn(
 					'the service repeats messages of many tasks that have ended, so tasks first heard of at 100 % within a minute of activation are ignored. To get one of them, enter it in Task IDs',
@@ -82,7 +88,13 @@ export class Watch {
 		const leave = accountOf(credential).use();
 		closing.addEventListener('abort', () => (subscription.release(), leave()), { once: true });
 		const events = new TaskEvents(activation, taskStore, selfStarts);
-		this.taskFollower = new TaskFollower(activation, taskStore, subscription, events);
+		this.taskFollower = new TaskFollower(
+			activation,
+			taskStore,
+			subscription,
+			events,
+			this.arrivals,
+		);
 		const restored = taskStore.tasks().filter((taskId) => this.isWanted(taskId));
 		for (const taskId of new Set([...restored, ...settings.taskIds])) {
 			if (!taskStore.isOver(taskId) && selfStarts.see(taskId)) void this.watch(taskId, 'old');
@@ -96,16 +108,31 @@ export class Watch {
 	}
 
 	private hear(taskId: string, percentage: number | undefined, kind: MessageKind): void {
-		const { settings } = this.activation;
 		if (kind === 'repeat' && percentage === 100) this.arrivals.again(taskId);
-		if (kind === 'repeat' || this.isKnown(taskId) || !this.isWanted(taskId)) return;
+		if (kind === 'repeat' || !this.isWanted(taskId)) return;
+		const isEnd = percentage === 100 && !this.activation.settings.taskIds.has(taskId);
+		if (this.isKnown(taskId)) {
+			if (isEnd && this.isYoung(taskId)) this.end(taskId, true);
+			return;
+		}
 		if ((this.known.endedAt(taskId) ?? Infinity) < this.since) return;
 		if (!this.selfStarts.see(taskId)) return;
 		if (kind === 'past') return void this.lookInto(taskId);
 		const wasUnderWay = this.past.delete(taskId) || this.aside.has(taskId);
-		const isFirst = percentage === 100 && !wasUnderWay && !settings.taskIds.has(taskId);
-		if (isFirst) this.arrivals.add(taskId);
+		if (isEnd) this.end(taskId, wasUnderWay);
 		else this.take(taskId, 'underWay');
+	}
+
+	/**
+	 * A task has ended when it was first heard of, or soon after. One of many gives its place to others
+	 * until its turn comes; it stays in the store, as far as that has room.
+	 */
+	private end(taskId: string, wasUnderWay: boolean): void {
+		if (wasUnderWay && this.arrivals.isCalm()) return this.take(taskId, 'underWay');
+		this.giveUp(taskId);
+		this.aside.delete(taskId);
+		if (this.taskStore.size > MOST_UNDER_WAY) this.taskStore.forget(taskId);
+		this.arrivals.add(taskId, wasUnderWay);
 	}
 
 	/** Watches a task that a message has named, as soon as there is room. */
@@ -126,6 +153,11 @@ export class Watch {
 	/** True for a task that is watched, or has been to its end. */
 	private isKnown(taskId: string): boolean {
 		return this.watched.has(taskId) || this.taskStore.isOver(taskId);
+	}
+
+	private isYoung(taskId: string): boolean {
+		const { taskStore } = this;
+		return !taskStore.isOver(taskId) && Date.now() - taskStore.see(taskId) < YOUNG_MS;
 	}
 
 	/** Watches a task that was heard of before the trigger began, if it is still under way. */
@@ -184,15 +216,19 @@ export class Watch {
 	/** Gives up the task that is under way for longest, if that is long; false when there is none. */
 	private giveUpOldest(): boolean {
 		const { taskStore } = this;
-		for (const [taskId, oldest] of this.watched) {
+		for (const taskId of this.watched.keys()) {
 			// It only waits to be told of.
 			if (this.known.endedAt(taskId) !== undefined) continue;
 			if (taskStore.see(taskId) > Date.now() - LONG_MS) return false;
-			oldest.abort();
-			this.watched.delete(taskId);
+			this.giveUp(taskId);
 			taskStore.forget(taskId);
 			return true;
 		}
 		return false;
+	}
+
+	private giveUp(taskId: string): void {
+		this.watched.get(taskId)?.abort();
+		this.watched.delete(taskId);
 	}
 }
