@@ -15,7 +15,7 @@ const MOST_EARLY = 100;
 /** How many may be read at once. */
 const MOST_AT_ONCE = 200;
 /** So many of those that were under way are read without even being collected. */
-const MOST_UNCOLLECTED = 20;
+const MOST_UNCOLLECTED = 10;
 /** How long until one more may be read, in ms. */
 const ONE_MORE_MS = 15_000;
 /** A flood is read one by one, with this pause between, in ms: fewer than 60 a minute. */
@@ -100,7 +100,7 @@ export class Arrivals {
 			const isFlood = ripe.length > this.countLeft();
 			// The newest first: one that ends amid a flood is likelier to be of interest.
 			const next = isFlood ? ripe.slice(-1) : ripe;
-			if (!isFlood) this.left -= next.length;
+			this.left = Math.max(0, this.left - next.length);
 			for (const taskId of next) {
 				const { wasUnderWay } = this.waiting.get(taskId)!;
 				this.waiting.delete(taskId);
