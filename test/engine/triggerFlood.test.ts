@@ -1,5 +1,5 @@
 import { requests, sim, start } from './setup';
-import { activate, createTask, message } from './triggerSetup';
+import { activate, createTask, fakeTime, message } from './triggerSetup';
 
 const readings = () => requests('GET', '/v1/labs/task/').length;
 
@@ -13,12 +13,6 @@ async function knowingAll() {
 		action: { respond: { status: 200, body: { status: 'completed', audio_url: '/a.wav' } } },
 	});
 }
-
-const fakeTime = () =>
-	jest.useFakeTimers({
-		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
-	});
-afterEach(() => jest.useRealTimers());
 
 /** Lets so many seconds pass. */
 async function pass(seconds: number): Promise<void> {

@@ -1,14 +1,13 @@
-import type { INode, INodeExecutionData } from 'n8n-workflow';
-import type { WorkflowFile } from '../../demo/engine.mts';
+import type { INodeExecutionData } from 'n8n-workflow';
 import type { HistoryItem } from '../../simulator/simulator.mts';
-import { begin, node, requests, run, sim, start } from './setup';
+import { node, requests, run, sim, start } from './setup';
 import {
 	activate,
-	inARow,
+	creating,
+	executed,
+	fakeTime,
 	listenByHand,
-	triggerNode,
 	type ActiveTrigger,
-	type TriggerSetting,
 } from './triggerSetup';
 
 /* New entries of the history start workflows. Time is made to pass: the history is read once a minute. */
@@ -20,12 +19,7 @@ const looks = () => requests('GET', '/v1/video/histories').length;
 const idsOf = ({ started }: ActiveTrigger) =>
 	started.map(({ item: { json } }) => `${json.event} ${json.id}`);
 
-beforeEach(() => {
-	jest.useFakeTimers({
-		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
-	});
-});
-afterEach(() => jest.useRealTimers());
+beforeEach(fakeTime);
 
 /** Lets so many seconds pass, and all that is under way come to its end in between. */
 async function pass(seconds: number, step = 1): Promise<void> {
@@ -322,27 +316,11 @@ describe('by hand', () => {
 });
 
 describe('what the workflow itself has made', () => {
-	/** A workflow as n8n has it when it is published: the trigger, and a video made behind it. */
-	function making(id: string, options: object = {}): WorkflowFile & { id: string } {
-		const nodes: INode[] = [
-			triggerNode({ ...generated, options: { ...options } }),
-			{ ...node(video('=Again {{ $json.id }}', { download: false })), name: 'Make' },
-		];
-		return { id, nodes, connections: inARow(nodes) };
-	}
-
-	function executed(workflow: WorkflowFile & { id: string }): TriggerSetting {
-		const [trigger, ...behind] = workflow.nodes;
-		return {
-			workflowId: workflow.id,
-			parameters: trigger!.parameters as never,
-			behind,
-			execute: async (item: INodeExecutionData) => {
-				const execution = await begin(workflow, { mode: 'trigger', input: [item] });
-				return (await execution.finished).run;
-			},
-		};
-	}
+	/** A node behind the trigger that makes a video. */
+	const making = (id: string, options: object = {}) => {
+		const maker = { ...node(video('=Again {{ $json.id }}', { download: false })), name: 'Make' };
+		return creating(id, { ...generated, options: { ...options } }, maker);
+	};
 
 	it.each([false, true])(
 		'starts nothing; listed while in the making: %s',

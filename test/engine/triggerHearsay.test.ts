@@ -1,5 +1,5 @@
 import { begin, node, requests, sim, speech, start } from './setup';
-import { activate, createTask, message } from './triggerSetup';
+import { activate, createTask, fakeTime, message } from './triggerSetup';
 
 const onAll = { events: ['progress', 'completed', 'failed'] };
 const readings = (taskId: string) => requests('GET', `/v1/labs/task/${taskId}`).length;
@@ -66,9 +66,7 @@ describe('a task named in the parameters that is not there yet', () => {
 		const next = String(Number(await createTask('Before')) + 1);
 		const trigger = await activate({ parameters: { taskIds: next } });
 		await sim.waitFor(() => readings(next) === 1);
-		jest.useFakeTimers({
-			doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
-		});
+		fakeTime();
 		try {
 			for (let seconds = 0; seconds < 600; seconds++) {
 				// Opening another in place of a silent socket takes time of its own.

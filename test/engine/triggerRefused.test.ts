@@ -1,17 +1,12 @@
 import type { IRun } from 'n8n-workflow';
 import { requests, sim, start } from './setup';
-import { activate, createTask, message, type TriggerSetting } from './triggerSetup';
+import { activate, createTask, fakeTime, message, type TriggerSetting } from './triggerSetup';
 
 const onAll = { events: ['progress', 'completed', 'failed'] };
 const busy = () => new Error('SQLITE_BUSY: database is locked');
 
-/** Hours pass in moments: only timers are faked, the service is real. */
-beforeEach(() =>
-	jest.useFakeTimers({
-		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
-	}),
-);
-afterEach(() => jest.useRealTimers());
+/** Hours pass in moments. */
+beforeEach(fakeTime);
 
 /** Lets time pass until `holds`, and returns how many seconds passed; fails after `most` of them. */
 async function pass(most: number, holds: () => boolean): Promise<number> {

@@ -1,39 +1,18 @@
-import type { INode, INodeExecutionData } from 'n8n-workflow';
-import type { WorkflowFile } from '../../demo/engine.mts';
 import { begin, node, posts, requests, run, sim, speech, start } from './setup';
 import {
 	activate,
 	createTask,
-	inARow,
+	creating,
+	executed,
 	message,
-	triggerNode,
 	type TriggerSetting,
 } from './triggerSetup';
 
 const onAll = { events: ['progress', 'completed', 'failed'] };
 
-/** A workflow as n8n has it when it is published: the trigger, and Speak behind it. */
-function speaking(id: string, options: object = {}): WorkflowFile & { id: string } {
-	const nodes: INode[] = [
-		triggerNode({ options: { ...options } }),
-		{ ...node(speech('Again')), name: 'Speak' },
-	];
-	return { id, nodes, connections: inARow(nodes) };
-}
-
-/** What the trigger of that workflow starts, in this process as in n8n's regular mode. */
-function executed(workflow: WorkflowFile & { id: string }): TriggerSetting {
-	const [trigger, ...behind] = workflow.nodes;
-	return {
-		workflowId: workflow.id,
-		parameters: trigger!.parameters as never,
-		behind,
-		execute: async (item: INodeExecutionData) => {
-			const execution = await begin(workflow, { mode: 'trigger', input: [item] });
-			return (await execution.finished).run;
-		},
-	};
-}
+/** Speak behind the trigger. */
+const speaking = (id: string, options: object = {}) =>
+	creating(id, { options: { ...options } }, { ...node(speech('Again')), name: 'Speak' });
 
 describe('a task that an execution of the workflow itself created', () => {
 	it('starts nothing, though it is told of before its id is known', async () => {

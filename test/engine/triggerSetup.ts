@@ -7,10 +7,10 @@ import type {
 	ITriggerResponse,
 	Workflow,
 } from 'n8n-workflow';
-import { additionalDataFor } from '../../demo/engine.mts';
+import { additionalDataFor, type WorkflowFile } from '../../demo/engine.mts';
 import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
 import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
-import { credential, sim } from './setup';
+import { begin, credential, sim } from './setup';
 
 /** One execution that the trigger has started. */
 export interface Started {
@@ -53,6 +53,13 @@ export interface ActiveTrigger {
 	failed(): Promise<Error>;
 	close(): Promise<void>;
 }
+
+/** Only timers are faked from now on, until the test ends: the service is real. */
+export const fakeTime = () =>
+	jest.useFakeTimers({
+		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
+	});
+afterEach(() => jest.useRealTimers());
 
 let open: ActiveTrigger[] = [];
 afterEach(async () => {
@@ -97,6 +104,30 @@ export const inARow = (nodes: INode[]): IConnections =>
 				{ main: [[{ node: name, type: 'main' as const, index: 0 }]] },
 			]),
 	);
+
+/** A workflow as n8n has it when it is published: the trigger, and a node that creates more behind it. */
+export function creating(
+	id: string,
+	parameters: IDataObject,
+	creator: INode,
+): WorkflowFile & { id: string } {
+	const nodes = [triggerNode(parameters), creator];
+	return { id, nodes, connections: inARow(nodes) };
+}
+
+/** What the trigger of a workflow starts, in this process as in n8n's regular mode. */
+export function executed(workflow: WorkflowFile & { id: string }): TriggerSetting {
+	const [trigger, ...behind] = workflow.nodes;
+	return {
+		workflowId: workflow.id,
+		parameters: trigger!.parameters as IDataObject,
+		behind,
+		execute: async (item) => {
+			const execution = await begin(workflow, { mode: 'trigger', input: [item] });
+			return (await execution.finished).run;
+		},
+	};
+}
 
 async function dataFor(mode: 'trigger' | 'manual', setting: TriggerSetting) {
 	const loader = await loadPackage();

@@ -1,17 +1,10 @@
 import { requests, sim, start } from './setup';
-import { activate, listenByHand } from './triggerSetup';
+import { activate, fakeTime, listenByHand } from './triggerSetup';
 
 /* Many triggers of one account, and the one token they have in common. */
 
 const TRIGGERS = 20;
 const checks = () => requests('GET', '/v1/video/me').length;
-
-// Only timers are faked: the service is real.
-const fake = () =>
-	jest.useFakeTimers({
-		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
-	});
-afterEach(() => jest.useRealTimers());
 
 /** Lets `seconds` go by, as long as `goesOn`; returns how many did. */
 async function pass(seconds: number, goesOn = () => true): Promise<number> {
@@ -31,7 +24,7 @@ describe('twenty triggers of one account', () => {
 	it('ask five times a minute at most, while WebSockets are blocked', async () => {
 		await start();
 		sim.setWebSocketMode('refuse');
-		fake();
+		fakeTime();
 		await activateAll();
 		await pass(60);
 		expect(checks()).toBeLessThanOrEqual(5);
@@ -42,7 +35,7 @@ describe('twenty triggers of one account', () => {
 
 	it('all end soon after the token was revoked', async () => {
 		await start();
-		fake();
+		fakeTime();
 		const triggers = await activateAll();
 		await sim.waitFor(() => sim.sockets() === 1);
 		await pass(1);
