@@ -5,7 +5,7 @@ import { temporaryFolder, type TemporaryFolder } from '../cleanup.mts';
 import { Instance } from '../n8n/instance.mts';
 import { installPackage } from '../n8n/package.mts';
 import { freePorts } from '../n8n/ports.mts';
-import { startPostgres } from '../servers/postgres.mts';
+import { startPostgres, type Postgres } from '../servers/postgres.mts';
 import { startRedis } from '../servers/redis.mts';
 import type { Server } from '../servers/serve.mts';
 
@@ -19,19 +19,22 @@ const WORKER_READY = 'n8n worker is now ready';
 export class Cluster {
 	readonly main: Instance;
 	readonly workers: Instance[] = [];
+	readonly postgres: Postgres;
 	private readonly folder: TemporaryFolder;
-	private readonly servers: Server[];
+	private readonly redis: Server;
 	private readonly environment: NodeJS.ProcessEnv;
 	private processes = 0;
 
 	private constructor(
 		folder: TemporaryFolder,
-		servers: Server[],
+		redis: Server,
+		postgres: Postgres,
 		environment: NodeJS.ProcessEnv,
 		ports: [number, number],
 	) {
 		this.folder = folder;
-		this.servers = servers;
+		this.redis = redis;
+		this.postgres = postgres;
 		this.environment = environment;
 		this.main = this.newProcess('main', ports);
 	}
@@ -44,16 +47,16 @@ export class Cluster {
 			await redis.stop();
 			throw error;
 		});
-		const servers = [redis, postgres];
 		const environment = {
-			...Object.assign({}, ...servers.map((server) => server.environment)),
+			...redis.environment,
+			...postgres.environment,
 			EXECUTIONS_MODE: 'queue',
 			N8N_ENCRYPTION_KEY: randomBytes(24).toString('hex'),
 			// Workers hand out addresses that only main answers.
 			WEBHOOK_URL: `http://127.0.0.1:${ports[0]}/`,
 			...extra,
 		};
-		return new Cluster(temporaryFolder('queue'), servers, environment, ports);
+		return new Cluster(temporaryFolder('queue'), redis, postgres, environment, ports);
 	}
 
 	/** Starts main, which makes the database, and then two workers. */
@@ -78,7 +81,7 @@ export class Cluster {
 
 	async close(): Promise<void> {
 		await Promise.all([this.main, ...this.workers].map((instance) => instance.stop()));
-		await Promise.all(this.servers.map((server) => server.stop()));
+		await Promise.all([this.redis.stop(), this.postgres.stop()]);
 		this.folder.remove();
 	}
 

@@ -46,9 +46,10 @@ export async function startPostgres(): Promise<Postgres> {
 	];
 	const stdio: ['ignore', 'ignore', 'inherit'] = ['ignore', 'ignore', 'inherit'];
 	execFileSync(programPath('initdb'), creation, { stdio, ...placeOf(folder, account) });
-	// What makes data survive a power cut takes most of the time, and nobody wants this data.
-	const settings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
-	const stop = await serve({
+	// What makes data survive a power cut of the machine takes most of the time, and nobody wants this
+	// data. It survives an end of the server, though: every commit is handed to the system.
+	const settings = ['fsync=off', 'full_page_writes=off'];
+	const server = await serve({
 		command: programPath('postgres'),
 		args: ['-D', data, '-p', String(port), '-h', HOST, '-k', folder.path].concat(
 			settings.flatMap((setting) => ['-c', setting]),
@@ -68,6 +69,6 @@ export async function startPostgres(): Promise<Postgres> {
 			DB_POSTGRESDB_PASSWORD: password,
 		},
 		credential: { host: HOST, port, database: DATABASE, user: USER, password },
-		stop,
+		...server,
 	};
 }

@@ -15,7 +15,7 @@ export async function startRedis(): Promise<Server & { environment: Record<strin
 		'save ""',
 		'appendonly no',
 	];
-	const stop = await serve({
+	const server = await serve({
 		command: programPath('redis'),
 		args: ['-'],
 		input: settings.join('\n'),
@@ -28,5 +28,5 @@ export async function startRedis(): Promise<Server & { environment: Record<strin
 		QUEUE_BULL_REDIS_PORT: String(port),
 		QUEUE_BULL_REDIS_PASSWORD: password,
 	};
-	return { environment, stop };
+	return { environment, ...server };
 }

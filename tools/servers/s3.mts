@@ -20,7 +20,7 @@ export async function startS3(...buckets: string[]): Promise<S3> {
 	const [port] = (await freePorts(1)) as [number];
 	const directory = join(folder.path, 'data');
 	mkdirSync(directory);
-	const stop = await serve({
+	const server = await serve({
 		command: process.execPath,
 		args: [program, directory, HOST, String(port), ...buckets],
 		folder,
@@ -36,5 +36,5 @@ export async function startS3(...buckets: string[]): Promise<S3> {
 		customEndpoints: true,
 		s3Endpoint: url,
 	};
-	return { url, credential, stop };
+	return { url, credential, ...server };
 }

@@ -14,6 +14,8 @@ const SHOWN_LINES = 20;
 export interface Server {
 	/** Ends it, and removes its folder. */
 	stop(): Promise<void>;
+	/** Ends it in the middle of its work, for as long as `meanwhile` takes; then it goes on with what it had stored. */
+	outage(meanwhile: () => Promise<void>): Promise<void>;
 }
 
 interface Plan {
@@ -34,8 +36,28 @@ export interface Account {
 	gid: number;
 }
 
-/** Starts a server; resolves, once it is ready, to what ends it. Throws what it said otherwise. */
-export async function serve(plan: Plan): Promise<() => Promise<void>> {
+/** Starts a server; resolves once it is ready. Throws what it said otherwise. */
+export async function serve(plan: Plan): Promise<Server> {
+	const { folder } = plan;
+	let end = await launch(plan).catch((error: unknown) => {
+		folder.remove();
+		throw error;
+	});
+	return {
+		async stop() {
+			await end();
+			folder.remove();
+		},
+		async outage(meanwhile) {
+			await end();
+			await meanwhile();
+			end = await launch(plan);
+		},
+	};
+}
+
+/** Starts a server's process; resolves, once it is ready, to what ends it. */
+async function launch(plan: Plan): Promise<() => Promise<void>> {
 	const { command, args, input = '', folder, ready, signal, account } = plan;
 	const child = spawn(command, args, {
 		stdio: ['pipe', 'pipe', 'pipe'],
@@ -49,11 +71,10 @@ export async function serve(plan: Plan): Promise<() => Promise<void>> {
 		child.once('error', () => resolve());
 		child.once('close', () => resolve());
 	});
-	const stop = async () => {
+	const end = async () => {
 		child.kill(signal);
 		await ended;
 		forget();
-		folder.remove();
 	};
 	const lines: string[] = [];
 	const isReady = new Promise<boolean>((resolve) => {
@@ -66,8 +87,8 @@ export async function serve(plan: Plan): Promise<() => Promise<void>> {
 		void ended.then(() => resolve(false));
 	});
 	child.stdin.end(input);
-	if (await isReady) return stop;
-	await stop();
+	if (await isReady) return end;
+	await end();
 	throw new Error(`${command} did not start:\n${lines.join('\n')}`);
 }
 

@@ -45,7 +45,7 @@ export async function startSftp(): Promise<Sftp> {
 			chownSync(path, account.uid, account.gid);
 		}
 	}
-	const stop = await serve({
+	const server = await serve({
 		command: programPath('sshd'),
 		args: ['-D', '-e', '-f', inFolder('config')],
 		folder,
@@ -59,5 +59,5 @@ export async function startSftp(): Promise<Sftp> {
 		username: account?.name ?? userInfo().username,
 		privateKey: readFileSync(inFolder('user'), 'utf8'),
 	};
-	return { files, credential, stop };
+	return { files, credential, ...server };
 }

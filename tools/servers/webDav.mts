@@ -20,12 +20,12 @@ export async function startWebDav(): Promise<WebDav> {
 	const user = 'n8n';
 	const password = newPassword();
 	const address = `${HOST}:${port}`;
-	const stop = await serve({
+	const server = await serve({
 		command: programPath('rclone'),
 		args: ['serve', 'webdav', files, '--addr', address, '--user', user, '--pass', password],
 		folder,
 		ready: 'WebDav Server started on',
 		signal: 'SIGTERM',
 	});
-	return { files, credential: { webDavUrl: `http://${address}`, user, password }, stop };
+	return { files, credential: { webDavUrl: `http://${address}`, user, password }, ...server };
 }
