@@ -30,6 +30,7 @@ export class FaultBook {
 			if (pending.skip > 0) pending.skip--;
 			else if (!action && pending.left > 0) {
 				pending.left--;
+				pending.skip = (pending.rule.every ?? 1) - 1;
 				action = pending.rule.action;
 			}
 		}

@@ -117,6 +117,8 @@ export interface FaultRule {
 	times?: number;
 	/** Matching requests it lets pass first. */
 	after?: number;
+	/** Hits only each so many-th of the matching requests: 20 is a share of 5 %. */
+	every?: number;
 	/** `api` unless told; `file` is any download, whatever the origin. */
 	on?: 'api' | 'file';
 	action: FaultAction;

@@ -272,6 +272,15 @@ describe('faults', () => {
 		expect(statuses).toEqual([200, 503, 503, 200]);
 	});
 
+	it('hits a share of the requests, in a row if several rules are alike', async () => {
+		await start();
+		const rule = { every: 4, times: Infinity, action: { respond: { status: 429 } } };
+		for (let i = 0; i < 2; i++) simulator.fault(rule);
+		const statuses: number[] = [];
+		for (let i = 0; i < 8; i++) statuses.push((await api('/v1/video/me')).status);
+		expect(statuses).toEqual([429, 429, 200, 200, 429, 429, 200, 200]);
+	});
+
 	it('cuts a file after some bytes, though its whole length was declared', async () => {
 		await start();
 		await (await api('/v1/video/create-image', { body: { prompt: 'A tree' } })).text();
