@@ -49,7 +49,12 @@ export const commands = {
 		needs: [ensureDist, ensureAudioPrograms, ensureBrowser],
 		run: () => nodeTests('test/audio'),
 	},
-	soak: { needs: [ensureDist], run: () => ['test/soak/main.mts'] },
+	soak: process.argv.includes('--nightly')
+		? {
+				needs: [ensureDist, ensureN8n, ensureQueueServers, ensureStorageServers],
+				run: () => ['test/soak/nightly/main.mts'],
+			}
+		: { needs: [ensureDist], run: () => ['test/soak/main.mts'] },
 	leaks: { needs: [ensureDist], run: () => ['--expose-gc', 'test/leaks/main.mts'] },
 	'leaks:generated': {
 		needs: [ensureDist],

@@ -1,8 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startSimulator, type Simulator, type TaskRecord } from '../../simulator/simulator.mts';
+import {
+	startSimulator,
+	type Simulator,
+	type SimulatorOptions,
+	type TaskRecord,
+} from '../../simulator/simulator.mts';
 import { readExample } from '../../tools/examples.mts';
-import { importExamples } from '../../tools/n8n/examples.mts';
+import { importCredentials, importExamples, type Credential } from '../../tools/n8n/examples.mts';
 import { activate, runByWebhook } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { Cluster } from '../../tools/queue/cluster.mts';
@@ -40,10 +45,11 @@ export class WorkflowFile {
 		>;
 	};
 
-	constructor(exampleName: string, id: string) {
+	/** A webhook takes the place of the example's trigger. */
+	constructor(exampleName: string, id: string, trigger = TRIGGER) {
 		this.content = readExample(example(exampleName).path);
 		Object.assign(this.content, { id, name: id });
-		Object.assign(this.node(TRIGGER), {
+		Object.assign(this.node(trigger), {
 			type: 'n8n-nodes-base.webhook',
 			typeVersion: 2,
 			webhookId: id,
@@ -92,10 +98,18 @@ export interface Setting {
 	close(): Promise<void>;
 }
 
-/** A cluster that runs, with the credential and the given workflows, published. */
-export async function setUp(workflows: WorkflowFile[]): Promise<Setting> {
-	const cluster = await Cluster.create({ ...IMPATIENT, ...BY_HAND_ON_WORKERS });
-	const simulator = await startSimulator();
+interface Extras {
+	simulator?: SimulatorOptions;
+	/** Variables for all processes of n8n. */
+	environment?: NodeJS.ProcessEnv;
+	credentialsFor?: (cluster: Cluster) => Credential[];
+}
+
+/** A cluster that runs, with the given workflows, published, and the credentials that they need. */
+export async function setUp(workflows: WorkflowFile[], extras: Extras = {}): Promise<Setting> {
+	const environment = { ...IMPATIENT, ...BY_HAND_ON_WORKERS, ...extras.environment };
+	const cluster = await Cluster.create(environment);
+	const simulator = await startSimulator(extras.simulator);
 	const close = async () => {
 		await cluster.close();
 		await simulator.close();
@@ -103,6 +117,7 @@ export async function setUp(workflows: WorkflowFile[]): Promise<Setting> {
 	try {
 		const { main } = cluster;
 		await importExamples(main, { apiToken: simulator.token, baseUrl: simulator.baseUrl });
+		await importCredentials(main, extras.credentialsFor?.(cluster) ?? []);
 		const folder = join(main.folder, 'workflows');
 		mkdirSync(folder);
 		for (const { content } of workflows) {

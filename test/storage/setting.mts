@@ -1,20 +1,11 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { readExample } from '../../tools/examples.mts';
+import { importCredentials, type Credential } from '../../tools/n8n/examples.mts';
 import { runByHand, waitForEnd, type Execution } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { example, setUp as setUpInstance, type Setting } from '../n8n/setting.mts';
 
 /** As long as a night may take here, on a machine that is busy with other things. */
 export const NIGHT_MS = 180_000;
-
-/** A credential as n8n imports it; `readExample` refers to it by its id. */
-interface Credential {
-	id: string;
-	name: string;
-	type: string;
-	data: object;
-}
 
 /** A complete n8n that runs, with the examples in it. */
 export interface Storage extends Setting {
@@ -35,11 +26,7 @@ export async function setUp(
 	const setting = await setUpInstance({ pace: 0.02 }, environment);
 	const { instance } = setting;
 	try {
-		if (credentials.length > 0) {
-			const file = join(instance.folder, 'credentials.json');
-			writeFileSync(file, JSON.stringify(credentials), { mode: 0o600 });
-			await instance.command('import:credentials', `--input=${file}`);
-		}
+		await importCredentials(instance, credentials);
 		await instance.start();
 		const rest = new Rest(instance.baseUrl);
 		await rest.logIn();

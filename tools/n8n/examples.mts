@@ -49,16 +49,33 @@ export interface Connection {
 	baseUrl: string;
 }
 
-/** Puts a credential for the service, and the examples with it and a voice, into an instance. */
-export async function importExamples(instance: Instance, connection: Connection): Promise<void> {
-	const credential = { ...CREDENTIAL, type: 'mediaGenerationApi', data: connection };
-	const file = join(instance.folder, 'credential.json');
-	writeFileSync(file, JSON.stringify([credential]), { mode: 0o600 });
+/** A credential as n8n imports it; `readExample` refers to it by its id. */
+export interface Credential {
+	id: string;
+	name: string;
+	type: string;
+	data: object;
+}
+
+/** Puts credentials into an instance. */
+export async function importCredentials(
+	instance: Instance,
+	credentials: Credential[],
+): Promise<void> {
+	if (credentials.length === 0) return;
+	const file = join(instance.folder, 'credentials.json');
+	writeFileSync(file, JSON.stringify(credentials), { mode: 0o600 });
 	try {
 		await instance.command('import:credentials', `--input=${file}`);
 	} finally {
 		rmSync(file);
 	}
+}
+
+/** Puts a credential for the service, and the examples with it and a voice, into an instance. */
+export async function importExamples(instance: Instance, connection: Connection): Promise<void> {
+	const credential = { ...CREDENTIAL, type: 'mediaGenerationApi', data: connection };
+	await importCredentials(instance, [credential]);
 	const filled = join(instance.folder, 'examples');
 	mkdirSync(filled, { recursive: true });
 	for (const { name, path } of readExamples()) {

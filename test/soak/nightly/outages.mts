@@ -1,0 +1,60 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { PATIENCE_MS, type Nightly } from './nightly.mts';
+
+/** How long a server is away: shorter than the example goes on asking PostgreSQL. */
+const AWAY_MS = 3000;
+
+/** Resolves once so many more create calls were accepted. */
+async function paid({ simulator }: Nightly, more: number): Promise<void> {
+	const enough = simulator.creates + more;
+	await simulator.waitFor(() => simulator.creates >= enough, PATIENCE_MS);
+}
+
+export async function killMain(nightly: Nightly, rows: number): Promise<void> {
+	const { main } = nightly.cluster;
+	await paid(nightly, rows * 0.05);
+	await main.crash();
+	nightly.say('main is killed');
+	await main.start();
+	nightly.say('main is back');
+}
+
+/**
+ * Kills the worker that runs a night; resolves to the texts that it had paid for and not noted: what
+ * was in that instant.
+ */
+export async function killWorker(
+	nightly: Nightly,
+	rows: number,
+	execution: string,
+): Promise<string[]> {
+	const { cluster, simulator } = nightly;
+	await paid(nightly, rows * 0.2);
+	const [worker] = cluster.workersOf(execution);
+	if (!worker) throw new Error('No worker runs the night that is to be cut short');
+	await worker.crash();
+	nightly.say('a worker is killed');
+	const without = await nightly.sql(
+		'SELECT text FROM texts_to_speak WHERE claimed_by = $1 AND task_id IS NULL AND file IS NULL',
+		execution,
+	);
+	const inputs = new Set([...simulator.tasks.values()].map(({ input }) => input));
+	await cluster.addWorker();
+	nightly.say('another worker is there');
+	return without.map(({ text }) => text as string).filter((text) => inputs.has(text));
+}
+
+export async function killPostgres(nightly: Nightly, rows: number): Promise<void> {
+	await paid(nightly, rows * 0.05);
+	nightly.say('PostgreSQL is killed');
+	await nightly.cluster.postgres.outage(() => pause(AWAY_MS));
+	nightly.say('PostgreSQL is back');
+}
+
+export async function killS3(nightly: Nightly, rows: number): Promise<void> {
+	const enough = (await nightly.keys()).length + rows * 0.05;
+	await nightly.until('files', async () => (await nightly.keys()).length >= enough);
+	nightly.say('the S3 server is killed');
+	await nightly.s3.outage(() => pause(AWAY_MS));
+	nightly.say('the S3 server is back');
+}
