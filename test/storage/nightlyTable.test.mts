@@ -175,6 +175,27 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		await table.remove(id);
 	});
 
+	it('gives each part a file of its own when they can not be joined', async () => {
+		const { simulator, instance } = storage;
+		const headers = { 'Content-Type': 'audio/ogg' };
+		const bodies = ['OggS, the one', 'OggS, the other'];
+		for (const body of bodies) {
+			simulator.fault({ on: 'file', action: { respond: { status: 200, headers, body } } });
+		}
+		const [id] = (await table.add({ title: 'Ogg', text: 'First part. Other part.' })) as [number];
+		const workflow = await splitting();
+		for (const _ of ['its parts are sent', 'they are collected']) {
+			assert.equal((await storage.night(workflow)).status, 'success');
+		}
+		const { file, error } = await rowOf(id);
+		assert.equal(error, null);
+		assert.match(file, /-Ogg-part-2\.\w+$/);
+		const stored = [1, 2].map((part) => file.replace('part-2', `part-${part}`));
+		const read = stored.map((path) => readFileSync(join(instance.folder, path), 'utf8'));
+		assert.deepEqual(read.sort(), bodies);
+		await table.remove(id);
+	});
+
 	it('never sends again by itself a split text of which a part was paid', async () => {
 		const { simulator } = storage;
 		const paid = simulator.creates;
