@@ -23,9 +23,9 @@ describe('what failed, once more', { timeout: 600_000 }, () => {
 	after(async () => await storage?.close());
 
 	/** Runs speak-list with these texts, as a webhook does; this workflow is its error workflow. */
-	async function speakInVain(texts: string[]): Promise<void> {
+	async function speakInVain(texts: string[], splitLongerThan = 0): Promise<void> {
 		const { rest } = storage;
-		const path = `speak-${texts.length}`;
+		const path = `speak-${texts.length}-${splitLongerThan}`;
 		const id = await importCopy(rest, 'speak-list', (text) => {
 			const workflow = JSON.parse(text);
 			const node = (name: string) => workflow.nodes.find((each: any) => each.name === name);
@@ -36,7 +36,8 @@ describe('what failed, once more', { timeout: 600_000 }, () => {
 				parameters: { httpMethod: 'POST', path, responseMode: 'onReceived' },
 			});
 			node('Lines').parameters.assignments.assignments[0].value = JSON.stringify(texts);
-			node('Speak each line').parameters.options.timeout = 3;
+			const { options } = node('Speak each line').parameters;
+			Object.assign(options, { timeout: 3, splitLongerThan });
 			workflow.settings.errorWorkflow = ID;
 			return JSON.stringify(workflow);
 		});
@@ -88,5 +89,24 @@ describe('what failed, once more', { timeout: 600_000 }, () => {
 		assert.equal(unknown!.file, null);
 		assert.match(unknown!.error, /has no task with this ID/);
 		assert.equal(simulator.creates, 4);
+	});
+
+	it('collects every part of a text that was split', async () => {
+		const { simulator, night } = storage;
+		const [before, tasksBefore] = [(await table.rows()).length, simulator.tasks.size];
+		await speakInVain([['A', 'B', 'C'].map((part) => `${HELD} Part ${part}.`).join(' ')], 30);
+		const parts = await eventually('the tasks to be noted', NIGHT_MS, async () => {
+			const rows = (await table.rows()).slice(before);
+			return rows.length === 3 ? rows : undefined;
+		});
+		const tasks = [...simulator.tasks.keys()].slice(tasksBefore);
+		assert.equal(tasks.length, 3);
+		for (const id of tasks) simulator.endTask(id);
+		assert.equal((await night(ID)).status, 'success');
+		assert.deepEqual(parts.map((row) => row.task_id).sort(), tasks.sort());
+		for (const { file, error } of (await table.rows()).slice(before)) {
+			assert.equal(error, null);
+			assert.match(file, /speech-/);
+		}
 	});
 });
