@@ -121,8 +121,11 @@ export class Nightly {
 	async keys(): Promise<string[]> {
 		const keys: string[] = [];
 		for (;;) {
-			const query = new URLSearchParams({ 'list-type': '2', 'start-after': keys.at(-1) ?? '' });
-			const listing = await (await fetch(`${this.s3.url}/${BUCKET}?${query}`)).text();
+			// The second version of this call fails in s3rver beyond a thousand keys.
+			const query = new URLSearchParams({ marker: keys.at(-1) ?? '' });
+			const response = await fetch(`${this.s3.url}/${BUCKET}?${query}`);
+			if (!response.ok) throw new Error(`The S3 server answered ${response.status}`);
+			const listing = await response.text();
 			keys.push(...[...listing.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key]) => key!));
 			if (!listing.includes('<IsTruncated>true')) return keys;
 		}

@@ -52,7 +52,7 @@ export async function killPostgres(nightly: Nightly, rows: number): Promise<void
 }
 
 export async function killS3(nightly: Nightly, rows: number): Promise<void> {
-	const enough = (await nightly.keys()).length + rows * 0.05;
+	const enough = (await nightly.keys()).length + rows * 0.2;
 	await nightly.until('files', async () => (await nightly.keys()).length >= enough);
 	nightly.say('the S3 server is killed');
 	await nightly.s3.outage(() => pause(AWAY_MS));
