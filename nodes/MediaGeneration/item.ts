@@ -40,12 +40,17 @@ export class Item {
 			MAX_PAID,
 		);
 		if (limit === 0) return;
-		const { resume, spending } = this.run;
-		const unpaid = keysOf(resume.requestKey(this.index)).filter((key) => {
+		const { resume, spending, paid } = this.run;
+		const taskIds: string[] = [];
+		let requests = 0;
+		keysOf(resume.requestKey(this.index)).forEach((key, part) => {
 			const earlier = resume.find(key);
-			return earlier === undefined || earlier.doubtful;
+			if (earlier === undefined || earlier.doubtful) requests++;
+			else if (earlier.taskId !== undefined) taskIds.push(earlier.taskId);
+			// Named in the error if the run ends before this item's work begins.
+			if (earlier) paid.recall(this.index, earlier, part);
 		});
-		spending.plan(unpaid.length, limit);
+		spending.plan(this.index, { requests, taskIds }, limit);
 	}
 
 	/** Shows progress in the browser's console to whoever runs the workflow by hand. */

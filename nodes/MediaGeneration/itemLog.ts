@@ -42,6 +42,7 @@ export class ItemLog {
 	paid(kind: string, own: LoggedFacts = {}): void {
 		this.unclear--;
 		this.run.traced.paid++;
+		this.run.charged.add(this.index);
 		this.write('info', 'paid', { kind, ...this.facts, ...own });
 	}
 

@@ -23,23 +23,20 @@ export function failedItem(
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
 	// n8n lays this over the columns of the row, of which `description` is often one.
 	const isTaken = hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
-	const {
-		taskIds,
-		taskId = taskIds?.[0],
-		fileUrl,
-		maybeAccepted,
-	} = cause instanceof Failure ? cause.facts : {};
-	// A workflow that keeps a list has to tell a task to collect from one to create again.
-	const isOver = cause instanceof Failure && cause.kind === 'taskFailed';
-	const isDoubtful = maybeAccepted || (cause instanceof Failure && cause.kind === 'streamLost');
+	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
+	const { taskIds, fileUrl } = facts;
+	const taskId = facts.taskId ?? taskIds?.[0];
+	// A workflow that keeps a list has to tell a task to collect from one to create again. Where one part
+	// of a speech is doubtful, others have tasks.
+	const isDoubtful = (facts.maybeAccepted || kind === 'streamLost') && facts.taskId === undefined;
 	const json = {
 		error: error.message,
 		...(error.description && !isTaken ? { description: error.description } : {}),
 		...(taskId === undefined ? {} : { task_id: taskId }),
 		...(taskIds?.length ? { task_ids: taskIds } : {}),
 		...(fileUrl === undefined ? {} : { file_url: fileUrl }),
-		...(isOver ? { status: 'error' } : {}),
-		...(isDoubtful && taskId === undefined ? { maybe_paid: true } : {}),
+		...(kind === 'taskFailed' ? { status: 'error' } : {}),
+		...(isDoubtful ? { maybe_paid: true } : {}),
 	};
 	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
 	return hasErrorOutput ? asFailed(item, error) : item;

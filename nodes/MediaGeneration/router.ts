@@ -46,8 +46,11 @@ function readJobs(run: Run): Array<Job | NotMade> {
 			}
 		});
 		run.concurrency.configure(concurrency ?? 0);
-		run.spending.reserve();
-		return jobs;
+		const refused = run.spending.reserve();
+		return jobs.map((job, index) => {
+			const failure = refused.get(index);
+			return failure ? new NotMade(failure) : job;
+		});
 	} catch (error) {
 		return input.map(() => new NotMade(error));
 	}

@@ -59,6 +59,8 @@ export class Run {
 	private readonly leave: () => void;
 	/** For n8n's tracing: paid requests, failed items, the longest wait, the size of all files. */
 	readonly traced = { paid: 0, failed: 0, waited_ms: 0, bytes: 0 };
+	/** Items that something was paid for in this run. */
+	readonly charged = new Set<number>();
 	private readonly hints = new Map<string, { message: string; items: Set<number> }>();
 
 	private firstFailed: { error: unknown; itemIndex: number } | undefined;
@@ -121,7 +123,7 @@ export class Run {
 		const resumed = [...(this.hints.get('resumed')?.items ?? [])];
 		const text = costHint({
 			items: outcomes.length,
-			collected: resumed.filter((index) => !failed[index]).length,
+			collected: resumed.filter((index) => !failed[index] && !this.charged.has(index)).length,
 			failed: failed.filter(Boolean).length,
 			paid: this.traced.paid,
 		});

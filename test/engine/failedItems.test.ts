@@ -33,6 +33,16 @@ test('a create call without a clear answer may be paid', async () => {
 	expect(sim.creates).toBe(1);
 });
 
+test('so may a part of a text, though others have tasks', async () => {
+	await start({ pace: 0.02 });
+	sim.fault({ method: 'POST', body: 'Second', action: { reset: true, accepted: true } });
+	const item = await failedItem('First part.\n\nSecond part.', {
+		splitLongerThan: 15,
+		concurrency: 1,
+	});
+	expect(item).toEqual({ hasTask: true, status: undefined, maybePaid: true });
+});
+
 test('a request that the service refused is not paid', async () => {
 	await start({ pace: 0.02 });
 	const item = await failedItem('[sim:no-credits] No.');

@@ -53,6 +53,46 @@ test('Retry On Fail pays for a failed task only within the limit', async () => {
 	expect(posts()).toBe(2);
 });
 
+describe('when a retry needs more than is left', () => {
+	const LONG = Array.from({ length: 4 }, (_, n) => `Part ${n} is a sentence of its own.`).join(' ');
+	const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
+	const refusal = `'${LIMIT}' is 3, but 3 were sent in this execution already, and this run needs 1 more`;
+
+	test('what is paid for comes out all the same, under "continue on fail"', async () => {
+		await start({ pace: 0.01 });
+		const items = [{ t: 'No [sim:task-fails]' }, { t: 'Hi 1' }, { t: 'Hi 2' }];
+		const subject = node(spoken(3), { ...again, onError: 'continueRegularOutput' });
+		const [failed, ...others] = out(await run(subject, { items }));
+		expect(failed!.json.error).toContain(refusal);
+		expect(others.map(({ json, binary }) => [json.status, json.error, !!binary])).toEqual([
+			['completed', undefined, true],
+			['completed', undefined, true],
+		]);
+		expect(posts()).toBe(3);
+	});
+
+	test('what is paid for is named, when the node fails', async () => {
+		await start({ pace: 0.01 });
+		const items = [{ t: 'No [sim:task-fails]' }, { t: 'Hi 1' }, { t: 'Hi 2' }];
+		const { message, description } = bad(await run(node(spoken(3), again), { items }));
+		expect(message).toContain(refusal);
+		const made = [...sim.tasks.values()].filter(({ input }) => input.startsWith('Hi'));
+		expect(description).toMatch(/^2 other items are paid for\. To collect them /);
+		for (const { id } of made) expect(description).toContain(`task ${id}`);
+	});
+
+	test('the parts of a text that are there are named with it', async () => {
+		await start({ pace: 0.01 });
+		const options = { splitLongerThan: 60, concurrency: 1 };
+		const text = LONG.replace('Part 2', 'Part 2 [sim:task-fails]');
+		const subject = node(spoken(4, options), { ...again, onError: 'continueRegularOutput' });
+		const [item] = out(await run(subject, { items: [{ t: text }] }));
+		const tasks = [...sim.tasks.values()];
+		expect(item!.json.error).toContain(LIMIT);
+		expect(item!.json.task_ids).toEqual(tasks.slice(0, 2).map(({ id }) => id));
+	});
+});
+
 test('a request that the service refused does not count', async () => {
 	await start();
 	const respond = { status: 422, body: { error: 'Not this one' } };

@@ -30,7 +30,7 @@ test('what is paid and what may be are told apart; what is not paid is not named
 	paid.surely(1, 'task', ['7']);
 	paid.not(2);
 	expect(paid.words()).toBe(
-		'1 item is paid for. To collect it at no extra charge, retry this execution. Paid: item 1: task 7. 1 item may be paid for: the service did not confirm it. A retry does not send it again. Unconfirmed: item 0: speech requested.',
+		"1 item is paid for. To collect it at no extra charge, use Speech → Wait with the task ID, or, for videos and images, History → Get Many. Paid: item 1: task 7. 1 item may be paid for: the service did not confirm it. Check History → Get Many, or the provider's website, before you run this again. Unconfirmed: item 0: speech requested.",
 	);
 	expect(paid.words(1)).toMatch(/^1 other item may be paid for: /);
 });

@@ -7,12 +7,8 @@ function run(
 	{ planned = 1, unsent = 0, refused = 0, limit = 5, executionId = '1' } = {},
 ): boolean {
 	const spending = new Spending(store, executionId);
-	spending.plan(planned, limit);
-	try {
-		spending.reserve();
-	} catch {
-		return false;
-	}
+	spending.plan(0, { requests: planned, taskIds: [] }, limit);
+	if (spending.reserve().size > 0) return false;
 	for (let n = unsent; n < planned; n++) spending.sent();
 	for (let n = 0; n < refused; n++) spending.refused();
 	spending.settle();
@@ -41,7 +37,7 @@ test('"Retry execution" counts anew', () => {
 test('a run under way holds what it has planned', () => {
 	const store = {};
 	const first = new Spending(store, '1');
-	first.plan(4, 5);
+	first.plan(0, { requests: 4, taskIds: [] }, 5);
 	first.reserve();
 	expect(run(store, { planned: 2 })).toBe(false);
 	first.settle();

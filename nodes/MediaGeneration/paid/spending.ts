@@ -1,5 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
-import { invalidInput } from '../../shared/failure';
+import { invalidInput, type Failure } from '../../shared/failure';
 import { isRecord } from '../../shared/parsing/coerce';
 
 const FIELD = 'mediaGenerationSent';
@@ -10,6 +10,14 @@ interface Sent {
 	requests: number;
 }
 
+/** What an item is about to send. */
+interface Plan {
+	/** Paid requests. */
+	requests: number;
+	/** Tasks of an earlier try that it needs as well. */
+	taskIds: string[];
+}
+
 /**
  * Keeps to `options.maxPaidPerExecution`. The count lies in the node's context, which rounds of a loop,
  * further tries and an agent's calls have in common; "Retry execution" keeps the context, but is another
@@ -17,7 +25,7 @@ interface Sent {
  */
 export class Spending {
 	private limit = Infinity;
-	private planned = 0;
+	private readonly plans = new Map<number, Plan>();
 	private reserved = 0;
 	private sentNow = 0;
 
@@ -26,28 +34,35 @@ export class Spending {
 		private readonly executionId: string,
 	) {}
 
-	/** An item is about to send so many paid requests. */
-	plan(requests: number, limit: number): void {
-		this.planned += requests;
+	/** An item is about to send paid requests, for which its limit is `limit`. */
+	plan(index: number, plan: Plan, limit: number): void {
+		if (plan.requests > 0) this.plans.set(index, plan);
 		this.limit = Math.min(this.limit, limit);
 	}
 
 	/**
 	 * Counts all that is planned as sent, so that an agent's calls at the same time don't exceed the limit
-	 * together. Throws a Failure of kind invalidInput when it would be exceeded.
+	 * together. If it would be exceeded, returns what is wrong with each item that has to pay, and counts
+	 * nothing; items that only collect what is paid can go on.
 	 */
-	reserve(): void {
-		if (this.limit === Infinity) return;
+	reserve(): ReadonlyMap<number, Failure> {
+		const refused = new Map<number, Failure>();
+		if (this.limit === Infinity) return refused;
+		const planned = [...this.plans.values()].reduce((sum, { requests }) => sum + requests, 0);
 		const before = this.requests;
-		if (before + this.planned > this.limit) {
-			const sent = before === 0 ? '' : `${before} were sent in this execution already, and `;
-			throw invalidInput(
-				'Max Paid Requests per Execution',
-				`is ${this.limit}, but ${sent}this run needs ${this.planned}${before === 0 ? '' : ' more'}`,
-			);
+		if (before + planned <= this.limit) {
+			this.reserved = planned;
+			this.requests = before + planned;
+			return refused;
 		}
-		this.reserved = this.planned;
-		this.requests = before + this.reserved;
+		const sent = before === 0 ? '' : `${before} were sent in this execution already, and `;
+		const needs = `this run needs ${planned}${before === 0 ? '' : ' more'}`;
+		const failure = invalidInput(
+			'Max Paid Requests per Execution',
+			`is ${this.limit}, but ${sent}${needs}`,
+		);
+		for (const [index, { taskIds }] of this.plans) refused.set(index, failure.with({ taskIds }));
+		return refused;
 	}
 
 	/** A paid request goes out. */

@@ -1,9 +1,14 @@
 import { clip } from '../../shared/parsing/coerce';
+import type { GeneratedFile } from '../../shared/contract';
 import type { Redactor } from '../../shared/parsing/redaction';
+import type { PaidRequest } from './resume';
 
 /** How many ids a message names, and how many characters of each. */
 const MOST_NAMED = 5;
 const MOST_CHARS = 300;
+
+/** How files are named to people. */
+export const namesOf = (files: GeneratedFile[]) => files.map(({ id, fileUrl }) => id ?? fileUrl);
 
 interface Cost {
 	/** Of the item. */
@@ -30,6 +35,15 @@ export class PaidSummary {
 	/** The service has accepted the item. */
 	surely(index: number, what: string, ids: string[], part = 0): void {
 		this.costs.set(`${index}/${part}`, { index, what, ids, isSure: true });
+	}
+
+	/** An earlier try has paid for the item, or may have. */
+	recall(index: number, { doubtful, taskId, sentAt, asked, files }: PaidRequest, part = 0): void {
+		if (doubtful) return;
+		if (taskId !== undefined) this.surely(index, 'task', [taskId], part);
+		else if (sentAt !== undefined) this.maybe(index, 'speech', part);
+		else if (asked && files) this.surely(index, asked.kind, namesOf(files), part);
+		else if (asked) this.maybe(index, asked.kind, part);
 	}
 
 	/** The service has not accepted the item, or has failed to make it. */
@@ -64,16 +78,20 @@ export class PaidSummary {
 		};
 		const [paid, unsure] = [of(true), of(false)];
 		const it = ({ isOne }: { isOne: boolean }) => (isOne ? 'it' : 'them');
-		// In a retry the same input fails again, so it has to be let past.
-		const retry =
-			failed === undefined
-				? 'retry this execution'
-				: "set On Error in the node's settings to 'Continue' and retry this execution with the currently saved workflow";
+		// In a retry the same input fails again, so it has to be let past. n8n offers none of a stopped run.
+		const isStopped = failed === undefined;
+		const way = isStopped
+			? 'use Speech → Wait with the task ID, or, for videos and images, History → Get Many'
+			: "set On Error in the node's settings to 'Continue' and retry this execution with the currently saved workflow";
+		const again = (those: string) =>
+			isStopped
+				? "Check History → Get Many, or the provider's website, before you run this again."
+				: `A retry does not send ${those} again.`;
 		const sentences = [
 			paid.list &&
-				`${paid.count} ${paid.isOne ? 'is' : 'are'} paid for. To collect ${it(paid)} at no extra charge, ${retry}. Paid: ${paid.list}.`,
+				`${paid.count} ${paid.isOne ? 'is' : 'are'} paid for. To collect ${it(paid)} at no extra charge, ${way}. Paid: ${paid.list}.`,
 			unsure.list &&
-				`${unsure.count} may be paid for: the service did not confirm ${it(unsure)}. A retry does not send ${it(unsure)} again. Unconfirmed: ${unsure.list}.`,
+				`${unsure.count} may be paid for: the service did not confirm ${it(unsure)}. ${again(it(unsure))} Unconfirmed: ${unsure.list}.`,
 		];
 		return sentences.filter(Boolean).join(' ') || undefined;
 	}

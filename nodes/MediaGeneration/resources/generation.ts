@@ -19,6 +19,7 @@ import type { NodeParameters } from '../../shared/n8n/parameters';
 import { generatedBy } from '../../shared/speech/origins';
 import type { Item } from '../item';
 import { partly, type Job, type Made } from '../made';
+import { namesOf } from '../paid/summary';
 
 /** What all operations with a generation stream share: stream, history, download, items. */
 
@@ -86,9 +87,9 @@ export function generationJob(item: Item, order: Order): Job {
 		creating: AbortSignal,
 	): Promise<GeneratedFile[]> {
 		const remembered = run.resume.find(key);
+		if (remembered) run.paid.recall(item.index, remembered);
 		if (remembered?.files) {
 			item.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
-			run.paid.surely(item.index, kind, namesOf(remembered.files));
 			item.log.know({ channel: 'kept' });
 			if (remembered.files.length >= order.expected) return remembered.files;
 		}
@@ -108,7 +109,6 @@ export function generationJob(item: Item, order: Order): Job {
 			item.log.paid(kind);
 			run.resume.save(key, { asked, isAccepted });
 		};
-		if (asked && !remembered?.files) run.paid.maybe(item.index, kind);
 		if (asked && !isAccepted) item.log.askedBefore();
 		const asking: GenerationOrder = {
 			...order,
@@ -193,8 +193,6 @@ export function generationJob(item: Item, order: Order): Job {
 		return item.output(json, { [options.outputField]: binary });
 	}
 }
-
-const namesOf = (files: GeneratedFile[]) => files.map(({ id, fileUrl }) => id ?? fileUrl);
 
 interface NamedFile {
 	generated: GeneratedFile;

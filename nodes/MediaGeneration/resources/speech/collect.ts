@@ -107,7 +107,7 @@ export async function collect(
 	if (options.download) item.tell(`${part.name}task ${taskId}: downloading the file`);
 	const spoken = await withFile(item, { taskId, task }, options.download, signal, justMade);
 	// Those of a part are of no use unless its sound says how long it is.
-	const isWanted = options.subtitles && (options.download || part.name === '');
+	const isWanted = options.subtitles && (options.download || part.count === 1);
 	return isWanted ? await withSubtitles(item, spoken, signal, justMade) : spoken;
 }
 

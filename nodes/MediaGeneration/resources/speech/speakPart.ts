@@ -25,11 +25,9 @@ export async function speakPart(
 ): Promise<Spoken | undefined> {
 	const { run, api, index } = item;
 	const remembered = run.resume.find(key);
-	if (remembered?.sentAt) {
-		run.paid.maybe(index, 'speech', part.index);
-		item.log.askedBefore();
-	}
-	if (remembered?.taskId) surely(remembered.taskId);
+	if (remembered) run.paid.recall(index, remembered, part.index);
+	if (remembered?.sentAt) item.log.askedBefore();
+	part.taskId = remembered?.taskId;
 	const deadline = startDeadline(wanted.timeoutMs, part.stopped);
 	// Messages can precede the create call's answer, so the socket is there before the task.
 	const subscription = waits ? run.subscribe() : undefined;
