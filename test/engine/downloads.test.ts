@@ -4,6 +4,9 @@ const files = () => sim.requests.filter(({ path }) => path.startsWith('/files/')
 const made = () => [...sim.tasks.values()][0]!;
 const fault = (action: object, times = 1) => sim.fault({ on: 'file', times, action });
 
+const AUDIO = { 'Content-Type': 'audio/mpeg' };
+const BOM_AND_JSON = '\ufeff{"error":"expired"}';
+
 async function expectWhole(result: Awaited<ReturnType<typeof run>>) {
 	const file = good(result)[0]!.binary!.data!;
 	expect(file).toMatchObject({ mimeType: 'audio/wav', fileName: `speech-${made().id}.wav` });
@@ -19,6 +22,9 @@ test.each([
 	['empty', { empty: true }],
 	['a JSON answer', { respond: { status: 200, body: { error: 'not yet' } } }],
 	['a page', { respond: { status: 200, body: '<!DOCTYPE html><html></html>' } }],
+	['a part nobody asked for', { respond: { status: 206, body: 'RIFF, and no more' } }],
+	['a JSON answer behind a byte order mark', { respond: { status: 200, body: BOM_AND_JSON } }],
+	['a word of JSON', { respond: { status: 200, body: '"expired"', headers: AUDIO } }],
 	['404 at first', { respond: { status: 404 } }],
 	['503', { respond: { status: 503 } }],
 	['reset', { reset: true }],
@@ -27,6 +33,13 @@ test.each([
 	fault(action);
 	await expectWhole(await run(node(speech('Hi.'))));
 	expect(files()).toHaveLength(2);
+});
+
+test('a file that its host refuses until the time is up is named as such', async () => {
+	await start({ pace: 0.01 });
+	fault({ respond: { status: 404 } }, Infinity);
+	const { message } = bad(await run(node(speech('Hi.', { timeout: 3 }))));
+	expect(message).toMatch(/^The file was generated but could not be downloaded.*404/);
 });
 
 test('truncated in the middle, with n8n storing on disk', async () => {

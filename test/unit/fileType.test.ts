@@ -112,7 +112,10 @@ describe('what is no media file', () => {
 		['JSON that claims to be audio', ' {"error":"expired"}', 'audio/mpeg', /JSON/],
 		['JSON without a header', '[{"error":1}]', undefined, /JSON/],
 		['an empty JSON object', '{}', 'application/octet-stream', /JSON/],
-		['a JSON text', '"not ready"', 'application/json; charset=utf-8', /text/],
+		['a JSON text', '"not ready"', 'application/json; charset=utf-8', /JSON/],
+		['a word of JSON that claims to be audio', 'null\n', 'audio/mpeg', /JSON/],
+		['JSON behind a byte order mark', '\ufeff{"error":1}', 'audio/mpeg', /JSON/],
+		['a web page behind a byte order mark', '\ufeff<!doctype html>', 'audio/mpeg', /web page/],
 		['plain text', 'Not found', 'text/plain', /text/],
 		['a fragment of a page', '<h1>Forbidden</h1>', 'text/html', /web page/],
 	])('is %s', (_, text, header, reason) => {

@@ -73,6 +73,8 @@ async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean 
 }
 
 async function refuseErrorStatus(answer: HttpResponse<ByteStream>, signal: AbortSignal) {
+	// No part was asked for: a cache that answers with one would pass off a piece as the file.
+	if (answer.status === 206) throw badFile('the file host sent only a part of it', true, 206);
 	if (answer.status >= 200 && answer.status < 300) return;
 	const text = await readErrorBody(answer, signal).catch(() => '');
 	const said = readErrorText(text);
@@ -185,13 +187,18 @@ export async function download(
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
 	const began = Date.now();
+	let last: Failure | undefined;
 	for (let attempt = 0; ; attempt++) {
 		const outcome = await fetchOnce(context, credential, file, signal).then(
 			(stored) => ({ stored }),
 			(error: unknown) => ({ error }),
 		);
 		if ('stored' in outcome) return outcome.stored;
-		if (signal.aborted) throw withFile(abortReason(signal), file);
+		if (signal.aborted) {
+			const reason = abortReason(signal);
+			// What the host has said tells more than that the time is up.
+			throw withFile((reason.kind === 'timedOut' && last) || reason, file);
+		}
 		const failure =
 			outcome.error instanceof Failure && outcome.error.kind !== 'noAnswer'
 				? outcome.error
@@ -200,6 +207,7 @@ export async function download(
 			file.justMade && failure.facts.status === 404 && Date.now() - began < JUST_MADE_MS;
 		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
 		if (!isTransient(failure) || isLast) throw withFile(failure, file);
+		last = failure;
 		await sleep(backOffMs(attempt, LONGEST_PAUSE_MS), signal);
 	}
 }

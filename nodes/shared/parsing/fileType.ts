@@ -112,14 +112,20 @@ export function fileTypeOf(
 	return { mimeType, extension };
 }
 
+/** UTF-8's, as Latin-1. */
+const BYTE_ORDER_MARK = /^\xef\xbb\xbf/;
+/** A JSON answer that is a single word: no media file is so short and so plain. */
+const JSON_SCALAR = /^\s*(?:"[^"\x00-\x1f]*"|null|true|false)\s*$/;
+
 /** Why these first bytes are no media file, or undefined when they may be one. */
 export function whyNoFile(bytes: Uint8Array, contentType: string | undefined): string | undefined {
 	if (bytes.length === 0) return 'the file is empty';
 	const header = typeNamedBy(contentType);
 	if (header === 'image/svg+xml') return undefined;
-	const text = Buffer.from(bytes).toString('latin1');
+	const text = Buffer.from(bytes).toString('latin1').replace(BYTE_ORDER_MARK, '');
 	if (looksLikeHtml(text)) return 'a web page was returned instead of the file';
-	if (/^\s*[{[]/.test(text) && (/json/.test(header) || /^\s*[{[]\s*["{[}\]]/.test(text))) {
+	const isJson = JSON_SCALAR.test(text) || /^\s*[{[]\s*["{[}\]]/.test(text);
+	if (isJson || (/^\s*[{[]/.test(text) && /json/.test(header))) {
 		return 'a JSON response was returned instead of the file';
 	}
 	const isTextType = header.startsWith('text/') || /json|xml/.test(header);
