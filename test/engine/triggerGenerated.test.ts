@@ -119,6 +119,14 @@ describe('a new video', () => {
 		expect(binary).toBeUndefined();
 	});
 
+	it('is told without an error where the service says that there is none', async () => {
+		await start();
+		const trigger = await activate({ parameters: generated });
+		add({ error: 'none' } as object);
+		await pass(INTERVAL_SECONDS + 5);
+		expect(trigger.started[0]!.item.json).not.toHaveProperty('error');
+	});
+
 	it('is told when it has its file, and one that fails by its id where failures are wanted', async () => {
 		await start();
 		const both = await activate({ parameters: { events: ['generated', 'failed'] } });

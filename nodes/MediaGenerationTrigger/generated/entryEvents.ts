@@ -3,7 +3,7 @@ import { sleep } from '../../shared/async/deadline';
 import type { Failure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
-import { readReason } from '../../shared/parsing/errorText';
+import { readReason, saysNothing } from '../../shared/parsing/errorText';
 import type { Activation } from '../activation';
 import { withFiles } from '../files';
 import type { SelfStarts } from '../watch/selfStarts';
@@ -82,6 +82,8 @@ export class EntryEvents {
 			return itemWith({ event: 'failed', error });
 		}
 		const item = itemWith({ event: 'generated', file_url: files[0]!.fileUrl });
+		// Here it is the sign of a file that could not be fetched.
+		if (saysNothing(record.error)) delete item.json.error;
 		if (!settings.download) return item;
 		return await withFiles(item, closing, async (signal) => {
 			const { outputField } = settings;
