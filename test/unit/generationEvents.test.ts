@@ -51,6 +51,16 @@ describe('a stream of events', () => {
 		expect(words).toEqual(['starting', 'processing']);
 	});
 
+	it('tells a status once until another comes', () => {
+		const status = (word: string) => event('video_generation_status', `"${word}"`);
+		const again = [status('starting'), status('starting'), status('processing')];
+		expect(hear([...again, status('starting')]).words).toEqual([
+			'starting',
+			'processing',
+			'starting',
+		]);
+	});
+
 	const variants: Array<[string, string]> = [
 		['line ends LF', STREAM],
 		['line ends CRLF', STREAM.replaceAll('\n', '\r\n')],

@@ -73,6 +73,8 @@ export class GenerationEvents {
 	private lack: string | undefined;
 	/** The last event, if it reported a failure: it counts unless something comes after it. */
 	private failure: unknown;
+	/** The last event, if it told of progress: the same once more tells nothing new. */
+	private last: EventSourceMessage | undefined;
 	private readonly ids = new Set<string>();
 	/** The last part ended with CR: an LF that comes next belongs to it. */
 	private endedInReturn = false;
@@ -162,13 +164,9 @@ export class GenerationEvents {
 
 	/** Some deployments answer with plain JSON instead of a stream; edges answer with a page. */
 	private readPlain(): void {
-		if (looksLikeHtml(this.plain)) {
-			return this.finish({ kind: 'page' });
-		}
+		if (looksLikeHtml(this.plain)) return this.finish({ kind: 'page' });
 		const value = parseJson(this.plain);
-		if (value === undefined) {
-			return this.lose('the answer broke off');
-		}
+		if (value === undefined) return this.lose('the answer broke off');
 		const files = readGeneratedFiles(value, this.source.baseUrl);
 		if (files.length > 0) this.complete(value, files);
 		else if (saysFailure(value)) this.fail(value);
@@ -178,6 +176,8 @@ export class GenerationEvents {
 	private onEvent(event: EventSourceMessage): void {
 		if (this.outcome) return;
 		this.heard = true;
+		if (event.data === this.last?.data && event.event === this.last.event) return;
+		this.last = undefined;
 		const value = readData(event.data);
 		if (NAME_OF_FAILURE.test(event.event ?? '')) return this.fail(value);
 		const files = readGeneratedFiles(value, this.source.baseUrl);
@@ -187,6 +187,7 @@ export class GenerationEvents {
 			return this.withoutFile(value, 'the completion named no file');
 		}
 		this.failure = isFailureWord(isRecord(value) ? value.status : value) ? value : undefined;
+		this.last = event;
 		this.report(value);
 	}
 
