@@ -35,7 +35,7 @@ const setting = await Setting.start();
 try {
 	const memory = await step('Memory of files', () => measureMemory(setting));
 	const arena = await step('Starting n8n', () =>
-		setting.arena('ours', 'ours50', 'ours100', 'oursBlocked', 'handBuilt', 'vendor'),
+		setting.arena('ours', 'ours50', 'ours100', 'oursBlocked', 'oursRated', 'handBuilt', 'vendor'),
 	);
 	const all = [...Object.values(arena.entrants), setting.client];
 	await step('Warming up', () => warmUp(all, ['speech', 'video']));

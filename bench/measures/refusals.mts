@@ -65,7 +65,7 @@ async function outcomeOf({ simulator }: Setting, entrant: Entrant, limit: Limit)
 /** What becomes of many items where the service allows few at once and answers 429 beyond. */
 export async function measureRefusals(
 	setting: Setting,
-	{ entrants }: Arena<'ours' | 'oursBlocked' | 'handBuilt'>,
+	{ entrants }: Arena<'ours' | 'oursBlocked' | 'oursRated' | 'handBuilt'>,
 ) {
 	const all = [
 		await outcomeOf(setting, entrants.ours, FEW_AT_ONCE),
@@ -97,7 +97,7 @@ export async function measureRefusals(
 	// A create call and a lookup each; the first minute's requests may all be sent at once.
 	const leastByRate = 60 * (Math.ceil((2 * COUNT) / A_MINUTE) - 1);
 	await startOfMinute();
-	const rated = await outcomeOf(setting, entrants.oursBlocked, FEW_A_MINUTE);
+	const rated = await outcomeOf(setting, entrants.oursRated, FEW_A_MINUTE);
 	const goals = [
 		...goalsOf(about, ours, least),
 		...goalsOf(`${about}, WebSocket blocked`, blocked, least),
