@@ -111,8 +111,10 @@ async function receive(
 		world.watchers.changed();
 		await handle(exchange);
 	} catch (error) {
-		if (response.destroyed || request.destroyed) return;
-		process.emitWarning(error instanceof Error ? error : String(error));
+		// Once its body is read, a request counts as destroyed, however alive its client is.
+		if (response.destroyed || !request.complete) return;
+		// As text: of an error from another realm, such as a test's, it would not be taken.
+		process.emitWarning(String(error));
 		if (response.headersSent) cutOff(exchange);
 		else send(world, exchange, { status: 500, body: { error: `simulator: ${error}` } });
 	}

@@ -263,6 +263,19 @@ describe('faults', () => {
 		expect(simulator.requests[0]).toMatchObject({ status: 0, closedByClient: false });
 	});
 
+	it('answers when it is itself at fault, rather than never', async () => {
+		await start();
+		const broken = {
+			[Symbol.search]() {
+				throw new Error('out of order');
+			},
+		} as unknown as RegExp;
+		simulator.fault({ path: broken, action: {} });
+		const response = await api('/v1/labs/task', { body: order('Hello') });
+		expect(response.status).toBe(500);
+		expect(await response.text()).toContain('out of order');
+	});
+
 	it('lets requests pass first, and stops at the number of times', async () => {
 		await start();
 		const respond = { status: 503, body: 'busy', headers: { 'Retry-After': '1' } };
