@@ -28,6 +28,8 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		if (closing.signal.aborted) return;
 		closing.abort(new Failure('canceled'));
 		if (!isManual) for (const store of stores) store.leave();
+		// n8n (2.41) waits for an event even when listening was stopped: a worker would be busy for ever.
+		else context.emit([]);
 	};
 	const asNodeError = (error: unknown) => toNodeError(error, { node, redact: credential?.redact });
 
@@ -48,8 +50,8 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
 			onFatal(failure) {
 				if (signal.aborted) return;
-				void closeFunction();
 				context.emitError(asNodeError(failure));
+				void closeFunction();
 			},
 		};
 		// By hand nothing is saved, so nothing of earlier tests counts.
