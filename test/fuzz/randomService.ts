@@ -41,6 +41,9 @@ function bytesOf(answer: Answer, body: Buffer, headers: Array<[string, string]>)
 	return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), payload]);
 }
 
+/** How often the last answer, repeated for ever, refuses for being asked too often. */
+const MOST_REFUSALS = 3;
+
 export interface RandomService {
 	origin: string;
 	/** Method and status of each answer, in order. */
@@ -63,7 +66,11 @@ export async function startRandomService(
 			.replaceAll('{token}', token);
 
 	const receive: Handler = (request) => {
-		const chosen = answers[Math.min(answered.length, answers.length - 1)]!;
+		const last = answers.at(-1)!;
+		const repeated = answered.length - answers.length;
+		// A reading waits for minutes, as it should, where an account that was let through is refused.
+		const calmed = repeated > MOST_REFUSALS && last.status === 429 ? { ...last, status: 500 } : last;
+		const chosen = answers[answered.length] ?? calmed;
 		const { method = '', url: path = '', socket } = request;
 		answered.push({ method, path, status: chosen.framing === 'no http' ? 0 : chosen.status });
 		request.resume();
