@@ -53,7 +53,8 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 			it(`${name} shows the node as what it is used for`, async () => {
 				await importFile(page, setting.instance.baseUrl, path);
 				await canvasNode(page, nodeName).dblclick();
-				await page.getByText(/^(?:Resource$|Trigger On)/).first().waitFor();
+				const label = page.getByText('Resource', { exact: true });
+				await label.or(page.getByText('Trigger On')).first().waitFor();
 			});
 		}
 	}

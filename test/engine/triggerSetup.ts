@@ -67,7 +67,7 @@ afterEach(async () => {
 	open = [];
 });
 
-export const triggerNode = (parameters: IDataObject, id = `trigger-${Math.random()}`): INode => ({
+const triggerNode = (parameters: IDataObject, id = `trigger-${Math.random()}`): INode => ({
 	id,
 	name: 'Trigger',
 	type: 'n8n-nodes-media-generation.mediaGenerationTrigger',
@@ -95,7 +95,7 @@ async function workflowWith(
 }
 
 /** The connections of nodes one after another. */
-export const inARow = (nodes: INode[]): IConnections =>
+const inARow = (nodes: INode[]): IConnections =>
 	Object.fromEntries(
 		nodes
 			.slice(1)
