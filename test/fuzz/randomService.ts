@@ -69,7 +69,8 @@ export async function startRandomService(
 		const last = answers.at(-1)!;
 		const repeated = answered.length - answers.length;
 		// A reading waits for minutes, as it should, where an account that was let through is refused.
-		const calmed = repeated > MOST_REFUSALS && last.status === 429 ? { ...last, status: 500 } : last;
+		const calmed =
+			repeated > MOST_REFUSALS && last.status === 429 ? { ...last, status: 500 } : last;
 		const chosen = answers[answered.length] ?? calmed;
 		const { method = '', url: path = '', socket } = request;
 		answered.push({ method, path, status: chosen.framing === 'no http' ? 0 : chosen.status });
