@@ -125,7 +125,7 @@ test.each([
 		const result = await running.finished;
 		// On a busy machine bytes and steps can come late for the hastened clocks.
 		expect(wordsOfFailure(result)).toMatch(/No result after|the connection broke/);
-		expect(seconds).toBeLessThanOrEqual(most + 30);
+		expect(seconds).toBeLessThanOrEqual(most + 120);
 		await closed(stage, result);
 	},
 	180_000,
