@@ -30,7 +30,7 @@ export class Item {
 	}
 
 	/**
-	 * Counts the paid requests that the item is about to send, unless an earlier try has sent them.
+	 * Notes what an earlier try has paid for, and counts the paid requests that are still to be sent.
 	 * `keysOf` names what each of them is kept by, given the key of the whole item.
 	 */
 	planPaid(keysOf = (whole: string) => [whole]): void {
@@ -39,18 +39,18 @@ export class Item {
 			'Max Paid Requests per Execution',
 			MAX_PAID,
 		);
-		if (limit === 0) return;
 		const { resume, spending, paid } = this.run;
+		if (limit === 0 && resume.isEmpty) return;
 		const taskIds: string[] = [];
 		let requests = 0;
 		keysOf(resume.requestKey(this.index)).forEach((key, part) => {
 			const earlier = resume.find(key);
 			if (earlier === undefined || earlier.doubtful) requests++;
 			else if (earlier.taskId !== undefined) taskIds.push(earlier.taskId);
-			// Named in the error if the run ends before this item's work begins.
+			// Named in the error also if the run ends before this item's work begins.
 			if (earlier) paid.recall(this.index, earlier, part);
 		});
-		spending.plan(this.index, { requests, taskIds }, limit);
+		if (limit > 0) spending.plan(this.index, { requests, taskIds }, limit);
 	}
 
 	/** Shows progress in the browser's console to whoever runs the workflow by hand. */

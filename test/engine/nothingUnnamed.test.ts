@@ -54,6 +54,21 @@ describe('when another item fails', () => {
 		expect([posts(), sim.creates]).toEqual([2, 2]);
 	});
 
+	test('what an earlier try paid for is named by the next, also of items that it did not come to', async () => {
+		await start();
+		const failing = (after: number) =>
+			sim.fault({ on: 'file', after, action: { respond: { status: 410 } } });
+		const subject = node(speech('={{ $json.t }}', { concurrency: 1 }));
+		failing(2);
+		const first = await run(subject, ofTexts('One.', 'Two.', 'Three.'));
+		expect(bad(first).itemIndex).toBe(2);
+		failing(0);
+		const { itemIndex, description } = bad(await run(subject, { retryOf: first.run }));
+		expect(itemIndex).toBe(0);
+		for (const text of ['Two', 'Three']) expect(description).toContain(`task ${byText(text).id}`);
+		expect(posts()).toBe(3);
+	});
+
 	test('a create call that never answers is given up at its own limit, and may be paid', async () => {
 		await start();
 		stopClocks();

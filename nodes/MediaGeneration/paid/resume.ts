@@ -179,6 +179,12 @@ export class Resume {
 		return stored && this.withToken(stored);
 	}
 
+	/** True when no earlier try, round or call has left anything. */
+	get isEmpty(): boolean {
+		for (const _ in entriesOf(this.store)) return false;
+		return true;
+	}
+
 	/** What is remembered for all items and rounds of the node. */
 	list(): PaidRequest[] {
 		return Object.values(entriesOf(this.store)).map((stored) => this.withToken(stored));

@@ -87,7 +87,6 @@ export function generationJob(item: Item, order: Order): Job {
 		creating: AbortSignal,
 	): Promise<GeneratedFile[]> {
 		const remembered = run.resume.find(key);
-		if (remembered) run.paid.recall(item.index, remembered);
 		if (remembered?.files) {
 			item.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
 			item.log.know({ channel: 'kept' });

@@ -25,7 +25,6 @@ export async function speakPart(
 ): Promise<Spoken | undefined> {
 	const { run, api, index } = item;
 	const remembered = run.resume.find(key);
-	if (remembered) run.paid.recall(index, remembered, part.index);
 	if (remembered?.sentAt) item.log.askedBefore();
 	part.taskId = remembered?.taskId;
 	const deadline = startDeadline(wanted.timeoutMs, part.stopped);
