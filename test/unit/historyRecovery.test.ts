@@ -120,6 +120,16 @@ describe('what the history holds of a request', () => {
 		expect(seconds).toBeLessThan(75);
 	});
 
+	it('is found beside one that has come, though the history has other ids than the events', async () => {
+		const { history, searched } = searching(false, 2);
+		history.push(file('mine'), file('rest', 1));
+		const [{ file_url: fileUrl }] = history as [ServiceRecord];
+		const got = [{ id: 'number-of-an-event', fileUrl: String(fileUrl), fields: {} }];
+		const { ids, seconds } = await searched(got);
+		expect(ids).toEqual(['number-of-an-event', 'rest']);
+		expect(seconds).toBeLessThan(75);
+	});
+
 	it('is not told apart from a stranger’s that comes within those minutes', async () => {
 		const { history, searched } = searching(true);
 		history.push(file('foreign'));

@@ -132,8 +132,10 @@ export async function findLost(
 		partial = waitMs !== undefined && claim.withImages ? got : files;
 		const isSettled = !isRest && settled >= SETTLED_LOOKS;
 		const isAll = files.length > 0 && files.length + failed >= claim.expected;
+		// What only its prompt speaks for has to be the same for some looks, or all that was missing.
+		const isEnough = isRest ? isAll && !claim.withImages : isSettled;
 		const isDone =
-			waitMs === undefined ? isSettled || isAll : isSettled && Date.now() - claim.began >= waitMs;
+			waitMs === undefined ? isSettled || isAll : isEnough && Date.now() - claim.began >= waitMs;
 		return isDone ? { done: true, value: files } : { done: false };
 	};
 
