@@ -35,6 +35,16 @@ test.each([
 	expect(files()).toHaveLength(2);
 });
 
+test('a file that comes whole as its only part is one', async () => {
+	await start();
+	const body = 'RIFF\x20\x00\x00\x00WAVEfmt and so on';
+	const headers = { ...AUDIO, 'Content-Range': `bytes 0-${body.length - 1}/${body.length}` };
+	fault({ respond: { status: 206, body, headers } });
+	const result = await run(node(speech('Hi.')));
+	expect((await result.bytes(good(result)[0]!.binary!.data!)).toString()).toBe(body);
+	expect(files()).toHaveLength(1);
+});
+
 test('a file that its host refuses until the time is up is named as such', async () => {
 	await start({ pace: 0.01 });
 	fault({ respond: { status: 404 } }, Infinity);

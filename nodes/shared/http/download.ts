@@ -72,9 +72,15 @@ async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean 
 	return { head, whole };
 }
 
+/** From the first byte to another, of so many. */
+const WHOLE_RANGE = /^bytes 0-(\d+)\/(\d+)$/;
+
 async function refuseErrorStatus(answer: HttpResponse<ByteStream>, signal: AbortSignal) {
 	// No part was asked for: a cache that answers with one would pass off a piece as the file.
-	if (answer.status === 206) throw badFile('the file host sent only a part of it', true, 206);
+	const [, last, size] = WHOLE_RANGE.exec(answer.headers['content-range'] ?? '') ?? [];
+	if (answer.status === 206 && Number(last) + 1 !== Number(size)) {
+		throw badFile('the file host sent only a part of it', true, 206);
+	}
 	if (answer.status >= 200 && answer.status < 300) return;
 	const text = await readErrorBody(answer, signal).catch(() => '');
 	const said = readErrorText(text);
