@@ -15,6 +15,10 @@ import {
 } from './setup.mjs';
 
 const jest = ['node_modules/jest/bin/jest.js'];
+const nightly = {
+	needs: [ensureDist, ensureN8n, ensureQueueServers, ensureStorageServers],
+	run: () => ['test/soak/nightly/main.mts'],
+};
 
 /**
  * What `npm run NAME` does: the parts that it needs, then what Node 24 is to run.
@@ -40,6 +44,10 @@ export const commands = {
 		needs: [ensureDist, ensureN8n, ensureStorageServers],
 		run: () => nodeTests('test/storage'),
 	},
+	'test:nightly': {
+		needs: nightly.needs,
+		run: () => [...nightly.run(), '--rows', '400'],
+	},
 	'test:release': {
 		needs: [ensureDist, ensureLintTools, ensureRegistry],
 		run: () => [...jest, 'test/release', 'test/leaks', '--testPathIgnorePatterns=/node_modules/'],
@@ -50,10 +58,7 @@ export const commands = {
 		run: () => nodeTests('test/audio'),
 	},
 	soak: process.argv.includes('--nightly')
-		? {
-				needs: [ensureDist, ensureN8n, ensureQueueServers, ensureStorageServers],
-				run: () => ['test/soak/nightly/main.mts'],
-			}
+		? nightly
 		: { needs: [ensureDist], run: () => ['test/soak/main.mts'] },
 	leaks: { needs: [ensureDist], run: () => ['--expose-gc', 'test/leaks/main.mts'] },
 	'leaks:generated': {

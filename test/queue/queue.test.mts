@@ -174,6 +174,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			const execution = await listening();
 			await rest.request('POST', `/rest/executions/${execution}/stop`, {});
 			await simulator.waitFor(() => simulator.sockets() === 0, PATIENCE_MS);
+			assert.equal((await waitForEnd(rest, execution)).status, 'canceled');
 		});
 	});
 

@@ -1,7 +1,8 @@
 /*
- * npm run soak -- --nightly [--rows 200]: examples/nightly-postgres.json in queue mode with two
- * workers, nights that overlap and a service with bad moments, while main, a worker, PostgreSQL and
- * the S3 server are each killed in the middle of it. Ends with 1 when anything is not as it must be.
+ * npm run soak -- --nightly [--rows 200], with fewer rows npm run test:nightly:
+ * examples/nightly-postgres.json in queue mode with two workers, nights that overlap and a service
+ * with bad moments, while main, a worker, PostgreSQL and the S3 server are each killed in the middle
+ * of it. Ends with 1 when anything is not as it must be.
  */
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
