@@ -5,6 +5,9 @@ const AUTOMATIC_START = 10;
 /** … and stops growing here. */
 const AUTOMATIC_MOST = 100;
 
+/** What is worked on: input items, or the parts that one of them consists of. */
+type Unit = 'item' | 'part';
+
 /**
  * How many items are processed at once (`options.concurrency`). Each create call that is accepted
  * adds one, up to the maximum. A refusal for rate or load halves it; after that, each success adds
@@ -59,15 +62,15 @@ export class Concurrency implements LoadListener {
 	}
 
 	/** `startMore` is called whenever there may be room, as long as it waits. Parts take their item's place. */
-	wait(startMore: () => void, isPart: boolean): void {
-		if (isPart) this.inWork--;
-		this.waiting.splice(isPart ? -1 : this.waiting.length, 0, startMore);
+	wait(startMore: () => void, of: Unit): void {
+		if (of === 'part') this.inWork--;
+		this.waiting.splice(of === 'part' ? -1 : this.waiting.length, 0, startMore);
 		startMore();
 	}
 
 	/** Ends it; the item of parts takes its place again, which is not waited for. */
-	waitNoMore(startMore: () => void, isPart: boolean): void {
-		if (isPart) this.inWork++;
+	waitNoMore(startMore: () => void, of: Unit): void {
+		if (of === 'part') this.inWork++;
 		this.waiting.splice(this.waiting.indexOf(startMore), 1);
 	}
 
@@ -89,57 +92,37 @@ export class Concurrency implements LoadListener {
 }
 
 /**
- * Runs `work` for the indexes 0 … count - 1, in order, as many at once as `concurrency` allows.
- * `work` resolves with true on success, which lets the limit grow. Once one rejects, no more are
- * started. Resolves when all that were started have settled.
+ * Runs `work`, which never rejects, for the indexes 0 … count - 1, in order, as many at once as
+ * `concurrency` allows. It resolves with true on success, which lets the limit grow. The parts of an item
+ * in work count as items, in place of their own, and go before items that have not begun.
  */
 export async function forEachConcurrently(
 	count: number,
 	concurrency: Concurrency,
 	work: (index: number) => Promise<boolean>,
-	isPart = false,
+	of: Unit = 'item',
 ): Promise<void> {
 	let next = 0;
 	let active = 0;
-	let failed = false;
 	await new Promise<void>((resolve) => {
-		const isOver = () => active === 0 && (failed || next >= count);
+		const workOn = async (index: number) => {
+			if (await work(index)) concurrency.succeeded();
+			active--;
+			endIfOver();
+			concurrency.giveBack();
+		};
 		const startMore = () => {
-			while (!failed && next < count && concurrency.takePlace()) {
+			while (next < count && concurrency.takePlace()) {
 				active++;
-				void work(next++)
-					.then(
-						(succeeded) => {
-							if (succeeded) concurrency.succeeded();
-						},
-						() => {
-							failed = true;
-						},
-					)
-					.then(() => {
-						active--;
-						if (isOver()) end();
-						concurrency.giveBack();
-					});
+				void workOn(next++);
 			}
 		};
-		const end = () => {
-			concurrency.waitNoMore(startMore, isPart);
+		const endIfOver = () => {
+			if (active > 0 || next < count) return;
+			concurrency.waitNoMore(startMore, of);
 			resolve();
 		};
-		concurrency.wait(startMore, isPart);
-		if (isOver()) end();
+		concurrency.wait(startMore, of);
+		endIfOver();
 	});
-}
-
-/**
- * The same for the parts of an item in work: they count as items, in place of their own, and go before
- * items that have not begun.
- */
-export async function forEachPart(
-	count: number,
-	concurrency: Concurrency,
-	work: (index: number) => Promise<boolean>,
-): Promise<void> {
-	await forEachConcurrently(count, concurrency, work, true);
 }

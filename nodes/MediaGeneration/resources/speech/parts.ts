@@ -7,7 +7,7 @@ import { Failure, type FailureKind } from '../../../shared/failure';
 import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';
 import { fileNameOf, type FileType } from '../../../shared/parsing/fileType';
 import { isOverload } from '../../../shared/parsing/failures';
-import { forEachPart } from '../../concurrency';
+import { forEachConcurrently } from '../../concurrency';
 import type { Item } from '../../item';
 import { readStored, sizeOfStored } from '../storedFile';
 import {
@@ -39,18 +39,19 @@ export async function forAllParts<Result>(
 	if (count === 1) return [await work({ index: 0, count, name: '', stopped })];
 	item.log.know({ parts: count });
 	const stopping = new AbortController();
+	const either = AbortSignal.any([stopped, stopping.signal]);
 	const parts = Array.from({ length: count }, (_, index): Part => ({
 		index,
 		count,
 		taskId: taskOf(index),
 		name: `part ${index + 1} of ${count}, `,
-		stopped: AbortSignal.any([stopped, stopping.signal]),
+		stopped: either,
 	}));
 	const results = new Array<Result>(count);
 	let failed: { index: number; error: unknown } | undefined;
-	await forEachPart(count, concurrency, async (index) => {
+	const workOn = async (index: number) => {
 		const part = parts[index]!;
-		if (part.stopped.aborted) return false;
+		if (either.aborted) return false;
 		const began = Date.now();
 		try {
 			results[index] = await work(part);
@@ -63,15 +64,13 @@ export async function forAllParts<Result>(
 			stopping.abort(new Failure('canceled'));
 			return false;
 		}
-	});
+	};
+	await forEachConcurrently(count, concurrency, workOn, 'part');
 	if (failed === undefined && !stopped.aborted) return results;
-	const { index, error } = failed ?? { index: undefined, error: abortReason(stopped) };
+	const error = failed?.error ?? abortReason(stopped);
 	if (!(error instanceof Failure)) throw error;
 	const taskIds = parts.map(({ taskId }) => taskId).filter((taskId) => taskId !== undefined);
-	throw error.with({
-		taskIds,
-		...(index === undefined ? {} : { part: `${index + 1} of ${count}` }),
-	});
+	throw error.with({ taskIds, part: failed && `${failed.index + 1} of ${count}` });
 }
 
 /** What comes out of a speech: one item with its file, or one for each part where they can't be joined. */
