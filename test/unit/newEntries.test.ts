@@ -62,6 +62,12 @@ class Setting {
 		return ready;
 	}
 
+	/** A look after these, newest first, have come on top. */
+	lookWith(...added: ServiceRecord[]): unknown[] {
+		this.history.unshift(...added);
+		return this.look();
+	}
+
 	private page(number: number): unknown {
 		if (this.form.whole) return this.history;
 		const size = Math.min(100, this.form.size ?? 100);
@@ -88,43 +94,52 @@ const entry = (id: unknown, minutes: number, more: ServiceRecord = {}): ServiceR
 });
 const making = (id: unknown, minutes: number, more: ServiceRecord = {}) =>
 	entry(id, minutes, { file_url: undefined, status: 'processing', ...more });
-/** So many entries, newest first, the last of them made at `minutes`. */
+const named = (name: string, amount: number) =>
+	Array.from({ length: amount }, (_, n) => `${name}${n}`);
+/** As many entries, newest first, the last of them made at `minutes`. */
 const entries = (name: string, amount: number, minutes: number, step = 0.01) =>
-	Array.from({ length: amount }, (_, n) => entry(`${name}${n}`, minutes + n * step)).reverse();
+	named(name, amount)
+		.map((id, n) => entry(id, minutes + n * step))
+		.reverse();
 
 /** Those that were there before, three minutes apart: a page goes back for five hours. */
 const old = (amount: number) => entries('old', amount, -3 * amount, 3);
 
-const without = (field: string) => (record: ServiceRecord) => ({ ...record, [field]: undefined });
+/** A trigger that has looked into this history once, and told nothing of it. */
+function watching(history: ServiceRecord[], form?: ConstructorParameters<typeof Setting>[0]) {
+	const setting = new Setting(form);
+	setting.history = history;
+	expect(setting.look()).toEqual([]);
+	return setting;
+}
+
+type Change = (record: ServiceRecord) => ServiceRecord;
+const unchanged: Change = (record) => record;
+const atOneTime: Change = (record) => ({ ...record, created_at: '2026-11-20' });
+const without =
+	(field: string): Change =>
+	(record) => ({ ...record, [field]: undefined });
 
 describe('a history', () => {
-	it('is not told of as it was at first, and what comes later is, oldest first, once', () => {
-		const setting = new Setting();
-		setting.history = old(30);
-		expect(setting.look()).toEqual([]);
-		setting.history.unshift(entry('b', 3), entry('a', 2));
-		expect(setting.look()).toEqual(['a', 'b']);
+	it('is not told as it was at first; what comes later is, oldest first, once', () => {
+		const setting = watching(old(30));
+		expect(setting.lookWith(entry('b', 3), entry('a', 2))).toEqual(['a', 'b']);
 		expect(setting.look()).toEqual([]);
 		expect(setting.pages).toBe(1);
 	});
 
 	it('that was empty at first has only new entries', () => {
-		const setting = new Setting();
-		setting.look();
-		setting.history = [entry('a', 2)];
-		expect(setting.look()).toEqual(['a']);
+		expect(watching([]).lookWith(entry('a', 2))).toEqual(['a']);
 	});
 
-	it.each<[string, (record: ServiceRecord) => ServiceRecord]>([
+	it.each<[string, Change]>([
 		['has no times', without('created_at')],
-		['has the same time for all', (record) => ({ ...record, created_at: '2026-11-20' })],
-		['has ids that are numbers at times', (record) => record],
+		['has the same time for all', atOneTime],
+		['has ids that are numbers at times', unchanged],
 		['has no ids', without('id')],
 		['has neither ids nor times', (record) => without('id')(without('created_at')(record))],
 	])('tells each new entry once where it %s', (name, change) => {
-		const setting = new Setting();
-		setting.history = entries('1', 300, -900, 3).map(change);
-		setting.look();
+		const setting = watching(entries('1', 300, -900, 3).map(change));
 		for (let wave = 0; wave < 5; wave++) {
 			const fresh = entries(`${wave + 2}`, 3, wave).map(change);
 			setting.history = [...fresh, ...setting.history];
@@ -138,53 +153,41 @@ describe('a history', () => {
 		}
 	});
 
-	it('of one bare array in any order tells what is made later than all', () => {
-		const setting = new Setting({ whole: true });
-		setting.history = old(700).sort(() => Math.random() - 0.5);
-		setting.look();
+	it('in one bare array, in any order, tells what was made after everything in it', () => {
+		const setting = watching(
+			old(700).sort(() => Math.random() - 0.5),
+			{ whole: true },
+		);
 		setting.history.push(entry('a', 2), entry('b', 1));
 		expect(setting.look()).toEqual(['b', 'a']);
 	});
 
-	it('of 100,000 entries in one array is looked at no further than its newest', () => {
-		const setting = new Setting({ whole: true });
-		setting.history = entries('old', 100_000, -90_000);
-		setting.look();
-		setting.history.unshift(entry('a', 2));
-		expect(setting.look()).toEqual(['a']);
+	it('of 100,000 entries in one array is remembered by its newest alone', () => {
+		const setting = watching(entries('old', 100_000, -90_000), { whole: true });
+		expect(setting.lookWith(entry('a', 2))).toEqual(['a']);
 		expect(JSON.stringify(setting.data).length).toBeLessThan(50_000);
 	});
 
-	it('that is another one, all at once, is passed over as it is', () => {
-		const setting = new Setting();
-		setting.history = old(150).map(without('id'));
-		setting.look();
+	it('in which nothing is known any more is passed over as it is', () => {
+		const setting = watching(old(150).map(without('id')));
 		// Its addresses are signed in their paths, say: nothing is known again.
-		const changed = (record: ServiceRecord) => ({
-			...record,
-			file_url: `${BASE}/${Math.random()}`,
-		});
+		const changed = () => ({ file_url: `${BASE}/${Math.random()}` });
 		for (let n = 0; n < 3; n++) {
-			setting.history = setting.history.map(changed);
+			setting.history = setting.history.map((record) => ({ ...record, ...changed() }));
 			expect(setting.look()).toEqual([]);
 			expect(setting.last.hasLostTrack).toBe(true);
 		}
 	});
 
 	it('that puts an entry in late, among older ones, has it told', () => {
-		const setting = new Setting();
-		setting.history = old(300);
-		setting.look();
-		setting.history.unshift(entry('fast', 5));
-		setting.look();
+		const setting = watching(old(300));
+		setting.lookWith(entry('fast', 5));
 		setting.history.splice(1, 0, entry('slow', 1));
 		expect(setting.look()).toEqual(['slow']);
 	});
 
-	it('with an entry of the future goes on as any other', () => {
-		const setting = new Setting();
-		setting.history = [entry('odd', 1e7), ...old(150)];
-		setting.look();
+	it('with an entry from the future goes on like any other', () => {
+		const setting = watching([entry('odd', 1e7), ...old(150)]);
 		for (let n = 0; n < 60; n++) {
 			setting.history.splice(1, 0, ...entries(`wave${n}-`, 25, n));
 			expect(setting.look()).toHaveLength(25);
@@ -194,43 +197,34 @@ describe('a history', () => {
 
 describe('entries that are deleted', () => {
 	it.each([
-		['with times', (record: ServiceRecord) => record],
+		['with times', unchanged],
 		['without times', without('created_at')],
-		['of one time', (record: ServiceRecord) => ({ ...record, created_at: '2026-11-20' })],
+		['of one time', atOneTime],
 	])('bring up older ones that are not new: %s', (_, change) => {
-		const setting = new Setting();
-		setting.history = old(400).map(change);
-		setting.look();
+		const setting = watching(old(400).map(change));
 		for (const [n, amount] of [1, 50, 1, 99].entries()) {
 			setting.history.splice(0, amount);
 			expect(setting.look()).toEqual([]);
-			setting.history.unshift(change(entry(`new ${n}`, 5 + n)));
-			expect(setting.look()).toEqual([`new ${n}`]);
+			expect(setting.lookWith(change(entry(`new ${n}`, 5 + n)))).toEqual([`new ${n}`]);
 		}
 	});
 
 	it('bring up nothing new when all that was known goes', () => {
-		const setting = new Setting();
-		setting.history = old(400);
-		setting.look();
+		const setting = watching(old(400));
 		setting.history.splice(0, 150);
 		expect(setting.look()).toEqual([]);
 		expect(setting.pages).toBe(1);
-		setting.history.unshift(entry('a', 5));
-		expect(setting.look()).toEqual(['a']);
+		expect(setting.lookWith(entry('a', 5))).toEqual(['a']);
 	});
 
 	it('while the pages are read hide an entry for one look at most', () => {
-		const setting = new Setting();
-		setting.history = old(300);
-		setting.look();
+		const setting = watching(old(300));
 		setting.history.unshift(...entries('new', 250, 0));
 		setting.between = (page) => void (page === 2 && setting.history.splice(3, 1));
 		setting.look();
 		setting.between = () => {};
 		expect(setting.told).toHaveLength(249);
-		setting.history.unshift(...entries('newer', 5, 10));
-		setting.look();
+		setting.lookWith(...entries('newer', 5, 10));
 		expect(new Set(setting.told).size).toBe(255);
 		expect(setting.told).toHaveLength(255);
 		for (let n = 0; n < 2; n++) setting.look();
@@ -244,28 +238,19 @@ describe('many at once', () => {
 		['bare arrays', { asArray: true }],
 		['small pages', { size: 20 }],
 	])('are all told, in order, while more come in: %s', (_, form) => {
-		const setting = new Setting(form);
-		setting.history = old(300);
-		setting.look();
+		const setting = watching(old(300), form);
 		setting.history.unshift(...entries('new', 480, 0));
 		let late = 0;
 		setting.between = () => setting.history.unshift(entry(`late ${late++}`, 20 + late));
 		setting.look();
 		setting.between = () => {};
 		setting.look();
-		const expected = [
-			...Array.from({ length: 480 }, (__, n) => `new${n}`),
-			...Array.from({ length: late }, (__, n) => `late ${n}`),
-		];
-		expect(setting.told).toEqual(expected);
+		expect(setting.told).toEqual([...named('new', 480), ...named('late ', late)]);
 	});
 
-	it('beyond the bound are told from the newest on', () => {
-		const setting = new Setting();
-		setting.history = old(300);
-		setting.look();
-		setting.history.unshift(...entries('new', 900, 0));
-		expect(setting.look()).toEqual(Array.from({ length: 600 }, (_, n) => `new${n + 300}`));
+	it('and more than a look takes: the newest are told', () => {
+		const setting = watching(old(300));
+		expect(setting.lookWith(...entries('new', 900, 0))).toEqual(named('new', 900).slice(300));
 		expect(setting.last.isCut).toBe(true);
 		expect(setting.look()).toEqual([]);
 	});
@@ -273,11 +258,8 @@ describe('many at once', () => {
 
 describe('an entry in the making', () => {
 	it('is told when it has its file, also one that was there at first', () => {
-		const setting = new Setting();
-		setting.history = [making('a', -1), ...old(20)];
-		expect(setting.look()).toEqual([]);
-		setting.history.unshift(making('b', 1));
-		expect(setting.look()).toEqual([]);
+		const setting = watching([making('a', -1), ...old(20)]);
+		expect(setting.lookWith(making('b', 1))).toEqual([]);
 		setting.history[0] = entry('b', 1);
 		expect(setting.look()).toEqual(['b']);
 		setting.history[1] = entry('a', -1);
@@ -286,16 +268,12 @@ describe('an entry in the making', () => {
 	});
 
 	it.each([
-		['with times', (record: ServiceRecord) => record],
+		['with times', unchanged],
 		['without times', without('created_at')],
 	])('is followed where newer ones have moved it off the first page: %s', (_, change) => {
-		const setting = new Setting();
-		setting.history = old(300).map(change);
-		setting.look();
-		setting.history.unshift(change(making('slow', 1)));
-		setting.look();
-		setting.history.unshift(...entries('new', 250, 2).map(change));
-		expect(setting.look()).toHaveLength(250);
+		const setting = watching(old(300).map(change));
+		setting.lookWith(change(making('slow', 1)));
+		expect(setting.lookWith(...entries('new', 250, 2).map(change))).toHaveLength(250);
 		setting.look();
 		expect(setting.pages).toBe(3);
 		setting.history[250] = change(entry('slow', 1));
@@ -305,11 +283,8 @@ describe('an entry in the making', () => {
 	});
 
 	it('that fails is said to have failed, once', () => {
-		const setting = new Setting();
-		setting.history = old(20);
-		setting.look();
-		setting.history.unshift(making('a', 1));
-		setting.look();
+		const setting = watching(old(20));
+		setting.lookWith(making('a', 1));
 		setting.history[0] = making('a', 1, { status: 'failed' });
 		setting.look();
 		setting.look();
@@ -318,21 +293,16 @@ describe('an entry in the making', () => {
 	});
 
 	it('is given up after two hours', () => {
-		const setting = new Setting();
-		setting.look();
-		setting.history = [making('a', 1)];
-		setting.look();
+		const setting = watching([]);
+		setting.lookWith(making('a', 1));
 		setting.look(2 * 60 + 1);
 		setting.history = [entry('a', 1)];
 		expect(setting.look()).toEqual([]);
 	});
 
-	it('that is deleted costs a few looks', () => {
-		const setting = new Setting();
-		setting.history = old(300);
-		setting.look();
-		setting.history.unshift(making('a', 1));
-		setting.look();
+	it('that is deleted is looked for a few times only', () => {
+		const setting = watching(old(300));
+		setting.lookWith(making('a', 1));
 		setting.history = [...entries('new', 250, 2), ...setting.history.slice(1)];
 		for (let n = 0; n < 4; n++) setting.look();
 		setting.look();
@@ -340,11 +310,8 @@ describe('an entry in the making', () => {
 	});
 
 	it('without an id is told when it has its file', () => {
-		const setting = new Setting();
-		setting.history = old(150).map(without('id'));
-		setting.look();
-		setting.history.unshift(without('id')(making('a', 1)));
-		expect(setting.look()).toEqual([]);
+		const setting = watching(old(150).map(without('id')));
+		expect(setting.lookWith(without('id')(making('a', 1)))).toEqual([]);
 		setting.history[0] = without('id')(entry('a', 1));
 		expect(setting.look()).toEqual([`${BASE}/a.mp4`]);
 		expect(setting.look()).toEqual([]);
@@ -353,49 +320,34 @@ describe('an entry in the making', () => {
 
 describe('a restart', () => {
 	it.each(['killed', 'closed'] as const)('(%s) repeats nothing and misses nothing', (how) => {
-		const setting = new Setting();
-		setting.history = [making('slow', -1), ...old(300)];
-		setting.look();
-		setting.history.unshift(entry('a', 1));
-		setting.look();
+		const setting = watching([making('slow', -1), ...old(300)]);
+		setting.lookWith(entry('a', 1));
 		setting.restart(how);
 		setting.history.unshift(...entries('meanwhile', 250, 2));
 		setting.history[251] = entry('slow', -1);
 		setting.now += 24 * HOUR;
-		expect(setting.look()).toEqual([
-			'slow',
-			...Array.from({ length: 250 }, (_, n) => `meanwhile${n}`),
-		]);
+		expect(setting.look()).toEqual(['slow', ...named('meanwhile', 250)]);
 		expect(setting.look()).toEqual([]);
 	});
 
 	it('with a new token goes on with the same history', () => {
-		const setting = new Setting();
-		setting.history = old(300);
-		setting.look();
+		const setting = watching(old(300));
 		setting.restart('killed', 'the same account, renewed');
-		setting.history.unshift(entry('a', 1));
-		expect(setting.look()).toEqual(['a']);
-		setting.history.unshift(entry('b', 2));
-		expect(setting.look()).toEqual(['b']);
+		expect(setting.lookWith(entry('a', 1))).toEqual(['a']);
+		expect(setting.lookWith(entry('b', 2))).toEqual(['b']);
 	});
 
 	it('with another account begins anew', () => {
-		const setting = new Setting();
-		setting.history = old(300);
-		setting.look();
+		const setting = watching(old(300));
 		setting.restart('closed', 'another account');
 		setting.history = entries('other', 300, -905, 3);
 		expect(setting.look()).toEqual([]);
-		setting.history.unshift(entry('b', 20));
-		expect(setting.look()).toEqual(['b']);
+		expect(setting.lookWith(entry('b', 20))).toEqual(['b']);
 	});
 });
 
-it('a day of looks leaves what is remembered as large as an hour did', () => {
-	const setting = new Setting();
-	setting.history = old(300);
-	setting.look();
+it('after a day of looks no more is remembered than after an hour', () => {
+	const setting = watching(old(300));
 	const sizes: number[] = [];
 	for (let minute = 0; minute < 24 * 60; minute++) {
 		setting.history = [...entries(`${minute}-`, 3, minute), ...setting.history].slice(0, 300);
