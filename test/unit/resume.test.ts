@@ -44,15 +44,15 @@ type Execution = ReturnType<typeof execution>;
 
 /** A call that paid for a task and failed after it. */
 function failing({ run }: Execution, taskId: string, call?: Partial<Call>): void {
-	const memory = run(call);
-	memory.save(memory.requestKey(0), { taskId });
-	memory.release();
+	const resume = run(call);
+	resume.save(resume.requestKey(0), { taskId });
+	resume.release();
 }
 
 /** What a call finds that was paid for before. */
 function foundBy({ run }: Execution, call?: Partial<Call>) {
-	const memory = run(call);
-	return memory.find(memory.requestKey(0))?.taskId;
+	const resume = run(call);
+	return resume.find(resume.requestKey(0))?.taskId;
 }
 
 test('a loop’s next round is another request', () => {
@@ -63,61 +63,43 @@ test('a loop’s next round is another request', () => {
 
 describe('a further try of one round', () => {
 	const item = { json: { t: 1, deep: { when: new Date(0), none: undefined } } };
+	const now = { text: '={{ $now }}' };
 	const file = { mimeType: 'image/png', data: 'filesystem-v2', id: 'a', bytes: 9, fileName: 'a' };
+	const withFile = (changes: object) => ({
+		items: [{ json: {}, binary: { data: { ...file, ...changes } } }],
+	});
+	const stored = <T>(value: T) => JSON.parse(JSON.stringify(value)) as T;
 	/** The same execution as n8n has stored it, and as its node runs again. */
 	const retry = (before: Execution, call: Partial<Call>) => {
 		const after = execution();
-		Object.assign(after.store, JSON.parse(JSON.stringify(before.store)));
+		Object.assign(after.store, stored(before.store));
 		return foundBy(after, call);
 	};
 
-	test.each<[string, Partial<Call>, Partial<Call>, string | undefined]>([
-		[
-			'the same item, stored and read',
-			{ items: [item] },
-			{ items: [JSON.parse(JSON.stringify(item))] },
-			'1',
-		],
-		['another item', { items: [item] }, { items: [{ json: { t: 2 } }] }, undefined],
-		['another text', {}, { text: 'Bye.' }, undefined],
-		[
-			'the same text that resolves to another',
-			{ text: '={{ $now }}' },
-			{ text: '={{ $now }}' },
-			'1',
-		],
-		[
-			'a file under another id',
-			{ items: [{ json: {}, binary: { data: file } }] },
-			{ items: [{ json: {}, binary: { data: { ...file, id: 'b' } } }] },
-			'1',
-		],
-		[
-			'a file of another size',
-			{ items: [{ json: {}, binary: { data: file } }] },
-			{ items: [{ json: {}, binary: { data: { ...file, bytes: 8 } } }] },
-			undefined,
-		],
-	])('%s', (_, before, after, found) => {
+	test.each<[string, string | undefined, Partial<Call>, Partial<Call>]>([
+		['the same item, stored and read', '1', { items: [item] }, { items: [stored(item)] }],
+		['another item', undefined, { items: [item] }, { items: [{ json: { t: 2 } }] }],
+		['another text', undefined, {}, { text: 'Bye.' }],
+		['the same text that resolves to another', '1', now, now],
+		['a file under another id', '1', withFile({}), withFile({ id: 'b' })],
+		['a file of another size', undefined, withFile({}), withFile({ bytes: 8 })],
+	])('%s', (_, found, before, after) => {
 		const here = execution();
 		failing(here, '1', before);
 		expect(retry(here, after)).toBe(found);
 	});
 
-	test('an item that contains itself has a key, too', () => {
+	test('an item may contain itself', () => {
 		const json: IDataObject = { t: 1 };
 		json.self = json;
-		expect(
-			execution()
-				.run({ items: [{ json }] })
-				.requestKey(0),
-		).toMatch(/^0:\w+$/);
+		const resume = execution().run({ items: [{ json }] });
+		expect(resume.requestKey(0)).toMatch(/^0:\w+$/);
 	});
 
 	test('items of the same content are two, and the node is looked at once for all', () => {
 		const here = execution();
-		const memory = here.run();
-		expect(memory.requestKey(0)).not.toBe(memory.requestKey(1));
+		const resume = here.run();
+		expect(resume.requestKey(0)).not.toBe(resume.requestKey(1));
 		expect(here.nodesRead()).toBe(1);
 	});
 });
@@ -133,7 +115,7 @@ describe('calls of a model', () => {
 		expect(foundBy(here, { isTool, text: 'Bye.' })).toBeUndefined();
 	});
 
-	test('what expressions come to tells them apart, but for what changes by itself', () => {
+	test('the values of expressions tell them apart, except those that change with each try', () => {
 		const here = execution();
 		const text = '={{ $runIndex }} of {{ $now }}';
 		failing(here, '1', { isTool, text });
@@ -147,13 +129,13 @@ describe('calls of a model', () => {
 		expect([foundBy(other, run('b')), foundBy(other, run('a'))]).toEqual([undefined, '1']);
 	});
 
-	test('the id that n8n gives to a call is none of its arguments', () => {
+	test('the id that n8n gives to a call does not count', () => {
 		const here = execution();
 		failing(here, '1', { isTool, items: [{ json: { text: 'A', toolCallId: 'x' } }] });
 		expect(foundBy(here, { isTool, items: [{ json: { text: 'A', toolCallId: 'y' } }] })).toBe('1');
 	});
 
-	test('a call that succeeds forgets its own, and not what another call is about', () => {
+	test('a call that succeeds forgets its own request, not that of another under way', () => {
 		const { run, store } = execution();
 		const slow = run({ isTool, text: 'A long story.' });
 		const slowKey = slow.requestKey(0);
@@ -171,12 +153,12 @@ describe('calls of a model', () => {
 	test('two at the same time are two requests; each is collected once they have failed', () => {
 		const here = execution();
 		const calls = [here.run({ isTool }), here.run({ isTool })];
-		for (const [index, memory] of calls.entries()) {
-			const key = memory.requestKey(0);
-			expect(memory.find(key)).toBeUndefined();
-			memory.save(key, { taskId: String(index) });
+		for (const [index, resume] of calls.entries()) {
+			const key = resume.requestKey(0);
+			expect(resume.find(key)).toBeUndefined();
+			resume.save(key, { taskId: String(index) });
 		}
-		for (const memory of calls) memory.release();
+		for (const resume of calls) resume.release();
 		expect([foundBy(here, { isTool }), foundBy(here, { isTool })]).toEqual(['0', '1']);
 	});
 
@@ -223,18 +205,18 @@ describe('parts of a text', () => {
 
 	test('are found by their stretch of it, on their own, and forgotten with the item', () => {
 		const here = execution();
-		const memory = here.run();
-		const key = memory.requestKey(0);
-		memory.save(memory.partKey(key, stretch), { taskId: '1' });
-		memory.save(memory.partKey(key, { start: 51, end: 90 }), { taskId: '2' });
-		memory.release();
+		const resume = here.run();
+		const key = resume.requestKey(0);
+		resume.save(resume.partKey(key, stretch), { taskId: '1' });
+		resume.save(resume.partKey(key, { start: 51, end: 90 }), { taskId: '2' });
+		resume.release();
 
 		const [round] = Object.keys(here.store.mediaGenerationCreated as object);
 		expect(round).toBe(`${key}/0-50`);
-		expect(memory.find(key)).toBeUndefined();
-		expect(memory.find(memory.partKey(key, stretch))?.taskId).toBe('1');
-		expect(memory.find(memory.partKey(key, { start: 51, end: 99 }))).toBeUndefined();
-		memory.clear();
+		expect(resume.find(key)).toBeUndefined();
+		expect(resume.find(resume.partKey(key, stretch))?.taskId).toBe('1');
+		expect(resume.find(resume.partKey(key, { start: 51, end: 99 }))).toBeUndefined();
+		resume.clear();
 		expect(here.store).toEqual({});
 	});
 
