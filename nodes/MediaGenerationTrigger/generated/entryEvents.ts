@@ -32,7 +32,7 @@ export class EntryEvents {
 		const { entryStore, selfStarts } = this;
 		const { api, executionQueue, closing, onFatal } = this.activation;
 		const { redact } = api.credential;
-		const possibleDepth = selfStarts.possibleDepthOfLate(name);
+		const possibleDepth = selfStarts.possibleDepth(name);
 		const { before } = this;
 		let depth = 0;
 		let passOn = () => {};

@@ -179,8 +179,7 @@ export class HistoryWatch {
 		const isAbsent = kind === 'notFound' && !(trouble as Failure).facts.isEdge;
 		const isAway =
 			passes(trouble) || (kind === 'notFound' && !(isAbsent && this.entryStore.isEmpty));
-		const isNeeded = isManual || !settings.ofTasks;
-		const isFatal = kind === 'tokenRefused' || (isNeeded && (isManual || !isAway));
+		const isFatal = kind === 'tokenRefused' || isManual || !(settings.ofTasks || isAway);
 		const { status } = trouble instanceof Failure ? trouble.facts : {};
 		if (isFatal) throw isAbsent ? new Failure('noHistory', { status }) : trouble;
 		this.report(trouble);

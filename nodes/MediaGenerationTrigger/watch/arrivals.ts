@@ -2,23 +2,21 @@ import { sleep } from '../../shared/async/deadline';
 
 /** How long tasks are collected, to tell a few from a flood, in ms. */
 const GATHER_MS = 500;
-/** How long after activation these may be tasks that ended before, in ms. */
+/** For this long after activation, a task first heard of at its end may have ended before, in ms. */
 const EARLY_MS = 60_000;
-/**
- * Until then each one waits this long, and counts as one of those if its message is repeated for this
- * long, in ms.
- */
+/** Such a task is held back for this long, in ms … */
 const HOLD_MS = 3000;
+/** … and dropped if its message is repeated for this long, in ms … */
 const REPEATED_MS = 1000;
-/** … as do all of them if there are more than this. */
+/** … or if there are more of them than this. */
 const MOST_EARLY = 100;
 /** How many may be read at once. */
 const MOST_AT_ONCE = 200;
-/** So many of those that were under way are read without even being collected. */
+/** How many that were under way are read without being collected first. */
 const MOST_UNCOLLECTED = 10;
 /** How long until one more may be read, in ms. */
 const ONE_MORE_MS = 15_000;
-/** A flood is read one by one, with this pause between, in ms: fewer than 60 a minute. */
+/** A flood is read one by one, with this pause in between, in ms: fewer than 60 a minute. */
 const FLOOD_PAUSE_MS = 1600;
 /** How often to look for room while there is none, in ms. */
 const NO_ROOM_MS = 1000;
@@ -33,10 +31,10 @@ interface Arrival {
 }
 
 /**
- * Tasks that end when they are first heard of, or soon after. Each one has to be read, and a service
- * that repeats the messages of thousands of old tasks must not cause as many requests: a few are
- * released at once, a flood one by one. Right after activation, what was never heard of under way and
- * is repeated or comes as a flood ended before, and is dropped.
+ * Tasks that have ended when they are first heard of, or end soon after. Each has to be read, but a
+ * service that repeats the messages of thousands of old tasks must not cause as many requests: a few are
+ * released at once, a flood one by one. Right after activation, those never heard of under way have ended
+ * before if their messages are repeated or come as a flood; they are dropped.
  */
 export class Arrivals {
 	private readonly waiting = new Map<string, Arrival>();
@@ -59,14 +57,14 @@ export class Arrivals {
 		},
 	) {}
 
-	/** True when few come, so that one that was under way need not be added. */
+	/** True when few come, so that one that was under way can be read at once. */
 	isCalm(): boolean {
 		if (this.waiting.size > 0 || this.countLeft() <= MOST_AT_ONCE - MOST_UNCOLLECTED) return false;
 		this.left--;
 		return true;
 	}
 
-	/** A task turned out to have been created lately: its messages are not repeated ones. */
+	/** A task turned out to be new: its message was no repetition. */
 	foundNew(): void {
 		this.left++;
 	}
@@ -77,7 +75,10 @@ export class Arrivals {
 		const now = Date.now();
 		if (!wasUnderWay && this.isEarly(now) && ++this.early > MOST_EARLY) {
 			if (this.early === MOST_EARLY + 1) this.parts.onFlood();
-			return this.dropEarly();
+			for (const [other, arrival] of this.waiting) {
+				if (!arrival.wasUnderWay) this.waiting.delete(other);
+			}
+			return;
 		}
 		if (this.waiting.size >= MOST_WAITING) return this.parts.onFull();
 		this.waiting.set(taskId, { first: now, last: now, wasUnderWay });
@@ -86,8 +87,8 @@ export class Arrivals {
 
 	/** The service says again that the task has ended. */
 	again(taskId: string): void {
-		const sighting = this.waiting.get(taskId);
-		if (sighting) sighting.last = Date.now();
+		const arrival = this.waiting.get(taskId);
+		if (arrival) arrival.last = Date.now();
 	}
 
 	private async work(): Promise<void> {
@@ -123,20 +124,13 @@ export class Arrivals {
 		return ripe;
 	}
 
-	private dropEarly(): void {
-		for (const [taskId, { wasUnderWay }] of this.waiting) {
-			if (!wasUnderWay) this.waiting.delete(taskId);
-		}
-	}
-
 	private isEarly(at: number): boolean {
 		return at < this.parts.since() + EARLY_MS;
 	}
 
 	private countLeft(): number {
 		const now = Date.now();
-		const more = (now - this.countedAt) / ONE_MORE_MS;
-		this.left = Math.min(MOST_AT_ONCE, this.left + more);
+		this.left = Math.min(MOST_AT_ONCE, this.left + (now - this.countedAt) / ONE_MORE_MS);
 		this.countedAt = now;
 		return this.left;
 	}

@@ -1,11 +1,11 @@
 /** How many executions in a row may each start the next one. */
 export const LONGEST_CHAIN = 10;
 
-/** An execution that does not wait for its task may be over before that is first heard of, in ms. */
+/** How long an execution that does not wait for its task may be over when that is first heard of, in ms. */
 const AFTERMATH_MS = 60_000;
-/** One that does may be over a little before the task's end is known here, in ms. */
+/** How long one that does may be over when the task's end becomes known here, in ms. */
 const SLACK_MS = 10_000;
-/** Tasks whose possible parents are remembered. */
+/** How many tasks' possible parents are remembered. */
 const MOST_TASKS = 5000;
 
 /** An execution that this trigger started. */
@@ -16,8 +16,8 @@ interface Execution {
 }
 
 /**
- * How many executions in a row led to a task, judged by time where nothing better is known: one that was
- * first heard of while an execution of this trigger ran may have been created by it.
+ * How many executions in a row led to a task, judged by time where nothing better is known: an execution
+ * of this trigger may have created any task that was first heard of while it ran.
  */
 export class Chain {
 	private executions = new Set<Execution>();
@@ -26,10 +26,7 @@ export class Chain {
 	/** The executions that may have created a task, and when that was first heard of, by task. */
 	private readonly seen = new Map<string, { at: number; parents: Execution[] }>();
 
-	/**
-	 * A task is heard of, for the first time or again. One that is only looked for now and then may be heard
-	 * of `lateMs` after it came up.
-	 */
+	/** A task is heard of, for the first time or again, at most `lateMs` after it was created. */
 	see(taskId: string, lateMs = 0): void {
 		if (this.seen.has(taskId)) return;
 		const at = Date.now();

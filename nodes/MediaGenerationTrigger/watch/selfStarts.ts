@@ -5,31 +5,31 @@ import { Failure } from '../../shared/failure';
 import type { Origins } from '../../shared/speech/origins';
 import { Chain, LONGEST_CHAIN } from './chain';
 
-/** How long a create call of this workflow is waited for that may be a task's, in ms: none takes longer. */
+/** How long to wait for this workflow's create calls, one of which may be a task's, in ms: none takes longer. */
 const LONGEST_CREATE_MS = 130_000;
 
-/** Of each trigger in this process: executions go on when a trigger is closed and activated again. */
+/** By trigger: executions go on when it is closed and activated again. */
 class Chains extends Map<string, Chain> {}
 
 const chains = () => thisProcess.part(Chains, () => new Chains());
 
-/** Sees to it that no workflow starts itself for ever: each of these executions may be paid. */
+/** Sees to it that no workflow starts itself forever: each of these executions may cost something. */
 export class SelfStarts {
 	private readonly workflowId: string;
 	private readonly chain: Chain;
-	/** Nodes that the trigger's executions come to, and that create what it tells of. */
+	/** Nodes behind the trigger that create what it tells of. */
 	private readonly creators: NodeTypeAndVersion[];
 
 	/**
-	 * `scope` tells this trigger and service from all others in this process; there is none by hand.
-	 * `created` is what `origins` are those of.
+	 * `scope` identifies this trigger and service in this process; undefined by hand. `origins` are those
+	 * of what is `created`.
 	 */
 	constructor(
 		private readonly context: ITriggerFunctions,
 		private readonly origins: Origins,
 		private readonly includesOwn: boolean,
 		scope: string | undefined,
-		created: keyof typeof CREATING = 'speech',
+		private readonly created: keyof typeof CREATING = 'speech',
 	) {
 		this.workflowId = context.getWorkflow().id ?? '';
 		this.chain = (scope !== undefined && chains().get(scope)) || new Chain();
@@ -49,34 +49,29 @@ export class SelfStarts {
 		);
 	}
 
-	/**
-	 * A task is heard of, at most `lateMs` after it came up. False when it is one that the trigger is to
-	 * pass over.
-	 */
+	/** A task is heard of, at most `lateMs` after it was created. False if the trigger is to pass it over. */
 	see(taskId: string, lateMs = 0): boolean {
 		this.chain.see(taskId, lateMs);
 		return this.includesOwn || !this.isOwn(taskId);
 	}
 
-	/** How deep in a chain of executions a task may be whose origin is not known. To be asked at once. */
+	/** How deep in a chain of executions a task of unknown origin may be, judged at this moment. */
 	possibleDepth(taskId: string): number {
-		const waits = this.creators.every(({ parameters }) => parameters?.waitForCompletion !== false);
+		// A video or image is heard of late: that an execution waited for it says nothing.
+		const waits =
+			this.created === 'speech' &&
+			this.creators.every(({ parameters }) => parameters?.waitForCompletion !== false);
 		return this.chain.depthOf(taskId, waits);
 	}
 
-	/** The same for what is heard of long after it came up: whether an execution waited for it says nothing. */
-	possibleDepthOfLate(name: string): number {
-		return this.chain.depthOf(name, false);
-	}
-
-	/** Whether something of this text may turn out to be what this workflow is about to get. */
+	/** Whether this workflow awaits something of this text. */
 	isAwaited(text: string): boolean {
 		return this.origins.isAwaited(this.workflowId, text);
 	}
 
 	/**
-	 * How deep in a chain of executions a task is; undefined when it is one to pass over. A message can
-	 * precede the answer to the create call, which is waited for. Throws a Failure of kind startsItself.
+	 * How deep in a chain of executions a task is; undefined if it is to be passed over. Waits for create
+	 * calls under way, since a message can precede the answer. Throws a Failure of kind startsItself.
 	 */
 	async depthOf(
 		taskId: string,
@@ -122,7 +117,7 @@ export class SelfStarts {
 		return this.origins.of(taskId)?.workflowIds.includes(this.workflowId) === true;
 	}
 
-	/** Undefined when only time can tell. */
+	/** Undefined when it can only be judged by time. */
 	private knownDepth(taskId: string): number | undefined {
 		const origin = this.origins.of(taskId);
 		if (origin) return origin.depth ?? (this.isOwn(taskId) ? undefined : 0);
@@ -136,7 +131,7 @@ export class SelfStarts {
 	}
 }
 
-/** What creates what: the values of the two parameters, the first of each being the node's default. */
+/** The nodes that create what, by the values of their parameters; '' stands for the default. */
 const CREATING = {
 	speech: { resources: ['', 'speech'], operations: ['', 'speak'] },
 	media: {
@@ -145,7 +140,7 @@ const CREATING = {
 	},
 };
 
-/** The creating nodes that an execution of this trigger may come to, those that a model calls among them. */
+/** The creating nodes that an execution of this trigger may reach, as tools of an agent, too. */
 function creatorsBehind(
 	context: ITriggerFunctions,
 	created: keyof typeof CREATING,
