@@ -69,15 +69,12 @@ export class PaidSummary {
 					: ids.map((id) => `item ${index}: ${what} ${clip(this.redact.text(id), MOST_CHARS)}`),
 			);
 			const more = named.length > mostNamed ? ` and ${named.length - mostNamed} more` : '';
-			const count = `${items}${other} item${items === 1 ? '' : 's'}`;
-			return {
-				count,
-				isOne: items === 1,
-				list: named.slice(0, mostNamed).join('; ') + more,
-			};
+			const list = named.slice(0, mostNamed).join('; ') + more;
+			return items === 1
+				? { list, count: `1${other} item`, is: 'is', it: 'it' }
+				: { list, count: `${items}${other} items`, is: 'are', it: 'them' };
 		};
 		const [paid, unsure] = [of(true), of(false)];
-		const it = ({ isOne }: { isOne: boolean }) => (isOne ? 'it' : 'them');
 		// In a retry the same input fails again, so it has to be let past. n8n offers none of a stopped run.
 		const isStopped = failed === undefined;
 		const way = isStopped
@@ -89,9 +86,9 @@ export class PaidSummary {
 				: `A retry does not send ${those} again.`;
 		const sentences = [
 			paid.list &&
-				`${paid.count} ${paid.isOne ? 'is' : 'are'} paid for. To collect ${it(paid)} at no extra charge, ${way}. Paid: ${paid.list}.`,
+				`${paid.count} ${paid.is} paid for. To collect ${paid.it} at no extra charge, ${way}. Paid: ${paid.list}.`,
 			unsure.list &&
-				`${unsure.count} may be paid for: the service did not confirm ${it(unsure)}. ${again(it(unsure))} Unconfirmed: ${unsure.list}.`,
+				`${unsure.count} may be paid for: the service did not confirm ${unsure.it}. ${again(unsure.it)} Unconfirmed: ${unsure.list}.`,
 		];
 		return sentences.filter(Boolean).join(' ') || undefined;
 	}
