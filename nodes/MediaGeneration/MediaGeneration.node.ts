@@ -8,7 +8,7 @@ import {
 } from 'n8n-workflow';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
 import { searchVoices } from './listSearch/searchVoices';
-import { operations, resource, subtitle } from './resources/menu';
+import { operations, resource, subtitle } from './resources';
 import { router } from './router';
 
 export class MediaGeneration implements INodeType {

@@ -5,7 +5,6 @@ import { MAX_PAID } from '../shared/n8n/descriptions';
 import { NodeParameters } from '../shared/n8n/parameters';
 import { saysNothing } from '../shared/parsing/errorText';
 import { ItemLog } from './itemLog';
-import type { Job } from './made';
 import type { Run } from './run';
 
 /** One input item at work. */
@@ -81,6 +80,3 @@ export class Item {
 		};
 	}
 }
-
-/** One operation: reads and checks the fields of an item, and returns its work. */
-export type Operation = (item: Item) => Job;

@@ -1,3 +1,5 @@
+import { Failure } from '../shared/failure';
+import { NotMade, type Job, type Made } from './made';
 import type { Run } from './run';
 
 /** What is logged of an item, as `key=value`. */
@@ -6,6 +8,19 @@ type LoggedFacts = Record<string, string | number | undefined>;
 /** Ids are the service's: what could be taken for another pair, or another line, is quoted. */
 const quoted = (value: string | number | undefined) =>
 	/[\s="]/.test(`${value}`) ? JSON.stringify(value) : value;
+
+function bytesOf(part: Made): number {
+	if (part instanceof NotMade) return 0;
+	return Object.values(part.binary ?? {}).reduce((sum, { bytes = 0 }) => sum + bytes, 0);
+}
+
+/** Why an item failed; of a speech in parts, with the part that did. */
+function causeOf({ error }: NotMade): LoggedFacts {
+	if (!(error instanceof Failure)) return { reason: 'unexpected' };
+	const { kind, facts } = error;
+	if (facts.part === undefined) return { reason: kind };
+	return { reason: kind, part: Number.parseInt(facts.part), task: facts.taskId };
+}
 
 /** The lines that one item leaves in n8n's log, for an operator whose night went wrong. */
 export class ItemLog {
@@ -51,15 +66,33 @@ export class ItemLog {
 		Object.assign(this.facts, facts);
 	}
 
-	/** The item has ended. If nothing was paid or waited for, nobody will ask. */
-	end(event: 'done' | 'failed', facts: LoggedFacts & { waited_ms: number }): void {
+	/** The same job, which writes a line when it ends, and never rejects. */
+	until(operation: string, job: Job): Job {
+		return async () => {
+			const began = Date.now();
+			const made = await job().catch((error: unknown) => [new NotMade(error)]);
+			this.end(operation, made, Date.now() - began);
+			return made;
+		};
+	}
+
+	private end(operation: string, made: Made[], waitedMs: number): void {
 		const { traced } = this.run;
-		if (event === 'failed') traced.failed++;
-		traced.bytes += Number(facts.bytes ?? 0);
-		traced.waited_ms = Math.max(traced.waited_ms, facts.waited_ms);
+		const failed = made.find((part) => part instanceof NotMade);
+		const bytes = made.reduce((sum, part) => sum + bytesOf(part), 0);
+		if (failed) traced.failed++;
+		traced.bytes += bytes;
+		traced.waited_ms = Math.max(traced.waited_ms, waitedMs);
 		if (this.unclear > 0) this.know({ maybe_paid: this.unclear });
+		// If nothing was paid or waited for, nobody will ask.
 		const level = Object.keys(this.facts).length > 0 ? 'info' : 'debug';
-		this.write(level, event, { ...this.facts, ...facts });
+		this.write(level, failed ? 'failed' : 'done', {
+			...this.facts,
+			operation,
+			...(failed && causeOf(failed)),
+			bytes: failed && bytes === 0 ? undefined : bytes,
+			waited_ms: waitedMs,
+		});
 	}
 
 	private write(level: 'debug' | 'info', event: string, facts: LoggedFacts): void {

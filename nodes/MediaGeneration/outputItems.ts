@@ -1,13 +1,9 @@
-import type { IExecuteFunctions, INodeExecutionData, NodeError } from 'n8n-workflow';
+import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
-import { NotMade, type Made } from './made';
-import { isToolRun, type Run } from './run';
-
-/** The output item for what was made, or for why it could not be made. */
-export const toItem = ({ context, credential }: Run, index: number, part: Made) =>
-	part instanceof NotMade ? failedItem(context, index, part, credential.redact) : part;
+import type { NotMade } from './made';
+import { isToolRun } from './run';
 
 /** The item that "continue on fail" puts in place of one that could not be made. */
 export function failedItem(
@@ -26,8 +22,8 @@ export function failedItem(
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
 	const { taskIds, fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
-	// A workflow that keeps a list has to tell a task to collect from one to create again. Where one part
-	// of a speech is doubtful, others have tasks.
+	// A workflow that keeps a list has to tell a task to collect from one to create again. In a speech of
+	// several parts, one may be doubtful while others have tasks.
 	const isDoubtful = (facts.maybeAccepted || kind === 'streamLost') && facts.taskId === undefined;
 	const json = {
 		error: error.message,
@@ -39,14 +35,8 @@ export function failedItem(
 		...(isDoubtful ? { maybe_paid: true } : {}),
 	};
 	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
-	return hasErrorOutput ? asFailed(item, error) : item;
-}
-
-/**
- * Marks an item as failed. n8n sends items with an `error` to the error output, but reduces their
- * json to the message if it still finds the `error` there. Hidden from n8n's copy, the rest of the
- * json survives.
- */
-function asFailed(item: INodeExecutionData, error: NodeError): INodeExecutionData {
+	if (!hasErrorOutput) return item;
+	// n8n sends items with an `error` to the error output, but reduces their json to the message if it
+	// finds the `error` there, too. Hidden from n8n's copy, the rest of the json survives.
 	return Object.defineProperty(item, 'error', { value: error, enumerable: false });
 }

@@ -1,10 +1,12 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { readCredential } from '../shared/http/credential';
+import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { CONCURRENCY } from '../shared/n8n/descriptions';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import { Item } from './item';
-import { failedItem, toItem } from './outputItems';
-import { findOperation } from './resources';
 import { NotMade, type Job } from './made';
+import { failedItem } from './outputItems';
+import { findOperation } from './resources';
 import { isToolRun, Run } from './run';
 
 /** Runs the chosen operation for every input item. */
@@ -12,14 +14,20 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 	const node = this.getNode();
 	// A model is told what went wrong and what to do; some agents don't pass on a thrown error.
 	const goesOn = this.continueOnFail() || (isToolRun(this) && node.onError !== 'stopWorkflow');
-	const run = await Run.start(this, goesOn).catch((error: unknown) => new NotMade(error));
-	if (run instanceof NotMade) {
-		if (!goesOn) throw toNodeError(run.error, { node, itemIndex: 0 });
-		return [this.getInputData().map((_, index) => failedItem(this, index, run))];
+	const credential = await this.getCredentials(CREDENTIAL_TYPE)
+		.then(readCredential)
+		.catch((error: unknown) => new NotMade(error));
+	if (credential instanceof NotMade) {
+		if (!goesOn) throw toNodeError(credential.error, { node, itemIndex: 0 });
+		return [this.getInputData().map((_, index) => failedItem(this, index, credential))];
 	}
+	const run = new Run(this, credential, goesOn);
 	const outcomes = await run.all(readJobs(run));
 	run.throwIfEnded();
-	const output = outcomes.flatMap((parts, index) => parts.map((part) => toItem(run, index, part)));
+	const { redact } = credential;
+	const output = outcomes.flatMap((parts, index) =>
+		parts.map((part) => (part instanceof NotMade ? failedItem(this, index, part, redact) : part)),
+	);
 	// With Retry On Fail, n8n runs the node again for any `error` in the output.
 	if (output.every(({ json }) => !json.error)) run.resume.clear();
 	return [output];
@@ -30,17 +38,16 @@ function readJobs(run: Run): Array<Job | NotMade> {
 	const { context } = run;
 	const input = context.getInputData();
 	try {
-		const operation = findOperation(
-			context.getNodeParameter('resource', 0),
-			context.getNodeParameter('operation', 0),
-		);
+		const resource = context.getNodeParameter('resource', 0);
+		const name = context.getNodeParameter('operation', 0);
+		const operation = findOperation(resource, name);
 		let concurrency: number | undefined;
 		const jobs = input.map((_, index) => {
 			try {
 				const item = new Item(run, index);
 				// The first item whose options can be resolved decides; one whose options can't be fails alone.
 				concurrency ??= item.parameters.numberOption('concurrency', 'Concurrency', CONCURRENCY);
-				return operation(item);
+				return item.log.until(`${resource}:${name}`, operation.prepare(item));
 			} catch (error) {
 				return new NotMade(error);
 			}

@@ -1,10 +1,10 @@
 import type { IExecuteFunctions, NodeError } from 'n8n-workflow';
 import { accountOf } from '../shared/account';
-import { readCredential, type Credential } from '../shared/http/credential';
+import type { Credential } from '../shared/http/credential';
 import { claimsOf, type Claims } from '../shared/generation/claims';
 import { Failure } from '../shared/failure';
 import { HistoryReader } from '../shared/generation/historyRecovery';
-import { CREDENTIAL_TYPE, egressCheckOf } from '../shared/http/request';
+import { egressCheckOf } from '../shared/http/request';
 import { subscribe, type Subscription } from '../shared/speech/notifications';
 import { rateLimitOf } from '../shared/pace/rateLimit';
 import { isOverload } from '../shared/parsing/failures';
@@ -65,7 +65,7 @@ export class Run {
 
 	private firstFailed: { error: unknown; itemIndex: number } | undefined;
 
-	private constructor(
+	constructor(
 		readonly context: IExecuteFunctions,
 		readonly credential: Credential,
 		/** True when one item's failure does not end the node. */
@@ -86,16 +86,10 @@ export class Run {
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
 	}
 
-	/** Throws a Failure of kind invalidInput that names the credential's field at fault. */
-	static async start(context: IExecuteFunctions, goesOn: boolean): Promise<Run> {
-		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
-		return new Run(context, credential, goesOn);
-	}
-
 	/**
 	 * Does the jobs, as many at once as `concurrency` allows, and returns what became of each. Unless
 	 * the run goes on, the first failure ends the others, and nothing is sent if a job is missing. Ends
-	 * the run; never rejects.
+	 * the run. Neither a job nor this rejects.
 	 */
 	async all(jobs: Array<Job | NotMade>): Promise<Made[][]> {
 		const outcomes = jobs.map((job): Made[] => (job instanceof NotMade ? [job] : []));
@@ -105,7 +99,7 @@ export class Run {
 				const job = jobs[index];
 				if (!job || job instanceof NotMade || this.stopped.aborted) return false;
 				const began = Date.now();
-				const parts = await job().catch((error: unknown) => [new NotMade(error)]);
+				const parts = await job();
 				outcomes[index] = parts;
 				if (parts.some((part) => part instanceof NotMade && isOverload(part.error))) {
 					this.concurrency.refused(began);

@@ -3,76 +3,48 @@ import { startDeadline } from '../../shared/async/deadline';
 import type { GeneratedFile } from '../../shared/contract';
 import { download } from '../../shared/http/download';
 import { Failure } from '../../shared/failure';
-import {
-	generate,
-	mayStillCome,
-	type GenerationBody,
-	type GenerationOrder,
-} from '../../shared/generation/generation';
-import { GENERATIONS, type Generation, type MediaKind } from '../../shared/media';
+import { generate, mayStillCome, type GenerationOrder } from '../../shared/generation/generation';
+import { GENERATIONS } from '../../shared/media';
 import {
 	download as downloadField,
 	IDLE_TIMEOUT_SECONDS,
 	timeoutSeconds,
 } from '../../shared/n8n/descriptions';
-import type { NodeParameters } from '../../shared/n8n/parameters';
 import { generatedBy } from '../../shared/speech/origins';
 import type { Item } from '../item';
 import { partly, type Job, type Made } from '../made';
 import { namesOf } from '../paid/summary';
 
-/** What all operations with a generation stream share: stream, history, download, items. */
+/* What all operations with a generation stream share: stream, history, download, items. */
 
 /** How many different status words are shown for one generation: the service has four. */
 const MOST_WORDS = 50;
 /** How many ids are named for one generation: it makes four files at most (§8). */
 const MOST_IDS = 8;
 
-interface GenerationFields {
-	/** Time limit for the whole generation. */
-	timeoutMs: number;
-	/** How long the stream may be silent. */
-	idleTimeoutMs: number;
-	download: boolean;
-	outputField: string;
-}
-
-function readGenerationFields(parameters: NodeParameters, kind: MediaKind): GenerationFields {
-	return {
-		timeoutMs: parameters.durationOption('timeout', 'Timeout', timeoutSeconds(kind)),
-		idleTimeoutMs: parameters.durationOption('idleTimeout', 'Idle Timeout', IDLE_TIMEOUT_SECONDS),
-		download: parameters.download(downloadField.default),
-		outputField: parameters.outputField(),
-	};
-}
-
-export interface Order {
-	generation: Generation;
-	aspectRatio?: string;
-	/** As sent; '' when none is. */
-	prompt: string;
-	/** Files asked for. */
-	expected: number;
-	body(signal: AbortSignal): Promise<GenerationBody>;
-}
+type Order = Pick<GenerationOrder, 'generation' | 'aspectRatio' | 'prompt' | 'expected' | 'body'>;
 
 /** The job of one generation. */
 export function generationJob(item: Item, order: Order): Job {
-	const { run, api } = item;
+	const { run, api, parameters } = item;
 	const kind = GENERATIONS[order.generation].makes;
-	const options = readGenerationFields(item.parameters, kind);
+	const timeoutMs = parameters.durationOption('timeout', 'Timeout', timeoutSeconds(kind));
+	const idleMs = parameters.durationOption('idleTimeout', 'Idle Timeout', IDLE_TIMEOUT_SECONDS);
+	const isFileWanted = parameters.download(downloadField.default);
+	const outputField = parameters.outputField();
 	item.planPaid();
 
 	return async () => {
 		const key = run.resume.requestKey(item.index);
-		const deadline = startDeadline(options.timeoutMs, run.stopped);
-		const creating = startDeadline(options.timeoutMs, run.canceled);
+		const deadline = startDeadline(timeoutMs, run.stopped);
+		const creating = startDeadline(timeoutMs, run.canceled);
 		try {
 			const files = await make(key, deadline.signal, creating.signal);
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: Made[] = [];
-			for (const file of withOwnNames(files)) {
-				output.push(await partly(fileOutput(file, deadline.signal)));
+			const names = uniqueNames(files);
+			for (const [index, file] of files.entries()) {
+				output.push(await partly(fileOutput(file, names[index]!, deadline.signal)));
 			}
 			return output;
 		} finally {
@@ -114,7 +86,7 @@ export function generationJob(item: Item, order: Order): Job {
 			signal,
 			creating,
 			shared: run.stopped,
-			idleMs: options.idleTimeoutMs,
+			idleMs,
 			earlier: asked && { asked, files: remembered?.files },
 			onAsked(now) {
 				if (asked === undefined) {
@@ -181,34 +153,29 @@ export function generationJob(item: Item, order: Order): Job {
 	}
 
 	async function fileOutput(
-		{ generated, name }: NamedFile,
+		{ fields, fileUrl }: GeneratedFile,
+		name: string,
 		signal: AbortSignal,
 	): Promise<INodeExecutionData> {
-		const json = { ...generated.fields, file_url: generated.fileUrl };
-		if (!options.download) return item.output(json);
+		const json = { ...fields, file_url: fileUrl };
+		if (!isFileWanted) return item.output(json);
 		item.tell(`downloading the ${kind}`);
-		const file = { url: generated.fileUrl, kind, id: name, justMade: true };
+		const file = { url: fileUrl, kind, id: name, justMade: true };
 		const binary = await download(run.context, api.credential, file, signal);
-		return item.output(json, { [options.outputField]: binary });
+		return item.output(json, { [outputField]: binary });
 	}
 }
 
-interface NamedFile {
-	generated: GeneratedFile;
-	/** The id, made unique among the files of one request. */
-	name: string;
-}
-
 /** Several files of one element share its id; saved to disk, none may overwrite another. */
-function withOwnNames(files: GeneratedFile[]): NamedFile[] {
-	const used = new Set<string>();
-	return files.map((generated) => {
-		const id = generated.id ?? fallbackId(generated.fileUrl);
-		let name = id;
-		for (let number = 2; used.has(name); number++) name = `${id}-${number}`;
-		used.add(name);
-		return { generated, name };
-	});
+function uniqueNames(files: GeneratedFile[]): string[] {
+	const names = new Set<string>();
+	for (const { id, fileUrl } of files) {
+		const wanted = id ?? fallbackId(fileUrl);
+		let name = wanted;
+		for (let number = 2; names.has(name); number++) name = `${wanted}-${number}`;
+		names.add(name);
+	}
+	return [...names];
 }
 
 /** The last part of an address's path without its extension, for a file without an id. */

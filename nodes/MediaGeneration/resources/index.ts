@@ -1,9 +1,10 @@
+import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
 import { invalidInput } from '../../shared/failure';
-import type { Operation } from '../item';
+import { FIRST_RESOURCE } from '../../shared/n8n/descriptions';
 import { getAccount } from './account/get';
 import { getAllHistory } from './history/getAll';
 import { createImage } from './image/create';
-import { logged } from './logged';
+import type { Operation } from './operation';
 import { deleteSpeech } from './speech/delete';
 import { getSpeech } from './speech/get';
 import { speak } from './speech/speak';
@@ -13,25 +14,67 @@ import { ingredientsToVideo } from './video/ingredientsToVideo';
 import { textToVideo } from './video/textToVideo';
 import { getAllVoices } from './voice/getAll';
 
-/** Every operation by `resource:operation`, the names that saved workflows hold. */
-const operations: Partial<Record<string, Operation>> = {
-	'account:get': getAccount,
-	'history:getAll': getAllHistory,
-	'image:create': createImage,
-	'speech:delete': deleteSpeech,
-	'speech:get': getSpeech,
-	'speech:speak': speak,
-	'speech:wait': waitForSpeech,
-	'video:framesToVideo': framesToVideo,
-	'video:ingredientsToVideo': ingredientsToVideo,
-	'video:textToVideo': textToVideo,
-	'voice:getAll': getAllVoices,
+/**
+ * All that the node can do; the first operation of each resource is its default. What makes something
+ * comes first: n8n's panel lists the actions in this order.
+ */
+const RESOURCES: Array<{ name: string; value: string; operations: Operation[] }> = [
+	{
+		name: 'Speech',
+		value: FIRST_RESOURCE,
+		operations: [speak, waitForSpeech, getSpeech, deleteSpeech],
+	},
+	{
+		name: 'Video',
+		value: 'video',
+		operations: [textToVideo, ingredientsToVideo, framesToVideo],
+	},
+	{ name: 'Image', value: 'image', operations: [createImage] },
+	{ name: 'Voice', value: 'voice', operations: [getAllVoices] },
+	{ name: 'History', value: 'history', operations: [getAllHistory] },
+	{ name: 'Account', value: 'account', operations: [getAccount] },
+];
+
+export const resource: INodeProperties = {
+	displayName: 'Resource',
+	name: 'resource',
+	type: 'options',
+	noDataExpression: true,
+	options: RESOURCES.map(({ name, value }) => ({ name, value })),
+	default: FIRST_RESOURCE,
 };
 
+/** The operations of all resources, with their fields. */
+export const operations: INodeProperties[] = RESOURCES.flatMap(({ value, operations: offered }) => {
+	// n8n's lint wants the default of a field to be a plain name.
+	const byDefault = offered[0]!.option.value;
+	return [
+		{
+			displayName: 'Operation',
+			name: 'operation',
+			type: 'options',
+			noDataExpression: true,
+			displayOptions: { show: { resource: [value] } },
+			options: offered.map(({ option }) => option),
+			default: byDefault,
+		},
+		...offered.flatMap(({ option, fields }) =>
+			updateDisplayOptions({ show: { resource: [value], operation: [option.value] } }, fields),
+		),
+	];
+});
+
+const displayNames = RESOURCES.flatMap(({ name, value, operations: offered }) =>
+	offered.map(({ option }) => [`${value}:${option.value}`, `${name}: ${option.name}`]),
+);
+
+/** What stands below the node on the canvas. An expression knows no display names, so it brings them. */
+export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNames))})[$parameter.resource + ":" + $parameter.operation] }}`;
+
 /** Throws a Failure of kind invalidInput that names an operation that does not exist. */
-export function findOperation(resource: unknown, operation: unknown): Operation {
-	const name = `${resource}:${operation}`;
-	const found = operations[name];
-	if (found) return (item) => logged(item, name, found(item));
-	throw invalidInput('Operation', `is '${operation}', which does not exist for '${resource}'`);
+export function findOperation(chosenResource: unknown, chosen: unknown): Operation {
+	const offered = RESOURCES.find(({ value }) => value === chosenResource)?.operations;
+	const found = offered?.find(({ option }) => option.value === chosen);
+	if (found) return found;
+	throw invalidInput('Operation', `is '${chosen}', which does not exist for '${chosenResource}'`);
 }

@@ -1,7 +1,13 @@
-import type { Item } from '../../item';
-import type { Job } from '../../made';
+import type { Operation } from '../operation';
 
 /** Account → Get (§4.10): the record as the service has it. */
-export function getAccount(item: Item): Job {
-	return async () => [item.output(await item.api.getAccount(item.run.stopped))];
-}
+export const getAccount: Operation = {
+	option: {
+		name: 'Get',
+		value: 'get',
+		description: 'Get the account, with its remaining quota or credit',
+		action: 'Get account quota or credit',
+	},
+	fields: [],
+	prepare: (item) => async () => [item.output(await item.api.getAccount(item.run.stopped))],
+};

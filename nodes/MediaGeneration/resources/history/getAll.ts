@@ -1,4 +1,4 @@
-import { updateDisplayOptions, type INodeExecutionData } from 'n8n-workflow';
+import type { INodeExecutionData } from 'n8n-workflow';
 import { startDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord } from '../../../shared/contract';
 import { fetchEntryFiles } from '../../../shared/generation/entryFiles';
@@ -11,48 +11,55 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
-import type { Item } from '../../item';
-import { partly, type Job, type Made } from '../../made';
+import { partly, type Made } from '../../made';
+import type { Operation } from '../operation';
 
 /** How long the files of one entry may take, in ms. */
 const FILES_MS = 3_600_000;
 
-export const getAllHistoryDescription = updateDisplayOptions(
-	{ show: { resource: ['history'], operation: ['getAll'] } },
-	[...returnAllAndLimit, options(concurrency, downloadIfAsked, outputField)],
-);
-
 /** History → Get Many (§4.9). */
-export function getAllHistory(item: Item): Job {
-	const { parameters, api, run } = item;
-	const limit = parameters.limit();
-	const downloads = parameters.downloadOption();
-	const fileField = parameters.outputField();
+export const getAllHistory: Operation = {
+	option: {
+		name: 'Get Many',
+		value: 'getAll',
+		description: 'List the videos and images generated so far, newest first',
+		action: 'Get many videos and images from the history',
+	},
+	fields: [...returnAllAndLimit, options(concurrency, downloadIfAsked, outputField)],
+	prepare(item) {
+		const { parameters, api, run } = item;
+		const limit = parameters.limit();
+		const downloads = parameters.downloadOption();
+		const fileField = parameters.outputField();
 
-	return async () => {
-		const entries = await readAllPages({
-			first: 1,
-			limit,
-			idField: 'id',
-			fetch: async (page, pageSize) =>
-				await api.listHistory({ page, page_size: pageSize }, run.stopped),
-		});
-		const output: Made[] = [];
-		for (const entry of entries) output.push(await partly(entryOutput(entry)));
-		return output;
-	};
+		return async () => {
+			const entries = await readAllPages({
+				first: 1,
+				limit,
+				idField: 'id',
+				fetch: async (page, pageSize) =>
+					await api.listHistory({ page, page_size: pageSize }, run.stopped),
+			});
+			const output: Made[] = [];
+			for (const entry of entries) output.push(await partly(entryOutput(entry)));
+			return output;
+		};
 
-	/** One item per entry. If it has several files, the later ones get numbered fields. */
-	async function entryOutput(entry: ServiceRecord): Promise<INodeExecutionData> {
-		const files = readGeneratedFiles(entry, api.credential.baseUrl);
-		const json = files.length > 0 ? { ...entry, file_url: files[0]!.fileUrl } : { ...entry };
-		if (!downloads || files.length === 0) return item.output(json);
-		const { context } = run;
-		const { credential } = api;
-		const deadline = startDeadline(FILES_MS, run.stopped);
-		const { signal } = deadline;
-		const fetching = fetchEntryFiles(context, credential, entry, files, fileField, signal);
-		const binary = await fetching.finally(() => deadline.stop());
-		return item.output(json, binary);
-	}
-}
+		/** One item per entry. If it has several files, the later ones get numbered fields. */
+		async function entryOutput(entry: ServiceRecord): Promise<INodeExecutionData> {
+			const files = readGeneratedFiles(entry, api.credential.baseUrl);
+			const json = files.length > 0 ? { ...entry, file_url: files[0]!.fileUrl } : { ...entry };
+			if (!downloads || files.length === 0) return item.output(json);
+			const deadline = startDeadline(FILES_MS, run.stopped);
+			const binary = await fetchEntryFiles(
+				run.context,
+				api.credential,
+				entry,
+				files,
+				fileField,
+				deadline.signal,
+			).finally(() => deadline.stop());
+			return item.output(json, binary);
+		}
+	},
+};

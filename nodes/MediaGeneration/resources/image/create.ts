@@ -1,4 +1,3 @@
-import { updateDisplayOptions } from 'n8n-workflow';
 import {
 	concurrency,
 	download,
@@ -9,26 +8,29 @@ import {
 	prompt,
 	timeout,
 } from '../../../shared/n8n/descriptions';
-import type { Item } from '../../item';
-import type { Job } from '../../made';
 import { generationJob } from '../generation';
+import type { Operation } from '../operation';
 
-export const createImageDescription = updateDisplayOptions(
-	{ show: { resource: ['image'], operation: ['create'] } },
-	[
+/** Image → Create (§4.8). */
+export const createImage: Operation = {
+	option: {
+		name: 'Create',
+		value: 'create',
+		description: 'Generate an image from a text prompt',
+		action: 'Generate an image from text',
+	},
+	fields: [
 		prompt('e.g. A lighthouse at dawn, watercolor', 'What the image should show'),
 		download,
 		options(concurrency, idleTimeout, maxPaid, outputField, timeout('image')),
 	],
-);
-
-/** Image → Create (§4.8). */
-export function createImage(item: Item): Job {
-	const request = { prompt: item.parameters.text('prompt', 'Prompt') };
-	return generationJob(item, {
-		generation: 'image',
-		prompt: request.prompt,
-		expected: 1,
-		body: async () => ({ bytes: Buffer.from(JSON.stringify(request), 'utf8') }),
-	});
-}
+	prepare(item) {
+		const request = { prompt: item.parameters.text('prompt', 'Prompt') };
+		return generationJob(item, {
+			generation: 'image',
+			prompt: request.prompt,
+			expected: 1,
+			body: async () => ({ bytes: Buffer.from(JSON.stringify(request)) }),
+		});
+	},
+};

@@ -18,33 +18,21 @@ import type { Item } from '../../item';
 /** How long the subtitles of a task may take, in ms: the sound is there and waits for them. */
 const SUBTITLES_MS = 60_000;
 
-export interface WaitFields {
-	/** Time limit for the whole generation. */
-	timeoutMs: number;
-	/** How long to wait for news before a reading. */
-	pollIntervalMs: number;
-	download: boolean;
-	subtitles: boolean;
-	outputField: string;
-}
-
 /** The fields of operations that wait for a speech task. */
-export function readWaitFields(parameters: NodeParameters): WaitFields {
+export type WaitFields = ReturnType<typeof readWaitFields>;
+
+/** Throws a Failure of kind invalidInput that names the field at fault. */
+export function readWaitFields(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
 	const subtitles = parameters.subtitlesOption();
 	if (subtitles && outputField === SUBTITLES_FIELD) {
-		throw invalidInput(
-			'Put Output File in Field',
-			`must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`,
-		);
+		const text = `must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`;
+		throw invalidInput('Put Output File in Field', text);
 	}
+	const interval = POLL_INTERVAL_SECONDS;
 	return {
 		timeoutMs: parameters.durationOption('timeout', 'Timeout', timeoutSeconds('speech')),
-		pollIntervalMs: parameters.durationOption(
-			'pollInterval',
-			'Poll Interval',
-			POLL_INTERVAL_SECONDS,
-		),
+		pollIntervalMs: parameters.durationOption('pollInterval', 'Poll Interval', interval),
 		download: parameters.download(downloadField.default),
 		subtitles,
 		outputField,

@@ -1,10 +1,11 @@
-import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
+import type { INodeProperties } from 'n8n-workflow';
 import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../shared/contract';
 import { splitText, type TextPart } from '../../../shared/audio/splitText';
 import { invalidInput } from '../../../shared/failure';
 import {
 	concurrency,
 	download,
+	FIRST_SPEECH_OPERATION,
 	maxPaid,
 	NOT_FOR_TOOLS,
 	options,
@@ -17,6 +18,7 @@ import {
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Item } from '../../item';
 import type { Job } from '../../made';
+import type { Operation } from '../operation';
 import { readWaitFields, type Spoken } from './collect';
 import { forAllParts, MOST_PARTS, speechOutput } from './parts';
 import { speakPart } from './speakPart';
@@ -54,7 +56,7 @@ const waitForCompletion = {
 		'Whether to wait until the speech is ready. Turn off to get only the task ID right away and collect the result later with Speech → Wait.',
 } satisfies INodeProperties;
 
-const speakFields: INodeProperties[] = [
+const fields: INodeProperties[] = [
 	{
 		displayName: 'Text',
 		name: 'text',
@@ -143,11 +145,6 @@ const speakFields: INodeProperties[] = [
 	),
 ];
 
-export const speakDescription = updateDisplayOptions(
-	{ show: { resource: ['speech'], operation: ['speak'] } },
-	speakFields,
-);
-
 /** §4.1, shape A. Every setting is sent, since documents and deployments disagree on the defaults. */
 function readRequest(parameters: NodeParameters): SpeechRequest {
 	const number = (name: Setting, displayName: string) =>
@@ -178,9 +175,6 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 			if (parts.length > MOST_PARTS) break;
 		}
 	} catch {
-		parts.length = 0;
-	}
-	if (parts.length === 0) {
 		throw invalidInput(
 			displayName,
 			'is too small: a single character or tag of the text is longer',
@@ -193,8 +187,7 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	);
 }
 
-/** Speech → Speak: creates the tasks of a text (§4.1), waits for them (§6.2, §4.2), fetches their audio. */
-export function speak(item: Item): Job {
+function prepare(item: Item): Job {
 	const { parameters, run } = item;
 	const request = readRequest(parameters);
 	const parts = readParts(parameters, request.input);
@@ -220,3 +213,15 @@ export function speak(item: Item): Job {
 		return [item.output({ task_ids: taskIds, parts: parts.length, status })];
 	};
 }
+
+/** Speech → Speak: creates the tasks of a text (§4.1), waits for them (§6.2, §4.2), fetches their audio. */
+export const speak: Operation = {
+	option: {
+		name: 'Speak',
+		value: FIRST_SPEECH_OPERATION,
+		description: 'Convert text to speech and wait for the audio file',
+		action: 'Convert text to speech',
+	},
+	fields,
+	prepare,
+};

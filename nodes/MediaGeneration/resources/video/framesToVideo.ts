@@ -1,24 +1,30 @@
-import { updateDisplayOptions } from 'n8n-workflow';
 import {
 	concurrency,
 	download,
 	idleTimeout,
 	maxPaid,
 	inputImages,
+	NOT_FOR_TOOLS,
 	optionalPrompt,
 	options,
 	outputField,
 	timeout,
 } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/coerce';
-import { encodeImages, readImages } from './images';
-import type { Item } from '../../item';
-import type { Job } from '../../made';
 import { generationJob } from '../generation';
+import type { Operation } from '../operation';
+import { encodeImages, readImages } from './images';
 
-export const framesToVideoDescription = updateDisplayOptions(
-	{ show: { resource: ['video'], operation: ['framesToVideo'] } },
-	[
+/** Video → Frames to Video (§4.7); a prompt is sent only when there is one. */
+export const framesToVideo: Operation = {
+	option: {
+		name: 'Frames to Video',
+		value: 'framesToVideo',
+		description: 'Generate a video that moves through your images in order',
+		action: 'Generate a video from frame images',
+		displayOptions: NOT_FOR_TOOLS,
+	},
+	fields: [
 		inputImages('Frames', 'The images that the video moves through, in this order'),
 		download,
 		options(
@@ -30,17 +36,15 @@ export const framesToVideoDescription = updateDisplayOptions(
 			timeout('video'),
 		),
 	],
-);
-
-/** Video → Frames to Video (§4.7); a prompt is sent only when there is one. */
-export function framesToVideo(item: Item): Job {
-	const prompt = asText(item.parameters.options.prompt);
-	const images = readImages(item);
-	return generationJob(item, {
-		generation: 'framesToVideo',
-		prompt: prompt ?? '',
-		expected: 1,
-		body: async (signal) =>
-			await encodeImages(item, 'frames', images, prompt ? { prompt } : {}, signal),
-	});
-}
+	prepare(item) {
+		const prompt = asText(item.parameters.options.prompt);
+		const images = readImages(item, 'Frames');
+		return generationJob(item, {
+			generation: 'framesToVideo',
+			prompt: prompt ?? '',
+			expected: 1,
+			body: async (signal) =>
+				await encodeImages(item, 'Frames', images, prompt ? { prompt } : {}, signal),
+		});
+	},
+};

@@ -7,12 +7,9 @@ import { asText } from '../../../shared/parsing/coerce';
 import type { Item } from '../../item';
 import { sizeOfStored } from '../storedFile';
 
-/** Input images → the base64 array of a create call (§4.6, §4.7), with one encoded copy in memory. */
+/* Input images → the base64 array of a create call (§4.6, §4.7), with one encoded copy in memory. */
 
-/**
- * Largest encoded request body, in bytes: beyond it neither n8n nor the service can be expected to
- * cope.
- */
+/** Largest encoded request body, in bytes: neither n8n nor the service can be expected to cope with more. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
 /** Encoded at a time, in bytes: divisible by 3, so that base64 needs no padding in between. */
 const STEP_BYTES = 48 * 1024;
@@ -24,26 +21,25 @@ export interface Image {
 	data: IBinaryData;
 }
 
+/** The parameter that names the images; in lower case, the field of the request that takes them. */
+type Taker = 'Ingredients' | 'Frames';
+
 /** The images in the item's fields; throws a Failure that names the missing or unfit one. */
-export function readImages(item: Item): Image[] {
-	const displayName =
-		item.parameters.raw('operation') === 'framesToVideo' ? 'Frames' : 'Ingredients';
+export function readImages(item: Item, displayName: Taker): Image[] {
 	const raw = item.parameters.raw('binaryPropertyName', INPUT_FIELD);
 	const { helpers } = item.run.context;
 	// An expression may also give the file itself.
 	if (typeof raw === 'object' && raw !== null) {
-		return [{ field: 'file', data: helpers.assertBinaryData(item.index, raw as IBinaryData) }].map(
-			(image) => checked(image, displayName),
-		);
+		const data = helpers.assertBinaryData(item.index, raw as IBinaryData);
+		return [checked({ field: 'file', data }, displayName)];
 	}
 	const names = (asText(raw) ?? '').split(',').map((name) => name.trim());
-	const parameters = names.filter((name) => name !== '');
-	if (parameters.length === 0)
-		throw invalidInput(
-			displayName,
-			'is empty: enter the name of an input field that holds an image',
-		);
-	return parameters.map((field) => {
+	const fields = names.filter((name) => name !== '');
+	if (fields.length === 0) {
+		const text = 'is empty: enter the name of an input field that holds an image';
+		throw invalidInput(displayName, text);
+	}
+	return fields.map((field) => {
 		let data: IBinaryData;
 		try {
 			data = helpers.assertBinaryData(item.index, field);
@@ -54,14 +50,13 @@ export function readImages(item: Item): Image[] {
 	});
 }
 
-/** What is wrong with an image; `displayName` is the parameter that names its field. */
-const badImage = (displayName: string, text: string) =>
+const badImage = (displayName: Taker, text: string) =>
 	new Failure('badImage', { field: displayName, text });
 
-/** So many of the fields that an item does have are named. */
+/** How many of the fields that an item does have are named. */
 const MOST_NAMED = 10;
 
-function missing(item: Item, field: string, displayName: string): Failure {
+function missing(item: Item, field: string, displayName: Taker): Failure {
 	const { binary = {} } = item.run.context.getInputData()[item.index]!;
 	const names = Object.keys(binary);
 	const more = names.length > MOST_NAMED ? ', …' : '';
@@ -72,14 +67,13 @@ function missing(item: Item, field: string, displayName: string): Failure {
 	return badImage(displayName, `No file in '${field}'. ${has}`);
 }
 
-function checked(image: Image, displayName: string): Image {
+function checked(image: Image, displayName: Taker): Image {
 	const { mimeType, fileName, id, data, bytes } = image.data;
 	if (bytes === 0 || (id === undefined && data === '')) {
 		throw badImage(displayName, `The file in '${image.field}' is empty`);
 	}
 	const type = mimeType?.split(';')[0]!.trim().toLowerCase() ?? '';
-	// A file of unknown type is judged by its bytes: at once if they are in memory, else when they are
-	// read.
+	// A file of unknown type is judged by its bytes: now if they are in memory, else when they are read.
 	if (UNTYPED.has(type) && id === undefined && !isImage(Buffer.from(data.slice(0, 64), 'base64'))) {
 		throw badImage(displayName, `The file in '${image.field}' is not an image`);
 	}
@@ -91,25 +85,24 @@ function checked(image: Image, displayName: string): Image {
 }
 
 /**
- * The JSON body `{ "<field>": ["<base64>", …], …rest }`, written straight into one buffer while the
- * images are read as streams, once the run has room for it. Throws a Failure that names an empty or
- * too large one, or the signal's reason.
+ * The JSON body, such as `{ "frames": ["<base64>", …], …rest }`, written straight into one buffer while
+ * the images are read as streams, once the run has room for it. Throws a Failure that names an empty
+ * or unfit image or says that they are too large, or the signal's reason.
  */
 export async function encodeImages(
 	item: Item,
-	field: 'ingredients' | 'frames',
+	displayName: Taker,
 	images: Image[],
 	rest: Record<string, string>,
 	signal: AbortSignal,
 ): Promise<GenerationBody> {
-	const displayName = field === 'frames' ? 'Frames' : 'Ingredients';
 	const sizes = await Promise.all(
 		images.map(async ({ data }) => await sizeOfStored(item.run.context.helpers, data)),
 	);
 	const empty = images.find((_, index) => sizes[index] === 0);
 	if (empty) throw badImage(displayName, `The file in '${empty.field}' is empty`);
 
-	const head = `{${JSON.stringify(field)}:[`;
+	const head = `{"${displayName.toLowerCase()}":[`;
 	const tail = `]${Object.entries(rest)
 		.map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`)
 		.join('')}}`;

@@ -1,23 +1,29 @@
-import { updateDisplayOptions } from 'n8n-workflow';
 import {
 	concurrency,
 	download,
 	idleTimeout,
 	maxPaid,
 	inputImages,
+	NOT_FOR_TOOLS,
 	options,
 	outputField,
 	timeout,
 	videoPrompt,
 } from '../../../shared/n8n/descriptions';
-import { encodeImages, readImages } from './images';
-import type { Item } from '../../item';
-import type { Job } from '../../made';
 import { generationJob } from '../generation';
+import type { Operation } from '../operation';
+import { encodeImages, readImages } from './images';
 
-export const ingredientsToVideoDescription = updateDisplayOptions(
-	{ show: { resource: ['video'], operation: ['ingredientsToVideo'] } },
-	[
+/** Video → Ingredients to Video (§4.6). */
+export const ingredientsToVideo: Operation = {
+	option: {
+		name: 'Ingredients to Video',
+		value: 'ingredientsToVideo',
+		description: 'Generate a video that contains what your images show',
+		action: 'Generate a video from reference images',
+		displayOptions: NOT_FOR_TOOLS,
+	},
+	fields: [
 		videoPrompt,
 		inputImages(
 			'Ingredients',
@@ -26,16 +32,14 @@ export const ingredientsToVideoDescription = updateDisplayOptions(
 		download,
 		options(concurrency, idleTimeout, maxPaid, outputField, timeout('video')),
 	],
-);
-
-/** Video → Ingredients to Video (§4.6). */
-export function ingredientsToVideo(item: Item): Job {
-	const prompt = item.parameters.text('prompt', 'Prompt');
-	const images = readImages(item);
-	return generationJob(item, {
-		generation: 'ingredientsToVideo',
-		prompt,
-		expected: 1,
-		body: async (signal) => await encodeImages(item, 'ingredients', images, { prompt }, signal),
-	});
-}
+	prepare(item) {
+		const prompt = item.parameters.text('prompt', 'Prompt');
+		const images = readImages(item, 'Ingredients');
+		return generationJob(item, {
+			generation: 'ingredientsToVideo',
+			prompt,
+			expected: 1,
+			body: async (signal) => await encodeImages(item, 'Ingredients', images, { prompt }, signal),
+		});
+	},
+};

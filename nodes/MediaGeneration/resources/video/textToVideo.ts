@@ -1,4 +1,3 @@
-import { updateDisplayOptions } from 'n8n-workflow';
 import { ASPECT_RATIOS, NUMBER_OF_VIDEOS } from '../../../shared/contract';
 import {
 	concurrency,
@@ -11,9 +10,8 @@ import {
 	videoPrompt,
 } from '../../../shared/n8n/descriptions';
 import { requireNumber } from '../../../shared/n8n/parameters';
-import type { Item } from '../../item';
-import type { Job } from '../../made';
 import { generationJob } from '../generation';
+import type { Operation } from '../operation';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
 /** What a table or a model would rather say. */
@@ -26,9 +24,15 @@ const ASPECT_RATIO_ALIASES = new Map([
 
 const { default: VIDEOS_BY_DEFAULT } = NUMBER_OF_VIDEOS;
 
-export const textToVideoDescription = updateDisplayOptions(
-	{ show: { resource: ['video'], operation: ['textToVideo'] } },
-	[
+/** Video → Text to Video (§4.5). */
+export const textToVideo: Operation = {
+	option: {
+		name: 'Text to Video',
+		value: 'textToVideo',
+		description: 'Generate one or more videos from a text prompt',
+		action: 'Generate videos from text',
+	},
+	fields: [
 		videoPrompt,
 		{
 			displayName: 'Aspect Ratio',
@@ -58,30 +62,28 @@ export const textToVideoDescription = updateDisplayOptions(
 		download,
 		options(concurrency, idleTimeout, maxPaid, outputField, timeout('video')),
 	],
-);
-
-/** Video → Text to Video (§4.5). */
-export function textToVideo(item: Item): Job {
-	const { parameters } = item;
-	const request = {
-		prompt: parameters.text('prompt', 'Prompt'),
-		aspect_ratio: parameters.choice(
-			'aspectRatio',
-			'Aspect Ratio',
-			ASPECT_RATIOS,
-			ASPECT_RATIO_ALIASES,
-		),
-		number_of_videos: requireNumber(
-			parameters.raw('numberOfVideos', NUMBER_OF_VIDEOS.default),
-			'Number of Videos',
-			NUMBER_OF_VIDEOS,
-		),
-	};
-	return generationJob(item, {
-		generation: 'textToVideo',
-		prompt: request.prompt,
-		expected: request.number_of_videos,
-		aspectRatio: request.aspect_ratio,
-		body: async () => ({ bytes: Buffer.from(JSON.stringify(request), 'utf8') }),
-	});
-}
+	prepare(item) {
+		const { parameters } = item;
+		const request = {
+			prompt: parameters.text('prompt', 'Prompt'),
+			aspect_ratio: parameters.choice(
+				'aspectRatio',
+				'Aspect Ratio',
+				ASPECT_RATIOS,
+				ASPECT_RATIO_ALIASES,
+			),
+			number_of_videos: requireNumber(
+				parameters.raw('numberOfVideos', VIDEOS_BY_DEFAULT),
+				'Number of Videos',
+				NUMBER_OF_VIDEOS,
+			),
+		};
+		return generationJob(item, {
+			generation: 'textToVideo',
+			prompt: request.prompt,
+			expected: request.number_of_videos,
+			aspectRatio: request.aspect_ratio,
+			body: async () => ({ bytes: Buffer.from(JSON.stringify(request)) }),
+		});
+	},
+};

@@ -1,28 +1,23 @@
-import {
-	updateDisplayOptions,
-	type INodeProperties,
-	type INodePropertyOptions,
-} from 'n8n-workflow';
+import type { INodeProperties } from 'n8n-workflow';
 import { options, returnAllAndLimit } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { asText } from '../../../shared/parsing/coerce';
-import type { Item } from '../../item';
-import type { Job } from '../../made';
+import type { Operation } from '../operation';
 
-const ANY: INodePropertyOptions = { name: 'Any', value: '' };
+/** `middle_aged` → `Middle Aged`. */
+const titled = (value: string) =>
+	value.replace(
+		/(^|_)([a-z])/g,
+		(_, gap, letter: string) => (gap ? ' ' : '') + letter.toUpperCase(),
+	);
 
-const choice = (
-	displayName: string,
-	name: string,
-	description: string,
-	...values: INodePropertyOptions[]
-): INodeProperties => ({
-	displayName,
+const trait = (name: string, ...values: string[]): INodeProperties => ({
+	displayName: titled(name),
 	name,
 	type: 'options',
-	options: values,
+	options: [{ name: 'Any', value: '' }, ...values.map((value) => ({ name: titled(value), value }))],
 	default: '',
-	description,
+	description: `Only voices of this ${name}`,
 });
 
 const text = (
@@ -40,71 +35,53 @@ const text = (
 });
 
 /** The service's filters (§4.4), by its own names for them. */
-const FILTERS = {
-	age: choice(
-		'Age',
-		'age',
-		'Only voices of this age',
-		ANY,
-		{ name: 'Young', value: 'young' },
-		{ name: 'Middle Aged', value: 'middle_aged' },
-		{ name: 'Old', value: 'old' },
-	),
-	category: choice(
-		'Category',
-		'category',
-		'Only voices of this category',
-		ANY,
-		{ name: 'Cloned', value: 'cloned' },
-		{ name: 'Generated', value: 'generated' },
-		{ name: 'High Quality', value: 'high_quality' },
-		{ name: 'Premade', value: 'premade' },
-		{ name: 'Professional', value: 'professional' },
-	),
-	gender: choice(
-		'Gender',
-		'gender',
-		'Only voices of this gender',
-		ANY,
-		{ name: 'Female', value: 'female' },
-		{ name: 'Male', value: 'male' },
-		{ name: 'Neutral', value: 'neutral' },
-	),
+const FILTERS: Record<string, INodeProperties> = {
+	age: trait('age', 'young', 'middle_aged', 'old'),
+	category: trait('category', 'cloned', 'generated', 'high_quality', 'premade', 'professional'),
+	gender: trait('gender', 'female', 'male', 'neutral'),
 	language: text('Language', 'language', 'en', 'Only voices of this language, by its code'),
 	search: text('Search', 'search', 'warm narrator', 'Only voices that match this text'),
-	sort: choice(
-		'Sort',
-		'sort',
-		'How to sort the voices',
-		{ name: 'Any', value: '', description: "The service's own order" },
-		{ name: 'Name', value: 'name' },
-	),
+	sort: {
+		displayName: 'Sort',
+		name: 'sort',
+		type: 'options',
+		options: [
+			{ name: 'Any', value: '', description: "The service's own order" },
+			{ name: 'Name', value: 'name' },
+		],
+		default: '',
+		description: 'How to sort the voices',
+	},
 	use_cases: text('Use Cases', 'useCases', 'audiobook', 'Only voices suited to this use'),
 };
 
-export const getAllVoicesDescription = updateDisplayOptions(
-	{ show: { resource: ['voice'], operation: ['getAll'] } },
-	[...returnAllAndLimit, options(...Object.values(FILTERS))],
-);
-
 /** Voice → Get Many (§4.4). */
-export function getAllVoices(item: Item): Job {
-	const { parameters, api, run } = item;
-	const limit = parameters.limit();
-	const query: Record<string, string> = {};
-	for (const [parameter, { name }] of Object.entries(FILTERS)) {
-		const value = asText(parameters.options[name]);
-		if (value !== undefined) query[parameter] = value;
-	}
+export const getAllVoices: Operation = {
+	option: {
+		name: 'Get Many',
+		value: 'getAll',
+		description: 'List the available voices',
+		action: 'Get many voices',
+	},
+	fields: [...returnAllAndLimit, options(...Object.values(FILTERS))],
+	prepare(item) {
+		const { parameters, api, run } = item;
+		const limit = parameters.limit();
+		const query: Record<string, string> = {};
+		for (const [parameter, { name }] of Object.entries(FILTERS)) {
+			const value = asText(parameters.options[name]);
+			if (value !== undefined) query[parameter] = value;
+		}
 
-	return async () => {
-		const voices = await readAllPages({
-			first: 0,
-			limit,
-			idField: 'voice_id',
-			fetch: async (page, pageSize) =>
-				await api.listVoices({ ...query, page, page_size: pageSize }, run.stopped),
-		});
-		return voices.map((voice) => item.output(voice));
-	};
-}
+		return async () => {
+			const voices = await readAllPages({
+				first: 0,
+				limit,
+				idField: 'voice_id',
+				fetch: async (page, pageSize) =>
+					await api.listVoices({ ...query, page, page_size: pageSize }, run.stopped),
+			});
+			return voices.map((voice) => item.output(voice));
+		};
+	},
+};
