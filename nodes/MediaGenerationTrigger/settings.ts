@@ -9,38 +9,26 @@ const EVENTS = [...TASK_EVENTS, 'generated'] as const;
 export type TaskEventKind = (typeof TASK_EVENTS)[number];
 
 /** What the trigger's parameters say. */
-export interface Settings {
-	events: ReadonlySet<(typeof EVENTS)[number]>;
-	/** Whether one of them is an event of speech tasks. */
-	ofTasks: boolean;
-	/** Empty: every task of the account. */
-	taskIds: ReadonlySet<string>;
-	/** Percentage points. */
-	progressStep: number;
-	download: boolean;
-	outputField: string;
-	/** Also what executions of this workflow created. */
-	includeOwnTasks: boolean;
-	/** How often the history is read. */
-	checkIntervalMs: number;
-}
+export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 /** Throws a Failure of kind invalidInput that names the field at fault. */
-export function readSettings(context: ITriggerFunctions): Settings {
+export function readSettings(context: ITriggerFunctions) {
 	const fields = new NodeParameters((name, fallback) => context.getNodeParameter(name, fallback));
 	const events = new Set(fields.choices('events', 'Trigger On', EVENTS));
+	const interval = CHECK_INTERVAL_SECONDS;
 	return {
 		events,
+		/** Whether one of them is an event of speech tasks. */
 		ofTasks: TASK_EVENTS.some((event) => events.has(event)),
+		/** Empty: every task of the account. */
 		taskIds: new Set(fields.taskIds()),
+		/** Percentage points. */
 		progressStep: fields.numberOption('progressStep', 'Progress Step', PROGRESS_STEP),
 		download: fields.downloadOption(),
 		outputField: fields.outputField(),
+		/** Also what executions of this workflow create. */
 		includeOwnTasks: fields.flagOption('includeOwnTasks', false),
-		checkIntervalMs: fields.durationOption(
-			'checkInterval',
-			'Check Interval',
-			CHECK_INTERVAL_SECONDS,
-		),
+		/** How often the history is read. */
+		checkIntervalMs: fields.durationOption('checkInterval', 'Check Interval', interval),
 	};
 }

@@ -96,6 +96,8 @@ function replaceTexts<T>(value: T, replace: (text: string) => string): T {
  */
 export class Resume {
 	private readonly store: IDataObject;
+	/** The keys held by all calls that share the store. */
+	private readonly held: Set<string>;
 	/** The keys of this run's own items. */
 	private readonly own = new Set<string>();
 	private readonly keys = new Map<number, string>();
@@ -104,14 +106,13 @@ export class Resume {
 
 	constructor(
 		private readonly context: IExecuteFunctions,
-		/**
-		 * Whether a model calls the node: then every call, and every retry of one, is a round of its own.
-		 */
+		/** Whether a model calls the node: then every call, and every retry of one, is a round of its own. */
 		private readonly isTool: boolean,
 		private readonly credential: Credential,
 	) {
 		this.store = contextOf(context, isTool);
-		if (!calls().held.has(this.store)) calls().held.set(this.store, new Set());
+		this.held = calls().held.get(this.store) ?? new Set();
+		calls().held.set(this.store, this.held);
 	}
 
 	/**
@@ -122,12 +123,10 @@ export class Resume {
 	requestKey(index: number): string {
 		const known = this.keys.get(index);
 		if (known !== undefined) return known;
-		const common = (!this.isTool && this.common) || this.commonOf(index);
-		this.common = common;
-		const item = this.context.getInputData()[index];
-		const wanted = `${index}:${digestOf(common, itemIdentity(item!))}`;
-		const key = this.unheld(wanted);
-		calls().held.get(this.store)!.add(key);
+		if (this.isTool || this.common === undefined) this.common = this.commonOf(index);
+		const item = this.context.getInputData()[index]!;
+		const key = this.unheld(`${index}:${digestOf(this.common, itemIdentity(item))}`);
+		this.held.add(key);
 		this.own.add(key);
 		this.keys.set(index, key);
 		return key;
@@ -139,7 +138,7 @@ export class Resume {
 		let unused: string | undefined;
 		for (let call = 1; call <= MOST_AT_ONCE || unused === undefined; call++) {
 			const key = call === 1 ? wanted : `${wanted}#${call}`;
-			if (calls().held.get(this.store)!.has(key)) continue;
+			if (this.held.has(key)) continue;
 			if (key in entries || this.hasParts(entries, key)) return key;
 			unused ??= key;
 		}
@@ -221,7 +220,7 @@ export class Resume {
 
 	/** The run is over: a later call may take up what it has left. */
 	release(): void {
-		for (const key of this.own) calls().held.get(this.store)!.delete(key);
+		for (const key of this.own) this.held.delete(key);
 	}
 
 	private get encodedToken(): string {

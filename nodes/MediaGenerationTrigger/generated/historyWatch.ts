@@ -15,11 +15,11 @@ import { Look, type Found, type Outcome } from './look';
 
 /** How long an activation waits for the first look, in ms; it is made again later. */
 const FIRST_LOOK_MS = 20_000;
-/** A person who waits for the newest entry has it looked for at least this often, in ms. */
+/** How often, at least, the newest entry is looked for while a person waits for it, in ms. */
 const BY_HAND_MS = 10_000;
 /** A page that another trigger has read is taken unless it is older than this part of the interval. */
 const FRESH = 0.5;
-/** So many entries of one look are told of: the newest. */
+/** How many entries of one look are told of at most: the newest. */
 const MOST_TOLD = 500;
 
 /** Reads the history of an account every so often, and tells of what is new in it. */
@@ -52,21 +52,17 @@ export class HistoryWatch {
 	 */
 	async start(): Promise<void> {
 		const { api, closing, isManual, settings } = this.activation;
-		// Beside speech tasks, whose listener checks it.
+		// With speech tasks, their watch checks the token.
 		if (!settings.ofTasks) await requireToken(api, isManual, closing);
 		if (closing.aborted) return;
 		const leave = accountOf(api.credential).use();
 		closing.addEventListener('abort', leave, { once: true });
 		this.selfStarts.warn();
 		const limit = startDeadline(FIRST_LOOK_MS, closing);
-		const trouble = await this.look(0, limit.signal).then(
-			() => undefined,
-			(error: unknown) => error,
-		);
-		limit.stop();
-		if (closing.aborted) return;
-		if (trouble !== undefined) this.refuse(trouble);
-		void this.goOn();
+		await this.look(0, limit.signal)
+			.catch((error: unknown) => this.refuse(error))
+			.finally(() => limit.stop());
+		if (!closing.aborted) void this.goOn();
 	}
 
 	private get intervalMs(): number {
@@ -118,7 +114,7 @@ export class HistoryWatch {
 		const { settings, warn } = this.activation;
 		entryStore.note(outcome);
 		if (outcome.hasLostTrack) {
-			warn('nothing in the history is known from before, what is in it now is passed over');
+			warn('nothing in the history is known from before: what is in it now is passed over');
 		}
 		const { ready, failed, making } = outcome;
 		const all = [...ready, ...failed, ...making].map(({ entry }) => entry);
@@ -174,14 +170,14 @@ export class HistoryWatch {
 
 	/** Throws what keeps an activation from making sense; the rest passes, or is worth a line in the log. */
 	private refuse(trouble: unknown): void {
-		const { isManual, settings } = this.activation;
-		const kind = trouble instanceof Failure ? trouble.kind : undefined;
-		const isAbsent = kind === 'notFound' && !(trouble as Failure).facts.isEdge;
+		const { isManual, settings, closing } = this.activation;
+		if (closing.aborted) return;
+		const { kind, facts = {} }: Partial<Failure> = trouble instanceof Failure ? trouble : {};
+		const isAbsent = kind === 'notFound' && !facts.isEdge;
 		const isAway =
 			passes(trouble) || (kind === 'notFound' && !(isAbsent && this.entryStore.isEmpty));
 		const isFatal = kind === 'tokenRefused' || isManual || !(settings.ofTasks || isAway);
-		const { status } = trouble instanceof Failure ? trouble.facts : {};
-		if (isFatal) throw isAbsent ? new Failure('noHistory', { status }) : trouble;
+		if (isFatal) throw isAbsent ? new Failure('noHistory', { status: facts.status }) : trouble;
 		this.report(trouble);
 	}
 
