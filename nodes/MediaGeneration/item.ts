@@ -30,7 +30,7 @@ export class Item {
 
 	/**
 	 * Notes what an earlier try has paid for, and counts the paid requests that are still to be sent.
-	 * `keysOf` names what each of them is kept by, given the key of the whole item.
+	 * `keysOf` returns the key of each of them, given that of the whole item.
 	 */
 	planPaid(keysOf = (whole: string) => [whole]): void {
 		const limit = this.parameters.numberOption(
@@ -70,8 +70,7 @@ export class Item {
 
 	/** One output item that belongs to this input item. */
 	output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
-		// n8n treats an item with an `error` field as failed, and Retry On Fail runs the node again for
-		// it.
+		// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
 		if (saysNothing(json.error)) delete json.error;
 		return {
 			json: this.run.credential.redact.value(json) as INodeExecutionData['json'],

@@ -24,9 +24,9 @@ function causeOf({ error }: NotMade): LoggedFacts {
 
 /** The lines that one item leaves in n8n's log, for an operator whose night went wrong. */
 export class ItemLog {
-	/** Nothing but what was paid, or waited for. */
+	/** Empty unless something was paid or waited for. */
 	private readonly facts: LoggedFacts = {};
-	/** Requests of which nobody knows so far whether they are paid. */
+	/** Requests that may have been paid or not, as far as is known. */
 	private unclear = 0;
 
 	constructor(
@@ -40,7 +40,7 @@ export class ItemLog {
 		this.unclear++;
 	}
 
-	/** An earlier try has sent a create call and heard nothing of it. */
+	/** An earlier try has sent a create call and got no clear answer. */
 	askedBefore(): void {
 		this.unclear++;
 	}
@@ -61,7 +61,7 @@ export class ItemLog {
 		this.write('info', 'paid', { kind, ...this.facts, ...own });
 	}
 
-	/** What the item's lines say from now on. */
+	/** Adds to what the item's lines say. */
 	know(facts: LoggedFacts): void {
 		Object.assign(this.facts, facts);
 	}

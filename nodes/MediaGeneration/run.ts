@@ -40,7 +40,7 @@ export class Run {
 	readonly resume: Resume;
 	readonly spending: Spending;
 	readonly concurrency: Concurrency;
-	/** Encoded images in memory at once. */
+	/** Bytes of encoded images in memory. */
 	readonly bodies = new Semaphore(BODY_BYTES);
 	/** Reads the history for all items whose stream was lost. */
 	readonly history: HistoryReader;
@@ -59,7 +59,7 @@ export class Run {
 	private readonly leave: () => void;
 	/** For n8n's tracing: paid requests, failed items, the longest wait, the size of all files. */
 	readonly traced = { paid: 0, failed: 0, waited_ms: 0, bytes: 0 };
-	/** Items that something was paid for in this run. */
+	/** Items that cost something in this run. */
 	readonly charged = new Set<number>();
 	private readonly hints = new Map<string, { message: string; items: Set<number> }>();
 
@@ -137,7 +137,7 @@ export class Run {
 		return missing !== undefined;
 	}
 
-	/** All items have ended: stops what still runs in the background, and lets go of what they shared. */
+	/** All items have ended: stops what still runs in the background, and releases what they shared. */
 	private end(): void {
 		this.stopping.abort(new Failure('canceled'));
 		this.spending.settle();

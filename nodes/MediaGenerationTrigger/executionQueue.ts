@@ -50,7 +50,7 @@ interface Waiting {
  */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MOST_AT_ONCE);
-	/** What waits behind the event of a task that is being emitted. */
+	/** By task: what waits behind its event that is being emitted. */
 	private readonly queues = new Map<string, Waiting[]>();
 	/** Everything n8n has not been told of yet, the oldest first. */
 	private readonly waiting = new Set<Waiting>();

@@ -79,7 +79,7 @@ export function matches(voice: ServiceRecord, filter: string): boolean {
 		});
 }
 
-/** Where the picker goes on: the page, how many voices came before it, and with which the last began. */
+/** Where the picker goes on: at which page, after how many voices, and how the last page began. */
 interface Place {
 	page: number;
 	seen: number;
@@ -113,10 +113,10 @@ export async function searchVoices(
 		const query = { page, page_size: LARGEST_PAGE, ...(search ? { search } : {}) };
 		const found = await api.listVoices(query, limit.signal);
 		const foundFirst = credential.redact.value(idOf(found.items[0] ?? {}));
-		// Some know no pages, and give all they have each time.
+		// Some services have no pages, and send all voices each time.
 		if (page > 0 && foundFirst === first) return { results: [] };
 		const results = entriesOf(found.items);
-		// It knows no search, or another one: it may find nothing of what its voices are shown with.
+		// The service has no search, or one that does not look into all that is shown of a voice.
 		const isSearched =
 			search === '' || (results.length > 0 && results.length === found.items.length);
 		if (!isSearched && page === 0) {

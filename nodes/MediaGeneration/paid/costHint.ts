@@ -1,6 +1,7 @@
 interface Outcome {
-	/** Input items, and how many of them an earlier attempt had paid for, or came to nothing. */
+	/** Input items. */
 	items: number;
+	/** Those that an earlier attempt had paid for. */
 	collected: number;
 	failed: number;
 	/** Requests that the service has accepted in this run. */
@@ -10,8 +11,8 @@ interface Outcome {
 const counted = (count: number, one: string) => `${count} ${one}${count === 1 ? '' : 's'}`;
 
 /**
- * What a run came to and cost, in a sentence. Undefined where that is plain to see: all items of it were
- * generated, or it was a single one.
+ * What a run generated and cost, in a sentence. Undefined if that goes without saying: if all items were
+ * generated, or there was only one.
  */
 export function costHint({ items, collected, failed, paid }: Outcome): string | undefined {
 	if (items < 2 || collected + failed === 0 || collected + paid === 0) return undefined;

@@ -10,8 +10,8 @@ import { asText, asTime, unsigned } from '../../shared/parsing/coerce';
 import type { Page } from '../../shared/parsing/responses';
 
 /*
- * What is new in a history that others change while it is read. Remembered are the entries seen so far
- * (the newest thousand), those not told of yet, and the floor: the oldest time down to which all was seen.
+ * What is new in a history that others change while it is read. What is remembered: the entries seen so
+ * far (the newest thousand), those not told of yet, and the floor: the time down to which all was seen.
  * - What a deletion moves up is not new: it was made before the floor, or nothing known comes after it.
  * - New is what was made after the floor, or stands above something known: a slow one may appear late.
  * - Only the service's own times are compared, with one another. Equal ones decide nothing: the place does.
@@ -25,7 +25,7 @@ import type { Page } from '../../shared/parsing/responses';
 /** How far back one look goes, in entries and in pages. */
 const MOST_ENTRIES = 600;
 const MOST_PAGES = 30;
-/** A history of fewer entries than this on a page that is its last is there as a whole: no page is smaller. */
+/** Fewer entries than this, on a page that is the last, are the whole history: no page is smaller. */
 const SMALLEST_PAGE = 20;
 /** How long an entry in the making is followed, in ms. */
 export const FOLLOWED_MS = 2 * 3_600_000;
@@ -61,7 +61,7 @@ export interface Outcome {
 	making: Found[];
 	/** Never to be told of. */
 	passed: Found[];
-	/** From where on all was seen; only of a look that could go by nothing earlier. */
+	/** How far back all was seen; only of a look that had nothing earlier to go by. */
 	baseline?: { floor: number; isComplete: boolean };
 	/** Nothing in it was known. */
 	hasLostTrack: boolean;
@@ -69,7 +69,7 @@ export interface Outcome {
 	isCut: boolean;
 	/** Pages that a look after this one has to read. */
 	reach: number;
-	/** All that it has come across, the last of the history in front. */
+	/** All that was seen, the last of the history in front. */
 	seen: ReadonlySet<string>;
 }
 
@@ -202,7 +202,7 @@ const isNamed = ({ id, createdAt }: HistoryEntry, floor: number) =>
 
 const inPlace = (entries: HistoryEntry[]) => [...entries].sort((a, b) => a.place - b.place);
 
-/** What of a page is looked at; a bare array may hold all that was ever made, in any order. */
+/** The part of a page that is looked at: a bare array may hold all that was ever made, in any order. */
 function newestOf({ items, bare }: Page): ServiceRecord[] {
 	const timed = bare ? items.map((item) => ({ item, time: asTime(item.created_at) })) : [];
 	if (timed.length === 0 || timed.some(({ time }) => Number.isNaN(time))) {

@@ -83,7 +83,7 @@ export class TaskStore {
 		return this.ended.has(taskId) || this.underWay.get(taskId)?.isOver === true;
 	}
 
-	/** When a task was first seen, in ms since 1970; it is remembered from now on. */
+	/** Remembers a task from now on; returns when it was first seen, in ms since 1970. */
 	see(taskId: string, now = Date.now()): number {
 		const known = this.underWay.get(taskId);
 		if (known) return known.since;
@@ -147,7 +147,7 @@ export class TaskStore {
 		leave(this.key, this.kept());
 	}
 
-	/** While n8n starts no executions, unemitted ends pile up for the next activation. */
+	/** While n8n starts no executions, ends that could not be emitted pile up. */
 	private dropOldestEnd(): void {
 		for (const [taskId, { isOver }] of this.underWay) {
 			if (isOver) return this.end(taskId);

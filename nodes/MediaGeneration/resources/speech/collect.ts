@@ -49,7 +49,7 @@ export interface Part {
 	name: string;
 	/** Aborts when the run stops, or when another part has failed. */
 	stopped: AbortSignal;
-	/** Its task, once there is one that is worth something. */
+	/** Its task, once there is one that can be collected. */
 	taskId?: string;
 }
 
@@ -94,12 +94,12 @@ export async function collect(
 	const justMade = origin.justCreated || waited >= 1000;
 	if (options.download) item.tell(`${part.name}task ${taskId}: downloading the file`);
 	const spoken = await withFile(item, { taskId, task }, options.download, signal, justMade);
-	// Those of a part are of no use unless its sound says how long it is.
+	// The subtitles of a part are of no use without its sound, which says how long it is.
 	const isWanted = options.subtitles && (options.download || part.count === 1);
 	return isWanted ? await withSubtitles(item, spoken, signal, justMade) : spoken;
 }
 
-/** The same with its file, when that is wanted and there. */
+/** The same with its file, if that is wanted and there. */
 export async function withFile(
 	item: Item,
 	{ taskId, task }: Spoken,

@@ -12,8 +12,8 @@ const isGone = (error: unknown) =>
 	(error.kind === 'taskFailed' || (error.kind === 'notFound' && !error.facts.isEdge));
 
 /**
- * Creates the task of a text, or of a part of it, unless an earlier try has, and notes its id in `part`;
- * with `wanted` waits for it and fetches its audio. `key` is what a retry recognises it by.
+ * Creates the task of a text, or of a part of it, unless an earlier try has, and notes its id in `part`.
+ * If it `waits`, it fetches what is `wanted`. A retry recognises the request by `key`.
  */
 export async function speakPart(
 	item: Item,
