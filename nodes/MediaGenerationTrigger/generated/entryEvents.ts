@@ -67,7 +67,7 @@ export class EntryEvents {
 				selfStarts.begin(depth, ended);
 				void Promise.race([ended, sleep(PAUSE_MS, closing)]).then(passOn);
 			},
-			onRefused: () => entryStore.refused(mark),
+			onRefused: () => entryStore.emitted(mark, false),
 			onDone: () => entryStore.end(mark),
 		});
 		this.before = Promise.race([told, over]);

@@ -104,7 +104,7 @@ export class EntryStore implements Remembered {
 	note(outcome: Outcome, now = Date.now()): void {
 		const { ready, failed, making, passed, baseline, seen } = outcome;
 		this.isEmpty = false;
-		if (baseline) ({ floor: this.floor, isComplete: this.isComplete } = baseline);
+		Object.assign(this, baseline);
 		// Those that are still there must not be the first to be forgotten.
 		for (const mark of seen) {
 			const createdAt = this.known.get(mark);
@@ -144,16 +144,10 @@ export class EntryStore implements Remembered {
 		return this.open.has(mark);
 	}
 
-	/** n8n is about to be told of it. */
-	emitted(mark: string): void {
+	/** n8n is about to be told of it; or, with false, could not start its execution. */
+	emitted(mark: string, isEmitted = true): void {
 		const entry = this.open.get(mark);
-		if (entry) entry.isEmitted = true;
-	}
-
-	/** n8n could not start its execution. */
-	refused(mark: string): void {
-		const entry = this.open.get(mark);
-		if (entry) entry.isEmitted = false;
+		if (entry) entry.isEmitted = isEmitted;
 	}
 
 	/** It was told of, or is none of the workflow's business. */

@@ -79,7 +79,7 @@ export class TaskEvents {
 				taskStore.save();
 				selfStarts.begin(depth, over);
 			},
-			onRefused: () => taskStore.refused(taskId),
+			onRefused: () => taskStore.emitted(taskId, false),
 			onDone: () => {
 				if (!isProgress) taskStore.end(taskId);
 			},

@@ -107,16 +107,10 @@ export class TaskStore {
 		if (entry) entry.isOver = true;
 	}
 
-	/** n8n is about to be told of a task's end. */
-	emitted(taskId: string): void {
+	/** n8n is about to be told of a task's end; or, with false, could not start its execution. */
+	emitted(taskId: string, isEmitted = true): void {
 		const entry = this.underWay.get(taskId);
-		if (entry) entry.isEmitted = true;
-	}
-
-	/** n8n could not start the execution for a task's end. */
-	refused(taskId: string): void {
-		const entry = this.underWay.get(taskId);
-		if (entry) entry.isEmitted = false;
+		if (entry) entry.isEmitted = isEmitted;
 	}
 
 	/** The end of a task was emitted, or nobody wants it. */
