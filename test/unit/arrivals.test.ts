@@ -3,7 +3,7 @@ import { Arrivals } from '../../nodes/MediaGenerationTrigger/watch/arrivals';
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-it('a flood of old tasks is released less than once a second, also when few of them are left', async () => {
+it('a flood of old tasks is released at less than one a second, even when few are left', async () => {
 	const closing = new AbortController();
 	let released = 0;
 	const arrivals = new Arrivals(closing.signal, {

@@ -4,7 +4,7 @@ import { ExecutionQueue, type Emission } from '../../nodes/MediaGenerationTrigge
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** An emitter whose executions end when told to, and what came of it. */
+/** A queue whose executions end when told to, and what it has emitted and logged. */
 function emitting() {
 	const names: string[] = [];
 	const log: string[] = [];
@@ -25,7 +25,7 @@ function emitting() {
 		logger: { warn: note, error: note },
 		helpers: { createDeferredPromise: () => Promise.withResolvers() },
 	} as unknown as ITriggerFunctions;
-	const emitter = new ExecutionQueue(context, 'scope', closing.signal);
+	const queue = new ExecutionQueue(context, 'scope', closing.signal);
 	const event = (taskId: string, name: string): Emission => ({
 		taskId,
 		name,
@@ -42,19 +42,19 @@ function emitting() {
 			await jest.advanceTimersByTimeAsync(0);
 		}
 	};
-	return { emitter, event, names, log, running, closing, endAll };
+	return { queue, event, names, log, closing, endAll };
 }
 
-it('of too much progress that waits the oldest is left out, and never an end', async () => {
-	const { emitter, event, names, endAll } = emitting();
+it('when too much progress waits, the oldest is left out, but never an end', async () => {
+	const { queue, event, names, endAll } = emitting();
 	const over = [];
 	// The first executions take all the places.
-	for (let n = 0; n < 20; n++) over.push(emitter.add(event(`${n}`, 'completed')));
+	for (let n = 0; n < 20; n++) over.push(queue.add(event(`${n}`, 'completed')));
 	await jest.advanceTimersByTimeAsync(0);
 	for (let percentage = 1; percentage <= 60; percentage++) {
-		for (let n = 0; n < 20; n++) over.push(emitter.add(event(`${n}`, `progress ${percentage}`)));
+		for (let n = 0; n < 20; n++) over.push(queue.add(event(`${n}`, `progress ${percentage}`)));
 	}
-	for (let n = 0; n < 20; n++) over.push(emitter.add(event(`${n}`, 'failed')));
+	for (let n = 0; n < 20; n++) over.push(queue.add(event(`${n}`, 'failed')));
 	await jest.advanceTimersByTimeAsync(0);
 	expect(names.length).toBe(20);
 	await endAll();
@@ -67,9 +67,9 @@ it('of too much progress that waits the oldest is left out, and never an end', a
 	expect(names.filter((name) => name.endsWith('failed')).length).toBe(20);
 });
 
-it('a wait of more than a minute is worth one line in the log', async () => {
-	const { emitter, event, log, closing } = emitting();
-	for (let n = 0; n < 60; n++) void emitter.add(event(`${n}`, 'completed'));
+it('a wait of more than a minute is logged once', async () => {
+	const { queue, event, log, closing } = emitting();
+	for (let n = 0; n < 60; n++) void queue.add(event(`${n}`, 'completed'));
 	await jest.advanceTimersByTimeAsync(59_000);
 	expect(log).toEqual([]);
 	await jest.advanceTimersByTimeAsync(30_000);
@@ -81,9 +81,9 @@ it('a wait of more than a minute is worth one line in the log', async () => {
 	expect(jest.getTimerCount()).toBe(0);
 });
 
-it('nothing is said, and no timer left, when events start at once', async () => {
-	const { emitter, event, log, endAll } = emitting();
-	const over = emitter.add(event('1', 'completed'));
+it('events that start at once leave no line in the log and no timer', async () => {
+	const { queue, event, log, endAll } = emitting();
+	const over = queue.add(event('1', 'completed'));
 	await jest.advanceTimersByTimeAsync(0);
 	await endAll();
 	await over;

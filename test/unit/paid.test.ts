@@ -1,8 +1,10 @@
 import { PaidSummary } from '../../nodes/MediaGeneration/paid/summary';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
+let paid: PaidSummary;
+beforeEach(() => void (paid = new PaidSummary(redactor(''))));
+
 test('at most five ids are named, however many are paid', () => {
-	const paid = new PaidSummary(redactor(''));
 	for (let index = 99; index >= 0; index--) paid.surely(index, 'task', [`t${index}`]);
 	expect(paid.words(3)).toBe(
 		"99 other items are paid for. To collect them at no extra charge, set On Error in the node's settings to 'Continue' and retry this execution with the currently saved workflow. Paid: item 0: task t0; item 1: task t1; item 2: task t2; item 4: task t4; item 5: task t5 and 94 more.",
@@ -10,23 +12,18 @@ test('at most five ids are named, however many are paid', () => {
 });
 
 test('the ids of one item count each', () => {
-	const paid = new PaidSummary(redactor(''));
 	paid.surely(0, 'video', ['a', 'b', 'c', 'd']);
 	paid.surely(1, 'video', ['e', 'f']);
 	expect(paid.words()).toContain('item 0: video d; item 1: video e and 1 more.');
 });
 
-test('an address is cut that is longer than a line', () => {
-	const paid = new PaidSummary(redactor(''));
+test('a very long address is cut', () => {
 	paid.surely(0, 'image', [`https://files.example/${'x'.repeat(5000)}`]);
 	expect(paid.words()!.length).toBeLessThan(600);
 });
 
-test('what is paid and what may be are told apart; what is not paid is not named', () => {
-	const paid = new PaidSummary(redactor(''));
-	paid.maybe(0, 'speech');
-	paid.maybe(1, 'speech');
-	paid.maybe(2, 'speech');
+test('what is paid and what may be are told apart; the rest is not named', () => {
+	for (const index of [0, 1, 2]) paid.maybe(index, 'speech');
 	paid.surely(1, 'task', ['7']);
 	paid.not(2);
 	expect(paid.words()).toBe(
@@ -35,8 +32,7 @@ test('what is paid and what may be are told apart; what is not paid is not named
 	expect(paid.words(1)).toMatch(/^1 other item may be paid for: /);
 });
 
-test('of a run that paid for nothing else there is nothing to say', () => {
-	const paid = new PaidSummary(redactor(''));
+test('nothing is said when nothing else is paid', () => {
 	expect(paid.words()).toBeUndefined();
 	paid.surely(4, 'task', ['7']);
 	expect(paid.words(4)).toBeUndefined();

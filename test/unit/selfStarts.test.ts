@@ -31,7 +31,7 @@ const speak = (changes: Partial<NodeTypeAndVersion> = {}) => ({
 });
 
 describe('a published workflow in which Speak follows the trigger', () => {
-	it('is told once in the log what can happen', () => {
+	it('is warned once, in the log', () => {
 		const [line, ...more] = logged([speak(), speak()]);
 		expect(line).toMatch(/'Narrate' follows the trigger: if n8n runs executions in workers/);
 		expect(line).toMatch(/until an error stops it after ten times in a row/);
@@ -42,11 +42,11 @@ describe('a published workflow in which Speak follows the trigger', () => {
 	it.each<[string, Partial<NodeTypeAndVersion>]>([
 		['the operation is an expression', { parameters: { ...SPEAK, operation: '={{ $json.do }}' } }],
 		['its parameters are the defaults', { parameters: {} }],
-	])('is told also when %s', (_, changes) => {
+	])('is warned also when %s', (_, changes) => {
 		expect(logged([speak(changes)]).length).toBe(1);
 	});
 
-	it('is told also when a model may call it', () => {
+	it('is warned also when a model may call it', () => {
 		const type = 'n8n-nodes-media-generation.mediaGenerationTool';
 		const agent = { name: 'Agent', type: '@n8n/n8n-nodes-langchain.agent', disabled: false };
 		expect(logged([agent], [speak({ type })]).length).toBe(1);
@@ -56,7 +56,7 @@ describe('a published workflow in which Speak follows the trigger', () => {
 		['is off', { disabled: true }],
 		['does something else', { parameters: { resource: 'speech', operation: 'get' } }],
 		['is of another package', { type: 'n8n-nodes-other.speech' }],
-	])('is told nothing when the node %s', (_, changes) => {
+	])('is not warned when the node %s', (_, changes) => {
 		expect(logged([speak(changes)])).toEqual([]);
 	});
 });
