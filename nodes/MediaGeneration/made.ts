@@ -1,5 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { Failure } from '../shared/failure';
+import { asText } from '../shared/parsing/coerce';
 
 /** Why an output item could not be made. */
 export class NotMade {
@@ -26,9 +27,9 @@ export const partly = async (work: Promise<INodeExecutionData>): Promise<Made> =
 export function withOtherFiles(error: unknown, parts: Made[]): unknown {
 	if (!(error instanceof Failure)) return error;
 	const addresses = parts.map((part) => {
-		if (!(part instanceof NotMade)) return String(part.json.file_url);
+		if (!(part instanceof NotMade)) return asText(part.json.file_url);
 		return part.error instanceof Failure ? part.error.facts.fileUrl : undefined;
 	});
-	const otherFiles = addresses.filter((url) => url !== undefined && url !== error.facts.fileUrl);
-	return error.with({ otherFiles: otherFiles as string[] });
+	const otherFiles = addresses.filter((url) => url !== undefined);
+	return error.with({ otherFiles: otherFiles.filter((url) => url !== error.facts.fileUrl) });
 }

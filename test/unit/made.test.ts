@@ -1,0 +1,12 @@
+import { NotMade, withOtherFiles } from '../../nodes/MediaGeneration/made';
+import { Failure } from '../../nodes/shared/failure';
+import { wordingOf } from '../../nodes/shared/n8n/messages';
+
+test('a file that failed is named with the others, and not with entries that have none', () => {
+	const failure = new Failure('badFile', { fileUrl: 'https://files.example/a' });
+	const made = [{ json: { id: 1 } }, { json: { file_url: 'https://files.example/b' } }];
+	const told = withOtherFiles(failure, [...made, new NotMade(failure)]) as Failure;
+	expect(wordingOf(told).description).toBe(
+		'It has been charged and is available at https://files.example/a , https://files.example/b',
+	);
+});
