@@ -61,17 +61,18 @@ export class Concurrency implements LoadListener {
 		this.learnt.mostInWork = Math.max(1, Math.floor(this.limit / 2));
 	}
 
-	/** `startMore` is called whenever there may be room, as long as it waits. Parts take their item's place. */
-	wait(startMore: () => void, of: Unit): void {
+	/**
+	 * Calls `startMore` whenever there may be room, until the returned function is called. Meanwhile parts
+	 * have the place of their item, which then takes it again without waiting for one.
+	 */
+	wait(startMore: () => void, of: Unit): () => void {
 		if (of === 'part') this.inWork--;
 		this.waiting.splice(of === 'part' ? -1 : this.waiting.length, 0, startMore);
 		startMore();
-	}
-
-	/** Ends it; the item of parts takes its place again, which is not waited for. */
-	waitNoMore(startMore: () => void, of: Unit): void {
-		if (of === 'part') this.inWork++;
-		this.waiting.splice(this.waiting.indexOf(startMore), 1);
+		return () => {
+			if (of === 'part') this.inWork++;
+			this.waiting.splice(this.waiting.indexOf(startMore), 1);
+		};
 	}
 
 	/** A place for one more, to be given back; false when there is none. */
@@ -119,10 +120,10 @@ export async function forEachConcurrently(
 		};
 		const endIfOver = () => {
 			if (active > 0 || next < count) return;
-			concurrency.waitNoMore(startMore, of);
+			leave();
 			resolve();
 		};
-		concurrency.wait(startMore, of);
+		const leave = concurrency.wait(startMore, of);
 		endIfOver();
 	});
 }
