@@ -78,7 +78,7 @@ export class MediaGenerationTrigger implements INodeType {
 					{
 						name: 'Video or Image Made',
 						value: 'generated',
-						description: 'A new one is in the history, whoever made it; once each',
+						description: 'When a new one appears in the history, whoever made it, once each',
 					},
 				],
 				default: ['completed'],
@@ -116,7 +116,7 @@ export class MediaGenerationTrigger implements INodeType {
 							maxValue: CHECK_INTERVAL_SECONDS.max,
 						},
 						default: CHECK_BY_DEFAULT,
-						description: 'How many seconds between two looks for new videos and images',
+						description: 'Seconds between two checks for new videos and images',
 					},
 					{
 						...downloadIfAsked,

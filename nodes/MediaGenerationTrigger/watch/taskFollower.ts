@@ -14,15 +14,11 @@ import type { TaskStore } from './taskStore';
 export const SILENCE_MS = 30_000;
 /** How long to wait before following a task again that the service refused to show, in ms. */
 const REFUSED_MS = 60_000;
-/**
- * How many times a task that the service does not know is looked up, and the pause in between, in ms.
- */
+/** How many times a task that the service does not know is looked up, and the pause in between, in ms. */
 const MISSING_TIMES = 3;
 const MISSING_MS = 30_000;
 
-/**
- * How following a task ended: with its end, with something to retry after, or without any such task.
- */
+/** How following a task ended: with its end, with something to retry after, or without any such task. */
 type Followed = 'over' | 'refused' | 'missing';
 
 /** Follows tasks to their ends, one by one. */

@@ -44,7 +44,7 @@ const splitLongerThan = {
 	typeOptions: { minValue: SPLIT_LONGER_THAN.min, numberPrecision: 0 },
 	default: NEVER,
 	description:
-		'Characters that the service takes at once. A longer text is spoken in parts, cut between paragraphs or sentences, and comes out as one file. Each part is a task of its own, and paid. 0 never splits.',
+		'Characters that the service takes at once. A longer text is spoken in parts, cut between paragraphs or sentences, and comes out as one file. Each part is a task of its own, and charged. 0 never splits.',
 } satisfies INodeProperties;
 
 const waitForCompletion = {
