@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import type { Api } from '../shared/api/api';
 import type { ServiceRecord } from '../shared/contract';
-import { MAX_PAID } from '../shared/n8n/descriptions';
+import { maxPaid } from '../shared/n8n/descriptions';
 import { NodeParameters } from '../shared/n8n/parameters';
 import { saysNothing } from '../shared/parsing/errorText';
 import { ItemLog } from './itemLog';
@@ -33,11 +33,7 @@ export class Item {
 	 * `keysOf` returns the key of each of them, given that of the whole item.
 	 */
 	planPaid(keysOf = (whole: string) => [whole]): void {
-		const limit = this.parameters.numberOption(
-			'maxPaidPerExecution',
-			'Max Paid Requests per Execution',
-			MAX_PAID,
-		);
+		const limit = this.parameters.numberOption(maxPaid);
 		const { resume, spending, paid } = this.run;
 		if (limit === 0 && resume.isEmpty) return;
 		const taskIds: string[] = [];

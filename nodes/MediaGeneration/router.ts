@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { readCredential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
-import { CONCURRENCY } from '../shared/n8n/descriptions';
+import { concurrency as concurrencyField } from '../shared/n8n/descriptions';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import { Item } from './item';
 import { NotMade, type Job } from './made';
@@ -46,7 +46,7 @@ function readJobs(run: Run): Array<Job | NotMade> {
 			try {
 				const item = new Item(run, index);
 				// The first item whose options can be resolved decides; one whose options can't be fails alone.
-				concurrency ??= item.parameters.numberOption('concurrency', 'Concurrency', CONCURRENCY);
+				concurrency ??= item.parameters.numberOption(concurrencyField);
 				return item.log.until(`${resource}:${name}`, operation.prepare(item));
 			} catch (error) {
 				return new NotMade(error);

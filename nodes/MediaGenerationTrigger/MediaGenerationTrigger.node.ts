@@ -6,17 +6,10 @@ import {
 	type ITriggerFunctions,
 	type ITriggerResponse,
 } from 'n8n-workflow';
-import {
-	CHECK_INTERVAL_SECONDS,
-	downloadIfAsked,
-	outputField,
-	PROGRESS_STEP,
-} from '../shared/n8n/descriptions';
+import { downloadIfAsked, outputField } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
+import { checkInterval, progressStep } from './settings';
 import { startTrigger } from './trigger';
-
-const { default: STEP_BY_DEFAULT } = PROGRESS_STEP;
-const { default: CHECK_BY_DEFAULT } = CHECK_INTERVAL_SECONDS;
 
 const WHILE_BUILDING =
 	"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor; of videos and images, the newest one shows up at once.";
@@ -107,17 +100,7 @@ export class MediaGenerationTrigger implements INodeType {
 				placeholder: 'Add option',
 				default: {},
 				options: [
-					{
-						displayName: 'Check Interval',
-						name: 'checkInterval',
-						type: 'number',
-						typeOptions: {
-							minValue: CHECK_INTERVAL_SECONDS.min,
-							maxValue: CHECK_INTERVAL_SECONDS.max,
-						},
-						default: CHECK_BY_DEFAULT,
-						description: 'Seconds between two checks for new videos and images',
-					},
+					checkInterval,
 					{
 						...downloadIfAsked,
 						description:
@@ -131,15 +114,7 @@ export class MediaGenerationTrigger implements INodeType {
 						description:
 							'Whether tasks, videos and images that executions of this workflow create start it as well. If a node that creates more follows the trigger, an error stops this after ten times in a row.',
 					},
-					{
-						displayName: 'Progress Step',
-						name: 'progressStep',
-						type: 'number',
-						typeOptions: { minValue: PROGRESS_STEP.min, maxValue: PROGRESS_STEP.max },
-						default: STEP_BY_DEFAULT,
-						description:
-							'By how many percentage points the progress must rise before the workflow starts again',
-					},
+					progressStep,
 					outputField,
 				],
 			},

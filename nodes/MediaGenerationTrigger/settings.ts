@@ -1,9 +1,28 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import { CHECK_INTERVAL_SECONDS, PROGRESS_STEP } from '../shared/n8n/descriptions';
+import type { NumberField } from '../shared/n8n/descriptions';
 import { NodeParameters } from '../shared/n8n/parameters';
 
 const TASK_EVENTS = ['completed', 'failed', 'progress'] as const;
 const EVENTS = [...TASK_EVENTS, 'generated'] as const;
+
+export const checkInterval: NumberField = {
+	displayName: 'Check Interval',
+	name: 'checkInterval',
+	type: 'number',
+	typeOptions: { minValue: 10, maxValue: 86_400 },
+	default: 60,
+	description: 'Seconds between two checks for new videos and images',
+};
+
+export const progressStep: NumberField = {
+	displayName: 'Progress Step',
+	name: 'progressStep',
+	type: 'number',
+	typeOptions: { minValue: 1, maxValue: 100 },
+	default: 10,
+	description:
+		'By how many percentage points the progress must rise before the workflow starts again',
+};
 
 /** What happens to a speech task. */
 export type TaskEventKind = (typeof TASK_EVENTS)[number];
@@ -15,7 +34,6 @@ export type Settings = Readonly<ReturnType<typeof readSettings>>;
 export function readSettings(context: ITriggerFunctions) {
 	const fields = new NodeParameters((name, fallback) => context.getNodeParameter(name, fallback));
 	const events = new Set(fields.choices('events', 'Trigger On', EVENTS));
-	const interval = CHECK_INTERVAL_SECONDS;
 	return {
 		events,
 		/** Whether one of them is an event of speech tasks. */
@@ -23,12 +41,12 @@ export function readSettings(context: ITriggerFunctions) {
 		/** Empty: every task of the account. */
 		taskIds: new Set(fields.taskIds()),
 		/** Percentage points. */
-		progressStep: fields.numberOption('progressStep', 'Progress Step', PROGRESS_STEP),
+		progressStep: fields.numberOption(progressStep),
 		download: fields.downloadOption(),
 		outputField: fields.outputField(),
 		/** Also what executions of this workflow create. */
 		includeOwnTasks: fields.flagOption('includeOwnTasks', false),
 		/** How often the history is read. */
-		checkIntervalMs: fields.durationOption('checkInterval', 'Check Interval', interval),
+		checkIntervalMs: fields.durationOption(checkInterval),
 	};
 }

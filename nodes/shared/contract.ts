@@ -23,7 +23,7 @@ export const SPEECH_SETTINGS = {
 } as const;
 
 /** §8: the range; §4.5: the default. */
-export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1, whole: true } as const;
+export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 
 /** A record as the service sends it; fields beyond the contract are passed through. */
 export type ServiceRecord = Record<string, unknown>;

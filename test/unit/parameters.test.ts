@@ -1,6 +1,7 @@
 import { refusal } from './refusal';
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
-import { NodeParameters, requireNumber } from '../../nodes/shared/n8n/parameters';
+import type { NumberField } from '../../nodes/shared/n8n/descriptions';
+import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import {
 	matches,
 	searchVoices,
@@ -101,8 +102,12 @@ describe('a choice', () => {
 });
 
 describe('a number', () => {
+	const field = (typeOptions: NumberField['typeOptions'], byDefault = 1): NumberField => ({
+		...{ displayName: 'Setting', name: 'setting', type: 'number' },
+		...{ typeOptions, default: byDefault },
+	});
 	const videos = (value: unknown) =>
-		requireNumber(value, 'Number of Videos', { min: 1, max: 4, whole: true });
+		fields({ setting: value }).number(field({ minValue: 1, maxValue: 4, numberPrecision: 0 }));
 
 	it.each([
 		[1, 1],
@@ -117,32 +122,36 @@ describe('a number', () => {
 		'%p is refused, with its name and range',
 		(value) => {
 			expect(refusal(() => videos(value))).toEqual({
-				field: 'Number of Videos',
+				field: 'Setting',
 				text: expect.stringMatching(/whole number from 1 to 4/),
 			});
 		},
 	);
 
 	it.each([
-		['speed', 0.7, 1.2, [0.7, 1, 1.2], [0.69, 1.21, -1]],
-		['stability', 0, 1, [0, 0.75, 1], [-0.1, 1.1]],
-	])('under Options keeps its range: %s', (name, min, max, good, bad) => {
+		[0.7, 1.2, [0.7, 1, 1.2], [0.69, 1.21, -1]],
+		[0, 1, [0, 0.75, 1], [-0.1, 1.1]],
+	])('under Options keeps its range: %p to %p', (minValue, maxValue, good, bad) => {
 		const read = (value: unknown) =>
-			option(name, value).numberOption(name, 'Setting', { min, max, default: 1 });
+			option('setting', value).numberOption(field({ minValue, maxValue }));
 		for (const value of good) expect(read(value)).toBe(value);
 		for (const value of bad) expect(refusal(() => read(value)).field).toBe('Setting');
 	});
 
-	it('under Options has its default where it is not set', () => {
-		const range = { min: 0, max: 1, default: 0.75 };
-		expect(fields({}).numberOption('stability', 'Stability', range)).toBe(0.75);
-		expect(fields({ options: {} }).numberOption('stability', 'Stability', range)).toBe(0.75);
+	it('under Options has its default where it is not set, but not for zero', () => {
+		const setting = field({ minValue: 0 }, 0.75);
+		expect(fields({}).numberOption(setting)).toBe(0.75);
+		expect(fields({ options: {} }).numberOption(setting)).toBe(0.75);
+		expect(option('setting', 0).numberOption(setting)).toBe(0);
 	});
 
-	it('of zero under Options is zero, not the default', () => {
-		expect(
-			option('style', 0).numberOption('style', 'Style', { min: 0, max: 1, default: 0.5 }),
-		).toBe(0);
+	it('of seconds is taken in milliseconds, for a week at most unless its field says otherwise', () => {
+		const read = (value: unknown, limit = {}) =>
+			option('setting', value).durationOption(field({ minValue: 1, ...limit }));
+		expect(read(2.5)).toBe(2500);
+		expect(read(604_800)).toBe(604_800_000);
+		expect(refusal(() => read(604_801)).text).toMatch(/from 1 to 604800/);
+		expect(refusal(() => read(11, { maxValue: 10 })).text).toMatch(/from 1 to 10 /);
 	});
 });
 

@@ -5,11 +5,7 @@ import { download } from '../../shared/http/download';
 import { Failure } from '../../shared/failure';
 import { generate, mayStillCome, type GenerationOrder } from '../../shared/generation/generation';
 import { GENERATIONS } from '../../shared/media';
-import {
-	download as downloadField,
-	IDLE_TIMEOUT_SECONDS,
-	timeoutSeconds,
-} from '../../shared/n8n/descriptions';
+import { download as downloadField, idleTimeout, timeout } from '../../shared/n8n/descriptions';
 import { generatedBy } from '../../shared/speech/origins';
 import type { Item } from '../item';
 import { partly, type Job, type Made } from '../made';
@@ -28,8 +24,8 @@ type Order = Pick<GenerationOrder, 'generation' | 'aspectRatio' | 'prompt' | 'ex
 export function generationJob(item: Item, order: Order): Job {
 	const { run, api, parameters } = item;
 	const kind = GENERATIONS[order.generation].makes;
-	const timeoutMs = parameters.durationOption('timeout', 'Timeout', timeoutSeconds(kind));
-	const idleMs = parameters.durationOption('idleTimeout', 'Idle Timeout', IDLE_TIMEOUT_SECONDS);
+	const timeoutMs = parameters.durationOption(timeout(kind));
+	const idleMs = parameters.durationOption(idleTimeout);
 	const isFileWanted = parameters.download(downloadField.default);
 	const outputField = parameters.outputField();
 	item.planPaid();

@@ -1,4 +1,4 @@
-import type { IDisplayOptions, INodeProperties } from 'n8n-workflow';
+import type { IDisplayOptions, INodeProperties, INodePropertyTypeOptions } from 'n8n-workflow';
 import { MEDIA, type MediaKind } from '../media';
 
 /**
@@ -13,41 +13,11 @@ export const FIRST_SPEECH_OPERATION = 'speak';
 export const OUTPUT_FIELD = 'data';
 export const INPUT_FIELD = 'data';
 
-/* n8n's lint wants the default of a field to be a plain name. */
-const CONCURRENCY_DEFAULT = 0;
-const MAX_PAID_DEFAULT = 0;
-const POLL_DEFAULT_SECONDS = 5;
-const IDLE_DEFAULT_SECONDS = 300;
-const CHECK_DEFAULT_SECONDS = 60;
-
-/** 0 adapts by itself. */
-export const CONCURRENCY = { min: 0, max: 500, default: CONCURRENCY_DEFAULT, whole: true } as const;
-
-export const POLL_INTERVAL_SECONDS = { min: 1, max: 3600, default: POLL_DEFAULT_SECONDS } as const;
-
-/** How often a trigger reads the history. */
-export const CHECK_INTERVAL_SECONDS = {
-	min: 10,
-	max: 86_400,
-	default: CHECK_DEFAULT_SECONDS,
-} as const;
-
-const LONGEST_WAIT_SECONDS = 7 * 86_400;
-
-export const IDLE_TIMEOUT_SECONDS = {
-	min: 1,
-	max: LONGEST_WAIT_SECONDS,
-	default: IDLE_DEFAULT_SECONDS,
-} as const;
-
-export const timeoutSeconds = (made: MediaKind) => ({
-	min: 1,
-	max: LONGEST_WAIT_SECONDS,
-	default: MEDIA[made].timeoutSeconds,
-});
-
-/** Percentage points. */
-export const PROGRESS_STEP = { min: 1, max: 100, default: 10 } as const;
+/** A number: its range is what n8n's editor keeps to, its default what counts when it is not set. */
+export interface NumberField extends INodeProperties {
+	typeOptions: INodePropertyTypeOptions & { minValue: number };
+	default: number;
+}
 
 /** A model can neither get nor give files. */
 export const NOT_FOR_TOOLS = { hide: { '@tool': [true] } } satisfies IDisplayOptions;
@@ -62,52 +32,46 @@ export const outputField: INodeProperties = {
 	hint: 'The name of the output binary field to put the file in',
 };
 
-export const concurrency: INodeProperties = {
+export const concurrency: NumberField = {
 	displayName: 'Concurrency',
 	name: 'concurrency',
 	type: 'number',
-	typeOptions: {
-		minValue: CONCURRENCY.min,
-		maxValue: CONCURRENCY.max,
-		numberPrecision: 0,
-	},
-	default: CONCURRENCY_DEFAULT,
+	typeOptions: { minValue: 0, maxValue: 500, numberPrecision: 0 },
+	default: 0,
 	description:
 		'How many items to process at once. 0 adjusts automatically: it starts with 10, goes up while the service accepts them, and down when it refuses. The output keeps the order of the items.',
 };
 
-/** `options.maxPaidPerExecution`; 0 = no limit. */
-export const MAX_PAID = { min: 0, max: 1_000_000, default: MAX_PAID_DEFAULT, whole: true } as const;
-
-export const maxPaid: INodeProperties = {
+export const maxPaid: NumberField = {
 	displayName: 'Max Paid Requests per Execution',
 	name: 'maxPaidPerExecution',
 	type: 'number',
-	typeOptions: { minValue: MAX_PAID.min, maxValue: MAX_PAID.max, numberPrecision: 0 },
-	default: MAX_PAID_DEFAULT,
+	typeOptions: { minValue: 0, maxValue: 1_000_000, numberPrecision: 0 },
+	default: 0,
 	description:
 		'How many paid requests this node may send in one execution, counting loops, retries and the calls of an agent. A run that would need more is refused before anything is sent. 0 means no limit.',
 };
 
-export const pollInterval: INodeProperties = {
+export const pollInterval: NumberField = {
 	displayName: 'Poll Interval',
 	name: 'pollInterval',
 	type: 'number',
-	typeOptions: { minValue: POLL_INTERVAL_SECONDS.min, maxValue: POLL_INTERVAL_SECONDS.max },
-	default: POLL_DEFAULT_SECONDS,
+	typeOptions: { minValue: 1, maxValue: 3600 },
+	default: 5,
 	description:
 		'Seconds without news of a task before its status is looked up. While the WebSocket is open, the interval doubles with each lookup, up to 30 s, since the service reports progress itself.',
 };
 
 /** `Timeout` for one kind of media. */
-export const timeout = (made: MediaKind): INodeProperties => {
-	const { min, default: seconds } = timeoutSeconds(made);
+export const timeout = (made: MediaKind): NumberField => {
+	// n8n's lint wants the default of a field to be a plain name.
+	const { timeoutSeconds } = MEDIA[made];
 	return {
 		displayName: 'Timeout',
 		name: 'timeout',
 		type: 'number',
-		typeOptions: { minValue: min },
-		default: seconds,
+		typeOptions: { minValue: 1 },
+		default: timeoutSeconds,
 		description:
 			'Seconds to wait for one generation, from the request to the file. A result that comes later is not lost: the error message says how to collect it.',
 	};
@@ -166,32 +130,25 @@ export const returnAll = {
 	description: 'Whether to return all results or only up to a given limit',
 } satisfies INodeProperties;
 
-const limit = {
+export const limit: NumberField = {
 	displayName: 'Limit',
 	name: 'limit',
 	type: 'number',
-	typeOptions: { minValue: 1 },
+	typeOptions: { minValue: 1, numberPrecision: 0 },
 	default: 50,
 	displayOptions: { show: { returnAll: [false] } },
 	description: 'Max number of results to return',
-} satisfies INodeProperties;
-
-export const LIMIT = {
-	min: limit.typeOptions.minValue,
-	max: 1e9,
-	default: limit.default,
-	whole: true,
 };
 
 /** `Return All` and `Limit` of a "Get Many" operation. */
 export const returnAllAndLimit: INodeProperties[] = [returnAll, limit];
 
-export const idleTimeout: INodeProperties = {
+export const idleTimeout: NumberField = {
 	displayName: 'Idle Timeout',
 	name: 'idleTimeout',
 	type: 'number',
-	typeOptions: { minValue: IDLE_TIMEOUT_SECONDS.min },
-	default: IDLE_DEFAULT_SECONDS,
+	typeOptions: { minValue: 1 },
+	default: 300,
 	description:
 		'Seconds of silence after which the connection to the service counts as lost. The result is then looked up in the history; it is not requested a second time.',
 };

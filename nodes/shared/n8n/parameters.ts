@@ -1,13 +1,16 @@
 import { invalidInput } from '../failure';
 import { asId, asNumber, asWebUrl, isRecord } from '../parsing/coerce';
-import { downloadIfAsked, LIMIT, OUTPUT_FIELD, returnAll, subtitles } from './descriptions';
+import {
+	downloadIfAsked,
+	limit,
+	OUTPUT_FIELD,
+	returnAll,
+	subtitles,
+	type NumberField,
+} from './descriptions';
 
-/** The range of a number, and with `default` its value when not set. */
-interface NumberRange {
-	min: number;
-	max: number;
-	whole?: boolean;
-}
+/** The longest time, in seconds, where a field sets no limit of its own. */
+const LONGEST_SECONDS = 7 * 86_400;
 
 /** A parameter as the workflow holds it, expressions resolved. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
@@ -75,22 +78,19 @@ export class NodeParameters {
 		return this.withFiles && this.flagOption('subtitles', subtitles.default);
 	}
 
-	/** A number in a range, its default when the option is not set. */
-	numberOption(
-		name: string,
-		displayName: string,
-		range: NumberRange & { default: number },
-	): number {
-		return requireNumber(this.options[name] ?? range.default, displayName, range);
+	number(field: NumberField): number {
+		return requireNumber(this.raw(field.name, field.default), field);
 	}
 
-	/** An option in seconds, its default when it is not set; returned in milliseconds. */
-	durationOption(
-		name: string,
-		displayName: string,
-		range: NumberRange & { default: number },
-	): number {
-		return this.numberOption(name, displayName, range) * 1000;
+	/** The same in the options. */
+	numberOption(field: NumberField): number {
+		return requireNumber(this.options[field.name] ?? field.default, field);
+	}
+
+	/** An option in seconds, returned in milliseconds. */
+	durationOption(field: NumberField): number {
+		const typeOptions = { maxValue: LONGEST_SECONDS, ...field.typeOptions };
+		return this.numberOption({ ...field, typeOptions }) * 1000;
 	}
 
 	/** The id of a speech task (§4.2), trimmed. */
@@ -114,9 +114,7 @@ export class NodeParameters {
 
 	/** Several of `allowed`, at least one. */
 	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
-		const raw = this.raw(name, []);
-		const values: unknown[] = Array.isArray(raw) ? raw : String(raw ?? '').split(',');
-		const chosen = values.map((value) => String(value).trim()).filter((value) => value !== '');
+		const chosen = textsIn(this.raw(name, []));
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');
 		const wrong = chosen.find((value) => !allowed.includes(value as T));
 		if (wrong === undefined) return chosen as T[];
@@ -131,7 +129,7 @@ export class NodeParameters {
 	/** All records, or the limit (`returnAll`, `limit`). */
 	limit(): number {
 		if (this.flag('returnAll', returnAll.default)) return Infinity;
-		return requireNumber(this.raw('limit', LIMIT.default), 'Limit', LIMIT);
+		return this.number(limit);
 	}
 
 	/** An address that the service is to call. */
@@ -144,11 +142,15 @@ export class NodeParameters {
 	}
 }
 
-function readTaskIds(raw: unknown, displayName: string): string[] {
-	const parts = Array.isArray(raw) ? raw.map(String) : String(raw ?? '').split(',');
-	const ids = parts.map((part) => part.trim()).filter((part) => part !== '');
-	return [...new Set(ids.map((id) => requireTaskId(id, displayName)))];
+/** A list, or texts separated by commas; without the empty ones. */
+function textsIn(raw: unknown): string[] {
+	const parts: unknown[] = Array.isArray(raw) ? raw : String(raw ?? '').split(',');
+	return parts.map((part) => String(part).trim()).filter((part) => part !== '');
 }
+
+const readTaskIds = (raw: unknown, displayName: string): string[] => [
+	...new Set(textsIn(raw).map((id) => requireTaskId(id, displayName))),
+];
 
 function requireTaskId(value: string, displayName: string): string {
 	const isId = asId(value) === value && !/[/\\?#\s]/.test(value) && !/^\.+$/.test(value);
@@ -179,17 +181,15 @@ function requireText(value: unknown, displayName: string): string {
 	return value;
 }
 
-/** A number in a range; a text that holds one counts. Throws a Failure that names the field. */
-export function requireNumber(
-	value: unknown,
-	displayName: string,
-	{ min, max, whole = false }: NumberRange,
-): number {
+/** A number within the field's range; a text that holds one counts. */
+function requireNumber(value: unknown, { displayName, typeOptions }: NumberField): number {
+	const { minValue: min, maxValue: max = Infinity, numberPrecision } = typeOptions;
+	const isWhole = numberPrecision === 0;
 	const number = asNumber(value);
-	if (number !== undefined && number >= min && number <= max && (!whole || number % 1 === 0)) {
+	if (number !== undefined && number >= min && number <= max && (!isWhole || number % 1 === 0)) {
 		return number;
 	}
-	const kind = whole ? 'a whole number' : 'a number';
-	const range = max >= 1e9 ? `of at least ${min}` : `from ${min} to ${max}`;
+	const kind = isWhole ? 'a whole number' : 'a number';
+	const range = max === Infinity ? `of at least ${min}` : `from ${min} to ${max}`;
 	throw invalidInput(displayName, `must be ${kind} ${range} ${got(value)}`);
 }

@@ -7,9 +7,9 @@ import type { Subscription } from '../../../shared/speech/notifications';
 import { waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
 import {
 	download as downloadField,
-	POLL_INTERVAL_SECONDS,
+	pollInterval,
 	SUBTITLES_FIELD,
-	timeoutSeconds,
+	timeout,
 } from '../../../shared/n8n/descriptions';
 import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
@@ -29,10 +29,9 @@ export function readWaitFields(parameters: NodeParameters) {
 		const text = `must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`;
 		throw invalidInput('Put Output File in Field', text);
 	}
-	const interval = POLL_INTERVAL_SECONDS;
 	return {
-		timeoutMs: parameters.durationOption('timeout', 'Timeout', timeoutSeconds('speech')),
-		pollIntervalMs: parameters.durationOption('pollInterval', 'Poll Interval', interval),
+		timeoutMs: parameters.durationOption(timeout('speech')),
+		pollIntervalMs: parameters.durationOption(pollInterval),
 		download: parameters.download(downloadField.default),
 		subtitles,
 		outputField,

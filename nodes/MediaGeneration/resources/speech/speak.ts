@@ -14,6 +14,7 @@ import {
 	subtitles,
 	timeout,
 	useSpeakerBoost,
+	type NumberField,
 } from '../../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Item } from '../../item';
@@ -25,27 +26,45 @@ import { speakPart } from './speakPart';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
-type Setting = keyof typeof SPEECH_SETTINGS;
-
-const setting = (name: Setting, displayName: string, description: string): INodeProperties => {
+const setting = (
+	name: keyof typeof SPEECH_SETTINGS,
+	displayName: string,
+	description: string,
+): NumberField => {
 	const { min: minValue, max: maxValue, default: byDefault } = SPEECH_SETTINGS[name];
 	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
 	return { displayName, name, type: 'number', typeOptions, default: byDefault, description };
 };
+const stability = setting(
+	'stability',
+	'Stability',
+	'How steady the speech is, from 0 (lively) to 1 (monotonous)',
+);
+const similarity = setting(
+	'similarity',
+	'Similarity',
+	'How closely to match the original voice, from 0 to 1',
+);
+const style = setting(
+	'style',
+	'Style Exaggeration',
+	"How much to exaggerate the voice's own style, from 0 to 1",
+);
+const speed = setting(
+	'speed',
+	'Speed',
+	`How fast to speak, from ${SPEECH_SETTINGS.speed.min} to ${SPEECH_SETTINGS.speed.max}, where 1 is the natural pace of the voice`,
+);
 
-/* n8n's lint wants the default of a field to be a plain name. */
-const NEVER = 0;
-const SPLIT_LONGER_THAN = { min: 0, max: 1e9, default: NEVER, whole: true } as const;
-
-const splitLongerThan = {
+const splitLongerThan: NumberField = {
 	displayName: 'Split Text Longer Than',
 	name: 'splitLongerThan',
 	type: 'number',
-	typeOptions: { minValue: SPLIT_LONGER_THAN.min, numberPrecision: 0 },
-	default: NEVER,
+	typeOptions: { minValue: 0, numberPrecision: 0 },
+	default: 0,
 	description:
 		'Characters that the service takes at once. A longer text is spoken in parts, cut between paragraphs or sentences, and comes out as one file. Each part is a task of its own, and charged. 0 never splits.',
-} satisfies INodeProperties;
+};
 
 const waitForCompletion = {
 	displayName: 'Wait for Completion',
@@ -123,23 +142,11 @@ const fields: INodeProperties[] = [
 		maxPaid,
 		pollInterval,
 		outputField,
-		setting('similarity', 'Similarity', 'How closely to match the original voice, from 0 to 1'),
-		setting(
-			'speed',
-			'Speed',
-			`How fast to speak, from ${SPEECH_SETTINGS.speed.min} to ${SPEECH_SETTINGS.speed.max}, where 1 is the natural pace of the voice`,
-		),
+		similarity,
+		speed,
 		splitLongerThan,
-		setting(
-			'stability',
-			'Stability',
-			'How steady the speech is, from 0 (lively) to 1 (monotonous)',
-		),
-		setting(
-			'style',
-			'Style Exaggeration',
-			"How much to exaggerate the voice's own style, from 0 to 1",
-		),
+		stability,
+		style,
 		timeout('speech'),
 		useSpeakerBoost,
 	),
@@ -147,17 +154,15 @@ const fields: INodeProperties[] = [
 
 /** §4.1, shape A. Every setting is sent, since documents and deployments disagree on the defaults. */
 function readRequest(parameters: NodeParameters): SpeechRequest {
-	const number = (name: Setting, displayName: string) =>
-		parameters.numberOption(name, displayName, SPEECH_SETTINGS[name]);
 	const callbackUrl = parameters.callbackUrl();
 	return {
 		input: parameters.text('text', 'Text'),
 		voice_id: parameters.locator('voiceId', 'Voice'),
 		model_id: parameters.choice('modelId', 'Model', MODEL_IDS),
-		stability: number('stability', 'Stability'),
-		similarity: number('similarity', 'Similarity'),
-		style: number('style', 'Style Exaggeration'),
-		speed: number('speed', 'Speed'),
+		stability: parameters.numberOption(stability),
+		similarity: parameters.numberOption(similarity),
+		style: parameters.numberOption(style),
+		speed: parameters.numberOption(speed),
 		use_speaker_boost: parameters.flagOption('useSpeakerBoost', useSpeakerBoost.default),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
@@ -165,8 +170,8 @@ function readRequest(parameters: NodeParameters): SpeechRequest {
 
 /** The texts to send, each of them paid: the whole one, or parts of one that is too long. */
 function readParts(parameters: NodeParameters, text: string): TextPart[] {
-	const { name, displayName } = splitLongerThan;
-	const most = parameters.numberOption(name, displayName, SPLIT_LONGER_THAN);
+	const { displayName } = splitLongerThan;
+	const most = parameters.numberOption(splitLongerThan);
 	if (most === 0 || text.length <= most) return [{ text, start: 0, end: text.length }];
 	const parts: TextPart[] = [];
 	try {

@@ -8,8 +8,8 @@ import {
 	outputField,
 	timeout,
 	videoPrompt,
+	type NumberField,
 } from '../../../shared/n8n/descriptions';
-import { requireNumber } from '../../../shared/n8n/parameters';
 import { generationJob } from '../generation';
 import type { Operation } from '../operation';
 
@@ -22,7 +22,18 @@ const ASPECT_RATIO_ALIASES = new Map([
 	['portrait', PORTRAIT],
 ]);
 
-const { default: VIDEOS_BY_DEFAULT } = NUMBER_OF_VIDEOS;
+/* n8n's lint wants the default of a field to be a plain name. */
+const { min: minValue, max: maxValue, default: ONE } = NUMBER_OF_VIDEOS;
+
+const numberOfVideos: NumberField = {
+	displayName: 'Number of Videos',
+	name: 'numberOfVideos',
+	type: 'number',
+	typeOptions: { minValue, maxValue, numberPrecision: 0 },
+	default: ONE,
+	description:
+		'How many videos to generate from the prompt. Each is charged and becomes one output item.',
+};
 
 /** Video → Text to Video (§4.5). */
 export const textToVideo: Operation = {
@@ -46,19 +57,7 @@ export const textToVideo: Operation = {
 			description:
 				'The shape of the video. An expression can also give 16:9, 9:16, landscape or portrait.',
 		},
-		{
-			displayName: 'Number of Videos',
-			name: 'numberOfVideos',
-			type: 'number',
-			typeOptions: {
-				minValue: NUMBER_OF_VIDEOS.min,
-				maxValue: NUMBER_OF_VIDEOS.max,
-				numberPrecision: 0,
-			},
-			default: VIDEOS_BY_DEFAULT,
-			description:
-				'How many videos to generate from the prompt. Each is charged and becomes one output item.',
-		},
+		numberOfVideos,
 		download,
 		options(concurrency, idleTimeout, maxPaid, outputField, timeout('video')),
 	],
@@ -72,11 +71,7 @@ export const textToVideo: Operation = {
 				ASPECT_RATIOS,
 				ASPECT_RATIO_ALIASES,
 			),
-			number_of_videos: requireNumber(
-				parameters.raw('numberOfVideos', VIDEOS_BY_DEFAULT),
-				'Number of Videos',
-				NUMBER_OF_VIDEOS,
-			),
+			number_of_videos: parameters.number(numberOfVideos),
 		};
 		return generationJob(item, {
 			generation: 'textToVideo',
