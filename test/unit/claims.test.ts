@@ -1,72 +1,63 @@
-import { Claims, claimsOf } from '../../nodes/shared/generation/claims';
+import { askedOf, Claims, claimsOf } from '../../nodes/shared/generation/claims';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
-import type { Claim } from '../../nodes/shared/generation/historyMatching';
-import { judge } from './judge';
+import type { Claim, SentRequest } from '../../nodes/shared/generation/historyMatching';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { readCredential } from '../../nodes/shared/http/credential';
+import { judge as judged } from './judge';
+
+/* Whose an entry of the history is, where several requests may have made it. */
 
 const BEGAN = Date.parse('2026-01-01T10:00:00Z');
 const at = (seconds: number) => new Date(BEGAN + seconds * 1000).toISOString();
 
-let count = 0;
-const entry = (fields: ServiceRecord = {}): ServiceRecord => {
-	const id = `e${++count}`;
-	return {
-		id,
-		prompt: 'a beetle',
-		file_url: `https://files.example.com/${id}.mp4`,
-		created_at: at(5),
-		...fields,
-	};
-};
-const begin = (claims: Claims, { prompt = 'a beetle', began = BEGAN, expected = 1 } = {}) =>
-	claims.begin({ prompt, began, expected, kind: 'video' });
-type Order = Parameters<Claims['begin']>[0];
-
-/** A generation that is on its stream. */
-const running = (claims: Claims, order: Partial<Order> = {}) =>
-	claims.begin({ prompt: 'a beetle', began: BEGAN, expected: 1, kind: 'video', ...order });
-/** A generation whose stream was lost. */
-const lost = (claims: Claims, order: Partial<Order> = {}) =>
-	Object.assign(running(claims, order), { lost: true });
-const fileOf = (item: ServiceRecord) => ({
-	id: item.id as string | undefined,
-	fileUrl: String(item.file_url),
-	fields: item,
-});
-const own = (claims: Claims, claim: Claim, entries: ServiceRecord[], offsetMs = 0) =>
-	judge(claims, claim, entries, offsetMs).own;
-
 let claims: Claims;
+let count = 0;
 beforeEach(() => {
+	jest.useFakeTimers({ now: BEGAN + 60_000 });
 	claims = new Claims();
 	count = 0;
 });
+afterEach(() => void jest.useRealTimers());
+
+const entry = (fields: ServiceRecord = {}): ServiceRecord => {
+	const id = `e${++count}`;
+	const file_url = `https://files.example.com/${id}.mp4?sign=1`;
+	return { id, prompt: 'a beetle', file_url, created_at: at(5), ...fields };
+};
+/** Entries made so many seconds after the request. */
+const made = (...seconds: number[]) => seconds.map((second) => entry({ created_at: at(second) }));
+type Order = Parameters<Claims['begin']>[0];
+/** A generation that is on its stream. */
+const running = (order: Partial<Order> = {}, among = claims) =>
+	among.begin({ prompt: 'a beetle', began: BEGAN, expected: 1, kind: 'video', ...order });
+/** A generation whose stream was lost. */
+const lost = (order: Partial<Order> = {}) => Object.assign(running(order), { lost: true });
+const fileOf = ({ id, file_url }: ServiceRecord, changes: ServiceRecord = {}) => ({
+	...{ id: id as string | undefined, fileUrl: String(file_url), fields: {} },
+	...changes,
+});
+const UNDER_ANOTHER_NAME = { id: 'job', fileUrl: 'https://cdn.example.com/job' };
+
+const judge = (claim: Claim, ...history: ServiceRecord[]) => judged(claims, claim, history);
+const own = (claim: Claim, ...history: ServiceRecord[]) => judge(claim, ...history).own;
 
 describe('an entry of the history is a generation’s own', () => {
 	it('when an event told its id, before anything else', () => {
-		const claim = lost(claims);
+		const claim = lost();
 		const mine = entry({ prompt: 'rewritten by the service', created_at: undefined });
 		claim.ids.add('e1');
-		expect(own(claims, claim, [entry(), mine])).toEqual([mine]);
+		expect(own(claim, entry(), mine)).toEqual([mine]);
 	});
 
 	it('when the id is a number in one place and a text in the other', () => {
-		const claim = lost(claims);
+		const claim = lost();
 		claim.ids.add('42');
 		const mine = entry({ id: 42, prompt: 'other' });
-		expect(own(claims, claim, [mine])).toEqual([mine]);
-	});
-
-	it('by its prompt when the id that events told is not in the history', () => {
-		const claim = lost(claims);
-		claim.ids.add('job-7');
-		const mine = entry();
-		expect(own(claims, claim, [mine])).toEqual([mine]);
+		expect(own(claim, mine)).toEqual([mine]);
 	});
 
 	it('when it has exactly the prompt and was made after the request began', () => {
-		const claim = lost(claims);
+		const claim = lost();
 		const mine = entry();
 		const others = [
 			entry({ prompt: 'a beetle in the rain' }),
@@ -76,40 +67,25 @@ describe('an entry of the history is a generation’s own', () => {
 			entry({ created_at: 'yesterday' }),
 			entry({ created_at: undefined }),
 		];
-		expect(own(claims, claim, [...others, mine])).toEqual([mine]);
+		expect(own(claim, ...others, mine)).toEqual([mine]);
 	});
 
 	it('whatever numeric offset its time is written with', () => {
-		const claim = lost(claims);
+		const claim = lost();
 		const mine = entry({ created_at: '2026-01-01T15:30:05+05:30' });
 		const earlier = entry({ created_at: '2026-01-01T10:30:05+05:30' });
-		expect(own(claims, claim, [earlier, mine])).toEqual([mine]);
+		expect(own(claim, earlier, mine)).toEqual([mine]);
 	});
 
 	it('when no prompt was sent, only where the entry has none', () => {
-		const claim = lost(claims, { prompt: '' });
+		const claim = lost({ prompt: '' });
 		const mine = entry({ prompt: '' });
-		expect(own(claims, claim, [entry(), mine])).toEqual([mine]);
+		expect(own(claim, entry(), mine)).toEqual([mine]);
 	});
 
 	it('for each of several files asked for', () => {
-		const claim = lost(claims, { expected: 3 });
-		const mine = [
-			entry({ created_at: at(1) }),
-			entry({ created_at: at(2) }),
-			entry({ created_at: at(3) }),
-		];
-		expect(own(claims, claim, [...mine].reverse())).toEqual(mine);
-	});
-
-	it('for those of several files asked for that are there so far', () => {
-		const claim = lost(claims, { expected: 3 });
-		const mine = entry();
-		expect(judge(claims, claim, [mine])).toEqual({
-			own: [mine],
-			candidates: [],
-			hopeless: false,
-		});
+		const mine = made(1, 2, 3);
+		expect(own(lost({ expected: 3 }), ...mine.toReversed())).toEqual(mine);
 	});
 });
 
@@ -118,41 +94,33 @@ describe('an entry that says more of itself', () => {
 	const PORTRAIT = 'VIDEO_ASPECT_RATIO_PORTRAIT';
 
 	it('is not taken for a video when it is an image, nor the other way round', () => {
-		const video = lost(claims);
-		const image = lost(claims, { kind: 'image' });
+		const video = lost();
+		const image = lost({ kind: 'image' });
 		const picture = entry({ type: 'image', file_url: 'https://files.example.com/a.png' });
-		expect(own(claims, video, [picture])).toEqual([]);
+		expect(own(video, picture)).toEqual([]);
 		claims.end(video, []);
-		expect(own(claims, image, [picture])).toEqual([picture]);
-	});
-
-	it('is not taken when it has another aspect ratio than asked for', () => {
-		const claim = lost(claims, { aspectRatio: PORTRAIT });
-		const mine = entry({ aspect_ratio: PORTRAIT });
-		expect(own(claims, claim, [entry({ aspect_ratio: LANDSCAPE }), mine])).toEqual([mine]);
+		expect(own(image, picture)).toEqual([picture]);
 	});
 
 	it('can be an image whose address has no ending', () => {
-		const claim = lost(claims, { kind: 'image' });
+		const claim = lost({ kind: 'image' });
 		const mine = entry({ file_url: 'https://files.example.com/download/17' });
-		expect(own(claims, claim, [mine])).toEqual([mine]);
+		expect(own(claim, mine)).toEqual([mine]);
 	});
 
 	it('can call its aspect ratio by another name', () => {
-		const claim = lost(claims, { aspectRatio: LANDSCAPE });
+		const claim = lost({ aspectRatio: LANDSCAPE });
 		const mine = entry({ aspect_ratio: '16:9' });
-		expect(own(claims, claim, [mine])).toEqual([mine]);
+		expect(own(claim, mine)).toEqual([mine]);
 	});
 
 	it('is told apart from that of another lost generation of the same prompt', () => {
-		const wide = lost(claims, { aspectRatio: LANDSCAPE });
-		const tall = lost(claims, { aspectRatio: PORTRAIT });
-		const [forTall, forWide] = [
-			entry({ aspect_ratio: PORTRAIT }),
-			entry({ aspect_ratio: LANDSCAPE }),
-		];
-		expect(own(claims, wide, [forTall, forWide])).toEqual([forWide]);
-		expect(own(claims, tall, [forTall, forWide])).toEqual([forTall]);
+		const wide = lost({ aspectRatio: LANDSCAPE });
+		const tall = lost({ aspectRatio: PORTRAIT });
+		const forTall = entry({ aspect_ratio: PORTRAIT });
+		const forWide = entry({ aspect_ratio: LANDSCAPE });
+		expect(own(wide, forTall, forWide)).toEqual([forWide]);
+		expect(own(tall, forTall, forWide)).toEqual([forTall]);
 	});
 });
 
@@ -161,173 +129,154 @@ describe('clocks that differ', () => {
 		['an hour ahead', 3600],
 		['an hour behind', -3600],
 	])('are told apart when the service is %s', (_, skew) => {
-		const claim = lost(claims);
+		const claim = lost();
 		const earlier = entry({ created_at: at(skew - 30) });
 		const mine = entry({ created_at: at(skew + 5) });
-		expect(own(claims, claim, [earlier, mine], skew * 1000)).toEqual([mine]);
+		expect(judged(claims, claim, [earlier, mine], skew * 1000).own).toEqual([mine]);
 	});
 
 	it('may cut their times to the second', () => {
-		const claim = lost(claims, { began: BEGAN + 900 });
+		const claim = lost({ began: BEGAN + 900 });
 		const mine = entry({ created_at: '2026-01-01T10:00:00+00:00' });
-		expect(own(claims, claim, [mine])).toEqual([mine]);
+		expect(own(claim, mine)).toEqual([mine]);
 	});
 });
 
 describe('an entry that belongs to somebody else', () => {
 	it('is not taken again once a generation of this process got it', () => {
-		const first = lost(claims);
+		const first = lost();
 		const theirs = entry();
-		expect(own(claims, first, [theirs])).toEqual([theirs]);
+		expect(own(first, theirs)).toEqual([theirs]);
 		claims.end(first, [fileOf(theirs)]);
-		const second = lost(claims);
-		expect(own(claims, second, [theirs])).toEqual([]);
+		const second = lost();
+		expect(own(second, theirs)).toEqual([]);
 		const mine = entry({ created_at: at(9) });
-		expect(own(claims, second, [theirs, mine])).toEqual([mine]);
+		expect(own(second, theirs, mine)).toEqual([mine]);
 	});
 
 	it('stays free when the generation that looked at it ended without it', () => {
-		const first = lost(claims);
+		const first = lost();
 		const made = entry();
-		own(claims, first, [made]);
+		own(first, made);
 		claims.end(first, []);
-		expect(own(claims, lost(claims), [made])).toEqual([made]);
-	});
-
-	it('is a candidate only, while another generation of the same prompt is on its stream', () => {
-		const mine = lost(claims);
-		begin(claims, { prompt: 'a beetle', began: BEGAN });
-		const made = entry();
-		expect(judge(claims, mine, [made])).toEqual({ own: [], candidates: [made], hopeless: false });
+		expect(own(lost(), made)).toEqual([made]);
 	});
 
 	it('is no matter where the prompts differ', () => {
-		const mine = lost(claims);
-		begin(claims, { prompt: 'a spider', began: BEGAN });
+		const mine = lost();
+		running({ prompt: 'a spider' });
 		const made = entry();
-		expect(own(claims, mine, [made])).toEqual([made]);
+		expect(own(mine, made)).toEqual([made]);
 	});
 
 	it('is not given away when events told another open generation its id', () => {
-		const theirs = lost(claims);
-		const mine = lost(claims, { began: BEGAN + 1 });
-		const madeForMe = entry({ created_at: at(5) });
-		const madeForThem = entry({ created_at: at(6) });
-		theirs.ids.add(madeForThem.id as string);
-		const entries = [madeForThem, madeForMe];
-		expect(own(claims, theirs, entries)).toEqual([madeForThem]);
-		expect(own(claims, mine, entries)).toEqual([madeForMe]);
+		const theirs = lost();
+		const mine = lost({ began: BEGAN + 1 });
+		const [madeForMe, madeForThem] = [entry(), entry()];
+		theirs.ids.add('e2');
+		expect(own(theirs, madeForThem, madeForMe)).toEqual([madeForThem]);
+		expect(own(mine, madeForThem, madeForMe)).toEqual([madeForMe]);
 	});
 
 	it('is not taken again where neither of the two has an id, only an address', () => {
-		const first = lost(claims);
+		const first = lost();
 		const theirs = entry({ id: undefined, file_url: 'https://files.example.com/theirs.mp4' });
 		claims.end(first, [fileOf(theirs)]);
-		expect(own(claims, lost(claims), [theirs])).toEqual([]);
+		expect(own(lost(), theirs)).toEqual([]);
 	});
 
 	it('is not taken when its stream gave the address without the id', () => {
-		const first = begin(claims, { prompt: 'a beetle', began: BEGAN });
-		const mine = lost(claims);
+		const first = running();
+		const mine = lost();
 		const theirs = entry();
 		claims.end(first, [{ ...fileOf(theirs), id: undefined }]);
-		expect(own(claims, mine, [theirs])).toEqual([]);
+		expect(own(mine, theirs)).toEqual([]);
 	});
 });
 
 describe('several lost generations of one prompt', () => {
 	it('wait until there are as many entries as they asked for, then each gets its share', () => {
-		const first = lost(claims);
-		const second = lost(claims, { began: BEGAN + 1000, expected: 2 });
-		const made = [entry({ created_at: at(3) }), entry({ created_at: at(4) })];
+		const first = lost();
+		const second = lost({ began: BEGAN + 1000, expected: 2 });
+		const [one, two, three] = made(3, 4, 5);
 		for (const claim of [first, second]) {
-			expect(judge(claims, claim, made)).toEqual({ own: [], candidates: made, hopeless: false });
+			const verdict = { own: [], candidates: [one, two], hopeless: false };
+			expect(judge(claim, one!, two!)).toEqual(verdict);
 		}
-		made.push(entry({ created_at: at(5) }));
-		expect(own(claims, first, made)).toEqual([made[0]]);
-		expect(own(claims, second, made)).toEqual([made[1], made[2]]);
+		expect(own(first, one!, two!, three!)).toEqual([one]);
+		expect(own(second, one!, two!, three!)).toEqual([two, three]);
 	});
 
 	it('get the same share whoever looks first, and after one of them has ended', () => {
-		const first = lost(claims);
-		const second = lost(claims, { began: BEGAN + 1000 });
-		const made = [entry({ created_at: at(3) }), entry({ created_at: at(4) })];
-		expect(own(claims, second, made)).toEqual([made[1]]);
-		claims.end(second, [fileOf(made[1]!)]);
-		expect(own(claims, first, made)).toEqual([made[0]]);
+		const first = lost();
+		const second = lost({ began: BEGAN + 1000 });
+		const entries = made(3, 4);
+		expect(own(second, ...entries)).toEqual([entries[1]]);
+		claims.end(second, [fileOf(entries[1]!)]);
+		expect(own(first, ...entries)).toEqual([entries[0]]);
 	});
 
 	it('never both take an entry that either may lack beside the one that its events told', () => {
-		const both = [lost(claims, { expected: 2 }), lost(claims, { expected: 2 })];
-		const proven = [entry(), entry({ created_at: at(6) })];
-		both.forEach((claim, index) => claim.ids.add(String(proven[index]!.id)));
-		const made = [...proven, entry({ created_at: at(7) })];
-		expect(both.map((claim) => own(claims, claim, made))).toEqual(proven.map((one) => [one]));
-		made.push(entry({ created_at: at(8) }));
-		const shares = both.map((claim) => own(claims, claim, made));
+		const both = [lost({ expected: 2 }), lost({ expected: 2 })];
+		both.forEach((claim, index) => claim.ids.add(`e${index + 1}`));
+		const [one, two, three, four] = made(5, 6, 7, 8);
+		expect(both.map((claim) => own(claim, one!, two!, three!))).toEqual([[one], [two]]);
+		const shares = both.map((claim) => own(claim, one!, two!, three!, four!));
 		expect(shares).toEqual([
-			[made[0], made[2]],
-			[made[1], made[3]],
+			[one, three],
+			[two, four],
 		]);
 	});
 
 	it('keep what events told of, however early the other one began', () => {
-		const early = lost(claims, { began: BEGAN - 1000 });
-		const told = lost(claims, { expected: 2 });
-		const made = [3, 4, 5].map((second) => entry({ created_at: at(second) }));
-		told.ids.add(String(made[0]!.id));
-		expect(own(claims, told, made)).toEqual([made[0], made[2]]);
-		expect(own(claims, early, made)).toEqual([made[1]]);
+		const early = lost({ began: BEGAN - 1000 });
+		const told = lost({ expected: 2 });
+		told.ids.add('e1');
+		const entries = made(3, 4, 5);
+		expect(own(told, ...entries)).toEqual([entries[0], entries[2]]);
+		expect(own(early, ...entries)).toEqual([entries[1]]);
 	});
 
-	it('stay without when there are more entries than they asked for: nobody can tell', () => {
-		const first = lost(claims);
-		lost(claims);
-		const made = [entry(), entry(), entry()];
-		expect(judge(claims, first, made)).toEqual({ own: [], candidates: made, hopeless: true });
+	it('get what their streams told of; then what is left is the other one’s', () => {
+		const [told, untold] = [lost(), lost({ body: 'y' })];
+		told.ids.add('e2');
+		const [one, two] = [entry(), entry()];
+		expect(own(told, two, one)).toEqual([two]);
+		expect(own(untold, two, one)).toEqual([one]);
 	});
 
-	it('get no share while one of them is on its stream, even when the number fits', () => {
-		const first = lost(claims);
-		begin(claims, { prompt: 'a beetle', began: BEGAN + 1000 });
-		const made = [entry({ created_at: at(3) }), entry({ created_at: at(4) })];
-		expect(judge(claims, first, made)).toEqual({ own: [], candidates: made, hopeless: false });
+	it('share the entries of one second in the order of the history, which is newest first', () => {
+		const both = [lost(), lost({ began: BEGAN + 1 })];
+		const [older, newer] = [entry(), entry()];
+		expect(both.map((claim) => own(claim, newer, older))).toEqual([[older], [newer]]);
 	});
 
-	it('may still be told apart later while one of them is on its stream', () => {
-		const first = lost(claims);
-		begin(claims, { prompt: 'a beetle', began: BEGAN });
-		expect(judge(claims, first, [entry(), entry(), entry()]).hopeless).toBe(false);
-	});
-});
-
-describe('a lost generation alone', () => {
-	it('takes nothing when there are more entries than it asked for, and names them', () => {
-		const claim = lost(claims);
-		const made = [entry(), entry()];
-		expect(judge(claims, claim, made)).toEqual({ own: [], candidates: made, hopeless: true });
+	it('share with one that has its file under another name', () => {
+		const first = running();
+		const second = lost({ began: BEGAN + 1 });
+		const [one, two] = [entry(), entry()];
+		claims.end(first, [fileOf(one, UNDER_ANOTHER_NAME)]);
+		expect(own(second, one)).toEqual([]);
+		expect(own(second, two, one)).toEqual([two]);
 	});
 });
 
 describe('what an entry says of its generation', () => {
-	it.each([
-		['completed', { status: 'completed', file_url: '/a.mp4' }, { files: 1, failed: false }],
+	it.each<[string, ServiceRecord, number, boolean]>([
+		['completed', { status: 'completed', file_url: '/a.mp4' }, 1, false],
 		[
 			'another word',
 			{ status: 'MEDIA_GENERATION_STATUS_SUCCESSFUL', file_urls: ['/a', '/b'] },
-			{ files: 2, failed: false },
+			2,
+			false,
 		],
-		['in the making', { status: 'processing', file_url: null }, { files: 0, failed: false }],
-		['failed', { status: 'FAILED' }, { files: 0, failed: true }],
-		['canceled', { status: 'cancelled', file_url: '' }, { files: 0, failed: true }],
-		[
-			'failed in a longer word',
-			{ status: 'MEDIA_GENERATION_STATUS_FAILED' },
-			{ files: 0, failed: true },
-		],
-	])('%s', (_, fields, expected) => {
+		['in the making', { status: 'processing', file_url: null }, 0, false],
+		['failed', { status: 'FAILED' }, 0, true],
+		['canceled', { status: 'cancelled', file_url: '' }, 0, true],
+		['failed in a longer word', { status: 'MEDIA_GENERATION_STATUS_FAILED' }, 0, true],
+	])('%s', (_, fields, count, failed) => {
 		const state = entryState(fields, 'https://media.example.com');
-		expect({ files: state.files.length, failed: state.failed }).toEqual(expected);
+		expect([state.files.length, state.failed]).toEqual([count, failed]);
 	});
 });
 
@@ -339,5 +288,87 @@ describe('accounts', () => {
 		expect(account('token-a')).toBe(account('token-a'));
 		expect(account('token-a')).not.toBe(account('token-b'));
 		expect(account('token-a')).not.toBe(account('token-a', 'https://other.example.com'));
+	});
+});
+describe('a request that is over', () => {
+	it('may have made the entry under another id and at another address', () => {
+		const mine = lost();
+		const theirs = entry();
+		claims.end(running({ body: 'y' }), [fileOf(theirs, UNDER_ANOTHER_NAME)]);
+		expect(judge(mine, theirs)).toMatchObject({ own: [], candidates: [theirs] });
+	});
+
+	it.each([
+		['id', { fileUrl: 'https://cdn.example.com/job' }],
+		['address', { id: 'job' }],
+		['address, signed anew', { id: 'job', fileUrl: 'https://files.example.com/e1.mp4?sign=2' }],
+	])('has made the entry with its %s, and no other', (_, changes) => {
+		const mine = lost();
+		const theirs = entry();
+		const madeForMe = entry();
+		claims.end(running({ body: 'y' }), [fileOf(theirs, changes)]);
+		expect(own(mine, theirs)).toEqual([]);
+		expect(own(mine, madeForMe, theirs)).toEqual([madeForMe]);
+	});
+
+	it('has not made what a query alone tells from its file', () => {
+		const theirs = entry({ file_url: 'https://files.example.com/download?file=1' });
+		const madeForMe = entry({ file_url: 'https://files.example.com/download?file=2' });
+		const mine = lost();
+		claims.end(running({ body: 'y' }), [fileOf(theirs, { id: 'job' })]);
+		expect(own(mine, madeForMe, theirs)).toEqual([madeForMe]);
+	});
+
+	it('has made nothing after its end', () => {
+		const done = running({ body: 'y' });
+		jest.setSystemTime(BEGAN + 1000);
+		claims.end(done, [fileOf(entry(), UNDER_ANOTHER_NAME)]);
+		const mine = entry();
+		expect(own(lost({ began: BEGAN + 4000 }), mine)).toEqual([mine]);
+	});
+
+	it('may still come to be for half an hour when it was given up', () => {
+		claims.leave(running({ body: 'y' }));
+		const mine = lost();
+		expect(own(mine, entry())).toEqual([]);
+		claims.end(mine, []);
+		const late = lost({ began: BEGAN + 3_600_000 });
+		const made = entry({ created_at: at(3605) });
+		expect(own(late, made)).toEqual([made]);
+	});
+
+	it('and has failed has left the failed entry', () => {
+		const mine = lost();
+		claims.end(running(), []);
+		const failed = entry({ status: 'failed', file_url: '' });
+		expect(own(mine, failed)).toEqual([]);
+		const made = entry();
+		expect(own(mine, made, failed)).toEqual([made]);
+	});
+});
+
+describe('what an earlier try, in another process, asked for', () => {
+	/** As kept with the execution. */
+	const kept = (order: Partial<Order>) =>
+		JSON.parse(JSON.stringify(askedOf(running(order, new Claims())))) as SentRequest;
+
+	it('and got belongs to it', () => {
+		const theirs = entry();
+		claims.recall(kept({}), [fileOf(theirs)], BEGAN + 9000);
+		expect(own(lost(), theirs)).toEqual([]);
+	});
+
+	it('and has not got yet is waited for as for its own requests', () => {
+		claims.recall(kept({ body: 'y' }));
+		expect(own(lost(), entry())).toEqual([]);
+	});
+
+	it('is searched for as one request, however often it is told of', () => {
+		const asked = kept({ told: ['e1'] });
+		claims.recall(asked);
+		const again = lost(asked);
+		claims.recall(asked);
+		const mine = entry();
+		expect(own(again, mine, entry())).toEqual([mine]);
 	});
 });
