@@ -1,20 +1,19 @@
-import { once } from 'node:events';
-import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { EventEmitter, once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
 import { subscribe as listenTo, type Subscription } from '../../nodes/shared/speech/notifications';
 import { readCredential } from '../../nodes/shared/http/credential';
+import { FakeService } from '../service/fakeService.mts';
 
-/** What the server does with the next handshakes. */
-type Mode = 'accept' | 'refuse' | 'hang' | 'deaf';
-
-let server: Server;
-let mode: Mode;
-let port: number;
+/** What the service does with the next handshakes. */
+let mode: 'accept' | 'refuse' | 'hang';
+let service: FakeService;
+/** `asked` for a socket, and `opened` one. */
+let events: EventEmitter;
 let requests: string[];
-let connections: Set<Duplex>;
+/** The connection of the latest handshake. */
+let connection: Socket;
 let sockets: ServerSocket[];
 let listenings: Subscription[];
 let count = 0;
@@ -22,60 +21,36 @@ let token: string;
 
 beforeEach(async () => {
 	mode = 'accept';
+	events = new EventEmitter();
 	requests = [];
-	connections = new Set();
 	sockets = [];
 	listenings = [];
 	token = `token/${++count}+`;
 	const acceptor = new WebSocketServer({ noServer: true });
-	server = createServer();
-	server.on('connection', (socket: Duplex) => {
-		connections.add(socket);
-		socket.on('error', () => {});
-		socket.on('end', () => socket.end());
-		socket.on('close', () => {
-			connections.delete(socket);
-			server.emit('gone');
-		});
-	});
-	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-		requests.push(request.url ?? '');
+	const page = () => {};
+	service = await FakeService.start(page, (request, socket, early) => {
+		requests.push(request.url!);
+		connection = socket;
 		if (mode === 'refuse') socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n');
-		if (mode === 'hang') socket.resume();
-		if (mode === 'deaf') answerAndIgnore(request, socket);
+		if (mode === 'hang') socket.resume().on('end', () => socket.end());
 		if (mode === 'accept') {
-			acceptor.handleUpgrade(request, socket, head, (opened) => {
+			acceptor.handleUpgrade(request, socket, early, (opened) => {
 				sockets.push(opened);
-				server.emit('opened');
+				events.emit('opened');
 			});
 		}
-		server.emit('asked');
+		events.emit('asked');
 	});
-	server.listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	({ port } = server.address() as AddressInfo);
 });
 
 afterEach(async () => {
+	jest.useRealTimers();
 	for (const subscription of listenings) subscription.release();
-	for (const connection of connections) connection.destroy();
-	server.close();
-	await once(server, 'close');
+	await service.stop();
 });
 
-/** Completes the handshake, and takes no notice of anything afterwards. */
-function answerAndIgnore(request: IncomingMessage, socket: Duplex) {
-	const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
-	const accept = createHash('sha1').update(key).digest('base64');
-	socket.write(
-		`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
-	);
-	socket.resume();
-}
-
 function listen(apiToken = token, checkEgress = async () => {}): Subscription {
-	const credential = readCredential({ apiToken, baseUrl: `http://127.0.0.1:${port}` });
-	const subscription = listenTo(credential, checkEgress);
+	const subscription = listenTo(readCredential({ apiToken, baseUrl: service.url }), checkEgress);
 	listenings.push(subscription);
 	return subscription;
 }
@@ -100,17 +75,34 @@ function follower() {
 	};
 }
 
+/** Somebody who listens on an open socket, and what they are told of a task. */
+async function following(taskId = '1') {
+	const subscription = listen();
+	await subscription.ready;
+	const told = follower();
+	subscription.follow(taskId, told);
+	return { subscription, told };
+}
+
 const status = (taskId: unknown, percentage?: unknown) =>
 	JSON.stringify({
 		type: 'labs_status_updated',
 		payload: { task_id: taskId, process_percentage: percentage },
 	});
-
-/** Resolves once the other side of a socket has closed it. */
-const closed = async (socket: ServerSocket | Duplex) => {
-	await once(socket as Duplex, 'close');
+/** Sends messages over the newest socket. */
+const send = (...messages: Array<string | Buffer>) => {
+	for (const message of messages) sockets.at(-1)!.send(message);
 };
 
+/** Resolves once the other side of a socket has closed it. */
+const closed = async (socket: ServerSocket | Socket) =>
+	void (await once(socket as Socket, 'close'));
+
+// Only timers are faked: the sockets are real.
+const fakeTimers = () =>
+	jest.useFakeTimers({
+		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
+	});
 describe('the socket of an account', () => {
 	it('is at /ws with the token, encoded', async () => {
 		await listen('a+b/c=d&e').ready;
@@ -171,12 +163,10 @@ describe('the socket of an account', () => {
 
 	it('is given up at once when the last one leaves before the handshake is answered', async () => {
 		mode = 'hang';
-		const asked = once(server, 'asked');
+		const asked = once(events, 'asked');
 		const subscription = listen();
 		await asked;
-		// Some Nodes then hold another connection for seconds, on which they send nothing.
-		const [connection] = [...connections] as [Duplex];
-		const gone = once(connection, 'close');
+		const gone = closed(connection);
 		const began = Date.now();
 		subscription.release();
 		await gone;
@@ -184,101 +174,54 @@ describe('the socket of an account', () => {
 		expect(Date.now() - began).toBeLessThan(5000);
 		expect(requests.length).toBe(1);
 	});
-
-	it('holds nobody up where the other side ignores the closing', async () => {
-		mode = 'deaf';
-		const first = listen();
-		await first.ready;
-		expect(first.isOpen()).toBe(true);
-		first.release();
-		mode = 'accept';
-		const second = listen();
-		await second.ready;
-		expect(second.isOpen()).toBe(true);
-		expect(requests.length).toBe(2);
-	});
 });
 
 describe('messages', () => {
 	it('reach those who follow the task, and nobody else', async () => {
-		const subscription = listen();
-		await subscription.ready;
-		const [mine, mineToo, other] = [follower(), follower(), follower()];
-		subscription.follow('1', mine);
+		const { subscription, told: mine } = await following();
+		const [mineToo, other] = [follower(), follower()];
 		listen().follow('1', mineToo);
 		subscription.follow('2', other);
-		for (const message of [status('1', 21), status('3', 50), status('1', 43), status('2', 100)]) {
-			sockets[0]!.send(message);
-		}
+		send(status('1', 21), status('3', 50), status('1', 43), status('2', 100));
 		expect(await other.has(1)).toEqual([100]);
 		expect(mine.heard).toEqual([21, 43]);
 		expect(mineToo.heard).toEqual([21, 43]);
 	});
 
 	it('find their task whether its id is a number or a text', async () => {
-		const subscription = listen();
-		await subscription.ready;
-		const told = follower();
-		subscription.follow('1204871', told);
-		sockets[0]!.send(status(1204871, 57));
+		const { told } = await following('1204871');
+		send(status(1204871, 57));
 		expect(await told.has(1)).toEqual([57]);
 	});
 
-	it('that came before anybody followed the task are delivered then, the highest of them', async () => {
-		const subscription = listen();
-		await subscription.ready;
-		const marker = follower();
-		subscription.follow('marker', marker);
-		for (const message of [
-			status('1', 43),
-			status('1', 93),
-			status('1', 71),
-			status('marker', 1),
-		]) {
-			sockets[0]!.send(message);
-		}
-		await marker.has(1);
-		const told = follower();
-		subscription.follow('1', told);
-		expect(told.heard).toEqual([93]);
-	});
-
-	it('that came before anybody followed the task include one without a percentage', async () => {
-		const subscription = listen();
-		await subscription.ready;
-		const marker = follower();
-		subscription.follow('marker', marker);
-		sockets[0]!.send(status('1'));
-		sockets[0]!.send(status('marker', 1));
-		await marker.has(1);
-		const told = follower();
-		subscription.follow('1', told);
-		expect(told.heard).toEqual([undefined]);
-	});
+	it.each<[string, unknown[], number | undefined]>([
+		['the highest of them', [43, 93, 71], 93],
+		['also without a percentage', [undefined], undefined],
+	])(
+		'that came before anybody followed the task are delivered then: %s',
+		async (_, percentages, latest) => {
+			const { subscription, told: marker } = await following('marker');
+			send(...percentages.map((percentage) => status('1', percentage)), status('marker', 1));
+			await marker.has(1);
+			const told = follower();
+			subscription.follow('1', told);
+			expect(told.heard).toEqual([latest]);
+		},
+	);
 
 	it('are found among anything else that comes', async () => {
-		const subscription = listen();
-		await subscription.ready;
-		const told = follower();
-		subscription.follow('1', told);
-		const noise = ['', 'hello', '<html></html>', '{"type":', '[]', 'null', '{"type":"ping"}'];
-		for (const message of noise) sockets[0]!.send(message);
-		sockets[0]!.send(Buffer.from([0xff, 0xfe, 0x00]));
-		sockets[0]!.send(status('1', 250));
-		sockets[0]!.send(Buffer.from(status('1', 99)));
+		const { told } = await following();
+		send('', 'hello', '<html></html>', '{"type":', '[]', 'null', '{"type":"ping"}');
+		send(Buffer.from([0xff, 0xfe, 0x00]), status('1', 250), Buffer.from(status('1', 99)));
 		expect(await told.has(2)).toEqual([100, 99]);
 	});
 
 	it('are not delivered to one who has left', async () => {
-		const first = listen();
-		const second = listen();
-		await first.ready;
-		const [gone, stays] = [follower(), follower()];
-		first.follow('1', gone);
-		second.follow('1', stays);
+		const { subscription: first, told: gone } = await following();
+		const { told: stays } = await following();
 		first.release();
 		first.follow('1', gone);
-		sockets[0]!.send(status('1', 43));
+		send(status('1', 43));
 		await stays.has(1);
 		expect(gone.heard).toEqual([]);
 	});
@@ -286,11 +229,8 @@ describe('messages', () => {
 
 describe('a socket that is lost', () => {
 	it('is opened again within moments, those who follow are told, and messages go on', async () => {
-		const subscription = listen();
-		await subscription.ready;
-		const told = follower();
-		subscription.follow('1', told);
-		const again = once(server, 'opened');
+		const { subscription, told } = await following();
+		const again = once(events, 'opened');
 		const began = Date.now();
 		sockets[0]!.terminate();
 		expect(await told.has(1)).toEqual(['change']);
@@ -306,17 +246,14 @@ describe('a socket that is lost', () => {
 	it('is opened again also when the service closed it in good order', async () => {
 		const subscription = listen();
 		await subscription.ready;
-		const again = once(server, 'opened');
+		const again = once(events, 'opened');
 		sockets[0]!.close(1001, 'going away');
 		await again;
 		expect(sockets.length).toBe(2);
 	});
 
 	it('holds nobody up who comes meanwhile', async () => {
-		const first = listen();
-		await first.ready;
-		const told = follower();
-		first.follow('1', told);
+		const { told } = await following();
 		mode = 'hang';
 		sockets[0]!.terminate();
 		await told.has(1);
@@ -328,10 +265,7 @@ describe('a socket that is lost', () => {
 	});
 
 	it('is not opened again once nobody listens', async () => {
-		const subscription = listen();
-		await subscription.ready;
-		const told = follower();
-		subscription.follow('1', told);
+		const { subscription, told } = await following();
 		sockets[0]!.terminate();
 		await told.has(1);
 		subscription.release();
@@ -341,21 +275,8 @@ describe('a socket that is lost', () => {
 });
 
 describe('a good socket that is lost', () => {
-	beforeEach(() => {
-		jest.useFakeTimers({
-			doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
-		});
-	});
-	afterEach(() => jest.useRealTimers());
+	beforeEach(() => void fakeTimers());
 
-	/** Somebody who listens on an open socket. */
-	async function begin() {
-		const subscription = listen();
-		await subscription.ready;
-		const told = follower();
-		subscription.follow('1', told);
-		return told;
-	}
 	/** Ends the newest socket, and resolves once that was noticed. */
 	async function cut(told: ReturnType<typeof follower>) {
 		const before = told.heard.length;
@@ -364,15 +285,15 @@ describe('a good socket that is lost', () => {
 	}
 	/** The next handshake, that must come within so many milliseconds. */
 	async function within(ms: number) {
-		const again = once(server, 'opened');
+		const again = once(events, 'opened');
 		await jest.advanceTimersByTimeAsync(ms);
 		await again;
 	}
 
 	it('is opened again within 300 ms when it had delivered anything, time after time', async () => {
-		const told = await begin();
+		const { told } = await following();
 		for (let time = 1; time <= 10; time++) {
-			sockets.at(-1)!.send(status('1', time));
+			send(status('1', time));
 			await told.has(3 * time - 2);
 			await cut(told);
 			await within(300);
@@ -382,20 +303,20 @@ describe('a good socket that is lost', () => {
 	});
 
 	it('is opened again within 300 ms when it had stood for ten seconds', async () => {
-		const told = await begin();
+		const { told } = await following();
 		await jest.advanceTimersByTimeAsync(10_100);
 		await cut(told);
 		await within(300);
 	});
 
 	it('is opened again more and more rarely while the service goes on to refuse', async () => {
-		const told = await begin();
+		const { told } = await following();
 		sockets[0]!.send(status('1', 5));
 		await told.has(1);
 		mode = 'refuse';
 		await cut(told);
 		const times: number[] = [];
-		server.on('asked', () => times.push(Date.now()));
+		events.on('asked', () => times.push(Date.now()));
 		for (let step = 0; step < 200; step++) {
 			await jest.advanceTimersByTimeAsync(50);
 			await new Promise((resolve) => setImmediate(resolve));
@@ -406,7 +327,7 @@ describe('a good socket that is lost', () => {
 	});
 
 	it('is opened again with a pause when it brought nothing of the service', async () => {
-		const told = await begin();
+		const { told } = await following();
 		sockets[0]!.send('{"error":"nothing for you"}');
 		await cut(told);
 		await jest.advanceTimersByTimeAsync(450);
@@ -415,13 +336,13 @@ describe('a good socket that is lost', () => {
 	});
 
 	it('is opened every two seconds when the service drops each after its first message', async () => {
-		const told = await begin();
+		const { told } = await following();
 		const began = Date.now();
 		for (let time = 1; time <= 20; time++) {
-			sockets.at(-1)!.send(status('1', time));
+			send(status('1', time));
 			await told.has(3 * time - 2);
 			await cut(told);
-			const again = once(server, 'opened');
+			const again = once(events, 'opened');
 			let isOpen = false;
 			void again.then(() => (isOpen = true));
 			while (!isOpen) {
@@ -454,7 +375,7 @@ describe('a socket that cannot be had', () => {
 		expect(Date.now() - began).toBeLessThan(2500);
 		expect(subscription.isOpen()).toBe(false);
 		mode = 'accept';
-		await once(server, 'opened');
+		await once(events, 'opened');
 		const told = follower();
 		subscription.follow('1', told);
 		sockets[0]!.send(status('1', 5));
@@ -468,10 +389,8 @@ describe('a socket that cannot be had', () => {
 		const nobody = `ws://127.0.0.1:${(free.address() as AddressInfo).port}`;
 		free.close();
 		await once(free, 'close');
-		const subscription = listenTo(
-			readCredential({ apiToken: token, baseUrl: 'https://x', webSocketUrl: nobody }),
-			async () => {},
-		);
+		const fields = { apiToken: token, baseUrl: 'https://x', webSocketUrl: nobody };
+		const subscription = listenTo(readCredential(fields), async () => {});
 		await subscription.ready;
 		expect(subscription.isOpen()).toBe(false);
 		subscription.release();
@@ -486,7 +405,7 @@ describe('a socket that cannot be had', () => {
 		await subscription.ready;
 		expect(subscription.isOpen()).toBe(false);
 		expect(requests).toEqual([]);
-		expect(checked).toEqual([`ws://127.0.0.1:${port}/ws`]);
+		expect(checked).toEqual([`${service.url.replace('http', 'ws')}/ws`]);
 	});
 
 	it('is nothing to wait for where the runtime has none', async () => {
@@ -506,32 +425,22 @@ describe('a socket that cannot be had', () => {
 });
 
 describe('a socket that is silent', () => {
-	// Only timers are faked: the sockets are real.
-	const fake = () =>
-		jest.useFakeTimers({
-			doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
-		});
-	afterEach(() => jest.useRealTimers());
+	beforeEach(() => void fakeTimers());
 
 	it('is found out after 60 s, and another takes its place', async () => {
-		fake();
 		const subscription = listen();
 		await subscription.ready;
 		const over = closed(sockets[0]!);
 		await jest.advanceTimersByTimeAsync(59_000);
 		expect(requests.length).toBe(1);
-		const again = once(server, 'opened');
+		const again = once(events, 'opened');
 		await jest.advanceTimersByTimeAsync(1000);
 		await Promise.all([again, over]);
 		expect(requests.length).toBe(2);
 	});
 
 	it('is left alone as long as anything comes', async () => {
-		fake();
-		const subscription = listen();
-		await subscription.ready;
-		const told = follower();
-		subscription.follow('1', told);
+		const { told } = await following();
 		for (let round = 1; round <= 4; round++) {
 			await jest.advanceTimersByTimeAsync(50_000);
 			sockets[0]!.send('anything');
@@ -542,13 +451,9 @@ describe('a socket that is silent', () => {
 	});
 
 	it('still delivers until the one that takes its place is there, and nobody is told', async () => {
-		fake();
-		const subscription = listen();
-		await subscription.ready;
-		const told = follower();
-		subscription.follow('1', told);
+		const { subscription, told } = await following();
 		mode = 'hang';
-		const asked = once(server, 'asked');
+		const asked = once(events, 'asked');
 		await jest.advanceTimersByTimeAsync(60_000);
 		await asked;
 		sockets[0]!.send(status('1', 43));
@@ -557,11 +462,7 @@ describe('a socket that is silent', () => {
 	});
 
 	it('is given up when no other takes its place', async () => {
-		fake();
-		const subscription = listen();
-		await subscription.ready;
-		const told = follower();
-		subscription.follow('1', told);
+		const { subscription, told } = await following();
 		const over = closed(sockets[0]!);
 		mode = 'hang';
 		await jest.advanceTimersByTimeAsync(60_000);
