@@ -6,22 +6,12 @@ import {
 	readErrorText,
 	readRetryAfter,
 } from '../../nodes/shared/parsing/failures';
-import { Failure } from '../../nodes/shared/failure';
+import { Failure, type FailureKind } from '../../nodes/shared/failure';
 import { redactor } from '../../nodes/shared/parsing/redaction';
+import { failureOf } from './refusal';
 
 const PAGE =
 	'<!DOCTYPE html>\n<html><head><title>502</title></head><body>Bad Gateway</body></html>';
-const kindOf = (status: number, body: string) => failureOfStatus(status, body).kind;
-
-function failureOf(work: () => unknown): Failure {
-	try {
-		work();
-	} catch (error) {
-		expect(error).toBeInstanceOf(Failure);
-		return error as Failure;
-	}
-	throw new Error('it did not fail');
-}
 
 describe('the text of an error body', () => {
 	it.each([
@@ -40,6 +30,8 @@ describe('the text of an error body', () => {
 		['plain text', ' No such\n voice ', 'No such voice'],
 		['plain text with mark-up', '<h1>Bad</h1> <p>Gateway</p>', 'Bad Gateway'],
 		['a byte order mark', '\uFEFF{"error":"No such voice"}', 'No such voice'],
+		['a message beside the number of the status', '{"error":400,"message":"Late"}', 'Late'],
+		['JSON that was cut off', '{"message":"Late","trace":["aaaa', 'Late'],
 	])('is found in %s', (_, body, text) => {
 		expect(readErrorText(body)).toBe(text);
 	});
@@ -60,12 +52,6 @@ describe('the text of an error body', () => {
 	it('is cut when it is very long, so that a message stays readable', () => {
 		expect(readErrorText('x'.repeat(10_000))!.length).toBeLessThanOrEqual(500);
 		expect(readErrorText(JSON.stringify({ error: 'x'.repeat(10_000) }))!.length).toBe(500);
-	});
-
-	it('is the message when `error` only holds the number of the status', () => {
-		expect(readErrorText('{"error":400,"message":"The prompt is too long"}')).toBe(
-			'The prompt is too long',
-		);
 	});
 
 	it('has no mark-up when a JSON error holds a page', () => {
@@ -106,19 +92,15 @@ describe('what an HTTP status with its body means', () => {
 		['unavailable', 503, '{"error":"maintenance"}'],
 		['unavailable', 504, ''],
 		['unavailable', 408, ''],
+		['unavailable', 403, "<h2>Our services aren't available</h2><p>We're working on it.</p>"],
+		['outOfCredit', 400, '{"error":"Bad Request","message":"Insufficient credits"}'],
 	])('is %s for %i with %s', (kind, status, body) => {
-		expect(kindOf(status, body)).toBe(kind);
+		expect(failureOfStatus(status, body).kind).toBe(kind);
 	});
 
 	it.each([401, 403])('a web page with %i comes from an edge, and passes', (status) => {
-		const failure = failureOfStatus(status, PAGE);
-		expect(failure.kind).toBe('unavailable');
-		expect(failure.facts.transient).toBe(true);
-	});
-
-	it('a page that begins with a heading comes from an edge too', () => {
-		const page = "<h2>Our services aren't available right now</h2><p>We're working on it.</p>";
-		expect(kindOf(403, page)).toBe('unavailable');
+		const { kind, facts } = failureOfStatus(status, PAGE);
+		expect({ kind, ...facts }).toMatchObject({ kind: 'unavailable', transient: true });
 	});
 
 	it.each([429, 500, 502, 503, 504, 507, 520, 521, 522, 524, 530])('%i may pass', (status) => {
@@ -136,82 +118,38 @@ describe('what an HTTP status with its body means', () => {
 			retryAfterMs: 7000,
 		});
 	});
-
-	it('sees the lack of credit also when `error` is a general word beside the message', () => {
-		const body = '{"statusCode":400,"error":"Bad Request","message":"Insufficient credits"}';
-		expect(kindOf(400, body)).toBe('outOfCredit');
-	});
 });
 
 describe('what a text of the service means', () => {
-	it.each([
-		'insufficient_credits',
-		'Insufficient quota',
-		'Not enough credits',
-		'You have run out of credits.',
-		'No credits left',
-		'Your credit balance is too low',
-		'Credits exhausted',
-		'You have exceeded your monthly quota',
-		'Quota exceeded',
-		'INSUFFICIENT_BALANCE',
-	])('"%s" is a lack of credit', (text) => {
-		expect(failureOfText(text).kind).toBe('outOfCredit');
+	const MEANT: Partial<Record<FailureKind, string[]>> = {
+		outOfCredit: [
+			...['insufficient_credits', 'Insufficient quota', 'INSUFFICIENT_BALANCE'],
+			...['Not enough credits', 'You have run out of credits.', 'No credits left'],
+			...['Your credit balance is too low', 'Credits exhausted', 'Quota exceeded'],
+			...['You have exceeded your monthly quota', 'Insufficient available quota'],
+			'You do not have enough credits to make this video',
+			...["You don't have enough credits", 'Your quota is not enough'],
+		],
+		invalidVoice: [
+			...['invalid_voice_id', 'voice_not_found', 'Unknown voice', 'The voice abc was not found'],
+			...["Voice 'abc' not found", 'voice_id "abc" does not exist', 'Voice could not be found'],
+		],
+		tokenRefused: [
+			...['invalid_token', 'Invalid API key', 'Unauthorized', 'expired access token'],
+			...['Token expired', 'Token is invalid', 'The API key has been revoked'],
+		],
+		rejected: [
+			...['UNSAFE_GENERATION', 'AUDIO_FILTERED', 'Create video failed', 'text too long'],
+			...['Give credit where it is due', 'Create video failed, no credits were charged'],
+			'Create video failed, no credits will be charged',
+			'Create video failed, no credits charged',
+		],
+	};
+	const rows = Object.entries(MEANT).flatMap(([kind, all]) => all.map((text) => [kind, text]));
+
+	it.each(rows)('is %s: "%s"', (kind, text) => {
+		expect(failureOfText(text).kind).toBe(kind);
 	});
-
-	it.each([
-		'You do not have enough credits to make this video',
-		"You don't have enough credits",
-		'Insufficient available quota',
-		'Your quota is not enough',
-	])('"%s" is a lack of credit', (text) => {
-		expect(failureOfText(text).kind).toBe('outOfCredit');
-	});
-
-	it.each(['invalid_voice_id', 'voice_not_found', 'Unknown voice', 'The voice abc was not found'])(
-		'"%s" is about the voice',
-		(text) => {
-			expect(failureOfText(text).kind).toBe('invalidVoice');
-		},
-	);
-
-	it.each(["Voice 'abc' not found", 'voice_id "abc" does not exist', 'Voice could not be found'])(
-		'%s is about the voice',
-		(text) => {
-			expect(failureOfText(text).kind).toBe('invalidVoice');
-		},
-	);
-
-	it.each(['invalid_token', 'Invalid API key', 'Unauthorized', 'expired access token'])(
-		'"%s" is about the token',
-		(text) => {
-			expect(failureOfText(text).kind).toBe('tokenRefused');
-		},
-	);
-
-	it.each(['Token expired', 'Token is invalid', 'The API key has been revoked'])(
-		'"%s" is about the token',
-		(text) => {
-			expect(failureOfText(text).kind).toBe('tokenRefused');
-		},
-	);
-
-	it.each([
-		'UNSAFE_GENERATION',
-		'AUDIO_FILTERED',
-		'Create video failed',
-		'text too long',
-		'Give credit where it is due',
-	])('"%s" is a refusal of this request alone', (text) => {
-		expect(failureOfText(text).kind).toBe('rejected');
-	});
-
-	it.each(['no credits were charged', 'no credits will be charged', 'no credits charged'])(
-		'"%s" is no lack of credit',
-		(text) => {
-			expect(failureOfText(`Create video failed, ${text}`).kind).toBe('rejected');
-		},
-	);
 });
 
 describe('Retry-After', () => {
@@ -271,9 +209,8 @@ describe('an answer with a success status', () => {
 		['half an answer', '{"a":'],
 		['plain text', 'OK'],
 	])('is not the service when it is %s, which may pass', (_, body) => {
-		const failure = failureOf(() => readAnswer(body, redact));
-		expect(failure.kind).toBe('notTheService');
-		expect(failure.facts.transient).toBe(true);
+		const { kind, facts } = failureOf(() => readAnswer(body, redact));
+		expect({ kind, ...facts }).toMatchObject({ kind: 'notTheService', transient: true });
 	});
 });
 

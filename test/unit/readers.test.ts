@@ -14,11 +14,11 @@ import {
 	looksLikeHtml,
 	parseJson,
 } from '../../nodes/shared/parsing/coerce';
-import { readErrorText } from '../../nodes/shared/parsing/failures';
 import { readReason, saysFailure, saysNothing } from '../../nodes/shared/parsing/errorText';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
-const BASE = 'https://media.example.com/api';
+const ORIGIN = 'https://media.example.com';
+const BASE = `${ORIGIN}/api`;
 const FILE = 'https://files.example.com/a.mp3';
 
 describe('texts and numbers', () => {
@@ -56,16 +56,14 @@ describe('texts and numbers', () => {
 		[57, 57],
 		['93', 93],
 		[42.4, 42],
+		// 100 announces the outcome.
+		[99.6, 99],
 		[-3, 0],
 		[250, 100],
 		['x', undefined],
 		[null, undefined],
 	])('the percentage of %p is %p', (value, expected) => {
 		expect(asPercentage(value)).toBe(expected);
-	});
-
-	it('99.6 % is not yet complete: 100 announces the outcome', () => {
-		expect(asPercentage(99.6)).toBe(99);
 	});
 
 	it.each([
@@ -114,11 +112,7 @@ describe('the identifier of a created task', () => {
 	it.each([
 		['as the contract has it', { task_id: '184467' }, '184467'],
 		['as a number', { task_id: 184467 }, '184467'],
-		[
-			'under id',
-			{ id: '5f0c7c1e-8c5b-4a35-9a43-0b8a1e2c3d4f' },
-			'5f0c7c1e-8c5b-4a35-9a43-0b8a1e2c3d4f',
-		],
+		['under id', { id: '5f0c7c1e-8c5b-4a35' }, '5f0c7c1e-8c5b-4a35'],
 		['under id as a number', { id: 7 }, '7'],
 		['task_id before id', { id: 1, task_id: '2' }, '2'],
 		['in an envelope', { success: true, data: { task_id: '184467' } }, '184467'],
@@ -149,7 +143,7 @@ describe('the address of a file', () => {
 	it.each([
 		['an absolute address', FILE, FILE],
 		['a padded one', ` ${FILE}\n`, FILE],
-		['an absolute path', '/files/a.mp3', 'https://media.example.com/files/a.mp3'],
+		['an absolute path', '/files/a.mp3', `${ORIGIN}/files/a.mp3`],
 		['a relative path', 'files/a.mp3', `${BASE}/files/a.mp3`],
 		['an address without scheme', '//cdn.example.com/a.mp3', 'https://cdn.example.com/a.mp3'],
 		['an object with url', { url: FILE }, FILE],
@@ -157,6 +151,9 @@ describe('the address of a file', () => {
 		['an object in an object', { result: { file_url: FILE } }, FILE],
 		['a list', [null, '', FILE], FILE],
 		['an object whose first key is empty', { file_url: '', url: FILE }, FILE],
+		['the surest key of an object', { path: '/var/tmp/a.mp3', url: FILE }, FILE],
+		['a path with a space', '/files/My Voice.mp3', `${ORIGIN}/files/My%20Voice.mp3`],
+		['an address with a space', `${ORIGIN}/My Voice.mp3`, `${ORIGIN}/My%20Voice.mp3`],
 	])('is read from %s', (_, value, expected) => {
 		expect(readFileUrl(value, BASE)).toBe(expected);
 	});
@@ -176,6 +173,7 @@ describe('the address of a file', () => {
 		['javascript:alert(1)'],
 		['file:///etc/passwd'],
 		['http://'],
+		['N/A'],
 	])('is missing in %p', (value) => {
 		expect(readFileUrl(value, BASE)).toBeUndefined();
 	});
@@ -188,23 +186,6 @@ describe('the address of a file', () => {
 			expect(readFileUrl({ audio: { [key]: FILE } }, BASE)).toBe(FILE);
 		},
 	);
-
-	it('is the surest of several in an object', () => {
-		expect(readFileUrl({ path: '/var/tmp/a.mp3', url: FILE }, BASE)).toBe(FILE);
-	});
-
-	it('is not what stands for "none"', () => {
-		expect(readFileUrl('N/A', BASE)).toBeUndefined();
-	});
-
-	it('may hold a space, as names of files do', () => {
-		expect(readFileUrl('/files/My Voice.mp3', BASE)).toBe(
-			'https://media.example.com/files/My%20Voice.mp3',
-		);
-		expect(readFileUrl('https://files.example.com/My Voice.mp3', BASE)).toBe(
-			'https://files.example.com/My%20Voice.mp3',
-		);
-	});
 });
 
 describe('a speech task', () => {
@@ -217,6 +198,7 @@ describe('a speech task', () => {
 		['an object under audio_url', { audio_url: { audio_url: FILE, duration: 4 } }],
 		['result where audio_url is null', { audio_url: null, result: FILE }],
 		['result where audio_url is empty', { audio_url: '', result: FILE }],
+		['an envelope', { data: { status: 'completed', audio_url: FILE } }],
 	])('has its address under %s', (_, fields) => {
 		expect(task({ id: 1, status: 'completed', ...fields })).toMatchObject({
 			state: 'completed',
@@ -226,9 +208,8 @@ describe('a speech task', () => {
 	});
 
 	it('has an address on the API when the path is relative', () => {
-		expect(task({ status: 'completed', result: '/files/1.wav' })?.audioUrl).toBe(
-			'https://media.example.com/files/1.wav',
-		);
+		const { audioUrl } = task({ status: 'completed', result: '/files/1.wav' })!;
+		expect(audioUrl).toBe(`${ORIGIN}/files/1.wav`);
 	});
 
 	it('can be completed without an address', () => {
@@ -254,16 +235,12 @@ describe('a speech task', () => {
 		expect(task({ status })).toMatchObject({ state, status: state });
 	});
 
-	it.each(['queued', 'rendering', '404'])(
+	it.each(['queued', 'rendering', '404', 'constructor'])(
 		'with the unknown status %p is not finished, and keeps the word',
 		(status) => {
 			expect(task({ status })).toMatchObject({ state: 'processing', status });
 		},
 	);
-
-	it('with a status word that objects happen to know is not finished either', () => {
-		expect(task({ status: 'constructor' })).toMatchObject({ state: 'processing' });
-	});
 
 	it.each([
 		['error', { error: 'Voice is gone' }],
@@ -282,15 +259,12 @@ describe('a speech task', () => {
 	});
 
 	it.each([
-		['subtitle', FILE],
-		['subtitle_url', FILE],
-		['an object', { url: FILE }],
-		['a path', '/files/a.mp3'],
-	])('has its subtitles under %s', (key, value) => {
-		const name = key === 'subtitle_url' ? key : 'subtitle';
-		const read = task({ status: 'completed', audio_url: FILE, [name]: value });
-		const expected = value === '/files/a.mp3' ? 'https://media.example.com/files/a.mp3' : FILE;
-		expect(read?.subtitleUrl).toBe(expected);
+		['subtitle', { subtitle: FILE }, FILE],
+		['subtitle_url', { subtitle_url: FILE }, FILE],
+		['an object', { subtitle: { url: FILE } }, FILE],
+		['a path', { subtitle: '/files/a.srt' }, `${ORIGIN}/files/a.srt`],
+	])('has its subtitles under %s', (_, fields, url) => {
+		expect(task({ status: 'completed', audio_url: FILE, ...fields })?.subtitleUrl).toBe(url);
 	});
 
 	it.each([[null], [''], ['Hello there.'], [{}], ['file:///etc/passwd']])(
@@ -303,13 +277,7 @@ describe('a speech task', () => {
 	);
 
 	it('keeps everything the service sent', () => {
-		const raw = {
-			id: 'u-1',
-			status: 'processing',
-			input: 'hi',
-			subtitle: '/s.srt',
-			voice: { a: 1 },
-		};
+		const raw = { id: 'u-1', status: 'processing', subtitle: '/s.srt', voice: { a: 1 } };
 		expect(task(raw)?.fields).toEqual(raw);
 	});
 
@@ -318,26 +286,20 @@ describe('a speech task', () => {
 		expect(task({ status: 'processing' })?.percentage).toBeUndefined();
 	});
 
-	it('is read in an envelope', () => {
-		expect(task({ data: { status: 'completed', audio_url: FILE } })).toMatchObject({
-			state: 'completed',
-			audioUrl: FILE,
-		});
-	});
-
 	it('is completed by its address where a deployment leaves the status out', () => {
 		expect(task({ id: 1, audio_url: FILE })).toMatchObject({ state: 'completed', audioUrl: FILE });
 	});
 
-	it.each([[null], [[]], ['completed'], [{}], [{ error: 'Task not found' }], [{ id: 1 }]])(
-		'is not what %p is',
-		(raw) => {
-			expect(task(raw)).toBeUndefined();
-		},
-	);
-
-	it('is not what an error body with an address of its own is', () => {
-		expect(task({ error: 'Task not found', url: '/v1/labs/task/1' })).toBeUndefined();
+	it.each<[unknown]>([
+		[null],
+		[[]],
+		['completed'],
+		[{}],
+		[{ id: 1 }],
+		[{ error: 'Task not found' }],
+		[{ error: 'Task not found', url: '/v1/labs/task/1' }],
+	])('is not what %p is', (raw) => {
+		expect(task(raw)).toBeUndefined();
 	});
 });
 
@@ -400,8 +362,11 @@ describe('generated files', () => {
 		['an envelope', { data: [{ file_url: A }, { file_url: B }] }, [A, B]],
 		['an envelope in an envelope', { data: { videos: [{ file_url: A }] } }, [A]],
 		['images of an image answer', { images: [{ url: A }] }, [A]],
-		['a relative path', { file_url: '/f/a.mp4' }, ['https://media.example.com/f/a.mp4']],
+		['a relative path', { file_url: '/f/a.mp4' }, [`${ORIGIN}/f/a.mp4`]],
 		['one item that failed', [{ id: 1, status: 'failed', file_url: '' }, { file_url: B }], [B]],
+		['file_urls beside an empty file_url', { file_url: '', file_urls: [A, B] }, [A, B]],
+		['file_urls as a JSON text', { id: 1, file_urls: JSON.stringify([A, B]) }, [A, B]],
+		['file_url beside another kind', { file_url: A, url: 'https://example.com/watch/1' }, [A]],
 	])('are found in %s', (_, raw, expected) => {
 		expect(urls(raw)).toEqual(expected);
 	});
@@ -414,26 +379,9 @@ describe('generated files', () => {
 		['nothing', null],
 		['a number', 7],
 		['an error', { error: 'UNSAFE_GENERATION' }],
+		['a word under result', { status: 'processing', result: 'none' }],
 	])('are not found in %s', (_, raw) => {
 		expect(files(raw)).toEqual([]);
-	});
-
-	it('are all found in file_urls also where file_url is an empty text', () => {
-		expect(urls({ file_url: '', file_urls: [A, B] })).toEqual([A, B]);
-	});
-
-	it('are found in file_urls also where the list is a JSON text', () => {
-		const fileUrls = [FILE, 'https://files.example.com/b.mp3'];
-		const files = readGeneratedFiles({ id: 1, file_urls: JSON.stringify(fileUrls) }, BASE);
-		expect(files.map(({ fileUrl }) => fileUrl)).toEqual(fileUrls);
-	});
-
-	it('are not doubled by an address of another kind beside file_url', () => {
-		expect(urls({ file_url: A, url: 'https://example.com/watch/1' })).toEqual([A]);
-	});
-
-	it('are not found in a status that has a word under result', () => {
-		expect(urls({ status: 'processing', result: 'none' })).toEqual([]);
 	});
 });
 
@@ -449,46 +397,54 @@ describe('a page of a list', () => {
 		expect(readPage(raw)).toMatchObject({ items: [{ id: 1 }], ...expected });
 	});
 
-	it('can be empty', () => {
-		expect(readPage([])).toMatchObject({ items: [] });
-		expect(readPage({ data: [], total: 0 })).toMatchObject({ items: [], total: 0 });
-	});
-
-	it('is empty, too, where nothing stands in place of an empty list', () => {
-		expect(readPage({ voices: null, total: 0 })).toMatchObject({ items: [], total: 0 });
-		expect(readPage({ voices: null, message: 'moved' })).toBeUndefined();
-	});
+	it.each([[[]], [{ data: [], total: 0 }], [{ voices: null, total: 0 }]])(
+		'can be empty: %p',
+		(raw) => {
+			expect(readPage(raw)?.items).toEqual([]);
+		},
+	);
 
 	it('leaves out what is no record', () => {
 		expect(readPage([null, 'x', { id: 1 }])?.items).toEqual([{ id: 1 }]);
 	});
 
-	it.each([[null], ['x'], [{}], [{ total: 3 }], [{ error: 'no' }]])('is not what %p is', (raw) => {
+	it.each<[unknown]>([
+		[null],
+		['x'],
+		[{}],
+		[{ total: 3 }],
+		[{ error: 'no' }],
+		[{ voices: null, message: 'moved' }],
+	])('is not what %p is', (raw) => {
 		expect(readPage(raw)).toBeUndefined();
 	});
 });
 
 describe('a reason', () => {
+	const passedOn = JSON.stringify({ code: 'x', message: 'Say "please"' });
+	const stack =
+		'TypeError: no voice\n    at speak (/srv/app.js:10:2)\n    at async <anonymous>\nSee docs';
+	const angles = 'speed must be > 0.7 and < 1.2, style < 1 or > 0';
+	it.each<[string, unknown, string]>([
+		['an error in an error', { error: { error: { message: 'near' } } }, 'near'],
+		['angle brackets that are no mark-up', { error: angles }, angles],
+		["a list of places in the service's code", { error: stack }, 'TypeError: no voice See docs'],
+		['several lines', { error: 'Too long:\nat most 100 letters' }, 'Too long: at most 100 letters'],
+		['JSON that is passed on as a text', passedOn, 'Say "please"'],
+		['JSON that is passed on as an error', { error: passedOn }, 'Say "please"'],
+		['JSON that is cut off', '{"message":"Too much","trace":["aaaa', 'Too much'],
+		['JSON that is cut off before it', '{"trace":"aaaa', '{"trace":"aaaa'],
+		['a text that begins like JSON', '[1] is no voice', '[1] is no voice'],
+		['a machine word alone', { code: 'UNSAFE_GENERATION' }, 'UNSAFE_GENERATION'],
+		['one beside an empty error', { code: 'AUDIO_FILTERED', error: '' }, 'AUDIO_FILTERED'],
+	])('is found in %s', (_, value, reason) => {
+		expect(readReason(value)).toBe(reason);
+	});
+
 	it('is looked for to a bounded depth', () => {
 		let deep: unknown = 'far down';
 		for (let level = 0; level < 50; level++) deep = { error: deep };
 		expect(readReason(deep)).toBeUndefined();
-		expect(readReason({ error: { error: { message: 'near' } } })).toBe('near');
-	});
-
-	it('keeps what is no mark-up although it has angle brackets', () => {
-		expect(readReason({ error: 'speed must be > 0.7 and < 1.2, style < 1 or > 0' })).toBe(
-			'speed must be > 0.7 and < 1.2, style < 1 or > 0',
-		);
-	});
-
-	it("has no list of places in the service's code", () => {
-		const stack =
-			'TypeError: no voice\n    at speak (/srv/app.js:10:2)\n    at async <anonymous>\nSee docs';
-		expect(readReason({ error: stack })).toBe('TypeError: no voice See docs');
-		expect(readReason({ error: 'Too long:\nat most 100 letters' })).toBe(
-			'Too long: at most 100 letters',
-		);
 	});
 
 	it('is found in no time, however long and odd the text', () => {
@@ -496,20 +452,6 @@ describe('a reason', () => {
 		readReason({ error: '<'.repeat(30_000) });
 		readReason('<a '.repeat(30_000));
 		expect(Date.now() - began).toBeLessThan(5000);
-	});
-
-	it('is found in JSON that is passed on as a text, whole or cut off', () => {
-		const passedOn = JSON.stringify({ code: 'x', message: 'Say "please"' });
-		expect(readReason(passedOn)).toBe('Say "please"');
-		expect(readReason({ error: passedOn })).toBe('Say "please"');
-		expect(readErrorText('{"message":"Too much at once","trace":["aaaa')).toBe('Too much at once');
-		expect(readReason('{"trace":"aaaa')).toBe('{"trace":"aaaa');
-		expect(readReason('[1] is no voice')).toBe('[1] is no voice');
-	});
-
-	it('is the machine word when there is nothing else', () => {
-		expect(readReason({ code: 'UNSAFE_GENERATION' })).toBe('UNSAFE_GENERATION');
-		expect(readReason({ code: 'AUDIO_FILTERED', error: '' })).toBe('AUDIO_FILTERED');
 	});
 });
 

@@ -1,13 +1,19 @@
-import { Failure } from '../../nodes/shared/failure';
+import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 
-/** The facts of the refusal that `work` ends with. */
-export function refusal(work: () => unknown): { field?: string; text?: string } {
+/** The Failure that `work` ends with. */
+export function failureOf(work: () => unknown): Failure {
 	try {
 		work();
 	} catch (error) {
 		expect(error).toBeInstanceOf(Failure);
-		expect((error as Failure).kind).toBe('invalidInput');
-		return (error as Failure).facts;
+		return error as Failure;
 	}
-	throw new Error('nothing was refused');
+	throw new Error('it did not fail');
+}
+
+/** The facts of the refusal that `work` ends with. */
+export function refusal(work: () => unknown): FailureFacts {
+	const { kind, facts } = failureOf(work);
+	expect(kind).toBe('invalidInput');
+	return facts;
 }
