@@ -53,6 +53,10 @@ describe('what the history holds of a request', () => {
 		created_at: new Date(SINCE + seconds * 1000).toISOString(),
 	});
 
+	/** What a stream has told of these. */
+	const came = (...ids: string[]): GeneratedFile[] =>
+		ids.map((id) => ({ id, fileUrl: String(file(id).file_url), fields: {} }));
+
 	/** A request that was sent at SINCE, and the history in which it is searched for. */
 	function searching(withImages: boolean, expected = 1) {
 		const history: ServiceRecord[] = [];
@@ -64,10 +68,10 @@ describe('what the history holds of a request', () => {
 			rateLimit: { cooldownMs: () => 0 },
 		} as unknown as Api;
 		const claims = new Claims();
-		const kind = 'video' as const;
-		const claim = claims.begin({ prompt: 'P', began: SINCE, expected, kind, withImages });
-		const signals = { signal: over.signal, shared: over.signal };
-		const search = { claim, claims, ...signals, reason: 'it broke' };
+		const order = { prompt: 'P', began: SINCE, expected, withImages };
+		const claim = claims.begin({ ...order, kind: 'video' });
+		const { signal } = over;
+		const search = { claim, claims, signal, shared: signal, reason: 'it broke' };
 		const watch = new HistoryReader(api);
 		/** Seconds until the search ends, and what with. */
 		async function searched(got?: GeneratedFile[]) {
@@ -123,8 +127,7 @@ describe('what the history holds of a request', () => {
 	it('is found beside one that has come, though the history has other ids than the events', async () => {
 		const { history, searched } = searching(false, 2);
 		history.push(file('mine'), file('rest', 1));
-		const [{ file_url: fileUrl }] = history as [ServiceRecord];
-		const got = [{ id: 'number-of-an-event', fileUrl: String(fileUrl), fields: {} }];
+		const got = came('mine').map((one) => ({ ...one, id: 'number-of-an-event' }));
 		const { ids, seconds } = await searched(got);
 		expect(ids).toEqual(['number-of-an-event', 'rest']);
 		expect(seconds).toBeLessThan(75);
@@ -172,10 +175,9 @@ describe('what the history holds of a request', () => {
 	it('is completed by one look, made after the stream has ended', async () => {
 		const { history, histories, search, watch } = searching(false, 3);
 		await watch.newest(SINCE, never);
-		const got = ['a', 'b'].map((id) => ({ id, fileUrl: String(file(id).file_url), fields: {} }));
 		history.push(file('c', 7), file('b', 6), file('a', 5));
 		await jest.advanceTimersByTimeAsync(10);
-		const files = await findRest(watch, search, got);
+		const files = await findRest(watch, search, came('a', 'b'));
 		expect(files.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
 		expect(histories).toHaveBeenCalledTimes(2);
 	});
@@ -193,18 +195,16 @@ describe('what the history holds of a request', () => {
 	])('holds besides a file that came: %s', async (_, entries, names) => {
 		const { history, search, watch } = searching(false, 2);
 		history.push(...entries);
-		const got = [{ id: 'a', fileUrl: String(file('a').file_url), fields: {} }];
-		const files = await findRest(watch, search, got);
+		const files = await findRest(watch, search, came('a'));
 		expect(files.map(({ fileUrl }) => fileUrl.split('/').pop())).toEqual(names);
 	});
 
 	describe('besides the files that came before the stream was cut', () => {
-		const got = [{ id: 'a', fileUrl: String(file('a').file_url), fields: {} }];
-		/** A search for three of which one has come. */
+		/** A search for three files, one of which has come. */
 		const searchingRest = () => {
 			const setting = searching(false, 3);
 			setting.claim.cutAt = Date.now();
-			return { ...setting, searched: async () => await setting.searched(got) };
+			return { ...setting, searched: async () => await setting.searched(came('a')) };
 		};
 
 		it('is waited for, as long as for a lost one', async () => {
@@ -249,9 +249,8 @@ describe('what the history holds of a request', () => {
 			if (how === 'fails') throw new Failure('tokenRefused');
 			return await new Promise(() => {});
 		});
-		const got = [{ id: 'a', fileUrl: String(file('a').file_url), fields: {} }];
-		const files = findRest(watch, search, got);
+		const files = findRest(watch, search, came('a'));
 		await jest.advanceTimersByTimeAsync(15_000);
-		expect(await files).toEqual(got);
+		expect(await files).toEqual(came('a'));
 	});
 });

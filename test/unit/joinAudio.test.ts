@@ -67,13 +67,11 @@ describe('WAV', () => {
 	});
 
 	it('with an odd number of bytes is filled up to an even one', async () => {
-		const sound = await joined(
-			wav(Buffer.from([1, 2]), { bits: 8 }),
-			wav(Buffer.from([3]), { bits: 8 }),
-		);
-		expect(sound.bytes).toEqual(wav(Buffer.from([1, 2, 3]), { bits: 8 }));
-		expect(sound.bytes.length % 2).toBe(0);
-		expect(sound.bytes.readUInt32LE(4)).toBe(sound.bytes.length - 8);
+		const eight = (...samples: number[]) => wav(Buffer.from(samples), { bits: 8 });
+		const { bytes } = await joined(eight(1, 2), eight(3));
+		expect(bytes).toEqual(eight(1, 2, 3));
+		expect(bytes.length % 2).toBe(0);
+		expect(bytes.readUInt32LE(4)).toBe(bytes.length - 8);
 	});
 
 	it('floating point says how many samples it has', async () => {
@@ -84,23 +82,11 @@ describe('WAV', () => {
 
 	it('an extensible header is kept, and means the same as a plain one', async () => {
 		const guid = Buffer.from('0100000000001000800000aa00389b71', 'hex');
-		const description = Buffer.concat([
-			u16(0xfffe, 1),
-			u32(8000, 16000),
-			u16(2, 16, 22, 16),
-			u32(4),
-			guid,
-		]);
+		const head = [u16(0xfffe, 1), u32(8000, 16000), u16(2, 16, 22, 16), u32(4)];
+		const description = Buffer.concat([...head, guid]);
 		const sound = await joined(wav(one, { description }), wav(two));
 		expect(samplesOf(sound)).toEqual(Buffer.concat([one, two]));
 		expect(sound.bytes.readUInt16LE(20)).toBe(0xfffe);
-	});
-
-	it('a bit rate that has no room for the index is said to vary', async () => {
-		// A player that knows no "Info" would take that of the index for that of the sound.
-		const low = Buffer.concat([frame(1, 0x64).subarray(0, 144), frame(2, 0x64).subarray(0, 144)]);
-		const sound = await joined(low, low);
-		expect(sound.bytes.subarray(13, 17).toString()).toBe('Xing');
 	});
 
 	it.each<[string, Buffer, string]>([
@@ -166,7 +152,6 @@ const APE = (hasHeader: boolean) => {
 };
 
 describe('MP3', () => {
-	const sizes = (sound: JoinedSound) => readMp3(sound.bytes)!.sound.sizes.length;
 	const frames = (sound: JoinedSound) => Buffer.concat(readMp3(sound.bytes)!.stretches);
 	const all = Buffer.concat([mp3(3), mp3(2, 11)]);
 
@@ -214,10 +199,19 @@ describe('MP3', () => {
 		expect(bytes.readUIntBE(at + 21, 3)).toBe((576 << 12) | 900);
 	});
 
+	/** At 48 kbit/s. */
+	const low = Buffer.concat([frame(1, 0x64).subarray(0, 144), frame(2, 0x64).subarray(0, 144)]);
+
 	it('different bit rates are said to vary', async () => {
-		const low = Buffer.concat([frame(1, 0x64).subarray(0, 144), frame(2, 0x64).subarray(0, 144)]);
 		const sound = await joined(mp3(3), low);
-		expect([sizes(sound), sound.bytes.includes('Xing')]).toEqual([5, true]);
+		expect(readMp3(sound.bytes)!.sound.sizes.length).toBe(5);
+		expect(sound.bytes.includes('Xing')).toBe(true);
+	});
+
+	it('a bit rate that has no room for the index is said to vary', async () => {
+		// A player that knows no "Info" would take that of the index for that of the sound.
+		const { bytes } = await joined(low, low);
+		expect(bytes.subarray(13, 17).toString()).toBe('Xing');
 	});
 
 	it.each<[string, Buffer, string]>([

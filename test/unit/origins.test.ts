@@ -3,7 +3,7 @@ import { Failure } from '../../nodes/shared/failure';
 import { readCredential, type Credential } from '../../nodes/shared/http/credential';
 import { knownTasksOf } from '../../nodes/shared/api/knownTasks';
 import {
-	createdBy as createdFor,
+	createdBy,
 	generatedBy,
 	generationOriginsOf,
 	originsOf,
@@ -22,58 +22,51 @@ interface Execution {
 	calledBy?: string;
 }
 
-const createdBy = async (
-	context: IExecuteFunctions,
-	address: Credential,
-	create: () => Promise<string>,
-	text = 'Words',
-) => await createdFor(context, address, create, text);
-
 /** A Speak node in an execution. */
-const execution = ({ workflowId, mode = 'trigger', startedBy, calledBy }: Execution) =>
-	({
+const execution = ({ workflowId = 'w', mode = 'trigger', startedBy, calledBy }: Execution = {}) => {
+	const run = startedBy && [{ data: { main: [[{ json: { task_id: startedBy } }]] } }];
+	return {
 		getNode: () => ({ name: 'Speak' }),
 		getMode: () => mode,
 		getWorkflow: () => ({ id: workflowId }),
 		getParentNodes: () => [{ name: 'On task', type: 'pkg.mediaGenerationTrigger' }],
 		runExecutionData: {
 			parentExecution: calledBy ? { workflowId: calledBy } : undefined,
-			resultData: {
-				runData: startedBy
-					? { 'On task': [{ data: { main: [[{ json: { task_id: startedBy } }]] } }] }
-					: {},
-			},
+			resultData: { runData: run ? { 'On task': run } : {} },
 		},
-	}) as unknown as IExecuteFunctions;
+	} as unknown as IExecuteFunctions;
+};
+
+/** Creates a task in an execution. */
+const create = async (
+	address: Credential,
+	setting: Execution,
+	answer: () => Promise<string>,
+	text = 'Words',
+) => await createdBy(execution(setting), address, answer, text);
 
 describe('the origin of a task', () => {
 	it('is the workflow of its execution, and the one that called that', async () => {
 		const address = account();
-		await createdBy(execution({ workflowId: 'sub', calledBy: 'main' }), address, async () => '1');
+		await create(address, { workflowId: 'sub', calledBy: 'main' }, async () => '1');
 		expect(originsOf(address).of('1')?.workflowIds).toEqual(['sub', 'main']);
 		expect(originsOf(account()).of('1')).toBeUndefined();
 	});
 
 	it('tells how many executions in a row led to it', async () => {
 		const address = account();
-		for (const [startedBy, taskId] of [
-			['0', '1'],
-			['1', '2'],
-			['2', '3'],
-		] as const) {
-			await createdBy(execution({ workflowId: 'w', startedBy }), address, async () => taskId);
+		for (const startedBy of [0, 1, 2]) {
+			await create(address, { startedBy: `${startedBy}` }, async () => `${startedBy + 1}`);
 		}
-		await createdBy(execution({ workflowId: 'w' }), address, async () => 'by webhook');
+		await create(address, {}, async () => 'by webhook');
 		const depths = ['1', '2', '3', 'by webhook'].map((id) => originsOf(address).of(id)?.depth);
 		expect(depths).toEqual([1, 2, 3, undefined]);
 	});
 
 	it('is not known of a create call that fails, whose error comes out', async () => {
 		const address = account();
-		const create = async () => await Promise.reject<string>(new Error('no credit'));
-		await expect(createdBy(execution({ workflowId: 'w' }), address, create)).rejects.toThrow(
-			'no credit',
-		);
+		const fail = async () => await Promise.reject<string>(new Error('no credit'));
+		await expect(create(address, {}, fail)).rejects.toThrow('no credit');
 		await originsOf(address).answered('w');
 	});
 
@@ -83,7 +76,7 @@ describe('the origin of a task', () => {
 		['manual', false],
 	])('says whether executions run in this process, but not by hand: %s', async (mode, here) => {
 		const address = account();
-		await createdBy(execution({ workflowId: 'w', mode }), address, async () => '1');
+		await create(address, { mode }, async () => '1');
 		expect(originsOf(address).executedHere.has('w')).toBe(here);
 	});
 
@@ -91,7 +84,7 @@ describe('the origin of a task', () => {
 		const address = account();
 		let answer = (_taskId: string) => {};
 		const answered = new Promise<string>((resolve) => (answer = resolve));
-		const creating = createdBy(execution({ workflowId: 'w' }), address, async () => await answered);
+		const creating = create(address, {}, async () => await answered);
 		const origins = originsOf(address);
 		await origins.answered('another');
 		const known = origins.answered('w').then(() => origins.of('1')?.workflowIds);
@@ -102,26 +95,22 @@ describe('the origin of a task', () => {
 
 	it('is remembered of ten thousand tasks', async () => {
 		const address = account();
-		const own = execution({ workflowId: 'w' });
-		for (let n = 0; n <= 10_000; n++) await createdBy(own, address, async () => `${n}`);
+		for (let n = 0; n <= 10_000; n++) await create(address, {}, async () => `${n}`);
 		expect(originsOf(address).of('0')).toBeUndefined();
 		expect(originsOf(address).of('1')).toBeDefined();
 	});
 });
 
 describe('a create call without a clear answer', () => {
-	const fail = (facts: object) => async () =>
-		await Promise.reject<string>(new Failure('noAnswer', facts));
-
-	async function failed(setting: Execution, facts: object = { maybeAccepted: true }) {
+	async function failed(setting: Execution = {}, facts: object = { maybeAccepted: true }) {
 		const address = account();
-		const creating = createdBy(execution(setting), address, fail(facts), 'Mine ');
-		await expect(creating).rejects.toThrow('noAnswer');
+		const fail = async () => await Promise.reject<string>(new Failure('noAnswer', facts));
+		await expect(create(address, setting, fail, 'Mine ')).rejects.toThrow('noAnswer');
 		return originsOf(address);
 	}
 
 	it('is recognised by the text of its task, once', async () => {
-		const origins = await failed({ workflowId: 'w', startedBy: '0' });
+		const origins = await failed({ startedBy: '0' });
 		const now = Date.now();
 		origins.recognize('other', 'Theirs', now);
 		origins.recognize('before', 'Mine', now - 60_000);
@@ -134,7 +123,7 @@ describe('a create call without a clear answer', () => {
 	});
 
 	it('puts as many later tasks in doubt as there were calls', async () => {
-		const origins = await failed({ workflowId: 'w' });
+		const origins = await failed();
 		const now = Date.now();
 		expect(origins.isDoubtful('elsewhere', 'v', now)).toBe(false);
 		expect(origins.isDoubtful('before', 'w', now - 60_000)).toBe(false);
@@ -144,14 +133,14 @@ describe('a create call without a clear answer', () => {
 	});
 
 	it('of another workflow counts where a task has started that', async () => {
-		const origins = await failed({ workflowId: 'w', startedBy: '0' });
+		const origins = await failed({ startedBy: '0' });
 		expect(origins.isDoubtful('first', 'v', Date.now())).toBe(true);
 	});
 
 	it('is forgotten after an hour, and not kept where it surely was not accepted', async () => {
-		const refused = await failed({ workflowId: 'w' }, {});
+		const refused = await failed({}, {});
 		expect(refused.isDoubtful('first', 'w', Date.now())).toBe(false);
-		const origins = await failed({ workflowId: 'w' });
+		const origins = await failed();
 		const later = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_700_000);
 		expect(origins.isDoubtful('first', 'w', Date.now())).toBe(false);
 		later.mockRestore();
@@ -199,7 +188,7 @@ describe('the origin of a video', () => {
 
 	it('is known by its id and by its address, and no task is taken for it', async () => {
 		const address = account();
-		await generatedBy(execution({ workflowId: 'w' }), address, async () => [file('1')], order);
+		await generatedBy(execution(), address, async () => [file('1')], order);
 		const origins = generationOriginsOf(address);
 		for (const name of ['1', file().fileUrl, 'https://files.example.com/1.mp4']) {
 			expect(origins.of(name)?.workflowIds).toEqual(['w']);
@@ -209,8 +198,8 @@ describe('the origin of a video', () => {
 
 	it('counts on from the task whose event started the execution', async () => {
 		const address = account();
-		await createdBy(execution({ workflowId: 'w', startedBy: '0' }), address, async () => '1');
-		const started = execution({ workflowId: 'w', startedBy: '1' });
+		await create(address, { startedBy: '0' }, async () => '1');
+		const started = execution({ startedBy: '1' });
 		await generatedBy(started, address, async () => [file('2')], order);
 		expect(generationOriginsOf(address).of('2')?.depth).toBe(2);
 	});
@@ -218,7 +207,7 @@ describe('the origin of a video', () => {
 	it('is told by its prompt where its stream was lost, for as many as were asked for', async () => {
 		const address = account();
 		const lost = async () => await Promise.reject(new Failure('streamLost'));
-		await generatedBy(execution({ workflowId: 'w' }), address, lost, order).catch(() => {});
+		await generatedBy(execution(), address, lost, order).catch(() => {});
 		const origins = generationOriginsOf(address);
 		for (const name of ['1', '2', '3']) origins.recognize(name, order.prompt, Date.now());
 		const own = ['1', '2', '3'].filter((name) => origins.of(name) !== undefined);
@@ -230,12 +219,7 @@ describe('the origin of a video', () => {
 		const origins = generationOriginsOf(address);
 		let end = (_: never[]) => {};
 		const files = new Promise<never[]>((resolve) => (end = resolve));
-		const making = generatedBy(
-			execution({ workflowId: 'w' }),
-			address,
-			async () => await files,
-			order,
-		);
+		const making = generatedBy(execution(), address, async () => await files, order);
 		expect(origins.isAwaited('w', ' A paper boat')).toBe(true);
 		expect(origins.isAwaited('w', '')).toBe(true);
 		expect(origins.isAwaited('w', 'Another')).toBe(false);

@@ -1,4 +1,4 @@
-import { refusal } from './refusal';
+import { Readable } from 'node:stream';
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
 import type { NumberField } from '../../nodes/shared/n8n/descriptions';
 import { NodeParameters } from '../../nodes/shared/n8n/parameters';
@@ -7,6 +7,7 @@ import {
 	searchVoices,
 	voiceEntry,
 } from '../../nodes/MediaGeneration/listSearch/searchVoices';
+import { refusal } from './refusal';
 
 /** The fields of an item whose parameters are these. */
 function fields(parameters: Record<string, unknown>): NodeParameters {
@@ -46,15 +47,12 @@ describe('a voice', () => {
 	const voice = (value: unknown) => fields({ voiceId: value }).locator('voiceId', 'Voice');
 
 	it.each([
-		['from the list', { __rl: true, mode: 'list', value: 'v1', cachedResultName: 'Ann' }],
-		['by id', { __rl: true, mode: 'id', value: ' v1 \n' }],
-		['as an expression gives it', 'v1'],
-	])('is read %s', (_, value) => {
-		expect(voice(value)).toBe('v1');
-	});
-
-	it('may be a number', () => {
-		expect(voice({ mode: 'id', value: 42 })).toBe('42');
+		['from the list', { __rl: true, mode: 'list', value: 'v1', cachedResultName: 'Ann' }, 'v1'],
+		['by id', { __rl: true, mode: 'id', value: ' v1 \n' }, 'v1'],
+		['as an expression gives it', 'v1', 'v1'],
+		['from a number', { mode: 'id', value: 42 }, '42'],
+	])('is read %s', (_, value, id) => {
+		expect(voice(value)).toBe(id);
 	});
 
 	it.each([[{ mode: 'list', value: '' }], [{ mode: 'id', value: null }], [{}], [''], [undefined]])(
@@ -67,8 +65,8 @@ describe('a voice', () => {
 
 describe('a choice', () => {
 	const allowed = ['LANDSCAPE', 'PORTRAIT'] as const;
-	const choice = (value: unknown) =>
-		fields({ ratio: value }).choice('ratio', 'Aspect Ratio', allowed);
+	const choice = (value: unknown, aliases?: Map<string, 'PORTRAIT'>) =>
+		fields({ ratio: value }).choice('ratio', 'Aspect Ratio', allowed, aliases);
 
 	it('is one of those allowed', () => {
 		expect(choice('PORTRAIT')).toBe('PORTRAIT');
@@ -84,10 +82,7 @@ describe('a choice', () => {
 		['PORTRAIT', 'PORTRAIT'],
 		['LANDSCAPE', 'LANDSCAPE'],
 	])('%p stands for %s where it may be said otherwise', (value, expected) => {
-		const aliases = new Map([['tall', 'PORTRAIT'] as const]);
-		expect(fields({ ratio: value }).choice('ratio', 'Aspect Ratio', allowed, aliases)).toBe(
-			expected,
-		);
+		expect(choice(value, new Map([['tall', 'PORTRAIT']]))).toBe(expected);
 	});
 
 	it.each([['16:9'], ['portrait'], [''], [null], [7], ['constructor']])(
@@ -249,35 +244,23 @@ describe('limit, flags and the rest', () => {
 
 describe('a voice in the picker', () => {
 	it.each([
-		[
-			'flat traits',
-			{ voice_id: 'v1', name: 'Ann', language: 'en', gender: 'female' },
-			'Ann (English, female)',
-		],
+		['flat traits', { name: 'Ann', language: 'en', gender: 'female' }, 'Ann (English, female)'],
 		[
 			'a trait of several words',
-			{ voice_id: 'v1', name: 'Ann', language: 'pt-BR', age: 'middle_aged' },
+			{ name: 'Ann', language: 'pt-BR', age: 'middle_aged' },
 			'Ann (Brazilian Portuguese, middle aged)',
 		],
-		[
-			'traits under labels',
-			{ voice_id: 'v1', name: 'Ann', labels: { accent: 'irish' } },
-			'Ann (irish)',
-		],
+		['traits under labels', { name: 'Ann', labels: { accent: 'irish' } }, 'Ann (irish)'],
 		[
 			'traits that are null or padded',
-			{ voice_id: 'v1', name: ' Ann ', age: null, gender: ' male ' },
+			{ name: ' Ann ', age: null, gender: ' male ' },
 			'Ann (male)',
 		],
-		['no traits', { voice_id: 'v1', name: 'Ann', labels: null }, 'Ann'],
-		[
-			'the same trait twice',
-			{ voice_id: 'v1', name: 'Ann', language: 'Irish', accent: 'Irish' },
-			'Ann (Irish)',
-		],
-		['no name', { voice_id: 'v1', name: null }, 'v1'],
+		['no traits', { name: 'Ann', labels: null }, 'Ann'],
+		['the same trait twice', { name: 'Ann', language: 'Irish', accent: 'Irish' }, 'Ann (Irish)'],
+		['no name', { name: null }, 'v1'],
 	])('is shown with %s', (_, voice, name) => {
-		expect(voiceEntry(voice)).toEqual({ name, value: 'v1' });
+		expect(voiceEntry({ voice_id: 'v1', ...voice })).toEqual({ name, value: 'v1' });
 	});
 
 	it('may have its id elsewhere, or none and then is left out', () => {
@@ -302,15 +285,8 @@ describe('a voice in the picker', () => {
 		labels: { accent: 'Irish', gender: 'female', age: 'middle_aged', use_cases: null },
 	};
 	it.each([
-		'ann irish',
-		'V1',
-		'mit',
-		'female',
-		'english',
-		'en',
-		'middle aged',
-		'middle-aged female',
-		'audio book',
+		...['ann irish', 'V1', 'mit', 'female', 'english', 'en'],
+		...['middle aged', 'middle-aged female', 'audio book'],
 	])('is found by "%s"', (filter) => {
 		expect(matches(ann, filter)).toBe(true);
 	});
@@ -333,25 +309,18 @@ describe('the voice picker', () => {
 	) {
 		const asked: Array<Record<string, unknown>> = [];
 		const context = {
-			getCredentials: async () => ({
-				apiToken: 'tok_1234567',
-				baseUrl: 'https://media.example.com',
-			}),
+			getCredentials: async () => ({ apiToken: 'tok_1234567', baseUrl: 'https://localhost' }),
 			getNode: () => ({ name: 'Media Generation', type: 'mediaGeneration', typeVersion: 1 }),
 			helpers: {
 				async httpRequest({ qs }: { qs: { page: number; search?: string } }) {
 					asked.push(qs);
-					const { Readable } = await import('node:stream');
 					const body = Readable.from([Buffer.from(JSON.stringify(answer(qs.page, qs.search)))]);
 					return { statusCode: 200, headers: {}, body };
 				},
 			},
 		};
-		const found = await searchVoices.call(
-			context as unknown as ILoadOptionsFunctions,
-			filter,
-			token,
-		);
+		const picker = context as unknown as ILoadOptionsFunctions;
+		const found = await searchVoices.call(picker, filter, token);
 		return { ...found, asked, names: found.results.map(({ name }) => name) };
 	}
 	const voices = (count: number, from = 0) =>
@@ -384,15 +353,13 @@ describe('the voice picker', () => {
 	});
 
 	it('searches all pages by itself where the search of the service finds nothing', async () => {
-		const all = voices(250).map((voice) => ({
-			...voice,
-			language: voice.name === 'N222' ? 'de' : 'fr',
-		}));
+		const all: object[] = voices(250);
+		all[222] = { ...all[222], language: 'de' };
 		const { names, asked, paginationToken } = await pick(
-			(page, search) => ({
-				voices: search === undefined ? all.slice(page * 100, (page + 1) * 100) : [],
-				total: search === undefined ? 250 : 0,
-			}),
+			(page, search) =>
+				search === undefined
+					? { voices: all.slice(page * 100, (page + 1) * 100), total: 250 }
+					: { voices: [], total: 0 },
 			'german',
 		);
 		expect(names).toEqual(['N222 (German)']);

@@ -6,9 +6,8 @@ import type { Follower, Subscription } from '../../nodes/shared/speech/notificat
 import type { Api } from '../../nodes/shared/api/api';
 import { waitForTask, type TaskWait } from '../../nodes/shared/speech/speechTask';
 
-const PAGE = '<html><head><title>404 Not Found</title></head><body>nginx</body></html>';
 const JSON_404 = () => failureOfStatus(404, '{"error":"task_not_found"}');
-const PAGE_404 = () => failureOfStatus(404, PAGE);
+const PAGE_404 = () => failureOfStatus(404, '<html><head><title>404 Not Found</title></head>');
 const PLAIN_404 = () => failureOfStatus(404, 'default backend - 404');
 const EMPTY_404 = () => failureOfStatus(404, '');
 const PASSING = () => failureOfStatus(503, '');
@@ -21,11 +20,11 @@ const task = (state: SpeechTask['state']): SpeechTask => ({
 });
 const PENDING = () => task('pending');
 const DONE = () => task('completed');
+type Answer = () => SpeechTask | Failure;
+const times = (count: number, ...answers: Answer[]) => Array<Answer[]>(count).fill(answers).flat();
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
-
-type Answer = () => SpeechTask | Failure;
 
 /** Waits for a task that is read as `answers` say, the last of them from then on. */
 function start(answers: Answer[], options: Partial<TaskWait> = {}) {
@@ -75,13 +74,13 @@ describe('a 404 that passes does not end the wait', () => {
 	it.each<[string, Answer[], Partial<TaskWait>]>([
 		[
 			'of a task just created, half a minute after',
-			[...eleven(PENDING), JSON_404, DONE],
-			created(),
+			[...times(11, PENDING), JSON_404, DONE],
+			{ justCreated: true },
 		],
 		['of a task of an earlier try', [JSON_404, DONE], { isKnown: true }],
 		['of a task that was read before', [PENDING, JSON_404, DONE], {}],
-		['again and again, with readings between', alternating(JSON_404, PENDING, 20), {}],
-		['for three quarters of a minute', [PENDING, ...nine(JSON_404), DONE], {}],
+		['again and again, with readings between', [...times(20, PENDING, JSON_404), DONE], {}],
+		['for three quarters of a minute', [PENDING, ...times(9, JSON_404), DONE], {}],
 		['with a page of an ingress, at the first reading', [PAGE_404, DONE], {}],
 		['with a text of an ingress, at the first reading', [PLAIN_404, DONE], {}],
 		['with a page of an ingress, later', [PENDING, PAGE_404, PAGE_404, DONE], {}],
@@ -111,7 +110,7 @@ describe('a task that is not there', () => {
 	});
 
 	it.each<[string, Answer[], Partial<TaskWait>, number]>([
-		['created by us', [JSON_404], created(), 65],
+		['created by us', [JSON_404], { justCreated: true }, 65],
 		['of an earlier try', [JSON_404], { isKnown: true }, 60],
 		['read before', [PENDING, JSON_404], {}, 65],
 		[
@@ -138,19 +137,3 @@ describe('a task that is not there', () => {
 		expect(wait.ended).toMatchObject({ status: 'completed' });
 	});
 });
-
-function created(): Partial<TaskWait> {
-	return { justCreated: true };
-}
-
-function nine(answer: Answer): Answer[] {
-	return Array<Answer>(9).fill(answer);
-}
-
-function eleven(answer: Answer): Answer[] {
-	return Array<Answer>(11).fill(answer);
-}
-
-function alternating(one: Answer, other: Answer, times: number): Answer[] {
-	return [...Array<Answer[]>(times).fill([other, one]).flat(), DONE];
-}
