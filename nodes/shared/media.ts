@@ -5,9 +5,9 @@
  * says otherwise.
  */
 export const MEDIA = {
-	speech: { mimeType: 'audio/mpeg', extension: 'mp3', timeoutSeconds: 3600 },
-	video: { mimeType: 'video/mp4', extension: 'mp4', timeoutSeconds: 1800 },
-	image: { mimeType: 'image/png', extension: 'png', timeoutSeconds: 900 },
+	speech: { mimeType: 'audio/mpeg', timeoutSeconds: 3600 },
+	video: { mimeType: 'video/mp4', timeoutSeconds: 1800 },
+	image: { mimeType: 'image/png', timeoutSeconds: 900 },
 } as const;
 
 export type MediaKind = keyof typeof MEDIA;

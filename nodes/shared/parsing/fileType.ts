@@ -11,46 +11,41 @@ export interface FileType {
 /** Bytes needed to recognise a type. */
 export const SNIFF_BYTES = 512;
 
-const EXTENSIONS: Record<string, string> = {
-	'audio/mpeg': 'mp3',
-	'audio/mp3': 'mp3',
-	'audio/wav': 'wav',
-	'audio/x-wav': 'wav',
-	'audio/wave': 'wav',
-	'audio/vnd.wave': 'wav',
-	'audio/ogg': 'ogg',
-	'audio/opus': 'opus',
-	'audio/flac': 'flac',
-	'audio/x-flac': 'flac',
-	'audio/aac': 'aac',
-	'audio/mp4': 'm4a',
-	'audio/x-m4a': 'm4a',
-	'audio/webm': 'weba',
-	'audio/basic': 'au',
-	'audio/l16': 'pcm',
-	'audio/pcm': 'pcm',
-	'video/mp4': 'mp4',
-	'video/webm': 'webm',
-	'video/quicktime': 'mov',
-	'video/x-matroska': 'mkv',
-	'image/png': 'png',
-	'image/jpeg': 'jpg',
-	'image/jpg': 'jpg',
-	'image/webp': 'webp',
-	'image/gif': 'gif',
-	'image/avif': 'avif',
-	'image/svg+xml': 'svg',
-};
+/** By MIME type; of several with one extension, the first is what a file of that name is. */
+const EXTENSIONS = new Map([
+	['audio/mpeg', 'mp3'],
+	['audio/wav', 'wav'],
+	['audio/ogg', 'ogg'],
+	['audio/opus', 'opus'],
+	['audio/flac', 'flac'],
+	['audio/aac', 'aac'],
+	['audio/mp4', 'm4a'],
+	['audio/webm', 'weba'],
+	['audio/basic', 'au'],
+	['audio/l16', 'pcm'],
+	['audio/pcm', 'pcm'],
+	['video/mp4', 'mp4'],
+	['video/webm', 'webm'],
+	['video/quicktime', 'mov'],
+	['video/x-matroska', 'mkv'],
+	['image/png', 'png'],
+	['image/jpeg', 'jpg'],
+	['image/webp', 'webp'],
+	['image/gif', 'gif'],
+	['image/avif', 'avif'],
+	['image/svg+xml', 'svg'],
+]);
 
-const CANONICAL: Record<string, string> = {
-	'audio/mp3': 'audio/mpeg',
-	'audio/x-wav': 'audio/wav',
-	'audio/wave': 'audio/wav',
-	'audio/vnd.wave': 'audio/wav',
-	'audio/x-flac': 'audio/flac',
-	'audio/x-m4a': 'audio/mp4',
-	'image/jpg': 'image/jpeg',
-};
+/** Other names for some of them. */
+const CANONICAL = new Map([
+	['audio/mp3', 'audio/mpeg'],
+	['audio/x-wav', 'audio/wav'],
+	['audio/wave', 'audio/wav'],
+	['audio/vnd.wave', 'audio/wav'],
+	['audio/x-flac', 'audio/flac'],
+	['audio/x-m4a', 'audio/mp4'],
+	['image/jpg', 'image/jpeg'],
+]);
 
 const ascii = (bytes: Uint8Array, start: number, end: number) =>
 	String.fromCharCode(...bytes.subarray(start, end));
@@ -97,19 +92,14 @@ export function fileTypeOf(
 	url: string,
 	kind: MediaKind,
 ): FileType {
-	const header = typeNamedBy(contentType);
-	const found = sniff(bytes, kind) ?? (Object.hasOwn(EXTENSIONS, header) ? header : undefined);
-	if (found !== undefined) {
-		// Every type that can be recognised is in the list.
-		return { mimeType: CANONICAL[found] ?? found, extension: EXTENSIONS[found]! };
-	}
+	const named = typeNamedBy(contentType);
+	const header = CANONICAL.get(named) ?? named;
 	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
-	const byEnding = Object.entries(EXTENSIONS).find(([, extension]) => extension === ending);
-	if (byEnding) {
-		return { mimeType: CANONICAL[byEnding[0]] ?? byEnding[0], extension: byEnding[1] };
-	}
-	const { mimeType, extension } = MEDIA[kind];
-	return { mimeType, extension };
+	const byEnding = [...EXTENSIONS].find(([, extension]) => extension === ending)?.[0];
+	const mimeType =
+		sniff(bytes, kind) ?? (EXTENSIONS.has(header) ? header : byEnding) ?? MEDIA[kind].mimeType;
+	// Every type that can be recognised is in the list.
+	return { mimeType, extension: EXTENSIONS.get(mimeType)! };
 }
 
 /** UTF-8's, as Latin-1. */
