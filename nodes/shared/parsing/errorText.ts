@@ -42,17 +42,10 @@ export function saysFailure(value: unknown): boolean {
 export const isFailureWord = (value: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:error|failed|cancell?ed)$/i.test(asText(value) ?? '');
 
+/** The surest first. */
 const REASON_KEYS = [
-	'error',
-	'error_message',
-	'message',
-	'detail',
-	'details',
-	'errors',
-	'msg',
-	'reason',
-	'title',
-	'code',
+	...['error', 'error_message', 'message', 'detail', 'details'],
+	...['errors', 'msg', 'reason', 'title', 'code'],
 ];
 
 /** Texts that say less than others beside them: a status, or its name. */

@@ -74,12 +74,13 @@ export const failureSaidIn = (record: unknown, redact: Redactor): Failure | unde
 		: undefined;
 
 /**
- * The Failure of an answer with an HTTP error status. `body` is without the token already: it is cut here.
- * `retryAfter` is the header's value.
+ * The Failure of an answer with an HTTP error status. `body` has to be redacted already,
+ * since it is cut here. `retryAfter` is the header's value.
  */
 export function failureOfStatus(status: number, body: string, retryAfter?: unknown): Failure {
 	const text = readErrorText(body);
 	const facts = { status, text };
+	const retryAfterMs = readRetryAfter(retryAfter, Date.now());
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
 	if (status === 402) return new Failure('outOfCredit', facts);
 	const isTooMuch = status < 500 && text !== undefined && TOO_MUCH.test(text);
@@ -87,7 +88,6 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 		if (text !== undefined && /insufficient|credit|balance/i.test(text) && CREDIT.test(text)) {
 			return new Failure('outOfCredit', facts);
 		}
-		const retryAfterMs = readRetryAfter(retryAfter, Date.now());
 		return new Failure('rateLimited', { ...facts, retryAfterMs, transient: true });
 	}
 	if (status === 401 || status === 403) {
@@ -97,10 +97,9 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 		return new Failure('tokenRefused', facts);
 	}
 	if (status >= 500) {
-		// What a method or a version of HTTP that it does not know will not become known.
-		const transient = status !== 501 && status !== 505;
-		const retryAfterMs = readRetryAfter(retryAfter, Date.now());
 		if (saysOutOfCredit(text)) return new Failure('outOfCredit', facts);
+		// A method or a version of HTTP that the service does not know stays unknown.
+		const transient = status !== 501 && status !== 505;
 		return new Failure('unavailable', { ...facts, retryAfterMs, transient });
 	}
 	if (status === 408 || status === 425) {
@@ -123,9 +122,7 @@ export function readAnswer(
 	ownsErrorField: (raw: unknown) => boolean = () => false,
 ): unknown {
 	const raw = parseJson(body);
-	if (raw === undefined) {
-		throw new Failure('notTheService', { transient: true });
-	}
+	if (raw === undefined) throw new Failure('notTheService', { transient: true });
 	const failure = failureSaidIn(raw, redact);
 	if (failure && !ownsErrorField(raw)) throw failure;
 	return raw;

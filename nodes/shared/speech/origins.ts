@@ -25,21 +25,19 @@ interface Origin {
 	depth: number | undefined;
 }
 
-/** A create call that failed, though the service may have accepted it. */
-interface Unclear {
-	origin: Origin;
-	/** What it was to speak, or to show. */
-	text: string;
-	/** When it was sent, in ms since 1970. */
-	sentAt: number;
-	/** The task taken for its own by time: one call makes one at most. */
-	taskId?: string;
-}
-
 /** What a call that creates something is for. */
 interface Work {
 	origin: Origin;
+	/** What it is to speak, or to show. */
 	text: string;
+}
+
+/** A create call that failed, though the service may have accepted it. */
+interface Unclear extends Work {
+	/** In ms since 1970. */
+	sentAt: number;
+	/** The task taken for its own by time: one call makes one at most. */
+	taskId?: string;
 }
 
 /**
@@ -91,13 +89,12 @@ export class Origins {
 
 	/** Resolves once the create calls of a workflow that are under way now are answered; never rejects. */
 	async answered(workflowId: string): Promise<void> {
-		const own = [...this.underWay].filter(([, { origin }]) =>
-			origin.workflowIds.includes(workflowId),
-		);
-		await Promise.all(own.map(async ([answered]) => await answered));
+		for (const [answered, { origin }] of [...this.underWay]) {
+			if (origin.workflowIds.includes(workflowId)) await answered;
+		}
 	}
 
-	/** Whether something of this text may be what a workflow is about to get; of any text when that is ''. */
+	/** Whether a workflow still waits for something of this text, or of any text when that is ''. */
 	isAwaited(workflowId: string, text: string): boolean {
 		return [...this.underWay.values()].some(
 			(work) =>
@@ -154,7 +151,7 @@ export class Origins {
 export const originsOf = (credential: Credential): Origins =>
 	accountOf(credential).part(Origins, () => new Origins());
 
-/** The same of the videos and images, by the ids and the addresses of their files. */
+/** The same for videos and images, by the ids and the addresses of their files. */
 export class GenerationOrigins extends Origins {}
 
 /** The origins of an account's videos and images in this process. */
@@ -224,6 +221,6 @@ function depthAfter(event: IDataObject, credential: Credential): number | undefi
 	if (!isGenerated && taskId === undefined) return undefined;
 	const names = isGenerated ? [asText(event.id), asText(event.file_url)] : [taskId];
 	const origins = isGenerated ? generationOriginsOf(credential) : originsOf(credential);
-	const before = names.flatMap((name) => (name === undefined ? [] : [origins.of(name)]));
-	return (before.find((origin) => origin !== undefined)?.depth ?? 0) + 1;
+	const before = names.map((name) => origins.of(name ?? '')).find((origin) => origin !== undefined);
+	return (before?.depth ?? 0) + 1;
 }
