@@ -2,11 +2,11 @@ import { readMp3, type Mp3 } from './mp3';
 import { indexFrame } from './mp3Index';
 import { readWav, wavHead, type Wav } from './wav';
 
-/** Several sound files as one, without decoding them. Pure. */
+/** Joins sound files without decoding them. Pure. */
 
 /** Largest joined file, in bytes. */
 export const MOST_JOINED_BYTES = 256 * 1024 * 1024;
-/** More than the head of any joined file has. */
+/** More than the header of any joined file takes. */
 const HEAD_BYTES = 4096;
 
 /** A file to join. */

@@ -8,7 +8,7 @@ export interface Mp3 {
 	/** In words, equal for files that can be joined. */
 	format: string;
 	durationMs: number;
-	/** Bytes of each frame that sounds. */
+	/** Bytes of each frame with sound. */
 	sizes: number[];
 	/** The first frame's header. */
 	header: FrameHeader;
@@ -81,7 +81,7 @@ function tagBytes(file: Buffer, at: number): number {
 	return 0;
 }
 
-/** Where the tags begin that end a file. */
+/** Where the tags at the end of a file begin. */
 function soundEnd(file: Buffer): number {
 	let end = file.length;
 	for (;;) {
@@ -93,7 +93,7 @@ function soundEnd(file: Buffer): number {
 	}
 }
 
-/** Where the frame's index, which sounds of nothing, begins; undefined when it has none. */
+/** Where the index in a frame, which then has no sound, begins; undefined when it has none. */
 function indexOf(file: Buffer, at: number, { sideBytes }: FrameHeader): number | undefined {
 	// Some encoders count the checksum that may follow the header, some don't.
 	const places = [at + 4 + sideBytes, at + 6 + sideBytes];
@@ -116,7 +116,7 @@ function encoderOf(file: Buffer, at: number): Buffer | undefined {
 		: undefined;
 }
 
-/** The frames that sound of an MP3 file, as stretches of it; undefined when there are none. */
+/** The frames with sound of an MP3 file, as stretches of it; undefined when there are none. */
 export function readMp3(file: Buffer): { sound: Mp3; stretches: Buffer[] } | undefined {
 	const end = soundEnd(file);
 	let first: FrameHeader | undefined;
@@ -132,7 +132,7 @@ export function readMp3(file: Buffer): { sound: Mp3; stretches: Buffer[] } | und
 		const fits = header && at + header.size <= end && (!like || header.format === like.format);
 		return fits ? header : undefined;
 	};
-	/** After something else only one that is followed by another: any bytes may look like a header. */
+	/** After something else, one counts only if another follows: any bytes may look like a header. */
 	const nextFrame = (at: number) => {
 		const header = frameAt(at);
 		if (!header || from !== undefined) return header;

@@ -1,15 +1,15 @@
 import { ENCODER_BYTES, INDEX_BYTES, readHeader, type Mp3 } from './mp3';
 
 /**
- * The frame that stands before those of a joined file and tells players how many there are and where,
- * as Xing's and LAME's do: else the length shown, and where one jumps to, are guesses.
+ * The frame that comes before those of a joined file and tells players how many there are and where, as
+ * Xing's and LAME's do: without it, they guess the length, and where to jump to.
  */
 export function indexFrame(parts: Mp3[]): Buffer {
 	const [first, last] = [parts[0]!, parts.at(-1)!];
 	const { header, kbps, encoder } = first;
 	const sizes = parts.flatMap((part) => part.sizes);
 	const needed = 4 + header.sideBytes + INDEX_BYTES + ENCODER_BYTES;
-	// The same but for the bit rate, which has to be high enough: no checksum, no padding.
+	// The same header, but without checksum or padding, and of a bit rate that leaves room for the index.
 	const head = Buffer.from(header.bytes);
 	head[1]! |= 1;
 	let own = header;
@@ -21,7 +21,7 @@ export function indexFrame(parts: Mp3[]): Buffer {
 	const { size } = own;
 	const frame = Buffer.alloc(size);
 	head.copy(frame);
-	// Players that make nothing of "Info" take the bit rate of this frame for that of all.
+	// Players that don't know "Info" take the bit rate of this frame for that of all.
 	const isConstant = [own, ...parts].every((one) => one.kbps === kbps);
 
 	const at = 4 + header.sideBytes;
@@ -57,7 +57,7 @@ function writeEncoder(
 	const behind = last ? last.readUIntBE(4 + 21, 3) & 0xfff : 0;
 	frame.writeUIntBE((before << 12) | behind, tag + 21, 3);
 	frame.writeUInt32BE(bytes, tag + 28);
-	// Of the sound there is no checksum; of this frame there is.
+	// There is no checksum of the sound, but one of this frame.
 	frame.writeUInt16BE(0, tag + 32);
 	frame.writeUInt16BE(crc16(frame.subarray(0, tag + 34)), tag + 34);
 }

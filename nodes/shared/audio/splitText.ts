@@ -23,8 +23,8 @@ const words = new Intl.Segmenter('en', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
- * What stands before a full stop that ends no sentence, in the languages most spoken; those of one
- * letter or with a full stop inside, and numbers, are told by their form.
+ * Abbreviations, without their full stop, in the most widely spoken languages. Single letters, numbers
+ * and those with a full stop inside are known by their form.
  */
 const ABBREVIATIONS = new Set(
 	(
@@ -69,8 +69,8 @@ function behindSpace(text: string, at: number): number {
 const isSpace = (text: string, at: number) => /[^\S\u00a0\u202f\ufeff]/.test(text[at]!);
 
 /**
- * The parts of a text, each of at most `most` characters (UTF-16 units) and, but for the last, at least
- * a third of that, as far as tags and white space let it: cut at a paragraph that ends in the last
+ * The parts of a text, each of at most `most` characters (UTF-16 units) and, except for the last, at least
+ * a third of that, as far as tags and white space allow: cut at a paragraph that ends in the last
  * third, else at a sentence, else at a line or a word, never within a character or a tag. Together they
  * are the text; only white space at the cuts is left out. Throws a RangeError when a single character
  * or tag is longer than `most`.
@@ -136,13 +136,13 @@ function tagsFrom(text: string, start: number, length: number): Tag[] {
 	return tags;
 }
 
-/** The same text with something in place of its tags in which nothing ends. */
+/** The text with a stand-in for each tag, in which no sentence ends. */
 function withoutTags(text: string, tags: Tag[]): string {
 	let end = 0;
 	const pieces: string[] = [];
 	for (const tag of tags) {
 		const inside = text.slice(tag.start, tag.end);
-		// What opens belongs to the sentence behind it, as a letter would, all else to the one before.
+		// An opening tag belongs to the sentence after it, as a letter would; others to the one before.
 		const standIn = /^<[A-Za-z][^]*[^/]>$/.test(inside) ? 'X' : '"';
 		pieces.push(text.slice(end, tag.start), standIn.repeat(inside.length));
 		end = tag.end;
@@ -152,7 +152,7 @@ function withoutTags(text: string, tags: Tag[]): string {
 
 /** Where sentences end in `text` up to `reach`, white space behind them left out; rising. */
 function sentenceEnds(text: string, reach: number): number[] {
-	// The end of a line is none of a sentence.
+	// The end of a line does not end a sentence.
 	const line = text.replace(/[\r\n\u2028\u2029]/g, ' ');
 	return [...sentences.segment(line)]
 		.filter(({ index }) => index > 0 && index <= reach)
@@ -160,13 +160,13 @@ function sentenceEnds(text: string, reach: number): number[] {
 		.filter((end) => !isAbbreviated(line, end));
 }
 
-/** The last end of a word up to `most` that `fits`, where words are not set apart by white space. */
+/** The last end of a word up to `most` that `fits`, in scripts without spaces between words. */
 function wordEnd(text: string, most: number, fits: (at: number) => boolean): number | undefined {
 	const segments = words.segment(text);
 	for (let at = most; at > most - LONGEST_WORD && fits(at); at--) {
 		const { index, isWordLike } = segments.containing(at)!;
 		const isBehindOpening = /[\p{Ps}\p{Pi}]/u.test(text[index - 1] ?? '');
-		// A mark at the end of a word goes with it.
+		// Punctuation at the end of a word stays with it.
 		if (isWordLike && !isBehindOpening) return fits(index) ? index : undefined;
 		at = index;
 	}

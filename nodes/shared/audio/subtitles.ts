@@ -11,9 +11,9 @@ const VTT = { mimeType: 'text/vtt', extension: 'vtt' };
 /** The hours may be missing, or more than 99; the fraction may be shorter, or missing. */
 const TIME = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?`;
 const TIMES = new RegExp(String.raw`^[ \t]*${TIME}[ \t]*-->[ \t]*${TIME}(.*)$`);
-/** Within the text of a cue: when the words behind it are spoken. */
+/** Within the text of a cue: when the words after it are spoken. */
 const INNER_TIME = new RegExp(`<${TIME}>`, 'g');
-/** The beginning of a cue that no empty line stands before. */
+/** The beginning of a cue without an empty line before it. */
 const SRT_CUE = new RegExp(String.raw`\n(?:\d+[ \t]*\n)?[ \t]*${TIME}[ \t]*-->`, 'g');
 const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${TIME}[ \t]*-->`);
 
@@ -26,7 +26,7 @@ export function subtitleTypeOf(text: string): FileType | undefined {
 	return SRT_START.test(start.trimStart()) ? SRT : undefined;
 }
 
-/** The cues of a file, each with what belongs to it, and what else stands between empty lines. */
+/** The cues of a file, and whatever else stands between empty lines; each as its lines. */
 function blocksOf(text: string, isVtt: boolean): string[][] {
 	const blocks = isVtt
 		? text.replace(/^(.*)\n(?=.*-->)/, '$1\n\n').split(/\n{2,}/)
@@ -38,7 +38,7 @@ function blocksOf(text: string, isVtt: boolean): string[][] {
 
 const two = (number: number) => String(number).padStart(2, '0');
 
-/** A time as the groups of `TIME` have it, so many ms later. */
+/** A time, given as the groups of `TIME`, so many ms later. */
 function later(parts: Array<string | undefined>, ms: number, point: string): string {
 	const [hours = 0, minutes = 0, seconds = 0] = parts.slice(0, 3).map((part) => Number(part ?? 0));
 	const fraction = Number((parts[3] ?? '').padEnd(3, '0'));
@@ -49,9 +49,9 @@ function later(parts: Array<string | undefined>, ms: number, point: string): str
 }
 
 /**
- * Joins subtitles of one type, given with the time at which each part begins. Cues are numbered anew;
- * of VTT the first header stays, styles and regions come behind it, and a name that an earlier part has
- * used goes. Returns why not, in words, when some are SRT and others VTT.
+ * Joins subtitles of one type, given with the time at which each part begins. Cues are numbered anew. VTT
+ * keeps the first header, with all styles and regions after it; names of cues that an earlier part has
+ * used are dropped. Returns why not, in words, when some are SRT and others VTT.
  */
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,

@@ -16,7 +16,7 @@ const PCM = 1;
 const EXTENSIBLE = 0xfffe;
 /** Bytes; an extensible one has 40. */
 const LONGEST_DESCRIPTION = 1024;
-/** Those whose samples stand on their own, so that they can be put one after another. */
+/** Those whose samples are independent of each other, so that files can be joined. */
 const ENCODINGS = new Map([
 	[PCM, ''],
 	[3, ' floating point'],
@@ -44,7 +44,7 @@ export function readWav(file: Buffer): { sound: Wav; stretches: Buffer[] } | und
 	for (const { id, start, size } of chunksOf(file)) {
 		if (id === 'fmt ') description = file.subarray(start, start + size);
 		if (id !== 'data' || !description) continue;
-		// What is written into a pipe can't know its size: it says 0, or more than there is.
+		// Written to a pipe, a file can't know its size: it says 0, or more than there is.
 		const end = size === 0 ? file.length : Math.min(start + size, file.length);
 		return soundOf(description, file.subarray(start, end));
 	}
@@ -79,7 +79,7 @@ const chunk = (id: string, content: Buffer): Buffer => {
 	return Buffer.concat([head, content, Buffer.alloc(content.length % 2)]);
 };
 
-/** What stands before `bytes` bytes of samples like those of `sound`; an odd number is followed by a 0. */
+/** The header for `bytes` bytes of samples like those of `sound`; a 0 has to follow an odd number. */
 export function wavHead({ description }: Wav, bytes: number): Buffer {
 	const chunks = [chunk('fmt ', description)];
 	if (description.readUInt16LE(0) !== PCM) {

@@ -132,7 +132,7 @@ export async function findLost(
 		partial = waitMs !== undefined && claim.withImages ? got : files;
 		const isSettled = !isRest && settled >= SETTLED_LOOKS;
 		const isAll = files.length > 0 && files.length + failed >= claim.expected;
-		// What only its prompt speaks for has to be the same for some looks, or all that was missing.
+		// What only the prompt speaks for has to stay the same for some looks, or to be all that was missing.
 		const isEnough = isRest ? isAll && !claim.withImages : isSettled;
 		const isDone =
 			waitMs === undefined ? isSettled || isAll : isEnough && Date.now() - claim.began >= waitMs;

@@ -19,7 +19,7 @@ export interface NumberField extends INodeProperties {
 	default: number;
 }
 
-/** A model can neither get nor give files. */
+/** A model can neither take nor pass on files. */
 export const NOT_FOR_TOOLS = { hide: { '@tool': [true] } } satisfies IDisplayOptions;
 
 export const outputField: INodeProperties = {

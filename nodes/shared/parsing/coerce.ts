@@ -8,7 +8,7 @@ export const isRecord = (value: unknown): value is ServiceRecord =>
 
 /**
  * A text of at most `length` characters: a longer one is cut off, and ends with "…". A character of two
- * code units is not cut in two. What may hold the token is redacted before: half of it is not found.
+ * code units is not cut in two. Redact first what may hold the token: half of it would not be found.
  */
 export const clip = (text: string, length: number): string =>
 	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + '…';
@@ -87,5 +87,5 @@ export function looksLikeHtml(text: string): boolean {
 	);
 }
 
-/** An address without its query, where the signature is that changes each time. */
+/** An address without its query, which holds a signature that changes each time. */
 export const unsigned = (address: string): string => address.split(/[?#]/, 1)[0]!;

@@ -59,8 +59,8 @@ function progressOf(value: unknown, redact: Redactor): GenerationProgress | unde
 }
 
 /**
- * Reads a stream part by part. The outcome is there once as many files came as were asked for, in one
- * completion or several, or an event says that no more will come.
+ * Reads a stream part by part. The outcome is known once as many files have come as were asked for, in
+ * one completion or several, or an event says that no more will come.
  */
 export class GenerationEvents {
 	outcome: GenerationOutcome | undefined;
@@ -213,7 +213,7 @@ export class GenerationEvents {
 		if (this.isAll()) this.conclude();
 	}
 
-	/** Its ids, if any, prove which entries of the history are the result. */
+	/** A completion without a file. Its ids, if any, prove which entries of the history are the result. */
 	private withoutFile(value: unknown, text: string): void {
 		const entries = entriesOf(value);
 		const failed = entries.filter(isFailed);

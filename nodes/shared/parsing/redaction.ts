@@ -19,8 +19,8 @@ const escaped = (text: string, characters: RegExp, mark: string) =>
 	text.replace(characters, (one) => mark + one.charCodeAt(0).toString(16).padStart(2, '0'));
 
 /**
- * The token within a text in base64: which letters stand for it depends on how many bytes before it
- * are left over from whole groups of three. The letters that it shares with its neighbours are left out.
+ * The token within a text in base64, which encodes three bytes at a time: its letters depend on where in
+ * such a group it begins. Those that also depend on its neighbours are left out.
  */
 function inBase64(apiToken: string): string[] {
 	const forms = [0, 1, 2].map((before) => {
@@ -60,13 +60,13 @@ function alike(one: string, other: string): number {
 	return length;
 }
 
-/** Made once for each credential. One of less than six characters is also in ordinary words, and left. */
+/** Made once for each credential. A token of fewer than six characters is left: words may contain it. */
 export function redactor(apiToken: string): Redactor {
 	if (apiToken.length < 6) return { text: (said) => said, value: (value) => value };
 	const forms = [...new Set(formsOf(apiToken).map((form) => form.toLowerCase()))];
 	const longest = Math.max(...forms.map((form) => form.length));
 	const heads = new RegExp(forms.map(headOf).join('|'), 'gi');
-	// What is left and what is put in must not make a token again.
+	// The mask must not make another token of what is left around it.
 	const mask = apiToken.includes('*') ? '•••••' : '*****';
 
 	function text(said: string): string {

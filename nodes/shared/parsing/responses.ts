@@ -20,7 +20,7 @@ import {
 export interface Source {
 	/** Relative addresses are resolved against it. */
 	baseUrl: string;
-	/** What is shown, and cut for that, is without the token before. */
+	/** Takes the token out of what is shown, before it is cut. */
 	redact: Redactor;
 }
 

@@ -30,7 +30,7 @@ export type TaskListener = (
 
 /** One user's share of the account's socket. */
 export interface Subscription {
-	/** Resolves once the socket is open, cannot be had, or 3 s have passed; never rejects. */
+	/** Resolves once the socket is open, can't be opened, or 3 s have passed; never rejects. */
 	ready: Promise<void>;
 	isOpen(): boolean;
 	/** Whether it can be relied on: open, and not silent for so long that it may be dead. */

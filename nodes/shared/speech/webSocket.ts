@@ -18,7 +18,7 @@ const GIVE_UP_OPENING_MS = 15_000;
 const IDLE_MS = 60_000;
 /** A socket that stayed open this long, in ms, or brought a message, was a good one. */
 const LASTING_MS = 10_000;
-/** A good one is reopened at once, at random within this time, since others do the same, in ms. */
+/** A good one is reopened at random within this time, in ms, since others do the same. */
 const AT_ONCE_MS = 100;
 /**
  * At most this many times in a row, then this rarely, in case the service drops each one after its
@@ -90,7 +90,7 @@ export class ReconnectingSocket {
 
 	/** Somebody needs it (again). */
 	need(): void {
-		if (!this.unneeded.signal.aborted) return;
+		if (this.isNeeded) return;
 		this.unneeded = new AbortController();
 		this.firstTry = new AbortController();
 		this.failures = 0;
