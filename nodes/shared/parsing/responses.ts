@@ -46,8 +46,7 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 			baseUrl,
 		);
 	}
-	const text = asText(value);
-	if (text === undefined || typeof value === 'number') return undefined;
+	const text = typeof value === 'string' ? value.trim() : '';
 	if (text.length > MAX_ADDRESS_CHARS) return undefined;
 	// A word or a sentence would resolve as well, to a meaningless path.
 	const isAddress =
