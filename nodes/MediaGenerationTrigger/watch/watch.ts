@@ -3,13 +3,9 @@ import { Failure } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
 import { accountOf } from '../../shared/account';
 import { knownTasksOf, type KnownTasks } from '../../shared/api/knownTasks';
-import {
-	canListen,
-	subscribe,
-	type Subscription,
-	type MessageKind,
-} from '../../shared/speech/notifications';
+import { subscribe, type Subscription, type MessageKind } from '../../shared/speech/notifications';
 import { originsOf } from '../../shared/speech/origins';
+import { canListen } from '../../shared/speech/webSocket';
 import { checkTokenTogether, requireToken } from '../../shared/api/tokenCheck';
 import type { Activation } from '../activation';
 import { TaskEvents } from './taskEvents';

@@ -65,18 +65,19 @@ class Connection {
 	private readonly latest = new Map<string, number | undefined>();
 	private readonly followers = new Map<string, Set<Follower>>();
 	private readonly listeners = new Set<TaskListener>();
+	private readonly known: KnownTasks;
 	private readonly socket: ReconnectingSocket;
 	private users = 0;
 
-	constructor(
-		url: string,
-		checkEgress: EgressCheck,
-		private readonly known: KnownTasks,
-		onOver: () => void,
-	) {
+	/** The address holds the token: it appears nowhere else. */
+	constructor(credential: Credential, checkEgress: EgressCheck) {
+		const { webSocketUrl, apiToken } = credential;
+		const url = `${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`;
+		const account = accountOf(credential);
+		this.known = knownTasksOf(credential);
 		this.socket = new ReconnectingSocket(url, checkEgress, {
 			onText: (text) => this.receive(text),
-			onOver,
+			onOver: () => account.drop(Connection),
 			onChange: (open) => {
 				for (const followers of this.followers.values()) {
 					for (const follower of followers) follower.onSocketChange(open);
@@ -156,31 +157,11 @@ class Connection {
 	}
 }
 
-/** True where the runtime has a WebSocket (Node 22 and later). */
-export const canListen = (): boolean => typeof WebSocket === 'function';
-
-/** A subscription where there is no WebSocket. */
-const DEAF: Subscription = {
-	ready: Promise.resolve(),
-	isOpen: () => false,
-	isLive: () => false,
-	lostAt: () => 0,
-	follow() {},
-	unfollow() {},
-	followAll() {},
-	release() {},
-};
-
 /**
  * A share of the account's socket at `{ws_url}/ws?token=` (§6.2): one per account and process,
- * opened for the first user and closed after the last. The address holds the token: it appears
- * nowhere else.
+ * opened for the first user and closed after the last.
  */
-export function subscribe(credential: Credential, checkEgress: EgressCheck): Subscription {
-	if (!canListen()) return DEAF;
-	const url = `${credential.webSocketUrl}/ws?token=${encodeURIComponent(credential.apiToken)}`;
-	const account = accountOf(credential);
-	const forget = () => account.drop(Connection);
-	const make = () => new Connection(url, checkEgress, knownTasksOf(credential), forget);
-	return account.part(Connection, make).subscribe();
-}
+export const subscribe = (credential: Credential, checkEgress: EgressCheck): Subscription =>
+	accountOf(credential)
+		.part(Connection, () => new Connection(credential, checkEgress))
+		.subscribe();

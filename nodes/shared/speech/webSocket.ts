@@ -28,6 +28,9 @@ const AT_ONCE_TIMES = 10;
 const AT_ONCE_EVERY_MS = 2000;
 const LONGEST_BACK_OFF_MS = 30_000;
 
+/** True where the runtime has a WebSocket (Node 22 and later). */
+export const canListen = (): boolean => typeof WebSocket === 'function';
+
 /** One WebSocket. */
 interface Session {
 	socket: WebSocket;
@@ -56,7 +59,8 @@ export class ReconnectingSocket {
 	private awake = new AbortController();
 	/** When an unneeded one may be closed, in ms since 1970. */
 	private restsUntil = 0;
-	private isForbidden = false;
+	/** The runtime has none, or the policy forbids it: polling still works, by n8n's request helper. */
+	private isForbidden = !canListen();
 	/** Failed attempts in a row. */
 	private failures = 0;
 	/** The last one was good and got lost. */
@@ -111,7 +115,6 @@ export class ReconnectingSocket {
 	}
 
 	private async live(): Promise<void> {
-		// If the policy forbids the socket, polling still works through n8n's request helper.
 		await this.checkEgress(this.url.split('?')[0]!).catch(() => (this.isForbidden = true));
 		while (this.isNeeded || this.current || this.leaving) {
 			if (this.isNeeded) await this.serve();
@@ -185,8 +188,7 @@ export class ReconnectingSocket {
 		} catch {
 			return undefined;
 		}
-		const now = Date.now();
-		const session: Session = { socket, began: now, lastHeard: now, hasDelivered: false };
+		const session: Session = { socket, began: 0, lastHeard: 0, hasDelivered: false };
 		const opened = new AbortController();
 		const closed = new AbortController();
 		socket.binaryType = 'arraybuffer';
