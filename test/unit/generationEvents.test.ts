@@ -268,7 +268,7 @@ describe('completions that come one per video', () => {
 	it.each<[string, string[], boolean]>([
 		['the stream ends', [], false],
 		['an error event comes', [event('error', '"no more"')], true],
-		['data tell of an error', [status({ error: 'no' })], true],
+		['an event reports an error', [status({ error: 'no' })], true],
 		['a last completion is empty', [completion()], true],
 		['the last one has failed', [completion({ id: 'c', status: 'failed' })], true],
 		['the last one has no file yet', [completion({ id: 'c' })], true],

@@ -184,6 +184,11 @@ describe('what the history holds of a request', () => {
 
 	it.each<[string, ServiceRecord[], string[]]>([
 		['another of the same entry', [{ ...file('a'), file_urls: ['/a2.mp4'] }], ['a.mp4', 'a2.mp4']],
+		[
+			'no more of the same entry than were asked for',
+			[{ ...file('a'), file_urls: ['/a2.mp4', '/a3.mp4'] }],
+			['a.mp4', 'a2.mp4'],
+		],
 		['nothing new', [file('a')], ['a.mp4']],
 		['more than were asked for', [file('x'), file('y'), file('a')], ['a.mp4']],
 		['one under another name', [file('x')], ['a.mp4']],

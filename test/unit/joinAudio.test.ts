@@ -185,7 +185,7 @@ describe('MP3', () => {
 			'files joined before',
 			Buffer.concat([index(), mp3(2), ID3_1, ID3_2, index(), frame(3), frame(11), frame(12)]),
 		],
-	])('%s goes', async (_, first) => {
+	])('%s is left out', async (_, first) => {
 		const rest = first.includes(frame(11)) ? [] : [mp3(2, 11)];
 		expect(frames(await joined(first, ...rest))).toEqual(all);
 	});

@@ -46,7 +46,7 @@ describe('blanking the token out', () => {
 			`…${TOKEN.slice(0, 12)} or ${TOKEN.slice(0, 17)} [item 0]`,
 			'…***** or ***** [item 0]',
 		],
-		['a text of little else', TOKEN, `… and …${TOKEN}…`, '… and …*****…'],
+		['a text of little but dots', TOKEN, `… and …${TOKEN}…`, '… and …*****…'],
 	])('removes it from %s', (_, token, text, left) => {
 		expect(redactor(token).text(text)).toBe(left);
 	});
