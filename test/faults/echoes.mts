@@ -1,9 +1,9 @@
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { formsOf } from './canary.mts';
-import { event } from './row.mts';
-import { isPaid, OPERATIONS, type Operation, type Setting, type Stage } from './stage.mts';
+import { answer, CREATING, event, GENERATIONS } from './row.mts';
+import { OPERATIONS, type Operation, type Setting, type Stage } from './stage.mts';
 
-type Say = (token: string, stage: Stage) => FaultAction;
+export type Say = (token: string, stage: Stage) => FaultAction;
 
 export interface Echo {
 	/** The failure that it becomes, by its words. */
@@ -20,24 +20,29 @@ export interface Echo {
 export const echo = (token: string) => formsOf(token).slice(0, 3).join(' and ');
 const refusal =
 	(status: number, text: string): Say =>
-	(token) => ({ respond: { status, body: { error: `${text} ${echo(token)}` } } });
+	(token) =>
+		answer(status, { error: `${text} ${echo(token)}` }).action;
 const stream =
 	(...events: Array<(token: string) => string>): Say =>
 	(token) => ({ sse: [...events.map((make) => make(token)), { delayMs: 20 }, 'END'] });
 
-const ALL = OPERATIONS;
-const CREATING = ALL.filter(isPaid);
-export const GENERATIONS = CREATING.filter((name) => name !== 'speech:speak');
-
 /** One for each kind of failure that can come of what a service says. */
 export const ECHOES: Record<string, Echo> = {
-	tokenRefused: { says: /refused the API token/, operations: ALL, ...every(401, 'Bad token') },
-	outOfCredit: { says: /out of credit/, operations: ALL, ...every(402, 'no credit for') },
-	rejected: { says: /rejected the request/, operations: ALL, ...every(400, 'odd request of') },
-	unavailable: { says: /not available/, operations: ALL, ...every(500, 'crash for') },
+	tokenRefused: {
+		says: /refused the API token/,
+		operations: OPERATIONS,
+		...every(401, 'Bad token'),
+	},
+	outOfCredit: { says: /out of credit/, operations: OPERATIONS, ...every(402, 'no credit for') },
+	rejected: {
+		says: /rejected the request/,
+		operations: OPERATIONS,
+		...every(400, 'odd request of'),
+	},
+	unavailable: { says: /not available/, operations: OPERATIONS, ...every(500, 'crash for') },
 	notFound: {
 		says: /does not recognize|has no task/,
-		operations: ALL,
+		operations: OPERATIONS,
 		...every(404, 'nothing of'),
 	},
 	invalidVoice: {
@@ -50,14 +55,14 @@ export const ECHOES: Record<string, Echo> = {
 		operations: CREATING,
 		create: (token) => {
 			const headers = { 'Retry-After': '99', 'X-Token': token };
-			return { respond: { status: 429, headers, body: { error: `slow down, ${echo(token)}` } } };
+			return answer(429, { error: `slow down, ${echo(token)}` }, headers).action;
 		},
 		setting: () => ({ options: { timeout: 15 } }),
 	},
 	notTheService: {
 		says: /not come from a media generation service/,
 		operations: CREATING,
-		create: (token) => ({ respond: { status: 200, body: `<html>${echo(token)}</html>` } }),
+		create: (token) => answer(200, `<html>${echo(token)}</html>`).action,
 	},
 	redirected: {
 		says: /redirects to/,
@@ -69,9 +74,7 @@ export const ECHOES: Record<string, Echo> = {
 	taskFailed: {
 		says: /could not generate the speech/,
 		operations: ['speech:speak', 'speech:wait'],
-		read: (token) => ({
-			respond: { status: 200, body: { id: 1, status: 'error', error: echo(token) } },
-		}),
+		read: (token) => answer(200, { id: 1, status: 'error', error: echo(token) }).action,
 	},
 	generationFailed: {
 		says: /could not generate this/,
@@ -90,14 +93,14 @@ export const ECHOES: Record<string, Echo> = {
 				created_at: new Date(Date.now() + 500).toISOString(),
 				type: '',
 			}));
-			return { respond: { status: 200, body } };
+			return answer(200, body).action;
 		},
 		setting: () => ({ options: { timeout: 6 } }),
 	},
 	timedOut: {
 		says: /No result after 2 seconds/,
 		operations: ['speech:speak', 'speech:wait'],
-		read: (token) => ({ respond: { status: 200, body: { id: 1, status: `${token} is busy` } } }),
+		read: (token) => answer(200, { id: 1, status: `${token} is busy` }).action,
 		setting: () => ({ options: { timeout: 2 } }),
 	},
 	badFile: {

@@ -1,8 +1,10 @@
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import {
 	always,
+	answer,
 	FETCHING,
 	IMAGE,
 	onFile,
@@ -12,19 +14,16 @@ import {
 	type Group,
 	type Row,
 } from './row.mts';
+import { NODE } from './stage.mts';
 
 const MIB = 1024 * 1024;
 const SOME = [SPEAK, VIDEO, 'history:getAll'] as const;
+const AUDIO = { 'Content-Type': 'audio/wav', 'Content-Encoding': 'gzip' };
 
-const file = (action: FaultAction, times = 1) =>
-	(({ sim }) => sim.fault({ ...onFile, times, action })) satisfies Row['make'];
-
-/** Something that passes for a file, packed; with `isDamaged` some bytes of it are wrong. */
-const packed = (bytes: Buffer, isDamaged = false) => {
-	const body = gzipSync(bytes);
-	if (isDamaged) body.fill(0, body.length >> 1, (body.length >> 1) + 100);
-	const headers = { 'Content-Type': 'audio/wav', 'Content-Encoding': 'gzip' };
-	return { status: 200, headers, body };
+/** Something that passes for a file, packed, some bytes of it wrong. */
+const damaged = () => {
+	const body = gzipSync(randomBytes(5000).toString('hex'));
+	return body.fill(0, body.length >> 1, (body.length >> 1) + 100);
 };
 
 /** 2 GiB of zeros in 2 MiB: gzip allows parts to follow one another. */
@@ -39,22 +38,19 @@ const passing: Array<[string, FaultAction]> = [
 	['is cut off', { truncate: 100 }],
 	['is cut off after its head', { truncate: 0 }],
 	['is empty', { empty: true }],
-	['is not there yet (404)', { respond: { status: 404 } }],
-	['answers 503', { respond: { status: 503, body: PAGE } }],
+	['is not there yet (404)', answer(404).action],
+	['answers 503', answer(503, PAGE).action],
 	['is reset', { reset: true }],
-	['is a page with status 200', { respond: { status: 200, body: PAGE } }],
-	['is a JSON answer with status 200', { respond: { status: 200, body: { error: 'not yet' } } }],
-	[
-		'is packed and damaged',
-		{ respond: packed(Buffer.from(randomBytes(5000).toString('hex')), true) },
-	],
+	['is a page with status 200', answer(200, PAGE).action],
+	['is a JSON answer with status 200', answer(200, { error: 'not yet' }).action],
+	['is packed and damaged', answer(200, damaged(), AUDIO).action],
 ];
 
 const files: Row[] = [
 	...passing.map(([what, action]): Row => ({
 		fault: `A file ${what}, once`,
 		operations: SOME,
-		make: file(action),
+		faults: [{ ...onFile, action }],
 		outcome: 'result',
 		note: 'it is fetched again',
 	})),
@@ -88,7 +84,7 @@ const files: Row[] = [
 	{
 		fault: 'The address has expired',
 		operations: SOME,
-		make: file({ respond: { status: 410, body: { error: 'expired' } } }, Infinity),
+		faults: [{ ...onFile, ...always, ...answer(410, { error: 'expired' }) }],
 		outcome: 'fails',
 		says: `${NAMED}410 (expired)`,
 		note: 'with the task ID, or the address',
@@ -96,14 +92,14 @@ const files: Row[] = [
 	{
 		fault: 'A redirect without end',
 		operations: SOME,
-		make: file({ redirect: '/files/around' }, Infinity),
+		faults: [{ ...onFile, ...always, action: { redirect: '/files/around' } }],
 		outcome: 'fails',
 		says: `${NAMED}302`,
 	},
 	...['file:///etc/passwd', 'javascript:alert(1)'].map((redirect): Row => ({
 		fault: `A redirect to \`${redirect.split(':')[0]}:\``,
 		operations: [SPEAK, VIDEO],
-		make: file({ redirect }, Infinity),
+		faults: [{ ...onFile, ...always, action: { redirect } }],
 		outcome: 'fails',
 		says: `${NAMED}302`,
 	})),
@@ -111,7 +107,7 @@ const files: Row[] = [
 		fault: "A redirect to an address in n8n's own network",
 		operations: SOME,
 		isProtected: true,
-		make: file({ redirect: 'http://127.0.0.2:9/latest/meta-data' }, Infinity),
+		faults: [{ ...onFile, ...always, action: { redirect: 'http://127.0.0.2:9/latest/meta-data' } }],
 		outcome: 'fails',
 		says: '127.0.0.2:9 is blocked by the security settings of this n8n instance',
 		note: "with n8n's protection on (`N8N_SSRF_PROTECTION_ENABLED`)",
@@ -121,7 +117,7 @@ const files: Row[] = [
 		operations: [SPEAK],
 		isProtected: true,
 		service: { pace: 0.2 },
-		make: () => ({ credential: { webSocketUrl: 'ws://127.0.0.2:9' } }),
+		setting: { credential: { webSocketUrl: 'ws://127.0.0.2:9' } },
 		outcome: 'result',
 		says: 'WebSocket of the service could not be used',
 		note: "with n8n's protection on: the task is looked up instead",
@@ -138,35 +134,26 @@ const files: Row[] = [
 	{
 		fault: 'A file comes packed (gzip) although it was not asked for so',
 		operations: [SPEAK, 'speech:get'],
-		make: (stage) => {
-			stage.isOwnFile = true;
-			file({ respond: packed(randomBytes(5000)) })(stage);
-		},
+		faults: [{ ...onFile, ...answer(200, gzipSync(randomBytes(5000)), AUDIO) }],
 		outcome: 'result',
-		check: (_, result) => hasBytes(result, 5000),
+		isOwnFile: true,
+		check: (_, result) =>
+			assert.ok(result.items(NODE).every(({ binary }) => binary?.data?.bytes === 5000)),
 	},
 	{
 		fault: 'A packed file that is 2 GiB when unpacked',
 		isLong: true,
 		operations: [SPEAK],
 		make: ({ sim }) => {
-			const headers = { 'Content-Type': 'audio/wav', 'Content-Encoding': 'gzip' };
-			const respond = { status: 200, headers, body: bomb() };
-			sim.fault({ ...onFile, ...always, action: { respond } });
+			sim.fault({ ...onFile, ...always, ...answer(200, bomb(), AUDIO) });
 		},
 		outcome: 'fails',
 		says: `${NAMED}larger than announced: more than 256 MB`,
 		note: 'fetched once, and given up at 256 MB',
 		check: ({ sim }) => {
-			const asked = sim.requests.filter(({ path }) => path.startsWith('/files/audio')).length;
-			if (asked !== 1) throw new Error(`it was fetched ${asked} times`);
+			assert.equal(sim.count('GET', '/files/audio'), 1);
 		},
 	},
 ];
-
-function hasBytes(result: Parameters<NonNullable<Row['check']>>[1], expected: number): void {
-	const sizes = result.items('Media Generation').map(({ binary }) => Number(binary?.data?.bytes));
-	if (sizes.some((size) => size !== expected)) throw new Error(`the sizes are ${sizes.join()}`);
-}
 
 export const FILES: Group[] = [{ title: 'Files', rows: files }];

@@ -1,12 +1,18 @@
+import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { drip, endless } from '../service/fakeService.mts';
+import type { FaultRule } from '../../simulator/simulator.mts';
+import { drip } from '../service/fakeService.mts';
 import { accepted } from './network.mts';
 import {
 	always,
+	answer,
 	CREATING,
 	IMAGE,
+	onAny,
 	onCreate,
+	onFile,
 	onRead,
+	READING,
 	SPEAK,
 	status,
 	VIDEO,
@@ -15,57 +21,41 @@ import {
 } from './row.mts';
 
 const MIB = 1024 * 1024;
+
+/** Made by the first row that needs it. */
+const lazy = (make: () => Buffer) => {
+	let made: Buffer | undefined;
+	return () => (made ??= make());
+};
 /** Valid JSON, 100 MB of it. */
-const HUGE = (() => {
-	let made: Buffer | undefined;
-	return () =>
-		(made ??= Buffer.concat([
-			Buffer.from('{"a":1'),
-			Buffer.alloc(100 * MIB, ' '),
-			Buffer.from('}'),
-		]));
-})();
-const PACKED = (() => {
-	let made: Buffer | undefined;
-	return () => (made ??= gzipSync(HUGE()));
-})();
+const huge = lazy(() => Buffer.from(`{"a":1${' '.repeat(100 * MIB)}}`));
+const packed = lazy(() => gzipSync(huge()));
+const GZIP = { 'Content-Encoding': 'gzip', 'Content-Type': 'application/json' };
+
+/** Answers whatever the rule hits with that body, every time. */
+const body =
+	(rule: Partial<FaultRule>, status: number, make: () => Buffer, headers = {}): Row['make'] =>
+	({ sim }) =>
+		sim.fault({ ...rule, ...always, ...answer(status, make(), headers) });
+
+/** The create call is accepted, and answered with that body once the result is in the history. */
+const created = (make: () => Buffer, headers = {}) =>
+	accepted((_, response) => response.writeHead(200, headers).end(make()));
+
 const TOO_LARGE = 'sent more data than it should: a response of more than 16 MB';
 
-const read = (status: number, body: () => Buffer, headers: Record<string, string> = {}) =>
-	(({ sim }) => {
-		const respond = { status, headers, body: body() };
-		sim.fault({ ...onRead, ...always, action: { respond } });
-	}) satisfies Row['make'];
+/** What is larger than can be right is given up before it is there as a whole. */
+const isGivenUp: Row['check'] = ({ sim }) =>
+	assert.ok(sim.requests.some(({ closedByClient }) => closedByClient));
 
-const create = (body: () => Buffer, headers: Record<string, string> = {}) =>
-	(({ sim }) => {
-		const respond = { status: 200, headers, body: body() };
-		sim.fault({ ...onCreate, ...always, action: { respond, accepted: true } });
-	}) satisfies Row['make'];
-
-/** The same, once the result is in the history. */
-const createStream = (body: () => Buffer, headers: Record<string, string> = {}) =>
-	accepted((_, response) => response.writeHead(200, headers).end(body()));
-
-const GZIP = { 'Content-Encoding': 'gzip', 'Content-Type': 'application/json' };
-const READS = [
-	'account:get',
-	'voice:getAll',
-	'history:getAll',
-	'speech:get',
-	'speech:wait',
-] as const;
-
-/** What is larger than can be right is given up, and not first taken as a whole. */
-const isGivenUp: Row['check'] = ({ sim }) => {
-	if (!sim.requests.some(({ closedByClient }) => closedByClient)) throw new Error('all was taken');
-};
+const isNotFollowed: Row['check'] = ({ sim }) =>
+	assert.ok(sim.requests.every(({ on }) => on !== 'file'));
 
 const limits: Row[] = [
 	{
 		fault: 'A JSON answer of 100 MB',
-		operations: READS,
-		make: read(200, HUGE),
+		operations: READING,
+		make: body(onRead, 200, huge),
 		outcome: 'fails',
 		says: TOO_LARGE,
 		check: isGivenUp,
@@ -73,7 +63,10 @@ const limits: Row[] = [
 	{
 		fault: 'A JSON answer of 100 MB to the create call',
 		operations: [SPEAK],
-		make: create(HUGE),
+		make: ({ sim }) => {
+			const { respond } = answer(200, huge()).action;
+			sim.fault({ ...onCreate, action: { respond, accepted: true } });
+		},
 		outcome: 'fails',
 		says: `${TOO_LARGE}…may have accepted the request and charged for it`,
 		check: isGivenUp,
@@ -81,31 +74,28 @@ const limits: Row[] = [
 	{
 		fault: 'A JSON answer of 100 MB instead of a stream',
 		operations: [VIDEO, IMAGE],
-		make: createStream(HUGE),
+		make: created(huge),
 		outcome: 'result',
 		says: 'looked up in the history',
 	},
 	{
 		fault: 'A JSON answer of 100 MB packed in 100 KB (gzip)',
 		operations: ['account:get', 'history:getAll'],
-		make: read(200, PACKED, GZIP),
+		make: body(onRead, 200, packed, GZIP),
 		outcome: 'fails',
 		says: TOO_LARGE,
 	},
 	{
 		fault: 'The same, to the create call',
 		operations: [VIDEO],
-		make: createStream(PACKED, GZIP),
+		make: created(packed, GZIP),
 		outcome: 'result',
 		says: 'looked up in the history',
 	},
 	{
 		fault: 'An error answer of 100 MB',
 		operations: ['account:get', SPEAK],
-		make: ({ sim }) => {
-			const respond = { status: 500, body: HUGE() };
-			sim.fault({ path: '/v1/', ...always, action: { respond } });
-		},
+		make: body(onAny, 500, huge),
 		outcome: 'fails',
 		says: 'not available (HTTP 500)',
 		paid: 0,
@@ -117,7 +107,7 @@ const limits: Row[] = [
 		make: accepted((_, response) => {
 			response.writeHead(200, { 'content-type': 'text/event-stream' });
 			response.write('data: ');
-			drip(response, endless(Buffer.alloc(MIB, 'x')), 5);
+			drip(response, Buffer.alloc(MIB, 'x'), 5);
 		}),
 		outcome: 'result',
 		says: '(an event was larger than any result), so the result was looked up in the history',
@@ -127,9 +117,9 @@ const limits: Row[] = [
 		operations: [VIDEO],
 		setting: { options: { timeout: 8 } },
 		make: async (stage) => {
-			(await stage.front()).on('POST', /video/, (_, response) => {
+			(await stage.front()).on(/^POST /, (_, response) => {
 				response.writeHead(200, { 'content-type': 'text/event-stream' });
-				drip(response, endless(status('processing').repeat(100)), 5);
+				drip(response, status('processing').repeat(100), 5);
 			});
 		},
 		outcome: 'fails',
@@ -141,15 +131,11 @@ const limits: Row[] = [
 		operations: [SPEAK, VIDEO, 'account:get'],
 		isLong: true,
 		make: async (stage) => {
-			(await stage.front()).on(
-				stage.operation === 'account:get' ? 'GET' : 'POST',
-				/v1/,
-				(_, response) => {
-					response.writeHead(402, { 'content-length': 100 });
-					response.write('{"error": "insufficient_credits"');
-					if (stage.operation === VIDEO) setTimeout(() => response.destroy(), 20);
-				},
-			);
+			(await stage.front()).on(/v1/, (_, response) => {
+				response.writeHead(402, { 'content-length': 100 });
+				response.write('{"error": "insufficient_credits"');
+				if (stage.operation === VIDEO) setTimeout(() => response.destroy(), 20);
+			});
 		},
 		outcome: 'fails',
 		says: 'The account is out of credit',
@@ -160,7 +146,7 @@ const limits: Row[] = [
 		fault: 'A redirect of a reading to itself',
 		operations: ['account:get', 'voice:getAll', 'history:getAll', 'speech:get'],
 		make: async (stage) => {
-			(await stage.front()).on('GET', /./, (request, response) => {
+			(await stage.front()).on(/^GET /, (request, response) => {
 				// The body never ends: following must not leave the connection open.
 				response.writeHead(302, { location: request.url, 'content-length': 100 });
 				response.flushHeaders();
@@ -178,9 +164,7 @@ const limits: Row[] = [
 		},
 		outcome: 'fails',
 		says: 'redirects to…never sent to another address',
-		check: ({ sim }) => {
-			if (sim.requests.some(({ on }) => on === 'file')) throw new Error('it was followed');
-		},
+		check: isNotFollowed,
 	},
 	{
 		fault: 'A redirect of the create call',
@@ -192,17 +176,13 @@ const limits: Row[] = [
 		outcome: 'fails',
 		says: 'redirects to',
 		paid: 0,
-		check: ({ sim }) => {
-			if (sim.requests.some(({ on }) => on === 'file')) throw new Error('it was followed');
-		},
+		check: isNotFollowed,
 	},
 	{
 		fault: 'A file could not be downloaded, and Retry On Fail is on',
 		operations: [SPEAK, VIDEO],
 		setting: { node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 100 } },
-		make: ({ sim }) => {
-			sim.fault({ on: 'file', action: { respond: { status: 410 } } });
-		},
+		faults: [{ ...onFile, ...answer(410) }],
 		outcome: 'result',
 		says: 'of an earlier attempt, at no extra charge',
 	},

@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { createServer } from 'node:https';
-import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { selfSigned } from './certificate.mts';
-import { drip, endless, type Handler } from '../service/fakeService.mts';
+import { drip, silent, type Handler } from '../service/fakeService.mts';
 import {
 	always,
 	CREATING,
@@ -11,72 +12,58 @@ import {
 	READING,
 	SPEAK,
 	VIDEO,
+	WITH_IMAGES,
 	type Group,
 	type Row,
 } from './row.mts';
-import type { Stage } from './stage.mts';
 
-const SHORT = { options: { timeout: 2 } };
-
-const at = (stage: Stage, baseUrl: string, more = {}) => {
-	stage.credential = () => ({ apiToken: stage.sim.token, baseUrl, webSocketUrl: '', ...more });
-};
-
-async function listening(stage: Stage, server: Server): Promise<number> {
-	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	stage.onClose(() => void server.close());
-	return (server.address() as AddressInfo).port;
-}
-
-const refused: Row = {
-	fault: 'The connection is refused',
-	isLong: true,
-	operations: [SPEAK, VIDEO, 'speech:wait', 'account:get'],
-	// Nobody listens at such a port.
-	make: (stage) => at(stage, 'http://127.0.0.1:1'),
-	outcome: 'fails',
-	says: "refused the connection…Check 'Base URL'",
-	note: 'tried again for some seconds, since nothing can have been accepted',
-	sent: 0,
-	paid: 0,
-};
+const at = (baseUrl: string) => ({ credential: { baseUrl } });
+const unsent = { outcome: 'fails', sent: 0, paid: 0 } as const;
+const UNSURE = 'may have accepted the request and charged for it';
 
 const network: Row[] = [
-	refused,
+	{
+		fault: 'The connection is refused',
+		isLong: true,
+		operations: [SPEAK, VIDEO, 'speech:wait', 'account:get'],
+		// Nobody listens at such a port.
+		setting: at('http://127.0.0.1:1'),
+		...unsent,
+		says: "refused the connection…Check 'Base URL'",
+		note: 'tried again for some seconds, since nothing can have been accepted',
+	},
 	{
 		fault: 'The host name is unknown',
 		operations: [SPEAK, VIDEO, 'account:get'],
-		make: (stage) => at(stage, 'https://no-such-host.invalid'),
-		outcome: 'fails',
+		setting: at('https://no-such-host.invalid'),
+		...unsent,
 		says: "no-such-host.invalid could not be found on the network…Check 'Base URL'",
-		sent: 0,
-		paid: 0,
 	},
 	{
 		fault: 'The certificate is self-signed',
 		operations: [SPEAK, VIDEO, 'account:get'],
 		make: async (stage) => {
 			const server = createServer(selfSigned(), (_, response) => void response.end('{}'));
-			at(stage, `https://127.0.0.1:${await listening(stage, server)}`);
+			await once(server.listen(0, '127.0.0.1'), 'listening');
+			stage.onClose(() => void server.close());
+			return at(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
 		},
-		outcome: 'fails',
+		...unsent,
 		says: 'does not present a certificate that n8n trusts',
-		sent: 0,
-		paid: 0,
 	},
 	{
 		fault: 'The port speaks no TLS',
 		operations: ['account:get'],
-		make: (stage) => at(stage, stage.sim.baseUrl.replace('http:', 'https:')),
+		make: ({ sim }) => at(sim.baseUrl.replace('http:', 'https:')),
 		outcome: 'fails',
 		says: 'does not present a certificate that n8n trusts',
 	},
 	{
 		fault: 'The create call is reset before any answer, and was not accepted',
 		operations: [SPEAK],
-		make: ({ sim }) => sim.fault({ ...onCreate, ...always, action: { reset: true } }),
+		faults: [{ ...onCreate, ...always, action: { reset: true } }],
 		outcome: 'fails',
-		says: 'did not respond…may have accepted the request and charged for it',
+		says: `did not respond…${UNSURE}`,
 		paid: 0,
 	},
 	{
@@ -88,7 +75,7 @@ const network: Row[] = [
 	},
 	{
 		fault: 'The create call is reset before any answer, but was accepted; images are part of it',
-		operations: ['video:ingredientsToVideo', 'video:framesToVideo'],
+		operations: WITH_IMAGES,
 		setting: { options: { timeout: 8 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		outcome: 'fails',
@@ -98,34 +85,34 @@ const network: Row[] = [
 	{
 		fault: 'A reading is reset before any answer',
 		operations: [SPEAK, ...READING, 'speech:delete'],
-		make: ({ sim }) => {
-			sim.fault({ ...onRead, action: { reset: true } });
-			sim.fault({ method: 'DELETE', action: { reset: true } });
-		},
+		faults: [
+			{ ...onRead, action: { reset: true } },
+			{ method: 'DELETE', action: { reset: true } },
+		],
 		outcome: 'result',
 	},
 	{
 		fault: 'The answer is reset after its headers',
 		operations: [SPEAK],
 		make: async (stage) => {
-			(await stage.front()).on('POST', /task/, resetAfterHead);
+			(await stage.front()).on(/^POST .*task/, resetAfterHead);
 		},
 		outcome: 'fails',
-		says: 'did not respond…may have accepted the request and charged for it',
+		says: `did not respond…${UNSURE}`,
 		paid: 0,
 	},
 	{
 		fault: 'A reading is reset after its headers',
 		operations: [SPEAK, ...READING],
 		make: async (stage) => {
-			(await stage.front()).on('GET', /^\/v1\//, resetAfterHead, 1);
+			(await stage.front()).on(/^GET /, resetAfterHead, 1);
 		},
 		outcome: 'result',
 	},
 	{
 		fault: 'Headers come letter by letter, without end (slow loris)',
 		operations: ['speech:wait'],
-		setting: SHORT,
+		setting: { options: { timeout: 2 } },
 		make: slowLoris('GET'),
 		outcome: 'fails',
 		says: 'No result after 2 seconds',
@@ -136,7 +123,7 @@ const network: Row[] = [
 		setting: { options: { timeout: 6 } },
 		make: slowLoris('POST'),
 		outcome: 'fails',
-		says: 'No result after 6 seconds…may have accepted the request and charged for it',
+		says: `No result after 6 seconds…${UNSURE}`,
 		note: 'a generation whose `Idle Timeout` is shorter is looked for in the history',
 		paid: 0,
 	},
@@ -156,7 +143,7 @@ const network: Row[] = [
 		make: async (stage) => void (await stage.front()),
 		during: async (stage) => {
 			await stage.said(/created$/);
-			await stage.restart(400);
+			await (await stage.front()).restart(400);
 		},
 		outcome: 'result',
 	},
@@ -167,7 +154,7 @@ const network: Row[] = [
 		make: async (stage) => void (await stage.front()),
 		during: async (stage) => {
 			await stage.sim.waitFor(() => stage.paid === 1);
-			await stage.restart(400);
+			await (await stage.front()).restart(400);
 		},
 		outcome: 'result',
 		says: 'looked up in the history',
@@ -175,13 +162,11 @@ const network: Row[] = [
 	{
 		fault: 'The port accepts connections and says nothing',
 		operations: ['speech:wait'],
-		setting: SHORT,
+		setting: { options: { timeout: 2 } },
 		make: async (stage) => {
-			const silent = createTcpServer((socket) => {
-				socket.on('error', () => socket.destroy());
-				stage.onClose(() => void socket.destroy());
-			});
-			at(stage, `http://127.0.0.1:${await listening(stage, silent)}`);
+			const front = await stage.front();
+			front.upgrades = 'hang';
+			front.on(/./, silent);
 		},
 		outcome: 'fails',
 		says: 'No result after 2 seconds',
@@ -192,13 +177,10 @@ const network: Row[] = [
 export function accepted(handle: Handler): Row['make'] {
 	return async (stage) => {
 		const front = await stage.front();
-		front.on('POST', /^\/v1\/video/, (request, response) => {
+		front.on(/^POST \/v1\/video/, async (request, response) => {
 			front.forward(request);
-			void stage.sim
-				.waitFor(() => stage.sim.history.length > 0)
-				.then(() => {
-					handle(request, response);
-				});
+			await stage.sim.waitFor(() => stage.sim.history.length > 0);
+			handle(request, response);
 		});
 	};
 }
@@ -211,9 +193,9 @@ const resetAfterHead: Handler = (_, response) => {
 
 function slowLoris(method: string): Row['make'] {
 	return async (stage) => {
-		(await stage.front()).on(method, /^\/v1\//, ({ socket }) => {
+		(await stage.front()).on(new RegExp(`^${method} `), ({ socket }) => {
 			socket.write('HTTP/1.1 200 OK\r\nX-Slow: ');
-			drip(socket, endless('a'), 50);
+			drip(socket, 'a', 50);
 		});
 	};
 }

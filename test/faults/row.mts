@@ -1,6 +1,6 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
-import type { SimulatorOptions } from '../../simulator/simulator.mts';
-import { isPaid, type Operation, type Setting, type Stage } from './stage.mts';
+import type { Dialect, FaultRule, SimulatorOptions } from '../../simulator/simulator.mts';
+import type { Operation, Setting, Stage } from './stage.mts';
 
 /** One fault, what it is done to, and what has to come of it. */
 export interface Row {
@@ -9,8 +9,10 @@ export interface Row {
 	operations: readonly Operation[];
 	/** How the service is, before anything goes wrong. */
 	service?: SimulatorOptions;
+	/** What the simulator does wrong. */
+	faults?: FaultRule[];
 	setting?: Setting;
-	/** Puts the fault in place; may say what the node is set to because of it. */
+	/** Arranges what `faults` can't; may return settings that depend on it. */
 	make?(stage: Stage): Promise<Setting | void> | Setting | void;
 	/** Goes on while the node runs. */
 	during?(stage: Stage): Promise<void>;
@@ -20,14 +22,16 @@ export interface Row {
 	says?: string;
 	/** What the reader of the document should know besides. */
 	note?: string;
-	/** Create calls sent; 1 unless told. */
+	/** Create calls sent; 1 by default. */
 	sent?: number;
-	/** Create calls accepted, hence paid; 1 unless told. */
+	/** Create calls accepted, hence paid; 1 by default. */
 	paid?: number;
 	/** It takes many seconds: begun first, it ends with the others. */
 	isLong?: boolean;
 	/** Only under n8n's protection against requests into its own network. */
 	isProtected?: boolean;
+	/** The file is the fault's, not the simulator's: their bytes are not compared. */
+	isOwnFile?: boolean;
 	check?(stage: Stage, result: WorkflowResult): void;
 }
 
@@ -36,31 +40,15 @@ export interface Group {
 	rows: Row[];
 }
 
-/** Create calls that a row expects of an operation: sent and paid. */
-export function expectedCalls(row: Row, operation: Operation): { sent: number; paid: number } {
-	if (!isPaid(operation)) return { sent: 0, paid: 0 };
-	return { sent: row.sent ?? 1, paid: row.paid ?? 1 };
-}
-
-/** The expression that a row's words stand for. */
-export const wordsOf = (says: string): RegExp =>
-	new RegExp(
-		says
-			.split('…')
-			.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-			.join('.*'),
-		's',
-	);
-
 export const SPEAK: Operation = 'speech:speak';
 export const VIDEO: Operation = 'video:textToVideo';
 export const IMAGE: Operation = 'image:create';
-export const GENERATIONS: readonly Operation[] = [
-	VIDEO,
+/** Those that are given images, which no entry of the history tells of. */
+export const WITH_IMAGES: readonly Operation[] = [
 	'video:ingredientsToVideo',
 	'video:framesToVideo',
-	IMAGE,
 ];
+export const GENERATIONS: readonly Operation[] = [VIDEO, ...WITH_IMAGES, IMAGE];
 export const CREATING: readonly Operation[] = [SPEAK, ...GENERATIONS];
 /** Those that read from the service at once. */
 export const READING: readonly Operation[] = [
@@ -73,11 +61,24 @@ export const READING: readonly Operation[] = [
 /** Those that fetch a file. */
 export const FETCHING: readonly Operation[] = [SPEAK, 'speech:get', VIDEO, IMAGE, 'history:getAll'];
 
-/** Faults of the create call, of the readings and of the files, for `sim.fault`. */
+/** Parts of a fault: which requests it hits (once, unless `always`), and what they are answered. */
 export const onCreate = { method: 'POST', path: '/v1/' };
 export const onRead = { method: 'GET', path: '/v1/' };
+export const onAny = { path: '/v1/' };
 export const onFile = { on: 'file' } as const;
 export const always = { times: Infinity };
+export const answer = (
+	status: number,
+	body?: string | object,
+	headers?: Record<string, string>,
+): Pick<FaultRule, 'action'> => ({ action: { respond: { status, body, headers } } });
+
+/** A way in which deployments differ, which changes nothing of the result. */
+export const dialect = (
+	fault: string,
+	operations: readonly Operation[],
+	changes: Partial<Dialect>,
+): Row => ({ fault, operations, service: { dialect: changes }, outcome: 'result' });
 
 /** One event of a generation stream. */
 export const event = (name: string, data: unknown): string =>

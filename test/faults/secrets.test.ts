@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { canary, contentsOf, findAnyCanary, findToken } from './canary.mts';
 import { assertClean, saved } from './check.mts';
-import { ECHOES, echo, GENERATIONS, type Echo } from './echoes.mts';
-import { event } from './row.mts';
-import { NODE, OPERATIONS, Stage, type Operation } from './stage.mts';
+import { ECHOES, echo, type Echo, type Say } from './echoes.mts';
+import { always, answer, event, GENERATIONS, onCreate, onFile } from './row.mts';
+import { NODE, onStage, OPERATIONS, Stage, type Operation } from './stage.mts';
 
 /*
  * A service that says the token in everything it says. Nothing of it may come to light: not in the
@@ -31,18 +31,17 @@ const cases = Object.entries(ECHOES).flatMap(([kind, row]) =>
 
 function arrange(stage: Stage, { create, read, file }: Partial<Echo>): void {
 	const { sim } = stage;
-	const always = { times: Infinity };
-	if (create) sim.fault({ ...always, method: 'POST', action: create(sim.token, stage) });
-	if (read) sim.fault({ ...always, method: 'GET', action: read(sim.token, stage) });
-	if (read) sim.fault({ ...always, method: 'DELETE', action: read(sim.token, stage) });
-	if (file) sim.fault({ ...always, on: 'file', action: file(sim.token, stage) });
+	if (create) sim.fault({ ...onCreate, ...always, action: create(sim.token, stage) });
+	for (const method of read ? ['GET', 'DELETE'] : []) {
+		sim.fault({ ...always, method, action: read!(sim.token, stage) });
+	}
+	if (file) sim.fault({ ...onFile, ...always, action: file(sim.token, stage) });
 }
 
 test.concurrent.each(cases)(
 	'$kind, with the token in it ($operation, $onError)',
-	async ({ row, operation, onError }) => {
-		const stage = await Stage.open(operation);
-		try {
+	async ({ row, operation, onError }) =>
+		await onStage(operation, async (stage) => {
 			arrange(stage, row);
 			const setting = row.setting?.(stage.sim.token) ?? {};
 			const result = await stage.run({ ...setting, node: { onError } });
@@ -50,56 +49,51 @@ test.concurrent.each(cases)(
 			const words = result.error?.message ?? failed.map((item) => item?.json.error).join();
 			expect(words).toMatch(row.says);
 			await assertClean(stage, result);
-		} finally {
-			await stage.close();
-		}
-	},
+		}),
 	180_000,
 );
 
-const answer = (status: number, body: object | string) => () => ({ respond: { status, body } });
-const stream = (name: string, data: object) => () => ({
-	sse: [event(name, data), { delayMs: 20 }, event('error', { error: 'no' }), 'END'],
-});
+const says =
+	(status: number, body: object | string, headers?: Record<string, string>): Say =>
+	() =>
+		answer(status, body, headers).action;
+const streams =
+	(name: string, data: object): Say =>
+	() => ({ sse: [event(name, data), { delayMs: 20 }, event('error', { error: 'no' }), 'END'] });
 const failedEntry = (error: string) => ({
 	...{ id: 'x', prompt: 'A lighthouse in the rain', type: 'image', status: 'failed', error },
 	created_at: new Date(Date.now() + 500).toISOString(),
 });
 
-/** What is cut to how many characters before it is shown, and an answer that makes it of a text. */
+/** What is cut to how many characters before it is shown, and what says a text as that. */
 const CUTS: Array<[string, number, Operation, (text: string) => Partial<Echo>]> = [
-	['an error', 500, 'voice:getAll', (error) => ({ read: answer(400, { error }) })],
-	['an error in plain text', 300, 'voice:getAll', (text) => ({ read: answer(400, text) })],
+	['an error', 500, 'voice:getAll', (error) => ({ read: says(400, { error }) })],
+	['an error in plain text', 300, 'voice:getAll', (text) => ({ read: says(400, text) })],
 	[
 		'an error that broke off',
 		300,
 		'voice:getAll',
-		(text) => ({ read: answer(400, `{"error":"${text}`) }),
+		(text) => ({ read: says(400, `{"error":"${text}`) }),
 	],
-	[
-		'an error with a good status',
-		500,
-		'voice:getAll',
-		(error) => ({ read: answer(200, { error }) }),
-	],
+	['an error with a good status', 500, 'voice:getAll', (error) => ({ read: says(200, { error }) })],
 	[
 		'an error in place of a task',
 		500,
 		'speech:speak',
-		(error) => ({ create: answer(200, { data: { id: 1, error } }) }),
+		(error) => ({ create: says(200, { data: { id: 1, error } }) }),
 	],
 	[
 		'the reason of a failed task',
 		500,
 		'speech:wait',
-		(error) => ({ read: answer(200, { id: 1, status: 'error', error }) }),
+		(error) => ({ read: says(200, { id: 1, status: 'error', error }) }),
 	],
 	[
 		'the status of a task',
 		200,
 		'speech:wait',
 		(status) => ({
-			read: answer(200, { id: 1, status }),
+			read: says(200, { id: 1, status }),
 			setting: () => ({ options: { timeout: 2 } }),
 		}),
 	],
@@ -107,13 +101,13 @@ const CUTS: Array<[string, number, Operation, (text: string) => Partial<Echo>]> 
 		'the reason of a failed stream',
 		500,
 		'image:create',
-		(error) => ({ create: stream('error', { error }) }),
+		(error) => ({ create: streams('error', { error }) }),
 	],
 	[
 		'a status in a stream',
 		200,
 		'image:create',
-		(status) => ({ create: stream('status', { status }) }),
+		(status) => ({ create: streams('status', { status }) }),
 	],
 	[
 		'the reason in the history',
@@ -121,26 +115,22 @@ const CUTS: Array<[string, number, Operation, (text: string) => Partial<Echo>]> 
 		'image:create',
 		(error) => ({
 			create: () => ({ sse: ['END'] }),
-			read: () => answer(200, [failedEntry(error)])(),
+			read: () => answer(200, [failedEntry(error)]).action,
 		}),
 	],
-	['what a file host says', 300, 'speech:get', (text) => ({ file: answer(410, text) })],
+	['what a file host says', 300, 'speech:get', (text) => ({ file: says(410, text) })],
 	[
 		'the type of a file',
 		195,
 		'speech:get',
-		(text) => {
-			const headers = { 'Content-Type': `text/${text}` };
-			return { file: () => ({ respond: { status: 200, headers, body: 'words' } }) };
-		},
+		(text) => ({ file: says(200, 'words', { 'Content-Type': `text/${text}` }) }),
 	],
 ];
 
 test.concurrent.each(CUTS)(
 	'%s of more than %d characters, with the token where it is cut',
-	async (_, most, operation, make) => {
-		const stage = await Stage.open(operation);
-		try {
+	async (_, most, operation, make) =>
+		await onStage(operation, async (stage) => {
 			const row = make(`${'x'.repeat(most - 10)}${stage.sim.token} and more`);
 			arrange(stage, row);
 			const result = await stage.run(row.setting?.(stage.sim.token));
@@ -148,10 +138,7 @@ test.concurrent.each(CUTS)(
 			expect(findAnyCanary(shown)).toBeUndefined();
 			expect(shown).toContain('x***** and');
 			expect(shown).not.toContain('x***** and more');
-		} finally {
-			await stage.close();
-		}
-	},
+		}),
 	180_000,
 );
 
@@ -169,25 +156,24 @@ const full = (token: string, address: string) => ({
 	created_at: token,
 });
 
-test.concurrent.each(OPERATIONS.map((operation) => ({ operation })))(
-	'success, with the token in every field ($operation)',
-	async ({ operation }) => {
-		const stage = await Stage.open(operation);
-		try {
+test.concurrent.each(OPERATIONS)(
+	'success, with the token in every field (%s)',
+	async (operation) =>
+		await onStage(operation, async (stage) => {
 			const { sim } = stage;
 			// A file that is there, at an address with the token in it.
 			const { audioUrl } = [...sim.tasks.values()][0] ?? {};
 			const made = audioUrl ?? `${sim.fileOrigin}/files/any`;
 			const body = full(sim.token, `${sim.baseUrl}${new URL(made).pathname}?token=${sim.token}`);
-			const answer = { respond: { status: 200, body: /getAll/.test(operation) ? [body] : body } };
+			const { action } = answer(200, /getAll/.test(operation) ? [body] : body);
 			const headers = {
 				'Content-Type': `audio/wav; name=${sim.token}`,
 				'Content-Disposition': `attachment; filename="${sim.token}.wav"`,
 			};
 			arrange(stage, {
-				create: () => answer,
-				read: () => answer,
-				file: () => ({ respond: { status: 200, headers, body: Buffer.alloc(2000, 1) } }),
+				create: () => action,
+				read: () => action,
+				file: () => answer(200, Buffer.alloc(2000, 1), headers).action,
 			});
 			const result = await stage.run();
 			expect(result.error?.message).toBeUndefined();
@@ -195,24 +181,18 @@ test.concurrent.each(OPERATIONS.map((operation) => ({ operation })))(
 			const shown = JSON.stringify(result.items(NODE));
 			if (operation !== 'speech:delete') expect(shown).toContain('*****');
 			await assertClean(stage, result);
-		} finally {
-			await stage.close();
-		}
-	},
+		}),
 );
 
-test.concurrent.each(GENERATIONS.map((operation) => ({ operation })))(
-	'a retry fetches a file whose address holds the token, and nothing of it is saved ($operation)',
-	async ({ operation }) => {
-		const stage = await Stage.open(operation);
-		try {
+test.concurrent.each(GENERATIONS)(
+	'a retry fetches a file whose address holds the token, and nothing of it is saved (%s)',
+	async (operation) =>
+		await onStage(operation, async (stage) => {
 			const { sim } = stage;
 			const address = `${sim.baseUrl}/files/x.png?token=${encodeURIComponent(sim.token)}&raw=${sim.token}`;
-			const body = [{ id: 'x', file_url: address }];
-			sim.fault({ method: 'POST', action: { respond: { status: 200, body } } });
-			sim.fault({ on: 'file', action: { respond: { status: 410 } } });
-			const respond = { status: 200, body: Buffer.alloc(2000, 1) };
-			sim.fault({ on: 'file', times: 9, action: { respond } });
+			sim.fault({ ...onCreate, ...answer(200, [{ id: 'x', file_url: address }]) });
+			sim.fault({ ...onFile, ...answer(410) });
+			sim.fault({ ...onFile, ...always, ...answer(200, Buffer.alloc(2000, 1)) });
 			const failed = await stage.run();
 			expect(failed.error?.message).toMatch(/could not be downloaded/);
 			expect(findToken(sim.token, { run: saved(failed.run) })).toBeUndefined();
@@ -225,26 +205,19 @@ test.concurrent.each(GENERATIONS.map((operation) => ({ operation })))(
 				asked.map(() => [sim.token, sim.token.replace('+', ' ')]),
 			);
 			expect(asked.length).toBe(2);
-		} finally {
-			await stage.close();
-		}
-	},
+		}),
 );
 
 test.concurrent.each(['speech:speak', 'image:create'] as const)(
 	'a token that somebody has typed as the text is not put out (%s)',
-	async (operation) => {
-		const stage = await Stage.open(operation);
-		try {
+	async (operation) =>
+		await onStage(operation, async (stage) => {
 			const { sim } = stage;
 			const result = await stage.run({ text: `A lighthouse, ${sim.token}` });
 			const shown = JSON.stringify(result.items(NODE));
 			expect(shown).toContain('A lighthouse, *****');
 			expect(findToken(sim.token, { shown, messages: stage.messages.join() })).toBeUndefined();
-		} finally {
-			await stage.close();
-		}
-	},
+		}),
 );
 
 test('every kind of failure is said without the token, whatever its facts hold', async () => {
@@ -274,8 +247,7 @@ test('every kind of failure is said without the token, whatever its facts hold',
 		const node = { name: 'N', parameters: {} };
 		const redact = redactor(token);
 		const error = toNodeError(new Failure(kind, facts), { node, redact, note: text });
-		const own = Object.getOwnPropertyNames(error).map((name) => [name, error[name]]);
-		expect(findToken(token, { [kind]: JSON.stringify(own) })).toBeUndefined();
+		expect(findToken(token, { [kind]: saved(error) })).toBeUndefined();
 	}
 });
 

@@ -1,17 +1,23 @@
+import assert from 'node:assert/strict';
+import type { Upgrades } from '../service/fakeService.mts';
 import { SPEAK, type Group, type Row } from './row.mts';
 
-const POLLING = "WebSocket of the service could not be used…Check 'WebSocket URL'";
+const BLOCKED: Array<[how: string, upgrades: Upgrades]> = [
+	['403', 'refuse'],
+	['200 with a page', 'page'],
+	['the handshake is never answered', 'hang'],
+];
 
 const sockets: Row[] = [
-	...(['refuse', 'page', 'hang'] as const).map((upgrades): Row => ({
-		fault: `A proxy blocks WebSockets (${upgrades === 'hang' ? 'the handshake is never answered' : upgrades === 'page' ? '200 with a page' : '403'})`,
+	...BLOCKED.map(([how, upgrades]): Row => ({
+		fault: `A proxy blocks WebSockets (${how})`,
 		operations: [SPEAK],
 		service: { pace: 0.2 },
 		make: async (stage) => {
 			(await stage.front()).upgrades = upgrades;
 		},
 		outcome: 'result',
-		says: POLLING,
+		says: "WebSocket of the service could not be used…Check 'WebSocket URL'",
 		note: 'by looking it up every `Poll Interval` seconds',
 	})),
 	{
@@ -28,11 +34,8 @@ const sockets: Row[] = [
 		operations: [SPEAK],
 		service: { pace: 0.1 },
 		during: async ({ sim }) => {
-			for (
-				let drops = 1;
-				drops <= 3 && [...sim.tasks.values()].every((t) => !t.audioUrl);
-				drops++
-			) {
+			const isOver = () => [...sim.tasks.values()].some(({ audioUrl }) => audioUrl);
+			for (let drops = 1; drops <= 3 && !isOver(); drops++) {
 				await sim.waitFor(() => sim.socketsEver >= drops, 5000).catch(() => {});
 				sim.dropSockets();
 			}
@@ -64,8 +67,7 @@ const sockets: Row[] = [
 		fault: '10,000 progress messages a second',
 		operations: [SPEAK],
 		service: { pace: 0.3 },
-		during: async (stage) => {
-			const { sim } = stage;
+		during: async ({ sim }) => {
 			await sim.waitFor(() => sim.sockets() === 1 && sim.tasks.size === 1);
 			const [taskId] = [...sim.tasks.keys()] as [string];
 			for (let batch = 0; batch < 20 && sim.sockets() > 0; batch++) {
@@ -81,7 +83,7 @@ const sockets: Row[] = [
 		note: 'no percentage is reported twice',
 		check: ({ messages }) => {
 			const told = messages.filter((text) => / %$/.test(text));
-			if (new Set(told).size !== told.length) throw new Error(`told twice: ${told.join()}`);
+			assert.equal(new Set(told).size, told.length, told.join());
 		},
 	},
 ];

@@ -1,23 +1,27 @@
-import type { Dialect } from '../../simulator/simulator.mts';
-import { FakeService } from '../service/fakeService.mts';
-import { always, onCreate, onRead, PAGE, SPEAK, type Group, type Row } from './row.mts';
+import assert from 'node:assert/strict';
+import type { Handler } from '../service/fakeService.mts';
+import {
+	always,
+	answer,
+	dialect,
+	onCreate,
+	onFile,
+	onRead,
+	PAGE,
+	SPEAK,
+	type Group,
+	type Row,
+} from './row.mts';
 
 const TASKS = [SPEAK, 'speech:get', 'speech:wait'] as const;
 
-const dialect = (fault: string, changes: Partial<Dialect>, operations: Row['operations']): Row => ({
-	fault,
-	operations,
-	service: { dialect: changes },
-	outcome: 'result',
-});
-
 const tasks: Row[] = [
-	dialect('The audio address is called `result`', { audioField: 'result' }, TASKS),
-	dialect('The audio address is an object', { audioField: 'nested' }, TASKS),
-	dialect('The audio address is a relative path', { relativeAudioUrl: true }, TASKS),
-	dialect('Ids are UUIDs', { taskId: 'uuid' }, TASKS),
-	dialect('The create response calls the id `id`', { createIdField: 'id' }, [SPEAK]),
-	dialect('Status words in capitals', { statusCase: 'UPPER' }, TASKS),
+	dialect('The audio address is called `result`', TASKS, { audioField: 'result' }),
+	dialect('The audio address is an object', TASKS, { audioField: 'nested' }),
+	dialect('The audio address is a relative path', TASKS, { relativeAudioUrl: true }),
+	dialect('Ids are UUIDs', TASKS, { taskId: 'uuid' }),
+	dialect('The create response calls the id `id`', [SPEAK], { createIdField: 'id' }),
+	dialect('Status words in capitals', TASKS, { statusCase: 'UPPER' }),
 	...(['error', 'failed', 'cancelled', 'canceled'] as const).map((failureWord): Row => ({
 		fault: `The task fails with \`${failureWord}\`, and the WebSocket says nothing`,
 		operations: [SPEAK],
@@ -37,10 +41,7 @@ const tasks: Row[] = [
 	{
 		fault: 'An unknown status',
 		operations: [SPEAK, 'speech:wait'],
-		make: ({ sim }) => {
-			const respond = { status: 200, body: { id: 1, status: 'in_some_queue' } };
-			sim.fault({ ...onRead, action: { respond } });
-		},
+		faults: [{ ...onRead, ...answer(200, { id: 1, status: 'in_some_queue' }) }],
 		outcome: 'result',
 		note: 'it means: not finished yet',
 	},
@@ -54,10 +55,7 @@ const tasks: Row[] = [
 		fault: 'Completed, and the address never comes',
 		operations: [SPEAK],
 		setting: { options: { timeout: 8 } },
-		make: ({ sim }) => {
-			const respond = { status: 200, body: { id: 1, status: 'completed' } };
-			sim.fault({ ...onRead, ...always, action: { respond } });
-		},
+		faults: [{ ...onRead, ...always, ...answer(200, { id: 1, status: 'completed' }) }],
 		outcome: 'fails',
 		says: 'No result after 8 seconds (last known: completed…Speech → Wait with task ID',
 		note: 'or, after a minute without it: has not provided the address of its file',
@@ -67,10 +65,7 @@ const tasks: Row[] = [
 			fault: `A file address with \`${audio_url.split(':')[0]}:\``,
 			operations: [SPEAK],
 			setting: { options: { timeout: 8 } },
-			make: ({ sim }) => {
-				const respond = { status: 200, body: { id: 1, status: 'completed', audio_url } };
-				sim.fault({ ...onRead, ...always, action: { respond } });
-			},
+			faults: [{ ...onRead, ...always, ...answer(200, { id: 1, status: 'completed', audio_url }) }],
 			outcome: 'fails',
 			says: 'No result after 8 seconds (last known: completed',
 			note: 'counts as no address',
@@ -97,18 +92,13 @@ const tasks: Row[] = [
 	{
 		fault: 'The task is unknown for a moment after its creation',
 		operations: [SPEAK],
-		make: ({ sim }) => {
-			const respond = { status: 404, body: { error: 'not_found' } };
-			sim.fault({ ...onRead, action: { respond } });
-		},
+		faults: [{ ...onRead, ...answer(404, { error: 'not_found' }) }],
 		outcome: 'result',
 	},
 	{
 		fault: 'An ingress answers 404 with a page for a moment',
 		operations: [SPEAK, 'speech:wait'],
-		make: ({ sim }) => {
-			sim.fault({ ...onRead, times: 2, action: { respond: { status: 404, body: PAGE } } });
-		},
+		faults: [{ ...onRead, times: 2, ...answer(404, PAGE) }],
 		outcome: 'result',
 		note: 'several 404s in a row over a minute end the wait',
 	},
@@ -124,17 +114,9 @@ const tasks: Row[] = [
 		operations: ['speech:delete'],
 		make: async (stage) => {
 			const front = await stage.front();
-			front.on(
-				'DELETE',
-				/./,
-				(request, response) => {
-					front.pass(request, response);
-					const { write, end } = response;
-					void [write, end];
-					response.writeHead = () => response.destroy() as never;
-				},
-				1,
-			);
+			const lose: Handler = (request, response) =>
+				front.forward(request).on('response', () => response.destroy());
+			front.on(/^DELETE /, lose, 1);
 		},
 		outcome: 'result',
 		note: 'gone at the second try counts as deleted',
@@ -143,9 +125,9 @@ const tasks: Row[] = [
 		fault: 'The callback of the service fails, or lies',
 		operations: [SPEAK],
 		make: async (stage) => {
-			const service = await FakeService.start((_, response) => void response.writeHead(500).end());
-			stage.onClose(async () => await service.stop());
-			return { options: { callbackUrl: `${service.url}/done` } };
+			const front = await stage.front();
+			front.on(/^POST \/done/, (_, response) => response.writeHead(500).end());
+			return { options: { callbackUrl: `${front.url}/done` } };
 		},
 		outcome: 'result',
 		note: 'the node reads the task, whatever a callback says',
@@ -157,16 +139,18 @@ const LONG = {
 	text: 'One goes out to sea. Two stays at home. Three is by the door.',
 	options: { splitLongerThan: 24 },
 };
+const REFUSED_PART = {
+	...onCreate,
+	body: 'Two stays',
+	action: { delayMs: 500, ...answer(400, { error: 'Not that word' }).action },
+};
 
 const parts: Row[] = [
 	{
 		fault: 'A part of a long text is refused',
 		operations: [SPEAK],
 		setting: LONG,
-		make: ({ sim }) => {
-			const respond = { status: 400, body: { error: 'Not that word' } };
-			sim.fault({ ...onCreate, body: 'Two stays', action: { delayMs: 500, respond } });
-		},
+		faults: [REFUSED_PART],
 		outcome: 'fails',
 		says: 'Not that word – part 2 of 3…are paid for, as the tasks',
 		note: 'all paid tasks are named; a retry collects them',
@@ -177,12 +161,9 @@ const parts: Row[] = [
 		fault: 'A part of a long text is refused, and the node is set to try again',
 		operations: [SPEAK],
 		setting: { ...LONG, node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 } },
-		make: (stage) => {
-			stage.isOwnFile = true;
-			const respond = { status: 400, body: { error: 'Not that word' } };
-			stage.sim.fault({ ...onCreate, body: 'Two stays', action: { delayMs: 500, respond } });
-		},
+		faults: [REFUSED_PART],
 		outcome: 'result',
+		isOwnFile: true,
 		says: 'at no extra charge',
 		note: 'only the missing part is paid',
 		sent: 4,
@@ -192,13 +173,11 @@ const parts: Row[] = [
 		fault: 'The parts of a long text are neither WAV nor MP3',
 		operations: [SPEAK],
 		setting: LONG,
-		make: (stage) => {
-			stage.isOwnFile = true;
-			const headers = { 'Content-Type': 'audio/ogg' };
-			const respond = { status: 200, headers, body: Buffer.from('OggS\0\0\0\0') };
-			stage.sim.fault({ on: 'file', ...always, action: { respond } });
-		},
+		faults: [
+			{ ...onFile, ...always, ...answer(200, 'OggS\0\0\0\0', { 'Content-Type': 'audio/ogg' }) },
+		],
 		outcome: 'result',
+		isOwnFile: true,
 		says: 'could not be joined',
 		note: 'one item for each part',
 		sent: 3,
@@ -206,7 +185,7 @@ const parts: Row[] = [
 	},
 ];
 
-const SUBTITLES = { path: '/files/subtitle', on: 'file', ...always } as const;
+const onSubtitles = { ...onFile, ...always, path: '/files/subtitle' };
 
 const subtitles: Row[] = [
 	{
@@ -220,7 +199,7 @@ const subtitles: Row[] = [
 		fault: 'Subtitles have expired',
 		operations: [SPEAK, 'speech:wait'],
 		setting: { options: { subtitles: true } },
-		make: ({ sim }) => sim.fault({ ...SUBTITLES, action: { respond: { status: 410 } } }),
+		faults: [{ ...onSubtitles, ...answer(410) }],
 		outcome: 'result',
 		says: 'Subtitles could not be downloaded…410',
 		note: 'the audio comes out all the same',
@@ -229,8 +208,7 @@ const subtitles: Row[] = [
 		fault: 'A page comes instead of the subtitles',
 		operations: [SPEAK],
 		setting: { options: { subtitles: true } },
-		make: ({ sim }) =>
-			sim.fault({ ...SUBTITLES, action: { respond: { status: 200, body: PAGE } } }),
+		faults: [{ ...onSubtitles, ...answer(200, PAGE) }],
 		outcome: 'result',
 		says: 'Subtitles could not be downloaded: a web page was returned',
 		note: 'the audio comes out all the same',
@@ -242,10 +220,8 @@ const subtitles: Row[] = [
 			text: 'One goes out to sea. [sim:subtitles=vtt]. Three is by the door.',
 			options: { ...LONG.options, subtitles: true },
 		},
-		make: (stage) => {
-			stage.isOwnFile = true;
-		},
 		outcome: 'result',
+		isOwnFile: true,
 		says: 'subtitles of the parts of a speech could not be joined: some are SRT, others VTT',
 		note: 'the audio is joined all the same',
 		sent: 3,
@@ -254,32 +230,37 @@ const subtitles: Row[] = [
 ];
 
 const lists: Row[] = [
-	dialect('Voices in pages', { voices: 'paged' }, ['voice:getAll']),
-	dialect('Voices in pages that all claim to be page 1', { voices: 'paged', pageEcho: 'wrong' }, [
-		'voice:getAll',
-	]),
-	dialect('Traits under `labels`, null or padded', { voiceTraits: 'labels' }, ['voice:getAll']),
-	dialect('History in pages', { history: 'paged' }, ['history:getAll']),
-	dialect(
-		'History with figures as strings and `file_urls`',
-		{ history: 'paged', historyFiguresAsStrings: true, historyFiles: 'file_urls' },
-		['history:getAll'],
-	),
-	dialect('An account of balance and credits', { account: 'balance' }, ['account:get']),
+	dialect('Voices in pages', ['voice:getAll'], { voices: 'paged' }),
+	dialect('Voices in pages that all claim to be page 1', ['voice:getAll'], {
+		voices: 'paged',
+		pageEcho: 'wrong',
+	}),
+	dialect('Traits under `labels`, null or padded', ['voice:getAll'], { voiceTraits: 'labels' }),
+	dialect('History in pages', ['history:getAll'], { history: 'paged' }),
+	dialect('History with figures as strings and `file_urls`', ['history:getAll'], {
+		history: 'paged',
+		historyFiguresAsStrings: true,
+		historyFiles: 'file_urls',
+	}),
+	dialect('An account of balance and credits', ['account:get'], { account: 'balance' }),
 	{
 		fault: 'The same page for ever',
 		operations: ['voice:getAll', 'history:getAll'],
 		setting: { parameters: { returnAll: true }, options: { download: false } },
-		make: ({ sim }) => {
-			const data = Array.from({ length: 100 }, (_, id) => ({ id, voice_id: `v${id}` }));
-			const body = { data, total: 1_000_000, page: 1, page_size: 100 };
-			sim.fault({ ...onRead, ...always, action: { respond: { status: 200, body } } });
-		},
+		faults: [
+			{
+				...onRead,
+				...always,
+				...answer(200, {
+					data: Array.from({ length: 100 }, (_, id) => ({ id, voice_id: `v${id}` })),
+					total: 1_000_000,
+					page: 1,
+					page_size: 100,
+				}),
+			},
+		],
 		outcome: 'result',
-		check: ({ sim }) => {
-			const asked = sim.count('GET', '/v1/');
-			if (asked > 2) throw new Error(`${asked} pages were read`);
-		},
+		check: ({ sim }) => assert.ok(sim.count('GET', '/v1/') <= 2),
 	},
 ];
 

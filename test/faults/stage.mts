@@ -15,7 +15,7 @@ import {
 	type SimulatorOptions,
 } from '../../simulator/simulator.mts';
 import { canary } from './canary.mts';
-import { FakeService } from '../service/fakeService.mts';
+import { FakeService, type Handler } from '../service/fakeService.mts';
 import { NODE, workflowOf } from './workflow.mts';
 
 export { NODE };
@@ -97,12 +97,10 @@ export class Stage {
 	taskId = 'none';
 	/** Lets n8n's storage fail as it does when the disk is full. */
 	isDiskFull = false;
-	/** What the fault serves as the file is not the simulator's. */
-	isOwnFile = false;
 	private readonly id = `stage-${Math.random()}`;
-	private fronts: FakeService[] = [];
+	private fake?: FakeService;
 	private paidBefore = 0;
-	private readonly closers: Array<() => Promise<unknown> | void> = [];
+	private readonly closers: Array<() => void> = [];
 
 	readonly sim: Simulator;
 	readonly operation: Operation;
@@ -112,6 +110,7 @@ export class Stage {
 		this.operation = operation;
 	}
 
+	/** To be closed; `onStage` does so by itself. */
 	static async open(operation: Operation, options: SimulatorOptions = {}): Promise<Stage> {
 		const sim = await startSimulator({ pace: 0.01, token: canary(), ...options });
 		const stage = new Stage(sim, operation);
@@ -129,16 +128,24 @@ export class Stage {
 
 	/** Create calls that were sent, accepted or not. */
 	posts(): number {
-		const inFront = this.fronts.flatMap(({ requests }) => requests);
-		if (this.fronts.length > 0) return inFront.filter((line) => line.startsWith('POST ')).length;
+		if (this.fake) return this.fake.requests.filter((line) => line.startsWith('POST /v1/')).length;
 		return this.sim.count('POST', '/v1/') - this.paidBefore;
 	}
 
 	/** Puts something between n8n and the service; from now on it is the credential's address. */
 	async front(): Promise<FakeService> {
-		const front = await FakeService.inFrontOf(this.sim.baseUrl);
-		this.fronts.push(front);
-		return front;
+		return (this.fake ??= await FakeService.inFrontOf(this.sim.baseUrl));
+	}
+
+	/** The same, with the address of a file in each answer, for which the host does this. */
+	async fileInFront(handle: Handler): Promise<FakeService> {
+		const front = await this.front();
+		const file = `${front.url}/files/x`;
+		const made = { id: 'x', status: 'completed', audio_url: file, file_url: file };
+		return front
+			.on(/^GET \/files\//, handle)
+			.on(/^GET .*task/, (_, response) => response.end(JSON.stringify(made)))
+			.on(/histories|^POST .*video/, (_, response) => response.end(JSON.stringify([made])));
 	}
 
 	/** Resolves once the node has told the browser so. */
@@ -149,20 +156,14 @@ export class Stage {
 		}
 	}
 
-	/** What stands in front of the service goes away for so many milliseconds. */
-	async restart(awayMs: number): Promise<void> {
-		await this.fronts.at(-1)?.restart(awayMs);
-	}
-
 	/** Calls `close` when the stage is closed. */
-	onClose(close: () => Promise<unknown> | void): void {
+	onClose(close: () => void): void {
 		this.closers.push(close);
 	}
 
 	/** Connections of n8n that are still in use, of whatever kind. */
 	open(): number {
-		const inFront = this.fronts.reduce((sum, front) => sum + front.open(), 0);
-		return this.sim.sockets() + this.sim.openConnections() + inFront;
+		return this.sim.sockets() + this.sim.openConnections() + (this.fake?.open() ?? 0);
 	}
 
 	async begin(setting: Setting = {}): Promise<RunningWorkflow> {
@@ -196,16 +197,15 @@ export class Stage {
 		).finished;
 	}
 
-	credential(changes: ICredentialDataDecryptedObject = {}): ICredentialDataDecryptedObject {
-		const { sim, fronts } = this;
-		const baseUrl = fronts.at(-1)?.url ?? sim.baseUrl;
-		return { apiToken: sim.token, baseUrl, webSocketUrl: '', ...changes };
+	private credential(changes: ICredentialDataDecryptedObject = {}): ICredentialDataDecryptedObject {
+		const baseUrl = this.fake?.url ?? this.sim.baseUrl;
+		return { apiToken: this.sim.token, baseUrl, webSocketUrl: '', ...changes };
 	}
 
 	async close(): Promise<void> {
 		stages.delete(this.id);
-		for (const close of this.closers) await close();
-		for (const front of this.fronts) await front.stop();
+		for (const close of this.closers) close();
+		await this.fake?.stop();
 		await this.sim.close();
 	}
 
@@ -235,6 +235,20 @@ export class Stage {
 			headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
 			body: JSON.stringify(body),
 		});
+	}
+}
+
+/** Opens a stage, does something on it, and closes it, whatever comes of that. */
+export async function onStage<T>(
+	operation: Operation,
+	work: (stage: Stage) => Promise<T>,
+	options?: SimulatorOptions,
+): Promise<T> {
+	const stage = await Stage.open(operation, options);
+	try {
+		return await work(stage);
+	} finally {
+		await stage.close();
 	}
 }
 

@@ -1,37 +1,39 @@
 import assert from 'node:assert/strict';
-import type { Dialect, FaultAction } from '../../simulator/simulator.mts';
+import type { FaultRule, RawStreamStep } from '../../simulator/simulator.mts';
 import {
 	always,
+	answer,
+	dialect,
 	event,
 	GENERATIONS,
 	IMAGE,
 	onCreate,
 	onFile,
+	PAGE,
 	status,
 	VIDEO,
+	WITH_IMAGES,
 	type Group,
 	type Row,
 } from './row.mts';
 import { NODE, type Stage } from './stage.mts';
 
 const FOUND = 'looked up in the history. It was not requested a second time';
+/** Lets the node read what was sent before the end. */
+const SOON = { delayMs: 20 };
 
-const dialect = (fault: string, changes: Partial<Dialect>, operations = GENERATIONS): Row => ({
-	fault,
-	operations,
-	service: { dialect: changes },
-	outcome: 'result',
+/** The stream is this instead; the result is in the history after so long, or never. */
+const stream = (sse: RawStreamStep[], finishesInHistoryAfterMs?: number): FaultRule => ({
+	...onCreate,
+	action: { sse, finishesInHistoryAfterMs },
 });
 
-/** The stream is this instead; the result is in the history at once, unless told. */
-const stream = (sse: FaultAction['sse'], inHistoryAfterMs: number | 'never' = 0) =>
-	(({ sim }) => {
-		const after =
-			inHistoryAfterMs === 'never' ? {} : { finishesInHistoryAfterMs: inHistoryAfterMs };
-		sim.fault({ ...onCreate, action: { sse, ...after } });
-	}) satisfies Row['make'];
+const FILE = { ...onFile, ...always, ...answer(200, 'the file') };
 
-/** Entries of the prompt that is asked for. */
+/** It breaks off while the service works. */
+const BROKEN: RawStreamStep[] = [status('processing'), SOON, 'END'];
+
+/** Puts entries of the prompt that is asked for into the history. */
 function entries({ sim, operation }: Stage, ...ids: string[]): void {
 	for (const id of ids) {
 		sim.history.push({
@@ -47,38 +49,44 @@ function entries({ sim, operation }: Stage, ...ids: string[]): void {
 
 const lost = (
 	fault: string,
-	sse: FaultAction['sse'],
+	sse: RawStreamStep[],
 	operations: Row['operations'] = [VIDEO, IMAGE],
-): Row => ({ fault, operations, make: stream(sse), outcome: 'result', says: FOUND });
+): Row => ({ fault, operations, faults: [stream(sse, 0)], outcome: 'result', says: FOUND });
+
+const ERROR_EVENTS = [
+	['object', '`{ code, error }`', GENERATIONS],
+	['message', '`{ message }`', [VIDEO]],
+	['string', 'a bare string', [VIDEO]],
+	['broken', 'broken JSON', [VIDEO]],
+] as const;
 
 const shapes: Row[] = [
-	dialect('Event data: a bare word', { sseStatus: 'bare' }),
-	dialect('Event data: an object', { sseStatus: 'object' }),
-	dialect('No space after the colon, lines end with CR LF', {
+	dialect('Event data: a bare word', GENERATIONS, { sseStatus: 'bare' }),
+	dialect('Event data: an object', GENERATIONS, { sseStatus: 'object' }),
+	dialect('No space after the colon, lines end with CR LF', GENERATIONS, {
 		sseSpace: false,
 		sseNewline: '\r\n',
 	}),
-	dialect('A stream byte by byte, with comments', { sseChunk: 1, sseComments: true }, [VIDEO]),
-	dialect('Status words beyond the contract', { sseStatusWords: 'more' }),
-	dialect('An image stream whose end has an unknown name', { imageEndEvent: 'all_set' }, [IMAGE]),
-	dialect('The completion is a single object', { completion: 'object' }),
-	dialect('An unknown status word in the completion', {
+	dialect('A stream byte by byte, with comments', [VIDEO], { sseChunk: 1, sseComments: true }),
+	dialect('Status words beyond the contract', GENERATIONS, { sseStatusWords: 'more' }),
+	dialect('An image stream whose end has an unknown name', [IMAGE], { imageEndEvent: 'all_set' }),
+	dialect('The completion is a single object', GENERATIONS, { completion: 'object' }),
+	dialect('An unknown status word in the completion', GENERATIONS, {
 		itemStatus: 'MEDIA_GENERATION_STATUS_SUCCESSFUL',
 	}),
-	dialect('Plain JSON instead of a stream', { plainJson: true }),
+	dialect('Plain JSON instead of a stream', GENERATIONS, { plainJson: true }),
 	{
 		fault: 'Completions that come one per video, and an error before the last',
 		operations: [VIDEO],
 		setting: { parameters: { numberOfVideos: 3 } },
 		make: (stage) => {
-			const { sim } = stage;
 			entries(stage, 'a', 'b', 'c');
-			const completions = sim.history.slice(0, 2).map((item) => event('x_complete', item));
-			stream([...completions, event('error', 'overloaded'), 'END'], 'never')(stage as never);
-			sim.fault({ ...onFile, ...always, action: { respond: { status: 200, body: 'the file' } } });
-			stage.isOwnFile = true;
+			const [a, b] = stage.sim.history.map((item) => event('x_complete', item)) as [string, string];
+			stage.sim.fault(stream([a, b, event('error', 'overloaded'), 'END']));
 		},
+		faults: [FILE],
 		outcome: 'result',
+		isOwnFile: true,
 		check: (_, result) => assert.equal(result.items(NODE).length, 3),
 		note: 'the last is taken from the history',
 	},
@@ -89,9 +97,9 @@ const shapes: Row[] = [
 		outcome: 'result',
 		says: 'fewer files than requested',
 	},
-	...(['object', 'message', 'string', 'broken'] as const).map((errorShape): Row => ({
-		fault: `An error event: ${errorShape === 'broken' ? 'broken JSON' : errorShape === 'string' ? 'a bare string' : errorShape === 'message' ? '`{ message }`' : '`{ code, error }`'}`,
-		operations: errorShape === 'object' ? GENERATIONS : [VIDEO],
+	...ERROR_EVENTS.map(([errorShape, shape, operations]): Row => ({
+		fault: `An error event: ${shape}`,
+		operations,
 		service: { dialect: { errorShape } },
 		setting: { text: 'A [sim:unsafe]' },
 		outcome: 'fails',
@@ -100,17 +108,14 @@ const shapes: Row[] = [
 	{
 		fault: 'An error event: AUDIO_FILTERED',
 		operations: [VIDEO],
-		make: stream([event('error', { code: 400, error: 'AUDIO_FILTERED' }), 'END'], 'never'),
+		faults: [stream([event('error', { code: 400, error: 'AUDIO_FILTERED' }), 'END'])],
 		outcome: 'fails',
 		says: 'could not generate this: AUDIO_FILTERED',
 	},
 	{
 		fault: "An edge's page instead of a stream",
 		operations: GENERATIONS,
-		make: ({ sim }) => {
-			const respond = { status: 200, body: '<!DOCTYPE html><html></html>' };
-			sim.fault({ ...onCreate, action: { respond } });
-		},
+		faults: [{ ...onCreate, ...answer(200, PAGE) }],
 		outcome: 'fails',
 		says: 'does not come from a media generation service…may have accepted',
 		paid: 0,
@@ -118,94 +123,86 @@ const shapes: Row[] = [
 ];
 
 const losses: Row[] = [
-	lost('A stream without any event', [{ delayMs: 20 }, 'END']),
+	lost('A stream without any event', [SOON, 'END']),
 	lost('A stream that ends after status events', [
 		status('starting'),
 		status('processing'),
-		{ delayMs: 20 },
+		SOON,
 		'END',
 	]),
-	lost('A stream that is reset', [status('processing'), { delayMs: 20 }, 'RESET']),
+	lost('A stream that is reset', [status('processing'), SOON, 'RESET']),
 	{
 		fault: 'A stream that is reset after it told an id, among others of the same prompt',
 		operations: GENERATIONS,
-		make: (stage) => {
-			const told = event('video_generation_status', { status: 'processing', id: 'mine' });
-			stream([told, { delayMs: 20 }, 'RESET'], 'never')(stage as never);
-			entries(stage, 'twin', 'mine');
-			const respond = { status: 200, body: 'the file' };
-			stage.sim.fault({ ...onFile, action: { respond } });
-			stage.isOwnFile = true;
-		},
-		check: (_, result) => assert.equal(result.items(NODE)[0]!.json.id, 'mine'),
+		make: (stage) => entries(stage, 'twin', 'mine'),
+		faults: [
+			stream([
+				event('video_generation_status', { status: 'processing', id: 'mine' }),
+				SOON,
+				'RESET',
+			]),
+			FILE,
+		],
 		outcome: 'result',
+		isOwnFile: true,
+		check: (_, result) => assert.equal(result.items(NODE)[0]!.json.id, 'mine'),
 		says: FOUND,
 	},
 	lost('A completion that is cut in two', [
 		'event: video_generation_complete\ndata: [{"id":"x","file_u',
-		{ delayMs: 20 },
+		SOON,
 		'RESET',
 	]),
-	lost('A completion with nothing in it', [
-		event('video_generation_complete', []),
-		{ delayMs: 20 },
-	]),
-	lost('Plain JSON that breaks off', ['[{"id": "x", ', { delayMs: 20 }, 'END']),
-	lost('Bytes that are no text', [Buffer.from([0xff, 0xfe, 0, 1, 10, 10]), { delayMs: 20 }, 'END']),
+	lost('A completion with nothing in it', [event('video_generation_complete', []), SOON]),
+	lost('Plain JSON that breaks off', ['[{"id": "x", ', SOON, 'END']),
+	lost('Bytes that are no text', [Buffer.from([0xff, 0xfe, 0, 1, 10, 10]), SOON, 'END']),
 	{
-		fault: 'A completion with a `file:` or `javascript:` address',
-		operations: [VIDEO],
-		make: stream([
-			event('video_generation_complete', [
-				{ id: 'x', file_url: 'file:///etc/passwd' },
-				{ id: 'y', file_url: 'javascript:alert(1)' },
-			]),
-			{ delayMs: 20 },
-		]),
-		outcome: 'result',
-		says: FOUND,
+		...lost(
+			'A completion with a `file:` or `javascript:` address',
+			[
+				event('video_generation_complete', [
+					{ id: 'x', file_url: 'file:///etc/passwd' },
+					{ id: 'y', file_url: 'javascript:alert(1)' },
+				]),
+				SOON,
+			],
+			[VIDEO],
+		),
 		note: 'counts as no address',
 	},
 	{
-		fault: 'Silence for longer than `Idle Timeout`',
-		operations: [VIDEO, IMAGE],
+		...lost('Silence for longer than `Idle Timeout`', [status('processing')]),
 		setting: { options: { idleTimeout: 1 } },
-		make: stream([status('processing')]),
-		outcome: 'result',
-		says: FOUND,
 	},
 	{
 		fault: 'The stream breaks, and the history has the result only seconds later',
 		operations: [VIDEO],
 		isLong: true,
 		setting: { options: { timeout: 60 } },
-		make: stream([status('processing'), 'END'], 1500),
+		faults: [stream([status('processing'), 'END'], 1500)],
 		outcome: 'result',
 		says: FOUND,
 	},
 	...[3600, -3600].map((clockSkewSeconds): Row => ({
-		fault: `The stream breaks, and the clock of the service is an hour ${clockSkewSeconds > 0 ? 'ahead' : 'behind'}`,
-		operations: [VIDEO, IMAGE],
+		...lost(
+			`The stream breaks, and the clock of the service is an hour ${clockSkewSeconds > 0 ? 'ahead' : 'behind'}`,
+			BROKEN,
+		),
 		service: { dialect: { clockSkewSeconds } },
-		make: stream([status('processing'), { delayMs: 20 }, 'END']),
-		outcome: 'result',
-		says: FOUND,
 	})),
 	{
 		fault: 'The stream breaks, and the history never has the result',
 		operations: [VIDEO, IMAGE],
 		setting: { options: { timeout: 8 } },
-		make: stream([status('processing'), 'END'], 'never'),
+		faults: [stream(BROKEN)],
 		outcome: 'fails',
 		says: 'stopped reporting before the result was ready…has been charged…not requested a second time',
 	},
 	{
 		fault: 'The stream breaks, and the history has two of the same prompt',
 		operations: [VIDEO],
-		make: (stage) => {
-			stream([status('processing'), { delayMs: 20 }, 'END'])(stage as never);
-			entries(stage, 'twin');
-		},
+		faults: [stream(BROKEN, 0)],
+		make: (stage) => entries(stage, 'twin'),
 		outcome: 'fails',
 		says: 'stopped reporting…may be the result: …twin',
 		note: 'never takes what may be somebody else’s',
@@ -213,12 +210,10 @@ const losses: Row[] = [
 	{
 		fault:
 			'The stream breaks, images are part of the request, and the history has one of its prompt',
-		operations: ['video:ingredientsToVideo', 'video:framesToVideo'],
+		operations: WITH_IMAGES,
 		setting: { options: { timeout: 2 } },
-		make: (stage) => {
-			stream([status('processing'), { delayMs: 20 }, 'END'], 'never')(stage as never);
-			entries(stage, 'twin');
-		},
+		faults: [stream(BROKEN)],
+		make: (stage) => entries(stage, 'twin'),
 		outcome: 'fails',
 		says: 'stopped reporting…may be the result: …twin',
 		note: 'takes it only after five minutes in which no other came',

@@ -8,29 +8,23 @@ import {
 	type ActiveTrigger,
 } from '../engine/triggerSetup';
 import { canary, contentsOf, findToken, formsOf } from './canary.mts';
+import { saved } from './check.mts';
+import { echo as echoOf } from './echoes.mts';
+import { always, answer, onFile } from './row.mts';
 
 /* The trigger, of a service that says the token in everything it says. */
 
 afterAll(() => removeLog());
 
-const echo = () => formsOf(sim.token).slice(0, 3).join(' and ');
-const always = { times: Infinity };
-const answer = (path: string, status: number, body: object) =>
-	sim.fault({ ...always, path, action: { respond: { status, body } } });
-
-/** An error with all its parts, also those that are not shown. */
-const allOf = (error: unknown): string =>
-	JSON.stringify(error, (_, value: unknown) => {
-		if (!(value instanceof Error)) return value;
-		const names = Object.getOwnPropertyNames(value);
-		return Object.fromEntries(names.map((name) => [name, (value as never)[name] as unknown]));
-	});
+const echo = () => echoOf(sim.token);
+const says = (path: string, status: number, body: object) =>
+	sim.fault({ ...always, path, ...answer(status, body) });
 
 async function assertSecret(trigger?: ActiveTrigger, ...errors: unknown[]): Promise<void> {
 	const places = {
 		items: JSON.stringify(trigger?.started.map(({ item, key }) => ({ item, key })) ?? []),
 		static: JSON.stringify(trigger?.saved() ?? {}),
-		errors: [...errors, ...(trigger?.errors ?? [])].map(allOf).join('\n'),
+		errors: saved([...errors, ...(trigger?.errors ?? [])]),
 		stored: contentsOf(process.env.N8N_USER_FOLDER!),
 		log: await logged(),
 	};
@@ -39,12 +33,7 @@ async function assertSecret(trigger?: ActiveTrigger, ...errors: unknown[]): Prom
 }
 
 const refusal = async (work: Promise<unknown>): Promise<Error> =>
-	await work.then(
-		() => {
-			throw new Error('It was not refused');
-		},
-		(error: Error) => error,
-	);
+	(await work.catch((error: Error) => error)) as Error;
 
 beforeEach(async () => void (await start({ token: canary(), pace: 0.02 })));
 
@@ -53,7 +42,7 @@ test.each([
 	[402, undefined],
 	[404, /not come from a media generation service/],
 ])('an activation that is answered %d', async (status, words) => {
-	answer('/v1/video/me', status, { error: `no, ${echo()}` });
+	says('/v1/video/me', status, { error: `no, ${echo()}` });
 	if (words) {
 		const error = await refusal(activate());
 		expect(error.message).toMatch(words);
@@ -68,9 +57,8 @@ test('events, with the token in every field, and their files', async () => {
 	});
 	await sim.waitFor(() => sim.sockets() === 1);
 	const address = `${sim.baseUrl}/files/x.wav?token=${sim.token}`;
-	const respond = { status: 200, body: Buffer.alloc(2000, 1) };
-	sim.fault({ ...always, on: 'file', action: { respond } });
-	answer('/v1/labs/task/', 200, { id: sim.token, status: 'completed', audio_url: address });
+	sim.fault({ ...onFile, ...always, ...answer(200, Buffer.alloc(2000, 1)) });
+	says('/v1/labs/task/', 200, { id: sim.token, status: 'completed', audio_url: address });
 	sim.push(message('4712', 40));
 	sim.push(message('4711', 100));
 	await trigger.has(3);
@@ -93,11 +81,7 @@ test('messages with the token in place of a task', async () => {
 
 test('a file that can not be fetched', async () => {
 	const trigger = await activate({ parameters: { options: { download: true } } });
-	sim.fault({
-		...always,
-		on: 'file',
-		action: { respond: { status: 410, body: { error: echo() } } },
-	});
+	sim.fault({ ...onFile, ...always, ...answer(410, { error: echo() }) });
 	await createTask('Gone');
 	const [started] = await trigger.has(1);
 	expect(started?.item.json.error).toMatch(/could not be downloaded.*\*\*\*\*\*/);
@@ -107,7 +91,7 @@ test('a file that can not be fetched', async () => {
 test('a task that fails', async () => {
 	const trigger = await activate({ parameters: { events: ['failed'] } });
 	await sim.waitFor(() => sim.sockets() === 1);
-	answer('/v1/labs/task/', 200, { id: 1, status: 'error', error: `failed for ${echo()}` });
+	says('/v1/labs/task/', 200, { id: 1, status: 'error', error: `failed for ${echo()}` });
 	sim.push(message('4711', 100));
 	const [started] = await trigger.has(1);
 	expect(started?.item.json.error).toContain('*****');
@@ -117,7 +101,7 @@ test('a task that fails', async () => {
 test('a token that is refused while the workflow is active', async () => {
 	const trigger = await activate();
 	await sim.waitFor(() => sim.sockets() === 1);
-	answer('/v1/', 401, { error: `invalid token ${echo()}` });
+	says('/v1/', 401, { error: `invalid token ${echo()}` });
 	sim.push(message('4711', 100));
 	const error = await trigger.failed();
 	expect(error.message).toMatch(/refused the API token/);
@@ -125,7 +109,7 @@ test('a token that is refused while the workflow is active', async () => {
 });
 
 test('by hand, with a task that is unknown', async () => {
-	answer('/v1/labs/task/', 404, { error: `nothing of ${echo()}` });
+	says('/v1/labs/task/', 404, { error: `nothing of ${echo()}` });
 	const listening = await listenByHand({ parameters: { taskIds: '4711' } });
 	await listening.start();
 	const error = await refusal(listening.first);
@@ -149,7 +133,7 @@ test('without a WebSocket in the runtime', async () => {
 test('a task that can not be read, whose reason is logged', async () => {
 	const trigger = await activate();
 	await sim.waitFor(() => sim.sockets() === 1);
-	answer('/v1/labs/task/', 400, { error: `odd request of ${echo()}` });
+	says('/v1/labs/task/', 400, { error: `odd request of ${echo()}` });
 	sim.push(message('4711', 100));
 	for (const end = Date.now() + 30_000; !(await logged()).includes('rejected the request');) {
 		if (Date.now() > end) throw new Error('The reason is not logged');

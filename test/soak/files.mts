@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { drip, endless } from '../service/fakeService.mts';
+import { drip } from '../service/fakeService.mts';
 import { anyMood, MOODS, type Asked } from './moods.mts';
 
 /** Files, and what comes instead of them. */
@@ -83,7 +83,7 @@ export function file(asked: Asked): void {
 		case 'dribble':
 			response.writeHead(200, { ...headers, 'content-length': 1e6 });
 			response.write(body);
-			return drip(response, endless('a'), 50);
+			return drip(response, 'a', 50);
 		case 'silent':
 			response.writeHead(200, { ...headers, 'content-length': 1e6 });
 			return void response.write(body);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { drip, endless } from '../service/fakeService.mts';
+import { drip } from '../service/fakeService.mts';
 import type { Random } from './random.mts';
 import { errorBody, PAGE, sentence } from './words.mts';
 
@@ -60,11 +60,11 @@ export const MOODS: Record<string, Mood> = {
 	},
 	slowHeaders({ request }) {
 		request.socket.write('HTTP/1.1 200 OK\r\nX-Slow: ');
-		drip(request.socket, endless('a'), 50);
+		drip(request.socket, 'a', 50);
 	},
 	slowBody({ response }) {
 		response.writeHead(200, { 'content-type': 'application/json' });
-		drip(response, endless(' '), 50);
+		drip(response, ' ', 50);
 	},
 	noHttp: ({ request, random }) => {
 		request.socket.end(
@@ -138,7 +138,7 @@ export const MOODS: Record<string, Mood> = {
 	},
 	endless({ response }) {
 		response.writeHead(200);
-		drip(response, endless(Buffer.alloc(MIB, '[')), 20);
+		drip(response, Buffer.alloc(MIB, '['), 20);
 	},
 };
 

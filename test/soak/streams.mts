@@ -1,4 +1,4 @@
-import { drip, endless } from '../service/fakeService.mts';
+import { drip } from '../service/fakeService.mts';
 import type { Asked } from './moods.mts';
 import { errorBody, odd, sentence } from './words.mts';
 
@@ -104,8 +104,8 @@ export function stream(asked: Asked, made: Made[], onError: () => void): void {
 			clearInterval(timer);
 			if (ending === 'end') response.end();
 			else if (ending === 'reset') request.socket.resetAndDestroy();
-			else if (ending === 'endlessLine') drip(response, endless('data: x'.repeat(5000)), 10);
-			else if (ending === 'endlessEvents') drip(response, endless('data: "processing"\n\n'), 5);
+			else if (ending === 'endlessLine') drip(response, 'data: x'.repeat(5000), 10);
+			else if (ending === 'endlessEvents') drip(response, 'data: "processing"\n\n', 5);
 		},
 		random.whole(1, 20),
 	);
