@@ -15,10 +15,8 @@ import * as readers from '../../nodes/shared/parsing/responses';
 import * as reasons from '../../nodes/shared/parsing/errorText';
 import * as values from '../../nodes/shared/parsing/coerce';
 import { nestedText } from './arbitraries';
-import { valueOrFailure } from './check';
+import { BASE, SOURCE, valueOrFailure } from './check';
 
-const BASE = 'https://media.example.com';
-const SOURCE = { baseUrl: BASE, redact: redactor('') };
 const MIB = 1024 * 1024;
 
 /** Arrays, and records under every name that a reader looks into. */

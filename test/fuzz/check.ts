@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { Failure } from '../../nodes/shared/failure';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 
 /**
  * FUZZ_TIMES=100 npm test -- test/fuzz does a hundred times the normal number of runs;
@@ -16,12 +17,22 @@ export const seed = () => SEED ?? Date.now() % 0x7fffffff;
 
 jest.setTimeout(300_000 * TIMES);
 
+/** Where the readers are told that an answer comes from. */
+export const BASE = 'https://media.example.com';
+export const SOURCE = { baseUrl: BASE, redact: redactor('') };
+
 interface Settings<T> {
 	/** Tried first, in every run. */
 	examples?: readonly T[];
 	/** Number of runs without FUZZ_TIMES. */
 	normal?: number;
 }
+
+const parametersOf = <T>({ examples = [], normal = 75 }: Settings<T>): fc.Parameters<[T]> => ({
+	numRuns: runs(normal) + examples.length,
+	examples: examples.map((example): [T] => [example]),
+	...(SEED === undefined ? {} : { seed: SEED }),
+});
 
 /**
  * Holds for every value of `arbitrary`, and first for each of `examples`: what once broke.
@@ -30,26 +41,18 @@ interface Settings<T> {
 export function always<T>(
 	arbitrary: fc.Arbitrary<T>,
 	holds: (value: T) => void,
-	{ examples = [], normal = 75 }: Settings<NoInfer<T>> = {},
+	settings: Settings<NoInfer<T>> = {},
 ): void {
-	fc.assert(fc.property(arbitrary, holds), {
-		numRuns: runs(normal) + examples.length,
-		examples: examples.map((example): [T] => [example]),
-		...(SEED === undefined ? {} : { seed: SEED }),
-	});
+	fc.assert(fc.property(arbitrary, holds), parametersOf(settings));
 }
 
 /** The same for what takes time. */
 export async function alwaysAsync<T>(
 	arbitrary: fc.Arbitrary<T>,
 	holds: (value: T) => Promise<void>,
-	{ examples = [], normal = 50 }: Settings<NoInfer<T>> = {},
+	settings: Settings<NoInfer<T>> = {},
 ): Promise<void> {
-	await fc.assert(fc.asyncProperty(arbitrary, holds), {
-		numRuns: runs(normal) + examples.length,
-		examples: examples.map((example): [T] => [example]),
-		...(SEED === undefined ? {} : { seed: SEED }),
-	});
+	await fc.assert(fc.asyncProperty(arbitrary, holds), parametersOf(settings));
 }
 
 /** What `work` gives, or the Failure that it ends with; anything else that it throws goes on. */

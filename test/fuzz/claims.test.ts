@@ -6,10 +6,9 @@ import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { asId } from '../../nodes/shared/parsing/coerce';
 import { judge } from '../unit/judge';
 import { anyJson, anyText, recordOf } from './arbitraries';
-import { always } from './check';
+import { always, BASE } from './check';
 import { entries as corpus, histories, type History } from './corpus';
 
-const BASE = 'https://media.example.com';
 const PROMPTS = ['A boat', 'A boat ', '', 'A bird'];
 const NOW = Date.parse('2026-01-01T10:00:00Z');
 

@@ -5,7 +5,7 @@ import { testMediaGenerationApi } from '../../nodes/shared/n8n/credentialTest';
 import { matches, voiceEntry } from '../../nodes/MediaGeneration/listSearch/searchVoices';
 import { isRecord } from '../../nodes/shared/parsing/coerce';
 import { anyBody, anyJson, anyText, recordOf } from './arbitraries';
-import { always, alwaysAsync } from './check';
+import { always, alwaysAsync, BASE } from './check';
 import { bodies, values } from './corpus';
 
 /* What the editor shows of the service's answers. */
@@ -65,7 +65,7 @@ describe('the test of the credential', () => {
 						},
 					},
 				} as unknown as ICredentialTestFunctions;
-				const data = { apiToken: TOKEN, baseUrl: 'https://media.example.com' };
+				const data = { apiToken: TOKEN, baseUrl: BASE };
 				const credential = { id: '1', name: 'c', type: 'mediaGenerationApi', data };
 				const result = await testMediaGenerationApi.call(
 					context,

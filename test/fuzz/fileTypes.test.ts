@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import * as fileTypes from '../../nodes/shared/parsing/fileType';
 import { readFileUrl } from '../../nodes/shared/parsing/responses';
 import { anAddress, anyJson, anyText, recordOf } from './arbitraries';
-import { always } from './check';
+import { always, BASE } from './check';
 import { contentTypes, entries } from './corpus';
 
-const BASE = 'https://media.example.com';
 const MAGIC = [
 	...['RIFF\x24\x00\x00\x00WAVE', 'RIFF....WEBP', 'RIFF', '\x89PNG', '\xff\xd8\xff', 'GIF89a'],
 	...['OggS', 'fLaC', 'ID3', '\x1aE\xdf\xa3', '....ftypisom', '....ftypavif', '....ftypqt  '],

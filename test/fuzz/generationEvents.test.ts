@@ -4,13 +4,9 @@ import {
 	type GenerationOutcome,
 	type GenerationProgress,
 } from '../../nodes/shared/parsing/generationEvents';
-import { redactor } from '../../nodes/shared/parsing/redaction';
 import { anyBody, anyJson, anyText, inParts, partsOf, type Parts } from './arbitraries';
-import { always } from './check';
+import { always, SOURCE } from './check';
 import { streams } from './corpus';
-
-const BASE = 'https://media.example.com';
-const SOURCE = { baseUrl: BASE, redact: redactor('') };
 
 interface Heard {
 	outcome: GenerationOutcome;

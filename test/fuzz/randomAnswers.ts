@@ -86,13 +86,8 @@ const header = fc.oneof(
 	fc.tuple(
 		fc.constant('Content-Type'),
 		fc.oneof(
-			fc.constantFrom(
-				'application/json',
-				'text/event-stream',
-				'text/html',
-				'audio/mpeg',
-				'constructor',
-			),
+			fc.constantFrom('application/json', 'text/event-stream', 'text/html', 'audio/mpeg'),
+			fc.constant('constructor'),
 			headerValue,
 		),
 	),
@@ -112,20 +107,7 @@ const status = fc.oneof(
 	{
 		weight: 3,
 		arbitrary: fc.constantFrom(
-			201,
-			204,
-			301,
-			302,
-			307,
-			400,
-			401,
-			402,
-			403,
-			404,
-			422,
-			429,
-			500,
-			503,
+			...[201, 204, 301, 302, 307, 400, 401, 402, 403, 404, 422, 429, 500, 503],
 		),
 	},
 	{ weight: 1, arbitrary: fc.integer({ min: 200, max: 999 }) },

@@ -2,13 +2,10 @@ import fc from 'fast-check';
 import * as readers from '../../nodes/shared/parsing/responses';
 import * as reasons from '../../nodes/shared/parsing/errorText';
 import * as single from '../../nodes/shared/parsing/coerce';
-import { redactor } from '../../nodes/shared/parsing/redaction';
 import { anAddress, anyBody, anyFigure, anyJson, anyText, recordOf } from './arbitraries';
-import { always } from './check';
+import { always, BASE, SOURCE } from './check';
 import { bodies, values } from './corpus';
 
-const BASE = 'https://media.example.com';
-const SOURCE = { baseUrl: BASE, redact: redactor('') };
 const value = fc.oneof(anyJson, anyFigure, anAddress, recordOf(anyJson));
 
 const isAddress = (url: string | undefined) => {

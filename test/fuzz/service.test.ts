@@ -2,41 +2,38 @@ import fc from 'fast-check';
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { runWorkflow } from '../../demo/engine.mts';
 import { node, NODE, saved, workflow } from '../engine/setup';
+import { findToken } from '../faults/canary.mts';
 import { runs, seed } from './check';
 import { behaviours, right } from './corpus';
 import { behaviour, type Behaviour } from './randomAnswers';
 import { startRandomService } from './randomService';
 
 /** Each operation, with limits that end it soon. */
+const SPEECH = { timeout: 2, pollInterval: 1 };
+const GENERATION = { prompt: 'A boat', options: { timeout: 2, idleTimeout: 1 } };
 const OPERATIONS: Record<string, IDataObject> = {
 	'speech:speak': {
 		text: 'Hello',
 		voiceId: { __rl: true, mode: 'id', value: 'v' },
-		options: { timeout: 2, pollInterval: 1 },
+		options: SPEECH,
 	},
 	'speech:get': { taskId: '7', download: true },
-	'speech:wait': { taskId: '7', options: { timeout: 2, pollInterval: 1 } },
+	'speech:wait': { taskId: '7', options: SPEECH },
 	'speech:delete': { taskId: '7' },
 	'voice:getAll': { returnAll: true },
-	'video:textToVideo': {
-		prompt: 'A boat',
-		numberOfVideos: 2,
-		options: { timeout: 2, idleTimeout: 1 },
-	},
-	'video:ingredientsToVideo': { prompt: 'A boat', options: { timeout: 2, idleTimeout: 1 } },
-	'video:framesToVideo': { options: { timeout: 2, idleTimeout: 1 } },
-	'image:create': { prompt: 'A boat', options: { timeout: 2, idleTimeout: 1 } },
+	'video:textToVideo': { ...GENERATION, numberOfVideos: 2 },
+	'video:ingredientsToVideo': GENERATION,
+	'video:framesToVideo': { options: GENERATION.options },
+	'image:create': GENERATION,
 	'history:getAll': { limit: 20, options: { download: true } },
 	'account:get': {},
 };
 
-const PNG = {
-	data: Buffer.from('89504e470d0a1a0a0001', 'hex').toString('base64'),
-	mimeType: 'image/png',
-	fileName: 'a.png',
+const PNG = Buffer.from('89504e470d0a1a0a0001', 'hex').toString('base64');
+const ITEM: INodeExecutionData = {
+	json: {},
+	binary: { data: { data: PNG, mimeType: 'image/png', fileName: 'a.png' } },
 };
-const input = (items: number): INodeExecutionData[] =>
-	Array.from({ length: items }, () => ({ json: {}, binary: { data: PNG } }));
 
 interface Case {
 	operation: string;
@@ -52,13 +49,6 @@ const aCase = (operation: string): fc.Arbitrary<Case> =>
 		items: fc.constantFrom(1, 1, 3),
 		service: behaviour,
 	});
-
-/** The token in every way in which it may stand in a text. */
-const formsOf = (token: string) => [
-	token,
-	encodeURIComponent(token),
-	JSON.stringify(token).slice(1, -1),
-];
 
 /** Words of a program, not of somebody who explains. */
 const SLIP =
@@ -93,9 +83,11 @@ async function wrongsOf({
 		);
 		const result = await runWorkflow({
 			workflow: workflow(subject),
-			input: input(items),
+			input: Array.from({ length: items }, () => ITEM),
 			credentials: { mediaGenerationApi: { apiToken: token, baseUrl: service.origin } },
 			onMessage: (text) => shown.push(text),
+			// A file may hold the token: whatever the service says in it is the user's.
+			binaryMode: 'filesystem',
 		});
 		const seconds = (Date.now() - began) / 1000;
 		if (seconds > 40) wrongs.push(`it took ${seconds} s`);
@@ -118,11 +110,8 @@ async function wrongsOf({
 			if (slip && !said.toLowerCase().includes(slip.toLowerCase())) wrongs.push(`it says: ${text}`);
 			if (text.length > 20_000) wrongs.push(`a text of ${text.length} characters`);
 		}
-		const everything = saved(result.run) + shown.join('\n');
-		for (const form of formsOf(token)) {
-			const at = everything.indexOf(form);
-			if (at >= 0) wrongs.push(`the token: ${everything.slice(Math.max(0, at - 80), at + 60)}`);
-		}
+		const leak = findToken(token, { run: saved(result.run), messages: shown.join('\n') });
+		if (leak) wrongs.push(`the token is in the ${leak}`);
 		const accepted = service.answered.filter(
 			({ method, status }) => method === 'POST' && status !== 429,
 		);

@@ -9,30 +9,14 @@ import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import * as readers from '../../nodes/shared/parsing/responses';
 import * as reasons from '../../nodes/shared/parsing/errorText';
 import * as values from '../../nodes/shared/parsing/coerce';
-import { always, runs, valueOrFailure } from './check';
+import { always, BASE, runs, SOURCE, valueOrFailure } from './check';
 import { slowTexts, type Repeated } from './corpus';
 
 /* Long texts must not take longer than their length explains: no expression may run astray. */
 
-const BASE = 'https://media.example.com';
-const SOURCE = { baseUrl: BASE, redact: redactor('') };
 const UNITS = [
-	...[
-		'<',
-		'<a',
-		'<a ',
-		'</',
-		'<!--',
-		'>',
-		'<!',
-		'<html',
-		'\u0000',
-		'\ufeff',
-		' ',
-		'\n',
-		'\r',
-		'\t',
-	],
+	...['<', '<a', '<a ', '</', '<!--', '>', '<!', '<html', '&lt;', '<a>', '>>', '\u0000', '\ufeff'],
+	...[' ', '\n', '\r', '\t', '\r\n', '_', '-', '- ', '_ ', '/', '//', '/.', '.', '..', '.m', '.mp'],
 	...['credit', 'credit ', 'credits', 'insufficient', 'insufficient ', 'insufficient_', 'exceed'],
 	...['exhaust ', 'no ', 'no credits ', 'out of ', 'enough ', "n't have ", 'payment ', 'payment_'],
 	...[
@@ -47,57 +31,11 @@ const UNITS = [
 		'voice_',
 	],
 	...['token', 'token ', 'api', 'api_', 'api key ', 'apikey', 'bearer ', 'access-', 'expired '],
-	...['_', '-', '- ', '_ ', '/', '//', '/.', '.', '..', '.m', '.mp', '.mp4', 'x', 'x ', 'é', '🪲'],
-	...[
-		'\ud800',
-		'%',
-		'%2',
-		'%25',
-		'*',
-		'+',
-		'(',
-		')',
-		'[',
-		'{',
-		'"',
-		'\\',
-		':',
-		',',
-		'0',
-		'1e',
-		'2026-',
-	],
-	...[
-		'Bearer ',
-		'bearer',
-		'http://',
-		'https://a/',
-		'@',
-		'?',
-		'#',
-		'\\u',
-		'data:',
-		'data: x\n',
-		'data:\r',
-	],
-	...[
-		'event: x\n',
-		': \n',
-		'\r\n',
-		'[{',
-		'{"a":',
-		'["',
-		'"}',
-		'&lt;',
-		'<a>',
-		'>>',
-		'a/',
-		'a.',
-		'.a',
-		'/v1',
-		'/ws',
-	],
-	...['1\n', '00:', '00:01,000', ' --> ', '-->', '<00:00.1', '<00:00.1>', '\n1:2-->3:4', 'STYLE\n'],
+	...['.mp4', 'x', 'x ', 'é', '🪲', '\ud800', '%', '%2', '%25', '*', '+', '(', ')', '[', '{', '"'],
+	...['\\', ':', ',', '0', '1e', '2026-', 'Bearer ', 'bearer', 'http://', 'https://a/', '@', '?'],
+	...['#', '\\u', 'data:', 'data: x\n', 'data:\r', 'event: x\n', ': \n', '[{', '{"a":', '["', '"}'],
+	...['a/', 'a.', '.a', '/v1', '/ws', '1\n', '00:', '00:01,000', ' --> ', '-->', '<00:00.1'],
+	...['<00:00.1>', '\n1:2-->3:4', 'STYLE\n'],
 ];
 
 /** Everything that takes a text of the service, or of the credential, by name. */
