@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { FakeService, type Handler } from '../service/fakeService.mts';
+import { FakeService } from '../service/fakeService.mts';
 import { file } from './files.mts';
 import { anyMood, json, MOODS, type Asked } from './moods.mts';
 import { mayRepeat, type Account, type Post } from './account.mts';
@@ -14,7 +14,6 @@ import { errorBody, odd } from './words.mts';
  * now and then what it should. What it does to a token depends on that token's seed alone.
  */
 export class Hostile {
-	requests = 0;
 	creates = 0;
 	private readonly accounts = new Map<string, Account>();
 	private readonly services: FakeService[] = [];
@@ -30,19 +29,11 @@ export class Hostile {
 	/** `onViolation` is told what the node must not have done. */
 	static async start(onViolation: (what: string) => void): Promise<Hostile> {
 		const hostile = new Hostile(onViolation);
-		const handle = (receive: Handler): Handler => {
-			return (request, response) => {
-				hostile.requests++;
-				receive(request, response);
-			};
-		};
 		const api = await FakeService.start(
-			handle((request, response) => hostile.api(request, response)),
+			(request, response) => hostile.api(request, response),
 			(request, socket, early) => hostile.upgrade(request, socket, early),
 		);
-		const other = await FakeService.start(
-			handle((request, response) => hostile.other(request, response)),
-		);
+		const other = await FakeService.start((request, response) => hostile.other(request, response));
 		hostile.services.push(api, other);
 		hostile.baseUrl = api.url;
 		hostile.elsewhere = other.url;
@@ -58,6 +49,11 @@ export class Hostile {
 
 	forget(token: string): void {
 		this.accounts.delete(token);
+	}
+
+	/** How many requests came so far. */
+	get requests(): number {
+		return this.services.reduce((sum, service) => sum + service.requests.length, 0);
 	}
 
 	/** Connections that n8n holds open. */
@@ -81,13 +77,8 @@ export class Hostile {
 		request.on('data', (part: Buffer) => parts.push(part));
 		request.on('error', () => {});
 		request.on('end', () => {
-			const asked: Asked = {
-				request,
-				response,
-				token,
-				random: account.random,
-				elsewhere: this.elsewhere,
-			};
+			const { random } = account;
+			const asked: Asked = { request, response, token, random, elsewhere: this.elsewhere };
 			if (request.method === 'POST') this.create(asked, account, Buffer.concat(parts));
 			else this.read(asked, account);
 		});
@@ -112,10 +103,8 @@ export class Hostile {
 		if (asked.request.url!.includes('/task')) {
 			const id = random.pick([String(random.whole(1, 1e9)), `t-${random.whole(1, 1e9)}`]);
 			account.tasks.set(id, { reads: 0, post });
-			return json(
-				asked,
-				random.pick<unknown>([{ task_id: id }, { id }, { data: { task_id: id } }]),
-			);
+			const answers: unknown[] = [{ task_id: id }, { id }, { data: { task_id: id } }];
+			return json(asked, random.pick(answers));
 		}
 		const made = Array.from({ length: random.whole(1, 3) }, () => this.make(asked, text));
 		if (random.chance(0.7)) account.made.unshift(...made);
@@ -124,25 +113,16 @@ export class Hostile {
 
 	private make({ random, token }: Asked, prompt: string) {
 		const id = random.pick([`m-${random.whole(1, 1e9)}`, String(random.whole(1, 1e9))]);
-		return {
-			id,
-			prompt,
-			file_url: this.address(random, token),
-			created_at: new Date().toISOString(),
-		};
+		const file_url = this.address(random, token);
+		return { id, prompt, file_url, created_at: new Date().toISOString() };
 	}
 
 	private address(random: Random, token: string): string {
 		const path = `/files/${random.whole(1, 1e9)}.${random.pick(['wav', 'png', 'mp4', 'bin'])}`;
-		return random.pick([
-			this.elsewhere + path,
-			this.elsewhere + path,
-			this.elsewhere + path,
-			this.baseUrl + path,
-			path,
-			`${this.elsewhere}${path}?token=${encodeURIComponent(token)}`,
-			'http://127.0.0.1:1/refused',
-		]);
+		const usual = this.elsewhere + path;
+		const telling = `${usual}?token=${encodeURIComponent(token)}`;
+		const refused = 'http://127.0.0.1:1/refused';
+		return random.pick([usual, usual, usual, this.baseUrl + path, path, telling, refused]);
 	}
 
 	private read(asked: Asked, account: Account): void {
@@ -159,19 +139,10 @@ export class Hostile {
 					name: odd(random, token),
 				}))
 			: [...account.made, ...Array.from({ length: random.whole(0, 5) }, () => odd(random, token))];
-		const page = {
-			page: random.whole(0, 9),
-			total: random.pick<unknown>([entries.length, 1e9, '7', null]),
-		};
-		json(
-			asked,
-			random.pick<unknown>([
-				entries,
-				entries,
-				{ data: entries, ...page },
-				{ voices: entries, page_size: 100 },
-			]),
-		);
+		const total = random.pick<unknown>([entries.length, 1e9, '7', null]);
+		const data = { data: entries, page: random.whole(0, 9), total };
+		const voices = { voices: entries, page_size: 100 };
+		json(asked, random.pick<unknown>([entries, entries, data, voices]));
 	}
 
 	private readTask(asked: Asked, account: Account): void {
@@ -181,14 +152,8 @@ export class Hostile {
 		const reads = ++task.reads;
 		account.tasks.set(id, task);
 		if (request.method === 'DELETE') return void asked.response.end(random.pick(['', '{}', 'ok']));
-		const status = random.pick([
-			'pending',
-			'processing',
-			'PROCESSING',
-			'queued_somewhere',
-			token,
-			odd(random, token),
-		]);
+		const words = ['pending', 'processing', 'PROCESSING', 'queued_somewhere', token];
+		const status = random.pick([...words, odd(random, token)]);
 		if (reads < random.whole(1, 4))
 			return json(asked, { id, status, process_percentage: odd(random, token) });
 		if (random.chance(0.15)) {
@@ -203,12 +168,8 @@ export class Hostile {
 			'javascript:alert(1)',
 		]);
 		const field = random.pick(['audio_url', 'result', 'audio_url', 'file_url']);
-		json(asked, {
-			id,
-			status: random.pick(['completed', 'COMPLETED']),
-			[field]: address,
-			extra: token,
-		});
+		const done = random.pick(['completed', 'COMPLETED']);
+		json(asked, { id, status: done, [field]: address, extra: token });
 	}
 
 	private other(request: IncomingMessage, response: ServerResponse): void {
