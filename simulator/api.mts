@@ -12,22 +12,17 @@ import { tokens, type World } from './world.mts';
 /** Handles one request to the API's origin: first the fault ordered for it, then the contract. */
 export async function handleApi(world: World, exchange: Exchange): Promise<void> {
 	const { url } = exchange;
-	if (url.pathname.startsWith('/files/')) {
-		await serveFile(world, exchange);
-		return;
-	}
+	if (url.pathname.startsWith('/files/')) return await serveFile(world, exchange);
 	const action = world.faults.take('api', exchange) ?? {};
 	if (action.delayMs) await world.timers.pause(action.delayMs);
 	if (replaces(action)) {
 		if (action.accepted) answer(world, exchange, action);
-		instead(world, exchange, action);
-		return;
+		return instead(world, exchange, action);
 	}
 	const reply = answer(world, exchange, action);
 	if ('job' in reply) {
-		if (action.sse) sendRaw(world, exchange, action.sse);
-		else sendJob(world, exchange, reply);
-		return;
+		if (action.sse) return sendRaw(world, exchange, action.sse);
+		return sendJob(world, exchange, reply);
 	}
 	if (reply.delayMs) await world.timers.pause(reply.delayMs);
 	send(world, exchange, reply);
@@ -38,10 +33,10 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const { record, url } = exchange;
 	const header = exchange.request.headers.authorization ?? '';
 	const token = tokens(world).find((valid) => header === `Bearer ${valid}`);
-	if (token === undefined) return problem(world, 401, 'invalid_token');
+	if (token === undefined) return problem(401, 'invalid_token');
 	const refused = overLimit(world, token);
 	if (refused) return refused;
-	if (exchange.badBody) return problem(world, 400, 'invalid_json');
+	if (exchange.badBody) return problem(400, 'invalid_json');
 	const call: Call = {
 		method: record.method,
 		path: url.pathname,
@@ -50,13 +45,13 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 		token,
 	};
 	if (action.sse) call.muted = { finishesAfterMs: action.finishesInHistoryAfterMs };
-	return labsArea(world, call) ?? videoArea(world, call) ?? problem(world, 404, 'not_found');
+	return labsArea(world, call) ?? videoArea(world, call) ?? problem(404, 'not_found');
 }
 
 /** The 429 of a token that has sent more than it may; `Retry-After` leads into the next window. */
 function overLimit(world: World, token: string): Reply | undefined {
-	if (!world.requestLimit) return undefined;
-	const { requests, seconds } = world.requestLimit;
+	if (!world.options.requestLimit) return undefined;
+	const { requests, seconds } = world.options.requestLimit;
 	const now = Date.now() / 1000 / seconds;
 	const window = Math.floor(now);
 	const last = world.inWindow.get(token);
@@ -64,8 +59,7 @@ function overLimit(world: World, token: string): Reply | undefined {
 	world.inWindow.set(token, { window, requests: sent });
 	if (sent <= requests) return undefined;
 	const restSeconds = Math.ceil((window + 1 - now) * seconds);
-	const headers = { 'Retry-After': String(restSeconds) };
-	return problem(world, 429, 'rate_limited', 'Too many requests', headers);
+	return problem(429, 'rate_limited', { 'Retry-After': String(restSeconds) });
 }
 
 function labsArea(world: World, call: Call): Reply | undefined {

@@ -11,13 +11,10 @@ export function sendCallback(world: World, task: TaskRecord): void {
 		subtitle: task.subtitleUrl ?? '',
 		error: task.error ?? '',
 	};
-	const json = world.dialect.callbackBody === 'json';
 	const call = fetch(task.callBackUrl, {
 		method: 'POST',
-		headers: {
-			'Content-Type': json ? 'application/json' : 'application/x-www-form-urlencoded',
-		},
-		body: json ? JSON.stringify(body) : new URLSearchParams(body).toString(),
+		headers: { 'Content-Type': 'application/json' },
+		body: JSON.stringify(body),
 		signal: world.closing.signal,
 	});
 	// A callback nobody answers is lost, as with the service itself.

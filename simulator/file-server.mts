@@ -57,7 +57,7 @@ function refusalOf(world: World, request: IncomingMessage): PlainReply | undefin
 	if (apiFiles === 'signed' && bearsToken) {
 		return { status, body: { error: 'only_one_auth_mechanism_allowed' } };
 	}
-	if (apiFiles === 'private' && !bearsToken) return problem(world, 401, 'invalid_token');
+	if (apiFiles === 'private' && !bearsToken) return problem(401, 'invalid_token');
 	return undefined;
 }
 
@@ -77,7 +77,7 @@ async function sendFile(
 		return send(world, exchange, { status: 416, body: '', headers });
 	}
 	head(world, exchange, from === '' ? 200 : 206, {
-		'Content-Type': action.contentType ?? file.contentType,
+		'Content-Type': file.contentType,
 		'Content-Length': end - start,
 		'Accept-Ranges': 'bytes',
 		...(from === '' ? {} : { 'Content-Range': `bytes ${start}-${end - 1}/${size}` }),

@@ -18,7 +18,7 @@ export interface StoredFile {
 	/** The first (for most files: all) bytes; made on first use. */
 	head(): Buffer;
 	/** Whole size in bytes, for files that go on after the head. */
-	size?: number;
+	size: number | undefined;
 	/** Answers 403 with an HTML page, as an address whose signature has expired. */
 	expired: boolean;
 }
@@ -36,14 +36,7 @@ export function storeSpeech(
 	s: Scenario,
 ): string {
 	if (s.has('mp3')) {
-		return store(
-			world,
-			`/files/audio/${id}.mp3`,
-			'audio/mpeg',
-			() => speechMp3(text),
-			s,
-			undefined,
-		);
+		return store(world, `/files/audio/${id}.mp3`, 'audio/mpeg', () => speechMp3(text), s);
 	}
 	const big = bigSize(s, LEAST_SPEECH);
 	const head = big ? () => wavHeader(big - 44) : () => speechWav(text, voice);
@@ -66,11 +59,6 @@ export function storeImage(world: World, id: string, prompt: string, s: Scenario
 	return store(world, `/files/image/${id}.png`, 'image/png', head, s, bigSize(s));
 }
 
-/** Puts any small file up and returns its address. */
-export function storeOther(world: World, path: string, type: string, make: () => Buffer): string {
-	return store(world, path, type, make, new Map(), undefined);
-}
-
 function bigSize(scenario: Scenario, least = MEBIBYTE): number | undefined {
 	if (!scenario.has('big-file')) return undefined;
 	// Above 4 GiB neither the WAV header nor the box length can say the size.
@@ -78,13 +66,14 @@ function bigSize(scenario: Scenario, least = MEBIBYTE): number | undefined {
 	return Math.max(least, bytes);
 }
 
-function store(
+/** Puts a file up, one of `size` bytes beyond its head if told, and returns its address. */
+export function store(
 	world: World,
 	path: string,
 	type: string,
 	make: () => Buffer,
-	scenario: Scenario,
-	size: number | undefined,
+	scenario: Scenario = new Map(),
+	size?: number,
 ): string {
 	let made: Buffer | undefined;
 	const wrong = scenario.get('wrong-type');

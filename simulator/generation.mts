@@ -139,7 +139,7 @@ export function wireItem(world: World, item: HistoryItem): Record<string, unknow
 	return {
 		...ids,
 		...rest,
-		...(dialect.historyTimes ? { created_at } : {}),
+		created_at,
 		...(file_url === '' ? {} : urls),
 		status: status === 'completed' ? dialect.itemStatus : status,
 	};

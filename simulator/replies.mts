@@ -32,38 +32,18 @@ export function htmlReply(status: number, title: string): PlainReply {
 	return { status, body, headers: HTML };
 }
 
-/** An HTTP error in the shape of the dialect; `code` is the machine word (docs/contract.md, “HTTP”). */
-export function problem(
-	world: World,
-	status: number,
-	code: string,
-	sentence = code.replaceAll('_', ' '),
-	headers: Record<string, string> = {},
-): PlainReply {
-	switch (world.dialect.errorBody) {
-		case 'error':
-			return { status, body: { error: code }, headers };
-		case 'message':
-			return { status, body: { message: sentence }, headers };
-		case 'detail':
-			return { status, body: { detail: sentence }, headers };
-		case 'nested':
-			return { status, body: { error: { code, message: sentence } }, headers };
-		case 'empty':
-			return { status, body: '', headers };
-		case 'html': {
-			const page = htmlReply(status, `${status} ${sentence}`);
-			return { ...page, headers: { ...headers, ...page.headers } };
-		}
-	}
-}
+/** An HTTP error; `code` is the machine word (docs/contract.md, “HTTP”), or a sentence. */
+export const problem = (status: number, code: string, headers = {}): PlainReply => ({
+	status,
+	body: { error: code },
+	headers,
+});
 
 /** The body of a call as a record; anything but a JSON object is an empty one. */
 export function bodyOf(call: Call): Record<string, unknown> {
-	const body = call.body;
-	return typeof body === 'object' && body !== null && !Array.isArray(body)
-		? (body as Record<string, unknown>)
-		: {};
+	const { body } = call;
+	const isRecord = typeof body === 'object' && body !== null && !Array.isArray(body);
+	return isRecord ? (body as Record<string, unknown>) : {};
 }
 
 /** The answer to a valid create call that is not accepted (so not paid), or undefined. */
@@ -76,40 +56,44 @@ export function refusal(
 	const unknown = unknownWord(scenario);
 	if (unknown !== undefined) {
 		const known = Object.keys(scenarioWords).join(', ');
-		return problem(world, 400, 'unknown_scenario', `No scenario "${unknown}". Known: ${known}`);
+		return problem(400, `No scenario "${unknown}". Known: ${known}`);
 	}
 	if (scenario.has('html-error')) return htmlReply(502, '502 Bad Gateway');
 	const key = `${call.token} ${call.path} ${text}`;
 	if (scenario.has('rate-limit') && !world.limited.has(key)) {
 		world.limited.add(key);
-		return problem(world, 429, 'rate_limited', 'Too many requests', { 'Retry-After': '2' });
+		return problem(429, 'rate_limited', { 'Retry-After': '2' });
 	}
 	const working = [...world.working].filter(({ token }) => token === call.token).length;
-	if (working >= (world.mostAtOnce ?? Infinity)) {
-		return problem(world, 429, 'too_many_at_once', 'Too many at once', { 'Retry-After': '1' });
+	if (working >= (world.options.mostAtOnce ?? Infinity)) {
+		return problem(429, 'too_many_at_once', { 'Retry-After': '1' });
 	}
 	const credits = scenario.get('no-credits');
 	if (credits === 'sentence') {
-		return problem(world, 400, 'You do not have enough credits to perform this action.');
+		return problem(400, 'You do not have enough credits to perform this action.');
 	}
 	const used = world.options.credits !== undefined && world.creates >= world.options.credits;
 	if (used || (credits !== undefined && credits !== 'event')) {
-		return problem(world, 402, 'insufficient_credits', 'You have not enough credits.');
+		return problem(402, 'insufficient_credits');
 	}
 	return undefined;
 }
 
-/** A page request: `page` counted from `first`, `page_size` 1 to 100 (default 20); or the error. */
-export function pageOf(
+/**
+ * The page of `all` that a call asks for, as the dialect numbers it: `page` counted from `first`,
+ * `page_size` 1 to 100 (default 20); or the error.
+ */
+export function pageOf<Item>(
 	world: World,
 	call: Call,
-	first: number,
-): { page: number; size: number } | PlainReply {
+	all: readonly Item[],
+	first: 0 | 1,
+): { items: Item[]; page: number; page_size: number } | PlainReply {
 	const page = Number(call.query.get('page') ?? first);
 	const size = Number(call.query.get('page_size') ?? 20);
-	if (!Number.isInteger(page) || page < first) return problem(world, 400, 'invalid_page');
-	if (!Number.isInteger(size) || size < 1 || size > 100) {
-		return problem(world, 400, 'invalid_page_size');
-	}
-	return { page, size };
+	if (!Number.isInteger(page) || page < first) return problem(400, 'invalid_page');
+	if (!Number.isInteger(size) || size < 1 || size > 100) return problem(400, 'invalid_page_size');
+	const start = (page - first) * size;
+	const echoed = world.dialect.pageEcho === 'wrong' ? 1 : page;
+	return { items: all.slice(start, start + size), page: echoed, page_size: size };
 }

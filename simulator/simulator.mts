@@ -9,7 +9,7 @@ import { SocketHub } from './sockets.mts';
 import { endTask } from './speech.mts';
 import type { Simulator, SimulatorOptions } from './types.mts';
 import { makeVoices } from './voices.mts';
-import type { World } from './world.mts';
+import { DEFAULTS, type World } from './world.mts';
 
 export type { Dialect } from './dialect.mts';
 export { scenarioWords } from './scenarios.mts';
@@ -41,15 +41,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 
 function makeWorld(options: SimulatorOptions): World {
 	return {
-		options: {
-			port: options.port ?? 0,
-			filePort: options.filePort ?? 0,
-			host: options.host ?? '127.0.0.1',
-			token: options.token ?? 'demo-token',
-			otherTokens: options.otherTokens ?? [],
-			pace: options.pace ?? 1,
-			credits: options.credits,
-		},
+		options: { ...DEFAULTS, ...options },
 		dialect: { ...contractDialect, ...options.dialect },
 		requests: [],
 		leaks: [],
@@ -70,8 +62,6 @@ function makeWorld(options: SimulatorOptions): World {
 		baseUrl: '',
 		fileOrigin: '',
 		creates: 0,
-		mostAtOnce: options.mostAtOnce,
-		requestLimit: options.requestLimit,
 		inWindow: new Map(),
 		nextTask: firstTask(),
 	};
@@ -100,16 +90,16 @@ function facade(world: World, webSocketUrl: string, listeners: Listener[]): Simu
 			return world.creates;
 		},
 		get mostAtOnce() {
-			return world.mostAtOnce;
+			return world.options.mostAtOnce;
 		},
 		set mostAtOnce(most) {
-			world.mostAtOnce = most;
+			world.options.mostAtOnce = most;
 		},
 		get requestLimit() {
-			return world.requestLimit;
+			return world.options.requestLimit;
 		},
 		set requestLimit(limit) {
-			world.requestLimit = limit;
+			world.options.requestLimit = limit;
 		},
 		get socketsEver() {
 			return world.sockets.ever;

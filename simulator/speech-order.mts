@@ -27,39 +27,35 @@ export type SpeechOrder = Pick<
 /** Checks the body of a create call, in shape A or B (§4.1); the order, or the error. */
 export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 	let body = bodyOf(call);
-	let model = body.model_id;
 	// With fields of both shapes, `input` decides: that case is not shown.
-	if (body.input === undefined && body.text !== undefined && !world.dialect.refuseShapeB) {
-		model ??= MODELS[0];
-		body = fromShapeB(body);
-	}
-	const { input, voice_id: voiceId, call_back_url: callBackUrl } = body;
+	if (body.input === undefined && body.text !== undefined) body = fromShapeB(body);
+	const { input, voice_id: voiceId, model_id: model, call_back_url: callBackUrl } = body;
 	if (typeof input !== 'string' || input.trim() === '') {
-		return problem(world, 400, 'input_required');
+		return problem(400, 'input_required');
 	}
 	if (typeof voiceId !== 'string' || !world.voices.some((voice) => voice.voice_id === voiceId)) {
-		return problem(world, 400, 'invalid_voice_id');
+		return problem(400, 'invalid_voice_id');
 	}
 	if (typeof model !== 'string' || !MODELS.includes(model)) {
-		return problem(world, 400, 'invalid_model_id');
+		return problem(400, 'invalid_model_id');
 	}
 	const settings: Record<string, unknown> = {};
 	for (const { name, otherwise, least, most } of SETTINGS) {
 		const value = body[name] ?? otherwise;
 		if (typeof value !== 'number' || value < least || value > most) {
-			return problem(world, 400, `invalid_${name}`, `${name} must be ${least} to ${most}`);
+			return problem(400, `invalid_${name}`);
 		}
 		settings[name] = value;
 	}
 	settings.use_speaker_boost = body.use_speaker_boost ?? true;
 	if (typeof settings.use_speaker_boost !== 'boolean') {
-		return problem(world, 400, 'invalid_use_speaker_boost');
+		return problem(400, 'invalid_use_speaker_boost');
 	}
 	if (callBackUrl === undefined || callBackUrl === null || callBackUrl === '') {
 		return { input, voiceId, modelId: model, settings };
 	}
 	if (typeof callBackUrl !== 'string' || !isWebAddress(callBackUrl)) {
-		return problem(world, 400, 'invalid_call_back_url');
+		return problem(400, 'invalid_call_back_url');
 	}
 	return { input, voiceId, modelId: model, settings, callBackUrl };
 }
@@ -68,7 +64,8 @@ function fromShapeB(body: Record<string, unknown>): Record<string, unknown> {
 	const nested = body.voice_settings;
 	const settings = typeof nested === 'object' && nested !== null ? { ...nested } : {};
 	const { similarity_boost: similarity, ...rest } = settings as Record<string, unknown>;
-	return { ...rest, similarity, input: body.text, voice_id: body.voice_id };
+	const { text: input, voice_id, model_id = MODELS[0] } = body;
+	return { ...rest, similarity, input, voice_id, model_id };
 }
 
 function isWebAddress(value: string): boolean {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sendCallback } from './callback.mts';
-import { storeOther, storeSpeech } from './files.mts';
+import { store, storeSpeech } from './files.mts';
 import { subtitlesFor, TYPES } from './media/subtitles.mts';
 import { speechSeconds } from './media/wav.mts';
 import { problem, refusal, type Call, type Reply } from './replies.mts';
@@ -59,7 +59,7 @@ export function createTask(world: World, call: Call): Reply {
 /** GET /v1/labs/task/{task_id} (§4.2). */
 export function readTask(world: World, call: Call, id: string): Reply {
 	const task = world.tasks.get(id);
-	if (task?.token !== call.token) return problem(world, 404, 'task_not_found');
+	if (task?.token !== call.token) return problem(404, 'task_not_found');
 	task.reads++;
 	const { dialect } = world;
 	const word = task.status === 'failed' ? dialect.failureWord : task.status;
@@ -81,7 +81,7 @@ export function readTask(world: World, call: Call, id: string): Reply {
 
 /** DELETE /v1/labs/task/{task_id} (§4.3): a running task stops; what it cost stays paid. */
 export function deleteTask(world: World, call: Call, id: string): Reply {
-	if (world.tasks.get(id)?.token !== call.token) return problem(world, 404, 'task_not_found');
+	if (world.tasks.get(id)?.token !== call.token) return problem(404, 'task_not_found');
 	world.runs.get(id)?.cancel();
 	world.runs.delete(id);
 	world.working.delete(world.tasks.get(id)!);
@@ -128,8 +128,7 @@ function run(world: World, task: TaskRecord, scenario: Scenario): void {
 	};
 
 	if (scenario.has('task-fails')) {
-		endAfter(duration * EARLY_FAILURE, () => fail(world, task));
-		return;
+		return endAfter(duration * EARLY_FAILURE, () => fail(world, task));
 	}
 	for (const [share, percentage] of stepsOf(scenario)) {
 		if (share === 0) advance(world, task, scenario, percentage);
@@ -138,10 +137,7 @@ function run(world: World, task: TaskRecord, scenario: Scenario): void {
 		}
 	}
 	endAfter(duration, () => {
-		if (scenario.has('task-fails-late')) {
-			fail(world, task);
-			return;
-		}
+		if (scenario.has('task-fails-late')) return fail(world, task);
 		const wait = scenario.has('late-address')
 			? paced(world, figure(scenario, 'late-address', LATE_ADDRESS_SECONDS) * 1000)
 			: 0;
@@ -187,10 +183,10 @@ function publish(world: World, task: TaskRecord, scenario: Scenario): void {
 	task.audioUrl = storeSpeech(world, task.id, task.input, task.voiceId, scenario);
 	const format = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
 	if (scenario.get('subtitles') !== 'none') {
-		const path = `/files/subtitle/${task.id}.${format}`;
-		const { input } = task;
+		const { id, input } = task;
+		const path = `/files/subtitle/${id}.${format}`;
 		const make = () => subtitlesFor(input, speechSeconds(input), format);
-		task.subtitleUrl = storeOther(world, path, TYPES[format], make);
+		task.subtitleUrl = store(world, path, TYPES[format], make);
 	}
 	world.watchers.changed();
 	sendCallback(world, task);

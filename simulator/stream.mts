@@ -83,16 +83,13 @@ function statusData(world: World, word: string): string {
 }
 
 function errorData(world: World, status: number, code: string): string {
-	switch (world.dialect.errorShape) {
-		case 'object':
-			return JSON.stringify({ code: status, error: code });
-		case 'message':
-			return JSON.stringify({ message: code });
-		case 'string':
-			return JSON.stringify(code);
-		case 'broken':
-			return `{"code": ${status}, "error": "${code}`;
-	}
+	const shapes = {
+		object: JSON.stringify({ code: status, error: code }),
+		message: JSON.stringify({ message: code }),
+		string: JSON.stringify(code),
+		broken: `{"code": ${status}, "error": "${code}`,
+	};
+	return shapes[world.dialect.errorShape];
 }
 
 /** Writes a stream piece by piece in order; what follows a lost connection is dropped. */

@@ -11,7 +11,7 @@ export interface SimulatorOptions {
 	token?: string;
 	/** Further valid tokens; each sees only its own tasks, messages and history. */
 	otherTokens?: string[];
-	/** Multiplier on every duration of the service itself; 1 is made for a person watching. */
+	/** Multiplier of every duration of the service itself; 1 suits a person who watches. */
 	pace?: number;
 	dialect?: Partial<Dialect>;
 	/** Creates that may be accepted before the answer is 402; nothing means no limit. */
@@ -87,23 +87,21 @@ export interface FaultAction {
 	hang?: boolean;
 	/** Cuts the connection before answering. */
 	reset?: boolean;
-	/** With respond, hang or reset: the work is started and paid all the same. */
+	/** With respond, hang or reset: the work is started and paid for all the same. */
 	accepted?: boolean;
 	/** Files: declares the whole length and cuts the connection after this many bytes. */
 	truncate?: number;
 	/** Answers 200 with no bytes. */
 	empty?: boolean;
 	redirect?: string;
-	/** Status that goes with `redirect`; 302 unless told. */
+	/** Status of the `redirect`; 302 by default. */
 	status?: number;
-	/** Files: the Content-Type to claim. */
-	contentType?: string;
 	/**
 	 * Generation endpoints: raw bytes instead of the events. Without a final END or RESET the
 	 * stream stays open and silent.
 	 */
 	sse?: RawStreamStep[];
-	/** With sse: when the item enters the history; never, if nothing is said. */
+	/** With sse: when the item enters the history; never by default. */
 	finishesInHistoryAfterMs?: number;
 }
 
@@ -113,13 +111,13 @@ export interface FaultRule {
 	path?: string | RegExp;
 	/** Part of what the JSON body must hold, as in `"input":"Hello`. */
 	body?: string;
-	/** How many requests it hits; 1 unless told, Infinity for all. */
+	/** How many requests it hits; 1 by default, Infinity for all. */
 	times?: number;
-	/** Matching requests it lets pass first. */
+	/** Matching requests it lets pass first, those that another rule hits included. */
 	after?: number;
-	/** Hits only each so many-th of the matching requests: 20 is a share of 5 %. */
+	/** Hits one in so many of the matching requests: 20 is a share of 5 %. */
 	every?: number;
-	/** `api` unless told; `file` is any download, whatever the origin. */
+	/** `api` by default; `file` is any download, whatever the origin. */
 	on?: 'api' | 'file';
 	action: FaultAction;
 }

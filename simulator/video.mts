@@ -35,26 +35,23 @@ function generate(
 	const body = bodyOf(call);
 	const prompt = body.prompt ?? (images === 'frames' ? '' : undefined);
 	if (typeof prompt !== 'string' || (prompt.trim() === '' && images !== 'frames')) {
-		return problem(world, 400, 'prompt_required');
+		return problem(400, 'prompt_required');
 	}
 	// A request without them may be accepted in spite of §4.5, so both have a default here.
 	const ratio = body.aspect_ratio ?? LANDSCAPE;
 	if (kind === 'video' && ratio !== LANDSCAPE && ratio !== PORTRAIT) {
-		return problem(world, 400, 'invalid_aspect_ratio');
+		return problem(400, 'invalid_aspect_ratio');
 	}
 	const count = kind === 'video' ? (body.number_of_videos ?? 1) : 1;
 	if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > 4) {
-		return problem(world, 400, 'invalid_number_of_videos');
+		return problem(400, 'invalid_number_of_videos');
 	}
 	if (images) {
 		const list = body[images];
 		if (!Array.isArray(list) || list.length === 0) {
-			return problem(world, 400, `${images}_required`);
+			return problem(400, `${images}_required`);
 		}
-		const wrong = list.findIndex((image) => !isImage(image));
-		if (wrong >= 0) {
-			return problem(world, 400, 'invalid_image', `${images}[${wrong}] is no base64 image`);
-		}
+		if (!list.every(isImage)) return problem(400, 'invalid_image');
 	}
 	const scenario = scenarioOf(prompt);
 	const refused = refusal(world, call, scenario, prompt);
@@ -84,19 +81,18 @@ function isImage(value: unknown): boolean {
 }
 
 function histories(world: World, call: Call): Reply {
-	const wanted = pageOf(world, call, 1);
-	if ('status' in wanted) return wanted;
 	const all = world.history.filter((item) => (item.owner ?? call.token) === call.token);
-	const start = (wanted.page - 1) * wanted.size;
-	const data = all.slice(start, start + wanted.size).map((item) => wireItem(world, item));
+	const page = pageOf(world, call, all, 1);
+	if ('status' in page) return page;
+	const data = page.items.map((item) => wireItem(world, item));
 	if (world.dialect.history === 'array') return { status: 200, body: data };
 	const figure = (value: number) => (world.dialect.historyFiguresAsStrings ? String(value) : value);
 	const body = {
 		data,
 		total: figure(all.length),
-		page: figure(world.dialect.pageEcho === 'wrong' ? 1 : wanted.page),
-		page_size: figure(wanted.size),
-		total_pages: figure(Math.ceil(all.length / wanted.size)),
+		page: figure(page.page),
+		page_size: figure(page.page_size),
+		total_pages: figure(Math.ceil(all.length / page.page_size)),
 	};
 	return { status: 200, body };
 }

@@ -1,4 +1,4 @@
-import { storeOther } from './files.mts';
+import { store } from './files.mts';
 import { randomFrom, seedOf } from './media/random.mts';
 import { speechWav } from './media/wav.mts';
 import { pageOf, type Call, type Reply } from './replies.mts';
@@ -74,17 +74,16 @@ function makeVoice(name: string, character: string): Voice {
  * `search` in name and description, filters by trait, `sort=name`.
  */
 export function listVoices(world: World, call: Call): Reply {
-	const wanted = pageOf(world, call, 0);
-	if ('status' in wanted) return wanted;
 	const found = world.voices.filter((voice) => fits(voice, call.query));
 	if (call.query.get('sort') === 'name') {
 		found.sort((a, b) => a.name.trim().localeCompare(b.name.trim()));
 	}
-	const start = wanted.page * wanted.size;
-	const voices = found.slice(start, start + wanted.size).map((voice) => wireVoice(world, voice));
+	const page = pageOf(world, call, found, 0);
+	if ('status' in page) return page;
+	const { items, ...figures } = page;
+	const voices = items.map((voice) => wireVoice(world, voice));
 	if (world.dialect.voices === 'array') return { status: 200, body: voices };
-	const page = world.dialect.pageEcho === 'wrong' ? 1 : wanted.page;
-	return { status: 200, body: { voices, total: found.length, page, page_size: wanted.size } };
+	return { status: 200, body: { voices, total: found.length, ...figures } };
 }
 
 function fits(voice: Voice, query: URLSearchParams): boolean {
@@ -101,7 +100,7 @@ function fits(voice: Voice, query: URLSearchParams): boolean {
 
 function wireVoice(world: World, voice: Voice): Record<string, unknown> {
 	const { voice_id, name, category, use_cases, description, ...traits } = voice;
-	const preview_url = storeOther(world, `/files/preview/${voice_id}.wav`, 'audio/wav', () =>
+	const preview_url = store(world, `/files/preview/${voice_id}.wav`, 'audio/wav', () =>
 		speechWav(`Hello, my name is ${name.trim()}.`, voice_id),
 	);
 	const labels = world.dialect.voiceTraits === 'labels';

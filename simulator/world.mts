@@ -3,14 +3,17 @@ import type { Timers, Watchers } from './events.mts';
 import type { FaultBook } from './faults.mts';
 import type { StoredFile } from './files.mts';
 import type { SocketHub } from './sockets.mts';
-import type {
-	HistoryItem,
-	RequestLimit,
-	RequestRecord,
-	SimulatorOptions,
-	TaskRecord,
-} from './types.mts';
+import type { HistoryItem, RequestRecord, SimulatorOptions, TaskRecord } from './types.mts';
 import type { Voice } from './voices.mts';
+
+export const DEFAULTS = {
+	port: 0,
+	filePort: 0,
+	host: '127.0.0.1',
+	token: 'demo-token',
+	otherTokens: [] as string[],
+	pace: 1,
+};
 
 export interface TaskRun {
 	/** Cancels all that is still to come. */
@@ -21,11 +24,8 @@ export interface TaskRun {
 
 /** The state of one running simulator, shared by its parts. */
 export interface World {
-	readonly options: Required<
-		Omit<SimulatorOptions, 'credits' | 'mostAtOnce' | 'requestLimit' | 'publicHost' | 'dialect'>
-	> & {
-		credits: number | undefined;
-	};
+	/** `mostAtOnce` and `requestLimit` may change on the way. */
+	readonly options: SimulatorOptions & typeof DEFAULTS;
 	readonly dialect: Dialect;
 	readonly requests: RequestRecord[];
 	readonly leaks: RequestRecord[];
@@ -52,8 +52,6 @@ export interface World {
 	baseUrl: string;
 	fileOrigin: string;
 	creates: number;
-	mostAtOnce: number | undefined;
-	requestLimit: RequestLimit | undefined;
 	/** Requests of each token in the window that began last. */
 	readonly inWindow: Map<string, { window: number; requests: number }>;
 	nextTask: number;

@@ -1,11 +1,10 @@
-import { speechSeconds } from './wav.mts';
+import { LETTERS_PER_SECOND, speechSeconds } from './wav.mts';
 
 const RATE = 24_000;
 /** Per frame, in MPEG-2. */
 const SAMPLES = 576;
 /** Bytes of a frame: 32 kbit/s. */
 const FRAME = 96;
-const LETTERS_PER_SECOND = 15;
 
 /**
  * A playable MP3 file (MPEG-2 layer III, 24 kHz, mono, 32 kbit/s) as long as the speech for a text,
