@@ -3,7 +3,7 @@ import { formsOf } from './canary.mts';
 import { answer, CREATING, event, GENERATIONS } from './row.mts';
 import { OPERATIONS, type Operation, type Setting, type Stage } from './stage.mts';
 
-export type Say = (token: string, stage: Stage) => FaultAction;
+type Say = (token: string, stage: Stage) => FaultAction;
 
 export interface Echo {
 	/** The failure that it becomes, by its words. */

@@ -51,65 +51,56 @@ const files: Row[] = [
 		fault: `A file ${what}, once`,
 		operations: SOME,
 		faults: [{ ...onFile, action }],
-		outcome: 'result',
 		note: 'it is fetched again',
 	})),
 	{
 		fault: 'Files lie behind redirects on another host',
 		operations: FETCHING,
 		service: { dialect: { redirectFiles: true } },
-		outcome: 'result',
 		note: 'the token stays with the API',
 	},
 	...[400, 401, 403].map((signedStatus): Row => ({
 		fault: `Files lie on the API's host behind signed addresses, which answer ${signedStatus} to the token`,
 		operations: FETCHING,
 		service: { dialect: { apiFiles: 'signed', signedStatus } },
-		outcome: 'result',
 		note: 'asked once more without the token',
 	})),
 	{
 		fault: "Files lie on the API's host, which hands them out to the token only",
 		operations: FETCHING,
 		service: { dialect: { apiFiles: 'private' } },
-		outcome: 'result',
 	},
 	{
 		fault: 'The type does not match the file',
 		operations: [SPEAK, VIDEO, IMAGE],
 		setting: { text: 'A [sim:wrong-type=text/html]' },
-		outcome: 'result',
 		note: 'the type is told from the bytes',
 	},
 	{
 		fault: 'The address has expired',
 		operations: SOME,
 		faults: [{ ...onFile, ...always, ...answer(410, { error: 'expired' }) }],
-		outcome: 'fails',
-		says: `${NAMED}410 (expired)`,
+		fails: `${NAMED}410 (expired)`,
 		note: 'with the task ID, or the address',
 	},
 	{
 		fault: 'A redirect without end',
 		operations: SOME,
 		faults: [{ ...onFile, ...always, action: { redirect: '/files/around' } }],
-		outcome: 'fails',
-		says: `${NAMED}302`,
+		fails: `${NAMED}302`,
 	},
 	...['file:///etc/passwd', 'javascript:alert(1)'].map((redirect): Row => ({
 		fault: `A redirect to \`${redirect.split(':')[0]}:\``,
 		operations: [SPEAK, VIDEO],
 		faults: [{ ...onFile, ...always, action: { redirect } }],
-		outcome: 'fails',
-		says: `${NAMED}302`,
+		fails: `${NAMED}302`,
 	})),
 	{
 		fault: "A redirect to an address in n8n's own network",
 		operations: SOME,
 		isProtected: true,
 		faults: [{ ...onFile, ...always, action: { redirect: 'http://127.0.0.2:9/latest/meta-data' } }],
-		outcome: 'fails',
-		says: '127.0.0.2:9 is blocked by the security settings of this n8n instance',
+		fails: '127.0.0.2:9 is blocked by the security settings of this n8n instance',
 		note: "with n8n's protection on (`N8N_SSRF_PROTECTION_ENABLED`)",
 	},
 	{
@@ -118,8 +109,7 @@ const files: Row[] = [
 		isProtected: true,
 		service: { pace: 0.2 },
 		setting: { credential: { webSocketUrl: 'ws://127.0.0.2:9' } },
-		outcome: 'result',
-		says: 'WebSocket of the service could not be used',
+		hints: 'WebSocket of the service could not be used',
 		note: "with n8n's protection on: the task is looked up instead",
 	},
 	{
@@ -128,14 +118,12 @@ const files: Row[] = [
 		make: (stage) => {
 			stage.isDiskFull = true;
 		},
-		outcome: 'fails',
-		says: `${NAMED}n8n could not store it: ENOSPC`,
+		fails: `${NAMED}n8n could not store it: ENOSPC`,
 	},
 	{
 		fault: 'A file comes packed (gzip) although it was not asked for so',
 		operations: [SPEAK, 'speech:get'],
 		faults: [{ ...onFile, ...answer(200, gzipSync(randomBytes(5000)), AUDIO) }],
-		outcome: 'result',
 		isOwnFile: true,
 		check: (_, result) =>
 			assert.ok(result.items(NODE).every(({ binary }) => binary?.data?.bytes === 5000)),
@@ -147,8 +135,7 @@ const files: Row[] = [
 		make: ({ sim }) => {
 			sim.fault({ ...onFile, ...always, ...answer(200, bomb(), AUDIO) });
 		},
-		outcome: 'fails',
-		says: `${NAMED}larger than announced: more than 256 MB`,
+		fails: `${NAMED}larger than announced: more than 256 MB`,
 		note: 'fetched once, and given up at 256 MB',
 		check: ({ sim }) => {
 			assert.equal(sim.count('GET', '/files/audio'), 1);

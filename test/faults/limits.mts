@@ -56,8 +56,7 @@ const limits: Row[] = [
 		fault: 'A JSON answer of 100 MB',
 		operations: READING,
 		make: body(onRead, 200, huge),
-		outcome: 'fails',
-		says: TOO_LARGE,
+		fails: TOO_LARGE,
 		check: isGivenUp,
 	},
 	{
@@ -67,37 +66,32 @@ const limits: Row[] = [
 			const { respond } = answer(200, huge()).action;
 			sim.fault({ ...onCreate, action: { respond, accepted: true } });
 		},
-		outcome: 'fails',
-		says: `${TOO_LARGE}…may have accepted the request and charged for it`,
+		fails: `${TOO_LARGE}…may have accepted the request and charged for it`,
 		check: isGivenUp,
 	},
 	{
 		fault: 'A JSON answer of 100 MB instead of a stream',
 		operations: [VIDEO, IMAGE],
 		make: created(huge),
-		outcome: 'result',
-		says: 'looked up in the history',
+		hints: 'looked up in the history',
 	},
 	{
 		fault: 'A JSON answer of 100 MB packed in 100 KB (gzip)',
 		operations: ['account:get', 'history:getAll'],
 		make: body(onRead, 200, packed, GZIP),
-		outcome: 'fails',
-		says: TOO_LARGE,
+		fails: TOO_LARGE,
 	},
 	{
 		fault: 'The same, to the create call',
 		operations: [VIDEO],
 		make: created(packed, GZIP),
-		outcome: 'result',
-		says: 'looked up in the history',
+		hints: 'looked up in the history',
 	},
 	{
 		fault: 'An error answer of 100 MB',
 		operations: ['account:get', SPEAK],
 		make: body(onAny, 500, huge),
-		outcome: 'fails',
-		says: 'not available (HTTP 500)',
+		fails: 'not available (HTTP 500)',
 		paid: 0,
 		check: isGivenUp,
 	},
@@ -109,8 +103,7 @@ const limits: Row[] = [
 			response.write('data: ');
 			drip(response, Buffer.alloc(MIB, 'x'), 5);
 		}),
-		outcome: 'result',
-		says: '(an event was larger than any result), so the result was looked up in the history',
+		hints: '(an event was larger than any result), so the result was looked up in the history',
 	},
 	{
 		fault: 'Events without end, and no result',
@@ -122,8 +115,7 @@ const limits: Row[] = [
 				drip(response, status('processing').repeat(100), 5);
 			});
 		},
-		outcome: 'fails',
-		says: 'No result after 8 seconds',
+		fails: 'No result after 8 seconds',
 		paid: 0,
 	},
 	{
@@ -137,8 +129,7 @@ const limits: Row[] = [
 				if (stage.operation === VIDEO) setTimeout(() => response.destroy(), 20);
 			});
 		},
-		outcome: 'fails',
-		says: 'The account is out of credit',
+		fails: 'The account is out of credit',
 		note: 'its status says enough; the body is waited for 5 seconds',
 		paid: 0,
 	},
@@ -152,8 +143,7 @@ const limits: Row[] = [
 				response.flushHeaders();
 			});
 		},
-		outcome: 'fails',
-		says: 'does not come from a media generation service (HTTP 302)',
+		fails: 'does not come from a media generation service (HTTP 302)',
 	},
 	{
 		fault: 'A redirect of a reading to another origin',
@@ -162,8 +152,7 @@ const limits: Row[] = [
 			const redirect = `${sim.fileOrigin}/v1/elsewhere`;
 			sim.fault({ ...onRead, ...always, action: { redirect } });
 		},
-		outcome: 'fails',
-		says: 'redirects to…never sent to another address',
+		fails: 'redirects to…never sent to another address',
 		check: isNotFollowed,
 	},
 	{
@@ -173,8 +162,7 @@ const limits: Row[] = [
 			const redirect = `${sim.fileOrigin}/v1/elsewhere`;
 			sim.fault({ ...onCreate, ...always, action: { redirect, status: 307 } });
 		},
-		outcome: 'fails',
-		says: 'redirects to',
+		fails: 'redirects to',
 		paid: 0,
 		check: isNotFollowed,
 	},
@@ -183,8 +171,7 @@ const limits: Row[] = [
 		operations: [SPEAK, VIDEO],
 		setting: { node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 100 } },
 		faults: [{ ...onFile, ...answer(410) }],
-		outcome: 'result',
-		says: 'of an earlier attempt, at no extra charge',
+		hints: 'of an earlier attempt, at no extra charge',
 	},
 ];
 

@@ -18,7 +18,7 @@ import {
 } from './row.mts';
 
 const at = (baseUrl: string) => ({ credential: { baseUrl } });
-const unsent = { outcome: 'fails', sent: 0, paid: 0 } as const;
+const unsent = { sent: 0, paid: 0 };
 const UNSURE = 'may have accepted the request and charged for it';
 
 const network: Row[] = [
@@ -29,7 +29,7 @@ const network: Row[] = [
 		// Nobody listens at such a port.
 		setting: at('http://127.0.0.1:1'),
 		...unsent,
-		says: "refused the connection…Check 'Base URL'",
+		fails: "refused the connection…Check 'Base URL'",
 		note: 'tried again for some seconds, since nothing can have been accepted',
 	},
 	{
@@ -37,7 +37,7 @@ const network: Row[] = [
 		operations: [SPEAK, VIDEO, 'account:get'],
 		setting: at('https://no-such-host.invalid'),
 		...unsent,
-		says: "no-such-host.invalid could not be found on the network…Check 'Base URL'",
+		fails: "no-such-host.invalid could not be found on the network…Check 'Base URL'",
 	},
 	{
 		fault: 'The certificate is self-signed',
@@ -49,37 +49,33 @@ const network: Row[] = [
 			return at(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
 		},
 		...unsent,
-		says: 'does not present a certificate that n8n trusts',
+		fails: 'does not present a certificate that n8n trusts',
 	},
 	{
 		fault: 'The port speaks no TLS',
 		operations: ['account:get'],
 		make: ({ sim }) => at(sim.baseUrl.replace('http:', 'https:')),
-		outcome: 'fails',
-		says: 'does not present a certificate that n8n trusts',
+		fails: 'does not present a certificate that n8n trusts',
 	},
 	{
 		fault: 'The create call is reset before any answer, and was not accepted',
 		operations: [SPEAK],
 		faults: [{ ...onCreate, ...always, action: { reset: true } }],
-		outcome: 'fails',
-		says: `did not respond…${UNSURE}`,
+		fails: `did not respond…${UNSURE}`,
 		paid: 0,
 	},
 	{
 		fault: 'The create call is reset before any answer, but was accepted',
 		operations: [VIDEO, IMAGE],
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
-		outcome: 'result',
-		says: 'looked up in the history. It was not requested a second time',
+		hints: 'looked up in the history. It was not requested a second time',
 	},
 	{
 		fault: 'The create call is reset before any answer, but was accepted; images are part of it',
 		operations: WITH_IMAGES,
 		setting: { options: { timeout: 8 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
-		outcome: 'fails',
-		says: 'stopped reporting…has been charged…not requested a second time',
+		fails: 'stopped reporting…has been charged…not requested a second time',
 		note: 'found after five minutes in which nothing else of that prompt came',
 	},
 	{
@@ -89,7 +85,6 @@ const network: Row[] = [
 			{ ...onRead, action: { reset: true } },
 			{ method: 'DELETE', action: { reset: true } },
 		],
-		outcome: 'result',
 	},
 	{
 		fault: 'The answer is reset after its headers',
@@ -97,8 +92,7 @@ const network: Row[] = [
 		make: async (stage) => {
 			(await stage.front()).on(/^POST .*task/, resetAfterHead);
 		},
-		outcome: 'fails',
-		says: `did not respond…${UNSURE}`,
+		fails: `did not respond…${UNSURE}`,
 		paid: 0,
 	},
 	{
@@ -107,23 +101,20 @@ const network: Row[] = [
 		make: async (stage) => {
 			(await stage.front()).on(/^GET /, resetAfterHead, 1);
 		},
-		outcome: 'result',
 	},
 	{
 		fault: 'Headers come letter by letter, without end (slow loris)',
 		operations: ['speech:wait'],
 		setting: { options: { timeout: 2 } },
 		make: slowLoris('GET'),
-		outcome: 'fails',
-		says: 'No result after 2 seconds',
+		fails: 'No result after 2 seconds',
 	},
 	{
 		fault: 'Headers of the create call come letter by letter, without end',
 		operations: CREATING,
 		setting: { options: { timeout: 6 } },
 		make: slowLoris('POST'),
-		outcome: 'fails',
-		says: `No result after 6 seconds…${UNSURE}`,
+		fails: `No result after 6 seconds…${UNSURE}`,
 		note: 'a generation whose `Idle Timeout` is shorter is looked for in the history',
 		paid: 0,
 	},
@@ -132,8 +123,7 @@ const network: Row[] = [
 		operations: [VIDEO],
 		setting: { options: { timeout: 8, idleTimeout: 1 } },
 		make: slowLoris('POST'),
-		outcome: 'fails',
-		says: 'stopped reporting before the result was ready',
+		fails: 'stopped reporting before the result was ready',
 		paid: 0,
 	},
 	{
@@ -145,7 +135,6 @@ const network: Row[] = [
 			await stage.said(/created$/);
 			await (await stage.front()).restart(400);
 		},
-		outcome: 'result',
 	},
 	{
 		fault: 'The server restarts during a generation stream',
@@ -156,8 +145,7 @@ const network: Row[] = [
 			await stage.sim.waitFor(() => stage.paid === 1);
 			await (await stage.front()).restart(400);
 		},
-		outcome: 'result',
-		says: 'looked up in the history',
+		hints: 'looked up in the history',
 	},
 	{
 		fault: 'The port accepts connections and says nothing',
@@ -168,8 +156,7 @@ const network: Row[] = [
 			front.upgrades = 'hang';
 			front.on(/./, silent);
 		},
-		outcome: 'fails',
-		says: 'No result after 2 seconds',
+		fails: 'No result after 2 seconds',
 	},
 ];
 

@@ -31,12 +31,11 @@ Everything that is known to go wrong with the service and on the way to it. Each
 function lineOf(row: Row): string {
 	const operations = OPERATIONS.filter((operation) => row.operations.includes(operation));
 	const names = operations.map((operation) => NAMES[operation]).join(', ');
-	const said = row.says ? `“${row.says}”` : '';
-	const outcome = row.outcome === 'result' ? 'The result' : 'Fails';
-	const what = [outcome, said].filter(Boolean).join(row.outcome === 'result' ? ', with ' : ': ');
+	const { fault, fails, hints } = row;
+	const what = fails ? `Fails: “${fails}”` : `The result${hints ? `, with “${hints}”` : ''}`;
 	const note = row.note ? `; ${row.note}` : '';
 	const calls = operations.some(isPaid) ? [row.sent ?? 1, row.paid ?? 1] : ['–', '–'];
-	const cells = [row.fault, names, what + note, ...calls, '0'];
+	const cells = [fault, names, what + note, ...calls, '0'];
 	return `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
 }
 

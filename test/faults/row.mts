@@ -2,7 +2,7 @@ import type { WorkflowResult } from '../../demo/engine.mts';
 import type { Dialect, FaultRule, SimulatorOptions } from '../../simulator/simulator.mts';
 import type { Operation, Setting, Stage } from './stage.mts';
 
-/** One fault, what it is done to, and what has to come of it. */
+/** One fault, what it is done to, and what comes of it: the whole result, unless the node `fails`. */
 export interface Row {
 	/** What goes wrong, in words. */
 	fault: string;
@@ -16,11 +16,11 @@ export interface Row {
 	make?(stage: Stage): Promise<Setting | void> | Setting | void;
 	/** Goes on while the node runs. */
 	during?(stage: Stage): Promise<void>;
-	/** Whether what was asked for comes out whole, or the node fails. */
-	outcome: 'result' | 'fails';
-	/** Part of the message when it fails, of a hint when it does not; … stands for anything. */
-	says?: string;
-	/** What the reader of the document should know besides. */
+	/** Part of the message and description of the failure; … stands for anything. */
+	fails?: string;
+	/** The same of the hints that come with the result. */
+	hints?: string;
+	/** What else a reader of the document should know. */
 	note?: string;
 	/** Create calls sent; 1 by default. */
 	sent?: number;
@@ -78,7 +78,7 @@ export const dialect = (
 	fault: string,
 	operations: readonly Operation[],
 	changes: Partial<Dialect>,
-): Row => ({ fault, operations, service: { dialect: changes }, outcome: 'result' });
+): Row => ({ fault, operations, service: { dialect: changes } });
 
 /** One event of a generation stream. */
 export const event = (name: string, data: unknown): string =>

@@ -2,10 +2,11 @@ import { logged, removeLog } from './log.mts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { removeEngineFolder } from '../../demo/engine.mts';
+import type { FaultAction } from '../../simulator/simulator.mts';
 import { canary, contentsOf, findAnyCanary, findToken } from './canary.mts';
 import { assertClean, saved } from './check.mts';
-import { ECHOES, echo, type Echo, type Say } from './echoes.mts';
-import { always, answer, event, GENERATIONS, onCreate, onFile } from './row.mts';
+import { ECHOES, echo, type Echo } from './echoes.mts';
+import { always, answer, event, GENERATIONS, IMAGE, onCreate, onFile, SPEAK } from './row.mts';
 import { NODE, onStage, OPERATIONS, Stage, type Operation } from './stage.mts';
 
 /*
@@ -21,12 +22,9 @@ afterAll(() => {
 const MODES = ['stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'] as const;
 
 const cases = Object.entries(ECHOES).flatMap(([kind, row]) =>
-	row.operations.map((operation, index) => ({
-		kind,
-		operation,
-		row,
-		onError: MODES[index % MODES.length]!,
-	})),
+	row.operations.map((operation, index) => {
+		return { kind, operation, row, onError: MODES[index % MODES.length]! };
+	}),
 );
 
 function arrange(stage: Stage, { create, read, file }: Partial<Echo>): void {
@@ -53,87 +51,57 @@ test.concurrent.each(cases)(
 	180_000,
 );
 
-const says =
-	(status: number, body: object | string, headers?: Record<string, string>): Say =>
-	() =>
-		answer(status, body, headers).action;
-const streams =
-	(name: string, data: object): Say =>
-	() => ({ sse: [event(name, data), { delayMs: 20 }, event('error', { error: 'no' }), 'END'] });
-const failedEntry = (error: string) => ({
-	...{ id: 'x', prompt: 'A lighthouse in the rain', type: 'image', status: 'failed', error },
-	created_at: new Date(Date.now() + 500).toISOString(),
-});
+const WAIT = 'speech:wait';
+const VOICES = 'voice:getAll';
+const FILE = 'speech:get';
 
-/** What is cut to how many characters before it is shown, and what says a text as that. */
-const CUTS: Array<[string, number, Operation, (text: string) => Partial<Echo>]> = [
-	['an error', 500, 'voice:getAll', (error) => ({ read: says(400, { error }) })],
-	['an error in plain text', 300, 'voice:getAll', (text) => ({ read: says(400, text) })],
+const FAILED = { id: 1, status: 'error' };
+const said = (status: number, body: object | string) => answer(status, body).action;
+const streamed = (name: string, data: object): FaultAction => ({
+	sse: [event(name, data), { delayMs: 20 }, event('error', { error: 'no' }), 'END'],
+});
+const inHistory = (error: string) => {
+	const entry = { id: 'x', prompt: 'A lighthouse in the rain', type: 'image', status: 'failed' };
+	return said(200, [{ ...entry, error, created_at: new Date(Date.now() + 500).toISOString() }]);
+};
+
+/** What is cut to how many characters before it is shown, and an answer that makes it of a text. */
+const CUTS: Array<
+	[string, number, Operation, 'create' | 'read' | 'file', (text: string) => FaultAction]
+> = [
+	['an error', 500, VOICES, 'read', (error) => said(400, { error })],
+	['an error in plain text', 300, VOICES, 'read', (text) => said(400, text)],
+	['an error that broke off', 300, VOICES, 'read', (text) => said(400, `{"error":"${text}`)],
+	['an error with a good status', 500, VOICES, 'read', (error) => said(200, { error })],
 	[
-		'an error that broke off',
-		300,
-		'voice:getAll',
-		(text) => ({ read: says(400, `{"error":"${text}`) }),
-	],
-	['an error with a good status', 500, 'voice:getAll', (error) => ({ read: says(200, { error }) })],
-	[
-		'an error in place of a task',
+		'an error in a new task',
 		500,
-		'speech:speak',
-		(error) => ({ create: says(200, { data: { id: 1, error } }) }),
+		SPEAK,
+		'create',
+		(error) => said(200, { data: { id: 1, error } }),
 	],
-	[
-		'the reason of a failed task',
-		500,
-		'speech:wait',
-		(error) => ({ read: says(200, { id: 1, status: 'error', error }) }),
-	],
-	[
-		'the status of a task',
-		200,
-		'speech:wait',
-		(status) => ({
-			read: says(200, { id: 1, status }),
-			setting: () => ({ options: { timeout: 2 } }),
-		}),
-	],
-	[
-		'the reason of a failed stream',
-		500,
-		'image:create',
-		(error) => ({ create: streams('error', { error }) }),
-	],
-	[
-		'a status in a stream',
-		200,
-		'image:create',
-		(status) => ({ create: streams('status', { status }) }),
-	],
-	[
-		'the reason in the history',
-		500,
-		'image:create',
-		(error) => ({
-			create: () => ({ sse: ['END'] }),
-			read: () => answer(200, [failedEntry(error)]).action,
-		}),
-	],
-	['what a file host says', 300, 'speech:get', (text) => ({ file: says(410, text) })],
+	['the failure of a task', 500, WAIT, 'read', (error) => said(200, { ...FAILED, error })],
+	['the status of a task', 200, WAIT, 'read', (status) => said(200, { id: 1, status })],
+	['the reason in a stream', 500, IMAGE, 'create', (error) => streamed('error', { error })],
+	['a status in a stream', 200, IMAGE, 'create', (status) => streamed('status', { status })],
+	['the reason in the history', 500, IMAGE, 'read', inHistory],
+	['what a file host says', 300, FILE, 'file', (text) => said(410, text)],
 	[
 		'the type of a file',
 		195,
-		'speech:get',
-		(text) => ({ file: says(200, 'words', { 'Content-Type': `text/${text}` }) }),
+		FILE,
+		'file',
+		(text) => answer(200, 'words', { 'Content-Type': `text/${text}` }).action,
 	],
 ];
 
 test.concurrent.each(CUTS)(
 	'%s of more than %d characters, with the token where it is cut',
-	async (_, most, operation, make) =>
+	async (_, most, operation, where, say) =>
 		await onStage(operation, async (stage) => {
-			const row = make(`${'x'.repeat(most - 10)}${stage.sim.token} and more`);
-			arrange(stage, row);
-			const result = await stage.run(row.setting?.(stage.sim.token));
+			const action = say(`${'x'.repeat(most - 10)}${stage.sim.token} and more`);
+			arrange(stage, { create: () => ({ sse: ['END'] }), [where]: () => action });
+			const result = await stage.run(operation === WAIT ? { options: { timeout: 2 } } : {});
 			const shown = saved(result.run) + stage.messages.join('\n');
 			expect(findAnyCanary(shown)).toBeUndefined();
 			expect(shown).toContain('x***** and');
@@ -225,9 +193,8 @@ test('every kind of failure is said without the token, whatever its facts hold',
 	const { toNodeError } = require('../../dist/nodes/shared/n8n/nodeErrors.js');
 	const { redactor } = require('../../dist/nodes/shared/parsing/redaction.js');
 	const source = readFileSync(join(__dirname, '../../nodes/shared/failure.ts'), 'utf8');
-	const kinds = [...source.split('export interface')[0]!.matchAll(/\| '(\w+)'/g)].map(
-		([, kind]) => kind!,
-	);
+	const listed = source.split('export interface')[0]!.matchAll(/\| '(\w+)'/g);
+	const kinds = Array.from(listed, ([, kind]) => kind!);
 	expect(kinds.length).toBeGreaterThan(20);
 	expect(Object.keys(ECHOES).filter((kind) => !kinds.includes(kind))).toEqual([]);
 	const token = canary();

@@ -16,8 +16,7 @@ const sockets: Row[] = [
 		make: async (stage) => {
 			(await stage.front()).upgrades = upgrades;
 		},
-		outcome: 'result',
-		says: "WebSocket of the service could not be used…Check 'WebSocket URL'",
+		hints: "WebSocket of the service could not be used…Check 'WebSocket URL'",
 		note: 'by looking it up every `Poll Interval` seconds',
 	})),
 	{
@@ -26,7 +25,6 @@ const sockets: Row[] = [
 		make: async (stage) => {
 			(await stage.front()).upgrades = 'deaf';
 		},
-		outcome: 'result',
 		note: 'found by looking it up; as its closing is not answered either, one such connection per account is left',
 	},
 	{
@@ -40,13 +38,11 @@ const sockets: Row[] = [
 				sim.dropSockets();
 			}
 		},
-		outcome: 'result',
 	},
 	{
 		fault: 'The WebSocket says nothing of the task',
 		operations: [SPEAK],
 		setting: { text: 'Quiet [sim:silent-socket]' },
-		outcome: 'result',
 	},
 	{
 		fault: 'The WebSocket brings everything but messages of tasks',
@@ -61,7 +57,6 @@ const sockets: Row[] = [
 			sim.push({ type: 'labs_status_updated', payload: { task_id: {}, process_percentage: [] } });
 			sim.push(`"${'x'.repeat(4 << 20)}"`);
 		},
-		outcome: 'result',
 	},
 	{
 		fault: '10,000 progress messages a second',
@@ -79,7 +74,6 @@ const sockets: Row[] = [
 				await new Promise((resolve) => setTimeout(resolve, 50));
 			}
 		},
-		outcome: 'result',
 		note: 'no percentage is reported twice',
 		check: ({ messages }) => {
 			const told = messages.filter((text) => / %$/.test(text));

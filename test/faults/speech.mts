@@ -15,6 +15,12 @@ import {
 
 const TASKS = [SPEAK, 'speech:get', 'speech:wait'] as const;
 
+const MESSAGES = [
+	['Messages precede the create response', 'messages-first'],
+	['Percentages repeat', 'duplicate-progress'],
+	['Percentages go back', 'backward-progress'],
+] as const;
+
 const tasks: Row[] = [
 	dialect('The audio address is called `result`', TASKS, { audioField: 'result' }),
 	dialect('The audio address is an object', TASKS, { audioField: 'nested' }),
@@ -27,87 +33,65 @@ const tasks: Row[] = [
 		operations: [SPEAK],
 		service: { dialect: { failureWord, statusCase: failureWord === 'failed' ? 'UPPER' : 'lower' } },
 		setting: { text: 'A [sim:task-fails]' },
-		outcome: 'fails',
-		says: 'could not generate the speech: Speech synthesis failed – task …',
+		fails: 'could not generate the speech: Speech synthesis failed – task …',
 	})),
 	{
 		fault: 'The task fails without a reason',
 		operations: [SPEAK],
 		service: { dialect: { failureField: 'none' } },
 		setting: { text: 'A [sim:task-fails-late]' },
-		outcome: 'fails',
-		says: 'could not generate the speech – task …',
+		fails: 'could not generate the speech – task …',
 	},
 	{
 		fault: 'An unknown status',
 		operations: [SPEAK, 'speech:wait'],
 		faults: [{ ...onRead, ...answer(200, { id: 1, status: 'in_some_queue' }) }],
-		outcome: 'result',
 		note: 'it means: not finished yet',
 	},
 	{
 		fault: 'Completed, and the address comes later',
 		operations: [SPEAK],
 		service: { dialect: { addressDelayMs: 700 } },
-		outcome: 'result',
 	},
 	{
 		fault: 'Completed, and the address never comes',
 		operations: [SPEAK],
 		setting: { options: { timeout: 8 } },
 		faults: [{ ...onRead, ...always, ...answer(200, { id: 1, status: 'completed' }) }],
-		outcome: 'fails',
-		says: 'No result after 8 seconds (last known: completed…Speech → Wait with task ID',
+		fails: 'No result after 8 seconds (last known: completed…Speech → Wait with task ID',
 		note: 'or, after a minute without it: has not provided the address of its file',
 	},
-	...(['file:///etc/passwd', 'javascript:alert(1)', 'data:audio/wav;base64,AAAA'] as const).map(
-		(audio_url): Row => ({
+	...['file:///etc/passwd', 'javascript:alert(1)', 'data:audio/wav;base64,AAAA'].map(
+		(audio_url) => ({
 			fault: `A file address with \`${audio_url.split(':')[0]}:\``,
 			operations: [SPEAK],
 			setting: { options: { timeout: 8 } },
 			faults: [{ ...onRead, ...always, ...answer(200, { id: 1, status: 'completed', audio_url }) }],
-			outcome: 'fails',
-			says: 'No result after 8 seconds (last known: completed',
+			fails: 'No result after 8 seconds (last known: completed',
 			note: 'counts as no address',
 		}),
 	),
-	{
-		fault: 'Messages precede the create response',
+	...MESSAGES.map(([fault, word]) => ({
+		fault,
 		operations: [SPEAK],
-		setting: { text: 'A [sim:messages-first]' },
-		outcome: 'result',
-	},
-	{
-		fault: 'Percentages repeat',
-		operations: [SPEAK],
-		setting: { text: 'A [sim:duplicate-progress]' },
-		outcome: 'result',
-	},
-	{
-		fault: 'Percentages go back',
-		operations: [SPEAK],
-		setting: { text: 'A [sim:backward-progress]' },
-		outcome: 'result',
-	},
+		setting: { text: `A [sim:${word}]` },
+	})),
 	{
 		fault: 'The task is unknown for a moment after its creation',
 		operations: [SPEAK],
 		faults: [{ ...onRead, ...answer(404, { error: 'not_found' }) }],
-		outcome: 'result',
 	},
 	{
 		fault: 'An ingress answers 404 with a page for a moment',
 		operations: [SPEAK, 'speech:wait'],
 		faults: [{ ...onRead, times: 2, ...answer(404, PAGE) }],
-		outcome: 'result',
 		note: 'several 404s in a row over a minute end the wait',
 	},
 	{
 		fault: 'The task is unknown',
 		operations: ['speech:get', 'speech:wait', 'speech:delete'],
 		setting: { parameters: { taskId: '4711' } },
-		outcome: 'fails',
-		says: 'has no task with this ID…4711',
+		fails: 'has no task with this ID…4711',
 	},
 	{
 		fault: 'The answer to the deletion is lost',
@@ -118,7 +102,6 @@ const tasks: Row[] = [
 				front.forward(request).on('response', () => response.destroy());
 			front.on(/^DELETE /, lose, 1);
 		},
-		outcome: 'result',
 		note: 'gone at the second try counts as deleted',
 	},
 	{
@@ -129,7 +112,6 @@ const tasks: Row[] = [
 			front.on(/^POST \/done/, (_, response) => response.writeHead(500).end());
 			return { options: { callbackUrl: `${front.url}/done` } };
 		},
-		outcome: 'result',
 		note: 'the node reads the task, whatever a callback says',
 	},
 ];
@@ -151,8 +133,7 @@ const parts: Row[] = [
 		operations: [SPEAK],
 		setting: LONG,
 		faults: [REFUSED_PART],
-		outcome: 'fails',
-		says: 'Not that word – part 2 of 3…are paid for, as the tasks',
+		fails: 'Not that word – part 2 of 3…are paid for, as the tasks',
 		note: 'all paid tasks are named; a retry collects them',
 		sent: 3,
 		paid: 2,
@@ -162,9 +143,8 @@ const parts: Row[] = [
 		operations: [SPEAK],
 		setting: { ...LONG, node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 } },
 		faults: [REFUSED_PART],
-		outcome: 'result',
 		isOwnFile: true,
-		says: 'at no extra charge',
+		hints: 'at no extra charge',
 		note: 'only the missing part is paid',
 		sent: 4,
 		paid: 3,
@@ -176,9 +156,8 @@ const parts: Row[] = [
 		faults: [
 			{ ...onFile, ...always, ...answer(200, 'OggS\0\0\0\0', { 'Content-Type': 'audio/ogg' }) },
 		],
-		outcome: 'result',
 		isOwnFile: true,
-		says: 'could not be joined',
+		hints: 'could not be joined',
 		note: 'one item for each part',
 		sent: 3,
 		paid: 3,
@@ -192,7 +171,6 @@ const subtitles: Row[] = [
 		fault: 'The service makes no subtitles',
 		operations: [SPEAK],
 		setting: { text: 'A [sim:subtitles=none]', options: { subtitles: true } },
-		outcome: 'result',
 		note: 'no field, and no hint',
 	},
 	{
@@ -200,8 +178,7 @@ const subtitles: Row[] = [
 		operations: [SPEAK, 'speech:wait'],
 		setting: { options: { subtitles: true } },
 		faults: [{ ...onSubtitles, ...answer(410) }],
-		outcome: 'result',
-		says: 'Subtitles could not be downloaded…410',
+		hints: 'Subtitles could not be downloaded…410',
 		note: 'the audio comes out all the same',
 	},
 	{
@@ -209,8 +186,7 @@ const subtitles: Row[] = [
 		operations: [SPEAK],
 		setting: { options: { subtitles: true } },
 		faults: [{ ...onSubtitles, ...answer(200, PAGE) }],
-		outcome: 'result',
-		says: 'Subtitles could not be downloaded: a web page was returned',
+		hints: 'Subtitles could not be downloaded: a web page was returned',
 		note: 'the audio comes out all the same',
 	},
 	{
@@ -220,9 +196,8 @@ const subtitles: Row[] = [
 			text: 'One goes out to sea. [sim:subtitles=vtt]. Three is by the door.',
 			options: { ...LONG.options, subtitles: true },
 		},
-		outcome: 'result',
 		isOwnFile: true,
-		says: 'subtitles of the parts of a speech could not be joined: some are SRT, others VTT',
+		hints: 'subtitles of the parts of a speech could not be joined: some are SRT, others VTT',
 		note: 'the audio is joined all the same',
 		sent: 3,
 		paid: 3,
@@ -259,7 +234,6 @@ const lists: Row[] = [
 				}),
 			},
 		],
-		outcome: 'result',
 		check: ({ sim }) => assert.ok(sim.count('GET', '/v1/') <= 2),
 	},
 ];

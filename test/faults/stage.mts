@@ -47,45 +47,10 @@ export interface Setting {
 	parameters?: IDataObject;
 	node?: Partial<INode>;
 	credential?: ICredentialDataDecryptedObject;
-	signal?: AbortSignal;
 	retryOf?: IRun;
 }
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64');
-
-/** What the operation is given, besides its resource, name and options. */
-function parametersOf(
-	operation: Operation,
-	text: string,
-	voice: string,
-	taskId: string,
-): IDataObject {
-	switch (operation) {
-		case 'speech:speak':
-			return { text, voiceId: { __rl: true, mode: 'id', value: voice } };
-		case 'speech:get':
-			return { taskId, download: true };
-		case 'speech:wait':
-		case 'speech:delete':
-			return { taskId };
-		case 'video:textToVideo':
-		case 'image:create':
-			return { prompt: text };
-		case 'video:ingredientsToVideo':
-			return { prompt: text, binaryPropertyName: 'data' };
-		case 'video:framesToVideo':
-			return { binaryPropertyName: 'data' };
-		default:
-			return {};
-	}
-}
-
-/** Options that keep a run short, for the operations that have them. */
-function optionsOf(operation: Operation, text: string): IDataObject {
-	if (operation === 'speech:speak' || operation === 'speech:wait') return { pollInterval: 1 };
-	if (operation === 'video:framesToVideo') return { prompt: text };
-	return operation === 'history:getAll' ? { download: true } : {};
-}
 
 /** A simulated service with an account of its own, and the node run against it in n8n's engine. */
 export class Stage {
@@ -167,39 +132,38 @@ export class Stage {
 	}
 
 	async begin(setting: Setting = {}): Promise<RunningWorkflow> {
-		const { operation, sim } = this;
-		const [resource, name] = operation.split(':');
+		const [resource, operation] = this.operation.split(':');
 		const text = setting.text ?? 'A lighthouse in the rain';
-		const [voice] = sim.voiceIds() as [string];
+		// Each operation takes what it knows of these.
 		const parameters = {
 			resource,
-			operation: name,
-			...parametersOf(operation, text, voice, this.taskId),
+			operation,
+			text,
+			prompt: text,
+			taskId: this.taskId,
+			voiceId: { __rl: true, mode: 'id', value: this.sim.voiceIds()[0] },
+			binaryPropertyName: 'data',
+			download: true,
 			...setting.parameters,
-			options: { ...optionsOf(operation, text), ...setting.options },
+			options: { pollInterval: 1, prompt: text, download: true, ...setting.options },
 		};
+		const baseUrl = this.fake?.url ?? this.sim.baseUrl;
+		const credential = { apiToken: this.sim.token, baseUrl, webSocketUrl: '' };
 		const binary = { data: { data: PNG, mimeType: 'image/png', fileName: 'in.png' } };
 		const input: INodeExecutionData[] = [{ json: {}, binary }];
 		return await startWorkflow({
 			workflow: { ...workflowOf(parameters, setting.node), id: this.id },
-			credentials: { mediaGenerationApi: this.credential(setting.credential) },
+			credentials: { mediaGenerationApi: { ...credential, ...setting.credential } },
 			input,
 			binaryMode: 'filesystem',
 			onMessage: (message) => this.messages.push(message),
-			...(setting.signal ? { signal: setting.signal } : {}),
-			...(setting.retryOf ? { retryOf: setting.retryOf } : {}),
+			retryOf: setting.retryOf,
 		});
 	}
 
-	async run(setting: Setting = {}): Promise<WorkflowResult> {
-		return await (
-			await this.begin(setting)
-		).finished;
-	}
-
-	private credential(changes: ICredentialDataDecryptedObject = {}): ICredentialDataDecryptedObject {
-		const baseUrl = this.fake?.url ?? this.sim.baseUrl;
-		return { apiToken: this.sim.token, baseUrl, webSocketUrl: '', ...changes };
+	async run(setting?: Setting): Promise<WorkflowResult> {
+		const { finished } = await this.begin(setting);
+		return await finished;
 	}
 
 	async close(): Promise<void> {
@@ -213,28 +177,24 @@ export class Stage {
 	private async prepare(): Promise<void> {
 		const { sim, operation } = this;
 		if (/^speech:(?:get|wait|delete)$/.test(operation)) {
-			const answer = await this.post('/v1/labs/task', {
+			await this.post('/v1/labs/task', {
 				input: 'Made before',
 				voice_id: sim.voiceIds()[0],
 				model_id: 'labs_multilingual_v2',
 			});
 			this.taskId = [...sim.tasks.keys()][0]!;
-			await answer.text();
 			await sim.waitFor(() => sim.tasks.get(this.taskId)?.audioUrl !== undefined);
 		}
 		if (operation === 'history:getAll') {
-			await (await this.post('/v1/video/create-image', { prompt: 'Made before' })).text();
+			await this.post('/v1/video/create-image', { prompt: 'Made before' });
 		}
 		this.paidBefore = sim.creates;
 	}
 
-	private async post(path: string, body: object): Promise<Response> {
-		const { sim } = this;
-		return await fetch(sim.baseUrl + path, {
-			method: 'POST',
-			headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-			body: JSON.stringify(body),
-		});
+	private async post(path: string, body: object): Promise<void> {
+		const headers = { authorization: `Bearer ${this.sim.token}` };
+		const init = { method: 'POST', headers, body: JSON.stringify(body) };
+		await (await fetch(this.sim.baseUrl + path, init)).text();
 	}
 }
 

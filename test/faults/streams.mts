@@ -51,7 +51,7 @@ const lost = (
 	fault: string,
 	sse: RawStreamStep[],
 	operations: Row['operations'] = [VIDEO, IMAGE],
-): Row => ({ fault, operations, faults: [stream(sse, 0)], outcome: 'result', says: FOUND });
+): Row => ({ fault, operations, faults: [stream(sse, 0)], hints: FOUND });
 
 const ERROR_EVENTS = [
 	['object', '`{ code, error }`', GENERATIONS],
@@ -85,7 +85,6 @@ const shapes: Row[] = [
 			stage.sim.fault(stream([a, b, event('error', 'overloaded'), 'END']));
 		},
 		faults: [FILE],
-		outcome: 'result',
 		isOwnFile: true,
 		check: (_, result) => assert.equal(result.items(NODE).length, 3),
 		note: 'the last is taken from the history',
@@ -94,30 +93,26 @@ const shapes: Row[] = [
 		fault: 'Fewer videos than asked for',
 		operations: [VIDEO],
 		setting: { text: 'A [sim:fewer]', parameters: { numberOfVideos: 3 } },
-		outcome: 'result',
-		says: 'fewer files than requested',
+		hints: 'fewer files than requested',
 	},
 	...ERROR_EVENTS.map(([errorShape, shape, operations]): Row => ({
 		fault: `An error event: ${shape}`,
 		operations,
 		service: { dialect: { errorShape } },
 		setting: { text: 'A [sim:unsafe]' },
-		outcome: 'fails',
-		says: 'could not generate this: …UNSAFE_GENERATION',
+		fails: 'could not generate this: …UNSAFE_GENERATION',
 	})),
 	{
 		fault: 'An error event: AUDIO_FILTERED',
 		operations: [VIDEO],
 		faults: [stream([event('error', { code: 400, error: 'AUDIO_FILTERED' }), 'END'])],
-		outcome: 'fails',
-		says: 'could not generate this: AUDIO_FILTERED',
+		fails: 'could not generate this: AUDIO_FILTERED',
 	},
 	{
 		fault: "An edge's page instead of a stream",
 		operations: GENERATIONS,
 		faults: [{ ...onCreate, ...answer(200, PAGE) }],
-		outcome: 'fails',
-		says: 'does not come from a media generation service…may have accepted',
+		fails: 'does not come from a media generation service…may have accepted',
 		paid: 0,
 	},
 ];
@@ -143,10 +138,9 @@ const losses: Row[] = [
 			]),
 			FILE,
 		],
-		outcome: 'result',
 		isOwnFile: true,
 		check: (_, result) => assert.equal(result.items(NODE)[0]!.json.id, 'mine'),
-		says: FOUND,
+		hints: FOUND,
 	},
 	lost('A completion that is cut in two', [
 		'event: video_generation_complete\ndata: [{"id":"x","file_u',
@@ -180,8 +174,7 @@ const losses: Row[] = [
 		isLong: true,
 		setting: { options: { timeout: 60 } },
 		faults: [stream([status('processing'), 'END'], 1500)],
-		outcome: 'result',
-		says: FOUND,
+		hints: FOUND,
 	},
 	...[3600, -3600].map((clockSkewSeconds): Row => ({
 		...lost(
@@ -195,16 +188,15 @@ const losses: Row[] = [
 		operations: [VIDEO, IMAGE],
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
-		outcome: 'fails',
-		says: 'stopped reporting before the result was ready…has been charged…not requested a second time',
+		fails:
+			'stopped reporting before the result was ready…has been charged…not requested a second time',
 	},
 	{
 		fault: 'The stream breaks, and the history has two of the same prompt',
 		operations: [VIDEO],
 		faults: [stream(BROKEN, 0)],
 		make: (stage) => entries(stage, 'twin'),
-		outcome: 'fails',
-		says: 'stopped reporting…may be the result: …twin',
+		fails: 'stopped reporting…may be the result: …twin',
 		note: 'never takes what may be somebody else’s',
 	},
 	{
@@ -214,8 +206,7 @@ const losses: Row[] = [
 		setting: { options: { timeout: 2 } },
 		faults: [stream(BROKEN)],
 		make: (stage) => entries(stage, 'twin'),
-		outcome: 'fails',
-		says: 'stopped reporting…may be the result: …twin',
+		fails: 'stopped reporting…may be the result: …twin',
 		note: 'takes it only after five minutes in which no other came',
 	},
 ];
