@@ -29,46 +29,39 @@ export class Timers {
 	}
 }
 
-interface Watcher {
-	check(): void;
-	fail(error: Error): void;
-}
+type Settle = (error?: unknown) => void;
 
 /** Lets tests wait for a condition; conditions are tried again after every recorded event. */
 export class Watchers {
-	readonly #watchers = new Set<Watcher>();
+	readonly #waiting = new Map<Settle, () => boolean>();
 
 	changed(): void {
-		for (const watcher of [...this.#watchers]) watcher.check();
+		for (const [settle, predicate] of [...this.#waiting]) {
+			try {
+				if (predicate()) settle();
+			} catch (error) {
+				settle(error);
+			}
+		}
 	}
 
 	/** Resolves when the predicate holds; rejects after `timeoutMs` milliseconds. */
 	waitFor(predicate: () => boolean, timeoutMs: number): Promise<void> {
 		return new Promise((resolve, reject) => {
-			const settle = (act: () => void) => {
+			const settle: Settle = (error) => {
 				clearTimeout(timer);
-				this.#watchers.delete(watcher);
-				act();
+				this.#waiting.delete(settle);
+				if (error === undefined) resolve();
+				else reject(error);
 			};
-			const watcher: Watcher = {
-				check: () => {
-					try {
-						if (predicate()) settle(resolve);
-					} catch (error) {
-						settle(() => reject(error));
-					}
-				},
-				fail: (error) => settle(() => reject(error)),
-			};
-			const timer = setTimeout(() => {
-				watcher.fail(new Error(`Not seen within ${timeoutMs} ms: ${predicate}`));
-			}, timeoutMs);
-			this.#watchers.add(watcher);
-			watcher.check();
+			const late = () => settle(new Error(`Not seen within ${timeoutMs} ms: ${predicate}`));
+			const timer = setTimeout(late, timeoutMs);
+			this.#waiting.set(settle, predicate);
+			this.changed();
 		});
 	}
 
 	close(): void {
-		for (const watcher of [...this.#watchers]) watcher.fail(new Error('Simulator closed'));
+		for (const settle of [...this.#waiting.keys()]) settle(new Error('Simulator closed'));
 	}
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -39,13 +40,9 @@ export async function listen(
 	server.requestTimeout = 0;
 	server.on('connection', (socket) => {
 		connections.add(socket);
-		socket.setNoDelay(true);
 		socket.on('close', () => connections.delete(socket));
 	});
-	await new Promise<void>((resolve, reject) => {
-		server.once('error', reject);
-		server.listen(port, world.options.host, resolve);
-	});
+	await once(server.listen(port, world.options.host), 'listening');
 	return {
 		server,
 		port: (server.address() as AddressInfo).port,
@@ -58,28 +55,27 @@ export async function listen(
 }
 
 /** The record of a request, not yet entered among the world's. */
-export function recordOf(on: RequestRecord['on'], request: IncomingMessage, url: URL) {
-	const record: RequestRecord = {
-		on,
-		method: request.method ?? 'GET',
-		path: url.pathname,
-		query: Object.fromEntries(url.searchParams),
-		headers: { ...request.headers },
-		body: undefined,
-		time: Date.now(),
-		status: 0,
-		closedByClient: false,
-	};
-	return record;
-}
+export const recordOf = (
+	on: RequestRecord['on'],
+	request: IncomingMessage,
+	url: URL,
+): RequestRecord => ({
+	on,
+	method: request.method!,
+	path: url.pathname,
+	query: Object.fromEntries(url.searchParams),
+	headers: request.headers,
+	body: undefined,
+	time: Date.now(),
+	status: 0,
+	closedByClient: false,
+});
 
 /** The address of a request; one that cannot be parsed becomes `/`. */
 export function addressOf(request: IncomingMessage): URL {
 	// Leading slashes would make the first folder a host name.
-	const path = (request.url ?? '/').replace(/^\/+/, '/');
-	return URL.canParse(path, 'http://simulator')
-		? new URL(path, 'http://simulator')
-		: new URL('http://simulator/');
+	const path = request.url!.replace(/^\/+/, '/');
+	return URL.parse(path, 'http://simulator') ?? new URL('http://simulator/');
 }
 
 async function receive(

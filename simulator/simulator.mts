@@ -7,7 +7,7 @@ import { bytesOf } from './files.mts';
 import { listen, type Listener } from './http.mts';
 import { SocketHub } from './sockets.mts';
 import { endTask } from './speech.mts';
-import type { Simulator, SimulatorOptions } from './types.mts';
+import type { FaultRule, SimulatorOptions, WebSocketMode } from './types.mts';
 import { makeVoices } from './voices.mts';
 import { DEFAULTS, type World } from './world.mts';
 
@@ -67,7 +67,9 @@ function makeWorld(options: SimulatorOptions): World {
 	};
 }
 
-function facade(world: World, webSocketUrl: string, listeners: Listener[]): Simulator {
+export type Simulator = ReturnType<typeof facade>;
+
+function facade(world: World, webSocketUrl: string, listeners: Listener[]) {
 	let closed: Promise<void> | undefined;
 	const close = async () => {
 		world.closing.abort();
@@ -81,14 +83,18 @@ function facade(world: World, webSocketUrl: string, listeners: Listener[]): Simu
 		webSocketUrl,
 		fileOrigin: world.fileOrigin,
 		token: world.options.token,
+		/** May be changed while running; holds from the next answer on. */
 		dialect: world.dialect,
 		requests: world.requests,
+		/** Requests to the file origin that carried an Authorization header or the token. */
 		leaks: world.leaks,
 		tasks: world.tasks,
 		history: world.history,
+		/** Create calls accepted, hence paid for. */
 		get creates() {
 			return world.creates;
 		},
+		/** As in the options, like the next; may be changed while running. */
 		get mostAtOnce() {
 			return world.options.mostAtOnce;
 		},
@@ -105,22 +111,30 @@ function facade(world: World, webSocketUrl: string, listeners: Listener[]): Simu
 			return world.sockets.ever;
 		},
 		sockets: () => world.sockets.size,
+		/** Requests whose response (stream, download, hanging answer) is still in progress. */
 		openConnections: () => world.open.size,
-		count: (method, pathPrefix) =>
+		count: (method: string, pathPrefix: string) =>
 			world.requests.filter((r) => r.method === method && r.path.startsWith(pathPrefix)).length,
+		/** Those that speech tasks accept. */
 		voiceIds: () => world.voices.map((voice) => voice.voice_id),
-		fileBytes: (url) => bytesOf(world, url),
-		endTask: (id) => endTask(world, id),
-		fault: (rule) => world.faults.add(rule),
+		/** The bytes behind an address handed out; undefined when unknown or above 512 MiB. */
+		fileBytes: (url: string) => bytesOf(world, url),
+		/** Ends a speech task that is under way now, before its time; throws for any other. */
+		endTask: (id: string) => endTask(world, id),
+		fault: (rule: FaultRule) => world.faults.add(rule),
 		clearFaults: () => world.faults.clear(),
-		waitFor: (predicate, timeoutMs = WAIT_MS) => world.watchers.waitFor(predicate, timeoutMs),
-		revoke: (token) => {
+		/** Resolves once the predicate holds; it is tried again after every recorded event. */
+		waitFor: (predicate: () => boolean, timeoutMs = WAIT_MS) =>
+			world.watchers.waitFor(predicate, timeoutMs),
+		/** From now on a token is refused everywhere, and the sockets opened with it end. */
+		revoke: (token: string) => {
 			world.revoked.add(token);
 			world.sockets.drop(token);
 		},
-		push: (message) => world.sockets.push(message),
+		/** Sends anything to all sockets: a string or Buffer as it is, else as JSON. */
+		push: (message: unknown) => world.sockets.push(message),
 		dropSockets: () => world.sockets.drop(),
-		setWebSocketMode: (mode) => {
+		setWebSocketMode: (mode: WebSocketMode) => {
 			world.sockets.mode = mode;
 		},
 		close: () => (closed ??= close()),

@@ -9,7 +9,7 @@ import { readOrder } from './speech-order.mts';
 import type { TaskRecord } from './types.mts';
 import { paced, timestamp, type World } from './world.mts';
 
-/** Share of the whole duration, and the percentage then reached. */
+/** Share of the whole duration, and the percentage then reached; 100 is reached at the end. */
 type Step = readonly [share: number, percentage: number];
 
 const STEPS: readonly Step[] = [
@@ -18,7 +18,6 @@ const STEPS: readonly Step[] = [
 	[0.55, 57],
 	[0.7, 71],
 	[0.88, 93],
-	[1, 100],
 ];
 const EARLIEST_MS = 4_000;
 const MS_PER_LETTER = 8;
@@ -132,9 +131,7 @@ function run(world: World, task: TaskRecord, scenario: Scenario): void {
 	}
 	for (const [share, percentage] of stepsOf(scenario)) {
 		if (share === 0) advance(world, task, scenario, percentage);
-		else if (percentage < 100) {
-			later(duration * share, () => advance(world, task, scenario, percentage));
-		}
+		else later(duration * share, () => advance(world, task, scenario, percentage));
 	}
 	endAfter(duration, () => {
 		if (scenario.has('task-fails-late')) return fail(world, task);
@@ -157,10 +154,9 @@ function stepsOf(scenario: Scenario): readonly Step[] {
 	}
 	if (scenario.has('duplicate-progress')) return STEPS.flatMap((step) => [step, step]);
 	if (scenario.has('backward-progress')) {
-		const back = STEPS.map(([share, percentage]): Step => [share + 0.05, percentage - 14]);
-		return STEPS.flatMap((step, index) => {
-			const goesBack = index % 2 === 1 && step[1] < 100;
-			return goesBack ? [step, back[index] ?? step] : [step];
+		return STEPS.flatMap((step, index): Step[] => {
+			const back: Step = [step[0] + 0.05, step[1] - 14];
+			return index % 2 === 1 ? [step, back] : [step];
 		});
 	}
 	return STEPS;

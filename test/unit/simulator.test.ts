@@ -1,15 +1,17 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
 import {
 	startSimulator,
 	type Simulator,
 	type SimulatorOptions,
 } from '../../simulator/simulator.mts';
+import { FakeService } from '../service/fakeService.mts';
 
 let simulator: Simulator;
 let sockets: WebSocket[] = [];
+
+beforeEach(async () => await start());
 
 afterEach(async () => {
 	for (const socket of sockets) socket.terminate();
@@ -17,7 +19,9 @@ afterEach(async () => {
 	await simulator.close();
 });
 
+/** Starts a simulator with these options, instead of the one that each test begins with. */
 async function start(options: SimulatorOptions = {}) {
+	await simulator?.close();
 	simulator = await startSimulator({ pace: 0.02, ...options });
 }
 
@@ -38,13 +42,22 @@ const order = (input: string) => ({
 	model_id: 'labs_v3',
 });
 
-async function speak(input: string, extra = {}) {
+/** Creates a task and returns its id. */
+async function speak(input: string, extra = {}): Promise<string> {
 	const created = await api('/v1/labs/task', { body: { ...order(input), ...extra } });
 	expect(created.status).toBe(200);
-	return (await created.json()) as Record<string, string>;
+	return (await created.json()).task_id;
 }
 
 const read = async (id: string) => (await api(`/v1/labs/task/${id}`)).json();
+
+const completed = async (id: string) =>
+	await simulator.waitFor(() => simulator.tasks.get(id)?.status === 'completed');
+
+/** Makes an image; resolves with what the stream held, once it is over. */
+async function draw(): Promise<string> {
+	return await (await api('/v1/video/create-image', { body: { prompt: 'A tree' } })).text();
+}
 
 async function listen(token = simulator.token) {
 	const socket = new WebSocket(`${simulator.webSocketUrl}/ws?token=${token}`);
@@ -68,12 +81,12 @@ describe('speech', () => {
 		const theirs = await listen('other-token');
 		expect(simulator.sockets()).toBe(2);
 		const text = 'A text of some length, so that it takes two seconds.';
-		const { task_id: id } = await speak(text);
+		const id = await speak(text);
 		expect(typeof id).toBe('string');
-		expect(await read(id!)).toMatchObject({ id: Number(id), input: text });
-		await simulator.waitFor(() => simulator.tasks.get(id!)?.status === 'completed');
+		expect(await read(id)).toMatchObject({ id: Number(id), input: text });
+		await completed(id);
 
-		const task = await read(id!);
+		const task = await read(id);
 		expect(task).toMatchObject({ status: 'completed', process_percentage: 100, input: text });
 		const wav = await bytes(task.audio_url);
 		expect(wav.toString('latin1', 0, 4)).toBe('RIFF');
@@ -88,48 +101,40 @@ describe('speech', () => {
 	});
 
 	it('deletes tasks and calls back', async () => {
-		await start();
-		const bodies: string[] = [];
-		const server = createServer((request, response) => {
-			request.on('data', (chunk) => bodies.push(String(chunk)));
-			request.on('end', () => {
-				response.end();
-				server.emit('called');
-			});
-		}).listen(0, '127.0.0.1');
-		await once(server, 'listening');
-		const called = once(server, 'called');
-		const { port } = server.address() as AddressInfo;
-		const { task_id: id } = await speak('Hi', { call_back_url: `http://127.0.0.1:${port}/` });
-		await called;
-		server.closeAllConnections();
-		server.close();
-		const { audio_url: result } = await read(id!);
-		expect(JSON.parse(bodies.join(''))).toMatchObject({ id, input: 'Hi', result, error: '' });
+		let call: (body: unknown) => void;
+		const called = new Promise((resolve) => (call = resolve));
+		const service = await FakeService.start(async (request, response) => {
+			call(await json(request));
+			response.end();
+		});
+		const id = await speak('Hi', { call_back_url: service.url });
+		const body = await called;
+		await service.stop();
+		const { audio_url: result } = await read(id);
+		expect(body).toMatchObject({ id, input: 'Hi', result, error: '' });
 
 		const deleted = await api(`/v1/labs/task/${id}`, { method: 'DELETE' });
 		expect(await deleted.json()).toEqual({ success: true });
-		expect(await read(id!)).toEqual({ error: 'task_not_found' });
+		expect(await read(id)).toEqual({ error: 'task_not_found' });
 	});
 
 	it('ends a task when told, and only one under way', async () => {
-		await start();
-		const { task_id: id } = await speak('[sim:slow=3600] Hello');
-		expect(await read(id!)).toMatchObject({ status: 'pending' });
-		simulator.endTask(id!);
-		const { status, audio_url: url } = await read(id!);
+		const id = await speak('[sim:slow=3600] Hello');
+		expect(await read(id)).toMatchObject({ status: 'pending' });
+		simulator.endTask(id);
+		const { status, audio_url: url } = await read(id);
 		expect(status).toBe('completed');
 		expect(simulator.fileBytes(String(url))?.length).toBeGreaterThan(0);
-		expect(() => simulator.endTask(id!)).toThrow(/is completed/);
+		expect(() => simulator.endTask(id)).toThrow(/is completed/);
 		expect(() => simulator.endTask('nobody')).toThrow(/unknown/);
 	});
 
 	it('fails in the words of the dialect, silently', async () => {
 		await start({ dialect: { failureWord: 'cancelled', statusCase: 'UPPER', taskId: 'uuid' } });
 		const messages = await listen();
-		const { task_id: id } = await speak('[sim:task-fails] Hello');
-		await simulator.waitFor(() => simulator.tasks.get(id!)?.status === 'failed');
-		expect(await read(id!)).toMatchObject({ id, status: 'CANCELLED', error: expect.any(String) });
+		const id = await speak('[sim:task-fails] Hello');
+		await simulator.waitFor(() => simulator.tasks.get(id)?.status === 'failed');
+		expect(await read(id)).toMatchObject({ id, status: 'CANCELLED', error: expect.any(String) });
 		expect(messages).toEqual([]);
 	});
 
@@ -140,7 +145,6 @@ describe('speech', () => {
 		[{ speed: 1.3 }, 'invalid_speed'],
 		[{ stability: '0.5' }, 'invalid_stability'],
 	])('refuses %j unpaid', async (extra, error) => {
-		await start();
 		const answer = await api('/v1/labs/task', { body: { ...order('Hello'), ...extra } });
 		expect(answer.status).toBe(400);
 		expect(await answer.json()).toEqual({ error });
@@ -149,8 +153,8 @@ describe('speech', () => {
 
 	it('lets an account have only so many at once, and charges for those alone', async () => {
 		await start({ mostAtOnce: 2, otherTokens: ['other-token'] });
-		const { task_id: id } = await speak('[sim:slow=1000] One');
-		const { task_id: ending } = await speak('[sim:slow=1000] Two');
+		const id = await speak('[sim:slow=1000] One');
+		const ending = await speak('[sim:slow=1000] Two');
 		for (const [path, body] of [
 			['/v1/labs/task', order('Three')],
 			['/v1/video/create-image', { prompt: 'A tree' }],
@@ -162,26 +166,25 @@ describe('speech', () => {
 		const theirs = await api('/v1/labs/task', { body: order('Theirs'), token: 'other-token' });
 		expect(theirs.status).toBe(200);
 
-		simulator.endTask(ending!);
-		await simulator.waitFor(() => simulator.tasks.get(ending!)?.status === 'completed');
-		await (await api('/v1/video/create-image', { body: { prompt: 'A tree' } })).text();
+		simulator.endTask(ending);
+		await completed(ending);
+		await draw();
 		await api(`/v1/labs/task/${id}`, { method: 'DELETE' });
 		await Promise.all([speak('[sim:slow=1000] Four'), speak('[sim:slow=1000] Five')]);
 		expect((await api('/v1/labs/task', { body: order('Six') })).status).toBe(429);
 		simulator.mostAtOnce = undefined;
-		const { task_id: last } = await speak('Six');
+		const last = await speak('Six');
 		const before = Date.now();
-		await simulator.waitFor(() => simulator.tasks.get(last!)?.status === 'completed');
-		expect(simulator.tasks.get(last!)?.readyAt).toBeGreaterThanOrEqual(before);
+		await completed(last);
+		expect(simulator.tasks.get(last)?.readyAt).toBeGreaterThanOrEqual(before);
 	});
 
 	it('pages voices without a repeat', async () => {
 		await start({ dialect: { voices: 'paged' } });
-		const pages = await Promise.all(
-			[0, 1, 2].map(async (page) =>
-				(await api(`/v1/labs/voices?page=${page}&page_size=100`)).json(),
-			),
-		);
+		const pages: any[] = [];
+		for (const page of [0, 1, 2]) {
+			pages.push(await (await api(`/v1/labs/voices?page=${page}&page_size=100`)).json());
+		}
 		const ids = pages.flatMap((page) => page.voices.map((voice: any) => voice.voice_id));
 		expect(new Set(ids)).toEqual(new Set(simulator.voiceIds()));
 		expect(pages.map((page) => page.voices.length)).toEqual([100, 100, 30]);
@@ -196,7 +199,6 @@ describe('video and images', () => {
 		'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
 
 	it('streams the contract events and keeps the items in the history', async () => {
-		await start();
 		const answer = await api('/v1/video/text-to-video', {
 			body: { prompt: 'A boat', aspect_ratio: 'VIDEO_ASPECT_RATIO_PORTRAIT', number_of_videos: 2 },
 		});
@@ -233,14 +235,12 @@ describe('video and images', () => {
 
 	it('makes images, in pieces of one byte', async () => {
 		await start({ dialect: { sseChunk: 1, sseSpace: false, sseNewline: '\r\n' } });
-		const answer = await api('/v1/video/create-image', { body: { prompt: 'A tree' } });
-		const text = await answer.text();
+		const text = await draw();
 		expect(text).toContain('event:image_generation_complete\r\ndata:[{');
 		expect((await bytes(simulator.history[0]!.file_url)).subarray(1, 4).toString()).toBe('PNG');
 	});
 
 	it('ends early, while the item comes to the history all the same', async () => {
-		await start();
 		const body = { prompt: '[sim:stream-ends-early] A boat' };
 		const text = await (await api('/v1/video/text-to-video', { body })).text();
 		expect(text).not.toContain('complete');
@@ -251,8 +251,14 @@ describe('video and images', () => {
 });
 
 describe('faults', () => {
+	/** Of so many requests, one after another. */
+	async function statusesOf(requests: number): Promise<number[]> {
+		const statuses: number[] = [];
+		while (statuses.length < requests) statuses.push((await api('/v1/video/me')).status);
+		return statuses;
+	}
+
 	it('resets with the work accepted, then goes on as normal', async () => {
-		await start();
 		const path = '/v1/labs/task';
 		simulator.fault({ method: 'POST', path, action: { reset: true, accepted: true } });
 		await expect(api(path, { body: order('Hello') })).rejects.toThrow('fetch failed');
@@ -264,7 +270,6 @@ describe('faults', () => {
 	});
 
 	it('answers when it is itself at fault, rather than never', async () => {
-		await start();
 		const broken = {
 			[Symbol.search]() {
 				throw new Error('out of order');
@@ -277,73 +282,58 @@ describe('faults', () => {
 	});
 
 	it('lets requests pass first, and stops at the number of times', async () => {
-		await start();
 		const respond = { status: 503, body: 'busy', headers: { 'Retry-After': '1' } };
 		simulator.fault({ path: /me$/, after: 1, times: 2, action: { respond } });
-		const statuses: number[] = [];
-		for (let i = 0; i < 4; i++) statuses.push((await api('/v1/video/me')).status);
-		expect(statuses).toEqual([200, 503, 503, 200]);
+		expect(await statusesOf(4)).toEqual([200, 503, 503, 200]);
 	});
 
 	it('hits a share of the requests, in a row if several rules are alike', async () => {
-		await start();
 		const rule = { every: 4, times: Infinity, action: { respond: { status: 429 } } };
 		for (let i = 0; i < 2; i++) simulator.fault(rule);
-		const statuses: number[] = [];
-		for (let i = 0; i < 8; i++) statuses.push((await api('/v1/video/me')).status);
-		expect(statuses).toEqual([429, 429, 200, 200, 429, 429, 200, 200]);
+		expect(await statusesOf(8)).toEqual([429, 429, 200, 200, 429, 429, 200, 200]);
 	});
 
 	it('cuts a file after some bytes, though its whole length was declared', async () => {
-		await start();
-		await (await api('/v1/video/create-image', { body: { prompt: 'A tree' } })).text();
+		await draw();
 		const url = simulator.history[0]!.file_url;
 		simulator.fault({ on: 'file', action: { truncate: 1000 } });
 		const response = await fetch(url);
 		const whole = simulator.fileBytes(url)!;
 		expect(response.headers.get('content-length')).toBe(String(whole.length));
 		let got = 0;
-		const reading = (async () => {
+		const read = async () => {
 			for await (const piece of response.body!) got += piece.length;
-		})();
-		await expect(reading).rejects.toThrow();
+		};
+		await expect(read()).rejects.toThrow();
 		expect(got).toBe(1000);
 		expect((await bytes(url)).equals(whole)).toBe(true);
 	});
 
 	it('streams a big file of the promised size', async () => {
-		await start();
-		const { task_id: id } = await speak('[sim:big-file=40]');
-		await simulator.waitFor(() => simulator.tasks.get(id!)?.audioUrl !== undefined);
-		const url = simulator.tasks.get(id!)!.audioUrl!;
+		const id = await speak('[sim:big-file=40]');
+		await completed(id);
+		const url = simulator.tasks.get(id)!.audioUrl!;
 		const got = await bytes(url);
 		expect(got.length).toBe(40 * 1024 * 1024);
 		expect(got.equals(simulator.fileBytes(url)!)).toBe(true);
 	});
 
 	it('makes a speech file as small as 1 KiB', async () => {
-		await start();
-		const { task_id: id } = await speak('[sim:big-file=0.0009765625]');
-		await simulator.waitFor(() => simulator.tasks.get(id!)?.audioUrl !== undefined);
-		const got = await bytes(simulator.tasks.get(id!)!.audioUrl!);
+		const id = await speak('[sim:big-file=0.0009765625]');
+		await completed(id);
+		const got = await bytes(simulator.tasks.get(id)!.audioUrl!);
 		expect([got.length, got.toString('latin1', 8, 12)]).toEqual([1024, 'WAVE']);
 	});
 
 	it('writes a raw stream, and notices a reader who leaves', async () => {
-		await start();
 		const sse = ['event: x\n', 'data: 1\n\n'];
 		simulator.fault({ path: '/v1/video', action: { sse, finishesInHistoryAfterMs: 1 } });
-		const leaving = new AbortController();
-		const answer = await fetch(`${simulator.baseUrl}/v1/video/text-to-video`, {
-			method: 'POST',
-			headers: { Authorization: 'Bearer demo-token' },
-			body: JSON.stringify({ prompt: 'A boat' }),
-			signal: leaving.signal,
-		});
-		await answer.body!.getReader().read();
+		const answer = await api('/v1/video/text-to-video', { body: { prompt: 'A boat' } });
+		const reader = answer.body!.getReader();
+		await reader.read();
 		expect(simulator.openConnections()).toBe(1);
 		await simulator.waitFor(() => simulator.history.length === 1);
-		leaving.abort();
+		await reader.cancel();
 		await simulator.waitFor(() => simulator.openConnections() === 0);
 		expect(simulator.requests[0]!.closedByClient).toBe(true);
 
@@ -355,7 +345,7 @@ describe('faults', () => {
 
 	it('records a token that reaches the file origin', async () => {
 		await start({ dialect: { redirectFiles: true } });
-		await (await api('/v1/video/create-image', { body: { prompt: 'A tree' } })).text();
+		await draw();
 		const url = simulator.history[0]!.file_url;
 		expect(url.startsWith(simulator.baseUrl)).toBe(true);
 		await bytes(url);
@@ -393,7 +383,6 @@ describe('faults', () => {
 	});
 
 	it('refuses, holds and drops sockets', async () => {
-		await start();
 		const messages = await listen();
 		simulator.push('"raw"');
 		await once(sockets[0]!, 'message');
