@@ -45,7 +45,7 @@ const SILENCES: Silence[] = [
 		arrange: async (stage) => (await stage.front()).on(/./, headersOnly),
 	},
 	{
-		at: 'the task, which goes on for ever',
+		at: 'the task, which goes on forever',
 		operations: TASKS,
 		arrange: ({ sim }) => {
 			sim.setWebSocketMode('silent');

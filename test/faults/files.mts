@@ -43,7 +43,7 @@ const passing: Array<[string, FaultAction]> = [
 	['is reset', { reset: true }],
 	['is a page with status 200', answer(200, PAGE).action],
 	['is a JSON answer with status 200', answer(200, { error: 'not yet' }).action],
-	['is packed and damaged', answer(200, damaged(), AUDIO).action],
+	['is compressed and damaged', answer(200, damaged(), AUDIO).action],
 ];
 
 const files: Row[] = [
@@ -84,7 +84,7 @@ const files: Row[] = [
 		note: 'with the task ID, or the address',
 	},
 	{
-		fault: 'A redirect without end',
+		fault: 'An endless redirect',
 		operations: SOME,
 		faults: [{ ...onFile, ...always, action: { redirect: '/files/around' } }],
 		fails: `${NAMED}302`,
@@ -121,7 +121,7 @@ const files: Row[] = [
 		fails: `${NAMED}n8n could not store it: ENOSPC`,
 	},
 	{
-		fault: 'A file comes packed (gzip) although it was not asked for so',
+		fault: 'A file comes compressed (gzip) though nobody asked for that',
 		operations: [SPEAK, 'speech:get'],
 		faults: [{ ...onFile, ...answer(200, gzipSync(randomBytes(5000)), AUDIO) }],
 		isOwnFile: true,
@@ -129,7 +129,7 @@ const files: Row[] = [
 			assert.ok(result.items(NODE).every(({ binary }) => binary?.data?.bytes === 5000)),
 	},
 	{
-		fault: 'A packed file that is 2 GiB when unpacked',
+		fault: 'A compressed file that unpacks to 2 GiB',
 		isLong: true,
 		operations: [SPEAK],
 		make: ({ sim }) => {

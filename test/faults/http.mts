@@ -151,7 +151,7 @@ const limits: Row[] = [
 		fault: '429 with `Retry-After` in seconds',
 		operations: CREATING,
 		faults: [{ ...onCreate, ...answer(429, '', { 'Retry-After': '1' }) }],
-		note: 'it was surely not accepted, and is sent again when the account may',
+		note: 'it was certainly not accepted, and is sent again when the account may send',
 		sent: 2,
 	},
 	{
@@ -179,7 +179,7 @@ const limits: Row[] = [
 		faults: create(429, {}, { 'Retry-After': '99999999999' }),
 		paid: 0,
 		fails: "too many requests from this account…'Concurrency'",
-		note: 'rests at most a minute at a time',
+		note: 'the node rests for at most a minute at a time',
 	},
 	{
 		fault: '429 to a reading',
@@ -211,7 +211,7 @@ const limits: Row[] = [
 		fails: `not available (HTTP 504)…${UNSURE}`,
 	},
 	{
-		fault: 'JSON that breaks off, to a reading',
+		fault: 'Truncated JSON, to a reading',
 		operations: READS,
 		faults: reading(200, '{"id": 12, "stat'),
 	},

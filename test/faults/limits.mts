@@ -76,7 +76,7 @@ const limits: Row[] = [
 		hints: 'looked up in the history',
 	},
 	{
-		fault: 'A JSON answer of 100 MB packed in 100 KB (gzip)',
+		fault: 'A JSON answer of 100 MB, compressed to 100 KB (gzip)',
 		operations: ['account:get', 'history:getAll'],
 		make: body(onRead, 200, packed, GZIP),
 		fails: TOO_LARGE,
@@ -96,7 +96,7 @@ const limits: Row[] = [
 		check: isGivenUp,
 	},
 	{
-		fault: 'An event without end',
+		fault: 'An endless event',
 		operations: [VIDEO, IMAGE],
 		make: accepted((_, response) => {
 			response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -106,7 +106,7 @@ const limits: Row[] = [
 		hints: '(an event was larger than any result), so the result was looked up in the history',
 	},
 	{
-		fault: 'Events without end, and no result',
+		fault: 'Endless events, and no result',
 		operations: [VIDEO],
 		setting: { options: { timeout: 8 } },
 		make: async (stage) => {
@@ -130,7 +130,7 @@ const limits: Row[] = [
 			});
 		},
 		fails: 'The account is out of credit',
-		note: 'its status says enough; the body is waited for 5 seconds',
+		note: 'its status says enough; the node waits 5 seconds for the body',
 		paid: 0,
 	},
 	{

@@ -52,7 +52,7 @@ const network: Row[] = [
 		fails: 'does not present a certificate that n8n trusts',
 	},
 	{
-		fault: 'The port speaks no TLS',
+		fault: 'The port does not speak TLS',
 		operations: ['account:get'],
 		make: ({ sim }) => at(sim.baseUrl.replace('http:', 'https:')),
 		fails: 'does not present a certificate that n8n trusts',
@@ -76,7 +76,7 @@ const network: Row[] = [
 		setting: { options: { timeout: 8 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		fails: 'stopped reporting…has been charged…not requested a second time',
-		note: 'found after five minutes in which nothing else of that prompt came',
+		note: 'found once nothing else with that prompt has come for five minutes',
 	},
 	{
 		fault: 'A reading is reset before any answer',

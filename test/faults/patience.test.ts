@@ -107,7 +107,7 @@ test.each([
 	'history:getAll',
 	'video:textToVideo',
 	'image:create',
-] as const)('%s gives a file up that goes silent, after five times a minute', async (operation) => {
+] as const)('%s gives up a file that goes silent, after five tries of a minute each', async (operation) => {
 	const { words, seconds, requests } = await failing(operation, file(fileBegun), {
 		most: 400,
 		untilFile: true,
@@ -127,7 +127,7 @@ test.each([
 	{ operation: 'history:getAll' as const, most: 3600 },
 	{ operation: 'image:create' as const, most: 900 },
 ])(
-	'$operation gives a file up that dribbles, after $most s',
+	'$operation gives up a file that dribbles, after $most s',
 	async ({ operation, most }) => {
 		const { words, seconds } = await failing(operation, dribbling, {
 			most: most + 60,
@@ -142,7 +142,7 @@ test.each([
 );
 
 test.each(['speech:speak', 'video:textToVideo', 'image:create'] as const)(
-	'%s waits some 20 seconds for a file that its host does not know yet',
+	'%s waits about 20 seconds for a file that its host does not know yet',
 	async (operation) => {
 		// The service's clock is hastened, too: making it takes some of these seconds.
 		const { words, seconds, requests } = await failing(operation, unknownFile, { most: 90 });
@@ -153,7 +153,7 @@ test.each(['speech:speak', 'video:textToVideo', 'image:create'] as const)(
 	},
 );
 
-test('an old file that its host does not know is given up in some seconds', async () => {
+test('an old file that its host does not know is given up within seconds', async () => {
 	const { words, seconds } = await failing('history:getAll', unknownFile, {
 		most: 90,
 		untilFile: true,
@@ -173,7 +173,7 @@ test('a task that is completed for a minute without the address of its file', as
 	expect(seconds).toBeGreaterThanOrEqual(60);
 });
 
-test('a lost generation is looked for ten minutes', async () => {
+test('a lost generation is searched for during ten minutes', async () => {
 	const { words, seconds, requests } = await failing(
 		'video:textToVideo',
 		async (stage) =>

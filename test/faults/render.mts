@@ -23,9 +23,9 @@ For those who want to know, before they trust the node with paid work, what it d
 Everything that is known to go wrong with the service and on the way to it. Each line runs as a test in n8n's own engine (\`test/faults\`), against the simulated service; this page is made of the same table and checked against it.
 
 - **The result** means: what was asked for comes out whole, its files byte by byte those of the service.
-- Quoted is what the message, the description or, beside a result, a hint says; … stands for the rest.
+- Quotations are from the message or its description or, beside a result, from a hint; … stands for the rest.
 - **Sent** and **paid** count create calls, for operations that have one.
-- After each of them nothing is left open: no request, no WebSocket, no connection. And the API token is nowhere but in requests to the API: not in the saved run, a message, a log, or the name of a file.
+- Afterwards nothing is left open: no request, no WebSocket, no connection. And the API token is nowhere but in requests to the API: not in the saved run, a message, a log, or the name of a file.
 `;
 
 function lineOf(row: Row): string {

@@ -17,7 +17,7 @@ const sockets: Row[] = [
 			(await stage.front()).upgrades = upgrades;
 		},
 		hints: "WebSocket of the service could not be used…Check 'WebSocket URL'",
-		note: 'by looking it up every `Poll Interval` seconds',
+		note: 'the task is looked up every `Poll Interval` seconds',
 	})),
 	{
 		fault: 'The WebSocket is half open: it stays, and nothing arrives any more',
@@ -40,12 +40,12 @@ const sockets: Row[] = [
 		},
 	},
 	{
-		fault: 'The WebSocket says nothing of the task',
+		fault: 'The WebSocket says nothing about the task',
 		operations: [SPEAK],
 		setting: { text: 'Quiet [sim:silent-socket]' },
 	},
 	{
-		fault: 'The WebSocket brings everything but messages of tasks',
+		fault: 'The WebSocket brings everything but messages about tasks',
 		operations: [SPEAK],
 		service: { pace: 0.1 },
 		during: async ({ sim }) => {

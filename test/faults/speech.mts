@@ -68,7 +68,7 @@ const tasks: Row[] = [
 			setting: { options: { timeout: 8 } },
 			faults: [{ ...onRead, ...always, ...answer(200, { id: 1, status: 'completed', audio_url }) }],
 			fails: 'No result after 8 seconds (last known: completed',
-			note: 'counts as no address',
+			note: 'does not count as an address',
 		}),
 	),
 	...MESSAGES.map(([fault, word]) => ({
@@ -219,7 +219,7 @@ const lists: Row[] = [
 	}),
 	dialect('An account of balance and credits', ['account:get'], { account: 'balance' }),
 	{
-		fault: 'The same page for ever',
+		fault: 'The same page again and again',
 		operations: ['voice:getAll', 'history:getAll'],
 		setting: { parameters: { returnAll: true }, options: { download: false } },
 		faults: [

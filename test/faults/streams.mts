@@ -127,7 +127,7 @@ const losses: Row[] = [
 	]),
 	lost('A stream that is reset', [status('processing'), SOON, 'RESET']),
 	{
-		fault: 'A stream that is reset after it told an id, among others of the same prompt',
+		fault: 'A stream that is reset after it named an id, among others of the same prompt',
 		operations: GENERATIONS,
 		make: (stage) => entries(stage, 'twin', 'mine'),
 		faults: [
@@ -148,8 +148,8 @@ const losses: Row[] = [
 		'RESET',
 	]),
 	lost('A completion with nothing in it', [event('video_generation_complete', []), SOON]),
-	lost('Plain JSON that breaks off', ['[{"id": "x", ', SOON, 'END']),
-	lost('Bytes that are no text', [Buffer.from([0xff, 0xfe, 0, 1, 10, 10]), SOON, 'END']),
+	lost('Truncated JSON instead of a stream', ['[{"id": "x", ', SOON, 'END']),
+	lost('Bytes that are not text', [Buffer.from([0xff, 0xfe, 0, 1, 10, 10]), SOON, 'END']),
 	{
 		...lost(
 			'A completion with a `file:` or `javascript:` address',
@@ -162,7 +162,7 @@ const losses: Row[] = [
 			],
 			[VIDEO],
 		),
-		note: 'counts as no address',
+		note: 'does not count as an address',
 	},
 	{
 		...lost('Silence for longer than `Idle Timeout`', [status('processing')]),
@@ -207,7 +207,7 @@ const losses: Row[] = [
 		faults: [stream(BROKEN)],
 		make: (stage) => entries(stage, 'twin'),
 		fails: 'stopped reporting…may be the result: …twin',
-		note: 'takes it only after five minutes in which no other came',
+		note: 'takes it only once no other has come for five minutes',
 	},
 ];
 

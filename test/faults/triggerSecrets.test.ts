@@ -79,7 +79,7 @@ test('messages with the token in place of a task', async () => {
 	await assertSecret(trigger);
 });
 
-test('a file that can not be fetched', async () => {
+test('a file that cannot be fetched', async () => {
 	const trigger = await activate({ parameters: { options: { download: true } } });
 	sim.fault({ ...onFile, ...always, ...answer(410, { error: echo() }) });
 	await createTask('Gone');
@@ -130,7 +130,7 @@ test('without a WebSocket in the runtime', async () => {
 	}
 });
 
-test('a task that can not be read, whose reason is logged', async () => {
+test('a task that cannot be read, whose reason is logged', async () => {
 	const trigger = await activate();
 	await sim.waitFor(() => sim.sockets() === 1);
 	says('/v1/labs/task/', 400, { error: `odd request of ${echo()}` });
