@@ -44,38 +44,34 @@ const credential = fc.record(
 
 describe('whatever a credential holds', () => {
 	it('is an address that requests can be sent to, or a failure that names the field', () => {
-		always(
-			credential,
-			(fields) => {
-				const read = valueOrFailure(() => readCredential(fields));
-				if (read instanceof Failure) {
-					expect(read.kind).toBe('invalidInput');
-					expect(['API Token', 'Base URL', 'WebSocket URL']).toContain(read.facts.field);
-					expect(read.facts.text).toMatch(/^(?:is|must|contains) .{2,300}$/);
-					return;
-				}
-				const request = new URL(`${read.baseUrl}/v1/labs/task`);
-				expect(request.origin).toBe(read.origin);
-				expect(request.pathname).toMatch(/\/v1\/labs\/task$/);
-				expect(request.search + request.hash + request.username + request.password).toBe('');
-				const socket = new URL(`${read.webSocketUrl}/ws?token=x`);
-				expect(['ws:', 'wss:']).toContain(socket.protocol);
-				expect(socket.search).toBe('?token=x');
-				expect(socket.pathname).toMatch(/\/ws$/);
-				expect(() => new Headers({ Authorization: `Bearer ${read.apiToken}` })).not.toThrow();
-				expect(read.apiToken).toBe(cleanToken(read.apiToken));
-				if (fields.allowHttp !== true) {
-					const isLocal = /^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
-					expect(request.protocol === 'https:' || isLocal.test(request.hostname)).toBe(true);
-					expect(socket.protocol === 'wss:' || isLocal.test(socket.hostname)).toBe(true);
-				}
-			},
-			{ examples: credentials, normal: 250 },
-		);
+		always(credential, { examples: credentials, normal: 250 }, (fields) => {
+			const read = valueOrFailure(() => readCredential(fields));
+			if (read instanceof Failure) {
+				expect(read.kind).toBe('invalidInput');
+				expect(['API Token', 'Base URL', 'WebSocket URL']).toContain(read.facts.field);
+				expect(read.facts.text).toMatch(/^(?:is|must|contains) .{2,300}$/);
+				return;
+			}
+			const request = new URL(`${read.baseUrl}/v1/labs/task`);
+			expect(request.origin).toBe(read.origin);
+			expect(request.pathname).toMatch(/\/v1\/labs\/task$/);
+			expect(request.search + request.hash + request.username + request.password).toBe('');
+			const socket = new URL(`${read.webSocketUrl}/ws?token=x`);
+			expect(['ws:', 'wss:']).toContain(socket.protocol);
+			expect(socket.search).toBe('?token=x');
+			expect(socket.pathname).toMatch(/\/ws$/);
+			expect(() => new Headers({ Authorization: `Bearer ${read.apiToken}` })).not.toThrow();
+			expect(read.apiToken).toBe(cleanToken(read.apiToken));
+			if (fields.allowHttp !== true) {
+				const isLocal = /^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+				expect(request.protocol === 'https:' || isLocal.test(request.hostname)).toBe(true);
+				expect(socket.protocol === 'wss:' || isLocal.test(socket.hostname)).toBe(true);
+			}
+		});
 	});
 
 	it('can be read again: what came of it comes of itself', () => {
-		always(credential, (fields) => {
+		always(credential, {}, (fields) => {
 			const read = valueOrFailure(() => readCredential(fields));
 			if (read instanceof Failure) return;
 			// A path that is `/v1/v1` may be meant so; each reading takes one away.
@@ -133,32 +129,28 @@ const textsOf = (value: unknown): string[] =>
 
 describe('whatever is put out', () => {
 	it('never holds the token, however encoded', () => {
-		always(
-			holding,
-			({ apiToken, value }) => {
-				const before = JSON.stringify(value);
-				const redact = redactor(apiToken);
-				const clean = redact.value(value);
-				expect(JSON.stringify(value)).toBe(before);
-				const forms = encodings(apiToken);
-				for (const text of textsOf(clean)) {
-					expect(forms.filter((form) => text.includes(form))).toEqual([]);
-				}
-				expect(redact.value(clean)).toEqual(clean);
-			},
-			{ examples: tokensAndValues, normal: 250 },
-		);
+		always(holding, { examples: tokensAndValues, normal: 250 }, ({ apiToken, value }) => {
+			const before = JSON.stringify(value);
+			const redact = redactor(apiToken);
+			const clean = redact.value(value);
+			expect(JSON.stringify(value)).toBe(before);
+			const forms = encodings(apiToken);
+			for (const text of textsOf(clean)) {
+				expect(forms.filter((form) => text.includes(form))).toEqual([]);
+			}
+			expect(redact.value(clean)).toEqual(clean);
+		});
 	});
 
 	it('is left alone when the token is not in it', () => {
-		always(holding, ({ apiToken, value }) => {
+		always(holding, {}, ({ apiToken, value }) => {
 			const without = JSON.parse(JSON.stringify(value).replaceAll(/q/gi, '')) as unknown;
 			expect(redactor(`Q${apiToken}`).value(without)).toBe(without);
 		});
 	});
 
 	it('comes through with any token, and whatever it is', () => {
-		always(fc.tuple(anyJson, anyText), ([value, apiToken]) => {
+		always(fc.tuple(anyJson, anyText), {}, ([value, apiToken]) => {
 			expect(() => redactor(apiToken).value(value)).not.toThrow();
 		});
 	});

@@ -28,6 +28,10 @@ describe('whatever answer comes', () => {
 	it('of an error status is a failure that is told', () => {
 		always(
 			fc.tuple(status, anyBody, header),
+			{
+				examples: bodies.map((body): [number, string, unknown] => [400, body, undefined]),
+				normal: 250,
+			},
 			([code, body, retryAfter]) => {
 				const failure = answers.failureOfStatus(code, body, retryAfter);
 				expect(failure).toBeInstanceOf(Failure);
@@ -35,37 +39,33 @@ describe('whatever answer comes', () => {
 				checkReason(failure.facts.text);
 				checkWait(failure.facts.retryAfterMs);
 			},
-			{
-				examples: bodies.map((body): [number, string, unknown] => [400, body, undefined]),
-				normal: 250,
-			},
 		);
 	});
 
 	it('is read, or is a failure and nothing else', () => {
 		always(
 			fc.tuple(anyBody, fc.boolean()),
+			{ examples: bodies.map((body): [string, boolean] => [body, false]) },
 			([body, owns]) => {
 				const read = valueOrFailure(() => answers.readAnswer(body, redactor(''), () => owns));
 				if (read instanceof Failure) checkReason(read.facts.text);
 				else expect(read).toEqual(parseJson(body));
 			},
-			{ examples: bodies.map((body): [string, boolean] => [body, false]) },
 		);
 	});
 
 	it('gives a text that can be shown, or none', () => {
-		always(anyBody, (body) => checkReason(answers.readErrorText(body)), { examples: bodies });
+		always(anyBody, { examples: bodies }, (body) => checkReason(answers.readErrorText(body)));
 	});
 
 	it('asks for a wait that is bearable, or for none', () => {
-		always(fc.tuple(header, fc.double({ noNaN: true, min: 0, max: 4e12 })), ([value, now]) =>
+		always(fc.tuple(header, fc.double({ noNaN: true, min: 0, max: 4e12 })), {}, ([value, now]) =>
 			checkWait(answers.readRetryAfter(value, now)),
 		);
 	});
 
 	it('gives texts that stand for one failure', () => {
-		always(fc.option(anyText, { nil: undefined }), (text) => {
+		always(fc.option(anyText, { nil: undefined }), {}, (text) => {
 			const failure = answers.failureOfText(text);
 			expect(['outOfCredit', 'tokenRefused', 'invalidVoice', 'rejected']).toContain(failure.kind);
 			expect(failure.kind === 'outOfCredit').toBe(

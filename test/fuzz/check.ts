@@ -40,8 +40,8 @@ const parametersOf = <T>({ examples = [], normal = 75 }: Settings<T>): fc.Parame
  */
 export function always<T>(
 	arbitrary: fc.Arbitrary<T>,
+	settings: Settings<NoInfer<T>>,
 	holds: (value: T) => void,
-	settings: Settings<NoInfer<T>> = {},
 ): void {
 	fc.assert(fc.property(arbitrary, holds), parametersOf(settings));
 }
@@ -49,8 +49,8 @@ export function always<T>(
 /** The same for what takes time. */
 export async function alwaysAsync<T>(
 	arbitrary: fc.Arbitrary<T>,
+	settings: Settings<NoInfer<T>>,
 	holds: (value: T) => Promise<void>,
-	settings: Settings<NoInfer<T>> = {},
 ): Promise<void> {
 	await fc.assert(fc.asyncProperty(arbitrary, holds), parametersOf(settings));
 }

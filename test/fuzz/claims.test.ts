@@ -57,6 +57,10 @@ describe('whatever the history holds', () => {
 	it('gives each generation its own, nothing twice, and nothing that is another one’s by id', () => {
 		always(
 			history,
+			{
+				examples: histories,
+				normal: 150,
+			},
 			({ orders, entries, offset }) => {
 				const claims = new Claims();
 				const open = orders.map((each, index) => {
@@ -78,15 +82,11 @@ describe('whatever the history holds', () => {
 					}
 				}
 			},
-			{
-				examples: histories,
-				normal: 150,
-			},
 		);
 	});
 
 	it('belongs to nobody else once somebody has it', () => {
-		always(fc.tuple(order, fc.array(entry, { maxLength: 5 })), ([one, entries]) => {
+		always(fc.tuple(order, fc.array(entry, { maxLength: 5 })), {}, ([one, entries]) => {
 			const claims = new Claims();
 			const first = claims.begin(one);
 			const { own } = judge(claims, first, entries);
@@ -99,13 +99,9 @@ describe('whatever the history holds', () => {
 	});
 
 	it('is done, failed, or neither', () => {
-		always(
-			entry,
-			(each) => {
-				const { files, failed } = entryState(each, BASE);
-				expect(failed && files.length > 0).toBe(false);
-			},
-			{ examples: corpus },
-		);
+		always(entry, { examples: corpus }, (each) => {
+			const { files, failed } = entryState(each, BASE);
+			expect(failed && files.length > 0).toBe(false);
+		});
 	});
 });

@@ -16,6 +16,7 @@ describe('the picker of voices', () => {
 	it('shows any record of a voice by a name and an id, or not at all', () => {
 		always(
 			fc.tuple(recordOf(anyJson), anyText),
+			{ examples: values.filter(isRecord).map((value): [typeof value, string] => [value, 'x']) },
 			([voice, filter]) => {
 				const entry = voiceEntry(voice);
 				expect([true, false]).toContain(matches(voice, filter));
@@ -24,7 +25,6 @@ describe('the picker of voices', () => {
 				expect(entry.value).not.toBe('');
 				expect(entry.name).not.toMatch(/^\[object Object\]$/);
 			},
-			{ examples: values.filter(isRecord).map((value): [typeof value, string] => [value, 'x']) },
 		);
 	});
 });
@@ -52,6 +52,10 @@ describe('the test of the credential', () => {
 				{ weight: 4, arbitrary: fc.record({ answer }) },
 				{ weight: 1, arbitrary: fc.record({ thrown }) },
 			),
+			{
+				normal: 150,
+				examples: bodies.map((body) => ({ answer: { statusCode: 200, isText: false, body } })),
+			},
 			async (outcome) => {
 				const context = {
 					helpers: {
@@ -74,10 +78,6 @@ describe('the test of the credential', () => {
 				expect(['OK', 'Error']).toContain(result.status);
 				expect(result.message).toMatch(/^.{10,3000}$/su);
 				expect(result.message).not.toContain(TOKEN);
-			},
-			{
-				normal: 150,
-				examples: bodies.map((body) => ({ answer: { statusCode: 200, isText: false, body } })),
 			},
 		);
 	});

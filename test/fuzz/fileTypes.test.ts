@@ -30,6 +30,16 @@ describe('whatever file comes', () => {
 	it('has a type of the known ones, and a name that is safe everywhere', () => {
 		always(
 			fc.record({ bytes, contentType, url, kind, id: anyText }),
+			{
+				normal: 250,
+				examples: contentTypes.map((header) => ({
+					bytes: Buffer.from('unknown'),
+					contentType: header,
+					url: `${BASE}/file`,
+					kind: 'speech' as const,
+					id: '1',
+				})),
+			},
 			({ bytes: head, contentType: header, url: from, kind: of, id }) => {
 				const type = fileTypes.fileTypeOf(head, header, from, of);
 				expect(type.mimeType).toMatch(/^(?:audio|video|image)\/[a-z0-9.+-]+$/);
@@ -41,27 +51,17 @@ describe('whatever file comes', () => {
 				expect(wrong === undefined || (wrong.length > 0 && wrong.length < 300)).toBe(true);
 				expect([true, false]).toContain(fileTypes.isImage(head));
 			},
-			{
-				normal: 250,
-				examples: contentTypes.map((header) => ({
-					bytes: Buffer.from('unknown'),
-					contentType: header,
-					url: `${BASE}/file`,
-					kind: 'speech' as const,
-					id: '1',
-				})),
-			},
 		);
 	});
 
 	it('is a video or an image in the history', () => {
 		always(
 			fc.tuple(recordOf(anyJson), url),
+			{ examples: entries.map((entry): [typeof entry, string] => [entry, BASE]) },
 			([entry, from]) => {
 				expect(['video', 'image', undefined]).toContain(fileTypes.kindSaid(entry, from));
 				expect(['video', 'image']).toContain(fileTypes.fileKindOf(entry, from));
 			},
-			{ examples: entries.map((entry): [typeof entry, string] => [entry, BASE]) },
 		);
 	});
 });

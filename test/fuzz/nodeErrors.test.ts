@@ -78,22 +78,22 @@ function checkWords(text: string, source: unknown) {
 
 describe('whatever went wrong', () => {
 	it('is told in words', () => {
-		always(
-			failure,
-			({ kind, facts: known }) => {
-				const { message, description } = wordingOf(new Failure(kind, known));
-				expect(message.trim()).not.toBe('');
-				// Figures that are none become null in JSON.
-				const given = { ...known, status: 0, seconds: 0, retryAfterMs: 0 };
-				checkWords(`${message} ${description}`, given);
-			},
-			{ examples: failures, normal: 400 },
-		);
+		always(failure, { examples: failures, normal: 400 }, ({ kind, facts: known }) => {
+			const { message, description } = wordingOf(new Failure(kind, known));
+			expect(message.trim()).not.toBe('');
+			// Figures that are none become null in JSON.
+			const given = { ...known, status: 0, seconds: 0, retryAfterMs: 0 };
+			checkWords(`${message} ${description}`, given);
+		});
 	});
 
 	it('is an error of n8n, without the token, with the number of its item', () => {
 		always(
 			fc.tuple(failure, fc.option(fc.nat(50), { nil: undefined }), said),
+			{
+				examples: failures.map((each): [typeof each, number, string] => [each, 0, '']),
+				normal: 200,
+			},
 			([{ kind, facts: known }, itemIndex, note]) => {
 				const error = toNodeError(new Failure(kind, known), {
 					node: NODE,
@@ -104,10 +104,6 @@ describe('whatever went wrong', () => {
 				expect(error instanceof NodeApiError || error instanceof NodeOperationError).toBe(true);
 				expect(findToken(TOKEN, { error: saved(error) })).toBeUndefined();
 				if (itemIndex !== undefined) expect(error.message).toMatch(/ \[item \d+\]$/);
-			},
-			{
-				examples: failures.map((each): [typeof each, number, string] => [each, 0, '']),
-				normal: 200,
 			},
 		);
 	});
@@ -121,20 +117,16 @@ describe('whatever went wrong', () => {
 			anyJson.map((message) => Object.assign(new Error(), { message })),
 			fc.constant(Symbol('thrown')),
 		);
-		always(
-			anything,
-			(error) => {
-				const made = toNodeError(error, { node: NODE, itemIndex: 3, redact: redactor(TOKEN) });
-				expect(made instanceof NodeApiError || made instanceof NodeOperationError).toBe(true);
-				expect(typeof made.message).toBe('string');
-				expect(made.message.trim()).not.toBe('');
-				const given = isRecord(error) ? asText(error.message) : asText(error);
-				if (given === undefined)
-					expect(made.message).toMatch(/^Something unexpected went wrong in this node/);
-				expect(made.message.length).toBeLessThan(5000);
-				expect(findToken(TOKEN, { message: made.message })).toBeUndefined();
-			},
-			{ examples: thrown, normal: 400 },
-		);
+		always(anything, { examples: thrown, normal: 400 }, (error) => {
+			const made = toNodeError(error, { node: NODE, itemIndex: 3, redact: redactor(TOKEN) });
+			expect(made instanceof NodeApiError || made instanceof NodeOperationError).toBe(true);
+			expect(typeof made.message).toBe('string');
+			expect(made.message.trim()).not.toBe('');
+			const given = isRecord(error) ? asText(error.message) : asText(error);
+			if (given === undefined)
+				expect(made.message).toMatch(/^Something unexpected went wrong in this node/);
+			expect(made.message.length).toBeLessThan(5000);
+			expect(findToken(TOKEN, { message: made.message })).toBeUndefined();
+		});
 	});
 });

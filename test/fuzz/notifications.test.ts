@@ -61,6 +61,7 @@ describe('whatever comes over the socket', () => {
 	it('reaches those who follow a task when it is a message of that task, and nobody otherwise', async () => {
 		await alwaysAsync(
 			fc.array(frame.filter(isText), { maxLength: 20 }),
+			{ normal: 60 },
 			async (frames) => {
 				const { share, socket } = await subscription();
 				const heard: Array<number | undefined> = [];
@@ -85,13 +86,13 @@ describe('whatever comes over the socket', () => {
 					sent.filter(({ taskId }) => taskId === '1').map(({ percentage }) => percentage),
 				);
 			},
-			{ normal: 60 },
 		);
 	});
 
 	it('does no harm when it is no WebSocket frame at all, and the socket is opened again', async () => {
 		await alwaysAsync(
 			fc.uint8Array({ minLength: 1, maxLength: 60 }),
+			{ normal: 3 },
 			async (bytes) => {
 				const { share, wire } = await subscription();
 				const changes: boolean[] = [];
@@ -110,7 +111,6 @@ describe('whatever comes over the socket', () => {
 				expect(changes).toEqual([false, true]);
 				share.release();
 			},
-			{ normal: 3 },
 		);
 	});
 });

@@ -32,6 +32,7 @@ describe('whatever pages come', () => {
 				limit: fc.oneof(fc.constant(Infinity), fc.integer({ min: 1, max: 1200 })),
 				first: fc.constantFrom(0, 1),
 			}),
+			{ normal: 100 },
 			async ({ pages, limit, first }) => {
 				let requests = 0;
 				const found = await readAllPages({
@@ -52,13 +53,13 @@ describe('whatever pages come', () => {
 				const ids = found.map(({ id }) => id).filter((id) => typeof id === 'number');
 				expect(new Set(ids).size).toBe(ids.length);
 			},
-			{ normal: 100 },
 		);
 	});
 
 	it('that never end are a failure, and no list that lacks the rest', async () => {
 		await alwaysAsync(
 			fc.record({ size: fc.integer({ min: 1, max: 20 }), total: aNumber, bare: fc.boolean() }),
+			{ normal: 2 },
 			async ({ size, total, bare }) => {
 				let requests = 0;
 				const reading = readAllPages({
@@ -77,7 +78,6 @@ describe('whatever pages come', () => {
 				await expect(reading).rejects.toBeInstanceOf(Failure);
 				expect(requests).toBeLessThanOrEqual(1000);
 			},
-			{ normal: 2 },
 		);
 	});
 });

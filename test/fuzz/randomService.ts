@@ -17,28 +17,21 @@ function bytesOf(answer: Answer, body: Buffer, headers: Array<[string, string]>)
 	};
 	// So that no run takes minutes: a service may well ask for that.
 	const wait = answer.status === 429 ? ['Retry-After: 0'] : [];
-	const lines = headers.map(([name, value]) => `${name}: ${value}`);
-	const head = [
+	const start = [
 		`HTTP/1.1 ${answer.status} Whatever`,
 		framing[answer.framing],
 		'Connection: close',
-		...wait,
-		...lines,
 	];
-	const chunked = Buffer.concat([
-		Buffer.from(`${body.length.toString(16)}\r\n`),
-		body,
-		Buffer.from('\r\n0\r\n\r\n'),
-	]);
+	const head = [...start, ...wait, ...headers.map(([name, value]) => `${name}: ${value}`)];
+	const size = Buffer.from(`${body.length.toString(16)}\r\n`);
+	const chunk = body.length > 0 ? [size, body, Buffer.from('\r\n')] : [];
 	const payload =
-		answer.framing === 'chunked' && body.length > 0
-			? chunked
-			: answer.framing === 'chunked'
-				? Buffer.from('0\r\n\r\n')
-				: answer.framing === 'bad chunks'
-					? Buffer.concat([Buffer.from('zz\r\n'), body])
-					: body;
-	return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), payload]);
+		answer.framing === 'chunked'
+			? [...chunk, Buffer.from('0\r\n\r\n')]
+			: answer.framing === 'bad chunks'
+				? [Buffer.from('zz\r\n'), body]
+				: [body];
+	return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), ...payload]);
 }
 
 /** How often the last answer, repeated for ever, refuses for being asked too often. */

@@ -40,76 +40,60 @@ const isReason = (reason: string | undefined) => {
 
 describe('whatever value comes', () => {
 	it('is read as a text, a figure or a percentage, or as nothing', () => {
-		always(
-			value,
-			(raw) => {
-				const text = single.asText(raw);
-				if (text !== undefined) {
-					expect(text).toBe(text.trim());
-					expect(text).not.toBe('');
-					expect(single.asText(text)).toBe(text);
-				}
-				const number = single.asNumber(raw);
-				expect(number === undefined || Number.isFinite(number)).toBe(true);
-				isPercentage(single.asPercentage(raw));
-			},
-			{ examples: values },
-		);
+		always(value, { examples: values }, (raw) => {
+			const text = single.asText(raw);
+			if (text !== undefined) {
+				expect(text).toBe(text.trim());
+				expect(text).not.toBe('');
+				expect(single.asText(text)).toBe(text);
+			}
+			const number = single.asNumber(raw);
+			expect(number === undefined || Number.isFinite(number)).toBe(true);
+			isPercentage(single.asPercentage(raw));
+		});
 	});
 
 	it('holds an address that can be fetched, or none', () => {
-		always(value, (raw) => isAddress(readers.readFileUrl(raw, BASE)), { examples: values });
+		always(value, { examples: values }, (raw) => isAddress(readers.readFileUrl(raw, BASE)));
 	});
 
 	it('says why, in a text of bearable length, or does not', () => {
-		always(value, (raw) => isReason(reasons.readReason(raw)), { examples: values });
+		always(value, { examples: values }, (raw) => isReason(reasons.readReason(raw)));
 	});
 
 	it('is a task, or none', () => {
-		always(
-			value,
-			(raw) => {
-				isId(readers.readCreatedTaskId(raw));
-				const task = readers.readSpeechTask(raw, SOURCE);
-				if (!task) return;
-				expect(['pending', 'processing', 'completed', 'error']).toContain(task.state);
-				expect(task.status).not.toBe('');
-				expect(task.status.length).toBeLessThanOrEqual(500);
-				isAddress(task.audioUrl);
-				isPercentage(task.percentage);
-				isReason(task.message);
-			},
-			{ examples: values },
-		);
+		always(value, { examples: values }, (raw) => {
+			isId(readers.readCreatedTaskId(raw));
+			const task = readers.readSpeechTask(raw, SOURCE);
+			if (!task) return;
+			expect(['pending', 'processing', 'completed', 'error']).toContain(task.state);
+			expect(task.status).not.toBe('');
+			expect(task.status.length).toBeLessThanOrEqual(500);
+			isAddress(task.audioUrl);
+			isPercentage(task.percentage);
+			isReason(task.message);
+		});
 	});
 
 	it('names files that can be fetched, each once, or none', () => {
-		always(
-			value,
-			(raw) => {
-				for (const { id, fileUrl, fields } of readers.readGeneratedFiles(raw, BASE)) {
-					isId(id);
-					isAddress(fileUrl);
-					expect(single.isRecord(fields)).toBe(true);
-				}
-			},
-			{ examples: values },
-		);
+		always(value, { examples: values }, (raw) => {
+			for (const { id, fileUrl, fields } of readers.readGeneratedFiles(raw, BASE)) {
+				isId(id);
+				isAddress(fileUrl);
+				expect(single.isRecord(fields)).toBe(true);
+			}
+		});
 	});
 
 	it('is a page of records, or none', () => {
-		always(
-			value,
-			(raw) => {
-				const page = readers.readPage(raw);
-				if (!page) return;
-				expect(page.items.every(single.isRecord)).toBe(true);
-				for (const figure of [page.total, page.pageSize]) {
-					expect(figure === undefined || Number.isFinite(figure)).toBe(true);
-				}
-			},
-			{ examples: values },
-		);
+		always(value, { examples: values }, (raw) => {
+			const page = readers.readPage(raw);
+			if (!page) return;
+			expect(page.items.every(single.isRecord)).toBe(true);
+			for (const figure of [page.total, page.pageSize]) {
+				expect(figure === undefined || Number.isFinite(figure)).toBe(true);
+			}
+		});
 	});
 });
 
@@ -120,45 +104,33 @@ describe('whatever text comes', () => {
 	);
 
 	it('is JSON, or none', () => {
-		always(
-			anyBody,
-			(text) => {
-				const parsed = single.parseJson(text);
-				// A number of a thousand digits is one, too: Infinity.
-				const again = JSON.stringify(parsed);
-				if (parsed !== undefined) expect(JSON.stringify(single.parseJson(again))).toBe(again);
-				expect([true, false]).toContain(single.looksLikeHtml(text));
-			},
-			{ examples: bodies },
-		);
+		always(anyBody, { examples: bodies }, (text) => {
+			const parsed = single.parseJson(text);
+			// A number of a thousand digits is one, too: Infinity.
+			const again = JSON.stringify(parsed);
+			if (parsed !== undefined) expect(JSON.stringify(single.parseJson(again))).toBe(again);
+			expect([true, false]).toContain(single.looksLikeHtml(text));
+		});
 	});
 
 	it('is a notification of some task, or none', () => {
-		always(
-			message,
-			(text) => {
-				const read = readers.readNotification(text);
-				if (!read) return;
-				isId(read.taskId);
-				isPercentage(read.percentage);
-			},
-			{ examples: bodies },
-		);
+		always(message, { examples: bodies }, (text) => {
+			const read = readers.readNotification(text);
+			if (!read) return;
+			isId(read.taskId);
+			isPercentage(read.percentage);
+		});
 	});
 
 	it('is without mark-up when it is shown', () => {
-		always(
-			anyText,
-			(text) => {
-				const plain = reasons.plainText(text);
-				if (plain === undefined) return;
-				expect(plain).toBe(plain.trim());
-				expect(plain.length).toBeLessThanOrEqual(4000);
-				expect(plain).not.toMatch(/<[a-z][^<>]*>/i);
-				// eslint-disable-next-line no-control-regex
-				expect(plain).not.toMatch(/[\x00-\x1f\x7f]/);
-			},
-			{ examples: bodies },
-		);
+		always(anyText, { examples: bodies }, (text) => {
+			const plain = reasons.plainText(text);
+			if (plain === undefined) return;
+			expect(plain).toBe(plain.trim());
+			expect(plain.length).toBeLessThanOrEqual(4000);
+			expect(plain).not.toMatch(/<[a-z][^<>]*>/i);
+			// eslint-disable-next-line no-control-regex
+			expect(plain).not.toMatch(/[\x00-\x1f\x7f]/);
+		});
 	});
 });

@@ -137,9 +137,13 @@ const repeated: fc.Arbitrary<Repeated> = fc.record({
 
 describe.each(Object.keys(READERS))('long texts for %s', (name) => {
 	it('take no longer than their length explains', () => {
-		always(repeated, (text) => expect(slownessOf(READERS[name]!, text)).toBeUndefined(), {
-			examples: slowTexts,
-			normal: 4,
-		});
+		always(
+			repeated,
+			{
+				examples: slowTexts,
+				normal: 4,
+			},
+			(text) => expect(slownessOf(READERS[name]!, text)).toBeUndefined(),
+		);
 	});
 });
