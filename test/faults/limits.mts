@@ -8,6 +8,7 @@ import {
 	answer,
 	CREATING,
 	IMAGE,
+	inFront,
 	onAny,
 	onCreate,
 	onFile,
@@ -109,12 +110,10 @@ const limits: Row[] = [
 		fault: 'Endless events, and no result',
 		operations: [VIDEO],
 		setting: { options: { timeout: 8 } },
-		make: async (stage) => {
-			(await stage.front()).on(/^POST /, (_, response) => {
-				response.writeHead(200, { 'content-type': 'text/event-stream' });
-				drip(response, status('processing').repeat(100), 5);
-			});
-		},
+		make: inFront(/^POST /, (_, response) => {
+			response.writeHead(200, { 'content-type': 'text/event-stream' });
+			drip(response, status('processing').repeat(100), 5);
+		}),
 		fails: 'No result after 8 seconds',
 		paid: 0,
 	},
@@ -136,13 +135,11 @@ const limits: Row[] = [
 	{
 		fault: 'A redirect of a reading to itself',
 		operations: ['account:get', 'voice:getAll', 'history:getAll', 'speech:get'],
-		make: async (stage) => {
-			(await stage.front()).on(/^GET /, (request, response) => {
-				// The body never ends: following must not leave the connection open.
-				response.writeHead(302, { location: request.url, 'content-length': 100 });
-				response.flushHeaders();
-			});
-		},
+		make: inFront(/^GET /, (request, response) => {
+			// The body never ends: following must not leave the connection open.
+			response.writeHead(302, { location: request.url, 'content-length': 100 });
+			response.flushHeaders();
+		}),
 		fails: 'does not come from a media generation service (HTTP 302)',
 	},
 	{

@@ -7,6 +7,7 @@ import {
 	always,
 	CREATING,
 	IMAGE,
+	inFront,
 	onCreate,
 	onRead,
 	READING,
@@ -20,6 +21,17 @@ import {
 const at = (baseUrl: string) => ({ credential: { baseUrl } });
 const unsent = { sent: 0, paid: 0 };
 const UNSURE = 'may have accepted the request and charged for it';
+
+const resetAfterHead: Handler = (_, response) => {
+	response.writeHead(200, { 'content-length': 100 });
+	response.write('{"task_id": "1');
+	setTimeout(() => response.socket?.resetAndDestroy(), 20);
+};
+
+const slowLoris: Handler = ({ socket }) => {
+	socket.write('HTTP/1.1 200 OK\r\nX-Slow: ');
+	drip(socket, 'a', 50);
+};
 
 const network: Row[] = [
 	{
@@ -89,31 +101,27 @@ const network: Row[] = [
 	{
 		fault: 'The answer is reset after its headers',
 		operations: [SPEAK],
-		make: async (stage) => {
-			(await stage.front()).on(/^POST .*task/, resetAfterHead);
-		},
+		make: inFront(/^POST .*task/, resetAfterHead),
 		fails: `did not respond…${UNSURE}`,
 		paid: 0,
 	},
 	{
 		fault: 'A reading is reset after its headers',
 		operations: [SPEAK, ...READING],
-		make: async (stage) => {
-			(await stage.front()).on(/^GET /, resetAfterHead, 1);
-		},
+		make: inFront(/^GET /, resetAfterHead, 1),
 	},
 	{
 		fault: 'Headers come letter by letter, without end (slow loris)',
 		operations: ['speech:wait'],
 		setting: { options: { timeout: 2 } },
-		make: slowLoris('GET'),
+		make: inFront(/^GET /, slowLoris),
 		fails: 'No result after 2 seconds',
 	},
 	{
 		fault: 'Headers of the create call come letter by letter, without end',
 		operations: CREATING,
 		setting: { options: { timeout: 6 } },
-		make: slowLoris('POST'),
+		make: inFront(/^POST /, slowLoris),
 		fails: `No result after 6 seconds…${UNSURE}`,
 		note: 'a generation whose `Idle Timeout` is shorter is looked for in the history',
 		paid: 0,
@@ -122,7 +130,7 @@ const network: Row[] = [
 		fault: 'Headers of a generation come letter by letter beyond its idle timeout',
 		operations: [VIDEO],
 		setting: { options: { timeout: 8, idleTimeout: 1 } },
-		make: slowLoris('POST'),
+		make: inFront(/^POST /, slowLoris),
 		fails: 'stopped reporting before the result was ready',
 		paid: 0,
 	},
@@ -168,21 +176,6 @@ export function accepted(handle: Handler): Row['make'] {
 			front.forward(request);
 			await stage.sim.waitFor(() => stage.sim.history.length > 0);
 			handle(request, response);
-		});
-	};
-}
-
-const resetAfterHead: Handler = (_, response) => {
-	response.writeHead(200, { 'content-length': 100 });
-	response.write('{"task_id": "1');
-	setTimeout(() => response.socket?.resetAndDestroy(), 20);
-};
-
-function slowLoris(method: string): Row['make'] {
-	return async (stage) => {
-		(await stage.front()).on(new RegExp(`^${method} `), ({ socket }) => {
-			socket.write('HTTP/1.1 200 OK\r\nX-Slow: ');
-			drip(socket, 'a', 50);
 		});
 	};
 }

@@ -107,15 +107,18 @@ test.each([
 	'history:getAll',
 	'video:textToVideo',
 	'image:create',
-] as const)('%s gives up a file that goes silent, after five tries of a minute each', async (operation) => {
-	const { words, seconds, requests } = await failing(operation, file(fileBegun), {
-		most: 400,
-		untilFile: true,
-	});
-	expect(words).toMatch(/the connection broke during the download/);
-	expect(requests.filter((line) => line.includes('/files/')).length).toBe(5);
-	expect(seconds).toBeGreaterThan(290);
-});
+] as const)(
+	'%s gives up a file that goes silent, after five tries of a minute each',
+	async (operation) => {
+		const { words, seconds, requests } = await failing(operation, file(fileBegun), {
+			most: 400,
+			untilFile: true,
+		});
+		expect(words).toMatch(/the connection broke during the download/);
+		expect(requests.filter((line) => line.includes('/files/')).length).toBe(5);
+		expect(seconds).toBeGreaterThan(290);
+	},
+);
 
 const dribbling = file((request, response) => {
 	fileBegun(request, response);

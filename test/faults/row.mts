@@ -1,5 +1,6 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
 import type { Dialect, FaultRule, SimulatorOptions } from '../../simulator/simulator.mts';
+import type { Handler } from '../service/fakeService.mts';
 import type { Operation, Setting, Stage } from './stage.mts';
 
 /** One fault, what it is done to, and what comes of it: the whole result, unless the node `fails`. */
@@ -79,6 +80,12 @@ export const dialect = (
 	operations: readonly Operation[],
 	changes: Partial<Dialect>,
 ): Row => ({ fault, operations, service: { dialect: changes } });
+
+/** Puts something between n8n and the service, which handles the requests that match. */
+export const inFront =
+	(matches: RegExp, handle: Handler, times?: number): Row['make'] =>
+	async (stage) =>
+		void (await stage.front()).on(matches, handle, times);
 
 /** One event of a generation stream. */
 export const event = (name: string, data: unknown): string =>

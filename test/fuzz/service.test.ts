@@ -1,12 +1,15 @@
 import fc from 'fast-check';
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
-import { runWorkflow } from '../../demo/engine.mts';
-import { node, NODE, saved, workflow } from '../engine/setup';
+import { removeEngineFolder, runWorkflow } from '../../demo/engine.mts';
 import { findToken } from '../faults/canary.mts';
+import { saved } from '../faults/check.mts';
+import { NODE, workflowOf } from '../faults/workflow.mts';
 import { runs, seed } from './check';
 import { behaviours, right } from './corpus';
 import { behaviour, type Behaviour } from './randomAnswers';
 import { startRandomService } from './randomService';
+
+afterAll(() => removeEngineFolder());
 
 /** Each operation, with limits that end it soon. */
 const SPEECH = { timeout: 2, pollInterval: 1 };
@@ -77,12 +80,11 @@ async function wrongsOf({
 	const shown: string[] = [];
 	const began = Date.now();
 	try {
-		const subject = node(
-			{ resource, operation: name, ...OPERATIONS[operation] },
-			goesOn ? { onError: 'continueRegularOutput' } : {},
-		);
 		const result = await runWorkflow({
-			workflow: workflow(subject),
+			workflow: workflowOf(
+				{ resource, operation: name, ...OPERATIONS[operation] },
+				goesOn ? { onError: 'continueRegularOutput' } : {},
+			),
 			input: Array.from({ length: items }, () => ITEM),
 			credentials: { mediaGenerationApi: { apiToken: token, baseUrl: service.origin } },
 			onMessage: (text) => shown.push(text),

@@ -11,7 +11,8 @@ import { Api } from '../../nodes/shared/api/api';
 import { waitForTask } from '../../nodes/shared/speech/speechTask';
 
 /*
- * A service with limits, and batches that are spoken at it, on whatever clock a test has.
+ * A service with limits, and batches spoken with it. It has no sockets, which know nothing of the
+ * hastened clocks that these tests run on.
  */
 
 interface Answer {
@@ -22,7 +23,7 @@ interface Answer {
 
 /** Whether a request may pass now, and what a refused one is told to wait, in seconds. */
 export interface Limit {
-	/** How many requests it lets pass within so many seconds from the begin of a test. */
+	/** How many requests it lets pass within so many seconds from the beginning of a test. */
 	allows(seconds: number): number;
 	passes(isCreate: boolean): boolean;
 	retryAfter?: () => string | undefined;
@@ -180,7 +181,7 @@ interface Batch {
 }
 
 interface Ended {
-	/** Seconds from the begin of the batch. */
+	/** Seconds from the beginning of the batch. */
 	at: number;
 	error?: Failure;
 }
