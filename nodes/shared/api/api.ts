@@ -36,7 +36,7 @@ export const singleFlightOf = (credential: Credential): SingleFlight =>
 	accountOf(credential).part(SingleFlight, () => new SingleFlight());
 
 /** The service's clock minus ours, in ms; 0 if it does not say. */
-function clockOffsetOf({ headers }: HttpResponse<ByteStream>): number {
+function clockOffsetOf({ headers }: HttpResponse): number {
 	const date = Date.parse(headers.date ?? '');
 	return Number.isFinite(date) ? date - Date.now() : 0;
 }
@@ -173,7 +173,7 @@ export class Api {
 	}
 
 	private async read(
-		answer: HttpResponse<ByteStream>,
+		answer: HttpResponse,
 		signal: AbortSignal,
 		ownsErrorField?: (raw: unknown) => boolean,
 	): Promise<unknown> {

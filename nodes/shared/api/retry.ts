@@ -4,12 +4,7 @@ import { failureOfStatus } from '../parsing/failures';
 import { readErrorBody } from '../http/bodies';
 import { abortReason, sleep, startDeadline } from '../async/deadline';
 import { Failure, isTransient, type FailureKind } from '../failure';
-import {
-	sendRequest,
-	type ByteStream,
-	type HttpResponse,
-	type ServiceContext,
-} from '../http/request';
+import { sendRequest, type HttpResponse, type ServiceContext } from '../http/request';
 import { backOffMs } from '../async/backOff';
 import { rateLimitOf, type CallKind, type RateLimit } from '../pace/rateLimit';
 import { asWebUrl } from '../parsing/coerce';
@@ -119,7 +114,7 @@ export class RetryingClient {
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
 	async send<T>(
 		call: ApiCall,
-		consume: (answer: HttpResponse<ByteStream>, signal: AbortSignal) => Promise<T>,
+		consume: (answer: HttpResponse, signal: AbortSignal) => Promise<T>,
 	): Promise<T> {
 		const begin = call.begin ?? call.signal;
 		const began = Date.now();
@@ -159,7 +154,7 @@ export class RetryingClient {
 		call: ApiCall,
 		signal: AbortSignal,
 		timeoutMs: number,
-	): Promise<HttpResponse<ByteStream>> {
+	): Promise<HttpResponse> {
 		const sentAt = Date.now();
 		const answer = await sendRequest(this.context, {
 			method: call.method,
@@ -170,7 +165,6 @@ export class RetryingClient {
 			timeoutMs,
 			signal,
 			credential: this.credential,
-			follow: call.method === 'GET' ? 'sameOrigin' : 'none',
 		}).finally(() => this.rateLimit.answered());
 		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
 		if (answer.status >= 200 && answer.status < 300) {

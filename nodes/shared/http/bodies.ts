@@ -1,6 +1,6 @@
 import { startDeadline, throwIfAborted } from '../async/deadline';
 import { Failure } from '../failure';
-import type { ByteStream, HttpResponse } from './request';
+import type { HttpResponse } from './request';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 
 /** Reads the bodies of answers as text, in bounded time and memory. */
@@ -12,10 +12,7 @@ const ERROR_BODY_MS = 5000;
  * The whole body as text. Throws a Failure if it is too large or the connection breaks, or the
  * signal's reason.
  */
-export async function readText(
-	answer: HttpResponse<ByteStream>,
-	signal: AbortSignal,
-): Promise<string> {
+export async function readText(answer: HttpResponse, signal: AbortSignal): Promise<string> {
 	const { text, end } = await readUpTo(MAX_JSON_BYTES, answer, signal);
 	if (end === 'cut') {
 		const megabytes = MAX_JSON_BYTES / 1024 / 1024;
@@ -31,25 +28,21 @@ export async function readText(
  * The beginning of an error answer's body, as far as it comes within a few seconds: the status alone
  * says enough to go on. Throws the signal's reason.
  */
-export async function readErrorBody(
-	answer: HttpResponse<ByteStream>,
-	signal: AbortSignal,
-): Promise<string> {
+export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): Promise<string> {
 	// The body of a redirect adds nothing to its headers.
 	if (answer.status < 400) {
 		answer.close();
 		return '';
 	}
 	const patience = startDeadline(ERROR_BODY_MS);
-	const giveUp = () => answer.close();
-	patience.signal.addEventListener('abort', giveUp, { once: true });
+	patience.signal.addEventListener('abort', () => answer.close(), { once: true });
 	const { text } = await readUpTo(MAX_ERROR_BYTES, answer, signal).finally(() => patience.stop());
 	return answer.redact.text(text);
 }
 
 async function readUpTo(
 	maxBytes: number,
-	answer: HttpResponse<ByteStream>,
+	answer: HttpResponse,
 	signal: AbortSignal,
 ): Promise<{ text: string; end: 'whole' | 'cut' | 'broken' }> {
 	const chunks: Uint8Array[] = [];

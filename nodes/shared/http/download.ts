@@ -75,7 +75,7 @@ async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean 
 /** From the first byte to another, of so many. */
 const WHOLE_RANGE = /^bytes 0-(\d+)\/(\d+)$/;
 
-async function refuseErrorStatus(answer: HttpResponse<ByteStream>, signal: AbortSignal) {
+async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal) {
 	// No part was asked for: a cache that answers with one would pass off a piece as the file.
 	const [, last, size] = WHOLE_RANGE.exec(answer.headers['content-range'] ?? '') ?? [];
 	if (answer.status === 206 && Number(last) + 1 !== Number(size)) {
@@ -149,7 +149,6 @@ async function fetchOnce(
 		timeoutMs: SILENCE_MS,
 		signal,
 		credential,
-		follow: 'any',
 	});
 	const announced = Number(answer.headers['content-length'] ?? NaN);
 	// A file that is compressed anyway announces its compressed size.

@@ -27,7 +27,6 @@ export interface ByteStream extends AsyncIterable<Uint8Array> {
 	read(): Uint8Array | null;
 	unshift(chunk: Uint8Array): unknown;
 	on(event: string, listener: (value: never) => void): unknown;
-	once(event: string, listener: (value: never) => void): unknown;
 	removeListener(event: string, listener: (value: never) => void): unknown;
 	/** Called by the source of the stream with each part that comes in. */
 	push(chunk: Uint8Array | null, ...rest: unknown[]): boolean;
@@ -42,23 +41,21 @@ export interface HttpRequest {
 	body?: Buffer;
 	accept: string;
 	/**
-	 * A file. It is asked for uncompressed, so that its size and progress are known. Its address may be
-	 * signed: if it refuses the token, it is asked again without.
+	 * A file. It is requested uncompressed, so that its size and progress are known. Its address may be
+	 * signed: if it refuses the token, it is requested again without.
 	 */
 	isFile?: boolean;
-	/** Milliseconds until the answer (of a stream: until its headers). */
+	/** Milliseconds until the answer's headers. */
 	timeoutMs: number;
 	signal: AbortSignal;
 	/** Its token goes to its origin, and nowhere else. */
 	credential: Credential;
-	/** Where redirects are followed to; 'none' and foreign ones come back as the 3xx answer. */
-	follow: 'none' | 'sameOrigin' | 'any';
 }
 
-export interface HttpResponse<Body> {
+export interface HttpResponse {
 	status: number;
 	headers: Record<string, string | undefined>;
-	body: Body;
+	body: ByteStream;
 	/** Where the answer came from in the end. */
 	url: string;
 	/** Takes the token out of what the answer says. */
@@ -74,8 +71,9 @@ export type EgressCheck = (url: string) => Promise<void>;
  * Asks the egress policy of the instance before a socket is opened beside n8n's request helper.
  * Throws a Failure when it forbids the address.
  */
-export const egressCheckOf = (context: ServiceContext): EgressCheck => {
-	return async (url) => {
+export const egressCheckOf =
+	(context: ServiceContext): EgressCheck =>
+	async (url) => {
 		// Exists since about n8n 2.30; allows everything if no policy is set.
 		const filter = (context as IExecuteFunctions).helpers.getSecureEgressFilter?.();
 		const result = await filter?.validateUrl(url);
@@ -83,21 +81,32 @@ export const egressCheckOf = (context: ServiceContext): EgressCheck => {
 			throw new Failure('unreachable', { host: new URL(url).host, text: 'blocked' });
 		}
 	};
-};
+
+/** Where a request is to be sent instead; undefined if nowhere, or to where it may not go. */
+function redirectTarget(request: HttpRequest, answer: HttpResponse): string | undefined {
+	const { location } = answer.headers;
+	if (![301, 302, 303, 307, 308].includes(answer.status) || !location) return undefined;
+	const target = asWebUrl(location, answer.url);
+	const isHome = request.method === 'GET' && target?.origin === request.credential.origin;
+	return request.isFile || isHome ? target?.href : undefined;
+}
 
 /**
- * The token is added here, as it was when the execution began. n8n's own way (2.41) decrypts and
- * resolves the credential for each request: up to 3 ms of its only thread, and outside an execution
- * an isolate, which takes 20 to 60 ms and memory that is never freed. It would also replace the
- * signal by the execution's own, and repeat a request that gets a 401.
+ * Sends one request, without following redirects. The token is added here, as it was when the
+ * execution began. n8n's own way (2.41) decrypts and resolves the credential for each request: up to
+ * 3 ms of its only thread, and outside an execution an isolate, which takes 20 to 60 ms and memory
+ * that is never freed. It would also replace the signal by the execution's own, and repeat a request
+ * that gets a 401.
  */
-async function send(
+async function ask(
 	context: ServiceContext,
 	request: HttpRequest,
 	url: string,
-	signal: AbortSignal,
 	bearsToken: boolean,
-): Promise<unknown> {
+): Promise<HttpResponse> {
+	throwIfAborted(request.signal);
+	const { apiToken, redact } = request.credential;
+	const closing = new AbortController();
 	const options: IHttpRequestOptions = {
 		method: request.method,
 		url,
@@ -107,63 +116,33 @@ async function send(
 			Accept: request.accept,
 			...(request.body ? { 'Content-Type': 'application/json' } : {}),
 			...(request.isFile ? { 'Accept-Encoding': 'identity' } : {}),
+			...(bearsToken ? { Authorization: `Bearer ${apiToken}` } : {}),
 		},
 		encoding: 'stream',
 		returnFullResponse: true,
 		ignoreHttpStatusErrors: true,
 		disableFollowRedirect: true,
 		sendCredentialsOnCrossOriginRedirect: false,
-		timeout: Math.max(1, Math.round(request.timeoutMs)),
-		abortSignal: signal,
+		timeout: request.timeoutMs,
+		abortSignal: AbortSignal.any([request.signal, closing.signal]),
 	};
-	if (bearsToken) {
-		options.headers!.Authorization = `Bearer ${request.credential.apiToken}`;
-	}
-	return await context.helpers.httpRequest(options);
-}
-
-function redirectTarget(
-	request: HttpRequest,
-	answer: HttpResponse<ByteStream>,
-): string | undefined {
-	const { location } = answer.headers;
-	if (![301, 302, 303, 307, 308].includes(answer.status) || !location) return undefined;
-	if (request.follow === 'none') return undefined;
-	const target = asWebUrl(location, answer.url);
-	if (request.follow === 'sameOrigin' && target?.origin !== request.credential.origin) {
-		return undefined;
-	}
-	return target?.href;
-}
-
-/** Sends one request, without following redirects. */
-async function ask(
-	context: ServiceContext,
-	request: HttpRequest,
-	url: string,
-	bearsToken: boolean,
-): Promise<HttpResponse<ByteStream>> {
-	throwIfAborted(request.signal);
-	const closing = new AbortController();
-	const signal = AbortSignal.any([request.signal, closing.signal]);
-	let response: { statusCode: number; headers: Record<string, string>; body: ByteStream };
-	try {
-		response = (await send(context, request, url, signal, bearsToken)) as typeof response;
-	} catch (error) {
+	const sent: Promise<{ statusCode: number; headers: Record<string, string>; body: ByteStream }> =
+		context.helpers.httpRequest(options);
+	const { statusCode, headers, body } = await sent.catch((error: unknown) => {
 		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
-	}
+	});
 	// Without a listener, a broken stream would take the process down.
-	response.body.on('error', () => {});
+	body.on('error', () => {});
 	return {
-		status: response.statusCode,
-		headers: response.headers ?? {},
-		body: response.body,
+		status: statusCode,
+		headers,
+		body,
 		url,
-		redact: request.credential.redact,
+		redact,
 		close() {
 			// Destroying the stream alone can leave its connection open.
 			closing.abort(NO_REASON);
-			response.body.destroy();
+			body.destroy();
 		},
 	};
 }
@@ -173,7 +152,7 @@ async function askWithToken(
 	context: ServiceContext,
 	request: HttpRequest,
 	url: string,
-): Promise<HttpResponse<ByteStream>> {
+): Promise<HttpResponse> {
 	const bearsToken = new URL(url).origin === request.credential.origin;
 	const answer = await ask(context, request, url, bearsToken);
 	if (!bearsToken || !request.isFile || !REFUSALS.includes(answer.status)) return answer;
@@ -189,13 +168,14 @@ async function askWithToken(
 
 /**
  * One HTTP exchange through n8n's request helper; the body comes as a stream, whatever the status.
- * The token goes to the credential's origin only, also across redirects. Throws a Failure when there
- * is no answer, or the reason of `signal` when that aborts.
+ * Redirects are followed within the credential's origin by a GET and anywhere by a file; others come
+ * back as the 3xx answer. The token goes to that origin only. Throws a Failure when there is no
+ * answer, or the reason of `signal` when that aborts.
  */
 export async function sendRequest(
 	context: ServiceContext,
 	request: HttpRequest,
-): Promise<HttpResponse<ByteStream>> {
+): Promise<HttpResponse> {
 	let { url } = request;
 	for (let hop = 0; ; hop++) {
 		const answer = await askWithToken(context, request, url);
