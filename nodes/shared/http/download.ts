@@ -40,34 +40,13 @@ const badFile = (text: string, transient: boolean, status?: number) =>
 async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean }> {
 	const parts: Uint8Array[] = [];
 	let size = 0;
-	let ended = false;
-	while (size < SNIFF_BYTES && !ended) {
-		const part = stream.read();
-		if (part !== null) {
-			parts.push(part);
-			size += part.length;
-			continue;
-		}
-		if (stream.readableEnded) break;
-		ended = await new Promise<boolean>((resolve, reject) => {
-			const settle = () => {
-				stream.removeListener('readable', onReadable);
-				stream.removeListener('end', onEnd);
-				stream.removeListener('close', onClose);
-				stream.removeListener('error', onError);
-			};
-			const onReadable = () => (settle(), resolve(false));
-			const onEnd = () => (settle(), resolve(true));
-			const onClose = () => (settle(), reject(new Error('closed')));
-			const onError = (error: Error) => (settle(), reject(error));
-			stream.on('readable', onReadable);
-			stream.on('end', onEnd);
-			stream.on('close', onClose);
-			stream.on('error', onError);
-		});
+	for await (const part of stream.iterator({ destroyOnReturn: false })) {
+		parts.push(part);
+		size += part.length;
+		if (size >= SNIFF_BYTES) break;
 	}
 	const head = Buffer.concat(parts);
-	const whole = ended || stream.readableEnded === true;
+	const whole = size < SNIFF_BYTES || stream.readableEnded;
 	if (!whole) stream.unshift(head);
 	return { head, whole };
 }
@@ -93,29 +72,22 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal) {
 	);
 }
 
-/** How much of a file has come, and when. */
-interface Meter {
-	bytes(): number;
-	/** When anything last came, in ms since 1970. */
-	lastAt(): number;
-}
-
 /**
- * Measures what comes in. n8n hands out a stream of its own, not the socket's, and a listener would
- * start it before n8n's storage reads it. Ends it with `tooMuch` beyond `most` bytes.
+ * Measures how much comes in, and when, in ms since 1970. n8n hands out a stream of its own, not the
+ * socket's, and a listener would start it before n8n's storage reads it. Ends it with `tooMuch` beyond
+ * `most` bytes.
  */
-function meter(stream: ByteStream, most: number, tooMuch: Failure): Meter {
-	let bytes = 0;
-	let lastAt = Date.now();
+function meter(stream: ByteStream, most: number, tooMuch: Failure) {
+	const received = { bytes: 0, lastAt: Date.now() };
 	const push = stream.push.bind(stream);
 	stream.push = (chunk, ...rest) => {
-		bytes += chunk?.length ?? 0;
-		lastAt = Date.now();
-		if (bytes <= most) return push(chunk, ...rest);
+		received.bytes += chunk?.length ?? 0;
+		received.lastAt = Date.now();
+		if (received.bytes <= most) return push(chunk, ...rest);
 		stream.destroy(tooMuch);
 		return false;
 	};
-	return { bytes: () => bytes, lastAt: () => lastAt };
+	return received;
 }
 
 /** The type of a file, by its first bytes; throws a Failure when it is something else. */
@@ -150,17 +122,20 @@ async function fetchOnce(
 		signal,
 		credential,
 	});
-	const announced = Number(answer.headers['content-length'] ?? NaN);
+	const announced = Number(answer.headers['content-length']) || 0;
 	// A file that is compressed anyway announces its compressed size.
-	const most = file.isSubtitles
-		? MAX_SUBTITLES_BYTES
-		: Math.max(announced || 0, MAX_UNANNOUNCED_BYTES);
+	const most = file.isSubtitles ? MAX_SUBTITLES_BYTES : Math.max(announced, MAX_UNANNOUNCED_BYTES);
 	const than = file.isSubtitles ? 'subtitles are' : 'announced';
 	const megabytes = Math.round(most / 1024 / 1024);
 	const tooLarge = badFile(`it is larger than ${than}: more than ${megabytes} MB`, false);
 	const received = meter(answer.body, most, tooLarge);
 	const over = new AbortController();
-	void watchSilence(received.lastAt, SILENCE_MS, over.signal, () => answer.close());
+	void watchSilence(
+		() => received.lastAt,
+		SILENCE_MS,
+		over.signal,
+		() => answer.close(),
+	);
 	try {
 		await refuseErrorStatus(answer, signal);
 		const { head, whole } = await peek(answer.body);
@@ -171,7 +146,7 @@ async function fetchOnce(
 		return await context.helpers
 			.prepareBinaryData(body, name, type.mimeType)
 			.catch((error: unknown) => {
-				throw received.bytes() > most ? tooLarge : error;
+				throw received.bytes > most ? tooLarge : error;
 			});
 	} finally {
 		over.abort();

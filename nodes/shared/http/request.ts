@@ -24,13 +24,12 @@ const REFUSALS = [400, 401, 403];
 /** The part of Node's readable stream that is used here (node:stream may not be imported). */
 export interface ByteStream extends AsyncIterable<Uint8Array> {
 	destroy(error?: Error): unknown;
-	read(): Uint8Array | null;
+	iterator(options: { destroyOnReturn: boolean }): AsyncIterable<Uint8Array>;
 	unshift(chunk: Uint8Array): unknown;
 	on(event: string, listener: (value: never) => void): unknown;
-	removeListener(event: string, listener: (value: never) => void): unknown;
 	/** Called by the source of the stream with each part that comes in. */
 	push(chunk: Uint8Array | null, ...rest: unknown[]): boolean;
-	readableEnded?: boolean;
+	readableEnded: boolean;
 }
 
 export interface HttpRequest {
