@@ -2,13 +2,12 @@ import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
 import { failureSaidIn, readAnswer } from '../parsing/failures';
 import { readText } from '../http/bodies';
-import { RetryingClient, type ApiCall, type LoadListener, type Query } from './retry';
+import { RetryingClient, type ApiCall } from './retry';
 import type { ServiceRecord, SpeechRequest, SpeechTask } from '../contract';
 import { Failure } from '../failure';
 import { GENERATIONS, type Generation } from '../media';
-import type { ByteStream, HttpResponse, ServiceContext } from '../http/request';
+import type { ByteStream } from '../http/request';
 import { knownTasksOf } from './knownTasks';
-import type { RateLimit } from '../pace/rateLimit';
 import {
 	readCreated,
 	readCreatedTaskId,
@@ -19,45 +18,22 @@ import {
 import { isRecord } from '../parsing/coerce';
 import { SingleFlight } from '../async/singleFlight';
 
-/**
- * How long the create call of a speech task may take, in ms: one that is given up may have been paid
- * for.
- */
+/** How long the create call of a speech task may take, in ms: one that is given up may be paid for. */
 const CREATE_MS = 120_000;
 
 /** §4.10; also read by the credential test, which has no access to n8n's request helper. */
 export const ACCOUNT_PATH = '/v1/video/me';
 
-const jsonBody = (body: object) => Buffer.from(JSON.stringify(body), 'utf8');
+type Query = ApiCall['query'];
+
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
 
 /** The account's readings under way, shared by everyone in this process. */
 export const singleFlightOf = (credential: Credential): SingleFlight =>
 	accountOf(credential).part(SingleFlight, () => new SingleFlight());
 
-/** The service's clock minus ours, in ms; 0 if it does not say. */
-function clockOffsetOf({ headers }: HttpResponse): number {
-	const date = Date.parse(headers.date ?? '');
-	return Number.isFinite(date) ? date - Date.now() : 0;
-}
-
 /** Every call to the service's API (§4). */
-export class Api {
-	private readonly calls: RetryingClient;
-
-	constructor(
-		readonly context: ServiceContext,
-		readonly credential: Credential,
-		load?: LoadListener,
-	) {
-		this.calls = new RetryingClient(context, credential, load);
-	}
-
-	/** How often the account may be asked, as far as is known. */
-	get rateLimit(): RateLimit {
-		return this.calls.rateLimit;
-	}
-
+export class Api extends RetryingClient {
 	/** §4.1. Returns the task's id. Throws a Failure; `maybeAccepted` says when it may be paid. */
 	async createTask(
 		request: SpeechRequest,
@@ -66,12 +42,12 @@ export class Api {
 		const call: ApiCall = {
 			method: 'POST',
 			path: '/v1/labs/task',
-			body: jsonBody(request),
+			body: Buffer.from(JSON.stringify(request)),
 			repeat: 'create',
 			limitMs: CREATE_MS,
 			...options,
 		};
-		const raw = await this.json(call, (record) => readCreatedTaskId(record) !== undefined);
+		const { raw } = await this.json(call, (record) => readCreatedTaskId(record) !== undefined);
 		const taskId = readCreatedTaskId(raw);
 		if (taskId !== undefined) return taskId;
 		const refusal = failureSaidIn(readCreated(raw), this.credential.redact);
@@ -88,12 +64,8 @@ export class Api {
 		const isTask = (raw: unknown) => readSpeechTask(raw, this.credential) !== undefined;
 		const flights = singleFlightOf(this.credential);
 		return await flights.share(`${repeat} ${taskId}`, signal, async (readSignal) => {
-			const path = taskPath(taskId);
-			const call: ApiCall = { method: 'GET', path, repeat, signal: readSignal };
-			const { raw, clockOffsetMs } = await this.calls.send(call, async (answer, bounded) => ({
-				raw: await this.read(answer, bounded, isTask),
-				clockOffsetMs: clockOffsetOf(answer),
-			}));
+			const call: ApiCall = { method: 'GET', path: taskPath(taskId), repeat, signal: readSignal };
+			const { raw, clockOffsetMs } = await this.json(call, isTask);
 			const task = readSpeechTask(raw, this.credential);
 			if (!task) throw new Failure('notTheService', { transient: true });
 			const isOver = task.state === 'completed' || task.state === 'error';
@@ -104,11 +76,18 @@ export class Api {
 
 	/** §4.3. Deleting twice does no harm, so it is repeated like a read. */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
-		const call: ApiCall = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
-		const text = await this.calls.send(call, readText).catch((error: unknown) => {
+		let sent = 0;
+		const call: ApiCall = {
+			method: 'DELETE',
+			path: taskPath(taskId),
+			repeat: 'read',
+			signal,
+			onSend: () => sent++,
+		};
+		const text = await this.send(call, readText).catch((error: unknown) => {
 			// Not found on a repetition: the first call has deleted it, and only its answer was lost.
 			const isGone = error instanceof Failure && error.kind === 'notFound';
-			if (!isGone || call.sent === 1) throw error;
+			if (!isGone || sent === 1) throw error;
 			return '';
 		});
 		// The body is unspecified (§4.3): only an explicit error counts.
@@ -129,54 +108,45 @@ export class Api {
 			method: 'POST',
 			path: GENERATIONS[generation].path,
 			body,
-			accept: 'text/event-stream, application/json',
 			repeat: 'create',
 			streamed: true,
 			...options,
 		};
-		return await this.calls.send(call, async (answer) => answer.body);
+		return await this.send(call, async (answer) => answer.body);
 	}
 
-	/** §4.9: one page of the history, newest first, and the service's clock against ours in ms. */
+	/** §4.9: one page of the history, newest first, and the service's clock minus ours in ms. */
 	async listHistory(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
-		const call: ApiCall = {
-			method: 'GET',
-			path: '/v1/video/histories',
-			query,
-			repeat: 'read',
-			signal,
-		};
-		return await this.calls.send(call, async (answer, bounded) => {
-			const page = readPage(await this.read(answer, bounded));
-			if (!page) throw new Failure('notTheService');
-			return { ...page, clockOffsetMs: clockOffsetOf(answer) };
-		});
+		return await this.page('/v1/video/histories', query, signal);
 	}
 
 	/** §4.4: one page of voices. */
 	async listVoices(query: Query, signal: AbortSignal): Promise<Page> {
-		const call: ApiCall = { method: 'GET', path: '/v1/labs/voices', query, repeat: 'read', signal };
-		const page = readPage(await this.json(call));
-		if (!page) throw new Failure('notTheService');
-		return page;
+		return await this.page('/v1/labs/voices', query, signal);
 	}
 
 	/** §4.10. `repeat` 'once' leaves repeating to the caller. */
 	async getAccount(signal: AbortSignal, repeat: 'read' | 'once' = 'read'): Promise<ServiceRecord> {
-		const raw = await this.json({ method: 'GET', path: ACCOUNT_PATH, repeat, signal });
+		const { raw } = await this.json({ method: 'GET', path: ACCOUNT_PATH, repeat, signal });
 		if (!isRecord(raw)) throw new Failure('notTheService');
 		return raw;
 	}
 
-	private async json(call: ApiCall, ownsErrorField?: (raw: unknown) => boolean): Promise<unknown> {
-		return await this.calls.send(call, (...answer) => this.read(...answer, ownsErrorField));
+	private async page(path: string, query: Query, signal: AbortSignal) {
+		const call: ApiCall = { method: 'GET', path, query, repeat: 'read', signal };
+		const { raw, clockOffsetMs } = await this.json(call);
+		const page = readPage(raw);
+		if (!page) throw new Failure('notTheService');
+		return { ...page, clockOffsetMs };
 	}
 
-	private async read(
-		answer: HttpResponse,
-		signal: AbortSignal,
-		ownsErrorField?: (raw: unknown) => boolean,
-	): Promise<unknown> {
-		return readAnswer(await readText(answer, signal), this.credential.redact, ownsErrorField);
+	/** The JSON of the answer, and the service's clock minus ours in ms, 0 if it does not say. */
+	private async json(call: ApiCall, ownsErrorField?: (raw: unknown) => boolean) {
+		return await this.send(call, async (answer, signal) => {
+			const text = await readText(answer, signal);
+			const raw = readAnswer(text, this.credential.redact, ownsErrorField);
+			const offsetMs = Date.parse(answer.headers.date ?? '') - Date.now();
+			return { raw, clockOffsetMs: offsetMs || 0 };
+		});
 	}
 }

@@ -1,10 +1,14 @@
-import type { IHttpRequestMethods } from 'n8n-workflow';
 import type { Credential } from '../http/credential';
 import { failureOfStatus } from '../parsing/failures';
 import { readErrorBody } from '../http/bodies';
 import { abortReason, sleep, startDeadline } from '../async/deadline';
 import { Failure, isTransient, type FailureKind } from '../failure';
-import { sendRequest, type HttpResponse, type ServiceContext } from '../http/request';
+import {
+	sendRequest,
+	type HttpRequest,
+	type HttpResponse,
+	type ServiceContext,
+} from '../http/request';
 import { backOffMs } from '../async/backOff';
 import { rateLimitOf, type CallKind, type RateLimit } from '../pace/rateLimit';
 import { asWebUrl } from '../parsing/coerce';
@@ -23,47 +27,19 @@ const MOST_REFUSED_MS = 300_000;
  */
 type Repeat = 'read' | 'create' | 'once';
 
-export type Query = Record<string, string | number>;
-
-export interface ApiCall {
-	method: IHttpRequestMethods;
+export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'body' | 'signal'> {
 	path: string;
-	query?: Query;
-	body?: Buffer;
-	accept?: string;
 	repeat: Repeat;
-	signal: AbortSignal;
 	/** Milliseconds that one attempt may take; a reading's limit unless given. */
 	limitMs?: number;
 	/** Aborts when no further attempt may begin; one under way goes on. */
 	begin?: AbortSignal;
-	/** The answer outlives the call: only its headers fall under `limitMs`. */
+	/** An event stream, which outlives the call: only its headers fall under `limitMs`. */
 	streamed?: boolean;
-	/** How often it has been sent so far. */
-	sent?: number;
 	/** Called right before each attempt goes out, after any rest. */
 	onSend?(): void;
 	/** Called when the service has surely not accepted an attempt of a create call. */
 	onRefused?(): void;
-}
-
-function mayRepeat(
-	{ repeat }: ApiCall,
-	failure: unknown,
-	attempt: number,
-	began: number,
-	hasWorked: boolean,
-): boolean {
-	if (!(failure instanceof Failure) || repeat === 'once') return false;
-	// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
-	if (failure.kind === 'rateLimited' && repeat === 'create') return true;
-	// So does a read that has none, where the account is known to be let through at other times.
-	if (failure.kind === 'rateLimited' && hasWorked && Date.now() - began < MOST_REFUSED_MS) {
-		return true;
-	}
-	if (attempt + 1 >= MAX_ATTEMPTS) return false;
-	if (repeat === 'read') return isTransient(failure);
-	return failure.kind === 'unreachable' && failure.facts.text === 'refused';
 }
 
 /** Told what the service makes of the work that is asked of it. */
@@ -101,8 +77,8 @@ const ofReading = (error: unknown): unknown =>
 /** Sends calls to the service's API, with the repetitions and limits that each may have. */
 export class RetryingClient {
 	constructor(
-		private readonly context: ServiceContext,
-		private readonly credential: Credential,
+		readonly context: ServiceContext,
+		readonly credential: Credential,
 		private readonly load?: LoadListener,
 	) {}
 
@@ -112,20 +88,18 @@ export class RetryingClient {
 	}
 
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
-	async send<T>(
+	protected async send<T>(
 		call: ApiCall,
 		consume: (answer: HttpResponse, signal: AbortSignal) => Promise<T>,
 	): Promise<T> {
-		const begin = call.begin ?? call.signal;
+		const { begin = call.signal, limitMs = READING_MS } = call;
 		const began = Date.now();
 		let last: unknown;
 		for (let attempt = 0; ; attempt++) {
 			const isClear = await this.rateLimit.waitForSlot(begin);
 			// Nothing is under way here: what the service last said tells more than "timed out".
 			if (!isClear) throw last ?? abortReason(begin);
-			call.sent = attempt + 1;
 			call.onSend?.();
-			const limitMs = call.limitMs ?? READING_MS;
 			const limit = startDeadline(limitMs, call.signal);
 			const signal = AbortSignal.any([call.signal, limit.signal]);
 			try {
@@ -138,15 +112,26 @@ export class RetryingClient {
 				const failure = call.signal.aborted ? abortReason(call.signal) : ofReading(error);
 				last = call.repeat === 'create' ? ofCreate(failure) : failure;
 				if (last instanceof Failure && !last.facts.maybeAccepted) call.onRefused?.();
-				const { hasWorked } = this.rateLimit;
-				const isOver = call.signal.aborted || !mayRepeat(call, last, attempt, began, hasWorked);
-				if (isOver) throw last;
+				if (call.signal.aborted || !this.mayRepeat(call, last, attempt, began)) throw last;
 			} finally {
 				limit.stop();
 			}
 			const isRefused = last instanceof Failure && last.kind === 'rateLimited';
 			if (!isRefused) await sleep(backOffMs(attempt), begin);
 		}
+	}
+
+	private mayRepeat({ repeat }: ApiCall, failure: unknown, attempt: number, began: number) {
+		if (!(failure instanceof Failure) || repeat === 'once') return false;
+		if (failure.kind === 'rateLimited') {
+			// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
+			if (repeat === 'create') return true;
+			// So does a read that has none, where the account is known to be let through at other times.
+			if (this.rateLimit.hasWorked && Date.now() - began < MOST_REFUSED_MS) return true;
+		}
+		if (attempt + 1 >= MAX_ATTEMPTS) return false;
+		if (repeat === 'read') return isTransient(failure);
+		return failure.kind === 'unreachable' && failure.facts.text === 'refused';
 	}
 
 	/** One exchange; an error status is thrown as a Failure. */
@@ -161,7 +146,7 @@ export class RetryingClient {
 			url: this.credential.baseUrl + call.path,
 			query: call.query,
 			body: call.body,
-			accept: call.accept ?? 'application/json',
+			accept: call.streamed ? 'text/event-stream, application/json' : 'application/json',
 			timeoutMs,
 			signal,
 			credential: this.credential,
