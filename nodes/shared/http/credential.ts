@@ -24,58 +24,49 @@ const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
  * Failure of kind invalidInput if it is empty or can't stand in a header.
  */
 export function cleanToken(raw: unknown): string {
+	const refuse = (text: string) => invalidInput('API Token', text);
 	const token = (asText(raw) ?? '').replace(BEARER_PREFIX, '').trim();
-	if (token === '') throw invalidInput('API Token', 'is empty');
-	if (token.length > MAX_TOKEN_CHARS) throw invalidInput('API Token', 'is too long to be a token');
+	if (token === '') throw refuse('is empty');
+	if (token.length > MAX_TOKEN_CHARS) throw refuse('is too long to be a token');
 	if (/\s/.test(token)) {
-		throw invalidInput(
-			'API Token',
-			'contains a line break or a space: copy it again, in one piece',
-		);
+		throw refuse('contains a line break or a space: copy it again, in one piece');
 	}
 	if (!/^[\x21-\x7e]+$/.test(token)) {
-		throw invalidInput(
-			'API Token',
+		throw refuse(
 			'contains characters that cannot be part of a token: copy it again from the service',
 		);
 	}
 	return token;
 }
 
-function parseUrl(field: string, raw: unknown, schemes: string[]): URL {
+/** The address in a field. `schemes` are allowed for it, the one to recommend first. */
+function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: boolean): URL {
+	const refuse = (text: string) => invalidInput(field, text);
 	const text = asText(raw);
-	if (text === undefined) throw invalidInput(field, 'is empty');
-	if (text.length > MAX_ADDRESS_CHARS) throw invalidInput(field, 'is too long to be an address');
+	if (text === undefined) throw refuse('is empty');
+	if (text.length > MAX_ADDRESS_CHARS) throw refuse('is too long to be an address');
 	const example = `${schemes[0]}//media.example.com`;
-	if (!URL.canParse(text))
-		throw invalidInput(field, `is not a URL: enter an address such as ${example}`);
+	if (!URL.canParse(text)) throw refuse(`is not a URL: enter an address such as ${example}`);
 	const url = new URL(text);
-	if (!schemes.includes(url.protocol) || url.hostname === '') {
-		throw invalidInput(
-			field,
-			`must begin with ${schemes.join('// or ')}//, for example ${example}`,
-		);
+	const { protocol } = url;
+	if (!schemes.includes(protocol)) {
+		throw refuse(`must begin with ${schemes.join('// or ')}//, for example ${example}`);
 	}
 	if (url.username !== '' || url.password !== '') {
-		throw invalidInput(field, 'must not contain a user name or a password');
+		throw refuse('must not contain a user name or a password');
 	}
 	if (url.search !== '' || url.hash !== '') {
-		throw invalidInput(field, 'must not contain anything after a "?" or "#"');
+		throw refuse('must not contain anything after a "?" or "#"');
 	}
-	return url;
-}
-
-function requireEncryption(field: string, url: URL, encrypted: string, allowHttp: boolean) {
-	if (url.protocol === encrypted || allowHttp || LOOPBACK.test(url.hostname)) return;
-	throw invalidInput(
-		field,
-		`must begin with ${encrypted}//: over ${url.protocol}// the API token could be read on the network. For a host that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
+	const isEncrypted = protocol === 'https:' || protocol === 'wss:';
+	if (isEncrypted || allowHttp || LOOPBACK.test(url.hostname)) return url;
+	throw refuse(
+		`must begin with ${schemes[0]}//: over ${protocol}// the API token could be read on the network. For a host that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
 	);
 }
 
-const withoutTail = (url: URL, tail: RegExp) =>
-	(url.origin === 'null' ? `${url.protocol}//${url.host}` : url.origin) +
-	url.pathname.replace(/\/+$/, '').replace(tail, '').replace(/\/+$/, '');
+const withoutTail = ({ origin, pathname }: URL, tail: RegExp) =>
+	origin + pathname.replace(/\/+$/, '').replace(tail, '').replace(/\/+$/, '');
 
 /**
  * The credential's fields as the requests need them. Throws a Failure of kind invalidInput that
@@ -83,18 +74,14 @@ const withoutTail = (url: URL, tail: RegExp) =>
  */
 export function readCredential(credential: Record<string, unknown>): Credential {
 	const allowHttp = credential.allowHttp === true;
-	const base = parseUrl('Base URL', credential.baseUrl, ['https:', 'http:']);
-	requireEncryption('Base URL', base, 'https:', allowHttp);
-
-	const socket = parseUrl('WebSocket URL', asText(credential.webSocketUrl) ?? base.origin, [
-		'wss:',
-		'ws:',
-		'https:',
-		'http:',
-	]);
+	const base = readUrl('Base URL', credential.baseUrl, ['https:', 'http:'], allowHttp);
+	const socket = readUrl(
+		'WebSocket URL',
+		asText(credential.webSocketUrl) ?? base.origin,
+		['wss:', 'ws:', 'https:', 'http:'],
+		allowHttp,
+	);
 	socket.protocol = socket.protocol.replace('http', 'ws');
-	requireEncryption('WebSocket URL', socket, 'wss:', allowHttp);
-
 	const apiToken = cleanToken(credential.apiToken);
 	return {
 		apiToken,
