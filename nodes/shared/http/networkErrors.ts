@@ -14,19 +14,16 @@ export function codeOf(error: unknown, depth = 0): string {
 export function failureOfConnection(error: unknown, url: string): Failure {
 	const code = codeOf(error).toUpperCase();
 	const { host } = new URL(url);
-	if (code === 'ECONNREFUSED') {
-		return new Failure('unreachable', { host, text: 'refused', transient: true });
-	}
+	const unreachable = (text: string, transient?: true) =>
+		new Failure('unreachable', { host, text, transient });
+	if (code === 'ECONNREFUSED') return unreachable('refused', true);
 	if (/^(?:ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)/.test(code)) {
-		return new Failure('unreachable', { host, text: 'host', transient: true });
+		return unreachable('host', true);
 	}
 	if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY|EPROTO|ALTNAME/.test(code)) {
-		return new Failure('unreachable', { host, text: 'certificate' });
+		return unreachable('certificate');
 	}
-	const name = String((error as Error | undefined)?.name ?? '');
-	const message = String((error as Error | undefined)?.message ?? '');
-	if (/ssrf|blocked/i.test(`${name} ${message}`)) {
-		return new Failure('unreachable', { host, text: 'blocked' });
-	}
+	const { name = '', message = '' } = (error ?? {}) as Partial<Error>;
+	if (/ssrf|blocked/i.test(`${name} ${message}`)) return unreachable('blocked');
 	return new Failure('noAnswer', { host, transient: true });
 }
