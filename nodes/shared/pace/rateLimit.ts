@@ -187,22 +187,13 @@ export class RateLimit {
 		this.window = 1;
 	}
 
-	/** Whether nobody uses it and what was learnt is out of date. */
-	isForgotten(): boolean {
-		const { task, watched, stream } = this.underWay;
-		return task + watched + stream === 0 && this.line.isEmpty && this.isIdle();
-	}
-
-	private isIdle(): boolean {
-		return Date.now() - this.lastUsed > FORGET_MS;
-	}
-
 	private use(): void {
-		if (this.isIdle()) {
+		const now = Date.now();
+		if (now - this.lastUsed > FORGET_MS) {
 			this.rate = new LearnedRate();
 			this.mostInWork = Infinity;
 		}
-		this.lastUsed = Date.now();
+		this.lastUsed = now;
 	}
 
 	/** A service that accepts a few and refuses again, time after time, limits the rate. */

@@ -27,27 +27,21 @@ export class Queue {
 			this.onAdmit();
 			return true;
 		}
-		let leave = () => {};
-		const turn = new Promise<boolean>((resolve) => {
-			const waiting = { ownMs, admit: () => resolve(true) };
-			this.waiting.add(waiting);
-			leave = () => {
+		return await new Promise<boolean>((resolve) => {
+			const leave = () => {
 				this.waiting.delete(waiting);
 				if (this.waiting.size === 0) this.nudge();
 				resolve(false);
 			};
+			const admit = () => {
+				signal.removeEventListener('abort', leave);
+				resolve(true);
+			};
+			const waiting = { ownMs, admit };
+			this.waiting.add(waiting);
+			signal.addEventListener('abort', leave, { once: true });
+			void this.move();
 		});
-		signal.addEventListener('abort', leave, { once: true });
-		void this.move();
-		try {
-			return await turn;
-		} finally {
-			signal.removeEventListener('abort', leave);
-		}
-	}
-
-	get isEmpty(): boolean {
-		return this.waiting.size === 0;
 	}
 
 	/** To be called when the result of `restMs` may have changed. */
