@@ -28,30 +28,22 @@ class Registry {
 
 /**
  * Everything that this process shares for one account: its socket (Connection), its pace (RateLimit),
- * the readings under way (SingleFlight), what is known of its speech tasks (KnownTasks, Origins),
- * whose file is whose (Claims), and the checks of its token (TokenChecks).
+ * the readings under way (SingleFlight), what is known of its speech tasks (KnownTasks) and of who
+ * made what (Origins, GenerationOrigins, Claims), its history (HistoryPages), and the checks of its
+ * token (TokenChecks).
  */
 class Account extends Registry {
-	private users = 0;
+	users = 0;
 	/** In ms since 1970. */
-	private lastUsed = Date.now();
+	lastUsed = 0;
 
 	/** Counts one more user until the returned function is called. */
 	use(): () => void {
 		this.users++;
 		return () => {
 			this.users--;
-			this.touch();
+			this.lastUsed = Date.now();
 		};
-	}
-
-	/** Notes that the account is in use. */
-	touch(now = Date.now()): void {
-		this.lastUsed = now;
-	}
-
-	isForgotten(now: number): boolean {
-		return this.users === 0 && now - this.lastUsed > KEPT_MS;
 	}
 }
 
@@ -69,9 +61,8 @@ const keys = new WeakMap<AccountAddress, string>();
 export function accountKeyOf(address: AccountAddress): string {
 	const known = keys.get(address);
 	if (known !== undefined) return known;
-	const { baseUrl, webSocketUrl, apiToken } = address;
-	const hash = createHash('sha256').update(JSON.stringify([baseUrl, webSocketUrl, apiToken]));
-	const key = hash.digest('hex');
+	const text = JSON.stringify([address.baseUrl, address.webSocketUrl, address.apiToken]);
+	const key = createHash('sha256').update(text).digest('hex');
 	keys.set(address, key);
 	return key;
 }
@@ -80,11 +71,14 @@ export function accountKeyOf(address: AccountAddress): string {
 export function accountOf(address: AccountAddress): Account {
 	const key = accountKeyOf(address);
 	const now = Date.now();
-	const known = accounts.get(key);
-	known?.touch(now);
-	if (known) return known;
-	for (const [other, account] of accounts) if (account.isForgotten(now)) accounts.delete(other);
-	const account = new Account();
-	accounts.set(key, account);
+	let account = accounts.get(key);
+	if (!account) {
+		for (const [other, { users, lastUsed }] of accounts) {
+			if (users === 0 && now - lastUsed > KEPT_MS) accounts.delete(other);
+		}
+		account = new Account();
+		accounts.set(key, account);
+	}
+	account.lastUsed = now;
 	return account;
 }
