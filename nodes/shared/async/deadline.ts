@@ -3,21 +3,18 @@ import { Failure } from '../failure';
 
 /**
  * Resolves after `ms` milliseconds or as soon as `signal` aborts; never rejects. n8n-workflow's
- * `sleep` ignores its signal before n8n 2.36, so the signal is raced here.
+ * `sleep` ignores its signal before n8n 2.36, so the signal is heard here, too.
  */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 	if (signal?.aborted) return;
-	if (!signal) return await n8nSleep(ms);
-	let wake = () => {};
-	const aborted = new Promise<void>((resolve) => {
-		wake = resolve;
-		signal.addEventListener('abort', wake, { once: true });
+	await new Promise<void>((resolve) => {
+		const wake = () => {
+			signal?.removeEventListener('abort', wake);
+			resolve();
+		};
+		signal?.addEventListener('abort', wake);
+		n8nSleep(ms, signal).then(wake, wake);
 	});
-	try {
-		await Promise.race([n8nSleep(ms, signal).catch(() => undefined), aborted]);
-	} finally {
-		signal.removeEventListener('abort', wake);
-	}
 }
 
 /** Resolves when `signal` aborts. */
