@@ -6,7 +6,7 @@ import { dropOldest } from '../limits';
 const MOST_TASKS = 50_000;
 
 interface Known {
-	/** A message of it has come. */
+	/** Whether a message of it has come. */
 	heard: boolean;
 	/** When it was first known to have ended, in ms since 1970. */
 	endedAt: number | undefined;
@@ -31,10 +31,8 @@ export class KnownTasks {
 	/** Notes that a reading has found the end of a task. */
 	end(taskId: string): void {
 		const known = this.tasks.get(taskId);
-		this.keep(taskId, {
-			heard: known?.heard ?? false,
-			endedAt: known?.endedAt ?? Date.now(),
-		});
+		const endedAt = known?.endedAt ?? Date.now();
+		this.keep(taskId, { heard: known?.heard ?? false, endedAt });
 	}
 
 	/** When a task was first known to have ended, in ms since 1970; undefined when it is not. */

@@ -5,7 +5,7 @@ import { singleFlightOf, type Api } from './api';
 
 /** How long the reading of the account may take, in ms. */
 const CHECK_MS = 20_000;
-/** So many checks of one account may begin within a minute. */
+/** How many checks of one account may begin within a minute. */
 const MOST_A_MINUTE = 5;
 const MINUTE_MS = 60_000;
 /** How long a workflow that is being activated takes it for granted that the token is good, in ms. */
@@ -29,9 +29,9 @@ async function checkToken(api: Api, signal: AbortSignal): Promise<unknown> {
 }
 
 /**
- * The same, for all in this process that use the account: an answer holds for everyone who is content
- * with one asked for at `since` (ms since 1970) or later, and for everyone once the account has been
- * asked too often. Resolves with the signal's reason (a Failure) when that aborts first.
+ * The same, once for all in this process that use the account: an answer to a check that began at
+ * `since` (ms since 1970) or later will do, and any answer once the account has been asked too often.
+ * Resolves with the signal's reason (a Failure) when that aborts first.
  */
 export async function checkTokenTogether(
 	api: Api,
@@ -59,8 +59,8 @@ export const passes = (trouble: unknown): boolean =>
 	(trouble instanceof Failure && ['timedOut', 'outOfCredit'].includes(trouble.kind));
 
 /**
- * Throws what stands in the way of a trigger. A service that is away for the moment is no reason not to
- * listen, a refused token is; to a person who waits for an event, with `mustWork`, everything is.
+ * Throws what stands in the way of a trigger: a refused token, but not a service that is away for the
+ * moment. With `mustWork`, as a person is waiting for an event, everything does.
  */
 export async function requireToken(
 	api: Api,

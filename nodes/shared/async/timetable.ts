@@ -8,7 +8,7 @@ export type NewsKind = 'progress' | 'outcome' | 'lost' | 'back';
 /** Why a reading is made that no news asked for: the first one, silence, or a channel that is back. */
 export type ReadingReason = 'first' | 'silence' | 'catchUp';
 
-/** What a reading found: nothing yet, the outcome any moment, or, when it failed, nothing out. */
+/** What a reading found: nothing yet, the outcome any moment, or nothing, as it failed or was refused. */
 export type Finding = 'pending' | 'soon' | 'failed' | 'refused';
 
 export interface Pace {
@@ -27,7 +27,7 @@ const LONGEST_PAUSE_MS = 30_000;
 const SOON_MS = [50, 100, 200, 400, 800, 1500, 3000, 5000];
 /** After this many failed readings in a row an imminent outcome is awaited like any other. */
 const MOST_FAILURES = 10;
-/** What is kept for the last reading and a download after it: a share of the wait, and ms at most. */
+/** Time kept for the last reading and a download after it: a share of the wait, and ms at most. */
 const LAST_SHARE = 0.1;
 const LAST_MS = 2000;
 
@@ -79,7 +79,7 @@ export class Timetable {
 		if (!this.announced) this.readNow = false;
 	}
 
-	/** True when a reading under way is to be given up: it may hang, or tell of the time before. */
+	/** True if a reading under way must be given up: it may hang, or tell of the time before. */
 	hear(news: NewsKind, now: number): boolean {
 		const { pollMs, catchUpMs = pollMs } = this.pace;
 		if (news === 'lost' || news === 'back') {

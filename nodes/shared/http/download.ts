@@ -130,12 +130,8 @@ async function fetchOnce(
 	const tooLarge = badFile(`it is larger than ${than}: more than ${megabytes} MB`, false);
 	const received = meter(answer.body, most, tooLarge);
 	const over = new AbortController();
-	void watchSilence(
-		() => received.lastAt,
-		SILENCE_MS,
-		over.signal,
-		() => answer.close(),
-	);
+	const lastAt = () => received.lastAt;
+	void watchSilence(lastAt, SILENCE_MS, over.signal, () => answer.close());
 	try {
 		await refuseErrorStatus(answer, signal);
 		const { head, whole } = await peek(answer.body);
