@@ -53,6 +53,11 @@ test.each<[title: string, due: number, steps: Step[], pace?: Partial<Pace>]>([
 	['then 100 ms later', 2.15, [heard(2, 'outcome'), read(2), read(2.05)]],
 	['50 ms after a reading that found it imminent', 5.05, [readAlone(5, 'soon')]],
 	['soon also after one that failed in between', 5.15, [read(5, 'soon'), read(5.05, 'failed')]],
+	[
+		'5 s later in the end, if it stays imminent',
+		25,
+		new Array<Step>(9).fill(readAlone(20, 'soon')),
+	],
 	['at once after a refusal', 0, [read(5, 'refused')]],
 	['5 s after the channel was lost', 25, [read(5), read(15), heard(20, 'lost')]],
 	['no later for a channel that is lost', 10, [readAlone(5), heard(8, 'lost')]],
@@ -68,9 +73,10 @@ test('ends the quick succession when an announced outcome does not come', () => 
 });
 
 test('no longer takes an outcome for imminent after eleven failed readings', () => {
-	const failures = (count: number) => new Array<Step>(count).fill(readAlone(20, 'failed'));
-	expect(play([readAlone(5, 'soon'), ...failures(10)]).needsTurn(20_000)).toBe(false);
-	expect(play([readAlone(5, 'soon'), ...failures(11)]).needsTurn(20_000)).toBe(true);
+	const failures = (count: number) => new Array<Step>(count).fill(read(20, 'failed'));
+	expect(play([read(5, 'soon'), ...failures(10)]).needsTurn(20_000)).toBe(false);
+	const given = play([read(5, 'soon'), ...failures(11)]);
+	expect([given.needsTurn(20_000), given.dueAt]).toEqual([true, 30_000]);
 });
 
 test.each([
