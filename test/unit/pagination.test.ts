@@ -41,40 +41,26 @@ describe('all records of a paged list', () => {
 		expect(asked).toEqual([0, 1, 2].map((step) => [first + step, 100]));
 	});
 
-	it('are read when figures are texts', async () => {
-		const strings = pagedFrom(1, all, () => ({ total: '250', page: '1', page_size: '100' }));
-		expect((await read(strings)).ids).toEqual(ids);
+	const pagesOf20 = (extra: object) => (page: number) => ({
+		data: all.slice((page - 1) * 20, page * 20),
+		...extra,
 	});
+	const paged = (extra: (page: number) => object) => pagedFrom(1, all, extra);
 
-	it('are read although the page number that comes back is always the same', async () => {
-		const wrong = pagedFrom(1, all, () => ({ total: 250, page: 1, page_size: 100 }));
-		expect((await read(wrong)).ids).toEqual(ids);
-	});
-
-	it('are read when the service makes smaller pages than asked for and says so', async () => {
-		const small = (page: number) => ({
-			data: all.slice((page - 1) * 20, page * 20),
-			page_size: 20,
-		});
-		expect((await read(small)).ids).toEqual(ids);
-	});
-
-	it('are read when the service makes smaller pages than asked for and tells the total', async () => {
-		const small = (page: number) => ({ data: all.slice((page - 1) * 20, page * 20), total: 250 });
-		expect((await read(small)).ids).toEqual(ids);
+	it.each([
+		['figures are texts', paged(() => ({ total: '250', page: '1', page_size: '100' }))],
+		['every page is called the first', paged(() => ({ total: 250, page: 1, page_size: 100 }))],
+		['pages are smaller than asked for, and say so', pagesOf20({ page_size: 20 })],
+		['pages are smaller than asked for, and tell the total', pagesOf20({ total: 250 })],
+		['the total counts the page only', paged((page) => ({ total: page < 3 ? 100 : 50 }))],
+		['the total is always 0', paged(() => ({ total: 0 }))],
+	])('are read when %s', async (_, answer) => {
+		expect((await read(answer)).ids).toEqual(ids);
 	});
 
 	it('are not asked for beyond the announced total', async () => {
 		const { pages } = await read(pagedFrom(1, records(200), () => ({ total: 200 })));
 		expect(pages).toEqual([1, 2]);
-	});
-
-	it.each([
-		['counts the page only', (page: number) => (page < 3 ? 100 : 50)],
-		['is always 0', () => 0],
-	])('are read when the total %s', async (_, total) => {
-		const { ids: found } = await read(pagedFrom(1, all, (page) => ({ total: total(page) })));
-		expect(found).toEqual(ids);
 	});
 
 	it('end with an empty page when the total is not told', async () => {
@@ -124,13 +110,8 @@ describe('all records of a paged list', () => {
 	});
 
 	it('are told apart by their own identifier, also without one', async () => {
-		const voices = [
-			{ voice_id: 'a' },
-			{ voice_id: 'b' },
-			{ id: 'c' },
-			{ name: 'd' },
-			{ name: 'e' },
-		];
+		const named = [{ voice_id: 'a' }, { voice_id: 'b' }, { id: 'c' }];
+		const voices = [...named, { name: 'd' }, { name: 'e' }];
 		const { found } = await read(() => [...voices, { voice_id: 'a' }], { idField: 'voice_id' });
 		expect(found).toEqual(voices);
 	});
@@ -157,13 +138,7 @@ describe('a limit', () => {
 		[1, [[1, 1]]],
 		[50, [[1, 50]]],
 		[100, [[1, 100]]],
-		[
-			150,
-			[
-				[1, 100],
-				[2, 100],
-			],
-		],
+		[150, [1, 2].map((page) => [page, 100])],
 	])('of %i is kept, and no more is asked for than needed', async (limit, expected) => {
 		const { ids, asked } = await read(pagedFrom(1, records(400)), { limit });
 		expect(ids).toEqual(records(limit).map(({ id }) => id));
