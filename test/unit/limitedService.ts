@@ -15,12 +15,6 @@ import { waitForTask } from '../../nodes/shared/speech/speechTask';
  * hastened clocks that these tests run on.
  */
 
-interface Answer {
-	status: number;
-	body?: object;
-	retryAfter?: string;
-}
-
 /** Whether a request may pass now, and what a refused one is told to wait, in seconds. */
 export interface Limit {
 	/** How many requests it lets pass within so many seconds from the beginning of a test. */
@@ -73,7 +67,7 @@ export function tokenBucket(perMinute: number, atOnce: number, tells: boolean): 
 
 /** A service whose answers take 20 ms and whose tasks take `taskSeconds`. */
 export class Service {
-	readonly seen: Array<{ at: number; isCreate: boolean; passed: boolean }> = [];
+	readonly seen: Array<{ at: number; isCreate: boolean }> = [];
 	private readonly tasks = new Map<string, number>();
 	/** Tasks fail by themselves when more than so many run. */
 	failsAbove = Infinity;
@@ -94,10 +88,6 @@ export class Service {
 		return [...this.tasks.values()].filter((end) => end > Date.now()).length;
 	}
 
-	get refused(): number {
-		return this.seen.filter(({ passed }) => !passed).length;
-	}
-
 	get creates(): number {
 		return this.tasks.size;
 	}
@@ -113,24 +103,21 @@ export class Service {
 		this.tasks.set(`t${number}`, -1);
 	}
 
-	answer(isCreate: boolean, path: string): Answer {
-		const passed = this.limit.passes(isCreate);
-		this.seen.push({ at: Date.now(), isCreate, passed });
-		if (!passed) return { status: 429, retryAfter: this.limit.retryAfter?.(), body: {} };
+	/** The body of the answer to a request; undefined if it is refused. */
+	answer(isCreate: boolean, path: string): object | undefined {
+		this.seen.push({ at: Date.now(), isCreate });
+		if (!this.limit.passes(isCreate)) return undefined;
 		if (isCreate) {
-			const id = `t${this.tasks.size}`;
+			const task_id = `t${this.tasks.size}`;
 			const fails = this.running >= this.failsAbove;
-			this.tasks.set(id, fails ? -1 : Date.now() + this.taskSeconds * 1000);
-			return { status: 200, body: { task_id: id } };
+			this.tasks.set(task_id, fails ? -1 : Date.now() + this.taskSeconds * 1000);
+			return { task_id };
 		}
-		if (path.endsWith('/histories')) return { status: 200, body: [] };
+		if (path.endsWith('/histories')) return [];
 		const end = this.tasks.get(path.split('/').pop()!)!;
-		if (end < 0) {
-			return { status: 200, body: { id: 1, status: 'error', error: 'Too many concurrent tasks' } };
-		}
-		const isDone = end <= Date.now();
-		const done = { status: 'completed', audio_url: 'https://files.test/a.mp3' };
-		return { status: 200, body: { id: 1, ...(isDone ? done : { status: 'processing' }) } };
+		if (end < 0) return { id: 1, status: 'error', error: 'Too many concurrent tasks' };
+		if (end > Date.now()) return { id: 1, status: 'processing' };
+		return { id: 1, status: 'completed', audio_url: 'https://files.test/a.mp3' };
 	}
 }
 
@@ -146,10 +133,10 @@ const stream = (text: string) => ({
 export function contextFor(service: Service): IExecuteFunctions {
 	const send = async ({ method, url }: { method: string; url: string }) => {
 		await new Promise((resolve) => setTimeout(resolve, 10));
-		const { status, body, retryAfter } = service.answer(method === 'POST', new URL(url).pathname);
+		const body = service.answer(method === 'POST', new URL(url).pathname);
+		const headers = body ? {} : { 'retry-after': service.limit.retryAfter?.() };
 		await new Promise((resolve) => setTimeout(resolve, 10));
-		const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-		return { statusCode: status, headers, body: stream(JSON.stringify(body)) };
+		return { statusCode: body ? 200 : 429, headers, body: stream(JSON.stringify(body ?? {})) };
 	};
 	const helpers = { httpRequest: (options: never) => send(options) };
 	return { helpers } as unknown as IExecuteFunctions;
