@@ -31,6 +31,7 @@ describe('API token', () => {
 		['a space in the middle', 'tok_0123 456789', /space/],
 		['an invisible character', 'tok_0123\u200b456', /characters/],
 		['an umlaut', 'tökén-123456', /characters/],
+		['only the word "Bearer"', 'Bearer ', /empty/],
 	])('is refused when it is %s, by the name of its field', (_, raw, text) => {
 		expect(refusal(() => cleanToken(raw))).toEqual({
 			field: 'API Token',
@@ -40,10 +41,6 @@ describe('API token', () => {
 
 	it('is never quoted in the refusal', () => {
 		expect(JSON.stringify(refusal(() => cleanToken(`${TOKEN} ${TOKEN}`)))).not.toContain(TOKEN);
-	});
-
-	it('is refused as empty when only the word "Bearer" was pasted', () => {
-		expect(refusal(() => cleanToken('Bearer ')).text).toMatch(/empty/);
 	});
 });
 

@@ -42,27 +42,27 @@ describe('requests of an account', () => {
 		expect(sent.length).toBe(1);
 	});
 
-	it('do not all come back at the same moment', async () => {
+	/** Fifty requests of an account that was refused after a hundred. */
+	async function sendAfterRefusal() {
 		const pacing = account();
 		sendMany(pacing, 100);
 		await jest.advanceTimersByTimeAsync(10);
 		pacing.refused('read', Date.now(), 1000);
-		const sent = sendMany(pacing, 50);
+		return { pacing, sent: sendMany(pacing, 50) };
+	}
+
+	it('do not all come back at the same moment', async () => {
+		const { sent } = await sendAfterRefusal();
 		await jest.advanceTimersByTimeAsync(5000);
 		expect(sent.length).toBe(50);
 		const first = sent[0]!;
 		expect(sent.filter((at) => at < first + 0.25).length).toBe(1);
 		expect(sent.filter((at) => at < first + 0.6).length).toBeLessThanOrEqual(4);
-
 		expect(sent.at(-1)! - first).toBeLessThan(1.5);
 	});
 
 	it('rest again, and all of them, when the first ones are refused again', async () => {
-		const pacing = account();
-		sendMany(pacing, 100);
-		await jest.advanceTimersByTimeAsync(10);
-		pacing.refused('read', Date.now(), 1000);
-		const sent = sendMany(pacing, 50);
+		const { pacing, sent } = await sendAfterRefusal();
 		while (sent.length === 0) await jest.advanceTimersByTimeAsync(50);
 		pacing.refused('read', Date.now(), 3000);
 		await jest.advanceTimersByTimeAsync(2900);

@@ -6,22 +6,16 @@ const shared: SingleFlight['share'] = async (...reading) => await flights.share(
 
 /** A reading in the test's hand. */
 function reading() {
-	const signals: AbortSignal[] = [];
-	let answer: (value: string) => void = () => {};
-	let fail: (error: Error) => void = () => {};
-	const read = async (signal: AbortSignal) => {
-		signals.push(signal);
-		return await new Promise<string>((resolve, reject) => {
-			answer = resolve;
-			fail = reject;
-		});
+	const made = {
+		signals: new Array<AbortSignal>(),
+		answer: (_: string) => {},
+		fail: (_: Error) => {},
+		read: async (signal: AbortSignal) => {
+			made.signals.push(signal);
+			return await new Promise<string>((answer, fail) => Object.assign(made, { answer, fail }));
+		},
 	};
-	return {
-		read,
-		signals,
-		answer: (value: string) => answer(value),
-		fail: (error: Error) => fail(error),
-	};
+	return made;
 }
 
 const cancel = (controller: AbortController) => controller.abort(new Failure('canceled'));

@@ -20,12 +20,12 @@ function account(apiToken = `token-${++count}`) {
 			return {};
 		},
 	} as unknown as Api;
-	return { state, requests: api };
+	return { state, api };
 }
 
 describe('the check of a token', () => {
 	it('is made once for all who want it at the same moment', async () => {
-		const { state, requests: api } = account();
+		const { state, api } = account();
 		state.trouble = new Failure('tokenRefused');
 		const all = [1, 2, 3].map(() => checkTokenTogether(api, Date.now(), never()));
 		expect(await Promise.all(all)).toEqual([state.trouble, state.trouble, state.trouble]);
@@ -33,7 +33,7 @@ describe('the check of a token', () => {
 	});
 
 	it('holds for those who are content with an older one, and for no other', async () => {
-		const { state, requests: api } = account();
+		const { state, api } = account();
 		const began = Date.now();
 		expect(await checkTokenTogether(api, began, never())).toBeUndefined();
 		await jest.advanceTimersByTimeAsync(5000);
@@ -45,13 +45,13 @@ describe('the check of a token', () => {
 
 	it('is not shared with another token', async () => {
 		const [one, other] = [account(), account()];
-		await checkTokenTogether(one.requests, 0, never());
+		await checkTokenTogether(one.api, 0, never());
 		other.state.trouble = new Failure('tokenRefused');
-		expect(await checkTokenTogether(other.requests, 0, never())).toBe(other.state.trouble);
+		expect(await checkTokenTogether(other.api, 0, never())).toBe(other.state.trouble);
 	});
 
 	it('is made five times a minute at most, however often the socket is lost', async () => {
-		const { state, requests: api } = account();
+		const { state, api } = account();
 		const begun: number[] = [];
 		for (let second = 0; second < 180; second++) {
 			const before = state.asked;
@@ -67,7 +67,7 @@ describe('the check of a token', () => {
 	});
 
 	it('is given up by who leaves, and goes on for the others', async () => {
-		const { requests: api } = account();
+		const { api } = account();
 		const [leaving, staying] = [new AbortController(), new AbortController()];
 		const left = checkTokenTogether(api, 0, leaving.signal);
 		const stayed = checkTokenTogether(api, 0, staying.signal);
