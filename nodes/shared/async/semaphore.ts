@@ -1,9 +1,4 @@
-import { throwIfAborted } from './deadline';
-
-interface Waiting {
-	amount: number;
-	enter(): void;
-}
+import { abortReason, throwIfAborted } from './deadline';
 
 /**
  * Limits what is in use at once, such as bytes in memory or running executions. A request for more
@@ -12,7 +7,7 @@ interface Waiting {
 export class Semaphore {
 	private used = 0;
 	/** In order of arrival, so that a large one is not overtaken forever. */
-	private readonly waiting = new Set<Waiting>();
+	private readonly waiting = new Set<{ amount: number; enter(): void }>();
 
 	constructor(private readonly limit: number) {}
 
@@ -22,15 +17,21 @@ export class Semaphore {
 	 */
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
 		throwIfAborted(signal);
-		let leave = () => {};
-		await new Promise<void>((enter) => {
-			const waiting: Waiting = { amount, enter };
-			leave = () => this.leave(waiting);
+		await new Promise<void>((resolve, reject) => {
+			const giveUp = () => {
+				this.waiting.delete(waiting);
+				this.admit();
+				reject(abortReason(signal));
+			};
+			const enter = () => {
+				signal.removeEventListener('abort', giveUp);
+				resolve();
+			};
+			const waiting = { amount, enter };
 			this.waiting.add(waiting);
-			signal.addEventListener('abort', leave, { once: true });
+			signal.addEventListener('abort', giveUp, { once: true });
 			this.admit();
 		});
-		signal.removeEventListener('abort', leave);
 		let held = true;
 		const release = () => {
 			if (held) this.used -= amount;
@@ -45,13 +46,9 @@ export class Semaphore {
 	private admit(): void {
 		for (const waiting of this.waiting) {
 			if (this.used > 0 && this.used + waiting.amount > this.limit) return;
-			this.leave(waiting);
+			this.waiting.delete(waiting);
+			this.used += waiting.amount;
+			waiting.enter();
 		}
-	}
-
-	private leave(waiting: Waiting): void {
-		if (!this.waiting.delete(waiting)) return;
-		this.used += waiting.amount;
-		waiting.enter();
 	}
 }

@@ -3,8 +3,8 @@ import { abortReason, NO_REASON, throwIfAborted } from './deadline';
 interface Shared {
 	answer: Promise<unknown>;
 	users: number;
-	/** Aborted when nobody wants the answer any more. */
-	over: AbortController;
+	/** Lets the next one who asks read anew, and gives up what is still under way. */
+	end(): void;
 }
 
 /** One reading for everyone who wants the same thing at the same time. */
@@ -25,34 +25,27 @@ export class SingleFlight {
 		const reading = this.underWay.get(key) ?? this.begin(key, read);
 		reading.users++;
 		return await new Promise<T>((resolve, reject) => {
-			const leave = () => {
-				signal.removeEventListener('abort', giveUp);
-				if (--reading.users > 0) return;
-				this.forget(key, reading);
-				reading.over.abort(NO_REASON);
-			};
 			// At once, so that nobody who asks at this moment gets an answer that was given up.
 			const giveUp = () => {
-				leave();
+				if (--reading.users === 0) reading.end();
 				reject(abortReason(signal));
 			};
 			signal.addEventListener('abort', giveUp, { once: true });
-			(reading.answer as Promise<T>).then(resolve, reject).finally(() => {
-				if (!signal.aborted) leave();
-			});
+			(reading.answer as Promise<T>)
+				.then(resolve, reject)
+				.finally(() => signal.removeEventListener('abort', giveUp));
 		});
 	}
 
 	private begin(key: string, read: (signal: AbortSignal) => Promise<unknown>): Shared {
 		const over = new AbortController();
-		const reading: Shared = { answer: read(over.signal), users: 0, over };
-		const forget = () => this.forget(key, reading);
-		reading.answer.then(forget, forget);
+		const end = () => {
+			if (this.underWay.get(key) === reading) this.underWay.delete(key);
+			over.abort(NO_REASON);
+		};
+		const reading: Shared = { answer: read(over.signal), users: 0, end };
+		reading.answer.then(end, end);
 		this.underWay.set(key, reading);
 		return reading;
-	}
-
-	private forget(key: string, reading: Shared): void {
-		if (this.underWay.get(key) === reading) this.underWay.delete(key);
 	}
 }

@@ -1,13 +1,8 @@
 import { NO_REASON, sleep } from '../async/deadline';
 
-interface Waiting {
-	ownMs: number;
-	admit(): void;
-}
-
 /** Admits callers one after another, in order of arrival. */
 export class Queue {
-	private readonly waiting = new Set<Waiting>();
+	private readonly waiting = new Set<{ ownMs: number; admit(): void }>();
 	private wake = new AbortController();
 	private isMoving = false;
 
