@@ -13,15 +13,11 @@ const ERROR_BODY_MS = 5000;
  * signal's reason.
  */
 export async function readText(answer: HttpResponse, signal: AbortSignal): Promise<string> {
-	const { text, end } = await readUpTo(MAX_JSON_BYTES, answer, signal);
-	if (end === 'cut') {
-		const megabytes = MAX_JSON_BYTES / 1024 / 1024;
-		throw new Failure('tooLarge', { text: `a response of more than ${megabytes} MB` });
-	}
-	if (end === 'broken') {
-		throw new Failure('noAnswer', { host: new URL(answer.url).host, transient: true });
-	}
-	return text;
+	const { text, isCut, isBroken } = await readUpTo(MAX_JSON_BYTES, answer, signal);
+	if (isBroken) throw new Failure('noAnswer', { host: new URL(answer.url).host, transient: true });
+	if (!isCut) return text;
+	const megabytes = MAX_JSON_BYTES / 1024 / 1024;
+	throw new Failure('tooLarge', { text: `a response of more than ${megabytes} MB` });
 }
 
 /**
@@ -40,11 +36,7 @@ export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): 
 	return answer.redact.text(text);
 }
 
-async function readUpTo(
-	maxBytes: number,
-	answer: HttpResponse,
-	signal: AbortSignal,
-): Promise<{ text: string; end: 'whole' | 'cut' | 'broken' }> {
+async function readUpTo(maxBytes: number, answer: HttpResponse, signal: AbortSignal) {
 	const chunks: Uint8Array[] = [];
 	let size = 0;
 	let isBroken = false;
@@ -61,5 +53,5 @@ async function readUpTo(
 	}
 	throwIfAborted(signal);
 	const text = Buffer.concat(chunks).toString('utf8', 0, maxBytes);
-	return { text, end: isBroken ? 'broken' : size > maxBytes ? 'cut' : 'whole' };
+	return { text, isCut: size > maxBytes, isBroken };
 }
