@@ -22,23 +22,6 @@ describe('API token', () => {
 		expect(cleanToken('bearer123')).toBe('bearer123');
 	});
 
-	it.each([
-		['nothing', undefined, /empty/],
-		['null', null, /empty/],
-		['an empty text', '', /empty/],
-		['white space', ' \n ', /empty/],
-		['a line break in the middle', 'tok_0123\n456789', /line break/],
-		['a space in the middle', 'tok_0123 456789', /space/],
-		['an invisible character', 'tok_0123\u200b456', /characters/],
-		['an umlaut', 'tökén-123456', /characters/],
-		['only the word "Bearer"', 'Bearer ', /empty/],
-	])('is refused when it is %s, by the name of its field', (_, raw, text) => {
-		expect(refusal(() => cleanToken(raw))).toEqual({
-			field: 'API Token',
-			text: expect.stringMatching(text),
-		});
-	});
-
 	it('is never quoted in the refusal', () => {
 		expect(JSON.stringify(refusal(() => cleanToken(`${TOKEN} ${TOKEN}`)))).not.toContain(TOKEN);
 	});
@@ -79,18 +62,6 @@ describe('Base URL', () => {
 		expect(read({ baseUrl }).origin).toBe(new URL(baseUrl).origin);
 	});
 
-	it.each([
-		['http://media.example.com'],
-		['http://192.168.0.7:8787'],
-		['http://127.0.0.1.example.com'],
-		['http://localhost.example.com'],
-		['http://notlocalhost'],
-	])('must be encrypted for another host: %s', (baseUrl) => {
-		const { field, text } = refusal(() => read({ baseUrl }));
-		expect(field).toBe('Base URL');
-		expect(text).toMatch(/https:\/\/.*Allow Unencrypted Connection/);
-	});
-
 	it('may be unencrypted elsewhere when the credential says so', () => {
 		expect(read({ baseUrl: 'http://media.lan', allowHttp: true })).toMatchObject({
 			baseUrl: 'http://media.lan',
@@ -100,24 +71,6 @@ describe('Base URL', () => {
 
 	it('needs the switch itself, not a text that looks like one', () => {
 		refusal(() => read({ baseUrl: 'http://media.lan', allowHttp: 'false' }));
-	});
-
-	it.each([
-		['nothing', undefined, /empty/],
-		['blank', '   ', /empty/],
-		['no URL', 'media.example.com', /not a URL/],
-		['a sentence', 'ask the provider', /not a URL/],
-		['a host and port', 'media:8080', /begin with https:\/\//],
-		['another scheme', 'ftp://media.example.com', /begin with https:\/\//],
-		['a WebSocket address', 'wss://media.example.com', /begin with https:\/\//],
-		['an address with a password', 'https://me:secret@example.com', /password/],
-		['an address with a query', 'https://example.com/?key=1', /\?/],
-		['an address with a fragment', 'https://example.com/#api', /#/],
-	])('is refused when it is %s', (_, baseUrl, text) => {
-		expect(refusal(() => read({ baseUrl }))).toEqual({
-			field: 'Base URL',
-			text: expect.stringMatching(text),
-		});
 	});
 
 	it('never quotes a password in the refusal', () => {
@@ -148,16 +101,43 @@ describe('WebSocket URL', () => {
 	])('%s is read as %s', (webSocketUrl, expected) => {
 		expect(read({ webSocketUrl }).webSocketUrl).toBe(expected);
 	});
+});
 
-	it.each([
-		['unencrypted to another host', 'ws://push.example.com', /wss:\/\//],
-		['unencrypted as http', 'http://push.example.com', /wss:\/\//],
-		['no URL', 'push.example.com', /not a URL/],
-		['with a token of its own', 'wss://push.example.com/ws?token=abc', /\?/],
-	])('is refused when it is %s', (_, webSocketUrl, text) => {
-		expect(refusal(() => read({ webSocketUrl }))).toEqual({
-			field: 'WebSocket URL',
-			text: expect.stringMatching(text),
-		});
+const NAMES = { apiToken: 'API Token', baseUrl: 'Base URL', webSocketUrl: 'WebSocket URL' };
+const UNENCRYPTED = /https:\/\/.*Allow Unencrypted Connection/;
+
+describe('a field is refused, by its name,', () => {
+	it.each<[field: keyof typeof NAMES, title: string, value: unknown, text: RegExp]>([
+		['apiToken', 'nothing', undefined, /empty/],
+		['apiToken', 'null', null, /empty/],
+		['apiToken', 'an empty text', '', /empty/],
+		['apiToken', 'white space', ' \n ', /empty/],
+		['apiToken', 'only the word "Bearer"', 'Bearer ', /empty/],
+		['apiToken', 'a line break in the middle', 'tok_0123\n456789', /line break/],
+		['apiToken', 'a space in the middle', 'tok_0123 456789', /space/],
+		['apiToken', 'an invisible character', 'tok_0123\u200b456', /characters/],
+		['apiToken', 'an umlaut', 'tökén-123456', /characters/],
+		['baseUrl', 'nothing', undefined, /empty/],
+		['baseUrl', 'blank', '   ', /empty/],
+		['baseUrl', 'no URL', 'media.example.com', /not a URL/],
+		['baseUrl', 'a sentence', 'ask the provider', /not a URL/],
+		['baseUrl', 'a host and port', 'media:8080', /begin with https:\/\//],
+		['baseUrl', 'another scheme', 'ftp://media.example.com', /begin with https:\/\//],
+		['baseUrl', 'a WebSocket address', 'wss://media.example.com', /begin with https:\/\//],
+		['baseUrl', 'an address with a password', 'https://me:secret@example.com', /password/],
+		['baseUrl', 'an address with a query', 'https://example.com/?key=1', /\?/],
+		['baseUrl', 'an address with a fragment', 'https://example.com/#api', /#/],
+		['baseUrl', 'unencrypted to another host', 'http://media.example.com', UNENCRYPTED],
+		['baseUrl', 'unencrypted in the own network', 'http://192.168.0.7:8787', UNENCRYPTED],
+		['baseUrl', 'a host like 127.0.0.1', 'http://127.0.0.1.example.com', UNENCRYPTED],
+		['baseUrl', 'a host that begins like localhost', 'http://localhost.example.com', UNENCRYPTED],
+		['baseUrl', 'a host that ends like localhost', 'http://notlocalhost', UNENCRYPTED],
+		['webSocketUrl', 'unencrypted to another host', 'ws://push.example.com', /wss:\/\//],
+		['webSocketUrl', 'unencrypted as http', 'http://push.example.com', /wss:\/\//],
+		['webSocketUrl', 'no URL', 'push.example.com', /not a URL/],
+		['webSocketUrl', 'with a token of its own', 'wss://push.example.com/ws?token=abc', /\?/],
+	])('when %s is %s', (field, _, value, text) => {
+		const refused = { field: NAMES[field], text: expect.stringMatching(text) as string };
+		expect(refusal(() => read({ [field]: value }))).toEqual(refused);
 	});
 });
