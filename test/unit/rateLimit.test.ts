@@ -96,8 +96,12 @@ describe('readings of a trigger that nothing announced', () => {
 		return count;
 	}
 
-	it('are some 30 a minute for all together', async () => {
-		expect(await given('poll', 50, 300)).toBe(10 + 150);
+	it.each([
+		['are some 30 a minute for all together', 'poll', 50, 300, 10 + 150],
+		['are not more beside a live socket, however many wait', 'livePoll', 500, 300, 3 + 150],
+		['may come many at once after the socket was away', 'catchUp', 50, 0, 60],
+	] as const)('%s', async (_, kind, waits, seconds, count) => {
+		expect(await given(kind, waits, seconds)).toBe(count);
 	});
 
 	it.each([1, 5, 15])(
@@ -107,14 +111,6 @@ describe('readings of a trigger that nothing announced', () => {
 			expect(await given('livePoll', n, minutes * 60)).toBeLessThan(2 * n * minutes + 2);
 		},
 	);
-
-	it('are not more beside a live socket than without, however many wait', async () => {
-		expect(await given('livePoll', 500, 300)).toBe(3 + 150);
-	});
-
-	it('may come many at once after the socket was away', async () => {
-		expect(await given('catchUp', 50, 0)).toBe(60);
-	});
 
 	it('count only those that still wait', async () => {
 		const pacing = account();
