@@ -186,25 +186,17 @@ export function speak(service: Service, batch: Batch) {
 	const item = async () => {
 		const start = Date.now();
 		const { signal, stop } = startDeadline(timeout * 1000);
-		try {
-			const taskId = await api.createTask({} as SpeechRequest, { signal });
-			await waitForTask(api, {
-				taskId,
-				signal,
-				pollIntervalMs: pollInterval * 1000,
-				subscription: subscription(isOpen),
-				justCreated: true,
-				onProgress() {},
-			});
-			ends.push({ at: (Date.now() - began) / 1000 });
-			return true;
-		} catch (error) {
-			if (isOverload(error)) limiter.refused(start);
-			ends.push({ at: (Date.now() - began) / 1000, error: error as Failure });
-			return false;
-		} finally {
-			stop();
-		}
+		const pollIntervalMs = pollInterval * 1000;
+		const wait = { signal, pollIntervalMs, subscription: subscription(isOpen), justCreated: true };
+		const error = await api
+			.createTask({} as SpeechRequest, { signal })
+			.then(async (taskId) => await waitForTask(api, { ...wait, taskId, onProgress() {} }))
+			.then(() => undefined)
+			.catch((failure: Failure) => failure);
+		stop();
+		if (isOverload(error)) limiter.refused(start);
+		ends.push({ at: (Date.now() - began) / 1000, error });
+		return error === undefined;
 	};
 	void forEachConcurrently(items, limiter, item).then(() => (isOver = true));
 	const finish = async (withinSeconds: number) => {
