@@ -12,8 +12,8 @@ export class Semaphore {
 	constructor(private readonly limit: number) {}
 
 	/**
-	 * Resolves, once there is room, with the function that gives the amount back. Throws the signal's
-	 * reason (a Failure) if it aborts first.
+	 * Resolves, once there is room, with the function that gives the amount back, to be called once.
+	 * Throws the signal's reason (a Failure) if it aborts first.
 	 */
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
 		throwIfAborted(signal);
@@ -32,10 +32,8 @@ export class Semaphore {
 			signal.addEventListener('abort', giveUp, { once: true });
 			this.admit();
 		});
-		let held = true;
 		const release = () => {
-			if (held) this.used -= amount;
-			held = false;
+			this.used -= amount;
 			this.admit();
 		};
 		if (signal.aborted) release();
