@@ -71,6 +71,18 @@ describe('requests of an account', () => {
 		expect(sent.length).toBe(50);
 	});
 
+	it('wait for the answer to the first one after a rest', async () => {
+		const pacing = account();
+		pacing.refused('read', Date.now(), 1000);
+		let sent = 0;
+		for (let n = 0; n < 3; n++) void pacing.waitForSlot(never()).then(() => sent++);
+		await jest.advanceTimersByTimeAsync(2500);
+		expect(sent).toBe(1);
+		pacing.answered();
+		await jest.advanceTimersByTimeAsync(0);
+		expect(sent).toBe(2);
+	});
+
 	it('end their rest early when they are not wanted any more', async () => {
 		const pacing = account();
 		pacing.refused('read', Date.now(), 60_000);

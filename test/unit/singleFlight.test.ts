@@ -79,10 +79,14 @@ describe('a reading that several want', () => {
 			async ({ signal }) => await shared('g', signal, one.read).catch(() => 'left'),
 		);
 		leaving.forEach(cancel);
+		const givenUp = one.answer;
 		const again = shared('g', never(), one.read);
+		givenUp('stale');
+		await new Promise((resolve) => setImmediate(resolve));
+		const third = shared('g', never(), one.read);
 		expect(one.signals.length).toBe(2);
 		one.answer('fresh');
-		expect(await again).toBe('fresh');
+		expect(await Promise.all([again, third])).toEqual(['fresh', 'fresh']);
 		expect(await Promise.all(left)).toEqual(['left', 'left']);
 	});
 });
