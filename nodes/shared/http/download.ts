@@ -165,25 +165,18 @@ export async function download(
 	const began = Date.now();
 	let last: Failure | undefined;
 	for (let attempt = 0; ; attempt++) {
-		const outcome = await fetchOnce(context, credential, file, signal).then(
-			(stored) => ({ stored }),
-			(error: unknown) => ({ error }),
-		);
-		if ('stored' in outcome) return outcome.stored;
+		const outcome = await fetchOnce(context, credential, file, signal).catch(failureOf);
+		if (!(outcome instanceof Failure)) return outcome;
 		if (signal.aborted) {
 			const reason = abortReason(signal);
 			// What the host has said tells more than that the time is up.
 			throw withFile((reason.kind === 'timedOut' && last) || reason, file);
 		}
-		const failure =
-			outcome.error instanceof Failure && outcome.error.kind !== 'noAnswer'
-				? outcome.error
-				: storageOrConnection(outcome.error);
 		const isAwaited =
-			file.justMade && failure.facts.status === 404 && Date.now() - began < JUST_MADE_MS;
+			file.justMade && outcome.facts.status === 404 && Date.now() - began < JUST_MADE_MS;
 		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
-		if (!isTransient(failure) || isLast) throw withFile(failure, file);
-		last = failure;
+		if (!isTransient(outcome) || isLast) throw withFile(outcome, file);
+		last = outcome;
 		await sleep(backOffMs(attempt, LONGEST_PAUSE_MS), signal);
 	}
 }
@@ -192,8 +185,9 @@ const withFile = (failure: Failure, file: FileToFetch) => failure.with({ fileUrl
 
 const CONNECTION = /^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|ERR_CANCELED|HPE_|ABORT_ERR|UND_)/;
 
-/** A broken connection may pass; an error of n8n's storage does not. */
-function storageOrConnection(error: unknown): Failure {
+/** Why a file was not stored. A broken connection may pass; an error of n8n's storage does not. */
+function failureOf(error: unknown): Failure {
+	if (error instanceof Failure && error.kind !== 'noAnswer') return error;
 	const { name, message } = error as { name?: string; message?: string };
 	const code = codeOf(error);
 	if (code.startsWith('Z_')) return badFile('it arrived damaged', true);
