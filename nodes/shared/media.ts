@@ -1,9 +1,6 @@
 /** What the service makes, and the streamed calls that make it (§4.5–4.8). */
 
-/**
- * By kind: the type of a file that does not show its own, and how long one is waited for unless the user
- * says otherwise.
- */
+/** By kind: the type of a file that does not show its own, and the default time limit of a wait. */
 export const MEDIA = {
 	speech: { mimeType: 'audio/mpeg', timeoutSeconds: 3600 },
 	video: { mimeType: 'video/mp4', timeoutSeconds: 1800 },

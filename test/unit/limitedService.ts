@@ -168,7 +168,7 @@ interface Batch {
 }
 
 interface Ended {
-	/** Seconds from the beginning of the batch. */
+	/** Seconds since the batch began. */
 	at: number;
 	error?: Failure;
 }

@@ -1,8 +1,8 @@
 import { fixedWindow, Service, speak, tokenBucket } from './limitedService';
 
 /*
- * Whole batches against services with limits, on a clock that does not wait: what goes out when, and
- * what becomes of the items.
+ * Whole batches against services with limits, on fake timers: what goes out when, and what becomes of
+ * the items.
  */
 
 // In the middle of a minute: a window that is counted by the clock does not begin with the batch.
@@ -57,17 +57,17 @@ describe('a service without limits', () => {
 
 describe.each([
 	['a window of a minute', () => fixedWindow(30, true)],
-	['a window of a minute that it does not tell of', () => fixedWindow(30, false)],
+	['a window of a minute, unannounced', () => fixedWindow(30, false)],
 	['a bucket of thirty', () => tokenBucket(30, 30, true)],
-	['a bucket of thirty that it does not tell of', () => tokenBucket(30, 30, false)],
+	['a bucket of thirty, unannounced', () => tokenBucket(30, 30, false)],
 	['a bucket of one', () => tokenBucket(30, 1, true)],
-	['a bucket of one that it does not tell of', () => tokenBucket(30, 1, false)],
+	['a bucket of one, unannounced', () => tokenBucket(30, 1, false)],
 ])('30 requests a minute, by %s', (_, limit) => {
 	it.each([
 		['automatic', 0, 3],
 		['concurrency 40', 40, 3],
 		['long tasks', 0, 60],
-	])('lose no item, are kept to and are used (%s)', async (__, concurrency, taskSeconds) => {
+	])('are kept to, and used, and no item is lost (%s)', async (__, concurrency, taskSeconds) => {
 		const service = new Service(taskSeconds, limit());
 		const { seconds, lost } = await speak(service, { items: 60, concurrency }).finish(3600);
 		expect([lost, service.creates]).toEqual([0, 60]);

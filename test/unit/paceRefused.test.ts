@@ -12,10 +12,7 @@ import {
 	tokenBucket,
 } from './limitedService';
 
-/*
- * Whole batches against services with limits, on a clock that does not wait: those
- * that refuse by what is under way, for long, or at times.
- */
+/* Whole batches, on fake timers, against services that refuse by load, for long, or now and then. */
 
 // In the middle of a minute: a window that is counted by the clock does not begin with the batch.
 beforeEach(() => jest.useFakeTimers({ now: Date.parse('2026-01-01T00:00:20Z') }));
@@ -56,7 +53,7 @@ describe('a service that allows one request at a time', () => {
 });
 
 describe('a limit that changes while a batch runs', () => {
-	it('that comes: no item is lost', async () => {
+	it('once introduced: no item is lost', async () => {
 		const service = new Service(3);
 		const batch = speak(service, { items: 200 });
 		await jest.advanceTimersByTimeAsync(1500);
@@ -65,7 +62,7 @@ describe('a limit that changes while a batch runs', () => {
 		expect([lost, service.creates]).toEqual([0, 200]);
 	});
 
-	it('that goes: the batch is soon as fast as without', async () => {
+	it('once lifted: the batch is soon as fast as without one', async () => {
 		const service = new Service(3, tokenBucket(30, 5, true));
 		const batch = speak(service, { items: 200 });
 		await jest.advanceTimersByTimeAsync(60_000);

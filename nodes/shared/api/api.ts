@@ -96,8 +96,7 @@ export class Api extends RetryingClient {
 
 	/**
 	 * §4.5–4.8: starts a generation and returns its event stream once the headers are there, at the
-	 * latest after `limitMs`. The stream lives until it ends or `signal` aborts. `onSend` is called
-	 * right before each attempt.
+	 * latest after `limitMs`. The stream lives until it ends or `signal` aborts.
 	 */
 	async openStream(
 		generation: Generation,

@@ -25,10 +25,7 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 	});
 }
 
-/**
- * Calls `onSilence` once nothing has been heard for `ms` milliseconds, unless `over` aborts first.
- * `lastHeard` is in ms since 1970.
- */
+/** Calls `onSilence` after `ms` of silence, unless `over` aborts; `lastHeard` in ms since 1970. */
 export async function watchSilence(
 	lastHeard: () => number,
 	ms: number,

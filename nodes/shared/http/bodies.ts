@@ -8,10 +8,7 @@ import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 /** How long to wait for the body of an error answer. */
 const ERROR_BODY_MS = 5000;
 
-/**
- * The whole body as text. Throws a Failure if it is too large or the connection breaks, or the
- * signal's reason.
- */
+/** The whole body. Throws a Failure if it is too large or breaks off, or the signal's reason. */
 export async function readText(answer: HttpResponse, signal: AbortSignal): Promise<string> {
 	const { text, isCut, isBroken } = await readUpTo(MAX_JSON_BYTES, answer, signal);
 	if (isBroken) throw new Failure('noAnswer', { host: new URL(answer.url).host, transient: true });

@@ -68,10 +68,7 @@ function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: bool
 const withoutTail = ({ origin, pathname }: URL, tail: RegExp) =>
 	origin + pathname.replace(/\/+$/, '').replace(tail, '').replace(/\/+$/, '');
 
-/**
- * The credential's fields as the requests need them. Throws a Failure of kind invalidInput that
- * names the field.
- */
+/** The fields as requests need them. Throws a Failure of kind invalidInput that names the field. */
 export function readCredential(credential: Record<string, unknown>): Credential {
 	const allowHttp = credential.allowHttp === true;
 	const base = readUrl('Base URL', credential.baseUrl, ['https:', 'http:'], allowHttp);

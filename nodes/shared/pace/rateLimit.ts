@@ -22,18 +22,12 @@ const FIRST_GAP_MS = 250;
 const FIRST_GAP_BUSY_MS = 50;
 const GAP_SHRINKS_TO = 0.8;
 const LEAST_GAP_MS = 10;
-/**
- * The number of unanswered requests is limited, too: one at first, this many more with each round
- * trip.
- */
+/** Unanswered requests are limited, too: to one at first, to this many more each round trip. */
 const WINDOW_GROWTH = 0.5;
 const WIDEST_WINDOW = 20;
 /** How long to wait for an answer before the next request goes out, in ms. */
 const LATE_MS = 2000;
-/**
- * If this few create calls are accepted between two refusals, this many times, tasks under way are
- * not the reason.
- */
+/** If so few create calls pass between refusals, so often, tasks under way are not to blame. */
 const MEAGRE = 2;
 const MOST_MEAGRE = 3;
 
@@ -42,10 +36,7 @@ const MOST_SPREAD_MS = 250;
 /** The share of the interval they are spread over: what is spread already must not be delayed again. */
 const SPREAD_OVER = 0.7;
 
-/**
- * A trigger follows other people's tasks for hours: the interval of its lookups, all tasks together,
- * in ms.
- */
+/** A trigger follows others' tasks for hours: the interval of all its lookups together, in ms. */
 const WATCH_EVERY_MS = 2000;
 /** While the socket lives, lookups are just a safeguard: the interval for each task, in ms. */
 const LIVE_WATCH_EVERY_MS = 40_000;
@@ -60,10 +51,7 @@ export type TurnKind = 'lookup' | 'poll' | 'livePoll' | 'catchUp';
 /** What may be refused: a request for work, or a reading. */
 export type CallKind = 'create' | 'read';
 
-/**
- * What is under way at the service: a task that an item waits for, one that a trigger follows, or a
- * stream.
- */
+/** Under way at the service: a task an item waits for, one a trigger follows, or a stream. */
 export type UnderWay = 'task' | 'watched' | 'stream';
 
 /**
@@ -228,10 +216,7 @@ export class RateLimit {
 	}
 }
 
-/**
- * What is left of a pause of `ms` since `began`; never more than `ms`, even if the clock was set
- * back.
- */
+/** The rest of a pause of `ms` since `began`: at most `ms`, even if the clock was set back. */
 const restOf = (began: number, ms: number) => Math.min(ms, began + ms - Date.now());
 
 /** The rate limit of an account in this process. */
