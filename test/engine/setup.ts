@@ -13,6 +13,7 @@ import {
 	type Simulator,
 	type SimulatorOptions,
 } from '../../simulator/simulator.mts';
+import { inARow } from '../service/triggerNode.mts';
 
 /** Name of the node under test in every workflow built here. */
 export const NODE = 'Media Generation';
@@ -69,13 +70,7 @@ export function workflow(...nodes: INode[]): WorkflowFile {
 		parameters: {},
 	};
 	const all = [trigger, ...nodes];
-	const connections = Object.fromEntries(
-		nodes.map((target, index) => [
-			all[index]!.name,
-			{ main: [[{ node: target.name, type: 'main' as const, index: 0 }]] },
-		]),
-	);
-	return { id: 'workflow-under-test', name: 'Test', nodes: all, connections };
+	return { id: 'workflow-under-test', name: 'Test', nodes: all, connections: inARow(all) };
 }
 
 export type Setting = Partial<RunOptions> & {

@@ -1,15 +1,7 @@
-import type {
-	IConnections,
-	IDataObject,
-	INode,
-	INodeExecutionData,
-	IRun,
-	ITriggerResponse,
-	Workflow,
-} from 'n8n-workflow';
-import { additionalDataFor, type WorkflowFile } from '../../demo/engine.mts';
-import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
-import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
+import type { IDataObject, INode, INodeExecutionData, IRun, ITriggerResponse } from 'n8n-workflow';
+import type { WorkflowFile } from '../../demo/engine.mts';
+import { core, useBinaryMode } from '../../demo/n8n.mts';
+import { activateTrigger, inARow, prepareTrigger, triggerNode } from '../service/triggerNode.mts';
 import { begin, credential, sim } from './setup';
 
 /** One execution that the trigger has started. */
@@ -67,44 +59,6 @@ afterEach(async () => {
 	open = [];
 });
 
-const triggerNode = (parameters: IDataObject, id = `trigger-${Math.random()}`): INode => ({
-	id,
-	name: 'Trigger',
-	type: 'n8n-nodes-media-generation.mediaGenerationTrigger',
-	typeVersion: 1,
-	position: [0, 0],
-	parameters: { ...parameters } as INode['parameters'],
-	credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
-});
-
-async function workflowWith(
-	trigger: INode,
-	staticData: IDataObject,
-	{ workflowId = 'workflow-with-trigger', behind = [] }: TriggerSetting = {},
-): Promise<Workflow> {
-	await useBinaryMode('default');
-	return new n8nWorkflow.Workflow({
-		id: workflowId,
-		name: 'Triggered',
-		nodes: [trigger, ...behind],
-		connections: inARow([trigger, ...behind]),
-		active: true,
-		nodeTypes: nodeTypesOf(await loadPackage()),
-		staticData,
-	});
-}
-
-/** The connections of nodes one after another. */
-const inARow = (nodes: INode[]): IConnections =>
-	Object.fromEntries(
-		nodes
-			.slice(1)
-			.map(({ name }, index) => [
-				nodes[index]!.name,
-				{ main: [[{ node: name, type: 'main' as const, index: 0 }]] },
-			]),
-	);
-
 /** A workflow as n8n has it when it is published: the trigger, and a node that creates more behind it. */
 export function creating(
 	id: string,
@@ -129,25 +83,23 @@ export function executed(workflow: WorkflowFile & { id: string }): TriggerSettin
 	};
 }
 
-async function dataFor(mode: 'trigger' | 'manual', setting: TriggerSetting) {
-	const loader = await loadPackage();
-	return additionalDataFor(
-		{ id: 'workflow-with-trigger', name: 'Triggered', nodes: [], connections: {} },
-		mode,
-		{ credentials: { mediaGenerationApi: credential(setting.credential) } },
-		(name) => loader.getCredential(name).type,
-	);
+/** What n8n needs of a workflow to start its trigger. */
+function workflowOf(setting: TriggerSetting) {
+	const { parameters = {}, nodeId, workflowId = 'workflow-with-trigger', behind = [] } = setting;
+	return {
+		workflowId,
+		nodes: [triggerNode(parameters, nodeId ?? `trigger-${Math.random()}`), ...behind],
+		credential: credential(setting.credential),
+	};
 }
 
 /** Activates a workflow with the trigger, as n8n does; rejects with what n8n would show. */
 export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrigger> {
-	const trigger = triggerNode(setting.parameters ?? {}, setting.nodeId);
 	const staticData = structuredClone(setting.staticData ?? {});
-	const workflow = await workflowWith(trigger, staticData, setting);
-	const additionalData = await dataFor('trigger', setting);
+	const asSaved = () => JSON.parse(JSON.stringify(staticData)) as IDataObject;
 	const started: Started[] = [];
 	const errors: Error[] = [];
-	let saved = structuredClone(setting.staticData ?? {});
+	let saved = asSaved();
 	let wake = () => {};
 	const emitNew = (
 		output: INodeExecutionData[][],
@@ -156,7 +108,7 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 		key?: string,
 	) => {
 		const item = output[0]![0]!;
-		saved = JSON.parse(JSON.stringify(workflow.staticData)) as IDataObject;
+		saved = asSaved();
 		const done = () => donePromise?.resolve({} as IRun);
 		started.push({ item, key, done });
 		if (setting.execute) {
@@ -170,21 +122,17 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 	};
 	const emitOld = (data: INodeExecutionData[][], response: unknown, done?: never) =>
 		emitNew(data, response, done);
-	const context = new core.TriggerContext(
-		workflow,
-		trigger,
-		additionalData,
-		'trigger',
-		'activate',
+	const fail = (error: Error) => {
+		errors.push(error);
+		wake();
+	};
+	await useBinaryMode('default');
+	const response = await activateTrigger(
+		{ ...workflowOf(setting), staticData },
 		setting.old ? emitOld : emitNew,
-		(error: Error) => {
-			errors.push(error);
-			wake();
-		},
+		fail,
 	);
-	const type = workflow.nodeTypes.getByNameAndVersion(trigger.type, 1);
-	const response = (await type.trigger!.call(context)) as ITriggerResponse;
-	saved = JSON.parse(JSON.stringify(workflow.staticData)) as IDataObject;
+	saved = asSaved();
 	const until = async (what: string, holds: () => boolean, withinMs: number) => {
 		const end = Date.now() + withinMs;
 		while (!holds()) {
@@ -222,18 +170,13 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 
 /** Listens by hand, as "Execute step" does in the editor. */
 export async function listenByHand(setting: TriggerSetting = {}) {
-	const trigger = triggerNode(setting.parameters ?? {}, setting.nodeId);
-	const workflow = await workflowWith(trigger, {});
-	const additionalData = await dataFor('manual', setting);
+	await useBinaryMode('default');
+	const { workflow, node, data } = await prepareTrigger(workflowOf(setting), 'manual');
+	const contextOf = (...parts: ConstructorParameters<typeof core.TriggerContext>) =>
+		new core.TriggerContext(...parts);
 	const engine = new core.TriggersAndPollers();
 	const response = (await engine.runTriggerFunction(
-		workflow,
-		trigger,
-		(...parts: ConstructorParameters<typeof core.TriggerContext>) =>
-			new core.TriggerContext(...(parts as [never, never, never, never, never])),
-		additionalData,
-		'manual',
-		'manual',
+		...([workflow, node, contextOf, data, 'manual', 'manual'] as const),
 	)) as ITriggerResponse;
 	return {
 		start: async () => await response.manualTriggerFunction?.(),

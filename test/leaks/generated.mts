@@ -6,10 +6,9 @@
 import { once } from 'node:events';
 import { mock } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import type { INode, INodeExecutionData, IRun, ITriggerResponse } from 'n8n-workflow';
-import { additionalDataFor } from '../../demo/engine.mts';
-import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
-import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
+import type { INodeExecutionData, IRun } from 'n8n-workflow';
+import { useBinaryMode } from '../../demo/n8n.mts';
+import { activateTrigger, triggerNode } from '../service/triggerNode.mts';
 
 const TOKEN = 'leak-test-token-4Kd9';
 const INTERVAL_SECONDS = 30;
@@ -27,43 +26,12 @@ const worker = new Worker(new URL('./service.mts', import.meta.url), {
 });
 const [{ baseUrl }] = (await once(worker, 'message')) as [{ baseUrl: string }];
 
-const node: INode = {
-	id: 'trigger',
-	name: 'Trigger',
-	type: 'n8n-nodes-media-generation.mediaGenerationTrigger',
-	typeVersion: 1,
-	position: [0, 0],
-	parameters: {
-		events: ['generated'],
-		options: { download: true, checkInterval: INTERVAL_SECONDS },
-	},
-	credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
-};
-
 let told = 0;
 let withFile = 0;
 function emit([items]: INodeExecutionData[][], _: unknown, done?: { resolve(run: IRun): void }) {
 	told++;
 	if (items?.[0]?.binary?.data) withFile++;
 	done?.resolve({} as IRun);
-}
-
-async function activate(): Promise<ITriggerResponse> {
-	const loader = await loadPackage();
-	await useBinaryMode('filesystem');
-	const file = { id: 'a-day', name: 'A day', nodes: [node], connections: {} };
-	const nodeTypes = nodeTypesOf(loader);
-	const workflow = new n8nWorkflow.Workflow({ ...file, active: true, nodeTypes, staticData: {} });
-	const credentials = { mediaGenerationApi: { apiToken: TOKEN, baseUrl, webSocketUrl: '' } };
-	const data = additionalDataFor(file, 'trigger', { credentials }, (name) => {
-		return loader.getCredential(name).type;
-	});
-	const fail = (error: Error) => {
-		throw error;
-	};
-	const context = new core.TriggerContext(workflow, node, data, 'trigger', 'activate', emit, fail);
-	const type = nodeTypes.getByNameAndVersion(node.type, 1);
-	return (await type.trigger!.call(context)) as ITriggerResponse;
 }
 
 const turn = async () => await new Promise((resolve) => setImmediate(resolve));
@@ -94,7 +62,19 @@ async function heapAfterCollection(): Promise<number> {
 
 const began = Date.now();
 mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: began });
-const trigger = await activate();
+await useBinaryMode('filesystem');
+const options = { download: true, checkInterval: INTERVAL_SECONDS };
+const trigger = await activateTrigger(
+	{
+		workflowId: 'a-day',
+		nodes: [triggerNode({ events: ['generated'], options })],
+		credential: { apiToken: TOKEN, baseUrl, webSocketUrl: '' },
+	},
+	emit,
+	(error) => {
+		throw error;
+	},
+);
 let made = 0;
 const heap: number[] = [];
 for (let check = 0; check < CHECKS; check++) {

@@ -1,0 +1,71 @@
+import type {
+	IConnections,
+	ICredentialDataDecryptedObject,
+	IDataObject,
+	INode,
+	ITriggerResponse,
+} from 'n8n-workflow';
+import { additionalDataFor } from '../../demo/engine.mts';
+import { core, n8nWorkflow } from '../../demo/n8n.mts';
+import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
+
+type Context = ConstructorParameters<typeof core.TriggerContext>;
+
+export interface TriggerWorkflow {
+	workflowId: string;
+	/** The trigger, and what follows it, one node after another. */
+	nodes: INode[];
+	credential: ICredentialDataDecryptedObject;
+	/** What an earlier activation left; changed in place. */
+	staticData?: IDataObject;
+}
+
+/** The trigger node, as a workflow holds it. */
+export const triggerNode = (parameters: IDataObject, id = 'trigger'): INode => ({
+	id,
+	name: 'Trigger',
+	type: 'n8n-nodes-media-generation.mediaGenerationTrigger',
+	typeVersion: 1,
+	position: [0, 0],
+	parameters: parameters as INode['parameters'],
+	credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
+});
+
+/** The connections of nodes one after another. */
+export const inARow = (nodes: INode[]): IConnections =>
+	Object.fromEntries(
+		nodes
+			.slice(1)
+			.map(({ name }, index) => [
+				nodes[index]!.name,
+				{ main: [[{ node: name, type: 'main' as const, index: 0 }]] },
+			]),
+	);
+
+/** What n8n makes of a workflow before its trigger starts. */
+export async function prepareTrigger(
+	{ workflowId, nodes, credential, staticData = {} }: TriggerWorkflow,
+	mode: 'trigger' | 'manual',
+) {
+	const loader = await loadPackage();
+	const file = { id: workflowId, name: 'Triggered', nodes, connections: inARow(nodes) };
+	const nodeTypes = nodeTypesOf(loader);
+	const workflow = new n8nWorkflow.Workflow({ ...file, active: true, nodeTypes, staticData });
+	const credentials = { mediaGenerationApi: credential };
+	const data = additionalDataFor(file, mode, { credentials }, (name) => {
+		return loader.getCredential(name).type;
+	});
+	return { workflow, node: nodes[0]!, data };
+}
+
+/** Activates a workflow, as n8n does when it is published; throws what n8n would show. */
+export async function activateTrigger(
+	setting: TriggerWorkflow,
+	emit: Context[5],
+	fail: Context[6],
+): Promise<ITriggerResponse> {
+	const { workflow, node, data } = await prepareTrigger(setting, 'trigger');
+	const context = new core.TriggerContext(workflow, node, data, 'trigger', 'activate', emit, fail);
+	const type = workflow.nodeTypes.getByNameAndVersion(node.type, 1);
+	return (await type.trigger!.call(context)) as ITriggerResponse;
+}
