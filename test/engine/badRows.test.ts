@@ -7,7 +7,6 @@ const broken = "={{ $json.speed ? $json.speed : $('Missing').item.json.speed }}"
 const rows = [{ t: 'One.' }, { t: 'Two.', speed: 1 }, { t: 'Three.', speed: 1.1 }];
 
 test('an expression that breaks in the first row ends that row, and no other', async () => {
-	await start();
 	const fields = speech('={{ $json.t }}', { speed: broken, concurrency: 1 });
 	const output = good(await run(node(fields, REGULAR), { items: rows }));
 	expect(output.map(({ json }) => json.input)).toEqual([undefined, 'Two.', 'Three.']);
@@ -16,7 +15,6 @@ test('an expression that breaks in the first row ends that row, and no other', a
 });
 
 test('without "continue on fail" the error names the row, and nothing is paid', async () => {
-	await start();
 	const fields = speech('={{ $json.t }}', { speed: broken });
 	const items = [rows[1]!, rows[0]!, rows[2]!];
 	const { itemIndex, message } = bad(await run(node(fields), { items }));

@@ -32,7 +32,6 @@ test('what the message says brings the 99 that are paid for; only the bad one is
 }, 120_000);
 
 test('the error output keeps the columns of the row; what went wrong and its task stay ours', async () => {
-	await start();
 	const row = {
 		title: 'Chapter 2',
 		description: 'A column of the row',
@@ -54,7 +53,6 @@ test('the error output keeps the columns of the row; what went wrong and its tas
 });
 
 test('the regular output has no columns of a failed row', async () => {
-	await start();
 	const items = [{ t: 'Two [sim:task-fails]', title: 'Chapter 2' }];
 	const subject = node(speech('={{ $json.t }}'), { onError: 'continueRegularOutput' });
 	const [failed] = good(await run(subject, { items }));

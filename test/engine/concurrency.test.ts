@@ -37,7 +37,6 @@ test('automatic: ten at first, more as they are accepted', async () => {
 });
 
 test('a rate limit in the middle of a batch: everything is made, once', async () => {
-	await start();
 	const respond = { status: 429, headers: { 'Retry-After': '1' } };
 	sim.fault({ method: 'POST', after: 5, times: 5, action: { respond } });
 	const result = await run(node(speech('=N {{ $json.n }}')), { items: items(12) });
@@ -57,7 +56,6 @@ test('a service that allows only eight at once: nothing is lost, nothing is paid
 });
 
 test('automatic: all of 60 are begun before the first one is done', async () => {
-	await start();
 	const running = await begin(node(speech('=[sim:slow=2000] N {{ $json.n }}')), {
 		items: items(60),
 	});
@@ -68,7 +66,6 @@ test('automatic: all of 60 are begun before the first one is done', async () => 
 });
 
 test('many that wait without a socket are each looked up as often as asked', async () => {
-	await start();
 	sim.setWebSocketMode('refuse');
 	const options = { concurrency: 40, pollInterval: 1 };
 	const running = await begin(node(speech('=[sim:slow=2000] N {{ $json.n }}', options)), {

@@ -1,4 +1,4 @@
-import { bad, good, node, run, saved, sim, speech, start } from './setup';
+import { bad, good, node, run, saved, sim, speech } from './setup';
 
 test.each([
 	['a Bearer prefix', (token: string) => ({ apiToken: ` bearer  ${token} \n` })],
@@ -7,7 +7,6 @@ test.each([
 	['a WebSocket URL with its path', () => ({ webSocketUrl: `${sim.webSocketUrl}/ws/` })],
 	['a WebSocket URL with http', () => ({ webSocketUrl: sim.baseUrl })],
 ])('%s is put right', async (_, changes) => {
-	await start();
 	const credential = changes(sim.token);
 	const result = await run(node(speech('Hi.')), { credential });
 	good(result);
@@ -32,7 +31,6 @@ test.each([
 	['WebSocket URL', { webSocketUrl: 'ws://media.example.com' }, /Allow Unencrypted Connection/],
 	['WebSocket URL', { webSocketUrl: 'nowhere' }, /is not a URL/],
 ])('%s %j is refused before anything is sent', async (field, credential, words) => {
-	await start();
 	const result = await run(node(speech('Hi.')), { credential });
 	const { message, name, itemIndex } = bad(result);
 	expect(message).toContain(`'${field}'`);

@@ -29,14 +29,12 @@ test.each([
 	['503', { respond: { status: 503 } }],
 	['reset', { reset: true }],
 ])('a file that is %s once is fetched again', async (_, action) => {
-	await start();
 	fault(action);
 	await expectWhole(await run(node(speech('Hi.'))));
 	expect(files()).toHaveLength(2);
 });
 
 test('a file that comes whole as its only part is one', async () => {
-	await start();
 	const body = 'RIFF\x20\x00\x00\x00WAVEfmt and so on';
 	const headers = { ...AUDIO, 'Content-Range': `bytes 0-${body.length - 1}/${body.length}` };
 	fault({ respond: { status: 206, body, headers } });
@@ -53,7 +51,6 @@ test('a file that its host refuses until the time is up is named as such', async
 });
 
 test('truncated in the middle, with n8n storing on disk', async () => {
-	await start();
 	fault({ truncate: 3 * 1024 * 1024 });
 	const result = await run(node(speech('Hi [sim:big-file=6]')), { binaryMode: 'filesystem' });
 	await expectWhole(result);
@@ -63,7 +60,6 @@ test('truncated in the middle, with n8n storing on disk', async () => {
 test.each(['text/plain', 'application/json', 'video/mp4', 'text/html'])(
 	'the wrong type %s',
 	async (type) => {
-		await start();
 		await expectWhole(await run(node(speech(`Hi [sim:wrong-type=${type}]`))));
 	},
 );
@@ -140,7 +136,6 @@ test.each([
 	['a page', { respond: { status: 200, body: '<html></html>' } }, /a web page was returned/],
 	['gone', { respond: { status: 410, body: { error: 'expired' } } }, /410 \(expired\)/],
 ])('a file that stays %s: the message names the task', async (_, action, words) => {
-	await start();
 	fault(action, Infinity);
 	const { message, description } = bad(await run(node(speech('Hi.'))));
 	expect(message).toMatch(words);
@@ -150,14 +145,12 @@ test.each([
 });
 
 test('a redirect without end', async () => {
-	await start();
 	fault({ redirect: '/files/around' }, Infinity);
 	const { message } = bad(await run(node(speech('Hi.', { timeout: 5 }))));
 	expect(message).toContain(made().id);
 });
 
 test('a big file goes to disk in a stream', async () => {
-	await start();
 	const before = process.memoryUsage().arrayBuffers;
 	let most = 0;
 	const watching = setInterval(
@@ -175,7 +168,6 @@ test('a big file goes to disk in a stream', async () => {
 });
 
 test('a task id of odd characters makes a harmless file name', async () => {
-	await start();
 	const respond = { status: 200, body: { task_id: 'a:b"c%é' } };
 	good(await run(node(speech('Hi.', {}, { waitForCompletion: false }))));
 	await sim.waitFor(() => made().audioUrl !== undefined);

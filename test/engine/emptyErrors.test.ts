@@ -90,7 +90,6 @@ test.each([
 	['voice', 'getAll', '/v1/labs/voices', (error: unknown) => ({ voices: [{ id: 1 }], error })],
 	['history', 'getAll', '/v1/video/histories', (error: unknown) => ({ data: [{ id: 1 }], error })],
 ])('%s: a success', async (resource, operation, path, body) => {
-	await start();
 	for (const error of [{ code: 0, message: '' }, 'none', '0']) {
 		sim.fault({ method: 'GET', path, action: respond(body(error)) });
 		good(await run(node({ resource, operation }, again)));
@@ -110,7 +109,6 @@ test('a warning beside a result is passed on, and the next try pays for nothing'
 
 describe('a create answer of 200 that says a failure', () => {
 	test('with only an id is that failure', async () => {
-		await start();
 		const body = { id: 'req-1', error: 'Text too long' };
 		sim.fault({ ...onCreate, times: 9, action: respond(body) });
 		const { all } = bad(await run(node(speech('Hi.'))));
@@ -120,7 +118,6 @@ describe('a create answer of 200 that says a failure', () => {
 	});
 
 	test('with a task_id is a created task', async () => {
-		await start();
 		const body = { task_id: '7', error: 'Voice replaced' };
 		sim.fault({ ...onCreate, action: respond(body) });
 		const fields = speech('Hi.', {}, { waitForCompletion: false });

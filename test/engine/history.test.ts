@@ -61,7 +61,6 @@ describe.each(dialects)('history of the dialect %j', (dialect) => {
 });
 
 test('the default limit is 50', async () => {
-	await start();
 	fill(60);
 	expect(good(await run(history()))).toHaveLength(50);
 });
@@ -87,7 +86,6 @@ test('a service that answers the same page for ever is not asked for ever', asyn
 });
 
 test('a service with smaller pages than asked for', async () => {
-	await start();
 	fill(45);
 	const data = sim.history.map(({ owner: _, ...entry }) => entry);
 	for (const [after, page] of [data.slice(0, 20), data.slice(20, 40), data.slice(40)].entries()) {
@@ -101,7 +99,6 @@ test('a service with smaller pages than asked for', async () => {
 });
 
 test('numbers as ids, file_urls, null fields and error: "" pass through', async () => {
-	await start();
 	const body = [
 		{ id: 7, prompt: null, file_urls: ['https://x.test/a.mp4', 'https://x.test/b.mp4'], error: '' },
 		{ id: '8', file_url: '/files/c.mp4', extra: { a: [1] } },
@@ -161,14 +158,12 @@ describe('bad input and bad answers', () => {
 	test.each([0, -1, 1.5, '={{ "x" }}'])(
 		'limit %j is named before anything is sent',
 		async (limit) => {
-			await start();
 			expect(bad(await run(history({ limit }))).message).toMatch(/'Limit'.*\[item 0\]/);
 			expect(sim.requests).toEqual([]);
 		},
 	);
 
 	test('a passing 503 and a 429 are read over, a refused token is not', async () => {
-		await start();
 		fill(3);
 		sim.fault({ path: HISTORY, action: { respond: { status: 503, body: '<html></html>' } } });
 		sim.fault({

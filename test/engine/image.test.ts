@@ -7,7 +7,6 @@ const image = (prompt: string, options: IDataObject = {}, more: IDataObject = {}
 const HISTORY = '/v1/video/histories';
 
 test('gives the file with its bytes, type, name and address, for one POST', async () => {
-	await start();
 	const result = await run(image('A lighthouse – „blau“'), { binaryMode: 'filesystem' });
 	const [item, ...rest] = good(result);
 	expect(rest).toEqual([]);
@@ -39,13 +38,11 @@ test.each(dialects)('whatever the end is called: %j', async (dialect) => {
 });
 
 test('a file that claims to be something else is what its bytes are', async () => {
-	await start();
 	const [item] = good(await run(image('P [sim:wrong-type=video/mp4]')));
 	expect(item!.binary!.data!).toMatchObject({ mimeType: 'image/png', fileExtension: 'png' });
 });
 
 test('a lost stream is looked up; a video of the same prompt is not it', async () => {
-	await start();
 	const created_at = new Date(Date.now() + 500).toISOString();
 	const file_url = `${sim.fileOrigin}/files/video/x.mp4`;
 	const video = { id: 'v', prompt: 'P', type: 'video' as const, status: 'completed' };
@@ -59,7 +56,6 @@ test('a lost stream is looked up; a video of the same prompt is not it', async (
 });
 
 test('a lost stream is looked up', async () => {
-	await start();
 	const sse = ['data: processing\n\n', { delayMs: 100 }, 'RESET' as const];
 	sim.fault({ method: 'POST', action: { sse, finishesInHistoryAfterMs: 0 } });
 	const [item] = good(await run(image('P', { timeout: 3 })));
@@ -68,7 +64,6 @@ test('a lost stream is looked up', async () => {
 });
 
 test('unsafe prompt, no credit and an empty prompt', async () => {
-	await start();
 	expect(bad(await run(image('A [sim:unsafe]'))).message).toMatch(
 		/rejected as unsafe \(UNSAFE_GENERATION\)/,
 	);

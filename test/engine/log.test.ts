@@ -1,6 +1,6 @@
 import { logged, removeLog } from '../faults/log.mts';
 import { split, SENTENCES, TEXT } from './longText';
-import { begin, good, node, NODE, run, sim, speech, start } from './setup';
+import { begin, good, node, NODE, run, sim, speech } from './setup';
 
 /* What an operator finds in n8n's log, and in its tracing, of what was paid. */
 
@@ -26,7 +26,6 @@ const tracedOf = (result: Awaited<ReturnType<typeof run>>) =>
 	result.run.data.resultData.runData[NODE]?.[0]?.metadata?.tracing;
 
 test('a spoken text leaves a line when it is paid, and one when it ends', async () => {
-	await start();
 	sim.fault({ method: 'POST', action: { respond: { status: 429 } } });
 	const result = await run(node(speech('Hello.')));
 	const task = lastTask();
@@ -53,7 +52,6 @@ test('a spoken text leaves a line when it is paid, and one when it ends', async 
 });
 
 test('one that fails says why, and that it was looked up', async () => {
-	await start();
 	sim.setWebSocketMode('refuse');
 	const result = await run(node(speech('[sim:task-fails] No.')));
 	const [paid, failed, ...others] = await linesAtInfo();
@@ -64,7 +62,6 @@ test('one that fails says why, and that it was looked up', async () => {
 });
 
 test('an image whose stream was lost was found in the history', async () => {
-	await start();
 	const prompt = '[sim:stream-resets] A paper boat';
 	await run(node({ resource: 'image', operation: 'create', prompt, options: {} }));
 	const [paid, done, ...others] = await linesAtInfo();
@@ -74,7 +71,6 @@ test('an image whose stream was lost was found in the history', async () => {
 });
 
 test('what costs nothing is no news, and no token is in any line', async () => {
-	await start();
 	await run(node({ resource: 'account', operation: 'get' }));
 	expect(await linesAtInfo()).toEqual([]);
 	sim.fault({
@@ -104,7 +100,6 @@ const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
 const events = (lines: Array<{ event?: string }>) => lines.map(({ event }) => event);
 
 test('each part of a long text has its own line, with its own task and attempts', async () => {
-	await start();
 	sim.fault({ method: 'POST', body: SENTENCES[2]!, action: { respond: { status: 429 } } });
 	const result = await run(node(split(TEXT)));
 	const bytes = String((await result.bytes(good(result)[0]!.binary!.data!)).length);
@@ -139,7 +134,6 @@ test('each part of a long text has its own line, with its own task and attempts'
 });
 
 test('a long text that fails says which part did, and its task', async () => {
-	await start();
 	const text = TEXT.replace('sentence 02', '[sim:task-fails] sentence 02');
 	await run(node(split(text, { concurrency: 1 })));
 	const failed = (await linesAtInfo()).at(-1);
@@ -149,7 +143,6 @@ test('a long text that fails says which part did, and its task', async () => {
 });
 
 test('videos of one request have one line, and the size of all their files', async () => {
-	await start();
 	const result = await run(node(video('A paper boat', { numberOfVideos: 2 })));
 	const files = good(result).map(({ binary }) => binary!.data!);
 	const sizes = await Promise.all(files.map(async (file) => (await result.bytes(file)).length));
@@ -174,7 +167,6 @@ test.each([
 ])(
 	'a request that %s has no paid line, and says whether it may be paid',
 	async (_, action, maybe) => {
-		await start();
 		sim.fault({ method: 'POST', action });
 		await run(node(speech('Hello.', { timeout: 5 })));
 		const [failed, ...others] = await linesAtInfo();
@@ -185,7 +177,6 @@ test.each([
 );
 
 test('a generation that the service calls unsafe is not paid', async () => {
-	await start();
 	await run(node(image('[sim:unsafe] A paper boat')));
 	const failed = (await linesAtInfo()).at(-1);
 	expect(failed).toMatchObject({ event: 'failed', operation: 'image:create' });
@@ -193,7 +184,6 @@ test('a generation that the service calls unsafe is not paid', async () => {
 });
 
 test('one of which a retry learns that it was paid has its line then, and only one', async () => {
-	await start();
 	// Its answer is lost, and for now the history, too.
 	sim.fault({ method: 'POST', action: { accepted: true, respond: { status: 504, body: '' } } });
 	const result = await run(node(image('A paper boat', { timeout: 1 }), { ...again, maxTries: 4 }));
@@ -206,7 +196,6 @@ test('one of which a retry learns that it was paid has its line then, and only o
 });
 
 test('what a retry collects is not paid again, and its end is told', async () => {
-	await start();
 	const lost = { on: 'file', action: { respond: { status: 410 } } } as const;
 	sim.fault(lost);
 	await run(node(image('A paper boat'), again));
@@ -219,7 +208,6 @@ test('what a retry collects is not paid again, and its end is told', async () =>
 });
 
 test('an execution that is stopped leaves the end of every item that was paid', async () => {
-	await start();
 	const items = [{ t: 'One [sim:slow=9000]' }, { t: 'Two [sim:slow=9000]' }];
 	const execution = await begin(node(speech('={{ $json.t }}')), { items });
 	await sim.waitFor(() => sim.tasks.size === 2 && sim.count('GET', '/v1/labs/task') > 1);
@@ -232,7 +220,6 @@ test('an execution that is stopped leaves the end of every item that was paid', 
 });
 
 test('what a limit keeps from being sent leaves no line', async () => {
-	await start();
 	await run(node(speech('Hello.', { maxPaidPerExecution: 1 })), { items: [{}, {}] });
 	expect(await linesAtInfo()).toEqual([]);
 });

@@ -195,7 +195,6 @@ test.each<[string, () => Call]>([
 	['MCP', () => mcp],
 	['an agent of one run', agentOfOneRun],
 ])('a long text of %s: its addresses; asked again, only what is missing is paid', async (_, by) => {
-	await start();
 	const call = by();
 	const parameters = split("={{ $fromAI('text') }}", { concurrency: 1 });
 	sim.fault({

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { logged, removeLog } from '../faults/log.mts';
-import { allClosed, bad, begin, good, node, posts, run, saved, sim, speech, start } from './setup';
+import { allClosed, bad, begin, good, node, posts, run, saved, sim, speech } from './setup';
 
 /* What is paid, or may be, is named and kept when a run ends early. */
 
@@ -42,7 +42,6 @@ describe('when another item fails', () => {
 		});
 
 	test('a create call under way gets its answer, however late, and no further one begins', async () => {
-		await start();
 		stopClocks();
 		sim.fault({ ...onCreate('One'), action: { delayMs: 60_000 } });
 		const fields = speech('={{ $json.t }}', { concurrency: 2 });
@@ -55,7 +54,6 @@ describe('when another item fails', () => {
 	});
 
 	test('what an earlier try paid for is named by the next, also of items that it did not come to', async () => {
-		await start();
 		const failing = (after: number) =>
 			sim.fault({ on: 'file', after, action: { respond: { status: 410 } } });
 		const subject = node(speech('={{ $json.t }}', { concurrency: 1 }));
@@ -70,7 +68,6 @@ describe('when another item fails', () => {
 	});
 
 	test('a create call that never answers is given up at its own limit, and may be paid', async () => {
-		await start();
 		stopClocks();
 		sim.fault({ ...onCreate('One'), action: { hang: true, accepted: true } });
 		const execution = await begin(
@@ -86,7 +83,6 @@ describe('when another item fails', () => {
 	});
 
 	test('a create call that is refused after all is not named, one without an answer is', async () => {
-		await start();
 		stopClocks();
 		const late = (status: number) => ({ delayMs: 20_000, respond: { status, body: {} } });
 		sim.fault({ ...onCreate('Two'), action: late(400) });
@@ -101,7 +97,6 @@ describe('when another item fails', () => {
 	});
 
 	test('the headers of a stream are waited for; the stream itself is not', async () => {
-		await start();
 		stopClocks();
 		sim.fault({ ...onCreate('One'), action: { delayMs: 60_000 } });
 		const execution = await begin(video(), ofTexts('One [sim:slow=600]', 'Two [sim:unsafe]'));
@@ -115,7 +110,6 @@ describe('when another item fails', () => {
 });
 
 test('the videos that a stream has told of are named', async () => {
-	await start();
 	const sse = [tellsId('video-7'), tellsId('video-8'), tellsId('video-7')];
 	sim.fault({ ...onCreate('One'), action: { sse } });
 	sim.fault({ ...onCreate('Two'), action: { delayMs: 500 } });
@@ -125,7 +119,6 @@ test('the videos that a stream has told of are named', async () => {
 
 describe('a time-out', () => {
 	test('names the videos that its stream has told of', async () => {
-		await start();
 		sim.fault({ method: 'POST', action: { sse: [tellsId('video-7')] } });
 		const { message, description } = bad(await run(video({ timeout: 1 }), ofTexts('Mine')));
 		expect(message).toContain('No result after 1 second');
@@ -133,7 +126,6 @@ describe('a time-out', () => {
 	});
 
 	test('while the search in the history goes on names them, too', async () => {
-		await start();
 		sim.fault({ method: 'POST', action: { sse: [tellsId('video-7'), 'END'] } });
 		const { message, description } = bad(await run(video({ timeout: 1 }), ofTexts('Mine')));
 		expect(message).toContain('stopped reporting');
@@ -143,7 +135,6 @@ describe('a time-out', () => {
 
 describe('a stop', () => {
 	test('names what is paid and what may be, in the error and once in the log', async () => {
-		await start();
 		sim.fault({ ...onCreate('Three'), action: { hang: true, accepted: true } });
 		const texts = ['One [sim:slow=600]', 'Two [sim:slow=600]', 'Three.'];
 		const execution = await begin(node(speech('={{ $json.t }}')), ofTexts(...texts));
@@ -163,7 +154,6 @@ describe('a stop', () => {
 	});
 
 	test('says nothing of what was not asked for', async () => {
-		await start();
 		sim.setWebSocketMode('hang');
 		const execution = await begin(node(speech('Hi.')));
 		await sim.waitFor(() => sim.requests.some(({ on }) => on === 'socket'));
@@ -173,7 +163,6 @@ describe('a stop', () => {
 	});
 
 	test('during a create call: a retry does not pay again, and says why', async () => {
-		await start();
 		sim.fault({ ...onCreate('Hi'), action: { hang: true, accepted: true } });
 		const subject = node(speech('Hi.'));
 		const execution = await begin(subject);
@@ -190,7 +179,6 @@ describe('a stop', () => {
 		['speech', () => node(speech('Hi.'))],
 		['video', () => node({ resource: 'video', operation: 'textToVideo', prompt: 'Hi.' })],
 	])('during a pause that the service asked for: a retry sends the %s', async (_, make) => {
-		await start();
 		const headers = { 'Retry-After': '3' };
 		sim.fault({ ...onCreate('Hi'), action: { respond: { status: 429, headers } } });
 		const subject = make();

@@ -18,7 +18,6 @@ function stored({ run: failed }: WorkflowResult, subject: INode): IRun {
 }
 
 test('Retry On Fail collects although text and callback are others with each try', async () => {
-	await start();
 	withoutFiles();
 	const fields = speech(`=Hi. {{ $json.t }} ${TIMES}`, {
 		callbackUrl: `=${sim.baseUrl}/done/{{ Math.random() }}`,
@@ -40,7 +39,6 @@ test('Retry On Fail asks for no other image although the prompt is another with 
 });
 
 test('"Retry execution" collects with a new resume URL, a longer timeout, another field', async () => {
-	await start();
 	withoutFiles();
 	const text = '={{ $json.t }} {{ $execution.id }}';
 	const callbackUrl = '={{ $execution.resumeUrl }}';
@@ -56,7 +54,6 @@ test('"Retry execution" collects with a new resume URL, a longer timeout, anothe
 });
 
 test('"Retry execution" of a node that was changed creates anew', async () => {
-	await start();
 	withoutFiles(Infinity);
 	const fields = (changes: IDataObject = {}, options: IDataObject = {}) =>
 		node(speech('={{ $json.t }}', options, changes));

@@ -18,24 +18,26 @@ import { inARow } from '../service/triggerNode.mts';
 /** Name of the node under test in every workflow built here. */
 export const NODE = 'Media Generation';
 
-/** The simulator of the current test; started by `start`, closed after each test. */
+/** The simulator of the current test. */
 export let sim: Simulator;
 let abandoned: AbortController[] = [];
+
+beforeEach(async () => await start());
 
 afterEach(async () => {
 	for (const execution of abandoned) execution.abort();
 	abandoned = [];
-	if (!sim) return;
 	await sim.close();
 });
 
 afterAll(() => removeEngineFolder());
 
-/** Starts a simulator with a token of its own, since the node keeps some state by account. */
-export async function start(options: SimulatorOptions = {}): Promise<Simulator> {
+/** Starts a simulator with these options, instead of the one that each test begins with. */
+export async function start(options: SimulatorOptions = {}): Promise<void> {
+	await sim?.close();
+	// A token of its own, since the node keeps some state by account.
 	const token = `token-${Math.random().toString(36).slice(2, 14)}`;
 	sim = await startSimulator({ pace: 0.05, token, ...options });
-	return sim;
 }
 
 export const credential = (

@@ -2,18 +2,7 @@ import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IDataObject, INode } from 'n8n-workflow';
 import { temporaryFolder } from '../../tools/cleanup.mts';
-import {
-	allClosed,
-	begin,
-	credential,
-	good,
-	node,
-	run,
-	sim,
-	speech,
-	start,
-	workflow,
-} from './setup';
+import { allClosed, begin, credential, good, node, run, sim, speech, workflow } from './setup';
 
 /*
  * Two copies of the package in one n8n, as when one is installed and another lies in ~/.n8n/custom: all
@@ -52,7 +41,6 @@ const optionsOf = (subject: INode, items: IDataObject[] = [{}]) => ({
 });
 
 test('both speak at once for one account: each item once, each with its own file', async () => {
-	await start();
 	const textsOf = (name: string) => [0, 1, 2].map((n) => ({ t: `${name} ${n} [sim:slow=9000]` }));
 	const subject = node(speech('={{ $json.t }}'));
 	const [mine, its] = [
@@ -88,7 +76,6 @@ test.each([
 		() => ({ resource: 'image', operation: 'create', prompt: 'A paper boat', options: {} }),
 	],
 ])('what one has paid for, %s, the other collects', async (_, fields) => {
-	await start();
 	const parameters = fields();
 	sim.fault({ on: 'file', action: { respond: { status: 410 } } });
 	const failed = await run(node(parameters));

@@ -16,7 +16,6 @@ const task = (operation: string, taskId: unknown, more = {}) =>
 	node({ resource: 'speech', operation, taskId: taskId as string, options: {}, ...more });
 
 test('a text becomes a file, byte for byte, with one POST and one reading after the 100 % message', async () => {
-	await start();
 	const result = await run(node(speech('Hello.')), { items: [{ a: 1 }] });
 	const [item, ...others] = good(result);
 	const [made] = [...sim.tasks.values()];
@@ -47,7 +46,6 @@ test('a text becomes a file, byte for byte, with one POST and one reading after 
 });
 
 test('sends every setting, in shape A, after the socket is open', async () => {
-	await start();
 	const options = {
 		speed: 1.1,
 		style: 0.3,
@@ -72,13 +70,11 @@ test('sends every setting, in shape A, after the socket is open', async () => {
 });
 
 test('a "false" that an expression gives as text turns the speaker boost off', async () => {
-	await start();
 	good(await run(node(speech('Hello.', { useSpeakerBoost: '={{ "false" }}' }))));
 	expect(requests('POST', '/v1/labs/task')[0]?.body.use_speaker_boost).toBe(false);
 });
 
 test('a voice picked from the list, a field name of the user, no download', async () => {
-	await start();
 	const voiceId = { __rl: true, mode: 'list', value: sim.voiceIds()[3], cachedResultName: 'X' };
 	const [item] = good(
 		await run(node(speech('=Hi {{ $json.who }}', { outputField: 'audio' }, { voiceId })), {
@@ -93,7 +89,6 @@ test('a voice picked from the list, a field name of the user, no download', asyn
 });
 
 test('ten items: in order, one POST each, one socket', async () => {
-	await start();
 	const items = Array.from({ length: 10 }, (_, n) => ({ n }));
 	const result = await run(node(speech('=Number {{ $json.n }}')), { items });
 	const output = good(result);
@@ -105,7 +100,6 @@ test('ten items: in order, one POST each, one socket', async () => {
 });
 
 test('two executions at once share one socket', async () => {
-	await start();
 	const [a, b] = await Promise.all([
 		run(node(speech('First, and a little longer than the second.'))),
 		run(node(speech('Second.'))),
@@ -117,7 +111,6 @@ test('two executions at once share one socket', async () => {
 });
 
 test('without waiting: the task id at once; Wait collects it, Get reads it, Delete deletes it', async () => {
-	await start();
 	const [created] = good(await run(node(speech('Later.', {}, { waitForCompletion: false }))));
 	const [id] = sim.tasks.keys();
 	expect(created?.json).toEqual({ task_id: id, status: 'pending' });

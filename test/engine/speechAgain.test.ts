@@ -1,17 +1,4 @@
-import {
-	allClosed,
-	bad,
-	good,
-	node,
-	NODE,
-	posts,
-	run,
-	saved,
-	sim,
-	speech,
-	start,
-	workflow,
-} from './setup';
+import { allClosed, bad, good, node, NODE, posts, run, saved, sim, speech, workflow } from './setup';
 
 const REGULAR = { onError: 'continueRegularOutput' } as const;
 const three = [{ t: 'One.' }, { t: 'Two [sim:task-fails]' }, { t: 'Three.' }];
@@ -19,7 +6,6 @@ const byText = (text: string) =>
 	[...sim.tasks.values()].find(({ input }) => input.startsWith(text))!;
 
 test('continue on fail keeps the other items and gives task_id beside error', async () => {
-	await start();
 	const result = await run(node(speech('={{ $json.t }}'), REGULAR), { items: three });
 	const output = good(result);
 	expect(output.map(({ pairedItem }) => pairedItem)).toEqual([
@@ -38,7 +24,6 @@ test('continue on fail keeps the other items and gives task_id beside error', as
 });
 
 test('the error output: failed items there with their task_id, the others on the first output', async () => {
-	await start();
 	const extra = { onError: 'continueErrorOutput' } as const;
 	const result = await run(node(speech('={{ $json.t }}'), extra), { items: three });
 	const [regular, failed] = result.task(NODE)!.data!.main!;
@@ -52,7 +37,6 @@ test('the error output: failed items there with their task_id, the others on the
 });
 
 test('continue on fail: a bad item is named, and the others are made', async () => {
-	await start();
 	const items = [{ t: ' ' }, { t: 'Two.' }];
 	const output = good(await run(node(speech('={{ $json.t }}'), REGULAR), { items }));
 	expect(output[0]?.json.error).toMatch(/'Text' is empty \[item 0\]/);
@@ -61,7 +45,6 @@ test('continue on fail: a bad item is named, and the others are made', async () 
 });
 
 test('without continue on fail the message lists the paid tasks of the other items', async () => {
-	await start();
 	const items = [
 		{ t: 'One [sim:slow=600]' },
 		{ t: 'Two [sim:task-fails]' },
@@ -77,7 +60,6 @@ test('without continue on fail the message lists the paid tasks of the other ite
 });
 
 test('Retry On Fail collects what was paid for instead of paying again', async () => {
-	await start();
 	const text = 'Hello, this takes a moment. [sim:slow=40]';
 	const extra = { retryOnFail: true, maxTries: 3, waitBetweenTries: 0 };
 	const result = await run(node(speech(text, { timeout: 1 }), extra));
@@ -94,7 +76,6 @@ test('Retry On Fail collects what was paid for instead of paying again', async (
 });
 
 test('Retry On Fail: a failed task is made anew, the others are only collected', async () => {
-	await start();
 	const extra = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
 	const items = [{ t: 'One. [sim:slow=8]' }, { t: 'Two, rather longer than the first one is.' }];
 	const running = run(node(speech('={{ $json.t }}'), extra), { items });
@@ -115,7 +96,6 @@ test.each([
 ])(
 	'Retry On Fail: a task that by one answer %s is asked for again, not paid for',
 	async (_, respond) => {
-		await start();
 		sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { respond } });
 		const extra = { retryOnFail: true, maxTries: 4, waitBetweenTries: 0 };
 		// The first try ends before it reads the task: a new one may be unknown for some seconds.
@@ -127,7 +107,6 @@ test.each([
 );
 
 test('"Retry execution" collects too', async () => {
-	await start();
 	const within = (timeout: number) =>
 		workflow(node(speech('={{ $json.t }} [sim:slow=24]', { timeout })));
 	const items = [{ t: 'One' }, { t: 'Two' }];
@@ -141,13 +120,11 @@ test('"Retry execution" collects too', async () => {
 });
 
 test('a new execution of the same text is paid for, as it has to be', async () => {
-	await start();
 	for (let round = 0; round < 2; round++) good(await run(node(speech('Hello.'))));
 	expect(sim.creates).toBe(2);
 });
 
 test('two items with the same text are two tasks, also on a second try', async () => {
-	await start();
 	sim.fault({ on: 'file', times: 1, action: { respond: { status: 410 } } });
 	const extra = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
 	const output = good(await run(node(speech('Same.'), extra), { items: [{}, {}] }));

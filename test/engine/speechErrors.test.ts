@@ -18,7 +18,6 @@ test.each([
 	['429 for a quota', 429, { error: 'Your credit quota is exceeded' }],
 	['200 with an error', 200, { error: 'insufficient_credits' }],
 ])('out of credit: %s', async (_, status, body) => {
-	await start();
 	const { message, description, name } = await failing(status, body);
 	expect(message).toMatch(/^The account is out of credit/);
 	expect(description).toMatch(/Add credit/);
@@ -33,7 +32,6 @@ test.each([
 	['400', 400, { error: { code: 'invalid_api_key', message: 'Invalid API key' } }],
 	['200', 200, { error: 'invalid_token' }],
 ])('token refused: %s', async (_, status, body) => {
-	await start();
 	const { message, description } = await failing(status, body);
 	expect(message).toMatch(/^Authorization failed: the service refused the API token/);
 	expect(description).toContain("'API Token'");
@@ -45,14 +43,12 @@ test.each([
 	['a sentence', { detail: 'The voice xyz was not found.' }],
 	['nested', { error: { code: 'voice_not_found', message: 'Voice does not exist' } }],
 ])('bad voice: %s', async (_, body) => {
-	await start();
 	const { message, description } = await failing(400, body);
 	expect(message).toMatch(/^The service does not accept this voice/);
 	expect(description).toContain('Voice → Get Many');
 });
 
 test('a voice that the service does not know, a token of somebody else', async () => {
-	await start();
 	const voice = { voiceId: { __rl: true, mode: 'id', value: 'nobody' } };
 	expect(bad(await run(node(speech('Hi.', {}, voice)))).message).toMatch(
 		/does not accept this voice/,
@@ -74,7 +70,6 @@ test.each([
 	['detail list', { detail: [{ loc: ['body', 'input'], msg: 'Text is too long' }] }],
 	['plain text', 'Text is too long'],
 ])('a readable text from a body with %s', async (_, body) => {
-	await start();
 	const { message } = await failing(400, body);
 	expect(message).toBe('The service rejected the request: Text is too long [item 0]');
 });
@@ -84,7 +79,6 @@ test.each([
 	['a page', '<!DOCTYPE html><html><head><title>X</title></head><body><b>Bad</b></body></html>'],
 	['null', 'null'],
 ])('no mark-up and no blanks from a body that is %s', async (_, body) => {
-	await start();
 	const { all } = await failing(500, body);
 	expect(all).toMatch(/^The service is not available \(HTTP 500\)/);
 	expect(all).not.toMatch(/[<>]|undefined|null|\[object/);
@@ -108,20 +102,17 @@ test.each([
 });
 
 test('a task that fails late, with messages, is found out by polling', async () => {
-	await start();
 	const { message } = bad(await run(node(speech('Hi [sim:task-fails-late]'))));
 	expect(message).toContain('could not generate the speech');
 });
 
 test('{ error: "" } and { error: null } are no failure', async () => {
-	await start();
 	const respond = { status: 200, body: { id: 1, status: 'processing', error: '', message: null } };
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { respond } });
 	good(await run(node(speech('Hi.'))));
 });
 
 test('401 while reading: the token, and the task that is paid for', async () => {
-	await start();
 	const respond = { status: 401, body: { error: 'token_expired' } };
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { respond } });
 	const { message, description } = bad(await run(node(speech('Hi.'))));
@@ -132,7 +123,6 @@ test('401 while reading: the token, and the task that is paid for', async () => 
 });
 
 test('a redirect of the API to another origin is not followed', async () => {
-	await start();
 	const redirect = `${sim.fileOrigin}/v1/labs/task/1`;
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { redirect } });
 	sim.fault({ ...onCreate, after: 1, action: { redirect, status: 307 } });
@@ -143,7 +133,6 @@ test('a redirect of the API to another origin is not followed', async () => {
 });
 
 test('a redirect within the API is followed for a reading', async () => {
-	await start();
 	good(await run(node(speech('Hi.', {}, { waitForCompletion: false }))));
 	const [id] = sim.tasks.keys();
 	sim.fault({
@@ -156,7 +145,6 @@ test('a redirect within the API is followed for a reading', async () => {
 });
 
 test.each(['get', 'wait', 'delete'])('%s of an unknown task', async (operation) => {
-	await start();
 	const parameters = { resource: 'speech', operation, taskId: '4711', options: {} };
 	const { message } = bad(await run(node(parameters)));
 	expect(message).toMatch(/has no task with this ID.*4711.*\[item 0\]/);
@@ -164,7 +152,6 @@ test.each(['get', 'wait', 'delete'])('%s of an unknown task', async (operation) 
 });
 
 test('an address with the token in it stays out of the saved run', async () => {
-	await start();
 	const audio_url = `${sim.baseUrl}/files/gone.wav?token=${sim.token}`;
 	const respond = { status: 200, body: { id: 1, status: 'completed', audio_url } };
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { respond } });

@@ -1,4 +1,4 @@
-import { bad, good, node, posts, run, sim, speech, start } from './setup';
+import { bad, good, node, posts, run, sim, speech } from './setup';
 
 const voice = (value: unknown) => ({ voiceId: { __rl: true, mode: 'id', value: value as string } });
 
@@ -19,7 +19,6 @@ test.each([
 	['Poll Interval', { options: { pollInterval: '={{ $json.n ? 0.1 : 1 }}' } }],
 	['Callback URL', { options: { callbackUrl: '={{ $json.n ? "example" : "" }}' } }],
 ])('%s (%j): field and item are named, nothing is sent for any item', async (field, changes) => {
-	await start();
 	const parameters = { ...speech('Fine.'), ...changes };
 	const { message, name, itemIndex } = bad(
 		await run(node(parameters as never), { items: [{ n: 0 }, { n: 1 }, { n: 0 }] }),
@@ -33,7 +32,6 @@ test.each([
 test.each(['  ', 'a/b', '../me', '..', 'a b', 'http://x/1', 'a?b', 'a#b', 'a\\b'])(
 	'the task ID "%s" is refused by Get, Wait and Delete',
 	async (taskId) => {
-		await start();
 		for (const operation of ['get', 'wait', 'delete']) {
 			const parameters = { resource: 'speech', operation, taskId, options: {} };
 			const { message } = bad(await run(node(parameters)));
@@ -44,20 +42,17 @@ test.each(['  ', 'a/b', '../me', '..', 'a b', 'http://x/1', 'a?b', 'a#b', 'a\\b'
 );
 
 test.each([-1, 501, 1.5, 'many'])('concurrency %s', async (concurrency) => {
-	await start();
 	expect(bad(await run(node(speech('Hi.', { concurrency })))).message).toContain("'Concurrency'");
 	expect(posts()).toBe(0);
 });
 
 test('numbers as text count as numbers', async () => {
-	await start();
 	good(await run(node(speech('={{ 42 }}', { speed: '={{ "1.2" }}', stability: 0 }))));
 	const body = sim.requests.find(({ method }) => method === 'POST')?.body;
 	expect(body).toMatchObject({ input: '42', speed: 1.2, stability: 0 });
 });
 
 test('an operation that does not exist is named, and nothing is sent', async () => {
-	await start();
 	const parameters = { ...speech('Fine.'), operation: 'sing' };
 	const { message, description } = bad(await run(node(parameters as never)));
 	expect(message).toMatch(/^'Operation' is 'sing', which does not exist for 'speech'/);

@@ -5,7 +5,6 @@ import { allClosed, bad, good, node, NODE, posts, run, saved, sim, start } from 
 const first = (count: number) => SENTENCES.slice(0, count).join(' ');
 
 test('a long text comes out as one file, of one task for each part, in order', async () => {
-	await start();
 	const result = await run(node(split()), { items: [{ a: 1 }] });
 	const output = good(result);
 	expect(sent()).toEqual(SENTENCES);
@@ -35,14 +34,12 @@ test('a long text comes out as one file, of one task for each part, in order', a
 });
 
 test('files in a folder are joined as well', async () => {
-	await start();
 	const result = await run(node(split()), { binaryMode: 'filesystem' });
 	const sound = readWav(await result.bytes(good(result)[0]!.binary!.data!))!.stretches[0];
 	expect(sound).toEqual(samplesOf(ids()));
 });
 
 test('a text that is not longer is sent as it is, and comes out as ever', async () => {
-	await start();
 	const [item] = good(await run(node(split(' Short. '))));
 	expect(sent()).toEqual([' Short. ']);
 	expect(item!.json).toMatchObject({ input: ' Short. ', status: 'completed' });
@@ -65,7 +62,6 @@ test('parts count as items for the concurrency', async () => {
 });
 
 test('progress names the part', async () => {
-	await start();
 	const said: string[] = [];
 	const onMessage = (text: string) => void said.push(text);
 	good(await run(node(split()), { mode: 'manual', onMessage }));
@@ -73,7 +69,6 @@ test('progress names the part', async () => {
 });
 
 test('without waiting: all task ids at once, which Wait collects as one file', async () => {
-	await start();
 	const [created] = good(await run(node(split(TEXT, {}, { waitForCompletion: false }))));
 	expect(created!.json).toEqual({ task_ids: ids(), parts: 12, status: 'pending' });
 	expect([posts(), sim.socketsEver]).toEqual([12, 0]);
@@ -89,14 +84,12 @@ test('without waiting: all task ids at once, which Wait collects as one file', a
 });
 
 test('without downloading: the addresses, no file', async () => {
-	await start();
 	const [item] = good(await run(node(split(TEXT, {}, { download: false }))));
 	expect(item!.json.audio_urls).toEqual(ids().map((id) => sim.tasks.get(id)!.audioUrl));
 	expect(item!.binary).toBeUndefined();
 });
 
 test('parts that can not be joined come out one by one, with a hint why', async () => {
-	await start();
 	const ogg = {
 		status: 200,
 		headers: { 'Content-Type': 'audio/ogg' },
@@ -121,7 +114,6 @@ test('parts that can not be joined come out one by one, with a hint why', async 
 });
 
 test('more than 256 MB are not joined', async () => {
-	await start();
 	const text = SENTENCES.slice(0, 3)
 		.map((sentence) => `${sentence} [sim:big-file=90]`)
 		.join('\n\n');
@@ -145,12 +137,10 @@ describe('bad input is refused before anything is sent', () => {
 		[-1, TEXT, "'Split Text Longer Than' must be a whole number"],
 		[1000, 'word '.repeat(1_000_000), 'more than 200 parts'],
 	])('%s for %.20s', async (splitLongerThan, text, said) => {
-		await start();
 		expect(bad(await run(node(split(text, { splitLongerThan })))).message).toContain(said);
 	});
 
 	test('201 tasks to wait for', async () => {
-		await start();
 		const all = Array.from({ length: 201 }, (_, id) => id).join();
 		expect(bad(await run(wait(all))).message).toContain('names 201 tasks');
 	});

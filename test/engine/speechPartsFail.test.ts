@@ -45,7 +45,6 @@ test('the message names the part that failed and every task that is paid', async
 });
 
 test('once a part has failed no other is sent, and those under way are not waited for', async () => {
-	await start();
 	sim.fault({ ...create, body: 'sentence 02', action: refused });
 	const { message } = bad(await run(node(split(SLOW, { concurrency: 4 }))));
 	expect(message).toContain('part 3 of 12');
@@ -70,7 +69,6 @@ test.each([
 ])(
 	'Retry On Fail: when a part %s, the others are collected and not paid again',
 	async (_, fault) => {
-		await start();
 		sim.fault(fault);
 		const result = await run(node(split(), again));
 		await expectWhole(result);
@@ -83,7 +81,6 @@ test.each([
 );
 
 test('Retry On Fail: a part whose task has failed is made anew, and only that', async () => {
-	await start();
 	const running = run(node(split(TEXT, { timeout: 60 }), again));
 	await sim.waitFor(() => idOf(THIRD) !== undefined);
 	const path = `/v1/labs/task/${idOf(THIRD)}`;
@@ -97,7 +94,6 @@ test('Retry On Fail: a part whose task has failed is made anew, and only that', 
 });
 
 test('a failed task is named as what failed, not as one to collect', async () => {
-	await start();
 	const text = TEXT.replace(THIRD, 'This is sentence 02 [sim:task-fails].');
 	const { message, description } = bad(await run(node(split(text, { concurrency: 12 }))));
 	const failed = [...sim.tasks.values()].find(({ status }) => status === 'failed')!.id;
@@ -108,7 +104,6 @@ test('a failed task is named as what failed, not as one to collect', async () =>
 });
 
 test('"Retry execution" collects what is there and pays for the rest', async () => {
-	await start();
 	sim.fault({ ...create, action: refused });
 	const subject = workflow(node(split(TEXT, { concurrency: 2 })));
 	const failed = await run(subject);
@@ -120,7 +115,6 @@ test('"Retry execution" collects what is there and pays for the rest', async () 
 });
 
 test('what an earlier try paid for is named by the next, also of parts that it did not come to', async () => {
-	await start();
 	sim.fault({ ...create, action: refused });
 	sim.fault({ on: 'file', after: 2, action: { respond: { status: 410 } } });
 	const { message, description } = bad(await run(node(split(TEXT, { concurrency: 1 }), again)));
@@ -130,7 +124,6 @@ test('what an earlier try paid for is named by the next, also of parts that it d
 });
 
 test('a part without a clear answer is not sent again', async () => {
-	await start();
 	sim.fault({ ...create, action: { reset: true, accepted: true } });
 	const { message, description } = bad(await run(node(split(), again)));
 	expect(message).toContain(
@@ -141,7 +134,6 @@ test('a part without a clear answer is not sent again', async () => {
 });
 
 test('continue on fail: the item names its tasks, the others are whole', async () => {
-	await start();
 	sim.fault({ ...create, action: refused });
 	const items = [{ t: TEXT }, { t: 'Short.' }];
 	const result = await run(node(split('={{ $json.t }}'), REGULAR), { items });
@@ -157,7 +149,6 @@ test('continue on fail: the item names its tasks, the others are whole', async (
 });
 
 test('another item that fails ends the parts, and the message names them', async () => {
-	await start();
 	const items = [{ t: SLOW }, { t: 'Two [sim:task-fails]' }];
 	const { message, description } = bad(
 		await run(node(split('={{ $json.t }}', { concurrency: 20 })), { items }),
@@ -170,7 +161,6 @@ test('another item that fails ends the parts, and the message names them', async
 });
 
 test('a canceled execution ends all parts at once', async () => {
-	await start();
 	const execution = await begin(node(split(SLOW, { concurrency: 5 })));
 	await sim.waitFor(() => sim.creates === 5);
 	execution.cancel();
@@ -180,7 +170,6 @@ test('a canceled execution ends all parts at once', async () => {
 });
 
 test('Wait: a task that is unknown is named, and those that are there', async () => {
-	await start();
 	good(await run(node(split(SENTENCES.slice(0, 2).join(' '), {}, { waitForCompletion: false }))));
 	const { message, description } = bad(await run(wait([...ids(), '4711'].join())));
 	expect(message).toContain('has no task with this ID: task_not_found – task 4711, part 3 of 3');

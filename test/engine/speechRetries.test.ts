@@ -1,4 +1,4 @@
-import { bad, good, node, posts, requests, run, sim, speech, start } from './setup';
+import { bad, good, node, posts, requests, run, sim, speech } from './setup';
 
 const readings = () => requests('GET', '/v1/labs/task/');
 const onRead = { method: 'GET', path: '/v1/labs/task/' };
@@ -26,7 +26,6 @@ test.each([
 	['cut JSON', { respond: { status: 200, body: '{"id": 12, "stat' } }],
 	['a reset', { reset: true }],
 ])('a reading is repeated after %s', async (_, action) => {
-	await start();
 	const date = new Date(Date.now() + 1500).toUTCString();
 	const fault = JSON.parse(JSON.stringify(action).replace('"date"', JSON.stringify(date)));
 	sim.fault({ ...onRead, action: fault });
@@ -36,7 +35,6 @@ test.each([
 });
 
 test('Retry-After is kept to', async () => {
-	await start();
 	sim.fault({ ...onRead, action: limited('2') });
 	good(await run(node(speech('Hi.'))));
 	const [first, second] = readings();
@@ -44,7 +42,6 @@ test('Retry-After is kept to', async () => {
 });
 
 test('readings that fail to the end: the message tells of them', async () => {
-	await start();
 	const respond = { status: 500, body: { error: 'boom' } };
 	sim.fault({ ...onRead, times: Infinity, action: { respond } });
 	const { message } = bad(await run(node(speech('Hi.', { timeout: 3, pollInterval: 1 }))));
@@ -55,7 +52,6 @@ test('readings that fail to the end: the message tells of them', async () => {
 });
 
 test('an absurd Retry-After is bounded by the deadline, and the task is named', async () => {
-	await start();
 	sim.fault({ ...onRead, times: Infinity, action: limited('99999999999') });
 	const { all } = bad(await run(node(speech('Hi.', { timeout: 2 }))));
 	expect(all).toContain([...sim.tasks.keys()][0]);
@@ -63,7 +59,6 @@ test('an absurd Retry-After is bounded by the deadline, and the task is named', 
 });
 
 test('Wait outlasts a rate limit of more than a few refusals', async () => {
-	await start();
 	good(await run(node(speech('Hi.', {}, { waitForCompletion: false }))));
 	const taskId = [...sim.tasks.keys()][0]!;
 	sim.fault({ ...onRead, times: 6, action: limited('0') });
@@ -82,7 +77,6 @@ test.each([
 	['a page with 200', { respond: { status: 200, body: EDGE }, accepted: true }],
 	['an answer without an id', { respond: { status: 200, body: {} }, accepted: true }],
 ])('a create call is not repeated after %s', async (_, action) => {
-	await start();
 	sim.fault({ ...onCreate, times: Infinity, action });
 	const { all } = bad(await run(node(speech('Hi.'))));
 	expect(posts()).toBe(1);
@@ -101,7 +95,6 @@ test.each([
 ])(
 	'a create call is not repeated after %s, and nothing is said to be paid',
 	async (_, status, body) => {
-		await start();
 		const headers = { Location: `${sim.baseUrl}/v1/labs/task` };
 		sim.fault({ ...onCreate, times: Infinity, action: { respond: { status, body, headers } } });
 		const { all } = bad(await run(node(speech('Hi.'))));
@@ -111,7 +104,6 @@ test.each([
 );
 
 test('a create call is repeated after 429', async () => {
-	await start();
 	sim.fault({ ...onCreate, times: 2, action: limited('1') });
 	good(await run(node(speech('Hi.'))));
 	expect([posts(), sim.creates]).toEqual([3, 1]);

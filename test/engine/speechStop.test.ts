@@ -17,7 +17,6 @@ const taskId = () => [...sim.tasks.keys()][0]!;
 const CONTINUE = { onError: 'continueRegularOutput' } as const;
 
 test('the deadline ends the wait, names the task and what to do, and closes everything', async () => {
-	await start();
 	const result = await run(node(speech('Hi [sim:slow=600]', { timeout: 1 })));
 	const { message, description, itemIndex } = bad(result);
 	expect(message).toContain('No result after 1 second');
@@ -33,7 +32,6 @@ test('the deadline ends the wait, names the task and what to do, and closes ever
 });
 
 test('the deadline ends a reading that hangs', async () => {
-	await start();
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { hang: true } });
 	const { message } = bad(await run(node(speech('Hi.', { timeout: 2 }))));
 	expect(message).toContain('No result after 2 seconds');
@@ -41,7 +39,6 @@ test('the deadline ends a reading that hangs', async () => {
 });
 
 test('the deadline ends a download', async () => {
-	await start();
 	sim.fault({ on: 'file', action: { hang: true } });
 	const { message, description } = bad(await run(node(speech('Hi.', { timeout: 2 }))));
 	expect(message).toContain(taskId());
@@ -51,7 +48,6 @@ test('the deadline ends a download', async () => {
 });
 
 test('a create call that does not answer within the deadline is sent once and said to be unsure', async () => {
-	await start();
 	sim.fault({ method: 'POST', action: { hang: true, accepted: true } });
 	const { message, description } = bad(await run(node(speech('Hi.', { timeout: 2 }))));
 	expect(message).toContain('No result after 2 seconds');
@@ -61,7 +57,6 @@ test('a create call that does not answer within the deadline is sent once and sa
 });
 
 test('nothing is paid for once the deadline has passed while the socket was waited for', async () => {
-	await start();
 	sim.setWebSocketMode('hang');
 	const { message } = bad(await run(node(speech('Hi.', { timeout: 1 }))));
 	expect(message).toContain('No result after 1 second');
@@ -75,7 +70,6 @@ test.each([
 ] as const)(
 	'cancel while waiting (%s): canceled, and all closed within a second',
 	async (_, extra) => {
-		await start();
 		const items = [{ n: 1 }, { n: 2 }, { n: 3 }];
 		const execution = await begin(node(speech('={{ $json.n }} [sim:slow=600]'), extra), { items });
 		await sim.waitFor(() => sim.tasks.size === 3 && sim.sockets() === 1);
@@ -108,7 +102,6 @@ test.each([
 });
 
 test('cancel during a create call: the connection is closed, nothing is sent again', async () => {
-	await start();
 	sim.fault({ method: 'POST', action: { hang: true } });
 	const execution = await begin(node(speech('Hi.')));
 	await sim.waitFor(() => posts() === 1);
@@ -119,7 +112,6 @@ test('cancel during a create call: the connection is closed, nothing is sent aga
 });
 
 test('cancel while the handshake hangs: nothing is created', async () => {
-	await start();
 	sim.setWebSocketMode('hang');
 	const execution = await begin(node(speech('Hi.')));
 	await sim.waitFor(() => sim.requests.some(({ on }) => on === 'socket'));
@@ -132,7 +124,6 @@ test('cancel while the handshake hangs: nothing is created', async () => {
 });
 
 test('cancel during a pause that the service asked for', async () => {
-	await start();
 	const headers = { 'Retry-After': '50' };
 	sim.fault({ method: 'POST', action: { respond: { status: 429, headers } } });
 	const execution = await begin(node(speech('Hi.')));

@@ -54,7 +54,6 @@ test.each([
 	['srt', '', 'application/x-subrip'],
 	['vtt', '[sim:subtitles=vtt]', 'text/vtt'],
 ])('%s comes out beside the sound, as the service made it', async (extension, word, mimeType) => {
-	await start();
 	const result = await run(node(speech(`Hello there. ${word}`, { subtitles })));
 	const [item] = good(result);
 	const [{ id, subtitleUrl }] = made() as [ReturnType<typeof made>[number]];
@@ -79,7 +78,6 @@ test.each<[string, IDataObject, string, IDataObject]>([
 	['the service makes none', { subtitles }, 'Hello. [sim:subtitles=none]', {}],
 	['nothing is waited for', { subtitles }, 'Hello.', { waitForCompletion: false }],
 ])('no field and no hint where %s', async (_, options, text, more) => {
-	await start();
 	const result = await run(node(speech(text, options, more)));
 	expect(good(result)[0]!.binary?.subtitles).toBeUndefined();
 	expect(hints(result)).toEqual([]);
@@ -87,7 +85,6 @@ test.each<[string, IDataObject, string, IDataObject]>([
 });
 
 test('without the sound, the subtitles alone', async () => {
-	await start();
 	const result = await run(node(speech('Hello.', { subtitles }, { download: false })));
 	expect(Object.keys(good(result)[0]!.binary!)).toEqual(['subtitles']);
 	expect(await textOf(result)).toBe(served(made()[0]!.id));
@@ -102,7 +99,6 @@ test("on the API's own host they get the token", async () => {
 test.each(['', '[sim:subtitles=vtt]', '[sim:mp3]'])(
 	'those of a long text are joined with its sound, on time %s',
 	async (word) => {
-		await start();
 		const result = await run(long(text(5, word)));
 		const [item] = good(result);
 		const tasks = item!.json.task_ids as string[];
@@ -119,7 +115,6 @@ test.each(['', '[sim:subtitles=vtt]', '[sim:mp3]'])(
 );
 
 test('Wait joins those of several tasks, in the order of their ids, from files on disk, too', async () => {
-	await start();
 	good(await run(long(text(3), {}, { waitForCompletion: false })));
 	const tasks = ids().reverse();
 	const fields = wait(tasks.join(','));
@@ -130,7 +125,6 @@ test('Wait joins those of several tasks, in the order of their ids, from files o
 });
 
 test('a part without subtitles leaves a gap', async () => {
-	await start();
 	const result = await run(long(text(3, '[sim:subtitles=none]', (part) => part === 1)));
 	const tasks = good(result)[0]!.json.task_ids as string[];
 	const times = timesOf(await textOf(result));
@@ -140,7 +134,6 @@ test('a part without subtitles leaves a gap', async () => {
 });
 
 test('SRT and VTT are not joined: a hint says so, and the sound is whole', async () => {
-	await start();
 	const result = await run(long(text(3, '[sim:subtitles=vtt]', (part) => part === 1)));
 	expect(Object.keys(good(result)[0]!.binary!)).toEqual(['data']);
 	expect(hints(result)).toEqual([
@@ -149,14 +142,12 @@ test('SRT and VTT are not joined: a hint says so, and the sound is whole', async
 });
 
 test('those of several parts need their sound, and a hint says so', async () => {
-	await start();
 	const result = await run(long(text(3), {}, { download: false }));
 	expect(good(result)[0]!.binary).toBeUndefined();
 	expect(hints(result).join()).toContain("turn on 'Download File'");
 });
 
 test('where the sound is not joined, each part comes with its own', async () => {
-	await start();
 	const respond = { status: 200, headers: { 'Content-Type': 'audio/ogg' }, body: 'OggS..' };
 	sim.fault({ on: 'file', path: '/files/audio', times: Infinity, action: { respond } });
 	const result = await run(long(text(2)));
@@ -174,7 +165,6 @@ test.each<[string, object, string]>([
 		'larger than subtitles are: more than 2 MB',
 	],
 ])('when they %s, the sound comes out, and a hint says why', async (_, action, said) => {
-	await start();
 	fault(action);
 	const result = await run(node(speech('=Hello {{ $json.n }}.', { subtitles })), {
 		items: [{ n: 1 }, { n: 2 }],
@@ -189,7 +179,6 @@ test.each<[string, object, string]>([
 });
 
 test('they are fetched again when their host is away for a moment', async () => {
-	await start();
 	fault({ respond: { status: 503 } }, { times: 2 });
 	const result = await run(node(speech('Hello.', { subtitles })));
 	expect(await textOf(result)).toBe(served(made()[0]!.id));
@@ -197,7 +186,6 @@ test('they are fetched again when their host is away for a moment', async () => 
 });
 
 test('when those of one part can not be fetched, the others are on time', async () => {
-	await start();
 	fault({ respond: { status: 410 } }, { times: 1 });
 	const result = await run(long(text(3), { concurrency: 1 }));
 	const tasks = good(result)[0]!.json.task_ids as string[];
@@ -206,7 +194,6 @@ test('when those of one part can not be fetched, the others are on time', async 
 });
 
 test('more than 16 MB of them are not joined', async () => {
-	await start();
 	fault({ respond: { status: 200, body: `WEBVTT\n\n${'NOTE a\n\n'.repeat(240_000)}` } });
 	const result = await run(long(text(9)));
 	expect(Object.keys(good(result)[0]!.binary!)).toEqual(['data']);
@@ -214,7 +201,6 @@ test('more than 16 MB of them are not joined', async () => {
 });
 
 test('a host of subtitles that never answers does not cost the sound, when time is up', async () => {
-	await start();
 	fault({ hang: true });
 	const result = await run(node(speech('Hello.', { subtitles, timeout: 5 })));
 	expect(Object.keys(good(result)[0]!.binary!)).toEqual(['data']);
@@ -223,7 +209,6 @@ test('a host of subtitles that never answers does not cost the sound, when time 
 });
 
 test('the sound can not go into the field of the subtitles', async () => {
-	await start();
 	const fields = speech('Hello.', { subtitles, outputField: 'subtitles' });
 	expect(bad(await run(node(fields))).message).toContain(
 		`'Put Output File in Field' must not be "subtitles"`,

@@ -17,7 +17,6 @@ const readings = () => requests('GET', '/v1/labs/task/');
 const taskId = () => [...sim.tasks.keys()][0]!;
 
 test('messages that come before the create response are not lost', async () => {
-	await start();
 	const seen: string[] = [];
 	const result = await run(node(speech('Hi [sim:messages-first]')), {
 		onMessage: (text) => seen.push(text),
@@ -86,7 +85,6 @@ test('a message that says 100 too early is no outcome: the task is read until it
 });
 
 test('a silent socket: completes by polling', async () => {
-	await start();
 	sim.setWebSocketMode('silent');
 	good(await run(node(speech('Hello.'))));
 	expect(posts()).toBe(1);
@@ -94,7 +92,6 @@ test('a silent socket: completes by polling', async () => {
 });
 
 test('beside a silent socket the task is read before the deadline, whatever the poll interval', async () => {
-	await start();
 	sim.setWebSocketMode('silent');
 	const fields = speech('Hello. [sim:slow=600]', { timeout: 2, pollInterval: 60 });
 	expect(bad(await run(node(fields))).message).toContain('No result after 2 seconds');
@@ -102,7 +99,6 @@ test('beside a silent socket the task is read before the deadline, whatever the 
 });
 
 test('a refused socket: polls, and one hint for all items says so', async () => {
-	await start();
 	sim.setWebSocketMode('refuse');
 	const result = await run(node(speech('=Hello {{ $json.n }}')), {
 		items: [{ n: 1 }, { n: 2 }, { n: 3 }],
@@ -116,7 +112,6 @@ test('a refused socket: polls, and one hint for all items says so', async () => 
 });
 
 test('a handshake that hangs holds the create call back for 3 s at most', async () => {
-	await start();
 	sim.setWebSocketMode('hang');
 	const result = await run(node(speech('Hello.')));
 	good(result);
@@ -128,7 +123,6 @@ test('a handshake that hangs holds the create call back for 3 s at most', async 
 });
 
 test('a wrong WebSocket address: completes all the same', async () => {
-	await start();
 	const result = await run(node(speech('Hello.')), {
 		credential: { webSocketUrl: sim.webSocketUrl.replace(/:\d+.*$/, ':9') },
 	});
@@ -153,7 +147,6 @@ test('a socket that drops is opened again, and its messages count', async () => 
 });
 
 test('a socket that is dropped each time it opens does not keep the task from being read', async () => {
-	await start();
 	let over = false;
 	const dropping = (async () => {
 		while (!over) {
@@ -186,7 +179,6 @@ test('a reading that hangs is given up when the outcome is announced', async () 
 });
 
 test('100 % over and over does not keep a slow reading from being finished', async () => {
-	await start();
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { delayMs: 400 } });
 	const execution = await begin(node(speech('Hello.', { timeout: 6 })));
 	await sim.waitFor(() => sim.tasks.get(taskId())?.status === 'completed');
@@ -200,7 +192,6 @@ test('100 % over and over does not keep a slow reading from being finished', asy
 });
 
 test('a task that the reading side does not know yet is given time', async () => {
-	await start();
 	sim.fault({
 		method: 'GET',
 		path: '/v1/labs/task/',
@@ -212,7 +203,6 @@ test('a task that the reading side does not know yet is given time', async () =>
 });
 
 test('unknown status words mean: not finished', async () => {
-	await start();
 	const body = { id: 1, status: 'QUEUED_FOR_REVIEW', process_percentage: 3 };
 	sim.fault({
 		method: 'GET',

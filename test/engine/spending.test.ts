@@ -10,7 +10,6 @@ const spoken = (maxPaidPerExecution: number, options: IDataObject = {}) =>
 	speech('={{ $json.t }}', { maxPaidPerExecution, ...options });
 
 test('a run that needs more is refused before anything is sent', async () => {
-	await start();
 	const { message, description } = bad(await run(node(spoken(4)), { items: rows(5) }));
 	expect(message).toContain(`'${LIMIT}' is 4, but this run needs 5`);
 	expect(description).toContain('Nothing was sent');
@@ -18,7 +17,6 @@ test('a run that needs more is refused before anything is sent', async () => {
 });
 
 test('so it is under "continue on fail", where each item says so', async () => {
-	await start();
 	const subject = node(spoken(4), { onError: 'continueRegularOutput' });
 	const output = out(await run(subject, { items: rows(5) }));
 	expect(output.map(({ json }) => json.error)).toEqual(
@@ -28,13 +26,11 @@ test('so it is under "continue on fail", where each item says so', async () => {
 });
 
 test('a run that needs just as many goes on; 0 sets no limit', async () => {
-	await start();
 	expect(good(await run(node(spoken(3)), { items: rows(3) }))).toHaveLength(3);
 	expect(good(await run(node(spoken(0)), { items: rows(12) }))).toHaveLength(12);
 });
 
 test('Retry On Fail goes on counting, without what it collects', async () => {
-	await start();
 	// The first file can't be had, so the first try fails with all three paid.
 	sim.fault({ on: 'file', times: 1, action: { respond: { status: 410 } } });
 	const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
@@ -94,7 +90,6 @@ describe('when a retry needs more than is left', () => {
 });
 
 test('a request that the service refused does not count', async () => {
-	await start();
 	const respond = { status: 422, body: { error: 'Not this one' } };
 	sim.fault({ method: 'POST', path: '/v1/labs/task', times: 1, action: { respond } });
 	const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
@@ -113,7 +108,6 @@ test('four videos are one request', async () => {
 });
 
 test('a limit that is no number is refused', async () => {
-	await start();
 	const { message } = bad(await run(node(spoken(-1)), { items: rows(1) }));
 	expect(message).toContain(`'${LIMIT}' must be a whole number`);
 });

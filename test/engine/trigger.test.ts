@@ -5,7 +5,6 @@ const onAll = { events: ['progress', 'completed', 'failed'] };
 
 describe('a task that completes', () => {
 	it('starts one execution, with the address of its audio, after one reading', async () => {
-		await start();
 		const trigger = await activate();
 		const taskId = await createTask('Once upon a time');
 		const [only] = await trigger.has(1);
@@ -22,7 +21,6 @@ describe('a task that completes', () => {
 	});
 
 	it('starts one also when its end is told several times', async () => {
-		await start();
 		const trigger = await activate();
 		const first = await createTask('[sim:duplicate-progress] One');
 		await trigger.has(1);
@@ -34,7 +32,6 @@ describe('a task that completes', () => {
 	});
 
 	it('is not told before the service has said so, and given the address', async () => {
-		await start();
 		const trigger = await activate();
 		const taskId = await createTask('[sim:late-address=20] Late');
 		await sim.waitFor(() => sim.tasks.get(taskId)!.status === 'completed');
@@ -54,7 +51,6 @@ describe('a task that completes', () => {
 	});
 
 	it('brings its audio along where asked to', async () => {
-		await start();
 		const trigger = await activate({
 			parameters: { options: { download: true, outputField: 'audio' } },
 		});
@@ -68,7 +64,6 @@ describe('a task that completes', () => {
 	});
 
 	it('is told also when its audio can not be fetched, and why', async () => {
-		await start();
 		sim.fault({ on: 'file', times: 9, action: { respond: { status: 410 } } });
 		const trigger = await activate({ parameters: { options: { download: true } } });
 		const taskId = await createTask('No file');
@@ -82,7 +77,6 @@ describe('a task that completes', () => {
 
 describe('progress', () => {
 	it('is told in steps of 10 points, and ends with the completion', async () => {
-		await start();
 		const trigger = await activate({ parameters: onAll });
 		const taskId = await createTask('Step by step');
 		await trigger.has(6);
@@ -103,7 +97,6 @@ describe('progress', () => {
 		[30, [43, 93]],
 		[100, [100]],
 	])('is told in steps of %d points', async (progressStep, percentages) => {
-		await start();
 		const trigger = await activate({
 			parameters: { events: ['progress', 'completed'], options: { progressStep } },
 		});
@@ -116,7 +109,6 @@ describe('progress', () => {
 	});
 
 	it('starts an execution of a task only when the one before has ended', async () => {
-		await start();
 		const trigger = await activate({ parameters: onAll, executionsLast: true });
 		const taskId = await createTask('In order');
 		const other = await createTask('Beside');
@@ -134,7 +126,6 @@ describe('progress', () => {
 
 describe('a burst', () => {
 	it('starts all executions it has to, twenty at a time', async () => {
-		await start();
 		const trigger = await activate({ executionsLast: true });
 		const ids = await Promise.all(Array.from({ length: 50 }, (_, n) => createTask(`Number ${n}`)));
 		await sim.waitFor(() => ids.every((id) => sim.tasks.get(id)!.reads > 0));
@@ -165,7 +156,6 @@ describe('tasks by their IDs', () => {
 	});
 
 	it('are told of also when they completed before, but only once', async () => {
-		await start();
 		const taskId = await createTask('Over long ago');
 		await sim.waitFor(() => sim.tasks.get(taskId)!.audioUrl !== undefined);
 		const setting = { parameters: { taskIds: taskId }, nodeId: 'named' };

@@ -25,7 +25,6 @@ describe('a lost socket', () => {
 	});
 
 	it('costs one reading of a silent task, and none of one that is heard of right after', async () => {
-		await start();
 		await activate();
 		const silent = await createTask('[sim:slow=1000] Silent');
 		const heard = await createTask('[sim:slow=1000] Heard of');

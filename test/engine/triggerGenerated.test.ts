@@ -66,7 +66,6 @@ const video = (prompt: string, extra: object = {}) => ({
 
 describe('a new video', () => {
 	it('starts one execution with its fields and address, and what was there before none', async () => {
-		await start();
 		for (let n = 0; n < 30; n++) add();
 		const trigger = await activate({ parameters: generated });
 		await pass(INTERVAL_SECONDS);
@@ -79,7 +78,6 @@ describe('a new video', () => {
 	});
 
 	it('costs one page a minute, no WebSocket and no reading of tasks', async () => {
-		await start();
 		for (let minutes = 900; minutes > 0; minutes -= 3) {
 			add({ created_at: new Date(Date.now() - minutes * 60_000).toISOString() });
 		}
@@ -92,7 +90,6 @@ describe('a new video', () => {
 	});
 
 	it('brings its file along where asked to', async () => {
-		await start();
 		await during(run(node(video('A real file', { download: false }))));
 		const [item] = sim.history.splice(0);
 		const options = { download: true, outputField: 'clip' };
@@ -107,7 +104,6 @@ describe('a new video', () => {
 	});
 
 	it('is told also when its file can not be fetched, and why', async () => {
-		await start();
 		const parameters = { ...generated, options: { download: true } };
 		const trigger = await activate({ parameters });
 		sim.fault({ on: 'file', times: 9, action: { respond: { status: 410 } } });
@@ -120,7 +116,6 @@ describe('a new video', () => {
 	});
 
 	it('is told without an error where the service says that there is none', async () => {
-		await start();
 		const trigger = await activate({ parameters: generated });
 		add({ error: 'none' } as object);
 		await pass(INTERVAL_SECONDS + 5);
@@ -128,7 +123,6 @@ describe('a new video', () => {
 	});
 
 	it('is told when it has its file, and one that fails by its id where failures are wanted', async () => {
-		await start();
 		const both = await activate({ parameters: { events: ['generated', 'failed'] } });
 		const one = await activate({ parameters: generated });
 		const good = add({ file_url: '', status: 'processing' });
@@ -154,7 +148,6 @@ describe('many at once', () => {
 	});
 
 	it('wait for their turn while executions last, and are all told', async () => {
-		await start();
 		const trigger = await activate({ parameters: generated, executionsLast: true });
 		for (let n = 0; n < 50; n++) add();
 		await pass(INTERVAL_SECONDS + 5);
@@ -171,7 +164,6 @@ describe('many at once', () => {
 
 describe('several triggers of an account', () => {
 	it('share one reading a minute', async () => {
-		await start();
 		const [first, second, third] = [
 			await activate({ parameters: generated }),
 			await (pass(20), activate({ parameters: generated })),
@@ -188,7 +180,6 @@ describe('several triggers of an account', () => {
 
 describe('a restart', () => {
 	it('after a kill goes on from what n8n has saved: all are told, none with another key', async () => {
-		await start();
 		const nodeId = 'killed';
 		const before = await activate({ parameters: generated, nodeId });
 		const items = Array.from({ length: 3 }, () => add());
@@ -204,7 +195,6 @@ describe('a restart', () => {
 	});
 
 	it('tells what came while the workflow was not published for a day', async () => {
-		await start();
 		const nodeId = 'a day';
 		const before = await activate({ parameters: generated, nodeId });
 		await before.close();
@@ -216,7 +206,6 @@ describe('a restart', () => {
 	});
 
 	it('tells of nothing that came while the event was not chosen', async () => {
-		await start();
 		const nodeId = 'changed';
 		const first = await activate({ parameters: generated, nodeId });
 		await first.close();
@@ -239,7 +228,6 @@ describe('a service that keeps no history', () => {
 		});
 
 	it('ends the activation with words that say so', async () => {
-		await start();
 		absent();
 		await expect(activate({ parameters: generated })).rejects.toThrow(
 			'The service keeps no history of videos and images (HTTP 404)',
@@ -247,7 +235,6 @@ describe('a service that keeps no history', () => {
 	});
 
 	it('does not keep the events of tasks from coming, nor an history that is back', async () => {
-		await start();
 		absent();
 		const trigger = await activate({ parameters: { events: ['completed', 'generated'] } });
 		await pass(2 * INTERVAL_SECONDS);
@@ -259,7 +246,6 @@ describe('a service that keeps no history', () => {
 	});
 
 	it('all of a sudden is asked on, and nothing is lost', async () => {
-		await start();
 		const trigger = await activate({ parameters: generated });
 		absent();
 		const item = add();
@@ -272,7 +258,6 @@ describe('a service that keeps no history', () => {
 });
 
 it('a token that is revoked ends the trigger', async () => {
-	await start();
 	const trigger = await activate({ parameters: generated });
 	sim.revoke(sim.token);
 	await pass(INTERVAL_SECONDS + 5);
@@ -283,7 +268,6 @@ it('a token that is revoked ends the trigger', async () => {
 });
 
 it('a token that the history tells is in no item, and nowhere in what n8n keeps', async () => {
-	await start();
 	const trigger = await activate({ parameters: generated });
 	add({ id: sim.token, prompt: `Not with ${sim.token}`, file_url: `/${sim.token}/a.mp4` });
 	await pass(INTERVAL_SECONDS + 5);
@@ -292,7 +276,6 @@ it('a token that the history tells is in no item, and nowhere in what n8n keeps'
 });
 
 it('an interval below 10 seconds is refused', async () => {
-	await start();
 	const parameters = { ...generated, options: { checkInterval: 9 } };
 	await expect(activate({ parameters })).rejects.toThrow(
 		/'Check Interval' must be a number from 10/,
@@ -302,7 +285,6 @@ it('an interval below 10 seconds is refused', async () => {
 
 describe('by hand', () => {
 	it('the newest video that has its file is shown at once', async () => {
-		await start();
 		for (let n = 0; n < 3; n++) add();
 		const { id } = add();
 		add({ file_url: '', status: 'processing' });
@@ -313,7 +295,6 @@ describe('by hand', () => {
 	});
 
 	it('the first one is waited for', async () => {
-		await start();
 		const listening = await listenByHand({ parameters: generated });
 		await listening.start();
 		await pass(30);
@@ -346,7 +327,6 @@ describe('what the workflow itself has made', () => {
 	);
 
 	it('starts nothing though the history has it before the workflow', async () => {
-		await start();
 		const trigger = await activate(executed(making('before')));
 		const foreign = add();
 		const own = { id: 'own', prompt: `Again ${foreign.id}` };

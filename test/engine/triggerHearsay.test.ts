@@ -33,7 +33,6 @@ describe('a newly activated trigger, while something else keeps the socket open'
 	});
 
 	it('passes over a task whose end was read before, though its message comes later', async () => {
-		await start();
 		const running = await begin(node(speech('[sim:silent-socket] Read')));
 		const result = await running.finished;
 		expect(result.error).toBeUndefined();

@@ -28,7 +28,6 @@ describe('a task that an execution of the workflow itself created', () => {
 	});
 
 	it('starts one where the user wants that', async () => {
-		await start();
 		const trigger = await activate({
 			workflowId: 'workflow-under-test',
 			parameters: { options: { includeOwnTasks: true } },

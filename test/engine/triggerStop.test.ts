@@ -1,4 +1,4 @@
-import { allClosed, requests, sim, start } from './setup';
+import { allClosed, requests, sim } from './setup';
 import { activate, createTask, listenByHand, message } from './triggerSetup';
 
 const refusal = async (work: Promise<unknown>) =>
@@ -17,7 +17,6 @@ describe('a trigger that can not work', () => {
 		[{ taskIds: 'a, b/c' }, /'Task IDs' must be just the ID/],
 		[{ options: { outputField: ' ' } }, /'Put Output File in Field' is empty/],
 	])('says which field is wrong: %j', async (parameters, expected) => {
-		await start();
 		const error = await refusal(activate({ parameters }));
 		expect(error.message).toMatch(expected);
 		expect(error.constructor.name).toBe('NodeOperationError');
@@ -25,7 +24,6 @@ describe('a trigger that can not work', () => {
 	});
 
 	it('says that the token is refused, in the word by which n8n gives up', async () => {
-		await start();
 		const error = await refusal(activate({ credential: { apiToken: 'wrong-token' } }));
 		expect(error.message).toMatch(/^Authorization failed: the service refused the API token/);
 		expect(error.constructor.name).toBe('NodeApiError');
@@ -34,13 +32,11 @@ describe('a trigger that can not work', () => {
 	});
 
 	it('says that another web server is at the address', async () => {
-		await start();
 		const error = await refusal(activate({ credential: { baseUrl: sim.fileOrigin } }));
 		expect(error.message).toMatch(/not come from a media generation service/);
 	});
 
 	it('does without a service that is away for the moment', async () => {
-		await start();
 		sim.fault({ path: '/v1/video/me', action: { respond: { status: 503 } } });
 		const trigger = await activate();
 		await createTask('Later');
@@ -50,7 +46,6 @@ describe('a trigger that can not work', () => {
 
 describe('a token that is refused while the workflow is active', () => {
 	it('ends the trigger with a message, and closes everything', async () => {
-		await start();
 		const trigger = await activate();
 		await sim.waitFor(() => sim.sockets() === 1);
 		sim.fault({
@@ -68,7 +63,6 @@ describe('a token that is refused while the workflow is active', () => {
 	});
 
 	it('is found out by the reading of a task as well', async () => {
-		await start();
 		const trigger = await activate();
 		await sim.waitFor(() => sim.sockets() === 1);
 		sim.fault({
@@ -85,7 +79,6 @@ describe('a token that is refused while the workflow is active', () => {
 
 describe('closing', () => {
 	it('closes the socket and every request within a second', async () => {
-		await start();
 		const trigger = await activate();
 		sim.fault({ path: '/v1/labs/task/', times: 9, action: { hang: true } });
 		sim.push(message('4711', 100));
@@ -102,7 +95,6 @@ describe('closing', () => {
 	});
 
 	it('ends also a download', async () => {
-		await start();
 		sim.fault({ on: 'file', times: 9, action: { hang: true } });
 		const trigger = await activate({ parameters: { options: { download: true } } });
 		await createTask('Big');
@@ -115,7 +107,6 @@ describe('closing', () => {
 
 describe('listening by hand', () => {
 	it('ends with the first wanted event', async () => {
-		await start();
 		const listening = await listenByHand();
 		await listening.start();
 		const taskId = await createTask('By hand');
@@ -126,7 +117,6 @@ describe('listening by hand', () => {
 	});
 
 	it('tells at once of a named task that is there already', async () => {
-		await start();
 		const taskId = await createTask('There');
 		await sim.waitFor(() => sim.tasks.get(taskId)!.audioUrl !== undefined);
 		const listening = await listenByHand({ parameters: { taskIds: taskId } });
@@ -136,7 +126,6 @@ describe('listening by hand', () => {
 	});
 
 	it('can be given up, before and after it has begun', async () => {
-		await start();
 		const listening = await listenByHand();
 		await listening.start();
 		await sim.waitFor(() => sim.sockets() === 1);
@@ -148,7 +137,6 @@ describe('listening by hand', () => {
 	});
 
 	it('says what is wrong with the token, the service, or the task', async () => {
-		await start();
 		const wrong = await listenByHand({ credential: { apiToken: 'wrong-token' } });
 		expect((await refusal(wrong.start())).message).toMatch(/refused the API token/);
 		const away = await listenByHand({ credential: { baseUrl: 'http://127.0.0.1:1' } });

@@ -1,4 +1,4 @@
-import { requests, sim, start } from './setup';
+import { requests, sim } from './setup';
 import { activate, fakeTime, listenByHand } from './triggerSetup';
 
 /* Many triggers of one account, and the one token they have in common. */
@@ -22,7 +22,6 @@ const activateAll = async () =>
 
 describe('twenty triggers of one account', () => {
 	it('ask five times a minute at most, while WebSockets are blocked', async () => {
-		await start();
 		sim.setWebSocketMode('refuse');
 		fakeTime();
 		await activateAll();
@@ -34,7 +33,6 @@ describe('twenty triggers of one account', () => {
 	});
 
 	it('all end soon after the token was revoked', async () => {
-		await start();
 		fakeTime();
 		const triggers = await activateAll();
 		await sim.waitFor(() => sim.sockets() === 1);
@@ -48,7 +46,6 @@ describe('twenty triggers of one account', () => {
 });
 
 test('a person who listens by hand has the token checked at once, whatever was known of it', async () => {
-	await start();
 	await activate();
 	const before = checks();
 	const listening = await listenByHand();

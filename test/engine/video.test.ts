@@ -6,7 +6,6 @@ const VIDEO = '/v1/video/text-to-video';
 
 describe('video: textToVideo', () => {
 	test('gives the file with its bytes, type, name and address, for one POST', async () => {
-		await start();
 		const result = await run(video('A paper boat'));
 		const [item, ...rest] = good(result);
 		expect(rest).toEqual([]);
@@ -49,7 +48,6 @@ describe('video: textToVideo', () => {
 	});
 
 	test('without download fetches no file but gives the address; outputField is heeded', async () => {
-		await start();
 		const none = good(await run(video('One', {}, { download: false })));
 		expect(none[0]!.binary).toBeUndefined();
 		expect(none[0]!.json.file_url).toBe(sim.history[0]!.file_url);
@@ -71,7 +69,6 @@ describe('video: textToVideo', () => {
 	});
 
 	test('several videos of one request all come out, each with a file', async () => {
-		await start();
 		const result = await run(video('Four boats', {}, { numberOfVideos: 4 }), {
 			items: [{ a: 1 }],
 		});
@@ -88,7 +85,6 @@ describe('video: textToVideo', () => {
 	});
 
 	test('several addresses in one element are several items with names of their own', async () => {
-		await start();
 		const urls = good(await run(video('X', {}, { numberOfVideos: 3, download: false })));
 		const addresses = urls.map(({ json }) => json.file_url as string);
 		const both = { id: 'both', prompt: 'Y', file_urls: addresses.slice(0, 2) };
@@ -103,7 +99,6 @@ describe('video: textToVideo', () => {
 	});
 
 	test('fewer than asked for: those made come out, with a hint', async () => {
-		await start();
 		const parameters = { numberOfVideos: 3 };
 		const result = await run(video('Three [sim:fewer]', {}, parameters));
 		expect(good(result)).toHaveLength(2);
@@ -112,7 +107,6 @@ describe('video: textToVideo', () => {
 	});
 
 	test('one of several files cannot be fetched: the others are not lost', async () => {
-		await start();
 		sim.fault({ on: 'file', after: 1, times: Infinity, action: { respond: { status: 410 } } });
 		const subject = video('Two', {}, { numberOfVideos: 2 });
 		const result = await run({ ...subject, onError: 'continueRegularOutput' });
@@ -150,7 +144,6 @@ describe('video: bad input is named before anything is sent', () => {
 		['a timeout of 0', { options: { timeout: 0 } }, /'Timeout'/],
 		['an idle timeout of text', { options: { idleTimeout: 'x' } }, /'Idle Timeout'/],
 	])('%s', async (_, parameters, message) => {
-		await start();
 		const good = { prompt: 'A boat' };
 		const subject = video('', {}, { ...good, ...parameters });
 		const error = bad(await run(subject));
@@ -160,7 +153,6 @@ describe('video: bad input is named before anything is sent', () => {
 	});
 
 	test('a bad second item is found before the first is paid for', async () => {
-		await start();
 		const items = [{ prompt: 'Good' }, { prompt: '' }];
 		const error = bad(await run(video('={{ $json.prompt }}'), { items }));
 		expect(error.message).toMatch(/'Prompt' is empty.*\[item 1\]/);
@@ -169,7 +161,6 @@ describe('video: bad input is named before anything is sent', () => {
 	});
 
 	test('an aspect ratio may be said as a person says it', async () => {
-		await start();
 		const items = ['16:9', ' 9:16', 'Landscape', 'PORTRAIT'].map((ratio) => ({ ratio }));
 		good(await run(video('Boat', {}, { aspectRatio: '={{ $json.ratio }}' }), { items }));
 		const [wide, tall] = ['VIDEO_ASPECT_RATIO_LANDSCAPE', 'VIDEO_ASPECT_RATIO_PORTRAIT'];
@@ -178,7 +169,6 @@ describe('video: bad input is named before anything is sent', () => {
 	});
 
 	test('with "continue on fail" the good items are made', async () => {
-		await start();
 		const items = [
 			{ n: 9, ratio: 'VIDEO_ASPECT_RATIO_PORTRAIT' },
 			{ n: '2', ratio: 'nonsense' },

@@ -1,6 +1,6 @@
 import type { INode } from 'n8n-workflow';
 import type { RawStreamStep } from '../../simulator/simulator.mts';
-import { bad, begin, good, NODE, run, sim, start } from './setup';
+import { bad, begin, good, NODE, run, sim } from './setup';
 import {
 	completion,
 	elsewhere,
@@ -23,7 +23,6 @@ describe('completions that come one per video', () => {
 			.join();
 
 	test('all come out, in the order they came, without a look into the history', async () => {
-		await start();
 		const files = ['c', 'a', 'b'].map((id) => made(id));
 		raw([...files.map((file) => completion(file)), completion(files)]);
 		const result = await run(three());
@@ -38,7 +37,6 @@ describe('completions that come one per video', () => {
 		['an error comes', [event('error', 'overloaded'), 'END']],
 		['nothing more is heard', []],
 	])('%s before the last: it is in the history', async (_, rest) => {
-		await start();
 		const files = ['a', 'b', 'c'].map((id) => made(id));
 		raw([...files.slice(0, 2).map((file) => completion([file])), ...rest]);
 		sim.history.push(...files);
@@ -53,7 +51,6 @@ describe('completions that come one per video', () => {
 		['is reset', [{ delayMs: 50 }, 'RESET']],
 		['falls silent', []],
 	])('the stream %s: the others are waited for', async (_, rest) => {
-		await start();
 		const files = ['a', 'b', 'c'].map((id) => made(id));
 		raw([completion([files[0]]), ...rest]);
 		const subject = quickVideo('P', {
@@ -70,7 +67,6 @@ describe('completions that come one per video', () => {
 	});
 
 	test('the stream is reset, and the others do not come in time: a hint says that they may', async () => {
-		await start();
 		raw([completion([made('a')]), { delayMs: 50 }, 'RESET']);
 		const result = await run(three());
 		expect(ids(good(result))).toEqual(['a']);
@@ -78,7 +74,6 @@ describe('completions that come one per video', () => {
 	});
 
 	test('the stream is reset, and another item fails: the next try waits for the others', async () => {
-		await start();
 		const files = ['a', 'b', 'c'].map((id) => made(id));
 		raw([completion([files[0]]), { delayMs: 50 }, 'RESET']);
 		const respond = { status: 400, body: '{}' };
@@ -100,7 +95,6 @@ describe('completions that come one per video', () => {
 	});
 
 	test('plain JSON with fewer: the rest is in the history, or there are fewer', async () => {
-		await start();
 		const files = ['a', 'b', 'c'].map((id) => made(id));
 		const respond = { status: 200, body: files.slice(0, 2) };
 		sim.fault({ method: 'POST', action: { respond } });
@@ -113,7 +107,6 @@ describe('completions that come one per video', () => {
 	});
 
 	test('a look that fails costs no file', async () => {
-		await start();
 		raw([completion([made('a'), made('b')]), 'END']);
 		sim.fault({ path: HISTORY, times: Infinity, action: { respond: { status: 401, body: '{}' } } });
 		const result = await run(three());
@@ -122,7 +115,6 @@ describe('completions that come one per video', () => {
 	});
 
 	test('the time is up before the last: the next try has it as well, without paying', async () => {
-		await start();
 		const files = ['a', 'b', 'c'].map((id) => made(id));
 		raw(files.slice(0, 2).map((file) => completion([file])));
 		sim.history.push(...files);

@@ -154,7 +154,6 @@ describe('an error event is a failure in the words of the service', () => {
 	);
 
 	test.each(['{}', '', 'null', '[]', '{"code":500}', '"<b>boom</b>"'])('data %j', async (data) => {
-		await start();
 		raw(event('error', data), 'END');
 		const error = bad(await run(video('P', { timeout: 3 })));
 		expect(error.message).toMatch(/could not generate this/);
@@ -163,7 +162,6 @@ describe('an error event is a failure in the words of the service', () => {
 	});
 
 	test('the token in the words of the service is not shown', async () => {
-		await start();
 		raw(event('error', JSON.stringify({ message: `no ${sim.token} today` })), 'END');
 		expect(bad(await run(video('P'))).all).not.toContain(sim.token);
 	});
@@ -175,7 +173,6 @@ describe('an error event is a failure in the words of the service', () => {
 	});
 
 	test('a web page with status 200 is said at once and not asked for again', async () => {
-		await start();
 		const body = '<!DOCTYPE html><html><body>Just a moment…</body></html>';
 		sim.fault({ method: 'POST', action: { respond: { status: 200, body } } });
 		const error = bad(await run(video('P', { timeout: 3 })));

@@ -23,7 +23,6 @@ describe('an error status at the create call', () => {
 		[502, PAGE, /not available \(HTTP 502\)/],
 		[503, PAGE, /not available \(HTTP 503\)/],
 	])('%d %j: one POST, and it is said at once', async (status, body, message) => {
-		await start();
 		sim.fault({ method: 'POST', times: Infinity, action: { respond: { status, body } } });
 		const error = bad(await run(video('P')));
 		expect(error.message).toMatch(message);
@@ -38,7 +37,6 @@ describe('an error status at the create call', () => {
 	});
 
 	test('a redirect of the create call is not followed with the token', async () => {
-		await start();
 		const redirect = `${sim.fileOrigin}/v1/video/text-to-video`;
 		sim.fault({ method: 'POST', action: { redirect, status: 307 } });
 		const error = bad(await run(video('P')));
@@ -50,7 +48,6 @@ describe('an error status at the create call', () => {
 	test.each(['file:///etc/passwd', 'javascript:alert(1)', '', '//'])(
 		'a redirect of the create call to %p is put in plain words',
 		async (location) => {
-			await start();
 			const respond = { status: 302, headers: { Location: location } };
 			sim.fault({ method: 'POST', action: { respond } });
 			const { message } = bad(await run(video('P')));
@@ -80,7 +77,6 @@ describe('an error status at the create call', () => {
 
 describe('what surely was not accepted is sent again', () => {
 	test('429 with Retry-After', async () => {
-		await start();
 		const [item] = good(await run(video('Boat [sim:rate-limit]', {}, { download: false })));
 		expect(item!.json.id).toBe(sim.history[0]!.id);
 		expect(requests('POST', '/').map(({ status }) => status)).toEqual([429, 200]);
@@ -90,7 +86,6 @@ describe('what surely was not accepted is sent again', () => {
 	});
 
 	test('429 until the timeout: says so, and that nothing was accepted', async () => {
-		await start();
 		const respond = { status: 429, headers: { 'Retry-After': '600000' } };
 		sim.fault({ method: 'POST', times: Infinity, action: { respond } });
 		const error = bad(await run(video('P', { timeout: 1 })));
@@ -99,7 +94,6 @@ describe('what surely was not accepted is sent again', () => {
 	});
 
 	test('a refused connection, until the service is up', async () => {
-		await start();
 		// Not one of those that other tests, at the same time, are given as free ports.
 		const port = 20_000 + Math.floor(Math.random() * 10_000);
 		const baseUrl = `http://127.0.0.1:${port}`;
@@ -129,7 +123,6 @@ describe('time limits and cancel', () => {
 	});
 
 	test('cancel before the answer, and cancel during the search', async () => {
-		await start();
 		sim.fault({ method: 'POST', action: { hang: true } });
 		const first = await begin(video('a'));
 		await sim.waitFor(() => sim.openConnections() === 1);

@@ -136,7 +136,6 @@ describe('unfit files are named with field and item, before anything is sent', (
 			/'data'.*not an image/,
 		],
 	])('%s', async (_, binary, fields, message) => {
-		await start();
 		const alone = bad(await run(ingredients(fields), { input: [item(binary)] }));
 		expect(alone.message).toMatch(message);
 		expect(alone.message).toContain('[item 0]');
@@ -151,7 +150,6 @@ describe('unfit files are named with field and item, before anything is sent', (
 	});
 
 	test('the fields that the item does have are named', async () => {
-		await start();
 		const photos = Array.from({ length: 12 }, (_, n) => [`photo_${n}`, file(image(9))]);
 		const { message } = bad(
 			await run(ingredients('data'), { input: [item(Object.fromEntries(photos))] }),
@@ -161,7 +159,6 @@ describe('unfit files are named with field and item, before anything is sent', (
 	});
 
 	test('frames are named frames', async () => {
-		await start();
 		const { all } = bad(await run(frames('data'), { input: [item({})] }));
 		expect(all).toMatch(/^No file in 'data'.*'Frames' must name the input fields/);
 	});

@@ -75,7 +75,6 @@ describe('a stream that ends without a result is looked up in the history', () =
 		['holds an endless event', { sse: [`data: ${'x'.repeat(1023)}\n`.repeat(9 << 10)] }],
 		['is a plain answer that breaks off', { sse: ['[{"id": "x", ', { delayMs: 100 }, 'END'] }],
 	])('%s', async (_, action) => {
-		await start();
 		lose(action);
 		const result = await foundOnce();
 		const hints = result.hints('Media Generation').map(({ message }) => message);
@@ -84,7 +83,6 @@ describe('a stream that ends without a result is looked up in the history', () =
 	});
 
 	test('is silent for the idle timeout; its connection is closed', async () => {
-		await start();
 		lose({ sse: [status('starting')] });
 		await foundOnce(video('Silent', { idleTimeout: 1, timeout: 8 }));
 		await allClosed();
@@ -98,7 +96,6 @@ describe('a stream that ends without a result is looked up in the history', () =
 	});
 
 	test.each(['reset', 504])('%s instead of an answer', async (kind) => {
-		await start();
 		const respond = { status: 504, body: '<html>Gateway Timeout</html>' };
 		sim.fault({ method: 'POST', action: kind === 'reset' ? { reset: true } : { respond } });
 		sim.history.push(foreign({}));
@@ -137,7 +134,6 @@ describe('a stream that ends without a result is looked up in the history', () =
 	);
 
 	test('several videos of one lost request all come out', async () => {
-		await start();
 		lose();
 		const output = good(await run(video('Three', { timeout: 8 }, { numberOfVideos: 3 })));
 		expect(output).toHaveLength(3);
@@ -145,7 +141,6 @@ describe('a stream that ends without a result is looked up in the history', () =
 	});
 
 	test('an id told by the stream is proof, whatever else has the same prompt', async () => {
-		await start();
 		sim.history.push(foreign({ id: 'mine' }), foreign({ id: 'other' }));
 		lose({
 			sse: [status('{"status":"processing","id":"mine"}'), 'END'],
@@ -156,7 +151,6 @@ describe('a stream that ends without a result is looked up in the history', () =
 	});
 
 	test('an entry that failed is a failure at once, in the words of the history', async () => {
-		await start();
 		const failed = { ...foreign({ status: 'failed', file_url: '' }), error: 'UNSAFE_GENERATION' };
 		sim.history.push(failed);
 		lose({ finishesInHistoryAfterMs: undefined });
@@ -167,7 +161,6 @@ describe('a stream that ends without a result is looked up in the history', () =
 
 describe('what cannot be proved is not taken and not paid for again', () => {
 	test('not found in time: says that it is paid; other items go on', async () => {
-		await start();
 		lose({ finishesInHistoryAfterMs: undefined });
 		const items = [{ prompt: 'Lost' }, { prompt: 'Fine' }];
 		const subject = video('={{ $json.prompt }}', { timeout: 3 });
@@ -179,7 +172,6 @@ describe('what cannot be proved is not taken and not paid for again', () => {
 	});
 
 	test('two entries for one request: fails at once, lists them, asks nothing again', async () => {
-		await start();
 		lose();
 		sim.history.push(foreign({ prompt: 'Twin' }));
 		const error = bad(await run(video('Twin', { timeout: 20 })));
@@ -189,7 +181,6 @@ describe('what cannot be proved is not taken and not paid for again', () => {
 	});
 
 	test('another prompt, an older entry, an entry without a date', async () => {
-		await start();
 		lose({ finishesInHistoryAfterMs: undefined });
 		const old = new Date(Date.now() - 10_000).toISOString();
 		sim.history.push(
@@ -202,7 +193,6 @@ describe('what cannot be proved is not taken and not paid for again', () => {
 	});
 
 	test('an image of the same prompt is not the lost video', async () => {
-		await start();
 		lose({ finishesInHistoryAfterMs: undefined });
 		sim.history.push(foreign({ type: 'image', file_url: `${sim.fileOrigin}/files/image/a.png` }));
 		const error = bad(await run(video('P', { timeout: 2 }, { download: false })));
@@ -210,7 +200,6 @@ describe('what cannot be proved is not taken and not paid for again', () => {
 	});
 
 	test('a video in the other aspect ratio is not the lost one', async () => {
-		await start();
 		lose({ finishesInHistoryAfterMs: undefined });
 		sim.history.push(foreign({ aspect_ratio: 'VIDEO_ASPECT_RATIO_PORTRAIT' }));
 		const error = bad(await run(video('P', { timeout: 2 }, { download: false })));
@@ -218,7 +207,6 @@ describe('what cannot be proved is not taken and not paid for again', () => {
 	});
 
 	test('one of two is there when the time is up: it is not kept from the user', async () => {
-		await start();
 		lose();
 		const subject = video('Two [sim:fewer]', { timeout: 3 }, { numberOfVideos: 2 });
 		const result = await run({ ...subject, onError: 'continueRegularOutput' });
@@ -231,7 +219,6 @@ describe('what cannot be proved is not taken and not paid for again', () => {
 	])(
 		'the timeout holds although the history %s',
 		async (_, action) => {
-			await start();
 			lose();
 			sim.fault({ path: HISTORY, times: Infinity, action });
 			const running = await begin(video('P', { timeout: 2 }));

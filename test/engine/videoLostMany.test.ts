@@ -12,7 +12,6 @@ const lose = (times = 1) =>
 
 describe('several lost items of one run', () => {
 	test('share their looks, and each gets its own', async () => {
-		await start();
 		lose(8);
 		const items = Array.from({ length: 8 }, (_, index) => ({ prompt: `Lost ${index}` }));
 		const output = good(await run(video('={{ $json.prompt }}', { timeout: 14 }), { items }));
@@ -22,7 +21,6 @@ describe('several lost items of one run', () => {
 	});
 
 	test('the same prompt twice, both lost: two different videos', async () => {
-		await start();
 		lose(2);
 		const items = [{}, {}];
 		const output = good(await run(video('Twice', { timeout: 14 }), { items }));
@@ -41,7 +39,6 @@ describe('several lost items of one run', () => {
 	});
 
 	test('the same prompt in two shapes, both lost: each item gets its own shape', async () => {
-		await start();
 		const ratios = ['LANDSCAPE', 'PORTRAIT'].map((name) => `VIDEO_ASPECT_RATIO_${name}`);
 		const items = ratios.map((ratio) => ({ ratio }));
 		const sse = ['data: processing\n\n', { delayMs: 300 }, 'END' as const];
@@ -56,7 +53,6 @@ describe('several lost items of one run', () => {
 	});
 
 	test('the same prompt twice, two videos each in one entry with file_urls: all come out', async () => {
-		await start();
 		const sse = ['data: processing\n\n', { delayMs: 300 }, 'END' as const];
 		sim.fault({ method: 'POST', times: 2, action: { sse } });
 		const created_at = new Date(Date.now() + 500).toISOString();

@@ -16,7 +16,6 @@ const lose = (finishesInHistoryAfterMs?: number) =>
 	});
 
 test('the message of a run that ends early names the videos of its other items', async () => {
-	await start();
 	const items = [{ p: 'Slow [sim:slow=600]' }, { p: 'No [sim:unsafe]' }];
 	const error = bad(await run(video('={{ $json.p }}'), { items }));
 	expect(error.message).toContain('[item 1]');
@@ -33,7 +32,6 @@ describe('Retry On Fail never pays again', () => {
 	});
 
 	test('a generation not found in time is found by the next try', async () => {
-		await start();
 		lose(1600);
 		const result = await run(video('A', { timeout: 1 }, { ...again, waitBetweenTries: 1000 }));
 		expect(good(result)[0]!.json.id).toBe(sim.history[0]!.id);
@@ -89,7 +87,6 @@ describe('Retry On Fail never pays again', () => {
 
 describe('"Retry execution" never pays again', () => {
 	test('a lost generation is found, however many others were made since', async () => {
-		await start();
 		lose();
 		const subject = video('Mine', { timeout: 1, download: false });
 		const failed = await run(subject);
@@ -111,7 +108,6 @@ describe('"Retry execution" never pays again', () => {
 	}, 60_000);
 
 	test('a lost generation that finished meanwhile is taken, without another POST', async () => {
-		await start();
 		lose(1500);
 		const subject = video('Mine', { timeout: 1 });
 		const failed = await run(subject);

@@ -1,5 +1,5 @@
 import type { IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
-import { bad, begin, good, requests, run, sim, start } from './setup';
+import { bad, begin, good, requests, run, sim } from './setup';
 import { completion, elsewhere, event, ids, made, quickVideo, raw, serveFiles } from './videos';
 
 /* Whose file it is, where several items, tries or people asked for the same. */
@@ -34,7 +34,6 @@ describe('two items of one prompt, both streams lost', () => {
 	];
 
 	test.each(DIFFERENT)('%s: neither gets what may be the other’s', async (_, fields, input) => {
-		await start();
 		// The operation is the same for all items: two nodes cannot be lost at the same time otherwise.
 		const [first, second] = input;
 		const isMixed = fields.operation === '={{ $json.operation }}';
@@ -55,7 +54,6 @@ describe('two items of one prompt, both streams lost', () => {
 	});
 
 	test('different images, ids told: each gets its own, whatever else has that prompt', async () => {
-		await start();
 		lose(0, { status: 'processing', id: 'first' });
 		lose(1, { status: 'processing', id: 'second' });
 		sim.history.push(made('foreign'), made('second'), made('first'));
@@ -65,7 +63,6 @@ describe('two items of one prompt, both streams lost', () => {
 	});
 
 	test('different images, an id told that is not there yet: nobody gets the other’s', async () => {
-		await start();
 		lose(0, { status: 'processing', id: 'first' });
 		lose(1);
 		sim.history.push(made('second'));
@@ -77,7 +74,6 @@ describe('two items of one prompt, both streams lost', () => {
 	});
 
 	test('different images, one complete under another name: the other one does not get it', async () => {
-		await start();
 		const job = { id: 'job-1', prompt: 'P', file_url: `${sim.fileOrigin}/cdn/1.mp4` };
 		raw([{ delayMs: 100 }, completion([job]), 'END']);
 		lose(1);
@@ -92,7 +88,6 @@ describe('two items of one prompt, both streams lost', () => {
 });
 
 test('the only entry of the prompt may be a stranger’s where images are part of the request', async () => {
-	await start();
 	lose();
 	sim.history.push(made('foreign'));
 	const error = bad(await run(quickVideo('P', ingredients), { input: [picture(1)] }));
@@ -104,7 +99,6 @@ describe('an earlier try', () => {
 	test.each(['the same process', 'another process'])(
 		'that has a file keeps it, in %s, before any search begins',
 		async (where) => {
-			await start();
 			const theirs = made('theirs');
 			lose(1);
 			raw([{ delayMs: 400 }, completion([theirs]), 'END']);
@@ -123,7 +117,6 @@ describe('an earlier try', () => {
 });
 
 test('what was made while the account had to rest was made before the request', async () => {
-	await start();
 	const headers = { 'Retry-After': '2' };
 	sim.fault({ method: 'POST', action: { respond: { status: 429, headers } } });
 	lose(1);

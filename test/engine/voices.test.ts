@@ -26,7 +26,6 @@ test.each(['paged', 'array'] as const)('limits: %s', async (shape) => {
 });
 
 test('a bare array that is the whole list, whatever the page: each voice once', async () => {
-	await start();
 	const body = Array.from({ length: 130 }, (_, n) => ({ voice_id: `v${n}`, name: null }));
 	sim.fault({
 		path: '/v1/labs/voices',
@@ -60,7 +59,6 @@ test.each(['quota', 'balance'] as const)('account: %s', async (shape) => {
 });
 
 test('account and voices of a web page are no records', async () => {
-	await start();
 	const action = { respond: { status: 200, body: '"hello"' } };
 	sim.fault({ times: Infinity, action });
 	expect(bad(await run(account())).message).toMatch(
@@ -70,7 +68,6 @@ test('account and voices of a web page are no records', async () => {
 });
 
 test.each([0, -1, 2.5, 'x'])('limit %s', async (limit) => {
-	await start();
 	expect(bad(await run(voices({ limit }))).message).toContain("'Limit'");
 	expect(sim.requests).toEqual([]);
 });

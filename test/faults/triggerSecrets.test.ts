@@ -35,7 +35,7 @@ async function assertSecret(trigger?: ActiveTrigger, ...errors: unknown[]): Prom
 const refusal = async (work: Promise<unknown>): Promise<Error> =>
 	(await work.catch((error: Error) => error)) as Error;
 
-beforeEach(async () => void (await start({ token: canary(), pace: 0.02 })));
+beforeEach(async () => await start({ token: canary(), pace: 0.02 }));
 
 test.each([
 	[401, /refused the API token/],
