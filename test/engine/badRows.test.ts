@@ -17,7 +17,7 @@ test('an expression that breaks in the first row ends that row, and no other', a
 test('without "continue on fail" the error names the row, and nothing is paid', async () => {
 	const fields = speech('={{ $json.t }}', { speed: broken });
 	const items = [rows[1]!, rows[0]!, rows[2]!];
-	const { itemIndex, message } = bad(await run(node(fields), { items }));
+	const { itemIndex, message } = bad(await run(fields, { items }));
 	expect([itemIndex, message]).toEqual([1, expect.stringContaining('[item 1]')]);
 	expect(posts()).toBe(0);
 });

@@ -1,5 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
-import { allClosed, begin, good, node, posts, run, sim, speech, start } from './setup';
+import { allClosed, begin, good, posts, run, sim, speech, start } from './setup';
 
 const items = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 
@@ -14,7 +14,7 @@ async function mostAtOnce(count: number, options: IDataObject, pace = 0.03) {
 		sockets = Math.max(sockets, sim.sockets());
 		return sim.tasks.size === count && inWork() === 0;
 	}, 60_000);
-	const result = await run(node(speech('=N {{ $json.n }}', options)), { items: items(count) });
+	const result = await run(speech('=N {{ $json.n }}', options), { items: items(count) });
 	expect(good(result).map(({ json }) => json.input)).toEqual(items(count).map(({ n }) => `N ${n}`));
 	await watched;
 	expect([posts(), sockets]).toEqual([count, 1]);
@@ -39,14 +39,14 @@ test('automatic: ten at first, more as they are accepted', async () => {
 test('a rate limit in the middle of a batch: everything is made, once', async () => {
 	const respond = { status: 429, headers: { 'Retry-After': '1' } };
 	sim.fault({ method: 'POST', after: 5, times: 5, action: { respond } });
-	const result = await run(node(speech('=N {{ $json.n }}')), { items: items(12) });
+	const result = await run(speech('=N {{ $json.n }}'), { items: items(12) });
 	expect(good(result).map(({ json }) => json.input)).toEqual(items(12).map(({ n }) => `N ${n}`));
 	expect(sim.creates).toBe(12);
 });
 
 test('a service that allows only eight at once: nothing is lost, nothing is paid twice', async () => {
 	await start({ pace: 0.05, mostAtOnce: 8 });
-	const result = await run(node(speech('=N {{ $json.n }}', { concurrency: 50 })), {
+	const result = await run(speech('=N {{ $json.n }}', { concurrency: 50 }), {
 		items: items(30),
 	});
 	expect(good(result).map(({ json }) => json.input)).toEqual(items(30).map(({ n }) => `N ${n}`));
@@ -56,7 +56,7 @@ test('a service that allows only eight at once: nothing is lost, nothing is paid
 });
 
 test('automatic: all of 60 are begun before the first one is done', async () => {
-	const running = await begin(node(speech('=[sim:slow=2000] N {{ $json.n }}')), {
+	const running = await begin(speech('=[sim:slow=2000] N {{ $json.n }}'), {
 		items: items(60),
 	});
 	await sim.waitFor(() => sim.tasks.size === 60);
@@ -68,7 +68,7 @@ test('automatic: all of 60 are begun before the first one is done', async () => 
 test('many that wait without a socket are each looked up as often as asked', async () => {
 	sim.setWebSocketMode('refuse');
 	const options = { concurrency: 40, pollInterval: 1 };
-	const running = await begin(node(speech('=[sim:slow=2000] N {{ $json.n }}', options)), {
+	const running = await begin(speech('=[sim:slow=2000] N {{ $json.n }}', options), {
 		items: items(40),
 	});
 	// 120 lookups, where some 30 a minute used to be sent at most.
@@ -84,7 +84,7 @@ test('a limit of requests, lookups included: nothing is lost, and it is kept to'
 	sim.setWebSocketMode('refuse');
 	const windows = new Set<number>();
 	const seen = () => sim.requests.filter(({ on }) => on === 'api');
-	const { finished } = await begin(node(speech('=N {{ $json.n }}')), { items: items(40) });
+	const { finished } = await begin(speech('=N {{ $json.n }}'), { items: items(40) });
 	const made = good(await finished).map(({ json }) => json.input);
 	expect(made).toEqual(items(40).map(({ n }) => `N ${n}`));
 	expect(sim.creates).toBe(40);

@@ -1,4 +1,4 @@
-import { bad, good, node, run, saved, sim, speech } from './setup';
+import { bad, good, run, saved, sim, speech } from './setup';
 
 test.each([
 	['a Bearer prefix', (token: string) => ({ apiToken: ` bearer  ${token} \n` })],
@@ -8,7 +8,7 @@ test.each([
 	['a WebSocket URL with http', () => ({ webSocketUrl: sim.baseUrl })],
 ])('%s is put right', async (_, changes) => {
 	const credential = changes(sim.token);
-	const result = await run(node(speech('Hi.')), { credential });
+	const result = await run(speech('Hi.'), { credential });
 	good(result);
 	expect(sim.requests.map(({ status }) => status)).toEqual([101, 200, 200, 200]);
 	expect(saved(result.run)).not.toContain(sim.token);
@@ -31,7 +31,7 @@ test.each([
 	['WebSocket URL', { webSocketUrl: 'ws://media.example.com' }, /Allow Unencrypted Connection/],
 	['WebSocket URL', { webSocketUrl: 'nowhere' }, /is not a URL/],
 ])('%s %j is refused before anything is sent', async (field, credential, words) => {
-	const result = await run(node(speech('Hi.')), { credential });
+	const result = await run(speech('Hi.'), { credential });
 	const { message, name, itemIndex } = bad(result);
 	expect(message).toContain(`'${field}'`);
 	expect(message).toMatch(words);

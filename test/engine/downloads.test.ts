@@ -1,4 +1,4 @@
-import { allClosed, bad, good, node, posts, run, saved, sim, speech, start } from './setup';
+import { allClosed, bad, good, posts, run, saved, sim, speech, start } from './setup';
 
 const files = () => sim.requests.filter(({ path }) => path.startsWith('/files/'));
 const made = () => [...sim.tasks.values()][0]!;
@@ -30,7 +30,7 @@ test.each([
 	['reset', { reset: true }],
 ])('a file that is %s once is fetched again', async (_, action) => {
 	fault(action);
-	await expectWhole(await run(node(speech('Hi.'))));
+	await expectWhole(await run(speech('Hi.')));
 	expect(files()).toHaveLength(2);
 });
 
@@ -38,7 +38,7 @@ test('a file that comes whole as its only part is one', async () => {
 	const body = 'RIFF\x20\x00\x00\x00WAVEfmt and so on';
 	const headers = { ...AUDIO, 'Content-Range': `bytes 0-${body.length - 1}/${body.length}` };
 	fault({ respond: { status: 206, body, headers } });
-	const result = await run(node(speech('Hi.')));
+	const result = await run(speech('Hi.'));
 	expect((await result.bytes(good(result)[0]!.binary!.data!)).toString()).toBe(body);
 	expect(files()).toHaveLength(1);
 });
@@ -46,13 +46,13 @@ test('a file that comes whole as its only part is one', async () => {
 test('a file that its host refuses until the time is up is named as such', async () => {
 	await start({ pace: 0.01 });
 	fault({ respond: { status: 404 } }, Infinity);
-	const { message } = bad(await run(node(speech('Hi.', { timeout: 3 }))));
+	const { message } = bad(await run(speech('Hi.', { timeout: 3 })));
 	expect(message).toMatch(/^The file was generated but could not be downloaded.*404/);
 });
 
 test('truncated in the middle, with n8n storing on disk', async () => {
 	fault({ truncate: 3 * 1024 * 1024 });
-	const result = await run(node(speech('Hi [sim:big-file=6]')), { binaryMode: 'filesystem' });
+	const result = await run(speech('Hi [sim:big-file=6]'), { binaryMode: 'filesystem' });
 	await expectWhole(result);
 	expect(saved(result.run)).not.toContain(sim.token);
 });
@@ -60,13 +60,13 @@ test('truncated in the middle, with n8n storing on disk', async () => {
 test.each(['text/plain', 'application/json', 'video/mp4', 'text/html'])(
 	'the wrong type %s',
 	async (type) => {
-		await expectWhole(await run(node(speech(`Hi [sim:wrong-type=${type}]`))));
+		await expectWhole(await run(speech(`Hi [sim:wrong-type=${type}]`)));
 	},
 );
 
 test('redirects: the token goes to the API alone', async () => {
 	await start({ dialect: { relativeAudioUrl: true, redirectFiles: true } });
-	await expectWhole(await run(node(speech('Hi.'))));
+	await expectWhole(await run(speech('Hi.')));
 	const [first, second] = files();
 	expect([first?.on, first?.headers.authorization]).toEqual(['api', `Bearer ${sim.token}`]);
 	expect([second?.on, second?.headers.authorization]).toEqual(['file', undefined]);
@@ -79,7 +79,7 @@ describe('a file on the origin of the API', () => {
 		'that is signed, and answers %d to the token',
 		async (signedStatus) => {
 			await start({ dialect: { apiFiles: 'signed', signedStatus } });
-			await expectWhole(await run(node(speech('Hi.'))));
+			await expectWhole(await run(speech('Hi.')));
 			expect([...new Set(tokens())]).toEqual([true, false]);
 			expect(tokens().filter((bears) => !bears)).toHaveLength(1);
 		},
@@ -87,13 +87,13 @@ describe('a file on the origin of the API', () => {
 
 	test('that needs the token gets it', async () => {
 		await start({ dialect: { apiFiles: 'private' } });
-		await expectWhole(await run(node(speech('Hi.'))));
+		await expectWhole(await run(speech('Hi.')));
 		expect(tokens()).toEqual([true]);
 	});
 
 	test('that is signed and sent on to another host', async () => {
 		await start({ dialect: { apiFiles: 'signed', redirectFiles: true } });
-		await expectWhole(await run(node(speech('Hi.'))));
+		await expectWhole(await run(speech('Hi.')));
 		expect(files().map(({ on }) => on)).toEqual(['api', 'api', 'file']);
 		expect(tokens()).toEqual([true, false, false]);
 	});
@@ -109,7 +109,7 @@ describe('a file on the origin of the API', () => {
 		sim.fault({ on: 'file', path: '/files/signed', action: refusal });
 		const whole = { respond: { status: 200, headers, body } };
 		sim.fault({ on: 'file', path: '/files/signed', after: 1, action: whole });
-		const [item] = good(await run(node(speech('Hi.'))));
+		const [item] = good(await run(speech('Hi.')));
 		expect(item?.binary?.data?.bytes).toBe(body.length);
 		expect(tokens()).toEqual([true, true, false]);
 	});
@@ -117,7 +117,7 @@ describe('a file on the origin of the API', () => {
 	test('that is signed, and whose host is away for a moment', async () => {
 		await start({ dialect: { apiFiles: 'signed', signedStatus: 401 } });
 		sim.fault({ on: 'file', after: 1, action: { respond: { status: 503 } } });
-		await expectWhole(await run(node(speech('Hi.'))));
+		await expectWhole(await run(speech('Hi.')));
 		expect(tokens()).toEqual([true, false, true, false]);
 	});
 
@@ -125,7 +125,7 @@ describe('a file on the origin of the API', () => {
 		await start({ dialect: { relativeAudioUrl: true } });
 		const refused = (text: string) => ({ respond: { status: 401, body: { error: text } } });
 		sim.fault({ on: 'file', times: Infinity, action: refused('expired for you') });
-		const { message } = bad(await run(node(speech('Hi.'))));
+		const { message } = bad(await run(speech('Hi.')));
 		expect(message).toMatch(/401 \(expired for you\)/);
 		expect(tokens().at(-1)).toBe(false);
 		await allClosed();
@@ -137,7 +137,7 @@ test.each([
 	['gone', { respond: { status: 410, body: { error: 'expired' } } }, /410 \(expired\)/],
 ])('a file that stays %s: the message names the task', async (_, action, words) => {
 	fault(action, Infinity);
-	const { message, description } = bad(await run(node(speech('Hi.'))));
+	const { message, description } = bad(await run(speech('Hi.')));
 	expect(message).toMatch(words);
 	expect(message).toContain(made().id);
 	expect(description).toContain(`Speech → Wait with task ID ${made().id}`);
@@ -146,7 +146,7 @@ test.each([
 
 test('a redirect without end', async () => {
 	fault({ redirect: '/files/around' }, Infinity);
-	const { message } = bad(await run(node(speech('Hi.', { timeout: 5 }))));
+	const { message } = bad(await run(speech('Hi.', { timeout: 5 })));
 	expect(message).toContain(made().id);
 });
 
@@ -158,7 +158,7 @@ test('a big file goes to disk in a stream', async () => {
 		5,
 	);
 	const text = 'Hi [sim:big-file=300]';
-	const result = await run(node(speech(text)), { binaryMode: 'filesystem' });
+	const result = await run(speech(text), { binaryMode: 'filesystem' });
 	clearInterval(watching);
 	const file = good(result)[0]!.binary!.data!;
 	expect(file.id).toMatch(/^filesystem/);
@@ -169,12 +169,12 @@ test('a big file goes to disk in a stream', async () => {
 
 test('a task id of odd characters makes a harmless file name', async () => {
 	const respond = { status: 200, body: { task_id: 'a:b"c%é' } };
-	good(await run(node(speech('Hi.', {}, { waitForCompletion: false }))));
+	good(await run(speech('Hi.', {}, { waitForCompletion: false })));
 	await sim.waitFor(() => made().audioUrl !== undefined);
 	const task = { status: 200, body: { id: 1, status: 'completed', audio_url: made().audioUrl } };
 	sim.fault({ method: 'POST', action: { respond } });
 	sim.fault({ method: 'GET', path: '/v1/labs/task/a%3Ab', times: 9, action: { respond: task } });
-	const [item] = good(await run(node(speech('Hi.'))));
+	const [item] = good(await run(speech('Hi.')));
 	expect(item?.json.task_id).toBe('a:b"c%é');
 	expect(item?.binary?.data?.fileName).toMatch(/^speech-[\w.-]+\.wav$/);
 });

@@ -111,7 +111,7 @@ describe('a create answer of 200 that says a failure', () => {
 	test('with only an id is that failure', async () => {
 		const body = { id: 'req-1', error: 'Text too long' };
 		sim.fault({ ...onCreate, times: 9, action: respond(body) });
-		const { all } = bad(await run(node(speech('Hi.'))));
+		const { all } = bad(await run(speech('Hi.')));
 		expect(all).toContain('Text too long');
 		expect(all).not.toMatch(/req-1|charged/);
 		expect(sim.count('GET', '/v1/labs/task/')).toBe(0);
@@ -121,6 +121,6 @@ describe('a create answer of 200 that says a failure', () => {
 		const body = { task_id: '7', error: 'Voice replaced' };
 		sim.fault({ ...onCreate, action: respond(body) });
 		const fields = speech('Hi.', {}, { waitForCompletion: false });
-		expect(good(await run(node(fields)))[0]!.json).toEqual({ task_id: '7', status: 'pending' });
+		expect(good(await run(fields))[0]!.json).toEqual({ task_id: '7', status: 'pending' });
 	});
 });

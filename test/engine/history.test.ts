@@ -117,7 +117,7 @@ test('numbers as ids, file_urls, null fields and error: "" pass through', async 
 
 describe('options.download', () => {
 	const make = (resource: string, operation: string) =>
-		run(node({ resource, operation, prompt: 'P', download: false, options: {} }));
+		run({ resource, operation, prompt: 'P', download: false, options: {} });
 
 	test('fetches every file with its own name and type, without the token', async () => {
 		await start({ pace: 0.01, dialect: { history: 'paged' } });

@@ -20,7 +20,7 @@ test.each(['WAV', 'MP3'])(
 	'%s: at most twice the joined file',
 	async (format) => {
 		await start({ pace: 0.01 });
-		good(await run(node(split()), { binaryMode: 'filesystem' }));
+		good(await run(split(), { binaryMode: 'filesystem' }));
 		const name = `[sim:big-file=${PART_BYTES / MIB}]`;
 		const text = Array.from({ length: PARTS }, (_, n) => `Number ${n} ${name}`).join('\n\n');
 		if (format === 'MP3') {

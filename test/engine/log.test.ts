@@ -27,7 +27,7 @@ const tracedOf = (result: Awaited<ReturnType<typeof run>>) =>
 
 test('a spoken text leaves a line when it is paid, and one when it ends', async () => {
 	sim.fault({ method: 'POST', action: { respond: { status: 429 } } });
-	const result = await run(node(speech('Hello.')));
+	const result = await run(speech('Hello.'));
 	const task = lastTask();
 	const bytes = String(sim.fileBytes(sim.tasks.get(task)!.audioUrl!)!.length);
 	expect(await linesAtInfo()).toEqual([
@@ -53,7 +53,7 @@ test('a spoken text leaves a line when it is paid, and one when it ends', async 
 
 test('one that fails says why, and that it was looked up', async () => {
 	sim.setWebSocketMode('refuse');
-	const result = await run(node(speech('[sim:task-fails] No.')));
+	const result = await run(speech('[sim:task-fails] No.'));
 	const [paid, failed, ...others] = await linesAtInfo();
 	expect(paid).toMatchObject({ event: 'paid', task: lastTask() });
 	expect(failed).toMatchObject({ event: 'failed', task: lastTask(), reason: 'taskFailed' });
@@ -63,7 +63,7 @@ test('one that fails says why, and that it was looked up', async () => {
 
 test('an image whose stream was lost was found in the history', async () => {
 	const prompt = '[sim:stream-resets] A paper boat';
-	await run(node({ resource: 'image', operation: 'create', prompt, options: {} }));
+	await run({ resource: 'image', operation: 'create', prompt, options: {} });
 	const [paid, done, ...others] = await linesAtInfo();
 	expect(paid).toMatchObject({ event: 'paid', kind: 'image', attempts: '1' });
 	expect(done).toMatchObject({ event: 'done', operation: 'image:create', channel: 'history' });
@@ -71,13 +71,13 @@ test('an image whose stream was lost was found in the history', async () => {
 });
 
 test('what costs nothing is no news, and no token is in any line', async () => {
-	await run(node({ resource: 'account', operation: 'get' }));
+	await run({ resource: 'account', operation: 'get' });
 	expect(await linesAtInfo()).toEqual([]);
 	sim.fault({
 		method: 'POST',
 		action: { respond: { status: 200, body: { task_id: `x ${sim.token}` } } },
 	});
-	await run(node(speech('Hello.', { timeout: 10 })));
+	await run(speech('Hello.', { timeout: 10 }));
 	const lines = await linesAtInfo();
 	expect(lines).toHaveLength(2);
 	expect(lines[0]).toMatchObject({ event: 'paid', task: '"x' });
@@ -101,7 +101,7 @@ const events = (lines: Array<{ event?: string }>) => lines.map(({ event }) => ev
 
 test('each part of a long text has its own line, with its own task and attempts', async () => {
 	sim.fault({ method: 'POST', body: SENTENCES[2]!, action: { respond: { status: 429 } } });
-	const result = await run(node(split(TEXT)));
+	const result = await run(split(TEXT));
 	const bytes = String((await result.bytes(good(result)[0]!.binary!.data!)).length);
 	const lines = await linesAtInfo();
 	const end = lines.pop();
@@ -135,7 +135,7 @@ test('each part of a long text has its own line, with its own task and attempts'
 
 test('a long text that fails says which part did, and its task', async () => {
 	const text = TEXT.replace('sentence 02', '[sim:task-fails] sentence 02');
-	await run(node(split(text, { concurrency: 1 })));
+	await run(split(text, { concurrency: 1 }));
 	const failed = (await linesAtInfo()).at(-1);
 	const { id } = [...sim.tasks.values()].find(({ input }) => input.includes('task-fails'))!;
 	expect(failed).toMatchObject({ event: 'failed', reason: 'taskFailed', part: '3', task: id });
@@ -143,7 +143,7 @@ test('a long text that fails says which part did, and its task', async () => {
 });
 
 test('videos of one request have one line, and the size of all their files', async () => {
-	const result = await run(node(video('A paper boat', { numberOfVideos: 2 })));
+	const result = await run(video('A paper boat', { numberOfVideos: 2 }));
 	const files = good(result).map(({ binary }) => binary!.data!);
 	const sizes = await Promise.all(files.map(async (file) => (await result.bytes(file)).length));
 	const [paid, done, ...others] = await linesAtInfo();
@@ -168,7 +168,7 @@ test.each([
 	'a request that %s has no paid line, and says whether it may be paid',
 	async (_, action, maybe) => {
 		sim.fault({ method: 'POST', action });
-		await run(node(speech('Hello.', { timeout: 5 })));
+		await run(speech('Hello.', { timeout: 5 }));
 		const [failed, ...others] = await linesAtInfo();
 		expect(others).toEqual([]);
 		expect(failed).toMatchObject({ event: 'failed', attempts: '1' });
@@ -177,7 +177,7 @@ test.each([
 );
 
 test('a generation that the service calls unsafe is not paid', async () => {
-	await run(node(image('[sim:unsafe] A paper boat')));
+	await run(image('[sim:unsafe] A paper boat'));
 	const failed = (await linesAtInfo()).at(-1);
 	expect(failed).toMatchObject({ event: 'failed', operation: 'image:create' });
 	expect(failed).not.toHaveProperty('maybe_paid');
@@ -209,7 +209,7 @@ test('what a retry collects is not paid again, and its end is told', async () =>
 
 test('an execution that is stopped leaves the end of every item that was paid', async () => {
 	const items = [{ t: 'One [sim:slow=9000]' }, { t: 'Two [sim:slow=9000]' }];
-	const execution = await begin(node(speech('={{ $json.t }}')), { items });
+	const execution = await begin(speech('={{ $json.t }}'), { items });
 	await sim.waitFor(() => sim.tasks.size === 2 && sim.count('GET', '/v1/labs/task') > 1);
 	execution.cancel();
 	await execution.finished;
@@ -220,6 +220,6 @@ test('an execution that is stopped leaves the end of every item that was paid', 
 });
 
 test('what a limit keeps from being sent leaves no line', async () => {
-	await run(node(speech('Hello.', { maxPaidPerExecution: 1 })), { items: [{}, {}] });
+	await run(speech('Hello.', { maxPaidPerExecution: 1 }), { items: [{}, {}] });
 	expect(await linesAtInfo()).toEqual([]);
 });

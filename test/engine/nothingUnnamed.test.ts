@@ -45,7 +45,7 @@ describe('when another item fails', () => {
 		stopClocks();
 		sim.fault({ ...onCreate('One'), action: { delayMs: 60_000 } });
 		const fields = speech('={{ $json.t }}', { concurrency: 2 });
-		const execution = await begin(node(fields), ofTexts('One.', 'Two [sim:task-fails]', 'Three.'));
+		const execution = await begin(fields, ofTexts('One.', 'Two [sim:task-fails]', 'Three.'));
 		expect(await hasten(execution)).toBeGreaterThan(50);
 		const { description, itemIndex } = bad(await execution.finished);
 		expect(itemIndex).toBe(1);
@@ -71,7 +71,7 @@ describe('when another item fails', () => {
 		stopClocks();
 		sim.fault({ ...onCreate('One'), action: { hang: true, accepted: true } });
 		const execution = await begin(
-			node(speech('={{ $json.t }}')),
+			speech('={{ $json.t }}'),
 			ofTexts('One.', 'Two [sim:task-fails]'),
 		);
 		const seconds = await hasten(execution);
@@ -88,7 +88,7 @@ describe('when another item fails', () => {
 		sim.fault({ ...onCreate('Two'), action: late(400) });
 		sim.fault({ ...onCreate('Three'), action: late(502) });
 		const texts = ['One [sim:task-fails]', 'Two.', 'Three.'];
-		const execution = await begin(node(speech('={{ $json.t }}')), ofTexts(...texts));
+		const execution = await begin(speech('={{ $json.t }}'), ofTexts(...texts));
 		await hasten(execution);
 		const { description, itemIndex } = bad(await execution.finished);
 		expect(itemIndex).toBe(0);
@@ -137,7 +137,7 @@ describe('a stop', () => {
 	test('names what is paid and what may be, in the error and once in the log', async () => {
 		sim.fault({ ...onCreate('Three'), action: { hang: true, accepted: true } });
 		const texts = ['One [sim:slow=600]', 'Two [sim:slow=600]', 'Three.'];
-		const execution = await begin(node(speech('={{ $json.t }}')), ofTexts(...texts));
+		const execution = await begin(speech('={{ $json.t }}'), ofTexts(...texts));
 		await sim.waitFor(() => sim.tasks.size === 3);
 		await sim.waitFor(() => sim.requests.filter(({ status }) => status === 200).length === 2);
 		execution.cancel();
@@ -155,7 +155,7 @@ describe('a stop', () => {
 
 	test('says nothing of what was not asked for', async () => {
 		sim.setWebSocketMode('hang');
-		const execution = await begin(node(speech('Hi.')));
+		const execution = await begin(speech('Hi.'));
 		await sim.waitFor(() => sim.requests.some(({ on }) => on === 'socket'));
 		execution.cancel();
 		expect(bad(await execution.finished).description).toBe('');

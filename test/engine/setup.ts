@@ -82,29 +82,31 @@ export type Setting = Partial<RunOptions> & {
 	items?: IDataObject[];
 };
 
-function optionsFor(subject: INode | WorkflowFile, setting: Setting): RunOptions {
+/** Parameters of the node under test, a node, or a whole workflow. */
+type Subject = IDataObject | INode | WorkflowFile;
+
+function workflowOf(subject: Subject): WorkflowFile {
+	if ('nodes' in subject) return subject as WorkflowFile;
+	return workflow('parameters' in subject ? (subject as INode) : node(subject as IDataObject));
+}
+
+function optionsFor(subject: Subject, setting: Setting): RunOptions {
 	const { credential: changes, items, ...rest } = setting;
 	return {
-		workflow: 'nodes' in subject ? subject : workflow(subject),
+		workflow: workflowOf(subject),
 		credentials: { mediaGenerationApi: credential(changes) },
 		...(items ? { input: items.map((json) => ({ json })) } : {}),
 		...rest,
 	};
 }
 
-/** Runs a node, or a whole workflow, to the end of the execution. */
-export async function run(
-	subject: INode | WorkflowFile,
-	setting: Setting = {},
-): Promise<WorkflowResult> {
+/** Runs it to the end of the execution. */
+export async function run(subject: Subject, setting: Setting = {}): Promise<WorkflowResult> {
 	return await runWorkflow(optionsFor(subject, setting));
 }
 
 /** The same, to be canceled on the way; canceled by itself when the test ends. */
-export async function begin(
-	subject: INode | WorkflowFile,
-	setting: Setting = {},
-): Promise<RunningWorkflow> {
+export async function begin(subject: Subject, setting: Setting = {}): Promise<RunningWorkflow> {
 	const abort = new AbortController();
 	abandoned.push(abort);
 	return await startWorkflow({ ...optionsFor(subject, setting), signal: abort.signal });

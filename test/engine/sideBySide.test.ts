@@ -78,7 +78,7 @@ test.each([
 ])('what one has paid for, %s, the other collects', async (_, fields) => {
 	const parameters = fields();
 	sim.fault({ on: 'file', action: { respond: { status: 410 } } });
-	const failed = await run(node(parameters));
+	const failed = await run(parameters);
 	expect(failed.error).toBeDefined();
 	const result = await other.runWorkflow({ ...optionsOf(node(parameters)), retryOf: failed.run });
 	expect(good(result)).toHaveLength(1);

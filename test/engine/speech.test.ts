@@ -16,7 +16,7 @@ const task = (operation: string, taskId: unknown, more = {}) =>
 	node({ resource: 'speech', operation, taskId: taskId as string, options: {}, ...more });
 
 test('a text becomes a file, byte for byte, with one POST and one reading after the 100 % message', async () => {
-	const result = await run(node(speech('Hello.')), { items: [{ a: 1 }] });
+	const result = await run(speech('Hello.'), { items: [{ a: 1 }] });
 	const [item, ...others] = good(result);
 	const [made] = [...sim.tasks.values()];
 	expect(others).toEqual([]);
@@ -52,7 +52,7 @@ test('sends every setting, in shape A, after the socket is open', async () => {
 		useSpeakerBoost: false,
 		callbackUrl: 'http://127.0.0.1:9/x',
 	};
-	good(await run(node(speech('Hello.', options, { modelId: 'labs_v3' }))));
+	good(await run(speech('Hello.', options, { modelId: 'labs_v3' })));
 	const [post] = requests('POST', '/v1/labs/task');
 	expect(post?.body).toEqual({
 		input: 'Hello.',
@@ -70,27 +70,27 @@ test('sends every setting, in shape A, after the socket is open', async () => {
 });
 
 test('a "false" that an expression gives as text turns the speaker boost off', async () => {
-	good(await run(node(speech('Hello.', { useSpeakerBoost: '={{ "false" }}' }))));
+	good(await run(speech('Hello.', { useSpeakerBoost: '={{ "false" }}' })));
 	expect(requests('POST', '/v1/labs/task')[0]?.body.use_speaker_boost).toBe(false);
 });
 
 test('a voice picked from the list, a field name of the user, no download', async () => {
 	const voiceId = { __rl: true, mode: 'list', value: sim.voiceIds()[3], cachedResultName: 'X' };
 	const [item] = good(
-		await run(node(speech('=Hi {{ $json.who }}', { outputField: 'audio' }, { voiceId })), {
+		await run(speech('=Hi {{ $json.who }}', { outputField: 'audio' }, { voiceId }), {
 			items: [{ who: 'you' }],
 		}),
 	);
 	expect(Object.keys(item!.binary!)).toEqual(['audio']);
 	expect(item!.json).toMatchObject({ input: 'Hi you', voice_id: sim.voiceIds()[3] });
-	const [bare] = good(await run(node(speech('Hi.', {}, { download: false }))));
+	const [bare] = good(await run(speech('Hi.', {}, { download: false })));
 	expect(bare?.binary).toBeUndefined();
 	expect(bare?.json.audio_url).toMatch(/^http/);
 });
 
 test('ten items: in order, one POST each, one socket', async () => {
 	const items = Array.from({ length: 10 }, (_, n) => ({ n }));
-	const result = await run(node(speech('=Number {{ $json.n }}')), { items });
+	const result = await run(speech('=Number {{ $json.n }}'), { items });
 	const output = good(result);
 	expect(output.map(({ json }) => json.input)).toEqual(items.map(({ n }) => `Number ${n}`));
 	expect(output.map(({ pairedItem }) => pairedItem)).toEqual(items.map(({ n }) => ({ item: n })));
@@ -101,8 +101,8 @@ test('ten items: in order, one POST each, one socket', async () => {
 
 test('two executions at once share one socket', async () => {
 	const [a, b] = await Promise.all([
-		run(node(speech('First, and a little longer than the second.'))),
-		run(node(speech('Second.'))),
+		run(speech('First, and a little longer than the second.')),
+		run(speech('Second.')),
 	]);
 	expect(good(a)[0]?.json.input).toMatch(/^First/);
 	expect(good(b)[0]?.json.input).toBe('Second.');
@@ -111,7 +111,7 @@ test('two executions at once share one socket', async () => {
 });
 
 test('without waiting: the task id at once; Wait collects it, Get reads it, Delete deletes it', async () => {
-	const [created] = good(await run(node(speech('Later.', {}, { waitForCompletion: false }))));
+	const [created] = good(await run(speech('Later.', {}, { waitForCompletion: false })));
 	const [id] = sim.tasks.keys();
 	expect(created?.json).toEqual({ task_id: id, status: 'pending' });
 	expect([sim.socketsEver, sim.count('GET', '/v1')]).toEqual([0, 0]);
@@ -136,7 +136,7 @@ test('without waiting: the task id at once; Wait collects it, Get reads it, Dele
 
 test('Get puts out a task in any state, also a failed one', async () => {
 	await start({ dialect: { failureWord: 'cancelled', statusCase: 'UPPER' } });
-	good(await run(node(speech('[sim:task-fails]', {}, { waitForCompletion: false }))));
+	good(await run(speech('[sim:task-fails]', {}, { waitForCompletion: false })));
 	const [id] = sim.tasks.keys();
 	await sim.waitFor(() => sim.tasks.get(id!)?.status === 'failed');
 	const [item] = good(await run(task('get', id, { download: true })));
@@ -160,7 +160,7 @@ test.each([
 	['a late address', { addressDelayMs: 700 }],
 ] as const)('dialect: %s', async (_, dialect) => {
 	await start({ dialect });
-	const result = await run(node(speech('Hello.')));
+	const result = await run(speech('Hello.'));
 	const [item] = good(result);
 	const [made] = [...sim.tasks.values()];
 	const file = new URL(made!.audioUrl!);

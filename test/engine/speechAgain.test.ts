@@ -51,7 +51,7 @@ test('without continue on fail the message lists the paid tasks of the other ite
 		{ t: 'Three [sim:slow=600]' },
 	];
 	const { message, description, itemIndex } = bad(
-		await run(node(speech('={{ $json.t }}')), { items }),
+		await run(speech('={{ $json.t }}'), { items }),
 	);
 	expect([itemIndex, message]).toEqual([1, expect.stringContaining('[item 1]')]);
 	expect(description).toContain(`item 0: task ${byText('One').id}`);
@@ -120,7 +120,7 @@ test('"Retry execution" collects too', async () => {
 });
 
 test('a new execution of the same text is paid for, as it has to be', async () => {
-	for (let round = 0; round < 2; round++) good(await run(node(speech('Hello.'))));
+	for (let round = 0; round < 2; round++) good(await run(speech('Hello.')));
 	expect(sim.creates).toBe(2);
 });
 

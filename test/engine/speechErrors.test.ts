@@ -3,7 +3,7 @@ import { bad, good, node, NODE, posts, run, saved, sim, speech, start } from './
 const onCreate = { method: 'POST', path: '/v1/labs/task' };
 const failing = async (status: number, body: string | object, headers = {}) => {
 	sim.fault({ ...onCreate, times: Infinity, action: { respond: { status, body, headers } } });
-	return bad(await run(node(speech('Hi.'))));
+	return bad(await run(speech('Hi.')));
 };
 
 test.each([
@@ -50,10 +50,10 @@ test.each([
 
 test('a voice that the service does not know, a token of somebody else', async () => {
 	const voice = { voiceId: { __rl: true, mode: 'id', value: 'nobody' } };
-	expect(bad(await run(node(speech('Hi.', {}, voice)))).message).toMatch(
+	expect(bad(await run(speech('Hi.', {}, voice))).message).toMatch(
 		/does not accept this voice/,
 	);
-	const other = await run(node(speech('Hi.')), {
+	const other = await run(speech('Hi.'), {
 		credential: { apiToken: 'another-token-entirely' },
 	});
 	expect(bad(other).message).toMatch(/refused the API token/);
@@ -93,7 +93,7 @@ test.each([
 	await start({
 		dialect: { failureWord, failureField, statusCase: _ === _.toUpperCase() ? 'UPPER' : 'lower' },
 	});
-	const { message, name, itemIndex } = bad(await run(node(speech('Hi [sim:task-fails]'))));
+	const { message, name, itemIndex } = bad(await run(speech('Hi [sim:task-fails]')));
 	const [id] = sim.tasks.keys();
 	const reason = failureField === 'none' ? '' : ': Speech synthesis failed';
 	expect(message).toBe(`The service could not generate the speech${reason} – task ${id} [item 0]`);
@@ -102,20 +102,20 @@ test.each([
 });
 
 test('a task that fails late, with messages, is found out by polling', async () => {
-	const { message } = bad(await run(node(speech('Hi [sim:task-fails-late]'))));
+	const { message } = bad(await run(speech('Hi [sim:task-fails-late]')));
 	expect(message).toContain('could not generate the speech');
 });
 
 test('{ error: "" } and { error: null } are no failure', async () => {
 	const respond = { status: 200, body: { id: 1, status: 'processing', error: '', message: null } };
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { respond } });
-	good(await run(node(speech('Hi.'))));
+	good(await run(speech('Hi.')));
 });
 
 test('401 while reading: the token, and the task that is paid for', async () => {
 	const respond = { status: 401, body: { error: 'token_expired' } };
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { respond } });
-	const { message, description } = bad(await run(node(speech('Hi.'))));
+	const { message, description } = bad(await run(speech('Hi.')));
 	const [id] = sim.tasks.keys();
 	expect(message).toMatch(/refused the API token/);
 	expect(message).toContain(id);
@@ -126,14 +126,14 @@ test('a redirect of the API to another origin is not followed', async () => {
 	const redirect = `${sim.fileOrigin}/v1/labs/task/1`;
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { redirect } });
 	sim.fault({ ...onCreate, after: 1, action: { redirect, status: 307 } });
-	expect(bad(await run(node(speech('Hi.')))).message).toContain(new URL(sim.fileOrigin).host);
-	expect(bad(await run(node(speech('Hi.')))).message).toContain(new URL(sim.fileOrigin).host);
+	expect(bad(await run(speech('Hi.'))).message).toContain(new URL(sim.fileOrigin).host);
+	expect(bad(await run(speech('Hi.'))).message).toContain(new URL(sim.fileOrigin).host);
 	expect(sim.leaks).toEqual([]);
 	expect(sim.requests.filter(({ on }) => on === 'file')).toEqual([]);
 });
 
 test('a redirect within the API is followed for a reading', async () => {
-	good(await run(node(speech('Hi.', {}, { waitForCompletion: false }))));
+	good(await run(speech('Hi.', {}, { waitForCompletion: false })));
 	const [id] = sim.tasks.keys();
 	sim.fault({
 		method: 'GET',
@@ -141,12 +141,12 @@ test('a redirect within the API is followed for a reading', async () => {
 		action: { redirect: `/v1/labs/task/${id}` },
 	});
 	const get = { resource: 'speech', operation: 'get', taskId: 'alias' };
-	expect(good(await run(node(get)))[0]?.json.id).toBe(Number(id));
+	expect(good(await run(get))[0]?.json.id).toBe(Number(id));
 });
 
 test.each(['get', 'wait', 'delete'])('%s of an unknown task', async (operation) => {
 	const parameters = { resource: 'speech', operation, taskId: '4711', options: {} };
-	const { message } = bad(await run(node(parameters)));
+	const { message } = bad(await run(parameters));
 	expect(message).toMatch(/has no task with this ID.*4711.*\[item 0\]/);
 	expect(sim.requests.filter(({ on }) => on === 'api')).toHaveLength(1);
 });
@@ -156,7 +156,7 @@ test('an address with the token in it stays out of the saved run', async () => {
 	const respond = { status: 200, body: { id: 1, status: 'completed', audio_url } };
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { respond } });
 	sim.fault({ on: 'file', times: Infinity, action: { respond: { status: 410 } } });
-	const stopped = await run(node(speech('Hi.')));
+	const stopped = await run(speech('Hi.'));
 	expect(bad(stopped).message).toMatch(/could not be downloaded/);
 	const passed = await run(node(speech('Hi.'), { onError: 'continueRegularOutput' }));
 	expect(passed.items(NODE)[0]?.json.error).toMatch(/could not be downloaded/);

@@ -1,4 +1,4 @@
-import { bad, good, node, posts, run, sim, speech } from './setup';
+import { bad, good, posts, run, sim, speech } from './setup';
 
 const voice = (value: unknown) => ({ voiceId: { __rl: true, mode: 'id', value: value as string } });
 
@@ -21,7 +21,7 @@ test.each([
 ])('%s (%j): field and item are named, nothing is sent for any item', async (field, changes) => {
 	const parameters = { ...speech('Fine.'), ...changes };
 	const { message, name, itemIndex } = bad(
-		await run(node(parameters as never), { items: [{ n: 0 }, { n: 1 }, { n: 0 }] }),
+		await run(parameters as never, { items: [{ n: 0 }, { n: 1 }, { n: 0 }] }),
 	);
 	expect(message).toContain(`'${field}'`);
 	expect(message).toContain('[item 1]');
@@ -34,7 +34,7 @@ test.each(['  ', 'a/b', '../me', '..', 'a b', 'http://x/1', 'a?b', 'a#b', 'a\\b'
 	async (taskId) => {
 		for (const operation of ['get', 'wait', 'delete']) {
 			const parameters = { resource: 'speech', operation, taskId, options: {} };
-			const { message } = bad(await run(node(parameters)));
+			const { message } = bad(await run(parameters));
 			expect(message).toMatch(/^'Task ID' .*\[item 0\]$/);
 		}
 		expect(sim.requests).toEqual([]);
@@ -42,19 +42,19 @@ test.each(['  ', 'a/b', '../me', '..', 'a b', 'http://x/1', 'a?b', 'a#b', 'a\\b'
 );
 
 test.each([-1, 501, 1.5, 'many'])('concurrency %s', async (concurrency) => {
-	expect(bad(await run(node(speech('Hi.', { concurrency })))).message).toContain("'Concurrency'");
+	expect(bad(await run(speech('Hi.', { concurrency }))).message).toContain("'Concurrency'");
 	expect(posts()).toBe(0);
 });
 
 test('numbers as text count as numbers', async () => {
-	good(await run(node(speech('={{ 42 }}', { speed: '={{ "1.2" }}', stability: 0 }))));
+	good(await run(speech('={{ 42 }}', { speed: '={{ "1.2" }}', stability: 0 })));
 	const body = sim.requests.find(({ method }) => method === 'POST')?.body;
 	expect(body).toMatchObject({ input: '42', speed: 1.2, stability: 0 });
 });
 
 test('an operation that does not exist is named, and nothing is sent', async () => {
 	const parameters = { ...speech('Fine.'), operation: 'sing' };
-	const { message, description } = bad(await run(node(parameters as never)));
+	const { message, description } = bad(await run(parameters as never));
 	expect(message).toMatch(/^'Operation' is 'sing', which does not exist for 'speech'/);
 	expect(description).toContain('Nothing was sent');
 	expect(sim.requests).toEqual([]);

@@ -1,11 +1,11 @@
 import { readWav } from '../../nodes/shared/audio/wav';
 import { ids, samplesOf, sent, SENTENCES, split, TEXT, wait } from './longText';
-import { allClosed, bad, good, node, NODE, posts, run, saved, sim, start } from './setup';
+import { allClosed, bad, good, NODE, posts, run, saved, sim, start } from './setup';
 
 const first = (count: number) => SENTENCES.slice(0, count).join(' ');
 
 test('a long text comes out as one file, of one task for each part, in order', async () => {
-	const result = await run(node(split()), { items: [{ a: 1 }] });
+	const result = await run(split(), { items: [{ a: 1 }] });
 	const output = good(result);
 	expect(sent()).toEqual(SENTENCES);
 	expect(output).toHaveLength(1);
@@ -34,13 +34,13 @@ test('a long text comes out as one file, of one task for each part, in order', a
 });
 
 test('files in a folder are joined as well', async () => {
-	const result = await run(node(split()), { binaryMode: 'filesystem' });
+	const result = await run(split(), { binaryMode: 'filesystem' });
 	const sound = readWav(await result.bytes(good(result)[0]!.binary!.data!))!.stretches[0];
 	expect(sound).toEqual(samplesOf(ids()));
 });
 
 test('a text that is not longer is sent as it is, and comes out as ever', async () => {
-	const [item] = good(await run(node(split(' Short. '))));
+	const [item] = good(await run(split(' Short. ')));
 	expect(sent()).toEqual([' Short. ']);
 	expect(item!.json).toMatchObject({ input: ' Short. ', status: 'completed' });
 	expect(item!.json).not.toHaveProperty('parts');
@@ -55,7 +55,7 @@ test('parts count as items for the concurrency', async () => {
 		return sim.creates === 36;
 	}, 100_000);
 	const items = [{ a: 1 }, { a: 2 }, { a: 3 }];
-	const output = good(await run(node(split(TEXT, { concurrency: 4 })), { items }));
+	const output = good(await run(split(TEXT, { concurrency: 4 }), { items }));
 	await watching;
 	expect(output.map(({ json }) => json.parts)).toEqual([12, 12, 12]);
 	expect(most).toBe(4);
@@ -64,12 +64,12 @@ test('parts count as items for the concurrency', async () => {
 test('progress names the part', async () => {
 	const said: string[] = [];
 	const onMessage = (text: string) => void said.push(text);
-	good(await run(node(split()), { mode: 'manual', onMessage }));
+	good(await run(split(), { mode: 'manual', onMessage }));
 	expect(said).toContain(`Item 0: part 3 of 12, task ${ids()[2]}: 43 %`);
 });
 
 test('without waiting: all task ids at once, which Wait collects as one file', async () => {
-	const [created] = good(await run(node(split(TEXT, {}, { waitForCompletion: false }))));
+	const [created] = good(await run(split(TEXT, {}, { waitForCompletion: false })));
 	expect(created!.json).toEqual({ task_ids: ids(), parts: 12, status: 'pending' });
 	expect([posts(), sim.socketsEver]).toEqual([12, 0]);
 
@@ -84,7 +84,7 @@ test('without waiting: all task ids at once, which Wait collects as one file', a
 });
 
 test('without downloading: the addresses, no file', async () => {
-	const [item] = good(await run(node(split(TEXT, {}, { download: false }))));
+	const [item] = good(await run(split(TEXT, {}, { download: false })));
 	expect(item!.json.audio_urls).toEqual(ids().map((id) => sim.tasks.get(id)!.audioUrl));
 	expect(item!.binary).toBeUndefined();
 });
@@ -96,7 +96,7 @@ test('parts that can not be joined come out one by one, with a hint why', async 
 		body: Buffer.from('OggS..'),
 	};
 	sim.fault({ on: 'file', times: Infinity, action: { respond: ogg } });
-	const result = await run(node(split(first(3))));
+	const result = await run(split(first(3)));
 	const output = good(result);
 	expect(output.map(({ json }) => [json.task_id, json.part, json.parts])).toEqual(
 		ids().map((id, index) => [id, index + 1, 3]),
@@ -117,7 +117,7 @@ test('more than 256 MB are not joined', async () => {
 	const text = SENTENCES.slice(0, 3)
 		.map((sentence) => `${sentence} [sim:big-file=90]`)
 		.join('\n\n');
-	const result = await run(node(split(text, { splitLongerThan: 75 })), {
+	const result = await run(split(text, { splitLongerThan: 75 }), {
 		binaryMode: 'filesystem',
 	});
 	expect(good(result)).toHaveLength(3);
@@ -137,7 +137,7 @@ describe('bad input is refused before anything is sent', () => {
 		[-1, TEXT, "'Split Text Longer Than' must be a whole number"],
 		[1000, 'word '.repeat(1_000_000), 'more than 200 parts'],
 	])('%s for %.20s', async (splitLongerThan, text, said) => {
-		expect(bad(await run(node(split(text, { splitLongerThan })))).message).toContain(said);
+		expect(bad(await run(split(text, { splitLongerThan }))).message).toContain(said);
 	});
 
 	test('201 tasks to wait for', async () => {

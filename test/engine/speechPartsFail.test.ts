@@ -35,7 +35,7 @@ async function expectWhole(result: Result) {
 
 test('the message names the part that failed and every task that is paid', async () => {
 	await start({ credits: 7 });
-	const { message, description } = bad(await run(node(split(TEXT, { concurrency: 3 }))));
+	const { message, description } = bad(await run(split(TEXT, { concurrency: 3 })));
 	expect(message).toMatch(/out of credit.* – part \d+ of 12 \[item 0\]$/);
 	expect(ids()).toHaveLength(7);
 	expect(description).toContain(
@@ -46,7 +46,7 @@ test('the message names the part that failed and every task that is paid', async
 
 test('once a part has failed no other is sent, and those under way are not waited for', async () => {
 	sim.fault({ ...create, body: 'sentence 02', action: refused });
-	const { message } = bad(await run(node(split(SLOW, { concurrency: 4 }))));
+	const { message } = bad(await run(split(SLOW, { concurrency: 4 })));
 	expect(message).toContain('part 3 of 12');
 	expect(posts()).toBe(4);
 	expect(sim.creates).toBe(3);
@@ -95,7 +95,7 @@ test('Retry On Fail: a part whose task has failed is made anew, and only that', 
 
 test('a failed task is named as what failed, not as one to collect', async () => {
 	const text = TEXT.replace(THIRD, 'This is sentence 02 [sim:task-fails].');
-	const { message, description } = bad(await run(node(split(text, { concurrency: 12 }))));
+	const { message, description } = bad(await run(split(text, { concurrency: 12 })));
 	const failed = [...sim.tasks.values()].find(({ status }) => status === 'failed')!.id;
 	expect(message).toContain(
 		`could not generate the speech: Speech synthesis failed – task ${failed}, part 3 of 12`,
@@ -151,7 +151,7 @@ test('continue on fail: the item names its tasks, the others are whole', async (
 test('another item that fails ends the parts, and the message names them', async () => {
 	const items = [{ t: SLOW }, { t: 'Two [sim:task-fails]' }];
 	const { message, description } = bad(
-		await run(node(split('={{ $json.t }}', { concurrency: 20 })), { items }),
+		await run(split('={{ $json.t }}', { concurrency: 20 }), { items }),
 	);
 	expect(message).toContain('[item 1]');
 	expect(description).toMatch(
@@ -161,7 +161,7 @@ test('another item that fails ends the parts, and the message names them', async
 });
 
 test('a canceled execution ends all parts at once', async () => {
-	const execution = await begin(node(split(SLOW, { concurrency: 5 })));
+	const execution = await begin(split(SLOW, { concurrency: 5 }));
 	await sim.waitFor(() => sim.creates === 5);
 	execution.cancel();
 	await execution.finished;
@@ -170,7 +170,7 @@ test('a canceled execution ends all parts at once', async () => {
 });
 
 test('Wait: a task that is unknown is named, and those that are there', async () => {
-	good(await run(node(split(SENTENCES.slice(0, 2).join(' '), {}, { waitForCompletion: false }))));
+	good(await run(split(SENTENCES.slice(0, 2).join(' '), {}, { waitForCompletion: false })));
 	const { message, description } = bad(await run(wait([...ids(), '4711'].join())));
 	expect(message).toContain('has no task with this ID: task_not_found – task 4711, part 3 of 3');
 	expect(description).toContain(ids().join(', '));

@@ -1,4 +1,4 @@
-import { bad, good, node, posts, requests, run, sim, speech } from './setup';
+import { bad, good, posts, requests, run, sim, speech } from './setup';
 
 const readings = () => requests('GET', '/v1/labs/task/');
 const onRead = { method: 'GET', path: '/v1/labs/task/' };
@@ -29,14 +29,14 @@ test.each([
 	const date = new Date(Date.now() + 1500).toUTCString();
 	const fault = JSON.parse(JSON.stringify(action).replace('"date"', JSON.stringify(date)));
 	sim.fault({ ...onRead, action: fault });
-	good(await run(node(speech('Hi.'))));
+	good(await run(speech('Hi.')));
 	expect(readings()).toHaveLength(2);
 	expect(posts()).toBe(1);
 });
 
 test('Retry-After is kept to', async () => {
 	sim.fault({ ...onRead, action: limited('2') });
-	good(await run(node(speech('Hi.'))));
+	good(await run(speech('Hi.')));
 	const [first, second] = readings();
 	expect(second!.time - first!.time).toBeGreaterThanOrEqual(1990);
 });
@@ -44,7 +44,7 @@ test('Retry-After is kept to', async () => {
 test('readings that fail to the end: the message tells of them', async () => {
 	const respond = { status: 500, body: { error: 'boom' } };
 	sim.fault({ ...onRead, times: Infinity, action: { respond } });
-	const { message } = bad(await run(node(speech('Hi.', { timeout: 3, pollInterval: 1 }))));
+	const { message } = bad(await run(speech('Hi.', { timeout: 3, pollInterval: 1 })));
 	expect(message).toMatch(
 		/^No result after 3 seconds \(last known: pending, 100 %, then HTTP 500\)/,
 	);
@@ -53,17 +53,17 @@ test('readings that fail to the end: the message tells of them', async () => {
 
 test('an absurd Retry-After is bounded by the deadline, and the task is named', async () => {
 	sim.fault({ ...onRead, times: Infinity, action: limited('99999999999') });
-	const { all } = bad(await run(node(speech('Hi.', { timeout: 2 }))));
+	const { all } = bad(await run(speech('Hi.', { timeout: 2 })));
 	expect(all).toContain([...sim.tasks.keys()][0]);
 	expect(readings()).toHaveLength(1);
 });
 
 test('Wait outlasts a rate limit of more than a few refusals', async () => {
-	good(await run(node(speech('Hi.', {}, { waitForCompletion: false }))));
+	good(await run(speech('Hi.', {}, { waitForCompletion: false })));
 	const taskId = [...sim.tasks.keys()][0]!;
 	sim.fault({ ...onRead, times: 6, action: limited('0') });
 	const wait = { resource: 'speech', operation: 'wait', taskId, options: { timeout: 25 } };
-	good(await run(node(wait)));
+	good(await run(wait));
 	expect(readings()).toHaveLength(7);
 });
 
@@ -78,7 +78,7 @@ test.each([
 	['an answer without an id', { respond: { status: 200, body: {} }, accepted: true }],
 ])('a create call is not repeated after %s', async (_, action) => {
 	sim.fault({ ...onCreate, times: Infinity, action });
-	const { all } = bad(await run(node(speech('Hi.'))));
+	const { all } = bad(await run(speech('Hi.')));
 	expect(posts()).toBe(1);
 	expect(all).toMatch(/may have accepted the request and charged/);
 	// The history lists no speech.
@@ -97,7 +97,7 @@ test.each([
 	async (_, status, body) => {
 		const headers = { Location: `${sim.baseUrl}/v1/labs/task` };
 		sim.fault({ ...onCreate, times: Infinity, action: { respond: { status, body, headers } } });
-		const { all } = bad(await run(node(speech('Hi.'))));
+		const { all } = bad(await run(speech('Hi.')));
 		expect(posts()).toBe(1);
 		expect(all).not.toMatch(/charged/);
 	},
@@ -105,6 +105,6 @@ test.each([
 
 test('a create call is repeated after 429', async () => {
 	sim.fault({ ...onCreate, times: 2, action: limited('1') });
-	good(await run(node(speech('Hi.'))));
+	good(await run(speech('Hi.')));
 	expect([posts(), sim.creates]).toEqual([3, 1]);
 });

@@ -17,7 +17,7 @@ const taskId = () => [...sim.tasks.keys()][0]!;
 const CONTINUE = { onError: 'continueRegularOutput' } as const;
 
 test('the deadline ends the wait, names the task and what to do, and closes everything', async () => {
-	const result = await run(node(speech('Hi [sim:slow=600]', { timeout: 1 })));
+	const result = await run(speech('Hi [sim:slow=600]', { timeout: 1 }));
 	const { message, description, itemIndex } = bad(result);
 	expect(message).toContain('No result after 1 second');
 	expect(message).toContain(taskId());
@@ -33,14 +33,14 @@ test('the deadline ends the wait, names the task and what to do, and closes ever
 
 test('the deadline ends a reading that hangs', async () => {
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { hang: true } });
-	const { message } = bad(await run(node(speech('Hi.', { timeout: 2 }))));
+	const { message } = bad(await run(speech('Hi.', { timeout: 2 })));
 	expect(message).toContain('No result after 2 seconds');
 	await allClosed();
 });
 
 test('the deadline ends a download', async () => {
 	sim.fault({ on: 'file', action: { hang: true } });
-	const { message, description } = bad(await run(node(speech('Hi.', { timeout: 2 }))));
+	const { message, description } = bad(await run(speech('Hi.', { timeout: 2 })));
 	expect(message).toContain(taskId());
 	expect(message).toContain('No result after 2 seconds');
 	expect(description).toContain(`Speech → Wait with task ID ${taskId()}`);
@@ -49,7 +49,7 @@ test('the deadline ends a download', async () => {
 
 test('a create call that does not answer within the deadline is sent once and said to be unsure', async () => {
 	sim.fault({ method: 'POST', action: { hang: true, accepted: true } });
-	const { message, description } = bad(await run(node(speech('Hi.', { timeout: 2 }))));
+	const { message, description } = bad(await run(speech('Hi.', { timeout: 2 })));
 	expect(message).toContain('No result after 2 seconds');
 	expect(description).toContain('may have accepted the request and charged for it');
 	expect(posts()).toBe(1);
@@ -58,7 +58,7 @@ test('a create call that does not answer within the deadline is sent once and sa
 
 test('nothing is paid for once the deadline has passed while the socket was waited for', async () => {
 	sim.setWebSocketMode('hang');
-	const { message } = bad(await run(node(speech('Hi.', { timeout: 1 }))));
+	const { message } = bad(await run(speech('Hi.', { timeout: 1 })));
 	expect(message).toContain('No result after 1 second');
 	expect(sim.creates).toBe(0);
 });
@@ -91,7 +91,7 @@ test.each([
 	['API origin, disk', true, 'filesystem'],
 ] as const)('cancel during a download (%s)', async (_, relativeAudioUrl, binaryMode) => {
 	await start({ dialect: { relativeAudioUrl } });
-	const execution = await begin(node(speech('Hi [sim:big-file=400]')), { binaryMode });
+	const execution = await begin(speech('Hi [sim:big-file=400]'), { binaryMode });
 	const files = () => sim.requests.filter(({ path }) => path.startsWith('/files/'));
 	await sim.waitFor(() => files().length === 1 && files()[0]!.status === 200);
 	execution.cancel();
@@ -103,7 +103,7 @@ test.each([
 
 test('cancel during a create call: the connection is closed, nothing is sent again', async () => {
 	sim.fault({ method: 'POST', action: { hang: true } });
-	const execution = await begin(node(speech('Hi.')));
+	const execution = await begin(speech('Hi.'));
 	await sim.waitFor(() => posts() === 1);
 	execution.cancel();
 	expect((await execution.finished).run.status).toBe('canceled');
@@ -113,7 +113,7 @@ test('cancel during a create call: the connection is closed, nothing is sent aga
 
 test('cancel while the handshake hangs: nothing is created', async () => {
 	sim.setWebSocketMode('hang');
-	const execution = await begin(node(speech('Hi.')));
+	const execution = await begin(speech('Hi.'));
 	await sim.waitFor(() => sim.requests.some(({ on }) => on === 'socket'));
 	execution.cancel();
 	expect((await execution.finished).run.status).toBe('canceled');
@@ -126,7 +126,7 @@ test('cancel while the handshake hangs: nothing is created', async () => {
 test('cancel during a pause that the service asked for', async () => {
 	const headers = { 'Retry-After': '50' };
 	sim.fault({ method: 'POST', action: { respond: { status: 429, headers } } });
-	const execution = await begin(node(speech('Hi.')));
+	const execution = await begin(speech('Hi.'));
 	await sim.waitFor(() => posts() === 1);
 	execution.cancel();
 	expect((await execution.finished).run.status).toBe('canceled');

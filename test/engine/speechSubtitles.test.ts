@@ -54,7 +54,7 @@ test.each([
 	['srt', '', 'application/x-subrip'],
 	['vtt', '[sim:subtitles=vtt]', 'text/vtt'],
 ])('%s comes out beside the sound, as the service made it', async (extension, word, mimeType) => {
-	const result = await run(node(speech(`Hello there. ${word}`, { subtitles })));
+	const result = await run(speech(`Hello there. ${word}`, { subtitles }));
 	const [item] = good(result);
 	const [{ id, subtitleUrl }] = made() as [ReturnType<typeof made>[number]];
 	expect(item!.json.subtitle).toBe(subtitleUrl);
@@ -78,21 +78,21 @@ test.each<[string, IDataObject, string, IDataObject]>([
 	['the service makes none', { subtitles }, 'Hello. [sim:subtitles=none]', {}],
 	['nothing is waited for', { subtitles }, 'Hello.', { waitForCompletion: false }],
 ])('no field and no hint where %s', async (_, options, text, more) => {
-	const result = await run(node(speech(text, options, more)));
+	const result = await run(speech(text, options, more));
 	expect(good(result)[0]!.binary?.subtitles).toBeUndefined();
 	expect(hints(result)).toEqual([]);
 	expect(sim.requests.filter(({ path }) => path.startsWith('/files/subtitle'))).toEqual([]);
 });
 
 test('without the sound, the subtitles alone', async () => {
-	const result = await run(node(speech('Hello.', { subtitles }, { download: false })));
+	const result = await run(speech('Hello.', { subtitles }, { download: false }));
 	expect(Object.keys(good(result)[0]!.binary!)).toEqual(['subtitles']);
 	expect(await textOf(result)).toBe(served(made()[0]!.id));
 });
 
 test("on the API's own host they get the token", async () => {
 	await start({ dialect: { apiFiles: 'private', relativeAudioUrl: true, audioField: 'result' } });
-	const result = await run(node(speech('Hello.', { subtitles })));
+	const result = await run(speech('Hello.', { subtitles }));
 	expect(await textOf(result)).toBe(served(made()[0]!.id));
 });
 
@@ -166,7 +166,7 @@ test.each<[string, object, string]>([
 	],
 ])('when they %s, the sound comes out, and a hint says why', async (_, action, said) => {
 	fault(action);
-	const result = await run(node(speech('=Hello {{ $json.n }}.', { subtitles })), {
+	const result = await run(speech('=Hello {{ $json.n }}.', { subtitles }), {
 		items: [{ n: 1 }, { n: 2 }],
 	});
 	expect(good(result).map(({ binary }) => Object.keys(binary!))).toEqual([['data'], ['data']]);
@@ -180,7 +180,7 @@ test.each<[string, object, string]>([
 
 test('they are fetched again when their host is away for a moment', async () => {
 	fault({ respond: { status: 503 } }, { times: 2 });
-	const result = await run(node(speech('Hello.', { subtitles })));
+	const result = await run(speech('Hello.', { subtitles }));
 	expect(await textOf(result)).toBe(served(made()[0]!.id));
 	expect(hints(result)).toEqual([]);
 });
@@ -202,7 +202,7 @@ test('more than 16 MB of them are not joined', async () => {
 
 test('a host of subtitles that never answers does not cost the sound, when time is up', async () => {
 	fault({ hang: true });
-	const result = await run(node(speech('Hello.', { subtitles, timeout: 5 })));
+	const result = await run(speech('Hello.', { subtitles, timeout: 5 }));
 	expect(Object.keys(good(result)[0]!.binary!)).toEqual(['data']);
 	expect(hints(result).join()).toContain('Subtitles could not be downloaded: No result after');
 	await allClosed();
@@ -210,7 +210,7 @@ test('a host of subtitles that never answers does not cost the sound, when time 
 
 test('the sound can not go into the field of the subtitles', async () => {
 	const fields = speech('Hello.', { subtitles, outputField: 'subtitles' });
-	expect(bad(await run(node(fields))).message).toContain(
+	expect(bad(await run(fields)).message).toContain(
 		`'Put Output File in Field' must not be "subtitles"`,
 	);
 	expect(sim.requests).toEqual([]);

@@ -1,24 +1,11 @@
-import {
-	allClosed,
-	bad,
-	begin,
-	good,
-	node,
-	NODE,
-	posts,
-	requests,
-	run,
-	sim,
-	speech,
-	start,
-} from './setup';
+import { allClosed, bad, begin, good, NODE, posts, requests, run, sim, speech, start } from './setup';
 
 const readings = () => requests('GET', '/v1/labs/task/');
 const taskId = () => [...sim.tasks.keys()][0]!;
 
 test('messages that come before the create response are not lost', async () => {
 	const seen: string[] = [];
-	const result = await run(node(speech('Hi [sim:messages-first]')), {
+	const result = await run(speech('Hi [sim:messages-first]'), {
 		onMessage: (text) => seen.push(text),
 	});
 	good(result);
@@ -31,7 +18,7 @@ test.each(['duplicate-progress', 'backward-progress'])(
 	async (scenario) => {
 		await start({ pace: 0.1 });
 		const seen: number[] = [];
-		const result = await run(node(speech(`Hi [sim:${scenario}]`)), {
+		const result = await run(speech(`Hi [sim:${scenario}]`), {
 			onMessage: (text) => {
 				const found = /(\d+) %/.exec(text);
 				if (found) seen.push(Number(found[1]));
@@ -47,7 +34,7 @@ test.each(['duplicate-progress', 'backward-progress'])(
 test('percentages beyond the range, strings and rubbish on the socket do no harm', async () => {
 	await start({ pace: 0.2 });
 	const seen: string[] = [];
-	const execution = await begin(node(speech('Hello.')), { onMessage: (text) => seen.push(text) });
+	const execution = await begin(speech('Hello.'), { onMessage: (text) => seen.push(text) });
 	await sim.waitFor(() => sim.tasks.size === 1 && sim.sockets() === 1);
 	const task_id = taskId();
 	sim.push('not json');
@@ -73,7 +60,7 @@ test('percentages beyond the range, strings and rubbish on the socket do no harm
 
 test('a message that says 100 too early is no outcome: the task is read until it is', async () => {
 	await start({ pace: 0.3 });
-	const execution = await begin(node(speech('Hello.')));
+	const execution = await begin(speech('Hello.'));
 	await sim.waitFor(() => sim.tasks.size === 1 && sim.sockets() === 1);
 	sim.push({
 		type: 'labs_status_updated',
@@ -86,7 +73,7 @@ test('a message that says 100 too early is no outcome: the task is read until it
 
 test('a silent socket: completes by polling', async () => {
 	sim.setWebSocketMode('silent');
-	good(await run(node(speech('Hello.'))));
+	good(await run(speech('Hello.')));
 	expect(posts()).toBe(1);
 	await allClosed();
 });
@@ -94,13 +81,13 @@ test('a silent socket: completes by polling', async () => {
 test('beside a silent socket the task is read before the deadline, whatever the poll interval', async () => {
 	sim.setWebSocketMode('silent');
 	const fields = speech('Hello. [sim:slow=600]', { timeout: 2, pollInterval: 60 });
-	expect(bad(await run(node(fields))).message).toContain('No result after 2 seconds');
+	expect(bad(await run(fields)).message).toContain('No result after 2 seconds');
 	expect(readings()).toHaveLength(1);
 });
 
 test('a refused socket: polls, and one hint for all items says so', async () => {
 	sim.setWebSocketMode('refuse');
-	const result = await run(node(speech('=Hello {{ $json.n }}')), {
+	const result = await run(speech('=Hello {{ $json.n }}'), {
 		items: [{ n: 1 }, { n: 2 }, { n: 3 }],
 	});
 	expect(good(result)).toHaveLength(3);
@@ -113,7 +100,7 @@ test('a refused socket: polls, and one hint for all items says so', async () => 
 
 test('a handshake that hangs holds the create call back for 3 s at most', async () => {
 	sim.setWebSocketMode('hang');
-	const result = await run(node(speech('Hello.')));
+	const result = await run(speech('Hello.'));
 	good(result);
 	const socket = sim.requests.find(({ on }) => on === 'socket')!;
 	const heldBack = requests('POST', '/v1/labs/task')[0]!.time - socket.time;
@@ -123,7 +110,7 @@ test('a handshake that hangs holds the create call back for 3 s at most', async 
 });
 
 test('a wrong WebSocket address: completes all the same', async () => {
-	const result = await run(node(speech('Hello.')), {
+	const result = await run(speech('Hello.'), {
 		credential: { webSocketUrl: sim.webSocketUrl.replace(/:\d+.*$/, ':9') },
 	});
 	good(result);
@@ -133,7 +120,7 @@ test('a wrong WebSocket address: completes all the same', async () => {
 test('a socket that drops is opened again, and its messages count', async () => {
 	await start({ pace: 0.6 });
 	const seen: string[] = [];
-	const execution = await begin(node(speech('Hello.', { pollInterval: 60 })), {
+	const execution = await begin(speech('Hello.', { pollInterval: 60 }), {
 		onMessage: (text) => seen.push(text),
 	});
 	await sim.waitFor(() => (sim.tasks.get(taskId())?.percentage ?? 0) >= 21);
@@ -156,7 +143,7 @@ test('a socket that is dropped each time it opens does not keep the task from be
 		}
 	})();
 	const text = 'Hello. [sim:silent-socket]';
-	const result = await run(node(speech(text, { pollInterval: 2, timeout: 10 })));
+	const result = await run(speech(text, { pollInterval: 2, timeout: 10 }));
 	over = true;
 	sim.push('wake');
 	good(result);
@@ -166,7 +153,7 @@ test('a socket that is dropped each time it opens does not keep the task from be
 test('a reading that hangs is given up when the outcome is announced', async () => {
 	await start({ pace: 0.4 });
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { hang: true } });
-	const execution = await begin(node(speech('Hello. [sim:silent-socket]')));
+	const execution = await begin(speech('Hello. [sim:silent-socket]'));
 	await sim.waitFor(() => readings().length === 1);
 	await sim.waitFor(() => sim.tasks.get(taskId())?.status === 'completed');
 	sim.push({
@@ -180,7 +167,7 @@ test('a reading that hangs is given up when the outcome is announced', async () 
 
 test('100 % over and over does not keep a slow reading from being finished', async () => {
 	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { delayMs: 400 } });
-	const execution = await begin(node(speech('Hello.', { timeout: 6 })));
+	const execution = await begin(speech('Hello.', { timeout: 6 }));
 	await sim.waitFor(() => sim.tasks.get(taskId())?.status === 'completed');
 	const payload = { task_id: taskId(), process_percentage: 100 };
 	const repeating = setInterval(() => sim.push({ type: 'labs_status_updated', payload }), 200);
@@ -198,7 +185,7 @@ test('a task that the reading side does not know yet is given time', async () =>
 		times: 2,
 		action: { respond: { status: 404, body: {} } },
 	});
-	good(await run(node(speech('Hello.'))));
+	good(await run(speech('Hello.')));
 	expect(posts()).toBe(1);
 });
 
@@ -210,6 +197,6 @@ test('unknown status words mean: not finished', async () => {
 		times: 2,
 		action: { respond: { status: 200, body } },
 	});
-	const [item] = good(await run(node(speech('Hello.'))));
+	const [item] = good(await run(speech('Hello.')));
 	expect(item?.json.status).toBe('completed');
 });

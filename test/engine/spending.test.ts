@@ -10,7 +10,7 @@ const spoken = (maxPaidPerExecution: number, options: IDataObject = {}) =>
 	speech('={{ $json.t }}', { maxPaidPerExecution, ...options });
 
 test('a run that needs more is refused before anything is sent', async () => {
-	const { message, description } = bad(await run(node(spoken(4)), { items: rows(5) }));
+	const { message, description } = bad(await run(spoken(4), { items: rows(5) }));
 	expect(message).toContain(`'${LIMIT}' is 4, but this run needs 5`);
 	expect(description).toContain('Nothing was sent');
 	expect(sim.requests).toEqual([]);
@@ -26,8 +26,8 @@ test('so it is under "continue on fail", where each item says so', async () => {
 });
 
 test('a run that needs just as many goes on; 0 sets no limit', async () => {
-	expect(good(await run(node(spoken(3)), { items: rows(3) }))).toHaveLength(3);
-	expect(good(await run(node(spoken(0)), { items: rows(12) }))).toHaveLength(12);
+	expect(good(await run(spoken(3), { items: rows(3) }))).toHaveLength(3);
+	expect(good(await run(spoken(0), { items: rows(12) }))).toHaveLength(12);
 });
 
 test('Retry On Fail goes on counting, without what it collects', async () => {
@@ -101,13 +101,13 @@ test('four videos are one request', async () => {
 	await start({ pace: 0.01 });
 	const options = { maxPaidPerExecution: 1 };
 	const video = { resource: 'video', operation: 'textToVideo', prompt: 'A boat', options };
-	expect(good(await run(node({ ...video, numberOfVideos: 4 })))).toHaveLength(4);
-	const { message } = bad(await run(node(video), { items: rows(2) }));
+	expect(good(await run({ ...video, numberOfVideos: 4 }))).toHaveLength(4);
+	const { message } = bad(await run(video, { items: rows(2) }));
 	expect(message).toContain(`'${LIMIT}' is 1, but this run needs 2`);
 	expect(sim.creates).toBe(1);
 });
 
 test('a limit that is no number is refused', async () => {
-	const { message } = bad(await run(node(spoken(-1)), { items: rows(1) }));
+	const { message } = bad(await run(spoken(-1), { items: rows(1) }));
 	expect(message).toContain(`'${LIMIT}' must be a whole number`);
 });

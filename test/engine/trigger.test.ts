@@ -1,4 +1,4 @@
-import { begin, NODE, node, sim, speech, start } from './setup';
+import { begin, NODE, sim, speech, start } from './setup';
 import { activate, createTask, message } from './triggerSetup';
 
 const onAll = { events: ['progress', 'completed', 'failed'] };
@@ -173,7 +173,7 @@ describe('trigger and waiting items', () => {
 	it('share one socket, and the reading of a result', async () => {
 		await start({ pace: 0.2 });
 		const trigger = await activate();
-		const running = await begin(node(speech('Together')));
+		const running = await begin(speech('Together'));
 		await sim.waitFor(() => sim.tasks.size === 1);
 		expect(sim.sockets()).toBe(1);
 		const result = await running.finished;

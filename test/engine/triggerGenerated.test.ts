@@ -90,7 +90,7 @@ describe('a new video', () => {
 	});
 
 	it('brings its file along where asked to', async () => {
-		await during(run(node(video('A real file', { download: false }))));
+		await during(run(video('A real file', { download: false })));
 		const [item] = sim.history.splice(0);
 		const options = { download: true, outputField: 'clip' };
 		const trigger = await activate({ parameters: { ...generated, options } });

@@ -1,4 +1,4 @@
-import { begin, node, requests, sim, speech, start } from './setup';
+import { begin, requests, sim, speech, start } from './setup';
 import { activate, createTask, fakeTime, message } from './triggerSetup';
 
 const onAll = { events: ['progress', 'completed', 'failed'] };
@@ -9,7 +9,7 @@ describe('a newly activated trigger, while something else keeps the socket open'
 	it('tells of what is under way, and of nothing that ended before', async () => {
 		await start({ pace: 0.1 });
 		// They keep the socket open all the time, and hear all tasks.
-		await begin(node(speech('[sim:slow=1000] Waiting')));
+		await begin(speech('[sim:slow=1000] Waiting'));
 		const other = await activate({ parameters: { events: ['progress'] } });
 		const failed = await createTask('[sim:task-fails-late] Failed');
 		const completed = await createTask('Completed');
@@ -33,7 +33,7 @@ describe('a newly activated trigger, while something else keeps the socket open'
 	});
 
 	it('passes over a task whose end was read before, though its message comes later', async () => {
-		const running = await begin(node(speech('[sim:silent-socket] Read')));
+		const running = await begin(speech('[sim:silent-socket] Read'));
 		const result = await running.finished;
 		expect(result.error).toBeUndefined();
 		const [taskId] = [...sim.tasks.keys()] as [string];

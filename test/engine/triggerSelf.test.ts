@@ -1,4 +1,4 @@
-import { begin, node, posts, requests, run, sim, speech, start } from './setup';
+import { begin, posts, requests, run, sim, speech, start } from './setup';
 import {
 	activate,
 	createTask,
@@ -18,7 +18,7 @@ describe('a task that an execution of the workflow itself created', () => {
 	it('starts nothing, though it is told of before its id is known', async () => {
 		await start({ pace: 0.1 });
 		const trigger = await activate({ workflowId: 'workflow-under-test', parameters: onAll });
-		const result = await run(node(speech('[sim:messages-first] Mine')));
+		const result = await run(speech('[sim:messages-first] Mine'));
 		expect(result.error).toBeUndefined();
 		const foreign = await createTask('Somebody else’s');
 		await trigger.has(6);
@@ -32,7 +32,7 @@ describe('a task that an execution of the workflow itself created', () => {
 			workflowId: 'workflow-under-test',
 			parameters: { options: { includeOwnTasks: true } },
 		});
-		await run(node(speech('Mine')));
+		await run(speech('Mine'));
 		await trigger.has(1);
 		expect(trigger.events()).toEqual([`completed ${[...sim.tasks.keys()][0]} 100`]);
 	});
@@ -41,7 +41,7 @@ describe('a task that an execution of the workflow itself created', () => {
 		await start({ pace: 0 });
 		const trigger = await activate({ workflowId: 'workflow-under-test' });
 		sim.fault({ method: 'POST', path: '/v1/labs/task', action: { hang: true } });
-		const running = await begin(node(speech('Never answered')));
+		const running = await begin(speech('Never answered'));
 		await sim.waitFor(() => posts() === 1);
 		const foreign = await createTask('Somebody else’s');
 		await sim.waitFor(() => requests('GET', `/v1/labs/task/${foreign}`).length === 1);
@@ -81,7 +81,7 @@ describe('a workflow that starts itself', () => {
 		await start({ pace: 0.01 });
 		const first = await activate(executed(speaking('ping')));
 		const second = await activate(executed(speaking('pong')));
-		await run(node(speech('The first')));
+		await run(speech('The first'));
 		const error = await Promise.race([first.failed(), second.failed()]);
 		expect(error.message).toMatch(/started itself ten times in a row/);
 		await first.close();

@@ -4,7 +4,7 @@ import { good, node, run, sim, start } from './setup';
 test('a big file is streamed into filesystem storage in bounded memory', async () => {
 	await start({ pace: 0.01 });
 	const parameters = { resource: 'video', operation: 'textToVideo', prompt: 'Small', options: {} };
-	good(await run(node(parameters), { binaryMode: 'filesystem' }));
+	good(await run(parameters, { binaryMode: 'filesystem' }));
 	const subject = node({ ...parameters, prompt: 'Big [sim:big-file=200]' });
 	const { result, grown } = await growth(
 		async () => await run(subject, { binaryMode: 'filesystem' }),
