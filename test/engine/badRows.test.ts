@@ -1,14 +1,14 @@
-import { bad, good, node, posts, run, sim, speech, start } from './setup';
+import { bad, good, posts, tasks } from './seen';
+import { CONTINUE, node, run, speech, start } from './setup';
 
-/* A row whose options can't be had fails alone. */
+/* A row whose options cannot be read fails alone. */
 
-const REGULAR = { onError: 'continueRegularOutput' } as const;
 const broken = "={{ $json.speed ? $json.speed : $('Missing').item.json.speed }}";
 const rows = [{ t: 'One.' }, { t: 'Two.', speed: 1 }, { t: 'Three.', speed: 1.1 }];
 
 test('an expression that breaks in the first row ends that row, and no other', async () => {
 	const fields = speech('={{ $json.t }}', { speed: broken, concurrency: 1 });
-	const output = good(await run(node(fields, REGULAR), { items: rows }));
+	const output = good(await run(node(fields, CONTINUE), { items: rows }));
 	expect(output.map(({ json }) => json.input)).toEqual([undefined, 'Two.', 'Three.']);
 	expect(output[0]!.json.error).toMatch(/exist.*\[item 0\]/);
 	expect(posts()).toBe(2);
@@ -22,7 +22,7 @@ test('without "continue on fail" the error names the row, and nothing is paid', 
 	expect(posts()).toBe(0);
 });
 
-test('a concurrency that is none fails its row; the others keep to the first good one', async () => {
+test('an invalid concurrency fails its row; the others keep to the first valid one', async () => {
 	await start({ pace: 0.02 });
 	const fields = speech('={{ $json.t }}', { concurrency: '={{ $json.c }}' });
 	const items = [
@@ -30,9 +30,9 @@ test('a concurrency that is none fails its row; the others keep to the first goo
 		{ t: 'Two.', c: 1 },
 		{ t: 'Three.', c: 9 },
 	];
-	const output = good(await run(node(fields, REGULAR), { items }));
+	const output = good(await run(node(fields, CONTINUE), { items }));
 	expect(output[0]!.json.error).toMatch(/'Concurrency' must be.*\[item 0\]/);
 	expect(output.map(({ json }) => json.input)).toEqual([undefined, 'Two.', 'Three.']);
-	const tasks = [...sim.tasks.values()];
-	expect(Date.parse(tasks[1]!.createdAt)).toBeGreaterThanOrEqual(tasks[0]!.readyAt!);
+	const [first, second] = tasks();
+	expect(Date.parse(second!.createdAt)).toBeGreaterThanOrEqual(first!.readyAt!);
 });

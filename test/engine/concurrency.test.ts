@@ -1,21 +1,30 @@
 import type { IDataObject } from 'n8n-workflow';
-import { allClosed, begin, good, posts, run, sim, speech, start } from './setup';
+import type { WorkflowResult } from '../../demo/engine.mts';
+import { allClosed, good, posts, tasks } from './seen';
+import { answer, onCreate } from './service';
+import { begin, run, sim, speech, start } from './setup';
 
 const items = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
+const N = '=N {{ $json.n }}';
+
+/** Each item was spoken, in order, and paid for once. */
+function expectAll(result: WorkflowResult, count: number) {
+	expect(good(result).map(({ json }) => json.input)).toEqual(items(count).map(({ n }) => `N ${n}`));
+	expect(sim.creates).toBe(count);
+}
 
 /** How many tasks were in work at once at most; seen at each create call. */
 async function mostAtOnce(count: number, options: IDataObject, pace = 0.03) {
 	await start({ pace });
 	let most = 0;
 	let sockets = 0;
-	const inWork = () => [...sim.tasks.values()].filter(({ audioUrl }) => !audioUrl).length;
+	const inWork = () => tasks().filter(({ audioUrl }) => !audioUrl).length;
 	const watched = sim.waitFor(() => {
 		most = Math.max(most, inWork());
 		sockets = Math.max(sockets, sim.sockets());
 		return sim.tasks.size === count && inWork() === 0;
 	}, 60_000);
-	const result = await run(speech('=N {{ $json.n }}', options), { items: items(count) });
-	expect(good(result).map(({ json }) => json.input)).toEqual(items(count).map(({ n }) => `N ${n}`));
+	expectAll(await run(speech(N, options), { items: items(count) }), count);
 	await watched;
 	expect([posts(), sockets]).toEqual([count, 1]);
 	await allClosed();
@@ -37,30 +46,21 @@ test('automatic: ten at first, more as they are accepted', async () => {
 });
 
 test('a rate limit in the middle of a batch: everything is made, once', async () => {
-	const respond = { status: 429, headers: { 'Retry-After': '1' } };
-	sim.fault({ method: 'POST', after: 5, times: 5, action: { respond } });
-	const result = await run(speech('=N {{ $json.n }}'), { items: items(12) });
-	expect(good(result).map(({ json }) => json.input)).toEqual(items(12).map(({ n }) => `N ${n}`));
-	expect(sim.creates).toBe(12);
+	onCreate(answer(429, '', { 'Retry-After': '1' }), { after: 5, times: 5 });
+	expectAll(await run(speech(N), { items: items(12) }), 12);
 });
 
 test('a service that allows only eight at once: nothing is lost, nothing is paid twice', async () => {
-	await start({ pace: 0.05, mostAtOnce: 8 });
-	const result = await run(speech('=N {{ $json.n }}', { concurrency: 50 }), {
-		items: items(30),
-	});
-	expect(good(result).map(({ json }) => json.input)).toEqual(items(30).map(({ n }) => `N ${n}`));
-	expect(sim.creates).toBe(30);
+	await start({ mostAtOnce: 8 });
+	expectAll(await run(speech(N, { concurrency: 50 }), { items: items(30) }), 30);
 	// Those that wait do not all ask again after each rest.
 	expect(posts()).toBeLessThan(120);
 });
 
 test('automatic: all of 60 are begun before the first one is done', async () => {
-	const running = await begin(speech('=[sim:slow=2000] N {{ $json.n }}'), {
-		items: items(60),
-	});
+	const running = await begin(speech(`${N} [sim:slow=2000]`), { items: items(60) });
 	await sim.waitFor(() => sim.tasks.size === 60);
-	expect([...sim.tasks.values()].filter(({ audioUrl }) => audioUrl)).toEqual([]);
+	expect(tasks().filter(({ audioUrl }) => audioUrl)).toEqual([]);
 	running.cancel();
 	await allClosed();
 });
@@ -68,12 +68,9 @@ test('automatic: all of 60 are begun before the first one is done', async () => 
 test('many that wait without a socket are each looked up as often as asked', async () => {
 	sim.setWebSocketMode('refuse');
 	const options = { concurrency: 40, pollInterval: 1 };
-	const running = await begin(speech('=[sim:slow=2000] N {{ $json.n }}', options), {
-		items: items(40),
-	});
+	const running = await begin(speech(`${N} [sim:slow=2000]`, options), { items: items(40) });
 	// 120 lookups, where some 30 a minute used to be sent at most.
-	const isRead = () => [...sim.tasks.values()].every(({ reads }) => reads >= 3);
-	await sim.waitFor(() => sim.tasks.size === 40 && isRead());
+	await sim.waitFor(() => sim.tasks.size === 40 && tasks().every(({ reads }) => reads >= 3));
 	running.cancel();
 	await allClosed();
 });
@@ -82,12 +79,8 @@ test('a limit of requests, lookups included: nothing is lost, and it is kept to'
 	const limit = { requests: 20, seconds: 2 };
 	await start({ requestLimit: limit });
 	sim.setWebSocketMode('refuse');
-	const windows = new Set<number>();
-	const seen = () => sim.requests.filter(({ on }) => on === 'api');
-	const { finished } = await begin(speech('=N {{ $json.n }}'), { items: items(40) });
-	const made = good(await finished).map(({ json }) => json.input);
-	expect(made).toEqual(items(40).map(({ n }) => `N ${n}`));
-	expect(sim.creates).toBe(40);
-	for (const { time } of seen()) windows.add(Math.floor(time / 1000 / limit.seconds));
-	expect(seen().length).toBeLessThanOrEqual(1.3 * limit.requests * windows.size);
+	expectAll(await run(speech(N), { items: items(40) }), 40);
+	const asked = sim.requests.filter(({ on }) => on === 'api');
+	const windows = new Set(asked.map(({ time }) => Math.floor(time / 1000 / limit.seconds)));
+	expect(asked.length).toBeLessThanOrEqual(1.3 * limit.requests * windows.size);
 });

@@ -1,4 +1,5 @@
-import { bad, good, run, saved, sim, speech } from './setup';
+import { bad, good, saved } from './seen';
+import { run, sim, speech } from './setup';
 
 test.each([
 	['a Bearer prefix', (token: string) => ({ apiToken: ` bearer  ${token} \n` })],

@@ -1,24 +1,30 @@
 import type { IDataObject } from 'n8n-workflow';
-import type { Dialect, HistoryItem } from '../../simulator/simulator.mts';
-import { bad, good, node, requests, run, sim, start } from './setup';
+import type { Dialect } from '../../simulator/simulator.mts';
+import { bad, good, looks, requests } from './seen';
+import { ALWAYS, answer, made, onFile, onHistory } from './service';
+import { CONTINUE, HISTORY, image, node, run, sim, start, video } from './setup';
 
-const HISTORY = '/v1/video/histories';
-const history = (parameters: IDataObject = {}, options: IDataObject = {}) =>
-	node({ resource: 'history', operation: 'getAll', ...parameters, options });
+const history = (parameters: IDataObject = {}, options: IDataObject = {}) => ({
+	resource: 'history',
+	operation: 'getAll',
+	...parameters,
+	options,
+});
 
 /** `count` entries, newest first: e0, e1, … */
 function fill(count: number, prefix = 'e') {
-	const entries = Array.from({ length: count }, (_, n): HistoryItem => ({
-		id: `${prefix}${n}`,
-		prompt: `Prompt ${n}`,
-		type: n % 2 === 0 ? 'video' : 'image',
-		file_url: `${sim.fileOrigin}/files/${prefix}${n}.mp4`,
-		status: 'completed',
-		created_at: new Date(Date.now() - n * 1000).toISOString(),
-	}));
+	const entries = Array.from({ length: count }, (_, n) =>
+		made(`${prefix}${n}`, {
+			prompt: `Prompt ${n}`,
+			type: n % 2 === 0 ? 'video' : 'image',
+			created_at: new Date(Date.now() - n * 1000).toISOString(),
+		}),
+	);
 	sim.history.unshift(...entries);
 }
-const ids = (items: Array<{ json: IDataObject }>) => items.map(({ json }) => json.id);
+/** What the service says of its entries. */
+const shown = () => sim.history.map(({ owner: _, ...entry }) => entry);
+const idsOf = (items: Array<{ json: IDataObject }>) => items.map(({ json }) => json.id);
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `e${n}`);
 
 const dialects: Array<Partial<Dialect>> = [
@@ -32,24 +38,21 @@ describe.each(dialects)('history of the dialect %j', (dialect) => {
 		await start({ dialect });
 		fill(250);
 		const output = good(await run(history({ returnAll: true })));
-		expect(ids(output)).toEqual(numbered(250));
-		expect(output.every(({ pairedItem }) => JSON.stringify(pairedItem) === '{"item":0}')).toBe(
-			true,
-		);
-		expect(output[3]!.json).toMatchObject({
-			prompt: 'Prompt 3',
-			file_url: sim.history[3]!.file_url,
-		});
-		expect(requests('GET', HISTORY)[0]!.query.page).toBe('1');
-		expect(requests('GET', HISTORY).length).toBeLessThanOrEqual(4);
-		expect(requests('GET', HISTORY)[0]!.headers.authorization).toBe(`Bearer ${sim.token}`);
+		expect(idsOf(output)).toEqual(numbered(250));
+		for (const { pairedItem } of output) expect(pairedItem).toEqual({ item: 0 });
+		const { file_url } = sim.history[3]!;
+		expect(output[3]!.json).toMatchObject({ prompt: 'Prompt 3', file_url });
+		const [first] = requests('GET', HISTORY);
+		expect(first!.query.page).toBe('1');
+		expect(first!.headers.authorization).toBe(`Bearer ${sim.token}`);
+		expect(looks()).toBeLessThanOrEqual(4);
 	});
 
 	test.each([1, 50, 100, 120])('limit %d', async (limit) => {
 		await start({ dialect });
 		fill(130);
-		expect(ids(good(await run(history({ limit }))))).toEqual(numbered(limit));
-		expect(requests('GET', HISTORY)).toHaveLength(Math.ceil(limit / 100));
+		expect(idsOf(good(await run(history({ limit }))))).toEqual(numbered(limit));
+		expect(looks()).toBe(Math.ceil(limit / 100));
 	});
 
 	test('exactly one full page, and none at all', async () => {
@@ -70,32 +73,28 @@ test('entries that come in while the pages are read: nothing twice, nothing miss
 	fill(205);
 	sim.fault({ path: /page=2/, action: { delayMs: 300 } });
 	const running = run(history({ returnAll: true }));
-	await sim.waitFor(() => sim.count('GET', HISTORY) === 2);
+	await sim.waitFor(() => looks() === 2);
 	fill(3, 'new');
-	expect(ids(good(await running))).toEqual(numbered(205));
+	expect(idsOf(good(await running))).toEqual(numbered(205));
 });
 
-test('a service that answers the same page for ever is not asked for ever', async () => {
+test('a service that returns the same page again and again is soon asked no more', async () => {
 	await start({ dialect: { history: 'paged' } });
 	fill(100);
-	const data = sim.history.map(({ owner: _, ...entry }) => entry);
-	const respond = { status: 200, body: { data, total: '100000', page: '1', page_size: '100' } };
-	sim.fault({ path: HISTORY, times: Infinity, action: { respond } });
+	const body = { data: shown(), total: '100000', page: '1', page_size: '100' };
+	onHistory(answer(200, body), ALWAYS);
 	expect(good(await run(history({ returnAll: true })))).toHaveLength(100);
-	expect(requests('GET', HISTORY).length).toBeLessThanOrEqual(2);
+	expect(looks()).toBeLessThanOrEqual(2);
 });
 
 test('a service with smaller pages than asked for', async () => {
 	fill(45);
-	const data = sim.history.map(({ owner: _, ...entry }) => entry);
-	for (const [after, page] of [data.slice(0, 20), data.slice(20, 40), data.slice(40)].entries()) {
-		const body = { data: page, page: String(after + 1), page_size: '20', total_pages: '3' };
-		sim.fault({
-			path: new RegExp(`page=${after + 1}&`),
-			action: { respond: { status: 200, body } },
-		});
+	for (const page of [1, 2, 3]) {
+		const data = shown().slice(20 * page - 20, 20 * page);
+		const body = { data, page: `${page}`, page_size: '20', total_pages: '3' };
+		onHistory(answer(200, body), { path: new RegExp(`page=${page}&`) });
 	}
-	expect(ids(good(await run(history({ returnAll: true }))))).toEqual(numbered(45));
+	expect(idsOf(good(await run(history({ returnAll: true }))))).toEqual(numbered(45));
 });
 
 test('numbers as ids, file_urls, null fields and error: "" pass through', async () => {
@@ -104,9 +103,9 @@ test('numbers as ids, file_urls, null fields and error: "" pass through', async 
 		{ id: '8', file_url: '/files/c.mp4', extra: { a: [1] } },
 		{ id: 9, status: 'processing', file_url: null },
 	];
-	sim.fault({ path: HISTORY, action: { respond: { status: 200, body } } });
+	onHistory(answer(200, body));
 	const output = good(await run(history()));
-	expect(ids(output)).toEqual([7, '8', 9]);
+	expect(idsOf(output)).toEqual([7, '8', 9]);
 	expect(output[0]!.json.file_url).toBe('https://x.test/a.mp4');
 	expect(output[0]!.json.file_urls).toEqual(body[0]!.file_urls);
 	expect(output[1]!.json).toMatchObject({
@@ -116,19 +115,16 @@ test('numbers as ids, file_urls, null fields and error: "" pass through', async 
 });
 
 describe('options.download', () => {
-	const make = (resource: string, operation: string) =>
-		run({ resource, operation, prompt: 'P', download: false, options: {} });
-
 	test('fetches every file with its own name and type, without the token', async () => {
 		await start({ pace: 0.01, dialect: { history: 'paged' } });
-		good(await make('video', 'textToVideo'));
-		good(await make('image', 'create'));
+		good(await run(video('P', {}, { download: false })));
+		good(await run({ ...image('P'), download: false }));
 		const result = await run(history({}, { download: true, outputField: 'file' }));
 		const output = good(result);
-		const [image, video] = sim.history;
+		const [first, second] = sim.history;
 		expect(output.map(({ binary }) => binary!.file!.fileName)).toEqual([
-			`image-${image!.id}.png`,
-			`video-${video!.id}.mp4`,
+			`image-${first!.id}.png`,
+			`video-${second!.id}.mp4`,
 		]);
 		for (const item of output) {
 			const bytes = await result.bytes(item.binary!.file!);
@@ -139,16 +135,10 @@ describe('options.download', () => {
 
 	test('one file that is gone does not take the others along', async () => {
 		await start({ pace: 0.01 });
-		good(await make('video', 'textToVideo'));
+		good(await run(video('P', {}, { download: false })));
 		fill(1, 'gone');
-		sim.fault({
-			on: 'file',
-			path: '/files/gone0',
-			times: Infinity,
-			action: { respond: { status: 410 } },
-		});
-		const subject = history({}, { download: true });
-		const output = good(await run({ ...subject, onError: 'continueRegularOutput' }));
+		onFile(answer(410), { path: '/files/video/gone0', ...ALWAYS });
+		const output = good(await run(node(history({}, { download: true }), CONTINUE)));
 		expect(output).toHaveLength(2);
 		expect(output[1]!.binary!.data!.mimeType).toBe('video/mp4');
 	});
@@ -165,12 +155,8 @@ describe('bad input and bad answers', () => {
 
 	test('a passing 503 and a 429 are read over, a refused token is not', async () => {
 		fill(3);
-		sim.fault({ path: HISTORY, action: { respond: { status: 503, body: '<html></html>' } } });
-		sim.fault({
-			path: HISTORY,
-			after: 1,
-			action: { respond: { status: 429, headers: { 'Retry-After': '1' } } },
-		});
+		onHistory(answer(503, '<html></html>'));
+		onHistory(answer(429, '', { 'Retry-After': '1' }), { after: 1 });
 		expect(good(await run(history()))).toHaveLength(3);
 		expect(requests('GET', HISTORY).map(({ status }) => status)).toEqual([503, 429, 200]);
 		const refused = bad(await run(history(), { credential: { apiToken: 'another-token' } }));

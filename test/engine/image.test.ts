@@ -1,10 +1,7 @@
-import type { IDataObject } from 'n8n-workflow';
 import type { Dialect } from '../../simulator/simulator.mts';
-import { allClosed, bad, begin, good, node, requests, run, sim, start } from './setup';
-
-const image = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) =>
-	node({ resource: 'image', operation: 'create', prompt, options, ...more });
-const HISTORY = '/v1/video/histories';
+import { allClosed, bad, good, looks, posts, requests } from './seen';
+import { made, onCreate } from './service';
+import { begin, image, run, sim, start } from './setup';
 
 test('gives the file with its bytes, type, name and address, for one POST', async () => {
 	const result = await run(image('A lighthouse – „blau“'), { binaryMode: 'filesystem' });
@@ -34,7 +31,7 @@ test.each(dialects)('whatever the end is called: %j', async (dialect) => {
 	const [item] = good(await run(image('P', { outputField: 'pic', timeout: 5 })));
 	expect(item!.json.file_url).toBe(sim.history[0]!.file_url);
 	expect(item!.binary!.pic!.mimeType).toBe('image/png');
-	expect(sim.count('GET', HISTORY)).toBe(0);
+	expect(looks()).toBe(0);
 });
 
 test('a file that claims to be something else is what its bytes are', async () => {
@@ -42,35 +39,27 @@ test('a file that claims to be something else is what its bytes are', async () =
 	expect(item!.binary!.data!).toMatchObject({ mimeType: 'image/png', fileExtension: 'png' });
 });
 
-test('a lost stream is looked up; a video of the same prompt is not it', async () => {
-	const created_at = new Date(Date.now() + 500).toISOString();
-	const file_url = `${sim.fileOrigin}/files/video/x.mp4`;
-	const video = { id: 'v', prompt: 'P', type: 'video' as const, status: 'completed' };
-	sim.history.push({ ...video, created_at, file_url });
-	const sse = ['data: processing\n\n', { delayMs: 100 }, 'END' as const];
-	sim.fault({ method: 'POST', action: { sse, finishesInHistoryAfterMs: 0 } });
-	const [item] = good(await run(image('P', { timeout: 3 })));
-	expect(item!.json.type).toBe('image');
-	expect(item!.binary!.data!.fileName).toBe(`image-${sim.history[0]!.id}.png`);
-	expect(sim.count('POST', '/')).toBe(1);
-});
-
-test('a lost stream is looked up', async () => {
-	const sse = ['data: processing\n\n', { delayMs: 100 }, 'RESET' as const];
-	sim.fault({ method: 'POST', action: { sse, finishesInHistoryAfterMs: 0 } });
-	const [item] = good(await run(image('P', { timeout: 3 })));
-	expect(item!.json.id).toBe(sim.history[0]!.id);
-	expect(sim.count('POST', '/')).toBe(1);
-});
+test.each(['END', 'RESET'] as const)(
+	'a stream lost by its %s is looked up; a video of the same prompt is not it',
+	async (end) => {
+		sim.history.push(made('v'));
+		const sse = ['data: processing\n\n', { delayMs: 100 }, end];
+		onCreate({ sse, finishesInHistoryAfterMs: 0 });
+		const [item] = good(await run(image('P', { timeout: 3 })));
+		expect(item!.json).toMatchObject({ id: sim.history[0]!.id, type: 'image' });
+		expect(item!.binary!.data!.fileName).toBe(`image-${sim.history[0]!.id}.png`);
+		expect(posts()).toBe(1);
+	},
+);
 
 test('unsafe prompt, no credit and an empty prompt', async () => {
 	expect(bad(await run(image('A [sim:unsafe]'))).message).toMatch(
 		/rejected as unsafe \(UNSAFE_GENERATION\)/,
 	);
 	expect(bad(await run(image('A [sim:no-credits=sentence]'))).message).toMatch(/out of credit/);
-	expect(sim.count('POST', '/')).toBe(2);
+	expect(posts()).toBe(2);
 	expect(bad(await run(image('={{ "" }}'))).message).toMatch(/'Prompt' is empty.*\[item 0\]/);
-	expect(sim.count('POST', '/')).toBe(2);
+	expect(posts()).toBe(2);
 });
 
 test('cancel closes the stream within a second', async () => {

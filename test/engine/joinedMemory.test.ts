@@ -1,12 +1,14 @@
-import { growth, MIB } from './growth';
+import { good } from './seen';
+import { ALWAYS, answer, onFile } from './service';
+import { run, start } from './setup';
 import { split } from './longText';
-import { good, node, run, sim, start } from './setup';
+import { growth, MIB } from './growth';
 
 /* What a long text costs in memory while its parts are joined. */
 
 const PART_BYTES = 16 * MIB;
 const PARTS = 8;
-/** Beside twice the joined file: what is on its way, and garbage. */
+/** Besides twice the joined file: what is on its way, and garbage. */
 const MORE_BYTES = 48 * MIB;
 
 /** As many frames as fit: MPEG-2, layer III, 32 kbit/s, 22 050 Hz, 104 bytes each, silent. */
@@ -24,10 +26,9 @@ test.each(['WAV', 'MP3'])(
 		const name = `[sim:big-file=${PART_BYTES / MIB}]`;
 		const text = Array.from({ length: PARTS }, (_, n) => `Number ${n} ${name}`).join('\n\n');
 		if (format === 'MP3') {
-			const respond = { status: 200, headers: { 'Content-Type': 'audio/mpeg' }, body: mp3() };
-			sim.fault({ on: 'file', times: Infinity, action: { respond } });
+			onFile(answer(200, mp3(), { 'Content-Type': 'audio/mpeg' }), ALWAYS);
 		}
-		const subject = node(split(text, { splitLongerThan: 40 }));
+		const subject = split(text, { splitLongerThan: 40 });
 		const { result, grown } = await growth(
 			async () => await run(subject, { binaryMode: 'filesystem' }),
 		);

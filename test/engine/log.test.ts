@@ -1,8 +1,11 @@
+import type { WorkflowResult } from '../../demo/engine.mts';
 import { logged, removeLog } from '../faults/log.mts';
-import { split, SENTENCES, TEXT } from './longText';
-import { begin, good, node, NODE, run, sim, speech } from './setup';
+import { good, tasks } from './seen';
+import { answer, onCreate, onFile } from './service';
+import { begin, image, NODE, node, RETRY, run, sim, speech, video } from './setup';
+import { SENTENCES, split, TEXT } from './longText';
 
-/* What an operator finds in n8n's log, and in its tracing, of what was paid. */
+/* What n8n's log and tracing tell an operator of what was paid for. */
 
 afterAll(removeLog);
 
@@ -22,11 +25,11 @@ async function linesAtInfo() {
 }
 const waited = expect.stringMatching(/^\d+$/);
 const lastTask = () => [...sim.tasks.keys()].at(-1)!;
-const tracedOf = (result: Awaited<ReturnType<typeof run>>) =>
+const tracedOf = (result: WorkflowResult) =>
 	result.run.data.resultData.runData[NODE]?.[0]?.metadata?.tracing;
 
 test('a spoken text leaves a line when it is paid, and one when it ends', async () => {
-	sim.fault({ method: 'POST', action: { respond: { status: 429 } } });
+	onCreate(answer(429));
 	const result = await run(speech('Hello.'));
 	const task = lastTask();
 	const bytes = String(sim.fileBytes(sim.tasks.get(task)!.audioUrl!)!.length);
@@ -62,21 +65,17 @@ test('one that fails says why, and that it was looked up', async () => {
 });
 
 test('an image whose stream was lost was found in the history', async () => {
-	const prompt = '[sim:stream-resets] A paper boat';
-	await run({ resource: 'image', operation: 'create', prompt, options: {} });
+	await run(image('[sim:stream-resets] A paper boat'));
 	const [paid, done, ...others] = await linesAtInfo();
 	expect(paid).toMatchObject({ event: 'paid', kind: 'image', attempts: '1' });
 	expect(done).toMatchObject({ event: 'done', operation: 'image:create', channel: 'history' });
 	expect(others).toEqual([]);
 });
 
-test('what costs nothing is no news, and no token is in any line', async () => {
+test('what costs nothing leaves no line, and no line holds a token', async () => {
 	await run({ resource: 'account', operation: 'get' });
 	expect(await linesAtInfo()).toEqual([]);
-	sim.fault({
-		method: 'POST',
-		action: { respond: { status: 200, body: { task_id: `x ${sim.token}` } } },
-	});
+	onCreate(answer(200, { task_id: `x ${sim.token}` }));
 	await run(speech('Hello.', { timeout: 10 }));
 	const lines = await linesAtInfo();
 	expect(lines).toHaveLength(2);
@@ -84,39 +83,19 @@ test('what costs nothing is no news, and no token is in any line', async () => {
 	expect(await logged()).not.toContain(sim.token);
 });
 
-const image = (prompt: string, options = {}) => ({
-	resource: 'image',
-	operation: 'create',
-	prompt,
-	options,
-});
-const video = (prompt: string, options = {}) => ({
-	resource: 'video',
-	operation: 'textToVideo',
-	prompt,
-	options,
-});
-const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
 const events = (lines: Array<{ event?: string }>) => lines.map(({ event }) => event);
 
 test('each part of a long text has its own line, with its own task and attempts', async () => {
-	sim.fault({ method: 'POST', body: SENTENCES[2]!, action: { respond: { status: 429 } } });
+	onCreate(answer(429), { body: SENTENCES[2]! });
 	const result = await run(split(TEXT));
 	const bytes = String((await result.bytes(good(result)[0]!.binary!.data!)).length);
 	const lines = await linesAtInfo();
 	const end = lines.pop();
-	const paid = [...sim.tasks.values()].map(({ id, input }) => {
+	const paid = tasks().map(({ id, input }) => {
 		const part = SENTENCES.findIndex((sentence) => input.includes(sentence)) + 1;
 		const attempts = part === 3 ? '2' : '1';
-		return {
-			item: '0',
-			event: 'paid',
-			kind: 'speech',
-			parts: '12',
-			part: `${part}`,
-			task: id,
-			attempts,
-		};
+		const shared = { item: '0', event: 'paid', kind: 'speech', parts: '12' };
+		return { ...shared, part: `${part}`, task: id, attempts };
 	});
 	expect(paid).toHaveLength(12);
 	expect(lines).toHaveLength(12);
@@ -137,13 +116,13 @@ test('a long text that fails says which part did, and its task', async () => {
 	const text = TEXT.replace('sentence 02', '[sim:task-fails] sentence 02');
 	await run(split(text, { concurrency: 1 }));
 	const failed = (await linesAtInfo()).at(-1);
-	const { id } = [...sim.tasks.values()].find(({ input }) => input.includes('task-fails'))!;
+	const { id } = tasks().find(({ input }) => input.includes('task-fails'))!;
 	expect(failed).toMatchObject({ event: 'failed', reason: 'taskFailed', part: '3', task: id });
 	expect(failed).not.toHaveProperty('maybe_paid');
 });
 
 test('videos of one request have one line, and the size of all their files', async () => {
-	const result = await run(video('A paper boat', { numberOfVideos: 2 }));
+	const result = await run(video('A paper boat', {}, { numberOfVideos: 2 }));
 	const files = good(result).map(({ binary }) => binary!.data!);
 	const sizes = await Promise.all(files.map(async (file) => (await result.bytes(file)).length));
 	const [paid, done, ...others] = await linesAtInfo();
@@ -162,12 +141,12 @@ test('videos of one request have one line, and the size of all their files', asy
 });
 
 test.each([
-	['is refused', { respond: { status: 422, body: { error: 'no' } } }, undefined],
-	['is not answered', { accepted: true, respond: { status: 500, body: '' } }, '1'],
+	['is refused', answer(422, { error: 'no' }), undefined],
+	['is not answered', { accepted: true, ...answer(500) }, '1'],
 ])(
 	'a request that %s has no paid line, and says whether it may be paid',
 	async (_, action, maybe) => {
-		sim.fault({ method: 'POST', action });
+		onCreate(action);
 		await run(speech('Hello.', { timeout: 5 }));
 		const [failed, ...others] = await linesAtInfo();
 		expect(others).toEqual([]);
@@ -183,10 +162,10 @@ test('a generation that the service calls unsafe is not paid', async () => {
 	expect(failed).not.toHaveProperty('maybe_paid');
 });
 
-test('one of which a retry learns that it was paid has its line then, and only one', async () => {
+test('a request that a retry finds to be paid has one paid line, from then on', async () => {
 	// Its answer is lost, and for now the history, too.
-	sim.fault({ method: 'POST', action: { accepted: true, respond: { status: 504, body: '' } } });
-	const result = await run(node(image('A paper boat', { timeout: 1 }), { ...again, maxTries: 4 }));
+	onCreate({ accepted: true, ...answer(504) });
+	const result = await run(node(image('A paper boat', { timeout: 1 }), { ...RETRY, maxTries: 4 }));
 	expect(good(result)).toHaveLength(1);
 	const lines = await linesAtInfo();
 	expect(events(lines)).toEqual(['failed', 'paid', 'done']);
@@ -196,11 +175,10 @@ test('one of which a retry learns that it was paid has its line then, and only o
 });
 
 test('what a retry collects is not paid again, and its end is told', async () => {
-	const lost = { on: 'file', action: { respond: { status: 410 } } } as const;
-	sim.fault(lost);
-	await run(node(image('A paper boat'), again));
-	sim.fault(lost);
-	await run(node(speech('Hello.'), again));
+	onFile(answer(410));
+	await run(node(image('A paper boat'), RETRY));
+	onFile(answer(410));
+	await run(node(speech('Hello.'), RETRY));
 	const lines = await linesAtInfo();
 	expect(events(lines)).toEqual(['paid', 'failed', 'done', 'paid', 'failed', 'done']);
 	expect(lines[2]).toMatchObject({ operation: 'image:create', channel: 'kept' });

@@ -1,6 +1,8 @@
-import type { IDataObject, INode } from 'n8n-workflow';
+import type { IDataObject } from 'n8n-workflow';
+import type { WorkflowResult } from '../../demo/engine.mts';
 import { readWav } from '../../nodes/shared/audio/wav';
-import { node, requests, sim, speech } from './setup';
+import { good, requests, tasks } from './seen';
+import { sim, speech } from './setup';
 
 /** Twelve sentences of 40 characters or a few more: with a limit of 50, twelve parts. */
 export const SENTENCES = Array.from(
@@ -12,8 +14,12 @@ export const TEXT = SENTENCES.join(' ');
 export const split = (text = TEXT, options: IDataObject = {}, more: IDataObject = {}) =>
 	speech(text, { splitLongerThan: 50, ...options }, more);
 
-export const wait = (taskId: string, extra: Partial<INode> = {}) =>
-	node({ resource: 'speech', operation: 'wait', taskId, options: { pollInterval: 1 } }, extra);
+export const wait = (taskId: string, options: IDataObject = {}) => ({
+	resource: 'speech',
+	operation: 'wait',
+	taskId,
+	options: { pollInterval: 1, ...options },
+});
 
 /** The texts that were sent, in the order of the whole one. */
 export const sent = () =>
@@ -22,14 +28,15 @@ export const sent = () =>
 		.sort();
 
 /** The id of the task that speaks a sentence. */
-export const idOf = (sentence: string) =>
-	[...sim.tasks.values()].find(({ input }) => input === sentence)?.id;
+export const idOf = (sentence: string) => tasks().find(({ input }) => input === sentence)?.id;
 
 /** All tasks, in the order of the text. */
 export const ids = (): string[] => SENTENCES.map(idOf).filter((id) => id !== undefined);
 
-/** The samples that the service made for some tasks. */
-export const samplesOf = (taskIds: string[]): Buffer =>
-	Buffer.concat(
-		taskIds.flatMap((id) => readWav(sim.fileBytes(sim.tasks.get(id)!.audioUrl!)!)!.stretches),
-	);
+/** The file is the sound that the service made for these tasks, one after another. */
+export async function expectSound(result: WorkflowResult, taskIds: string[]) {
+	const stretches = (wav: Buffer) => readWav(wav)!.stretches;
+	const joined = await result.bytes(good(result)[0]!.binary!.data!);
+	const parts = taskIds.map((id) => sim.fileBytes(sim.tasks.get(id)!.audioUrl!)!);
+	expect(stretches(joined)).toEqual([Buffer.concat(parts.flatMap(stretches))]);
+}

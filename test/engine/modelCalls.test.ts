@@ -2,10 +2,11 @@ import type { IDataObject, INode, INodeExecutionData, INodeType } from 'n8n-work
 import { additionalDataFor } from '../../demo/engine.mts';
 import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
 import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
+import { answer, onCreate, onRead } from './service';
+import { credential, image, node, sim, speech, start } from './setup';
 import { ids, SENTENCES, split, TEXT } from './longText';
-import { credential, node, sim, speech, start, workflow } from './setup';
 
-/* Calls of a model as n8n itself makes them, each with a context of the engine's own classes. */
+/* Tool calls of a model as n8n makes them, each with a context of the engine's own classes. */
 
 type RunData = ConstructorParameters<typeof core.ExecuteContext>[4];
 type Call = (parameters: IDataObject, args?: IDataObject) => Promise<IDataObject[]>;
@@ -24,17 +25,12 @@ async function partsFor(parameters: IDataObject, runData: RunData, executionId?:
 	};
 	const type = 'n8n-nodes-media-generation.mediaGenerationTool';
 	const tool = node(parameters, { type, id: String(Math.random()), name: 'Target Node' });
-	const file = { ...workflow(tool), id: 'none', name: 'none' };
+	const file = { id: 'none', name: 'none', nodes: [tool], connections: {} };
 	const given = { credentials: { mediaGenerationApi: credential() } };
 	const additionalData = additionalDataFor(file, 'internal', given, (name) => {
 		return loader.getCredential(name).type;
 	});
-	const flow = new n8nWorkflow.Workflow({
-		nodes: [tool],
-		connections: {},
-		active: false,
-		nodeTypes,
-	});
+	const flow = new n8nWorkflow.Workflow({ ...file, active: false, nodeTypes });
 	return {
 		flow,
 		tool: flow.getNode(tool.name) as INode,
@@ -99,20 +95,15 @@ const agentOfOneRun = (): Call => {
 	return calledWith(() => runData, '1');
 };
 
+const TEXT_OF_MODEL = "={{ $fromAI('text') }}";
 const hello = (options: IDataObject = {}) =>
-	speech("={{ $fromAI('text') }} {{ $now.toMillis() }}", options);
-/** The task can't be read: the call fails, and its task is paid. */
-const failReading = () => {
-	const respond = { status: 400, body: { error: 'Not now' } };
-	sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { respond } });
-};
-
+	speech(`${TEXT_OF_MODEL} {{ $now.toMillis() }}`, options);
 test.each<[string, IDataObject, RegExp | undefined]>([
 	['account:get', {}, undefined],
 	['history:getAll', {}, undefined],
 	['voice:getAll', {}, undefined],
-	['image:create', { prompt: "={{ $fromAI('text') }}" }, undefined],
-	['video:textToVideo', { prompt: "={{ $fromAI('text') }}" }, undefined],
+	['image:create', { prompt: TEXT_OF_MODEL }, undefined],
+	['video:textToVideo', { prompt: TEXT_OF_MODEL }, undefined],
 	['video:ingredientsToVideo', { prompt: 'A' }, /This item has no files/],
 	['video:framesToVideo', {}, /This item has no files/],
 	['speech:get', { taskId: '7' }, /7/],
@@ -134,7 +125,8 @@ describe.each([
 	test('a call after a failure collects; another text, and one after a success, are paid', async () => {
 		await start({ pace: 0.01 });
 		const call = callOf();
-		failReading();
+		// The task cannot be read: the call fails, and its task is paid for.
+		onRead(answer(400, { error: 'Not now' }));
 		const [failed] = await call(hello(), { text: 'Hi.' });
 		expect(failed!.error).toContain('Not now');
 		const [other] = await call(hello(), { text: 'Bye.' });
@@ -151,10 +143,12 @@ describe.each([
 	test('two calls at the same time with the same words are two requests', async () => {
 		await start({ pace: 0.01 });
 		const call = callOf();
-		const image = { resource: 'image', operation: 'create', prompt: "={{ $fromAI('text') }}" };
-		const first = call(image, { text: 'A [sim:slow=50]' });
+		const first = call(image(TEXT_OF_MODEL), { text: 'A [sim:slow=50]' });
 		await sim.waitFor(() => sim.creates === 1);
-		const both = await Promise.all([first, call(image, { text: 'A [sim:slow=50]' })]);
+		const both = await Promise.all([
+			first,
+			call(image(TEXT_OF_MODEL), { text: 'A [sim:slow=50]' }),
+		]);
 		const addresses = both.map(([record]) => record!.file_url);
 		expect(new Set(addresses).size).toBe(2);
 		expect(sim.creates).toBe(2);
@@ -164,16 +158,10 @@ describe.each([
 test('an agent that asks for a hundred images gets as many as it may pay for', async () => {
 	await start({ pace: 0.01 });
 	const call = agentOfOneRun();
-	const options = { maxPaidPerExecution: 4 };
-	const image = {
-		resource: 'image',
-		operation: 'create',
-		prompt: "={{ $fromAI('text') }}",
-		options,
-	};
+	const fields = image(TEXT_OF_MODEL, { maxPaidPerExecution: 4 });
 	const calls = Array.from(
 		{ length: 100 },
-		async (_, n) => await call(image, { text: `A ${n % 50}` }),
+		async (_, n) => await call(fields, { text: `A ${n % 50}` }),
 	);
 	const records = (await Promise.all(calls)).flat();
 	expect(records.filter(({ file_url }) => file_url !== undefined)).toHaveLength(4);
@@ -196,13 +184,8 @@ test.each<[string, () => Call]>([
 	['an agent of one run', agentOfOneRun],
 ])('a long text of %s: its addresses; asked again, only what is missing is paid', async (_, by) => {
 	const call = by();
-	const parameters = split("={{ $fromAI('text') }}", { concurrency: 1 });
-	sim.fault({
-		method: 'POST',
-		path: '/v1/labs/task',
-		body: SENTENCES[2]!,
-		action: { respond: { status: 400, body: { error: 'no' } } },
-	});
+	const parameters = split(TEXT_OF_MODEL, { concurrency: 1 });
+	onCreate(answer(400, { error: 'no' }), { body: SENTENCES[2]! });
 	const [failed] = await call(parameters, { text: TEXT });
 	expect(failed!.error).toContain('part 3 of 12');
 	expect(failed!.task_ids).toEqual(ids());

@@ -1,13 +1,13 @@
 import type { IDataObject, INode, IRun } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { bad, good, node, posts, run, sim, speech, start, workflow } from './setup';
+import { bad, good, posts } from './seen';
+import { answer, onFile } from './service';
+import { image, node, RETRY, run, sim, speech, start, video, workflow } from './setup';
 
-/* What a retry recognises: the item and what the node holds, not what expressions make of it. */
+/* A retry recognises the item and what the node holds, not what expressions make of it. */
 
-const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
-/** The first files asked for can't be had, so the run fails, its work done and paid. */
-const withoutFiles = (times = 1) =>
-	sim.fault({ on: 'file', times, action: { respond: { status: 410 } } });
+/** The first files cannot be downloaded, so the run fails, its work done and paid for. */
+const withoutFiles = (times = 1) => onFile(answer(410), { times });
 const TIMES = '{{ $now.toMillis() }} {{ Math.random() }}';
 
 /** The run as n8n has stored it, about to be retried with the node as it is now. */
@@ -22,7 +22,7 @@ test('Retry On Fail collects although text and callback are others with each try
 	const fields = speech(`=Hi. {{ $json.t }} ${TIMES}`, {
 		callbackUrl: `=${sim.baseUrl}/done/{{ Math.random() }}`,
 	});
-	const output = good(await run(node(fields, again), { items: [{ t: 'One' }, { t: 'Two' }] }));
+	const output = good(await run(node(fields, RETRY), { items: [{ t: 'One' }, { t: 'Two' }] }));
 	expect(output.map(({ json }) => json.input)).toEqual([
 		expect.stringContaining('One'),
 		expect.stringContaining('Two'),
@@ -33,8 +33,7 @@ test('Retry On Fail collects although text and callback are others with each try
 test('Retry On Fail asks for no other image although the prompt is another with each try', async () => {
 	await start({ pace: 0.01 });
 	withoutFiles();
-	const parameters = { resource: 'image', operation: 'create', prompt: `=A boat ${TIMES}` };
-	good(await run(node(parameters, again)));
+	good(await run(node(image(`=A boat ${TIMES}`), RETRY)));
 	expect(sim.creates).toBe(1);
 });
 
@@ -75,10 +74,9 @@ test('"Retry execution" of a node that was changed creates anew', async () => {
 
 test('"Retry execution" collects a video of files whose ids n8n has renamed meanwhile', async () => {
 	await start({ pace: 0.01 });
-	const image = { resource: 'image', operation: 'create', prompt: 'A' };
-	const video = { resource: 'video', operation: 'ingredientsToVideo', prompt: 'They dance' };
-	const subject = workflow(node(image, { name: 'Maker', id: 'maker' }), node(video));
-	sim.fault({ on: 'file', path: /\.mp4/, action: { respond: { status: 410 } } });
+	const fields = video('They dance', {}, { operation: 'ingredientsToVideo' });
+	const subject = workflow(node(image('A'), { name: 'Maker', id: 'maker' }), node(fields));
+	onFile(answer(410), { path: /\.mp4/ });
 	const binaryMode = 'filesystem';
 	const failed = await run(subject, { binaryMode });
 	bad(failed);

@@ -1,22 +1,28 @@
-import type { ICredentialDataDecryptedObject, IDataObject, INode, IRun } from 'n8n-workflow';
+import type { ICredentialDataDecryptedObject, IDataObject, INode } from 'n8n-workflow';
 import {
 	removeEngineFolder,
-	runWorkflow,
-	startWorkflow,
 	type RunningWorkflow,
 	type RunOptions,
+	runWorkflow,
+	startWorkflow,
 	type WorkflowFile,
 	type WorkflowResult,
 } from '../../demo/engine.mts';
 import {
-	startSimulator,
 	type Simulator,
 	type SimulatorOptions,
+	startSimulator,
 } from '../../simulator/simulator.mts';
 import { inARow } from '../service/triggerNode.mts';
 
 /** Name of the node under test in every workflow built here. */
 export const NODE = 'Media Generation';
+export const HISTORY = '/v1/video/histories';
+
+/** Settings of a node: "On Error" and "Retry On Fail". */
+export const CONTINUE = { onError: 'continueRegularOutput' } as const;
+export const ERROR_OUTPUT = { onError: 'continueErrorOutput' } as const;
+export const RETRY = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
 
 /** The simulator of the current test. */
 export let sim: Simulator;
@@ -31,6 +37,13 @@ afterEach(async () => {
 });
 
 afterAll(() => removeEngineFolder());
+
+/** Only timers are faked from now on, until the test ends: the service is real. */
+export const fakeTime = () =>
+	jest.useFakeTimers({
+		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
+	});
+afterEach(() => jest.useRealTimers());
 
 /** Starts a simulator with these options, instead of the one that each test begins with. */
 export async function start(options: SimulatorOptions = {}): Promise<void> {
@@ -122,67 +135,19 @@ export const speech = (text: string, options: IDataObject = {}, more: IDataObjec
 	...more,
 });
 
-/** What the node put out. */
-export const out = (result: WorkflowResult) => result.items(NODE);
+/** Parameters of Video → Text to Video. */
+export const video = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) => ({
+	resource: 'video',
+	operation: 'textToVideo',
+	prompt,
+	options,
+	...more,
+});
 
-/** Output items, or the node's error thrown, so that a test fails with its words. */
-export function good(result: WorkflowResult) {
-	if (result.error) throw result.error;
-	return out(result);
-}
-
-/** The error that ended the execution; throws when there was none. */
-export function bad(result: WorkflowResult): {
-	message: string;
-	description: string;
-	name: string;
-	itemIndex: number | undefined;
-	all: string;
-} {
-	const { error } = result;
-	if (!error) throw new Error(`The execution did not fail: ${JSON.stringify(out(result))}`);
-	const { message, description, name } = error;
-	const { itemIndex } = error.context as { itemIndex?: number };
-	return {
-		message,
-		description: String(description ?? ''),
-		name,
-		itemIndex,
-		all: `${message} ${description ?? ''}`,
-	};
-}
-
-/** Everything that n8n would save of a run, as text. */
-export function saved(run: IRun): string {
-	const seen = new WeakSet();
-	return JSON.stringify(run, (_, value: unknown) => {
-		if (value instanceof Error) {
-			const own = Object.getOwnPropertyNames(value).map((name) => [
-				name,
-				(value as unknown as Record<string, unknown>)[name],
-			]);
-			if (seen.has(value)) return '[seen]';
-			seen.add(value);
-			return Object.fromEntries(own) as unknown;
-		}
-		if (typeof value === 'object' && value !== null) {
-			if (seen.has(value)) return '[seen]';
-			seen.add(value);
-		}
-		return value;
-	});
-}
-
-/**
- * Waits until the service has neither sockets nor running requests of the node. What stays open stays
- * for long; tests of how soon it ends say within what time.
- */
-export async function allClosed(withinMs = 10_000): Promise<void> {
-	await sim.waitFor(() => sim.sockets() === 0 && sim.openConnections() === 0, withinMs);
-}
-
-/** Requests to one kind of address, in order. */
-export const requests = (method: string, pathPrefix: string) =>
-	sim.requests.filter((record) => record.method === method && record.path.startsWith(pathPrefix));
-
-export const posts = () => sim.count('POST', '/v1/labs/task');
+/** Parameters of Image → Create. */
+export const image = (prompt: string, options: IDataObject = {}) => ({
+	resource: 'image',
+	operation: 'create',
+	prompt,
+	options,
+});

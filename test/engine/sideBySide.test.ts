@@ -1,8 +1,10 @@
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { IDataObject, INode } from 'n8n-workflow';
+import type { IDataObject } from 'n8n-workflow';
 import { temporaryFolder } from '../../tools/cleanup.mts';
-import { allClosed, begin, credential, good, node, run, sim, speech, workflow } from './setup';
+import { allClosed, good, posts } from './seen';
+import { answer, onFile } from './service';
+import { begin, credential, image, node, run, sim, speech, workflow } from './setup';
 
 /*
  * Two copies of the package in one n8n, as when one is installed and another lies in ~/.n8n/custom: all
@@ -11,18 +13,14 @@ import { allClosed, begin, credential, good, node, run, sim, speech, workflow } 
 
 const project = join(__dirname, '../..');
 const folder = temporaryFolder('side-by-side');
-type Engine = typeof import('../../demo/engine.mts');
-let other: Engine;
+let other: typeof import('../../demo/engine.mts');
 
 beforeAll(() => {
 	cpSync(join(project, 'dist'), join(folder.path, 'dist'), { recursive: true });
 	cpSync(join(project, 'package.json'), join(folder.path, 'package.json'));
 	mkdirSync(join(folder.path, 'node_modules'));
-	symlinkSync(
-		join(project, 'node_modules/n8n-workflow'),
-		join(folder.path, 'node_modules/n8n-workflow'),
-		'junction',
-	);
+	const dependency = 'node_modules/n8n-workflow';
+	symlinkSync(join(project, dependency), join(folder.path, dependency), 'junction');
 	// One n8n: only what loads the package is there twice.
 	const n8n = jest.requireActual('../../demo/n8n.mts');
 	process.env.MEDIA_GENERATION_PACKAGE = folder.path;
@@ -34,15 +32,15 @@ beforeAll(() => {
 });
 afterAll(() => folder.remove());
 
-const optionsOf = (subject: INode, items: IDataObject[] = [{}]) => ({
-	workflow: workflow(subject),
+const optionsOf = (parameters: IDataObject, items: IDataObject[] = [{}]) => ({
+	workflow: workflow(node(parameters)),
 	credentials: { mediaGenerationApi: credential() },
 	input: items.map((json) => ({ json })),
 });
 
 test('both speak at once for one account: each item once, each with its own file', async () => {
 	const textsOf = (name: string) => [0, 1, 2].map((n) => ({ t: `${name} ${n} [sim:slow=9000]` }));
-	const subject = node(speech('={{ $json.t }}'));
+	const subject = speech('={{ $json.t }}');
 	const [mine, its] = [
 		await begin(subject, { items: textsOf('One') }),
 		await other.startWorkflow(optionsOf(subject, textsOf('Other'))),
@@ -71,17 +69,14 @@ test('both speak at once for one account: each item once, each with its own file
 
 test.each([
 	['speech', () => speech('Hello.')],
-	[
-		'an image',
-		() => ({ resource: 'image', operation: 'create', prompt: 'A paper boat', options: {} }),
-	],
-])('what one has paid for, %s, the other collects', async (_, fields) => {
+	['an image', () => image('A paper boat')],
+])('%s that one has paid for is collected by the other', async (_, fields) => {
 	const parameters = fields();
-	sim.fault({ on: 'file', action: { respond: { status: 410 } } });
+	onFile(answer(410));
 	const failed = await run(parameters);
 	expect(failed.error).toBeDefined();
-	const result = await other.runWorkflow({ ...optionsOf(node(parameters)), retryOf: failed.run });
+	const result = await other.runWorkflow({ ...optionsOf(parameters), retryOf: failed.run });
 	expect(good(result)).toHaveLength(1);
-	expect(sim.count('POST', '/')).toBe(1);
+	expect(posts()).toBe(1);
 	await allClosed();
 });

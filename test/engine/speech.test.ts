@@ -1,24 +1,18 @@
-import {
-	allClosed,
-	good,
-	node,
-	NODE,
-	posts,
-	requests,
-	run,
-	saved,
-	sim,
-	speech,
-	start,
-} from './setup';
+import { allClosed, good, hints, posts, readings, requests, saved, tasks } from './seen';
+import { run, sim, speech, start } from './setup';
 
-const task = (operation: string, taskId: unknown, more = {}) =>
-	node({ resource: 'speech', operation, taskId: taskId as string, options: {}, ...more });
+const task = (operation: string, taskId: unknown, more = {}) => ({
+	resource: 'speech',
+	operation,
+	taskId: taskId as string,
+	options: {},
+	...more,
+});
 
 test('a text becomes a file, byte for byte, with one POST and one reading after the 100 % message', async () => {
 	const result = await run(speech('Hello.'), { items: [{ a: 1 }] });
 	const [item, ...others] = good(result);
-	const [made] = [...sim.tasks.values()];
+	const [made] = tasks();
 	expect(others).toEqual([]);
 	expect(item?.json).toMatchObject({
 		task_id: made?.id,
@@ -37,21 +31,17 @@ test('a text becomes a file, byte for byte, with one POST and one reading after 
 	expect(await result.bytes(file!)).toEqual(sim.fileBytes(made!.audioUrl!));
 	expect(posts()).toBe(1);
 	// Polls come after a second: what read the task was the message that said 100.
-	expect(requests('GET', '/v1/labs/task/')).toHaveLength(1);
+	expect(readings()).toHaveLength(1);
 	expect(sim.leaks).toEqual([]);
 	expect(saved(result.run)).not.toContain(sim.token);
-	expect(result.hints(NODE)).toEqual([]);
+	expect(hints(result)).toEqual([]);
 	await allClosed();
 	expect(sim.socketsEver).toBe(1);
 });
 
 test('sends every setting, in shape A, after the socket is open', async () => {
-	const options = {
-		speed: 1.1,
-		style: 0.3,
-		useSpeakerBoost: false,
-		callbackUrl: 'http://127.0.0.1:9/x',
-	};
+	const callbackUrl = 'http://127.0.0.1:9/x';
+	const options = { speed: 1.1, style: 0.3, useSpeakerBoost: false, callbackUrl };
 	good(await run(speech('Hello.', options, { modelId: 'labs_v3' })));
 	const [post] = requests('POST', '/v1/labs/task');
 	expect(post?.body).toEqual({
@@ -63,7 +53,7 @@ test('sends every setting, in shape A, after the socket is open', async () => {
 		style: 0.3,
 		speed: 1.1,
 		use_speaker_boost: false,
-		call_back_url: 'http://127.0.0.1:9/x',
+		call_back_url: callbackUrl,
 	});
 	expect(post?.headers.authorization).toBe(`Bearer ${sim.token}`);
 	expect(sim.requests.map(({ on }) => on).slice(0, 2)).toEqual(['socket', 'api']);
@@ -76,11 +66,8 @@ test('a "false" that an expression gives as text turns the speaker boost off', a
 
 test('a voice picked from the list, a field name of the user, no download', async () => {
 	const voiceId = { __rl: true, mode: 'list', value: sim.voiceIds()[3], cachedResultName: 'X' };
-	const [item] = good(
-		await run(speech('=Hi {{ $json.who }}', { outputField: 'audio' }, { voiceId }), {
-			items: [{ who: 'you' }],
-		}),
-	);
+	const fields = speech('=Hi {{ $json.who }}', { outputField: 'audio' }, { voiceId });
+	const [item] = good(await run(fields, { items: [{ who: 'you' }] }));
 	expect(Object.keys(item!.binary!)).toEqual(['audio']);
 	expect(item!.json).toMatchObject({ input: 'Hi you', voice_id: sim.voiceIds()[3] });
 	const [bare] = good(await run(speech('Hi.', {}, { download: false })));
@@ -140,21 +127,15 @@ test('Get puts out a task in any state, also a failed one', async () => {
 	const [id] = sim.tasks.keys();
 	await sim.waitFor(() => sim.tasks.get(id!)?.status === 'failed');
 	const [item] = good(await run(task('get', id, { download: true })));
-	expect(item?.json).toMatchObject({
-		task_id: id,
-		status: 'error',
-		error: 'Speech synthesis failed',
-	});
+	const error = 'Speech synthesis failed';
+	expect(item?.json).toMatchObject({ task_id: id, status: 'error', error });
 });
 
 test.each([
 	['result instead of audio_url', { audioField: 'result' }],
 	['the address in an object', { audioField: 'nested' }],
 	['a relative address', { relativeAudioUrl: true }],
-	[
-		'a relative result, redirected',
-		{ audioField: 'result', relativeAudioUrl: true, redirectFiles: true },
-	],
+	['a redirected result', { audioField: 'result', relativeAudioUrl: true, redirectFiles: true }],
 	['UUIDs', { taskId: 'uuid', createIdField: 'id' }],
 	['capitals', { statusCase: 'UPPER' }],
 	['a late address', { addressDelayMs: 700 }],
@@ -162,7 +143,7 @@ test.each([
 	await start({ dialect });
 	const result = await run(speech('Hello.'));
 	const [item] = good(result);
-	const [made] = [...sim.tasks.values()];
+	const [made] = tasks();
 	const file = new URL(made!.audioUrl!);
 	expect(item?.json).toMatchObject({ task_id: made!.id, status: 'completed' });
 	expect(new URL(item!.json.audio_url as string).pathname).toBe(file.pathname);

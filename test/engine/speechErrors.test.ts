@@ -1,19 +1,16 @@
-import { bad, good, node, NODE, posts, run, saved, sim, speech, start } from './setup';
+import { bad, good, posts, saved } from './seen';
+import { ALWAYS, answer, onCreate, onFile, onRead } from './service';
+import { CONTINUE, node, run, sim, speech, start } from './setup';
 
-const onCreate = { method: 'POST', path: '/v1/labs/task' };
-const failing = async (status: number, body: string | object, headers = {}) => {
-	sim.fault({ ...onCreate, times: Infinity, action: { respond: { status, body, headers } } });
+const failing = async (status: number, body: string | object) => {
+	onCreate(answer(status, body), ALWAYS);
 	return bad(await run(speech('Hi.')));
 };
 
 test.each([
 	['402', 402, { error: 'insufficient_credits' }],
 	['402, empty', 402, ''],
-	[
-		'400 with a sentence',
-		400,
-		{ message: 'You do not have enough credits to perform this action.' },
-	],
+	['400 with a sentence', 400, { message: 'You do not have enough credits to do this.' }],
 	['403 with a word', 403, { error: 'insufficient_credits' }],
 	['429 for a quota', 429, { error: 'Your credit quota is exceeded' }],
 	['200 with an error', 200, { error: 'insufficient_credits' }],
@@ -50,12 +47,10 @@ test.each([
 
 test('a voice that the service does not know, a token of somebody else', async () => {
 	const voice = { voiceId: { __rl: true, mode: 'id', value: 'nobody' } };
-	expect(bad(await run(speech('Hi.', {}, voice))).message).toMatch(
-		/does not accept this voice/,
-	);
-	const other = await run(speech('Hi.'), {
-		credential: { apiToken: 'another-token-entirely' },
-	});
+	const { message } = bad(await run(speech('Hi.', {}, voice)));
+	expect(message).toMatch(/does not accept this voice/);
+	const credential = { apiToken: 'another-token-entirely' };
+	const other = await run(speech('Hi.'), { credential });
 	expect(bad(other).message).toMatch(/refused the API token/);
 	expect(saved(other.run)).not.toContain('another-token-entirely');
 	expect(sim.creates).toBe(0);
@@ -90,9 +85,8 @@ test.each([
 	['CANCELLED', 'cancelled', 'error'],
 	['canceled', 'canceled', 'none'],
 ] as const)('a failed task: %s', async (_, failureWord, failureField) => {
-	await start({
-		dialect: { failureWord, failureField, statusCase: _ === _.toUpperCase() ? 'UPPER' : 'lower' },
-	});
+	const statusCase = _ === _.toUpperCase() ? 'UPPER' : 'lower';
+	await start({ dialect: { failureWord, failureField, statusCase } });
 	const { message, name, itemIndex } = bad(await run(speech('Hi [sim:task-fails]')));
 	const [id] = sim.tasks.keys();
 	const reason = failureField === 'none' ? '' : ': Speech synthesis failed';
@@ -107,14 +101,12 @@ test('a task that fails late, with messages, is found out by polling', async () 
 });
 
 test('{ error: "" } and { error: null } are no failure', async () => {
-	const respond = { status: 200, body: { id: 1, status: 'processing', error: '', message: null } };
-	sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { respond } });
+	onRead(answer(200, { id: 1, status: 'processing', error: '', message: null }));
 	good(await run(speech('Hi.')));
 });
 
 test('401 while reading: the token, and the task that is paid for', async () => {
-	const respond = { status: 401, body: { error: 'token_expired' } };
-	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { respond } });
+	onRead(answer(401, { error: 'token_expired' }), ALWAYS);
 	const { message, description } = bad(await run(speech('Hi.')));
 	const [id] = sim.tasks.keys();
 	expect(message).toMatch(/refused the API token/);
@@ -124,10 +116,11 @@ test('401 while reading: the token, and the task that is paid for', async () => 
 
 test('a redirect of the API to another origin is not followed', async () => {
 	const redirect = `${sim.fileOrigin}/v1/labs/task/1`;
-	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { redirect } });
-	sim.fault({ ...onCreate, after: 1, action: { redirect, status: 307 } });
-	expect(bad(await run(speech('Hi.'))).message).toContain(new URL(sim.fileOrigin).host);
-	expect(bad(await run(speech('Hi.'))).message).toContain(new URL(sim.fileOrigin).host);
+	onRead({ redirect }, ALWAYS);
+	onCreate({ redirect, status: 307 }, { after: 1 });
+	for (const _ of ['the reading', 'the create call']) {
+		expect(bad(await run(speech('Hi.'))).message).toContain(new URL(sim.fileOrigin).host);
+	}
 	expect(sim.leaks).toEqual([]);
 	expect(sim.requests.filter(({ on }) => on === 'file')).toEqual([]);
 });
@@ -135,11 +128,7 @@ test('a redirect of the API to another origin is not followed', async () => {
 test('a redirect within the API is followed for a reading', async () => {
 	good(await run(speech('Hi.', {}, { waitForCompletion: false })));
 	const [id] = sim.tasks.keys();
-	sim.fault({
-		method: 'GET',
-		path: '/v1/labs/task/alias',
-		action: { redirect: `/v1/labs/task/${id}` },
-	});
+	onRead({ redirect: `/v1/labs/task/${id}` }, { path: '/v1/labs/task/alias' });
 	const get = { resource: 'speech', operation: 'get', taskId: 'alias' };
 	expect(good(await run(get))[0]?.json.id).toBe(Number(id));
 });
@@ -153,12 +142,11 @@ test.each(['get', 'wait', 'delete'])('%s of an unknown task', async (operation) 
 
 test('an address with the token in it stays out of the saved run', async () => {
 	const audio_url = `${sim.baseUrl}/files/gone.wav?token=${sim.token}`;
-	const respond = { status: 200, body: { id: 1, status: 'completed', audio_url } };
-	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { respond } });
-	sim.fault({ on: 'file', times: Infinity, action: { respond: { status: 410 } } });
+	onRead(answer(200, { id: 1, status: 'completed', audio_url }), ALWAYS);
+	onFile(answer(410), ALWAYS);
 	const stopped = await run(speech('Hi.'));
 	expect(bad(stopped).message).toMatch(/could not be downloaded/);
-	const passed = await run(node(speech('Hi.'), { onError: 'continueRegularOutput' }));
-	expect(passed.items(NODE)[0]?.json.error).toMatch(/could not be downloaded/);
+	const passed = await run(node(speech('Hi.'), CONTINUE));
+	expect(good(passed)[0]?.json.error).toMatch(/could not be downloaded/);
 	for (const result of [stopped, passed]) expect(saved(result.run)).not.toContain(sim.token);
 });

@@ -1,4 +1,6 @@
-import { bad, good, posts, run, sim, speech } from './setup';
+import type { IDataObject } from 'n8n-workflow';
+import { bad, good, posts } from './seen';
+import { run, sim, speech } from './setup';
 
 const voice = (value: unknown) => ({ voiceId: { __rl: true, mode: 'id', value: value as string } });
 
@@ -20,9 +22,8 @@ test.each([
 	['Callback URL', { options: { callbackUrl: '={{ $json.n ? "example" : "" }}' } }],
 ])('%s (%j): field and item are named, nothing is sent for any item', async (field, changes) => {
 	const parameters = { ...speech('Fine.'), ...changes };
-	const { message, name, itemIndex } = bad(
-		await run(parameters as never, { items: [{ n: 0 }, { n: 1 }, { n: 0 }] }),
-	);
+	const result = await run(parameters as IDataObject, { items: [{ n: 0 }, { n: 1 }, { n: 0 }] });
+	const { message, name, itemIndex } = bad(result);
 	expect(message).toContain(`'${field}'`);
 	expect(message).toContain('[item 1]');
 	expect([name, itemIndex]).toEqual(['NodeOperationError', 1]);

@@ -1,7 +1,9 @@
-import { readWav } from '../../nodes/shared/audio/wav';
-import { ids, samplesOf, sent, SENTENCES, split, TEXT, wait } from './longText';
-import { allClosed, bad, good, NODE, posts, run, saved, sim, start } from './setup';
+import { allClosed, bad, good, hints, posts, saved, tasks } from './seen';
+import { ALWAYS, answer, onFile } from './service';
+import { run, sim, start } from './setup';
+import { expectSound, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
+const audioUrls = () => ids().map((id) => sim.tasks.get(id)!.audioUrl);
 const first = (count: number) => SENTENCES.slice(0, count).join(' ');
 
 test('a long text comes out as one file, of one task for each part, in order', async () => {
@@ -13,7 +15,7 @@ test('a long text comes out as one file, of one task for each part, in order', a
 	expect(item!.json).toMatchObject({
 		task_id: ids()[0],
 		task_ids: ids(),
-		audio_urls: ids().map((id) => sim.tasks.get(id)!.audioUrl),
+		audio_urls: audioUrls(),
 		parts: 12,
 		status: 'completed',
 		voice_id: sim.voiceIds()[0],
@@ -25,9 +27,8 @@ test('a long text comes out as one file, of one task for each part, in order', a
 		fileName: `speech-${ids()[0]}.wav`,
 		mimeType: 'audio/wav',
 	});
-	const sound = readWav(await result.bytes(item!.binary!.data!))!.stretches[0];
-	expect(sound).toEqual(samplesOf(ids()));
-	expect(result.hints(NODE)).toEqual([]);
+	await expectSound(result, ids());
+	expect(hints(result)).toEqual([]);
 	expect(saved(result.run)).not.toContain(sim.token);
 	await allClosed();
 	expect(sim.socketsEver).toBe(1);
@@ -35,8 +36,7 @@ test('a long text comes out as one file, of one task for each part, in order', a
 
 test('files in a folder are joined as well', async () => {
 	const result = await run(split(), { binaryMode: 'filesystem' });
-	const sound = readWav(await result.bytes(good(result)[0]!.binary!.data!))!.stretches[0];
-	expect(sound).toEqual(samplesOf(ids()));
+	await expectSound(result, ids());
 });
 
 test('a text that is not longer is sent as it is, and comes out as ever', async () => {
@@ -50,7 +50,7 @@ test('parts count as items for the concurrency', async () => {
 	await start({ pace: 0.02 });
 	let most = 0;
 	const watching = sim.waitFor(() => {
-		const busy = [...sim.tasks.values()].filter(({ status }) => status !== 'completed').length;
+		const busy = tasks().filter(({ status }) => status !== 'completed').length;
 		most = Math.max(most, busy);
 		return sim.creates === 36;
 	}, 100_000);
@@ -77,62 +77,47 @@ test('without waiting: all task ids at once, which Wait collects as one file', a
 		const result = await run(wait(taskId), { items: [{ task_ids: ids() }] });
 		const [item] = good(result);
 		expect(item!.json).toMatchObject({ task_id: ids()[0], task_ids: ids(), parts: 12 });
-		const sound = readWav(await result.bytes(item!.binary!.data!))!.stretches[0];
-		expect(sound).toEqual(samplesOf(ids()));
+		await expectSound(result, ids());
 	}
 	expect(posts()).toBe(12);
 });
 
 test('without downloading: the addresses, no file', async () => {
 	const [item] = good(await run(split(TEXT, {}, { download: false })));
-	expect(item!.json.audio_urls).toEqual(ids().map((id) => sim.tasks.get(id)!.audioUrl));
+	expect(item!.json.audio_urls).toEqual(audioUrls());
 	expect(item!.binary).toBeUndefined();
 });
 
-test('parts that can not be joined come out one by one, with a hint why', async () => {
-	const ogg = {
-		status: 200,
-		headers: { 'Content-Type': 'audio/ogg' },
-		body: Buffer.from('OggS..'),
-	};
-	sim.fault({ on: 'file', times: Infinity, action: { respond: ogg } });
+test('parts that cannot be joined come out one by one, with a hint why', async () => {
+	onFile(answer(200, Buffer.from('OggS..'), { 'Content-Type': 'audio/ogg' }), ALWAYS);
 	const result = await run(split(first(3)));
 	const output = good(result);
 	expect(output.map(({ json }) => [json.task_id, json.part, json.parts])).toEqual(
 		ids().map((id, index) => [id, index + 1, 3]),
 	);
-	expect(output.map(({ json }) => json.audio_url)).toEqual(
-		ids().map((id) => sim.tasks.get(id)!.audioUrl),
-	);
+	expect(output.map(({ json }) => json.audio_url)).toEqual(audioUrls());
 	expect(output.map(({ binary }) => binary!.data!.fileName)).toEqual(
 		ids().map((id) => `speech-${id}.ogg`),
 	);
 	expect(output.map(({ pairedItem }) => pairedItem)).toEqual([0, 0, 0].map((item) => ({ item })));
-	expect(result.hints(NODE).map(({ message }) => message)).toEqual([
+	expect(hints(result)).toEqual([
 		'The parts of a speech come out one by one, since they could not be joined: part 1 has no sound in it that is WAV or MP3 (item 0)',
 	]);
 });
 
 test('more than 256 MB are not joined', async () => {
-	const text = SENTENCES.slice(0, 3)
-		.map((sentence) => `${sentence} [sim:big-file=90]`)
-		.join('\n\n');
-	const result = await run(split(text, { splitLongerThan: 75 }), {
-		binaryMode: 'filesystem',
-	});
+	const text = first(3).replaceAll('.', '. [sim:big-file=90]\n\n');
+	const fields = split(text, { splitLongerThan: 75 });
+	const result = await run(fields, { binaryMode: 'filesystem' });
 	expect(good(result)).toHaveLength(3);
-	expect(JSON.stringify(result.hints(NODE))).toContain('together they have more than 256 MB');
+	expect(hints(result).join()).toContain('together they have more than 256 MB');
 });
 
 describe('bad input is refused before anything is sent', () => {
 	afterEach(() => expect(sim.requests).toEqual([]));
 
 	test.each([
-		[
-			1,
-			`${'a'.repeat(300)}`,
-			"'Split Text Longer Than' would split the text of 300 characters into more than 200 parts",
-		],
+		[1, 'a'.repeat(300), 'would split the text of 300 characters into more than 200 parts'],
 		[2, '👍🏽👍🏽 <break/>', "'Split Text Longer Than' is too small"],
 		[-1, TEXT, "'Split Text Longer Than' must be a whole number"],
 		[1000, 'word '.repeat(1_000_000), 'more than 200 parts'],

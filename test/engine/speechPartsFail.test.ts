@@ -1,36 +1,22 @@
-import { readWav } from '../../nodes/shared/audio/wav';
-import { idOf, ids, samplesOf, sent, SENTENCES, split, TEXT, wait } from './longText';
-import {
-	allClosed,
-	bad,
-	begin,
-	good,
-	node,
-	posts,
-	run,
-	saved,
-	sim,
-	start,
-	workflow,
-} from './setup';
+import type { IRun } from 'n8n-workflow';
+import type { WorkflowResult } from '../../demo/engine.mts';
+import { allClosed, bad, good, posts, saved, tasks } from './seen';
+import { answer, onCreate, onFile, onRead } from './service';
+import { begin, CONTINUE, node, RETRY, run, sim, start } from './setup';
+import { expectSound, idOf, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
-const REGULAR = { onError: 'continueRegularOutput' } as const;
-const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
 const THIRD = SENTENCES[2]!;
-const create = { method: 'POST', path: '/v1/labs/task', body: THIRD };
-/** Twelve parts that take for ever. */
+const ofThird = { body: THIRD };
+/** Twelve parts that never end. */
 const SLOW = TEXT.replaceAll('of a long text, my dear', '[sim:slow=9000]');
-const refused = { respond: { status: 400, body: { error: 'no' } } };
+const refused = answer(400, { error: 'no' });
 
-type Result = Awaited<ReturnType<typeof run>>;
-
-/** It is the whole text, in order, from the tasks that there are. */
-async function expectWhole(result: Result) {
+/** It is the whole text, in order, of the tasks that exist. */
+async function expectWhole(result: WorkflowResult) {
 	const [item, ...others] = good(result);
 	expect(others).toEqual([]);
 	expect(item!.json).toMatchObject({ task_ids: ids(), parts: 12 });
-	const sound = readWav(await result.bytes(item!.binary!.data!))!.stretches[0];
-	expect(sound).toEqual(samplesOf(ids()));
+	await expectSound(result, ids());
 }
 
 test('the message names the part that failed and every task that is paid', async () => {
@@ -45,7 +31,7 @@ test('the message names the part that failed and every task that is paid', async
 });
 
 test('once a part has failed no other is sent, and those under way are not waited for', async () => {
-	sim.fault({ ...create, body: 'sentence 02', action: refused });
+	onCreate(refused, { body: 'sentence 02' });
 	const { message } = bad(await run(split(SLOW, { concurrency: 4 })));
 	expect(message).toContain('part 3 of 12');
 	expect(posts()).toBe(4);
@@ -54,23 +40,15 @@ test('once a part has failed no other is sent, and those under way are not waite
 });
 
 test.each([
-	['is refused', { ...create, action: refused }],
-	['has no file', { on: 'file' as const, after: 2, action: { respond: { status: 410 } } }],
-	[
-		'comes as an answer in JSON',
-		{
-			on: 'file' as const,
-			after: 2,
-			times: 5,
-			action: { respond: { status: 200, body: { error: 'gone' } } },
-		},
-	],
-	['comes empty', { on: 'file' as const, after: 2, times: 5, action: { empty: true } }],
+	['is refused', () => onCreate(refused, ofThird)],
+	['has no file', () => onFile(answer(410), { after: 2 })],
+	['comes as JSON', () => onFile(answer(200, { error: 'gone' }), { after: 2, times: 5 })],
+	['comes empty', () => onFile({ empty: true }, { after: 2, times: 5 })],
 ])(
 	'Retry On Fail: when a part %s, the others are collected and not paid again',
-	async (_, fault) => {
-		sim.fault(fault);
-		const result = await run(node(split(), again));
+	async (_, arrange) => {
+		arrange();
+		const result = await run(node(split(), RETRY));
 		await expectWhole(result);
 		expect(sim.creates).toBe(12);
 		expect(sent().filter((text) => text !== THIRD)).toEqual(
@@ -81,12 +59,12 @@ test.each([
 );
 
 test('Retry On Fail: a part whose task has failed is made anew, and only that', async () => {
-	const running = run(node(split(TEXT, { timeout: 60 }), again));
+	const running = run(node(split(TEXT, { timeout: 60 }), RETRY));
 	await sim.waitFor(() => idOf(THIRD) !== undefined);
 	const path = `/v1/labs/task/${idOf(THIRD)}`;
-	const respond = { status: 200, body: { id: 1, status: 'failed', error: 'No voice' } };
 	// Also when the second try asks again.
-	sim.fault({ method: 'GET', path, times: 2, action: { respond } });
+	// Twice: the second try asks again.
+	onRead(answer(200, { id: 1, status: 'failed', error: 'No voice' }), { path, times: 2 });
 	const [item] = good(await running);
 	expect(item!.json.parts).toBe(12);
 	expect(sim.creates).toBe(13);
@@ -96,7 +74,7 @@ test('Retry On Fail: a part whose task has failed is made anew, and only that', 
 test('a failed task is named as what failed, not as one to collect', async () => {
 	const text = TEXT.replace(THIRD, 'This is sentence 02 [sim:task-fails].');
 	const { message, description } = bad(await run(split(text, { concurrency: 12 })));
-	const failed = [...sim.tasks.values()].find(({ status }) => status === 'failed')!.id;
+	const failed = tasks().find(({ status }) => status === 'failed')!.id;
 	expect(message).toContain(
 		`could not generate the speech: Speech synthesis failed – task ${failed}, part 3 of 12`,
 	);
@@ -104,28 +82,28 @@ test('a failed task is named as what failed, not as one to collect', async () =>
 });
 
 test('"Retry execution" collects what is there and pays for the rest', async () => {
-	sim.fault({ ...create, action: refused });
-	const subject = workflow(node(split(TEXT, { concurrency: 2 })));
+	onCreate(refused, ofThird);
+	const subject = split(TEXT, { concurrency: 2 });
 	const failed = await run(subject);
 	expect(bad(failed).message).toContain('part 3 of 12');
 	expect(ids().length).toBeLessThan(4);
-	const kept = JSON.parse(JSON.stringify(failed.run));
-	await expectWhole(await run(subject, { retryOf: kept }));
+	const retryOf: IRun = JSON.parse(JSON.stringify(failed.run));
+	await expectWhole(await run(subject, { retryOf }));
 	expect(sim.creates).toBe(12);
 });
 
 test('what an earlier try paid for is named by the next, also of parts that it did not come to', async () => {
-	sim.fault({ ...create, action: refused });
-	sim.fault({ on: 'file', after: 2, action: { respond: { status: 410 } } });
-	const { message, description } = bad(await run(node(split(TEXT, { concurrency: 1 }), again)));
+	onCreate(refused, ofThird);
+	onFile(answer(410), { after: 2 });
+	const { message, description } = bad(await run(node(split(TEXT, { concurrency: 1 }), RETRY)));
 	expect(message).toContain('part 1 of 12');
 	expect(ids()).toHaveLength(2);
 	expect(description).toContain(`as the tasks ${ids().join(', ')}.`);
 });
 
 test('a part without a clear answer is not sent again', async () => {
-	sim.fault({ ...create, action: { reset: true, accepted: true } });
-	const { message, description } = bad(await run(node(split(), again)));
+	onCreate({ reset: true, accepted: true }, ofThird);
+	const { message, description } = bad(await run(node(split(), RETRY)));
 	expect(message).toContain(
 		'An earlier attempt sent this request and got no clear response – part 3 of 12',
 	);
@@ -134,9 +112,9 @@ test('a part without a clear answer is not sent again', async () => {
 });
 
 test('continue on fail: the item names its tasks, the others are whole', async () => {
-	sim.fault({ ...create, action: refused });
+	onCreate(refused, ofThird);
 	const items = [{ t: TEXT }, { t: 'Short.' }];
-	const result = await run(node(split('={{ $json.t }}'), REGULAR), { items });
+	const result = await run(node(split('={{ $json.t }}'), CONTINUE), { items });
 	const [failed, whole] = good(result);
 	expect(failed!.json).toMatchObject({
 		error: expect.stringContaining('part 3 of 12'),
@@ -150,9 +128,8 @@ test('continue on fail: the item names its tasks, the others are whole', async (
 
 test('another item that fails ends the parts, and the message names them', async () => {
 	const items = [{ t: SLOW }, { t: 'Two [sim:task-fails]' }];
-	const { message, description } = bad(
-		await run(split('={{ $json.t }}', { concurrency: 20 }), { items }),
-	);
+	const result = await run(split('={{ $json.t }}', { concurrency: 20 }), { items });
+	const { message, description } = bad(result);
 	expect(message).toContain('[item 1]');
 	expect(description).toMatch(
 		/^1 other item is paid for\..* Paid: item 0: task \d+; item 0: task \d+.* and 7 more\./,

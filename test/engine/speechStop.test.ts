@@ -1,20 +1,8 @@
-import {
-	allClosed,
-	bad,
-	begin,
-	node,
-	NODE,
-	posts,
-	requests,
-	run,
-	saved,
-	sim,
-	speech,
-	start,
-} from './setup';
+import { allClosed, bad, posts, saved, tasks } from './seen';
+import { ALWAYS, answer, onCreate, onFile, onRead } from './service';
+import { begin, CONTINUE, ERROR_OUTPUT, NODE, node, run, sim, speech, start } from './setup';
 
-const taskId = () => [...sim.tasks.keys()][0]!;
-const CONTINUE = { onError: 'continueRegularOutput' } as const;
+const taskId = () => tasks()[0]!.id;
 
 test('the deadline ends the wait, names the task and what to do, and closes everything', async () => {
 	const result = await run(speech('Hi [sim:slow=600]', { timeout: 1 }));
@@ -32,14 +20,14 @@ test('the deadline ends the wait, names the task and what to do, and closes ever
 });
 
 test('the deadline ends a reading that hangs', async () => {
-	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { hang: true } });
+	onRead({ hang: true }, ALWAYS);
 	const { message } = bad(await run(speech('Hi.', { timeout: 2 })));
 	expect(message).toContain('No result after 2 seconds');
 	await allClosed();
 });
 
 test('the deadline ends a download', async () => {
-	sim.fault({ on: 'file', action: { hang: true } });
+	onFile({ hang: true });
 	const { message, description } = bad(await run(speech('Hi.', { timeout: 2 })));
 	expect(message).toContain(taskId());
 	expect(message).toContain('No result after 2 seconds');
@@ -48,7 +36,7 @@ test('the deadline ends a download', async () => {
 });
 
 test('a create call that does not answer within the deadline is sent once and said to be unsure', async () => {
-	sim.fault({ method: 'POST', action: { hang: true, accepted: true } });
+	onCreate({ hang: true, accepted: true });
 	const { message, description } = bad(await run(speech('Hi.', { timeout: 2 })));
 	expect(message).toContain('No result after 2 seconds');
 	expect(description).toContain('may have accepted the request and charged for it');
@@ -66,7 +54,7 @@ test('nothing is paid for once the deadline has passed while the socket was wait
 test.each([
 	['stop', {}],
 	['continue on fail', CONTINUE],
-	['error output', { onError: 'continueErrorOutput' }],
+	['error output', ERROR_OUTPUT],
 ] as const)(
 	'cancel while waiting (%s): canceled, and all closed within a second',
 	async (_, extra) => {
@@ -102,7 +90,7 @@ test.each([
 });
 
 test('cancel during a create call: the connection is closed, nothing is sent again', async () => {
-	sim.fault({ method: 'POST', action: { hang: true } });
+	onCreate({ hang: true });
 	const execution = await begin(speech('Hi.'));
 	await sim.waitFor(() => posts() === 1);
 	execution.cancel();
@@ -124,12 +112,11 @@ test('cancel while the handshake hangs: nothing is created', async () => {
 });
 
 test('cancel during a pause that the service asked for', async () => {
-	const headers = { 'Retry-After': '50' };
-	sim.fault({ method: 'POST', action: { respond: { status: 429, headers } } });
+	onCreate(answer(429, '', { 'Retry-After': '50' }));
 	const execution = await begin(speech('Hi.'));
 	await sim.waitFor(() => posts() === 1);
 	execution.cancel();
 	expect((await execution.finished).run.status).toBe('canceled');
 	await allClosed(1000);
-	expect(requests('POST', '/')).toHaveLength(1);
+	expect(posts()).toBe(1);
 });

@@ -1,14 +1,15 @@
-import { allClosed, bad, begin, good, NODE, posts, requests, run, sim, speech, start } from './setup';
+import { allClosed, bad, good, hints, posts, readings, requests, tasks } from './seen';
+import { ALWAYS, answer, message, onRead } from './service';
+import { begin, NODE, run, sim, speech, start } from './setup';
 
-const readings = () => requests('GET', '/v1/labs/task/');
-const taskId = () => [...sim.tasks.keys()][0]!;
+const taskId = () => tasks()[0]!.id;
+/** The first task is there, and its messages are heard. */
+const underWay = async () => await sim.waitFor(() => sim.tasks.size === 1 && sim.sockets() === 1);
 
 test('messages that come before the create response are not lost', async () => {
 	const seen: string[] = [];
-	const result = await run(speech('Hi [sim:messages-first]'), {
-		onMessage: (text) => seen.push(text),
-	});
-	good(result);
+	const onMessage = (text: string) => void seen.push(text);
+	good(await run(speech('Hi [sim:messages-first]'), { onMessage }));
 	expect(seen.join()).toContain('43 %');
 	expect(readings()).toHaveLength(1);
 });
@@ -17,14 +18,10 @@ test.each(['duplicate-progress', 'backward-progress'])(
 	'%s: percentages only rise',
 	async (scenario) => {
 		await start({ pace: 0.1 });
-		const seen: number[] = [];
-		const result = await run(speech(`Hi [sim:${scenario}]`), {
-			onMessage: (text) => {
-				const found = /(\d+) %/.exec(text);
-				if (found) seen.push(Number(found[1]));
-			},
-		});
-		good(result);
+		const said: string[] = [];
+		const onMessage = (text: string) => void said.push(text);
+		good(await run(speech(`Hi [sim:${scenario}]`), { onMessage }));
+		const seen = [...said.join().matchAll(/(\d+) %/g)].map(([, percentage]) => Number(percentage));
 		expect(seen.length).toBeGreaterThan(3);
 		expect(seen.at(-1)).toBe(100);
 		expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b));
@@ -35,23 +32,16 @@ test('percentages beyond the range, strings and rubbish on the socket do no harm
 	await start({ pace: 0.2 });
 	const seen: string[] = [];
 	const execution = await begin(speech('Hello.'), { onMessage: (text) => seen.push(text) });
-	await sim.waitFor(() => sim.tasks.size === 1 && sim.sockets() === 1);
-	const task_id = taskId();
+	await underWay();
 	sim.push('not json');
 	sim.push(Buffer.from([0, 1, 2]));
 	sim.push({ type: 'labs_status_updated' });
 	sim.push({ type: 'labs_status_updated', payload: null });
-	sim.push({ type: 'other', payload: { task_id, process_percentage: 100 } });
-	sim.push({ type: 'labs_status_updated', payload: { task_id, process_percentage: -5 } });
-	sim.push({
-		type: 'labs_status_updated',
-		payload: { task_id: 'foreign', process_percentage: 100 },
-	});
-	sim.push({
-		type: 'labs_status_updated',
-		payload: { task_id: Number(task_id), process_percentage: '7' },
-	});
-	sim.push({ type: 'labs_status_updated', payload: { task_id, process_percentage: 'x' } });
+	sim.push({ ...message(taskId(), 100), type: 'other' });
+	sim.push(message(taskId(), -5));
+	sim.push(message('foreign', 100));
+	sim.push(message(Number(taskId()), '7'));
+	sim.push(message(taskId(), 'x'));
 	good(await execution.finished);
 	expect(seen.join()).toContain('7 %');
 	expect(seen.join()).not.toMatch(/-5|NaN|undefined/);
@@ -61,11 +51,8 @@ test('percentages beyond the range, strings and rubbish on the socket do no harm
 test('a message that says 100 too early is no outcome: the task is read until it is', async () => {
 	await start({ pace: 0.3 });
 	const execution = await begin(speech('Hello.'));
-	await sim.waitFor(() => sim.tasks.size === 1 && sim.sockets() === 1);
-	sim.push({
-		type: 'labs_status_updated',
-		payload: { task_id: taskId(), process_percentage: 140 },
-	});
+	await underWay();
+	sim.push(message(taskId(), 140));
 	const [item] = good(await execution.finished);
 	expect(item?.json.status).toBe('completed');
 	expect(readings().length).toBeGreaterThan(1);
@@ -87,12 +74,9 @@ test('beside a silent socket the task is read before the deadline, whatever the 
 
 test('a refused socket: polls, and one hint for all items says so', async () => {
 	sim.setWebSocketMode('refuse');
-	const result = await run(speech('=Hello {{ $json.n }}'), {
-		items: [{ n: 1 }, { n: 2 }, { n: 3 }],
-	});
+	const result = await run(speech('Hello.'), { items: [{}, {}, {}] });
 	expect(good(result)).toHaveLength(3);
-	expect(result.hints(NODE)).toHaveLength(1);
-	expect(result.hints(NODE)[0]?.message).toMatch(/WebSocket.*item 0, 1, 2/s);
+	expect(hints(result)).toEqual([expect.stringMatching(/WebSocket.*item 0, 1, 2/s)]);
 	expect(JSON.stringify(result.hints(NODE))).not.toContain(sim.token);
 	expect(posts()).toBe(3);
 	await allClosed();
@@ -106,15 +90,14 @@ test('a handshake that hangs holds the create call back for 3 s at most', async 
 	const heldBack = requests('POST', '/v1/labs/task')[0]!.time - socket.time;
 	expect(heldBack).toBeGreaterThan(2000);
 	expect(heldBack).toBeLessThan(10_000);
-	expect(result.hints(NODE)).toHaveLength(1);
+	expect(hints(result)).toHaveLength(1);
 });
 
 test('a wrong WebSocket address: completes all the same', async () => {
-	const result = await run(speech('Hello.'), {
-		credential: { webSocketUrl: sim.webSocketUrl.replace(/:\d+.*$/, ':9') },
-	});
+	const credential = { webSocketUrl: sim.webSocketUrl.replace(/:\d+.*$/, ':9') };
+	const result = await run(speech('Hello.'), { credential });
 	good(result);
-	expect(result.hints(NODE)).toHaveLength(1);
+	expect(hints(result)).toHaveLength(1);
 });
 
 test('a socket that drops is opened again, and its messages count', async () => {
@@ -123,7 +106,7 @@ test('a socket that drops is opened again, and its messages count', async () => 
 	const execution = await begin(speech('Hello.', { pollInterval: 60 }), {
 		onMessage: (text) => seen.push(text),
 	});
-	await sim.waitFor(() => (sim.tasks.get(taskId())?.percentage ?? 0) >= 21);
+	await sim.waitFor(() => (tasks()[0]?.percentage ?? 0) >= 21);
 	sim.dropSockets();
 	await sim.waitFor(() => sim.sockets() === 1, 3000);
 	good(await execution.finished);
@@ -152,25 +135,21 @@ test('a socket that is dropped each time it opens does not keep the task from be
 
 test('a reading that hangs is given up when the outcome is announced', async () => {
 	await start({ pace: 0.4 });
-	sim.fault({ method: 'GET', path: '/v1/labs/task/', action: { hang: true } });
+	onRead({ hang: true });
 	const execution = await begin(speech('Hello. [sim:silent-socket]'));
 	await sim.waitFor(() => readings().length === 1);
-	await sim.waitFor(() => sim.tasks.get(taskId())?.status === 'completed');
-	sim.push({
-		type: 'labs_status_updated',
-		payload: { task_id: taskId(), process_percentage: 100 },
-	});
+	await sim.waitFor(() => tasks()[0]?.status === 'completed');
+	sim.push(message(taskId(), 100));
 	good(await execution.finished);
 	expect(readings()).toHaveLength(2);
 	await allClosed();
 });
 
 test('100 % over and over does not keep a slow reading from being finished', async () => {
-	sim.fault({ method: 'GET', path: '/v1/labs/task/', times: Infinity, action: { delayMs: 400 } });
+	onRead({ delayMs: 400 }, ALWAYS);
 	const execution = await begin(speech('Hello.', { timeout: 6 }));
-	await sim.waitFor(() => sim.tasks.get(taskId())?.status === 'completed');
-	const payload = { task_id: taskId(), process_percentage: 100 };
-	const repeating = setInterval(() => sim.push({ type: 'labs_status_updated', payload }), 200);
+	await sim.waitFor(() => tasks()[0]?.status === 'completed');
+	const repeating = setInterval(() => sim.push(message(taskId(), 100)), 200);
 	try {
 		good(await execution.finished);
 	} finally {
@@ -179,24 +158,14 @@ test('100 % over and over does not keep a slow reading from being finished', asy
 });
 
 test('a task that the reading side does not know yet is given time', async () => {
-	sim.fault({
-		method: 'GET',
-		path: '/v1/labs/task/',
-		times: 2,
-		action: { respond: { status: 404, body: {} } },
-	});
+	onRead(answer(404, {}), { times: 2 });
 	good(await run(speech('Hello.')));
 	expect(posts()).toBe(1);
 });
 
 test('unknown status words mean: not finished', async () => {
 	const body = { id: 1, status: 'QUEUED_FOR_REVIEW', process_percentage: 3 };
-	sim.fault({
-		method: 'GET',
-		path: '/v1/labs/task/',
-		times: 2,
-		action: { respond: { status: 200, body } },
-	});
+	onRead(answer(200, body), { times: 2 });
 	const [item] = good(await run(speech('Hello.')));
 	expect(item?.json.status).toBe('completed');
 });

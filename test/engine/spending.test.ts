@@ -1,7 +1,9 @@
 import type { IDataObject } from 'n8n-workflow';
-import { bad, good, node, out, posts, run, sim, speech, start } from './setup';
+import { bad, good, out, posts, tasks } from './seen';
+import { answer, onCreate, onFile } from './service';
+import { CONTINUE, node, RETRY, run, sim, speech, start, video } from './setup';
 
-/* What `maxPaidPerExecution` keeps to. */
+/* `maxPaidPerExecution`: how many paid requests one execution may send. */
 
 const LIMIT = 'Max Paid Requests per Execution';
 const rows = (count: number, text = 'Hi') =>
@@ -16,8 +18,8 @@ test('a run that needs more is refused before anything is sent', async () => {
 	expect(sim.requests).toEqual([]);
 });
 
-test('so it is under "continue on fail", where each item says so', async () => {
-	const subject = node(spoken(4), { onError: 'continueRegularOutput' });
+test('under "continue on fail", too, where each item says so', async () => {
+	const subject = node(spoken(4), CONTINUE);
 	const output = out(await run(subject, { items: rows(5) }));
 	expect(output.map(({ json }) => json.error)).toEqual(
 		Array(5).fill(expect.stringContaining(`'${LIMIT}' is 4, but this run needs 5`)),
@@ -31,18 +33,16 @@ test('a run that needs just as many goes on; 0 sets no limit', async () => {
 });
 
 test('Retry On Fail goes on counting, without what it collects', async () => {
-	// The first file can't be had, so the first try fails with all three paid.
-	sim.fault({ on: 'file', times: 1, action: { respond: { status: 410 } } });
-	const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
-	expect(good(await run(node(spoken(3), again), { items: rows(3) }))).toHaveLength(3);
+	// The first file cannot be downloaded, so the first try fails with all three paid for.
+	onFile(answer(410));
+	expect(good(await run(node(spoken(3), RETRY), { items: rows(3) }))).toHaveLength(3);
 	expect(posts()).toBe(3);
 });
 
 test('Retry On Fail pays for a failed task only within the limit', async () => {
 	await start({ pace: 0.01 });
-	const again = { retryOnFail: true, maxTries: 3, waitBetweenTries: 0 };
 	const items = [{ t: 'Hi [sim:task-fails]' }];
-	const { message } = bad(await run(node(spoken(2), again), { items }));
+	const { message } = bad(await run(node(spoken(2), { ...RETRY, maxTries: 3 }), { items }));
 	expect(message).toContain(
 		`'${LIMIT}' is 2, but 2 were sent in this execution already, and this run needs 1 more`,
 	);
@@ -50,14 +50,13 @@ test('Retry On Fail pays for a failed task only within the limit', async () => {
 });
 
 describe('when a retry needs more than is left', () => {
+	const items = [{ t: 'No [sim:task-fails]' }, { t: 'Hi 1' }, { t: 'Hi 2' }];
 	const LONG = Array.from({ length: 4 }, (_, n) => `Part ${n} is a sentence of its own.`).join(' ');
-	const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
 	const refusal = `'${LIMIT}' is 3, but 3 were sent in this execution already, and this run needs 1 more`;
 
 	test('what is paid for comes out all the same, under "continue on fail"', async () => {
 		await start({ pace: 0.01 });
-		const items = [{ t: 'No [sim:task-fails]' }, { t: 'Hi 1' }, { t: 'Hi 2' }];
-		const subject = node(spoken(3), { ...again, onError: 'continueRegularOutput' });
+		const subject = node(spoken(3), { ...RETRY, ...CONTINUE });
 		const [failed, ...others] = out(await run(subject, { items }));
 		expect(failed!.json.error).toContain(refusal);
 		expect(others.map(({ json, binary }) => [json.status, json.error, !!binary])).toEqual([
@@ -69,10 +68,9 @@ describe('when a retry needs more than is left', () => {
 
 	test('what is paid for is named, when the node fails', async () => {
 		await start({ pace: 0.01 });
-		const items = [{ t: 'No [sim:task-fails]' }, { t: 'Hi 1' }, { t: 'Hi 2' }];
-		const { message, description } = bad(await run(node(spoken(3), again), { items }));
+		const { message, description } = bad(await run(node(spoken(3), RETRY), { items }));
 		expect(message).toContain(refusal);
-		const made = [...sim.tasks.values()].filter(({ input }) => input.startsWith('Hi'));
+		const made = tasks().filter(({ input }) => input.startsWith('Hi'));
 		expect(description).toMatch(/^2 other items are paid for\. To collect them /);
 		for (const { id } of made) expect(description).toContain(`task ${id}`);
 	});
@@ -81,33 +79,33 @@ describe('when a retry needs more than is left', () => {
 		await start({ pace: 0.01 });
 		const options = { splitLongerThan: 60, concurrency: 1 };
 		const text = LONG.replace('Part 2', 'Part 2 [sim:task-fails]');
-		const subject = node(spoken(4, options), { ...again, onError: 'continueRegularOutput' });
+		const subject = node(spoken(4, options), { ...RETRY, ...CONTINUE });
 		const [item] = out(await run(subject, { items: [{ t: text }] }));
-		const tasks = [...sim.tasks.values()];
 		expect(item!.json.error).toContain(LIMIT);
-		expect(item!.json.task_ids).toEqual(tasks.slice(0, 2).map(({ id }) => id));
+		expect(item!.json.task_ids).toEqual(
+			tasks()
+				.slice(0, 2)
+				.map(({ id }) => id),
+		);
 	});
 });
 
 test('a request that the service refused does not count', async () => {
-	const respond = { status: 422, body: { error: 'Not this one' } };
-	sim.fault({ method: 'POST', path: '/v1/labs/task', times: 1, action: { respond } });
-	const again = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
-	expect(good(await run(node(spoken(1), again), { items: rows(1) }))).toHaveLength(1);
+	onCreate(answer(422, { error: 'Not this one' }));
+	expect(good(await run(node(spoken(1), RETRY), { items: rows(1) }))).toHaveLength(1);
 	expect(posts()).toBe(2);
 });
 
 test('four videos are one request', async () => {
 	await start({ pace: 0.01 });
 	const options = { maxPaidPerExecution: 1 };
-	const video = { resource: 'video', operation: 'textToVideo', prompt: 'A boat', options };
-	expect(good(await run({ ...video, numberOfVideos: 4 }))).toHaveLength(4);
-	const { message } = bad(await run(video, { items: rows(2) }));
+	expect(good(await run(video('A boat', options, { numberOfVideos: 4 })))).toHaveLength(4);
+	const { message } = bad(await run(video('A boat', options), { items: rows(2) }));
 	expect(message).toContain(`'${LIMIT}' is 1, but this run needs 2`);
 	expect(sim.creates).toBe(1);
 });
 
-test('a limit that is no number is refused', async () => {
+test('a negative limit is refused', async () => {
 	const { message } = bad(await run(spoken(-1), { items: rows(1) }));
 	expect(message).toContain(`'${LIMIT}' must be a whole number`);
 });

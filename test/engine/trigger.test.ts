@@ -1,7 +1,7 @@
-import { begin, NODE, sim, speech, start } from './setup';
-import { activate, createTask, message } from './triggerSetup';
-
-const onAll = { events: ['progress', 'completed', 'failed'] };
+import { good, tasks } from './seen';
+import { answer, message, onFile } from './service';
+import { begin, sim, speech, start } from './setup';
+import { activate, areMade, createTask, isMade, onAll } from './triggerSetup';
 
 describe('a task that completes', () => {
 	it('starts one execution, with the address of its audio, after one reading', async () => {
@@ -20,7 +20,7 @@ describe('a task that completes', () => {
 		expect(sim.tasks.get(taskId)!.reads).toBe(1);
 	});
 
-	it('starts one also when its end is told several times', async () => {
+	it('starts one, also when its end is told several times', async () => {
 		const trigger = await activate();
 		const first = await createTask('[sim:duplicate-progress] One');
 		await trigger.has(1);
@@ -51,9 +51,8 @@ describe('a task that completes', () => {
 	});
 
 	it('brings its audio along where asked to', async () => {
-		const trigger = await activate({
-			parameters: { options: { download: true, outputField: 'audio' } },
-		});
+		const options = { download: true, outputField: 'audio' };
+		const trigger = await activate({ parameters: { options } });
 		const taskId = await createTask('A file');
 		const [only] = await trigger.has(1);
 		const { audio } = only!.item.binary!;
@@ -63,8 +62,8 @@ describe('a task that completes', () => {
 		expect(sim.leaks).toEqual([]);
 	});
 
-	it('is told also when its audio can not be fetched, and why', async () => {
-		sim.fault({ on: 'file', times: 9, action: { respond: { status: 410 } } });
+	it('is told also when its audio cannot be fetched, and why', async () => {
+		onFile(answer(410), { times: 9 });
 		const trigger = await activate({ parameters: { options: { download: true } } });
 		const taskId = await createTask('No file');
 		const [only] = await trigger.has(1);
@@ -112,23 +111,21 @@ describe('progress', () => {
 		const trigger = await activate({ parameters: onAll, executionsLast: true });
 		const taskId = await createTask('In order');
 		const other = await createTask('Beside');
-		await sim.waitFor(() => sim.tasks.get(other)!.reads > 0 && sim.tasks.get(taskId)!.reads > 0);
-		expect(trigger.events().sort()).toEqual(
-			[`progress ${taskId} 21`, `progress ${other} 21`].sort(),
-		);
+		await sim.waitFor(() => tasks().every(({ reads }) => reads > 0));
+		const bothAt = (percentage: number) =>
+			[taskId, other].map((id) => `progress ${id} ${percentage}`).sort();
+		expect(trigger.events().sort()).toEqual(bothAt(21));
 		trigger.started.forEach(({ done }) => done());
 		await trigger.has(4);
-		expect(trigger.events().slice(2).sort()).toEqual(
-			[`progress ${taskId} 43`, `progress ${other} 43`].sort(),
-		);
+		expect(trigger.events().slice(2).sort()).toEqual(bothAt(43));
 	});
 });
 
 describe('a burst', () => {
-	it('starts all executions it has to, twenty at a time', async () => {
+	it('starts every execution, twenty at a time', async () => {
 		const trigger = await activate({ executionsLast: true });
-		const ids = await Promise.all(Array.from({ length: 50 }, (_, n) => createTask(`Number ${n}`)));
-		await sim.waitFor(() => ids.every((id) => sim.tasks.get(id)!.reads > 0));
+		await Promise.all(Array.from({ length: 50 }, (_, n) => createTask(`Number ${n}`)));
+		await sim.waitFor(() => tasks().every(({ reads }) => reads > 0));
 		await trigger.has(20);
 		expect(trigger.started.length).toBe(20);
 		let ended = 0;
@@ -157,14 +154,14 @@ describe('tasks by their IDs', () => {
 
 	it('are told of also when they completed before, but only once', async () => {
 		const taskId = await createTask('Over long ago');
-		await sim.waitFor(() => sim.tasks.get(taskId)!.audioUrl !== undefined);
+		await sim.waitFor(() => isMade(taskId));
 		const setting = { parameters: { taskIds: taskId }, nodeId: 'named' };
 		const trigger = await activate(setting);
 		await trigger.has(1);
 		await trigger.close();
 		const again = await activate(setting);
 		await createTask('Another');
-		await sim.waitFor(() => [...sim.tasks.values()].every(({ audioUrl }) => audioUrl));
+		await sim.waitFor(areMade);
 		expect(again.started).toEqual([]);
 	});
 });
@@ -177,11 +174,10 @@ describe('trigger and waiting items', () => {
 		await sim.waitFor(() => sim.tasks.size === 1);
 		expect(sim.sockets()).toBe(1);
 		const result = await running.finished;
-		expect(result.items(NODE)[0]?.json.status).toBe('completed');
+		expect(good(result)[0]?.json.status).toBe('completed');
 		await trigger.has(1);
-		expect([...sim.tasks.values()].map(({ reads }) => reads)).toEqual([1]);
-		expect(sim.socketsEver).toBe(1);
-		expect(sim.sockets()).toBe(1);
+		expect(tasks().map(({ reads }) => reads)).toEqual([1]);
+		expect([sim.socketsEver, sim.sockets()]).toEqual([1, 1]);
 		await trigger.close();
 		await sim.waitFor(() => sim.sockets() === 0, 1000);
 	});

@@ -1,10 +1,11 @@
 import { TaskStore } from '../../nodes/MediaGenerationTrigger/watch/taskStore';
-import { requests, sim, start } from './setup';
-import { activate, createTask, fakeTime, message } from './triggerSetup';
+import { readings } from './seen';
+import { answer, message, onRead } from './service';
+import { fakeTime, sim, start } from './setup';
+import { activate, activateListening, createTask, isMade, turns } from './triggerSetup';
 
 const onEnds = { events: ['completed', 'failed'] };
-const isMade = (taskId: string) => sim.tasks.get(taskId)!.audioUrl !== undefined;
-/** The trigger has heard of a task: the service is a message further. */
+/** The trigger has heard of the task: the service is one message further. */
 const seen = async (taskId: string) =>
 	await sim.waitFor(() => sim.tasks.get(taskId)!.percentage >= 43);
 
@@ -56,15 +57,14 @@ describe('a lost socket', () => {
 describe('a silent task', () => {
 	it('that has failed is found out by a reading after half a minute', async () => {
 		await start({ pace: 0 });
-		const trigger = await activate({ parameters: onEnds });
-		await sim.waitFor(() => sim.sockets() === 1);
+		const trigger = await activateListening({ parameters: onEnds });
 		fakeTime();
 		const taskId = await createTask('[sim:task-fails] Fails at once');
 		sim.push(message(taskId, 5));
 		let passed = 0;
 		while (trigger.started.length === 0 && passed < 60) {
 			await jest.advanceTimersByTimeAsync(1000);
-			await new Promise((resolve) => setImmediate(resolve));
+			await turns(1);
 			passed++;
 		}
 		expect(trigger.events()).toEqual([`failed ${taskId} 5`]);
@@ -157,15 +157,14 @@ describe('a new deployment', () => {
 });
 
 describe('a task that was deleted', () => {
-	it('is read no more', async () => {
+	it('is not read again', async () => {
 		await start({ pace: 0.1 });
 		const taskId = await createTask('[sim:slow=1] Deleted');
-		const setting = { parameters: { taskIds: taskId } };
-		sim.fault({ path: `/v1/labs/task/${taskId}`, action: { respond: { status: 404, body: {} } } });
-		const trigger = await activate(setting);
-		await sim.waitFor(() => requests('GET', `/v1/labs/task/${taskId}`).length === 1);
+		onRead(answer(404, {}));
+		const trigger = await activate({ parameters: { taskIds: taskId } });
+		await sim.waitFor(() => readings(taskId).length === 1);
 		await sim.waitFor(() => isMade(taskId));
 		expect(trigger.started).toEqual([]);
-		expect(requests('GET', `/v1/labs/task/${taskId}`).length).toBe(1);
+		expect(readings(taskId).length).toBe(1);
 	});
 });

@@ -1,28 +1,35 @@
-import { requests, sim, start } from './setup';
-import { activate, createTask, fakeTime, message } from './triggerSetup';
+import { readings } from './seen';
+import { ALWAYS, answer, message, onRead } from './service';
+import { fakeTime, sim, start } from './setup';
+import {
+	activate,
+	activateListening,
+	type ActiveTrigger,
+	createTask,
+	type TriggerSetting,
+	turns,
+} from './triggerSetup';
 
-const readings = () => requests('GET', '/v1/labs/task/').length;
+/** What is read of a task that has ended. */
+const ended = (times: object = {}) =>
+	answer(200, { status: 'completed', audio_url: '/a.wav', ...times });
 
-/** A service that has completed any task it is asked for. */
-async function knowingAll() {
+/** An active trigger of a service that has completed any task it is asked for. */
+async function knowingAll(setting: TriggerSetting = {}) {
 	await start({ pace: 0 });
-	sim.fault({
-		path: '/v1/labs/task/',
-		method: 'GET',
-		times: Infinity,
-		action: { respond: { status: 200, body: { status: 'completed', audio_url: '/a.wav' } } },
-	});
+	onRead(ended(), ALWAYS);
+	return await activateListening(setting);
 }
 
 /** Lets so many seconds pass. */
 async function pass(seconds: number): Promise<void> {
 	for (let second = 0; second < seconds; second++) {
 		await jest.advanceTimersByTimeAsync(1000);
-		for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+		await turns(3);
 	}
 }
 
-/** The messages of tasks that are heard of under way and at their ends, so many tasks together. */
+/** The messages of tasks that are heard of under way and when they end, `together` at a time. */
 function pushWhole(ids: string[], together = ids.length) {
 	for (let from = 0; from < ids.length; from += together) {
 		for (const percentage of [50, 100]) {
@@ -34,35 +41,40 @@ function pushWhole(ids: string[], together = ids.length) {
 /** How long after activation a first message of 100 % may be a repeated one, in seconds. */
 const EARLY = 60;
 
+const OLD = Array.from({ length: 3000 }, (_, n) => `old-${n}`);
+
+/** Says something of many tasks every minute: few of them are read, and none is told of twice. */
+async function repeat(trigger: ActiveTrigger, minutes: number, say: () => void) {
+	fakeTime();
+	await pass(EARLY);
+	for (let minute = 1; minute <= minutes; minute++) {
+		say();
+		await pass(60);
+		expect(readings().length).toBeLessThan(60 * minute);
+	}
+	expect(readings().length).toBeGreaterThan(50);
+	expect(new Set(trigger.events()).size).toBe(trigger.started.length);
+}
+
 describe('a service that repeats messages of thousands of tasks that have ended', () => {
 	it('has none of them told where they ended before the workflow was activated', async () => {
-		await knowingAll();
-		const trigger = await activate();
-		await sim.waitFor(() => sim.sockets() === 1);
+		const trigger = await knowingAll();
 		fakeTime();
 		// A few hundred at a time, as over a socket that is slow.
-		for (let n = 0; n < 3000; n++) {
-			sim.push(message(`old-${n}`, 100));
+		for (const [n, taskId] of OLD.entries()) {
+			sim.push(message(taskId, 100));
 			if (n % 300 === 299) await pass(1);
 		}
 		await pass(120);
 		expect(trigger.events()).toEqual([]);
-		expect(readings()).toBe(0);
+		expect(readings()).toHaveLength(0);
 	});
 
 	it('is asked less than once a second, and nothing is told twice', async () => {
-		await knowingAll();
-		const trigger = await activate();
-		await sim.waitFor(() => sim.sockets() === 1);
-		fakeTime();
-		await pass(EARLY);
-		for (let minute = 1; minute <= 5; minute++) {
-			for (let n = 0; n < 3000; n++) sim.push(message(`old-${n}`, 100));
-			await pass(60);
-			expect(readings()).toBeLessThan(60 * minute);
-		}
-		expect(readings()).toBeGreaterThan(50);
-		expect(new Set(trigger.events()).size).toBe(trigger.started.length);
+		const trigger = await knowingAll();
+		await repeat(trigger, 5, () => {
+			for (const taskId of OLD) sim.push(message(taskId, 100));
+		});
 		// A task that is seen under way is not held up by them, nor one that is heard of after them.
 		const fresh = await createTask('Fresh');
 		sim.push(message(fresh, 50));
@@ -78,19 +90,8 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 		['task by task', 1],
 		['percentage by percentage', 3000],
 	])('is asked as little if they were under way, %s', async (_order, together) => {
-		await knowingAll();
-		const trigger = await activate();
-		await sim.waitFor(() => sim.sockets() === 1);
-		fakeTime();
-		await pass(EARLY);
-		const ids = Array.from({ length: 3000 }, (_, n) => `old-${n}`);
-		for (let minute = 1; minute <= 3; minute++) {
-			pushWhole(ids, together);
-			await pass(60);
-			expect(readings()).toBeLessThan(60 * minute);
-		}
-		expect(readings()).toBeGreaterThan(50);
-		expect(new Set(trigger.events()).size).toBe(trigger.started.length);
+		const trigger = await knowingAll();
+		await repeat(trigger, 3, () => pushWhole(OLD, together));
 		// One that takes its time is not held up by them.
 		const fresh = await createTask('Fresh');
 		sim.push(message(fresh, 50));
@@ -101,9 +102,7 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 	});
 
 	it('is not asked again for those that the trigger has seen end', async () => {
-		await knowingAll();
-		const trigger = await activate();
-		await sim.waitFor(() => sim.sockets() === 1);
+		const trigger = await knowingAll();
 		const ids = Array.from({ length: 1050 }, (_, n) => `seen-${n}`);
 		pushWhole(ids, 1);
 		fakeTime();
@@ -111,8 +110,7 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 			await pass(60);
 		jest.useRealTimers();
 		await sim.waitFor(() => sim.openConnections() === 0);
-		const ofThese = () => requests('GET', '/v1/labs/task/seen-').length;
-		const asked = ofThese();
+		const asked = readings('seen-').length;
 		for (const percentage of [21, 50, 100]) {
 			for (const taskId of ids) sim.push(message(taskId, percentage));
 		}
@@ -121,28 +119,23 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 		await trigger.has(ids.length + 1);
 		expect(trigger.events().at(-1)).toBe('completed last 100');
 		expect(trigger.started.length).toBe(ids.length + 1);
-		expect(ofThese()).toBe(asked);
+		expect(readings('seen-')).toHaveLength(asked);
 	}, 100_000);
 });
 
 it('a hundred tasks that end as soon as they are heard of are told at once', async () => {
-	await knowingAll();
-	const trigger = await activate();
-	await sim.waitFor(() => sim.sockets() === 1);
+	const trigger = await knowingAll();
 	for (let n = 0; n < 100; n++) sim.push(message(`short-${n}`, 100));
 	await trigger.has(100);
-	expect(readings()).toBe(100);
+	expect(readings()).toHaveLength(100);
 });
 
 it('two new tasks a second that end as soon as they are heard of are told at once', async () => {
 	await start({ pace: 0 });
-	const trigger = await activate();
-	await sim.waitFor(() => sim.sockets() === 1);
+	const trigger = await activateListening();
 	fakeTime();
 	for (let minute = 0; minute < 4; minute++) {
-		const body = { status: 'completed', audio_url: '/a.wav', created_at: new Date().toISOString() };
-		const action = { respond: { status: 200, body } };
-		sim.fault({ path: '/v1/labs/task/', method: 'GET', times: 120, action });
+		onRead(ended({ created_at: new Date().toISOString() }), { times: 120 });
 		for (let second = 0; second < 60; second++) {
 			pushWhole([`new-${minute}-${second}`, `other-${minute}-${second}`]);
 			await pass(1);
@@ -152,10 +145,8 @@ it('two new tasks a second that end as soon as they are heard of are told at onc
 });
 
 it('tasks that wait for their turn among many are told once, also over a new deployment', async () => {
-	await knowingAll();
 	const nodeId = 'deployed-anew';
-	const before = await activate({ nodeId });
-	await sim.waitFor(() => sim.sockets() === 1);
+	const before = await knowingAll({ nodeId });
 	const ids = Array.from({ length: 300 }, (_, n) => `waits-${n}`);
 	fakeTime();
 	pushWhole(ids);
@@ -169,37 +160,26 @@ it('tasks that wait for their turn among many are told once, also over a new dep
 });
 
 describe('tasks that are first heard of at 100 % right after activation', () => {
-	const early = async () => {
-		await start({ pace: 0 });
-		const trigger = await activate();
-		await sim.waitFor(() => sim.sockets() === 1);
-		return trigger;
-	};
-	const record = (taskId: string, times: object) =>
-		sim.fault({
-			path: `/v1/labs/task/${taskId}`,
-			times: Infinity,
-			action: {
-				respond: { status: 200, body: { status: 'completed', audio_url: '/a.wav', ...times } },
-			},
-		});
+	beforeEach(async () => await start({ pace: 0 }));
+	const record = (taskId: string, times: object = {}) =>
+		onRead(ended(times), { path: `/v1/labs/task/${taskId}`, ...ALWAYS });
 	const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
 
 	it('are told unless their records say that they ended before', async () => {
-		const trigger = await early();
+		const trigger = await activateListening();
 		record('old', { created_at: ago(9), completed_at: ago(8) });
 		record('older', { created_at: ago(200) });
 		record('new', { created_at: ago(9), completed_at: ago(-1) });
-		record('plain', {});
+		record('plain');
 		for (const taskId of ['old', 'older', 'new', 'plain']) sim.push(message(taskId, 100));
 		await trigger.has(2);
-		await sim.waitFor(() => readings() === 4);
+		await sim.waitFor(() => readings().length === 4);
 		expect(trigger.events().sort()).toEqual(['completed new 100', 'completed plain 100']);
 	});
 
 	it('are told unless the service goes on repeating it', async () => {
-		const trigger = await early();
-		for (const taskId of ['old', 'new']) record(taskId, {});
+		const trigger = await activateListening();
+		for (const taskId of ['old', 'new']) record(taskId);
 		fakeTime();
 		sim.push(message('new', 100));
 		for (let n = 0; n < 5; n++) {

@@ -1,33 +1,33 @@
-import type { INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject } from 'n8n-workflow';
 import type { HistoryItem } from '../../simulator/simulator.mts';
-import { node, requests, run, sim, start } from './setup';
+import { looks, requests } from './seen';
+import { ALWAYS, answer, made, onCreate, onFile, onHistory } from './service';
+import { fakeTime, node, run, sim, start, video } from './setup';
 import {
 	activate,
+	type ActiveTrigger,
 	creating,
 	executed,
-	fakeTime,
 	listenByHand,
-	type ActiveTrigger,
+	type TriggerSetting,
+	turns,
 } from './triggerSetup';
+import { completion, event } from './videos';
 
 /* New entries of the history start workflows. Time is made to pass: the history is read once a minute. */
 
-const generated = { events: ['generated'] };
 const INTERVAL_SECONDS = 60;
 
-const looks = () => requests('GET', '/v1/video/histories').length;
 const idsOf = ({ started }: ActiveTrigger) =>
 	started.map(({ item: { json } }) => `${json.event} ${json.id}`);
 
 beforeEach(fakeTime);
 
-/** Lets so many seconds pass, and all that is under way come to its end in between. */
+/** Lets so many seconds pass; in between, what is under way comes to its end. */
 async function pass(seconds: number, step = 1): Promise<void> {
 	for (let passed = 0; passed < seconds; passed += step) {
 		await jest.advanceTimersByTimeAsync(step * 1000);
-		for (let turn = 0; turn < (sim.openConnections() > 0 ? 60 : 10); turn++) {
-			await new Promise((resolve) => setImmediate(resolve));
-		}
+		await turns(sim.openConnections() > 0 ? 60 : 10);
 	}
 }
 
@@ -40,34 +40,26 @@ async function during<T>(work: Promise<T>): Promise<T> {
 	return await work;
 }
 
-let made = 0;
+let entries = 0;
 /** Somebody else has made something: puts it into the history. */
 function add(changes: Partial<HistoryItem> = {}): HistoryItem {
-	const id = changes.id ?? `item-${++made}`;
-	const item: HistoryItem = {
-		id,
-		prompt: `A paper boat, ${id}`,
-		type: 'video',
-		file_url: `${sim.fileOrigin}/files/video/${id}.mp4`,
-		status: 'completed',
-		created_at: new Date().toISOString(),
-		...changes,
-	};
+	const id = changes.id ?? `item-${++entries}`;
+	const item = made(id, { created_at: new Date().toISOString(), ...changes });
 	sim.history.unshift(item);
 	return item;
 }
 
-const video = (prompt: string, extra: object = {}) => ({
-	resource: 'video',
-	operation: 'textToVideo',
-	prompt,
-	...extra,
-});
+/** A trigger for entries of the history, and nothing else. */
+const follow = async (options: IDataObject = {}, setting: TriggerSetting = {}) =>
+	await activate({ parameters: { events: ['generated'], options }, ...setting });
+
+/** Until the history has been read once more, and files downloaded. */
+const nextLook = async () => await pass(INTERVAL_SECONDS + 5);
 
 describe('a new video', () => {
 	it('starts one execution with its fields and address, and what was there before none', async () => {
 		for (let n = 0; n < 30; n++) add();
-		const trigger = await activate({ parameters: generated });
+		const trigger = await follow();
 		await pass(INTERVAL_SECONDS);
 		expect(trigger.started).toEqual([]);
 		const { owner: _, ...item } = add();
@@ -81,7 +73,7 @@ describe('a new video', () => {
 		for (let minutes = 900; minutes > 0; minutes -= 3) {
 			add({ created_at: new Date(Date.now() - minutes * 60_000).toISOString() });
 		}
-		await activate({ parameters: generated });
+		await follow();
 		expect(looks()).toBe(1);
 		await pass(10 * INTERVAL_SECONDS, 5);
 		expect(looks()).toBe(11);
@@ -90,12 +82,11 @@ describe('a new video', () => {
 	});
 
 	it('brings its file along where asked to', async () => {
-		await during(run(video('A real file', { download: false })));
+		await during(run(video('A real file', {}, { download: false })));
 		const [item] = sim.history.splice(0);
-		const options = { download: true, outputField: 'clip' };
-		const trigger = await activate({ parameters: { ...generated, options } });
+		const trigger = await follow({ download: true, outputField: 'clip' });
 		sim.history.unshift(item!);
-		await pass(INTERVAL_SECONDS + 5);
+		await nextLook();
 		const { clip } = trigger.started[0]!.item.binary!;
 		expect(clip).toMatchObject({ fileName: `video-${item!.id}.mp4`, mimeType: 'video/mp4' });
 		const served = sim.fileBytes(item!.file_url)!;
@@ -103,28 +94,27 @@ describe('a new video', () => {
 		expect(sim.leaks).toEqual([]);
 	});
 
-	it('is told also when its file can not be fetched, and why', async () => {
-		const parameters = { ...generated, options: { download: true } };
-		const trigger = await activate({ parameters });
-		sim.fault({ on: 'file', times: 9, action: { respond: { status: 410 } } });
+	it('is told also when its file cannot be fetched, and why', async () => {
+		const trigger = await follow({ download: true });
+		onFile(answer(410), { times: 9 });
 		const item = add();
-		await pass(INTERVAL_SECONDS + 5);
-		const [{ json, binary }] = trigger.started.map((one) => one.item) as [INodeExecutionData];
+		await nextLook();
+		const { json, binary } = trigger.started[0]!.item;
 		expect(json).toMatchObject({ event: 'generated', id: item.id, file_url: item.file_url });
 		expect(json.error).toMatch(/could not be downloaded.*410/);
 		expect(binary).toBeUndefined();
 	});
 
 	it('is told without an error where the service says that there is none', async () => {
-		const trigger = await activate({ parameters: generated });
+		const trigger = await follow();
 		add({ error: 'none' } as object);
-		await pass(INTERVAL_SECONDS + 5);
+		await nextLook();
 		expect(trigger.started[0]!.item.json).not.toHaveProperty('error');
 	});
 
 	it('is told when it has its file, and one that fails by its id where failures are wanted', async () => {
 		const both = await activate({ parameters: { events: ['generated', 'failed'] } });
-		const one = await activate({ parameters: generated });
+		const one = await follow();
 		const good = add({ file_url: '', status: 'processing' });
 		const bad = add({ file_url: '', status: 'processing' });
 		await pass(2 * INTERVAL_SECONDS);
@@ -140,7 +130,7 @@ describe('a new video', () => {
 describe('many at once', () => {
 	it('are told in order, each once', async () => {
 		await start({ dialect: { history: 'paged' } });
-		const trigger = await activate({ parameters: generated });
+		const trigger = await follow();
 		const items = Array.from({ length: 500 }, () => add());
 		await pass(3 * INTERVAL_SECONDS, 5);
 		expect(idsOf(trigger)).toEqual(items.map(({ id }) => `generated ${id}`));
@@ -148,9 +138,9 @@ describe('many at once', () => {
 	});
 
 	it('wait for their turn while executions last, and are all told', async () => {
-		const trigger = await activate({ parameters: generated, executionsLast: true });
+		const trigger = await follow({}, { executionsLast: true });
 		for (let n = 0; n < 50; n++) add();
-		await pass(INTERVAL_SECONDS + 5);
+		await nextLook();
 		expect(trigger.started.length).toBeLessThan(10);
 		await pass(30);
 		expect(trigger.started.length).toBe(20);
@@ -164,31 +154,28 @@ describe('many at once', () => {
 
 describe('several triggers of an account', () => {
 	it('share one reading a minute', async () => {
-		const [first, second, third] = [
-			await activate({ parameters: generated }),
-			await (pass(20), activate({ parameters: generated })),
-			await activate({ parameters: generated }),
-		];
+		const triggers = [await follow()];
+		await pass(20);
+		triggers.push(await follow(), await follow());
 		const before = looks();
 		await pass(10 * INTERVAL_SECONDS, 5);
 		expect(looks() - before).toBeLessThanOrEqual(11);
 		add();
 		await pass(INTERVAL_SECONDS + 30);
-		for (const trigger of [first, second, third]) expect(idsOf(trigger!)).toHaveLength(1);
+		for (const trigger of triggers) expect(idsOf(trigger)).toHaveLength(1);
 	});
 });
 
 describe('a restart', () => {
 	it('after a kill goes on from what n8n has saved: all are told, none with another key', async () => {
 		const nodeId = 'killed';
-		const before = await activate({ parameters: generated, nodeId });
+		const before = await follow({}, { nodeId });
 		const items = Array.from({ length: 3 }, () => add());
-		await pass(INTERVAL_SECONDS + 5);
-		const saved = before.saved();
+		await nextLook();
 		await before.close();
 		items.push(add());
 		// Another process knows nothing of this one.
-		const after = await activate({ parameters: generated, staticData: saved, nodeId });
+		const after = await follow({}, { staticData: before.saved(), nodeId });
 		await pass(5);
 		const keys = new Map([...before.started, ...after.started].map((e) => [e.key, e.item.json.id]));
 		expect([...keys.values()].sort()).toEqual(items.map(({ id }) => id).sort());
@@ -196,71 +183,66 @@ describe('a restart', () => {
 
 	it('tells what came while the workflow was not published for a day', async () => {
 		const nodeId = 'a day';
-		const before = await activate({ parameters: generated, nodeId });
+		const before = await follow({}, { nodeId });
 		await before.close();
 		const items = Array.from({ length: 130 }, () => add());
 		await pass(86_400, 3600);
-		const after = await activate({ parameters: generated, staticData: before.saved(), nodeId });
+		const after = await follow({}, { staticData: before.saved(), nodeId });
 		await pass(INTERVAL_SECONDS);
 		expect(idsOf(after)).toEqual(items.map(({ id }) => `generated ${id}`));
 	});
 
 	it('tells of nothing that came while the event was not chosen', async () => {
 		const nodeId = 'changed';
-		const first = await activate({ parameters: generated, nodeId });
+		const first = await follow({}, { nodeId });
 		await first.close();
 		const parameters = { events: ['completed'] };
 		const second = await activate({ parameters, staticData: first.saved(), nodeId });
 		await second.close();
 		add();
-		const third = await activate({ parameters: generated, staticData: second.saved(), nodeId });
+		const third = await follow({}, { staticData: second.saved(), nodeId });
 		await pass(2 * INTERVAL_SECONDS);
 		expect(third.started).toEqual([]);
 	});
 });
 
 describe('a service that keeps no history', () => {
-	const absent = () =>
-		sim.fault({
-			path: '/v1/video/histories',
-			times: Infinity,
-			action: { respond: { status: 404, body: { error: 'not_found' } } },
-		});
+	const absent = () => onHistory(answer(404, { error: 'not_found' }), ALWAYS);
 
 	it('ends the activation with words that say so', async () => {
 		absent();
-		await expect(activate({ parameters: generated })).rejects.toThrow(
+		await expect(follow()).rejects.toThrow(
 			'The service keeps no history of videos and images (HTTP 404)',
 		);
 	});
 
-	it('does not keep the events of tasks from coming, nor an history that is back', async () => {
+	it('does not keep the events of tasks from coming, nor those of a history that is back', async () => {
 		absent();
 		const trigger = await activate({ parameters: { events: ['completed', 'generated'] } });
 		await pass(2 * INTERVAL_SECONDS);
 		sim.clearFaults();
 		await pass(INTERVAL_SECONDS);
 		const item = add();
-		await pass(INTERVAL_SECONDS + 5);
+		await nextLook();
 		expect(idsOf(trigger)).toEqual([`generated ${item.id}`]);
 	});
 
-	it('all of a sudden is asked on, and nothing is lost', async () => {
-		const trigger = await activate({ parameters: generated });
+	it('all of a sudden is asked again, and nothing is lost', async () => {
+		const trigger = await follow();
 		absent();
 		const item = add();
 		await pass(3 * INTERVAL_SECONDS);
 		expect(trigger.errors).toEqual([]);
 		sim.clearFaults();
-		await pass(INTERVAL_SECONDS + 5);
+		await nextLook();
 		expect(idsOf(trigger)).toEqual([`generated ${item.id}`]);
 	});
 });
 
 it('a token that is revoked ends the trigger', async () => {
-	const trigger = await activate({ parameters: generated });
+	const trigger = await follow();
 	sim.revoke(sim.token);
-	await pass(INTERVAL_SECONDS + 5);
+	await nextLook();
 	expect(trigger.errors[0]!.message).toMatch(/refused the API token/);
 	const before = looks();
 	await pass(3 * INTERVAL_SECONDS);
@@ -268,18 +250,16 @@ it('a token that is revoked ends the trigger', async () => {
 });
 
 it('a token that the history tells is in no item, and nowhere in what n8n keeps', async () => {
-	const trigger = await activate({ parameters: generated });
+	const trigger = await follow();
 	add({ id: sim.token, prompt: `Not with ${sim.token}`, file_url: `/${sim.token}/a.mp4` });
-	await pass(INTERVAL_SECONDS + 5);
+	await nextLook();
 	expect(trigger.started).toHaveLength(1);
 	expect(JSON.stringify([trigger.started, trigger.saved()])).not.toContain(sim.token);
 });
 
 it('an interval below 10 seconds is refused', async () => {
-	const parameters = { ...generated, options: { checkInterval: 9 } };
-	await expect(activate({ parameters })).rejects.toThrow(
-		/'Check Interval' must be a number from 10/,
-	);
+	const words = /'Check Interval' must be a number from 10/;
+	await expect(follow({ checkInterval: 9 })).rejects.toThrow(words);
 	expect(sim.requests).toEqual([]);
 });
 
@@ -288,14 +268,14 @@ describe('by hand', () => {
 		for (let n = 0; n < 3; n++) add();
 		const { id } = add();
 		add({ file_url: '', status: 'processing' });
-		const listening = await listenByHand({ parameters: generated });
+		const listening = await listenByHand({ parameters: { events: ['generated'] } });
 		await listening.start();
 		await pass(1);
 		expect((await listening.first)!.json).toMatchObject({ event: 'generated', id });
 	});
 
 	it('the first one is waited for', async () => {
-		const listening = await listenByHand({ parameters: generated });
+		const listening = await listenByHand({ parameters: { events: ['generated'] } });
 		await listening.start();
 		await pass(30);
 		const { id } = add();
@@ -307,9 +287,18 @@ describe('by hand', () => {
 describe('what the workflow itself has made', () => {
 	/** A node behind the trigger that makes a video. */
 	const making = (id: string, options: object = {}) => {
-		const maker = { ...node(video('=Again {{ $json.id }}', { download: false })), name: 'Make' };
-		return creating(id, { ...generated, options: { ...options } }, maker);
+		const fields = video('=Again {{ $json.id }}', {}, { download: false });
+		const parameters = { events: ['generated'], options: { ...options } };
+		return creating(id, parameters, node(fields, { name: 'Make' }));
 	};
+
+	/** The trigger ends with the error of a workflow that starts itself, after ten executions. */
+	async function expectEnded(trigger: ActiveTrigger) {
+		add();
+		await pass(20 * INTERVAL_SECONDS, 5);
+		expect(trigger.started.length).toBe(10);
+		expect(trigger.errors[0]!.message).toMatch(/started itself ten times in a row/);
+	}
 
 	it.each([false, true])(
 		'starts nothing; listed while in the making: %s',
@@ -329,24 +318,18 @@ describe('what the workflow itself has made', () => {
 	it('starts nothing though the history has it before the workflow', async () => {
 		const trigger = await activate(executed(making('before')));
 		const foreign = add();
-		const own = { id: 'own', prompt: `Again ${foreign.id}` };
-		const file_url = `${sim.fileOrigin}/files/video/own.mp4`;
-		const items = JSON.stringify([{ ...own, file_url, status: 'completed' }]);
-		sim.fault({
-			method: 'POST',
-			path: '/v1/video/text-to-video',
-			action: {
-				sse: [
-					'event: video_generation_status\ndata: "processing"\n\n',
-					{ delayMs: 200_000 },
-					`event: video_generation_complete\ndata: ${items}\n\n`,
-					'END',
-				],
-			},
+		const own = made('own', { prompt: `Again ${foreign.id}` });
+		onCreate({
+			sse: [
+				event('video_generation_status', 'processing'),
+				{ delayMs: 200_000 },
+				completion([own]),
+				'END',
+			],
 		});
-		await pass(INTERVAL_SECONDS + 5);
+		await nextLook();
 		expect(trigger.started.length).toBe(1);
-		add(own);
+		add({ id: own.id, prompt: own.prompt });
 		const another = add();
 		await pass(5 * INTERVAL_SECONDS);
 		expect(idsOf(trigger).slice(0, 2)).toEqual(
@@ -358,12 +341,7 @@ describe('what the workflow itself has made', () => {
 	it('starts nothing where the answer is lost and the history alone knows of it', async () => {
 		await start({ pace: 1 });
 		const trigger = await activate(executed(making('lost')));
-		sim.fault({
-			method: 'POST',
-			path: '/v1/video/text-to-video',
-			times: Infinity,
-			action: { sse: ['RESET'], finishesInHistoryAfterMs: 1_200_000 },
-		});
+		onCreate({ sse: ['RESET'], finishesInHistoryAfterMs: 1_200_000 }, ALWAYS);
 		add();
 		await pass(40 * INTERVAL_SECONDS, 10);
 		expect(sim.history.length).toBe(2);
@@ -372,23 +350,12 @@ describe('what the workflow itself has made', () => {
 
 	it('starts it where the user wants that, until an error ends it after ten times', async () => {
 		await start({ pace: 1 });
-		const trigger = await activate(executed(making('wanted', { includeOwnTasks: true })));
-		add();
-		await pass(20 * INTERVAL_SECONDS, 5);
-		expect(trigger.started.length).toBe(10);
-		expect(trigger.errors[0]!.message).toMatch(/started itself ten times in a row/);
+		await expectEnded(await activate(executed(making('wanted', { includeOwnTasks: true }))));
 	});
 
 	it('is ended by an error as well where executions run in workers', async () => {
 		await start({ pace: 1 });
-		const workflow = making('workers');
-		const trigger = await activate({
-			...executed(workflow),
-			execute: async () => (add(), undefined),
-		});
-		add();
-		await pass(20 * INTERVAL_SECONDS, 5);
-		expect(trigger.started.length).toBe(10);
-		expect(trigger.errors[0]!.message).toMatch(/started itself ten times in a row/);
+		const execute = async () => void add();
+		await expectEnded(await activate({ ...executed(making('workers')), execute }));
 	});
 });

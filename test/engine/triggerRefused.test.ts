@@ -1,8 +1,9 @@
 import type { IRun } from 'n8n-workflow';
-import { requests, sim, start } from './setup';
-import { activate, createTask, fakeTime, message, type TriggerSetting } from './triggerSetup';
+import { readings } from './seen';
+import { message } from './service';
+import { fakeTime, sim, start } from './setup';
+import { activate, createTask, onAll, type TriggerSetting, turns } from './triggerSetup';
 
-const onAll = { events: ['progress', 'completed', 'failed'] };
 const busy = () => new Error('SQLITE_BUSY: database is locked');
 
 /** Hours pass in moments. */
@@ -11,11 +12,11 @@ beforeEach(fakeTime);
 /** Lets time pass until `holds`, and returns how many seconds passed; fails after `most` of them. */
 async function pass(most: number, holds: () => boolean): Promise<number> {
 	for (let seconds = 0; seconds <= most; seconds++) {
-		for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+		await turns(5);
 		if (holds()) return seconds;
 		await jest.advanceTimersByTimeAsync(1000);
 	}
-	throw new Error(`It did not come to pass in ${most} s`);
+	throw new Error(`It did not happen within ${most} s`);
 }
 
 /** A trigger whose first `times` emissions n8n can't start. */
@@ -41,7 +42,7 @@ describe('an event whose execution n8n could not start', () => {
 		await jest.advanceTimersByTimeAsync(600_000);
 		expect(trigger.events()).toEqual(Array(4).fill(`completed ${taskId} 100`));
 		expect(new Set(trigger.started.map(({ key }) => key)).size).toBe(1);
-		expect(requests('GET', `/v1/labs/task/${taskId}`).length).toBe(1);
+		expect(readings(taskId)).toHaveLength(1);
 	});
 
 	it('holds up the later events of its task, not those of others', async () => {

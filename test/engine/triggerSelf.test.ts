@@ -1,30 +1,40 @@
-import { begin, posts, requests, run, sim, speech, start } from './setup';
+import { good, posts, readings, tasks } from './seen';
+import { ALWAYS, answer, message, onCreate, onRead } from './service';
+import { begin, node, run, sim, speech, start } from './setup';
 import {
 	activate,
+	type ActiveTrigger,
+	areMade,
 	createTask,
 	creating,
 	executed,
-	message,
+	isMade,
+	onAll,
+	told,
 	type TriggerSetting,
 } from './triggerSetup';
 
-const onAll = { events: ['progress', 'completed', 'failed'] };
+/** The trigger has ended with the error of a workflow that starts itself, after ten executions. */
+async function expectEnded(trigger: ActiveTrigger) {
+	const { message } = await trigger.failed();
+	expect(message).toMatch(/started itself ten times in a row/);
+	// By this word n8n would give the workflow up.
+	expect(message).not.toMatch(/Authorization/);
+	expect(trigger.started.length).toBe(10);
+}
 
 /** Speak behind the trigger. */
 const speaking = (id: string, options: object = {}) =>
-	creating(id, { options: { ...options } }, { ...node(speech('Again')), name: 'Speak' });
+	creating(id, { options: { ...options } }, node(speech('Again'), { name: 'Speak' }));
 
 describe('a task that an execution of the workflow itself created', () => {
 	it('starts nothing, though it is told of before its id is known', async () => {
 		await start({ pace: 0.1 });
 		const trigger = await activate({ workflowId: 'workflow-under-test', parameters: onAll });
-		const result = await run(speech('[sim:messages-first] Mine'));
-		expect(result.error).toBeUndefined();
+		good(await run(speech('[sim:messages-first] Mine')));
 		const foreign = await createTask('Somebody else’s');
 		await trigger.has(6);
-		expect(new Set(trigger.started.map(({ item }) => item.json.task_id))).toEqual(
-			new Set([foreign]),
-		);
+		expect(told(trigger)).toEqual(new Set([foreign]));
 	});
 
 	it('starts one where the user wants that', async () => {
@@ -34,17 +44,17 @@ describe('a task that an execution of the workflow itself created', () => {
 		});
 		await run(speech('Mine'));
 		await trigger.has(1);
-		expect(trigger.events()).toEqual([`completed ${[...sim.tasks.keys()][0]} 100`]);
+		expect(trigger.events()).toEqual([`completed ${tasks()[0]!.id} 100`]);
 	});
 
 	it('holds up the events of other tasks only until its create call is answered', async () => {
 		await start({ pace: 0 });
 		const trigger = await activate({ workflowId: 'workflow-under-test' });
-		sim.fault({ method: 'POST', path: '/v1/labs/task', action: { hang: true } });
+		onCreate({ hang: true });
 		const running = await begin(speech('Never answered'));
 		await sim.waitFor(() => posts() === 1);
 		const foreign = await createTask('Somebody else’s');
-		await sim.waitFor(() => requests('GET', `/v1/labs/task/${foreign}`).length === 1);
+		await sim.waitFor(() => readings(foreign).length === 1);
 		expect(trigger.started).toEqual([]);
 		running.cancel();
 		await trigger.has(1);
@@ -59,7 +69,7 @@ describe('a workflow that starts itself', () => {
 		await createTask('Somebody else’s');
 		await sim.waitFor(() => sim.tasks.size === 2);
 		await createTask('Another');
-		await sim.waitFor(() => sim.tasks.size === 4 && allMade());
+		await sim.waitFor(() => sim.tasks.size === 4 && areMade());
 		await trigger.has(2);
 		expect(trigger.started.length).toBe(2);
 		expect(posts()).toBe(4);
@@ -69,11 +79,8 @@ describe('a workflow that starts itself', () => {
 		await start({ pace: 0.01 });
 		const trigger = await activate(executed(speaking('chain', { includeOwnTasks: true })));
 		await createTask('The first');
-		const error = await trigger.failed();
-		expect(error.message).toMatch(/started itself ten times in a row/);
-		expect(error.message).not.toMatch(/Authorization/);
-		expect(trigger.started.length).toBe(10);
-		await sim.waitFor(allMade);
+		await expectEnded(trigger);
+		await sim.waitFor(areMade);
 		expect(posts()).toBe(11);
 	});
 
@@ -86,27 +93,21 @@ describe('a workflow that starts itself', () => {
 		expect(error.message).toMatch(/started itself ten times in a row/);
 		await first.close();
 		await second.close();
-		await sim.waitFor(allMade);
+		await sim.waitFor(areMade);
 		expect(posts()).toBeLessThan(30);
 	});
 });
 
-describe('a workflow whose create calls are accepted and lose their answers', () => {
+describe('a workflow whose create calls are accepted but lose their answers', () => {
 	/** The service makes a task of each call, and cuts the connection. */
-	const cut = () =>
-		sim.fault({
-			method: 'POST',
-			path: '/v1/labs/task',
-			times: Infinity,
-			action: { accepted: true, reset: true },
-		});
+	const cut = () => onCreate({ accepted: true, reset: true }, ALWAYS);
 
 	it('starts once for a task of somebody else, and not for its own', async () => {
 		await start({ pace: 0.02 });
 		const trigger = await activate(executed(speaking('cut')));
 		const foreign = await createTask('Somebody else’s');
 		cut();
-		await sim.waitFor(() => sim.tasks.size === 2 && allMade());
+		await sim.waitFor(() => sim.tasks.size === 2 && areMade());
 		const own = [...sim.tasks.keys()].find((taskId) => taskId !== foreign)!;
 		await sim.waitFor(() => sim.tasks.get(own)!.reads > 0);
 		sim.clearFaults();
@@ -115,33 +116,24 @@ describe('a workflow whose create calls are accepted and lose their answers', ()
 		expect(trigger.events()).toEqual([`completed ${foreign} 100`, `completed ${another} 100`]);
 	});
 
-	it('is ended by an error after ten times in a row where the texts of tasks are not told', async () => {
+	it('is ended by an error after ten times in a row where the service does not tell the texts of tasks', async () => {
 		await start({ pace: 0.02 });
 		const trigger = await activate(executed(speaking('cut-nameless')));
-		sim.fault({
-			method: 'GET',
-			path: '/v1/labs/task/',
-			times: Infinity,
-			action: { respond: { status: 200, body: { status: 'completed', audio_url: '/a.wav' } } },
-		});
+		onRead(answer(200, { status: 'completed', audio_url: '/a.wav' }), ALWAYS);
 		await createTask('Somebody else’s');
 		cut();
-		const error = await trigger.failed();
-		expect(error.message).toMatch(/started itself ten times in a row/);
-		expect(trigger.started.length).toBe(10);
+		await expectEnded(trigger);
 	});
 });
 
-const allMade = () => [...sim.tasks.values()].every(({ audioUrl }) => audioUrl !== undefined);
-
 describe('where executions run in workers', () => {
-	/** A worker: nothing in this process knows of what it creates, but it takes as long as its task. */
+	/** A worker: this process knows nothing of what it creates, but it lasts until the trigger has read that. */
 	const worker = (setting: TriggerSetting = {}): TriggerSetting => ({
 		behind: speaking('elsewhere').nodes.slice(1),
 		workflowId: `elsewhere-${Math.random()}`,
 		execute: async () => {
 			const taskId = await createTask('By a worker');
-			await sim.waitFor(() => sim.tasks.get(taskId)!.audioUrl !== undefined);
+			await sim.waitFor(() => sim.tasks.get(taskId)!.reads > 0);
 			return undefined;
 		},
 		...setting,
@@ -151,10 +143,7 @@ describe('where executions run in workers', () => {
 		await start({ pace: 0.02 });
 		const trigger = await activate(worker());
 		await createTask('The first');
-		const error = await trigger.failed();
-		expect(error.message).toMatch(/started itself ten times in a row/);
-		expect(error.message).not.toMatch(/Authorization/);
-		expect(trigger.started.length).toBe(10);
+		await expectEnded(trigger);
 	});
 
 	it('goes on where no execution was running when the tasks came up', async () => {
@@ -169,7 +158,7 @@ describe('where executions run in workers', () => {
 
 	it('goes on where no Speak follows the trigger', async () => {
 		await start({ pace: 0.02 });
-		const behind = [{ ...node(speech('Again')), disabled: true }];
+		const behind = [node(speech('Again'), { disabled: true })];
 		const trigger = await activate(worker({ behind }));
 		await createTask('The first');
 		await trigger.has(15, 20_000);
@@ -179,9 +168,7 @@ describe('where executions run in workers', () => {
 
 it('an account that is busy does not end a workflow whose executions run here', async () => {
 	await start({ pace: 0.02 });
-	const workflow = speaking('busy');
-	const setting = executed(workflow);
-	const trigger = await activate(setting);
+	const trigger = await activate(executed(speaking('busy')));
 	await createTask('The first');
 	await sim.waitFor(() => sim.tasks.size === 2);
 	for (let n = 0; n < 15; n++) {

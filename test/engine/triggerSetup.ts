@@ -4,6 +4,9 @@ import { core, useBinaryMode } from '../../demo/n8n.mts';
 import { activateTrigger, inARow, prepareTrigger, triggerNode } from '../service/triggerNode.mts';
 import { begin, credential, sim } from './setup';
 
+/** Every event of tasks. */
+export const onAll = { events: ['progress', 'completed', 'failed'] };
+
 /** One execution that the trigger has started. */
 export interface Started {
 	item: INodeExecutionData;
@@ -45,13 +48,6 @@ export interface ActiveTrigger {
 	failed(): Promise<Error>;
 	close(): Promise<void>;
 }
-
-/** Only timers are faked from now on, until the test ends: the service is real. */
-export const fakeTime = () =>
-	jest.useFakeTimers({
-		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
-	});
-afterEach(() => jest.useRealTimers());
 
 let open: ActiveTrigger[] = [];
 afterEach(async () => {
@@ -168,6 +164,26 @@ export async function activate(setting: TriggerSetting = {}): Promise<ActiveTrig
 	return active;
 }
 
+/** A trigger whose socket is open. */
+export async function activateListening(setting: TriggerSetting = {}): Promise<ActiveTrigger> {
+	const trigger = await activate(setting);
+	await sim.waitFor(() => sim.sockets() === 1);
+	return trigger;
+}
+
+/** The tasks that a trigger has told of. */
+export const told = ({ started }: ActiveTrigger) =>
+	new Set(started.map(({ item }) => item.json.task_id));
+
+/** The service has made the sound of a task, or of all. */
+export const isMade = (taskId: string) => sim.tasks.get(taskId)!.audioUrl !== undefined;
+export const areMade = () => [...sim.tasks.keys()].every(isMade);
+
+/** Gives what is under way the time to go on: so many rounds of the event loop. */
+export async function turns(count: number): Promise<void> {
+	for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
 /** Listens by hand, as "Execute step" does in the editor. */
 export async function listenByHand(setting: TriggerSetting = {}) {
 	await useBinaryMode('default');
@@ -199,9 +215,3 @@ export async function createTask(text: string): Promise<string> {
 	const { task_id: taskId } = (await response.json()) as { task_id: string };
 	return taskId;
 }
-
-/** A message as the service pushes it. */
-export const message = (taskId: string, percentage: number) => ({
-	type: 'labs_status_updated',
-	payload: { task_id: taskId, process_percentage: percentage },
-});

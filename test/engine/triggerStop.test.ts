@@ -1,5 +1,14 @@
-import { allClosed, requests, sim } from './setup';
-import { activate, createTask, listenByHand, message } from './triggerSetup';
+import { allClosed, readings } from './seen';
+import { ALWAYS, answer, message, onFile, onRead } from './service';
+import { sim } from './setup';
+import {
+	activate,
+	activateListening,
+	areMade,
+	createTask,
+	isMade,
+	listenByHand,
+} from './triggerSetup';
 
 const refusal = async (work: Promise<unknown>) =>
 	await work.then(
@@ -9,7 +18,7 @@ const refusal = async (work: Promise<unknown>) =>
 		(error: Error & { description?: string }) => error,
 	);
 
-describe('a trigger that can not work', () => {
+describe('a trigger that cannot work', () => {
 	it.each([
 		[{ events: [] }, /'Trigger On' is empty/],
 		[{ events: ['sometimes'] }, /'Trigger On' must be some of completed, failed, progress/],
@@ -37,7 +46,7 @@ describe('a trigger that can not work', () => {
 	});
 
 	it('does without a service that is away for the moment', async () => {
-		sim.fault({ path: '/v1/video/me', action: { respond: { status: 503 } } });
+		sim.fault({ path: '/v1/video/me', action: answer(503) });
 		const trigger = await activate();
 		await createTask('Later');
 		await trigger.has(1);
@@ -46,13 +55,8 @@ describe('a trigger that can not work', () => {
 
 describe('a token that is refused while the workflow is active', () => {
 	it('ends the trigger with a message, and closes everything', async () => {
-		const trigger = await activate();
-		await sim.waitFor(() => sim.sockets() === 1);
-		sim.fault({
-			path: '/v1/',
-			times: 99,
-			action: { respond: { status: 401, body: { error: 'invalid_token' } } },
-		});
+		const trigger = await activateListening();
+		sim.fault({ path: '/v1/', action: answer(401, { error: 'invalid_token' }), ...ALWAYS });
 		sim.setWebSocketMode('refuse');
 		sim.dropSockets();
 		const error = await trigger.failed();
@@ -63,13 +67,8 @@ describe('a token that is refused while the workflow is active', () => {
 	});
 
 	it('is found out by the reading of a task as well', async () => {
-		const trigger = await activate();
-		await sim.waitFor(() => sim.sockets() === 1);
-		sim.fault({
-			path: '/v1/labs/task/',
-			times: 99,
-			action: { respond: { status: 403, body: { error: 'invalid_token' } } },
-		});
+		const trigger = await activateListening();
+		onRead(answer(403, { error: 'invalid_token' }), ALWAYS);
 		sim.push(message('4711', 100));
 		const error = await trigger.failed();
 		expect(error.message).toMatch(/refused the API token/);
@@ -80,22 +79,22 @@ describe('a token that is refused while the workflow is active', () => {
 describe('closing', () => {
 	it('closes the socket and every request within a second', async () => {
 		const trigger = await activate();
-		sim.fault({ path: '/v1/labs/task/', times: 9, action: { hang: true } });
+		onRead({ hang: true }, ALWAYS);
 		sim.push(message('4711', 100));
-		await sim.waitFor(() => requests('GET', '/v1/labs/task/4711').length > 0);
+		await sim.waitFor(() => readings('4711').length > 0);
 		await trigger.close();
 		await allClosed(1000);
 		await trigger.close();
 		const asked = sim.requests.length;
 		sim.push(message('4712', 100));
 		await createTask('Nobody listens');
-		await sim.waitFor(() => [...sim.tasks.values()].every(({ audioUrl }) => audioUrl));
+		await sim.waitFor(areMade);
 		expect(sim.requests.length).toBe(asked + 1);
 		expect(trigger.started).toEqual([]);
 	});
 
 	it('ends also a download', async () => {
-		sim.fault({ on: 'file', times: 9, action: { hang: true } });
+		onFile({ hang: true }, ALWAYS);
 		const trigger = await activate({ parameters: { options: { download: true } } });
 		await createTask('Big');
 		await sim.waitFor(() => sim.requests.some(({ on }) => on === 'file'));
@@ -118,7 +117,7 @@ describe('listening by hand', () => {
 
 	it('tells at once of a named task that is there already', async () => {
 		const taskId = await createTask('There');
-		await sim.waitFor(() => sim.tasks.get(taskId)!.audioUrl !== undefined);
+		await sim.waitFor(() => isMade(taskId));
 		const listening = await listenByHand({ parameters: { taskIds: taskId } });
 		await listening.start();
 		expect((await listening.first)?.json.task_id).toBe(taskId);

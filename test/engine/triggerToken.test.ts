@@ -1,5 +1,6 @@
-import { requests, sim } from './setup';
-import { activate, fakeTime, listenByHand } from './triggerSetup';
+import { requests } from './seen';
+import { fakeTime, sim } from './setup';
+import { activate, listenByHand } from './triggerSetup';
 
 /* Many triggers of one account, and the one token they have in common. */
 

@@ -1,6 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
-import { bad, good, requests, run, sim, start } from './setup';
-import { video } from './videos';
+import { bad, good, hints, looks, posts, requests } from './seen';
+import { ALWAYS, answer, onFile } from './service';
+import { CONTINUE, node, run, sim, start, video } from './setup';
+import { completion, raw } from './videos';
 
 const VIDEO = '/v1/video/text-to-video';
 
@@ -27,7 +29,7 @@ describe('video: textToVideo', () => {
 			fileExtension: 'mp4',
 		});
 		expect(await result.bytes(file)).toEqual(sim.fileBytes(entry!.file_url));
-		expect(requests('POST', '/')).toHaveLength(1);
+		expect(posts()).toBe(1);
 		expect(requests('POST', VIDEO)[0]!.body).toEqual({
 			prompt: 'A paper boat',
 			aspect_ratio: 'VIDEO_ASPECT_RATIO_LANDSCAPE',
@@ -35,7 +37,7 @@ describe('video: textToVideo', () => {
 		});
 		expect(requests('POST', VIDEO)[0]!.headers.authorization).toBe(`Bearer ${sim.token}`);
 		expect(sim.leaks).toEqual([]);
-		expect(sim.count('GET', '/v1/video/histories')).toBe(0);
+		expect(looks()).toBe(0);
 	});
 
 	test('downloads through a redirect of the API without taking the token along', async () => {
@@ -69,9 +71,7 @@ describe('video: textToVideo', () => {
 	});
 
 	test('several videos of one request all come out, each with a file', async () => {
-		const result = await run(video('Four boats', {}, { numberOfVideos: 4 }), {
-			items: [{ a: 1 }],
-		});
+		const result = await run(video('Four boats', {}, { numberOfVideos: 4 }));
 		const output = good(result);
 		expect(output).toHaveLength(4);
 		expect(new Set(output.map(({ binary }) => binary!.data!.fileName)).size).toBe(4);
@@ -81,16 +81,14 @@ describe('video: textToVideo', () => {
 			expect(bytes).toEqual(sim.fileBytes(item.json.file_url as string));
 		}
 		expect(sim.creates).toBe(1);
-		expect(result.hints('Media Generation')).toEqual([]);
+		expect(hints(result)).toEqual([]);
 	});
 
 	test('several addresses in one element are several items with names of their own', async () => {
 		const urls = good(await run(video('X', {}, { numberOfVideos: 3, download: false })));
 		const addresses = urls.map(({ json }) => json.file_url as string);
 		const both = { id: 'both', prompt: 'Y', file_urls: addresses.slice(0, 2) };
-		const data = JSON.stringify([both, { id: 'both-2', prompt: 'Y', file_url: addresses[2] }]);
-		const sse = [`event: video_generation_complete\ndata: ${data}\n\n`, 'END' as const];
-		sim.fault({ method: 'POST', action: { sse } });
+		raw([completion([both, { id: 'both-2', prompt: 'Y', file_url: addresses[2] }]), 'END']);
 		const output = good(await run(video('Y', {}, { numberOfVideos: 3 })));
 		expect(output.map(({ json }) => json.file_url)).toEqual(addresses);
 		const names = output.map(({ binary }) => binary!.data!.fileName);
@@ -99,18 +97,15 @@ describe('video: textToVideo', () => {
 	});
 
 	test('fewer than asked for: those made come out, with a hint', async () => {
-		const parameters = { numberOfVideos: 3 };
-		const result = await run(video('Three [sim:fewer]', {}, parameters));
+		const result = await run(video('Three [sim:fewer]', {}, { numberOfVideos: 3 }));
 		expect(good(result)).toHaveLength(2);
-		const hints = result.hints('Media Generation').map(({ message }) => message);
-		expect(hints).toEqual([expect.stringMatching(/fewer.*item 0/)]);
+		expect(hints(result)).toEqual([expect.stringMatching(/fewer.*item 0/)]);
 	});
 
 	test('one of several files cannot be fetched: the others are not lost', async () => {
-		sim.fault({ on: 'file', after: 1, times: Infinity, action: { respond: { status: 410 } } });
-		const subject = video('Two', {}, { numberOfVideos: 2 });
-		const result = await run({ ...subject, onError: 'continueRegularOutput' });
-		const text = JSON.stringify(good(result));
+		onFile(answer(410), { after: 1, ...ALWAYS });
+		const subject = node(video('Two', {}, { numberOfVideos: 2 }), CONTINUE);
+		const text = JSON.stringify(good(await run(subject)));
 		for (const { file_url } of sim.history) expect(text).toContain(file_url);
 	});
 
@@ -144,9 +139,7 @@ describe('video: bad input is named before anything is sent', () => {
 		['a timeout of 0', { options: { timeout: 0 } }, /'Timeout'/],
 		['an idle timeout of text', { options: { idleTimeout: 'x' } }, /'Idle Timeout'/],
 	])('%s', async (_, parameters, message) => {
-		const good = { prompt: 'A boat' };
-		const subject = video('', {}, { ...good, ...parameters });
-		const error = bad(await run(subject));
+		const error = bad(await run(video('A boat', {}, parameters)));
 		expect(error.message).toMatch(message);
 		expect(error.message).toContain('[item 0]');
 		expect(sim.requests).toEqual([]);
@@ -172,12 +165,10 @@ describe('video: bad input is named before anything is sent', () => {
 		const items = [
 			{ n: 9, ratio: 'VIDEO_ASPECT_RATIO_PORTRAIT' },
 			{ n: '2', ratio: 'nonsense' },
+			{ n: '2', ratio: 'VIDEO_ASPECT_RATIO_PORTRAIT' },
 		];
-		items.push({ n: '2', ratio: 'VIDEO_ASPECT_RATIO_PORTRAIT' });
 		const parameters = { numberOfVideos: '={{ $json.n }}', aspectRatio: '={{ $json.ratio }}' };
-		const subject = video('Boat', {}, parameters);
-		const result = await run({ ...subject, onError: 'continueRegularOutput' }, { items });
-		const output = good(result);
+		const output = good(await run(node(video('Boat', {}, parameters), CONTINUE), { items }));
 		expect(output.map(({ pairedItem }) => pairedItem)).toEqual(
 			[0, 1, 2, 2].map((item) => ({ item })),
 		);

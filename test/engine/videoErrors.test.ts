@@ -1,10 +1,9 @@
-import type { FaultAction } from '../../simulator/simulator.mts';
-import { allClosed, bad, begin, good, out, requests, run, sim, start } from './setup';
-import { HISTORY, video } from './videos';
+import { allClosed, bad, good, looks, posts, requests } from './seen';
+import { ALWAYS, answer, onCreate, onFile, onHistory } from './service';
+import { begin, CONTINUE, node, run, sim, start, video } from './setup';
 
 const PAGE =
 	'<!DOCTYPE html><html><head><title>Oops</title></head><body><h1>Oops</h1></body></html>';
-const lostStream: FaultAction = { sse: [{ delayMs: 20 }, 'END'] };
 
 describe('an error status at the create call', () => {
 	test.each<[number, string | object, RegExp]>([
@@ -23,7 +22,7 @@ describe('an error status at the create call', () => {
 		[502, PAGE, /not available \(HTTP 502\)/],
 		[503, PAGE, /not available \(HTTP 503\)/],
 	])('%d %j: one POST, and it is said at once', async (status, body, message) => {
-		sim.fault({ method: 'POST', times: Infinity, action: { respond: { status, body } } });
+		onCreate(answer(status, body), ALWAYS);
 		const error = bad(await run(video('P')));
 		expect(error.message).toMatch(message);
 		expect(error.message).toMatch(/\[item 0\]$/);
@@ -32,13 +31,13 @@ describe('an error status at the create call', () => {
 		// After a 5xx nobody knows whether it was accepted: the user must hear that.
 		const unsure = /may have accepted/.test(error.description);
 		if (status !== 403) expect(unsure).toBe(status >= 500);
-		expect(requests('POST', '/')).toHaveLength(1);
-		expect(sim.count('GET', HISTORY)).toBe(0);
+		expect(posts()).toBe(1);
+		expect(looks()).toBe(0);
 	});
 
 	test('a redirect of the create call is not followed with the token', async () => {
 		const redirect = `${sim.fileOrigin}/v1/video/text-to-video`;
-		sim.fault({ method: 'POST', action: { redirect, status: 307 } });
+		onCreate({ redirect, status: 307 });
 		const error = bad(await run(video('P')));
 		expect(error.message).toContain(`redirects to ${sim.fileOrigin}`);
 		expect(sim.leaks).toEqual([]);
@@ -48,8 +47,7 @@ describe('an error status at the create call', () => {
 	test.each(['file:///etc/passwd', 'javascript:alert(1)', '', '//'])(
 		'a redirect of the create call to %p is put in plain words',
 		async (location) => {
-			const respond = { status: 302, headers: { Location: location } };
-			sim.fault({ method: 'POST', action: { respond } });
+			onCreate(answer(302, '', { Location: location }));
 			const { message } = bad(await run(video('P')));
 			expect(message).toBe('The service redirects to another address [item 0]');
 			expect(sim.requests).toHaveLength(1);
@@ -60,18 +58,12 @@ describe('an error status at the create call', () => {
 		await start({ pace: 0.02 });
 		const words = ['A', 'B [sim:unsafe]', 'C', 'D [sim:html-error]', 'E [sim:no-credits]', 'F'];
 		const items = words.map((prompt) => ({ prompt }));
-		const subject = video('={{ $json.prompt }}', {}, { download: false });
-		const output = good(await run({ ...subject, onError: 'continueRegularOutput' }, { items }));
-		expect(output.map(({ json }) => Boolean(json.error))).toEqual([
-			false,
-			true,
-			false,
-			true,
-			true,
-			false,
-		]);
+		const fields = video('={{ $json.prompt }}', {}, { download: false });
+		const output = good(await run(node(fields, CONTINUE), { items }));
+		const failed = words.map((prompt) => prompt.includes('sim:'));
+		expect(output.map(({ json }) => Boolean(json.error))).toEqual(failed);
 		expect(output.map(({ pairedItem }) => pairedItem)).toEqual(words.map((_, item) => ({ item })));
-		expect(sim.count('POST', '/')).toBe(6);
+		expect(posts()).toBe(6);
 	});
 });
 
@@ -86,8 +78,7 @@ describe('what surely was not accepted is sent again', () => {
 	});
 
 	test('429 until the timeout: says so, and that nothing was accepted', async () => {
-		const respond = { status: 429, headers: { 'Retry-After': '600000' } };
-		sim.fault({ method: 'POST', times: Infinity, action: { respond } });
+		onCreate(answer(429, '', { 'Retry-After': '600000' }), ALWAYS);
 		const error = bad(await run(video('P', { timeout: 1 })));
 		expect(error.message).toMatch(/too many requests/);
 		expect(error.description).not.toMatch(/may have accepted/);
@@ -99,11 +90,9 @@ describe('what surely was not accepted is sent again', () => {
 		const baseUrl = `http://127.0.0.1:${port}`;
 		const refused = bad(await run(video('P', { timeout: 2 }), { credential: { baseUrl } }));
 		expect(refused.message).toMatch(/refused the connection|No result after/);
-		const running = await begin(video('Late', {}, { download: false }), {
-			credential: { baseUrl },
-		});
+		const credential = { baseUrl };
+		const running = await begin(video('Late', {}, { download: false }), { credential });
 		const { token } = sim;
-		await sim.close();
 		await start({ port, token });
 		expect(good(await running.finished)[0]!.json.prompt).toBe('Late');
 		expect(sim.creates).toBe(1);
@@ -119,19 +108,19 @@ describe('time limits and cancel', () => {
 		await allClosed(1000);
 		await running.finished;
 		expect(sim.requests.every(({ method }) => method === 'POST')).toBe(true);
-		expect(sim.count('POST', '/')).toBe(2);
+		expect(posts()).toBe(2);
 	});
 
 	test('cancel before the answer, and cancel during the search', async () => {
-		sim.fault({ method: 'POST', action: { hang: true } });
+		onCreate({ hang: true });
 		const first = await begin(video('a'));
 		await sim.waitFor(() => sim.openConnections() === 1);
 		first.cancel();
 		await allClosed(1000);
-		sim.fault({ method: 'POST', action: lostStream });
-		sim.fault({ path: HISTORY, action: { hang: true } });
+		onCreate({ sse: [{ delayMs: 20 }, 'END'] });
+		onHistory({ hang: true });
 		const second = await begin(video('b'));
-		await sim.waitFor(() => sim.count('GET', HISTORY) === 1);
+		await sim.waitFor(() => looks() === 1);
 		second.cancel();
 		await allClosed(1000);
 		await Promise.all([first.finished, second.finished]);
@@ -139,7 +128,7 @@ describe('time limits and cancel', () => {
 
 	test('cancel during the download closes that connection', async () => {
 		await start({ pace: 0.01 });
-		sim.fault({ on: 'file', action: { hang: true } });
+		onFile({ hang: true });
 		const running = await begin(video('a'));
 		await sim.waitFor(() => sim.requests.some(({ on }) => on === 'file'));
 		running.cancel();
@@ -153,15 +142,14 @@ describe('time limits and cancel', () => {
 		expect(error.message).toMatch(/No result after 1 second.*\[item 0\]/);
 		expect(error.description).toMatch(/may have accepted/);
 		await allClosed();
-		expect(requests('POST', '/')).toHaveLength(1);
+		expect(posts()).toBe(1);
 	});
 
 	test('a file that never comes within the timeout: its address is told', async () => {
 		await start({ pace: 0.01 });
-		sim.fault({ on: 'file', times: Infinity, action: { hang: true } });
+		onFile({ hang: true }, ALWAYS);
 		const subject = video('Slow', { timeout: 2 });
-		const result = await run({ ...subject, onError: 'continueRegularOutput' });
-		const [item] = good(result);
+		const [item] = good(await run(node(subject, CONTINUE)));
 		expect(item!.json.error).toMatch(/No result after 2 seconds|could not be downloaded/);
 		expect(JSON.stringify(item!.json)).toContain(sim.history[0]!.file_url);
 		const error = bad(await run(subject));
@@ -171,18 +159,16 @@ describe('time limits and cancel', () => {
 
 	test('idle time below the pauses of a slow stream is heeded, above it is not', async () => {
 		await start({ pace: 0.15 });
-		const [item] = good(
-			await run(video('Pauses of 1.3 s', { idleTimeout: 2 }, { download: false })),
-		);
+		const fields = video('Pauses of 1.3 s', { idleTimeout: 2 }, { download: false });
+		const [item] = good(await run(fields));
 		expect(item!.json.id).toBe(sim.history[0]!.id);
-		expect(sim.count('GET', HISTORY)).toBe(0);
+		expect(looks()).toBe(0);
 	});
 
 	test('an expired file names its address and is not paid for again', async () => {
 		await start({ pace: 0.01 });
-		const subject = video('Old [sim:expired-file]', { timeout: 3 });
-		const result = await run({ ...subject, onError: 'continueRegularOutput' });
-		expect(out(result)[0]!.json.file_url).toBe(sim.history[0]!.file_url);
+		const subject = node(video('Old [sim:expired-file]', { timeout: 3 }), CONTINUE);
+		expect(good(await run(subject))[0]!.json.file_url).toBe(sim.history[0]!.file_url);
 		expect(sim.creates).toBe(1);
 	});
 });

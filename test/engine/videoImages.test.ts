@@ -1,21 +1,21 @@
 import { deflateSync } from 'node:zlib';
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { BinaryMode } from '../../demo/n8n.mts';
-import { bad, good, node, requests, run, sim, start, workflow, NODE } from './setup';
+import { bad, good, out, posts, requests } from './seen';
+import { CONTINUE, image, node, run, sim, start, video, workflow } from './setup';
 
-const ingredients = (fields: unknown, more: IDataObject = {}) => {
+const ingredients = (binaryPropertyName: string, options: IDataObject = {}) => {
 	const operation = 'ingredientsToVideo';
-	const parameters = { resource: 'video', operation, prompt: 'They dance', download: false };
-	return node({ ...parameters, binaryPropertyName: fields as string, options: {}, ...more });
+	return video('They dance', options, { operation, binaryPropertyName, download: false });
 };
-const frames = (fields: string, options: IDataObject = {}) => {
-	const parameters = { resource: 'video', operation: 'framesToVideo', download: false };
-	return node({ ...parameters, binaryPropertyName: fields, options });
+const frames = (binaryPropertyName: string, options: IDataObject = {}) => {
+	const { prompt: _, ...fields } = ingredients(binaryPropertyName, options);
+	return { ...fields, operation: 'framesToVideo' };
 };
 
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 /** Starts as a PNG does; `size` bytes that base64 has to get right at every offset. */
-const image = (size: number, seed = 1) => {
+const png = (size: number, seed = 1) => {
 	const bytes = Buffer.alloc(size);
 	for (let at = 0; at < size; at++) bytes[at] = (at * 31 * seed + (at >> 7)) & 0xff;
 	PNG.copy(bytes);
@@ -36,13 +36,10 @@ const sent = (at = 0) => {
 
 describe.each<BinaryMode>(['default', 'filesystem'])('images in the %s mode', (binaryMode) => {
 	/** Image → Create first, so that the files lie where n8n itself has put them. */
-	async function made(subject: ReturnType<typeof ingredients>, options: IDataObject = {}) {
-		const maker = node(
-			{ resource: 'image', operation: 'create', prompt: '={{ $json.p }}', options },
-			{ name: 'Maker', id: 'maker' },
-		);
-		const input = [{ json: { p: 'a' } }, { json: { p: 'b' } }];
-		const result = await run(workflow(maker, subject), { input, binaryMode });
+	async function made(subject: IDataObject, options: IDataObject = {}) {
+		const maker = node(image('={{ $json.p }}', options), { name: 'Maker', id: 'maker' });
+		const items = [{ p: 'a' }, { p: 'b' }];
+		const result = await run(workflow(maker, node(subject)), { items, binaryMode });
 		const bytes = result.items('Maker').map(({ json }) => sim.fileBytes(json.file_url as string)!);
 		return { result, bytes };
 	}
@@ -55,21 +52,18 @@ describe.each<BinaryMode>(['default', 'filesystem'])('images in the %s mode', (b
 		const bodies = requests('POST', '/v1/video/ingredients').map(({ body }) => body);
 		expect(bodies.map(({ prompt }) => prompt)).toEqual(['They dance', 'They dance']);
 		const images = bodies.map(({ ingredients: [text] }) => Buffer.from(text, 'base64'));
-		expect(images.map((one) => bytes.findIndex((other) => other.equals(one))).sort()).toEqual([
-			0, 1,
-		]);
+		expect(images.sort(Buffer.compare)).toEqual(bytes.sort(Buffer.compare));
 	});
 
 	test('frames: other field name, without and with a prompt', async () => {
 		await start({ pace: 0.01 });
 		const { result } = await made(frames(' pic '), { outputField: 'pic' });
 		good(result);
-		expect(requests('POST', '/v1/video/frames')[0]!.body).not.toHaveProperty('prompt');
 		good((await made(frames('pic', { prompt: 'Pan' }), { outputField: 'pic' })).result);
+		const keys = requests('POST', '/v1/video/frames').map(({ body }) => Object.keys(body).sort());
+		const [without, withPrompt] = [['frames'], ['frames', 'prompt']];
+		expect(keys).toEqual([without, without, withPrompt, withPrompt]);
 		expect(requests('POST', '/v1/video/frames').at(-1)!.body.prompt).toBe('Pan');
-		for (const { body } of requests('POST', '/v1/video/frames')) {
-			expect(Object.keys(body).every((key) => ['frames', 'prompt'].includes(key))).toBe(true);
-		}
 	});
 });
 
@@ -77,7 +71,7 @@ describe('several fields', () => {
 	test('are sent in the order named, whatever their sizes', async () => {
 		await start({ pace: 0.01 });
 		const sizes = [9, 10, 11, 49_151, 49_152, 49_153, 300_001];
-		const files = sizes.map((size, index) => image(size, index + 1));
+		const files = sizes.map((size, index) => png(size, index + 1));
 		const binary = Object.fromEntries(files.map((bytes, n) => [`f${n}`, file(bytes)]));
 		const names = sizes.map((_, n) => `f${n}`).reverse();
 		good(await run(frames(names.join(' ,\t')), { input: [item(binary)] }));
@@ -87,31 +81,28 @@ describe('several fields', () => {
 
 	test('an image of unknown type is judged by its bytes', async () => {
 		await start({ pace: 0.01 });
-		const untyped = file(image(99), { mimeType: 'application/octet-stream', fileName: 'x' });
-		const typed = file(image(50), { mimeType: 'IMAGE/PNG; charset=binary' });
+		const untyped = file(png(99), { mimeType: 'application/octet-stream', fileName: 'x' });
+		const typed = file(png(50), { mimeType: 'IMAGE/PNG; charset=binary' });
 		good(await run(ingredients('data,two'), { input: [item({ data: untyped, two: typed })] }));
-		expect(sent()).toEqual([image(99), image(50)]);
+		expect(sent()).toEqual([png(99), png(50)]);
 	});
 
 	test('an expression may hand over the file itself', async () => {
 		await start({ pace: 0.01 });
-		good(
-			await run(ingredients('={{ $input.item.binary.x }}'), {
-				input: [item({ x: file(image(99)) })],
-			}),
-		);
-		expect(sent()).toEqual([image(99)]);
+		const input = [item({ x: file(png(99)) })];
+		good(await run(ingredients('={{ $input.item.binary.x }}'), { input }));
+		expect(sent()).toEqual([png(99)]);
 	});
 });
 
 describe('unfit files are named with field and item, before anything is sent', () => {
-	const fine = item({ data: file(image(99)) });
+	const fine = item({ data: file(png(99)) });
 	const text = Buffer.from('Dear Sir or Madam');
 	test.each<[string, Record<string, IBinaryData>, string, RegExp]>([
-		['no field named', { data: file(image(9)) }, '={{ " , " }}', /'Ingredients' is empty/],
+		['no field named', { data: file(png(9)) }, '={{ " , " }}', /'Ingredients' is empty/],
 		[
 			'a missing field',
-			{ data: file(image(9)) },
+			{ data: file(png(9)) },
 			'data, other',
 			/^No file in 'other'\. This item's files: data /,
 		],
@@ -124,7 +115,7 @@ describe('unfit files are named with field and item, before anything is sent', (
 		],
 		[
 			'a video',
-			{ a: file(image(9)), b: file(text, { mimeType: 'video/mp4' }) },
+			{ a: file(png(9)), b: file(text, { mimeType: 'video/mp4' }) },
 			'a,b',
 			/'b'.*not an image/,
 		],
@@ -143,17 +134,16 @@ describe('unfit files are named with field and item, before anything is sent', (
 		// Nor is another item paid for, whose stream this failure would then cut.
 		const names = fields.split(',').map((name) => name.trim());
 		const first = item(Object.fromEntries(names.map((name) => [name, fine.binary!.data!])));
-		const inTurn = ingredients(fields, { options: { concurrency: 1 } });
+		const inTurn = ingredients(fields, { concurrency: 1 });
 		const together = bad(await run(inTurn, { input: [first, item(binary)] }));
 		expect(together.message).toMatch(/\[item [01]\]$/);
 		expect(sim.creates).toBe(0);
 	});
 
 	test('the fields that the item does have are named', async () => {
-		const photos = Array.from({ length: 12 }, (_, n) => [`photo_${n}`, file(image(9))]);
-		const { message } = bad(
-			await run(ingredients('data'), { input: [item(Object.fromEntries(photos))] }),
-		);
+		const photos = Array.from({ length: 12 }, (_, n) => [`photo_${n}`, file(png(9))]);
+		const input = [item(Object.fromEntries(photos))];
+		const { message } = bad(await run(ingredients('data'), { input }));
 		expect(message).toContain("No file in 'data'. This item's files: photo_0, photo_1, ");
 		expect(message).toMatch(/photo_9, … \[item 0\]$/);
 	});
@@ -165,7 +155,7 @@ describe('unfit files are named with field and item, before anything is sent', (
 
 	test('with "continue on fail" the good items are made', async () => {
 		await start({ pace: 0.01 });
-		const subject = { ...ingredients('data'), onError: 'continueRegularOutput' as const };
+		const subject = node(ingredients('data'), CONTINUE);
 		const input = [item({}), fine, item({ data: file(Buffer.alloc(0)) })];
 		const output = good(await run(subject, { input }));
 		expect(output.map(({ json }) => Boolean(json.error))).toEqual([true, false, true]);
@@ -183,8 +173,8 @@ test('ten ingredients of 4 MB: an honest attempt in bounded memory', async () =>
 	// Pushing so much through a busy machine takes as long as it takes: no limit of the item's own.
 	const result = await run(ingredients(names.join()), { input: [item(binary)] });
 	if (result.error) expect(bad(result).message).toMatch(/'Ingredients'.*MB/);
-	else expect(result.items(NODE)[0]!.json.prompt).toBe('They dance');
-	expect(sim.count('POST', '/')).toBeLessThanOrEqual(1);
+	else expect(out(result)[0]!.json.prompt).toBe('They dance');
+	expect(posts()).toBeLessThanOrEqual(1);
 	// Many megabytes that the next tests need not look at.
 	sim.requests.length = 0;
 }, 300_000);

@@ -1,32 +1,10 @@
 import type { FaultAction, HistoryItem } from '../../simulator/simulator.mts';
-import { allClosed, bad, begin, good, out, run, sim, start } from './setup';
-import { HISTORY, video } from './videos';
+import { allClosed, bad, good, hints, looks, posts } from './seen';
+import { ALWAYS, answer, made, onCreate, onHistory } from './service';
+import { begin, CONTINUE, node, run, sim, start, video } from './setup';
+import { completion, lose, NEVER, status } from './videos';
 
-const status = (data: string) => `event: video_generation_status\ndata: ${data}\n\n`;
-
-/** The next stream breaks off after it began; the generation is in the history by then. */
-const lose = (changes: FaultAction = {}, times = 1) =>
-	sim.fault({
-		method: 'POST',
-		path: '/v1/video/',
-		times,
-		action: {
-			sse: [status('"starting"'), status('"processing"'), { delayMs: 100 }, 'END'],
-			finishesInHistoryAfterMs: 0,
-			...changes,
-		},
-	});
-
-/** An entry of the account that this run has not made. */
-const foreign = (changes: Partial<HistoryItem>): HistoryItem => ({
-	id: `foreign-${sim.history.length}`,
-	prompt: 'P',
-	type: 'video',
-	file_url: `${sim.fileOrigin}/files/video/foreign.mp4`,
-	status: 'completed',
-	created_at: new Date(Date.now() + 500).toISOString(),
-	...changes,
-});
+const CUT = 'event: video_generation_complete\ndata: [{"id":"x","file_u';
 
 async function foundOnce(subject = video('A boat 🚣', { timeout: 8 })) {
 	const result = await run(subject);
@@ -36,8 +14,8 @@ async function foundOnce(subject = video('A boat 🚣', { timeout: 8 })) {
 	expect(item!.json).toMatchObject({ id: entry!.id, file_url: entry!.file_url });
 	const bytes = await result.bytes(item!.binary!.data!);
 	expect(bytes).toEqual(sim.fileBytes(entry!.file_url));
-	expect(sim.count('POST', '/')).toBe(1);
-	expect(sim.count('GET', HISTORY)).toBe(1);
+	expect(posts()).toBe(1);
+	expect(looks()).toBe(1);
 	return result;
 }
 
@@ -47,38 +25,18 @@ describe('a stream that ends without a result is looked up in the history', () =
 		['is reset', { sse: [status('starting'), { delayMs: 100 }, 'RESET'] }],
 		['ends without any event', { sse: [{ delayMs: 100 }, 'END'] }],
 		['is a comment only', { sse: [': hello\n\n', { delayMs: 100 }, 'END'] }],
-		[
-			'is cut inside the completion',
-			{
-				sse: [
-					'event: video_generation_complete\ndata: [{"id":"x","file_u',
-					{ delayMs: 100 },
-					'RESET',
-				],
-			},
-		],
-		[
-			'ends inside the completion',
-			{
-				sse: [
-					'event: video_generation_complete\ndata: [{"id":"x","file_u',
-					{ delayMs: 100 },
-					'END',
-				],
-			},
-		],
-		[
-			'completes with nothing',
-			{ sse: ['event: video_generation_complete\ndata: []\n\n', { delayMs: 100 }] },
-		],
+		['is cut inside the completion', { sse: [CUT, { delayMs: 100 }, 'RESET'] }],
+		['ends inside the completion', { sse: [CUT, { delayMs: 100 }, 'END'] }],
+		['completes with nothing', { sse: [completion([]), { delayMs: 100 }] }],
 		['holds an endless line', { sse: [`data: ${'x'.repeat(9 << 20)}`] }],
 		['holds an endless event', { sse: [`data: ${'x'.repeat(1023)}\n`.repeat(9 << 10)] }],
 		['is a plain answer that breaks off', { sse: ['[{"id": "x", ', { delayMs: 100 }, 'END'] }],
 	])('%s', async (_, action) => {
 		lose(action);
 		const result = await foundOnce();
-		const hints = result.hints('Media Generation').map(({ message }) => message);
-		expect(hints).toEqual([expect.stringMatching(/history.*not requested a second time.*item 0/)]);
+		expect(hints(result)).toEqual([
+			expect.stringMatching(/history.*not requested a second time.*item 0/),
+		]);
 		await allClosed();
 	});
 
@@ -90,18 +48,17 @@ describe('a stream that ends without a result is looked up in the history', () =
 
 	test('never answers at all', async () => {
 		await start({ pace: 0.01 });
-		sim.fault({ method: 'POST', action: { hang: true, accepted: true } });
+		onCreate({ hang: true, accepted: true });
 		await foundOnce(video('Mute', { idleTimeout: 1, timeout: 8 }));
 		await allClosed();
 	});
 
 	test.each(['reset', 504])('%s instead of an answer', async (kind) => {
-		const respond = { status: 504, body: '<html>Gateway Timeout</html>' };
-		sim.fault({ method: 'POST', action: kind === 'reset' ? { reset: true } : { respond } });
-		sim.history.push(foreign({}));
+		onCreate(kind === 'reset' ? { reset: true } : answer(504, '<html>Gateway Timeout</html>'));
+		sim.history.push(made('foreign'));
 		const [item] = good(await run(video('P', { timeout: 8 }, { download: false })));
 		expect(item!.json.id).toBe(sim.history[0]!.id);
-		expect(sim.count('POST', '/')).toBe(1);
+		expect(posts()).toBe(1);
 	});
 
 	test.each([3600, -3600, 86_400])(
@@ -110,7 +67,7 @@ describe('a stream that ends without a result is looked up in the history', () =
 			await start({ dialect: { clockSkewSeconds } });
 			const server = () => Date.now() + clockSkewSeconds * 1000;
 			const old = new Date(server() - 20_000).toISOString();
-			sim.history.push(foreign({ prompt: 'A boat 🚣', created_at: old }));
+			sim.history.push(made('old', { prompt: 'A boat 🚣', created_at: old }));
 			lose();
 			await foundOnce();
 		},
@@ -141,19 +98,19 @@ describe('a stream that ends without a result is looked up in the history', () =
 	});
 
 	test('an id told by the stream is proof, whatever else has the same prompt', async () => {
-		sim.history.push(foreign({ id: 'mine' }), foreign({ id: 'other' }));
+		sim.history.push(made('mine'), made('other'));
 		lose({
-			sse: [status('{"status":"processing","id":"mine"}'), 'END'],
-			finishesInHistoryAfterMs: undefined,
+			sse: [status({ status: 'processing', id: 'mine' }), 'END'],
+			...NEVER,
 		});
 		const [item] = good(await run(video('P', { timeout: 4 }, { download: false })));
 		expect(item!.json.id).toBe('mine');
 	});
 
 	test('an entry that failed is a failure at once, in the words of the history', async () => {
-		const failed = { ...foreign({ status: 'failed', file_url: '' }), error: 'UNSAFE_GENERATION' };
+		const failed = { ...made('v', { status: 'failed', file_url: '' }), error: 'UNSAFE_GENERATION' };
 		sim.history.push(failed);
-		lose({ finishesInHistoryAfterMs: undefined });
+		lose(NEVER);
 		const error = bad(await run(video('P', { timeout: 8 })));
 		expect(error.message).toMatch(/could not generate this/);
 	});
@@ -161,68 +118,55 @@ describe('a stream that ends without a result is looked up in the history', () =
 
 describe('what cannot be proved is not taken and not paid for again', () => {
 	test('not found in time: says that it is paid; other items go on', async () => {
-		lose({ finishesInHistoryAfterMs: undefined });
+		lose(NEVER);
 		const items = [{ prompt: 'Lost' }, { prompt: 'Fine' }];
-		const subject = video('={{ $json.prompt }}', { timeout: 3 });
-		const result = await run({ ...subject, onError: 'continueRegularOutput' }, { items });
-		expect(good(result)[0]!.json.error).toMatch(/stopped reporting.*\[item 0\]/);
-		expect(out(result)[0]!.json.description).toMatch(/charged.*History/);
-		expect(out(result)[1]!.json.prompt).toBe('Fine');
-		expect(sim.count('POST', '/')).toBe(2);
+		const subject = node(video('={{ $json.prompt }}', { timeout: 3 }), CONTINUE);
+		const [lost, fine] = good(await run(subject, { items }));
+		expect(lost!.json.error).toMatch(/stopped reporting.*\[item 0\]/);
+		expect(lost!.json.description).toMatch(/charged.*History/);
+		expect(fine!.json.prompt).toBe('Fine');
+		expect(posts()).toBe(2);
 	});
 
 	test('two entries for one request: fails at once, lists them, asks nothing again', async () => {
 		lose();
-		sim.history.push(foreign({ prompt: 'Twin' }));
+		sim.history.push(made('twin', { prompt: 'Twin' }));
 		const error = bad(await run(video('Twin', { timeout: 20 })));
 		expect(error.message).toMatch(/stopped reporting.*\[item 0\]/);
 		for (const { id } of sim.history) expect(error.description).toContain(id);
-		expect(sim.count('POST', '/')).toBe(1);
+		expect(posts()).toBe(1);
 	});
 
-	test('another prompt, an older entry, an entry without a date', async () => {
-		lose({ finishesInHistoryAfterMs: undefined });
-		const old = new Date(Date.now() - 10_000).toISOString();
-		sim.history.push(
-			foreign({ prompt: 'P!' }),
-			foreign({ created_at: old }),
-			foreign({ created_at: '' }),
-		);
-		const error = bad(await run(video('P', { timeout: 2 })));
+	test.each<[string, Partial<HistoryItem>]>([
+		['has another prompt', { prompt: 'P!' }],
+		['is older', { created_at: new Date(Date.now() - 10_000).toISOString() }],
+		['has no date', { created_at: '' }],
+		['is an image', { type: 'image' }],
+		['has the other aspect ratio', { aspect_ratio: 'VIDEO_ASPECT_RATIO_PORTRAIT' }],
+	])('an entry that %s', async (_, changes) => {
+		lose(NEVER);
+		sim.history.push(made('foreign', changes));
+		const error = bad(await run(video('P', { timeout: 1 }, { download: false })));
 		expect(error.message).toMatch(/stopped reporting/);
-	});
-
-	test('an image of the same prompt is not the lost video', async () => {
-		lose({ finishesInHistoryAfterMs: undefined });
-		sim.history.push(foreign({ type: 'image', file_url: `${sim.fileOrigin}/files/image/a.png` }));
-		const error = bad(await run(video('P', { timeout: 2 }, { download: false })));
-		expect(error.message).toMatch(/stopped reporting/);
-	});
-
-	test('a video in the other aspect ratio is not the lost one', async () => {
-		lose({ finishesInHistoryAfterMs: undefined });
-		sim.history.push(foreign({ aspect_ratio: 'VIDEO_ASPECT_RATIO_PORTRAIT' }));
-		const error = bad(await run(video('P', { timeout: 2 }, { download: false })));
-		expect(error.message).toMatch(/stopped reporting/);
+		expect(looks()).toBeGreaterThan(0);
 	});
 
 	test('one of two is there when the time is up: it is not kept from the user', async () => {
 		lose();
 		const subject = video('Two [sim:fewer]', { timeout: 3 }, { numberOfVideos: 2 });
-		const result = await run({ ...subject, onError: 'continueRegularOutput' });
-		expect(JSON.stringify(good(result))).toContain(sim.history[0]!.id);
+		expect(JSON.stringify(good(await run(node(subject, CONTINUE))))).toContain(sim.history[0]!.id);
 	});
 
 	test.each<[string, FaultAction]>([
 		['hangs', { hang: true }],
-		['asks for a minute of rest', { respond: { status: 429, headers: { 'Retry-After': '60' } } }],
+		['asks for a minute of rest', answer(429, '', { 'Retry-After': '60' })],
 	])(
 		'the timeout holds although the history %s',
 		async (_, action) => {
 			lose();
-			sim.fault({ path: HISTORY, times: Infinity, action });
+			onHistory(action, ALWAYS);
 			const running = await begin(video('P', { timeout: 2 }));
-			await sim.waitFor(() => sim.count('GET', HISTORY) === 1);
+			await sim.waitFor(() => looks() === 1);
 			const began = Date.now();
 			const error = bad(await running.finished);
 			expect(Date.now() - began).toBeLessThan(30_000);

@@ -1,19 +1,17 @@
-import type { IDataObject, INode } from 'n8n-workflow';
-import { bad, good, node, requests, run, sim, start } from './setup';
-import { HISTORY } from './videos';
+import type { WorkflowResult } from '../../demo/engine.mts';
+import { bad, good, looks, posts, requests } from './seen';
+import { answer, made, onCreate, onFile } from './service';
+import { node, RETRY, run, sim, start, video } from './setup';
+import { lose, NEVER } from './videos';
 
-const video = (prompt: string, options: IDataObject = {}, extra: Partial<INode> = {}) => {
-	const download = options.download ?? true;
-	const parameters = { resource: 'video', operation: 'textToVideo', prompt, options, download };
-	return node(parameters, extra);
-};
-const again: Partial<INode> = { retryOnFail: true, maxTries: 3, waitBetweenTries: 100 };
-const lose = (finishesInHistoryAfterMs?: number) =>
-	sim.fault({
-		method: 'POST',
-		path: '/v1/video/',
-		action: { sse: ['data: processing\n\n', { delayMs: 50 }, 'END'], finishesInHistoryAfterMs },
-	});
+/** Retry On Fail, with pauses of a second, in which the service goes on. */
+const SLOWLY = { ...RETRY, maxTries: 3, waitBetweenTries: 1000 };
+
+/** It was made, and paid for, once. */
+function expectOnce(result: WorkflowResult) {
+	expect(good(result)[0]!.json.id).toBe(sim.history[0]!.id);
+	expect(posts()).toBe(1);
+}
 
 test('the message of a run that ends early names the videos of its other items', async () => {
 	const items = [{ p: 'Slow [sim:slow=600]' }, { p: 'No [sim:unsafe]' }];
@@ -25,42 +23,34 @@ test('the message of a run that ends early names the videos of its other items',
 describe('Retry On Fail never pays again', () => {
 	test('a file that could not be downloaded is fetched by the next try', async () => {
 		await start({ pace: 0.01 });
-		sim.fault({ on: 'file', action: { respond: { status: 410 } } });
-		const result = await run(video('A', {}, again));
-		expect(good(result)[0]!.json.id).toBe(sim.history[0]!.id);
-		expect(sim.count('POST', '/')).toBe(1);
+		onFile(answer(410));
+		expectOnce(await run(node(video('A'), RETRY)));
 	});
 
 	test('a generation not found in time is found by the next try', async () => {
-		lose(1600);
-		const result = await run(video('A', { timeout: 1 }, { ...again, waitBetweenTries: 1000 }));
-		expect(good(result)[0]!.json.id).toBe(sim.history[0]!.id);
-		expect(sim.count('POST', '/')).toBe(1);
+		lose({ finishesInHistoryAfterMs: 1600 });
+		expectOnce(await run(node(video('A', { timeout: 1 }), SLOWLY)));
 	});
 
 	test('a timeout in mid-stream is looked up by the next try', async () => {
 		await start({ pace: 0.15 });
-		const result = await run(video('A', { timeout: 1 }, { ...again, waitBetweenTries: 1000 }));
-		expect(good(result)[0]!.json.id).toBe(sim.history[0]!.id);
-		expect(sim.count('POST', '/')).toBe(1);
+		expectOnce(await run(node(video('A', { timeout: 1 }), SLOWLY)));
 	});
 
 	test.each([500, 502, 503])(
 		'HTTP %d, accepted all the same: looked up, not sent again',
 		async (status) => {
 			await start({ pace: 0.001 });
-			sim.fault({ method: 'POST', action: { accepted: true, respond: { status, body: '' } } });
-			const result = await run(video('A', { timeout: 5 }, again));
-			expect(good(result)[0]!.json.id).toBe(sim.history[0]!.id);
-			expect(sim.count('POST', '/')).toBe(1);
+			onCreate({ accepted: true, ...answer(status) });
+			expectOnce(await run(node(video('A', { timeout: 5 }), RETRY)));
 		},
 	);
 
 	test('one bad item among good ones: the good ones are paid once', async () => {
 		await start({ pace: 0.02 });
-		sim.fault({ method: 'POST', after: 2, action: { respond: { status: 400, body: '' } } });
+		onCreate(answer(400), { after: 2 });
 		const items = [{ p: 'a' }, { p: 'b' }, { p: 'c' }];
-		const subject = video('={{ $json.p }}', { timeout: 14 }, { ...again, waitBetweenTries: 1000 });
+		const subject = node(video('={{ $json.p }}', { timeout: 14 }), SLOWLY);
 		const output = good(await run(subject, { items }));
 		expect(output.map(({ json }) => json.prompt)).toEqual(['a', 'b', 'c']);
 		expect(sim.creates).toBe(3);
@@ -68,18 +58,16 @@ describe('Retry On Fail never pays again', () => {
 
 	test('what failed for good is asked for anew', async () => {
 		await start({ pace: 0.01 });
-		sim.fault({ method: 'POST', action: { sse: ['event: error\ndata: "overloaded"\n\n', 'END'] } });
-		good(await run(video('A', {}, again)));
-		expect(sim.count('POST', '/')).toBe(2);
-		expect(sim.count('GET', HISTORY)).toBe(0);
+		onCreate({ sse: ['event: error\ndata: "overloaded"\n\n', 'END'] });
+		good(await run(node(video('A'), RETRY)));
+		expect(posts()).toBe(2);
+		expect(looks()).toBe(0);
 	});
 
 	test('what was never sent, because the account had to rest, is sent by the next try', async () => {
 		await start({ pace: 0.01 });
-		const respond = { status: 429, headers: { 'Retry-After': '4' } };
-		sim.fault({ method: 'POST', action: { respond } });
-		const tries = { retryOnFail: true, maxTries: 5, waitBetweenTries: 1000 };
-		const result = await run(video('A', { timeout: 1 }, tries));
+		onCreate(answer(429, '', { 'Retry-After': '4' }));
+		const result = await run(node(video('A', { timeout: 1 }), { ...SLOWLY, maxTries: 5 }));
 		expect(good(result)[0]!.json.prompt).toBe('A');
 		expect(requests('POST', '/').map(({ status }) => status)).toEqual([429, 200]);
 	});
@@ -87,38 +75,28 @@ describe('Retry On Fail never pays again', () => {
 
 describe('"Retry execution" never pays again', () => {
 	test('a lost generation is found, however many others were made since', async () => {
-		lose();
-		const subject = video('Mine', { timeout: 1, download: false });
+		lose(NEVER);
+		const subject = video('Mine', { timeout: 1 }, { download: false });
 		const failed = await run(subject);
 		bad(failed);
-		const created_at = new Date().toISOString();
-		const entry = (id: string, prompt: string) => ({
-			id,
-			prompt,
-			type: 'video' as const,
-			status: 'completed',
-			created_at,
-			file_url: `${sim.fileOrigin}/files/${id}.mp4`,
-		});
-		const others = Array.from({ length: 150 }, (_, n) => entry(`other-${n}`, `Other ${n}`));
-		sim.history.push(...others, entry('mine', 'Mine'));
+		const others = Array.from({ length: 150 }, (_, n) =>
+			made(`other-${n}`, { prompt: `Other ${n}` }),
+		);
+		sim.history.push(...others, made('mine', { prompt: 'Mine' }));
 		const result = await run(subject, { retryOf: failed.run });
-		expect(sim.count('POST', '/')).toBe(1);
+		expect(posts()).toBe(1);
 		expect(good(result)[0]!.json.id).toBe('mine');
 	}, 60_000);
 
 	test('a lost generation that finished meanwhile is taken, without another POST', async () => {
-		lose(1500);
+		lose({ finishesInHistoryAfterMs: 1500 });
 		const subject = video('Mine', { timeout: 1 });
 		const failed = await run(subject);
 		expect(bad(failed).description).toMatch(/charged/);
 		await sim.waitFor(() => sim.history.length === 1);
 		const result = await run(subject, { retryOf: failed.run });
-		const [item] = good(result);
-		expect(item!.json.id).toBe(sim.history[0]!.id);
-		expect(await result.bytes(item!.binary!.data!)).toEqual(
-			sim.fileBytes(sim.history[0]!.file_url),
-		);
-		expect(sim.count('POST', '/')).toBe(1);
+		expectOnce(result);
+		const served = sim.fileBytes(sim.history[0]!.file_url);
+		expect(await result.bytes(good(result)[0]!.binary!.data!)).toEqual(served);
 	});
 });

@@ -1,56 +1,55 @@
-import type { IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
-import { bad, begin, good, requests, run, sim } from './setup';
-import { completion, elsewhere, event, ids, made, quickVideo, raw, serveFiles } from './videos';
+import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import { bad, good, posts, requests } from './seen';
+import { answer, made, onCreate, onFile } from './service';
+import { begin, CONTINUE, node, run, sim } from './setup';
+import { completion, elsewhere, ids, quickVideo, raw, serveFiles, status } from './videos';
 
 /* Whose file it is, where several items, tries or people asked for the same. */
 
-const goesOn: Partial<INode> = { onError: 'continueRegularOutput' };
-
 /** An item whose image is unlike that of any other `seed`. */
-const picture = (seed: number, json: IDataObject = {}): INodeExecutionData => {
+const picture = (seed: number): INodeExecutionData => {
 	const data = Buffer.from(`89504e470d0a1a0a${'00'.repeat(50)}0${seed}`, 'hex').toString('base64');
-	return { json, binary: { data: { data, mimeType: 'image/png', fileName: 'a.png' } } };
+	return { json: {}, binary: { data: { data, mimeType: 'image/png', fileName: 'a.png' } } };
 };
 const ingredients = { operation: 'ingredientsToVideo', binaryPropertyName: 'data' };
 
 /** A stream that tells this much, and is lost. */
 const lose = (after = 0, told: object = { status: 'processing' }) =>
-	raw([event('video_generation_status', told), { delayMs: 100 }, 'END'], after);
+	raw([status(told), { delayMs: 100 }, 'END'], after);
 const LOST = expect.stringMatching(/stopped reporting/) as unknown;
 
 describe('two items of one prompt, both streams lost', () => {
-	const DIFFERENT: Array<[string, IDataObject, INodeExecutionData[]]> = [
-		['different images', ingredients, [picture(1), picture(2)]],
+	/** The items of a run, or of two at the same time, and the fields of their nodes. */
+	type Runs = Array<[fields: IDataObject, input: INodeExecutionData[]]>;
+	const RATIOS = ['LANDSCAPE', 'PORTRAIT'].map((name) => ({
+		json: { ratio: `VIDEO_ASPECT_RATIO_${name}` },
+	}));
+	test.each<[string, Runs]>([
+		['different images', [[ingredients, [picture(1), picture(2)]]]],
 		[
 			'text and ingredients',
-			{ ...ingredients, operation: '={{ $json.operation }}' },
-			[{ json: { operation: 'textToVideo' } }, picture(1, { operation: 'ingredientsToVideo' })],
+			[
+				[{}, [{ json: {} }]],
+				[ingredients, [picture(1)]],
+			],
 		],
 		[
-			'aspect ratios of which the history does not tell',
-			{ aspectRatio: '={{ $json.ratio }}' },
-			['LANDSCAPE', 'PORTRAIT'].map((name) => ({ json: { ratio: `VIDEO_ASPECT_RATIO_${name}` } })),
+			'aspect ratios that the history does not tell',
+			[[{ aspectRatio: '={{ $json.ratio }}' }, RATIOS]],
 		],
-	];
-
-	test.each(DIFFERENT)('%s: neither gets what may be the other’s', async (_, fields, input) => {
-		// The operation is the same for all items: two nodes cannot be lost at the same time otherwise.
-		const [first, second] = input;
-		const isMixed = fields.operation === '={{ $json.operation }}';
+	])('%s: neither gets what may be the other’s', async (_, runs) => {
 		lose();
 		lose(1);
 		sim.history.push(made('one'), made('two'));
-		const results = isMixed
-			? await Promise.all([
-					run(quickVideo('P', {}, goesOn), { input: [first!] }),
-					run(quickVideo('P', ingredients, goesOn), { input: [second!] }),
-				])
-			: [await run(quickVideo('P', fields, goesOn), { input })];
+		const results = await Promise.all(
+			runs.map(([fields, input]) => run(node(quickVideo('P', fields), CONTINUE), { input })),
+		);
 		const items = results.flatMap((result) => good(result));
 		expect(items.map(({ json }) => json.error)).toEqual([LOST, LOST]);
-		for (const { json } of items)
+		for (const { json } of items) {
 			expect(json.description).toMatch(/may be the result: .*(one|two)/);
-		expect(sim.count('POST', '/')).toBe(2);
+		}
+		expect(posts()).toBe(2);
 	});
 
 	test('different images, ids told: each gets its own, whatever else has that prompt', async () => {
@@ -66,22 +65,20 @@ describe('two items of one prompt, both streams lost', () => {
 		lose(0, { status: 'processing', id: 'first' });
 		lose(1);
 		sim.history.push(made('second'));
-		const subject = quickVideo('P', { ...ingredients, options: { timeout: 2 } }, goesOn);
-		expect(ids(good(await run(subject, { input: [picture(1), picture(2)] })))).toEqual([
-			LOST,
-			LOST,
-		]);
+		const subject = node(quickVideo('P', { ...ingredients, options: { timeout: 2 } }), CONTINUE);
+		const output = good(await run(subject, { input: [picture(1), picture(2)] }));
+		expect(ids(output)).toEqual([LOST, LOST]);
 	});
 
 	test('different images, one complete under another name: the other one does not get it', async () => {
 		const job = { id: 'job-1', prompt: 'P', file_url: `${sim.fileOrigin}/cdn/1.mp4` };
 		raw([{ delayMs: 100 }, completion([job]), 'END']);
 		lose(1);
-		const subject = quickVideo('P', { ...ingredients, options: { timeout: 2 } }, goesOn);
-		const running = begin(subject, { input: [picture(1), picture(2)] });
-		await sim.waitFor(() => sim.count('POST', '/') === 2);
+		const subject = node(quickVideo('P', { ...ingredients, options: { timeout: 2 } }), CONTINUE);
+		const running = await begin(subject, { input: [picture(1), picture(2)] });
+		await sim.waitFor(() => posts() === 2);
 		sim.history.push(made('history-1', { created_at: new Date().toISOString() }));
-		const output = good(await (await running).finished);
+		const output = good(await running.finished);
 		expect(ids(output).sort()).toEqual(['job-1', LOST].sort());
 		expect(ids(output)).not.toContain('history-1');
 	});
@@ -103,7 +100,7 @@ describe('an earlier try', () => {
 			lose(1);
 			raw([{ delayMs: 400 }, completion([theirs]), 'END']);
 			// The file of the first item cannot be fetched, which ends the search of the second.
-			sim.fault({ on: 'file', action: { respond: { status: 410 } } });
+			onFile(answer(410));
 			serveFiles();
 			const failed = await run(quickVideo('P', { download: true }), { items: [{}, {}] });
 			expect(bad(failed).message).toMatch(/could not be downloaded.*item 0/);
@@ -111,21 +108,20 @@ describe('an earlier try', () => {
 			const setting = where === 'another process' ? elsewhere() : {};
 			const again = bad(await run(quickVideo('P'), { retryOf: failed.run, ...setting }));
 			expect(again.message).toMatch(/stopped reporting.*item 1/);
-			expect(sim.count('POST', '/')).toBe(2);
+			expect(posts()).toBe(2);
 		},
 	);
 });
 
 test('what was made while the account had to rest was made before the request', async () => {
-	const headers = { 'Retry-After': '2' };
-	sim.fault({ method: 'POST', action: { respond: { status: 429, headers } } });
+	onCreate(answer(429, '', { 'Retry-After': '2' }));
 	lose(1);
-	const running = begin(quickVideo('P', { options: { timeout: 14 } }));
-	await sim.waitFor(() => sim.count('POST', '/') === 1);
+	const running = await begin(quickVideo('P', { options: { timeout: 14 } }));
+	await sim.waitFor(() => posts() === 1);
 	const { time } = requests('POST', '/')[0]!;
 	// The service's clock is known to the second, and so are its times: three seconds before are enough.
 	sim.history.push(made('foreign', { created_at: new Date(time - 1500).toISOString() }));
-	await sim.waitFor(() => sim.count('POST', '/') === 2);
+	await sim.waitFor(() => posts() === 2);
 	sim.history.unshift(made('mine'));
-	expect(ids(good(await (await running).finished))).toEqual(['mine']);
+	expect(ids(good(await running.finished))).toEqual(['mine']);
 });

@@ -1,7 +1,9 @@
-import { bad, good, node, requests, run, sim, start } from './setup';
+import { bad, good, requests } from './seen';
+import { ALWAYS, answer } from './service';
+import { run, sim, start } from './setup';
 
-const voices = (more = {}) => node({ resource: 'voice', operation: 'getAll', ...more });
-const account = () => node({ resource: 'account', operation: 'get' });
+const voices = (more = {}) => ({ resource: 'voice', operation: 'getAll', ...more });
+const account = { resource: 'account', operation: 'get' };
 const asked = () => requests('GET', '/v1/labs/voices');
 
 test.each([
@@ -13,7 +15,7 @@ test.each([
 	await start({ dialect });
 	const output = good(await run(voices({ returnAll: true })));
 	expect(output.map(({ json }) => json.voice_id)).toEqual(sim.voiceIds());
-	expect(output.every(({ pairedItem }) => (pairedItem as { item: number }).item === 0)).toBe(true);
+	for (const { pairedItem } of output) expect(pairedItem).toEqual({ item: 0 });
 	expect(asked()[0]?.query).toMatchObject({ page: '0', page_size: '100' });
 	expect(asked()[0]?.headers.authorization).toBe(`Bearer ${sim.token}`);
 });
@@ -27,11 +29,7 @@ test.each(['paged', 'array'] as const)('limits: %s', async (shape) => {
 
 test('a bare array that is the whole list, whatever the page: each voice once', async () => {
 	const body = Array.from({ length: 130 }, (_, n) => ({ voice_id: `v${n}`, name: null }));
-	sim.fault({
-		path: '/v1/labs/voices',
-		times: Infinity,
-		action: { respond: { status: 200, body } },
-	});
+	sim.fault({ path: '/v1/labs/voices', action: answer(200, body), ...ALWAYS });
 	expect(good(await run(voices({ returnAll: true })))).toHaveLength(130);
 });
 
@@ -53,18 +51,17 @@ test('filters are sent', async () => {
 
 test.each(['quota', 'balance'] as const)('account: %s', async (shape) => {
 	await start({ dialect: { account: shape } });
-	const [item] = good(await run(account()));
+	const [item] = good(await run(account));
 	expect(item?.json).toHaveProperty(shape === 'quota' ? 'available_quota' : 'credits');
 	expect(item?.pairedItem).toEqual({ item: 0 });
 });
 
-test('account and voices of a web page are no records', async () => {
-	const action = { respond: { status: 200, body: '"hello"' } };
-	sim.fault({ times: Infinity, action });
-	expect(bad(await run(account())).message).toMatch(
-		/does not come from a media generation service/,
-	);
-	expect(bad(await run(voices())).message).toMatch(/does not come from a media generation service/);
+test('what does not come from the service is no account and no list of voices', async () => {
+	sim.fault({ action: answer(200, '"hello"'), ...ALWAYS });
+	for (const fields of [account, voices()]) {
+		const { message } = bad(await run(fields));
+		expect(message).toMatch(/does not come from a media generation service/);
+	}
 });
 
 test.each([0, -1, 2.5, 'x'])('limit %s', async (limit) => {

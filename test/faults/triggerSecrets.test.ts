@@ -1,12 +1,7 @@
 import { logged, removeLog } from './log.mts';
-import { start, sim } from '../engine/setup';
-import {
-	activate,
-	createTask,
-	listenByHand,
-	message,
-	type ActiveTrigger,
-} from '../engine/triggerSetup';
+import { message } from '../engine/service';
+import { sim, start } from '../engine/setup';
+import { activate, createTask, listenByHand, type ActiveTrigger } from '../engine/triggerSetup';
 import { canary, contentsOf, findToken, formsOf } from './canary.mts';
 import { saved } from './check.mts';
 import { echo as echoOf } from './echoes.mts';

@@ -1,0 +1,41 @@
+import type { FaultAction, FaultRule, HistoryItem } from '../../simulator/simulator.mts';
+import { HISTORY, sim } from './setup';
+
+/* What the service does in a test. */
+
+/** A message as the service pushes it. */
+export const message = (taskId: unknown, percentage: unknown) => ({
+	type: 'labs_status_updated',
+	payload: { task_id: taskId, process_percentage: percentage },
+});
+
+/** A video in the history that nobody has made here, later than what a test makes. */
+export const made = (id: string, changes: Partial<HistoryItem> = {}): HistoryItem => ({
+	id,
+	prompt: 'P',
+	type: 'video',
+	file_url: `${sim.fileOrigin}/files/video/${id}.mp4`,
+	status: 'completed',
+	created_at: new Date(Date.now() + 5000).toISOString(),
+	...changes,
+});
+
+/** An answer in place of the normal one. */
+export const answer = (
+	status: number,
+	body?: string | object,
+	headers?: Record<string, string>,
+): FaultAction => ({ respond: { status, body, headers } });
+
+type Which = Omit<FaultRule, 'action'>;
+export const ALWAYS = { times: Infinity };
+
+/** What becomes of the next create call, reading of a task or of the history, or download. */
+export const onCreate = (action: FaultAction, which: Which = {}) =>
+	sim.fault({ method: 'POST', ...which, action });
+export const onRead = (action: FaultAction, which: Which = {}) =>
+	sim.fault({ method: 'GET', path: '/v1/labs/task/', ...which, action });
+export const onHistory = (action: FaultAction, which: Which = {}) =>
+	sim.fault({ path: HISTORY, ...which, action });
+export const onFile = (action: FaultAction, which: Which = {}) =>
+	sim.fault({ on: 'file', ...which, action });
