@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
-import { bad, good, posts } from './seen';
-import { ALWAYS, answer, onCreate, onRead } from './service';
 import { image, node, RETRY, run, sim, speech, start, video } from './setup';
+import { bad, good, posts } from './seen';
+import { ALWAYS, answer, message, onCreate, onRead } from './service';
 
 /* Answers whose `error` says nothing: n8n retries a node whose first item has any error. */
 
@@ -34,9 +34,7 @@ async function onceEach(
 	const running = NOTHING.map(() => run(node(parameters(), RETRY)));
 	await sim.waitFor(() => posts() === NOTHING.length);
 	// The tasks of speech have ended: read now, and not when their turns come.
-	for (const task_id of NOTHING.keys()) {
-		sim.push({ type: 'labs_status_updated', payload: { task_id, process_percentage: 100 } });
-	}
+	for (const taskId of NOTHING.keys()) sim.push(message(taskId, 100));
 	const results = await Promise.all(running);
 	const items = results.map((result) => good(result)[0]!.json);
 	expect(items.filter((json) => 'error' in json)).toEqual([]);
@@ -71,7 +69,7 @@ test.each([
 
 test('image, with progress that says as much: a success, paid once', async () => {
 	await onceEach(
-		() => ({ ...image('A'), download: false }),
+		() => image('A', {}, { download: false }),
 		(error) => {
 			const events = [
 				{ status: 'generating', error },

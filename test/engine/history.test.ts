@@ -71,7 +71,7 @@ test('the default limit is 50', async () => {
 test('entries that come in while the pages are read: nothing twice, nothing missing', async () => {
 	await start({ dialect: { history: 'paged' } });
 	fill(205);
-	sim.fault({ path: /page=2/, action: { delayMs: 300 } });
+	onHistory({ delayMs: 300 }, { path: /page=2/ });
 	const running = run(history({ returnAll: true }));
 	await sim.waitFor(() => looks() === 2);
 	fill(3, 'new');
@@ -118,7 +118,7 @@ describe('options.download', () => {
 	test('fetches every file with its own name and type, without the token', async () => {
 		await start({ pace: 0.01, dialect: { history: 'paged' } });
 		good(await run(video('P', {}, { download: false })));
-		good(await run({ ...image('P'), download: false }));
+		good(await run(image('P', {}, { download: false })));
 		const result = await run(history({}, { download: true, outputField: 'file' }));
 		const output = good(result);
 		const [first, second] = sim.history;

@@ -98,6 +98,7 @@ const agentOfOneRun = (): Call => {
 const TEXT_OF_MODEL = "={{ $fromAI('text') }}";
 const hello = (options: IDataObject = {}) =>
 	speech(`${TEXT_OF_MODEL} {{ $now.toMillis() }}`, options);
+
 test.each<[string, IDataObject, RegExp | undefined]>([
 	['account:get', {}, undefined],
 	['history:getAll', {}, undefined],
@@ -145,10 +146,8 @@ describe.each([
 		const call = callOf();
 		const first = call(image(TEXT_OF_MODEL), { text: 'A [sim:slow=50]' });
 		await sim.waitFor(() => sim.creates === 1);
-		const both = await Promise.all([
-			first,
-			call(image(TEXT_OF_MODEL), { text: 'A [sim:slow=50]' }),
-		]);
+		const second = call(image(TEXT_OF_MODEL), { text: 'A [sim:slow=50]' });
+		const both = await Promise.all([first, second]);
 		const addresses = both.map(([record]) => record!.file_url);
 		expect(new Set(addresses).size).toBe(2);
 		expect(sim.creates).toBe(2);

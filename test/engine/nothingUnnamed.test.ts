@@ -3,7 +3,7 @@ import { logged, removeLog } from '../faults/log.mts';
 import { allClosed, bad, good, posts, saved, taskOf } from './seen';
 import { answer, onCreate, onFile } from './service';
 import { begin, fakeTime, run, sim, speech, video } from './setup';
-import { event } from './videos';
+import { status } from './videos';
 
 /* What is paid for, or may be, is named and kept when a run ends early. */
 
@@ -16,7 +16,7 @@ const filmed = (options: IDataObject = {}) => video('={{ $json.t }}', options);
 const ofTexts = (...texts: string[]) => ({ items: texts.map((t) => ({ t })) });
 
 /** An event of a stream that tells which video is in the making. */
-const tellsId = (id: string) => event('video_generation_status', { status: 'processing', id });
+const tellsId = (id: string) => status({ status: 'processing', id });
 
 describe('when another item fails', () => {
 	const realTimeout = setTimeout;

@@ -145,9 +145,10 @@ export const video = (prompt: string, options: IDataObject = {}, more: IDataObje
 });
 
 /** Parameters of Image → Create. */
-export const image = (prompt: string, options: IDataObject = {}) => ({
+export const image = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) => ({
 	resource: 'image',
 	operation: 'create',
 	prompt,
 	options,
+	...more,
 });

@@ -62,7 +62,6 @@ test('Retry On Fail: a part whose task has failed is made anew, and only that', 
 	const running = run(node(split(TEXT, { timeout: 60 }), RETRY));
 	await sim.waitFor(() => idOf(THIRD) !== undefined);
 	const path = `/v1/labs/task/${idOf(THIRD)}`;
-	// Also when the second try asks again.
 	// Twice: the second try asks again.
 	onRead(answer(200, { id: 1, status: 'failed', error: 'No voice' }), { path, times: 2 });
 	const [item] = good(await running);

@@ -1,8 +1,8 @@
 import { TaskStore } from '../../nodes/MediaGenerationTrigger/watch/taskStore';
+import { fakeTime, sim, start } from './setup';
 import { readings } from './seen';
 import { answer, message, onRead } from './service';
-import { fakeTime, sim, start } from './setup';
-import { activate, activateListening, createTask, isMade, turns } from './triggerSetup';
+import { activate, activateListening, createTask, isMade, passUntil } from './triggerSetup';
 
 const onEnds = { events: ['completed', 'failed'] };
 /** The trigger has heard of the task: the service is one message further. */
@@ -61,12 +61,7 @@ describe('a silent task', () => {
 		fakeTime();
 		const taskId = await createTask('[sim:task-fails] Fails at once');
 		sim.push(message(taskId, 5));
-		let passed = 0;
-		while (trigger.started.length === 0 && passed < 60) {
-			await jest.advanceTimersByTimeAsync(1000);
-			await turns(1);
-			passed++;
-		}
+		const passed = await passUntil(() => trigger.started.length > 0);
 		expect(trigger.events()).toEqual([`failed ${taskId} 5`]);
 		expect(passed).toBeGreaterThan(28);
 		expect(passed).toBeLessThan(40);

@@ -1,13 +1,14 @@
+import { fakeTime, sim, start } from './setup';
 import { readings } from './seen';
 import { ALWAYS, answer, message, onRead } from './service';
-import { fakeTime, sim, start } from './setup';
 import {
 	activate,
 	activateListening,
 	type ActiveTrigger,
 	createTask,
+	pass,
+	passUntil,
 	type TriggerSetting,
-	turns,
 } from './triggerSetup';
 
 /** What is read of a task that has ended. */
@@ -19,14 +20,6 @@ async function knowingAll(setting: TriggerSetting = {}) {
 	await start({ pace: 0 });
 	onRead(ended(), ALWAYS);
 	return await activateListening(setting);
-}
-
-/** Lets so many seconds pass. */
-async function pass(seconds: number): Promise<void> {
-	for (let second = 0; second < seconds; second++) {
-		await jest.advanceTimersByTimeAsync(1000);
-		await turns(3);
-	}
 }
 
 /** The messages of tasks that are heard of under way and when they end, `together` at a time. */
@@ -106,8 +99,9 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 		const ids = Array.from({ length: 1050 }, (_, n) => `seen-${n}`);
 		pushWhole(ids, 1);
 		fakeTime();
-		for (let minute = 0; trigger.started.length < ids.length && minute < 40; minute++)
-			await pass(60);
+		await passUntil(() => trigger.started.length === ids.length, 2400);
+		// Nothing may wait for a clock that is real again.
+		await pass(60);
 		jest.useRealTimers();
 		await sim.waitFor(() => sim.openConnections() === 0);
 		const asked = readings('seen-').length;

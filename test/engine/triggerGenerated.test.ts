@@ -10,9 +10,9 @@ import {
 	executed,
 	listenByHand,
 	type TriggerSetting,
-	turns,
+	pass as passBy,
 } from './triggerSetup';
-import { completion, event } from './videos';
+import { completion, status } from './videos';
 
 /* New entries of the history start workflows. Time is made to pass: the history is read once a minute. */
 
@@ -24,12 +24,8 @@ const idsOf = ({ started }: ActiveTrigger) =>
 beforeEach(fakeTime);
 
 /** Lets so many seconds pass; in between, what is under way comes to its end. */
-async function pass(seconds: number, step = 1): Promise<void> {
-	for (let passed = 0; passed < seconds; passed += step) {
-		await jest.advanceTimersByTimeAsync(step * 1000);
-		await turns(sim.openConnections() > 0 ? 60 : 10);
-	}
-}
+const pass = async (seconds: number, step = 1) =>
+	await passBy(seconds, step, () => (sim.openConnections() > 0 ? 60 : 10));
 
 /** What takes time, while that passes. */
 async function during<T>(work: Promise<T>): Promise<T> {
@@ -286,9 +282,9 @@ describe('by hand', () => {
 
 describe('what the workflow itself has made', () => {
 	/** A node behind the trigger that makes a video. */
-	const making = (id: string, options: object = {}) => {
+	const making = (id: string, options: IDataObject = {}) => {
 		const fields = video('=Again {{ $json.id }}', {}, { download: false });
-		const parameters = { events: ['generated'], options: { ...options } };
+		const parameters = { events: ['generated'], options };
 		return creating(id, parameters, node(fields, { name: 'Make' }));
 	};
 
@@ -320,12 +316,7 @@ describe('what the workflow itself has made', () => {
 		const foreign = add();
 		const own = made('own', { prompt: `Again ${foreign.id}` });
 		onCreate({
-			sse: [
-				event('video_generation_status', 'processing'),
-				{ delayMs: 200_000 },
-				completion([own]),
-				'END',
-			],
+			sse: [status('processing'), { delayMs: 200_000 }, completion([own]), 'END'],
 		});
 		await nextLook();
 		expect(trigger.started.length).toBe(1);

@@ -1,23 +1,13 @@
 import type { IRun } from 'n8n-workflow';
+import { fakeTime, sim, start } from './setup';
 import { readings } from './seen';
 import { message } from './service';
-import { fakeTime, sim, start } from './setup';
-import { activate, createTask, onAll, type TriggerSetting, turns } from './triggerSetup';
+import { activate, createTask, onAll, passUntil, type TriggerSetting } from './triggerSetup';
 
 const busy = () => new Error('SQLITE_BUSY: database is locked');
 
 /** Hours pass in moments. */
 beforeEach(fakeTime);
-
-/** Lets time pass until `holds`, and returns how many seconds passed; fails after `most` of them. */
-async function pass(most: number, holds: () => boolean): Promise<number> {
-	for (let seconds = 0; seconds <= most; seconds++) {
-		await turns(5);
-		if (holds()) return seconds;
-		await jest.advanceTimersByTimeAsync(1000);
-	}
-	throw new Error(`It did not happen within ${most} s`);
-}
 
 /** A trigger whose first `times` emissions n8n can't start. */
 async function refusing(times: number, setting: TriggerSetting = {}, error = busy) {
@@ -29,7 +19,7 @@ async function refusing(times: number, setting: TriggerSetting = {}, error = bus
 		},
 		...setting,
 	});
-	await pass(20, () => sim.sockets() === 1);
+	await passUntil(() => sim.sockets() === 1, 20);
 	return trigger;
 }
 
@@ -37,7 +27,7 @@ describe('an event whose execution n8n could not start', () => {
 	it('is emitted again with the same key until n8n has started one', async () => {
 		const trigger = await refusing(3);
 		const taskId = await createTask('Busy');
-		const seconds = await pass(60, () => trigger.started.length === 4);
+		const seconds = await passUntil(() => trigger.started.length === 4);
 		expect(seconds).toBeGreaterThan(5);
 		await jest.advanceTimersByTimeAsync(600_000);
 		expect(trigger.events()).toEqual(Array(4).fill(`completed ${taskId} 100`));
@@ -48,10 +38,10 @@ describe('an event whose execution n8n could not start', () => {
 	it('holds up the later events of its task, not those of others', async () => {
 		const trigger = await refusing(1, { parameters: onAll });
 		sim.push(message('1', 50));
-		await pass(60, () => trigger.started.length === 1);
+		await passUntil(() => trigger.started.length === 1);
 		sim.push(message('1', 70));
 		sim.push(message('2', 60));
-		await pass(60, () => trigger.started.length === 4);
+		await passUntil(() => trigger.started.length === 4);
 		const events = trigger.events();
 		expect(events.filter((event) => event.includes(' 1 '))).toEqual([
 			'progress 1 50',
@@ -65,12 +55,12 @@ describe('an event whose execution n8n could not start', () => {
 		const setting = { nodeId: 'refused' };
 		const trigger = await refusing(Infinity, setting);
 		const taskId = await createTask('Very busy');
-		await pass(600, () => trigger.started.length === 10);
+		await passUntil(() => trigger.started.length === 10, 600);
 		await jest.advanceTimersByTimeAsync(3600_000);
 		expect(trigger.started.length).toBe(10);
 		await trigger.close();
 		const next = await activate(setting);
-		await pass(60, () => next.started.length === 1);
+		await passUntil(() => next.started.length === 1);
 		expect(next.events()).toEqual([`completed ${taskId} 100`]);
 		expect(next.started[0]!.key).toBe(trigger.started[0]!.key);
 	});
@@ -82,10 +72,10 @@ describe('an event whose execution n8n could not start', () => {
 				number > 0 ? undefined : await new Promise((_resolve, reject) => late.push(reject)),
 		});
 		await createTask('Slow to say so');
-		await pass(60, () => trigger.started.length === 1);
+		await passUntil(() => trigger.started.length === 1);
 		await jest.advanceTimersByTimeAsync(180_000);
 		late[0]!(busy());
-		await pass(60, () => trigger.started.length === 2);
+		await passUntil(() => trigger.started.length === 2);
 		expect(trigger.started[1]!.key).toBe(trigger.started[0]!.key);
 	});
 
@@ -94,7 +84,7 @@ describe('an event whose execution n8n could not start', () => {
 		async (text) => {
 			const trigger = await refusing(1, {}, () => new Error(text));
 			await createTask('Stopped');
-			await pass(60, () => trigger.started.length === 1);
+			await passUntil(() => trigger.started.length === 1);
 			await jest.advanceTimersByTimeAsync(600_000);
 			expect(trigger.started.length).toBe(1);
 		},
@@ -103,7 +93,7 @@ describe('an event whose execution n8n could not start', () => {
 	it('is not emitted again where n8n would start it a second time', async () => {
 		const trigger = await refusing(1, { old: true });
 		await createTask('Old n8n');
-		await pass(60, () => trigger.started.length === 1);
+		await passUntil(() => trigger.started.length === 1);
 		await jest.advanceTimersByTimeAsync(600_000);
 		expect(trigger.started.length).toBe(1);
 	});

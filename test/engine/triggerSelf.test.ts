@@ -1,6 +1,7 @@
+import type { IDataObject } from 'n8n-workflow';
+import { begin, node, run, sim, speech, start } from './setup';
 import { good, posts, readings, tasks } from './seen';
 import { ALWAYS, answer, message, onCreate, onRead } from './service';
-import { begin, node, run, sim, speech, start } from './setup';
 import {
 	activate,
 	type ActiveTrigger,
@@ -8,7 +9,6 @@ import {
 	createTask,
 	creating,
 	executed,
-	isMade,
 	onAll,
 	told,
 	type TriggerSetting,
@@ -24,8 +24,8 @@ async function expectEnded(trigger: ActiveTrigger) {
 }
 
 /** Speak behind the trigger. */
-const speaking = (id: string, options: object = {}) =>
-	creating(id, { options: { ...options } }, node(speech('Again'), { name: 'Speak' }));
+const speaking = (id: string, options: IDataObject = {}) =>
+	creating(id, { options }, node(speech('Again'), { name: 'Speak' }));
 
 describe('a task that an execution of the workflow itself created', () => {
 	it('starts nothing, though it is told of before its id is known', async () => {

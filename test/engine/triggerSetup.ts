@@ -184,6 +184,24 @@ export async function turns(count: number): Promise<void> {
 	for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Lets so many seconds of faked time pass; after each step what is under way goes on. */
+export async function pass(seconds: number, step = 1, rounds = () => 3): Promise<void> {
+	for (let passed = 0; passed < seconds; passed += step) {
+		await jest.advanceTimersByTimeAsync(step * 1000);
+		await turns(rounds());
+	}
+}
+
+/** Lets faked time pass until `holds`, and returns how many seconds that took; throws after `most`. */
+export async function passUntil(holds: () => boolean, most = 60): Promise<number> {
+	for (let seconds = 0; seconds <= most; seconds++) {
+		await turns(5);
+		if (holds()) return seconds;
+		await jest.advanceTimersByTimeAsync(1000);
+	}
+	throw new Error(`It did not happen within ${most} s`);
+}
+
 /** Listens by hand, as "Execute step" does in the editor. */
 export async function listenByHand(setting: TriggerSetting = {}) {
 	await useBinaryMode('default');

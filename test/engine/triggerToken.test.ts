@@ -7,7 +7,7 @@ import { activate, listenByHand } from './triggerSetup';
 const TRIGGERS = 20;
 const checks = () => requests('GET', '/v1/video/me').length;
 
-/** Lets `seconds` go by, as long as `goesOn`; returns how many did. */
+/** Lets seconds pass, as long as `goesOn`; returns how many did. */
 async function pass(seconds: number, goesOn = () => true): Promise<number> {
 	for (let passed = 0; passed < seconds; passed++) {
 		if (!goesOn()) return passed;
