@@ -180,7 +180,7 @@ export const isMade = (taskId: string) => sim.tasks.get(taskId)!.audioUrl !== un
 export const areMade = () => [...sim.tasks.keys()].every(isMade);
 
 /** Gives what is under way the time to go on: so many rounds of the event loop. */
-export async function turns(count: number): Promise<void> {
+async function turns(count: number): Promise<void> {
 	for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
