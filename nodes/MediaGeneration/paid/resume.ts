@@ -39,7 +39,7 @@ const ENCODED_TOKEN = '«§§»';
 /** How long an entry is kept where n8n keeps none, in ms, and how many at most. */
 const KEPT_MS = 3_600_000;
 const MOST_KEPT = 500;
-/** How many concurrent calls with the same request are looked for. */
+/** How many concurrent calls of a model with the same request are looked for. */
 const MOST_AT_ONCE = 50;
 
 /** What this process knows of models' calls. */
@@ -82,11 +82,13 @@ function forgetOldest(entries: Entries): void {
 	}
 }
 
-/** `value` with `replace` applied to every string in it. */
+/** A copy of `value` with `replace` applied to every string in it. */
 function replaceTexts<T>(value: T, replace: (text: string) => string): T {
-	return JSON.parse(JSON.stringify(value), (_, part: unknown) =>
-		typeof part === 'string' ? replace(part) : part,
-	) as T;
+	if (typeof value === 'string') return replace(value) as T;
+	if (Array.isArray(value)) return value.map((part: unknown) => replaceTexts(part, replace)) as T;
+	if (!isRecord(value)) return value;
+	const known = Object.entries(value).filter(([, part]) => part !== undefined);
+	return Object.fromEntries(known.map(([key, part]) => [key, replaceTexts(part, replace)])) as T;
 }
 
 /**
@@ -135,8 +137,9 @@ export class Resume {
 	/** A key under which an earlier call has left something, else a new one. */
 	private unheld(wanted: string): string {
 		const entries = entriesOf(this.store);
+		const most = this.isTool ? MOST_AT_ONCE : 1;
 		let unused: string | undefined;
-		for (let call = 1; call <= MOST_AT_ONCE || unused === undefined; call++) {
+		for (let call = 1; call <= most || unused === undefined; call++) {
 			const key = call === 1 ? wanted : `${wanted}#${call}`;
 			if (this.held.has(key)) continue;
 			if (key in entries || this.hasParts(entries, key)) return key;
