@@ -10,6 +10,7 @@ import {
 	type GenerationProgress,
 } from '../parsing/generationEvents';
 import { findLost, findRest, type HistoryReader } from './historyRecovery';
+import { closeAtEnd } from '../http/bodies';
 import type { ByteStream } from '../http/request';
 import type { Api } from '../api/api';
 import { GENERATIONS, type Generation } from '../media';
@@ -58,8 +59,8 @@ export interface GenerationOrder {
 }
 
 /**
- * Reads a generation stream to its outcome. Ends it, with the connection, at the first terminal
- * event, after `idleMs` of silence, or when `signal` aborts (then throws its reason).
+ * Reads a generation stream to its outcome. Ends it, with the connection, a moment after the first
+ * terminal event, after `idleMs` of silence, or when `signal` aborts (then throws its reason).
  */
 async function readStream(
 	stream: ByteStream,
@@ -83,13 +84,14 @@ async function readStream(
 	signal.addEventListener('abort', close, { once: true });
 	try {
 		throwIfAborted(signal);
-		for await (const part of stream) {
+		for await (const part of stream.iterator({ destroyOnReturn: false })) {
 			lastHeard = Date.now();
 			const outcome = events.push(part);
 			if (outcome) return outcome;
 		}
 		return events.end();
 	} catch {
+		close();
 		const outcome = events.broken(
 			silent ? `nothing was heard for ${order.idleMs / 1000} s` : undefined,
 		);
@@ -101,7 +103,7 @@ async function readStream(
 	} finally {
 		signal.removeEventListener('abort', close);
 		over.abort(NO_REASON);
-		close();
+		void closeAtEnd(stream, close, order.shared);
 	}
 }
 

@@ -1,12 +1,14 @@
-import { startDeadline, throwIfAborted } from '../async/deadline';
+import { NO_REASON, sleep, startDeadline, throwIfAborted } from '../async/deadline';
 import { Failure } from '../failure';
-import type { HttpResponse } from './request';
+import type { ByteStream, HttpResponse } from './request';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 
 /** Reads the bodies of answers as text, in bounded time and memory. */
 
 /** How long to wait for the body of an error answer. */
 const ERROR_BODY_MS = 5000;
+/** How long a stream may take to end once no more of it is wanted. */
+const ENDING_MS = 100;
 
 /** The whole body. Throws a Failure if it is too large or breaks off, or the signal's reason. */
 export async function readText(answer: HttpResponse, signal: AbortSignal): Promise<string> {
@@ -31,6 +33,23 @@ export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): 
 	patience.signal.addEventListener('abort', () => answer.close(), { once: true });
 	const { text } = await readUpTo(MAX_ERROR_BYTES, answer, signal).finally(() => patience.stop());
 	return answer.redact.text(text);
+}
+
+/**
+ * Closes a stream of which no more is wanted: once the service has ended it, after a moment, or when
+ * `signal` aborts. Most services end it at once, and to break one off takes n8n's helper half a
+ * millisecond.
+ */
+export async function closeAtEnd(
+	stream: ByteStream,
+	close: () => void,
+	signal: AbortSignal,
+): Promise<void> {
+	const ended = new AbortController();
+	stream.on('close', () => ended.abort(NO_REASON));
+	stream.resume();
+	await sleep(ENDING_MS, AbortSignal.any([signal, ended.signal]));
+	close();
 }
 
 async function readUpTo(maxBytes: number, answer: HttpResponse, signal: AbortSignal) {
