@@ -1,7 +1,7 @@
 import type { Credential } from '../http/credential';
 import { failureOfStatus } from '../parsing/failures';
 import { readErrorBody } from '../http/bodies';
-import { abortReason, sleep, startDeadline } from '../async/deadline';
+import { abortReason, anyOf, sleep, startDeadline } from '../async/deadline';
 import { Failure, isTransient, type FailureKind } from '../failure';
 import {
 	sendRequest,
@@ -101,7 +101,8 @@ export class RetryingClient {
 			if (!isClear) throw last ?? abortReason(begin);
 			call.onSend?.();
 			const limit = startDeadline(limitMs, call.signal);
-			const signal = AbortSignal.any([call.signal, limit.signal]);
+			// The limit follows the call's signal, but not beyond the headers of a stream.
+			const signal = call.streamed ? anyOf(call.signal, limit.signal) : limit.signal;
 			try {
 				const answer = await this.answer(call, signal, limitMs);
 				if (call.streamed) limit.stop();

@@ -25,6 +25,22 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 	});
 }
 
+/**
+ * A signal that aborts with the first of `signals`, one of which has to abort when the work is over.
+ * What listens to a signal of `AbortSignal.any`, a whole request, is freed by a full garbage collection
+ * only.
+ */
+export function anyOf(...signals: AbortSignal[]): AbortSignal {
+	const any = new AbortController();
+	const onAbort = () => {
+		for (const signal of signals) signal.removeEventListener('abort', onAbort);
+		any.abort(signals.find((signal) => signal.aborted)?.reason);
+	};
+	for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true });
+	if (signals.some((signal) => signal.aborted)) onAbort();
+	return any.signal;
+}
+
 /** Calls `onSilence` after `ms` of silence, unless `over` aborts; `lastHeard` in ms since 1970. */
 export async function watchSilence(
 	lastHeard: () => number,

@@ -1,4 +1,5 @@
 import {
+	anyOf,
 	NO_REASON,
 	remainingMs,
 	sleep,
@@ -71,8 +72,12 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 			throwIfAborted(signal);
 			pause = new AbortController();
 			const restMs = Math.max(timetable.dueAt - Date.now(), cooldownMs());
-			if (restMs > 0) await sleep(restMs, AbortSignal.any([signal, pause.signal]));
-			else isDue = await takeTurn();
+			if (restMs > 0) {
+				await sleep(restMs, anyOf(signal, pause.signal));
+				pause.abort(NO_REASON);
+			} else {
+				isDue = await takeTurn();
+			}
 		}
 		throwIfAborted(signal);
 	}
@@ -89,14 +94,13 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 
 	async function readOnce(): Promise<{ value: T } | Finding> {
 		const current = (reading = new AbortController());
-		const readSignal = AbortSignal.any([signal, current.signal]);
+		const readSignal = anyOf(signal, current.signal);
 		const found = await Promise.race([
 			options.read(readSignal).catch((error: unknown) => ({ error })),
 			// Ends the wait also when the reading is shared with others and goes on.
 			whenAborted(readSignal),
 		]);
 		const isGivenUp = current.signal.aborted;
-		// Node keeps a combined signal for as long as it has a listener and may still abort.
 		current.abort(NO_REASON);
 		throwIfAborted(signal);
 		if (found && 'done' in found) {

@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { askedOf, type Claims } from './claims';
-import { abortReason, NO_REASON, sleep, throwIfAborted, watchSilence } from '../async/deadline';
+import {
+	abortReason,
+	anyOf,
+	NO_REASON,
+	sleep,
+	throwIfAborted,
+	watchSilence,
+} from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import { failureOfText } from '../parsing/failures';
 import { Failure } from '../failure';
@@ -194,7 +201,7 @@ async function bodyOf({ generation, aspectRatio, prompt }: GenerationOrder, byte
 
 async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<GenerationOutcome> {
 	const closing = new AbortController();
-	const signal = AbortSignal.any([order.creating, closing.signal]);
+	const signal = anyOf(order.creating, closing.signal);
 	const hear = (progress: GenerationProgress) => {
 		const { id } = progress;
 		if (id !== undefined && !claim.ids.has(id)) {

@@ -1,4 +1,4 @@
-import { NO_REASON, sleep, startDeadline, throwIfAborted } from '../async/deadline';
+import { anyOf, NO_REASON, sleep, startDeadline, throwIfAborted } from '../async/deadline';
 import { Failure } from '../failure';
 import type { ByteStream, HttpResponse } from './request';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
@@ -48,7 +48,7 @@ export async function closeAtEnd(
 	const ended = new AbortController();
 	stream.on('close', () => ended.abort(NO_REASON));
 	stream.resume();
-	await sleep(ENDING_MS, AbortSignal.any([signal, ended.signal]));
+	await sleep(ENDING_MS, anyOf(signal, ended.signal));
 	close();
 }
 

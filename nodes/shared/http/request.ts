@@ -5,7 +5,7 @@ import type {
 	ILoadOptionsFunctions,
 	ITriggerFunctions,
 } from 'n8n-workflow';
-import { abortReason, NO_REASON, throwIfAborted } from '../async/deadline';
+import { abortReason, anyOf, NO_REASON, throwIfAborted } from '../async/deadline';
 import type { Credential } from './credential';
 import { failureOfConnection } from './networkErrors';
 import { Failure } from '../failure';
@@ -126,11 +126,12 @@ async function ask(
 		disableFollowRedirect: true,
 		sendCredentialsOnCrossOriginRedirect: false,
 		timeout: request.timeoutMs,
-		abortSignal: AbortSignal.any([request.signal, closing.signal]),
+		abortSignal: anyOf(request.signal, closing.signal),
 	};
 	const sent: Promise<{ statusCode: number; headers: Record<string, string>; body: ByteStream }> =
 		context.helpers.httpRequest(options);
 	const { statusCode, headers, body } = await sent.catch((error: unknown) => {
+		closing.abort(NO_REASON);
 		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
 	});
 	// Without a listener, a broken stream would take the process down.
