@@ -201,6 +201,7 @@ async function bodyOf({ generation, aspectRatio, prompt }: GenerationOrder, byte
 
 async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<GenerationOutcome> {
 	const closing = new AbortController();
+	const close = () => closing.abort(NO_REASON);
 	const signal = anyOf(order.creating, closing.signal);
 	const hear = (progress: GenerationProgress) => {
 		const { id } = progress;
@@ -232,11 +233,11 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 		}
 	};
 	const opened = await open().catch((error: unknown) => {
+		close();
 		if (!mayBeUnderWay(error)) throw error;
 	});
 	if (!opened) return { kind: 'lost', text: 'the service did not respond' };
 	const ended = api.rateLimit.begin('stream');
-	const close = () => closing.abort(NO_REASON);
 	return await readStream(opened, events, order, close).finally(ended);
 }
 
