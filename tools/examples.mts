@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { makeVoices } from '../simulator/voices.mts';
 
-/** Under which the tools keep the credential for the simulated service. */
+/** The credential for the simulated service, as the tools name it. */
 export const CREDENTIAL = { id: 'mediaGenSimulator', name: 'Media Generation (simulator)' };
 
 /** Those for the servers of `npm run test:storage`, by the type of node. */
@@ -12,16 +12,27 @@ const STORAGE: Record<string, Record<string, { id: string; name: string }>> = {
 	'n8n-nodes-base.nextCloud': { nextCloudApi: { id: 'storageWebDav', name: 'NextCloud account' } },
 };
 
-interface ExampleNode {
+/** A node of a workflow file, with what the tools and tests change about it. */
+export interface FileNode {
 	name: string;
 	type: string;
-	parameters: Record<string, unknown>;
+	typeVersion: number;
+	parameters: Record<string, any>;
 	credentials?: Record<string, unknown>;
+	webhookId?: string;
+	disabled?: boolean;
+}
+
+/** The node of a workflow file that has this name. */
+export function nodeOf(workflow: { name: string; nodes: FileNode[] }, name: string): FileNode {
+	const found = workflow.nodes.find((node) => node.name === name);
+	if (!found) throw new Error(`The workflow ${workflow.name} has no node ${name}`);
+	return found;
 }
 
 /** A workflow file of `examples/`, with what its user is to choose filled in for the simulated service. */
 export function readExample(path: string): any {
-	const workflow: { nodes: ExampleNode[] } = JSON.parse(readFileSync(path, 'utf8'));
+	const workflow: { nodes: FileNode[] } = JSON.parse(readFileSync(path, 'utf8'));
 	const [voice] = makeVoices();
 	for (const node of workflow.nodes) {
 		if (STORAGE[node.type]) node.credentials = STORAGE[node.type];

@@ -34,7 +34,7 @@ export async function openEditor(beginning: Promise<Setting> = setUp()): Promise
 	};
 	try {
 		await setting.instance.start();
-		await new Rest(setting.instance.baseUrl).logIn();
+		await Rest.of(setting.instance);
 		browser = await openBrowser();
 		return { setting, page: await logIn(browser, setting.instance.baseUrl), close };
 	} catch (error) {
@@ -43,34 +43,50 @@ export async function openEditor(beginning: Promise<Setting> = setUp()): Promise
 	}
 }
 
+/** What the editor's own tests know by this name. */
+export const byId = (page: Page, id: string) => page.locator(`[data-test-id="${id}"]`);
+
 /** The node of that name on the canvas. */
 export const canvasNode = (page: Page, name: string) =>
-	page.locator('[data-test-id="canvas-node"]').filter({ hasText: name }).first();
+	byId(page, 'canvas-node').filter({ hasText: name }).first();
 
-/** Opens a new workflow and puts an example into it, as "Import from file" does, with all that is to be chosen. */
+/** Waits until each of the labels can be seen. */
+export async function seesLabels(page: Page, ...labels: string[]): Promise<void> {
+	for (const label of labels) await page.getByText(label, { exact: true }).first().waitFor();
+}
+
+/** Opens a new workflow and imports an example as "Import from file" does, with everything chosen. */
 export async function importFile(page: Page, baseUrl: string, path: string): Promise<void> {
 	await page.goto(`${baseUrl}/workflow/new`);
-	await page.locator('[data-test-id="canvas-wrapper"]').waitFor();
+	await byId(page, 'canvas-wrapper').waitFor();
 	await page.getByText('Add first step').first().waitFor();
-	await page.locator('[data-test-id="workflow-import-input"]').setInputFiles({
+	await byId(page, 'workflow-import-input').setInputFiles({
 		name: basename(path),
 		mimeType: 'application/json',
 		buffer: Buffer.from(JSON.stringify(readExample(path))),
 	});
-	await page.locator('[data-test-id="canvas-node"]').first().waitFor();
+	await byId(page, 'canvas-node').first().waitFor();
 }
 
-/** Runs the workflow that is open, to its good end. */
+/** Publishes the workflow that is open. */
+export async function publish(page: Page): Promise<void> {
+	await byId(page, 'workflow-open-publish-modal-button').click();
+	await byId(page, 'workflow-publish-button').click();
+	await page.getByText('Now listening').waitFor();
+	await page.getByRole('button', { name: 'Got it' }).click();
+}
+
+/** Runs the workflow that is open; resolves once it has succeeded. */
 export async function execute(page: Page): Promise<void> {
 	// The editor's own shortcut: the canvas may cover the button while it settles.
 	await page.keyboard.press('Control+Enter');
 	await page.getByText('Workflow executed successfully').first().waitFor();
 }
 
-/** Opens the file of a node's output, and waits until it plays. Returns where it has got to, in seconds. */
+/** Opens the file in a node's output and waits until it plays; resolves to how far it got, in seconds. */
 export async function playOutput(page: Page, tag: 'audio' | 'video'): Promise<number> {
-	await page.locator('[data-test-id="radio-button-binary"]').last().click();
-	await page.locator('[data-test-id="ndv-view-binary-data"]').first().click();
+	await byId(page, 'radio-button-binary').last().click();
+	await byId(page, 'ndv-view-binary-data').first().click();
 	const player = page.locator(tag);
 	await player.waitFor();
 	return await player.evaluate(

@@ -6,12 +6,12 @@ import type { Page } from 'playwright-core';
 import type { Simulator } from '../../simulator/simulator.mts';
 import { temporaryFolder } from '../../tools/cleanup.mts';
 import { readExamples } from '../../tools/n8n/examples.mts';
-import { runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
+import { eventually, runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
 import { project } from '../../tools/n8n/package.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { openEditor, type Editor } from '../e2e/browser.mts';
 import { example, setUp } from '../n8n/setting.mts';
-import { createTask, eventually, RemoteWorkflow, triggered } from '../n8n/workflows.mts';
+import { createTask, RemoteWorkflow, triggered } from '../n8n/workflows.mts';
 import { Internet } from './internet.mts';
 import { Registry, type Published } from './registry.mts';
 
@@ -22,7 +22,6 @@ import { Registry, type Published } from './registry.mts';
 
 const NAME = 'n8n-nodes-media-generation';
 const PACKAGES = '/rest/community-packages';
-const NOTHING = { type: 'n8n-nodes-base.noOp', typeVersion: 1, parameters: {} };
 const BY_HAND = 'When clicking ‘Execute workflow’';
 
 describe("n8n's own installer", { timeout: 600_000 }, () => {
@@ -45,8 +44,7 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 		editor = await openEditor(setUp({ pace: 0.1 }, environment, () => {}));
 		page = editor.page;
 		simulator = editor.setting.simulator;
-		rest = new Rest(editor.setting.instance.baseUrl);
-		await rest.logIn();
+		rest = await Rest.of(editor.setting.instance);
 	});
 
 	after(async () => {
@@ -132,8 +130,7 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 			(name) => new RemoteWorkflow(rest, example(`trigger-${name}`).id),
 		) as [RemoteWorkflow, RemoteWorkflow, RemoteWorkflow];
 		const all = [completed, failed, progress];
-		for (const workflow of all) await workflow.publish();
-		for (const workflow of all) assert.equal((await workflow.settled()).status, 'published');
+		await Promise.all(all.map((workflow) => workflow.publish()));
 		const bad = await createTask(
 			simulator,
 			'This is not to be. [sim:task-fails-late] [sim:slow=4]',
@@ -153,9 +150,8 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 
 	it('an update and a restart lose no event of an active workflow, and repeat none', async () => {
 		const { instance } = editor.setting;
-		const workflow = await RemoteWorkflow.create(rest, triggered('Every task', {}, NOTHING));
+		const workflow = await RemoteWorkflow.create(rest, triggered('Every task', {}));
 		await workflow.publish();
-		assert.equal((await workflow.settled()).status, 'published');
 		const tasks: string[] = [];
 		/** Tasks that take long unless they are told to end, once n8n has saved that they are under way. */
 		const begin = async (amount: number) => {

@@ -1,6 +1,7 @@
 /* The simulated service in a thread of its own, whose memory does not count. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { startSimulator, type SimulatorOptions } from '../../simulator/simulator.mts';
+import { order } from '../n8n/workflows.mts';
 
 const {
 	token,
@@ -27,12 +28,7 @@ for (let n = 0; n < old; n++) {
 
 /** Somebody makes an image, at a time of the clock of those who ask. */
 async function makeAt(time: number): Promise<void> {
-	const response = await fetch(`${simulator.baseUrl}/v1/video/create-image`, {
-		method: 'POST',
-		headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-		body: JSON.stringify({ prompt: `An image at ${time}` }),
-	});
-	await response.text();
+	await order(simulator, 'video/create-image', { prompt: `An image at ${time}` });
 	simulator.history[0]!.created_at = new Date(time).toISOString();
 }
 

@@ -22,22 +22,19 @@ const EACH_ROUND = 750;
 const MIB = 2 ** 20;
 const MOST_GROWN_MIB = 64;
 const MOST_A_MINUTE = 60;
-const NOTHING = { type: 'n8n-nodes-base.noOp', typeVersion: 1, parameters: {} };
 
 const setting = await setUp({ pace: 1 });
 const { instance, simulator } = setting;
 await instance.start();
-const rest = new Rest(instance.baseUrl);
-await rest.logIn();
-const workflow = await RemoteWorkflow.create(rest, triggered('Every end', {}, NOTHING));
+const rest = await Rest.of(instance);
+const workflow = await RemoteWorkflow.create(rest, triggered('Every end', {}));
 await workflow.publish();
-const { status, message } = await workflow.settled();
-if (status !== 'published') throw new Error(message);
 
 const old = Array.from({ length: TASKS }, (_, n) => addTask(simulator, `old-${n}`, true).id);
 const fresh: string[] = [];
 const announce = (task_id: string) =>
 	simulator.push({ type: 'labs_status_updated', payload: { task_id, process_percentage: 100 } });
+const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
 const readings = () => simulator.count('GET', '/v1/');
 
 /** In MiB, one for each round. */
@@ -85,8 +82,4 @@ async function makeUnheard(text: string): Promise<string> {
 	await simulator.waitFor(() => simulator.tasks.get(taskId)?.status === 'completed');
 	announce(taskId);
 	return taskId;
-}
-
-function sum(numbers: number[]): number {
-	return numbers.reduce((total, number) => total + number, 0);
 }

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { IDataObject, INode, IRun, ITaskData } from 'n8n-workflow';
-import { readExample } from '../../tools/examples.mts';
+import type { IDataObject, IRun, ITaskData } from 'n8n-workflow';
 import { executeWorkflow } from '../../tools/n8n/results.mts';
-import { startChatModel, toolResults, type ChatModel, type ChatRequest } from './chatModel.mts';
-import { example, filesWith, setUp, type Setting } from './setting.mts';
+import {
+	MODEL,
+	startChatModel,
+	toolResults,
+	type ChatModel,
+	type ChatRequest,
+} from './chatModel.mts';
+import { filesWith, importChanged, setUp, type Setting } from './setting.mts';
 
 /* n8n's own AI Agent with this package's tools, and a chat model that follows a script. */
 
@@ -18,40 +21,28 @@ let model: ChatModel;
 before(async () => {
 	model = await startChatModel();
 	setting = await setUp();
-	const { instance } = setting;
-	const credential = { id: 'scriptedModel', name: 'Scripted model', type: 'openAiApi' };
-	const data = { apiKey: 'none', url: model.baseUrl };
-	const file = join(instance.folder, 'model.json');
-	writeFileSync(file, JSON.stringify([{ ...credential, data }]));
-	await instance.command('import:credentials', `--input=${file}`);
+	await model.introduceTo(setting.instance);
 });
 after(async () => {
 	await setting?.close();
 	await model?.close();
 });
 
-/** The example, started by hand instead of from a chat, with the scripted model. */
-function workflow(agentVersion: number, toolOptions: IDataObject = {}): { id: string } {
-	const file = readExample(example('agent').path);
-	const find = (type: string): INode => file.nodes.find((node: INode) => node.type.endsWith(type));
-	const trigger = find('.chatTrigger');
-	Object.assign(trigger, { type: 'n8n-nodes-base.manualTrigger', typeVersion: 1, parameters: {} });
-	const agent = find('.agent');
-	agent.typeVersion = agentVersion;
-	Object.assign(agent.parameters, { promptType: 'define', text: 'Say hello, and draw it.' });
-	const chat = find('.lmChatOpenAi');
-	chat.credentials = { openAiApi: { id: 'scriptedModel', name: 'Scripted model' } };
-	Object.assign(chat.parameters.options!, { maxRetries: 0 });
-	Object.assign(find('.mediaGenerationTool').parameters.options!, toolOptions);
-	return { ...file, id: 'agentUnderTest', name: 'Agent under test' };
-}
-
-async function run(subject: { id: string }): Promise<IRun> {
+/** Runs the example with the scripted model, started by hand instead of from a chat. */
+async function run(agentVersion: number, toolOptions: IDataObject = {}): Promise<IRun> {
 	const { instance } = setting;
-	const file = join(instance.folder, 'workflow.json');
-	writeFileSync(file, JSON.stringify(subject));
-	await instance.command('import:workflow', `--input=${file}`);
-	return await executeWorkflow(instance, subject.id);
+	await importChanged(instance, 'agent', 'agentUnderTest', (node) => {
+		const byHand = { type: 'n8n-nodes-base.manualTrigger', typeVersion: 1, parameters: {} };
+		Object.assign(node('When a chat message comes'), byHand);
+		const agent = node('AI Agent');
+		agent.typeVersion = agentVersion;
+		Object.assign(agent.parameters, { promptType: 'define', text: 'Say hello, and draw it.' });
+		const chat = node('OpenAI Chat Model');
+		chat.credentials = { openAiApi: MODEL };
+		chat.parameters.options.maxRetries = 0;
+		Object.assign(node('Convert text to speech').parameters.options, toolOptions);
+	});
+	return await executeWorkflow(instance, 'agentUnderTest');
 }
 
 const tasksOf = (result: IRun, nodeName: string): ITaskData[] =>
@@ -104,7 +95,7 @@ for (const version of [2.2, 3]) {
 					return `Here they are: ${told[0]!.audio_url} and ${told[1]!.file_url}`;
 				},
 			);
-			const result = await run(workflow(version));
+			const result = await run(version);
 			assert.equal(result.status, 'success');
 			assertOffered(model.requests[0]!);
 			assert.equal(simulator.creates - paid, 2, 'one task and one image, each paid once');
@@ -140,7 +131,7 @@ for (const version of [2.2, 3]) {
 				},
 			);
 			// The slow task takes 4 s: longer than one call waits, not longer than two.
-			const result = await run(workflow(version, { timeout: 3, pollInterval: 1 }));
+			const result = await run(version, { timeout: 3, pollInterval: 1 });
 			assert.equal(result.status, 'success', 'the agent is not ended by a tool that fails');
 			assert.equal(finalWords(result), 'There it is.');
 			assert.equal(simulator.creates - paid, 2, 'the slow task is paid once');

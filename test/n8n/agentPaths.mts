@@ -1,12 +1,12 @@
 /* The ways in which a model comes to call this package's tools in n8n. */
 import { randomUUID } from 'node:crypto';
 import type { IDataObject, IConnections, INode } from 'n8n-workflow';
+import { CREDENTIAL } from '../../tools/examples.mts';
 import { runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
 import type { Rest } from '../../tools/n8n/rest.mts';
+import { MODEL } from './chatModel.mts';
 import { RemoteWorkflow } from './workflows.mts';
 
-const MODEL = { id: 'scriptedModel', name: 'Scripted model' };
-const MEDIA = { id: 'mediaGenSimulator', name: 'Media Generation (simulator)' };
 const START = 'Start';
 /** More than any conversation here has. */
 const MOST_ROUNDS = 150;
@@ -39,8 +39,6 @@ function mcp(transport: 'httpStreamable' | 'sse', serverVersion: number): Conver
 		const workflow = workflowOf('Tools', [{ ...server, webhookId: path }], toolNodes(tools));
 		const remote = await RemoteWorkflow.create(rest, workflow);
 		await remote.publish();
-		const { status, message } = await remote.settled();
-		if (status !== 'published') throw new Error(message);
 		const endpointUrl = `${rest.baseUrl}/mcp/${path}${transport === 'sse' ? '/sse' : ''}`;
 		const client = node('Client', '@n8n/n8n-nodes-langchain.mcpClientTool', 1.2, {
 			endpointUrl,
@@ -91,7 +89,7 @@ function workflowOf(name: string, [first, start, model]: INode[], tools: INode[]
 const toolNodes = (tools: Tools): INode[] =>
 	Object.entries(tools).map(([name, parameters]) => ({
 		...node(name, 'n8n-nodes-media-generation.mediaGenerationTool', 1, parameters),
-		credentials: { mediaGenerationApi: MEDIA },
+		credentials: { mediaGenerationApi: CREDENTIAL },
 	}));
 
 const node = (name: string, type: string, typeVersion: number, parameters: IDataObject): INode => ({

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { IDataObject } from 'n8n-workflow';
 import { Rest } from '../../tools/n8n/rest.mts';
@@ -27,14 +25,9 @@ before(async () => {
 	setting = await setUp({ pace: 0.02 });
 	const { instance, simulator } = setting;
 	SPEAK.voiceId = { __rl: true, mode: 'id', value: simulator.voiceIds()[0] };
-	const credential = { id: 'scriptedModel', name: 'Scripted model', type: 'openAiApi' };
-	const file = join(instance.folder, 'model.json');
-	const data = { apiKey: 'none', url: model.baseUrl };
-	writeFileSync(file, JSON.stringify([{ ...credential, data }]));
-	await instance.command('import:credentials', `--input=${file}`);
+	await model.introduceTo(instance);
 	await instance.start();
-	rest = new Rest(instance.baseUrl);
-	await rest.logIn();
+	rest = await Rest.of(instance);
 });
 after(async () => {
 	await setting?.close();

@@ -1,5 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json as jsonOf } from 'node:stream/consumers';
+import { importCredentials } from '../../tools/n8n/examples.mts';
+import type { Instance } from '../../tools/n8n/instance.mts';
+
+/** n8n's credential for the model. */
+export const MODEL = { id: 'scriptedModel', name: 'Scripted model' };
 
 /** A message of OpenAI's chat completions, as far as it is used here. */
 export interface ChatMessage {
@@ -23,12 +29,12 @@ export type ChatAnswer = string | Array<{ tool: string; arguments: Record<string
 
 /** A chat model that says what a test wrote down for it. */
 export interface ChatModel {
-	/** Goes into the field `Base URL` of n8n's credential for OpenAI. */
-	readonly baseUrl: string;
-	/** Everything it was asked since the last script, in order. */
+	/** Everything that it was asked since the last script, in order. */
 	readonly requests: ChatRequest[];
-	/** What it is to say next, one answer per request; beyond its end, or when one throws, HTTP 500. */
+	/** What it says next, one answer per request; HTTP 500 after the last one, and when one throws. */
 	script(...answers: Array<(request: ChatRequest) => ChatAnswer>): void;
+	/** Puts the credential for it into an n8n. */
+	introduceTo(instance: Instance): Promise<void>;
 	close(): Promise<void>;
 }
 
@@ -54,7 +60,7 @@ export async function startChatModel(): Promise<ChatModel> {
 		);
 	});
 	async function answerTo(request: IncomingMessage) {
-		const asked: ChatRequest = JSON.parse(await textOf(request));
+		const asked = (await jsonOf(request)) as ChatRequest;
 		const isStream = asked.stream === true;
 		// n8n's Agents ask for a title as well.
 		if (!asked.tools) return { answer: completion('A title', 0), isStream };
@@ -66,13 +72,16 @@ export async function startChatModel(): Promise<ChatModel> {
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 	const { port } = server.address() as AddressInfo;
 	return {
-		baseUrl: `http://127.0.0.1:${port}/v1`,
 		get requests() {
 			return requests;
 		},
 		script(...next) {
 			requests = [];
 			answers = next;
+		},
+		async introduceTo(instance) {
+			const data = { apiKey: 'none', url: `http://127.0.0.1:${port}/v1` };
+			await importCredentials(instance, [{ ...MODEL, type: 'openAiApi', data }]);
 		},
 		async close() {
 			server.closeAllConnections();
@@ -124,10 +133,4 @@ function completion(answer: ChatAnswer, round: number) {
 		choices: [{ index: 0, message, finish_reason: isText ? 'stop' : 'tool_calls' }],
 		usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 	};
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-	let text = '';
-	for await (const part of request.setEncoding('utf8')) text += part;
-	return text;
 }

@@ -13,7 +13,7 @@ import {
 } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
-import { example, importChanged, setUp, type Setting } from './setting.mts';
+import { example, HELD, importChanged, setUp, type Setting } from './setting.mts';
 
 /*
  * examples/durable.json over a kill -9 of n8n. Four executions are under way at that moment: two
@@ -24,11 +24,10 @@ import { example, importChanged, setUp, type Setting } from './setting.mts';
 
 const LEDGER = example('paid-once').id;
 const TRIGGER = 'When clicking ‘Execute workflow’';
-/** Nothing is ready before the test says so. */
-const TEXT = '[sim:slow=36000] A chapter.';
+const TEXT = `${HELD} A chapter.`;
 /**
- * The execution has to rest still when n8n is killed, also on a busy machine. It ends while n8n is
- * down, or n8n's timer resumes it.
+ * The execution must still be waiting when n8n is killed, even on a busy machine. The wait ends while
+ * n8n is down, or n8n's timer ends it.
  */
 const LIMIT_SECONDS = 30;
 
@@ -48,24 +47,18 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 	before(async () => {
 		setting = await setUp();
 		const { instance, simulator } = setting;
-		await importChanged(instance, 'durable', 'patient', (node) => {
-			node('Speak').parameters.text = TEXT;
-		});
-		await importChanged(instance, 'durable', 'limited', (node) => {
-			node('Speak').parameters.text = TEXT;
-			Object.assign(node('Until the service calls').parameters, {
-				resumeAmount: LIMIT_SECONDS,
-				resumeUnit: 'seconds',
+		const limit = { resumeAmount: LIMIT_SECONDS, resumeUnit: 'seconds' };
+		for (const id of ['patient', 'limited', 'restless']) {
+			await importChanged(instance, 'durable', id, (node, settings) => {
+				node('Speak').parameters.text = TEXT;
+				const wait = node('Until the service calls');
+				if (id === 'limited') Object.assign(wait.parameters, limit);
+				wait.disabled = id === 'restless';
+				settings.saveExecutionProgress = id === 'restless';
 			});
-		});
-		await importChanged(instance, 'durable', 'restless', (node, settings) => {
-			node('Speak').parameters.text = TEXT;
-			node('Until the service calls').disabled = true;
-			settings.saveExecutionProgress = true;
-		});
+		}
 		await instance.start();
-		rest = new Rest(instance.baseUrl);
-		await rest.logIn();
+		rest = await Rest.of(instance);
 		called = await begin('patient');
 		early = await begin('patient');
 		await postJson(String(early.task.callBackUrl), { id: 'nonsense' });
@@ -112,19 +105,20 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 		assertWritten(missed);
 	});
 
-	it('believes no call, and is retried without paying when it crashed while collecting', async () => {
-		await assertRetried(early);
-	});
-
-	it('is retried without paying if it never rested, thanks to the saved progress', async () => {
-		await assertRetried(direct);
-	});
-
-	async function assertRetried(job: Job): Promise<void> {
-		assert.equal((await waitForEnd(rest, job.execution)).status, 'crashed');
-		setting.simulator.endTask(job.task.id);
-		assert.equal((await retry(rest, job.execution)).status, 'success');
-		assertWritten(job);
+	for (const [what, job] of [
+		[
+			'believes no call, and is retried without paying when it crashed while collecting',
+			() => early,
+		],
+		['is retried without paying if it never rested, thanks to the saved progress', () => direct],
+	] as const) {
+		it(what, async () => {
+			const { execution, task } = job();
+			assert.equal((await waitForEnd(rest, execution)).status, 'crashed');
+			setting.simulator.endTask(task.id);
+			assert.equal((await retry(rest, execution)).status, 'success');
+			assertWritten(job());
+		});
 	}
 
 	it('was paid once each, and leaves nothing open', async () => {

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { INodeExecutionData, IRun } from 'n8n-workflow';
 import type { FaultRule } from '../../simulator/simulator.mts';
-import { readExample } from '../../tools/examples.mts';
 import { executeWorkflow, itemsOf, storedAt } from '../../tools/n8n/results.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { formsOf } from '../faults/canary.mts';
@@ -48,7 +47,7 @@ function assertClosedAndSecret(run: IRun): void {
 	assert.ok(!JSON.stringify(run).includes(simulator.token), 'no token in the run data');
 }
 
-/** The file of an item, as n8n stored it, is the service's to the byte. */
+/** The file of an item, as n8n stored it, is the service's, byte for byte. */
 function assertSameFile({ json, binary }: INodeExecutionData, address: string, type: RegExp): void {
 	const file = binary?.data;
 	assert.ok(file, 'there is a file in the field "data"');
@@ -66,8 +65,7 @@ function assertSpeech(item: INodeExecutionData): void {
 }
 
 test('one text becomes one speech file', async () => {
-	const items = await execute('speak', 1);
-	items.forEach(assertSpeech);
+	(await execute('speak', 1)).forEach(assertSpeech);
 });
 
 test('several lines become speech files, in their order', async () => {
@@ -140,75 +138,57 @@ test("a feed's newest article becomes one file on the disk, spoken in parts", as
 });
 
 test('a prompt becomes an image on the disk', async () => {
-	const [item] = (await execute('image', 1)) as [INodeExecutionData];
-	assertSameFile(item, 'file_url', /^image\/png$/);
-	assertWritten(item);
+	for (const item of await execute('image', 1)) assertWritten(item, /^image\/png$/);
 });
 
 test('prompts become videos on the disk', async () => {
-	for (const item of await execute('videos', 2)) {
-		assertSameFile(item, 'file_url', /^video\/mp4$/);
-		assertWritten(item);
-	}
+	for (const item of await execute('videos', 2)) assertWritten(item, /^video\/mp4$/);
 });
 
-function assertWritten({ json, binary }: INodeExecutionData): void {
-	const written = readFileSync(join(setting.instance.files, String(binary?.data?.fileName)));
-	assert.ok(setting.simulator.fileBytes(String(json.file_url))?.equals(written));
+/** The item's file, in n8n and on the disk, is the service's. */
+function assertWritten(item: INodeExecutionData, type: RegExp): void {
+	assertSameFile(item, 'file_url', type);
+	const written = readFileSync(join(setting.instance.files, String(item.binary?.data?.fileName)));
+	assert.ok(setting.simulator.fileBytes(String(item.json.file_url))?.equals(written));
+}
+
+/** The message with which a workflow's execution fails. */
+async function failureOf(id: string): Promise<string> {
+	const failure = await executeWorkflow(setting.instance, id).catch((error: Error) => error);
+	assert.ok(failure instanceof Error, 'the execution fails');
+	return failure.message;
 }
 
 test('a task that fails ends the execution with a message that names it', async () => {
 	const { instance, simulator } = setting;
-	const workflow = readExample(example('speak').path);
-	const ours = workflow.nodes.find(
-		({ name }: { name: string }) => name === example('speak').nodeName,
-	);
-	Object.assign(workflow, { id: 'failing', name: 'Failing' });
-	ours.parameters.text = '[sim:task-fails] This is not to be.';
-	const file = join(instance.folder, 'failing.json');
-	writeFileSync(file, JSON.stringify(workflow));
-	await instance.command('import:workflow', `--input=${file}`);
-	const failure = await executeWorkflow(instance, 'failing').catch((error: Error) => error);
+	await importChanged(instance, 'speak', 'failing', (node) => {
+		node(example('speak').nodeName).parameters.text = '[sim:task-fails] This is not to be.';
+	});
+	const message = await failureOf('failing');
 	const [taskId] = [...simulator.tasks.keys()].slice(-1);
-	assert.ok(failure instanceof Error, 'the execution fails');
-	assert.match(failure.message, new RegExp(`could not generate the speech.*\\b${taskId}\\b`));
+	assert.match(message, new RegExp(`could not generate the speech.*\\b${taskId}\\b`));
 	assert.equal(simulator.sockets(), 0);
 });
 
 test('failures of a service that says the token in its answers', async (t) => {
-	const { instance, simulator } = setting;
+	const { simulator } = setting;
 	const { token } = simulator;
 	const text = `not with ${token}, nor with ${encodeURIComponent(token)}`;
 	const refuse = (status: number) => ({ respond: { status, body: { error: text } } });
 	const event = `event: error\ndata: ${JSON.stringify({ error: text })}\n\n`;
-	const cases: Array<{ name: string; fault: FaultRule; message: RegExp }> = [
-		{
-			name: 'speak',
-			fault: { method: 'POST', action: refuse(401) },
-			message: /refused the API token/,
-		},
-		{
-			name: 'speak',
-			fault: { on: 'file', action: refuse(410) },
-			message: /could not be downloaded/,
-		},
-		{ name: 'image', fault: { method: 'POST', action: refuse(500) }, message: /not available/ },
-		{
-			name: 'image',
-			fault: { method: 'POST', action: { sse: [event, 'END'] } },
-			message: /could not generate this/,
-		},
+	const cases: Array<[name: string, fault: FaultRule, message: RegExp]> = [
+		['speak', { method: 'POST', action: refuse(401) }, /refused the API token/],
+		['speak', { on: 'file', action: refuse(410) }, /could not be downloaded/],
+		['image', { method: 'POST', action: refuse(500) }, /not available/],
+		['image', { method: 'POST', action: { sse: [event, 'END'] } }, /could not generate this/],
 	];
-	for (const { name, fault, message } of cases) {
+	for (const [name, fault, message] of cases) {
 		await t.test(`${name}: ${message.source}`, async () => {
 			simulator.fault(fault);
-			const failure = await executeWorkflow(instance, example(name).id).catch(
-				(error: Error) => error,
-			);
+			const said = await failureOf(example(name).id);
 			simulator.clearFaults();
-			assert.ok(failure instanceof Error, 'the execution fails');
-			assert.match(failure.message, message);
-			assert.match(failure.message, /not with \*+, nor with \*+/);
+			assert.match(said, message);
+			assert.match(said, /not with \*+, nor with \*+/);
 		});
 	}
 });
@@ -216,8 +196,7 @@ test('failures of a service that says the token in its answers', async (t) => {
 test('the server starts, knows the node, and the test button speaks plainly', async (t) => {
 	const { instance, simulator } = setting;
 	await instance.start();
-	const rest = new Rest(instance.baseUrl);
-	await rest.logIn();
+	const rest = await Rest.of(instance);
 
 	await t.test('node and credential are listed', async () => {
 		const nodes = await rest.request('GET', '/types/nodes.json');
@@ -231,33 +210,28 @@ test('the server starts, knows the node, and the test button speaks plainly', as
 		assert.ok(credentials.some(({ name }: { name: string }) => name === 'mediaGenerationApi'));
 	});
 
-	const { token: apiToken, baseUrl } = simulator;
-	const cases = [
-		{ name: 'right', data: { apiToken, baseUrl }, status: 'OK', message: /accepts/ },
-		{ name: 'wrong token', data: { apiToken: 'wrong-token', baseUrl }, message: /API token/ },
-		{
-			name: 'unreachable address',
-			data: { apiToken, baseUrl: 'http://127.0.0.1:1' },
-			message: /refused the connection.*Base URL/,
-		},
-		{
-			name: 'not this service',
-			data: { apiToken, baseUrl: simulator.fileOrigin },
-			message: /not come from a media generation service.*Base URL/,
-		},
-		{
-			name: 'an answer of 100 MB',
-			data: { apiToken, baseUrl },
-			body: Buffer.alloc(100 * 1024 * 1024, ' '),
-			message: /more data than it should/,
-		},
+	const { token: apiToken, baseUrl, fileOrigin } = simulator;
+	const cases: Array<[name: string, changed: object, message: RegExp]> = [
+		['right', {}, /accepts/],
+		['wrong token', { apiToken: 'wrong-token' }, /API token/],
+		['unreachable address', { baseUrl: 'http://127.0.0.1:1' }, /refused the connection.*Base URL/],
+		[
+			'not this service',
+			{ baseUrl: fileOrigin },
+			/not come from a media generation service.*Base URL/,
+		],
+		['an answer of 100 MB', {}, /more data than it should/],
 	];
-	for (const { name, data, body, status = 'Error', message } of cases) {
+	for (const [name, changed, message] of cases) {
 		await t.test(`credential test: ${name}`, async () => {
-			if (body) simulator.fault({ path: '/v1/', action: { respond: { status: 200, body } } });
+			if (name === 'an answer of 100 MB') {
+				const body = Buffer.alloc(100 * 1024 * 1024, ' ');
+				simulator.fault({ path: '/v1/', action: { respond: { status: 200, body } } });
+			}
+			const data = { apiToken, baseUrl, ...changed };
 			const credentials = { id: '', name: 'Tested', type: 'mediaGenerationApi', data };
 			const result = await rest.request('POST', '/rest/credentials/test', { credentials });
-			assert.equal(result.status, status);
+			assert.equal(result.status, name === 'right' ? 'OK' : 'Error');
 			assert.match(result.message, message);
 			assert.ok(!result.message.includes(apiToken));
 		});
@@ -271,7 +245,7 @@ test('the token is nowhere: not in the database, not in a log, not in a file', a
 	const withVoice = filesWith(voice, instance.folder);
 	assert.ok(
 		withVoice.some((path) => path.includes('database.sqlite')),
-		'the search does find',
+		'the search finds what is there',
 	);
 	const log = readFileSync(instance.logFile, 'utf8');
 	assert.match(log, /Media Generation, Item 0: sending the text/, 'the log holds every step');

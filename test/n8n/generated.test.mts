@@ -5,7 +5,7 @@ import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { example, setUp, type Setting } from './setting.mts';
-import { RemoteWorkflow, triggered } from './workflows.mts';
+import { order, RemoteWorkflow, resting, triggered } from './workflows.mts';
 
 /* Executions that new entries of the history start, in a complete n8n. */
 
@@ -22,8 +22,7 @@ before(async () => {
 		dialect: { history: 'paged', historyMaking: true },
 	});
 	await setting.instance.start();
-	rest = new Rest(setting.instance.baseUrl);
-	await rest.logIn();
+	rest = await Rest.of(setting.instance);
 });
 after(async () => await setting?.close());
 
@@ -31,16 +30,7 @@ it('the example stores a video that somebody else makes', async () => {
 	const { simulator, instance } = setting;
 	const workflow = new RemoteWorkflow(rest, example('trigger-generated').id);
 	await workflow.publish();
-	assert.deepEqual(await workflow.settled(), { status: 'published', message: '' });
-	const answer = await fetch(`${simulator.baseUrl}/v1/video/create-image`, {
-		method: 'POST',
-		headers: {
-			Authorization: `Bearer ${simulator.token}`,
-			'Content-Type': 'application/json',
-		},
-		body: JSON.stringify({ prompt: 'A paper boat' }),
-	});
-	await answer.text();
+	await order(simulator, 'video/create-image', { prompt: 'A paper boat' });
 	const [stored] = await workflow.ended(1, 300_000);
 	assert.equal(stored?.status, 'success');
 	const { id, file_url } = simulator.history[0]!;
@@ -84,16 +74,14 @@ it('every entry starts one execution, in order: n8n is killed and halted, pages 
 		data: { apiToken: OTHER_TOKEN, baseUrl: simulator.baseUrl },
 	});
 	const parameters = { events: ['generated'], options: { checkInterval: INTERVAL_SECONDS } };
-	const aMoment = { type: 'n8n-nodes-base.wait', typeVersion: 1.1, parameters: { amount: 0.3 } };
 	const workflow = await RemoteWorkflow.create(
 		rest,
-		triggered('Every entry', parameters, aMoment, credential.id),
+		triggered('Every entry', parameters, resting(0.3), credential.id),
 	);
 	const requests = () => simulator.count('GET', '/v1/video/histories');
 	const before = requests();
 	const began = Date.now();
 	await workflow.publish();
-	assert.equal((await workflow.settled()).status, 'published');
 
 	await wave(20, 12);
 	simulator.fault({ path: '/v1/video/histories', times: 2, action: { reset: true } });

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Simulator } from '../../simulator/simulator.mts';
 import type { Instance } from '../../tools/n8n/instance.mts';
-import { eventually } from './workflows.mts';
+import { eventually } from '../../tools/n8n/executions.mts';
 
 const MIB = 2 ** 20;
 const LOOK_MS = 2500;

@@ -6,12 +6,14 @@ import {
 	type SimulatorOptions,
 } from '../../simulator/simulator.mts';
 import { temporaryFolder } from '../../tools/cleanup.mts';
-import { readExample } from '../../tools/examples.mts';
+import { nodeOf, readExample, type FileNode } from '../../tools/examples.mts';
 import { importExamples, readExamples } from '../../tools/n8n/examples.mts';
 import { Instance } from '../../tools/n8n/instance.mts';
 import { installPackage } from '../../tools/n8n/package.mts';
 import { freePorts } from '../../tools/n8n/ports.mts';
 
+/** In a text: nothing of it is ready before the test says so. */
+export const HELD = '[sim:slow=36000]';
 /** Long and strange enough that it is nowhere by chance. */
 const TOKEN = 'sk-n8ntest-7Qw2ZrXb9LmVtYc4';
 
@@ -55,14 +57,6 @@ export function example(name: string) {
 	return found;
 }
 
-/** A node of a workflow file, with what tests change about it. */
-export interface FileNode {
-	name: string;
-	type: string;
-	parameters: Record<string, unknown>;
-	disabled?: boolean;
-}
-
 /** Puts a changed copy of an example into an instance, under an id of its own. */
 export async function importChanged(
 	instance: Instance,
@@ -71,11 +65,7 @@ export async function importChanged(
 	change: (node: (name: string) => FileNode, settings: Record<string, unknown>) => void,
 ): Promise<void> {
 	const workflow = readExample(example(name).path);
-	change((wanted) => {
-		const found = workflow.nodes.find((node: FileNode) => node.name === wanted);
-		if (!found) throw new Error(`The example ${name} has no node ${wanted}`);
-		return found;
-	}, workflow.settings);
+	change((wanted) => nodeOf(workflow, wanted), workflow.settings);
 	const file = join(instance.folder, `${id}.json`);
 	writeFileSync(file, JSON.stringify({ ...workflow, id, name: id }));
 	await instance.command('import:workflow', `--input=${file}`);

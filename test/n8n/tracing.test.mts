@@ -5,14 +5,19 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { activate, runByWebhook, waitForEnd, type Execution } from '../../tools/n8n/executions.mts';
+import {
+	activate,
+	eventually,
+	runByWebhook,
+	waitForEnd,
+	type Execution,
+} from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
 import { findToken } from '../faults/canary.mts';
 import type { PastExecution } from './licensedTracing.mts';
 import { startReceiver, type Receiver, type Span } from './otlp.mts';
 import { example, importChanged, setUp, type Setting } from './setting.mts';
-import { eventually } from './workflows.mts';
 
 /* What n8n's tracing (OpenTelemetry) tells an operator of executions in production. */
 
@@ -47,8 +52,7 @@ describe("n8n's tracing", { timeout: 240_000 }, () => {
 		await importByWebhook(GOES_ON, 'continueErrorOutput');
 		await importByWebhook(STOPS, 'stopWorkflow');
 		await instance.start();
-		rest = new Rest(instance.baseUrl);
-		await rest.logIn();
+		rest = await Rest.of(instance);
 		for (const id of [GOES_ON, STOPS]) await activate(rest, id);
 		mixed = await run(GOES_ON, ['One.', '[sim:task-fails-late] Two.']);
 		const error = `No entry at ${simulator.webSocketUrl}/ws?token=${simulator.token}`;
@@ -76,10 +80,7 @@ describe("n8n's tracing", { timeout: 240_000 }, () => {
 				webhookId: id,
 				parameters: { httpMethod: 'POST', path: id, responseMode: 'onReceived' },
 			});
-			const { assignments } = node('Lines').parameters as {
-				assignments: { assignments: Array<{ value: unknown }> };
-			};
-			assignments.assignments[0]!.value = '={{ $json.body.lines }}';
+			node('Lines').parameters.assignments.assignments[0].value = '={{ $json.body.lines }}';
 			Object.assign(node(NODE), { onError });
 		});
 	}

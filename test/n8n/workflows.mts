@@ -1,11 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { IConnections, INode } from 'n8n-workflow';
 import type { Simulator } from '../../simulator/simulator.mts';
 import { CREDENTIAL } from '../../tools/examples.mts';
+import { activate, eventually, executionsOf } from '../../tools/n8n/executions.mts';
 import type { Rest } from '../../tools/n8n/rest.mts';
-
-/** How often it is looked for what n8n tells nobody. */
-const LOOK_MS = 150;
 
 /** One execution, as n8n has it. */
 export interface Execution {
@@ -32,44 +29,17 @@ export class RemoteWorkflow {
 		return new RemoteWorkflow(rest, id);
 	}
 
-	/** n8n answers at once and starts the trigger in the background: see `status`. */
+	/** Resolves once its triggers are in place; throws what the editor shows when they can't be. */
 	async publish(): Promise<void> {
-		const { versionId } = await this.rest.request('GET', `/rest/workflows/${this.id}`);
-		await this.rest.request('POST', `/rest/workflows/${this.id}/activate`, { versionId });
+		await activate(this.rest, this.id);
 	}
 
 	async unpublish(): Promise<void> {
 		await this.rest.request('POST', `/rest/workflows/${this.id}/deactivate`, {});
 	}
 
-	/** What the editor shows of the triggers of a published workflow. */
-	async status(): Promise<{ status: string; message: string }> {
-		const path = `/rest/workflows/${this.id}/publication-status`;
-		const { status, triggers } = await this.rest.request('GET', path);
-		const messages = triggers.map(({ errorMessage }: { errorMessage?: string }) => errorMessage);
-		return { status, message: messages.filter(Boolean).join('\n') };
-	}
-
-	/** Resolves when n8n has come to an end with publishing, whichever. */
-	async settled(): Promise<{ status: string; message: string }> {
-		return await eventually('the publication to be settled', 30_000, async () => {
-			const status = await this.status();
-			return /^(published|failed)$/.test(status.status) ? status : undefined;
-		});
-	}
-
-	/** Ids and states of all its executions, page by page. */
-	async list(): Promise<Array<{ id: string; status: string }>> {
-		const found = [];
-		let cursor: string | null = null;
-		do {
-			const filter = JSON.stringify({ workflowId: this.id });
-			const query = new URLSearchParams({ limit: '100', filter, ...(cursor && { cursor }) });
-			const page = await this.rest.request('GET', `/rest/executions?${query}`);
-			found.push(...page.results);
-			cursor = page.nextCursor;
-		} while (cursor);
-		return found;
+	async list() {
+		return await executionsOf(this.rest, this.id);
 	}
 
 	/** All its executions, with what is stored of each. */
@@ -82,7 +52,7 @@ export class RemoteWorkflow {
 		return executions;
 	}
 
-	/** Resolves with its executions once so many are over. */
+	/** Resolves with its executions once this many are over. */
 	async ended(amount: number, timeoutMs: number): Promise<Execution[]> {
 		return await eventually(`${amount} executions to be over`, timeoutMs, async () => {
 			const over = (await this.list()).filter(({ status }) => !/^(new|running)$/.test(status));
@@ -103,7 +73,7 @@ const TRIGGER = 'When it happens';
 export function triggered(
 	name: string,
 	parameters: INode['parameters'],
-	then: Pick<INode, 'type' | 'typeVersion' | 'parameters'>,
+	then: Pick<INode, 'type' | 'typeVersion' | 'parameters'> = NOTHING,
 	credentialId = CREDENTIAL.id,
 ) {
 	const nodes = [
@@ -124,30 +94,32 @@ export function triggered(
 	return { name, nodes, connections, settings: { executionOrder: 'v1' } };
 }
 
-/** Creates a speech task with the service itself, as anybody could; returns its id. */
-export async function createTask(
-	{ baseUrl, token, voiceIds }: Simulator,
-	text: string,
+/** Sends the service something to make, as anybody could; returns its whole answer. */
+export async function order(
+	{ baseUrl, token }: Pick<Simulator, 'baseUrl' | 'token'>,
+	path: string,
+	body: object,
 ): Promise<string> {
-	const response = await fetch(`${baseUrl}/v1/labs/task`, {
+	const response = await fetch(`${baseUrl}/v1/${path}`, {
 		method: 'POST',
 		headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-		body: JSON.stringify({ input: text, voice_id: voiceIds()[0], model_id: 'labs_v3' }),
+		body: JSON.stringify(body),
 	});
-	return (await response.json()).task_id;
+	return await response.text();
 }
 
-/** Looks until something is there; rejects after `timeoutMs`. */
-export async function eventually<T>(
-	what: string,
-	timeoutMs: number,
-	look: () => Promise<T | undefined> | T | undefined,
-): Promise<T> {
-	const end = Date.now() + timeoutMs;
-	for (;;) {
-		const found = await look();
-		if (found !== undefined) return found;
-		if (Date.now() > end) throw new Error(`Waited ${timeoutMs} ms in vain for ${what}`);
-		await pause(LOOK_MS);
-	}
+/** Creates a speech task without n8n; returns its id. */
+export async function createTask(simulator: Simulator, text: string): Promise<string> {
+	const body = { input: text, voice_id: simulator.voiceIds()[0], model_id: 'labs_v3' };
+	return JSON.parse(await order(simulator, 'labs/task', body)).task_id;
 }
+
+/** A node that does nothing. */
+export const NOTHING = { type: 'n8n-nodes-base.noOp', typeVersion: 1, parameters: {} };
+
+/** A node that rests for a moment. */
+export const resting = (seconds: number) => ({
+	type: 'n8n-nodes-base.wait',
+	typeVersion: 1.1,
+	parameters: { amount: seconds },
+});

@@ -10,7 +10,7 @@ import {
 	waitForStatus,
 } from '../../tools/n8n/executions.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
-import { example } from '../n8n/setting.mts';
+import { example, HELD } from '../n8n/setting.mts';
 import { createTask, RemoteWorkflow, triggered } from '../n8n/workflows.mts';
 import { setUp, TRIGGER, WorkflowFile, type Setting } from './setting.mts';
 
@@ -20,8 +20,6 @@ const SPEAK = 'Speak each line';
 const PAUSE = 'Until somebody calls';
 const DIGEST = 'Digest';
 
-/** Nothing is ready before the test says so. */
-const HELD = '[sim:slow=36000]';
 const PATIENCE_MS = 60_000;
 
 const lines = (count: number, about: string) =>
@@ -135,8 +133,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		const listening = async () => {
 			const { rest, simulator } = setting;
 			const parameters = { events: ['completed'], options: { download: true } };
-			const then = { type: 'n8n-nodes-base.noOp', typeVersion: 1, parameters: {} };
-			const { id } = await RemoteWorkflow.create(rest, triggered('By hand', parameters, then));
+			const { id } = await RemoteWorkflow.create(rest, triggered('By hand', parameters));
 			const execution = await runByHand(rest, id, 'When it happens');
 			await simulator.waitFor(() => simulator.sockets() === 1, PATIENCE_MS);
 			return execution;

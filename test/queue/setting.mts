@@ -6,32 +6,29 @@ import {
 	type SimulatorOptions,
 	type TaskRecord,
 } from '../../simulator/simulator.mts';
-import { readExample } from '../../tools/examples.mts';
+import { nodeOf, readExample, type FileNode } from '../../tools/examples.mts';
 import { importCredentials, importExamples, type Credential } from '../../tools/n8n/examples.mts';
 import { activate, runByWebhook } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { Cluster } from '../../tools/queue/cluster.mts';
 import { example } from '../n8n/setting.mts';
 
-/** So that a killed worker is missed in seconds: n8n's own figures are 60, 10 and 30 s. */
+/** So that a killed worker is missed within seconds: n8n's own figures are 60, 10 and 30 s. */
 const IMPATIENT = {
 	QUEUE_WORKER_LOCK_DURATION: '10000',
 	QUEUE_WORKER_LOCK_RENEW_TIME: '2000',
 	QUEUE_WORKER_STALLED_INTERVAL: '4000',
 };
 
-/** As n8n 3 has it: executions by hand go to the workers, too. */
+/** As in n8n 3: executions by hand go to the workers, too. */
 const BY_HAND_ON_WORKERS = { OFFLOAD_MANUAL_EXECUTIONS_TO_WORKERS: 'true' };
 
 export const TRIGGER = 'When clicking ‘Execute workflow’';
 
-interface FileNode {
-	name: string;
-	type: string;
-	typeVersion: number;
-	parameters: Record<string, unknown>;
-	webhookId?: string;
-}
+type Connections = Record<
+	string,
+	{ main: Array<Array<{ node: string; type: string; index: number }>> }
+>;
 
 /** A workflow file, as far as tests change it. */
 export class WorkflowFile {
@@ -39,10 +36,8 @@ export class WorkflowFile {
 		id: string;
 		name: string;
 		nodes: FileNode[];
-		connections: Record<
-			string,
-			{ main: Array<Array<{ node: string; type: string; index: number }>> }
-		>;
+		connections: Connections;
+		settings: object;
 	};
 
 	/** A webhook takes the place of the example's trigger. */
@@ -58,17 +53,13 @@ export class WorkflowFile {
 	}
 
 	node(name: string): FileNode {
-		const found = this.content.nodes.find((node) => node.name === name);
-		if (!found) throw new Error(`The workflow ${this.content.id} has no node ${name}`);
-		return found;
+		return nodeOf(this.content, name);
 	}
 
 	/** The lines to speak come with the webhook's call. */
 	withLinesOfTheCall(): this {
-		const { assignments } = this.node('Lines').parameters as {
-			assignments: { assignments: Array<{ value: unknown }> };
-		};
-		assignments.assignments[0]!.value = `={{ $('${TRIGGER}').first().json.body.lines }}`;
+		const { assignments } = this.node('Lines').parameters;
+		assignments.assignments[0].value = `={{ $('${TRIGGER}').first().json.body.lines }}`;
 		return this;
 	}
 
@@ -91,7 +82,7 @@ export interface Setting {
 	rest: Rest;
 	/** Starts a workflow by its webhook; resolves to the execution's id. */
 	call(workflowId: string, body?: object): Promise<string>;
-	/** The tasks of which the text contains a word. */
+	/** The tasks whose text contains a word. */
 	tasksAbout(word: string): TaskRecord[];
 	/** Lets the service finish them now. */
 	endTasksAbout(word: string): void;
@@ -125,8 +116,7 @@ export async function setUp(workflows: WorkflowFile[], extras: Extras = {}): Pro
 		}
 		await main.command('import:workflow', '--separate', `--input=${folder}`);
 		await cluster.start();
-		const rest = new Rest(main.baseUrl);
-		await rest.logIn();
+		const rest = await Rest.of(main);
 		for (const { content } of workflows) await activate(rest, content.id);
 		const call = async (workflowId: string, body: object = {}) =>
 			await runByWebhook(rest, workflowId, body);

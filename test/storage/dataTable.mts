@@ -2,7 +2,7 @@ import type { Rest } from '../../tools/n8n/rest.mts';
 
 export type Row = Record<string, any>;
 
-/** One of n8n's data tables, as the editor handles it. */
+/** One of n8n's data tables, used as the editor uses it. */
 export class DataTable {
 	private readonly rest: Rest;
 	private readonly path: string;
@@ -45,14 +45,17 @@ export class DataTable {
 	}
 
 	async change(id: number, data: Row): Promise<void> {
-		const filters = [{ columnName: 'id', condition: 'eq', value: id }];
-		const body = { filter: { type: 'and', filters }, data };
-		await this.rest.request('PATCH', `${this.path}/rows`, body);
+		await this.rest.request('PATCH', `${this.path}/rows`, { filter: only(id), data });
 	}
 
 	async remove(id: number): Promise<void> {
-		const filters = [{ columnName: 'id', condition: 'eq', value: id }];
-		const filter = encodeURIComponent(JSON.stringify({ type: 'and', filters }));
+		const filter = encodeURIComponent(JSON.stringify(only(id)));
 		await this.rest.request('DELETE', `${this.path}/rows?filter=${filter}`);
 	}
 }
+
+/** The filter that lets only one row through. */
+const only = (id: number) => ({
+	type: 'and',
+	filters: [{ columnName: 'id', condition: 'eq', value: id }],
+});

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { activate } from '../../tools/n8n/executions.mts';
-import { eventually } from '../n8n/workflows.mts';
-import { DataTable } from './dataTable.mts';
-import { importCopy, NIGHT_MS, setUp, type Storage } from './setting.mts';
+import { activate, eventually, postJson } from '../../tools/n8n/executions.mts';
+import { HELD } from '../n8n/setting.mts';
+import { RemoteWorkflow } from '../n8n/workflows.mts';
+import { WorkflowFile } from '../queue/setting.mts';
+import { DataTable, type Row } from './dataTable.mts';
+import { NIGHT_MS, setUp, type Storage } from './setting.mts';
 
 /* examples/failed-again.json: what failed executions have paid for is collected later. */
 
 const ID = 'exampleFailedAgain';
-/** Nothing is ready before the test says so. */
-const HELD = '[sim:slow=36000]';
 
 describe('what failed, once more', { timeout: 600_000 }, () => {
 	let storage: Storage;
@@ -26,43 +26,35 @@ describe('what failed, once more', { timeout: 600_000 }, () => {
 	async function speakInVain(texts: string[], splitLongerThan = 0): Promise<void> {
 		const { rest } = storage;
 		const path = `speak-${texts.length}-${splitLongerThan}`;
-		const id = await importCopy(rest, 'speak-list', (text) => {
-			const workflow = JSON.parse(text);
-			const node = (name: string) => workflow.nodes.find((each: any) => each.name === name);
-			Object.assign(node('When clicking ‘Execute workflow’'), {
-				type: 'n8n-nodes-base.webhook',
-				typeVersion: 2,
-				webhookId: path,
-				parameters: { httpMethod: 'POST', path, responseMode: 'onReceived' },
-			});
-			node('Lines').parameters.assignments.assignments[0].value = JSON.stringify(texts);
-			const { options } = node('Speak each line').parameters;
-			Object.assign(options, { timeout: 3, splitLongerThan });
-			workflow.settings.errorWorkflow = ID;
-			return JSON.stringify(workflow);
-		});
-		await activate(rest, id);
-		const response = await fetch(`${rest.baseUrl}/webhook/${path}`, { method: 'POST' });
-		assert.ok(response.ok);
+		const file = new WorkflowFile('speak-list', path).withLinesOfTheCall();
+		Object.assign(file.node('Speak each line').parameters.options, { timeout: 3, splitLongerThan });
+		const { id: _, ...content } = file.content;
+		const settings = { ...content.settings, errorWorkflow: ID };
+		await (await RemoteWorkflow.create(rest, { ...content, settings })).publish();
+		await postJson(`${rest.baseUrl}/webhook/${path}`, { lines: texts });
 	}
+
+	/** The rows from `first` on, once this many tasks are noted there. */
+	const noted = async (first: number, count: number): Promise<Row[]> =>
+		await eventually('the tasks to be noted', NIGHT_MS, async () => {
+			const rows = (await table.rows()).slice(first);
+			return rows.length === count ? rows : undefined;
+		});
 
 	it('collects the tasks that a failed execution names, and pays for nothing', async () => {
 		const { rest, simulator, instance, night } = storage;
-		assert.equal((await night(ID)).status, 'success');
+		await night(ID);
 		table = await DataTable.find(rest, 'tasks_to_collect');
 		await activate(rest, ID);
 		const texts = ['A', 'B', 'C'].map((name) => `${HELD} Late ${name}.`);
 		await speakInVain(texts);
-		const noted = await eventually('the tasks to be noted', NIGHT_MS, async () => {
-			const rows = await table.rows();
-			return rows.length === texts.length ? rows : undefined;
-		});
+		const rows = await noted(0, texts.length);
 		const tasks = [...simulator.tasks.keys()];
-		assert.deepEqual(noted.map((row) => row.task_id).sort(), tasks.sort());
-		assert.match(noted[0]!.workflow, /several lines/i);
+		assert.deepEqual(rows.map((row) => row.task_id).sort(), tasks.sort());
+		assert.match(rows[0]!.workflow, /several lines/i);
 
 		for (const id of tasks) simulator.endTask(id);
-		assert.equal((await night(ID)).status, 'success');
+		await night(ID);
 		for (const { task_id: taskId, file, error } of await table.rows()) {
 			assert.equal(error, null);
 			const served = simulator.fileBytes(simulator.tasks.get(taskId)!.audioUrl!);
@@ -74,14 +66,12 @@ describe('what failed, once more', { timeout: 600_000 }, () => {
 	it('tries again what is not there yet, and gives up what the service could not make', async () => {
 		const { simulator, night } = storage;
 		await speakInVain(['[sim:task-fails] Never.']);
-		const failed = await eventually('the task to be noted', NIGHT_MS, async () =>
-			(await table.rows()).at(3),
-		);
+		const [failed] = await noted(3, 1);
 		await table.add({ task_id: '404404' });
-		const reads = () => simulator.tasks.get(failed.task_id)!.reads;
-		assert.equal((await night(ID)).status, 'success');
+		const reads = () => simulator.tasks.get(failed!.task_id)!.reads;
+		await night(ID);
 		const readsThen = reads();
-		assert.equal((await night(ID)).status, 'success');
+		await night(ID);
 		const [given, unknown] = (await table.rows()).slice(3);
 		assert.equal(given!.file, 'failed');
 		assert.match(given!.error, /could not generate the speech/);
@@ -95,14 +85,11 @@ describe('what failed, once more', { timeout: 600_000 }, () => {
 		const { simulator, night } = storage;
 		const [before, tasksBefore] = [(await table.rows()).length, simulator.tasks.size];
 		await speakInVain([['A', 'B', 'C'].map((part) => `${HELD} Part ${part}.`).join(' ')], 30);
-		const parts = await eventually('the tasks to be noted', NIGHT_MS, async () => {
-			const rows = (await table.rows()).slice(before);
-			return rows.length === 3 ? rows : undefined;
-		});
+		const parts = await noted(before, 3);
 		const tasks = [...simulator.tasks.keys()].slice(tasksBefore);
 		assert.equal(tasks.length, 3);
 		for (const id of tasks) simulator.endTask(id);
-		assert.equal((await night(ID)).status, 'success');
+		await night(ID);
 		assert.deepEqual(parts.map((row) => row.task_id).sort(), tasks.sort());
 		for (const { file, error } of (await table.rows()).slice(before)) {
 			assert.equal(error, null);

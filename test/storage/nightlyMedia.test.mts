@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startSftp, type Sftp } from '../../tools/servers/sftp.mts';
 import { startWebDav, type WebDav } from '../../tools/servers/webDav.mts';
+import { HELD } from '../n8n/setting.mts';
 import { DataTable, type Row } from './dataTable.mts';
 import { NIGHT_MS, setUp, type Storage } from './setting.mts';
 
@@ -52,8 +53,6 @@ describe('every night, videos and images go to a server', { timeout: 600_000 }, 
 	for (const { what, id, table: tableName, folder, extension, filesOf } of kinds) {
 		describe(what, () => {
 			let table: DataTable;
-			const night = async () => assert.equal((await storage.night(id)).status, 'success');
-			const paidSince = (before: number) => storage.simulator.creates - before;
 			const rowOf = async (rowId: number) => (await table.rows()).find((row) => row.id === rowId)!;
 
 			/** The row's file lies on the server where it says, and is the service's to the byte. */
@@ -67,10 +66,10 @@ describe('every night, videos and images go to a server', { timeout: 600_000 }, 
 				const paid = storage.simulator.creates;
 				mkdirSync(join(filesOf(), folder));
 				chmodSync(join(filesOf(), folder), 0o777);
-				await night();
+				await storage.night(id);
 				table = await DataTable.find(storage.rest, tableName);
 				assert.deepEqual(await table.columns(), COLUMNS);
-				assert.equal(paidSince(paid), 0);
+				assert.equal(storage.paidSince(paid), 0);
 			});
 
 			it('stores a file for each row, whatever its title is', async () => {
@@ -80,10 +79,10 @@ describe('every night, videos and images go to a server', { timeout: 600_000 }, 
 					prompt: `A boat, number ${index}`,
 				}));
 				await table.add({ title: '../Sea/2026: "a\\b"?', prompt: 'The sea' }, ...rows);
-				await night();
+				await storage.night(id);
 				(await table.rows()).forEach(assertStored);
 				assert.equal((await table.rows())[0]!.file, `${folder}/1--Sea-2026-a-b-.${extension}`);
-				assert.equal(paidSince(paid), 8);
+				assert.equal(storage.paidSince(paid), 8);
 			});
 
 			it('says why a row failed, and takes it up the next night, and no other', async () => {
@@ -92,15 +91,15 @@ describe('every night, videos and images go to a server', { timeout: 600_000 }, 
 					{ prompt: '' },
 					{ prompt: '[sim:unsafe] Two' },
 				)) as [number, number];
-				await night();
+				await storage.night(id);
 				assert.match((await rowOf(empty)).error, /'Prompt' is empty/);
 				assert.match((await rowOf(unsafe)).error, /UNSAFE/);
-				assert.equal(paidSince(paid), 1);
+				assert.equal(storage.paidSince(paid), 1);
 				await table.change(empty, { prompt: 'No more' });
 				await table.change(unsafe, { prompt: 'Safe' });
-				await night();
+				await storage.night(id);
 				(await table.rows()).forEach(assertStored);
-				assert.equal(paidSince(paid), 3);
+				assert.equal(storage.paidSince(paid), 3);
 			});
 
 			it('stores the next night what found no place on the server', async () => {
@@ -109,32 +108,32 @@ describe('every night, videos and images go to a server', { timeout: 600_000 }, 
 				const place = join(filesOf(), folder);
 				renameSync(place, `${place}-away`);
 				writeFileSync(place, 'A file where the folder should be.');
-				await night();
+				await storage.night(id);
 				rmSync(place);
 				renameSync(`${place}-away`, place);
 				const { file, error } = await rowOf(row);
 				assert.equal(file, null);
 				assert.ok(error);
-				await night();
+				await storage.night(id);
 				assertStored(await rowOf(row));
-				assert.equal(paidSince(paid), 1);
+				assert.equal(storage.paidSince(paid), 1);
 			});
 
 			it('never pays again for what a cut night had begun, and stores what was made', async () => {
 				const { simulator, begin, powerCut } = storage;
 				const paid = simulator.creates;
-				const [made] = (await table.add({ prompt: 'Begun [sim:slow=36000]' })) as [number];
+				const [made] = (await table.add({ prompt: `Begun ${HELD}` })) as [number];
 				await begin(id);
-				await simulator.waitFor(() => paidSince(paid) === 1, NIGHT_MS);
+				await simulator.waitFor(() => storage.paidSince(paid) === 1, NIGHT_MS);
 				await powerCut();
-				await night();
+				await storage.night(id);
 				assert.equal((await rowOf(made)).file, 'begun');
-				assert.equal(paidSince(paid), 1);
+				assert.equal(storage.paidSince(paid), 1);
 				const { file_url: address } = (await table.rows())[0]!;
 				await table.change(made, { file_url: address, file: null });
-				await night();
+				await storage.night(id);
 				assertStored(await rowOf(made));
-				assert.equal(paidSince(paid), 1);
+				assert.equal(storage.paidSince(paid), 1);
 			});
 		});
 	}

@@ -3,17 +3,16 @@ import { after, before, describe, it } from 'node:test';
 import { waitForEnd } from '../../tools/n8n/executions.mts';
 import { startPostgres, type Postgres } from '../../tools/servers/postgres.mts';
 import { startS3, type S3 } from '../../tools/servers/s3.mts';
+import { HELD } from '../n8n/setting.mts';
 import type { Row } from './dataTable.mts';
 import { episodesOf } from './feed.mts';
-import { failureOf, importCopy, NIGHT_MS, setUp, type Storage } from './setting.mts';
+import { importCopy, importSplitting, NIGHT_MS, setUp, type Storage } from './setting.mts';
 import { Texts } from './texts.mts';
 
 /* examples/nightly-postgres.json and feed.json, with PostgreSQL and an S3 server. */
 
 const ID = 'exampleNightlyPg';
 const BUCKET = 'voice.nightly';
-/** Nothing is ready before the test says so. */
-const HELD = '[sim:slow=36000]';
 
 describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_000 }, () => {
 	let storage: Storage;
@@ -25,15 +24,11 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		postgres = await startPostgres();
 		s3 = await startS3(BUCKET);
 		const name = 'Any';
+		const wrong = { ...s3.credential, secretAccessKey: 'wrong' };
 		storage = await setUp([
 			{ id: 'storagePostgres', name, type: 'postgres', data: postgres.credential },
 			{ id: 'storageAws', name, type: 'aws', data: s3.credential },
-			{
-				id: 'wrongAws',
-				name,
-				type: 'aws',
-				data: { ...s3.credential, secretAccessKey: 'wrong' },
-			},
+			{ id: 'wrongAws', name, type: 'aws', data: wrong },
 		]);
 		texts = await Texts.connect(postgres);
 	});
@@ -46,9 +41,8 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 
 	const night = async () => {
 		await texts.dayPasses();
-		return await storage.night(ID);
+		await storage.night(ID);
 	};
-	const paidSince = (before: number) => storage.simulator.creates - before;
 	const rowOf = async (id: string) => (await texts.rows()).find((row) => row.id === id)!;
 	const objectOf = async (key: string) => await fetch(`${s3.url}/${BUCKET}/${key}`);
 
@@ -68,7 +62,7 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 	}
 
 	it('makes its table, and an empty night is a good one', async () => {
-		assert.equal((await storage.night(ID)).status, 'success');
+		await storage.night(ID);
 		assert.deepEqual(await texts.rows(), []);
 		assert.equal(storage.simulator.creates, 0);
 	});
@@ -79,7 +73,7 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 			{ title: '../News/2026: "ü\\b"? #1 & more', text: 'Two.' },
 			{ text: 'Without a title.' },
 		);
-		assert.equal((await night()).status, 'success');
+		await night();
 		await assertAllStored();
 		assert.match((await texts.rows())[1]!.file, /\/speech\/2--News-2026-ü-b-1-more\.wav$/);
 		assert.equal(storage.simulator.creates, 3);
@@ -92,7 +86,7 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		const nights = await Promise.all([begin(ID), begin(ID)]);
 		for (const id of nights) assert.equal((await waitForEnd(rest, id, NIGHT_MS)).status, 'success');
 		await assertAllStored();
-		assert.equal(paidSince(paid), 8);
+		assert.equal(storage.paidSince(paid), 8);
 	});
 
 	it('passes over a row that another one holds at this moment', async () => {
@@ -105,7 +99,7 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		try {
 			await other.query('BEGIN');
 			await other.query('SELECT FROM texts_to_speak WHERE id = $1 FOR UPDATE', held);
-			assert.equal((await storage.night(ID)).status, 'success');
+			await storage.night(ID);
 			await assertStored(await rowOf(free));
 			assert.equal((await rowOf(held)).claimed_by, null);
 		} finally {
@@ -113,7 +107,7 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		}
 		await night();
 		await assertAllStored();
-		assert.equal(paidSince(paid), 2);
+		assert.equal(storage.paidSince(paid), 2);
 	});
 
 	it('says why a row failed, and takes it up the next night, and no other', async () => {
@@ -122,16 +116,16 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 			{ text: ' ' },
 			{ text: '[sim:task-fails] Two.' },
 		)) as [string, string];
-		assert.equal((await night()).status, 'success');
+		await night();
 		assert.match((await rowOf(empty)).error, /'Text' is empty/);
 		assert.match((await rowOf(failing)).error, /could not generate the speech/);
-		assert.equal(paidSince(paid), 1);
+		assert.equal(storage.paidSince(paid), 1);
 		const mend = 'UPDATE texts_to_speak SET text = $2 WHERE id = $1';
 		await texts.query(mend, empty, 'No more.');
 		await texts.query(mend, failing, 'Speaks.');
 		await night();
 		await assertAllStored();
-		assert.equal(paidSince(paid), 3);
+		assert.equal(storage.paidSince(paid), 3);
 	});
 
 	it('never sends again by itself what the service may have accepted', async () => {
@@ -140,10 +134,10 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		simulator.fault({ method: 'POST', action: { reset: true, accepted: true } });
 		const [id] = (await texts.add({ text: 'Unclear.' })) as [string];
 		for (const _ of ['first night', 'second night']) {
-			assert.equal((await night()).status, 'success');
+			await night();
 			assert.equal((await rowOf(id)).file, 'unclear');
 		}
-		assert.equal(paidSince(paid), 1);
+		assert.equal(storage.paidSince(paid), 1);
 		await texts.query('UPDATE texts_to_speak SET file = NULL WHERE id = $1', id);
 		await night();
 		await assertAllStored();
@@ -162,37 +156,31 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 			const paid = storage.simulator.creates;
 			const id = await importCopy(storage.rest, 'nightly-postgres', change);
 			const [row] = (await texts.add({ text: `There is ${what}.` })) as [string];
-			assert.equal((await storage.night(id)).status, 'success');
+			await storage.night(id);
 			const { task_id: taskId, file, error } = await rowOf(row);
 			assert.ok(taskId);
 			assert.equal(file, null);
 			assert.match(error, reason);
 			await night();
 			await assertAllStored();
-			assert.equal(paidSince(paid), 1);
+			assert.equal(storage.paidSince(paid), 1);
 		});
 	}
 
 	it('collects what a night that was cut short has paid for, once its claim has ended', async () => {
-		const { simulator, begin, powerCut } = storage;
-		const paid = simulator.creates;
+		const paid = storage.simulator.creates;
 		await texts.add(...['A', 'B', 'C'].map((name) => ({ text: `${HELD} Cut ${name}.` })));
-		await begin(ID);
-		const cut = () => [...simulator.tasks.values()].filter(({ input }) => input.includes('Cut'));
-		const collecting = () => cut().length === 3 && cut().every(({ reads }) => reads > 0);
-		await simulator.waitFor(collecting, NIGHT_MS);
-		await powerCut();
-		for (const { id } of cut()) simulator.endTask(id);
-		assert.equal((await storage.night(ID)).status, 'success');
+		await storage.cutNight(ID, 'Cut', 3);
+		await storage.night(ID);
 		assert.equal((await texts.rows()).filter(({ file }) => file === null).length, 3);
 		await night();
 		await assertAllStored();
-		assert.equal(paidSince(paid), 3);
+		assert.equal(storage.paidSince(paid), 3);
 	});
 
 	describe('the feed of the week', () => {
 		it('lists the files with their lengths and types, well-formed', async () => {
-			assert.equal((await storage.night('exampleFeed')).status, 'success');
+			await storage.night('exampleFeed');
 			const feed = await objectOf('feed.xml');
 			assert.equal(feed.headers.get('content-type'), 'application/rss+xml');
 			const episodes = episodesOf(await feed.text());
@@ -215,7 +203,7 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 			const id = await importCopy(storage.rest, 'feed', (text) =>
 				text.replace('speech/', 'nothing/').replace('Our week', 'R&D <week> \\u0007'),
 			);
-			assert.equal((await storage.night(id)).status, 'success');
+			await storage.night(id);
 			assert.deepEqual(episodesOf(await (await objectOf('feed.xml')).text()), []);
 		});
 	});
@@ -223,17 +211,12 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 	it('pays once for a text that is split, and not by itself for one that failed in part', async () => {
 		const { simulator, rest } = storage;
 		const paid = simulator.creates;
-		const id = await importCopy(rest, 'nightly-postgres', (text) => {
-			const workflow = JSON.parse(text);
-			const speak = workflow.nodes.find(({ name }: { name: string }) => name === 'Speak');
-			speak.parameters.options.splitLongerThan = 12;
-			return JSON.stringify(workflow);
-		});
+		const id = await importSplitting(rest, 'nightly-postgres');
 		const text = 'First part. Other part.';
 		simulator.fault({ method: 'POST', after: 3, action: { reset: true, accepted: true } });
 		const [whole, half] = (await texts.add({ text }, { text })) as [string, string];
 		for (const _ of ['they are sent', 'they are collected', 'nothing is left']) {
-			assert.equal((await storage.night(id)).status, 'success');
+			await storage.night(id);
 			await texts.dayPasses();
 		}
 		const { task_id: taskIds, file, error } = await rowOf(whole);
@@ -243,7 +226,7 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		assert.equal((await objectOf(key)).status, 200);
 		assert.equal((await rowOf(half)).task_id, null);
 		assert.equal((await rowOf(half)).file, 'unclear');
-		assert.equal(paidSince(paid), 4);
+		assert.equal(storage.paidSince(paid), 4);
 	});
 
 	it('ends before anything is paid when the table lacks a column', async () => {
@@ -251,11 +234,10 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		await texts.add({ text: 'Not to be paid.' });
 		for (const column of ['error', 'task_id', 'file', 'claimed_by', 'text']) {
 			await texts.query(`ALTER TABLE texts_to_speak RENAME ${column} TO other`);
-			const execution = await storage.night(ID);
+			const said = await storage.badNight(ID);
 			await texts.query(`ALTER TABLE texts_to_speak RENAME other TO ${column}`);
-			assert.equal(execution.status, 'error');
-			assert.match(failureOf(execution), new RegExp(`column.*${column}.*does not exist`));
+			assert.match(said, new RegExp(`column.*${column}.*does not exist`));
 		}
-		assert.equal(paidSince(paid), 0);
+		assert.equal(storage.paidSince(paid), 0);
 	});
 });

@@ -5,17 +5,16 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { onExit, temporaryFolder, type TemporaryFolder } from '../../tools/cleanup.mts';
-import { activate, waitForEnd } from '../../tools/n8n/executions.mts';
-import { eventually } from '../n8n/workflows.mts';
+import { eventually, waitForEnd } from '../../tools/n8n/executions.mts';
+import { HELD } from '../n8n/setting.mts';
+import { RemoteWorkflow } from '../n8n/workflows.mts';
 import { DataTable, type Row } from './dataTable.mts';
-import { failureOf, importCopy, NIGHT_MS, setUp, type Storage } from './setting.mts';
+import { importCopy, importSplitting, NIGHT_MS, setUp, type Storage } from './setting.mts';
 
 /* examples/nightly-table.json: Schedule Trigger, n8n's Data Table, speech, a file on the disk. */
 
 const ID = 'exampleNightlyTable';
 const COLUMNS = ['title', 'text', 'task_id', 'file', 'error'];
-/** Nothing is ready before the test says so. */
-const HELD = '[sim:slow=36000]';
 /** A disk with room for nothing; undefined where none can be mounted. */
 function smallDisk(): TemporaryFolder | undefined {
 	const folder = temporaryFolder('disk');
@@ -46,8 +45,6 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 	});
 	after(async () => await storage?.close());
 
-	const night = async () => await storage.night(ID);
-	const paidSince = (before: number) => storage.simulator.creates - before;
 	const rowOf = async (id: number) => (await table.rows()).find((row) => row.id === id)!;
 
 	/** The row's file lies where it says, and is the service's to the byte. */
@@ -63,14 +60,11 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		const often = await importCopy(rest, 'nightly-table', (text) =>
 			text.replace('"days"', '"seconds"').replace('"daysInterval"', '"secondsInterval"'),
 		);
-		await activate(rest, often);
-		const filter = encodeURIComponent(JSON.stringify({ workflowId: often }));
-		const first = await eventually('a night', NIGHT_MS, async () => {
-			const { results } = await rest.request('GET', `/rest/executions?filter=${filter}&limit=1`);
-			return results[0]?.id as string | undefined;
-		});
-		await rest.request('POST', `/rest/workflows/${often}/deactivate`, {});
-		assert.equal((await waitForEnd(rest, first, NIGHT_MS)).status, 'success');
+		const workflow = new RemoteWorkflow(rest, often);
+		await workflow.publish();
+		const first = await eventually('a night', NIGHT_MS, async () => (await workflow.list()).at(-1));
+		await workflow.unpublish();
+		assert.equal((await waitForEnd(rest, first.id, NIGHT_MS)).status, 'success');
 		table = await DataTable.find(rest, 'texts_to_speak');
 		assert.deepEqual(await table.columns(), COLUMNS);
 		assert.equal(simulator.creates, 0);
@@ -84,7 +78,7 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 			{ text: 'Without a title.' },
 			{ title: 'Good morning', text: 'The same title.' },
 		);
-		assert.equal((await night()).status, 'success');
+		await storage.night(ID);
 		const rows = await table.rows();
 		rows.forEach(assertStored);
 		assert.deepEqual(
@@ -106,16 +100,16 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 			{ title: 'Empty', text: '' },
 			{ title: 'Fails', text: '[sim:task-fails] Two.' },
 		)) as [number, number];
-		assert.equal((await night()).status, 'success');
+		await storage.night(ID);
 		assert.match((await rowOf(empty)).error, /'Text' is empty/);
 		assert.match((await rowOf(failing)).error, /could not generate the speech/);
-		assert.equal(paidSince(paid), 1);
+		assert.equal(storage.paidSince(paid), 1);
 
 		await table.change(empty, { text: 'No more.' });
 		await table.change(failing, { text: 'Speaks.' });
-		assert.equal((await night()).status, 'success');
+		await storage.night(ID);
 		(await table.rows()).forEach(assertStored);
-		assert.equal(paidSince(paid), 3);
+		assert.equal(storage.paidSince(paid), 3);
 	});
 
 	it('never sends again by itself what the service may have accepted', async () => {
@@ -124,58 +118,43 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		simulator.fault({ method: 'POST', action: { reset: true, accepted: true } });
 		const [id] = (await table.add({ title: 'Who knows', text: 'Unclear.' })) as [number];
 		for (const _ of ['first night', 'second night']) {
-			assert.equal((await night()).status, 'success');
+			await storage.night(ID);
 			const { file, error } = await rowOf(id);
 			assert.equal(file, 'unclear');
 			assert.match(error, /did not respond/);
 		}
-		assert.equal(paidSince(paid), 1);
+		assert.equal(storage.paidSince(paid), 1);
 		await table.change(id, { file: null });
-		await night();
+		await storage.night(ID);
 		assertStored(await rowOf(id));
 	});
 
 	it('collects what a night that was cut short has paid for', async () => {
-		const { simulator, begin, powerCut } = storage;
-		const paid = simulator.creates;
+		const paid = storage.simulator.creates;
 		await table.add(...['A', 'B', 'C'].map((title) => ({ title, text: `${HELD} Cut ${title}.` })));
-		await begin(ID);
-		const cut = () => [...simulator.tasks.values()].filter(({ input }) => input.includes('Cut'));
-		const collecting = () => cut().length === 3 && cut().every(({ reads }) => reads > 0);
-		await simulator.waitFor(collecting, NIGHT_MS);
-		await powerCut();
-		for (const { id } of cut()) simulator.endTask(id);
-		assert.equal((await night()).status, 'success');
+		await storage.cutNight(ID, 'Cut', 3);
+		await storage.night(ID);
 		(await table.rows()).forEach(assertStored);
-		assert.equal(paidSince(paid), 3);
+		assert.equal(storage.paidSince(paid), 3);
 	});
-
-	/** A copy that splits texts; resolves to its id. */
-	const splitting = async () =>
-		await importCopy(storage.rest, 'nightly-table', (text) => {
-			const workflow = JSON.parse(text);
-			const speak = workflow.nodes.find(({ name }: { name: string }) => name === 'Speak');
-			speak.parameters.options.splitLongerThan = 12;
-			return JSON.stringify(workflow);
-		});
 
 	it('pays once for a text that is split, and stores it as one file', async () => {
 		const { simulator, instance } = storage;
 		const paid = simulator.creates;
 		const [id] = (await table.add({ title: 'Parts', text: 'First part. Other part.' })) as [number];
-		const workflow = await splitting();
+		const workflow = await importSplitting(storage.rest, 'nightly-table');
 		for (const _ of ['its parts are sent', 'they are collected', 'nothing is left']) {
-			assert.equal((await storage.night(workflow)).status, 'success');
+			await storage.night(workflow);
 		}
 		const { task_id: taskIds, file, error } = await rowOf(id);
 		assert.equal(error, null);
 		assert.equal(taskIds.split(',').length, 2);
 		assert.ok(readFileSync(join(instance.folder, file)).length > 0);
-		assert.equal(paidSince(paid), 2);
+		assert.equal(storage.paidSince(paid), 2);
 		await table.remove(id);
 	});
 
-	it('gives each part a file of its own when they can not be joined', async () => {
+	it('gives each part a file of its own when they cannot be joined', async () => {
 		const { simulator, instance } = storage;
 		const headers = { 'Content-Type': 'audio/ogg' };
 		const bodies = ['OggS, the one', 'OggS, the other'];
@@ -183,9 +162,9 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 			simulator.fault({ on: 'file', action: { respond: { status: 200, headers, body } } });
 		}
 		const [id] = (await table.add({ title: 'Ogg', text: 'First part. Other part.' })) as [number];
-		const workflow = await splitting();
+		const workflow = await importSplitting(storage.rest, 'nightly-table');
 		for (const _ of ['its parts are sent', 'they are collected']) {
-			assert.equal((await storage.night(workflow)).status, 'success');
+			await storage.night(workflow);
 		}
 		const { file, error } = await rowOf(id);
 		assert.equal(error, null);
@@ -201,14 +180,14 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		const paid = simulator.creates;
 		simulator.fault({ method: 'POST', after: 1, action: { reset: true, accepted: true } });
 		const [id] = (await table.add({ title: 'Half', text: 'First part. Other part.' })) as [number];
-		const workflow = await splitting();
+		const workflow = await importSplitting(storage.rest, 'nightly-table');
 		for (const _ of ['first night', 'second night']) {
-			assert.equal((await storage.night(workflow)).status, 'success');
+			await storage.night(workflow);
 			const { task_id: taskIds, file, error } = await rowOf(id);
 			assert.deepEqual({ taskIds, file }, { taskIds: null, file: 'unclear' });
 			assert.ok(error);
 		}
-		assert.equal(paidSince(paid), 2);
+		assert.equal(storage.paidSince(paid), 2);
 		await table.remove(id);
 	});
 
@@ -223,9 +202,9 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		await begin(ID);
 		await simulator.waitFor(() => sent() - sentBefore === 3, NIGHT_MS);
 		await powerCut();
-		assert.equal((await night()).status, 'success');
+		await storage.night(ID);
 		(await table.rows()).forEach(assertStored);
-		assert.equal(paidSince(paid), rows.length + 1);
+		assert.equal(storage.paidSince(paid), rows.length + 1);
 	});
 
 	/** One row's night in which its file cannot be stored in this folder, and the next one's. */
@@ -236,14 +215,14 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 			text.replace('"=.n8n-files/', `"=${folder}/`),
 		);
 		const [id] = (await table.add({ title: 'Later', text: 'Later.' })) as [number];
-		assert.equal((await storage.night(hindered)).status, 'success');
+		await storage.night(hindered);
 		const { task_id: taskId, file, error } = await rowOf(id);
 		assert.ok(taskId);
 		assert.equal(file, null);
 		assert.match(error, reason);
-		assert.equal((await night()).status, 'success');
+		await storage.night(ID);
 		assertStored(await rowOf(id));
-		assert.equal(paidSince(paid), 1);
+		assert.equal(storage.paidSince(paid), 1);
 	}
 
 	it('keeps a task whose folder is not there, and stores its file the next night', async () => {
@@ -271,15 +250,14 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 			const id = await importCopy(rest, 'nightly-table', (text) =>
 				text.replaceAll('texts_to_speak', name),
 			);
-			const execution = await storage.night(id);
 			if (missing === 'text') {
+				await storage.night(id);
 				const [row] = await other.rows();
 				assert.match(row!.error, /'Text' is empty/);
 			} else {
-				assert.equal(execution.status, 'error');
-				assert.match(failureOf(execution), /[Cc]olumn/);
+				assert.match(await storage.badNight(id), /[Cc]olumn/);
 			}
-			assert.equal(paidSince(paid), 0);
+			assert.equal(storage.paidSince(paid), 0);
 		});
 	}
 });

@@ -1,10 +1,11 @@
-import { readExample } from '../../tools/examples.mts';
+import assert from 'node:assert/strict';
+import { nodeOf, readExample } from '../../tools/examples.mts';
 import { importCredentials, type Credential } from '../../tools/n8n/examples.mts';
-import { runByHand, waitForEnd, type Execution } from '../../tools/n8n/executions.mts';
+import { runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { example, setUp as setUpInstance, type Setting } from '../n8n/setting.mts';
 
-/** As long as a night may take here, on a machine that is busy with other things. */
+/** How long a night may take, on a machine that is busy with other things. */
 export const NIGHT_MS = 180_000;
 
 /** A complete n8n that runs, with the examples in it. */
@@ -12,10 +13,16 @@ export interface Storage extends Setting {
 	rest: Rest;
 	/** Starts a workflow as its schedule would; resolves to the execution's id. */
 	begin(workflowId: string): Promise<string>;
-	/** The same; resolves to its end, whichever it is. */
-	night(workflowId: string): Promise<Execution>;
+	/** The same, to its good end. */
+	night(workflowId: string): Promise<void>;
+	/** The same, to its bad end; resolves to what the execution says of it. */
+	badNight(workflowId: string): Promise<string>;
+	/** How many create calls were accepted beyond so many. */
+	paidSince(before: number): number;
 	/** What a power cut does: n8n is killed, and started again. */
 	powerCut(): Promise<void>;
+	/** Cuts the power while a night waits for so many tasks about a word; then these end. */
+	cutNight(workflowId: string, word: string, count: number): Promise<void>;
 }
 
 /** `credentials` are those of the servers that the examples use. */
@@ -24,22 +31,38 @@ export async function setUp(
 	environment: NodeJS.ProcessEnv = {},
 ): Promise<Storage> {
 	const setting = await setUpInstance({ pace: 0.02 }, environment);
-	const { instance } = setting;
+	const { instance, simulator } = setting;
 	try {
 		await importCredentials(instance, credentials);
 		await instance.start();
-		const rest = new Rest(instance.baseUrl);
-		await rest.logIn();
+		const rest = await Rest.of(instance);
 		const begin = async (workflowId: string) => await runByHand(rest, workflowId, 'Every night');
+		const end = async (workflowId: string, status: 'success' | 'error') => {
+			const execution = await waitForEnd(rest, await begin(workflowId), NIGHT_MS);
+			const { message = '', description = '' } = execution.data.resultData.error ?? {};
+			assert.equal(execution.status, status, `${message}\n${description}`);
+			return `${message}\n${description}`;
+		};
+		const powerCut = async () => {
+			await instance.crash();
+			await instance.start();
+			await rest.logIn();
+		};
 		return {
 			...setting,
 			rest,
 			begin,
-			night: async (workflowId) => await waitForEnd(rest, await begin(workflowId), NIGHT_MS),
-			async powerCut() {
-				await instance.crash();
-				await instance.start();
-				await rest.logIn();
+			night: async (workflowId) => void (await end(workflowId, 'success')),
+			badNight: async (workflowId) => await end(workflowId, 'error'),
+			paidSince: (before) => simulator.creates - before,
+			powerCut,
+			async cutNight(workflowId, word, count) {
+				await begin(workflowId);
+				const cut = () => [...simulator.tasks.values()].filter(({ input }) => input.includes(word));
+				const areCollected = () => cut().length === count && cut().every(({ reads }) => reads > 0);
+				await simulator.waitFor(areCollected, NIGHT_MS);
+				await powerCut();
+				for (const { id } of cut()) simulator.endTask(id);
 			},
 		};
 	} catch (error) {
@@ -56,13 +79,15 @@ export async function importCopy(
 ): Promise<string> {
 	const text = JSON.stringify(readExample(example(name).path));
 	const changed = change(text);
-	if (changed === text) throw new Error(`The copy of ${name} is no other than the example`);
+	if (changed === text) throw new Error(`The copy of ${name} does not differ from the example`);
 	const { id: _, ...workflow } = JSON.parse(changed);
 	return (await rest.request('POST', '/rest/workflows', workflow)).id;
 }
 
-/** What an execution says of its failure. */
-export const failureOf = ({ data }: Execution): string => {
-	const { message = '', description = '' } = data.resultData.error ?? {};
-	return `${message}\n${description}`;
-};
+/** A copy whose node Speak splits texts of more than 12 characters. */
+export const importSplitting = async (rest: Rest, name: string): Promise<string> =>
+	await importCopy(rest, name, (text) => {
+		const workflow = JSON.parse(text);
+		nodeOf(workflow, 'Speak').parameters.options.splitLongerThan = 12;
+		return JSON.stringify(workflow);
+	});

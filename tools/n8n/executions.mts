@@ -1,9 +1,11 @@
 /* Executions of an n8n server, over its REST interface. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { parse } from 'flatted';
 import type { ExecutionStatus, IRunExecutionData } from 'n8n-workflow';
 import type { Rest } from './rest.mts';
 
-const POLL_MS = 200;
+const POLL_MS = 150;
+const PATIENCE_MS = 60_000;
 
 export interface Execution {
 	id: string;
@@ -17,33 +19,49 @@ export async function runByHand(rest: Rest, workflowId: string, trigger: string)
 	return (await rest.request('POST', `/rest/workflows/${workflowId}/run`, body)).executionId;
 }
 
-/** Publishes a workflow; resolves once its triggers are in place. */
+/**
+ * Publishes a workflow; resolves once its triggers are in place. Throws what the editor shows when they
+ * can't be started: n8n answers at once, and starts them in the background.
+ */
 export async function activate(rest: Rest, workflowId: string): Promise<void> {
 	const path = `/rest/workflows/${workflowId}`;
 	const { versionId } = await rest.request('GET', path);
 	await rest.request('POST', `${path}/activate`, { versionId });
-	await poll(async () => {
+	await eventually(`${workflowId} to be published`, PATIENCE_MS, async () => {
 		const { status, triggers } = await rest.request('GET', `${path}/publication-status`);
-		if (status === 'failed') throw new Error(`Not published: ${JSON.stringify(triggers)}`);
-		return status === 'published' ? true : undefined;
-	}, `${workflowId} is not published`);
+		const messages = triggers.map(({ errorMessage }: { errorMessage?: string }) => errorMessage);
+		if (status === 'failed') throw new Error(messages.filter(Boolean).join('\n'));
+		return status === 'published' || undefined;
+	});
 }
 
 /** Starts a published workflow by its webhook; resolves to the execution's id. */
 export async function runByWebhook(rest: Rest, workflowId: string, body: object): Promise<string> {
-	const before = await latestOf(rest, workflowId);
+	const latest = async () => (await executionsOf(rest, workflowId))[0]?.id;
+	const before = await latest();
 	await postJson(`${rest.baseUrl}/webhook/${workflowId}`, body);
 	// n8n may answer before it has stored the execution.
-	return await poll(async () => {
-		const latest = await latestOf(rest, workflowId);
-		return latest === before ? undefined : latest;
-	}, `${workflowId} was not started`);
+	return await eventually(`${workflowId} to be started`, PATIENCE_MS, async () => {
+		const id = await latest();
+		return id === before ? undefined : id;
+	});
 }
 
-async function latestOf(rest: Rest, workflowId: string): Promise<string | undefined> {
-	const filter = encodeURIComponent(JSON.stringify({ workflowId }));
-	const { results } = await rest.request('GET', `/rest/executions?filter=${filter}&limit=1`);
-	return results[0]?.id;
+/** Ids and states of all executions of a workflow, the newest first. */
+export async function executionsOf(
+	rest: Rest,
+	workflowId: string,
+): Promise<Array<Pick<Execution, 'id' | 'status'>>> {
+	const found = [];
+	let cursor: string | null = null;
+	do {
+		const filter = JSON.stringify({ workflowId });
+		const query = new URLSearchParams({ limit: '100', filter, ...(cursor && { cursor }) });
+		const page = await rest.request('GET', `/rest/executions?${query}`);
+		found.push(...page.results);
+		cursor = page.nextCursor;
+	} while (cursor);
+	return found;
 }
 
 /** Calls a webhook, of a trigger or of an execution that waits. */
@@ -57,27 +75,18 @@ export async function postJson(url: string, body: object): Promise<void> {
 	await response.body?.cancel();
 }
 
-/** An execution as it is stored at this moment. */
-async function readExecution(rest: Rest, executionId: string): Promise<Execution> {
-	const { status, data } = await rest.request('GET', `/rest/executions/${executionId}`);
-	return { id: executionId, status, data: parse(data) };
-}
-
 /** Resolves to an execution once it has one of the statuses; throws after `timeoutMs`. */
 export async function waitForStatus(
 	rest: Rest,
 	executionId: string,
 	statuses: ExecutionStatus[],
-	timeoutMs?: number,
+	timeoutMs = PATIENCE_MS,
 ): Promise<Execution> {
-	return await poll(
-		async () => {
-			const execution = await readExecution(rest, executionId);
-			return statuses.includes(execution.status) ? execution : undefined;
-		},
-		`Execution ${executionId} is not ${statuses.join(' or ')}`,
-		timeoutMs,
-	);
+	const what = `execution ${executionId} to be ${statuses.join(' or ')}`;
+	return await eventually(what, timeoutMs, async () => {
+		const { status, data } = await rest.request('GET', `/rest/executions/${executionId}`);
+		return statuses.includes(status) ? { id: executionId, status, data: parse(data) } : undefined;
+	});
 }
 
 /** Waits for the end of an execution, whichever it is. */
@@ -104,17 +113,17 @@ export async function retry(
 	return await waitForEnd(rest, String(id));
 }
 
-/** Asks again and again until there is an answer: n8n itself tells nobody but an open editor. */
-async function poll<T>(
-	ask: () => Promise<T | undefined>,
-	complaint: string,
-	timeoutMs = 60_000,
+/** Looks until something is there, which n8n tells only an open editor; throws after `timeoutMs`. */
+export async function eventually<T>(
+	what: string,
+	timeoutMs: number,
+	look: () => Promise<T | undefined> | T | undefined,
 ): Promise<T> {
-	const until = Date.now() + timeoutMs;
+	const end = Date.now() + timeoutMs;
 	for (;;) {
-		const answer = await ask();
-		if (answer !== undefined) return answer;
-		if (Date.now() > until) throw new Error(`${complaint} after ${timeoutMs / 1000} s`);
-		await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+		const found = await look();
+		if (found !== undefined) return found;
+		if (Date.now() > end) throw new Error(`Waited ${timeoutMs / 1000} s in vain for ${what}`);
+		await pause(POLL_MS);
 	}
 }

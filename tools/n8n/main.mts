@@ -111,7 +111,7 @@ async function runExample(n8n: Instance, example: Example): Promise<void> {
 
 async function openEditor(n8n: Instance, service: Simulator): Promise<void> {
 	await step('Starting n8n', () => n8n.start());
-	await new Rest(n8n.baseUrl).logIn();
+	await Rest.of(n8n);
 	claim.tell(`${n8n.baseUrl}/home/workflows`);
 	console.log(`
   Open         ${n8n.baseUrl}/home/workflows
