@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { drip } from '../service/fakeService.mts';
-import { anyMood, MOODS, type Asked } from './moods.mts';
+import { anyMood, lazy, MIB, MOODS, type Asked } from './moods.mts';
 
 /** Files, and what comes instead of them. */
 
@@ -22,14 +22,14 @@ const TYPES = [
 	'x/y; a="b',
 ];
 
-/** 320 MiB of zeros: more than is taken in unannounced. */
-const bomb = (() => {
-	let made: Buffer | undefined;
-	return () => {
-		const part = () => gzipSync(Buffer.alloc(8 * 1024 * 1024));
-		return (made ??= Buffer.concat(Array.from({ length: 40 }, part)));
-	};
-})();
+const KINDS =
+	'whole whole whole whole chunked packed packedCut packedNoise empty short dribble silent redirect';
+
+/** 320 MiB of zeros: more than is accepted unannounced. */
+const bomb = lazy(() => {
+	const part = () => gzipSync(Buffer.alloc(8 * MIB));
+	return Buffer.concat(Array.from({ length: 40 }, part));
+});
 
 export function file(asked: Asked): void {
 	const { random, response, request, token, elsewhere } = asked;
@@ -40,20 +40,7 @@ export function file(asked: Asked): void {
 		...(type ? { 'content-type': type } : {}),
 		...(random.chance(0.3) ? { 'content-disposition': `attachment; filename="${token}.wav"` } : {}),
 	};
-	const kind = random.pick([
-		...[
-			'whole',
-			'whole',
-			'whole',
-			'whole',
-			'chunked',
-			'packed',
-			'packedCut',
-			'packedNoise',
-			'empty',
-		],
-		...['short', 'dribble', 'silent', 'redirect', ...(random.chance(0.02) ? ['bomb'] : [])],
-	]);
+	const kind = random.chance(0.001) ? 'bomb' : random.word(KINDS);
 	switch (kind) {
 		case 'whole':
 			response.writeHead(200, { ...headers, 'content-length': body.length });
@@ -69,10 +56,7 @@ export function file(asked: Asked): void {
 			response.writeHead(200, { ...headers, 'content-encoding': 'gzip' });
 			return void response.end(gzipSync(body).subarray(0, 15));
 		case 'packedNoise':
-			response.writeHead(200, {
-				...headers,
-				'content-encoding': random.pick(['gzip', 'br', 'zstd']),
-			});
+			response.writeHead(200, { ...headers, 'content-encoding': random.word('gzip br zstd') });
 			return void response.end(body);
 		case 'empty':
 			return void response.end();

@@ -14,22 +14,20 @@ export interface Asked {
 	elsewhere: string;
 }
 
-const MIB = 1024 * 1024;
-const huge = (() => {
-	let made: Buffer | undefined;
-	return () =>
-		(made ??= Buffer.concat([
-			Buffer.from('{"a":1'),
-			Buffer.alloc(20 * MIB, ' '),
-			Buffer.from('}'),
-		]));
-})();
-const hugePacked = (() => {
-	let made: Buffer | undefined;
-	return () => (made ??= gzipSync(huge()));
-})();
+export const MIB = 1024 * 1024;
 
-/** Those of success stand in the other moods: with them what is said counts, not the status. */
+/** Something large, made when it is first needed. */
+export function lazy(make: () => Buffer): () => Buffer {
+	let made: Buffer | undefined;
+	return () => (made ??= make());
+}
+
+const huge = lazy(() =>
+	Buffer.concat([Buffer.from('{"a":1'), Buffer.alloc(20 * MIB, ' '), Buffer.from('}')]),
+);
+const hugePacked = lazy(() => gzipSync(huge()));
+
+/** Without those of success, which the other moods have: there the body counts, not the status. */
 const STATUSES = [
 	204, 300, 301, 302, 304, 400, 401, 402, 403, 404, 405, 408, 409, 410, 413, 418, 422, 425, 429,
 	451, 500, 501, 502, 503, 504, 520, 599,
@@ -86,16 +84,8 @@ export const MOODS: Record<string, Mood> = {
 	},
 	anyStatus({ response, random, token }) {
 		const status = random.pick(STATUSES);
-		const after = random.pick([
-			undefined,
-			'0',
-			'1',
-			'-1',
-			'soon',
-			'99999999',
-			new Date().toUTCString(),
-		]);
-		response.writeHead(status, { ...(after ? { 'retry-after': after } : {}) });
+		const after = random.pick(['', '0', '1', '-1', 'soon', '99999999', new Date().toUTCString()]);
+		response.writeHead(status, after ? { 'retry-after': after } : {});
 		response.end(
 			random.pick([JSON.stringify(errorBody(random, token)), PAGE, '', sentence(random, token)]),
 		);

@@ -27,6 +27,11 @@ export class Random {
 		return choices[this.whole(0, choices.length - 1)]!;
 	}
 
+	/** One of the words; those that are there several times come up more often. */
+	word(words: string): string {
+		return this.pick(words.split(' '));
+	}
+
 	bytes(length: number): Buffer {
 		const made = Buffer.alloc(length);
 		for (let at = 0; at < length; at++) made[at] = this.whole(0, 255);

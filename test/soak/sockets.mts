@@ -5,8 +5,10 @@ import type { Random } from './random.mts';
 import { odd, PAGE } from './words.mts';
 
 const server = new WebSocketServer({ noServer: true });
+const PERCENTAGES = [0, 17, 43, 99, 100, 100, 101, -5, 55.5];
+const TYPES = ['labs_status_updated', 'labs_status_updated', 'other'];
 
-/** Answers a handshake, or does not, and says what a service would and would not. */
+/** Answers a handshake or leaves it, and then says what a service would and would not say. */
 export function socket(
 	request: IncomingMessage,
 	duplex: Duplex,
@@ -16,17 +18,7 @@ export function socket(
 	tasks: () => string[],
 ): void {
 	duplex.on('error', () => duplex.destroy());
-	const kind = random.pick([
-		'open',
-		'open',
-		'open',
-		'open',
-		'refuse',
-		'page',
-		'hang',
-		'close',
-		'noise',
-	]);
+	const kind = random.word('open open open open refuse page hang close noise');
 	if (kind === 'hang') return void duplex.resume().on('end', () => duplex.destroy());
 	if (kind === 'close') return void duplex.destroy();
 	if (kind === 'noise') return void duplex.end(random.bytes(100));
@@ -39,22 +31,14 @@ export function socket(
 }
 
 function chatter(opened: WebSocket, random: Random, token: string, tasks: () => string[]): void {
-	const isDeaf = random.chance(0.2);
+	const isMute = random.chance(0.2);
 	const timer = setInterval(
 		() => {
-			if (isDeaf) return;
-			const kind = random.pick([
-				'progress',
-				'progress',
-				'progress',
-				'odd',
-				'noise',
-				'flood',
-				'end',
-				'ping',
-			]);
-			if (kind === 'end' && random.chance(0.1))
-				return void random.pick([() => opened.terminate(), () => opened.close(1011)])();
+			if (isMute) return;
+			const kind = random.word('progress progress progress odd noise flood end ping');
+			if (kind === 'end' && random.chance(0.1)) {
+				return random.chance(0.5) ? opened.terminate() : opened.close(1011);
+			}
 			if (kind === 'ping') return void opened.ping();
 			if (kind === 'noise')
 				return void opened.send(random.bytes(50), { binary: random.chance(0.5) });
@@ -69,31 +53,9 @@ function chatter(opened: WebSocket, random: Random, token: string, tasks: () => 
 }
 
 function progress(random: Random, token: string, tasks: string[]): string {
-	const task_id = random.pick([
-		...tasks,
-		...tasks,
-		random.whole(1, 99),
-		random.pick([odd(random, token)]),
-	]);
-	const process_percentage = random.pick<unknown>([
-		0,
-		17,
-		43,
-		99,
-		100,
-		100,
-		101,
-		-5,
-		'50',
-		55.5,
-		odd(random, token),
-	]);
-	const type = random.pick([
-		'labs_status_updated',
-		'labs_status_updated',
-		'other',
-		odd(random, token),
-	]);
+	const task_id = random.pick([...tasks, ...tasks, random.whole(1, 99), odd(random, token)]);
+	const process_percentage = random.pick([...PERCENTAGES, '50', odd(random, token)]);
+	const type = random.pick([...TYPES, odd(random, token)]);
 	return JSON.stringify({
 		type,
 		payload: random.chance(0.95) ? { task_id, process_percentage } : odd(random, token),

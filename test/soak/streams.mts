@@ -43,12 +43,7 @@ function lastEvent(asked: Asked, made: Made[], onError: () => void): string {
 		JSON.stringify(made),
 		{ data: made },
 		{ id: made[0]!.id, file_urls: many },
-		made.map(({ id, file_url }) => ({
-			id,
-			url: file_url,
-			extra: odd(random, token),
-			prompt: token,
-		})),
+		made.map(({ id, file_url: url }) => ({ id, url, extra: odd(random, token), prompt: token })),
 		[],
 		[
 			{ id: 'x', file_url: 'file:///etc/passwd' },
@@ -56,12 +51,7 @@ function lastEvent(asked: Asked, made: Made[], onError: () => void): string {
 		],
 		odd(random, token),
 	]);
-	const name = random.pick([
-		'video_generation_complete',
-		'image_generation_complete',
-		'all_set',
-		'message',
-	]);
+	const name = random.word('video_generation_complete image_generation_complete all_set message');
 	if (random.chance(0.2)) {
 		onError();
 		const broken = '{"code": 5, "err';
@@ -72,7 +62,7 @@ function lastEvent(asked: Asked, made: Made[], onError: () => void): string {
 	return random.chance(0.9) ? whole : whole.slice(0, random.whole(1, whole.length - 1));
 }
 
-/** Answers a create call by a stream; what it makes is `made`. Tells when it says that it failed. */
+/** Answers a create call with a stream that ends with `made`, or with an error: then it calls `onError`. */
 export function stream(asked: Asked, made: Made[], onError: () => void): void {
 	const { response, request, random } = asked;
 	if (random.chance(0.15)) {
@@ -84,18 +74,10 @@ export function stream(asked: Asked, made: Made[], onError: () => void): void {
 	const cut = random.chance(0.3);
 	const pieces = cut ? steps.flatMap((step) => split(Buffer.from(step as string))) : steps;
 	response.writeHead(200, {
-		'content-type': random.pick(['text/event-stream', 'application/json', 'text/html']),
+		'content-type': random.word('text/event-stream application/json text/html'),
 	});
 	response.flushHeaders();
-	const ending = random.pick([
-		'end',
-		'end',
-		'end',
-		'reset',
-		'hang',
-		'endlessLine',
-		'endlessEvents',
-	]);
+	const ending = random.word('end end end reset hang endlessLine endlessEvents');
 	let at = 0;
 	const timer = setInterval(
 		() => {
