@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { decode, FORMATS, shownMs, speak } from './programs.mts';
+import { temporaryFolder } from '../../tools/cleanup.mts';
+import { decode, FORMATS, joinParts, shownMs, speak } from './programs.mts';
 
 /* Long texts, spoken by espeak-ng, encoded by LAME and ffmpeg, joined, and decoded by ffmpeg. */
 
 const require = createRequire(import.meta.url);
-const { joinAudio } = require('../../dist/nodes/shared/audio/joinAudio.js');
 const { splitText } = require('../../dist/nodes/shared/audio/splitText.js');
 
-const folder = mkdtempSync(join(tmpdir(), 'audio-'));
-after(() => rmSync(folder, { recursive: true }));
+const temporary = temporaryFolder('audio');
+const folder = temporary.path;
+after(() => temporary.remove());
 
 /** How many texts are tried; each takes some seconds. */
 const TEXTS = Number(process.env.AUDIO_TEXTS ?? 200);
 const AT_ONCE = 4;
-/** Samples of a part that what precedes it may reach into, through overlap and filters. */
+/** Samples of a part that the one before may reach into, through overlap and filters. */
 const OVERLAP = 2304;
 
 const SENTENCES: Record<string, string[]> = {
@@ -57,9 +57,7 @@ async function tryOne(number: number): Promise<string> {
 	}
 
 	const bytes = files.map((file) => readFileSync(file));
-	const joined = await joinAudio(
-		bytes.map((part) => ({ bytes: part.length, read: async () => part })),
-	);
+	const joined = await joinParts(bytes);
 	assert.equal(joined.why, undefined, about);
 	assert.ok(joined.bytes.length < bytes.reduce((sum, part) => sum + part.length, 4096), about);
 	const whole = path(`joined.${joined.extension}`);
@@ -87,7 +85,7 @@ async function tryOne(number: number): Promise<string> {
 		const wrong = samples.findIndex(
 			(sample, index) => !(Math.abs(sample - all.samples[at + index]!) <= allowed(index)),
 		);
-		assert.equal(wrong, -1, `${about}: sample ${wrong} behind ${at} is another`);
+		assert.equal(wrong, -1, `${about}: sample ${wrong} after ${at} differs`);
 		at += samples.length;
 	}
 	assert.equal(all.samples.length, at, about);
@@ -111,15 +109,14 @@ test('different sampling rates are not joined', async () => {
 	const file = async (format: string) => {
 		const path = join(folder, 'part');
 		await FORMATS[format]!(join(folder, 'a.wav'), path);
-		const bytes = readFileSync(path);
-		return { bytes: bytes.length, read: async () => bytes };
+		return readFileSync(path);
 	};
 	for (const [one, other] of [
 		['MP3 of ffmpeg, 24 kHz, bare', 'MP3 of LAME, average, 16 kHz'],
 		['WAV, 16 bit', 'WAV, A-law'],
 		['WAV, 16 bit', 'MP3 of LAME, constant'],
 	] as const) {
-		const { why } = await joinAudio([await file(one), await file(other)]);
+		const { why } = await joinParts([await file(one), await file(other)]);
 		assert.match(why, /^part 1 is .*, part 2 is /);
 	}
 });

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { openBrowser } from '../../tools/browser.mts';
-import { FORMATS, lame, shownByVlc, shownMs, tone, type Encode } from './programs.mts';
+import { temporaryFolder } from '../../tools/cleanup.mts';
+import { FORMATS, joinParts, lame, shownByVlc, shownMs, tone, type Encode } from './programs.mts';
 
-/* What players show of joined files, and where they get to when one jumps. */
+/* How long joined files are in players, and what sounds where one jumps to. */
 
-const { joinAudio } = createRequire(import.meta.url)('../../dist/nodes/shared/audio/joinAudio.js');
-
-/** Each part sounds of one tone of its own: seconds, and Hz. */
+/** Each part has a tone of its own. */
 const PARTS = [
 	{ seconds: 17, hertz: 500 },
 	{ seconds: 31, hertz: 1000 },
@@ -20,7 +17,7 @@ const PARTS = [
 ];
 const KINDS: Record<string, Encode[]> = {
 	'MP3 of other bit rates in each part': ['-b24', '-b160', '-V5'].map((rate) =>
-		lame(rate, '--resample', '22.05'),
+		lame(`${rate} --resample 22.05`),
 	),
 };
 for (const kind of [
@@ -33,20 +30,20 @@ for (const kind of [
 ]) {
 	KINDS[kind] = PARTS.map(() => FORMATS[kind]!);
 }
-/** What a player may show more or less than all parts together, in ms: some leave out an encoder's silence. */
+/** By how much a player's length may differ from that of all parts, in ms: some leave out an encoder's silence. */
 const MOST_OFF_MS = 100;
 
-let folder: string;
+const temporary = temporaryFolder('players');
+const folder = temporary.path;
 let browser: Browser;
 let page: Page;
 before(async () => {
-	folder = mkdtempSync(join(tmpdir(), 'players-'));
 	browser = await openBrowser();
 	page = await browser.newPage();
 });
 after(async () => {
 	await browser?.close();
-	rmSync(folder, { recursive: true });
+	temporary.remove();
 });
 
 /** Gives a file to the page's player; resolves to the length in ms that it shows. */
@@ -107,9 +104,7 @@ for (const [kind, encoders] of Object.entries(KINDS)) {
 				sumMs += await shownMs(part);
 				parts.push(readFileSync(part));
 			}
-			const joined = await joinAudio(
-				parts.map((part) => ({ bytes: part.length, read: async () => part })),
-			);
+			const joined = await joinParts(parts);
 			({ startsMs, bytes, mimeType } = joined);
 			file = join(folder, `joined.${joined.extension}`);
 			writeFileSync(file, bytes);
@@ -127,7 +122,7 @@ for (const [kind, encoders] of Object.entries(KINDS)) {
 			}
 		});
 
-		it('sounds of each part where that begins to play', async () => {
+		it('plays each part where it begins', async () => {
 			for (const [index, { seconds, hertz }] of PARTS.entries()) {
 				await load(bytes, mimeType);
 				const heard = await heardAt(startsMs[index]! / 1000 + seconds / 2);

@@ -1,11 +1,19 @@
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+
+const audio = '../../dist/nodes/shared/audio';
+const { joinAudio } = createRequire(import.meta.url)(`${audio}/joinAudio.js`);
+
+/** Joins files as the node does. */
+export const joinParts = async (parts: Buffer[]) =>
+	await joinAudio(parts.map((part) => ({ bytes: part.length, read: async () => part })));
 
 const runFile = promisify(execFile);
 
-/** Runs a program to its end; what it says on its error output is an error. */
+/** Runs a program to its end; throws when it prints anything on its error output. */
 async function run(program: string, ...args: string[]): Promise<Buffer> {
 	const options = { encoding: 'buffer', maxBuffer: 1 << 30 } as const;
 	const { stdout, stderr } = await runFile(program, args, options);
@@ -19,15 +27,16 @@ const ffmpeg = async (...args: string[]) =>
 /** Makes a file of a format out of a WAV file as espeak-ng writes it: 16 bit, mono, 22 050 Hz. */
 export type Encode = (wav: string, file: string) => Promise<unknown>;
 
-const wav = (...args: string[]): Encode => {
-	return async (from, to) => await ffmpeg('-i', from, ...args, '-f', 'wav', to);
+/** Those that encode take the program's options as one text. */
+const wav = (options: string): Encode => {
+	return async (from, to) => await ffmpeg('-i', from, ...options.split(' '), '-f', 'wav', to);
 };
-export const lame = (...args: string[]): Encode => {
-	return async (from, to) => await run('lame', '--silent', ...args, from, to);
+export const lame = (options: string): Encode => {
+	return async (from, to) => await run('lame', '--silent', ...options.split(' '), from, to);
 };
-const mp3 = (...args: string[]): Encode => {
+const mp3 = (options: string): Encode => {
 	return async (from, to) =>
-		await ffmpeg('-i', from, '-c:a', 'libmp3lame', ...args, '-f', 'mp3', to);
+		await ffmpeg('-i', from, '-c:a', 'libmp3lame', ...options.split(' '), '-f', 'mp3', to);
 };
 /** A different one for each part: the bit rate may differ between parts that are joined. */
 const oneOf = (...encoders: Encode[]): Encode => {
@@ -35,56 +44,36 @@ const oneOf = (...encoders: Encode[]): Encode => {
 };
 
 export const FORMATS: Record<string, Encode> = {
-	'WAV, 16 bit': wav('-c:a', 'pcm_s16le'),
-	'WAV, 8 bit, mono': wav('-c:a', 'pcm_u8'),
-	'WAV, 24 bit, stereo, extensible': wav('-c:a', 'pcm_s24le', '-ac', '2', '-ar', '48000'),
-	'WAV, 32 bit floating point': wav('-c:a', 'pcm_f32le'),
-	'WAV, A-law': wav('-c:a', 'pcm_alaw', '-ar', '8000'),
-	'WAV, µ-law': wav('-c:a', 'pcm_mulaw', '-ar', '8000'),
-	'WAV with tags, of a size that was not known': async (from, to) =>
-		await run(
-			'sh',
-			'-c',
-			`ffmpeg -nostdin -v error -i "${from}" -metadata title=odd -f wav - > "${to}"`,
-		),
-	'MP3 of LAME, constant': lame('-b', '64'),
-	'MP3 of LAME, variable': lame('-V', '5', '--resample', '44.1'),
-	'MP3 of LAME, average, 16 kHz': lame('--abr', '40', '--resample', '16'),
-	'MP3 of LAME, 8 kHz': lame('--resample', '8'),
-	'MP3 of LAME, 48 kHz, with checksums': lame('-p', '--resample', '48', '-b', '96'),
-	'MP3 of LAME, without an index': lame('-t', '-b', '48'),
-	'MP3 of LAME with all tags': lame(
-		'-b',
-		'56',
-		'--add-id3v2',
-		'--pad-id3v2',
-		'--tt',
-		'Part',
-		'--ta',
-		'Me',
-	),
-	'MP3 of ffmpeg, joint stereo': mp3('-ac', '2', '-ar', '44100', '-b:a', '128k'),
-	'MP3 of ffmpeg, 24 kHz, bare': mp3(
-		'-ar',
-		'24000',
-		'-b:a',
-		'48k',
-		'-write_xing',
-		'0',
-		'-id3v2_version',
-		'0',
-	),
-	'MP3 of ffmpeg, 32 kHz, ID3v1': mp3('-ar', '32000', '-q:a', '4', '-write_id3v1', '1'),
-	'MP3 of different bit rates': oneOf(lame('-b', '32'), lame('-b', '64'), lame('-V', '3')),
+	'WAV, 16 bit': wav('-c:a pcm_s16le'),
+	'WAV, 8 bit, mono': wav('-c:a pcm_u8'),
+	'WAV, 24 bit, stereo, extensible': wav('-c:a pcm_s24le -ac 2 -ar 48000'),
+	'WAV, 32 bit floating point': wav('-c:a pcm_f32le'),
+	'WAV, A-law': wav('-c:a pcm_alaw -ar 8000'),
+	'WAV, µ-law': wav('-c:a pcm_mulaw -ar 8000'),
+	'WAV with tags, of a size that was not known': async (from, to) => {
+		const command = `ffmpeg -nostdin -v error -i "${from}" -metadata title=odd -f wav - > "${to}"`;
+		await run('sh', '-c', command);
+	},
+	'MP3 of LAME, constant': lame('-b 64'),
+	'MP3 of LAME, variable': lame('-V 5 --resample 44.1'),
+	'MP3 of LAME, average, 16 kHz': lame('--abr 40 --resample 16'),
+	'MP3 of LAME, 8 kHz': lame('--resample 8'),
+	'MP3 of LAME, 48 kHz, with checksums': lame('-p --resample 48 -b 96'),
+	'MP3 of LAME, without an index': lame('-t -b 48'),
+	'MP3 of LAME with all tags': lame('-b 56 --add-id3v2 --pad-id3v2 --tt Part --ta Me'),
+	'MP3 of ffmpeg, joint stereo': mp3('-ac 2 -ar 44100 -b:a 128k'),
+	'MP3 of ffmpeg, 24 kHz, bare': mp3('-ar 24000 -b:a 48k -write_xing 0 -id3v2_version 0'),
+	'MP3 of ffmpeg, 32 kHz, ID3v1': mp3('-ar 32000 -q:a 4 -write_id3v1 1'),
+	'MP3 of different bit rates': oneOf(lame('-b 32'), lame('-b 64'), lame('-V 3')),
 };
 
 export interface Decoded {
-	/** Samples of all channels, as the file has them, with what players leave out at both ends. */
+	/** Samples of all channels, including those at both ends that players leave out. */
 	samples: Float32Array;
 	channels: number;
 }
 
-/** Decodes a file; when it is to be `whole`, throws when a single frame of it is damaged. */
+/** Decodes a file; with `isWhole`, throws when a single frame of it is damaged. */
 export async function decode(file: string, isWhole = false): Promise<Decoded> {
 	const probed = await probe(file, 'stream=channels');
 	const strict = isWhole ? ['-xerror'] : [];
@@ -115,7 +104,7 @@ export async function tone(hertz: number, seconds: number, file: string): Promis
 
 /** The length that VLC shows, in ms. */
 export async function shownByVlc(file: string): Promise<number> {
-	// Its library is known to the system's own Python, and to no other that may be first in the PATH.
-	const script = fileURLToPath(new URL('vlcLength.py', import.meta.url));
+	// Only the system's own Python knows its library; another one may come first in the PATH.
+	const script = join(import.meta.dirname, 'vlcLength.py');
 	return Number(await run('/usr/bin/python3', script, file));
 }
