@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -61,8 +61,7 @@ export class Registry {
 	/** Publishes what `npm pack` makes of this project, with another version number. */
 	async publish(version: string): Promise<Published> {
 		const target = join(this.folder, version);
-		mkdirSync(target, { recursive: true });
-		packInto(project, target, this.folder);
+		packInto(project, target);
 		const file = join(target, 'package.json');
 		const manifest = JSON.parse(readFileSync(file, 'utf8'));
 		writeFileSync(file, JSON.stringify({ ...manifest, version }));

@@ -1,10 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import type { ICredentialDataDecryptedObject, IDataObject } from 'n8n-workflow';
 import type { WorkflowFile } from '../../demo/engine.mts';
+import { temporaryFolder, type TemporaryFolder } from '../../tools/cleanup.mts';
 import { packInto } from '../../tools/pack.mts';
 import { cleanEnvironment } from '../../tools/process.mjs';
 
@@ -30,7 +30,6 @@ export interface Answer {
 	}>;
 	/** What the browser's console would have shown. */
 	messages: string[];
-	hints: string[];
 	/** The run as n8n would save it. */
 	saved: string;
 }
@@ -46,10 +45,10 @@ interface Reply {
 export class OldEngine {
 	private readonly waiting = new Map<number, (reply: Reply) => void>();
 	private readonly child: ChildProcess;
-	private readonly folder: string;
+	private readonly folder: TemporaryFolder;
 	private next = 0;
 
-	private constructor(child: ChildProcess, folder: string) {
+	private constructor(child: ChildProcess, folder: TemporaryFolder) {
 		this.child = child;
 		this.folder = folder;
 		child.on('message', (reply: Reply) => this.waiting.get(reply.id)?.(reply));
@@ -61,14 +60,13 @@ export class OldEngine {
 
 	/** Starts it with a Node, given as the path of its binary. */
 	static async start(node: string): Promise<OldEngine> {
-		const folder = mkdtempSync(join(tmpdir(), 'media-generation-oldest-'));
-		const target = join(folder, 'node_modules/n8n-nodes-media-generation');
-		mkdirSync(target, { recursive: true });
-		packInto(project, target, folder);
+		const folder = temporaryFolder('oldest');
+		const target = join(folder.path, 'node_modules/n8n-nodes-media-generation');
+		packInto(project, target);
 		// All that a published node may count on: the n8n-workflow of the n8n that loads it.
 		const workflow = 'node_modules/n8n-workflow';
-		symlinkSync(join(oldest, workflow), join(folder, workflow), 'junction');
-		const worker = join(folder, 'worker.mjs');
+		symlinkSync(join(oldest, workflow), join(folder.path, workflow), 'junction');
+		const worker = join(folder.path, 'worker.mjs');
 		await build({
 			entryPoints: [join(import.meta.dirname, 'worker.mts')],
 			outfile: worker,
@@ -116,7 +114,7 @@ export class OldEngine {
 		const exited = new Promise((resolve) => this.child.once('exit', resolve));
 		this.child.kill();
 		if (this.child.exitCode === null && this.child.signalCode === null) await exited;
-		rmSync(this.folder, { recursive: true, force: true });
+		this.folder.remove();
 	}
 
 	private async order(order: Order, onItem?: (json: IDataObject) => void): Promise<unknown> {

@@ -47,7 +47,6 @@ async function run(id: number, { workflow, credential }: Order & { kind: 'run' }
 		error: result.error && { message: String(message), description: String(description ?? '') },
 		items: await Promise.all(result.items(last).map(withBytes)),
 		messages,
-		hints: result.hints(last).map((hint) => hint.message),
 		saved: JSON.stringify(result.run),
 	};
 

@@ -1,35 +1,24 @@
 import { execFileSync } from 'node:child_process';
-import {
-	cpSync,
-	mkdirSync,
-	mkdtempSync,
-	readFileSync,
-	rmSync,
-	symlinkSync,
-	writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { temporaryFolder } from '../../tools/cleanup.mts';
 import { packInto } from '../../tools/pack.mts';
 
 /* The packed tarball: what is in it, whether n8n can load it, and n8n's own scan. */
 
 const project = join(__dirname, '../..');
-const temporary = mkdtempSync(join(tmpdir(), 'media-generation-package-'));
+const folder = temporaryFolder('package');
+const temporary = folder.path;
 const target = join(temporary, 'node_modules/n8n-nodes-media-generation');
 let files: string[] = [];
 
 beforeAll(() => {
-	mkdirSync(target, { recursive: true });
-	files = packInto(project, target, temporary);
+	files = packInto(project, target);
 	// All that a published node may count on: n8n-workflow, which n8n provides.
-	symlinkSync(
-		join(project, 'node_modules/n8n-workflow'),
-		join(temporary, 'node_modules/n8n-workflow'),
-		'junction',
-	);
+	const workflow = 'node_modules/n8n-workflow';
+	symlinkSync(join(project, workflow), join(temporary, workflow), 'junction');
 });
-afterAll(() => rmSync(temporary, { recursive: true, force: true }));
+afterAll(() => folder.remove());
 
 function runScript(name: string, args: string[], node = process.execPath) {
 	const { NODE_PATH: _, NODE_ENV: __, ...env } = process.env;

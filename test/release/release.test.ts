@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder, type TemporaryFolder } from '../../tools/cleanup.mts';
 import { git } from '../../tools/release/checks.mts';
 
 /* `npm run release`, on a package of its own whose lint and tests end as told. */
 
 const main = join(__dirname, '../../tools/release/main.mts');
+let temporary: TemporaryFolder;
 let folder: string;
 
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
@@ -41,7 +42,8 @@ function refused(): string {
 }
 
 beforeEach(() => {
-	folder = mkdtempSync(join(tmpdir(), 'media-generation-release-'));
+	temporary = temporaryFolder('release');
+	folder = temporary.path;
 	git(folder, 'init', '--quiet', '--initial-branch=main');
 	git(folder, 'config', 'user.name', 'Somebody');
 	git(folder, 'config', 'user.email', 'somebody@example.com');
@@ -52,7 +54,7 @@ beforeEach(() => {
 	git(folder, 'tag', 'v1.9.0');
 	git(folder, 'tag', 'v1.2.0');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => temporary.remove());
 
 test('what is unreleased could be the notes of a release', () => {
 	const text = readFileSync(join(__dirname, '../../CHANGELOG.md'), 'utf8');
