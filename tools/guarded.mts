@@ -1,17 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 
-const program = fileURLToPath(new URL('guard.mjs', import.meta.url));
+const program = join(import.meta.dirname, 'guard.mjs');
 
-/**
- * Nothing of a child that leads a group of its own (`detached`) outlives this process, even when that
- * is killed.
- */
+/** Makes sure that a child with a group of its own (`detached`) doesn't outlive this process, even killed. */
 export function guard(child: ChildProcess): void {
-	const { pid } = child;
-	if (pid === undefined) return;
-	const stdio = ['pipe', 'ignore', 'ignore'] as ['pipe', 'ignore', 'ignore'];
-	const watcher = spawn(process.execPath, [program, String(pid)], { stdio, detached: true });
+	if (child.pid === undefined) return;
+	const watcher = spawn(process.execPath, [program, String(child.pid)], {
+		stdio: ['pipe', 'ignore', 'ignore'],
+		detached: true,
+	});
 	child.once('close', () => watcher.kill('SIGKILL'));
 	watcher.unref();
 }

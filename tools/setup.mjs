@@ -121,9 +121,8 @@ export async function ensureDist(node) {
 }
 
 /** n8n's linters and its scan of packages, in a folder of their own (they need other versions). */
-export async function ensureLintTools() {
+export const ensureLintTools = async () =>
 	await npmCi('Installing n8n’s linters', inProject('tools/lint'), '--ignore-scripts');
-}
 
 /** The complete n8n. Of its install scripts only that of its database is needed. */
 export async function ensureN8n(node) {
@@ -146,15 +145,23 @@ export async function ensureN8n(node) {
 	}
 }
 
-/** Installs packages of the system where that can be done, else asks for it. */
-async function aptInstall(title, packages, request) {
+/**
+ * Installs the packages of the system that are missing where that can be done, else asks for it.
+ * @param {string} title
+ * @param {string} need What somebody is told who has to install them.
+ * @param {Record<string, unknown>} packages Names of packages, and whether each is there.
+ * @param {string[]} flags
+ */
+async function aptInstall(title, need, packages, ...flags) {
+	const missing = Object.keys(packages).filter((name) => !packages[name]);
+	if (missing.length === 0) return;
 	if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
-		throw new SetupError(request);
+		throw new SetupError(`${need}. Please install: ${missing.join(', ')}.`);
 	}
 	const env = cleanEnvironment({ DEBIAN_FRONTEND: 'noninteractive' });
 	await step(title, async () => {
 		await runQuietly('apt-get', ['update'], { cwd: project, env });
-		await runQuietly('apt-get', ['install', '-y', ...packages], { cwd: project, env });
+		await runQuietly('apt-get', ['install', '-y', ...flags, ...missing], { cwd: project, env });
 	});
 }
 
@@ -173,64 +180,61 @@ export async function ensureNewestNode() {
 }
 
 /** The registry from which n8n's own installer takes this package. */
-export async function ensureRegistry() {
-	const folder = inProject('tools/registry');
-	await npmCi('Installing a registry of npm packages', folder, '--ignore-scripts');
-}
+export const ensureRegistry = async () =>
+	await npmCi(
+		'Installing a registry of npm packages',
+		inProject('tools/registry'),
+		'--ignore-scripts',
+	);
 
 /** Chromium, from the system's own packages where those can be installed. */
 export async function ensureBrowser() {
-	if (BROWSERS.some((path) => existsSync(path))) return;
-	await aptInstall(
-		'Installing Chromium, once',
-		['chromium'],
-		'The browser test needs Chromium or Chrome: please install one.',
-	);
+	const chromium = BROWSERS.some((path) => existsSync(path));
+	await aptInstall('Installing Chromium, once', 'The browser test needs Chromium or Chrome', {
+		chromium,
+	});
 }
 
 /** What speaks, encodes, decodes and plays, from the system's own packages where those can be installed. */
 export async function ensureAudioPrograms() {
-	const missing = ['espeak-ng', 'lame', 'ffmpeg'].filter((name) => !onPath(name));
-	if (!existsSync(VLC_FOR_PYTHON)) missing.push('python3-vlc', 'vlc-plugin-base');
-	if (missing.length === 0) return;
+	const vlc = existsSync(VLC_FOR_PYTHON);
 	await aptInstall(
 		'Installing programs for sound, once',
+		'The tests of the sound need programs of the system',
+		{
+			'espeak-ng': onPath('espeak-ng'),
+			lame: onPath('lame'),
+			ffmpeg: onPath('ffmpeg'),
+			'python3-vlc': vlc,
+			'vlc-plugin-base': vlc,
+		},
 		// What python3-vlc recommends is the player with its windows.
-		['--no-install-recommends', ...missing],
-		`The tests of the sound need ${missing.join(', ')}: please install them.`,
+		'--no-install-recommends',
 	);
 }
 
 /** The servers of n8n's queue mode, from the system's own packages where those can be installed. */
 export async function ensureQueueServers() {
 	const { redis, initdb, postgres } = findPrograms();
-	const missing = [
-		...(redis ? [] : ['redis-server']),
-		...(initdb && postgres ? [] : ['postgresql']),
-	];
-	if (missing.length === 0) return;
 	await aptInstall(
 		'Installing Redis and PostgreSQL, once',
-		missing,
-		'The tests of the queue mode need Redis and PostgreSQL: please install redis-server and postgresql. They need not be running.',
+		'The tests of the queue mode need Redis and PostgreSQL, which need not be running',
+		{ 'redis-server': redis, postgresql: initdb && postgres },
 	);
 }
 
 /** The servers that examples store files on: PostgreSQL, SFTP and WebDAV of the system, S3 from npm. */
 export async function ensureStorageServers() {
 	const { initdb, postgres, sshd, sshKeygen, rclone, xmllint } = findPrograms();
-	const missing = [
-		...(initdb && postgres ? [] : ['postgresql']),
-		...(sshd && sshKeygen ? [] : ['openssh-server']),
-		...(rclone ? [] : ['rclone']),
-		...(xmllint ? [] : ['libxml2-utils']),
-	];
-	if (missing.length > 0) {
-		await aptInstall(
-			'Installing the servers that files are stored on, once',
-			missing,
-			`The tests of storage need ${missing.join(', ')}: please install them. They need not be running.`,
-		);
-	}
+	await aptInstall(
+		'Installing the servers that files are stored on, once',
+		'The tests of storage need servers, which need not be running',
+		{
+			postgresql: initdb && postgres,
+			'openssh-server': sshd && sshKeygen,
+			rclone,
+			'libxml2-utils': xmllint,
+		},
+	);
 	await npmCi('Installing an S3 server', inProject('tools/servers'), '--ignore-scripts');
 }

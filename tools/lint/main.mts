@@ -1,10 +1,9 @@
 /* `npm run lint`: formatting, types, n8n's rules and our own; `npm run lint:fix` repairs what it can. */
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runHere } from '../process.mjs';
 
-const project = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const project = join(import.meta.dirname, '../..');
 const { values } = parseArgs({ options: { fix: { type: 'boolean', default: false } } });
 
 const prettier = 'node_modules/prettier/bin/prettier.cjs';

@@ -1,14 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { createWriteStream, mkdirSync, readFileSync, type WriteStream } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { onExit } from '../cleanup.mts';
 import { guard } from '../guarded.mts';
 import { cleanEnvironment } from '../process.mjs';
 
-const here = dirname(fileURLToPath(import.meta.url));
-const n8nCommand = join(here, 'node_modules/n8n/bin/n8n');
+const n8nCommand = join(import.meta.dirname, 'node_modules/n8n/bin/n8n');
 const READY = 'Editor is now accessible via';
 const GRACE_MS = 15_000;
 
@@ -51,8 +50,8 @@ export class Instance {
 	async command(...args: string[]): Promise<string> {
 		const { child, log } = this.spawn(args);
 		let output = '';
-		child.stdout?.setEncoding('utf8').on('data', (part: string) => (output += part));
-		child.stdout?.pipe(log, { end: false });
+		child.stdout.setEncoding('utf8').on('data', (part: string) => (output += part));
+		child.stdout.pipe(log, { end: false });
 		const code = await this.ended(child, log);
 		if (code === 0) return output;
 		throw new CommandError(`n8n ${args[0]} ended with ${code}; see ${this.logFile}`, output);
@@ -69,10 +68,10 @@ export class Instance {
 	/** Runs one of n8n's commands that serves; resolves once it has printed `ready`. */
 	async serve(args: string[], ready: string, extra: NodeJS.ProcessEnv = {}): Promise<void> {
 		const { child, log } = this.spawn(args, extra);
-		child.stdout?.pipe(log, { end: false });
+		child.stdout.pipe(log, { end: false });
 		const ended = this.ended(child, log);
 		await new Promise<void>((resolve, reject) => {
-			createInterface({ input: child.stdout! }).on('line', (line) => {
+			createInterface({ input: child.stdout }).on('line', (line) => {
 				if (line.includes(ready)) resolve();
 			});
 			void ended.then((code) => {
@@ -90,14 +89,14 @@ export class Instance {
 		clearTimeout(impatient);
 	}
 
-	/** What a power cut does (kill -9); `start` begins anew with what was saved. */
+	/** What a power cut does (kill -9); `start` goes on with what was saved. */
 	async crash(): Promise<void> {
 		const ended = this.stopped();
 		this.kill('SIGKILL');
 		await ended;
 	}
 
-	/** Halts whatever runs, as a machine does that is put to sleep, until `wake`. */
+	/** Halts whatever runs until `wake`, as a machine that is put to sleep does. */
 	sleep(): void {
 		this.kill('SIGSTOP');
 	}
@@ -124,25 +123,19 @@ export class Instance {
 
 	/** Resolves when nothing runs any more. */
 	async stopped(): Promise<void> {
-		const all = [...this.children].map(
-			(child) => new Promise<void>((resolve) => void child.once('close', () => resolve())),
-		);
-		await Promise.all(all);
+		await Promise.all([...this.children].map((child) => once(child, 'close')));
 	}
 
-	private spawn(
-		args: string[],
-		extra: NodeJS.ProcessEnv = {},
-	): { child: ChildProcess; log: WriteStream } {
+	private spawn(args: string[], extra: NodeJS.ProcessEnv = {}) {
 		const log = createWriteStream(this.logFile, { flags: 'a' });
-		// A group of its own: Ctrl-C reaches n8n through stop() alone, and nothing of it stays behind.
+		// A group of its own: Ctrl-C reaches n8n through stop() alone, and nothing is left behind.
 		const child = spawn(process.execPath, [n8nCommand, ...args], {
 			cwd: this.folder,
 			env: { ...this.environment, ...extra },
 			stdio: ['ignore', 'pipe', 'pipe'],
 			detached: true,
 		});
-		child.stderr?.pipe(log, { end: false });
+		child.stderr.pipe(log, { end: false });
 		this.children.add(child);
 		guard(child);
 		return { child, log };
@@ -184,7 +177,7 @@ function environmentFor(
 		N8N_PORT: String(ports.editor),
 		N8N_RUNNERS_BROKER_PORT: String(ports.broker),
 		N8N_RESTRICT_FILE_ACCESS_TO: files,
-		// Nothing here is to call home, and a cookie has to work without https.
+		// Nothing here may call home, and cookies must work without HTTPS.
 		N8N_DIAGNOSTICS_ENABLED: 'false',
 		N8N_VERSION_NOTIFICATIONS_ENABLED: 'false',
 		N8N_TEMPLATES_ENABLED: 'false',

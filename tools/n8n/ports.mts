@@ -27,3 +27,5 @@ export async function freePorts(count: number): Promise<number[]> {
 	const servers = await Promise.all(Array.from({ length: count }, async () => await listen(0)));
 	return await Promise.all(servers.map(close));
 }
+
+export const freePort = async (): Promise<number> => (await freePorts(1))[0]!;

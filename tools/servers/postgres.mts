@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
-import { freePorts } from '../n8n/ports.mts';
+import { freePort } from '../n8n/ports.mts';
 import {
 	HOST,
 	newPassword,
@@ -26,7 +26,7 @@ export interface Postgres extends Server {
 /** PostgreSQL on a free port, with a new and empty database. */
 export async function startPostgres(): Promise<Postgres> {
 	const folder = temporaryFolder('postgres');
-	const [port] = (await freePorts(1)) as [number];
+	const port = await freePort();
 	const password = newPassword();
 	const passwordFile = join(folder.path, 'password');
 	writeFileSync(passwordFile, password, { mode: 0o600 });

@@ -1,11 +1,11 @@
 import { temporaryFolder } from '../cleanup.mts';
-import { freePorts } from '../n8n/ports.mts';
+import { freePort } from '../n8n/ports.mts';
 import { HOST, newPassword, programPath, serve, type Server } from './serve.mts';
 
 /** Redis on a free port, in memory alone; with the variables by which n8n finds it. */
 export async function startRedis(): Promise<Server & { environment: Record<string, string> }> {
 	const folder = temporaryFolder('redis');
-	const [port] = (await freePorts(1)) as [number];
+	const port = await freePort();
 	const password = newPassword();
 	const settings = [
 		`bind ${HOST}`,
@@ -21,7 +21,6 @@ export async function startRedis(): Promise<Server & { environment: Record<strin
 		input: settings.join('\n'),
 		folder,
 		ready: 'Ready to accept connections',
-		signal: 'SIGTERM',
 	});
 	const environment = {
 		QUEUE_BULL_REDIS_HOST: HOST,

@@ -1,11 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../cleanup.mts';
-import { freePorts } from '../n8n/ports.mts';
+import { freePort } from '../n8n/ports.mts';
 import { HOST, serve, type Server } from './serve.mts';
 
-const program = fileURLToPath(new URL('s3Process.mjs', import.meta.url));
+const program = join(import.meta.dirname, 's3Process.mjs');
 
 export interface S3 extends Server {
 	/** Where buckets lie: `${url}/${bucket}/${key}`, open to readers without a key. */
@@ -17,7 +16,7 @@ export interface S3 extends Server {
 /** An S3 server on a free port, with these buckets, all empty. */
 export async function startS3(...buckets: string[]): Promise<S3> {
 	const folder = temporaryFolder('s3');
-	const [port] = (await freePorts(1)) as [number];
+	const port = await freePort();
 	const directory = join(folder.path, 'data');
 	mkdirSync(directory);
 	const server = await serve({
@@ -25,7 +24,6 @@ export async function startS3(...buckets: string[]): Promise<S3> {
 		args: [program, directory, HOST, String(port), ...buckets],
 		folder,
 		ready: 'S3 is ready',
-		signal: 'SIGTERM',
 	});
 	const url = `http://${HOST}:${port}`;
 	const credential = {

@@ -7,14 +7,14 @@ import { guard } from '../guarded.mts';
 import { cleanEnvironment } from '../process.mjs';
 import { findPrograms } from './programs.mjs';
 
-/** Where every server listens: nobody else on the network is to reach it. */
+/** Where every server listens: nobody else on the network can reach it. */
 export const HOST = '127.0.0.1';
 const SHOWN_LINES = 20;
 
 export interface Server {
 	/** Ends it, and removes its folder. */
 	stop(): Promise<void>;
-	/** Ends it in the middle of its work, for as long as `meanwhile` takes; then it goes on with what it had stored. */
+	/** Ends it in the middle of its work for as long as `meanwhile` takes; then starts it with what it had stored. */
 	outage(meanwhile: () => Promise<void>): Promise<void>;
 }
 
@@ -26,12 +26,12 @@ interface Plan {
 	folder: TemporaryFolder;
 	/** A line with this text says that the server can be used. */
 	ready: string;
-	/** Ends it without waiting for its clients. */
-	signal: NodeJS.Signals;
+	/** Ends it without waiting for its clients: SIGTERM unless it says another. */
+	signal?: NodeJS.Signals;
 	account?: Account;
 }
 
-export interface Account {
+interface Account {
 	uid: number;
 	gid: number;
 }
@@ -58,7 +58,7 @@ export async function serve(plan: Plan): Promise<Server> {
 
 /** Starts a server's process; resolves, once it is ready, to what ends it. */
 async function launch(plan: Plan): Promise<() => Promise<void>> {
-	const { command, args, input = '', folder, ready, signal, account } = plan;
+	const { command, args, input = '', folder, ready, signal = 'SIGTERM', account } = plan;
 	const child = spawn(command, args, {
 		stdio: ['pipe', 'pipe', 'pipe'],
 		// Ctrl-C is not to end it before n8n, which would complain at length.
@@ -67,10 +67,7 @@ async function launch(plan: Plan): Promise<() => Promise<void>> {
 	});
 	guard(child);
 	const forget = onExit(() => void child.kill(signal));
-	const ended = new Promise<void>((resolve) => {
-		child.once('error', () => resolve());
-		child.once('close', () => resolve());
-	});
+	const ended = new Promise((resolve) => child.once('error', resolve).once('close', resolve));
 	const end = async () => {
 		child.kill(signal);
 		await ended;
@@ -108,7 +105,7 @@ export function programPath(name: keyof ReturnType<typeof findPrograms>): string
 	return path;
 }
 
-/** A user of this machine without rights, for what refuses to be run by root; undefined for others. */
+/** A user without rights, for programs that refuse to be run by root; undefined unless this is root. */
 export function unprivileged(): (Account & { name: string }) | undefined {
 	if (process.getuid?.() !== 0) return undefined;
 	const name = 'postgres';

@@ -3,7 +3,7 @@ import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
-import { freePorts } from '../n8n/ports.mts';
+import { freePort } from '../n8n/ports.mts';
 import { HOST, programPath, serve, unprivileged, type Server } from './serve.mts';
 
 export interface Sftp extends Server {
@@ -16,7 +16,7 @@ export interface Sftp extends Server {
 /** OpenSSH on a free port, for SFTP alone, with one user and one key. */
 export async function startSftp(): Promise<Sftp> {
 	const folder = temporaryFolder('sftp');
-	const [port] = (await freePorts(1)) as [number];
+	const port = await freePort();
 	const inFolder = (name: string) => join(folder.path, name);
 	for (const name of ['host', 'user']) {
 		const args = ['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', inFolder(name)];
@@ -50,7 +50,6 @@ export async function startSftp(): Promise<Sftp> {
 		args: ['-D', '-e', '-f', inFolder('config')],
 		folder,
 		ready: 'Server listening on',
-		signal: 'SIGTERM',
 		account,
 	});
 	const credential = {

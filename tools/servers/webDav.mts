@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
-import { freePorts } from '../n8n/ports.mts';
+import { freePort } from '../n8n/ports.mts';
 import { HOST, newPassword, programPath, serve, type Server } from './serve.mts';
 
 export interface WebDav extends Server {
@@ -14,7 +14,7 @@ export interface WebDav extends Server {
 /** A plain WebDAV server on a free port, with one user. */
 export async function startWebDav(): Promise<WebDav> {
 	const folder = temporaryFolder('webdav');
-	const [port] = (await freePorts(1)) as [number];
+	const port = await freePort();
 	const files = join(folder.path, 'files');
 	mkdirSync(files);
 	const user = 'n8n';
@@ -25,7 +25,6 @@ export async function startWebDav(): Promise<WebDav> {
 		args: ['serve', 'webdav', files, '--addr', address, '--user', user, '--pass', password],
 		folder,
 		ready: 'WebDav Server started on',
-		signal: 'SIGTERM',
 	});
 	return { files, credential: { webDavUrl: `http://${address}`, user, password }, ...server };
 }
