@@ -1,5 +1,7 @@
 /** What a measure found, for people to read. */
 
+type Show = (value: number) => string;
+
 /** A figure, or in words why there is none. */
 export type Cell = number | string;
 
@@ -7,7 +9,7 @@ export interface Row {
 	name: string;
 	cells: Cell[];
 	/** How a figure is shown. */
-	show(value: number): string;
+	show: Show;
 }
 
 /** Figures side by side: what is measured in rows, the contenders in columns, ours first. */
@@ -19,7 +21,7 @@ export interface Table {
 	rows: Row[];
 }
 
-/** What the node of this package is to keep. */
+/** What the node of this package must keep to. */
 export interface Goal {
 	name: string;
 	goal: string;
@@ -40,14 +42,14 @@ export const times = (value: number) =>
 export const mebibytes = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(0)} MiB`;
 export const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(0)} KB`;
 
-/** A goal that a figure stays at or below a limit. */
-export function atMost(
-	name: string,
-	limit: number,
-	measured: number,
-	show: (value: number) => string,
-): Goal {
+/** A goal that a figure is at most a limit. */
+export function atMost(name: string, limit: number, measured: number, show: Show): Goal {
 	return { name, goal: `≤ ${show(limit)}`, measured: show(measured), met: measured <= limit };
+}
+
+/** A goal that a figure is below a limit. */
+export function below(name: string, limit: number, measured: number, show: Show): Goal {
+	return { name, goal: `< ${show(limit)}`, measured: show(measured), met: measured < limit };
 }
 
 export function median(values: number[]): number {

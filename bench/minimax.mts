@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Client, type Access } from './client.mts';
@@ -76,23 +76,17 @@ export async function startMiniMax(access: Access): Promise<MiniMax> {
 
 	function query(id: string): object {
 		const { status, fileId } = videos.get(id)!;
-		return {
-			task_id: id,
-			status,
-			file_id: status === 'Success' ? fileId : '',
-			base_resp: GOOD,
-		};
+		const file_id = status === 'Success' ? fileId : '';
+		return { task_id: id, status, file_id, base_resp: GOOD };
 	}
 
 	function retrieve(id: string): object {
 		const found = [...videos.values()].find(({ fileId }) => fileId === id)!;
-		return {
-			file: { file_id: id, filename: 'output.mp4', download_url: found.address },
-			base_resp: GOOD,
-		};
+		const file = { file_id: id, filename: 'output.mp4', download_url: found.address };
+		return { file, base_resp: GOOD };
 	}
 
-	const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+	const server = createServer((request, response) => {
 		const url = new URL(request.url ?? '/', 'http://minimax');
 		requests[url.pathname === SPEECH ? 'speech' : 'video']++;
 		void answer(request, url).then(

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { temporaryFolder, type TemporaryFolder } from '../tools/cleanup.mts';
-import { activate, waitForEnd } from '../tools/n8n/executions.mts';
+import { activate, executionsOf, waitForEnd } from '../tools/n8n/executions.mts';
 import { Instance } from '../tools/n8n/instance.mts';
 import { installPackage } from '../tools/n8n/package.mts';
 import { freePorts } from '../tools/n8n/ports.mts';
@@ -44,15 +44,12 @@ export class N8n {
 	static async start(environment: NodeJS.ProcessEnv = {}): Promise<N8n> {
 		const folder = temporaryFolder('bench');
 		const [editor, broker, probe] = (await freePorts(3)) as [number, number, number];
-		const instance = new Instance(
-			folder.path,
-			{ editor, broker },
-			{
-				NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'probe.mts'))}`,
-				BENCH_PROBE_PORT: String(probe),
-				...environment,
-			},
-		);
+		const variables = {
+			NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'probe.mts'))}`,
+			BENCH_PROBE_PORT: String(probe),
+			...environment,
+		};
+		const instance = new Instance(folder.path, { editor, broker }, variables);
 		const n8n = new N8n(instance, folder, `http://127.0.0.1:${probe}`);
 		try {
 			installPackage(folder.path);
@@ -66,11 +63,8 @@ export class N8n {
 	}
 
 	async credential(type: string, data: object): Promise<{ id: string; name: string }> {
-		const { id, name } = await this.#rest.request('POST', '/rest/credentials', {
-			name: type,
-			type,
-			data,
-		});
+		const body = { name: type, type, data };
+		const { id, name } = await this.#rest.request('POST', '/rest/credentials', body);
 		return { id, name };
 	}
 
@@ -96,9 +90,9 @@ export class N8n {
 
 	/** The executions of a workflow that are still there. */
 	async executions(workflow: Published): Promise<Execution[]> {
-		const ids = await this.#executionIds(workflow);
+		const executions = await executionsOf(this.#rest, workflow.id);
 		return await Promise.all(
-			ids.map(async (id): Promise<Execution> => {
+			executions.map(async ({ id }): Promise<Execution> => {
 				const { data, status } = await waitForEnd(this.#rest, id);
 				const { resultData } = data;
 				const runs = resultData.runData[workflow.output] ?? [];
@@ -114,24 +108,13 @@ export class N8n {
 
 	/** Deletes the executions of a workflow with their files. */
 	async forget(workflow: Published): Promise<void> {
-		const ids = await this.#executionIds(workflow);
+		const ids = (await executionsOf(this.#rest, workflow.id)).map(({ id }) => id);
 		if (ids.length > 0) await this.#rest.request('POST', '/rest/executions/delete', { ids });
-	}
-
-	async #executionIds({ id }: Published): Promise<string[]> {
-		const query = new URLSearchParams({ filter: JSON.stringify({ workflowId: id }), limit: '100' });
-		const { results } = await this.#rest.request('GET', `/rest/executions?${query}`);
-		return results.map((execution: { id: string }) => execution.id);
 	}
 
 	/** Resident memory of n8n's process, in bytes (Linux). */
 	memory(): number {
 		return this.instance.memory();
-	}
-
-	/** Processor time that n8n's process has taken, in seconds (Linux). */
-	processorSeconds(): number {
-		return this.instance.processorSeconds();
 	}
 
 	/** Memory that n8n's process still uses once garbage is collected, in bytes. */

@@ -1,13 +1,14 @@
 import type { N8n } from '../n8n.mts';
 import type { Account } from '../service.mts';
 import { workflowOf, type Step } from '../workflow.mts';
-import { InN8n } from './inN8n.mts';
+import type { Contender } from './contender.mts';
+import { inN8n } from './inN8n.mts';
 
 /** Seconds between two looks at a task: shorter than most such workflows have it. */
 const WAIT_SECONDS = 5;
 
 /** What is built of n8n's own nodes where there is none for a service. */
-export async function handBuilt(n8n: N8n, id: string, account: Account): Promise<InN8n> {
+export async function handBuilt(n8n: N8n, id: string, account: Account): Promise<Contender> {
 	const { token, baseUrl, voiceId } = account.access;
 	const credential = await n8n.credential('httpBearerAuth', { token });
 	const http = (name: string, parameters: object): Step => ({
@@ -79,7 +80,7 @@ export async function handBuilt(n8n: N8n, id: string, account: Account): Promise
 		create('/v1/video/text-to-video', { prompt: '={{ $json.text }}' }),
 		download(`={{ JSON.parse($json.data.match(${complete})[1])[0].file_url }}`),
 	];
-	return await InN8n.in(n8n, 'hand-built workflow', (of) => account.requests(of), {
+	return await inN8n(n8n, 'hand-built workflow', (of) => account.requests(of), {
 		speech: workflowOf(`${id}-speech`, speech, 'Download', [
 			['Items', 'Create'],
 			['Create', 'Wait'],

@@ -1,7 +1,8 @@
 import type { N8n } from '../n8n.mts';
 import type { Account } from '../service.mts';
 import { workflowOf } from '../workflow.mts';
-import { InN8n } from './inN8n.mts';
+import type { Contender } from './contender.mts';
+import { inN8n } from './inN8n.mts';
 
 /** Nothing listens there. */
 const NO_SOCKET = 'ws://127.0.0.1:9';
@@ -20,7 +21,7 @@ export async function ours(
 	account: Account,
 	options: Record<string, unknown>,
 	{ blocked = false, download = true }: Changes = {},
-): Promise<InN8n> {
+): Promise<Contender> {
 	const { token: apiToken, baseUrl, voiceId } = account.access;
 	const data = { apiToken, baseUrl, webSocketUrl: blocked ? NO_SOCKET : '', allowHttp: false };
 	const credential = await n8n.credential('mediaGenerationApi', data);
@@ -42,7 +43,7 @@ export async function ours(
 		operation: 'textToVideo',
 		prompt: '={{ $json.text }}',
 	});
-	return await InN8n.in(n8n, 'Media Generation node', (of) => account.requests(of), {
+	return await inN8n(n8n, 'Media Generation node', (of) => account.requests(of), {
 		speech: workflowOf(`${id}-speech`, [speech], 'Media Generation'),
 		video: workflowOf(`${id}-video`, [video], 'Media Generation'),
 	});

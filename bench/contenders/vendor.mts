@@ -2,7 +2,8 @@ import type { MiniMax } from '../minimax.mts';
 import type { N8n } from '../n8n.mts';
 import type { Account, Operation } from '../service.mts';
 import { workflowOf } from '../workflow.mts';
-import { InN8n } from './inN8n.mts';
+import type { Contender } from './contender.mts';
+import { inN8n } from './inN8n.mts';
 
 /** n8n's own node for MiniMax, with its default settings, against a stand-in for MiniMax's API. */
 export async function vendor(
@@ -10,7 +11,7 @@ export async function vendor(
 	id: string,
 	account: Account,
 	minimax: MiniMax,
-): Promise<InN8n> {
+): Promise<Contender> {
 	const data = { apiKey: account.access.token, region: 'international', url: minimax.url };
 	const credential = await n8n.credential('minimaxApi', data);
 	const step = (parameters: object) => ({
@@ -34,7 +35,7 @@ export async function vendor(
 	});
 	const requests = (operation: Operation) =>
 		minimax.requests[operation] + account.downloads(operation);
-	return await InN8n.in(n8n, 'MiniMax node of n8n', requests, {
+	return await inN8n(n8n, 'MiniMax node of n8n', requests, {
 		speech: workflowOf(`${id}-speech`, [speech], 'MiniMax'),
 		video: workflowOf(`${id}-video`, [video], 'MiniMax'),
 	});

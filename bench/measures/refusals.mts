@@ -32,10 +32,7 @@ type Limit = Pick<Simulator, 'mostAtOnce' | 'requestLimit'>;
 
 const NO_LIMIT: Limit = { mostAtOnce: undefined, requestLimit: undefined };
 const FEW_AT_ONCE: Limit = { ...NO_LIMIT, mostAtOnce: AT_ONCE };
-const FEW_A_MINUTE: Limit = {
-	...NO_LIMIT,
-	requestLimit: { requests: A_MINUTE, seconds: 60 },
-};
+const FEW_A_MINUTE: Limit = { ...NO_LIMIT, requestLimit: { requests: A_MINUTE, seconds: 60 } };
 
 async function outcomeOf({ simulator }: Setting, entrant: Entrant, limit: Limit): Promise<Outcome> {
 	const { contender, account } = entrant;
@@ -78,8 +75,9 @@ export async function measureRefusals(
 		cells: [...all.map(of), 'not run', 'not run'],
 		show,
 	});
+	const about = `${COUNT} items where the service allows ${AT_ONCE} at once`;
 	const table: Table = {
-		title: `${COUNT} items where the service allows ${AT_ONCE} at once`,
+		title: about,
 		about:
 			`Items of ${SECONDS} s, automatic concurrency; a request beyond ${AT_ONCE} running tasks is ` +
 			`answered 429 with Retry-After 1. It can't be done in less than ${least} s. The MiniMax ` +
@@ -92,11 +90,11 @@ export async function measureRefusals(
 			row('requests refused', ({ refused }) => refused),
 		],
 	};
-	const about = `${COUNT} items where the service allows ${AT_ONCE} at once`;
 	const blocked = await outcomeOf(setting, entrants.oursBlocked, FEW_AT_ONCE);
 	// A create call and a lookup each; the first minute's requests may all be sent at once.
 	const leastByRate = 60 * (Math.ceil((2 * COUNT) / A_MINUTE) - 1);
-	await startOfMinute();
+	// A window of the simulator's is a minute by the clock: this one must be whole.
+	await pause(60_000 - (Date.now() % 60_000));
 	const rated = await outcomeOf(setting, entrants.oursRated, FEW_A_MINUTE);
 	const goals = [
 		...goalsOf(about, ours, least),
@@ -108,11 +106,6 @@ export async function measureRefusals(
 		),
 	];
 	return { table, goals };
-}
-
-/** A window of the simulator's is a minute by the clock: this one is to be a whole one. */
-async function startOfMinute(): Promise<void> {
-	await pause(60_000 - (Date.now() % 60_000));
 }
 
 function goalsOf(about: string, outcome: Outcome, leastSeconds: number): Goal[] {

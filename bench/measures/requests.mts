@@ -1,11 +1,15 @@
-import { COLUMNS, times, type Goal, type Table } from '../figures.mts';
+import { below, COLUMNS, times, type Goal, type Table } from '../figures.mts';
 import { ABOUT_LONG, type Aside } from './aside.mts';
 import type { ByContender } from './wallTime.mts';
 
-export const GOAL_LOOKUPS =
-	'lookups per waiting speech task and minute, while the socket tells of it now and then';
-/** Of what the Poll Interval of 5 s would come to: the pauses begin anew with each message. */
-export const LESS_THAN_HALF = '< 6.0';
+/** Less than half of what a Poll Interval of 5 s comes to: each message restarts the pause. */
+export const lookupGoal = (about: string, lookups: number): Goal =>
+	below(
+		`lookups per waiting speech task and minute, while the socket tells of it now and then: ${about}`,
+		6,
+		lookups,
+		times,
+	);
 
 /** Requests, as other measures have counted them. */
 export function requestFigures(
@@ -38,11 +42,5 @@ export function requestFigures(
 			},
 		],
 	};
-	const goal = {
-		name: `${GOAL_LOOKUPS}: ${ABOUT_LONG}`,
-		goal: LESS_THAN_HALF,
-		measured: times(lookups.ours),
-		met: lookups.ours < 6,
-	};
-	return { table, goal };
+	return { table, goal: lookupGoal(ABOUT_LONG, lookups.ours) };
 }

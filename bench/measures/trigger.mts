@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Goal } from '../figures.mts';
+import { below, type Goal } from '../figures.mts';
 import type { Setting } from '../setting.mts';
 import { settled } from './settled.mts';
 
@@ -36,7 +36,7 @@ export async function measureTrigger(setting: Setting): Promise<Goal> {
 		output: 'Trigger',
 	});
 	await settled(n8n);
-	const before = n8n.processorSeconds();
+	const before = n8n.instance.processorSeconds();
 	const began = Date.now();
 	for (let sent = 0; sent < SECONDS * A_SECOND;) {
 		const due = ((Date.now() - began) / 1000) * A_SECOND;
@@ -48,12 +48,12 @@ export async function measureTrigger(setting: Setting): Promise<Goal> {
 		}
 		await pause(TICK_MS);
 	}
-	const share = (n8n.processorSeconds() - before) / ((Date.now() - began) / 1000);
+	const share = (n8n.instance.processorSeconds() - before) / ((Date.now() - began) / 1000);
 	await setting.leave(arena);
-	return {
-		name: `share of one core while ${A_SECOND} messages a second of ${TASKS} tasks come to a trigger`,
-		goal: `< ${percent(GOAL)}`,
-		measured: percent(share),
-		met: share < GOAL,
-	};
+	return below(
+		`share of one core while ${A_SECOND} messages a second of ${TASKS} tasks come to a trigger`,
+		GOAL,
+		share,
+		percent,
+	);
 }

@@ -4,7 +4,7 @@ import type { N8n } from '../n8n.mts';
 import { line, race, warmUp } from '../run.mts';
 import type { Entrant, Setting } from '../setting.mts';
 import { workflowOf } from '../workflow.mts';
-import { GOAL_LOOKUPS, LESS_THAN_HALF } from './requests.mts';
+import { lookupGoal } from './requests.mts';
 import { settled } from './settled.mts';
 
 const EXECUTIONS = 10;
@@ -164,12 +164,7 @@ export async function measureWaiting(setting: Setting) {
 		goal('memory in use', ours!.inUse),
 		goal('resident memory', ours!.resident),
 		goal('resident memory, beyond what n8n alone takes,', ours!.resident - aloneMemory.resident),
-		{
-			name: `${GOAL_LOOKUPS}: ${WAITING} tasks`,
-			goal: LESS_THAN_HALF,
-			measured: times(ours!.lookups),
-			met: ours!.lookups < 6,
-		},
+		lookupGoal(`${WAITING} tasks`, ours!.lookups),
 	];
 	return { table, goals };
 }
