@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { example, type Setting } from '../n8n/setting.mts';
 import { createTask } from '../n8n/workflows.mts';
-import { canvasNode, execute, openEditor, type Editor } from './browser.mts';
+import { byId, canvasNode, execute, openEditor, seesLabels, type Editor } from './browser.mts';
 import { takePicture } from './pictures.mts';
 
 describe('in the editor', { timeout: 400_000 }, () => {
@@ -12,7 +12,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 	let page: Page;
 	const console: string[] = [];
 	const speak = example('speak');
-	const picture = async (name: string) => await takePicture(page, name);
+	const picture = (name: string) => takePicture(page, name);
 
 	before(async () => {
 		editor = await openEditor();
@@ -34,16 +34,8 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		assert.ok(width > 0, 'the icon is drawn');
 
 		await node.dblclick();
-		for (const label of [
-			'Resource',
-			'Operation',
-			'Text',
-			'Voice',
-			'Model',
-			'Wait for Completion',
-		]) {
-			await page.getByText(label, { exact: true }).first().waitFor();
-		}
+		const labels = ['Resource', 'Operation', 'Text', 'Voice', 'Model', 'Wait for Completion'];
+		await seesLabels(page, ...labels);
 		await picture('fields');
 	});
 
@@ -52,7 +44,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 			.locator('[data-test-id="parameter-input"] [data-test-id="rlc-input"]')
 			.first()
 			.click();
-		const entries = page.locator('[data-test-id="rlc-item"]');
+		const entries = byId(page, 'rlc-item');
 		await entries.nth(1).waitFor();
 		const search = page
 			.locator('[data-test-id="rlc-search"] input')
@@ -103,15 +95,8 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		await picture('trigger-canvas');
 
 		await canvasNode(page, trigger.nodeName).dblclick();
-		for (const label of [
-			'Listen for speech tasks, videos and images',
-			'Trigger On',
-			'Task IDs',
-			'Download File',
-		]) {
-			await page.getByText(label, { exact: true }).first().waitFor();
-		}
-		await page.getByText('Task Completed', { exact: true }).first().waitFor();
+		await seesLabels(page, 'Listen for speech tasks, videos and images', 'Trigger On');
+		await seesLabels(page, 'Task IDs', 'Download File', 'Task Completed');
 		await page.getByText('When will this node trigger my flow?').click();
 		await page.getByText("Once you're happy with your workflow").first().waitFor();
 		await picture('trigger-listening');
@@ -123,7 +108,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 
 	it('whoever stops listening has its socket closed', async () => {
 		const { simulator } = setting;
-		const button = page.locator('[data-test-id="trigger-execute-button"]');
+		const button = byId(page, 'trigger-execute-button');
 		await button.filter({ hasText: 'Execute step' }).click();
 		await button.filter({ hasText: 'Stop Listening' }).waitFor();
 		await simulator.waitFor(() => simulator.sockets() === 1, 20_000);
@@ -140,11 +125,8 @@ describe('in the editor', { timeout: 400_000 }, () => {
 			.getByText(/Connection tested successfully|The service accepts the token/)
 			.first()
 			.waitFor();
-		for (const label of ['API Token', 'Base URL', 'WebSocket URL']) {
-			await page
-				.getByText(new RegExp(`^${label}`))
-				.first()
-				.waitFor();
+		for (const label of [/^API Token/, /^Base URL/, /^WebSocket URL/]) {
+			await page.getByText(label).first().waitFor();
 		}
 		await picture('credential');
 	});

@@ -6,11 +6,13 @@ import { readExamples } from '../../tools/n8n/examples.mts';
 import { example, type Setting } from '../n8n/setting.mts';
 import { createTask } from '../n8n/workflows.mts';
 import {
+	byId,
 	canvasNode,
 	execute,
 	importFile,
 	openEditor,
 	playOutput,
+	publish,
 	type Editor,
 } from './browser.mts';
 import { takePicture } from './pictures.mts';
@@ -21,7 +23,6 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	let editor: Editor;
 	let setting: Setting;
 	let page: Page;
-	const byId = (id: string) => page.locator(`[data-test-id="${id}"]`);
 
 	before(async () => {
 		editor = await openEditor();
@@ -43,10 +44,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 			it(`${name} listens, once it is published`, async () => {
 				const { simulator, instance } = setting;
 				await importFile(page, instance.baseUrl, path);
-				await byId('workflow-open-publish-modal-button').click();
-				await byId('workflow-publish-button').click();
-				await page.getByText('Now listening').waitFor();
-				await page.getByRole('button', { name: 'Got it' }).click();
+				await publish(page);
 				assert.equal(simulator.sockets(), 1);
 			});
 		} else {
@@ -62,11 +60,9 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	it('the executions of a published one appear in its list', async () => {
 		const { simulator, instance } = setting;
 		await importFile(page, instance.baseUrl, example('trigger-completed').path);
-		await byId('workflow-open-publish-modal-button').click();
-		await byId('workflow-publish-button').click();
-		await page.getByRole('button', { name: 'Got it' }).click();
-		await byId('radio-button-executions').click();
-		await byId('execution-list-empty').waitFor();
+		await publish(page);
+		await byId(page, 'radio-button-executions').click();
+		await byId(page, 'execution-list-empty').waitFor();
 		await createTask(simulator, 'Somebody else has this said.');
 		await page
 			.getByText(/Succeeded/)
@@ -97,9 +93,9 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	it('a tool offers neither operations nor fields that need files', async () => {
 		await importFile(page, setting.instance.baseUrl, example('agent').path);
 		await canvasNode(page, 'Create an image').dblclick();
-		await byId('parameter-input-resource').locator('input').first().click();
+		await byId(page, 'parameter-input-resource').locator('input').first().click();
 		await page.getByRole('option', { name: 'Video', exact: true }).click();
-		await byId('parameter-input-operation').locator('input').first().click();
+		await byId(page, 'parameter-input-operation').locator('input').first().click();
 		await page.getByRole('option', { name: /Text to Video/ }).waitFor();
 		await takePicture(page, 'tool');
 		assert.equal(await page.getByRole('option', { name: /Frames to Video/ }).count(), 0);
