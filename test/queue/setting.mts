@@ -10,7 +10,7 @@ import { nodeOf, readExample, type FileNode } from '../../tools/examples.mts';
 import { importCredentials, importExamples, type Credential } from '../../tools/n8n/examples.mts';
 import { activate, runByWebhook } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
-import { Cluster } from '../../tools/queue/cluster.mts';
+import { prepareCluster, type Cluster } from '../../tools/queue/cluster.mts';
 import { example } from '../n8n/setting.mts';
 
 /** So that a killed worker is missed within seconds: n8n's own figures are 60, 10 and 30 s. */
@@ -99,7 +99,7 @@ interface Extras {
 /** A cluster that runs, with the given workflows, published, and the credentials that they need. */
 export async function setUp(workflows: WorkflowFile[], extras: Extras = {}): Promise<Setting> {
 	const environment = { ...IMPATIENT, ...BY_HAND_ON_WORKERS, ...extras.environment };
-	const cluster = await Cluster.create(environment);
+	const cluster = await prepareCluster(environment);
 	const simulator = await startSimulator(extras.simulator);
 	const close = async () => {
 		await cluster.close();
