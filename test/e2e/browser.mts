@@ -18,10 +18,8 @@ async function logIn(browser: Browser, baseUrl: string): Promise<Page> {
 }
 
 /** A complete n8n, and a page of its editor. */
-export interface Editor {
-	setting: Setting;
+export interface Editor extends Setting {
 	page: Page;
-	close(): Promise<void>;
 }
 
 /** Starts an n8n, a fresh one unless another is given, and opens its editor. */
@@ -36,7 +34,7 @@ export async function openEditor(beginning: Promise<Setting> = setUp()): Promise
 		await setting.instance.start();
 		await Rest.of(setting.instance);
 		browser = await openBrowser();
-		return { setting, page: await logIn(browser, setting.instance.baseUrl), close };
+		return { ...setting, page: await logIn(browser, setting.instance.baseUrl), close };
 	} catch (error) {
 		await close();
 		throw error;

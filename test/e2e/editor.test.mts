@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
-import { example, type Setting } from '../n8n/setting.mts';
+import { after, describe, it } from 'node:test';
+import { example } from '../n8n/setting.mts';
 import { createTask } from '../n8n/workflows.mts';
-import { byId, canvasNode, execute, openEditor, seesLabels, type Editor } from './browser.mts';
+import { byId, canvasNode, execute, openEditor, seesLabels } from './browser.mts';
 import { takePicture } from './pictures.mts';
 
+const { simulator, instance, page, close } = await openEditor();
+after(close);
+
 describe('in the editor', { timeout: 400_000 }, () => {
-	let editor: Editor;
-	let setting: Setting;
-	let page: Page;
 	const console: string[] = [];
 	const speak = example('speak');
 	const picture = (name: string) => takePicture(page, name);
-
-	before(async () => {
-		editor = await openEditor();
-		({ setting, page } = editor);
-		page.on('console', (message) => console.push(message.text()));
-	});
-
-	after(async () => await editor?.close());
+	page.on('console', (message) => console.push(message.text()));
 
 	it('the example opens with our icon, and every field has its label', async () => {
-		await page.goto(`${setting.instance.baseUrl}/workflow/${speak.id}`);
+		await page.goto(`${instance.baseUrl}/workflow/${speak.id}`);
 		const node = canvasNode(page, speak.nodeName);
 		await node.waitFor();
 		const icon = node.locator('img').first();
@@ -65,7 +57,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 	});
 
 	it('a run by hand shows its progress, and the file in the output', async () => {
-		await page.goto(`${setting.instance.baseUrl}/workflow/${speak.id}`);
+		await page.goto(`${instance.baseUrl}/workflow/${speak.id}`);
 		await canvasNode(page, speak.nodeName).waitFor();
 		await execute(page);
 		await picture('canvas');
@@ -73,7 +65,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 			console.some((line) => /task \S+: \d+ %/.test(line)),
 			'percentages reach the browser',
 		);
-		assert.ok(!console.some((line) => line.includes(setting.simulator.token)), 'no token there');
+		assert.ok(!console.some((line) => line.includes(simulator.token)), 'no token there');
 
 		await canvasNode(page, speak.nodeName).dblclick();
 		await page
@@ -81,11 +73,10 @@ describe('in the editor', { timeout: 400_000 }, () => {
 			.first()
 			.waitFor();
 		await picture('editor');
-		assert.equal(setting.simulator.creates, 1);
+		assert.equal(simulator.creates, 1);
 	});
 
 	it('the trigger listens for one event, and shows it', async () => {
-		const { simulator, instance } = setting;
 		const trigger = example('trigger-completed');
 		await page.goto(`${instance.baseUrl}/workflow/${trigger.id}`);
 		await canvasNode(page, trigger.nodeName).waitFor();
@@ -106,8 +97,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		await simulator.waitFor(() => simulator.sockets() === 0);
 	});
 
-	it('whoever stops listening has its socket closed', async () => {
-		const { simulator } = setting;
+	it('the socket closes when one stops listening', async () => {
 		const button = byId(page, 'trigger-execute-button');
 		await button.filter({ hasText: 'Execute step' }).click();
 		await button.filter({ hasText: 'Stop Listening' }).waitFor();
@@ -119,7 +109,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 	});
 
 	it('the credential says that it works', async () => {
-		await page.goto(`${setting.instance.baseUrl}/home/credentials`);
+		await page.goto(`${instance.baseUrl}/home/credentials`);
 		await page.getByText('Media Generation (simulator)').first().click();
 		await page
 			.getByText(/Connection tested successfully|The service accepts the token/)

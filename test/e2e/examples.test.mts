@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import { after, describe, it } from 'node:test';
 import { promptPng } from '../../simulator/media/png.mts';
 import { readExamples } from '../../tools/n8n/examples.mts';
-import { example, type Setting } from '../n8n/setting.mts';
+import { example } from '../n8n/setting.mts';
 import { createTask } from '../n8n/workflows.mts';
 import {
 	byId,
@@ -13,28 +12,18 @@ import {
 	openEditor,
 	playOutput,
 	publish,
-	type Editor,
 } from './browser.mts';
 import { takePicture } from './pictures.mts';
 
 /* Each example, imported from its file and run by hand. */
 
+const { simulator, instance, page, close } = await openEditor();
+after(close);
+
 describe('an example from its file', { timeout: 900_000 }, () => {
-	let editor: Editor;
-	let setting: Setting;
-	let page: Page;
-
-	before(async () => {
-		editor = await openEditor();
-		({ setting, page } = editor);
-	});
-
-	after(async () => await editor?.close());
-
 	for (const { name, path, nodeName, runsAlone, isTriggered } of readExamples()) {
 		if (runsAlone) {
 			it(`${name} runs`, async () => {
-				const { simulator, instance } = setting;
 				const paid = simulator.creates;
 				await importFile(page, instance.baseUrl, path);
 				await execute(page);
@@ -42,14 +31,13 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 			});
 		} else if (isTriggered) {
 			it(`${name} listens, once it is published`, async () => {
-				const { simulator, instance } = setting;
 				await importFile(page, instance.baseUrl, path);
 				await publish(page);
 				assert.equal(simulator.sockets(), 1);
 			});
 		} else {
 			it(`${name} shows the node as what it is used for`, async () => {
-				await importFile(page, setting.instance.baseUrl, path);
+				await importFile(page, instance.baseUrl, path);
 				await canvasNode(page, nodeName).dblclick();
 				const label = page.getByText('Resource', { exact: true });
 				await label.or(page.getByText('Trigger On')).first().waitFor();
@@ -58,7 +46,6 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	}
 
 	it('the executions of a published one appear in its list', async () => {
-		const { simulator, instance } = setting;
 		await importFile(page, instance.baseUrl, example('trigger-completed').path);
 		await publish(page);
 		await byId(page, 'radio-button-executions').click();
@@ -72,7 +59,6 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	});
 
 	it('the images chosen in a form become one video', async () => {
-		const { simulator, instance } = setting;
 		await importFile(page, instance.baseUrl, example('images-to-video').path);
 		const opened = page.context().waitForEvent('page');
 		await page.keyboard.press('Control+Enter');
@@ -91,7 +77,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	});
 
 	it('a tool offers neither operations nor fields that need files', async () => {
-		await importFile(page, setting.instance.baseUrl, example('agent').path);
+		await importFile(page, instance.baseUrl, example('agent').path);
 		await canvasNode(page, 'Create an image').dblclick();
 		await byId(page, 'parameter-input-resource').locator('input').first().click();
 		await page.getByRole('option', { name: 'Video', exact: true }).click();
@@ -103,7 +89,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	});
 
 	it('the videos play in the output', async () => {
-		await importFile(page, setting.instance.baseUrl, example('videos').path);
+		await importFile(page, instance.baseUrl, example('videos').path);
 		await execute(page);
 		await canvasNode(page, example('videos').nodeName).dblclick();
 		assert.ok((await playOutput(page, 'video')) > 0);

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
-import type { Setting } from '../n8n/setting.mts';
-import { byId, openEditor, playOutput, type Editor } from './browser.mts';
+import { after, describe, it } from 'node:test';
+import { byId, openEditor, playOutput } from './browser.mts';
 import { takePicture } from './pictures.mts';
 
 /* What README's five-minute start describes, done by somebody who has never seen the node. */
@@ -26,22 +24,14 @@ const SEARCHES = [
 	'text to speech',
 ];
 
+const { simulator, instance, page, close } = await openEditor();
+after(close);
+
 describe('a newcomer', { timeout: 400_000 }, () => {
-	let editor: Editor;
-	let setting: Setting;
-	let page: Page;
 	const field = (name: string) => byId(page, `parameter-input-${name}`);
 	const names = () => byId(page, 'node-creator-item-name');
 
-	before(async () => {
-		editor = await openEditor();
-		({ setting, page } = editor);
-	});
-
-	after(async () => await editor?.close());
-
 	it('adds a credential, and is told what is wrong with it', async () => {
-		const { simulator, instance } = setting;
 		await page.goto(`${instance.baseUrl}/home/credentials/create`);
 		await byId(page, 'new-credential-type-select').locator('input').fill('media gen');
 		await byId(page, 'new-credential-type-select-option')
@@ -81,7 +71,7 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 	});
 
 	it('finds the node by what it is to do', async () => {
-		await page.goto(`${setting.instance.baseUrl}/workflow/new`);
+		await page.goto(`${instance.baseUrl}/workflow/new`);
 		await byId(page, 'node-creator-plus-button').click();
 		await names().filter({ hasText: 'Trigger manually' }).click();
 		await byId(page, 'canvas-handle-plus').first().click();
@@ -107,7 +97,6 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 	});
 
 	it('sees the progress, and plays what was made', async () => {
-		const { simulator } = setting;
 		await field('text').locator('textarea').fill('Hello, I am new here. [sim:slow=20]');
 		await field('voiceId').locator('[data-test-id="rlc-input"]').first().click();
 		await byId(page, 'rlc-item').first().click();

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
-import type { Simulator } from '../../simulator/simulator.mts';
+import { after, describe, it } from 'node:test';
 import { temporaryFolder } from '../../tools/cleanup.mts';
 import { readExamples } from '../../tools/n8n/examples.mts';
 import { eventually, runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
 import { project } from '../../tools/n8n/package.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
-import { openEditor, type Editor } from '../e2e/browser.mts';
+import { openEditor } from '../e2e/browser.mts';
 import { example, setUp } from '../n8n/setting.mts';
 import { createTask, RemoteWorkflow, triggered } from '../n8n/workflows.mts';
 import { Internet } from './internet.mts';
@@ -24,35 +22,23 @@ const NAME = 'n8n-nodes-media-generation';
 const PACKAGES = '/rest/community-packages';
 const BY_HAND = 'When clicking ‘Execute workflow’';
 
+const folder = temporaryFolder('registry');
+const registry = await Registry.start(folder.path);
+const first = await registry.publish('1.0.0');
+const internet = await Internet.start(registry.port, folder.path);
+internet.verified = [verifiedNode(first)];
+const environment = internet.environment(folder.path);
+const { instance, simulator, page, close } = await openEditor(setUp({}, environment, () => {}));
+after(async () => {
+	await close();
+	await internet.close();
+	await registry.close();
+	folder.remove();
+});
+const rest = await Rest.of(instance);
+
 describe("n8n's own installer", { timeout: 600_000 }, () => {
-	const folder = temporaryFolder('registry');
-	let registry: Registry;
-	let internet: Internet;
-	let editor: Editor;
-	let page: Page;
-	let rest: Rest;
-	let simulator: Simulator;
-	let first: Published;
 	let next: Published;
-
-	before(async () => {
-		registry = await Registry.start(folder.path);
-		first = await registry.publish('1.0.0');
-		internet = await Internet.start(registry.port, folder.path);
-		internet.verified = [verifiedNode(first)];
-		const environment = internet.environment(folder.path);
-		editor = await openEditor(setUp({ pace: 0.1 }, environment, () => {}));
-		page = editor.page;
-		simulator = editor.setting.simulator;
-		rest = await Rest.of(editor.setting.instance);
-	});
-
-	after(async () => {
-		await editor?.close();
-		await internet?.close();
-		await registry?.close();
-		folder.remove();
-	});
 
 	/** What n8n lists as installed. */
 	const installed = async () => {
@@ -92,7 +78,7 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 
 	it('installs what is typed into the editor', async () => {
 		assert.deepEqual(await ourNodes(), []);
-		await page.goto(`${editor.setting.instance.baseUrl}/settings/community-nodes`);
+		await page.goto(`${instance.baseUrl}/settings/community-nodes`);
 		await page.getByRole('button', { name: 'Install a community node' }).click();
 		await page.getByPlaceholder('e.g. n8n-nodes-chatwork').fill(NAME);
 		await page.getByText('I understand the risks').click();
@@ -149,7 +135,6 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 	});
 
 	it('an update and a restart lose no event of an active workflow, and repeat none', async () => {
-		const { instance } = editor.setting;
 		const workflow = await RemoteWorkflow.create(rest, triggered('Every task', {}));
 		await workflow.publish();
 		const tasks: string[] = [];
@@ -217,7 +202,6 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 	});
 
 	it('installs what the environment names, by its checksum, when only verified may be', async () => {
-		const { instance } = editor.setting;
 		await instance.stop();
 		const startWith = async (checksum: string) => {
 			await instance.start({

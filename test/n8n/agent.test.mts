@@ -1,36 +1,25 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import type { IDataObject, IRun, ITaskData } from 'n8n-workflow';
 import { executeWorkflow } from '../../tools/n8n/results.mts';
-import {
-	MODEL,
-	startChatModel,
-	toolResults,
-	type ChatModel,
-	type ChatRequest,
-} from './chatModel.mts';
-import { filesWith, importChanged, setUp, type Setting } from './setting.mts';
+import { MODEL, startChatModel, toolResults, type ChatRequest } from './chatModel.mts';
+import { filesWith, importChanged, setUp } from './setting.mts';
 
 /* n8n's own AI Agent with this package's tools, and a chat model that follows a script. */
 
 const SPEAK = 'Convert_text_to_speech';
 const DRAW = 'Create_an_image';
 
-let setting: Setting;
-let model: ChatModel;
-before(async () => {
-	model = await startChatModel();
-	setting = await setUp();
-	await model.introduceTo(setting.instance);
-});
+const model = await startChatModel();
+const { instance, simulator, close } = await setUp();
 after(async () => {
-	await setting?.close();
-	await model?.close();
+	await close();
+	await model.close();
 });
+await model.introduceTo(instance);
 
 /** Runs the example with the scripted model, started by hand instead of from a chat. */
 async function run(agentVersion: number, toolOptions: IDataObject = {}): Promise<IRun> {
-	const { instance } = setting;
 	await importChanged(instance, 'agent', 'agentUnderTest', (node) => {
 		const byHand = { type: 'n8n-nodes-base.manualTrigger', typeVersion: 1, parameters: {} };
 		Object.assign(node('When a chat message comes'), byHand);
@@ -52,7 +41,7 @@ const tasksOf = (result: IRun, nodeName: string): ITaskData[] =>
 const finalWords = (result: IRun) =>
 	tasksOf(result, 'AI Agent').at(-1)?.data?.main?.[0]?.[0]?.json.output;
 
-/** What the tools told the model that it called in its answer number `round`: one record each. */
+/** What the tools that the model called in its answer number `round` told it: one record each. */
 const toldOf = (request: ChatRequest, round: number): IDataObject[] =>
 	toolResults(request, round).map((content) => {
 		const records: IDataObject[] = JSON.parse(content);
@@ -60,9 +49,8 @@ const toldOf = (request: ChatRequest, round: number): IDataObject[] =>
 		return records[0]!;
 	});
 
-/** Nothing of a file, and nothing secret, reached the model, the run or n8n's storage. */
+/** No part of a file and no secret reached the model, the run or n8n's storage. */
 function assertTextOnly(result: IRun): void {
-	const { instance, simulator } = setting;
 	for (const text of [JSON.stringify(model.requests), JSON.stringify(result.data.resultData)]) {
 		assert.doesNotMatch(text, /"binary"|filesystem-v2/);
 		assert.doesNotMatch(text, /[A-Za-z0-9+/]{200}/, 'no base64');
@@ -82,7 +70,6 @@ function assertTextOnly(result: IRun): void {
 for (const version of [2.2, 3]) {
 	describe(`agent version ${version}`, () => {
 		it('speaks and draws with what the model says, and hands on the addresses', async () => {
-			const { simulator } = setting;
 			const paid = simulator.creates;
 			let told: IDataObject[] = [];
 			model.script(
@@ -117,7 +104,6 @@ for (const version of [2.2, 3]) {
 		});
 
 		it('tells the model what went wrong, and never pays twice when it asks again', async () => {
-			const { simulator } = setting;
 			const paid = simulator.creates;
 			const says = (text: string) => () => [{ tool: SPEAK, arguments: { text } }];
 			let told: IDataObject[] = [];

@@ -1,4 +1,4 @@
-/* The ways in which a model comes to call this package's tools in n8n. */
+/* The ways in which a model can call this package's tools in n8n. */
 import { randomUUID } from 'node:crypto';
 import type { IDataObject, IConnections, INode } from 'n8n-workflow';
 import { CREDENTIAL } from '../../tools/examples.mts';
@@ -8,14 +8,14 @@ import { MODEL } from './chatModel.mts';
 import { RemoteWorkflow } from './workflows.mts';
 
 const START = 'Start';
-/** More than any conversation here has. */
+/** More than any conversation here takes. */
 const MOST_ROUNDS = 150;
 const LONGEST_MS = 300_000;
 
-/** A tool that the model is offered: its name, and the parameters of the node. */
+/** The tools that the model is offered: names, and the parameters of their nodes. */
 export type Tools = Record<string, IDataObject>;
 
-/** Lets the model answer until it calls for no more tools; rejects when n8n ends the conversation. */
+/** Lets the model answer until it calls no more tools; rejects when n8n ends the conversation. */
 export type Converse = (rest: Rest, tools: Tools) => Promise<void>;
 
 export const paths: Record<string, Converse> = {

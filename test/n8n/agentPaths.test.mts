@@ -1,40 +1,35 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import type { IDataObject } from 'n8n-workflow';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { paths, type Tools } from './agentPaths.mts';
-import { startChatModel, toolResults, type ChatModel, type ChatRequest } from './chatModel.mts';
-import { filesWith, setUp, type Setting } from './setting.mts';
+import { startChatModel, toolResults, type ChatRequest } from './chatModel.mts';
+import { filesWith, setUp } from './setting.mts';
 
-/* Whatever calls the tools in a complete n8n, each operation works, and each request is paid once. */
+/* Whatever calls the tools in a complete n8n: each operation works, and each request is paid for once. */
 
 const fromModel = (name: string) =>
 	`={{ $fromAI('${name}', 'What the user wants', 'string', '') }}`;
+
+const model = await startChatModel();
+const { instance, simulator, close } = await setUp({ pace: 0.02 });
+after(async () => {
+	await close();
+	await model.close();
+});
+await model.introduceTo(instance);
+await instance.start();
+const rest = await Rest.of(instance);
+
 const SPEAK: IDataObject = {
 	resource: 'speech',
 	operation: 'speak',
 	text: fromModel('text'),
+	voiceId: { __rl: true, mode: 'id', value: simulator.voiceIds()[0] },
 	options: { pollInterval: 1 },
 };
 
-let setting: Setting;
-let model: ChatModel;
-let rest: Rest;
-before(async () => {
-	model = await startChatModel();
-	setting = await setUp({ pace: 0.02 });
-	const { instance, simulator } = setting;
-	SPEAK.voiceId = { __rl: true, mode: 'id', value: simulator.voiceIds()[0] };
-	await model.introduceTo(instance);
-	await instance.start();
-	rest = await Rest.of(instance);
-});
-after(async () => {
-	await setting?.close();
-	await model?.close();
-});
-
-/** The model's call for tools of these names: how they are offered depends on who offers them. */
+/** The model calls tools whose names end like this: the beginning depends on who offers them. */
 const calling =
 	(...calls: Array<[name: string, given: IDataObject]>) =>
 	({ tools = [] }: ChatRequest) =>
@@ -62,7 +57,7 @@ function recordsIn(said: unknown): IDataObject[] {
 }
 
 /** One tool for each operation. */
-const everyTool = (): Tools => ({
+const EVERY_TOOL: Tools = {
 	Speak: SPEAK,
 	Get: { resource: 'speech', operation: 'get', taskId: fromModel('taskId') },
 	Wait: { resource: 'speech', operation: 'wait', taskId: fromModel('taskId') },
@@ -74,12 +69,11 @@ const everyTool = (): Tools => ({
 	Image: { resource: 'image', operation: 'create', prompt: fromModel('prompt') },
 	History: { resource: 'history', operation: 'getAll', limit: 2 },
 	Account: { resource: 'account', operation: 'get' },
-});
+};
 
 for (const [path, converse] of Object.entries(paths)) {
 	describe(path, () => {
 		it('works with every operation', async () => {
-			const { simulator } = setting;
 			const paid = simulator.creates;
 			let taskId = '';
 			model.script(
@@ -99,7 +93,7 @@ for (const [path, converse] of Object.entries(paths)) {
 				(request) => calling(['Delete', { taskId }])(request),
 				() => 'Done.',
 			);
-			await converse(rest, everyTool());
+			await converse(rest, EVERY_TOOL);
 
 			const [spoken, video, image, ingredients, frames, voices, account] = recordsOf(1);
 			const [read, waited, history] = recordsOf(2);
@@ -119,7 +113,6 @@ for (const [path, converse] of Object.entries(paths)) {
 		});
 
 		it('pays for each of two calls at once, and once for a call that is repeated', async () => {
-			const { simulator } = setting;
 			const paid = simulator.creates;
 			const hello = { text: 'Hello to both.' };
 			const again = { text: 'Once more.' };
@@ -134,7 +127,7 @@ for (const [path, converse] of Object.entries(paths)) {
 				calling(['Speak', {}], ['Get', { taskId: 'nobody' }]),
 				() => 'Done.',
 			);
-			await converse(rest, everyTool());
+			await converse(rest, EVERY_TOOL);
 
 			const [[one], [other]] = recordsOf(1) as [IDataObject[], IDataObject[]];
 			assert.notEqual(one!.audio_url, other!.audio_url, 'each call has a file of its own');
@@ -149,7 +142,6 @@ for (const [path, converse] of Object.entries(paths)) {
 		});
 
 		it('leaves nothing behind after a hundred rounds', async (t) => {
-			const { simulator, instance } = setting;
 			const paid = simulator.creates;
 			const before = instance.memory();
 			const rounds = Array.from({ length: 100 }, (_, n) =>
@@ -169,7 +161,6 @@ for (const [path, converse] of Object.entries(paths)) {
 }
 
 it('the token is in no file and in nothing that the model got', () => {
-	const { simulator, instance } = setting;
 	assert.deepEqual(simulator.leaks, []);
 	assert.ok(!JSON.stringify(model.requests).includes(simulator.token));
 	assert.deepEqual(filesWith(simulator.token, instance.folder), []);

@@ -49,7 +49,7 @@ export async function startChatModel(): Promise<ChatModel> {
 		};
 		const json = (status: number, answer: object) =>
 			send(status, 'application/json', JSON.stringify(answer));
-		// Whoever knows OpenAI's newer interface tries it first.
+		// Clients that know OpenAI's newer interface try it first.
 		if (!request.url?.endsWith('/chat/completions')) {
 			return json(404, { error: { message: `Unknown request URL: POST ${request.url}` } });
 		}
@@ -90,7 +90,7 @@ export async function startChatModel(): Promise<ChatModel> {
 	};
 }
 
-/** What the tools told the model that it called in its answer number `round`, in that order. */
+/** What the tools that the model called in its answer number `round` told it, in that order. */
 export function toolResults({ messages }: ChatRequest, round: number): string[] {
 	const results = messages.filter(({ tool_call_id: id }) => id?.startsWith(`call_${round}_`));
 	results.sort((a, b) => a.tool_call_id!.localeCompare(b.tool_call_id!));

@@ -13,7 +13,7 @@ import {
 } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
-import { example, HELD, importChanged, setUp, type Setting } from './setting.mts';
+import { example, HELD, importChanged, setUp } from './setting.mts';
 
 /*
  * examples/durable.json over a kill -9 of n8n. Four executions are under way at that moment: two
@@ -36,17 +36,17 @@ interface Job {
 	task: TaskRecord;
 }
 
+const { instance, simulator, close } = await setUp();
+after(close);
+const rest = new Rest(instance.baseUrl);
+
 describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
-	let setting: Setting;
-	let rest: Rest;
 	let called: Job;
 	let missed: Job;
 	let early: Job;
 	let direct: Job;
 
 	before(async () => {
-		setting = await setUp();
-		const { instance, simulator } = setting;
 		const limit = { resumeAmount: LIMIT_SECONDS, resumeUnit: 'seconds' };
 		for (const id of ['patient', 'limited', 'restless']) {
 			await importChanged(instance, 'durable', id, (node, settings) => {
@@ -58,7 +58,7 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 			});
 		}
 		await instance.start();
-		rest = await Rest.of(instance);
+		await rest.logIn();
 		called = await begin('patient');
 		early = await begin('patient');
 		await postJson(String(early.task.callBackUrl), { id: 'nonsense' });
@@ -71,14 +71,11 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 		await instance.start();
 	});
 
-	after(async () => await setting?.close());
-
 	/** Runs a workflow until its task is created and n8n has stored that it waits. */
 	async function begin(
 		workflowId: string,
 		statuses: ExecutionStatus[] = ['waiting'],
 	): Promise<Job> {
-		const { simulator } = setting;
 		const known = simulator.tasks.size;
 		const execution = await runByHand(rest, workflowId, TRIGGER);
 		await simulator.waitFor(() => simulator.tasks.size > known, 60_000);
@@ -89,13 +86,13 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 	}
 
 	function assertWritten({ task }: Job): void {
-		const written = readFileSync(join(setting.instance.files, `speech-${task.id}.wav`));
-		const served = setting.simulator.fileBytes(String(task.audioUrl));
+		const written = readFileSync(join(instance.files, `speech-${task.id}.wav`));
+		const served = simulator.fileBytes(String(task.audioUrl));
 		assert.ok(served?.equals(written), 'the file is the service’s, to the byte');
 	}
 
 	it('goes on when the service calls, after n8n is up again', async () => {
-		setting.simulator.endTask(called.task.id);
+		simulator.endTask(called.task.id);
 		assert.equal((await waitForEnd(rest, called.execution)).status, 'success');
 		assertWritten(called);
 	});
@@ -107,29 +104,27 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 
 	for (const [what, job] of [
 		[
-			'believes no call, and is retried without paying when it crashed while collecting',
+			'does not believe a false call, and is retried without paying after a crash while collecting',
 			() => early,
 		],
-		['is retried without paying if it never rested, thanks to the saved progress', () => direct],
+		['is retried without paying if it never waited, thanks to the saved progress', () => direct],
 	] as const) {
 		it(what, async () => {
 			const { execution, task } = job();
 			assert.equal((await waitForEnd(rest, execution)).status, 'crashed');
-			setting.simulator.endTask(task.id);
+			simulator.endTask(task.id);
 			assert.equal((await retry(rest, execution)).status, 'success');
 			assertWritten(job());
 		});
 	}
 
-	it('was paid once each, and leaves nothing open', async () => {
-		const { simulator } = setting;
+	it('each job was paid for once, and nothing is left open', async () => {
 		assert.equal(simulator.creates, 4);
 		// Between two executions the socket rests for a moment.
 		await simulator.waitFor(() => simulator.sockets() === 0);
 	});
 
-	it('a list in a ledger is collected when it is run again, and not paid again', async () => {
-		const { simulator } = setting;
+	it('a list in a ledger is collected when it is run again, without paying again', async () => {
 		const paidBefore = simulator.creates;
 		for (const time of ['first', 'second']) {
 			const execution = await runByHand(rest, LEDGER, TRIGGER);

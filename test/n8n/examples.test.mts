@@ -4,26 +4,22 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import type { INodeExecutionData, IRun } from 'n8n-workflow';
 import type { FaultRule } from '../../simulator/simulator.mts';
 import { executeWorkflow, itemsOf, storedAt } from '../../tools/n8n/results.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { formsOf } from '../faults/canary.mts';
-import { example, filesWith, importChanged, setUp, type Setting } from './setting.mts';
+import { example, filesWith, importChanged, setUp } from './setting.mts';
 
 /* The complete n8n, with the packed package as n8n's installer would have put it there. */
 
-let setting: Setting;
-before(async () => {
-	// Everything is logged: the token is searched in it at the end.
-	setting = await setUp({}, { N8N_LOG_LEVEL: 'debug' });
-});
-after(async () => await setting?.close());
+// Everything is logged: the token is searched for in it at the end.
+const { instance, simulator, close } = await setUp({}, { N8N_LOG_LEVEL: 'debug' });
+after(close);
 
 /** Runs an example headless, and checks what holds for each of them. */
 async function execute(name: string, outputs: number): Promise<INodeExecutionData[]> {
-	const { instance, simulator } = setting;
 	const { id, nodeName } = example(name);
 	const paidBefore = simulator.creates;
 	const run = await executeWorkflow(instance, id);
@@ -40,7 +36,6 @@ async function execute(name: string, outputs: number): Promise<INodeExecutionDat
 }
 
 function assertClosedAndSecret(run: IRun): void {
-	const { simulator } = setting;
 	assert.equal(simulator.sockets(), 0, 'WebSockets are closed');
 	assert.equal(simulator.openConnections(), 0, 'no request is still open');
 	assert.deepEqual(simulator.leaks, [], 'the token stays with the API');
@@ -52,8 +47,8 @@ function assertSameFile({ json, binary }: INodeExecutionData, address: string, t
 	const file = binary?.data;
 	assert.ok(file, 'there is a file in the field "data"');
 	assert.match(file.mimeType, type);
-	const stored = readFileSync(storedAt(setting.instance, file));
-	const served = setting.simulator.fileBytes(String(json[address]));
+	const stored = readFileSync(storedAt(instance, file));
+	const served = simulator.fileBytes(String(json[address]));
 	assert.ok(served?.equals(stored), `${file.fileName} is the file behind ${json[address]}`);
 }
 
@@ -81,14 +76,13 @@ test('the rows of a spreadsheet become stored speech, named by their row', async
 	const items = await execute('speak-sheet', 2);
 	items.forEach(assertSpeech);
 	for (const [index, title] of ['greeting', 'hold'].entries()) {
-		const written = readFileSync(join(setting.instance.files, `${title}.wav`));
-		const served = setting.simulator.fileBytes(String(items[index]?.json.audio_url));
+		const written = readFileSync(join(instance.files, `${title}.wav`));
+		const served = simulator.fileBytes(String(items[index]?.json.audio_url));
 		assert.ok(served?.equals(written));
 	}
 });
 
 test('bad rows leave a batch by the error output, with their columns', async () => {
-	const { instance, simulator } = setting;
 	const paidBefore = simulator.creates;
 	const run = await executeWorkflow(instance, example('bad-rows').id);
 	assert.equal(run.status, 'success');
@@ -103,7 +97,6 @@ test('bad rows leave a batch by the error output, with their columns', async () 
 });
 
 test("a feed's newest article becomes one file on the disk, spoken in parts", async () => {
-	const { instance, simulator } = setting;
 	const article = (title: string, day: number, words: number) =>
 		`<item><title>${title}</title><pubDate>${day} Nov 2026 08:00:00 GMT</pubDate><content:encoded><![CDATA[<p>${`Boats are in the <b>harbour</b> & wait. `.repeat(words)}</p>]]></content:encoded></item>`;
 	const feed = `<?xml version="1.0"?><rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><title>News</title>${article('Old', 1, 3)}${article('New', 2, 100)}${article('Older', 1, 3)}</channel></rss>`;
@@ -148,19 +141,18 @@ test('prompts become videos on the disk', async () => {
 /** The item's file, in n8n and on the disk, is the service's. */
 function assertWritten(item: INodeExecutionData, type: RegExp): void {
 	assertSameFile(item, 'file_url', type);
-	const written = readFileSync(join(setting.instance.files, String(item.binary?.data?.fileName)));
-	assert.ok(setting.simulator.fileBytes(String(item.json.file_url))?.equals(written));
+	const written = readFileSync(join(instance.files, String(item.binary?.data?.fileName)));
+	assert.ok(simulator.fileBytes(String(item.json.file_url))?.equals(written));
 }
 
 /** The message with which a workflow's execution fails. */
 async function failureOf(id: string): Promise<string> {
-	const failure = await executeWorkflow(setting.instance, id).catch((error: Error) => error);
+	const failure = await executeWorkflow(instance, id).catch((error: Error) => error);
 	assert.ok(failure instanceof Error, 'the execution fails');
 	return failure.message;
 }
 
 test('a task that fails ends the execution with a message that names it', async () => {
-	const { instance, simulator } = setting;
 	await importChanged(instance, 'speak', 'failing', (node) => {
 		node(example('speak').nodeName).parameters.text = '[sim:task-fails] This is not to be.';
 	});
@@ -171,7 +163,6 @@ test('a task that fails ends the execution with a message that names it', async 
 });
 
 test('failures of a service that says the token in its answers', async (t) => {
-	const { simulator } = setting;
 	const { token } = simulator;
 	const text = `not with ${token}, nor with ${encodeURIComponent(token)}`;
 	const refuse = (status: number) => ({ respond: { status, body: { error: text } } });
@@ -194,7 +185,6 @@ test('failures of a service that says the token in its answers', async (t) => {
 });
 
 test('the server starts, knows the node, and the test button speaks plainly', async (t) => {
-	const { instance, simulator } = setting;
 	await instance.start();
 	const rest = await Rest.of(instance);
 
@@ -239,7 +229,6 @@ test('the server starts, knows the node, and the test button speaks plainly', as
 });
 
 test('the token is nowhere: not in the database, not in a log, not in a file', async () => {
-	const { instance, simulator } = setting;
 	await instance.stop();
 	const [voice] = simulator.voiceIds() as [string];
 	const withVoice = filesWith(voice, instance.folder);

@@ -1,33 +1,27 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Rest } from '../../tools/n8n/rest.mts';
-import { example, setUp, type Setting } from './setting.mts';
+import { example, setUp } from './setting.mts';
 import { order, RemoteWorkflow, resting, triggered } from './workflows.mts';
 
-/* Executions that new entries of the history start, in a complete n8n. */
+/* Executions started by new history entries, in a complete n8n. */
 
 const OTHER_TOKEN = 'sk-n8ntest-history-Vb52hQm8';
 const INTERVAL_SECONDS = 10;
 const AMOUNT = 200;
 
-let setting: Setting;
-let rest: Rest;
-before(async () => {
-	setting = await setUp({
-		pace: 0.1,
-		otherTokens: [OTHER_TOKEN],
-		dialect: { history: 'paged', historyMaking: true },
-	});
-	await setting.instance.start();
-	rest = await Rest.of(setting.instance);
+const { instance, simulator, close } = await setUp({
+	otherTokens: [OTHER_TOKEN],
+	dialect: { history: 'paged', historyMaking: true },
 });
-after(async () => await setting?.close());
+after(close);
+await instance.start();
+const rest = await Rest.of(instance);
 
 it('the example stores a video that somebody else makes', async () => {
-	const { simulator, instance } = setting;
 	const workflow = new RemoteWorkflow(rest, example('trigger-generated').id);
 	await workflow.publish();
 	await order(simulator, 'video/create-image', { prompt: 'A paper boat' });
@@ -41,7 +35,6 @@ it('the example stores a video that somebody else makes', async () => {
 });
 
 it('every entry starts one execution, in order: n8n is killed and halted, pages shift, readings fail', async (t) => {
-	const { simulator, instance } = setting;
 	const { history } = simulator;
 	let made = 0;
 	const add = (name: string, minutesAgo = 0) =>
@@ -58,7 +51,7 @@ it('every entry starts one execution, in order: n8n is killed and halted, pages 
 	const wave = async (amount: number, seconds: number) => {
 		for (let n = 0; n < amount; n++) {
 			add(name(made++));
-			// Deleted at the provider: older entries move up.
+			// Deleted on the service's side: older entries move up.
 			if (n % 10 === 9)
 				history.splice(
 					history.findIndex(({ id }) => id.startsWith('old')),
@@ -101,7 +94,7 @@ it('every entry starts one execution, in order: n8n is killed and halted, pages 
 	await wave(20, 20);
 	assert.equal(made, AMOUNT);
 
-	// When some are missing, what is said below of them tells more than a timeout.
+	// When some are missing, the assertions below say more than a timeout.
 	const executions = await workflow.ended(AMOUNT, 300_000).catch(() => workflow.executions());
 	await pause(2 * INTERVAL_SECONDS * 1000);
 	const inOrder = (await workflow.executions()).sort((a, b) => Number(a.id) - Number(b.id));
@@ -114,7 +107,7 @@ it('every entry starts one execution, in order: n8n is killed and halted, pages 
 	const seconds = (Date.now() - began) / 1000;
 	const sent = requests() - before;
 	t.diagnostic(`${sent} readings in ${Math.round(seconds)} s, ${simulator.sockets()} sockets`);
-	// One page each time, and those of two waves that took more.
+	// One page each time; two waves took more.
 	assert.ok(sent < seconds / INTERVAL_SECONDS + 25, `${sent} readings`);
 	assert.equal(simulator.socketsEver, 0);
 	await workflow.unpublish();

@@ -5,7 +5,7 @@ import { eventually } from '../../tools/n8n/executions.mts';
 
 const MIB = 2 ** 20;
 const LOOK_MS = 2500;
-/** A fresh n8n lets go of what starting took only after some 20 s: the same so many times in a row. */
+/** How many equal readings count as settled: a fresh n8n frees what its start took only after some 20 s. */
 const LOOKS = 6;
 
 /** The memory of an idle n8n in MiB, once it has stayed the same for a while. */
@@ -20,18 +20,18 @@ export async function settledMemory(instance: Instance): Promise<number> {
 	});
 }
 
-/** What `tasks` tasks are heard to do: so many messages of each, many of them twice. */
+/** Messages about tasks: how many tasks, and how many messages about each, half of them repeated. */
 export interface Hearsay {
 	tasks: number;
 	messagesEach: number;
-	/** The share that completes; of the others nothing is heard any more. */
+	/** The share that completes; nothing more is heard of the others. */
 	completing: number;
 }
 
 /** Under way at once: as many as an account could have. */
 const AT_ONCE = 100;
 
-/** Pushes messages of tasks as fast as they are dealt with; returns how many. */
+/** Pushes messages as fast as they are handled; returns how many. */
 export async function pushMessages(simulator: Simulator, hearsay: Hearsay): Promise<number> {
 	const { tasks, messagesEach, completing } = hearsay;
 	let pushed = 0;
@@ -57,7 +57,7 @@ export async function pushMessages(simulator: Simulator, hearsay: Hearsay): Prom
 	return pushed;
 }
 
-/** A task of the service as if it had been made long ago. */
+/** A task that the service seems to have had for long. */
 export function addTask(simulator: Simulator, id: string, isOver: boolean) {
 	const task = {
 		id,

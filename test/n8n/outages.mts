@@ -8,7 +8,7 @@ const OPEN_AGAIN_MS = 15_000;
 /** Ways in which a socket is lost. */
 export type Cut = 'dropped' | 'refused';
 
-/** Loses the socket, `refused`: while the service refuses sockets for a moment. */
+/** Drops the socket; with `refused`, the service also refuses new ones for a moment. */
 async function cut(simulator: Simulator, how: Cut): Promise<void> {
 	const { requests } = simulator;
 	if (how === 'refused') simulator.setWebSocketMode('refuse');
@@ -23,8 +23,8 @@ async function cut(simulator: Simulator, how: Cut): Promise<void> {
 }
 
 /**
- * Loses the socket in each of these ways, two seconds after it was opened again; returns how long the
- * dropped ones were missing, in ms.
+ * Drops the socket in each of these ways, two seconds after it was last reopened; returns how long each
+ * merely dropped one was missing, in ms.
  */
 export async function cutAgainAndAgain(simulator: Simulator, ways: Cut[]): Promise<number[]> {
 	const missing: number[] = [];
@@ -37,7 +37,7 @@ export async function cutAgainAndAgain(simulator: Simulator, ways: Cut[]): Promi
 	return missing;
 }
 
-/** How long a task of the waves takes, in seconds: 6 to 12, in no order. */
+/** How long a task of a wave takes, in seconds: 6 to 12, in no order. */
 const secondsOf = (index: number) => 6 + ((index * 5) % 7);
 
 /**

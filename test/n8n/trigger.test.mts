@@ -1,41 +1,36 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { DataTable } from '../storage/dataTable.mts';
 import { pushMessages, settledMemory } from './memory.mts';
 import { createWave, cutAgainAndAgain, type Cut } from './outages.mts';
-import { example, setUp, type Setting } from './setting.mts';
+import { example, setUp } from './setting.mts';
 import { createTask, NOTHING, RemoteWorkflow, resting, triggered } from './workflows.mts';
 
-/* The trigger in a complete n8n: published, taken back, and refused. */
+/* The trigger in a complete n8n: published, unpublished and refused. */
 
 const REVOCABLE = 'sk-n8ntest-revoked-Kd83hXq0';
-/** Five of ten. */
+/** Half of the ten cuts. */
 const CUTS: Cut[] = ['dropped', 'dropped', 'refused', 'dropped', 'dropped'];
 
-let setting: Setting;
-let rest: Rest;
-before(async () => {
-	setting = await setUp({ pace: 1, otherTokens: [REVOCABLE] });
-	await setting.instance.start();
-	rest = await Rest.of(setting.instance);
-});
-after(async () => await setting?.close());
+const { instance, simulator, close } = await setUp({ pace: 1, otherTokens: [REVOCABLE] });
+after(close);
+await instance.start();
+const rest = await Rest.of(instance);
 
 /** Another credential for the same service; returns its id. */
 async function credentialWith(apiToken: string): Promise<string> {
-	const data = { apiToken, baseUrl: setting.simulator.baseUrl };
+	const data = { apiToken, baseUrl: simulator.baseUrl };
 	const body = { name: apiToken, type: 'mediaGenerationApi', data };
 	return (await rest.request('POST', '/rest/credentials', body)).id;
 }
 
-it('a workflow that is taken back lets go of its socket within a second', async () => {
-	const { simulator } = setting;
-	const workflow = await RemoteWorkflow.create(rest, triggered('Taken back', {}));
+it('a workflow closes its socket within a second of being unpublished', async () => {
+	const workflow = await RemoteWorkflow.create(rest, triggered('Unpublished', {}));
 	await workflow.publish();
 	assert.equal(simulator.sockets(), 1);
 	const began = performance.now();
@@ -46,8 +41,7 @@ it('a workflow that is taken back lets go of its socket within a second', async 
 });
 
 describe('at the same time', { concurrency: true }, () => {
-	it('the examples store, keep a table and report, whatever becomes of a task', async () => {
-		const { simulator, instance } = setting;
+	it('the examples store files, keep a table and report, whether tasks complete or fail', async () => {
 		const [completed, failed, progress] = ['completed', 'failed', 'progress'].map(
 			(name) => new RemoteWorkflow(rest, example(`trigger-${name}`).id),
 		) as [RemoteWorkflow, RemoteWorkflow, RemoteWorkflow];
@@ -109,7 +103,6 @@ describe('at the same time', { concurrency: true }, () => {
 	});
 
 	it('a token that is revoked in use starts the error workflow', async () => {
-		const { simulator } = setting;
 		const told = await RemoteWorkflow.create(rest, {
 			name: 'Told of failures',
 			nodes: [
@@ -141,14 +134,13 @@ describe('at the same time', { concurrency: true }, () => {
 });
 
 it('every completed task starts one execution: sockets are cut, n8n is killed', async (t) => {
-	const { simulator, instance } = setting;
 	const earlier = simulator.tasks.size;
 	const newest = () => [...simulator.tasks.values()].slice(earlier);
 	const running = () => newest().filter(({ status }) => status !== 'completed');
 	const workflow = await RemoteWorkflow.create(rest, triggered('Every task', {}, resting(0.5)));
 	await workflow.publish();
 
-	// Three waves, each begun while tasks of the one before are under way; some are to end while n8n is down.
+	// Three waves, each begun while tasks of the one before are under way; some end while n8n is down.
 	const [, , cutsBefore] = await Promise.all([
 		createWave(simulator, 0, 45, 15),
 		pause(6000).then(async () => {
@@ -179,7 +171,7 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 		pause(6000).then(async () => await cutAgainAndAgain(simulator, CUTS)),
 	]);
 
-	// When some are missing, what is said below of them tells more than a timeout.
+	// When some are missing, the assertions below say more than a timeout.
 	const executions = await workflow.ended(200, 120_000).catch(() => workflow.executions());
 	assert.equal(newest().length, 200);
 	const missing = [...cutsBefore, ...cutsAfter];
@@ -193,7 +185,7 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 		'one execution for each task',
 	);
 	assert.equal(executions.length, 200);
-	// What the kill cut off can't come before n8n is back, however long that takes.
+	// Events that the kill cut off can't come before n8n is back, however long that takes.
 	const late = newest().map(({ id, readyAt }) => {
 		const { startedAt } = executions.find(({ data }) => data.includes(`"${id}"`))!;
 		const began = Date.parse(startedAt);
@@ -215,10 +207,9 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 });
 
 it('an hour of messages leaves no memory behind', async (t) => {
-	const { simulator, instance } = setting;
 	const workflow = await RemoteWorkflow.create(rest, triggered('Seldom', { events: ['failed'] }));
 	await workflow.publish();
-	// Without what the tests before have left.
+	// Without what the earlier tests left in memory.
 	await instance.stop();
 	await instance.start();
 	await simulator.waitFor(() => simulator.sockets() === 1, 30_000);

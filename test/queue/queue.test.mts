@@ -12,7 +12,7 @@ import {
 import { itemsOf } from '../../tools/n8n/results.mts';
 import { example, HELD } from '../n8n/setting.mts';
 import { createTask, RemoteWorkflow, triggered } from '../n8n/workflows.mts';
-import { setUp, TRIGGER, WorkflowFile, type Setting } from './setting.mts';
+import { setUp, TRIGGER, WorkflowFile } from './setting.mts';
 
 /* n8n's own distributed engine: main, Redis, PostgreSQL and two workers, one job each at a time. */
 
@@ -27,7 +27,7 @@ const lines = (count: number, about: string) =>
 const heldLines = (count: number, about: string) =>
 	lines(count, about).map((line) => `${HELD} ${line}`);
 
-/** Speaks, rests until it is called, and reads the files then. */
+/** Speaks, waits until it is called, and then reads the files. */
 function speakRestRead(): WorkflowFile {
 	const file = new WorkflowFile('speak-list', 'handed-over').withLinesOfTheCall();
 	const base = (name: string) => `n8n-nodes-base.${name}`;
@@ -41,7 +41,7 @@ function speakRestRead(): WorkflowFile {
 		},
 		[SPEAK],
 	);
-	// The call takes the place of the items: behind it, those of Speak are taken up again.
+	// The call takes the place of the items: after it, those of Speak are used again.
 	file.add(
 		{
 			name: 'Items again',
@@ -74,21 +74,16 @@ function rests(): WorkflowFile {
 	return file;
 }
 
+const { cluster, simulator, rest, call, tasksAbout, endTasksAbout, close } = await setUp([
+	speakRestRead(),
+	new WorkflowFile('speak-list', 'plain').withLinesOfTheCall(),
+	new WorkflowFile('paid-once', 'ledger').withLinesOfTheCall(),
+	rests(),
+]);
+after(close);
+
 describe('the queue mode', { timeout: 400_000 }, () => {
-	let setting: Setting;
-
-	before(async () => {
-		setting = await setUp([
-			speakRestRead(),
-			new WorkflowFile('speak-list', 'plain').withLinesOfTheCall(),
-			new WorkflowFile('paid-once', 'ledger').withLinesOfTheCall(),
-			rests(),
-		]);
-	});
-	after(async () => await setting?.close());
-
 	it('runs a batch as a single n8n does, and another worker reads its files', async () => {
-		const { cluster, simulator, rest, call } = setting;
 		const texts = lines(12, 'the batch');
 		const execution = await call('handed-over', { lines: texts });
 		const resting = await waitForStatus(rest, execution, ['waiting']);
@@ -124,14 +119,11 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		assert.match(id, /^database:/);
 		assert.equal(fileName, `speech-${json.task_id}.wav`);
 		assert.equal(mimeType, 'audio/wav');
-		return await setting.rest.download(
-			`/rest/binary-data?id=${encodeURIComponent(id)}&action=download`,
-		);
+		return await rest.download(`/rest/binary-data?id=${encodeURIComponent(id)}&action=download`);
 	}
 
 	describe('by hand, on a worker', () => {
 		const listening = async () => {
-			const { rest, simulator } = setting;
 			const parameters = { events: ['completed'], options: { download: true } };
 			const { id } = await RemoteWorkflow.create(rest, triggered('By hand', parameters));
 			const execution = await runByHand(rest, id, 'When it happens');
@@ -139,10 +131,9 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			return execution;
 		};
 		const ranOnOneWorker = (execution: string) =>
-			assert.equal(setting.cluster.workersOf(execution).length, 1, 'a worker ran it');
+			assert.equal(cluster.workersOf(execution).length, 1, 'a worker ran it');
 
 		it('the node speaks', async () => {
-			const { rest, simulator } = setting;
 			const execution = await runByHand(rest, example('speak').id, TRIGGER);
 			const done = await waitForEnd(rest, execution);
 			assert.equal(done.status, 'success');
@@ -154,7 +145,6 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		});
 
 		it('the trigger hears an event, with its file', async () => {
-			const { rest, simulator } = setting;
 			const execution = await listening();
 			const taskId = await createTask(simulator, 'Somebody else has this said.');
 			const done = await waitForEnd(rest, execution);
@@ -166,8 +156,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			await simulator.waitFor(() => simulator.sockets() === 0);
 		});
 
-		it('whoever stops listening has its socket closed', async () => {
-			const { rest, simulator } = setting;
+		it('the socket closes when one stops listening', async () => {
 			const execution = await listening();
 			await rest.request('POST', `/rest/executions/${execution}/stop`, {});
 			await simulator.waitFor(() => simulator.sockets() === 0, PATIENCE_MS);
@@ -176,7 +165,6 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 	});
 
 	it('opens one WebSocket per process, however many items it waits for', async () => {
-		const { cluster, simulator, rest, call, tasksAbout, endTasksAbout } = setting;
 		const before = simulator.socketsEver;
 		const executions = [
 			await call('plain', { lines: heldLines(6, 'the first half') }),
@@ -201,7 +189,6 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		let plain: string;
 
 		before(async () => {
-			const { cluster, simulator, rest, call, tasksAbout, endTasksAbout } = setting;
 			rested = await call('rests');
 			await waitForStatus(rest, rested, ['waiting']);
 			noted = await call('ledger', { lines: heldLines(4, 'the ledger') });
@@ -218,12 +205,11 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			await Promise.all([cluster.addWorker(), cluster.addWorker()]);
 		});
 
-		it('an execution that rests goes on with the next worker', async () => {
-			assert.equal((await waitForEnd(setting.rest, rested)).status, 'success');
+		it('an execution that waits goes on with the next worker', async () => {
+			assert.equal((await waitForEnd(rest, rested)).status, 'success');
 		});
 
-		it('a list in a ledger is started again and collected, and not paid again', async () => {
-			const { simulator, rest, call, tasksAbout } = setting;
+		it('a list in a ledger is started again and collected, without paying again', async () => {
 			const again = await call('ledger', { lines: heldLines(4, 'the ledger') });
 			const done = await waitForEnd(rest, again);
 			assert.equal(done.status, 'success');
@@ -237,7 +223,6 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		});
 
 		it('n8n itself runs nothing again', async () => {
-			const { rest, tasksAbout } = setting;
 			for (const lost of [plain, noted]) {
 				const { status, data } = await waitForEnd(rest, lost, 90_000);
 				assert.equal(status, 'error');

@@ -38,7 +38,7 @@ export class DataTable {
 	}
 
 	/** Adds rows; resolves to their ids. */
-	async add(...rows: Row[]): Promise<number[]> {
+	async add<Rows extends Row[]>(...rows: Rows): Promise<{ [Index in keyof Rows]: number }> {
 		const body = { data: rows, returnType: 'id' };
 		const added = await this.rest.request('POST', `${this.path}/insert`, body);
 		return added.map(({ id }: { id: number }) => id);

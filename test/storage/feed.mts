@@ -15,7 +15,7 @@ const find = (xml: string, xpath: string): string =>
 		encoding: 'utf8',
 	}).trim();
 
-/** The episodes of a podcast's feed, as a program sees them that knows XML. */
+/** The episodes of a podcast's feed, as an XML parser sees them. */
 export function episodesOf(xml: string): Episode[] {
 	const count = Number(
 		find(xml, 'count(/rss[@version="2.0"]/channel[title and link and description]/item)'),

@@ -3,12 +3,12 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { HOST } from '../../tools/servers/serve.mts';
 
-/** Stands in front of a server, and lets requests through or not. */
+/** Stands in front of a server and lets requests through, or not. */
 export interface Gate {
 	url: string;
-	/** So many requests, from now on, are answered 503 instead. */
+	/** Answers the next `count` requests with 503 instead. */
 	refuse(count: number): void;
-	/** How many were, since they were last to be. */
+	/** How many it has answered so since then. */
 	refused(): number;
 	close(): void;
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { HistoryItem } from '../../simulator/simulator.mts';
 import { eventually, retry } from '../../tools/n8n/executions.mts';
-import { startS3, type S3 } from '../../tools/servers/s3.mts';
+import { startS3 } from '../../tools/servers/s3.mts';
 import { order, RemoteWorkflow, type Execution } from '../n8n/workflows.mts';
-import { startGate, type Gate } from './gate.mts';
-import { importCopy, setUp, NIGHT_MS, type Storage } from './setting.mts';
+import { startGate } from './gate.mts';
+import { importCopy, setUp, NIGHT_MS } from './setting.mts';
 
 /* examples/videos-to-s3.json, with an S3 server that is not always there. */
 
@@ -13,28 +13,26 @@ const BUCKET = 'my.videos';
 /** How often the node that stores tries, and the one that fetches a file again. */
 const TRIES = 5;
 
-describe('every new video of the account goes to S3', { timeout: 600_000 }, () => {
-	let storage: Storage;
-	let s3: S3;
-	let gate: Gate;
-	let workflow: RemoteWorkflow;
+const s3 = await startS3(BUCKET);
+const gate = await startGate(s3.url);
+const data = { ...s3.credential, s3Endpoint: gate.url };
+const { simulator, rest, powerCut, close } = await setUp([
+	{ id: 'storageAws', name: 'Any', type: 'aws', data },
+]);
+after(async () => {
+	await close();
+	gate.close();
+	await s3.stop();
+});
+const often = await importCopy(rest, 'videos-to-s3', (text) =>
+	text.replace('"download":true', '"download":true,"checkInterval":10'),
+);
+const workflow = new RemoteWorkflow(rest, often);
 
+describe('every new video of the account goes to S3', { timeout: 600_000 }, () => {
 	before(async () => {
-		s3 = await startS3(BUCKET);
-		gate = await startGate(s3.url);
-		const data = { ...s3.credential, s3Endpoint: gate.url };
-		storage = await setUp([{ id: 'storageAws', name: 'Any', type: 'aws', data }]);
-		const id = await importCopy(storage.rest, 'videos-to-s3', (text) =>
-			text.replace('"download":true', '"download":true,"checkInterval":10'),
-		);
-		workflow = new RemoteWorkflow(storage.rest, id);
 		await make('text-to-video', 'Made before');
 		await workflow.publish();
-	});
-	after(async () => {
-		await storage?.close();
-		gate?.close();
-		await s3?.stop();
 	});
 
 	/** Somebody makes something with the service, without n8n. */
@@ -42,8 +40,8 @@ describe('every new video of the account goes to S3', { timeout: 600_000 }, () =
 		what: 'text-to-video' | 'create-image',
 		prompt: string,
 	): Promise<HistoryItem> {
-		await order(storage.simulator, `video/${what}`, { prompt });
-		return storage.simulator.history.find((item) => item.prompt === prompt)!;
+		await order(simulator, `video/${what}`, { prompt });
+		return simulator.history.find((item) => item.prompt === prompt)!;
 	}
 
 	const objectOf = async ({ id }: HistoryItem) =>
@@ -53,7 +51,7 @@ describe('every new video of the account goes to S3', { timeout: 600_000 }, () =
 	async function assertStored(video: HistoryItem): Promise<void> {
 		const object = await objectOf(video);
 		assert.equal(object.headers.get('content-type'), 'video/mp4');
-		const served = storage.simulator.fileBytes(video.file_url);
+		const served = simulator.fileBytes(video.file_url);
 		assert.ok(served?.equals(Buffer.from(await object.arrayBuffer())), video.prompt);
 	}
 
@@ -68,7 +66,7 @@ describe('every new video of the account goes to S3', { timeout: 600_000 }, () =
 
 	/** "Retry with currently saved workflow" of the list of executions. */
 	async function retryByHand({ id }: Execution): Promise<void> {
-		assert.equal((await retry(storage.rest, id, true)).status, 'success');
+		assert.equal((await retry(rest, id, true)).status, 'success');
 		await nextExecutions(1);
 	}
 
@@ -100,14 +98,13 @@ describe('every new video of the account goes to S3', { timeout: 600_000 }, () =
 		assert.equal(gate.refused(), TRIES);
 		assert.equal((await objectOf(video)).status, 404);
 		gate.refuse(0);
-		const paid = storage.simulator.creates;
+		const paid = simulator.creates;
 		await retryByHand(execution!);
 		await assertStored(video);
-		assert.equal(storage.simulator.creates, paid);
+		assert.equal(simulator.creates, paid);
 	});
 
 	it('also one for which the bucket was not there, once the node names another', async () => {
-		const { rest } = storage;
 		const nameBucket = async (from: string, to: string) => {
 			const path = `/rest/workflows/${workflow.id}`;
 			const { name, nodes, connections, settings } = await rest.request('GET', path);
@@ -125,7 +122,6 @@ describe('every new video of the account goes to S3', { timeout: 600_000 }, () =
 	});
 
 	it('also one that could not be downloaded at first', async () => {
-		const { simulator } = storage;
 		// The trigger's request, and the first one of the node behind it.
 		simulator.fault({ on: 'file', times: 2, action: { respond: { status: 410 } } });
 		const video = await make('text-to-video', 'Not to be had');
@@ -135,7 +131,6 @@ describe('every new video of the account goes to S3', { timeout: 600_000 }, () =
 	});
 
 	it('also one that could not be downloaded for long, by a retry', async () => {
-		const { simulator } = storage;
 		simulator.fault({ on: 'file', times: 1 + TRIES, action: { respond: { status: 410 } } });
 		const video = await make('text-to-video', 'Not to be had for long');
 		const [execution] = await nextExecutions(1);
@@ -148,7 +143,7 @@ describe('every new video of the account goes to S3', { timeout: 600_000 }, () =
 		gate.refuse(Infinity);
 		const video = await make('text-to-video', 'In the dark');
 		await eventually('the bucket to be tried', NIGHT_MS, () => gate.refused() > 0 || undefined);
-		await storage.powerCut();
+		await powerCut();
 		gate.refuse(0);
 		const [execution] = await nextExecutions(1);
 		assert.equal(execution!.status, 'crashed');

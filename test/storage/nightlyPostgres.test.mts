@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { waitForEnd } from '../../tools/n8n/executions.mts';
-import { startPostgres, type Postgres } from '../../tools/servers/postgres.mts';
-import { startS3, type S3 } from '../../tools/servers/s3.mts';
+import { startPostgres } from '../../tools/servers/postgres.mts';
+import { startS3 } from '../../tools/servers/s3.mts';
 import { HELD } from '../n8n/setting.mts';
 import type { Row } from './dataTable.mts';
 import { episodesOf } from './feed.mts';
-import { importCopy, importSplitting, NIGHT_MS, setUp, type Storage } from './setting.mts';
+import { importCopy, importSplitting, NIGHT_MS, setUp } from './setting.mts';
 import { Texts } from './texts.mts';
 
 /* examples/nightly-postgres.json and feed.json, with PostgreSQL and an S3 server. */
@@ -14,31 +14,25 @@ import { Texts } from './texts.mts';
 const ID = 'exampleNightlyPg';
 const BUCKET = 'voice.nightly';
 
+const postgres = await startPostgres();
+const s3 = await startS3(BUCKET);
+const name = 'Any';
+const wrong = { ...s3.credential, secretAccessKey: 'wrong' };
+const storage = await setUp([
+	{ id: 'storagePostgres', name, type: 'postgres', data: postgres.credential },
+	{ id: 'storageAws', name, type: 'aws', data: s3.credential },
+	{ id: 'wrongAws', name, type: 'aws', data: wrong },
+]);
+const { simulator, rest, begin, paidSince, cutNight } = storage;
+const texts = await Texts.connect(postgres);
+after(async () => {
+	await texts.close();
+	await storage.close();
+	await s3.stop();
+	await postgres.stop();
+});
+
 describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_000 }, () => {
-	let storage: Storage;
-	let postgres: Postgres;
-	let s3: S3;
-	let texts: Texts;
-
-	before(async () => {
-		postgres = await startPostgres();
-		s3 = await startS3(BUCKET);
-		const name = 'Any';
-		const wrong = { ...s3.credential, secretAccessKey: 'wrong' };
-		storage = await setUp([
-			{ id: 'storagePostgres', name, type: 'postgres', data: postgres.credential },
-			{ id: 'storageAws', name, type: 'aws', data: s3.credential },
-			{ id: 'wrongAws', name, type: 'aws', data: wrong },
-		]);
-		texts = await Texts.connect(postgres);
-	});
-	after(async () => {
-		await texts?.close();
-		await storage?.close();
-		await s3?.stop();
-		await postgres?.stop();
-	});
-
 	const night = async () => {
 		await texts.dayPasses();
 		await storage.night(ID);
@@ -48,7 +42,6 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 
 	/** The row's file lies in the bucket where it says, and is the service's to the byte. */
 	async function assertStored(row: Row): Promise<void> {
-		const { simulator } = storage;
 		assert.equal(row.error, null);
 		const [, key] = new RegExp(`^s3://${BUCKET}/(.+)$`).exec(row.file) ?? [];
 		const object = await objectOf(key!);
@@ -64,7 +57,7 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 	it('makes its table, and an empty night is a good one', async () => {
 		await storage.night(ID);
 		assert.deepEqual(await texts.rows(), []);
-		assert.equal(storage.simulator.creates, 0);
+		assert.equal(simulator.creates, 0);
 	});
 
 	it('stores a file for each row, whatever its title is', async () => {
@@ -76,25 +69,21 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		await night();
 		await assertAllStored();
 		assert.match((await texts.rows())[1]!.file, /\/speech\/2--News-2026-ü-b-1-more\.wav$/);
-		assert.equal(storage.simulator.creates, 3);
+		assert.equal(simulator.creates, 3);
 	});
 
 	it('gives each row to one of two nights that overlap', async () => {
-		const { begin, rest, simulator } = storage;
 		const paid = simulator.creates;
 		await texts.add(...Array.from({ length: 8 }, (_, index) => ({ text: `Overlap ${index}.` })));
 		const nights = await Promise.all([begin(ID), begin(ID)]);
 		for (const id of nights) assert.equal((await waitForEnd(rest, id, NIGHT_MS)).status, 'success');
 		await assertAllStored();
-		assert.equal(storage.paidSince(paid), 8);
+		assert.equal(paidSince(paid), 8);
 	});
 
 	it('passes over a row that another one holds at this moment', async () => {
-		const paid = storage.simulator.creates;
-		const [held, free] = (await texts.add({ text: 'Held.' }, { text: 'Free.' })) as [
-			string,
-			string,
-		];
+		const paid = simulator.creates;
+		const [held, free] = await texts.add({ text: 'Held.' }, { text: 'Free.' });
 		const other = await Texts.connect(postgres);
 		try {
 			await other.query('BEGIN');
@@ -107,37 +96,33 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		}
 		await night();
 		await assertAllStored();
-		assert.equal(storage.paidSince(paid), 2);
+		assert.equal(paidSince(paid), 2);
 	});
 
 	it('says why a row failed, and takes it up the next night, and no other', async () => {
-		const paid = storage.simulator.creates;
-		const [empty, failing] = (await texts.add(
-			{ text: ' ' },
-			{ text: '[sim:task-fails] Two.' },
-		)) as [string, string];
+		const paid = simulator.creates;
+		const [empty, failing] = await texts.add({ text: ' ' }, { text: '[sim:task-fails] Two.' });
 		await night();
 		assert.match((await rowOf(empty)).error, /'Text' is empty/);
 		assert.match((await rowOf(failing)).error, /could not generate the speech/);
-		assert.equal(storage.paidSince(paid), 1);
+		assert.equal(paidSince(paid), 1);
 		const mend = 'UPDATE texts_to_speak SET text = $2 WHERE id = $1';
 		await texts.query(mend, empty, 'No more.');
 		await texts.query(mend, failing, 'Speaks.');
 		await night();
 		await assertAllStored();
-		assert.equal(storage.paidSince(paid), 3);
+		assert.equal(paidSince(paid), 3);
 	});
 
 	it('never sends again by itself what the service may have accepted', async () => {
-		const { simulator } = storage;
 		const paid = simulator.creates;
 		simulator.fault({ method: 'POST', action: { reset: true, accepted: true } });
-		const [id] = (await texts.add({ text: 'Unclear.' })) as [string];
+		const [id] = await texts.add({ text: 'Unclear.' });
 		for (const _ of ['first night', 'second night']) {
 			await night();
 			assert.equal((await rowOf(id)).file, 'unclear');
 		}
-		assert.equal(storage.paidSince(paid), 1);
+		assert.equal(paidSince(paid), 1);
 		await texts.query('UPDATE texts_to_speak SET file = NULL WHERE id = $1', id);
 		await night();
 		await assertAllStored();
@@ -153,9 +138,9 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 	];
 	for (const [what, change, reason] of badStores) {
 		it(`keeps what was paid when there is ${what}, and stores it the next night`, async () => {
-			const paid = storage.simulator.creates;
-			const id = await importCopy(storage.rest, 'nightly-postgres', change);
-			const [row] = (await texts.add({ text: `There is ${what}.` })) as [string];
+			const paid = simulator.creates;
+			const id = await importCopy(rest, 'nightly-postgres', change);
+			const [row] = await texts.add({ text: `There is ${what}.` });
 			await storage.night(id);
 			const { task_id: taskId, file, error } = await rowOf(row);
 			assert.ok(taskId);
@@ -163,19 +148,19 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 			assert.match(error, reason);
 			await night();
 			await assertAllStored();
-			assert.equal(storage.paidSince(paid), 1);
+			assert.equal(paidSince(paid), 1);
 		});
 	}
 
 	it('collects what a night that was cut short has paid for, once its claim has ended', async () => {
-		const paid = storage.simulator.creates;
+		const paid = simulator.creates;
 		await texts.add(...['A', 'B', 'C'].map((name) => ({ text: `${HELD} Cut ${name}.` })));
-		await storage.cutNight(ID, 'Cut', 3);
+		await cutNight(ID, 'Cut', 3);
 		await storage.night(ID);
 		assert.equal((await texts.rows()).filter(({ file }) => file === null).length, 3);
 		await night();
 		await assertAllStored();
-		assert.equal(storage.paidSince(paid), 3);
+		assert.equal(paidSince(paid), 3);
 	});
 
 	describe('the feed of the week', () => {
@@ -200,7 +185,7 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		});
 
 		it('is well-formed with no file at all, and with marks in its title', async () => {
-			const id = await importCopy(storage.rest, 'feed', (text) =>
+			const id = await importCopy(rest, 'feed', (text) =>
 				text.replace('speech/', 'nothing/').replace('Our week', 'R&D <week> \\u0007'),
 			);
 			await storage.night(id);
@@ -209,12 +194,11 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 	});
 
 	it('pays once for a text that is split, and not by itself for one that failed in part', async () => {
-		const { simulator, rest } = storage;
 		const paid = simulator.creates;
 		const id = await importSplitting(rest, 'nightly-postgres');
 		const text = 'First part. Other part.';
 		simulator.fault({ method: 'POST', after: 3, action: { reset: true, accepted: true } });
-		const [whole, half] = (await texts.add({ text }, { text })) as [string, string];
+		const [whole, half] = await texts.add({ text }, { text });
 		for (const _ of ['they are sent', 'they are collected', 'nothing is left']) {
 			await storage.night(id);
 			await texts.dayPasses();
@@ -226,11 +210,11 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		assert.equal((await objectOf(key)).status, 200);
 		assert.equal((await rowOf(half)).task_id, null);
 		assert.equal((await rowOf(half)).file, 'unclear');
-		assert.equal(storage.paidSince(paid), 4);
+		assert.equal(paidSince(paid), 4);
 	});
 
 	it('ends before anything is paid when the table lacks a column', async () => {
-		const paid = storage.simulator.creates;
+		const paid = simulator.creates;
 		await texts.add({ text: 'Not to be paid.' });
 		for (const column of ['error', 'task_id', 'file', 'claimed_by', 'text']) {
 			await texts.query(`ALTER TABLE texts_to_speak RENAME ${column} TO other`);
@@ -238,6 +222,6 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 			await texts.query(`ALTER TABLE texts_to_speak RENAME other TO ${column}`);
 			assert.match(said, new RegExp(`column.*${column}.*does not exist`));
 		}
-		assert.equal(storage.paidSince(paid), 0);
+		assert.equal(paidSince(paid), 0);
 	});
 });

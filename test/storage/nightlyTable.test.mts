@@ -3,19 +3,19 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { onExit, temporaryFolder, type TemporaryFolder } from '../../tools/cleanup.mts';
 import { eventually, waitForEnd } from '../../tools/n8n/executions.mts';
 import { HELD } from '../n8n/setting.mts';
 import { RemoteWorkflow } from '../n8n/workflows.mts';
 import { DataTable, type Row } from './dataTable.mts';
-import { importCopy, importSplitting, NIGHT_MS, setUp, type Storage } from './setting.mts';
+import { importCopy, importSplitting, NIGHT_MS, setUp } from './setting.mts';
 
 /* examples/nightly-table.json: Schedule Trigger, n8n's Data Table, speech, a file on the disk. */
 
 const ID = 'exampleNightlyTable';
 const COLUMNS = ['title', 'text', 'task_id', 'file', 'error'];
-/** A disk with room for nothing; undefined where none can be mounted. */
+/** A disk without any room; undefined where none can be mounted. */
 function smallDisk(): TemporaryFolder | undefined {
 	const folder = temporaryFolder('disk');
 	try {
@@ -36,27 +36,23 @@ function smallDisk(): TemporaryFolder | undefined {
 	};
 }
 
+const storage = await setUp([], { N8N_RESTRICT_FILE_ACCESS_TO: tmpdir() });
+const { instance, simulator, rest, begin, night, badNight, paidSince, cutNight, powerCut } =
+	storage;
+after(storage.close);
+
 describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
-	let storage: Storage;
 	let table: DataTable;
-
-	before(async () => {
-		storage = await setUp([], { N8N_RESTRICT_FILE_ACCESS_TO: tmpdir() });
-	});
-	after(async () => await storage?.close());
-
 	const rowOf = async (id: number) => (await table.rows()).find((row) => row.id === id)!;
 
 	/** The row's file lies where it says, and is the service's to the byte. */
 	function assertStored(row: Row): void {
-		const { simulator, instance } = storage;
 		assert.equal(row.error, null);
 		const served = simulator.fileBytes(simulator.tasks.get(row.task_id)!.audioUrl!);
 		assert.ok(served?.equals(readFileSync(join(instance.folder, row.file))));
 	}
 
 	it('is published, makes its table, and an empty night is a good one', async () => {
-		const { rest, simulator } = storage;
 		const often = await importCopy(rest, 'nightly-table', (text) =>
 			text.replace('"days"', '"seconds"').replace('"daysInterval"', '"secondsInterval"'),
 		);
@@ -71,14 +67,13 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 	});
 
 	it('stores a file for each row, whatever its title is', async () => {
-		const { simulator, instance } = storage;
 		const ids = await table.add(
 			{ title: 'Good morning', text: 'One.' },
 			{ title: '../News/2026: "a\\b"?', text: 'Two.' },
 			{ text: 'Without a title.' },
 			{ title: 'Good morning', text: 'The same title.' },
 		);
-		await storage.night(ID);
+		await night(ID);
 		const rows = await table.rows();
 		rows.forEach(assertStored);
 		assert.deepEqual(
@@ -95,76 +90,73 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 	});
 
 	it('says why a row failed, and takes it up the next night, and no other', async () => {
-		const paid = storage.simulator.creates;
-		const [empty, failing] = (await table.add(
+		const paid = simulator.creates;
+		const [empty, failing] = await table.add(
 			{ title: 'Empty', text: '' },
 			{ title: 'Fails', text: '[sim:task-fails] Two.' },
-		)) as [number, number];
-		await storage.night(ID);
+		);
+		await night(ID);
 		assert.match((await rowOf(empty)).error, /'Text' is empty/);
 		assert.match((await rowOf(failing)).error, /could not generate the speech/);
-		assert.equal(storage.paidSince(paid), 1);
+		assert.equal(paidSince(paid), 1);
 
 		await table.change(empty, { text: 'No more.' });
 		await table.change(failing, { text: 'Speaks.' });
-		await storage.night(ID);
+		await night(ID);
 		(await table.rows()).forEach(assertStored);
-		assert.equal(storage.paidSince(paid), 3);
+		assert.equal(paidSince(paid), 3);
 	});
 
 	it('never sends again by itself what the service may have accepted', async () => {
-		const { simulator } = storage;
 		const paid = simulator.creates;
 		simulator.fault({ method: 'POST', action: { reset: true, accepted: true } });
-		const [id] = (await table.add({ title: 'Who knows', text: 'Unclear.' })) as [number];
+		const [id] = await table.add({ title: 'Who knows', text: 'Unclear.' });
 		for (const _ of ['first night', 'second night']) {
-			await storage.night(ID);
+			await night(ID);
 			const { file, error } = await rowOf(id);
 			assert.equal(file, 'unclear');
 			assert.match(error, /did not respond/);
 		}
-		assert.equal(storage.paidSince(paid), 1);
+		assert.equal(paidSince(paid), 1);
 		await table.change(id, { file: null });
-		await storage.night(ID);
+		await night(ID);
 		assertStored(await rowOf(id));
 	});
 
-	it('collects what a night that was cut short has paid for', async () => {
-		const paid = storage.simulator.creates;
+	it('collects what a night that was cut short paid for', async () => {
+		const paid = simulator.creates;
 		await table.add(...['A', 'B', 'C'].map((title) => ({ title, text: `${HELD} Cut ${title}.` })));
-		await storage.cutNight(ID, 'Cut', 3);
-		await storage.night(ID);
+		await cutNight(ID, 'Cut', 3);
+		await night(ID);
 		(await table.rows()).forEach(assertStored);
-		assert.equal(storage.paidSince(paid), 3);
+		assert.equal(paidSince(paid), 3);
 	});
 
 	it('pays once for a text that is split, and stores it as one file', async () => {
-		const { simulator, instance } = storage;
 		const paid = simulator.creates;
-		const [id] = (await table.add({ title: 'Parts', text: 'First part. Other part.' })) as [number];
-		const workflow = await importSplitting(storage.rest, 'nightly-table');
+		const [id] = await table.add({ title: 'Parts', text: 'First part. Other part.' });
+		const workflow = await importSplitting(rest, 'nightly-table');
 		for (const _ of ['its parts are sent', 'they are collected', 'nothing is left']) {
-			await storage.night(workflow);
+			await night(workflow);
 		}
 		const { task_id: taskIds, file, error } = await rowOf(id);
 		assert.equal(error, null);
 		assert.equal(taskIds.split(',').length, 2);
 		assert.ok(readFileSync(join(instance.folder, file)).length > 0);
-		assert.equal(storage.paidSince(paid), 2);
+		assert.equal(paidSince(paid), 2);
 		await table.remove(id);
 	});
 
 	it('gives each part a file of its own when they cannot be joined', async () => {
-		const { simulator, instance } = storage;
 		const headers = { 'Content-Type': 'audio/ogg' };
 		const bodies = ['OggS, the one', 'OggS, the other'];
 		for (const body of bodies) {
 			simulator.fault({ on: 'file', action: { respond: { status: 200, headers, body } } });
 		}
-		const [id] = (await table.add({ title: 'Ogg', text: 'First part. Other part.' })) as [number];
-		const workflow = await importSplitting(storage.rest, 'nightly-table');
+		const [id] = await table.add({ title: 'Ogg', text: 'First part. Other part.' });
+		const workflow = await importSplitting(rest, 'nightly-table');
 		for (const _ of ['its parts are sent', 'they are collected']) {
-			await storage.night(workflow);
+			await night(workflow);
 		}
 		const { file, error } = await rowOf(id);
 		assert.equal(error, null);
@@ -175,24 +167,22 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		await table.remove(id);
 	});
 
-	it('never sends again by itself a split text of which a part was paid', async () => {
-		const { simulator } = storage;
+	it('never sends a split text again by itself once a part was paid for', async () => {
 		const paid = simulator.creates;
 		simulator.fault({ method: 'POST', after: 1, action: { reset: true, accepted: true } });
-		const [id] = (await table.add({ title: 'Half', text: 'First part. Other part.' })) as [number];
-		const workflow = await importSplitting(storage.rest, 'nightly-table');
+		const [id] = await table.add({ title: 'Half', text: 'First part. Other part.' });
+		const workflow = await importSplitting(rest, 'nightly-table');
 		for (const _ of ['first night', 'second night']) {
-			await storage.night(workflow);
+			await night(workflow);
 			const { task_id: taskIds, file, error } = await rowOf(id);
 			assert.deepEqual({ taskIds, file }, { taskIds: null, file: 'unclear' });
 			assert.ok(error);
 		}
-		assert.equal(storage.paidSince(paid), 2);
+		assert.equal(paidSince(paid), 2);
 		await table.remove(id);
 	});
 
-	it('pays at most one row again when the cut comes right while it pays', async () => {
-		const { simulator, begin, powerCut } = storage;
+	it('pays for at most one row again when the power is cut while it pays', async () => {
 		const paid = simulator.creates;
 		const rows = ['A', 'B', 'C', 'D'].map((title) => ({ title, text: `Right then ${title}.` }));
 		await table.add(...rows);
@@ -202,31 +192,30 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		await begin(ID);
 		await simulator.waitFor(() => sent() - sentBefore === 3, NIGHT_MS);
 		await powerCut();
-		await storage.night(ID);
+		await night(ID);
 		(await table.rows()).forEach(assertStored);
-		assert.equal(storage.paidSince(paid), rows.length + 1);
+		assert.equal(paidSince(paid), rows.length + 1);
 	});
 
-	/** One row's night in which its file cannot be stored in this folder, and the next one's. */
+	/** A night in which a row's file can't be stored in this folder, and the next one, in which it can. */
 	async function storedOneNightLate(folder: string, reason: RegExp): Promise<void> {
-		const { simulator, rest } = storage;
 		const paid = simulator.creates;
 		const hindered = await importCopy(rest, 'nightly-table', (text) =>
 			text.replace('"=.n8n-files/', `"=${folder}/`),
 		);
-		const [id] = (await table.add({ title: 'Later', text: 'Later.' })) as [number];
-		await storage.night(hindered);
+		const [id] = await table.add({ title: 'Later', text: 'Later.' });
+		await night(hindered);
 		const { task_id: taskId, file, error } = await rowOf(id);
 		assert.ok(taskId);
 		assert.equal(file, null);
 		assert.match(error, reason);
-		await storage.night(ID);
+		await night(ID);
 		assertStored(await rowOf(id));
-		assert.equal(storage.paidSince(paid), 1);
+		assert.equal(paidSince(paid), 1);
 	}
 
 	it('keeps a task whose folder is not there, and stores its file the next night', async () => {
-		await storedOneNightLate(join(storage.instance.folder, 'nowhere'), /does not exist/);
+		await storedOneNightLate(join(instance.folder, 'nowhere'), /does not exist/);
 	});
 
 	it('keeps a task whose file finds no room on the disk', async (t) => {
@@ -241,7 +230,6 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 
 	for (const missing of COLUMNS.slice(1)) {
 		it(`ends before anything is paid when the table has no column ${missing}`, async () => {
-			const { simulator, rest } = storage;
 			const paid = simulator.creates;
 			const name = `without_${missing}`;
 			const columns = COLUMNS.filter((column) => column !== missing);
@@ -251,13 +239,13 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 				text.replaceAll('texts_to_speak', name),
 			);
 			if (missing === 'text') {
-				await storage.night(id);
+				await night(id);
 				const [row] = await other.rows();
 				assert.match(row!.error, /'Text' is empty/);
 			} else {
-				assert.match(await storage.badNight(id), /[Cc]olumn/);
+				assert.match(await badNight(id), /[Cc]olumn/);
 			}
-			assert.equal(storage.paidSince(paid), 0);
+			assert.equal(paidSince(paid), 0);
 		});
 	}
 });

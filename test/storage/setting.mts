@@ -13,15 +13,15 @@ export interface Storage extends Setting {
 	rest: Rest;
 	/** Starts a workflow as its schedule would; resolves to the execution's id. */
 	begin(workflowId: string): Promise<string>;
-	/** The same, to its good end. */
+	/** The same, and waits until it has succeeded. */
 	night(workflowId: string): Promise<void>;
-	/** The same, to its bad end; resolves to what the execution says of it. */
+	/** The same, and waits until it has failed; resolves to the failure's message and description. */
 	badNight(workflowId: string): Promise<string>;
-	/** How many create calls were accepted beyond so many. */
+	/** How many create calls were accepted since there were `before` of them. */
 	paidSince(before: number): number;
 	/** What a power cut does: n8n is killed, and started again. */
 	powerCut(): Promise<void>;
-	/** Cuts the power while a night waits for so many tasks about a word; then these end. */
+	/** Cuts the power while a night waits for `count` tasks about a word; then lets these end. */
 	cutNight(workflowId: string, word: string, count: number): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import { project } from '../../tools/n8n/package.mts';
 import type { Postgres } from '../../tools/servers/postgres.mts';
 import type { Row } from './dataTable.mts';
 
-/** The client comes with n8n. */
+/** The client that n8n brings along. */
 const { Client } = createRequire(join(project, 'tools/n8n/package.json'))('pg');
 
 /** The table `texts_to_speak` in PostgreSQL, seen from outside of n8n. */
@@ -17,7 +17,7 @@ export class Texts {
 
 	private constructor(client: Texts['client']) {
 		this.client = client;
-		// It is told that way, too, when the server ends.
+		// Called when the server ends; the query under way fails as well.
 		client.on('error', () => {});
 	}
 
@@ -37,16 +37,18 @@ export class Texts {
 	}
 
 	/** Adds a row for each text; resolves to their ids. */
-	async add(...texts: Array<{ title?: string; text: string }>): Promise<string[]> {
-		const ids: string[] = [];
-		for (const { title, text } of texts) {
+	async add<Rows extends Array<{ title?: string; text: string }>>(
+		...rows: Rows
+	): Promise<{ [Index in keyof Rows]: string }> {
+		const ids = [];
+		for (const { title, text } of rows) {
 			const sql = 'INSERT INTO texts_to_speak (title, text) VALUES ($1, $2) RETURNING id';
 			ids.push(...(await this.query(sql, title, text)).map(({ id }) => id as string));
 		}
-		return ids;
+		return ids as { [Index in keyof Rows]: string };
 	}
 
-	/** Lets the claims of nights so far be a day old. */
+	/** Makes the claims of all nights so far a day older. */
 	async dayPasses(): Promise<void> {
 		await this.query("UPDATE texts_to_speak SET claimed_at = claimed_at - interval '1 day'");
 	}
