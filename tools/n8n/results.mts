@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IBinaryData, INodeExecutionData, IRun } from 'n8n-workflow';
 import { CommandError, type Instance } from './instance.mts';
@@ -16,7 +16,7 @@ export async function executeWorkflow(instance: Instance, id: string): Promise<I
 	}
 }
 
-/** The run within what n8n printed: log lines may stand before and after it, or its level beside it. */
+/** The run in what n8n printed: there may be log lines around it, or their level on its first line. */
 function runIn(output: string): IRun | undefined {
 	const [, json] = /(?:^|\s)(\{\n[^]*^\})/m.exec(output) ?? [];
 	return json === undefined ? undefined : JSON.parse(json);
@@ -29,11 +29,7 @@ export function itemsOf(run: Pick<IRun, 'data'>, nodeName: string): INodeExecuti
 
 /** Where n8n has stored a file. */
 export function storedAt(instance: Instance, { id = '' }: IBinaryData): string {
-	const path = id.replace(/^filesystem-v2:/, '');
-	const roots = ['storage', 'binaryData'].map((name) => join(instance.folder, '.n8n', name, path));
-	const found = roots.find((root) => existsSync(root));
-	if (!found) throw new Error(`n8n has not stored ${id} in any of ${roots.join(', ')}`);
-	return found;
+	return join(instance.folder, '.n8n/storage', id.replace(/^filesystem-v2:/, ''));
 }
 
 /** Copies the files of the items, with their own names; returns their paths. */
