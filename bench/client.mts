@@ -13,10 +13,7 @@ export interface Access {
 	voiceId: string;
 }
 
-/**
- * The service with nothing around it: what can be had at best. It takes every answer for the right
- * one and looks nothing up twice.
- */
+/** The service with nothing around it, the best case: it trusts every answer and looks nothing up twice. */
 export class Client {
 	readonly #access: Access;
 	readonly #socket: WebSocket;

@@ -22,12 +22,12 @@ export interface Race {
 
 let written = 0;
 
-/** A text like no other, of the length of all others, with words for the simulator. */
+/** A unique text, as long as all others, with words for the simulator. */
 export function line(words: string): string {
 	return `Line ${String(++written).padStart(6, '0')} ${words}`;
 }
 
-/** As many texts that take so many seconds each. */
+/** `count` texts that take `seconds` each. */
 export function lines(count: number, seconds: number): string[] {
 	return Array.from({ length: count }, () => line(`[sim:slow=${seconds}]`));
 }
@@ -87,7 +87,7 @@ export async function compare(name: string, files: string[], results: Result[]):
 	if (wrong > 0) throw new Error(`${name} made ${wrong} files that are not the service's`);
 }
 
-/** The sum of what an address serves: with `get`, since `fetch` takes thrice as long. */
+/** The hash of what an address serves; with `get`, since `fetch` takes three times as long. */
 async function hashOf(address: string): Promise<string> {
 	const [response] = (await once(get(address), 'response')) as [IncomingMessage];
 	return await hash(response);

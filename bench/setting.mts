@@ -24,7 +24,7 @@ const CONTENDERS = {
 	ours50: (n8n, id, account) => ours(n8n, id, account, { concurrency: 50 }),
 	ours100: (n8n, id, account) => ours(n8n, id, account, { concurrency: 100 }),
 	oursBlocked: (n8n, id, account) => ours(n8n, id, account, { pollInterval: 2 }, { blocked: true }),
-	/** The same of another account, of which nothing is known yet. */
+	/** The same with another account, about which nothing is known yet. */
 	oursRated: (n8n, id, account) => ours(n8n, id, account, { pollInterval: 2 }, { blocked: true }),
 	oursAddresses: (n8n, id, account) =>
 		ours(n8n, id, account, { concurrency: 100 }, { download: false }),

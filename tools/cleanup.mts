@@ -1,4 +1,4 @@
-/* What this process leaves behind on the machine when it ends, however it ends: nothing. */
+/* However this process ends, it leaves nothing behind on the machine. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ export interface TemporaryFolder {
 	remove(): void;
 }
 
-/** A new folder of this user's alone, which goes when this process ends, or before. */
+/** A new folder for this user alone, which is removed when this process ends, or before. */
 export function temporaryFolder(name: string): TemporaryFolder {
 	const path = mkdtempSync(join(tmpdir(), `media-generation-${name}-`));
 	const remove = () => removeFolder(path);
@@ -52,7 +52,7 @@ export function temporaryFolder(name: string): TemporaryFolder {
 	};
 }
 
-/** Also while processes that were just told to end still write there. */
+/** Removes a folder even while processes that were just told to end still write there. */
 function removeFolder(path: string): void {
 	for (let left = ATTEMPTS; left > 0; left--) {
 		// With `force` it may return as if all were well when a file has just been added.

@@ -145,13 +145,7 @@ export async function ensureN8n(node) {
 	}
 }
 
-/**
- * Installs the packages of the system that are missing where that can be done, else asks for it.
- * @param {string} title
- * @param {string} need What somebody is told who has to install them.
- * @param {Record<string, unknown>} packages Names of packages, and whether each is there.
- * @param {string[]} flags
- */
+/** Installs the system's packages that are missing (by name, whether each is there), else asks for them. */
 async function aptInstall(title, need, packages, ...flags) {
 	const missing = Object.keys(packages).filter((name) => !packages[name]);
 	if (missing.length === 0) return;

@@ -26,7 +26,7 @@ export interface Aside {
 /**
  * What takes minutes and costs next to nothing meanwhile, so that it can go on beside the rest: the
  * MiniMax node, which works one item at a time and looks every 15 s, and tasks of some minutes.
- * Resolves when all of it has begun; `ends` is to be awaited later.
+ * Resolves when all of it has begun; await `ends` later.
  */
 export async function beginAside(
 	setting: Setting,

@@ -1,7 +1,7 @@
 /*
- * node --expose-gc test/leaks/main.mts [--runs 1000]: that many runs in n8n's engine, a part of them
- * failing or canceled, and then what is left of them: sockets, timers, listeners, memory. Prints one
- * line of JSON; its exit code tells whether anything is.
+ * node --expose-gc test/leaks/main.mts [--runs 1000]: that many runs in n8n's engine, some of them
+ * failing or canceled, and what they leave behind: sockets, timers, listeners, memory. Prints one line
+ * of JSON; the exit code is 1 when anything is left.
  */
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
@@ -14,9 +14,9 @@ const { values } = parseArgs({ options: { runs: { type: 'string', default: '1000
 const RUNS = Number(values.runs);
 const AT_ONCE = 10;
 const TOKEN = 'leak-test-token-7Qw2';
-/** What one run may leave in memory for good, in bytes: n8n's caches, ids that are remembered. */
+/** What one run may leave in memory for good, in bytes: n8n's caches, remembered ids. */
 const BYTES_PER_RUN = 1024;
-/** What the heap differs by from one collection to the next, in bytes. */
+/** How much the heap varies from one collection to the next, in bytes. */
 const NOISE_BYTES = 3 * 1024 * 1024;
 
 const warnings: string[] = [];
@@ -68,7 +68,7 @@ const list = (resource: string): IDataObject => ({
 	options: {},
 });
 
-/** Half of these end well. */
+/** Half of these succeed. */
 const KINDS: Kind[] = [
 	{ parameters: speak('Well.') },
 	{ parameters: speak('It fails [sim:task-fails]'), fails: true },
@@ -124,7 +124,7 @@ function resources(): Record<string, number> {
 	return counts;
 }
 
-/** Kinds of which there are more than before. */
+/** Kinds that there are more of than before. */
 const moreThan = (before: Record<string, number>) =>
 	Object.entries(resources()).filter(([kind, count]) => count > (before[kind] ?? 0));
 

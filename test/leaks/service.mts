@@ -10,7 +10,7 @@ const {
 } = workerData as {
 	token: string;
 	dialect?: SimulatorOptions['dialect'];
-	/** So many entries are in the history from the beginning, one a minute. */
+	/** How many entries the history has from the beginning, one a minute. */
 	old?: number;
 };
 const simulator = await startSimulator({ pace: 0.002, token, ...(dialect && { dialect }) });
@@ -26,7 +26,7 @@ for (let n = 0; n < old; n++) {
 	});
 }
 
-/** Somebody makes an image, at a time of the clock of those who ask. */
+/** Makes an image, at a time of the asking thread's clock. */
 async function makeAt(time: number): Promise<void> {
 	await order(simulator, 'video/create-image', { prompt: `An image at ${time}` });
 	simulator.history[0]!.created_at = new Date(time).toISOString();

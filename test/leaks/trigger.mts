@@ -1,7 +1,7 @@
 /*
- * npm run leaks:trigger [-- --minutes 10]: a trigger in the complete n8n, beside a service that repeats
- * messages of thousands of ended tasks, while new ones are made. Prints what n8n keeps of it as one line
- * of JSON; its exit code tells whether that is more than it may be.
+ * npm run leaks:trigger [-- --minutes 10]: a trigger in the complete n8n, with a service that repeats
+ * messages about thousands of ended tasks while new ones are made. Prints what n8n keeps in memory as
+ * one line of JSON; the exit code is 1 when that is too much, or an event was missed or repeated.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -15,7 +15,7 @@ import { createTask, RemoteWorkflow, triggered } from '../n8n/workflows.mts';
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } });
 const ROUNDS = Number(values.minutes) * 3;
 const ROUND_MS = 20_000;
-/** In the first minute one that is heard of at its end alone can't be told from the old ones. */
+/** In the first minute, a task heard of only at its end can't be told from the old ones. */
 const FIRST_ROUNDS = 3;
 const TASKS = 3000;
 const EACH_ROUND = 750;
@@ -76,7 +76,7 @@ const isWell =
 	report.missing.length + report.twice.length === 0;
 process.exit(isWell ? 0 : 1);
 
-/** A task of which nothing is heard before its end; returns its id. */
+/** A task that is not heard of before its end; returns its id. */
 async function makeUnheard(text: string): Promise<string> {
 	const taskId = await createTask(simulator, `${text} [sim:silent-socket]`);
 	await simulator.waitFor(() => simulator.tasks.get(taskId)?.status === 'completed');

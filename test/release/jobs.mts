@@ -18,7 +18,7 @@ interface WorkflowJob {
 	steps: Step[];
 }
 
-/** A shell step, with the values of its matrix put in. */
+/** A shell step, with the values of its matrix filled in. */
 export interface ShellStep {
 	/** Its name, or its command. */
 	title: string;
@@ -27,7 +27,7 @@ export interface ShellStep {
 	folder: string;
 }
 
-/** A job, of a matrix one of its jobs. */
+/** A job, or one job of a matrix. */
 export interface Job {
 	workflow: string;
 	name: string;
@@ -36,7 +36,7 @@ export interface Job {
 
 type Values = Record<string, string>;
 
-/** A text with its `${{ … }}` put in; what only GitHub knows becomes the name of it. */
+/** A text with its `${{ … }}` filled in; what only GitHub knows is replaced by its name. */
 const filled = (text: string, values: Values) =>
 	text.replace(/\$\{\{ *([\w.]+) *\}\}/g, (_, name: string) => values[name] ?? name);
 

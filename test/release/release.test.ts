@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { temporaryFolder, type TemporaryFolder } from '../../tools/cleanup.mts';
 import { git } from '../../tools/release/checks.mts';
 
-/* `npm run release`, on a package of its own whose lint and tests end as told. */
+/* `npm run release`, on a package of its own whose lint and tests pass or fail as told. */
 
 const main = join(__dirname, '../../tools/release/main.mts');
 let temporary: TemporaryFolder;
@@ -113,7 +113,7 @@ test.each([
 	);
 });
 
-test('refuses a version that is none', () => {
+test('refuses what is no version', () => {
 	writePackage('1.10');
 	commit();
 	expect(refused()).toContain('must be like 1.2.3; it is "1.10"');

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Random } from './random.mts';
 
-/** A create call, and whether the service has said that nothing comes of it. */
+/** A create call, and whether the service has said that it failed. */
 export interface Post {
 	response: ServerResponse;
 	hasFailed: boolean;
 }
 
-/** Status by which a create call is refused for good: nothing was accepted. */
+/** Whether a status refuses a create call for good: nothing was accepted. */
 const isRefusal = (status: number) => status >= 300 && status < 500 && ![408, 425].includes(status);
 
 /** True when the same may be asked for again: at once after 429, else by Retry On Fail. */
@@ -22,7 +22,7 @@ export interface Account {
 	random: Random;
 	/** Create calls by their unique text. */
 	posts: Map<string, Post[]>;
-	/** How often each task was read, and the create call that it is of. */
+	/** How often each task was read, and the call that created it. */
 	tasks: Map<string, { reads: number; post?: Post }>;
 	made: Array<{ id: string; prompt: string; file_url: string; created_at: string }>;
 	/** How often something goes wrong. */

@@ -10,7 +10,7 @@ import type { Random } from './random.mts';
 
 /** How late a run may end, for n8n's and the machine's part in it. */
 const LATE_MS = 6000;
-/** Speech waits so long for the socket; the create call then has the whole timeout, whoever fails. */
+/** How long speech waits for the socket; the create call then has the whole timeout. */
 const OPENING_MS = 3000;
 
 export interface Plan {

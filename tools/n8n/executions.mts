@@ -89,7 +89,7 @@ export async function waitForStatus(
 	});
 }
 
-/** Waits for the end of an execution, whichever it is. */
+/** Waits until an execution has ended, however it ended. */
 export async function waitForEnd(
 	rest: Rest,
 	executionId: string,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** The branch that releases are made from. */
 const BRANCH = 'main';
 
-/** What is to be released. */
+/** What is released. */
 export interface Release {
 	version: string;
 	tag: string;

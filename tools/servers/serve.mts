@@ -1,4 +1,4 @@
-/* How a server for tests is run: in a folder of its own that goes with it, and no longer than needed. */
+/* How servers for tests are run: each in a folder of its own, which is removed with it. */
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
@@ -36,7 +36,7 @@ interface Account {
 	gid: number;
 }
 
-/** Starts a server; resolves once it is ready. Throws what it said otherwise. */
+/** Starts a server; resolves once it is ready. Throws what it printed if it does not start. */
 export async function serve(plan: Plan): Promise<Server> {
 	const { folder } = plan;
 	let end = await launch(plan).catch((error: unknown) => {
