@@ -176,7 +176,7 @@ test('the parts of any text are the text, in order and short enough, and cut in 
 			}
 			expect(text.slice(at)).toMatch(new RegExp(`^${SPACE}*$`));
 		}),
-		{ numRuns: 2000 },
+		{ numRuns: 2000, examples: [['!  \r\n\r\n𐀀"👨‍👩‍👧‍👦', 20]] },
 	);
 });
 

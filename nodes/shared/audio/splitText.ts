@@ -167,7 +167,10 @@ function wordEnd(text: string, most: number, fits: (at: number) => boolean): num
 		const { index, isWordLike } = segments.containing(at)!;
 		const isBehindOpening = /[\p{Ps}\p{Pi}]/u.test(text[index - 1] ?? '');
 		// Punctuation at the end of a word stays with it.
-		if (isWordLike && !isBehindOpening) return fits(index) ? index : undefined;
+		if (isWordLike && !isBehindOpening) {
+			const end = beforeSpace(text, index);
+			return fits(end) ? end : undefined;
+		}
 		at = index;
 	}
 	return undefined;
