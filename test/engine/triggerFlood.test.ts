@@ -15,10 +15,10 @@ import {
 const ended = (times: object = {}) =>
 	answer(200, { status: 'completed', audio_url: '/a.wav', ...times });
 
-/** An active trigger of a service that has completed any task it is asked for. */
-async function knowingAll(setting: TriggerSetting = {}) {
+/** An active trigger of a service that has completed any task it is asked for, `times` in its record. */
+async function knowingAll(setting: TriggerSetting = {}, times: object = {}) {
 	await start({ pace: 0 });
-	onRead(ended(), ALWAYS);
+	onRead(ended(times), ALWAYS);
 	return await activateListening(setting);
 }
 
@@ -136,6 +136,15 @@ it('two new tasks a second that end as soon as they are heard of are told at onc
 		}
 		expect(trigger.started.length).toBeGreaterThan(120 * minute + 110);
 	}
+});
+
+it('five hundred new tasks that end together are told within two minutes', async () => {
+	const trigger = await knowingAll({}, { created_at: new Date().toISOString() });
+	fakeTime();
+	pushWhole(Array.from({ length: 500 }, (_, n) => `new-${n}`));
+	await pass(110);
+	expect(new Set(trigger.events()).size).toBe(500);
+	expect(trigger.started.length).toBe(500);
 });
 
 it('tasks that wait for their turn among many are told once, also over a new deployment', async () => {

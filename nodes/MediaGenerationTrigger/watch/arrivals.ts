@@ -16,7 +16,10 @@ const MOST_AT_ONCE = 200;
 const MOST_UNCOLLECTED = 10;
 /** How long until one more may be read, in ms. */
 const ONE_MORE_MS = 15_000;
-/** A flood is read one by one, with this pause in between, in ms: fewer than 60 a minute. */
+/**
+ * A flood is read one by one, with this pause in between, in ms: fewer than 60 a minute. Only while its
+ * tasks turn out to be new, more and more of them are read together.
+ */
 const FLOOD_PAUSE_MS = 1600;
 /** How often to look for room while there is none, in ms. */
 const NO_ROOM_MS = 1000;
@@ -41,6 +44,8 @@ export class Arrivals {
 	private early = 0;
 	private isWorking = false;
 	private left = MOST_AT_ONCE;
+	/** How many of a flood are read together. */
+	private together = 1;
 	private countedAt = Date.now();
 
 	constructor(
@@ -64,9 +69,10 @@ export class Arrivals {
 		return true;
 	}
 
-	/** A task turned out to be new: its message was no repetition. */
-	foundNew(): void {
-		this.left++;
+	/** Whether a task turned out to be new: then its message was no repetition. */
+	found(isNew: boolean): void {
+		if (isNew) this.left++;
+		this.together = isNew ? Math.min(MOST_AT_ONCE, this.together + 1) : 1;
 	}
 
 	/** Releases the task when its turn comes. */
@@ -100,7 +106,8 @@ export class Arrivals {
 			const ripe = this.ripe();
 			const isFlood = ripe.length > this.countLeft();
 			// The newest first: one that ends amid a flood is likelier to be of interest.
-			const next = isFlood ? ripe.slice(-1) : ripe;
+			if (!isFlood) this.together = 1;
+			const next = isFlood ? ripe.slice(-this.together) : ripe;
 			this.left = Math.max(0, this.left - next.length);
 			for (const taskId of next) {
 				const { wasUnderWay } = this.waiting.get(taskId)!;

@@ -97,7 +97,7 @@ export class TaskFollower {
 		);
 		const completed = { event: 'completed', task_id: taskId, process_percentage: 100 } as const;
 		if ('task' in outcome) {
-			if (isNew(outcome.task)) arrivals.foundNew();
+			arrivals.found(isNew(outcome.task));
 			if (since !== undefined) {
 				if (endedBefore(outcome.task, since)) {
 					taskStore.end(taskId);
