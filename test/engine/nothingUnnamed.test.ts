@@ -18,6 +18,16 @@ const ofTexts = (...texts: string[]) => ({ items: texts.map((t) => ({ t })) });
 /** An event of a stream that tells which video is in the making. */
 const tellsId = (id: string) => status({ status: 'processing', id });
 
+test('when the time is up during a download, the files of the whole request are named', async () => {
+	await start();
+	sim.fault({ on: 'file', times: Infinity, action: { hang: true } });
+	const subject = video({ timeout: 2 });
+	subject.parameters.numberOfVideos = 3;
+	const { message, description } = bad(await run(subject, ofTexts('A beetle')));
+	expect(message).toContain('No result after 2 seconds');
+	expect(new Set(description?.match(/http:\S+\.mp4/g)).size).toBe(3);
+});
+
 describe('when another item fails', () => {
 	const realTimeout = setTimeout;
 

@@ -203,9 +203,7 @@ export function wordingOf(failure: Failure): Wording {
 		}
 	}
 	if (facts.fileUrl !== undefined && facts.taskId === undefined && kind !== 'badFile') {
-		description.push(
-			`The file has been generated and charged, and is available at ${facts.fileUrl}`,
-		);
+		description.push(`The file has been generated. It has been charged${whereabouts(facts)}`);
 	}
 	const candidates = facts.candidates?.map(({ id, createdAt }) =>
 		createdAt ? `${id} (created ${createdAt})` : id,
