@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import {
 	readCreatedTaskId,
 	readFileUrl,
@@ -77,6 +79,15 @@ describe('texts and numbers', () => {
 		[null, NaN],
 	])('the time of %p is %p', (value, expected) => {
 		expect(asTime(value)).toBe(expected);
+	});
+
+	it('a time without a zone is in UTC, wherever n8n runs', () => {
+		const built = join(__dirname, '../../dist/nodes/shared/parsing/coerce.js');
+		const texts = ['2026-01-01T08:00:00.250', '2026-01-01 08:00:00', '2026-01-01T08:00'];
+		const script = `${JSON.stringify(texts)}.map(require(${JSON.stringify(built)}).asTime).join()`;
+		const env = { ...process.env, TZ: 'Asia/Tokyo' };
+		const times = execFileSync(process.execPath, ['-p', script], { env, encoding: 'utf8' });
+		expect(times.trim()).toBe('1767254400250,1767254400000,1767254400000');
 	});
 
 	it('a number beyond 2^53 that identifies something keeps its digits', () => {

@@ -39,10 +39,15 @@ export function asNumber(value: unknown): number | undefined {
 	return Number.isFinite(number) ? number : undefined;
 }
 
-/** A point in time in ms since 1970: ISO 8601, or seconds or milliseconds since 1970; else NaN. */
+/**
+ * A point in time in ms since 1970: ISO 8601, in UTC if it names no zone, or seconds or milliseconds
+ * since 1970; else NaN.
+ */
 export function asTime(value: unknown): number {
 	const text = asText(value) ?? '';
-	if (!/^\d{9,13}(?:\.\d+)?$/.test(text)) return Date.parse(text);
+	if (!/^\d{9,13}(?:\.\d+)?$/.test(text)) {
+		return Date.parse(text.replace(/\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/, '$&Z'));
+	}
 	const number = Number(text);
 	return number < 1e11 ? number * 1000 : number;
 }
