@@ -14,6 +14,7 @@ test.each([
 	['403 with a word', 403, { error: 'insufficient_credits' }],
 	['429 for a quota', 429, { error: 'Your credit quota is exceeded' }],
 	['200 with an error', 200, { error: 'insufficient_credits' }],
+	['200 with a failed status', 200, { status: 'error', message: 'insufficient_credits' }],
 ])('out of credit: %s', async (_, status, body) => {
 	const { message, description, name } = await failing(status, body);
 	expect(message).toMatch(/^The account is out of credit/);

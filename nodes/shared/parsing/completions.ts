@@ -1,7 +1,7 @@
 import type { GeneratedFile } from '../contract';
 import { MAX_FILES } from '../limits';
 import { asId, isRecord, unsigned } from './coerce';
-import { isFailureWord, saysFailure } from './errorText';
+import { isFailed } from './errorText';
 
 /** The files that a stream's completions have named so far. Pure. */
 export class Completions {
@@ -49,10 +49,6 @@ const keyOf = ({ id, fileUrl }: GeneratedFile): string =>
 /** The entries of a completion, no more than there can be files. */
 export const entriesOf = (value: unknown): unknown[] =>
 	Array.isArray(value) ? value.slice(0, MAX_FILES) : [value];
-
-/** True for an entry that has failed. */
-export const isFailed = (entry: unknown): boolean =>
-	saysFailure(entry) || (isRecord(entry) && isFailureWord(entry.status));
 
 /** True for an entry whose file is still to come, or that was cut off. */
 export const isCutOff = (entry: unknown): boolean =>

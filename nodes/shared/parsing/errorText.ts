@@ -42,6 +42,10 @@ export function saysFailure(value: unknown): boolean {
 export const isFailureWord = (value: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:error|failed|cancell?ed)$/i.test(asText(value) ?? '');
 
+/** True for a record that has failed, or reports a failure. */
+export const isFailed = (record: unknown): boolean =>
+	saysFailure(record) || (isRecord(record) && isFailureWord(record.status));
+
 /** The surest first. */
 const REASON_KEYS = [
 	...['error', 'error_message', 'message', 'detail', 'details'],

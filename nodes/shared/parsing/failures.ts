@@ -1,6 +1,6 @@
 import { Failure, type FailureFacts } from '../failure';
 import { asText, clip, looksLikeHtml, parseJson } from './coerce';
-import { readReason, saysFailure } from './errorText';
+import { isFailed, readReason } from './errorText';
 import type { Redactor } from './redaction';
 
 /** What an HTTP answer says when it is a failure. Pure; the shapes: docs/contract.md, “HTTP”. */
@@ -69,7 +69,7 @@ export function failureOfText(text: string | undefined, facts: FailureFacts = {}
 
 /** The Failure that a record reports, whatever its HTTP status; else undefined. */
 export const failureSaidIn = (record: unknown, redact: Redactor): Failure | undefined =>
-	saysFailure(record)
+	isFailed(record)
 		? failureOfText(readReason(redact.value(record)) ?? 'no reason given')
 		: undefined;
 

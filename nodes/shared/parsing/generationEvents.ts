@@ -1,11 +1,11 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { GeneratedFile } from '../contract';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from '../limits';
-import { Completions, entriesOf, isCutOff, isFailed } from './completions';
+import { Completions, entriesOf, isCutOff } from './completions';
 import type { Redactor } from './redaction';
 import { readGeneratedFiles, type Source } from './responses';
 import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
-import { isFailureWord, readReason, saysFailure } from './errorText';
+import { isFailed, isFailureWord, readReason, saysFailure } from './errorText';
 
 /** From the bytes of a generation stream to its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
 
