@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 const KEPT_MS = 3_600_000;
 
 /** What tells one account from another. */
-interface AccountAddress {
+export interface AccountAddress {
 	apiToken: string;
 	baseUrl: string;
 	webSocketUrl: string;

@@ -9,6 +9,11 @@ export const MEDIA = {
 
 export type MediaKind = keyof typeof MEDIA;
 
+export interface FileType {
+	mimeType: string;
+	extension: string;
+}
+
 interface StreamedCall {
 	path: string;
 	makes: MediaKind;

@@ -1,4 +1,4 @@
-import { TokenBucket } from '../../nodes/shared/pace/tokenBucket';
+import { TokenBucket } from '../../nodes/shared/async/tokenBucket';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

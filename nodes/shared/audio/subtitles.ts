@@ -1,4 +1,4 @@
-import type { FileType } from '../parsing/fileType';
+import type { FileType } from '../media';
 
 /**
  * Subtitles: WebVTT as in the W3C's "WebVTT: The Web Video Text Tracks Format", chapters 4 and 6; SRT,

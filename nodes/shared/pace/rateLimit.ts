@@ -1,7 +1,6 @@
-import { accountOf } from '../account';
-import type { Credential } from '../http/credential';
+import { accountOf, type AccountAddress } from '../account';
 import { LearnedRate } from './learnedRate';
-import { Queue, TokenBucket } from './tokenBucket';
+import { Queue, TokenBucket } from '../async/tokenBucket';
 
 /** How long after its last use an account's limits are forgotten, in ms. */
 const FORGET_MS = 300_000;
@@ -220,5 +219,5 @@ export class RateLimit {
 const restOf = (began: number, ms: number) => Math.min(ms, began + ms - Date.now());
 
 /** The rate limit of an account in this process. */
-export const rateLimitOf = (credential: Credential): RateLimit =>
-	accountOf(credential).part(RateLimit, () => new RateLimit());
+export const rateLimitOf = (address: AccountAddress): RateLimit =>
+	accountOf(address).part(RateLimit, () => new RateLimit());

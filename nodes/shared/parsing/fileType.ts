@@ -1,12 +1,7 @@
-import { MEDIA, type MediaKind } from '../media';
+import { MEDIA, type FileType, type MediaKind } from '../media';
 import { asText, looksLikeHtml } from './coerce';
 
 /** The type of a file, from its first bytes, its header and its address. Pure. */
-
-export interface FileType {
-	mimeType: string;
-	extension: string;
-}
 
 /** Bytes needed to recognise a type. */
 export const SNIFF_BYTES = 512;

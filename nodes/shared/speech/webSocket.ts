@@ -1,7 +1,7 @@
 import { sleep, whenAborted } from '../async/deadline';
 import { backOffMs } from '../async/backOff';
 import type { EgressCheck } from '../http/request';
-import { TokenBucket } from '../pace/tokenBucket';
+import { TokenBucket } from '../async/tokenBucket';
 
 export interface SocketEvents {
 	/** A message as text; binary ones are read as UTF-8. Returns true if it came from the service. */

@@ -1,4 +1,4 @@
-import { NO_REASON, sleep } from '../async/deadline';
+import { NO_REASON, sleep } from './deadline';
 
 /** Admits callers one after another, in order of arrival. */
 export class Queue {
