@@ -10,7 +10,7 @@ import { decode, FORMATS, joinParts, shownMs, speak } from './programs.mts';
 /* Long texts, spoken by espeak-ng, encoded by LAME and ffmpeg, joined, and decoded by ffmpeg. */
 
 const require = createRequire(import.meta.url);
-const { splitText } = require('../../dist/nodes/shared/audio/splitText.js');
+const { splitText } = require('../../dist/nodes/MediaGeneration/resources/speech/splitText.js');
 
 const temporary = temporaryFolder('audio');
 const folder = temporary.path;

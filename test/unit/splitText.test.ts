@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { splitText } from '../../nodes/shared/audio/splitText';
+import { splitText } from '../../nodes/MediaGeneration/resources/speech/splitText';
 
 const split = (text: string, most: number) => [...splitText(text, most)].map((part) => part.text);
 

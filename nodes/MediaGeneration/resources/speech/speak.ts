@@ -1,6 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../shared/contract';
-import { splitText, type TextPart } from '../../../shared/audio/splitText';
+import { splitText, type TextPart } from './splitText';
 import { invalidInput } from '../../../shared/failure';
 import {
 	concurrency,
