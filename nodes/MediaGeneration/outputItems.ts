@@ -2,8 +2,8 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
-import type { NotMade } from './made';
-import { isToolRun } from './run';
+import type { NotMade } from './run/job';
+import { isToolRun } from './run/run';
 
 /** The item that "continue on fail" puts in place of one that could not be made. */
 export function failedItem(

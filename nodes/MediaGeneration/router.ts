@@ -3,11 +3,11 @@ import { readCredential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { concurrency as concurrencyField } from '../shared/n8n/descriptions';
 import { toNodeError } from '../shared/n8n/nodeErrors';
-import { Item } from './item';
-import { NotMade, type Job } from './made';
+import { Item } from './run/item';
+import { NotMade, type Job } from './run/job';
 import { failedItem } from './outputItems';
 import { findOperation } from './resources';
-import { isToolRun, Run } from './run';
+import { isToolRun, Run } from './run/run';
 
 /** Runs the chosen operation for every input item. */
 export async function router(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {

@@ -1,4 +1,4 @@
-import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/concurrency';
+import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
 
 /** Begins with a service that nobody knows anything about, unless something was learnt. */
 const limiter = (concurrency: number, learnt = { mostInWork: Infinity }) => {

@@ -1,5 +1,5 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/concurrency';
+import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
 import { readCredential, type Credential } from '../../nodes/shared/http/credential';
 import { startDeadline } from '../../nodes/shared/async/deadline';
 import { isOverload } from '../../nodes/shared/parsing/failures';

@@ -1,4 +1,4 @@
-import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/concurrency';
+import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
 import { rateLimitOf } from '../../nodes/shared/pace/rateLimit';
 import { Api } from '../../nodes/shared/api/api';
 import {

@@ -1,4 +1,4 @@
-import type { Operation } from '../operation';
+import type { Operation } from '../../run/operation';
 
 /** Account → Get (§4.10): the record as the service has it. */
 export const getAccount: Operation = {

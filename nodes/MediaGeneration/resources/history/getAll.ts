@@ -11,8 +11,8 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
-import { partly, type Made } from '../../made';
-import type { Operation } from '../operation';
+import { settled, type Made } from '../../run/job';
+import type { Operation } from '../../run/operation';
 
 /** How long the files of one entry may take, in ms. */
 const FILES_MS = 3_600_000;
@@ -41,7 +41,7 @@ export const getAllHistory: Operation = {
 					await api.listHistory({ page, page_size: pageSize }, run.stopped),
 			});
 			const output: Made[] = [];
-			for (const entry of entries) output.push(await partly(entryOutput(entry)));
+			for (const entry of entries) output.push(await settled(entryOutput(entry)));
 			return output;
 		};
 

@@ -8,8 +8,8 @@ import {
 	prompt,
 	timeout,
 } from '../../../shared/n8n/descriptions';
-import { generationJob } from '../generation';
-import type { Operation } from '../operation';
+import { generationJob } from '../../run/generationJob';
+import type { Operation } from '../../run/operation';
 
 /** Image → Create (§4.8). */
 export const createImage: Operation = {

@@ -13,7 +13,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
-import type { Item } from '../../item';
+import type { Item } from '../../run/item';
 
 /** How long the subtitles of a task may take, in ms: the sound is there and waits for them. */
 const SUBTITLES_MS = 60_000;

@@ -1,6 +1,6 @@
 import { taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
-import type { Operation } from '../operation';
+import type { Operation } from '../../run/operation';
 
 /** Speech → Delete (§4.3). */
 export const deleteSpeech: Operation = {

@@ -1,7 +1,7 @@
 import { startDeadline } from '../../../shared/async/deadline';
 import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
-import type { Operation } from '../operation';
+import type { Operation } from '../../run/operation';
 import { spokenOutput, withFile } from './collect';
 
 /** How long one reading with its retries and a download may take, in ms. */

@@ -8,9 +8,9 @@ import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';
 import type { FileType } from '../../../shared/media';
 import { fileNameOf } from '../../../shared/parsing/fileType';
 import { isOverload } from '../../../shared/parsing/failures';
-import { forEachConcurrently } from '../../concurrency';
-import type { Item } from '../../item';
-import { readStored, sizeOfStored } from '../storedFile';
+import { forEachConcurrently } from '../../run/concurrency';
+import type { Item } from '../../run/item';
+import { readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import {
 	binaryOf,
 	spokenFields,

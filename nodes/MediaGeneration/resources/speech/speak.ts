@@ -17,9 +17,9 @@ import {
 	type NumberField,
 } from '../../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
-import type { Item } from '../../item';
-import type { Job } from '../../made';
-import type { Operation } from '../operation';
+import type { Item } from '../../run/item';
+import type { Job } from '../../run/job';
+import type { Operation } from '../../run/operation';
 import { readWaitFields, type Spoken } from './collect';
 import { forAllParts, MOST_PARTS, speechOutput } from './parts';
 import { speakPart } from './speakPart';

@@ -3,7 +3,7 @@ import { startDeadline, whenAborted } from '../../../shared/async/deadline';
 import { Failure } from '../../../shared/failure';
 import { createdBy } from '../../../shared/speech/origins';
 import { aboutTask } from '../../../shared/speech/speechTask';
-import type { Item } from '../../item';
+import type { Item } from '../../run/item';
 import { collect, type Part, type Spoken, type WaitFields } from './collect';
 
 /** A 404 from an edge says nothing about the task. */

@@ -10,7 +10,7 @@ import {
 	timeout,
 } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
-import type { Operation } from '../operation';
+import type { Operation } from '../../run/operation';
 import { collect, readWaitFields } from './collect';
 import { forAllParts, MOST_PARTS, speechOutput } from './parts';
 

@@ -11,8 +11,8 @@ import {
 	timeout,
 } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/coerce';
-import { generationJob } from '../generation';
-import type { Operation } from '../operation';
+import { generationJob } from '../../run/generationJob';
+import type { Operation } from '../../run/operation';
 import { encodeImages, readImages } from './images';
 
 /** Video → Frames to Video (§4.7); a prompt is sent only when there is one. */

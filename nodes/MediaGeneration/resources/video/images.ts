@@ -4,8 +4,8 @@ import { INPUT_FIELD } from '../../../shared/n8n/descriptions';
 import { isImage } from '../../../shared/parsing/fileType';
 import type { GenerationBody } from '../../../shared/generation/generation';
 import { asText } from '../../../shared/parsing/coerce';
-import type { Item } from '../../item';
-import { sizeOfStored } from '../storedFile';
+import type { Item } from '../../run/item';
+import { sizeOfStored } from '../../../shared/n8n/storedFile';
 
 /* Input images → the base64 array of a create call (§4.6, §4.7), with one encoded copy in memory. */
 

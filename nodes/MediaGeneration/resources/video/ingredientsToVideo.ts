@@ -10,8 +10,8 @@ import {
 	timeout,
 	videoPrompt,
 } from '../../../shared/n8n/descriptions';
-import { generationJob } from '../generation';
-import type { Operation } from '../operation';
+import { generationJob } from '../../run/generationJob';
+import type { Operation } from '../../run/operation';
 import { encodeImages, readImages } from './images';
 
 /** Video → Ingredients to Video (§4.6). */

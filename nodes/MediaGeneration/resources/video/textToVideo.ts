@@ -10,8 +10,8 @@ import {
 	videoPrompt,
 	type NumberField,
 } from '../../../shared/n8n/descriptions';
-import { generationJob } from '../generation';
-import type { Operation } from '../operation';
+import { generationJob } from '../../run/generationJob';
+import type { Operation } from '../../run/operation';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
 /** What a table or a model would rather say. */

@@ -2,7 +2,7 @@ import type { INodeProperties } from 'n8n-workflow';
 import { options, returnAllAndLimit } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { asText } from '../../../shared/parsing/coerce';
-import type { Operation } from '../operation';
+import type { Operation } from '../../run/operation';
 
 /** `middle_aged` → `Middle Aged`. */
 const titled = (value: string) =>

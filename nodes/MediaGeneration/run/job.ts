@@ -1,6 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { Failure } from '../shared/failure';
-import { asText } from '../shared/parsing/coerce';
+import { Failure } from '../../shared/failure';
+import { asText } from '../../shared/parsing/coerce';
 
 /** Why an output item could not be made. */
 export class NotMade {
@@ -14,7 +14,7 @@ export type Made = INodeExecutionData | NotMade;
 export type Job = () => Promise<Made[]>;
 
 /** The outcome of `work`; its failure must not cost the other files of the item. */
-export const partly = async (work: Promise<INodeExecutionData>): Promise<Made> =>
+export const settled = async (work: Promise<INodeExecutionData>): Promise<Made> =>
 	await work.catch((error: unknown) => {
 		if (!(error instanceof Failure)) throw error;
 		return new NotMade(error);

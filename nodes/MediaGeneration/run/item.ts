@@ -1,9 +1,9 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import type { Api } from '../shared/api/api';
-import type { ServiceRecord } from '../shared/contract';
-import { maxPaid } from '../shared/n8n/descriptions';
-import { NodeParameters } from '../shared/n8n/parameters';
-import { saysNothing } from '../shared/parsing/errorText';
+import type { Api } from '../../shared/api/api';
+import type { ServiceRecord } from '../../shared/contract';
+import { maxPaid } from '../../shared/n8n/descriptions';
+import { NodeParameters } from '../../shared/n8n/parameters';
+import { saysNothing } from '../../shared/parsing/errorText';
 import { ItemLog } from './itemLog';
 import type { Run } from './run';
 

@@ -7,8 +7,8 @@ import { generate, mayStillCome, type GenerationOrder } from '../../shared/gener
 import { GENERATIONS } from '../../shared/media';
 import { download as downloadField, idleTimeout, timeout } from '../../shared/n8n/descriptions';
 import { generatedBy } from '../../shared/speech/origins';
-import type { Item } from '../item';
-import { partly, type Job, type Made } from '../made';
+import type { Item } from './item';
+import { settled, type Job, type Made } from './job';
 import { namesOf } from '../paid/summary';
 
 /* What all operations with a generation stream share: stream, history, download, items. */
@@ -40,7 +40,7 @@ export function generationJob(item: Item, order: Order): Job {
 			const output: Made[] = [];
 			const names = uniqueNames(files);
 			for (const [index, file] of files.entries()) {
-				output.push(await partly(fileOutput(file, names[index]!, deadline.signal)));
+				output.push(await settled(fileOutput(file, names[index]!, deadline.signal)));
 			}
 			return output;
 		} finally {

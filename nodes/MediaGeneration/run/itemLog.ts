@@ -1,5 +1,5 @@
-import { Failure } from '../shared/failure';
-import { NotMade, type Job, type Made } from './made';
+import { Failure } from '../../shared/failure';
+import { NotMade, type Job, type Made } from './job';
 import type { Run } from './run';
 
 /** What is logged of an item, as `key=value`. */

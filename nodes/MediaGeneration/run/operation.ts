@@ -1,6 +1,6 @@
 import type { INodeProperties, INodePropertyOptions } from 'n8n-workflow';
-import type { Item } from '../item';
-import type { Job } from '../made';
+import type { Item } from './item';
+import type { Job } from './job';
 
 /** One operation: how n8n offers it, and what it does. */
 export interface Operation {

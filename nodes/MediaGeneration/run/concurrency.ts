@@ -1,4 +1,4 @@
-import type { LoadListener } from '../shared/api/retry';
+import type { LoadListener } from '../../shared/api/retry';
 
 /** Automatic concurrency begins here … */
 const AUTOMATIC_START = 10;

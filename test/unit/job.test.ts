@@ -1,4 +1,4 @@
-import { NotMade, withOtherFiles } from '../../nodes/MediaGeneration/made';
+import { NotMade, withOtherFiles } from '../../nodes/MediaGeneration/run/job';
 import { Failure } from '../../nodes/shared/failure';
 import { wordingOf } from '../../nodes/shared/n8n/messages';
 
