@@ -8,7 +8,7 @@ import {
 } from 'n8n-workflow';
 import { downloadIfAsked, outputField } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
-import { checkInterval, progressStep } from './settings';
+import { checkInterval, progressStep } from './activation/settings';
 import { startTrigger } from './trigger';
 
 const WHILE_BUILDING =

@@ -5,13 +5,13 @@ import { Failure } from '../shared/failure';
 import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { toNodeError } from '../shared/n8n/nodeErrors';
-import type { Activation } from './activation';
-import { dropsDuplicates, ExecutionQueue } from './executionQueue';
+import type { Activation } from './activation/activation';
+import { dropsDuplicates, ExecutionQueue } from './activation/executionQueue';
 import { EntryStore } from './generated/entryStore';
 import { HistoryWatch } from './generated/historyWatch';
-import { readSettings } from './settings';
-import { TaskStore } from './watch/taskStore';
-import { Watch } from './watch/watch';
+import { readSettings } from './activation/settings';
+import { TaskStore } from './tasks/taskStore';
+import { TaskWatch } from './tasks/taskWatch';
 
 /**
  * Listens for what happens to speech tasks, and looks for new videos and images: until it is closed,
@@ -62,7 +62,7 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		if (settings.ofTasks) {
 			const taskStore = new TaskStore(kept, key, emitsAgain);
 			stores.push(taskStore);
-			starting.push(new Watch(activation, taskStore).start());
+			starting.push(new TaskWatch(activation, taskStore).start());
 		}
 		if (settings.events.has('generated')) {
 			const entryStore = new EntryStore(kept, key, accountKeyOf(credential), emitsAgain);

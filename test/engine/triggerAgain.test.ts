@@ -1,4 +1,4 @@
-import { TaskStore } from '../../nodes/MediaGenerationTrigger/watch/taskStore';
+import { TaskStore } from '../../nodes/MediaGenerationTrigger/tasks/taskStore';
 import { fakeTime, sim, start } from './setup';
 import { readings } from './seen';
 import { answer, message, onRead } from './service';

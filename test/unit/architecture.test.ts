@@ -42,17 +42,31 @@ test('every import leads to a file of its own', () => {
 	expect(lost).toEqual([]);
 });
 
-test('no file imports itself through others', () => {
+/** The ways on which something leads back to itself. */
+function circlesIn(targetsOf: Map<string, string[]>): string[] {
 	const circles: string[] = [];
-	const visit = (file: string, path: string[]) => {
-		if (path.includes(file)) return void circles.push([...path, file].join(' → '));
-		if (done.has(file)) return;
-		for (const target of imports.get(file) ?? []) visit(target, [...path, file]);
-		done.add(file);
+	const visit = (from: string, path: string[]) => {
+		if (path.includes(from)) return void circles.push([...path, from].join(' → '));
+		if (done.has(from)) return;
+		for (const target of targetsOf.get(from) ?? []) visit(target, [...path, from]);
+		done.add(from);
 	};
 	const done = new Set<string>();
-	for (const file of files) visit(file, []);
-	expect(circles).toEqual([]);
+	for (const from of targetsOf.keys()) visit(from, []);
+	return circles;
+}
+
+test('no file imports itself through others', () => {
+	expect(circlesIn(imports)).toEqual([]);
+});
+
+test('no folder imports itself through others', () => {
+	const inside = Map.groupBy(files, folderOf);
+	const rooms = [...inside].map(([folder, own]): [string, string[]] => {
+		const targets = own.flatMap((file) => imports.get(file)!.map(folderOf));
+		return [folder, targets.filter((target) => target !== folder)];
+	});
+	expect(circlesIn(new Map(rooms))).toEqual([]);
 });
 
 test('no room of nodes/shared imports from a higher one', () => {

@@ -1,4 +1,4 @@
-import { Arrivals } from '../../nodes/MediaGenerationTrigger/watch/arrivals';
+import { Arrivals } from '../../nodes/MediaGenerationTrigger/tasks/arrivals';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -1,4 +1,4 @@
-import { endedBefore, isNew } from '../../nodes/MediaGenerationTrigger/watch/endedBefore';
+import { endedBefore, isNew } from '../../nodes/MediaGenerationTrigger/tasks/endedBefore';
 
 const SINCE = Date.parse('2026-11-22T12:00:00Z');
 const before = (fields: object, clockOffsetMs = 0) =>

@@ -1,5 +1,8 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import { ExecutionQueue, type Emission } from '../../nodes/MediaGenerationTrigger/executionQueue';
+import {
+	ExecutionQueue,
+	type Emission,
+} from '../../nodes/MediaGenerationTrigger/activation/executionQueue';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -1,5 +1,5 @@
 import type { ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
-import { SelfStarts } from '../../nodes/MediaGenerationTrigger/watch/selfStarts';
+import { SelfStarts } from '../../nodes/MediaGenerationTrigger/activation/selfStarts';
 import { Origins } from '../../nodes/shared/speech/origins';
 
 const SPEAK = { resource: 'speech', operation: 'speak' };

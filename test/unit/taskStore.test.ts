@@ -1,4 +1,4 @@
-import { TaskStore } from '../../nodes/MediaGenerationTrigger/watch/taskStore';
+import { TaskStore } from '../../nodes/MediaGenerationTrigger/tasks/taskStore';
 
 const MINUTE = 60_000;
 const START = Date.parse('2026-11-20T12:00:00Z');

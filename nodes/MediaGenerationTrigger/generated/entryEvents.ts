@@ -4,9 +4,9 @@ import type { Failure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { readReason, saysNothing } from '../../shared/parsing/errorText';
-import type { Activation } from '../activation';
-import { withFiles } from '../files';
-import type { SelfStarts } from '../watch/selfStarts';
+import type { Activation } from '../activation/activation';
+import { withFiles } from '../activation/withFiles';
+import type { SelfStarts } from '../activation/selfStarts';
 import type { EntryStore } from './entryStore';
 import type { Found } from './look';
 

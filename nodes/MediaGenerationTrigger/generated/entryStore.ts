@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { isRecord } from '../../shared/parsing/coerce';
-import { KEY_LASTS_MS, leave, takeKept } from '../kept';
+import { KEY_LASTS_MS, leave, takeKept } from '../activation/leftBehind';
 import { FOLLOWED_MS, type Found, type Outcome, type Remembered } from './look';
 
 /** Entries that are known, and not to be told of again. */

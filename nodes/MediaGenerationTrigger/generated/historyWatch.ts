@@ -7,8 +7,8 @@ import { historyPagesOf, type HistoryPages } from '../../shared/generation/histo
 import { wordingOf } from '../../shared/n8n/messages';
 import { unsigned } from '../../shared/parsing/coerce';
 import { generationOriginsOf, type Origins } from '../../shared/speech/origins';
-import type { Activation } from '../activation';
-import { SelfStarts } from '../watch/selfStarts';
+import type { Activation } from '../activation/activation';
+import { SelfStarts } from '../activation/selfStarts';
 import { EntryEvents } from './entryEvents';
 import type { EntryStore } from './entryStore';
 import { Look, type Found, type Outcome } from './look';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { INodeExecutionData, IRun, ITriggerFunctions } from 'n8n-workflow';
-import { Semaphore } from '../shared/async/semaphore';
-import { sleep } from '../shared/async/deadline';
+import { Semaphore } from '../../shared/async/semaphore';
+import { sleep } from '../../shared/async/deadline';
 
 /** How many executions of this trigger may run at once. */
 const MOST_AT_ONCE = 20;

@@ -1,10 +1,10 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import type { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
-import type { Activation } from '../activation';
-import { withFiles } from '../files';
-import type { TaskEventKind } from '../settings';
-import type { SelfStarts } from './selfStarts';
+import type { Activation } from '../activation/activation';
+import { withFiles } from '../activation/withFiles';
+import type { TaskEventKind } from '../activation/settings';
+import type { SelfStarts } from '../activation/selfStarts';
 import type { TaskStore } from './taskStore';
 
 /** What the trigger puts out for one event. */

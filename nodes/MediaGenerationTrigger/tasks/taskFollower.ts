@@ -5,7 +5,7 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { Subscription } from '../../shared/speech/notifications';
 import { endedBefore, isNew } from './endedBefore';
 import { waitForTask } from '../../shared/speech/speechTask';
-import type { Activation } from '../activation';
+import type { Activation } from '../activation/activation';
 import type { Arrivals } from './arrivals';
 import type { TaskEvents } from './taskEvents';
 import type { TaskStore } from './taskStore';

@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { startDeadline } from '../shared/async/deadline';
-import { Failure } from '../shared/failure';
-import { wordingOf } from '../shared/n8n/messages';
+import { startDeadline } from '../../shared/async/deadline';
+import { Failure } from '../../shared/failure';
+import { wordingOf } from '../../shared/n8n/messages';
 
 /** How long fetching the files of one item may take, in ms. */
 const DOWNLOAD_MS = 3_600_000;

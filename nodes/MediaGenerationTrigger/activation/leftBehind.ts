@@ -1,4 +1,4 @@
-import { thisProcess } from '../shared/account';
+import { thisProcess } from '../../shared/account';
 
 /**
  * How long n8n still knows the key of an emitted event, in ms. It knows it as long as it keeps the

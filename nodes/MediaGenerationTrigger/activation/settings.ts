@@ -1,6 +1,6 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import type { NumberField } from '../shared/n8n/descriptions';
-import { NodeParameters } from '../shared/n8n/parameters';
+import type { NumberField } from '../../shared/n8n/descriptions';
+import { NodeParameters } from '../../shared/n8n/parameters';
 
 const TASK_EVENTS = ['completed', 'failed', 'progress'] as const;
 const EVENTS = [...TASK_EVENTS, 'generated'] as const;

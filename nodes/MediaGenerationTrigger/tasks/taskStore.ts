@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { dropOldest } from '../../shared/limits';
 import { isRecord } from '../../shared/parsing/coerce';
-import { KEY_LASTS_MS, leave, takeKept } from '../kept';
+import { KEY_LASTS_MS, leave, takeKept } from '../activation/leftBehind';
 
 /** What is known of a task under way. */
 interface Entry {

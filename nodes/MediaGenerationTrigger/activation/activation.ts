@@ -1,6 +1,6 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
-import type { Api } from '../shared/api/api';
-import type { Failure } from '../shared/failure';
+import type { Api } from '../../shared/api/api';
+import type { Failure } from '../../shared/failure';
 import type { ExecutionQueue } from './executionQueue';
 import type { Settings } from './settings';
 

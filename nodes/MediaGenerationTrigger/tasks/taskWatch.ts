@@ -7,11 +7,11 @@ import { subscribe, type Subscription, type MessageKind } from '../../shared/spe
 import { originsOf } from '../../shared/speech/origins';
 import { canListen } from '../../shared/speech/webSocket';
 import { checkTokenTogether, requireToken } from '../../shared/api/tokenCheck';
-import type { Activation } from '../activation';
+import type { Activation } from '../activation/activation';
 import { TaskEvents } from './taskEvents';
 import { TaskFollower, SILENCE_MS } from './taskFollower';
 import { LONGEST_MS, MOST_UNDER_WAY, type TaskStore } from './taskStore';
-import { SelfStarts } from './selfStarts';
+import { SelfStarts } from '../activation/selfStarts';
 import { Arrivals } from './arrivals';
 
 /** How often the socket is checked, in ms. */
@@ -33,7 +33,7 @@ const YOUNG_MS = 10_000;
 type Sight = 'old' | 'underWay' | 'ended';
 
 /** Watches the speech tasks of an account, and emits what becomes of them. */
-export class Watch {
+export class TaskWatch {
 	private readonly known: KnownTasks;
 	private readonly selfStarts: SelfStarts;
 	private taskFollower: TaskFollower | undefined;
