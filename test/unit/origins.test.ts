@@ -7,7 +7,7 @@ import {
 	generatedBy,
 	generationOriginsOf,
 	originsOf,
-} from '../../nodes/shared/speech/origins';
+} from '../../nodes/shared/n8n/origins';
 
 let count = 0;
 /** An account that nothing is known of yet. */

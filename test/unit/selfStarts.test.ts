@@ -1,6 +1,6 @@
 import type { ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { SelfStarts } from '../../nodes/MediaGenerationTrigger/activation/selfStarts';
-import { Origins } from '../../nodes/shared/speech/origins';
+import { Origins } from '../../nodes/shared/n8n/origins';
 
 const SPEAK = { resource: 'speech', operation: 'speak' };
 

@@ -6,7 +6,7 @@ import { Failure } from '../../shared/failure';
 import { generate, mayStillCome, type GenerationOrder } from '../../shared/generation/generation';
 import { GENERATIONS } from '../../shared/media';
 import { download as downloadField, idleTimeout, timeout } from '../../shared/n8n/descriptions';
-import { generatedBy } from '../../shared/speech/origins';
+import { generatedBy } from '../../shared/n8n/origins';
 import type { Item } from './item';
 import { settled, type Job, type Made } from './job';
 import { namesOf } from '../paid/summary';

@@ -2,7 +2,7 @@ import type { IRun, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
 import { sleep } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
-import type { Origins } from '../../shared/speech/origins';
+import type { Origins } from '../../shared/n8n/origins';
 import { Chain, LONGEST_CHAIN } from './chain';
 
 /** How long to wait for this workflow's create calls, one of which may be a task's, in ms: none takes longer. */

@@ -6,7 +6,7 @@ import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { historyPagesOf, type HistoryPages } from '../../shared/generation/historyPages';
 import { wordingOf } from '../../shared/n8n/messages';
 import { unsigned } from '../../shared/parsing/coerce';
-import { generationOriginsOf, type Origins } from '../../shared/speech/origins';
+import { generationOriginsOf, type Origins } from '../../shared/n8n/origins';
 import type { Activation } from '../activation/activation';
 import { SelfStarts } from '../activation/selfStarts';
 import { EntryEvents } from './entryEvents';

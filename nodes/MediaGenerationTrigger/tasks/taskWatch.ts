@@ -4,7 +4,7 @@ import { egressCheckOf } from '../../shared/http/request';
 import { accountOf } from '../../shared/account';
 import { knownTasksOf, type KnownTasks } from '../../shared/api/knownTasks';
 import { subscribe, type Subscription, type MessageKind } from '../../shared/speech/notifications';
-import { originsOf } from '../../shared/speech/origins';
+import { originsOf } from '../../shared/n8n/origins';
 import { canListen } from '../../shared/speech/webSocket';
 import { checkTokenTogether, requireToken } from '../../shared/api/tokenCheck';
 import type { Activation } from '../activation/activation';

@@ -1,7 +1,7 @@
 import type { SpeechRequest } from '../../../shared/contract';
 import { startDeadline, whenAborted } from '../../../shared/async/deadline';
 import { Failure } from '../../../shared/failure';
-import { createdBy } from '../../../shared/speech/origins';
+import { createdBy } from '../../../shared/n8n/origins';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Item } from '../../run/item';
 import { collect, type Part, type Spoken, type WaitFields } from './collect';
