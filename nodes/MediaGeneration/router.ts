@@ -47,7 +47,7 @@ function readJobs(run: Run): Array<Job | NotMade> {
 				const item = new Item(run, index);
 				// The first item whose options can be resolved decides; one whose options can't be fails alone.
 				concurrency ??= item.parameters.numberOption(concurrencyField);
-				return item.log.until(`${resource}:${name}`, operation.prepare(item));
+				return item.log.logged(`${resource}:${name}`, operation.prepare(item));
 			} catch (error) {
 				return new NotMade(error);
 			}

@@ -157,7 +157,7 @@ export function generationJob(item: Item, order: Order): Job {
 		if (!isFileWanted) return item.output(json);
 		item.tell(`downloading the ${kind}`);
 		const file = { url: fileUrl, kind, id: name, justMade: true };
-		const binary = await download(run.context, api.credential, file, signal);
+		const binary = await download(run.context, run.credential, file, signal);
 		return item.output(json, { [outputField]: binary });
 	}
 }

@@ -67,7 +67,7 @@ export class ItemLog {
 	}
 
 	/** The same job, which writes a line when it ends, and never rejects. */
-	until(operation: string, job: Job): Job {
+	logged(operation: string, job: Job): Job {
 		return async () => {
 			const began = Date.now();
 			const made = await job().catch((error: unknown) => [new NotMade(error)]);

@@ -52,7 +52,7 @@ export class Run {
 	 */
 	readonly stopped: AbortSignal;
 	readonly paid: PaidSummary;
-	private known: Claims | undefined;
+	private knownClaims: Claims | undefined;
 	private readonly stopping = new AbortController();
 	private socket: Subscription | undefined;
 	/** Ends this run's use of what the account shares. */
@@ -93,7 +93,7 @@ export class Run {
 	 */
 	async all(jobs: Array<Job | NotMade>): Promise<Made[][]> {
 		const outcomes = jobs.map((job): Made[] => (job instanceof NotMade ? [job] : []));
-		outcomes.forEach((parts, index) => this.fail(parts, index));
+		outcomes.forEach((parts, index) => this.noteFailure(parts, index));
 		if (!this.firstFailed) {
 			await forEachConcurrently(jobs.length, this.concurrency, async (index) => {
 				const job = jobs[index];
@@ -104,7 +104,7 @@ export class Run {
 				if (parts.some((part) => part instanceof NotMade && isOverload(part.error))) {
 					this.concurrency.refused(began);
 				}
-				return !this.fail(parts, index);
+				return !this.noteFailure(parts, index);
 			});
 		}
 		this.noteCost(outcomes);
@@ -128,7 +128,7 @@ export class Run {
 	 * True when something of an item could not be made. Unless the run goes on, the first such item
 	 * ends it.
 	 */
-	private fail(parts: Made[], itemIndex: number): boolean {
+	private noteFailure(parts: Made[], itemIndex: number): boolean {
 		const missing = parts.find((part) => part instanceof NotMade);
 		if (missing && !this.goesOn && !this.canceled.aborted) {
 			this.firstFailed ??= { error: withOtherFiles(missing.error, parts), itemIndex };
@@ -178,13 +178,13 @@ export class Run {
 	 * any process.
 	 */
 	get claims(): Claims {
-		if (!this.known) {
-			this.known = claimsOf(this.credential);
+		if (!this.knownClaims) {
+			this.knownClaims = claimsOf(this.credential);
 			for (const { asked, files, madeAt } of this.resume.list()) {
-				if (asked) this.known.recall(asked, files, madeAt);
+				if (asked) this.knownClaims.recall(asked, files, madeAt);
 			}
 		}
-		return this.known;
+		return this.knownClaims;
 	}
 
 	/** A share of the account's socket, which stays open until the run ends. */

@@ -134,7 +134,7 @@ export function mayStillCome(error: unknown): boolean {
  */
 export async function generate(
 	api: Api,
-	watch: HistoryReader,
+	history: HistoryReader,
 	claims: Claims,
 	order: GenerationOrder,
 ): Promise<GeneratedFile[]> {
@@ -151,15 +151,15 @@ export async function generate(
 		if (outcome.kind === 'failed') throw failureOf(outcome.text);
 		if (outcome.kind === 'lost') {
 			order.onLost(outcome.text);
-			return await findLost(api, watch, { ...search, reason: outcome.text });
+			return await findLost(api, history, { ...search, reason: outcome.text });
 		}
 		const { files, cut } = outcome;
 		if (files.length >= expected) return files;
-		if (cut === undefined) return await findRest(watch, search, files);
+		if (cut === undefined) return await findRest(history, search, files);
 		claim.cutAt ??= Date.now();
 		order.onAsked(askedOf(claim));
 		if (!signal.aborted) order.onLost(cut);
-		return await findLost(api, watch, { ...search, reason: cut }, files);
+		return await findLost(api, history, { ...search, reason: cut }, files);
 	};
 	return await make().then(
 		(files) => {
@@ -188,7 +188,7 @@ const HASHED_BYTES = 8 * 1024 * 1024;
  * A digest that is equal for requests whose files are interchangeable; the number of files does not
  * matter.
  */
-async function bodyOf({ generation, aspectRatio, prompt }: GenerationOrder, bytes: Buffer) {
+async function requestDigest({ generation, aspectRatio, prompt }: GenerationOrder, bytes: Buffer) {
 	const hash = createHash('sha256');
 	hash.update(JSON.stringify([generation, aspectRatio, prompt.trim()]));
 	const images = takesImages(generation) ? bytes : bytes.subarray(0, 0);
@@ -216,7 +216,7 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 	const open = async () => {
 		const { bytes, release } = await order.body(order.signal);
 		try {
-			claim.body = await bodyOf(order, bytes);
+			claim.body = await requestDigest(order, bytes);
 			const onSend = () => {
 				claim.began = Date.now();
 				order.onAsked(askedOf(claim));

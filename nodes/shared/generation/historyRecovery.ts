@@ -89,7 +89,7 @@ export interface Search {
  */
 export async function findLost(
 	api: Api,
-	watch: HistoryReader,
+	history: HistoryReader,
 	search: Search,
 	got: GeneratedFile[] = [],
 ): Promise<GeneratedFile[]> {
@@ -103,7 +103,7 @@ export async function findLost(
 	let absent = 0;
 
 	const read = async (): Promise<Reading<GeneratedFile[]>> => {
-		const looking = watch.newest(claims.reach(claim), search.shared);
+		const looking = history.newest(claims.reach(claim), search.shared);
 		const entries = await looking.catch((error: unknown) => {
 			throw ofLook(error);
 		});
@@ -189,7 +189,7 @@ export async function findLost(
  * takes long, nothing is lost.
  */
 export async function findRest(
-	watch: HistoryReader,
+	history: HistoryReader,
 	{ claim, claims, signal, shared }: Omit<Search, 'reason'>,
 	got: GeneratedFile[],
 ): Promise<GeneratedFile[]> {
@@ -197,7 +197,7 @@ export async function findRest(
 	claims.receive(claim, got);
 	claim.lost = true;
 	const limit = startDeadline(LAST_LOOK_MS, signal);
-	const looking = watch.newest(claims.reach(claim), shared, Date.now());
+	const looking = history.newest(claims.reach(claim), shared, Date.now());
 	const look = await Promise.race([
 		looking.catch(() => undefined),
 		whenAborted(limit.signal).then(() => undefined),

@@ -47,13 +47,13 @@ export const getAllHistory: Operation = {
 
 		/** One item per entry. If it has several files, the later ones get numbered fields. */
 		async function entryOutput(entry: ServiceRecord): Promise<INodeExecutionData> {
-			const files = readGeneratedFiles(entry, api.credential.baseUrl);
+			const files = readGeneratedFiles(entry, run.credential.baseUrl);
 			const json = files.length > 0 ? { ...entry, file_url: files[0]!.fileUrl } : { ...entry };
 			if (!downloads || files.length === 0) return item.output(json);
 			const deadline = startDeadline(FILES_MS, run.stopped);
 			const binary = await fetchEntryFiles(
 				run.context,
-				api.credential,
+				run.credential,
 				entry,
 				files,
 				fileField,

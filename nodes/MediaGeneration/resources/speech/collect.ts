@@ -108,7 +108,8 @@ export async function withFile(
 ): Promise<Spoken> {
 	if (!isWanted || task.audioUrl === undefined) return { taskId, task };
 	const file = { url: task.audioUrl, kind: 'speech' as const, id: taskId, justMade };
-	const stored = await download(item.run.context, item.api.credential, file, signal);
+	const { context, credential } = item.run;
+	const stored = await download(context, credential, file, signal);
 	return { taskId, task, file: stored };
 }
 
