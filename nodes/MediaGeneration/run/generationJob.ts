@@ -86,9 +86,7 @@ export function generationJob(item: Item, order: Order): Job {
 			earlier: asked && { asked, files: remembered?.files },
 			onAsked(now) {
 				if (asked === undefined) {
-					run.paid.maybe(item.index, kind);
-					run.spending.sent();
-					item.log.asked();
+					item.asked(kind);
 					item.log.know({ channel: 'stream' });
 				}
 				asked = now;
@@ -97,10 +95,7 @@ export function generationJob(item: Item, order: Order): Job {
 			},
 			onRefused() {
 				asked = undefined;
-				run.resume.remove(key);
-				run.paid.not(item.index);
-				item.log.refused();
-				run.spending.refused();
+				item.refused(key);
 			},
 			onProgress({ status, id }) {
 				if (id !== undefined && ids.size < MOST_IDS) ids.add(id);

@@ -48,6 +48,22 @@ export class Item {
 		if (limit > 0) spending.plan(this.index, { requests, taskIds }, limit);
 	}
 
+	/** A create call goes out: from now on `what` may be paid for, as part `part` of this item. */
+	asked(what: string, part = 0): void {
+		this.log.asked();
+		this.run.paid.maybe(this.index, what, part);
+		this.run.spending.sent();
+	}
+
+	/** The service has surely not accepted it. The next try has to send the request of this key again. */
+	refused(key: string, part = 0): void {
+		const { resume, paid, spending } = this.run;
+		resume.remove(key);
+		paid.not(this.index, part);
+		this.log.refused();
+		spending.refused();
+	}
+
 	/** Shows progress in the browser's console to whoever runs the workflow by hand. */
 	tell(text: string): string {
 		const message = this.run.credential.redact.text(`Item ${this.index}: ${text}`);

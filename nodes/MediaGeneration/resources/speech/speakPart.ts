@@ -85,16 +85,9 @@ export async function speakPart(
 					// The next try must not pay again for what may have been accepted.
 					run.resume.save(key, { sentAt: Date.now() });
 					attempts++;
-					item.log.asked();
-					run.paid.maybe(index, 'speech', part.index);
-					run.spending.sent();
+					item.asked('speech', part.index);
 				},
-				onRefused() {
-					run.resume.remove(key);
-					run.paid.not(index, part.index);
-					item.log.refused();
-					run.spending.refused();
-				},
+				onRefused: () => item.refused(key, part.index),
 			};
 			const send = async () => await api.createTask(request, limits);
 			const taskId = await createdBy(run.context, run.credential, send, request.input).catch(
