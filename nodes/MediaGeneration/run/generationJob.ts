@@ -2,21 +2,15 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { startDeadline } from '../../shared/async/deadline';
 import type { GeneratedFile } from '../../shared/contract';
 import { download } from '../../shared/http/download';
-import { Failure } from '../../shared/failure';
-import { generate, mayStillCome, type GenerationOrder } from '../../shared/generation/generation';
+import { generate, type GenerationOrder } from '../../shared/generation/generation';
 import { GENERATIONS } from '../../shared/media';
 import { download as downloadField, idleTimeout, timeout } from '../../shared/n8n/descriptions';
 import { generatedBy } from '../../shared/n8n/origins';
+import { GenerationRecord } from './generationRecord';
 import type { Item } from './item';
 import { settled, type Job, type Made } from './job';
-import { namesOf } from '../paid/summary';
 
 /* What all operations with a generation stream share: stream, history, download, items. */
-
-/** How many different status words are shown for one generation: the service has four. */
-const MOST_WORDS = 50;
-/** How many ids are named for one generation: it makes four files at most (§8). */
-const MOST_IDS = 8;
 
 type Order = Pick<GenerationOrder, 'generation' | 'aspectRatio' | 'prompt' | 'expected' | 'body'>;
 
@@ -54,92 +48,25 @@ export function generationJob(item: Item, order: Order): Job {
 		signal: AbortSignal,
 		creating: AbortSignal,
 	): Promise<GeneratedFile[]> {
-		const remembered = run.resume.find(key);
-		if (remembered?.files) {
-			item.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
-			item.log.know({ channel: 'kept' });
-			if (remembered.files.length >= order.expected) return remembered.files;
-		}
-		let { asked } = remembered ?? {};
-		const said = new Set<string>();
-		const say = (text: string) => {
-			if (said.has(text) || said.size >= MOST_WORDS) return;
-			said.add(text);
-			item.tell(text);
-		};
-		const ids = new Set<string>();
-		let isAccepted = remembered?.isAccepted === true || remembered?.files !== undefined;
-		const accepted = () => {
-			item.log.know({ ids: [...ids].join() || undefined });
-			if (isAccepted) return;
-			isAccepted = true;
-			item.log.paid(kind);
-			run.resume.save(key, { asked, isAccepted });
-		};
-		if (asked && !isAccepted) item.log.askedBefore();
+		const record = new GenerationRecord(item, key, kind);
+		const { asked, files: had } = record.earlier ?? {};
+		if (had && had.length >= order.expected) return had;
 		const asking: GenerationOrder = {
 			...order,
 			signal,
 			creating,
 			shared: run.stopped,
 			idleMs,
-			earlier: asked && { asked, files: remembered?.files },
-			onAsked(now) {
-				if (asked === undefined) {
-					item.asked(kind);
-					item.log.know({ channel: 'stream' });
-				}
-				asked = now;
-				run.resume.save(key, { asked, isAccepted });
-				say(`requesting the ${kind}`);
-			},
-			onRefused() {
-				asked = undefined;
-				item.refused(key);
-			},
-			onProgress({ status, id }) {
-				if (id !== undefined && ids.size < MOST_IDS) ids.add(id);
-				run.paid.surely(item.index, kind, [...ids]);
-				accepted();
-				say(`${kind} ${status}`);
-			},
-			onLost(reason) {
-				item.log.know({ channel: 'history' });
-				item.report(`${reason}; looking for the ${kind} in the history`);
-				item.hint(
-					'lost',
-					`The service stopped reporting (${reason}), so the result was looked up in the history. It was not requested a second time`,
-				);
-			},
+			earlier: asked && { asked, files: had },
+			listener: record,
 		};
-		const files = await generatedBy(
-			run.context,
-			run.credential,
-			async () => await generate(api, run.history, run.claims, asking),
-			order,
-		).catch((error: unknown) => {
-			// What was definitely not accepted, or has failed, has to be asked for again by the next try.
-			if (!mayStillCome(error)) {
-				run.resume.remove(key);
-				run.paid.not(item.index);
-				if (asked && !isAccepted) item.log.refused();
-				throw error;
-			}
-			throw error instanceof Failure ? error.with({ ids: [...ids] }) : error;
-		});
-		for (const { id } of files) if (id !== undefined) ids.add(id);
-		accepted();
-		run.resume.save(key, { asked, files, madeAt: Date.now() });
-		run.paid.surely(item.index, kind, namesOf(files));
-		if (files.length < order.expected) {
-			const ofThese = `${files.length} of ${order.expected} files`;
-			const isCut = asked?.cutAt !== undefined;
-			const text = isCut
-				? `Found ${ofThese}: the service stopped reporting before all were ready. The others have been charged and may still come: see History → Get Many`
-				: 'The service generated fewer files than requested';
-			item.hint(isCut ? `cut: ${ofThese}` : 'fewer', text);
-		}
-		item.report(`${kind} done`);
+		const generating = async () => await generate(api, run.history, run.claims, asking);
+		const files = await generatedBy(run.context, run.credential, generating, order).catch(
+			(error: unknown) => {
+				throw record.failed(error);
+			},
+		);
+		record.done(files, order.expected);
 		return files;
 	}
 

@@ -1,13 +1,5 @@
-import { createHash } from 'node:crypto';
 import { askedOf, type Claims } from './claims';
-import {
-	abortReason,
-	anyOf,
-	NO_REASON,
-	sleep,
-	throwIfAborted,
-	watchSilence,
-} from '../async/deadline';
+import { abortReason, anyOf, NO_REASON, throwIfAborted, watchSilence } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import { failureOfText } from '../parsing/failures';
 import { Failure } from '../failure';
@@ -21,6 +13,7 @@ import { closeAtEnd } from '../http/bodies';
 import type { ByteStream } from '../http/request';
 import type { Api } from '../api/api';
 import { GENERATIONS, type Generation } from '../media';
+import { requestDigest, takesImages } from './requestDigest';
 import type { SentRequest, Claim } from './historyMatching';
 
 export interface GenerationBody {
@@ -32,6 +25,17 @@ export interface GenerationBody {
 interface Earlier {
 	asked: SentRequest;
 	files?: GeneratedFile[];
+}
+
+/** Told how a generation goes. */
+export interface GenerationListener {
+	/** Called right before each create call, and when the stream has named an id or is cut. */
+	onAsked(asked: SentRequest): void;
+	/** The service has definitely not accepted the call. */
+	onRefused(): void;
+	onProgress(progress: GenerationProgress): void;
+	/** The stream is lost and the search in the history begins. */
+	onLost(reason: string): void;
 }
 
 export interface GenerationOrder {
@@ -56,13 +60,7 @@ export interface GenerationOrder {
 	idleMs: number;
 	/** What an earlier try of this node asked for, and its files: it is not asked for again. */
 	earlier?: Earlier;
-	/** Called right before each create call, and when the stream has named an id or is cut. */
-	onAsked(asked: SentRequest): void;
-	/** The service has definitely not accepted the call. */
-	onRefused(): void;
-	onProgress(progress: GenerationProgress): void;
-	/** The stream is lost and the search in the history begins. */
-	onLost(reason: string): void;
+	listener: GenerationListener;
 }
 
 /**
@@ -150,15 +148,15 @@ export async function generate(
 		if (outcome.kind === 'page') throw new Failure('notTheService', { maybeAccepted: true });
 		if (outcome.kind === 'failed') throw failureOf(outcome.text);
 		if (outcome.kind === 'lost') {
-			order.onLost(outcome.text);
+			order.listener.onLost(outcome.text);
 			return await findLost(api, history, { ...search, reason: outcome.text });
 		}
 		const { files, cut } = outcome;
 		if (files.length >= expected) return files;
 		if (cut === undefined) return await findRest(history, search, files);
 		claim.cutAt ??= Date.now();
-		order.onAsked(askedOf(claim));
-		if (!signal.aborted) order.onLost(cut);
+		order.listener.onAsked(askedOf(claim));
+		if (!signal.aborted) order.listener.onLost(cut);
 		return await findLost(api, history, { ...search, reason: cut }, files);
 	};
 	return await make().then(
@@ -180,25 +178,6 @@ function outcomeOf({ asked, files }: Earlier): GenerationOutcome {
 	return { kind: 'complete', files, cut: asked.cutAt === undefined ? undefined : text };
 }
 
-const takesImages = (generation: Generation) => 'withImages' in GENERATIONS[generation];
-/** Bytes hashed at a time, so that n8n can do other things in between. */
-const HASHED_BYTES = 8 * 1024 * 1024;
-
-/**
- * A digest that is equal for requests whose files are interchangeable; the number of files does not
- * matter.
- */
-async function requestDigest({ generation, aspectRatio, prompt }: GenerationOrder, bytes: Buffer) {
-	const hash = createHash('sha256');
-	hash.update(JSON.stringify([generation, aspectRatio, prompt.trim()]));
-	const images = takesImages(generation) ? bytes : bytes.subarray(0, 0);
-	for (let at = 0; at < images.length; at += HASHED_BYTES) {
-		if (at > 0) await sleep(0);
-		hash.update(images.subarray(at, at + HASHED_BYTES));
-	}
-	return hash.digest('hex').slice(0, 32);
-}
-
 async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<GenerationOutcome> {
 	const closing = new AbortController();
 	const close = () => closing.abort(NO_REASON);
@@ -207,9 +186,9 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 		const { id } = progress;
 		if (id !== undefined && !claim.ids.has(id)) {
 			claim.ids.add(id);
-			order.onAsked(askedOf(claim));
+			order.listener.onAsked(askedOf(claim));
 		}
-		order.onProgress(progress);
+		order.listener.onProgress(progress);
 	};
 	const events = new GenerationEvents(api.credential, hear, order.expected);
 	// A function of its own, so that the body, which may be large, is freed once the stream is open.
@@ -219,12 +198,12 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 			claim.body = await requestDigest(order, bytes);
 			const onSend = () => {
 				claim.began = Date.now();
-				order.onAsked(askedOf(claim));
+				order.listener.onAsked(askedOf(claim));
 			};
 			const onRefused = () => {
 				// Until it is sent again, no entry can belong to it.
 				claim.began = Infinity;
-				order.onRefused();
+				order.listener.onRefused();
 			};
 			const limits = { signal, begin: order.signal, limitMs: order.idleMs, onSend, onRefused };
 			return await api.openStream(order.generation, bytes, limits);

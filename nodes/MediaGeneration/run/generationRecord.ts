@@ -1,0 +1,125 @@
+import type { GeneratedFile } from '../../shared/contract';
+import { Failure } from '../../shared/failure';
+import { mayStillCome, type GenerationListener } from '../../shared/generation/generation';
+import type { SentRequest } from '../../shared/generation/historyMatching';
+import type { MediaKind } from '../../shared/media';
+import type { GenerationProgress } from '../../shared/parsing/generationEvents';
+import type { PaidRequest } from '../paid/resume';
+import { namesOf } from '../paid/summary';
+import type { Item } from './item';
+
+/** How many different status words are shown for one generation: the service has four. */
+const MOST_WORDS = 50;
+/** How many ids are named for one generation: it makes four files at most (§8). */
+const MOST_IDS = 8;
+
+/** Notes how one generation goes: for a retry, for the summary of what was paid, in the log, on screen. */
+export class GenerationRecord implements GenerationListener {
+	/** What an earlier try has left. */
+	readonly earlier: PaidRequest | undefined;
+	/** What was sent and not refused. */
+	private sent: SentRequest | undefined;
+	private isAccepted: boolean;
+	private readonly ids = new Set<string>();
+	private readonly said = new Set<string>();
+
+	/** A retry recognises the request by `key`. */
+	constructor(
+		private readonly item: Item,
+		private readonly key: string,
+		private readonly kind: MediaKind,
+	) {
+		this.earlier = item.run.resume.find(key);
+		const { asked, isAccepted, files } = this.earlier ?? {};
+		this.sent = asked;
+		this.isAccepted = isAccepted === true || files !== undefined;
+		if (files) {
+			item.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
+			item.log.know({ channel: 'kept' });
+		}
+		if (asked && !this.isAccepted) item.log.askedBefore();
+	}
+
+	onAsked(now: SentRequest): void {
+		if (this.sent === undefined) {
+			this.item.asked(this.kind);
+			this.item.log.know({ channel: 'stream' });
+		}
+		this.sent = now;
+		this.save({ isAccepted: this.isAccepted });
+		this.say(`requesting the ${this.kind}`);
+	}
+
+	onRefused(): void {
+		this.sent = undefined;
+		this.item.refused(this.key);
+	}
+
+	onProgress({ status, id }: GenerationProgress): void {
+		if (id !== undefined && this.ids.size < MOST_IDS) this.ids.add(id);
+		this.item.run.paid.surely(this.item.index, this.kind, [...this.ids]);
+		this.accept();
+		this.say(`${this.kind} ${status}`);
+	}
+
+	onLost(reason: string): void {
+		this.item.log.know({ channel: 'history' });
+		this.item.report(`${reason}; looking for the ${this.kind} in the history`);
+		this.item.hint(
+			'lost',
+			`The service stopped reporting (${reason}), so the result was looked up in the history. It was not requested a second time`,
+		);
+	}
+
+	/** It has failed with `error`; returns that with what is known of the generation. */
+	failed(error: unknown): unknown {
+		if (mayStillCome(error)) {
+			return error instanceof Failure ? error.with({ ids: [...this.ids] }) : error;
+		}
+		// What was definitely not accepted, or has failed, has to be asked for again by the next try.
+		const { run, log, index } = this.item;
+		run.resume.remove(this.key);
+		run.paid.not(index);
+		if (this.sent && !this.isAccepted) log.refused();
+		return error;
+	}
+
+	/** Its files are there, `expected` of them or fewer. */
+	done(files: GeneratedFile[], expected: number): void {
+		for (const { id } of files) if (id !== undefined) this.ids.add(id);
+		this.accept();
+		this.save({ files, madeAt: Date.now() });
+		this.item.run.paid.surely(this.item.index, this.kind, namesOf(files));
+		if (files.length < expected) this.hintOnMissing(`${files.length} of ${expected} files`);
+		this.item.report(`${this.kind} done`);
+	}
+
+	private hintOnMissing(ofThese: string): void {
+		if (this.sent?.cutAt === undefined) {
+			return this.item.hint('fewer', 'The service generated fewer files than requested');
+		}
+		this.item.hint(
+			`cut: ${ofThese}`,
+			`Found ${ofThese}: the service stopped reporting before all were ready. The others have been charged and may still come: see History → Get Many`,
+		);
+	}
+
+	private accept(): void {
+		this.item.log.know({ ids: [...this.ids].join() || undefined });
+		if (this.isAccepted) return;
+		this.isAccepted = true;
+		this.item.log.paid(this.kind);
+		this.save({ isAccepted: true });
+	}
+
+	private save(more: PaidRequest): void {
+		this.item.run.resume.save(this.key, { asked: this.sent, ...more });
+	}
+
+	/** Each word once. */
+	private say(text: string): void {
+		if (this.said.has(text) || this.said.size >= MOST_WORDS) return;
+		this.said.add(text);
+		this.item.tell(text);
+	}
+}
