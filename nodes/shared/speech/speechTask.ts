@@ -1,5 +1,5 @@
 import type { SpeechTask } from '../contract';
-import { Failure, isTransient } from '../failure';
+import { Failure } from '../failure';
 import type { Follower, Subscription } from './notifications';
 import type { Api } from '../api/api';
 import { pollUntil, type News, type Reading } from '../async/pollUntil';
@@ -39,85 +39,119 @@ export interface TaskWait {
 	onProgress(percentage: number): void;
 }
 
+/** What messages and readings have shown of a task so far. */
+class Sightings {
+	private highest = -1;
+	private status = 'pending';
+	private completedSince: number | undefined;
+	/** The failure of the last reading. */
+	private trouble: Failure | undefined;
+	/** Since when, and how many times, each reading has found no such task. */
+	private unknown: { since: number; times: number } | undefined;
+
+	constructor(
+		/** True once the task is known to exist. */
+		public isKnown: boolean,
+		private readonly onProgress: (percentage: number) => void,
+	) {}
+
+	/** A message has named the task. */
+	heard(percentage: number | undefined): void {
+		this.isKnown = true;
+		this.progress(percentage);
+	}
+
+	/** A reading has shown the task. Throws a Failure when nothing more will come of it. */
+	found(task: SpeechTask): Reading<SpeechTask> {
+		this.isKnown = true;
+		this.unknown = undefined;
+		this.trouble = undefined;
+		this.status = task.status;
+		if (task.state === 'error') throw new Failure('taskFailed', { text: task.message });
+		if (task.state !== 'completed') {
+			this.progress(task.percentage);
+			return { done: false };
+		}
+		if (task.audioUrl !== undefined) return { done: true, value: task };
+		this.completedSince ??= Date.now();
+		if (Date.now() - this.completedSince < ADDRESS_GRACE_MS) return { done: false, soon: true };
+		throw new Failure('noAddress', { limitMs: ADDRESS_GRACE_MS });
+	}
+
+	/** A reading has failed with `error`; returns that as transient or not, as the wait should see it. */
+	failed(error: unknown, repeat: 'read' | 'once'): unknown {
+		if (!(error instanceof Failure)) return error;
+		this.trouble = error;
+		if (this.mayBeThere(error)) return error.with({ transient: true });
+		const passes = repeat === 'once' || error.kind === 'rateLimited';
+		return passes ? error : new Failure(error.kind, { ...error.facts, transient: false });
+	}
+
+	/** The last that is known, in words. `isRefused`: the account's last reading was refused. */
+	lastNews(isRefused: boolean): string {
+		// Even if the task was never read because the whole account was resting.
+		const status = this.trouble?.facts.status ?? (isRefused ? 429 : undefined);
+		const news = [
+			this.status,
+			this.highest > 0 && `${this.highest} %`,
+			status !== undefined && `then HTTP ${status}`,
+		];
+		return news.filter(Boolean).join(', ');
+	}
+
+	private progress(percentage: number | undefined): void {
+		if (percentage === undefined || percentage <= this.highest) return;
+		this.highest = percentage;
+		this.onProgress(percentage);
+	}
+
+	/** Counts a 404, and returns whether the task may still exist. */
+	private mayBeThere({ kind, facts }: Failure): boolean {
+		if (kind !== 'notFound' || (!this.isKnown && facts.isEdge !== true)) return false;
+		this.unknown ??= { since: Date.now(), times: 0 };
+		this.unknown.times++;
+		return this.unknown.times < UNKNOWN_TIMES || Date.now() - this.unknown.since < UNKNOWN_MS;
+	}
+}
+
 /**
  * Waits for a speech task: progress over the socket, outcome by reading the task alone (§6.2,
  * §4.2). Throws a Failure with the task's id: taskFailed, noAddress, notFound, or the signal's.
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
-	const { taskId, signal, watch } = wait;
+	const { taskId, signal, watch, subscription } = wait;
 	const { rateLimit } = api;
-	let highest = -1;
-	let completedSince: number | undefined;
-	let lastStatus = 'pending';
-	/** The failure of the last reading. */
-	let trouble: Failure | undefined;
-	/** True once the task is known to exist. */
-	let isKnown = wait.justCreated || wait.isKnown === true;
-	/** Since when, and how many times, each reading has found no such task. */
-	let unknown: { since: number; times: number } | undefined;
-
-	const progress = (percentage: number | undefined) => {
-		if (percentage === undefined || percentage <= highest) return;
-		highest = percentage;
-		wait.onProgress(percentage);
-	};
+	const sightings = new Sightings(wait.justCreated || wait.isKnown === true, wait.onProgress);
 
 	let tell: (news: NewsKind) => void = () => {};
 	const follower: Follower = {
 		onMessage(percentage) {
-			isKnown = true;
-			progress(percentage);
+			sightings.heard(percentage);
 			tell(percentage === 100 ? 'outcome' : 'progress');
 		},
 		onSocketChange: (open) => tell(open ? 'back' : 'lost'),
 	};
 	const news: News = {
-		isLive: () => wait.subscription.isLive(),
+		isLive: () => subscription.isLive(),
 		start(onNews) {
 			tell = onNews;
-			wait.subscription.follow(taskId, follower);
+			subscription.follow(taskId, follower);
 		},
 	};
-	const turn = async (reason: ReadingReason, pauseMs: number, turnSignal: AbortSignal) => {
-		if (!watch)
-			return reason === 'first' || (await rateLimit.waitForTurn('lookup', pauseMs, turnSignal));
-		const poll = wait.subscription.isLive() ? 'livePoll' : 'poll';
+	const waitForTurn = async (reason: ReadingReason, pauseMs: number, over: AbortSignal) => {
+		if (!watch) return reason === 'first' || (await rateLimit.waitForTurn('lookup', pauseMs, over));
+		const poll = subscription.isLive() ? 'livePoll' : 'poll';
 		const kind = reason === 'silence' ? poll : 'catchUp';
-		return await rateLimit.waitForTurn(kind, wait.pollIntervalMs, turnSignal);
+		return await rateLimit.waitForTurn(kind, wait.pollIntervalMs, over);
 	};
-
-	const read = async (readSignal: AbortSignal): Promise<Reading<SpeechTask>> => {
+	const read = async (over: AbortSignal): Promise<Reading<SpeechTask>> => {
 		// A wait that can't even begin, for instance with a wrong address, must not last until its
 		// deadline.
-		const repeat = isKnown ? 'once' : 'read';
-		const task = await api.getTask(taskId, readSignal, repeat).catch((error: unknown) => {
-			trouble = error as Failure;
-			if (mayBeThere(error)) throw error.with({ transient: true });
-			const passes = repeat === 'once' || (error as Failure).kind === 'rateLimited';
-			throw !passes && isTransient(error) ? asFinal(error) : error;
+		const repeat = sightings.isKnown ? 'once' : 'read';
+		const task = await api.getTask(taskId, over, repeat).catch((error: unknown) => {
+			throw sightings.failed(error, repeat);
 		});
-		isKnown = true;
-		unknown = undefined;
-		trouble = undefined;
-		lastStatus = task.status;
-		if (task.state === 'error') throw new Failure('taskFailed', { text: task.message });
-		if (task.state !== 'completed') {
-			progress(task.percentage);
-			return { done: false };
-		}
-		if (task.audioUrl !== undefined) return { done: true, value: task };
-		completedSince ??= Date.now();
-		if (Date.now() - completedSince < ADDRESS_GRACE_MS) return { done: false, soon: true };
-		throw new Failure('noAddress', { limitMs: ADDRESS_GRACE_MS });
-	};
-
-	/** Counts a 404, and returns whether the task may still exist. */
-	const mayBeThere = (error: unknown): error is Failure => {
-		if (!(error instanceof Failure) || error.kind !== 'notFound') return false;
-		if (!isKnown && error.facts.isEdge !== true) return false;
-		unknown ??= { since: Date.now(), times: 0 };
-		unknown.times++;
-		return unknown.times < UNKNOWN_TIMES || Date.now() - unknown.since < UNKNOWN_MS;
+		return sightings.found(task);
 	};
 
 	const endWait = rateLimit.begin(watch ? 'watched' : 'task');
@@ -129,25 +163,16 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			pollMs: wait.pollIntervalMs,
 			cooldownMs: () => rateLimit.cooldownMs(),
 			readFirst: watch?.readFirst ?? !wait.justCreated,
-			waitForTurn: turn,
+			waitForTurn,
 			...(watch ? WATCH : {}),
 		});
 	} catch (error) {
-		// Even if the task was never read because the whole account was resting.
-		const status = trouble?.facts.status ?? (rateLimit.isRefused ? 429 : undefined);
-		const news = [
-			lastStatus,
-			highest > 0 && `${highest} %`,
-			status !== undefined && `then HTTP ${status}`,
-		];
-		throw aboutTask(error, taskId, news.filter(Boolean).join(', '));
+		throw aboutTask(error, taskId, sightings.lastNews(rateLimit.isRefused));
 	} finally {
 		endWait();
-		wait.subscription.unfollow(taskId, follower);
+		subscription.unfollow(taskId, follower);
 	}
 }
-
-const asFinal = (error: Failure) => new Failure(error.kind, { ...error.facts, transient: false });
 
 /** The same failure, with the id of the (paid) task it is about. */
 export function aboutTask(error: unknown, taskId: string, lastNews?: string): unknown {
