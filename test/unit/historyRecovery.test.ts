@@ -1,7 +1,8 @@
 import type { GeneratedFile, ServiceRecord } from '../../nodes/shared/contract';
 import { Claims } from '../../nodes/shared/generation/claims';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
-import { findLost, findRest, HistoryReader } from '../../nodes/shared/generation/historyRecovery';
+import { HistoryReader } from '../../nodes/shared/generation/historyReader';
+import { findLost, findRest } from '../../nodes/shared/generation/historyRecovery';
 import type { Api } from '../../nodes/shared/api/api';
 
 const SINCE = Date.parse('2026-01-01T10:00:00Z');

@@ -3,7 +3,7 @@ import { accountOf } from '../../shared/account';
 import type { Credential } from '../../shared/http/credential';
 import { claimsOf, type Claims } from '../../shared/generation/claims';
 import { Failure } from '../../shared/failure';
-import { HistoryReader } from '../../shared/generation/historyRecovery';
+import { HistoryReader } from '../../shared/generation/historyReader';
 import { egressCheckOf } from '../../shared/http/request';
 import { subscribe, type Subscription } from '../../shared/speech/notifications';
 import { rateLimitOf } from '../../shared/pace/rateLimit';

@@ -3,7 +3,7 @@ import { passes, requireToken } from '../../shared/api/tokenCheck';
 import { sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
-import { historyPagesOf, type HistoryPages } from '../../shared/generation/historyPages';
+import { historyPagesOf, type HistoryPages } from '../../shared/generation/historyReader';
 import { wordingOf } from '../../shared/n8n/messages';
 import { unsigned } from '../../shared/parsing/coerce';
 import { generationOriginsOf, type Origins } from '../../shared/n8n/origins';

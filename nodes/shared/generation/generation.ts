@@ -8,7 +8,8 @@ import {
 	type GenerationOutcome,
 	type GenerationProgress,
 } from '../parsing/generationEvents';
-import { findLost, findRest, type HistoryReader } from './historyRecovery';
+import type { HistoryReader } from './historyReader';
+import { findLost, findRest } from './historyRecovery';
 import { closeAtEnd } from '../http/bodies';
 import type { ByteStream } from '../http/request';
 import type { Api } from '../api/api';

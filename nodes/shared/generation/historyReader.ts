@@ -1,0 +1,88 @@
+import { accountOf } from '../account';
+import { LARGEST_PAGE, readAllPages } from '../api/pagination';
+import { singleFlightOf, type Api } from '../api/api';
+import type { Credential } from '../http/credential';
+import { asTime } from '../parsing/coerce';
+import type { Page } from '../parsing/responses';
+import { readHistory, type HistoryEntry } from './historyEntries';
+
+/** How long a look is fresh enough for everyone, in ms. */
+const FRESH_MS = 8_000;
+/** How many entries a look reads at most. */
+const MOST_ENTRIES = 2000;
+
+/** The history (§4.9) as a run reads it: one look serves all items that wait. */
+export class HistoryReader {
+	private look: Promise<HistoryEntry[]> | undefined;
+	private lookedAt = 0;
+	private reachesBackTo = Infinity;
+
+	constructor(private readonly api: Api) {}
+
+	/**
+	 * The entries made since `since` (ms since 1970 by our clock), the oldest first, as they were at `asOf`
+	 * or later; `signal` is the one of all items together.
+	 */
+	async newest(since: number, signal: AbortSignal, asOf = 0): Promise<HistoryEntry[]> {
+		const oldest = Math.max(asOf, Date.now() - FRESH_MS);
+		const isFresh = this.lookedAt >= oldest && this.reachesBackTo <= since;
+		if (!this.look || !isFresh) {
+			this.lookedAt = Date.now();
+			this.reachesBackTo = Math.min(since, this.reachesBackTo);
+			this.look = this.readBackTo(this.reachesBackTo, signal);
+			this.look.catch(() => (this.look = undefined));
+		}
+		return await this.look;
+	}
+
+	private async readBackTo(since: number, signal: AbortSignal): Promise<HistoryEntry[]> {
+		let clockOffsetMs = 0;
+		const items = await readAllPages({
+			first: 1,
+			limit: MOST_ENTRIES,
+			idField: 'id',
+			fetch: async (page, pageSize) => {
+				const found = await this.api.listHistory({ page, page_size: pageSize }, signal);
+				({ clockOffsetMs } = found);
+				return found;
+			},
+			isEnough: (page) => {
+				const oldest = asTime(page.items.at(-1)?.created_at);
+				return !(oldest >= since + clockOffsetMs);
+			},
+		});
+		return readHistory(items, this.api.credential.baseUrl, clockOffsetMs);
+	}
+}
+
+interface ReadPage {
+	page: Page;
+	/** In ms since 1970. */
+	readAt: number;
+}
+
+/** The history of an account as its triggers read it, again and again: one reading serves them all. */
+export class HistoryPages {
+	private first: ReadPage | undefined;
+
+	/**
+	 * One page (§4.9), the first being 1; that one may have been read up to `maxAgeMs` ago. Within the pace
+	 * of those who look at what others do. Throws a Failure.
+	 */
+	async read(api: Api, page: number, maxAgeMs: number, signal: AbortSignal): Promise<ReadPage> {
+		if (page === 1 && this.first && Date.now() - this.first.readAt < maxAgeMs) return this.first;
+		const flights = singleFlightOf(api.credential);
+		return await flights.share(`history ${page}`, signal, async (over) => {
+			await api.rateLimit.waitForTurn('poll', Infinity, over);
+			const readAt = Date.now();
+			const found = await api.listHistory({ page, page_size: LARGEST_PAGE }, over);
+			const read = { page: found, readAt };
+			if (page === 1) this.first = read;
+			return read;
+		});
+	}
+}
+
+/** What the triggers of an account in this process read of its history. */
+export const historyPagesOf = (credential: Credential): HistoryPages =>
+	accountOf(credential).part(HistoryPages, () => new HistoryPages());
