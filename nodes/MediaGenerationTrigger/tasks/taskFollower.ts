@@ -1,7 +1,8 @@
-import { asText } from '../../shared/parsing/coerce';
 import { sleep } from '../../shared/async/deadline';
+import type { SpeechTask } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
+import { asText } from '../../shared/parsing/coerce';
 import type { Subscription } from '../../shared/speech/notifications';
 import { endedBefore, isNew } from './endedBefore';
 import { waitForTask } from '../../shared/speech/speechTask';
@@ -75,54 +76,64 @@ export class TaskFollower {
 		since: number | undefined,
 		signal: AbortSignal,
 	): Promise<Followed> {
-		const { subscription, events, taskStore, arrivals } = this;
-		const { api, closing, isManual, warn, onFatal } = this.activation;
 		let highest = 0;
 		const onProgress = (percentage: number) => {
 			highest = percentage;
 			// A task that may have ended long ago makes no progress.
-			if (since === undefined) events.progress(taskId, percentage);
+			if (since === undefined) this.events.progress(taskId, percentage);
 		};
-		const outcome = await waitForTask(api, {
+		return await waitForTask(this.activation.api, {
 			taskId,
 			signal,
 			pollIntervalMs: SILENCE_MS,
-			subscription,
+			subscription: this.subscription,
 			justCreated: !isOld,
 			watch: { readFirst: isOld },
 			onProgress,
 		}).then(
-			(task) => ({ task }),
-			(error: unknown) => ({ error }),
+			async (task) => await this.completed(taskId, task, since, highest),
+			async (error: unknown) => await this.failed(taskId, error, highest),
 		);
-		const completed = { event: 'completed', task_id: taskId, process_percentage: 100 } as const;
-		if ('task' in outcome) {
-			arrivals.found(isNew(outcome.task));
-			if (since !== undefined) {
-				if (endedBefore(outcome.task, since)) {
-					taskStore.end(taskId);
-					return 'over';
-				}
-				events.progress(taskId, highest);
+	}
+
+	/** It is done. `highest` is the percentage that was last heard of. */
+	private async completed(
+		taskId: string,
+		task: SpeechTask,
+		since: number | undefined,
+		highest: number,
+	): Promise<Followed> {
+		this.arrivals.found(isNew(task));
+		if (since !== undefined) {
+			if (endedBefore(task, since)) {
+				this.taskStore.end(taskId);
+				return 'over';
 			}
-			const { status, audioUrl, fields } = outcome.task;
-			const event = { ...completed, status, ...(audioUrl ? { audio_url: audioUrl } : {}) };
-			await events.end(event, asText(fields.input));
-			return 'over';
+			this.events.progress(taskId, highest);
 		}
-		const { error } = outcome;
+		const { status, audioUrl, fields } = task;
+		const event = { ...completion(taskId), status, ...(audioUrl ? { audio_url: audioUrl } : {}) };
+		await this.events.end(event, asText(fields.input));
+		return 'over';
+	}
+
+	/** It has failed, or the wait for its end has. */
+	private async failed(taskId: string, error: unknown, highest: number): Promise<Followed> {
+		const { closing, isManual, warn, onFatal } = this.activation;
 		const failure = error instanceof Failure ? error : new Failure('noAnswer');
 		if (closing.aborted) return 'over';
 		switch (failure.kind) {
 			case 'taskFailed': {
 				const reason = failure.facts.text ?? 'The service gave no reason';
 				const event = { event: 'failed', task_id: taskId, process_percentage: highest } as const;
-				await events.end({ ...event, status: 'error', error: reason });
+				await this.events.end({ ...event, status: 'error', error: reason });
 				return 'over';
 			}
-			case 'noAddress':
-				await events.end({ ...completed, status: 'completed', error: wordingOf(failure).message });
+			case 'noAddress': {
+				const { message } = wordingOf(failure);
+				await this.events.end({ ...completion(taskId), status: 'completed', error: message });
 				return 'over';
+			}
 			case 'tokenRefused':
 				onFatal(failure);
 				return 'over';
@@ -131,7 +142,7 @@ export class TaskFollower {
 				if (isManual) onFatal(failure);
 				return isManual ? 'over' : 'missing';
 			case 'timedOut':
-				taskStore.forget(taskId);
+				this.taskStore.forget(taskId);
 				return 'over';
 			case 'canceled':
 				return 'over';
@@ -141,3 +152,6 @@ export class TaskFollower {
 		}
 	}
 }
+
+const completion = (taskId: string) =>
+	({ event: 'completed', task_id: taskId, process_percentage: 100 }) as const;
