@@ -25,6 +25,15 @@ export const SPEECH_SETTINGS = {
 /** §8: the range; §4.5: the default. */
 export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 
+/** §6.1: the names of events that end a stream; those of deployments have the same endings. */
+export const STREAM_ENDS = {
+	complete: /_complete$/,
+	failed: /^error$|_(?:error|failed)$/i,
+} as const;
+
+/** §6.2: the type of the messages about speech tasks. */
+export const TASK_MESSAGE = 'labs_status_updated';
+
 /** A record as the service sends it; fields beyond the contract are passed through. */
 export type ServiceRecord = Record<string, unknown>;
 

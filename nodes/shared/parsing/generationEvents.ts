@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { GeneratedFile } from '../contract';
+import { STREAM_ENDS, type GeneratedFile } from '../contract';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from '../limits';
 import { Completions, entriesOf, isCutOff } from './completions';
 import type { Redactor } from './redaction';
@@ -25,9 +25,6 @@ export interface GenerationProgress {
 	/** Identifier of the item in the making, when an event carries one. */
 	id?: string;
 }
-
-/** Names of events that end the stream with a failure. */
-const NAME_OF_FAILURE = /^error$|_(?:error|failed)$/i;
 
 /** What a line takes in memory besides its text, in characters; the parser's maxBufferSize leaves it out. */
 const LINE_CHARS = 64;
@@ -179,11 +176,12 @@ export class GenerationEvents {
 		if (event.data === this.last?.data && event.event === this.last.event) return;
 		this.last = undefined;
 		const value = readData(event.data);
-		if (NAME_OF_FAILURE.test(event.event ?? '')) return this.fail(value);
+		const name = event.event ?? '';
+		if (STREAM_ENDS.failed.test(name)) return this.fail(value);
 		const files = readGeneratedFiles(value, this.source.baseUrl);
 		if (files.length > 0) return this.complete(value, files);
 		if (saysFailure(value)) return this.fail(value);
-		if (event.event?.endsWith('_complete')) {
+		if (STREAM_ENDS.complete.test(name)) {
 			return this.withoutFile(value, 'the completion named no file');
 		}
 		this.failure = isFailureWord(isRecord(value) ? value.status : value) ? value : undefined;

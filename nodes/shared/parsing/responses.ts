@@ -1,4 +1,10 @@
-import type { GeneratedFile, ServiceRecord, SpeechTask, TaskState } from '../contract';
+import {
+	TASK_MESSAGE,
+	type GeneratedFile,
+	type ServiceRecord,
+	type SpeechTask,
+	type TaskState,
+} from '../contract';
 import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_WORD_CHARS } from '../limits';
 import { readReason, saysFailure } from './errorText';
 import type { Redactor } from './redaction';
@@ -113,7 +119,7 @@ export function readNotification(
 	text: string,
 ): { taskId: string; percentage: number | undefined } | undefined {
 	const raw = text.length > MAX_MESSAGE_CHARS ? undefined : parseJson(text);
-	if (!isRecord(raw) || raw.type !== 'labs_status_updated' || !isRecord(raw.payload)) {
+	if (!isRecord(raw) || raw.type !== TASK_MESSAGE || !isRecord(raw.payload)) {
 		return undefined;
 	}
 	const taskId = asId(raw.payload.task_id) ?? asId(raw.payload.id);
