@@ -3,7 +3,6 @@ import { startDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
-import type { Subscription } from '../../../shared/speech/notifications';
 import { waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
 import {
 	download as downloadField,
@@ -60,41 +59,36 @@ export interface Spoken {
 	subtitles?: IBinaryData;
 }
 
-/** Waits for a task, and fetches its audio when asked to. */
+/** Waits for a task, and fetches what is wanted of it. */
 export async function collect(
 	item: Item,
 	part: Part,
-	taskId: string,
-	options: WaitFields,
-	signal: AbortSignal,
-	subscription: Subscription,
-	origin: Pick<TaskWait, 'justCreated' | 'isKnown'>,
+	wait: Omit<TaskWait, 'pollIntervalMs' | 'watch' | 'onProgress'>,
+	wanted: WaitFields,
 ): Promise<Spoken> {
+	const { taskId, signal, subscription } = wait;
 	const began = Date.now();
 	if (part.count === 1) item.log.know({ task: taskId });
 	const task = await waitForTask(item.api, {
-		taskId,
-		signal,
-		pollIntervalMs: options.pollIntervalMs,
-		subscription,
-		...origin,
+		...wait,
+		pollIntervalMs: wanted.pollIntervalMs,
 		onProgress: (percentage) => item.tell(`${part.name}task ${taskId}: ${percentage} %`),
 	});
 	item.report(`${part.name}task ${taskId} completed`);
 	item.log.know({ channel: subscription.isOpen() ? 'websocket' : 'polling' });
 	const waited = Date.now() - began;
 	// A result that was there at once says nothing about the channel.
-	if (!subscription.isOpen() && waited >= options.pollIntervalMs * 0.9) {
+	if (!subscription.isOpen() && waited >= wanted.pollIntervalMs * 0.9) {
 		item.hint(
 			'polling',
-			`The WebSocket of the service could not be used, so results were looked up every ${options.pollIntervalMs / 1000} s instead and may have arrived late. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
+			`The WebSocket of the service could not be used, so results were looked up every ${wanted.pollIntervalMs / 1000} s instead and may have arrived late. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
 		);
 	}
-	const justMade = origin.justCreated || waited >= 1000;
-	if (options.download) item.tell(`${part.name}task ${taskId}: downloading the file`);
-	const spoken = await withFile(item, { taskId, task }, options.download, signal, justMade);
+	const justMade = wait.justCreated || waited >= 1000;
+	if (wanted.download) item.tell(`${part.name}task ${taskId}: downloading the file`);
+	const spoken = await withFile(item, { taskId, task }, wanted.download, signal, justMade);
 	// The subtitles of a part are of no use without its sound, which says how long it is.
-	const isWanted = options.subtitles && (options.download || part.count === 1);
+	const isWanted = wanted.subtitles && (wanted.download || part.count === 1);
 	return isWanted ? await withSubtitles(item, spoken, signal, justMade) : spoken;
 }
 

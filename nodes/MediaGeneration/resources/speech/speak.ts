@@ -197,7 +197,7 @@ function prepare(item: Item): Job {
 	const request = readRequest(parameters);
 	const parts = readParts(parameters, request.input);
 	const waits = parameters.flag('waitForCompletion', waitForCompletion.default);
-	const wanted = readWaitFields(parameters);
+	const wanted = { ...readWaitFields(parameters), waits };
 	const keysOf = (whole: string) =>
 		parts.length === 1 ? [whole] : parts.map((part) => run.resume.partKey(whole, part));
 	item.planPaid(keysOf);
@@ -208,7 +208,7 @@ function prepare(item: Item): Job {
 		const paid = (index: number) => run.resume.find(keys[index]!)?.taskId;
 		const spoken = await forAllParts(item, parts.length, paid, async (part) => {
 			const own = { ...request, input: parts[part.index]!.text };
-			const done = await speakPart(item, part, own, keys[part.index]!, wanted, waits);
+			const done = await speakPart(item, part, own, keys[part.index]!, wanted);
 			taskIds[part.index] = part.taskId!;
 			return done;
 		});

@@ -13,15 +13,14 @@ const isGone = (error: unknown) =>
 
 /**
  * Creates the task of a text, or of a part of it, unless an earlier try has, and notes its id in `part`.
- * If it `waits`, it fetches what is `wanted`. A retry recognises the request by `key`.
+ * Waits and fetches as far as that is `wanted`. A retry recognises the request by `key`.
  */
 export async function speakPart(
 	item: Item,
 	part: Part,
 	request: SpeechRequest,
 	key: string,
-	wanted: WaitFields,
-	waits: boolean,
+	wanted: WaitFields & { waits: boolean },
 ): Promise<Spoken | undefined> {
 	const { run, api, index } = item;
 	const remembered = run.resume.find(key);
@@ -29,7 +28,7 @@ export async function speakPart(
 	part.taskId = remembered?.taskId;
 	const deadline = startDeadline(wanted.timeoutMs, part.stopped);
 	// Messages can precede the create call's answer, so the socket is there before the task.
-	const subscription = waits ? run.subscribe() : undefined;
+	const subscription = wanted.waits ? run.subscribe() : undefined;
 	try {
 		const resumed = await taskToResume();
 		let taskId = resumed;
@@ -44,14 +43,13 @@ export async function speakPart(
 		}
 		surely(taskId);
 		if (!subscription) return undefined;
-		const origin = { justCreated: resumed === undefined, isKnown: true };
-		return await collect(item, part, taskId, wanted, deadline.signal, subscription, origin).catch(
-			(error: unknown) => {
-				const failed = aboutTask(error, taskId);
-				if (isGone(failed)) run.resume.save(key, { taskId, doubtful: true });
-				throw failed;
-			},
-		);
+		const justCreated = resumed === undefined;
+		const wait = { taskId, signal: deadline.signal, subscription, justCreated, isKnown: true };
+		return await collect(item, part, wait, wanted).catch((error: unknown) => {
+			const failed = aboutTask(error, taskId);
+			if (isGone(failed)) run.resume.save(key, { taskId, doubtful: true });
+			throw failed;
+		});
 	} finally {
 		subscription?.release();
 		deadline.stop();

@@ -42,9 +42,9 @@ export const waitForSpeech: Operation = {
 				const id = idOf(part.index);
 				const deadline = startDeadline(wanted.timeoutMs, part.stopped);
 				const subscription = run.subscribe();
-				const origin = { justCreated: false };
+				const wait = { taskId: id, signal: deadline.signal, subscription, justCreated: false };
 				try {
-					return await collect(item, part, id, wanted, deadline.signal, subscription, origin);
+					return await collect(item, part, wait, wanted);
 				} catch (error) {
 					throw aboutTask(error, id);
 				} finally {
