@@ -28,7 +28,7 @@ export interface Emission {
 	isWanted(): Promise<boolean>;
 	/** Makes the item. */
 	make(): Promise<INodeExecutionData>;
-	/** Called right before n8n is told; `over` resolves when the execution has ended, with its run if known. */
+	/** Called right before it is emitted; `over` resolves when the execution has ended, with its run if known. */
 	onEmit(over: Promise<IRun | undefined>): void;
 	/** Called when n8n could not start the execution. */
 	onRefused(): void;
@@ -52,7 +52,7 @@ export class ExecutionQueue {
 	private readonly slots = new Semaphore(MOST_AT_ONCE);
 	/** By task: what waits behind its event that is being emitted. */
 	private readonly queues = new Map<string, Waiting[]>();
-	/** Everything n8n has not been told of yet, the oldest first. */
+	/** Everything that was not emitted yet, the oldest first. */
 	private readonly waiting = new Set<Waiting>();
 	private readonly waitingProgress = new Set<Waiting>();
 	private isLookingForLate = false;

@@ -18,7 +18,7 @@ const PAUSE_MS = 1000;
 
 /** Makes events of entries of the history, and hands them to the queue: files together, events in order. */
 export class EntryEvents {
-	/** Resolves when n8n was told of the last one and the next may follow, or will not be told. */
+	/** Resolves when the last one was emitted and the next may follow, or when it will not be emitted. */
 	private before: Promise<void> = Promise.resolve();
 
 	constructor(
@@ -28,7 +28,7 @@ export class EntryEvents {
 	) {}
 
 	/** An entry has its file, or has failed. `name` tells whose it is. */
-	tell({ mark, entry }: Found, name: string): void {
+	emit({ mark, entry }: Found, name: string): void {
 		const { entryStore, selfStarts } = this;
 		const { api, executionQueue, closing, onFatal } = this.activation;
 		const { redact } = api.credential;
@@ -36,9 +36,9 @@ export class EntryEvents {
 		const { before } = this;
 		let depth = 0;
 		let passOn = () => {};
-		const told = new Promise<void>((resolve) => (passOn = resolve));
+		const emitted = new Promise<void>((resolve) => (passOn = resolve));
 		const over = executionQueue.add({
-			// It may stand in the log.
+			// It may appear in n8n's log.
 			taskId: redact.text(entry.id ?? mark),
 			name: entry.failed ? 'generation failed' : 'generated',
 			isProgress: false,
@@ -70,7 +70,7 @@ export class EntryEvents {
 			onRefused: () => entryStore.emitted(mark, false),
 			onDone: () => entryStore.end(mark),
 		});
-		this.before = Promise.race([told, over]);
+		this.before = Promise.race([emitted, over]);
 	}
 
 	private async itemOf({ record, id, files, failed }: HistoryEntry): Promise<INodeExecutionData> {
@@ -82,7 +82,7 @@ export class EntryEvents {
 			return itemWith({ event: 'failed', error });
 		}
 		const item = itemWith({ event: 'generated', file_url: files[0]!.fileUrl });
-		// Here it is the sign of a file that could not be fetched.
+		// In an event, an `error` says that the file could not be fetched.
 		if (saysNothing(record.error)) delete item.json.error;
 		if (!settings.download) return item;
 		return await withFiles(item, closing, async (signal) => {

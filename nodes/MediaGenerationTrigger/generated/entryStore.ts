@@ -3,22 +3,22 @@ import { isRecord } from '../../shared/parsing/coerce';
 import { KEY_LASTS_MS, leave, takeKept } from '../activation/leftBehind';
 import { FOLLOWED_MS, type Found, type Outcome, type Remembered } from './look';
 
-/** Entries that are known, and not to be told of again. */
+/** Entries that are known, and not to be emitted again. */
 const MOST_KNOWN = 1000;
-/** Entries in the making, or waiting to be told of. */
+/** Entries in the making, or waiting to be emitted. */
 const MOST_OPEN = 1000;
 /** Looks in a row that do not find an entry in the making, after which it was deleted. */
 const MOST_MISSES = 3;
 
-/** An entry that n8n was not told of. */
+/** An entry that was not emitted, or not for certain. */
 interface Open {
 	/** When it was first seen, in ms since 1970 by our clock. */
 	since: number;
 	/** By the service's clock; NaN when it does not say. */
 	createdAt: number;
-	/** It waits to be told of. */
+	/** It waits to be emitted. */
 	isQueued: boolean;
-	/** n8n was told of it, and its execution is not known to have begun. */
+	/** It was emitted, and its execution is not known to have begun. */
 	isEmitted: boolean;
 	/** Looks in a row that did not find it. */
 	misses: number;
@@ -55,8 +55,8 @@ export class EntryStore implements Remembered {
 	/**
 	 * `store` is the node's static data, `key` tells the node from others in this process. What was kept of
 	 * another `account`, which may be the same with a new token, counts only where it is found again. With
-	 * `emitsAgain`, which is safe where n8n drops duplicates, an entry that n8n was told of right before it
-	 * stopped is emitted again if n8n is soon back.
+	 * `emitsAgain`, which is safe where n8n drops duplicates, an entry emitted right before n8n stopped is
+	 * emitted again if n8n is soon back.
 	 */
 	constructor(
 		private readonly store: IDataObject,
@@ -124,7 +124,7 @@ export class EntryStore implements Remembered {
 		}
 	}
 
-	/** It waits to be told of. Returns one that has to give way, since too many do. */
+	/** It waits to be emitted. Returns the mark of one that has to give way, when too many wait. */
 	queue({ mark }: Found): string | undefined {
 		const entry = this.open.get(mark);
 		if (entry) entry.isQueued = true;
@@ -134,23 +134,23 @@ export class EntryStore implements Remembered {
 		return oldest?.[0];
 	}
 
-	/** It is to be told of all the same. */
+	/** It is to be emitted all the same. */
 	reopen({ mark, entry }: Found, now = Date.now()): void {
 		this.see(mark, entry.createdAt, now);
 	}
 
-	/** False for one that was to be told of and has given way. */
+	/** False for one that was to be emitted and has given way. */
 	isOpen(mark: string): boolean {
 		return this.open.has(mark);
 	}
 
-	/** n8n is about to be told of it; or, with false, could not start its execution. */
+	/** It is about to be emitted; or, with false, n8n could not start its execution. */
 	emitted(mark: string, isEmitted = true): void {
 		const entry = this.open.get(mark);
 		if (entry) entry.isEmitted = isEmitted;
 	}
 
-	/** It was told of, or is none of the workflow's business. */
+	/** It was emitted, or is none of the workflow's business. */
 	end(mark: string): void {
 		const createdAt = this.open.get(mark)?.createdAt ?? NaN;
 		this.open.delete(mark);
@@ -162,7 +162,7 @@ export class EntryStore implements Remembered {
 		if (this.isUsable) this.store[KEY] = { ...this.kept() };
 	}
 
-	/** To be called when the trigger is closed; n8n goes on, so what it was told of is done. */
+	/** To be called when the trigger is closed; n8n runs on, so what was emitted is done. */
 	leave(): void {
 		for (const [mark, { isEmitted }] of [...this.open]) if (isEmitted) this.end(mark);
 		if (this.isUsable) leave(leftKey(this.key), this.kept());

@@ -19,10 +19,10 @@ const FIRST_LOOK_MS = 20_000;
 const BY_HAND_MS = 10_000;
 /** A page that another trigger has read is taken unless it is older than this part of the interval. */
 const FRESH = 0.5;
-/** How many entries of one look are told of at most: the newest. */
-const MOST_TOLD = 500;
+/** How many entries of one look are emitted at most: the newest. */
+const MOST_EMITTED = 500;
 
-/** Reads the history of an account every so often, and tells of what is new in it. */
+/** Reads the history of an account every so often, and emits what is new in it. */
 export class HistoryWatch {
 	private readonly pages: HistoryPages;
 	private readonly origins: Origins;
@@ -106,7 +106,7 @@ export class HistoryWatch {
 		const newest = passed.filter(({ entry }) => !entry.failed).at(-1);
 		if (!newest) return;
 		this.entryStore.reopen(newest);
-		this.events.tell(newest, this.nameOf(newest.entry, []));
+		this.events.emit(newest, this.nameOf(newest.entry, []));
 	}
 
 	private take(outcome: Outcome): void {
@@ -119,23 +119,23 @@ export class HistoryWatch {
 		const { ready, failed, making } = outcome;
 		const all = [...ready, ...failed, ...making].map(({ entry }) => entry);
 		for (const { entry } of making) this.see(this.nameOf(entry, all));
-		const tellsFailed = settings.events.has('failed');
+		const emitsFailed = settings.events.has('failed');
 		for (const found of failed) {
-			if (tellsFailed && found.entry.id !== undefined) this.tell(found, all);
+			if (emitsFailed && found.entry.id !== undefined) this.emit(found, all);
 			else entryStore.end(found.mark);
 		}
-		const left = ready.slice(0, -MOST_TOLD);
+		const left = ready.slice(0, -MOST_EMITTED);
 		for (const { mark } of left) entryStore.end(mark);
 		if (left.length > 0 || (outcome.isCut && ready.length > 0)) {
 			warn(
-				`more than ${MOST_TOLD} new videos and images at once, only the newest start an execution`,
+				`more than ${MOST_EMITTED} new videos and images at once, only the newest start an execution`,
 			);
 		}
-		for (const found of ready.slice(-MOST_TOLD)) this.tell(found, all);
+		for (const found of ready.slice(-MOST_EMITTED)) this.emit(found, all);
 		entryStore.save();
 	}
 
-	private tell(found: Found, all: HistoryEntry[]): void {
+	private emit(found: Found, all: HistoryEntry[]): void {
 		const { entryStore } = this;
 		const name = this.nameOf(found.entry, all);
 		if (!this.see(name)) return entryStore.end(found.mark);
@@ -146,7 +146,7 @@ export class HistoryWatch {
 				'too many videos and images wait for an execution, the oldest is left out',
 			);
 		}
-		this.events.tell(found, name);
+		this.events.emit(found, name);
 	}
 
 	/** False for one that the trigger is to pass over. */

@@ -11,7 +11,7 @@ import type { Page } from '../../shared/parsing/responses';
 
 /*
  * What is new in a history that others change while it is read. What is remembered: the entries seen so
- * far (the newest thousand), those not told of yet, and the floor: the time down to which all was seen.
+ * far (the newest thousand), those not emitted yet, and the floor: the time down to which all was seen.
  * - What a deletion moves up is not new: it was made before the floor, or nothing known comes after it.
  * - New is what was made after the floor, or stands above something known: a slow one may appear late.
  * - Only the service's own times are compared, with one another. Equal ones decide nothing: the place does.
@@ -53,13 +53,13 @@ export interface Remembered {
 
 /** What a look has found; each list with the oldest in front. */
 export interface Outcome {
-	/** To be told of: their files are there. */
+	/** To be emitted: their files are there. */
 	ready: Found[];
-	/** To be told of: they have come to nothing. */
+	/** To be emitted: they have come to nothing. */
 	failed: Found[];
 	/** To be followed. */
 	making: Found[];
-	/** Never to be told of. */
+	/** Never to be emitted. */
 	passed: Found[];
 	/** How far back all was seen; only of a look that had nothing earlier to go by. */
 	baseline?: { floor: number; isComplete: boolean };

@@ -8,10 +8,10 @@ interface Entry {
 	/** When it was first seen, in ms since 1970. */
 	since: number;
 	/** The percentage that was last emitted as progress. */
-	told: number;
+	reported: number;
 	/** Its end is known and about to be emitted. */
 	isOver: boolean;
-	/** n8n was told of its end. */
+	/** Its end was emitted. */
 	isEmitted: boolean;
 }
 
@@ -21,7 +21,7 @@ interface Entry {
  */
 interface Kept {
 	at: number;
-	/** Task id → [since, told, isEmitted]. */
+	/** Task id → [since, reported, isEmitted]. */
 	underWay: Record<string, [number, number, 0 | 1]>;
 	/** Ids of tasks whose end was emitted, oldest first. */
 	ended: string[];
@@ -60,10 +60,10 @@ export class TaskStore {
 		const kept = takeKept(key, isKept(store) ? store : undefined);
 		this.ended = new Set(kept?.ended.map(String));
 		const isSafe = emitsAgain && now - (kept?.at ?? 0) < KEY_LASTS_MS;
-		for (const [taskId, [since, told, isEmitted]] of Object.entries(kept?.underWay ?? {})) {
+		for (const [taskId, [since, reported, isEmitted]] of Object.entries(kept?.underWay ?? {})) {
 			if (isEmitted && !isSafe) this.ended.add(taskId);
 			else if (now - since < LONGEST_MS) {
-				this.underWay.set(taskId, { since, told, isOver: false, isEmitted: false });
+				this.underWay.set(taskId, { since, reported, isOver: false, isEmitted: false });
 			}
 		}
 	}
@@ -87,17 +87,17 @@ export class TaskStore {
 	see(taskId: string, now = Date.now()): number {
 		const known = this.underWay.get(taskId);
 		if (known) return known.since;
-		const told = this.forgotten.get(taskId) ?? 0;
-		this.underWay.set(taskId, { since: now, told, isOver: false, isEmitted: false });
+		const reported = this.forgotten.get(taskId) ?? 0;
+		this.underWay.set(taskId, { since: now, reported, isOver: false, isEmitted: false });
 		if (this.underWay.size > 2 * MOST_UNDER_WAY) this.dropOldestEnd();
 		return now;
 	}
 
-	/** Notes progress; true when it has risen by `step` since it was last told. */
+	/** Notes progress; true when it has risen by `step` since it was last reported. */
 	rise(taskId: string, percentage: number, step: number): boolean {
 		const entry = this.underWay.get(taskId);
-		if (!entry || percentage < entry.told + step) return false;
-		entry.told = percentage;
+		if (!entry || percentage < entry.reported + step) return false;
+		entry.reported = percentage;
 		return true;
 	}
 
@@ -107,7 +107,7 @@ export class TaskStore {
 		if (entry) entry.isOver = true;
 	}
 
-	/** n8n is about to be told of a task's end; or, with false, could not start its execution. */
+	/** A task's end is about to be emitted; or, with false, n8n could not start its execution. */
 	emitted(taskId: string, isEmitted = true): void {
 		const entry = this.underWay.get(taskId);
 		if (entry) entry.isEmitted = isEmitted;
@@ -121,12 +121,12 @@ export class TaskStore {
 		dropOldest(this.ended, MOST_ENDED);
 	}
 
-	/** Forgets a task as if it had never been seen, but for the progress that was told of it. */
+	/** Forgets a task as if it had never been seen, but for the progress that was emitted. */
 	forget(taskId: string): void {
-		const { told = 0 } = this.underWay.get(taskId) ?? {};
+		const { reported = 0 } = this.underWay.get(taskId) ?? {};
 		this.underWay.delete(taskId);
 		this.forgotten.delete(taskId);
-		if (told > 0) this.forgotten.set(taskId, told);
+		if (reported > 0) this.forgotten.set(taskId, reported);
 		dropOldest(this.forgotten, MOST_FORGOTTEN);
 	}
 
@@ -135,7 +135,7 @@ export class TaskStore {
 		Object.assign(this.store, this.kept());
 	}
 
-	/** Call this when the trigger is closed; n8n runs on, so what it was told of is done. */
+	/** Call this when the trigger is closed; n8n runs on, so what was emitted is done. */
 	leave(): void {
 		for (const [taskId, { isEmitted }] of [...this.underWay]) if (isEmitted) this.end(taskId);
 		leave(this.key, this.kept());
@@ -150,8 +150,8 @@ export class TaskStore {
 
 	private kept(): Kept {
 		const underWay: Kept['underWay'] = {};
-		for (const [taskId, { since, told, isEmitted }] of this.underWay) {
-			underWay[taskId] = [since, told, isEmitted ? 1 : 0];
+		for (const [taskId, { since, reported, isEmitted }] of this.underWay) {
+			underWay[taskId] = [since, reported, isEmitted ? 1 : 0];
 		}
 		return { at: Date.now(), underWay, ended: [...this.ended] };
 	}

@@ -213,7 +213,7 @@ export class TaskWatch {
 	private giveUpOldest(): boolean {
 		const { taskStore } = this;
 		for (const taskId of this.watched.keys()) {
-			// It only waits to be told of.
+			// It only waits for its end to be emitted.
 			if (this.known.endedAt(taskId) !== undefined) continue;
 			if (taskStore.see(taskId) > Date.now() - LONG_MS) return false;
 			this.giveUp(taskId);
