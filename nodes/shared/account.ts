@@ -12,17 +12,17 @@ export interface AccountAddress {
 
 /** Shared objects, each found by its class. */
 class Registry {
-	private readonly parts = new Map<object, object>();
+	private readonly held = new Map<object, object>();
 
-	/** The one shared `Part`; `make` makes it on first use. */
-	part<T extends object>(Part: new (...args: never[]) => T, make: () => T): T {
-		if (!this.parts.has(Part)) this.parts.set(Part, make());
-		return this.parts.get(Part) as T;
+	/** The one object of this class; `make` makes it on first use. */
+	shared<T extends object>(Class: new (...args: never[]) => T, make: () => T): T {
+		if (!this.held.has(Class)) this.held.set(Class, make());
+		return this.held.get(Class) as T;
 	}
 
-	/** The next caller of `part` gets a new one. */
-	drop(Part: object): void {
-		this.parts.delete(Part);
+	/** The next caller of `shared` gets a new one. */
+	drop(Class: object): void {
+		this.held.delete(Class);
 	}
 }
 

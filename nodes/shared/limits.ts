@@ -6,17 +6,6 @@
 
 const MIB = 1024 * 1024;
 
-/** Drops the oldest of what is remembered until at most `most` are left. */
-export function dropOldest(
-	kept: Pick<Map<string, unknown> | Set<string>, 'size' | 'keys' | 'delete'>,
-	most: number,
-): void {
-	for (const key of kept.keys()) {
-		if (kept.size <= most) return;
-		kept.delete(key);
-	}
-}
-
 /** Bytes of a JSON answer. A page of 100 records has about 100 kB. */
 export const MAX_JSON_BYTES = 16 * MIB;
 
@@ -64,3 +53,14 @@ export const MAX_JOINED_SUBTITLES_BYTES = 16 * MIB;
 
 /** Bytes of a file of unannounced size, or a compressed one, which can unpack to any size. */
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;
+
+/** Drops the oldest of what is remembered until at most `most` are left. */
+export function dropOldest(
+	kept: Pick<Map<string, unknown> | Set<string>, 'size' | 'keys' | 'delete'>,
+	most: number,
+): void {
+	for (const key of kept.keys()) {
+		if (kept.size <= most) return;
+		kept.delete(key);
+	}
+}

@@ -62,7 +62,6 @@ export class Run {
 	/** Items that cost something in this run. */
 	readonly charged = new Set<number>();
 	private readonly hints = new Map<string, { message: string; items: Set<number> }>();
-
 	private firstFailed: { error: unknown; itemIndex: number } | undefined;
 
 	constructor(
@@ -174,8 +173,8 @@ export class Run {
 	}
 
 	/**
-	 * Whose file is whose. Knows from the start what earlier tries of this node asked for and got, in
-	 * any process.
+	 * Which file belongs to which request. Knows from the start what earlier tries of this node asked for
+	 * and got, in any process.
 	 */
 	get claims(): Claims {
 		if (!this.knownClaims) {

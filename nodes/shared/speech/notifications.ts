@@ -163,5 +163,5 @@ class Connection {
  */
 export const subscribe = (credential: Credential, checkEgress: EgressCheck): Subscription =>
 	accountOf(credential)
-		.part(Connection, () => new Connection(credential, checkEgress))
+		.shared(Connection, () => new Connection(credential, checkEgress))
 		.subscribe();

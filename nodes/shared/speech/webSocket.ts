@@ -106,7 +106,7 @@ export class ReconnectingSocket {
 	leave(restMs: number): void {
 		this.restsUntil = Date.now() + restMs;
 		this.unneeded.abort();
-		if (restMs === 0 && this.current && !this.leaving) this.part(this.current);
+		if (restMs === 0 && this.current && !this.leaving) this.askToClose(this.current);
 		this.awake.abort();
 	}
 
@@ -144,7 +144,7 @@ export class ReconnectingSocket {
 		const restMs = this.restsUntil - Date.now();
 		if (!this.current || this.leaving) await this.change();
 		else if (restMs > 0) await this.change(restMs);
-		else this.part(this.current);
+		else this.askToClose(this.current);
 	}
 
 	/** Resolves when anything has changed, or after `ms`. */
@@ -174,7 +174,7 @@ export class ReconnectingSocket {
 		if (session) this.current = session;
 		else this.failures++;
 		this.mayOpenAtOnce = false;
-		if (previous) this.part(previous);
+		if (previous) this.askToClose(previous);
 		else if (session) this.events.onChange(true);
 		firstTry.abort();
 	}
@@ -214,7 +214,7 @@ export class ReconnectingSocket {
 	}
 
 	/** Asks a socket to close, unless it is closed. */
-	private part(session: Session): void {
+	private askToClose(session: Session): void {
 		if (session.socket.readyState === WebSocket.CLOSED) return;
 		this.leaving = session;
 		if (this.current === session) this.lose();
