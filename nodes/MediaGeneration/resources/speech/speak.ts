@@ -208,7 +208,7 @@ function prepare(item: Item): Job {
 		const paid = (index: number) => run.resume.find(keys[index]!)?.taskId;
 		const spoken = await forAllParts(item, parts.length, paid, async (part) => {
 			const own = { ...request, input: parts[part.index]!.text };
-			const done = await speakPart(item, part, own, keys[part.index]!, wanted);
+			const done = await speakPart(item, part, { request: own, key: keys[part.index]! }, wanted);
 			taskIds[part.index] = part.taskId!;
 			return done;
 		});

@@ -1,28 +1,31 @@
+import type { Api } from '../../../shared/api/api';
 import type { SpeechRequest } from '../../../shared/contract';
 import { startDeadline, whenAborted } from '../../../shared/async/deadline';
 import { Failure } from '../../../shared/failure';
 import { createdBy } from '../../../shared/n8n/origins';
 import { aboutTask } from '../../../shared/speech/speechTask';
+import type { PaidRequest } from '../../paid/resume';
 import type { Item } from '../../run/item';
 import { collect, type Part, type Spoken, type WaitFields } from './collect';
 
-/** A 404 from an edge says nothing about the task. */
-const isGone = (error: unknown) =>
-	error instanceof Failure &&
-	(error.kind === 'taskFailed' || (error.kind === 'notFound' && !error.facts.isEdge));
+/** What a part is to say, and by what key a retry recognises that. */
+interface Order {
+	request: SpeechRequest;
+	key: string;
+}
 
 /**
  * Creates the task of a text, or of a part of it, unless an earlier try has, and notes its id in `part`.
- * Waits and fetches as far as that is `wanted`. A retry recognises the request by `key`.
+ * Waits and fetches as far as that is `wanted`.
  */
 export async function speakPart(
 	item: Item,
 	part: Part,
-	request: SpeechRequest,
-	key: string,
+	order: Order,
 	wanted: WaitFields & { waits: boolean },
 ): Promise<Spoken | undefined> {
 	const { run, api, index } = item;
+	const { key } = order;
 	const remembered = run.resume.find(key);
 	if (remembered?.sentAt) item.log.askedBefore();
 	part.taskId = remembered?.taskId;
@@ -30,18 +33,19 @@ export async function speakPart(
 	// Messages can precede the create call's answer, so the socket is there before the task.
 	const subscription = wanted.waits ? run.subscribe() : undefined;
 	try {
-		const resumed = await taskToResume();
+		const resumed = await taskToResume(api, remembered, deadline.signal);
 		let taskId = resumed;
 		if (taskId === undefined) {
 			part.taskId = undefined;
 			if (remembered?.sentAt) throw new Failure('unclear', { maybeAccepted: true, isSpeech: true });
 			// The deadline applies here, too.
 			await Promise.race([subscription?.ready, whenAborted(deadline.signal)]);
-			taskId = await create();
+			taskId = await create(item, part, order, wanted.timeoutMs, deadline.signal);
 		} else {
 			item.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
 		}
-		surely(taskId);
+		part.taskId = taskId;
+		run.paid.surely(index, 'task', [taskId], part.index);
 		if (!subscription) return undefined;
 		const justCreated = resumed === undefined;
 		const wait = { taskId, signal: deadline.signal, subscription, justCreated, isKnown: true };
@@ -54,52 +58,64 @@ export async function speakPart(
 		subscription?.release();
 		deadline.stop();
 	}
+}
 
-	function surely(taskId: string): void {
-		part.taskId = taskId;
-		run.paid.surely(index, 'task', [taskId], part.index);
-	}
+/** A failed task is worth nothing, but it is read once more before another is paid for. */
+async function taskToResume(
+	api: Api,
+	remembered: PaidRequest | undefined,
+	signal: AbortSignal,
+): Promise<string | undefined> {
+	const { taskId, doubtful } = remembered ?? {};
+	if (taskId === undefined || !doubtful) return taskId;
+	const task = await api.getTask(taskId, signal).catch((error: unknown) => {
+		if (!isGone(error)) throw aboutTask(error, taskId);
+	});
+	return task === undefined || task.state === 'error' ? undefined : taskId;
+}
 
-	/** A failed task is worth nothing, but it is read once more before another is paid for. */
-	async function taskToResume(): Promise<string | undefined> {
-		const { taskId, doubtful } = remembered ?? {};
-		if (taskId === undefined || !doubtful) return taskId;
-		const task = await api.getTask(taskId, deadline.signal).catch((error: unknown) => {
-			if (!isGone(error)) throw aboutTask(error, taskId);
-		});
-		return task === undefined || task.state === 'error' ? undefined : taskId;
-	}
+/** A 404 from an edge says nothing about the task. */
+const isGone = (error: unknown) =>
+	error instanceof Failure &&
+	(error.kind === 'taskFailed' || (error.kind === 'notFound' && !error.facts.isEdge));
 
-	async function create(): Promise<string> {
-		// Another item's failure does not end it: its answer says what was paid for.
-		const limit = startDeadline(wanted.timeoutMs, run.canceled);
-		let attempts = 0;
-		try {
-			item.report(`${part.name}sending the text`);
-			const limits = {
-				signal: limit.signal,
-				begin: deadline.signal,
-				onSend() {
-					// The next try must not pay again for what may have been accepted.
-					run.resume.save(key, { sentAt: Date.now() });
-					attempts++;
-					item.asked('speech', part.index);
-				},
-				onRefused: () => item.refused(key, part.index),
-			};
-			const send = async () => await api.createTask(request, limits);
-			const taskId = await createdBy(run.context, run.credential, send, request.input).catch(
-				(error: unknown) => {
-					throw error instanceof Failure ? error.with({ isSpeech: true }) : error;
-				},
-			);
-			run.resume.save(key, { taskId });
-			item.tell(`${part.name}task ${taskId} created`);
-			const own = part.count === 1 ? {} : { part: part.index + 1 };
-			item.log.paid('speech', { ...own, task: taskId, attempts });
-			return taskId;
-		} finally {
-			limit.stop();
-		}
+/** Creates the task; `begin` aborts when no further attempt may begin. */
+async function create(
+	item: Item,
+	part: Part,
+	{ request, key }: Order,
+	limitMs: number,
+	begin: AbortSignal,
+): Promise<string> {
+	const { run, api } = item;
+	// Another item's failure does not end it: its answer says what was paid for.
+	const limit = startDeadline(limitMs, run.canceled);
+	let attempts = 0;
+	try {
+		item.report(`${part.name}sending the text`);
+		const limits = {
+			signal: limit.signal,
+			begin,
+			onSend() {
+				// The next try must not pay again for what may have been accepted.
+				run.resume.save(key, { sentAt: Date.now() });
+				attempts++;
+				item.asked('speech', part.index);
+			},
+			onRefused: () => item.refused(key, part.index),
+		};
+		const send = async () => await api.createTask(request, limits);
+		const taskId = await createdBy(run.context, run.credential, send, request.input).catch(
+			(error: unknown) => {
+				throw error instanceof Failure ? error.with({ isSpeech: true }) : error;
+			},
+		);
+		run.resume.save(key, { taskId });
+		item.tell(`${part.name}task ${taskId} created`);
+		const own = part.count === 1 ? {} : { part: part.index + 1 };
+		item.log.paid('speech', { ...own, task: taskId, attempts });
+		return taskId;
+	} finally {
+		limit.stop();
 	}
 }
