@@ -54,22 +54,9 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 				void closeFunction();
 			},
 		};
-		// By hand nothing is saved, so nothing of earlier tests counts.
-		const kept = isManual ? {} : context.getWorkflowStaticData('node');
-		const key = isManual ? '' : scope;
-		const emitsAgain = !isManual && dropsDuplicates(context);
-		const starting: Array<Promise<void>> = [];
-		if (settings.ofTasks) {
-			const taskStore = new TaskStore(kept, key, emitsAgain);
-			stores.push(taskStore);
-			starting.push(new TaskWatch(activation, taskStore).start());
-		}
-		if (settings.events.has('generated')) {
-			const entryStore = new EntryStore(kept, key, accountKeyOf(credential), emitsAgain);
-			stores.push(entryStore);
-			starting.push(new HistoryWatch(activation, entryStore).start());
-		} else EntryStore.forget(kept, key);
-		await Promise.all(starting);
+		const watches = watchesOf(activation);
+		stores.push(...watches.map(({ store }) => store));
+		await Promise.all(watches.map(async ({ watch }) => await watch.start()));
 	};
 
 	const start = async () =>
@@ -81,4 +68,23 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 	if (isManual) return { closeFunction, manualTriggerFunction: start };
 	await start();
 	return { closeFunction };
+}
+
+/** What listens for the chosen events, and what it remembers. */
+function watchesOf(activation: Activation) {
+	const { api, context, settings, scope, isManual } = activation;
+	// By hand nothing is saved, so nothing of earlier tests counts.
+	const kept = isManual ? {} : context.getWorkflowStaticData('node');
+	const key = scope ?? '';
+	const emitsAgain = !isManual && dropsDuplicates(context);
+	const watches = [];
+	if (settings.ofTasks) {
+		const store = new TaskStore(kept, key, emitsAgain);
+		watches.push({ store, watch: new TaskWatch(activation, store) });
+	}
+	if (settings.events.has('generated')) {
+		const store = new EntryStore(kept, key, accountKeyOf(api.credential), emitsAgain);
+		watches.push({ store, watch: new HistoryWatch(activation, store) });
+	} else EntryStore.forget(kept, key);
+	return watches;
 }
