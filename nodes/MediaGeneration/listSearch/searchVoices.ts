@@ -16,7 +16,7 @@ import { Api } from '../../shared/api/api';
 /** Longest the picker may take, in ms. */
 const SEARCH_MS = 60_000;
 
-/** Voices that are looked through where the service's own search is of no use. */
+/** How many voices are looked through where the service's own search is of no use. */
 const MOST_SEARCHED = 1000;
 
 /** What voices are described by, beside their language. */

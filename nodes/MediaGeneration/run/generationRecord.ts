@@ -35,7 +35,7 @@ export class GenerationRecord implements GenerationListener {
 		this.isAccepted = isAccepted === true || files !== undefined;
 		if (files) {
 			item.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
-			item.log.know({ channel: 'kept' });
+			item.log.note({ channel: 'kept' });
 		}
 		if (asked && !this.isAccepted) item.log.askedBefore();
 	}
@@ -43,7 +43,7 @@ export class GenerationRecord implements GenerationListener {
 	onAsked(now: SentRequest): void {
 		if (this.sent === undefined) {
 			this.item.asked(this.kind);
-			this.item.log.know({ channel: 'stream' });
+			this.item.log.note({ channel: 'stream' });
 		}
 		this.sent = now;
 		this.save({ isAccepted: this.isAccepted });
@@ -63,7 +63,7 @@ export class GenerationRecord implements GenerationListener {
 	}
 
 	onLost(reason: string): void {
-		this.item.log.know({ channel: 'history' });
+		this.item.log.note({ channel: 'history' });
 		this.item.report(`${reason}; looking for the ${this.kind} in the history`);
 		this.item.hint(
 			'lost',
@@ -105,7 +105,7 @@ export class GenerationRecord implements GenerationListener {
 	}
 
 	private accept(): void {
-		this.item.log.know({ ids: [...this.ids].join() || undefined });
+		this.item.log.note({ ids: [...this.ids].join() || undefined });
 		if (this.isAccepted) return;
 		this.isAccepted = true;
 		this.item.log.paid(this.kind);

@@ -62,7 +62,7 @@ export class ItemLog {
 	}
 
 	/** Adds to what the item's lines say. */
-	know(facts: LoggedFacts): void {
+	note(facts: LoggedFacts): void {
 		Object.assign(this.facts, facts);
 	}
 
@@ -83,7 +83,7 @@ export class ItemLog {
 		if (failed) traced.failed++;
 		traced.bytes += bytes;
 		traced.waited_ms = Math.max(traced.waited_ms, waitedMs);
-		if (this.unclear > 0) this.know({ maybe_paid: this.unclear });
+		if (this.unclear > 0) this.note({ maybe_paid: this.unclear });
 		// If nothing was paid or waited for, nobody will ask.
 		const level = Object.keys(this.facts).length > 0 ? 'info' : 'debug';
 		this.write(level, failed ? 'failed' : 'done', {

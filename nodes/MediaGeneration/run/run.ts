@@ -124,8 +124,8 @@ export class Run {
 	}
 
 	/**
-	 * True when something of an item could not be made. Unless the run goes on, the first such item
-	 * ends it.
+	 * Notes and returns whether something of an item could not be made. Unless the run goes on, the first
+	 * such item ends it.
 	 */
 	private noteFailure(parts: Made[], itemIndex: number): boolean {
 		const missing = parts.find((part) => part instanceof NotMade);

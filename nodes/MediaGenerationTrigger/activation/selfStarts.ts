@@ -131,7 +131,7 @@ export class SelfStarts {
 	}
 }
 
-/** The nodes that create what, by the values of their parameters; '' stands for the default. */
+/** Which nodes create which, by the values of their parameters; '' stands for the default. */
 const CREATING = {
 	speech: { resources: ['', 'speech'], operations: ['', 'speak'] },
 	media: {

@@ -37,7 +37,7 @@ export function readWaitFields(parameters: NodeParameters) {
 	};
 }
 
-/** One of the tasks that make up a speech at work; most speeches have one only. */
+/** One of the tasks that make up a speech; most have only one. */
 export interface Part {
 	/** From 0. */
 	index: number;
@@ -68,14 +68,14 @@ export async function collect(
 ): Promise<Spoken> {
 	const { taskId, signal, subscription } = wait;
 	const began = Date.now();
-	if (part.count === 1) item.log.know({ task: taskId });
+	if (part.count === 1) item.log.note({ task: taskId });
 	const task = await waitForTask(item.api, {
 		...wait,
 		pollIntervalMs: wanted.pollIntervalMs,
 		onProgress: (percentage) => item.tell(`${part.name}task ${taskId}: ${percentage} %`),
 	});
 	item.report(`${part.name}task ${taskId} completed`);
-	item.log.know({ channel: subscription.isOpen() ? 'websocket' : 'polling' });
+	item.log.note({ channel: subscription.isOpen() ? 'websocket' : 'polling' });
 	const waited = Date.now() - began;
 	// A result that was there at once says nothing about the channel.
 	if (!subscription.isOpen() && waited >= wanted.pollIntervalMs * 0.9) {

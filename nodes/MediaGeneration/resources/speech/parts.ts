@@ -38,7 +38,7 @@ export async function forAllParts<Result>(
 ): Promise<Result[]> {
 	const { stopped, concurrency } = item.run;
 	if (count === 1) return [await work({ index: 0, count, name: '', stopped })];
-	item.log.know({ parts: count });
+	item.log.note({ parts: count });
 	const stopping = new AbortController();
 	const either = AbortSignal.any([stopped, stopping.signal]);
 	const parts = Array.from({ length: count }, (_, index): Part => ({
