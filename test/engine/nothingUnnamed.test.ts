@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { logged, removeLog } from '../faults/log.mts';
 import { allClosed, bad, good, posts, saved, taskOf } from './seen';
-import { answer, onCreate, onFile } from './service';
+import { ALWAYS, answer, onCreate, onFile } from './service';
 import { begin, fakeTime, run, sim, speech, video } from './setup';
 import { status } from './videos';
 
@@ -19,11 +19,10 @@ const ofTexts = (...texts: string[]) => ({ items: texts.map((t) => ({ t })) });
 const tellsId = (id: string) => status({ status: 'processing', id });
 
 test('when the time is up during a download, the files of the whole request are named', async () => {
-	await start();
-	sim.fault({ on: 'file', times: Infinity, action: { hang: true } });
-	const subject = video({ timeout: 2 });
-	subject.parameters.numberOfVideos = 3;
-	const { message, description } = bad(await run(subject, ofTexts('A beetle')));
+	onFile({ hang: true }, ALWAYS);
+	const { message, description } = bad(
+		await run(video('A beetle', { timeout: 2 }, { numberOfVideos: 3 })),
+	);
 	expect(message).toContain('No result after 2 seconds');
 	expect(new Set(description?.match(/http:\S+\.mp4/g)).size).toBe(3);
 });
