@@ -40,12 +40,14 @@ type Values = Record<string, string>;
 const filled = (text: string, values: Values) =>
 	text.replace(/\$\{\{ *([\w.]+) *\}\}/g, (_, name: string) => values[name] ?? name);
 
-/** Whether a step's `if` holds. Throws for one that is more than `a == 'b'`. */
+/** Whether a step's `if` holds. Throws for one that is more than `a == 'b' || c == 'd'`. */
 function holds(condition: string | undefined, values: Values): boolean {
 	if (condition === undefined) return true;
-	const [, name, value] = /^([\w.]+) == '([^']*)'$/.exec(condition) ?? [];
-	if (name === undefined || !(name in values)) throw new Error(`Can't tell whether ${condition}`);
-	return values[name] === value;
+	return condition.split(' || ').some((part) => {
+		const [, name, value] = /^([\w.]+) == '([^']*)'$/.exec(part) ?? [];
+		if (name === undefined || !(name in values)) throw new Error(`Can't tell whether ${part}`);
+		return values[name] === value;
+	});
 }
 
 /** One set of values for each job of a matrix; a single empty one without a matrix. */
