@@ -1,6 +1,6 @@
 /*
- * Loaded into n8n's own process by NODE_OPTIONS: measures the memory in use. From outside, pages that
- * were used once and are free again count as used.
+ * Loaded into n8n's own process by NODE_OPTIONS, here and in test/n8n: measures the memory in use.
+ * From outside, pages that were used once and are free again count as used.
  */
 import { createServer } from 'node:http';
 import { setFlagsFromString } from 'node:v8';

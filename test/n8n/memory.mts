@@ -1,23 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Simulator } from '../../simulator/simulator.mts';
 import type { Instance } from '../../tools/n8n/instance.mts';
-import { eventually } from '../../tools/n8n/executions.mts';
+import { freePort } from '../../tools/n8n/ports.mts';
 
 const MIB = 2 ** 20;
-const LOOK_MS = 2500;
-/** How many equal readings count as settled: a fresh n8n frees what its start took only after some 20 s. */
-const LOOKS = 6;
 
-/** The memory of an idle n8n in MiB, once it has stayed the same for a while. */
-export async function settledMemory(instance: Instance): Promise<number> {
-	const seen: number[] = [];
-	return await eventually('the memory to settle', 90_000, async () => {
-		await pause(LOOK_MS);
-		seen.push(instance.memory() / MIB);
-		const last = seen.slice(-LOOKS);
-		const isSteady = Math.max(...last) - Math.min(...last) < 3;
-		return seen.length > 2 * LOOKS && isSteady ? last.at(-1) : undefined;
-	});
+/**
+ * Starts n8n with a probe in its process: what is resident after a flood depends on when V8 next
+ * collects its garbage, which may be minutes later. `inUse` is in MiB, without garbage.
+ */
+export async function startMeasured(instance: Instance): Promise<{ inUse(): Promise<number> }> {
+	const port = await freePort();
+	const probe = new URL('../../bench/probe.mts', import.meta.url).href;
+	await instance.start({ NODE_OPTIONS: `--import=${probe}`, BENCH_PROBE_PORT: String(port) });
+	return {
+		async inUse() {
+			const response = await fetch(`http://127.0.0.1:${port}/in-use`);
+			return Number(await response.text()) / MIB;
+		},
+	};
 }
 
 /** Messages about tasks: how many tasks, and how many messages about each, half of them repeated. */

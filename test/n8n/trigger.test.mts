@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { DataTable } from '../storage/dataTable.mts';
-import { pushMessages, settledMemory } from './memory.mts';
+import { pushMessages, startMeasured } from './memory.mts';
 import { createWave, cutAgainAndAgain, type Cut } from './outages.mts';
 import { example, setUp } from './setting.mts';
 import { createTask, NOTHING, RemoteWorkflow, resting, triggered } from './workflows.mts';
@@ -211,15 +211,15 @@ it('an hour of messages leaves no memory behind', async (t) => {
 	await workflow.publish();
 	// Without what the earlier tests left in memory.
 	await instance.stop();
-	await instance.start();
+	const memory = await startMeasured(instance);
 	await simulator.waitFor(() => simulator.sockets() === 1, 30_000);
-	const before = await settledMemory(instance);
 	const hearsay = { tasks: 2000, messagesEach: 50, completing: 0.9 };
+	const before = await memory.inUse();
 	assert.equal(await pushMessages(simulator, hearsay), 100_000);
-	const after = await eventually('the memory to go back', 60_000, () => {
-		const now = instance.memory() / 2 ** 20;
+	const after = await eventually('the memory to go back', 60_000, async () => {
+		const now = await memory.inUse();
 		return now < before + 20 ? now : undefined;
 	});
-	t.diagnostic(`${before.toFixed(0)} MiB before, ${after.toFixed(0)} MiB after`);
+	t.diagnostic(`${before.toFixed(0)} MiB in use before, ${after.toFixed(0)} MiB after`);
 	assert.deepEqual(await workflow.list(), []);
 });
