@@ -1,4 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
+import { startDeadline } from '../../nodes/shared/async/deadline';
 import { rateLimitOf } from '../../nodes/shared/pace/rateLimit';
 import { Api } from '../../nodes/shared/api/api';
 import {
@@ -140,4 +142,18 @@ describe('readings without a deadline of their own', () => {
 		for (let s = 0; s < 300 && done < 60; s++) await jest.advanceTimersByTimeAsync(1000);
 		expect(done).toBe(60);
 	});
+});
+
+test('refusals of a create call leave nothing behind on the signal of the run', async () => {
+	const service = new Service(1, refusal('1'));
+	const api = new Api(contextFor(service), newAccount());
+	const { signal } = new AbortController();
+	const deadline = startDeadline(60_000);
+	const limits = { signal, begin: deadline.signal, limitMs: 300_000 };
+	const opened = api.openStream('image', Buffer.from('{}'), limits).catch(() => {});
+	while (service.seen.length < 3) await jest.advanceTimersByTimeAsync(50);
+	expect(getEventListeners(signal, 'abort').length).toBeLessThan(3);
+	await jest.advanceTimersByTimeAsync(60_000);
+	await opened;
+	expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

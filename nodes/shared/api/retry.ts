@@ -1,7 +1,7 @@
 import type { Credential } from '../http/credential';
 import { failureOfStatus } from '../parsing/failures';
 import { readErrorBody } from '../http/bodies';
-import { abortReason, anyOf, sleep, startDeadline } from '../async/deadline';
+import { abortReason, sleep, startDeadline } from '../async/deadline';
 import { Failure, isTransient, type FailureKind } from '../failure';
 import {
 	sendRequest,
@@ -101,21 +101,19 @@ export class RetryingClient {
 			if (!isClear) throw last ?? abortReason(begin);
 			call.onSend?.();
 			const limit = startDeadline(limitMs, call.signal);
-			// The limit follows the call's signal, but not beyond the headers of a stream.
-			const signal = call.streamed ? anyOf(call.signal, limit.signal) : limit.signal;
 			try {
-				const answer = await this.answer(call, signal, limitMs);
-				if (call.streamed) limit.stop();
-				const result = await consume(answer, signal);
+				const answer = await this.answer(call, limit.signal, limitMs);
+				const result = await consume(answer, limit.signal);
+				if (call.streamed) limit.lift();
+				else limit.stop();
 				if (call.repeat === 'create') this.load?.accepted();
 				return result;
 			} catch (error) {
+				limit.stop();
 				const failure = call.signal.aborted ? abortReason(call.signal) : ofReading(error);
 				last = call.repeat === 'create' ? ofCreate(failure) : failure;
 				if (last instanceof Failure && !last.facts.maybeAccepted) call.onRefused?.();
 				if (call.signal.aborted || !this.mayRepeat(call, last, attempt, began)) throw last;
-			} finally {
-				limit.stop();
 			}
 			const isRefused = last instanceof Failure && last.kind === 'rateLimited';
 			if (!isRefused) await sleep(backOffMs(attempt), begin);

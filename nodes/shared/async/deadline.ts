@@ -67,6 +67,8 @@ const LONGEST_MS = 2_147_483_647;
 export interface Deadline {
 	/** Aborts at the deadline or on cancel; its reason is a Failure. */
 	signal: AbortSignal;
+	/** The time no longer counts; the signals still do. */
+	lift(): void;
 	/** Call this when the work is over: it releases the timer and listeners. */
 	stop(): void;
 }
@@ -97,10 +99,15 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 	void sleep(bounded, timer.signal).then(() => {
 		if (!timer.signal.aborted) work.abort(new Failure('timedOut', { limitMs: ms }));
 	});
+	const lift = () => {
+		ends.set(work.signal, Math.min(...listened.map(endOf)));
+		timer.abort(NO_REASON);
+	};
 	return {
 		signal: work.signal,
+		lift,
 		stop() {
-			timer.abort(NO_REASON);
+			lift();
 			for (const signal of listened) signal.removeEventListener('abort', onCancel);
 		},
 	};
