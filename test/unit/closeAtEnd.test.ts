@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import { closeAtEnd } from '../../nodes/shared/http/bodies';
 
@@ -26,6 +27,12 @@ describe('closeAtEnd', () => {
 		const { cut, over } = await begun();
 		await over;
 		expect(cut).toEqual([true]);
+	});
+
+	test('leaves nothing behind on the signal of the run', async () => {
+		const { stopping, over } = await begun();
+		await over;
+		expect(getEventListeners(stopping.signal, 'abort')).toEqual([]);
 	});
 
 	test('cuts a stream when the run ends', async () => {

@@ -49,6 +49,7 @@ export async function closeAtEnd(
 	stream.on('close', () => ended.abort(NO_REASON));
 	stream.resume();
 	await sleep(ENDING_MS, anyOf(signal, ended.signal));
+	ended.abort(NO_REASON);
 	close();
 }
 
