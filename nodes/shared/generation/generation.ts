@@ -93,8 +93,11 @@ async function readStream(
 		for await (const part of stream.iterator({ destroyOnReturn: false })) {
 			lastHeard = Date.now();
 			const outcome = events.push(part);
-			if (outcome) return outcome;
+			if (!outcome) continue;
+			void closeAtEnd(stream, close, order.shared);
+			return outcome;
 		}
+		close();
 		return events.end();
 	} catch {
 		close();
@@ -109,7 +112,6 @@ async function readStream(
 	} finally {
 		signal.removeEventListener('abort', close);
 		over.abort(NO_REASON);
-		void closeAtEnd(stream, close, order.shared);
 	}
 }
 
