@@ -1,6 +1,7 @@
-import type { IRun } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { HISTORY, NODE, sim } from './setup';
+
+export { saved } from '../faults/check.mts';
 
 /* What the node put out, and what the service saw of it. */
 
@@ -24,19 +25,6 @@ export function bad(result: WorkflowResult) {
 	const description = String(error.description ?? '');
 	const { itemIndex } = error.context as { itemIndex?: number };
 	return { message, description, name, itemIndex, all: `${message} ${description}` };
-}
-
-/** Everything that n8n would save of a run, as text. */
-export function saved(run: IRun): string {
-	const seen = new WeakSet();
-	return JSON.stringify(run, (_, value: unknown) => {
-		if (typeof value !== 'object' || value === null) return value;
-		if (seen.has(value)) return '[seen]';
-		seen.add(value);
-		if (!(value instanceof Error)) return value;
-		const names = Object.getOwnPropertyNames(value);
-		return Object.fromEntries(names.map((name) => [name, value[name as keyof Error]]));
-	});
 }
 
 /**

@@ -1,17 +1,12 @@
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+import { randomFrom } from '../../simulator/media/random.mts';
+
+/** Numbers that look random and are the same for the same seed. */
 export class Random {
-	private state: number;
+	/** From 0 to below 1. */
+	readonly next: () => number;
 
 	constructor(seed: number) {
-		this.state = seed >>> 0;
-	}
-
-	/** From 0 to below 1. */
-	next(): number {
-		this.state = (this.state + 0x6d2b79f5) >>> 0;
-		let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
-		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+		this.next = randomFrom(seed);
 	}
 
 	/** A whole number from `least` to `most`. */
