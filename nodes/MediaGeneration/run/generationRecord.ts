@@ -55,10 +55,11 @@ export class GenerationRecord implements GenerationListener {
 		this.item.refused(this.key);
 	}
 
-	onProgress({ status, id }: GenerationProgress): void {
+	onProgress({ status, id }: GenerationProgress, asked?: SentRequest): void {
+		this.sent = asked ?? this.sent;
 		if (id !== undefined && this.ids.size < MOST_IDS) this.ids.add(id);
 		this.item.run.paid.surely(this.item.index, this.kind, [...this.ids]);
-		this.accept();
+		this.accept(asked !== undefined);
 		this.say(`${this.kind} ${status}`);
 	}
 
@@ -104,12 +105,12 @@ export class GenerationRecord implements GenerationListener {
 		);
 	}
 
-	private accept(): void {
+	private accept(hasNews = false): void {
 		this.item.log.note({ ids: [...this.ids].join() || undefined });
-		if (this.isAccepted) return;
+		const isFirst = !this.isAccepted;
 		this.isAccepted = true;
-		this.item.log.paid(this.kind);
-		this.save({ isAccepted: true });
+		if (isFirst) this.item.log.paid(this.kind);
+		if (isFirst || hasNews) this.save({ isAccepted: true });
 	}
 
 	private save(more: PaidRequest): void {

@@ -30,11 +30,12 @@ interface Earlier {
 
 /** Told how a generation goes. */
 export interface GenerationListener {
-	/** Called right before each create call, and when the stream has named an id or is cut. */
+	/** Called right before each create call, and when the stream is cut. */
 	onAsked(asked: SentRequest): void;
 	/** The service has definitely not accepted the call. */
 	onRefused(): void;
-	onProgress(progress: GenerationProgress): void;
+	/** `asked` is given when the stream has named another id. */
+	onProgress(progress: GenerationProgress, asked?: SentRequest): void;
 	/** The stream is lost and the search in the history begins. */
 	onLost(reason: string): void;
 }
@@ -187,11 +188,9 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 	const signal = anyOf(order.creating, closing.signal);
 	const hear = (progress: GenerationProgress) => {
 		const { id } = progress;
-		if (id !== undefined && !claim.ids.has(id)) {
-			claim.ids.add(id);
-			order.listener.onAsked(askedOf(claim));
-		}
-		order.listener.onProgress(progress);
+		const isNamed = id !== undefined && !claim.ids.has(id);
+		if (isNamed) claim.ids.add(id);
+		order.listener.onProgress(progress, isNamed ? askedOf(claim) : undefined);
 	};
 	const events = new GenerationEvents(api.credential, hear, order.expected);
 	// A function of its own, so that the body, which may be large, is freed once the stream is open.
