@@ -14,9 +14,12 @@ export interface AccountAddress {
 class Registry {
 	private readonly held = new Map<object, object>();
 
-	/** The one object of this class; `make` makes it on first use. */
-	shared<T extends object>(Class: new (...args: never[]) => T, make: () => T): T {
-		if (!this.held.has(Class)) this.held.set(Class, make());
+	/** The one object of this class, made from `args` on first use. */
+	shared<T extends object, Args extends unknown[]>(
+		Class: new (...args: Args) => T,
+		...args: Args
+	): T {
+		if (!this.held.has(Class)) this.held.set(Class, new Class(...args));
 		return this.held.get(Class) as T;
 	}
 

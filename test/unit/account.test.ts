@@ -15,7 +15,7 @@ const address = (apiToken: string) => ({
 	baseUrl: 'https://media.example.com',
 	webSocketUrl: 'wss://media.example.com',
 });
-const partOf = (apiToken: string) => accountOf(address(apiToken)).shared(Part, () => new Part());
+const partOf = (apiToken: string) => accountOf(address(apiToken)).shared(Part);
 /** Accounts that nobody wants go when another one comes. */
 const comeAnother = () => accountOf(address(`another ${++count}`));
 

@@ -52,7 +52,7 @@ class ModelCalls {
 	readonly held = new WeakMap<IDataObject, Set<string>>();
 }
 
-const calls = () => thisProcess.shared(ModelCalls, () => new ModelCalls());
+const calls = () => thisProcess.shared(ModelCalls);
 
 /**
  * The node's context. The MCP Server Trigger makes a new one for each call, before there is an

@@ -18,7 +18,7 @@ interface Kept {
  */
 class LeftBehind extends Map<string, Kept> {}
 
-const left = () => thisProcess.shared(LeftBehind, () => new LeftBehind());
+const left = () => thisProcess.shared(LeftBehind);
 
 /** Leaves something to the next activation. */
 export const leave = (key: string, kept: Kept): void => void left().set(key, kept);

@@ -11,7 +11,7 @@ const LONGEST_CREATE_MS = 130_000;
 /** By trigger: executions go on when it is closed and activated again. */
 class Chains extends Map<string, Chain> {}
 
-const chains = () => thisProcess.shared(Chains, () => new Chains());
+const chains = () => thisProcess.shared(Chains);
 
 /** Sees to it that no workflow starts itself forever: each of these executions may cost something. */
 export class SelfStarts {

@@ -30,7 +30,7 @@ const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)
 
 /** The account's readings under way, shared by everyone in this process. */
 export const singleFlightOf = (credential: Credential): SingleFlight =>
-	accountOf(credential).shared(SingleFlight, () => new SingleFlight());
+	accountOf(credential).shared(SingleFlight);
 
 /** Every call to the service's API (§4). */
 export class Api extends RetryingClient {

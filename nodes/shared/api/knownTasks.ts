@@ -49,4 +49,4 @@ export class KnownTasks {
 
 /** What is known of the tasks of an account in this process. */
 export const knownTasksOf = (credential: Credential): KnownTasks =>
-	accountOf(credential).shared(KnownTasks, () => new KnownTasks());
+	accountOf(credential).shared(KnownTasks);

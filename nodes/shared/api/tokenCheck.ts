@@ -38,7 +38,7 @@ export async function checkTokenTogether(
 	since: number,
 	signal: AbortSignal,
 ): Promise<unknown> {
-	const checks = accountOf(api.credential).shared(TokenChecks, () => new TokenChecks());
+	const checks = accountOf(api.credential).shared(TokenChecks);
 	const { last } = checks;
 	const mayAsk = (checks.began.at(-MOST_A_MINUTE) ?? 0) < Date.now() - MINUTE_MS;
 	if (last && (last.began >= since || !mayAsk)) return last.trouble;

@@ -154,4 +154,4 @@ export class Claims {
 
 /** The claims of an account in this process. */
 export const claimsOf = (credential: Credential): Claims =>
-	accountOf(credential).shared(Claims, () => new Claims());
+	accountOf(credential).shared(Claims);

@@ -85,4 +85,4 @@ export class HistoryPages {
 
 /** What the triggers of an account in this process read of its history. */
 export const historyPagesOf = (credential: Credential): HistoryPages =>
-	accountOf(credential).shared(HistoryPages, () => new HistoryPages());
+	accountOf(credential).shared(HistoryPages);

@@ -149,14 +149,14 @@ export class Origins {
 
 /** The origins of an account's tasks in this process. */
 export const originsOf = (credential: Credential): Origins =>
-	accountOf(credential).shared(Origins, () => new Origins());
+	accountOf(credential).shared(Origins);
 
 /** The same for videos and images, by the ids and the addresses of their files. */
 export class GenerationOrigins extends Origins {}
 
 /** The origins of an account's videos and images in this process. */
 export const generationOriginsOf = (credential: Credential): GenerationOrigins =>
-	accountOf(credential).shared(GenerationOrigins, () => new GenerationOrigins());
+	accountOf(credential).shared(GenerationOrigins);
 
 /** What n8n knows of an execution but offers no method for; any of it may be missing. */
 interface Internals {

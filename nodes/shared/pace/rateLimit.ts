@@ -220,4 +220,4 @@ const restOf = (began: number, ms: number) => Math.min(ms, began + ms - Date.now
 
 /** The rate limit of an account in this process. */
 export const rateLimitOf = (address: AccountAddress): RateLimit =>
-	accountOf(address).shared(RateLimit, () => new RateLimit());
+	accountOf(address).shared(RateLimit);

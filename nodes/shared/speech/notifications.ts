@@ -162,6 +162,4 @@ class Connection {
  * opened for the first user and closed after the last.
  */
 export const subscribe = (credential: Credential, checkEgress: EgressCheck): Subscription =>
-	accountOf(credential)
-		.shared(Connection, () => new Connection(credential, checkEgress))
-		.subscribe();
+	accountOf(credential).shared(Connection, credential, checkEgress).subscribe();
