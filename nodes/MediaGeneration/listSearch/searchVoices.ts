@@ -3,13 +3,12 @@ import type {
 	INodeListSearchItems,
 	INodeListSearchResult,
 } from 'n8n-workflow';
-import { readCredential } from '../../shared/http/credential';
-import { startDeadline } from '../../shared/async/deadline';
+import { readCredential, type Credential } from '../../shared/http/credential';
+import { withDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { isLastPage, LARGEST_PAGE, readAllPages } from '../../shared/api/pagination';
-import type { Redactor } from '../../shared/parsing/redaction';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/coerce';
 import { Api } from '../../shared/api/api';
 
@@ -95,41 +94,45 @@ export async function searchVoices(
 	filter = '',
 	paginationToken?: string,
 ): Promise<INodeListSearchResult> {
-	const limit = startDeadline(SEARCH_MS);
-	let redact: Redactor | undefined;
+	let credential: Credential | undefined;
 	try {
-		const credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
-		({ redact } = credential);
+		credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
 		const api = new Api(this, credential);
-		const { page, seen, first } = placeOf(paginationToken);
-		const search = filter.trim();
-		// The editor shows what it is given, and saves what is picked in clear.
-		const entriesOf = (records: ServiceRecord[]) =>
-			credential.redact
-				.value(records)
-				.filter((voice) => search === '' || matches(voice, search))
-				.map(voiceEntry)
-				.filter((entry) => entry !== undefined);
-		const query = { page, page_size: LARGEST_PAGE, ...(search ? { search } : {}) };
-		const found = await api.listVoices(query, limit.signal);
-		const foundFirst = credential.redact.value(idOf(found.items[0] ?? {}));
-		// Some services have no pages, and send all voices each time.
-		if (page > 0 && foundFirst === first) return { results: [] };
-		const results = entriesOf(found.items);
-		// The service has no search, or one that does not look into all that is shown of a voice.
-		const isSearched =
-			search === '' || (results.length > 0 && results.length === found.items.length);
-		if (!isSearched && page === 0) {
-			return { results: entriesOf(await allVoices(api, limit.signal)) };
-		}
-		const next: Place = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
-		const isLast = isLastPage(found, next.seen, LARGEST_PAGE);
-		return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
+		const place = placeOf(paginationToken);
+		const find = async (signal: AbortSignal) =>
+			await findVoices(api, filter.trim(), place, signal);
+		return await withDeadline(SEARCH_MS, undefined, find);
 	} catch (error) {
-		throw toNodeError(error, { node: this.getNode(), redact });
-	} finally {
-		limit.stop();
+		throw toNodeError(error, { node: this.getNode(), redact: credential?.redact });
 	}
+}
+
+async function findVoices(
+	api: Api,
+	search: string,
+	{ page, seen, first }: Place,
+	signal: AbortSignal,
+): Promise<INodeListSearchResult> {
+	const { redact } = api.credential;
+	// The editor shows what it is given, and saves what is picked in clear.
+	const entriesOf = (records: ServiceRecord[]) =>
+		redact
+			.value(records)
+			.filter((voice) => search === '' || matches(voice, search))
+			.map(voiceEntry)
+			.filter((entry) => entry !== undefined);
+	const query = { page, page_size: LARGEST_PAGE, ...(search ? { search } : {}) };
+	const found = await api.listVoices(query, signal);
+	const foundFirst = redact.value(idOf(found.items[0] ?? {}));
+	// Some services have no pages, and send all voices each time.
+	if (page > 0 && foundFirst === first) return { results: [] };
+	const results = entriesOf(found.items);
+	// The service has no search, or one that does not look into all that is shown of a voice.
+	const isSearched = search === '' || (results.length > 0 && results.length === found.items.length);
+	if (!isSearched && page === 0) return { results: entriesOf(await allVoices(api, signal)) };
+	const next: Place = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
+	const isLast = isLastPage(found, next.seen, LARGEST_PAGE);
+	return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
 }
 
 async function allVoices(api: Api, signal: AbortSignal): Promise<ServiceRecord[]> {

@@ -1,5 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { startDeadline } from '../../shared/async/deadline';
+import { withDeadline } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 
@@ -15,14 +15,11 @@ export async function withFiles(
 	signal: AbortSignal,
 	fetch: (signal: AbortSignal) => Promise<NonNullable<INodeExecutionData['binary']>>,
 ): Promise<INodeExecutionData> {
-	const limit = startDeadline(DOWNLOAD_MS, signal);
-	return await fetch(limit.signal)
-		.then(
-			(binary) => ({ ...item, binary }),
-			(error: unknown) => {
-				const failure = error instanceof Failure ? error : new Failure('badFile');
-				return { json: { ...item.json, error: wordingOf(failure).message } };
-			},
-		)
-		.finally(() => limit.stop());
+	return await withDeadline(DOWNLOAD_MS, signal, fetch).then(
+		(binary) => ({ ...item, binary }),
+		(error: unknown) => {
+			const failure = error instanceof Failure ? error : new Failure('badFile');
+			return { json: { ...item.json, error: wordingOf(failure).message } };
+		},
+	);
 }

@@ -1,6 +1,6 @@
 import { accountOf } from '../../shared/account';
 import { passes, requireToken } from '../../shared/api/tokenCheck';
-import { sleep, startDeadline } from '../../shared/async/deadline';
+import { sleep, withDeadline } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { historyPagesOf, type HistoryPages } from '../../shared/generation/historyReader';
@@ -58,10 +58,8 @@ export class HistoryWatch {
 		const leave = accountOf(api.credential).use();
 		closing.addEventListener('abort', leave, { once: true });
 		this.selfStarts.warn();
-		const limit = startDeadline(FIRST_LOOK_MS, closing);
-		await this.look(0, limit.signal)
-			.catch((error: unknown) => this.refuse(error))
-			.finally(() => limit.stop());
+		const look = async (signal: AbortSignal) => await this.look(0, signal);
+		await withDeadline(FIRST_LOOK_MS, closing, look).catch((error: unknown) => this.refuse(error));
 		if (!closing.aborted) void this.goOn();
 	}
 

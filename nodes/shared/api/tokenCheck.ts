@@ -1,5 +1,5 @@
 import { accountOf } from '../account';
-import { startDeadline } from '../async/deadline';
+import { withDeadline } from '../async/deadline';
 import { asWrongAddress, Failure, isTransient } from '../failure';
 import { singleFlightOf, type Api } from './api';
 
@@ -21,11 +21,8 @@ class TokenChecks {
 
 /** Reads the account (§4.10); resolves with what stands in the way, undefined when nothing does. */
 async function checkToken(api: Api, signal: AbortSignal): Promise<unknown> {
-	const limit = startDeadline(CHECK_MS, signal);
-	return await api
-		.getAccount(limit.signal, 'once')
-		.then(() => undefined, asWrongAddress)
-		.finally(() => limit.stop());
+	const read = async (over: AbortSignal) => await api.getAccount(over, 'once');
+	return await withDeadline(CHECK_MS, signal, read).then(() => undefined, asWrongAddress);
 }
 
 /**

@@ -113,6 +113,16 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 	};
 }
 
+/** Does `work` under a time limit of `ms` milliseconds, which also ends when `signal` aborts. */
+export async function withDeadline<T>(
+	ms: number,
+	signal: AbortSignal | undefined,
+	work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+	const deadline = startDeadline(ms, signal);
+	return await work(deadline.signal).finally(() => deadline.stop());
+}
+
 /** Throws the signal's reason (a Failure) when it has aborted. */
 export function throwIfAborted(signal: AbortSignal): void {
 	if (signal.aborted) throw abortReason(signal);

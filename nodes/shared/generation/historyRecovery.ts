@@ -1,5 +1,5 @@
 import type { Claims } from './claims';
-import { startDeadline, whenAborted } from '../async/deadline';
+import { whenAborted, withDeadline } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from './historyEntries';
 import type { HistoryReader } from './historyReader';
@@ -128,28 +128,27 @@ export async function findLost(
 	if (isRest) claims.receive(claim, got);
 	claim.lost = true;
 	const spentMs = isRest && claim.cutAt !== undefined ? Date.now() - claim.cutAt : 0;
-	const limit = startDeadline(Math.max(LAST_LOOK_MS, SEARCH_MS - spentMs), search.signal);
-	const waiting = pollUntil({
-		async read() {
-			const looking = history.newest(claims.reach(claim), search.shared);
-			const entries = await looking.catch((error: unknown) => {
-				throw looks.failed(error);
-			});
-			return looks.found(entries);
-		},
-		signal: limit.signal,
-		pollMs: LOOK_MS,
-		cooldownMs: () => api.rateLimit.cooldownMs(),
-		readFirst: true,
+	const limitMs = Math.max(LAST_LOOK_MS, SEARCH_MS - spentMs);
+	const wait = async (signal: AbortSignal) =>
+		await pollUntil({
+			async read() {
+				const looking = history.newest(claims.reach(claim), search.shared);
+				const entries = await looking.catch((error: unknown) => {
+					throw looks.failed(error);
+				});
+				return looks.found(entries);
+			},
+			signal,
+			pollMs: LOOK_MS,
+			cooldownMs: () => api.rateLimit.cooldownMs(),
+			readFirst: true,
+		});
+	return await withDeadline(limitMs, search.signal, wait).catch((error: unknown) => {
+		const isOver = error instanceof Failure && ['timedOut', 'streamLost'].includes(error.kind);
+		// A part of the files is better than nothing.
+		if ((isOver || isRest) && looks.partial.length > 0) return looks.partial;
+		throw isOver ? notFound(search.reason, looks.candidates) : withPayment(error);
 	});
-	return await waiting
-		.catch((error: unknown) => {
-			const isOver = error instanceof Failure && ['timedOut', 'streamLost'].includes(error.kind);
-			// A part of the files is better than nothing.
-			if ((isOver || isRest) && looks.partial.length > 0) return looks.partial;
-			throw isOver ? notFound(search.reason, looks.candidates) : withPayment(error);
-		})
-		.finally(() => limit.stop());
 }
 
 function notFound(text: string, entries: HistoryEntry[]): Failure {
@@ -172,13 +171,9 @@ export async function findRest(
 	if (signal.aborted) return got;
 	claims.receive(claim, got);
 	claim.lost = true;
-	const limit = startDeadline(LAST_LOOK_MS, signal);
-	const looking = history.newest(claims.reach(claim), shared, Date.now());
-	const look = await Promise.race([
-		looking.catch(() => undefined),
-		whenAborted(limit.signal).then(() => undefined),
-	]);
-	limit.stop();
+	const looking = history.newest(claims.reach(claim), shared, Date.now()).catch(() => undefined);
+	const wait = async (over: AbortSignal) => await Promise.race([looking, whenAborted(over)]);
+	const look = await withDeadline(LAST_LOOK_MS, signal, wait);
 	return look ? withRest(claim, got, claims.rest(claim, got, look)) : got;
 }
 

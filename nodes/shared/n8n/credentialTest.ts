@@ -8,7 +8,7 @@ import { failureOfStatus, readAnswer } from '../parsing/failures';
 import { asWrongAddress, Failure } from '../failure';
 import { readErrorBody, readText } from '../http/bodies';
 import type { ByteStream } from '../http/request';
-import { startDeadline } from '../async/deadline';
+import { withDeadline } from '../async/deadline';
 import { failureOfConnection } from '../http/networkErrors';
 import { wordingOf } from './messages';
 import { isRecord } from '../parsing/coerce';
@@ -76,13 +76,11 @@ async function readBody(
 	const close = () => void body.destroy();
 	const answer = { status, headers: {}, body, url, redact, close };
 	body.on('error', () => {});
-	const limit = startDeadline(TEST_MS);
-	limit.signal.addEventListener('abort', close, { once: true });
-	const reading =
-		status < 300 ? readText(answer, limit.signal) : readErrorBody(answer, limit.signal);
-	return await reading
-		.catch((error: Failure) => {
-			throw error.kind === 'timedOut' ? failureOfConnection(error, url) : error;
-		})
-		.finally(() => limit.stop());
+	const read = async (signal: AbortSignal) => {
+		signal.addEventListener('abort', close, { once: true });
+		return await (status < 300 ? readText : readErrorBody)(answer, signal);
+	};
+	return await withDeadline(TEST_MS, undefined, read).catch((error: Failure) => {
+		throw error.kind === 'timedOut' ? failureOfConnection(error, url) : error;
+	});
 }

@@ -1,5 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { startDeadline } from '../../../shared/async/deadline';
+import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord } from '../../../shared/contract';
 import { fetchEntryFiles } from '../../../shared/generation/entryFiles';
 import {
@@ -50,16 +50,9 @@ export const getAllHistory: Operation = {
 			const files = readGeneratedFiles(entry, run.credential.baseUrl);
 			const json = files.length > 0 ? { ...entry, file_url: files[0]!.fileUrl } : { ...entry };
 			if (!downloads || files.length === 0) return item.output(json);
-			const deadline = startDeadline(FILES_MS, run.stopped);
-			const binary = await fetchEntryFiles(
-				run.context,
-				run.credential,
-				entry,
-				files,
-				fileField,
-				deadline.signal,
-			).finally(() => deadline.stop());
-			return item.output(json, binary);
+			const fetch = async (signal: AbortSignal) =>
+				await fetchEntryFiles(run.context, run.credential, entry, files, fileField, signal);
+			return item.output(json, await withDeadline(FILES_MS, run.stopped, fetch));
 		}
 	},
 };

@@ -1,5 +1,5 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
-import { startDeadline } from '../../../shared/async/deadline';
+import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
@@ -116,21 +116,20 @@ async function withSubtitles(
 ): Promise<Spoken> {
 	const { taskId, task } = spoken;
 	if (task.subtitleUrl === undefined) return spoken;
-	const limit = startDeadline(SUBTITLES_MS, signal);
 	const file = { kind: 'speech', isSubtitles: true, url: task.subtitleUrl, id: taskId } as const;
 	const { context, credential } = item.run;
-	const subtitles = await download(context, credential, { ...file, justMade }, limit.signal)
-		.catch((error: unknown) => {
-			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
-			const { kind, facts } = error;
-			const why = (kind === 'badFile' && facts.text) || wordingOf(error).message;
-			item.hint(
-				`no subtitles: ${why}`,
-				`Subtitles could not be downloaded: ${why}. Speech → Wait with the task ID tries again at no extra charge`,
-			);
-			return undefined;
-		})
-		.finally(() => limit.stop());
+	const fetch = async (over: AbortSignal) =>
+		await download(context, credential, { ...file, justMade }, over);
+	const subtitles = await withDeadline(SUBTITLES_MS, signal, fetch).catch((error: unknown) => {
+		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
+		const { kind, facts } = error;
+		const why = (kind === 'badFile' && facts.text) || wordingOf(error).message;
+		item.hint(
+			`no subtitles: ${why}`,
+			`Subtitles could not be downloaded: ${why}. Speech → Wait with the task ID tries again at no extra charge`,
+		);
+		return undefined;
+	});
 	return { ...spoken, subtitles };
 }
 

@@ -1,4 +1,4 @@
-import { startDeadline } from '../../../shared/async/deadline';
+import { withDeadline } from '../../../shared/async/deadline';
 import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/operation';
@@ -23,16 +23,13 @@ export const getSpeech: Operation = {
 		const outputField = parameters.outputField();
 
 		return async () => {
-			const limit = startDeadline(GET_MS, run.stopped);
-			try {
-				const task = await api.getTask(id, limit.signal);
-				const got = await withFile(item, { taskId: id, task }, isFileWanted, limit.signal);
-				return [spokenOutput(item, got, outputField)];
-			} catch (error) {
+			const got = await withDeadline(GET_MS, run.stopped, async (signal) => {
+				const task = await api.getTask(id, signal);
+				return await withFile(item, { taskId: id, task }, isFileWanted, signal);
+			}).catch((error: unknown) => {
 				throw aboutTask(error, id);
-			} finally {
-				limit.stop();
-			}
+			});
+			return [spokenOutput(item, got, outputField)];
 		};
 	},
 };

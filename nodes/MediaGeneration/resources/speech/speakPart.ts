@@ -1,6 +1,6 @@
 import type { Api } from '../../../shared/api/api';
 import type { SpeechRequest } from '../../../shared/contract';
-import { startDeadline, whenAborted } from '../../../shared/async/deadline';
+import { startDeadline, whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure } from '../../../shared/failure';
 import { createdBy } from '../../../shared/n8n/origins';
 import { aboutTask } from '../../../shared/speech/speechTask';
@@ -88,13 +88,12 @@ async function create(
 	begin: AbortSignal,
 ): Promise<string> {
 	const { run, api } = item;
-	// Another item's failure does not end it: its answer says what was paid for.
-	const limit = startDeadline(limitMs, run.canceled);
 	let attempts = 0;
-	try {
+	// Another item's failure does not end it: its answer says what was paid for.
+	return await withDeadline(limitMs, run.canceled, async (signal) => {
 		item.report(`${part.name}sending the text`);
 		const limits = {
-			signal: limit.signal,
+			signal,
 			begin,
 			onSend() {
 				// The next try must not pay again for what may have been accepted.
@@ -115,7 +114,5 @@ async function create(
 		const own = part.count === 1 ? {} : { part: part.index + 1 };
 		item.log.paid('speech', { ...own, task: taskId, attempts });
 		return taskId;
-	} finally {
-		limit.stop();
-	}
+	});
 }
