@@ -8,7 +8,7 @@ import { withDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
-import { isLastPage, LARGEST_PAGE, readAllPages } from '../../shared/api/pagination';
+import { isLastPage, LARGEST_PAGE } from '../../shared/api/pagination';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/coerce';
 import { Api } from '../../shared/api/api';
 
@@ -129,17 +129,10 @@ async function findVoices(
 	const results = entriesOf(found.items);
 	// The service has no search, or one that does not look into all that is shown of a voice.
 	const isSearched = search === '' || (results.length > 0 && results.length === found.items.length);
-	if (!isSearched && page === 0) return { results: entriesOf(await allVoices(api, signal)) };
+	if (!isSearched && page === 0) {
+		return { results: entriesOf(await api.allVoices({}, MOST_SEARCHED, signal)) };
+	}
 	const next: Place = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
 	const isLast = isLastPage(found, next.seen, LARGEST_PAGE);
 	return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
-}
-
-async function allVoices(api: Api, signal: AbortSignal): Promise<ServiceRecord[]> {
-	return await readAllPages({
-		first: 0,
-		limit: MOST_SEARCHED,
-		idField: 'voice_id',
-		fetch: async (page, pageSize) => await api.listVoices({ page, page_size: pageSize }, signal),
-	});
 }

@@ -8,6 +8,7 @@ import { Failure } from '../failure';
 import { GENERATIONS, type Generation } from '../media';
 import type { ByteStream } from '../http/request';
 import { knownTasksOf } from './knownTasks';
+import { readAllPages } from './pagination';
 import {
 	readCreated,
 	readCreatedTaskId,
@@ -122,6 +123,17 @@ export class Api extends RetryingClient {
 	/** §4.4: one page of voices. */
 	async listVoices(query: Query, signal: AbortSignal): Promise<Page> {
 		return await this.page('/v1/labs/voices', query, signal);
+	}
+
+	/** The same, from all pages: each voice once, `limit` of them at most. */
+	async allVoices(query: Query, limit: number, signal: AbortSignal): Promise<ServiceRecord[]> {
+		return await readAllPages({
+			first: 0,
+			limit,
+			idField: 'voice_id',
+			fetch: async (page, pageSize) =>
+				await this.listVoices({ ...query, page, page_size: pageSize }, signal),
+		});
 	}
 
 	/** §4.10. `repeat` 'once' leaves repeating to the caller. */

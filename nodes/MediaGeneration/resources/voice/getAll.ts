@@ -1,6 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { options, returnAllAndLimit } from '../../../shared/n8n/descriptions';
-import { readAllPages } from '../../../shared/api/pagination';
 import { asText } from '../../../shared/parsing/coerce';
 import type { Operation } from '../../run/operation';
 
@@ -74,13 +73,7 @@ export const getAllVoices: Operation = {
 		}
 
 		return async () => {
-			const voices = await readAllPages({
-				first: 0,
-				limit,
-				idField: 'voice_id',
-				fetch: async (page, pageSize) =>
-					await api.listVoices({ ...query, page, page_size: pageSize }, run.stopped),
-			});
+			const voices = await api.allVoices(query, limit, run.stopped);
 			return voices.map((voice) => item.output(voice));
 		};
 	},
