@@ -8,7 +8,7 @@ import {
 } from 'n8n-workflow';
 import { downloadIfAsked, outputField } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
-import { checkInterval, progressStep } from './activation/settings';
+import { checkInterval, includeOwnTasks, progressStep } from './activation/settings';
 import { startTrigger } from './trigger';
 
 const WHILE_BUILDING =
@@ -106,14 +106,7 @@ export class MediaGenerationTrigger implements INodeType {
 						description:
 							'Whether to put the file itself into the output when a task is completed, or a video or image is made',
 					},
-					{
-						displayName: 'Include Tasks of This Workflow',
-						name: 'includeOwnTasks',
-						type: 'boolean',
-						default: false,
-						description:
-							'Whether tasks, videos and images that executions of this workflow create start it as well. If a node that creates more follows the trigger, an error stops this after ten times in a row.',
-					},
+					includeOwnTasks,
 					progressStep,
 					outputField,
 				],

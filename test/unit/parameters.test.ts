@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
-import type { NumberField } from '../../nodes/shared/n8n/descriptions';
+import { returnAll, type NumberField } from '../../nodes/shared/n8n/descriptions';
 import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import {
 	matches,
@@ -204,11 +204,11 @@ describe('limit, flags and the rest', () => {
 		[false, false],
 		['false', false],
 	])('a switch of %p is %p', (value, expected) => {
-		expect(fields({ download: value }).flag('download', !expected)).toBe(expected);
+		expect(fields({ returnAll: value }).flag({ ...returnAll, default: !expected })).toBe(expected);
 	});
 
 	it('a switch that is not set has its default', () => {
-		expect(fields({}).flag('download', true)).toBe(true);
+		expect(fields({}).flag({ ...returnAll, default: true })).toBe(true);
 	});
 
 	it('the output field is "data" unless told', () => {

@@ -20,7 +20,7 @@ export function generationJob(item: Item, order: Order): Job {
 	const kind = GENERATIONS[order.generation].makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
-	const isFileWanted = parameters.download(downloadField.default);
+	const isFileWanted = parameters.fileFlag(downloadField);
 	const outputField = parameters.outputField();
 	item.planPaid();
 

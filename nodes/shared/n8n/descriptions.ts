@@ -19,6 +19,11 @@ export interface NumberField extends INodeProperties {
 	default: number;
 }
 
+/** A switch: its default counts when it is not set. */
+export interface SwitchField extends INodeProperties {
+	default: boolean;
+}
+
 /** A model can neither take nor pass on files. */
 export const NOT_FOR_TOOLS = { hide: { '@tool': [true] } } satisfies IDisplayOptions;
 

@@ -1,13 +1,6 @@
 import { invalidInput } from '../failure';
 import { asId, asNumber, asWebUrl, isRecord } from '../parsing/coerce';
-import {
-	downloadIfAsked,
-	limit,
-	OUTPUT_FIELD,
-	returnAll,
-	subtitles,
-	type NumberField,
-} from './descriptions';
+import { limit, OUTPUT_FIELD, returnAll, type NumberField, type SwitchField } from './descriptions';
 
 /** The longest time, in seconds, where a field sets no limit of its own. */
 const LONGEST_SECONDS = 7 * 86_400;
@@ -54,28 +47,23 @@ export class NodeParameters {
 		throw invalidInput(displayName, `must be one of ${all} ${got(value)}`);
 	}
 
-	flag(name: string, fallback: boolean): boolean {
-		return isOn(this.raw(name, fallback), fallback);
+	flag(field: SwitchField): boolean {
+		return isOn(this.raw(field.name, field.default), field);
 	}
 
 	/** The same in the options. */
-	flagOption(name: string, fallback: boolean): boolean {
-		return isOn(this.options[name], fallback);
+	flagOption(field: SwitchField): boolean {
+		return isOn(this.options[field.name], field);
 	}
 
-	/** Whether the file itself is wanted, not only its address. */
-	download(byDefault: boolean): boolean {
-		return this.withFiles && this.flag('download', byDefault);
+	/** Whether the file that a switch asks for is to be fetched. */
+	fileFlag(field: SwitchField): boolean {
+		return this.withFiles && this.flag(field);
 	}
 
 	/** The same in the options. */
-	downloadOption(): boolean {
-		return this.withFiles && this.flagOption('download', downloadIfAsked.default);
-	}
-
-	/** Whether the subtitles are wanted, too. */
-	subtitlesOption(): boolean {
-		return this.withFiles && this.flagOption('subtitles', subtitles.default);
+	fileFlagOption(field: SwitchField): boolean {
+		return this.withFiles && this.flagOption(field);
 	}
 
 	number(field: NumberField): number {
@@ -128,7 +116,7 @@ export class NodeParameters {
 
 	/** All records, or the limit (`returnAll`, `limit`). */
 	limit(): number {
-		if (this.flag('returnAll', returnAll.default)) return Infinity;
+		if (this.flag(returnAll)) return Infinity;
 		return this.number(limit);
 	}
 
@@ -162,8 +150,8 @@ function requireTaskId(value: string, displayName: string): string {
 }
 
 /** Expressions may also give true and false as text. */
-const isOn = (value: unknown, fallback: boolean): boolean => {
-	if (value === undefined || value === null || value === '') return fallback;
+const isOn = (value: unknown, field: SwitchField): boolean => {
+	if (value === undefined || value === null || value === '') return field.default;
 	return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());
 };
 

@@ -29,7 +29,7 @@ export const getAllHistory: Operation = {
 	prepare(item) {
 		const { parameters, api, run } = item;
 		const limit = parameters.limit();
-		const downloads = parameters.downloadOption();
+		const downloads = parameters.fileFlagOption(downloadIfAsked);
 		const fileField = parameters.outputField();
 
 		return async () => {

@@ -7,6 +7,7 @@ import { waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
 import {
 	download as downloadField,
 	pollInterval,
+	subtitles as subtitlesField,
 	SUBTITLES_FIELD,
 	timeout,
 } from '../../../shared/n8n/descriptions';
@@ -23,7 +24,7 @@ export type WaitFields = ReturnType<typeof readWaitFields>;
 /** Throws a Failure of kind invalidInput that names the field at fault. */
 export function readWaitFields(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
-	const subtitles = parameters.subtitlesOption();
+	const subtitles = parameters.fileFlagOption(subtitlesField);
 	if (subtitles && outputField === SUBTITLES_FIELD) {
 		const text = `must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`;
 		throw invalidInput('Put Output File in Field', text);
@@ -31,7 +32,7 @@ export function readWaitFields(parameters: NodeParameters) {
 	return {
 		timeoutMs: parameters.durationOption(timeout('speech')),
 		pollIntervalMs: parameters.durationOption(pollInterval),
-		download: parameters.download(downloadField.default),
+		download: parameters.fileFlag(downloadField),
 		subtitles,
 		outputField,
 	};

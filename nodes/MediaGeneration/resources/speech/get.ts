@@ -19,7 +19,7 @@ export const getSpeech: Operation = {
 	prepare(item) {
 		const { parameters, api, run } = item;
 		const id = parameters.taskId();
-		const isFileWanted = parameters.download(downloadIfAsked.default);
+		const isFileWanted = parameters.fileFlag(downloadIfAsked);
 		const outputField = parameters.outputField();
 
 		return async () => {

@@ -163,7 +163,7 @@ function readRequest(parameters: NodeParameters): SpeechRequest {
 		similarity: parameters.numberOption(similarity),
 		style: parameters.numberOption(style),
 		speed: parameters.numberOption(speed),
-		use_speaker_boost: parameters.flagOption('useSpeakerBoost', useSpeakerBoost.default),
+		use_speaker_boost: parameters.flagOption(useSpeakerBoost),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
 }
@@ -196,7 +196,7 @@ function prepare(item: Item): Job {
 	const { parameters, run } = item;
 	const request = readRequest(parameters);
 	const parts = readParts(parameters, request.input);
-	const waits = parameters.flag('waitForCompletion', waitForCompletion.default);
+	const waits = parameters.flag(waitForCompletion);
 	const wanted = { ...readWaitFields(parameters), waits };
 	const keysOf = (whole: string) =>
 		parts.length === 1 ? [whole] : parts.map((part) => run.resume.partKey(whole, part));
