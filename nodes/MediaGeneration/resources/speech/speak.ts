@@ -204,15 +204,13 @@ function prepare(item: Item): Job {
 
 	return async () => {
 		const keys = keysOf(run.resume.requestKey(item.index));
-		const taskIds: string[] = [];
 		const paid = (index: number) => run.resume.find(keys[index]!)?.taskId;
 		const spoken = await forAllParts(item, parts.length, paid, async (part) => {
 			const own = { ...request, input: parts[part.index]!.text };
-			const done = await speakPart(item, part, { request: own, key: keys[part.index]! }, wanted);
-			taskIds[part.index] = part.taskId!;
-			return done;
+			return await speakPart(item, part, { request: own, key: keys[part.index]! }, wanted);
 		});
 		if (waits) return await speechOutput(item, spoken as Spoken[], wanted);
+		const taskIds = spoken.map(({ taskId }) => taskId);
 		const status = 'pending';
 		if (parts.length === 1) return [item.output({ task_id: taskIds[0], status })];
 		return [item.output({ task_ids: taskIds, parts: parts.length, status })];

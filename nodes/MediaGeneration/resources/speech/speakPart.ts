@@ -23,7 +23,7 @@ export async function speakPart(
 	part: Part,
 	order: Order,
 	wanted: WaitFields & { waits: boolean },
-): Promise<Spoken | undefined> {
+): Promise<Spoken | Pick<Spoken, 'taskId'>> {
 	const { run, api, index } = item;
 	const { key } = order;
 	const remembered = run.resume.find(key);
@@ -46,7 +46,7 @@ export async function speakPart(
 		}
 		part.taskId = taskId;
 		run.paid.surely(index, 'task', [taskId], part.index);
-		if (!subscription) return undefined;
+		if (!subscription) return { taskId };
 		const justCreated = resumed === undefined;
 		const wait = { taskId, signal: deadline.signal, subscription, justCreated, isKnown: true };
 		return await collect(item, part, wait, wanted).catch((error: unknown) => {
