@@ -73,7 +73,8 @@ export class EntryEvents {
 		this.before = Promise.race([emitted, over]);
 	}
 
-	private async itemOf({ record, id, files, failed }: HistoryEntry): Promise<INodeExecutionData> {
+	private async itemOf(entry: HistoryEntry): Promise<INodeExecutionData> {
+		const { record, id, files, failed } = entry;
 		const { context, api, settings, closing } = this.activation;
 		const named = id === undefined ? record : { ...record, id };
 		const itemWith = (more: object) => ({ json: { ...named, ...more } as IDataObject });
@@ -87,7 +88,7 @@ export class EntryEvents {
 		if (!settings.download) return item;
 		return await withFiles(item, closing, async (signal) => {
 			const { outputField } = settings;
-			return await fetchEntryFiles(context, api.credential, record, files, outputField, signal);
+			return await fetchEntryFiles(context, api.credential, entry, outputField, signal);
 		});
 	}
 }

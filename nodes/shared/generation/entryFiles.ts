@@ -1,9 +1,9 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import type { GeneratedFile, ServiceRecord } from '../contract';
 import { download, type FileContext } from '../http/download';
 import type { Credential } from '../http/credential';
 import { asText } from '../parsing/coerce';
 import { fileKindOf } from '../parsing/fileType';
+import type { HistoryEntry } from './historyEntries';
 
 /**
  * Fetches the files of an entry of the history: the first into `field`, the further ones into the same
@@ -12,16 +12,15 @@ import { fileKindOf } from '../parsing/fileType';
 export async function fetchEntryFiles(
 	context: FileContext,
 	credential: Credential,
-	entry: ServiceRecord,
-	files: GeneratedFile[],
+	{ record, files }: Pick<HistoryEntry, 'record' | 'files'>,
 	field: string,
 	signal: AbortSignal,
 ): Promise<NonNullable<INodeExecutionData['binary']>> {
-	const id = asText(entry.id) ?? 'entry';
+	const id = asText(record.id) ?? 'entry';
 	const binary: NonNullable<INodeExecutionData['binary']> = {};
 	for (const [index, { fileUrl: url }] of files.entries()) {
 		const suffix = index === 0 ? '' : String(index + 1);
-		const kind = fileKindOf(entry, url);
+		const kind = fileKindOf(record, url);
 		const file = { url, kind, id: suffix ? `${id}-${suffix}` : id };
 		binary[field + suffix] = await download(context, credential, file, signal);
 	}

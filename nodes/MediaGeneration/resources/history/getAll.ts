@@ -46,12 +46,12 @@ export const getAllHistory: Operation = {
 		};
 
 		/** One item per entry. If it has several files, the later ones get numbered fields. */
-		async function entryOutput(entry: ServiceRecord): Promise<INodeExecutionData> {
-			const files = readGeneratedFiles(entry, run.credential.baseUrl);
-			const json = files.length > 0 ? { ...entry, file_url: files[0]!.fileUrl } : { ...entry };
+		async function entryOutput(record: ServiceRecord): Promise<INodeExecutionData> {
+			const files = readGeneratedFiles(record, run.credential.baseUrl);
+			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };
 			if (!downloads || files.length === 0) return item.output(json);
 			const fetch = async (signal: AbortSignal) =>
-				await fetchEntryFiles(run.context, run.credential, entry, files, fileField, signal);
+				await fetchEntryFiles(run.context, run.credential, { record, files }, fileField, signal);
 			return item.output(json, await withDeadline(FILES_MS, run.stopped, fetch));
 		}
 	},
