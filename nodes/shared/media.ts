@@ -18,14 +18,14 @@ interface StreamedCall {
 	path: string;
 	makes: MediaKind;
 	/** Images are part of the request: its prompt alone says little. */
-	withImages?: true;
+	withImages: boolean;
 }
 
 export const GENERATIONS = {
-	textToVideo: { path: '/v1/video/text-to-video', makes: 'video' },
+	textToVideo: { path: '/v1/video/text-to-video', makes: 'video', withImages: false },
 	ingredientsToVideo: { path: '/v1/video/ingredients-to-video', makes: 'video', withImages: true },
 	framesToVideo: { path: '/v1/video/frames-to-video', makes: 'video', withImages: true },
-	image: { path: '/v1/video/create-image', makes: 'image' },
+	image: { path: '/v1/video/create-image', makes: 'image', withImages: false },
 } as const satisfies Record<string, StreamedCall>;
 
 export type Generation = keyof typeof GENERATIONS;

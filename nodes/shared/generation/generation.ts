@@ -14,7 +14,7 @@ import { closeAtEnd } from '../http/bodies';
 import type { ByteStream } from '../http/request';
 import type { Api } from '../api/api';
 import { GENERATIONS, type Generation } from '../media';
-import { requestDigest, takesImages } from './requestDigest';
+import { requestDigest } from './requestDigest';
 import type { SentRequest, Claim } from './historyMatching';
 
 export interface GenerationBody {
@@ -141,8 +141,7 @@ export async function generate(
 	order: GenerationOrder,
 ): Promise<GeneratedFile[]> {
 	const { signal, shared, earlier, prompt, expected, aspectRatio } = order;
-	const kind = GENERATIONS[order.generation].makes;
-	const withImages = takesImages(order.generation);
+	const { makes: kind, withImages } = GENERATIONS[order.generation];
 	// Until it is sent, no entry can belong to it.
 	const asked = { prompt, expected, kind, aspectRatio, withImages, began: Infinity };
 	const claim = claims.begin(earlier?.asked ?? asked);

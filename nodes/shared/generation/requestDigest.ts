@@ -8,9 +8,6 @@ interface Asked {
 	aspectRatio?: string;
 }
 
-/** Whether images are part of the request: its prompt alone says little. */
-export const takesImages = (generation: Generation) => 'withImages' in GENERATIONS[generation];
-
 /** Bytes hashed at a time, so that n8n can do other things in between. */
 const HASHED_BYTES = 8 * 1024 * 1024;
 
@@ -24,7 +21,7 @@ export async function requestDigest(
 ): Promise<string> {
 	const hash = createHash('sha256');
 	hash.update(JSON.stringify([generation, aspectRatio, prompt.trim()]));
-	const images = takesImages(generation) ? bytes : bytes.subarray(0, 0);
+	const images = GENERATIONS[generation].withImages ? bytes : bytes.subarray(0, 0);
 	for (let at = 0; at < images.length; at += HASHED_BYTES) {
 		if (at > 0) await sleep(0);
 		hash.update(images.subarray(at, at + HASHED_BYTES));
