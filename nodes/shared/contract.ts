@@ -25,6 +25,9 @@ export const SPEECH_SETTINGS = {
 /** §8: the range; §4.5: the default. */
 export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 
+/** §4.10; read by the credential's test as well, which can't use the calls of `api/`. */
+export const ACCOUNT_PATH = '/v1/video/me';
+
 /** §6.1: the names of events that end a stream; those of deployments have the same endings. */
 export const STREAM_ENDS = {
 	complete: /_complete$/,

@@ -51,6 +51,9 @@ export const MAX_SUBTITLES_BYTES = 2 * MIB;
 /** Bytes of the subtitles of all parts of a speech, which are joined in memory. */
 export const MAX_JOINED_SUBTITLES_BYTES = 16 * MIB;
 
+/** Bytes of the sound of all parts of a speech, which is joined in memory. */
+export const MAX_JOINED_BYTES = 256 * MIB;
+
 /** Bytes of a file of unannounced size, or a compressed one, which can unpack to any size. */
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;
 

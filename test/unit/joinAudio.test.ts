@@ -1,4 +1,5 @@
-import { joinAudio, MOST_JOINED_BYTES, type JoinedSound } from '../../nodes/shared/audio/joinAudio';
+import { joinAudio, type JoinedSound } from '../../nodes/shared/audio/joinAudio';
+import { MAX_JOINED_BYTES } from '../../nodes/shared/limits';
 import { readMp3 } from '../../nodes/shared/audio/mp3';
 import { readWav } from '../../nodes/shared/audio/wav';
 
@@ -237,7 +238,7 @@ describe('MP3', () => {
 test('what is too large together is not even read', async () => {
 	const read = jest.fn();
 	const result = await joinAudio([
-		{ bytes: MOST_JOINED_BYTES, read },
+		{ bytes: MAX_JOINED_BYTES, read },
 		{ bytes: 1, read },
 	]);
 	expect(result).toEqual({ why: 'together they have more than 256 MB' });

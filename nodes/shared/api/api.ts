@@ -3,7 +3,7 @@ import type { Credential } from '../http/credential';
 import { failureSaidIn, readAnswer } from '../parsing/failures';
 import { readText } from '../http/bodies';
 import { RetryingClient, type ApiCall } from './retry';
-import type { ServiceRecord, SpeechRequest, SpeechTask } from '../contract';
+import { ACCOUNT_PATH, type ServiceRecord, type SpeechRequest, type SpeechTask } from '../contract';
 import { Failure } from '../failure';
 import { GENERATIONS, type Generation } from '../media';
 import type { ByteStream } from '../http/request';
@@ -21,9 +21,6 @@ import { SingleFlight } from '../async/singleFlight';
 
 /** How long the create call of a speech task may take, in ms: one that is given up may be paid for. */
 const CREATE_MS = 120_000;
-
-/** §4.10; also read by the credential test, which has no access to n8n's request helper. */
-export const ACCOUNT_PATH = '/v1/video/me';
 
 type Query = ApiCall['query'];
 

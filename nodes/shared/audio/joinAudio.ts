@@ -1,11 +1,10 @@
+import { MAX_JOINED_BYTES } from '../limits';
 import { readMp3, type Mp3 } from './mp3';
 import { indexFrame } from './mp3Index';
 import { readWav, wavHead, type Wav } from './wav';
 
 /** Joins sound files without decoding them. Pure. */
 
-/** Largest joined file, in bytes. */
-export const MOST_JOINED_BYTES = 256 * 1024 * 1024;
 /** More than the header of any joined file takes. */
 const HEAD_BYTES = 4096;
 
@@ -33,8 +32,8 @@ const isMp3 = (sound: Wav | Mp3): sound is Mp3 => !isWav(sound);
  */
 export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { why: string }> {
 	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
-	if (total > MOST_JOINED_BYTES) {
-		return { why: `together they have more than ${MOST_JOINED_BYTES / 1024 / 1024} MB` };
+	if (total > MAX_JOINED_BYTES) {
+		return { why: `together they have more than ${MAX_JOINED_BYTES / 1024 / 1024} MB` };
 	}
 	const joined = Buffer.allocUnsafe(HEAD_BYTES + total);
 	const sounds: Array<Wav | Mp3> = [];

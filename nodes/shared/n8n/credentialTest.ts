@@ -5,6 +5,7 @@ import type {
 } from 'n8n-workflow';
 import { readCredential, type Credential } from '../http/credential';
 import { failureOfStatus, readAnswer } from '../parsing/failures';
+import { ACCOUNT_PATH } from '../contract';
 import { asWrongAddress, Failure } from '../failure';
 import { readErrorBody, readText } from '../http/bodies';
 import type { ByteStream } from '../http/request';
@@ -13,7 +14,6 @@ import { failureOfConnection } from '../http/networkErrors';
 import { wordingOf } from './messages';
 import { isRecord } from '../parsing/coerce';
 import type { Redactor } from '../parsing/redaction';
-import { ACCOUNT_PATH } from '../api/api';
 
 const TEST_MS = 15_000;
 
