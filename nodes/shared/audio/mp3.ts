@@ -116,53 +116,59 @@ function encoderOf(file: Buffer, at: number): Buffer | undefined {
 		: undefined;
 }
 
+interface Frame {
+	at: number;
+	header: FrameHeader;
+	/** Where its index begins; undefined for a frame with sound. */
+	index: number | undefined;
+}
+
+/** The frames of a file up to `end`, in order; tags and whatever else is between them are passed over. */
+function* framesOf(file: Buffer, end: number): Generator<Frame> {
+	/** The format of the first frame with sound, which all others must have. */
+	let format: string | undefined;
+	let isInSync = false;
+	const frameAt = (at: number, like = format) => {
+		const header = readHeader(file, at);
+		const fits = header && at + header.size <= end && (!like || header.format === like);
+		return fits ? header : undefined;
+	};
+	for (let at = 0; at < end;) {
+		const header = frameAt(at);
+		const next = at + (header?.size ?? 0);
+		// After something else, one counts only if another follows: any bytes may look like a header.
+		if (!header || !(isInSync || next === end || frameAt(next, header.format))) {
+			isInSync = false;
+			at += tagBytes(file, at) || 1;
+			continue;
+		}
+		const index = indexOf(file, at, header);
+		yield { at, header, index };
+		if (index === undefined) format ??= header.format;
+		isInSync = true;
+		at = next;
+	}
+}
+
 /** The frames with sound of an MP3 file, as stretches of it; undefined when there are none. */
 export function readMp3(file: Buffer): { sound: Mp3; stretches: Buffer[] } | undefined {
-	const end = soundEnd(file);
 	let first: FrameHeader | undefined;
 	let isConstant = true;
 	let encoder: Buffer | undefined;
-	const stretches: Buffer[] = [];
 	const sizes: number[] = [];
-	/** Where the stretch that is under way begins; undefined between two of them. */
-	let from: number | undefined;
-
-	const frameAt = (at: number, like = first) => {
-		const header = readHeader(file, at);
-		const fits = header && at + header.size <= end && (!like || header.format === like.format);
-		return fits ? header : undefined;
-	};
-	/** After something else, one counts only if another follows: any bytes may look like a header. */
-	const nextFrame = (at: number) => {
-		const header = frameAt(at);
-		if (!header || from !== undefined) return header;
-		const next = at + header.size;
-		return next === end || frameAt(next, header) ? header : undefined;
-	};
-	const breakOff = (at: number) => {
-		if (from !== undefined && from < at) stretches.push(file.subarray(from, at));
-		from = undefined;
-	};
-
-	let at = 0;
-	while (at < end) {
-		const header = nextFrame(at);
-		const index = header && indexOf(file, at, header);
-		if (!header || index !== undefined) {
-			breakOff(at);
-			if (index !== undefined && !first) encoder = encoderOf(file, index);
-			at += header ? header.size : tagBytes(file, at) || 1;
-			// What follows an index is a frame.
-			if (header) from = at;
+	const stretches: Array<{ start: number; end: number }> = [];
+	for (const { at, header, index } of framesOf(file, soundEnd(file))) {
+		if (index !== undefined) {
+			if (!first) encoder = encoderOf(file, index);
 			continue;
 		}
 		first ??= header;
 		isConstant &&= header.kbps === first.kbps;
 		sizes.push(header.size);
-		from ??= at;
-		at += header.size;
+		const last = stretches.at(-1);
+		if (last?.end === at) last.end += header.size;
+		else stretches.push({ start: at, end: at + header.size });
 	}
-	breakOff(Math.min(at, end));
 	if (!first) return undefined;
 	const sound = {
 		format: first.format,
@@ -172,5 +178,5 @@ export function readMp3(file: Buffer): { sound: Mp3; stretches: Buffer[] } | und
 		kbps: isConstant ? first.kbps : undefined,
 		encoder,
 	};
-	return { sound, stretches };
+	return { sound, stretches: stretches.map(({ start, end }) => file.subarray(start, end)) };
 }
