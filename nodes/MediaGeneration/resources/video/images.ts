@@ -96,18 +96,11 @@ export async function encodeImages(
 	rest: Record<string, string>,
 	signal: AbortSignal,
 ): Promise<GenerationBody> {
-	const sizes = await Promise.all(
-		images.map(async ({ data }) => await sizeOfStored(item.run.context.helpers, data)),
-	);
-	const empty = images.find((_, index) => sizes[index] === 0);
-	if (empty) throw badImage(displayName, `The file in '${empty.field}' is empty`);
-
-	const head = `{"${displayName.toLowerCase()}":[`;
-	const tail = `]${Object.entries(rest)
-		.map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`)
-		.join('')}}`;
-	const encoded = sizes.reduce((sum, size) => sum + Math.ceil(size / 3) * 4 + 3, 0);
-	const total = Buffer.byteLength(head) + encoded + Buffer.byteLength(tail);
+	const lengths = await encodedLengths(item, displayName, images);
+	const json = JSON.stringify({ [displayName.toLowerCase()]: [], ...rest });
+	const inside = json.indexOf('[') + 1;
+	// Each image has two quotes and a comma around it.
+	const total = lengths.reduce((sum, length) => sum + length + 3, Buffer.byteLength(json));
 	if (total > MAX_BODY_BYTES) {
 		const megabytes = Math.round(total / 1024 / 1024);
 		throw invalidInput(
@@ -117,36 +110,43 @@ export async function encodeImages(
 	}
 
 	const release = await item.run.bodies.acquire(total, signal);
-	return await write(Buffer.allocUnsafe(total)).then(
-		(bytes) => ({ bytes, release }),
-		(error: unknown) => {
-			release();
-			throw error;
-		},
-	);
-
-	async function write(body: Buffer): Promise<Buffer> {
-		let at = body.write(head, 'utf8');
+	const write = async () => {
+		const body = Buffer.allocUnsafe(total);
+		let at = body.write(json.slice(0, inside));
 		for (const [index, image] of images.entries()) {
-			if (index > 0) at += body.write(',', at);
-			at += body.write('"', at);
+			at += body.write(index === 0 ? '"' : ',"', at);
 			const start = at;
-			const end = at + Math.ceil(sizes[index]! / 3) * 4;
 			at = await encodeInto(body, at, item, image);
-			if (at !== end) {
-				throw badImage(displayName, `The file in '${image.field}' cannot be read`);
-			}
-			const first = Buffer.from(
-				body.toString('latin1', start, Math.min(end, start + 64)),
-				'base64',
-			);
-			if (!image.data.mimeType?.startsWith('image/') && !isImage(first)) {
-				throw badImage(displayName, `The file in '${image.field}' is not an image`);
-			}
+			checkEncoded(image, displayName, body.subarray(start, at), lengths[index]!);
 			at += body.write('"', at);
 		}
-		at += body.write(tail, at, 'utf8');
-		return body.subarray(0, at);
+		at += body.write(json.slice(inside), at);
+		return { bytes: body.subarray(0, at), release };
+	};
+	return await write().catch((error: unknown) => {
+		release();
+		throw error;
+	});
+}
+
+/** How many characters each image has as base64. */
+async function encodedLengths(item: Item, displayName: Taker, images: Image[]): Promise<number[]> {
+	const { helpers } = item.run.context;
+	const sizes = await Promise.all(
+		images.map(async ({ data }) => await sizeOfStored(helpers, data)),
+	);
+	const empty = images.find((_, index) => sizes[index] === 0);
+	if (empty) throw badImage(displayName, `The file in '${empty.field}' is empty`);
+	return sizes.map((size) => Math.ceil(size / 3) * 4);
+}
+
+function checkEncoded({ field, data }: Image, displayName: Taker, base64: Buffer, length: number) {
+	if (base64.length !== length) {
+		throw badImage(displayName, `The file in '${field}' cannot be read`);
+	}
+	const first = Buffer.from(base64.toString('latin1', 0, 64), 'base64');
+	if (!data.mimeType?.startsWith('image/') && !isImage(first)) {
+		throw badImage(displayName, `The file in '${field}' is not an image`);
 	}
 }
 
