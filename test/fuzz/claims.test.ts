@@ -41,7 +41,7 @@ const order = fc.record({
 	expected: fc.integer({ min: 1, max: 4 }),
 	kind: fc.constantFrom('video' as const, 'image' as const),
 	aspectRatio: fc.constantFrom<string | undefined>(undefined, 'VIDEO_ASPECT_RATIO_LANDSCAPE'),
-	body: fc.constantFrom('x', 'y'),
+	digest: fc.constantFrom('x', 'y'),
 	withImages: fc.boolean(),
 	ids: fc.subarray(['a', 'b']),
 	lost: fc.boolean(),

@@ -82,7 +82,7 @@ export interface History {
 		expected: number;
 		kind: 'video' | 'image';
 		aspectRatio: string | undefined;
-		body: string;
+		digest: string;
 		withImages: boolean;
 		ids: string[];
 		lost: boolean;
@@ -98,7 +98,7 @@ const ORDER = {
 	expected: 2,
 	kind: 'video' as const,
 	aspectRatio: undefined,
-	body: 'x',
+	digest: 'x',
 	withImages: false,
 	ids: ['b'],
 	lost: true,

@@ -238,7 +238,7 @@ describe('several lost generations of one prompt', () => {
 	});
 
 	it('get what their streams told of; then what is left is the other one’s', () => {
-		const [told, untold] = [lost(), lost({ body: 'y' })];
+		const [told, untold] = [lost(), lost({ digest: 'y' })];
 		told.ids.add('e2');
 		const [one, two] = [entry(), entry()];
 		expect(own(told, two, one)).toEqual([two]);
@@ -294,7 +294,7 @@ describe('a request that is over', () => {
 	it('may have made the entry under another id and at another address', () => {
 		const mine = lost();
 		const theirs = entry();
-		claims.end(running({ body: 'y' }), [fileOf(theirs, UNDER_ANOTHER_NAME)]);
+		claims.end(running({ digest: 'y' }), [fileOf(theirs, UNDER_ANOTHER_NAME)]);
 		expect(judge(mine, theirs)).toMatchObject({ own: [], candidates: [theirs] });
 	});
 
@@ -306,7 +306,7 @@ describe('a request that is over', () => {
 		const mine = lost();
 		const theirs = entry();
 		const madeForMe = entry();
-		claims.end(running({ body: 'y' }), [fileOf(theirs, changes)]);
+		claims.end(running({ digest: 'y' }), [fileOf(theirs, changes)]);
 		expect(own(mine, theirs)).toEqual([]);
 		expect(own(mine, madeForMe, theirs)).toEqual([madeForMe]);
 	});
@@ -315,12 +315,12 @@ describe('a request that is over', () => {
 		const theirs = entry({ file_url: 'https://files.example.com/download?file=1' });
 		const madeForMe = entry({ file_url: 'https://files.example.com/download?file=2' });
 		const mine = lost();
-		claims.end(running({ body: 'y' }), [fileOf(theirs, { id: 'job' })]);
+		claims.end(running({ digest: 'y' }), [fileOf(theirs, { id: 'job' })]);
 		expect(own(mine, madeForMe, theirs)).toEqual([madeForMe]);
 	});
 
 	it('has made nothing after its end', () => {
-		const done = running({ body: 'y' });
+		const done = running({ digest: 'y' });
 		jest.setSystemTime(BEGAN + 1000);
 		claims.end(done, [fileOf(entry(), UNDER_ANOTHER_NAME)]);
 		const mine = entry();
@@ -328,7 +328,7 @@ describe('a request that is over', () => {
 	});
 
 	it('may still come to be for half an hour when it was given up', () => {
-		claims.leave(running({ body: 'y' }));
+		claims.leave(running({ digest: 'y' }));
 		const mine = lost();
 		expect(own(mine, entry())).toEqual([]);
 		claims.end(mine, []);
@@ -359,7 +359,7 @@ describe('what an earlier try, in another process, asked for', () => {
 	});
 
 	it('and has not got yet is waited for as for its own requests', () => {
-		claims.recall(kept({ body: 'y' }));
+		claims.recall(kept({ digest: 'y' }));
 		expect(own(lost(), entry())).toEqual([]);
 	});
 

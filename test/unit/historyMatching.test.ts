@@ -4,7 +4,7 @@ import { matchHistory, type Claim } from '../../nodes/shared/generation/historyM
 /* The match by itself: `mine` beside `others` of its prompt, the entries by number, the oldest first. */
 
 const claimed = (fields: Partial<Claim>): Claim => ({
-	...{ key: 'k', prompt: 'P', began: 1000, expected: 1, kind: 'video', body: 'x' },
+	...{ key: 'k', prompt: 'P', began: 1000, expected: 1, kind: 'video', digest: 'x' },
 	...{ withImages: false, ids: new Set(), lost: true, until: Infinity, wants: 1, got: 0 },
 	marks: new Set(),
 	...fields,
@@ -35,7 +35,10 @@ const images = { withImages: true };
 /** Beside an equal request on its stream. */
 const streaming = { others: [{ lost: false }] };
 /** Beside a request for another aspect ratio. */
-const shaped = { mine: { aspectRatio: LANDSCAPE }, others: [{ body: 'y', aspectRatio: PORTRAIT }] };
+const shaped = {
+	mine: { aspectRatio: LANDSCAPE },
+	others: [{ digest: 'y', aspectRatio: PORTRAIT }],
+};
 const [wide, tall] = [LANDSCAPE, PORTRAIT].map((ratio) => ({ record: { aspect_ratio: ratio } }));
 
 test.each<[title: string, row: Row]>([
@@ -75,29 +78,29 @@ test.each<[title: string, row: Row]>([
 		'nothing yet of too many, while an equal one is on its stream',
 		{ ...streaming, entries: [{}, {}, {}], candidates: [2, 1, 0] },
 	],
-	['nothing beside a different one', { others: [{ body: 'y' }], entries: [{}], candidates: [0] }],
+	['nothing beside a different one', { others: [{ digest: 'y' }], entries: [{}], candidates: [0] }],
 	[
 		'nothing once all is there that it and a different one may have made',
-		{ others: [{ body: 'y' }], entries: [{}, {}], candidates: [1, 0], hopeless: true },
+		{ others: [{ digest: 'y' }], entries: [{}, {}], candidates: [1, 0], hopeless: true },
 	],
 	[
 		'nothing while a different one is on its stream, which may still tell an id',
-		{ others: [{ body: 'y', lost: false }], entries: [{}, {}], candidates: [1, 0] },
+		{ others: [{ digest: 'y', lost: false }], entries: [{}, {}], candidates: [1, 0] },
 	],
 	[
 		'nothing while an id of a different one is awaited',
-		{ others: [{ body: 'y', ...named('e9') }], entries: [{}, {}], candidates: [1, 0] },
+		{ others: [{ digest: 'y', ...named('e9') }], entries: [{}, {}], candidates: [1, 0] },
 	],
 	[
 		'nothing beside a different one while its own id is awaited',
-		{ mine: named('e9'), others: [{ body: 'y' }], entries: [{}, {}], candidates: [1, 0] },
+		{ mine: named('e9'), others: [{ digest: 'y' }], entries: [{}, {}], candidates: [1, 0] },
 	],
 	[
 		'what was made before a different one was sent',
 		{
 			others: [
-				{ body: 'y', began: Infinity },
-				{ body: 'z', began: 9000 },
+				{ digest: 'y', began: Infinity },
+				{ digest: 'z', began: 9000 },
 			],
 			entries: [{}],
 			own: [0],

@@ -26,9 +26,9 @@ const REMEMBERED_MARKS = 30_000;
 
 /** What a later try needs to know of a claim. */
 export const askedOf = (claim: Claim): SentRequest => {
-	const { key, prompt, began, expected, kind, aspectRatio, body, withImages, cutAt } = claim;
+	const { key, prompt, began, expected, kind, aspectRatio, digest, withImages, cutAt } = claim;
 	const told = [...claim.ids];
-	return { key, prompt, began, expected, kind, aspectRatio, body, withImages, told, cutAt };
+	return { key, prompt, began, expected, kind, aspectRatio, digest, withImages, told, cutAt };
 };
 
 /** Generations and entries taken, of one account in this process. */
@@ -41,7 +41,7 @@ export class Claims {
 	/** Begins a claim, or resumes that of an earlier try. */
 	begin(order: Order): Claim {
 		const { prompt, began, expected, kind, aspectRatio, cutAt } = order;
-		const { told, key = randomUUID(), body = '', withImages = false } = order;
+		const { told, key = randomUUID(), digest = '', withImages = false } = order;
 		// Without spread objects, which cost 50 µs each time in n8n's process.
 		const claim: Claim = {
 			key,
@@ -50,7 +50,7 @@ export class Claims {
 			expected,
 			kind,
 			aspectRatio,
-			body,
+			digest,
 			withImages,
 			cutAt,
 			ids: new Set(told),

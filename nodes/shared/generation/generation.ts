@@ -196,7 +196,7 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 	const open = async () => {
 		const { bytes, release } = await order.body(order.signal);
 		try {
-			claim.body = await requestDigest(order, bytes);
+			claim.digest = await requestDigest(order, bytes);
 			const onSend = () => {
 				claim.began = Date.now();
 				order.listener.onAsked(askedOf(claim));

@@ -18,8 +18,8 @@ export interface SentRequest {
 	kind: MediaKind;
 	/** As asked for; undefined when the request has none. */
 	aspectRatio?: string;
-	/** A digest of the request: the files of equal requests are interchangeable. */
-	body: string;
+	/** Of the request: the files of two with the same one are interchangeable. */
+	digest: string;
 	/** Images are part of the request: its prompt alone says little. */
 	withImages: boolean;
 	/** Identifiers of the item that events carried. */
@@ -115,7 +115,7 @@ export function matchHistory(claim: Claim, evidence: Evidence): Verdict {
 	const pool = free.filter((entry) => rivals.some(({ owner }) => mayBeOf(owner)(entry)));
 	const found = countFiles(pool);
 	const lacking = rivals.reduce((sum, { lack }) => sum + lack, 0);
-	const areEqual = rivals.every(({ owner }) => owner.body === claim.body);
+	const areEqual = rivals.every(({ owner }) => owner.digest === claim.digest);
 	const areLost = rivals.every(({ owner }) => owner.lost);
 
 	/** An id was told whose entry has not appeared yet. */
