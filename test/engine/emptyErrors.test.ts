@@ -93,7 +93,7 @@ test.each([
 	expect(sim.count('GET', path)).toBe(3);
 });
 
-test('a warning beside a result is passed on, and the next try pays for nothing', async () => {
+test('a warning beside a result is passed on, and the next attempt pays for nothing', async () => {
 	await start({ pace: 0.001 });
 	const entry = { id: 'v', file_url: file(), error: 'Shorter than asked for' };
 	onCreate(answer(200, entry), { times: 9 });

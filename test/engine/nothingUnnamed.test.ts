@@ -56,7 +56,7 @@ describe('when another item fails', () => {
 		expect([posts(), sim.creates]).toEqual([2, 2]);
 	});
 
-	test('what an earlier try paid for is named by the next, also of items that it did not come to', async () => {
+	test('what an earlier attempt paid for is named by the next, also of items that it did not come to', async () => {
 		const subject = spoken({ concurrency: 1 });
 		onFile(answer(410), { after: 2 });
 		const first = await run(subject, ofTexts('One.', 'Two.', 'Three.'));

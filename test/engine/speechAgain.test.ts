@@ -67,7 +67,7 @@ test('Retry On Fail: a failed task is made anew, the others are only collected',
 	const running = run(node(speech('={{ $json.t }}'), RETRY), { items });
 	await sim.waitFor(() => taskOf('One') !== undefined);
 	const path = `/v1/labs/task/${taskOf('One').id}`;
-	// Twice: the second try asks again.
+	// Twice: the second attempt asks again.
 	onRead(answer(200, { id: 1, status: 'FAILED', error: 'Overload' }), { path, times: 2 });
 	const output = good(await running);
 	expect(output.map(({ json }) => json.input)).toEqual(items.map(({ t }) => t));
@@ -82,7 +82,7 @@ test.each([
 	'Retry On Fail: a task that by one answer %s is asked for again, not paid for',
 	async (_, action) => {
 		onRead(action);
-		// The first try ends before it reads the task: a new one may be unknown for some seconds.
+		// The first attempt ends before it reads the task: a new one may be unknown for some seconds.
 		const fields = speech('Hello, this takes a moment. [sim:slow=40]', { timeout: 1 });
 		const [item] = good(await run(node(fields, { ...RETRY, maxTries: 4 })));
 		expect(item?.binary?.data?.mimeType).toBe('audio/wav');
@@ -108,7 +108,7 @@ test('a new execution of the same text is paid for, as it has to be', async () =
 	expect(sim.creates).toBe(2);
 });
 
-test('two items with the same text are two tasks, also on a second try', async () => {
+test('two items with the same text are two tasks, also on a second attempt', async () => {
 	onFile(answer(410));
 	const output = good(await run(node(speech('Same.'), RETRY), { items: [{}, {}] }));
 	expect(new Set(output.map(({ json }) => json.task_id)).size).toBe(2);

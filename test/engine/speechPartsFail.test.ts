@@ -62,7 +62,7 @@ test('Retry On Fail: a part whose task has failed is made anew, and only that', 
 	const running = run(node(split(TEXT, { timeout: 60 }), RETRY));
 	await sim.waitFor(() => idOf(THIRD) !== undefined);
 	const path = `/v1/labs/task/${idOf(THIRD)}`;
-	// Twice: the second try asks again.
+	// Twice: the second attempt asks again.
 	onRead(answer(200, { id: 1, status: 'failed', error: 'No voice' }), { path, times: 2 });
 	const [item] = good(await running);
 	expect(item!.json.parts).toBe(12);
@@ -91,7 +91,7 @@ test('"Retry execution" collects what is there and pays for the rest', async () 
 	expect(sim.creates).toBe(12);
 });
 
-test('what an earlier try paid for is named by the next, also of parts that it did not come to', async () => {
+test('what an earlier attempt paid for is named by the next, also of parts that it did not come to', async () => {
 	onCreate(refused, ofThird);
 	onFile(answer(410), { after: 2 });
 	const { message, description } = bad(await run(node(split(TEXT, { concurrency: 1 }), RETRY)));

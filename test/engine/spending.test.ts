@@ -33,7 +33,7 @@ test('a run that needs just as many goes on; 0 sets no limit', async () => {
 });
 
 test('Retry On Fail goes on counting, without what it collects', async () => {
-	// The first file cannot be downloaded, so the first try fails with all three paid for.
+	// The first file cannot be downloaded, so the first attempt fails with all three paid for.
 	onFile(answer(410));
 	expect(good(await run(node(spoken(3), RETRY), { items: rows(3) }))).toHaveLength(3);
 	expect(posts()).toBe(3);

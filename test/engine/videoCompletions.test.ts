@@ -58,7 +58,7 @@ describe('completions that come one per video', () => {
 		expect(hinted(result)).toMatch(/1 of 3 .*may still come.*History → Get Many.*item 0/);
 	});
 
-	test('the stream is reset, and another item fails: the next try waits for the others', async () => {
+	test('the stream is reset, and another item fails: the next attempt waits for the others', async () => {
 		const files = ['a', 'b', 'c'].map((id) => made(id));
 		raw([completion([files[0]]), { delayMs: 50 }, 'RESET']);
 		onCreate({ delayMs: 700, ...answer(400, '{}') }, { after: 1 });
@@ -96,7 +96,7 @@ describe('completions that come one per video', () => {
 		expect(hinted(result)).toMatch(FEWER);
 	});
 
-	test('the time is up before the last: the next try has it as well, without paying', async () => {
+	test('the time is up before the last: the next attempt has it as well, without paying', async () => {
 		const files = ['a', 'b', 'c'].map((id) => made(id));
 		raw(files.slice(0, 2).map((file) => completion([file])));
 		sim.history.push(...files);

@@ -21,18 +21,18 @@ test('the message of a run that ends early names the videos of its other items',
 });
 
 describe('Retry On Fail never pays again', () => {
-	test('a file that could not be downloaded is fetched by the next try', async () => {
+	test('a file that could not be downloaded is fetched by the next attempt', async () => {
 		await start({ pace: 0.01 });
 		onFile(answer(410));
 		expectOnce(await run(node(video('A'), RETRY)));
 	});
 
-	test('a generation not found in time is found by the next try', async () => {
+	test('a generation not found in time is found by the next attempt', async () => {
 		lose({ finishesInHistoryAfterMs: 1600 });
 		expectOnce(await run(node(video('A', { timeout: 1 }), SLOWLY)));
 	});
 
-	test('a timeout in mid-stream is looked up by the next try', async () => {
+	test('a timeout in mid-stream is looked up by the next attempt', async () => {
 		await start({ pace: 0.15 });
 		expectOnce(await run(node(video('A', { timeout: 1 }), SLOWLY)));
 	});
@@ -64,7 +64,7 @@ describe('Retry On Fail never pays again', () => {
 		expect(looks()).toBe(0);
 	});
 
-	test('what was never sent, because the account had to rest, is sent by the next try', async () => {
+	test('what was never sent, because the account had to rest, is sent by the next attempt', async () => {
 		await start({ pace: 0.01 });
 		onCreate(answer(429, '', { 'Retry-After': '4' }));
 		const result = await run(node(video('A', { timeout: 1 }), { ...SLOWLY, maxTries: 5 }));

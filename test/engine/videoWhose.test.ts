@@ -92,7 +92,7 @@ test('the only entry of the prompt may be a stranger’s where images are part o
 	expect(error.description).toMatch(/may be the result: foreign/);
 });
 
-describe('an earlier try', () => {
+describe('an earlier attempt', () => {
 	test.each(['the same process', 'another process'])(
 		'that has a file keeps it, in %s, before any search begins',
 		async (where) => {

@@ -102,7 +102,7 @@ const tasks: Row[] = [
 				front.forward(request).on('response', () => response.destroy());
 			front.on(/^DELETE /, lose, 1);
 		},
-		note: 'gone at the second try counts as deleted',
+		note: 'gone at the second attempt counts as deleted',
 	},
 	{
 		fault: 'The callback of the service fails, or lies',

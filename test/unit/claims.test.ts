@@ -347,7 +347,7 @@ describe('a request that is over', () => {
 	});
 });
 
-describe('what an earlier try, in another process, asked for', () => {
+describe('what an earlier attempt, in another process, asked for', () => {
 	/** As kept with the execution. */
 	const kept = (order: Partial<Order>) =>
 		JSON.parse(JSON.stringify(askedOf(running(order, new Claims())))) as SentRequest;

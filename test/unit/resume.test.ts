@@ -61,7 +61,7 @@ test('a loop’s next round is another request', () => {
 	expect(foundBy(here)).toBeUndefined();
 });
 
-describe('a further try of one round', () => {
+describe('a further attempt of one round', () => {
 	const item = { json: { t: 1, deep: { when: new Date(0), none: undefined } } };
 	const now = { text: '={{ $now }}' };
 	const file = { mimeType: 'image/png', data: 'filesystem-v2', id: 'a', bytes: 9, fileName: 'a' };

@@ -77,7 +77,7 @@ describe('a 404 that passes does not end the wait', () => {
 			[...times(11, PENDING), JSON_404, DONE],
 			{ justCreated: true },
 		],
-		['of a task of an earlier try', [JSON_404, DONE], { isKnown: true }],
+		['of a task of an earlier attempt', [JSON_404, DONE], { isKnown: true }],
 		['of a task that was read before', [PENDING, JSON_404, DONE], {}],
 		['again and again, with readings between', [...times(20, PENDING, JSON_404), DONE], {}],
 		['for three quarters of a minute', [PENDING, ...times(9, JSON_404), DONE], {}],
@@ -111,7 +111,7 @@ describe('a task that is not there', () => {
 
 	it.each<[string, Answer[], Partial<TaskWait>, number]>([
 		['created by us', [JSON_404], { justCreated: true }, 65],
-		['of an earlier try', [JSON_404], { isKnown: true }, 60],
+		['of an earlier attempt', [JSON_404], { isKnown: true }, 60],
 		['read before', [PENDING, JSON_404], {}, 65],
 		[
 			'read before, while the service is away at times',

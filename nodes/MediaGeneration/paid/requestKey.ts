@@ -11,7 +11,7 @@ import { isRecord } from '../../shared/parsing/coerce';
 
 /**
  * How a retry recognises a request: by the node's parameters and the input item, never by the values
- * of expressions, since `{{ $now }}` or a resume URL changes with each try.
+ * of expressions, since `{{ $now }}` or a resume URL changes with each attempt.
  */
 
 /**
@@ -42,7 +42,7 @@ const OPTIONS: Record<string, unknown> = {
 const valuesOf = (held: Record<string, unknown>, defaults: Record<string, unknown>) =>
 	Object.entries(defaults).map(([name, byDefault]) => held[name] ?? byDefault);
 
-/** Parts of an expression whose value changes from one try to the next. */
+/** Parts of an expression whose value changes from one attempt to the next. */
 const PASSING =
 	/\$now|\$today|\$execution|\$resume|\$runIndex|toolCallId|random|\bDate(?:Time)?\b/i;
 
@@ -61,7 +61,7 @@ export function requestParameters(parameters: Record<string, unknown>): unknown[
 
 /**
  * The same for a model's call. Its unresolved parameters never change, so its calls are told apart by
- * what expressions resolve to, except for parts that change with each try.
+ * what expressions resolve to, except for parts that change with each attempt.
  */
 export function calledParameters(context: IExecuteFunctions, index: number): unknown[] {
 	return requestParameters(context.getNode().parameters).map((value) => {

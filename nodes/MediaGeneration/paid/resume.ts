@@ -93,8 +93,8 @@ function replaceTexts<T>(value: T, replace: (text: string) => string): T {
 
 /**
  * What this node created in this execution. It is kept in the node's context, which n8n keeps for
- * Retry On Fail and "Retry execution", so that the next try collects what was paid for instead of
- * creating it again. It is stored in clear text: ids, addresses and prompts only.
+ * Retry On Fail and "Retry execution", so that the next attempt collects what was paid for instead
+ * of creating it again. It is stored in clear text: ids, addresses and prompts only.
  */
 export class Resume {
 	private readonly store: IDataObject;
@@ -181,7 +181,7 @@ export class Resume {
 		return stored && this.withToken(stored);
 	}
 
-	/** True when no earlier try, round or call has left anything. */
+	/** True when no earlier attempt, round or call has left anything. */
 	get isEmpty(): boolean {
 		for (const _ in entriesOf(this.store)) return false;
 		return true;

@@ -14,14 +14,14 @@ interface Sent {
 interface Plan {
 	/** Paid requests. */
 	requests: number;
-	/** Tasks of an earlier try that it needs as well. */
+	/** Tasks of an earlier attempt that it needs as well. */
 	taskIds: string[];
 }
 
 /**
- * Keeps to `options.maxPaidPerExecution`. The count lies in the node's context, which rounds of a loop,
- * further tries and an agent's calls have in common; "Retry execution" keeps the context, but is another
- * execution, and counts anew.
+ * Keeps to `options.maxPaidPerExecution`. The count is kept in the node's context, which rounds of a
+ * loop, further attempts and an agent's calls have in common. "Retry execution" keeps the context, but is
+ * another execution, and counts anew.
  */
 export class Spending {
 	private limit = Infinity;

@@ -37,7 +37,7 @@ export class PaidSummary {
 		this.costs.set(`${index}/${part}`, { index, what, ids, isSure: true });
 	}
 
-	/** An earlier try has paid for the item, or may have. */
+	/** An earlier attempt has paid for the item, or may have. */
 	recall(index: number, { doubtful, taskId, sentAt, asked, files }: PaidRequest, part = 0): void {
 		if (doubtful) return;
 		if (taskId !== undefined) this.surely(index, 'task', [taskId], part);

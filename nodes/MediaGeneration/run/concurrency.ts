@@ -34,7 +34,7 @@ export class Concurrency implements LoadListener {
 	}
 
 	get limit(): number {
-		// Operations that create nothing, and results of an earlier try, grow it by their successes.
+		// Operations that create nothing, and results of an earlier attempt, grow it by their successes.
 		const grown = this.start + Math.max(this.accepts, this.successes);
 		return Math.min(this.most, grown, this.learnt.mostInWork);
 	}

@@ -15,7 +15,7 @@ const MOST_IDS = 8;
 
 /** Notes how one generation goes: for a retry, for the summary of what was paid, in the log, on screen. */
 export class GenerationRecord implements GenerationListener {
-	/** What an earlier try has left. */
+	/** What an earlier attempt has left. */
 	readonly earlier: PaidRequest | undefined;
 	/** What was sent and not refused. */
 	private sent: SentRequest | undefined;
@@ -77,7 +77,7 @@ export class GenerationRecord implements GenerationListener {
 		if (mayStillCome(error)) {
 			return error instanceof Failure ? error.with({ ids: [...this.ids] }) : error;
 		}
-		// What was definitely not accepted, or has failed, has to be asked for again by the next try.
+		// What was definitely not accepted, or has failed, has to be asked for again by the next attempt.
 		const { run, log, index } = this.item;
 		run.resume.remove(this.key);
 		run.paid.not(index);

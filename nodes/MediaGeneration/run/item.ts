@@ -29,7 +29,7 @@ export class Item {
 	}
 
 	/**
-	 * Notes what an earlier try has paid for, and counts the paid requests that are still to be sent.
+	 * Notes what an earlier attempt has paid for, and counts the paid requests that are still to be sent.
 	 * `keysOf` returns the key of each of them, given that of the whole item.
 	 */
 	planPaid(keysOf = (whole: string) => [whole]): void {
@@ -55,7 +55,7 @@ export class Item {
 		this.run.spending.sent();
 	}
 
-	/** The service has surely not accepted it. The next try has to send the request of this key again. */
+	/** The service has definitely not accepted it: the next attempt has to send the request of `key` again. */
 	refused(key: string, part = 0): void {
 		const { resume, paid, spending } = this.run;
 		resume.remove(key);

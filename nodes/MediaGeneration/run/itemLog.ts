@@ -40,7 +40,7 @@ export class ItemLog {
 		this.unclear++;
 	}
 
-	/** An earlier try has sent a create call and got no clear answer. */
+	/** An earlier attempt has sent a create call and got no clear answer. */
 	askedBefore(): void {
 		this.unclear++;
 	}

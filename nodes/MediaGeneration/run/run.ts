@@ -173,8 +173,8 @@ export class Run {
 	}
 
 	/**
-	 * Which file belongs to which request. Knows from the start what earlier tries of this node asked for
-	 * and got, in any process.
+	 * Which file belongs to which request. Knows from the start what earlier attempts of this node, in any
+	 * process, asked for and got.
 	 */
 	get claims(): Claims {
 		if (!this.knownClaims) {

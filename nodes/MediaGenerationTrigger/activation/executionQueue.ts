@@ -9,7 +9,7 @@ const MOST_AT_ONCE = 20;
 const LONGEST_EXECUTION_MS = 60_000;
 /** How many times an event is emitted if n8n can't start its execution. */
 const MOST_TRIES = 10;
-/** The pause before the second try, in ms; doubles up to the longest, about four minutes in total. */
+/** The pause before the second attempt, in ms; doubles up to the longest, about four minutes in total. */
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 /** How many progress events may wait; beyond that the oldest is dropped. */

@@ -24,7 +24,7 @@ const REMEMBERED_MS = 2 * LINGERS_MS;
 const REMEMBERED_CLAIMS = 10_000;
 const REMEMBERED_MARKS = 30_000;
 
-/** What a later try needs to know of a claim. */
+/** What a later attempt needs to know of a claim. */
 export const askedOf = (claim: Claim): SentRequest => {
 	const { key, prompt, began, expected, kind, aspectRatio, digest, withImages, cutAt } = claim;
 	const told = [...claim.ids];
@@ -38,7 +38,7 @@ export class Claims {
 	/** Identifiers and addresses of files that somebody has. */
 	private readonly taken = new Set<string>();
 
-	/** Begins a claim, or resumes that of an earlier try. */
+	/** Begins a claim, or resumes that of an earlier attempt. */
 	begin(order: Order): Claim {
 		const { prompt, began, expected, kind, aspectRatio, cutAt } = order;
 		const { told, key = randomUUID(), digest = '', withImages = false } = order;
@@ -65,7 +65,7 @@ export class Claims {
 		return claim;
 	}
 
-	/** What an earlier try, perhaps in another process, asked for, and the files it got at `madeAt`. */
+	/** What an earlier attempt, perhaps in another process, asked for, and the files it got at `madeAt`. */
 	recall(asked: SentRequest, files?: GeneratedFile[], madeAt = Date.now()): void {
 		if (files) this.take(files);
 		if (this.claims.has(asked.key)) return;
@@ -153,5 +153,4 @@ export class Claims {
 }
 
 /** The claims of an account in this process. */
-export const claimsOf = (credential: Credential): Claims =>
-	accountOf(credential).shared(Claims);
+export const claimsOf = (credential: Credential): Claims => accountOf(credential).shared(Claims);

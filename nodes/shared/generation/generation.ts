@@ -60,7 +60,7 @@ export interface GenerationOrder {
 	shared: AbortSignal;
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
-	/** What an earlier try of this node asked for, and its files: it is not asked for again. */
+	/** What an earlier attempt of this node asked for, and its files: it is not asked for again. */
 	earlier?: Earlier;
 	listener: GenerationListener;
 }
@@ -176,7 +176,7 @@ export async function generate(
 }
 
 function outcomeOf({ asked, files }: Earlier): GenerationOutcome {
-	const text = 'an earlier try of this node lost the stream';
+	const text = 'an earlier attempt of this node lost the stream';
 	if (!files) return { kind: 'lost', text };
 	return { kind: 'complete', files, cut: asked.cutAt === undefined ? undefined : text };
 }

@@ -5,7 +5,7 @@ import { kindSaid } from '../parsing/fileType';
 
 /** Which entries of the history belong to which generation. Pure. */
 
-/** What one generation asked for and was told: enough for a later try to search for it. */
+/** What one generation asked for and was told: enough for a later attempt to search for it. */
 export interface SentRequest {
 	/** Unique among generations, also those of other processes. */
 	key: string;

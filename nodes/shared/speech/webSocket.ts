@@ -54,7 +54,7 @@ export class ReconnectingSocket {
 	/** Has been asked to close, but is still open. */
 	private leaving: Session | undefined;
 	private unneeded = new AbortController();
-	private firstTry = new AbortController();
+	private firstAttempt = new AbortController();
 	/** Aborted when anything changes. */
 	private awake = new AbortController();
 	/** When an unneeded one may be closed, in ms since 1970. */
@@ -89,14 +89,14 @@ export class ReconnectingSocket {
 
 	/** Aborts when the first attempt to open since it is needed has succeeded or failed. */
 	get tried(): AbortSignal {
-		return this.firstTry.signal;
+		return this.firstAttempt.signal;
 	}
 
 	/** Somebody needs it (again). */
 	need(): void {
 		if (this.isNeeded) return;
 		this.unneeded = new AbortController();
-		this.firstTry = new AbortController();
+		this.firstAttempt = new AbortController();
 		this.failures = 0;
 		this.mayOpenAtOnce = false;
 		this.awake.abort();
@@ -126,7 +126,7 @@ export class ReconnectingSocket {
 	private async serve(): Promise<void> {
 		const { current } = this;
 		if (this.isForbidden) {
-			this.firstTry.abort();
+			this.firstAttempt.abort();
 			await this.change();
 		} else if (!current) {
 			await this.untilNextAttempt();
@@ -167,7 +167,7 @@ export class ReconnectingSocket {
 	/** Opens one. It takes over from a silent one without a gap. */
 	private async open(): Promise<void> {
 		const { signal } = this.unneeded;
-		const { firstTry } = this;
+		const { firstAttempt } = this;
 		const session = await this.connect(signal);
 		if (!session && signal.aborted) return;
 		const previous = this.current;
@@ -176,7 +176,7 @@ export class ReconnectingSocket {
 		this.mayOpenAtOnce = false;
 		if (previous) this.askToClose(previous);
 		else if (session) this.events.onChange(true);
-		firstTry.abort();
+		firstAttempt.abort();
 	}
 
 	/** Opens one; undefined if that fails, takes too long, or nobody needs it any more. */

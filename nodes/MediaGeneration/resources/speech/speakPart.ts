@@ -15,8 +15,8 @@ interface Order {
 }
 
 /**
- * Creates the task of a text, or of a part of it, unless an earlier try has, and notes its id in `part`.
- * Waits and fetches as far as that is `wanted`.
+ * Creates the task of a text, or of a part of it, unless an earlier attempt has, and notes its id in
+ * `part`. Waits and fetches as far as that is `wanted`.
  */
 export async function speakPart(
 	item: Item,
@@ -96,7 +96,7 @@ async function create(
 			signal,
 			begin,
 			onSend() {
-				// The next try must not pay again for what may have been accepted.
+				// The next attempt must not pay again for what may have been accepted.
 				run.resume.save(key, { sentAt: Date.now() });
 				attempts++;
 				item.asked('speech', part.index);
