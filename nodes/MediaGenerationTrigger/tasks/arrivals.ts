@@ -50,7 +50,7 @@ export class Arrivals {
 
 	constructor(
 		private readonly signal: AbortSignal,
-		private readonly parts: {
+		private readonly watch: {
 			/** When the trigger was activated, in ms since 1970. */
 			since(): number;
 			hasRoom(): boolean;
@@ -80,13 +80,13 @@ export class Arrivals {
 		if (this.waiting.has(taskId)) return;
 		const now = Date.now();
 		if (!wasUnderWay && this.isEarly(now) && ++this.early > MOST_EARLY) {
-			if (this.early === MOST_EARLY + 1) this.parts.onFlood();
+			if (this.early === MOST_EARLY + 1) this.watch.onFlood();
 			for (const [other, arrival] of this.waiting) {
 				if (!arrival.wasUnderWay) this.waiting.delete(other);
 			}
 			return;
 		}
-		if (this.waiting.size >= MOST_WAITING) return this.parts.onFull();
+		if (this.waiting.size >= MOST_WAITING) return this.watch.onFull();
 		this.waiting.set(taskId, { first: now, last: now, wasUnderWay });
 		if (!this.isWorking) void this.work();
 	}
@@ -101,7 +101,7 @@ export class Arrivals {
 		this.isWorking = true;
 		while (this.waiting.size > 0) {
 			await sleep(GATHER_MS, this.signal);
-			while (!this.signal.aborted && !this.parts.hasRoom()) await sleep(NO_ROOM_MS, this.signal);
+			while (!this.signal.aborted && !this.watch.hasRoom()) await sleep(NO_ROOM_MS, this.signal);
 			if (this.signal.aborted) return;
 			const ripe = this.ripe();
 			const isFlood = ripe.length > this.countLeft();
@@ -112,7 +112,7 @@ export class Arrivals {
 			for (const taskId of next) {
 				const { wasUnderWay } = this.waiting.get(taskId)!;
 				this.waiting.delete(taskId);
-				this.parts.letGo(taskId, wasUnderWay);
+				this.watch.letGo(taskId, wasUnderWay);
 			}
 			if (isFlood) await sleep(FLOOD_PAUSE_MS, this.signal);
 		}
@@ -132,7 +132,7 @@ export class Arrivals {
 	}
 
 	private isEarly(at: number): boolean {
-		return at < this.parts.since() + EARLY_MS;
+		return at < this.watch.since() + EARLY_MS;
 	}
 
 	private countLeft(): number {

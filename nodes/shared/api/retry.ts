@@ -36,7 +36,7 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'body' |
 	begin?: AbortSignal;
 	/** An event stream, which outlives the call: only its headers fall under `limitMs`. */
 	streamed?: boolean;
-	/** Called right before each attempt goes out, after any rest. */
+	/** Called right before each attempt goes out, after any cooldown. */
 	onSend?(): void;
 	/** Called when the service has surely not accepted an attempt of a create call. */
 	onRefused?(): void;

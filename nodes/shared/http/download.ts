@@ -170,18 +170,18 @@ export async function download(
 		if (signal.aborted) {
 			const reason = abortReason(signal);
 			// What the host has said tells more than that the time is up.
-			throw withFile((reason.kind === 'timedOut' && last) || reason, file);
+			throw aboutFile((reason.kind === 'timedOut' && last) || reason, file);
 		}
 		const isAwaited =
 			file.justMade && outcome.facts.status === 404 && Date.now() - began < JUST_MADE_MS;
 		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
-		if (!isTransient(outcome) || isLast) throw withFile(outcome, file);
+		if (!isTransient(outcome) || isLast) throw aboutFile(outcome, file);
 		last = outcome;
 		await sleep(backOffMs(attempt, LONGEST_PAUSE_MS), signal);
 	}
 }
 
-const withFile = (failure: Failure, file: FileToFetch) => failure.with({ fileUrl: file.url });
+const aboutFile = (failure: Failure, file: FileToFetch) => failure.with({ fileUrl: file.url });
 
 const CONNECTION = /^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|ERR_CANCELED|HPE_|ABORT_ERR|UND_)/;
 

@@ -4,16 +4,16 @@ import { Queue, TokenBucket } from '../async/tokenBucket';
 
 /** How long after its last use an account's limits are forgotten, in ms. */
 const FORGET_MS = 300_000;
-/** The rest after a refusal that names none, in ms; doubled for each further one in a row. */
-const FIRST_REST_MS = 1000;
-const LONGEST_REST_MS = 30_000;
-/** A rest that the service names is believed until it is this many times too short. */
+/** The cooldown after a refusal that names none, in ms; doubled for each further one in a row. */
+const FIRST_COOLDOWN_MS = 1000;
+const LONGEST_COOLDOWN_MS = 30_000;
+/** A cooldown that the service names is believed until it is this many times too short. */
 const TOO_SHORT = 8;
-/** Up to this share is added to a rest at random, since other processes may rest equally long. */
+/** Up to this share is added to a cooldown at random, since other processes may have the same one. */
 const JITTER = 0.1;
 const MOST_JITTER_MS = 300;
 /**
- * After a rest, requests go out one by one: the first ones this far apart, in ms, the next ones
+ * After a cooldown, requests go out one by one: the first ones this far apart, in ms, the next ones
  * closer. If the service still refuses, it refuses a few, not all that have waited.
  */
 const FIRST_GAP_MS = 250;
@@ -64,7 +64,7 @@ export class RateLimit {
 	hasWorked = false;
 	private rate = new LearnedRate();
 	private notBefore = 0;
-	/** Pause between two requests after a rest, in ms; 0 when they may go out at will. */
+	/** Pause between two requests after a cooldown, in ms; 0 when they may go out at will. */
 	private gapMs = 0;
 	private lastSent = 0;
 	private lastUsed = Date.now();
@@ -164,11 +164,11 @@ export class RateLimit {
 			if (!isBusy || this.meagre >= MOST_MEAGRE) this.rate.refused(now);
 		}
 		const isTold = retryAfterMs !== undefined;
-		const doubledMs = FIRST_REST_MS * 2 ** (this.inARow[kind] - 1);
-		const ownMs = Math.min(LONGEST_REST_MS, isTold ? doubledMs / TOO_SHORT : doubledMs);
-		const restMs = Math.max(retryAfterMs ?? 0, ownMs);
-		const jitterMs = Math.random() * Math.min(MOST_JITTER_MS, restMs * JITTER);
-		this.notBefore = Math.max(this.notBefore, now + restMs + jitterMs);
+		const doubledMs = FIRST_COOLDOWN_MS * 2 ** (this.inARow[kind] - 1);
+		const ownMs = Math.min(LONGEST_COOLDOWN_MS, isTold ? doubledMs / TOO_SHORT : doubledMs);
+		const cooldownMs = Math.max(retryAfterMs ?? 0, ownMs);
+		const jitterMs = Math.random() * Math.min(MOST_JITTER_MS, cooldownMs * JITTER);
+		this.notBefore = Math.max(this.notBefore, now + cooldownMs + jitterMs);
 		// The first request shrinks it once before it counts.
 		this.gapMs = (isBusy ? FIRST_GAP_BUSY_MS : FIRST_GAP_MS) / GAP_SHRINKS_TO;
 		this.window = 1;

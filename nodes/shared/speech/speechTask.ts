@@ -89,7 +89,7 @@ class Sightings {
 
 	/** The last that is known, in words. `isRefused`: the account's last reading was refused. */
 	lastNews(isRefused: boolean): string {
-		// Even if the task was never read because the whole account was resting.
+		// Even if the task was never read because the whole account was cooling down.
 		const status = this.trouble?.facts.status ?? (isRefused ? 429 : undefined);
 		const news = [
 			this.status,
