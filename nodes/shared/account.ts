@@ -60,7 +60,7 @@ const accounts = new Map<string, Account>();
 /** Computed once for each credential. */
 const keys = new WeakMap<AccountAddress, string>();
 
-/** Identifies an account (a token at an address) by a digest, which reveals nothing of the token. */
+/** Identifies an account (a token at an address) by a digest, which reveals nothing about the token. */
 export function accountKeyOf(address: AccountAddress): string {
 	const known = keys.get(address);
 	if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** What can go wrong, as facts. `nodeErrors.ts` is the only place that puts them into words. */
+/** What can go wrong, as facts. `n8n/messages.ts` is the only place that puts them into words. */
 export type FailureKind =
 	| 'invalidInput'
 	| 'badImage'

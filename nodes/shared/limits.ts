@@ -33,7 +33,7 @@ export const MAX_REDIRECTS = 10;
 /** Characters of a file's address; signed ones have up to 3000. */
 export const MAX_ADDRESS_CHARS = 8192;
 
-/** Characters of an identifier: it stands in request paths and in messages. */
+/** Characters of an identifier: it appears in request paths and messages. */
 export const MAX_ID_CHARS = 500;
 
 /** Characters of a status word, or of what is said instead. */

@@ -58,7 +58,7 @@ export function voiceEntry(voice: ServiceRecord): INodeListSearchItems | undefin
 const words = (text = '') => ` ${text.toLowerCase().replace(/[\s_,-]+/g, ' ')}`;
 
 /**
- * True when every word of the filter stands in the voice's name or id, or begins a word of its traits
+ * True when every word of the filter appears in the voice's name or id, or begins a word of its traits
  * ("male" is not "female"). A language counts by its code and by its name.
  */
 export function matches(voice: ServiceRecord, filter: string): boolean {
@@ -99,8 +99,7 @@ export async function searchVoices(
 		credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
 		const api = new Api(this, credential);
 		const place = placeOf(paginationToken);
-		const find = async (signal: AbortSignal) =>
-			await findVoices(api, filter.trim(), place, signal);
+		const find = async (signal: AbortSignal) => await findVoices(api, filter.trim(), place, signal);
 		return await withDeadline(SEARCH_MS, undefined, find);
 	} catch (error) {
 		throw toNodeError(error, { node: this.getNode(), redact: credential?.redact });

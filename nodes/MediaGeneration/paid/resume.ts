@@ -17,7 +17,7 @@ export interface PaidRequest {
 	sentAt?: number;
 	/** Generations: what was sent and may be paid for. */
 	asked?: SentRequest;
-	/** Generations: the service has begun it, and n8n's log has told that it is paid. */
+	/** Generations: the service has begun it, and n8n's log says that it is paid. */
 	isAccepted?: boolean;
 	/** Generations: the files made. */
 	files?: GeneratedFile[];

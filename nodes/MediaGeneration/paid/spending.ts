@@ -70,7 +70,7 @@ export class Spending {
 		this.sentNow++;
 	}
 
-	/** The service has surely not accepted it. */
+	/** The service has definitely not accepted it. */
 	refused(): void {
 		this.sentNow--;
 	}

@@ -68,7 +68,7 @@ const displayNames = RESOURCES.flatMap(({ name, value, operations: offered }) =>
 	offered.map(({ option }) => [`${value}:${option.value}`, `${name}: ${option.name}`]),
 );
 
-/** What stands below the node on the canvas. An expression knows no display names, so it brings them. */
+/** The text below the node on the canvas. An expression knows no display names, so it brings its own. */
 export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNames))})[$parameter.resource + ":" + $parameter.operation] }}`;
 
 /** Throws a Failure of kind invalidInput that names an operation that does not exist. */

@@ -45,7 +45,7 @@ export class ItemLog {
 		this.unclear++;
 	}
 
-	/** The service has surely not accepted a create call, or has failed to do what it asked for. */
+	/** The service has definitely not accepted a create call, or has failed to do what it asked for. */
 	refused(): void {
 		this.unclear--;
 	}

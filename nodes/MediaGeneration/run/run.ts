@@ -76,7 +76,7 @@ export class Run {
 		this.isTool = isToolRun(context);
 		this.resume = new Resume(context, this.isTool, credential);
 		const executionId = context.getExecutionId();
-		// Without an execution each call of a model stands for itself.
+		// Without an execution each call of a model counts by itself.
 		const store = executionId === undefined ? {} : contextOf(context, this.isTool);
 		this.spending = new Spending(store, executionId ?? '');
 		this.history = new HistoryReader(this.api);

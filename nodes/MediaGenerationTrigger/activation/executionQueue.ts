@@ -50,7 +50,7 @@ interface Waiting {
  */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MOST_AT_ONCE);
-	/** By task: what waits behind its event that is being emitted. */
+	/** By task: what waits while an event of that task is being emitted. */
 	private readonly queues = new Map<string, Waiting[]>();
 	/** Everything that was not emitted yet, the oldest first. */
 	private readonly waiting = new Set<Waiting>();

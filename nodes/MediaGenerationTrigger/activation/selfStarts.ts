@@ -13,11 +13,11 @@ class Chains extends Map<string, Chain> {}
 
 const chains = () => thisProcess.shared(Chains);
 
-/** Sees to it that no workflow starts itself forever: each of these executions may cost something. */
+/** Keeps a workflow from starting itself forever: each of its executions may cost something. */
 export class SelfStarts {
 	private readonly workflowId: string;
 	private readonly chain: Chain;
-	/** Nodes behind the trigger that create what it tells of. */
+	/** Nodes after the trigger that create what it reports. */
 	private readonly creators: NodeTypeAndVersion[];
 
 	/**
@@ -34,10 +34,10 @@ export class SelfStarts {
 		this.workflowId = context.getWorkflow().id ?? '';
 		this.chain = (scope !== undefined && chains().get(scope)) || new Chain();
 		if (scope !== undefined) chains().set(scope, this.chain);
-		this.creators = creatorsBehind(context, created);
+		this.creators = creatorsAfter(context, created);
 	}
 
-	/** Says in the log what such a node behind the trigger can lead to. */
+	/** Says in the log what such a node after the trigger can lead to. */
 	warn(): void {
 		const [first] = this.creators;
 		if (!first) return;
@@ -141,19 +141,19 @@ const CREATING = {
 };
 
 /** The creating nodes that an execution of this trigger may reach, as tools of an agent, too. */
-function creatorsBehind(
+function creatorsAfter(
 	context: ITriggerFunctions,
 	created: keyof typeof CREATING,
 ): NodeTypeAndVersion[] {
 	const withParameters = { includeNodeParameters: true };
-	const behind = context.getChildNodes(context.getNode().name, withParameters);
-	const tools = behind.flatMap(({ name }) =>
+	const after = context.getChildNodes(context.getNode().name, withParameters);
+	const tools = after.flatMap(({ name }) =>
 		context.getParentNodes(name, { ...withParameters, connectionType: 'ai_tool' }),
 	);
 	const { resources, operations } = CREATING[created];
 	const maybe = (value: unknown = '', wanted: string[]) =>
 		wanted.includes(String(value)) || String(value).startsWith('=');
-	return [...behind, ...tools].filter(
+	return [...after, ...tools].filter(
 		({ type, disabled, parameters }) =>
 			!disabled &&
 			/\.mediaGeneration(?:Tool)?$/.test(type) &&

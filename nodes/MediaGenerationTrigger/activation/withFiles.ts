@@ -7,7 +7,7 @@ import { wordingOf } from '../../shared/n8n/messages';
 const DOWNLOAD_MS = 3_600_000;
 
 /**
- * The item with what `fetch` returns. If that fails, what the item tells of is made all the same, and
+ * The item with what `fetch` returns. If that fails, what the item reports was made all the same, and
  * its `error` says why there is no file. Never rejects.
  */
 export async function withFiles(

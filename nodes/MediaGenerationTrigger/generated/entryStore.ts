@@ -80,7 +80,7 @@ export class EntryStore implements Remembered {
 		}
 	}
 
-	/** Forgets what a node has kept: it tells of other events now. */
+	/** Forgets what a node has kept: it reports other events now. */
 	static forget(store: IDataObject, key: string): void {
 		takeKept(leftKey(key), undefined);
 		if (store[KEY] !== undefined) delete store[KEY];

@@ -13,7 +13,7 @@ import type { Page } from '../../shared/parsing/responses';
  * What is new in a history that others change while it is read. What is remembered: the entries seen so
  * far (the newest thousand), those not emitted yet, and the floor: the time down to which all was seen.
  * - What a deletion moves up is not new: it was made before the floor, or nothing known comes after it.
- * - New is what was made after the floor, or stands above something known: a slow one may appear late.
+ * - New is what was made after the floor, or is listed above something known: a slow one may appear late.
  * - Only the service's own times are compared, with one another. Equal ones decide nothing: the place does.
  * - Pages that shift while they are read repeat an entry, which counts once, or skip one: where several
  *   pages held something new, the next look reads as many again.
@@ -159,7 +159,7 @@ export class Look {
 		return last === 'new' || (last === 'unsure' && !this.hasKnown(standings));
 	}
 
-	/** Where each entry stands, as far as can be told at this point. */
+	/** The standing of each entry, as far as it is clear at this point. */
 	private standings(): Map<string, Standing> {
 		const { floor, isComplete } = this.remembered;
 		const all = [...this.seen];

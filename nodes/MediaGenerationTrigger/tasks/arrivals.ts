@@ -27,7 +27,7 @@ const NO_ROOM_MS = 1000;
 const MOST_WAITING = 10_000;
 
 interface Arrival {
-	/** When its end was first and last told, in ms since 1970. */
+	/** When its end was first and last reported, in ms since 1970. */
 	first: number;
 	last: number;
 	wasUnderWay: boolean;

@@ -26,7 +26,7 @@ export class TaskEvents {
 		private readonly selfStarts: SelfStarts,
 	) {}
 
-	/** The progress of a task has risen to so many percent. */
+	/** The progress of a task has risen to `percentage`. */
 	progress(taskId: string, percentage: number): void {
 		const { settings } = this.activation;
 		const isStep = this.taskStore.rise(taskId, percentage, settings.progressStep);
@@ -36,8 +36,8 @@ export class TaskEvents {
 	}
 
 	/**
-	 * A task has ended that speaks this text, if known. Resolves when that has been emitted, if it is
-	 * wanted; never rejects.
+	 * A task has ended; `text` is what it speaks, if known. Resolves when that has been emitted, if it
+	 * is wanted; never rejects.
 	 */
 	async end(event: TaskEvent, text?: string): Promise<void> {
 		const { taskStore } = this;

@@ -162,7 +162,7 @@ export class TaskWatch {
 		if (this.past.size >= MOST_UNDER_WAY) return;
 		this.past.add(taskId);
 		await api.rateLimit.waitForTurn('catchUp', SILENCE_MS, closing);
-		// Meanwhile a message may have told that it is.
+		// Meanwhile a message may have said that it is.
 		const isOpen = !closing.aborted && this.past.has(taskId);
 		const reading = isOpen ? api.getTask(taskId, closing) : undefined;
 		const task = await reading?.catch(() => undefined);

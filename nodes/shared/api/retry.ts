@@ -15,15 +15,15 @@ import { asWebUrl } from '../parsing/coerce';
 
 /** How long one reading may take before it is given up, in ms. */
 const READING_MS = 30_000;
-/** How often a read, and a create call that was surely not accepted, is sent at most. */
+/** How many times a read, or a create call that was definitely not accepted, is sent at most. */
 const MAX_ATTEMPTS = 5;
 /** How long a read without a deadline of its own is sent again while the account is refused, in ms. */
 const MOST_REFUSED_MS = 300_000;
 
 /**
- * Which failures are repeated. `read`: everything transient; `create`: only what the service surely
- * did not accept (refused connection, 429), since every accepted call is paid; `once`: nothing,
- * because the caller repeats by itself.
+ * Which failures are repeated. `read`: everything transient; `create`: only what the service
+ * definitely did not accept (refused connection, 429), since every accepted call is paid; `once`:
+ * nothing, because the caller repeats by itself.
  */
 type Repeat = 'read' | 'create' | 'once';
 
@@ -38,7 +38,7 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'body' |
 	streamed?: boolean;
 	/** Called right before each attempt goes out, after any cooldown. */
 	onSend?(): void;
-	/** Called when the service has surely not accepted an attempt of a create call. */
+	/** Called when the service has definitely not accepted an attempt of a create call. */
 	onRefused?(): void;
 }
 

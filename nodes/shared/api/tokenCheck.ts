@@ -8,7 +8,7 @@ const CHECK_MS = 20_000;
 /** How many checks of one account may begin within a minute. */
 const MOST_A_MINUTE = 5;
 const MINUTE_MS = 60_000;
-/** How long a workflow that is being activated takes it for granted that the token is good, in ms. */
+/** How long an activation takes a good token for granted, in ms. */
 const TRUSTED_MS = 10_000;
 
 /** The checks of an account's token in this process. */
@@ -19,7 +19,7 @@ class TokenChecks {
 	last?: { began: number; trouble: unknown };
 }
 
-/** Reads the account (§4.10); resolves with what stands in the way, undefined when nothing does. */
+/** Reads the account (§4.10); resolves with why that fails, or undefined. */
 async function checkToken(api: Api, signal: AbortSignal): Promise<unknown> {
 	const read = async (over: AbortSignal) => await api.getAccount(over, 'once');
 	return await withDeadline(CHECK_MS, signal, read).then(() => undefined, asWrongAddress);
@@ -50,14 +50,14 @@ export async function checkTokenTogether(
 		.catch((canceled: unknown) => canceled);
 }
 
-/** True for trouble that says nothing against address and token, and passes. */
+/** True for trouble that passes and says nothing against the address or the token. */
 export const passes = (trouble: unknown): boolean =>
 	isTransient(trouble) ||
 	(trouble instanceof Failure && ['timedOut', 'outOfCredit'].includes(trouble.kind));
 
 /**
- * Throws what stands in the way of a trigger: a refused token, but not a service that is away for the
- * moment. With `mustWork`, as a person is waiting for an event, everything does.
+ * Throws what keeps a trigger from working: a refused token, but not a service that is away for the
+ * moment. With `mustWork`, since a person is waiting for an event, throws any failure.
  */
 export async function requireToken(
 	api: Api,

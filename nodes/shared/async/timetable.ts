@@ -32,7 +32,7 @@ const LAST_SHARE = 0.1;
 const LAST_MS = 2000;
 
 /**
- * When a wait reads: it is told of news and readings, and tells when the next reading is due. Pure;
+ * When a wait reads: given news and readings, it says when the next reading is due. Pure;
  * `now` and all points in time are ms since 1970.
  */
 export class Timetable {
@@ -79,7 +79,7 @@ export class Timetable {
 		if (!this.announced) this.readNow = false;
 	}
 
-	/** True if a reading under way must be given up: it may hang, or tell of the time before. */
+	/** True if a reading under way must be given up: it may hang, or report an earlier state. */
 	hear(news: NewsKind, now: number): boolean {
 		const { pollMs, catchUpMs = pollMs } = this.pace;
 		if (news === 'lost' || news === 'back') {

@@ -28,7 +28,7 @@ export interface FrameHeader {
 	samples: number;
 	/** Equal for frames that may follow one another. */
 	format: string;
-	/** Bytes of the side information behind the header. */
+	/** Bytes of the side information after the header. */
 	sideBytes: number;
 }
 
@@ -103,10 +103,10 @@ function indexOf(file: Buffer, at: number, { sideBytes }: FrameHeader): number |
 
 /** Bytes of an index: its name, what it has, frames, bytes and a table of 100 places. */
 export const INDEX_BYTES = 4 + 4 + 4 + 4 + 100;
-/** Bytes of the quality, which many indexes have, and of what LAME and its likes write behind it. */
+/** Bytes of the quality, which many indexes have, and of what LAME and the like write after it. */
 export const ENCODER_BYTES = 4 + 36;
 
-/** What the encoder of a file says of itself behind the index at `at`. */
+/** What the encoder of a file says of itself after the index at `at`. */
 function encoderOf(file: Buffer, at: number): Buffer | undefined {
 	const has = file.readUInt32BE(at + 4);
 	const start = at + INDEX_BYTES;

@@ -52,10 +52,10 @@ function writeEncoder(
 ): void {
 	first.copy(frame, at);
 	const tag = at + 4;
-	// Twelve bits of samples before the sound, and twelve behind it.
+	// Twelve bits of samples before the sound, and twelve after it.
 	const before = first.readUIntBE(4 + 21, 3) >> 12;
-	const behind = last ? last.readUIntBE(4 + 21, 3) & 0xfff : 0;
-	frame.writeUIntBE((before << 12) | behind, tag + 21, 3);
+	const after = last ? last.readUIntBE(4 + 21, 3) & 0xfff : 0;
+	frame.writeUIntBE((before << 12) | after, tag + 21, 3);
 	frame.writeUInt32BE(bytes, tag + 28);
 	// There is no checksum of the sound, but one of this frame.
 	frame.writeUInt16BE(0, tag + 32);

@@ -26,7 +26,7 @@ export function subtitleTypeOf(text: string): FileType | undefined {
 	return SRT_START.test(start.trimStart()) ? SRT : undefined;
 }
 
-/** The cues of a file, and whatever else stands between empty lines; each as its lines. */
+/** The cues of a file, and whatever else is between empty lines; each as its lines. */
 function blocksOf(text: string, isVtt: boolean): string[][] {
 	const blocks = isVtt
 		? text.replace(/^(.*)\n(?=.*-->)/, '$1\n\n').split(/\n{2,}/)
@@ -38,7 +38,7 @@ function blocksOf(text: string, isVtt: boolean): string[][] {
 
 const two = (number: number) => String(number).padStart(2, '0');
 
-/** A time, given as the groups of `TIME`, so many ms later. */
+/** A time, given as the groups of `TIME`, `ms` milliseconds later. */
 function later(parts: Array<string | undefined>, ms: number, point: string): string {
 	const [hours = 0, minutes = 0, seconds = 0] = parts.slice(0, 3).map((part) => Number(part ?? 0));
 	const fraction = Number((parts[3] ?? '').padEnd(3, '0'));
@@ -79,7 +79,7 @@ export function joinSubtitles(
 	}
 	return { text: `${[...head, ...body].join('\n\n')}\n`, ...type };
 
-	/** The same cue so many ms later; its times are in the line `at`. */
+	/** The same cue, `ms` milliseconds later; its times are in the line `at`. */
 	function cue(block: string[], at: number, ms: number): string {
 		const shift = (groups: string[]) => later(groups, ms, isVtt ? '.' : ',');
 		const times = TIMES.exec(block[at]!)!;

@@ -20,7 +20,7 @@ export interface HistoryEntry {
 	marks: string[];
 }
 
-/** Where an entry of the history stands: its files once there are some. */
+/** How far an entry of the history has come: its files once there are any, or that it has failed. */
 export function entryState(
 	entry: ServiceRecord,
 	baseUrl: string,

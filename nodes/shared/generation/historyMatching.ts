@@ -55,7 +55,7 @@ export interface Verdict {
 	candidates: HistoryEntry[];
 	/** There are more entries than were asked for: no later look can tell whose they are. */
 	hopeless: boolean;
-	/** They belong to it only if no others appear within so many ms after the request. */
+	/** They belong to it only if no others appear within this many ms after the request. */
 	waitMs?: number;
 }
 

@@ -7,7 +7,7 @@ import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 
 /** How long to wait for the body of an error answer. */
 const ERROR_BODY_MS = 5000;
-/** How long a stream may take to end once no more of it is wanted. */
+/** How long a stream may take to end once it is no longer wanted. */
 const ENDING_MS = 100;
 
 /** The whole body. Throws a Failure if it is too large or breaks off, or the signal's reason. */
@@ -36,8 +36,8 @@ export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): 
 }
 
 /**
- * Closes a stream of which no more is wanted: once the service has ended it, after a moment, or when
- * `signal` aborts. Most services end it at once, and to break one off takes n8n's helper half a
+ * Closes a stream that is no longer wanted: once the service has ended it, after a moment, or when
+ * `signal` aborts. Most services end it at once, and breaking one off takes n8n's helper half a
  * millisecond.
  */
 export async function closeAtEnd(

@@ -21,7 +21,7 @@ const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
 /**
  * The bearer token (§5) as it is sent, without outer white space and a pasted "Bearer ". Throws a
- * Failure of kind invalidInput if it is empty or can't stand in a header.
+ * Failure of kind invalidInput if it is empty or can't be sent in a header.
  */
 export function cleanToken(raw: unknown): string {
 	const refuse = (text: string) => invalidInput('API Token', text);

@@ -51,7 +51,7 @@ async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean 
 	return { head, whole };
 }
 
-/** From the first byte to another, of so many. */
+/** From the first byte to the one named first, of as many as are named second. */
 const WHOLE_RANGE = /^bytes 0-(\d+)\/(\d+)$/;
 
 async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal) {

@@ -84,7 +84,7 @@ export const egressCheckOf =
 		}
 	};
 
-/** Where a request is to be sent instead; undefined if nowhere, or to where it may not go. */
+/** Where a request is redirected to; undefined if nowhere, or to where it may not go. */
 function redirectTarget(request: HttpRequest, answer: HttpResponse): string | undefined {
 	const { location } = answer.headers;
 	if (![301, 302, 303, 307, 308].includes(answer.status) || !location) return undefined;

@@ -148,8 +148,7 @@ export class Origins {
 }
 
 /** The origins of an account's tasks in this process. */
-export const originsOf = (credential: Credential): Origins =>
-	accountOf(credential).shared(Origins);
+export const originsOf = (credential: Credential): Origins => accountOf(credential).shared(Origins);
 
 /** The same for videos and images, by the ids and the addresses of their files. */
 export class GenerationOrigins extends Origins {}
@@ -190,7 +189,7 @@ export async function generatedBy(
 ): Promise<GeneratedFile[]> {
 	const origins = generationOriginsOf(credential);
 	const origin = originIn(context, credential, origins);
-	// The history may know a file by another address than the event that told of it.
+	// The history may know a file by another address than the one in the event.
 	const nameless = (files?: GeneratedFile[]) =>
 		files ? files.filter(({ id }) => id === undefined).length : expected;
 	return await origins.note({ origin, text: prompt }, generate(), marksOf, nameless);

@@ -20,8 +20,8 @@ export function asText(value: unknown): string | undefined {
 }
 
 /**
- * An identifier as a string, since ids are compared as such; undefined for what can't stand in a
- * request's path.
+ * An identifier as a string, since ids are compared as such; undefined for what can't be part
+ * of a request's path.
  */
 export function asId(value: unknown): string | undefined {
 	const text = asText(value);

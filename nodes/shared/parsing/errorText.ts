@@ -46,7 +46,7 @@ export const isFailureWord = (value: unknown): boolean =>
 export const isFailed = (record: unknown): boolean =>
 	saysFailure(record) || (isRecord(record) && isFailureWord(record.status));
 
-/** The surest first. */
+/** The most telling first. */
 const REASON_KEYS = [
 	...['error', 'error_message', 'message', 'detail', 'details'],
 	...['errors', 'msg', 'reason', 'title', 'code'],

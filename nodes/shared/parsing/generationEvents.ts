@@ -70,7 +70,7 @@ export class GenerationEvents {
 	private lack: string | undefined;
 	/** The last event, if it reported a failure: it counts unless something comes after it. */
 	private failure: unknown;
-	/** The last event, if it told of progress: the same once more tells nothing new. */
+	/** The last event, if it reported progress: the same event again says nothing new. */
 	private last: EventSourceMessage | undefined;
 	private readonly ids = new Set<string>();
 	/** The last part ended with CR: an LF that comes next belongs to it. */

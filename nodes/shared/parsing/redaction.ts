@@ -1,12 +1,12 @@
 /** Takes the API token out of whatever is shown, kept or logged. */
 export interface Redactor {
-	/** The text with the token blanked out, also where it stands encoded, or in letters of another case. */
+	/** The text with the token blanked out, even where it is encoded or in letters of another case. */
 	text(said: string): string;
 	/** The same for every text in a value, keys included. One without the token comes back as it is. */
 	value<T>(value: T): T;
 }
 
-/** Which characters stand percent-encoded in an address: everybody does it a little differently. */
+/** Which characters are percent-encoded in an address: every encoder has its own idea of that. */
 const IN_ADDRESSES = [
 	/[^\w.~!*'()-]/g,
 	/[^\w.~-]/g,
@@ -31,7 +31,7 @@ function inBase64(apiToken: string): string[] {
 	return [...forms, ...forms.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'))];
 }
 
-/** The token as it may stand in a text: as it is, in JSON, in an address, or in one within another. */
+/** The token as it may appear in a text: as it is, in JSON, in an address, or in one within another. */
 function formsOf(apiToken: string): string[] {
 	const inJson = JSON.stringify(apiToken).slice(1, -1);
 	const inAddress = IN_ADDRESSES.map((characters) => escaped(apiToken, characters, '%'));
@@ -45,15 +45,15 @@ function formsOf(apiToken: string): string[] {
 }
 
 /**
- * What a form is found by. The service may have cut it off, so much of it is enough; and a regular
- * expression takes no form of any length.
+ * What a form is found by. The service may have cut it off, so this much of it is enough; and a
+ * regular expression can't be of any length.
  */
 const headOf = (form: string) =>
 	form
 		.slice(0, Math.max(12, Math.min(500, Math.ceil(form.length / 2))))
 		.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 
-/** How many characters two texts begin with alike. */
+/** How many characters two texts have in common at their beginnings. */
 function alike(one: string, other: string): number {
 	let length = 0;
 	while (length < one.length && one[length] === other[length]) length++;

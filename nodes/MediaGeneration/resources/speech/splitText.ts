@@ -60,7 +60,7 @@ function beforeSpace(text: string, at: number): number {
 	return end;
 }
 
-function behindSpace(text: string, at: number): number {
+function afterSpace(text: string, at: number): number {
 	let start = at;
 	while (start < text.length && isSpace(text, start)) start++;
 	return start;
@@ -77,18 +77,18 @@ const isSpace = (text: string, at: number) => /[^\S\u00a0\u202f\ufeff]/.test(tex
  */
 export function* splitText(text: string, most: number): Generator<TextPart> {
 	const whole = text.slice(0, beforeSpace(text, text.length));
-	let start = behindSpace(whole, 0);
+	let start = afterSpace(whole, 0);
 	while (start < whole.length) {
 		const end = whole.length - start > most ? start + firstCut(whole, start, most) : whole.length;
 		yield { text: whole.slice(start, end), start, end };
-		start = behindSpace(whole, end);
+		start = afterSpace(whole, end);
 	}
 }
 
 /** Where the text from `start` on, longer than `most`, is cut first, counted from `start`. */
 function firstCut(text: string, start: number, most: number): number {
 	const least = Math.ceil(most / 3);
-	const reach = behindSpace(text, start + most) - start;
+	const reach = afterSpace(text, start + most) - start;
 	const rest = text.slice(start, start + reach + LOOKAHEAD);
 	const tags = tagsFrom(text, start, most);
 	const plain = withoutTags(rest, tags);
@@ -150,7 +150,7 @@ function withoutTags(text: string, tags: Tag[]): string {
 	return pieces.join('') + text.slice(end);
 }
 
-/** Where sentences end in `text` up to `reach`, white space behind them left out; rising. */
+/** Where sentences end in `text` up to `reach`, without the white space after them; rising. */
 function sentenceEnds(text: string, reach: number): number[] {
 	// The end of a line does not end a sentence.
 	const line = text.replace(/[\r\n\u2028\u2029]/g, ' ');
@@ -165,9 +165,9 @@ function wordEnd(text: string, most: number, fits: (at: number) => boolean): num
 	const segments = words.segment(text);
 	for (let at = most; at > most - LONGEST_WORD && fits(at); at--) {
 		const { index, isWordLike } = segments.containing(at)!;
-		const isBehindOpening = /[\p{Ps}\p{Pi}]/u.test(text[index - 1] ?? '');
+		const isAfterOpening = /[\p{Ps}\p{Pi}]/u.test(text[index - 1] ?? '');
 		// Punctuation at the end of a word stays with it.
-		if (isWordLike && !isBehindOpening) {
+		if (isWordLike && !isAfterOpening) {
 			const end = beforeSpace(text, index);
 			return fits(end) ? end : undefined;
 		}
