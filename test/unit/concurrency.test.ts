@@ -1,7 +1,7 @@
 import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
 
 /** Begins with a service that nobody knows anything about, unless something was learnt. */
-const limiter = (concurrency: number, learnt = { mostInWork: Infinity }) => {
+const limiter = (concurrency: number, learnt = { maxAtOnce: Infinity }) => {
 	const made = new Concurrency(learnt);
 	made.configure(concurrency);
 	return made;
@@ -56,7 +56,7 @@ describe('automatic concurrency', () => {
 	});
 
 	it('begins with what other executions of the account have learnt', () => {
-		const learnt = { mostInWork: Infinity };
+		const learnt = { maxAtOnce: Infinity };
 		const one = limiter(0, learnt);
 		one.refused(later());
 		one.refused(later());

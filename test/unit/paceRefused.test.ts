@@ -115,7 +115,7 @@ describe('what was learnt of an account', () => {
 		await jest.advanceTimersByTimeAsync(500);
 		expect(service.seen.length - before).toBeLessThanOrEqual(2);
 		await other.finish(600);
-		expect(rateLimitOf(address).mostInWork).toBeLessThan(Infinity);
+		expect(rateLimitOf(address).maxAtOnce).toBeLessThan(Infinity);
 		await jest.advanceTimersByTimeAsync(301_000);
 		service.limit = NO_LIMIT;
 		const again = speak(service, { items: 20, address: { ...address } });

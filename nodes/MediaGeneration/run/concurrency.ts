@@ -3,7 +3,7 @@ import type { LoadListener } from '../../shared/api/retry';
 /** Automatic concurrency begins here … */
 const AUTOMATIC_START = 10;
 /** … and stops growing here. */
-const AUTOMATIC_MOST = 100;
+const AUTOMATIC_MAX = 100;
 
 /** What is worked on: input items, or the parts that one of them consists of. */
 type Unit = 'item' | 'part';
@@ -15,28 +15,28 @@ type Unit = 'item' | 'part';
  */
 export class Concurrency implements LoadListener {
 	private start = AUTOMATIC_START;
-	private most = AUTOMATIC_MOST;
+	private max = AUTOMATIC_MAX;
 	private accepts = 0;
 	private successes = 0;
 	/** When the last refusal came, in ms since 1970. */
 	private refusedAt = 0;
-	private inWork = 0;
-	/** All that has more to start, the parts of items in work first, then the items. */
+	private active = 0;
+	/** All that has more to start, the parts of items under way first, then the items. */
 	private readonly waiting: Array<() => void> = [];
 
 	/** `learnt`: what this account's executions know of refusals; Infinity before the first. */
-	constructor(private readonly learnt: { mostInWork: number }) {}
+	constructor(private readonly learnt: { maxAtOnce: number }) {}
 
 	/** 0: automatic; 1–500: that many from the start. */
 	configure(concurrency: number): void {
 		this.start = concurrency === 0 ? AUTOMATIC_START : concurrency;
-		this.most = concurrency === 0 ? AUTOMATIC_MOST : concurrency;
+		this.max = concurrency === 0 ? AUTOMATIC_MAX : concurrency;
 	}
 
 	get limit(): number {
 		// Operations that create nothing, and results of an earlier attempt, grow it by their successes.
 		const grown = this.start + Math.max(this.accepts, this.successes);
-		return Math.min(this.most, grown, this.learnt.mostInWork);
+		return Math.min(this.max, grown, this.learnt.maxAtOnce);
 	}
 
 	/** The service has accepted a create call. */
@@ -48,7 +48,7 @@ export class Concurrency implements LoadListener {
 	/** An item is done. */
 	succeeded(): void {
 		this.successes++;
-		this.learnt.mostInWork++;
+		this.learnt.maxAtOnce++;
 	}
 
 	/**
@@ -58,7 +58,7 @@ export class Concurrency implements LoadListener {
 	refused(since: number): void {
 		if (since <= this.refusedAt) return;
 		this.refusedAt = Date.now();
-		this.learnt.mostInWork = Math.max(1, Math.floor(this.limit / 2));
+		this.learnt.maxAtOnce = Math.max(1, Math.floor(this.limit / 2));
 	}
 
 	/**
@@ -66,24 +66,24 @@ export class Concurrency implements LoadListener {
 	 * have the place of their item, which then takes it again without waiting for one.
 	 */
 	wait(startMore: () => void, of: Unit): () => void {
-		if (of === 'part') this.inWork--;
+		if (of === 'part') this.active--;
 		this.waiting.splice(of === 'part' ? -1 : this.waiting.length, 0, startMore);
 		startMore();
 		return () => {
-			if (of === 'part') this.inWork++;
+			if (of === 'part') this.active++;
 			this.waiting.splice(this.waiting.indexOf(startMore), 1);
 		};
 	}
 
 	/** A place for one more, to be given back; false when there is none. */
 	takePlace(): boolean {
-		if (this.inWork >= this.limit) return false;
-		this.inWork++;
+		if (this.active >= this.limit) return false;
+		this.active++;
 		return true;
 	}
 
 	giveBack(): void {
-		this.inWork--;
+		this.active--;
 		this.startMore();
 	}
 
@@ -95,7 +95,7 @@ export class Concurrency implements LoadListener {
 /**
  * Runs `work`, which never rejects, for the indexes 0 … count - 1, in order, as many at once as
  * `concurrency` allows. It resolves with true on success, which lets the limit grow. The parts of an item
- * in work count as items, in place of their own, and go before items that have not begun.
+ * under way count as items, in place of their own, and go before items that have not begun.
  */
 export async function forEachConcurrently(
 	count: number,

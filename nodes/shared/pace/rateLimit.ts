@@ -59,7 +59,7 @@ export type UnderWay = 'task' | 'watched' | 'stream';
  */
 export class RateLimit {
 	/** How many items of one execution may be processed at once; Infinity before any refusal. */
-	mostInWork = Infinity;
+	maxAtOnce = Infinity;
 	/** Whether anything was ever accepted: then a refusal is a limit, and passes. */
 	hasWorked = false;
 	private rate = new LearnedRate();
@@ -178,7 +178,7 @@ export class RateLimit {
 		const now = Date.now();
 		if (now - this.lastUsed > FORGET_MS) {
 			this.rate = new LearnedRate();
-			this.mostInWork = Infinity;
+			this.maxAtOnce = Infinity;
 		}
 		this.lastUsed = now;
 	}
