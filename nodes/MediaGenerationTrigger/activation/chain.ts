@@ -1,3 +1,5 @@
+import { dropOldest } from '../../shared/limits';
+
 /** How many executions in a row may each start the next one. */
 export const LONGEST_CHAIN = 10;
 
@@ -35,8 +37,7 @@ export class Chain {
 			[...this.executions].filter(({ overAt = Infinity }) => overAt > at - ms);
 		this.executions = new Set(overSince(this.keptMs));
 		this.seen.set(taskId, { at, parents: overSince(AFTERMATH_MS + lateMs) });
-		const [oldest] = this.seen.keys();
-		if (this.seen.size > MOST_TASKS) this.seen.delete(oldest!);
+		dropOldest(this.seen, MOST_TASKS);
 	}
 
 	/** When a task was first heard of, in ms since 1970. */
