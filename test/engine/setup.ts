@@ -38,11 +38,8 @@ afterEach(async () => {
 
 afterAll(() => removeEngineFolder());
 
-/** Only timers are faked from now on, until the test ends: the service is real. */
-export const fakeTime = () =>
-	jest.useFakeTimers({
-		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
-	});
+/** Lasts until the test ends. */
+export { fakeTime } from '../service/fakeTime.mts';
 afterEach(() => jest.useRealTimers());
 
 /** Starts a simulator with these options, instead of the one that each test begins with. */

@@ -8,6 +8,7 @@ import {
 	type FakeService,
 	type Handler,
 } from '../service/fakeService.mts';
+import { fakeTime } from '../service/fakeTime.mts';
 import { onStage, type Operation, type Stage } from './stage.mts';
 
 /*
@@ -27,17 +28,7 @@ async function failing(
 ) {
 	return await onStage(operation, async (stage) => {
 		const { requests } = await arrange(stage);
-		jest.useFakeTimers({
-			now: Date.now(),
-			doNotFake: [
-				'nextTick',
-				'setImmediate',
-				'clearImmediate',
-				'queueMicrotask',
-				'performance',
-				'hrtime',
-			],
-		});
+		fakeTime();
 		try {
 			const running = await stage.begin();
 			// Until the file is asked for, the clocks stand still.

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { subscribe, type Subscription } from '../../nodes/shared/speech/notifications';
 import { readCredential } from '../../nodes/shared/http/credential';
 import { FakeService, type Upgrade } from '../service/fakeService.mts';
+import { fakeTime } from '../service/fakeTime.mts';
 
 /* A service that never answers a close frame: the global WebSocket holds on to each connection for ever. */
 
@@ -146,9 +147,7 @@ describe('a service that never answers the closing', () => {
 	});
 
 	it('has a silent socket replaced once, and again only when the first one is gone', async () => {
-		jest.useFakeTimers({
-			doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
-		});
+		fakeTime();
 		try {
 			const subscription = await begin();
 			expect(subscription.isLive()).toBe(true);

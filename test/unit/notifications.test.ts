@@ -5,6 +5,7 @@ import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
 import { subscribe as listenTo, type Subscription } from '../../nodes/shared/speech/notifications';
 import { readCredential } from '../../nodes/shared/http/credential';
 import { FakeService } from '../service/fakeService.mts';
+import { fakeTime } from '../service/fakeTime.mts';
 
 /** What the service does with the next handshakes. */
 let mode: 'accept' | 'refuse' | 'hang';
@@ -98,11 +99,6 @@ const send = (...messages: Array<string | Buffer>) => {
 const closed = async (socket: ServerSocket | Socket) =>
 	void (await once(socket as Socket, 'close'));
 
-// Only timers are faked: the sockets are real.
-const fakeTimers = () =>
-	jest.useFakeTimers({
-		doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'hrtime'],
-	});
 describe('the socket of an account', () => {
 	it('is at /ws with the token, encoded', async () => {
 		await listen('a+b/c=d&e').ready;
@@ -275,7 +271,7 @@ describe('a socket that is lost', () => {
 });
 
 describe('a good socket that is lost', () => {
-	beforeEach(() => void fakeTimers());
+	beforeEach(() => void fakeTime());
 
 	/** Ends the newest socket, and resolves once that was noticed. */
 	async function cut(told: ReturnType<typeof follower>) {
@@ -425,7 +421,7 @@ describe('a socket that cannot be had', () => {
 });
 
 describe('a socket that is silent', () => {
-	beforeEach(() => void fakeTimers());
+	beforeEach(() => void fakeTime());
 
 	it('is found out after 60 s, and another takes its place', async () => {
 		const subscription = listen();

@@ -1,0 +1,12 @@
+/** Fakes timers and dates from now on. The service is real: what its connections need is not faked. */
+export const fakeTime = () =>
+	jest.useFakeTimers({
+		doNotFake: [
+			'nextTick',
+			'setImmediate',
+			'clearImmediate',
+			'queueMicrotask',
+			'performance',
+			'hrtime',
+		],
+	});
