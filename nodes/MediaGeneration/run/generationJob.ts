@@ -1,18 +1,35 @@
-import type { INodeExecutionData } from 'n8n-workflow';
+import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { startDeadline } from '../../shared/async/deadline';
 import type { GeneratedFile } from '../../shared/contract';
 import { download } from '../../shared/http/download';
 import { generate, type GenerationOrder } from '../../shared/generation/generation';
-import { GENERATIONS } from '../../shared/media';
-import { download as downloadField, idleTimeout, timeout } from '../../shared/n8n/descriptions';
+import { GENERATIONS, type MediaKind } from '../../shared/media';
+import {
+	concurrency,
+	download as downloadField,
+	idleTimeout,
+	maxPaid,
+	options,
+	outputField,
+	timeout,
+} from '../../shared/n8n/descriptions';
 import { generatedBy } from '../../shared/n8n/origins';
 import { GenerationRecord } from './generationRecord';
 import type { Item } from './item';
 import { settled, type Job, type Made } from './job';
 
-/* What all operations with a generation stream share: stream, history, download, items. */
+/* What all operations with a generation stream share: fields, stream, history, download, items. */
 
 type Order = Pick<GenerationOrder, 'generation' | 'aspectRatio' | 'prompt' | 'expected' | 'body'>;
+
+/** The last fields of each; `more` are further options. */
+export const generationFields = (
+	kind: MediaKind,
+	...more: INodeProperties[]
+): INodeProperties[] => [
+	downloadField,
+	options(concurrency, idleTimeout, maxPaid, ...more, outputField, timeout(kind)),
+];
 
 /** The job of one generation. */
 export function generationJob(item: Item, order: Order): Job {
@@ -21,7 +38,7 @@ export function generationJob(item: Item, order: Order): Job {
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
 	const isFileWanted = parameters.fileFlag(downloadField);
-	const outputField = parameters.outputField();
+	const fileField = parameters.outputField();
 	item.planPaid();
 
 	return async () => {
@@ -80,7 +97,7 @@ export function generationJob(item: Item, order: Order): Job {
 		item.tell(`downloading the ${kind}`);
 		const file = { url: fileUrl, kind, id: name, justMade: true };
 		const binary = await download(run.context, run.credential, file, signal);
-		return item.output(json, { [outputField]: binary });
+		return item.output(json, { [fileField]: binary });
 	}
 }
 

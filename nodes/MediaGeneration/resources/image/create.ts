@@ -1,14 +1,5 @@
-import {
-	concurrency,
-	download,
-	idleTimeout,
-	maxPaid,
-	options,
-	outputField,
-	prompt,
-	timeout,
-} from '../../../shared/n8n/descriptions';
-import { generationJob } from '../../run/generationJob';
+import { prompt } from '../../../shared/n8n/descriptions';
+import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/operation';
 
 /** Image → Create (§4.8). */
@@ -21,8 +12,7 @@ export const createImage: Operation = {
 	},
 	fields: [
 		prompt('e.g. A lighthouse at dawn, watercolor', 'What the image should show'),
-		download,
-		options(concurrency, idleTimeout, maxPaid, outputField, timeout('image')),
+		...generationFields('image'),
 	],
 	prepare(item) {
 		const request = { prompt: item.parameters.text('prompt', 'Prompt') };

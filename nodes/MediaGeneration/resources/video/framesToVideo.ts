@@ -1,17 +1,6 @@
-import {
-	concurrency,
-	download,
-	idleTimeout,
-	maxPaid,
-	inputImages,
-	NOT_FOR_TOOLS,
-	optionalPrompt,
-	options,
-	outputField,
-	timeout,
-} from '../../../shared/n8n/descriptions';
+import { inputImages, NOT_FOR_TOOLS, optionalPrompt } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/coerce';
-import { generationJob } from '../../run/generationJob';
+import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/operation';
 import { encodeImages, readImages } from './images';
 
@@ -26,14 +15,9 @@ export const framesToVideo: Operation = {
 	},
 	fields: [
 		inputImages('Frames', 'The images that the video moves through, in this order'),
-		download,
-		options(
-			concurrency,
-			idleTimeout,
-			maxPaid,
+		...generationFields(
+			'video',
 			optionalPrompt('e.g. Slow camera pan', 'What should happen between the frames'),
-			outputField,
-			timeout('video'),
 		),
 	],
 	prepare(item) {

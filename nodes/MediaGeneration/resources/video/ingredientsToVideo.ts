@@ -1,16 +1,5 @@
-import {
-	concurrency,
-	download,
-	idleTimeout,
-	maxPaid,
-	inputImages,
-	NOT_FOR_TOOLS,
-	options,
-	outputField,
-	timeout,
-	videoPrompt,
-} from '../../../shared/n8n/descriptions';
-import { generationJob } from '../../run/generationJob';
+import { inputImages, NOT_FOR_TOOLS, videoPrompt } from '../../../shared/n8n/descriptions';
+import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/operation';
 import { encodeImages, readImages } from './images';
 
@@ -29,8 +18,7 @@ export const ingredientsToVideo: Operation = {
 			'Ingredients',
 			'Images of the people, things or places that the video should contain',
 		),
-		download,
-		options(concurrency, idleTimeout, maxPaid, outputField, timeout('video')),
+		...generationFields('video'),
 	],
 	prepare(item) {
 		const prompt = item.parameters.text('prompt', 'Prompt');

@@ -1,16 +1,6 @@
 import { ASPECT_RATIOS, NUMBER_OF_VIDEOS } from '../../../shared/contract';
-import {
-	concurrency,
-	download,
-	idleTimeout,
-	maxPaid,
-	options,
-	outputField,
-	timeout,
-	videoPrompt,
-	type NumberField,
-} from '../../../shared/n8n/descriptions';
-import { generationJob } from '../../run/generationJob';
+import { videoPrompt, type NumberField } from '../../../shared/n8n/descriptions';
+import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/operation';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
@@ -58,8 +48,7 @@ export const textToVideo: Operation = {
 				'The shape of the video. An expression can also give 16:9, 9:16, landscape or portrait.',
 		},
 		numberOfVideos,
-		download,
-		options(concurrency, idleTimeout, maxPaid, outputField, timeout('video')),
+		...generationFields('video'),
 	],
 	prepare(item) {
 		const { parameters } = item;
