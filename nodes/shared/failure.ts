@@ -84,6 +84,14 @@ export function invalidInput(field: string, text: string): Failure {
 	return new Failure('invalidInput', { field, text });
 }
 
+/** True for a failure of one of these kinds. */
+export const isFailure = (error: unknown, ...kinds: FailureKind[]): error is Failure =>
+	error instanceof Failure && kinds.includes(error.kind);
+
+/** The same error; a failure with more facts, of which those it has already stay. */
+export const withFacts = (error: unknown, facts: FailureFacts): unknown =>
+	error instanceof Failure ? error.with(facts) : error;
+
 /** True when the same read may well succeed a moment later (docs/contract.md, “HTTP”). */
 export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
@@ -93,6 +101,6 @@ export function isTransient(error: unknown): error is Failure {
  * The failure of a first call to an address: without such a path it belongs to some other web server.
  */
 export const asWrongAddress = (error: unknown): unknown =>
-	error instanceof Failure && ['notFound', 'rejected'].includes(error.kind)
+	isFailure(error, 'notFound', 'rejected')
 		? new Failure('notTheService', { status: error.facts.status })
 		: error;

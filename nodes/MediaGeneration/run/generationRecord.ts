@@ -1,5 +1,5 @@
 import type { GeneratedFile } from '../../shared/contract';
-import { Failure } from '../../shared/failure';
+import { withFacts } from '../../shared/failure';
 import { mayStillCome, type GenerationListener } from '../../shared/generation/generation';
 import type { SentRequest } from '../../shared/generation/historyMatching';
 import type { MediaKind } from '../../shared/media';
@@ -74,9 +74,7 @@ export class GenerationRecord implements GenerationListener {
 
 	/** It has failed with `error`; returns that with what is known of the generation. */
 	failed(error: unknown): unknown {
-		if (mayStillCome(error)) {
-			return error instanceof Failure ? error.with({ ids: [...this.ids] }) : error;
-		}
+		if (mayStillCome(error)) return withFacts(error, { ids: [...this.ids] });
 		// What was definitely not accepted, or has failed, has to be asked for again by the next attempt.
 		const { run, log, index } = this.item;
 		run.resume.remove(this.key);

@@ -1,5 +1,5 @@
 import { sleep, startDeadline } from '../../shared/async/deadline';
-import { Failure } from '../../shared/failure';
+import { Failure, isFailure } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
 import { accountOf } from '../../shared/account';
 import { knownTasksOf, type KnownTasks } from '../../shared/api/knownTasks';
@@ -188,7 +188,7 @@ export class TaskWatch {
 			// The token may have been revoked, and the socket dropped for that.
 			const since = Math.max(subscription.lostAt(), Date.now() - TRUSTED_MS);
 			const trouble = await checkTokenTogether(api, since, closing);
-			if (trouble instanceof Failure && trouble.kind === 'tokenRefused') onFatal(trouble);
+			if (isFailure(trouble, 'tokenRefused')) onFatal(trouble);
 		}
 	}
 

@@ -4,7 +4,7 @@ import { failureSaidIn, readAnswer } from '../parsing/failures';
 import { readText } from '../http/bodies';
 import { RetryingClient, type ApiCall } from './retry';
 import { ACCOUNT_PATH, type ServiceRecord, type SpeechRequest, type SpeechTask } from '../contract';
-import { Failure } from '../failure';
+import { Failure, isFailure } from '../failure';
 import { GENERATIONS, type Generation } from '../media';
 import type { ByteStream } from '../http/request';
 import { knownTasksOf } from './knownTasks';
@@ -84,8 +84,7 @@ export class Api extends RetryingClient {
 		};
 		const text = await this.send(call, readText).catch((error: unknown) => {
 			// Not found on a repetition: the first call has deleted it, and only its answer was lost.
-			const isGone = error instanceof Failure && error.kind === 'notFound';
-			if (!isGone || sent === 1) throw error;
+			if (!isFailure(error, 'notFound') || sent === 1) throw error;
 			return '';
 		});
 		// The body is unspecified (§4.3): only an explicit error counts.

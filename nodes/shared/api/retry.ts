@@ -2,7 +2,7 @@ import type { Credential } from '../http/credential';
 import { failureOfStatus } from '../parsing/failures';
 import { readErrorBody } from '../http/bodies';
 import { abortReason, sleep, startDeadline } from '../async/deadline';
-import { Failure, isTransient, type FailureKind } from '../failure';
+import { Failure, isFailure, isTransient, type FailureKind } from '../failure';
 import {
 	sendRequest,
 	type HttpRequest,
@@ -70,9 +70,7 @@ const ofCreate = (error: unknown): unknown =>
 
 /** A reading given up at its own limit is one that did not answer, and may be repeated. */
 const ofReading = (error: unknown): unknown =>
-	error instanceof Failure && error.kind === 'timedOut'
-		? new Failure('noAnswer', { transient: true })
-		: error;
+	isFailure(error, 'timedOut') ? new Failure('noAnswer', { transient: true }) : error;
 
 /** Sends calls to the service's API, with the repetitions and limits that each may have. */
 export class RetryingClient {
@@ -115,8 +113,7 @@ export class RetryingClient {
 				if (last instanceof Failure && !last.facts.maybeAccepted) call.onRefused?.();
 				if (call.signal.aborted || !this.mayRepeat(call, last, attempt, began)) throw last;
 			}
-			const isRefused = last instanceof Failure && last.kind === 'rateLimited';
-			if (!isRefused) await sleep(backOffMs(attempt), begin);
+			if (!isFailure(last, 'rateLimited')) await sleep(backOffMs(attempt), begin);
 		}
 	}
 

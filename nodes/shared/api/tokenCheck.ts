@@ -1,6 +1,6 @@
 import { accountOf } from '../account';
 import { withDeadline } from '../async/deadline';
-import { asWrongAddress, Failure, isTransient } from '../failure';
+import { asWrongAddress, isFailure, isTransient } from '../failure';
 import { singleFlightOf, type Api } from './api';
 
 /** How long the reading of the account may take, in ms. */
@@ -52,8 +52,7 @@ export async function checkTokenTogether(
 
 /** True for trouble that passes and says nothing against the address or the token. */
 export const passes = (trouble: unknown): boolean =>
-	isTransient(trouble) ||
-	(trouble instanceof Failure && ['timedOut', 'outOfCredit'].includes(trouble.kind));
+	isTransient(trouble) || isFailure(trouble, 'timedOut', 'outOfCredit');
 
 /**
  * Throws what keeps a trigger from working: a refused token, but not a service that is away for the

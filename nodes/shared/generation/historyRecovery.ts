@@ -3,7 +3,7 @@ import { whenAborted, withDeadline } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from './historyEntries';
 import type { HistoryReader } from './historyReader';
-import { Failure } from '../failure';
+import { Failure, isFailure, withFacts } from '../failure';
 import { MAX_FILES } from '../limits';
 import { asText } from '../parsing/coerce';
 import { readReason } from '../parsing/errorText';
@@ -93,7 +93,7 @@ class Looks {
 	 * lags behind, may answer 404 for a while. A service without a history always does.
 	 */
 	failed(error: unknown): unknown {
-		if (!(error instanceof Failure) || error.kind !== 'notFound') {
+		if (!isFailure(error, 'notFound')) {
 			this.absent = 0;
 			return error;
 		}
@@ -144,7 +144,7 @@ export async function findLost(
 			readFirst: true,
 		});
 	return await withDeadline(limitMs, search.signal, wait).catch((error: unknown) => {
-		const isOver = error instanceof Failure && ['timedOut', 'streamLost'].includes(error.kind);
+		const isOver = isFailure(error, 'timedOut', 'streamLost');
 		// A part of the files is better than nothing.
 		if ((isOver || isRest) && looks.partial.length > 0) return looks.partial;
 		throw isOver ? notFound(search.reason, looks.candidates) : withPayment(error);
@@ -185,6 +185,4 @@ const withRest = ({ expected }: Claim, got: GeneratedFile[], rest: GeneratedFile
 
 /** If the history can't be read, the generation is still paid for. */
 const withPayment = (error: unknown): unknown =>
-	error instanceof Failure && error.kind !== 'generationFailed'
-		? error.with({ maybeAccepted: true })
-		: error;
+	isFailure(error, 'generationFailed') ? error : withFacts(error, { maybeAccepted: true });

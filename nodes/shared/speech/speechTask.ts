@@ -1,5 +1,5 @@
 import type { SpeechTask } from '../contract';
-import { Failure } from '../failure';
+import { Failure, withFacts } from '../failure';
 import type { Follower, Subscription } from './notifications';
 import type { Api } from '../api/api';
 import { pollUntil, type News, type Reading } from '../async/pollUntil';
@@ -176,5 +176,5 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 
 /** The same failure, with the id of the (paid) task it is about. */
 export function aboutTask(error: unknown, taskId: string, lastNews?: string): unknown {
-	return error instanceof Failure ? error.with({ taskId, lastNews }) : error;
+	return withFacts(error, { taskId, lastNews });
 }

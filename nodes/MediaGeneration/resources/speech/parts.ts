@@ -3,7 +3,7 @@ import { abortReason } from '../../../shared/async/deadline';
 import { joinAudio } from '../../../shared/audio/joinAudio';
 import { joinSubtitles } from '../../../shared/audio/subtitles';
 import type { ServiceRecord } from '../../../shared/contract';
-import { Failure, type FailureKind } from '../../../shared/failure';
+import { Failure, isFailure } from '../../../shared/failure';
 import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';
 import type { FileType } from '../../../shared/media';
 import { fileNameOf } from '../../../shared/parsing/fileType';
@@ -22,8 +22,6 @@ import {
 
 /** Parts of one speech. */
 export const MOST_PARTS = 200;
-
-const GONE: FailureKind[] = ['taskFailed', 'notFound'];
 
 /**
  * Does `work` for each part of a speech, side by side as far as the run's concurrency goes; `taskOf` is
@@ -60,7 +58,7 @@ export async function forAllParts<Result>(
 		} catch (error) {
 			if (isOverload(error)) concurrency.refused(began);
 			// A task that failed can't be collected, though it is named as what failed.
-			if (error instanceof Failure && GONE.includes(error.kind)) part.taskId = undefined;
+			if (isFailure(error, 'taskFailed', 'notFound')) part.taskId = undefined;
 			failed ??= { index, error };
 			stopping.abort(new Failure('canceled'));
 			return false;

@@ -1,7 +1,7 @@
 import type { Api } from '../../../shared/api/api';
 import type { SpeechRequest } from '../../../shared/contract';
 import { startDeadline, whenAborted, withDeadline } from '../../../shared/async/deadline';
-import { Failure } from '../../../shared/failure';
+import { Failure, isFailure, withFacts } from '../../../shared/failure';
 import { createdBy } from '../../../shared/n8n/origins';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { PaidRequest } from '../../paid/resume';
@@ -76,8 +76,7 @@ async function taskToResume(
 
 /** A 404 from an edge says nothing about the task. */
 const isGone = (error: unknown) =>
-	error instanceof Failure &&
-	(error.kind === 'taskFailed' || (error.kind === 'notFound' && !error.facts.isEdge));
+	isFailure(error, 'taskFailed') || (isFailure(error, 'notFound') && !error.facts.isEdge);
 
 /** Creates the task; `begin` aborts when no further attempt may begin. */
 async function create(
@@ -106,7 +105,7 @@ async function create(
 		const send = async () => await api.createTask(request, limits);
 		const taskId = await createdBy(run.context, run.credential, send, request.input).catch(
 			(error: unknown) => {
-				throw error instanceof Failure ? error.with({ isSpeech: true }) : error;
+				throw withFacts(error, { isSpeech: true });
 			},
 		);
 		run.resume.save(key, { taskId });
