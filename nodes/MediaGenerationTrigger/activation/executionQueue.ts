@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { INodeExecutionData, IRun, ITriggerFunctions } from 'n8n-workflow';
 import { Semaphore } from '../../shared/async/semaphore';
-import { sleep } from '../../shared/async/deadline';
+import { settledWithin, sleep } from '../../shared/async/deadline';
 
 /** How many executions of this trigger may run at once. */
 const MOST_AT_ONCE = 20;
@@ -130,10 +130,7 @@ export class ExecutionQueue {
 			done.reject(new Error('cancelled'));
 			return false;
 		}
-		const waited = new AbortController();
-		const bounded = AbortSignal.any([this.signal, waited.signal]);
-		const first = await Promise.race([outcome, sleep(LONGEST_EXECUTION_MS, bounded)]);
-		waited.abort();
+		const first = await settledWithin(LONGEST_EXECUTION_MS, this.signal, outcome);
 		if (first?.isRefused) return false;
 		emission.onDone();
 		// A database can be busy for longer than the wait for an execution.

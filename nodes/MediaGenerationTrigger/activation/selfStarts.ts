@@ -1,6 +1,6 @@
 import type { IRun, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
-import { sleep } from '../../shared/async/deadline';
+import { settledWithin } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import type { Origins } from '../../shared/n8n/origins';
 import { Chain, LONGEST_CHAIN } from './chain';
@@ -79,10 +79,7 @@ export class SelfStarts {
 		text: string | undefined,
 		signal: AbortSignal,
 	): Promise<number | undefined> {
-		const waited = new AbortController();
-		const bounded = AbortSignal.any([signal, waited.signal]);
-		await Promise.race([this.origins.answered(this.workflowId), sleep(LONGEST_CREATE_MS, bounded)]);
-		waited.abort();
+		await settledWithin(LONGEST_CREATE_MS, signal, this.origins.answered(this.workflowId));
 		return this.knownDepthOf(taskId, possibleDepth, text);
 	}
 

@@ -123,6 +123,16 @@ export async function withDeadline<T>(
 	return await work(deadline.signal).finally(() => deadline.stop());
 }
 
+/** What `work` comes to; undefined if that takes more than `ms` milliseconds, or `signal` aborts. */
+export async function settledWithin<T>(
+	ms: number,
+	signal: AbortSignal,
+	work: Promise<T>,
+): Promise<T | undefined> {
+	const race = async (over: AbortSignal) => await Promise.race([work, whenAborted(over)]);
+	return (await withDeadline(ms, signal, race)) ?? undefined;
+}
+
 /** Throws the signal's reason (a Failure) when it has aborted. */
 export function throwIfAborted(signal: AbortSignal): void {
 	if (signal.aborted) throw abortReason(signal);

@@ -1,5 +1,5 @@
 import type { Claims } from './claims';
-import { whenAborted, withDeadline } from '../async/deadline';
+import { settledWithin, withDeadline } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from './historyEntries';
 import type { HistoryReader } from './historyReader';
@@ -172,8 +172,7 @@ export async function findRest(
 	claims.receive(claim, got);
 	claim.lost = true;
 	const looking = history.newest(claims.reach(claim), shared, Date.now()).catch(() => undefined);
-	const wait = async (over: AbortSignal) => await Promise.race([looking, whenAborted(over)]);
-	const look = await withDeadline(LAST_LOOK_MS, signal, wait);
+	const look = await settledWithin(LAST_LOOK_MS, signal, looking);
 	return look ? withRest(claim, got, claims.rest(claim, got, look)) : got;
 }
 
