@@ -1,5 +1,5 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
-import { startDeadline } from '../../shared/async/deadline';
+import { withDeadline } from '../../shared/async/deadline';
 import type { GeneratedFile } from '../../shared/contract';
 import { download } from '../../shared/http/download';
 import { generate, type GenerationOrder } from '../../shared/generation/generation';
@@ -41,48 +41,31 @@ export function generationJob(item: Item, order: Order): Job {
 	const fileField = parameters.outputField();
 	item.planPaid();
 
-	return async () => {
-		const key = run.resume.requestKey(item.index);
-		const deadline = startDeadline(timeoutMs, run.stopped);
-		const creating = startDeadline(timeoutMs, run.canceled);
-		try {
-			const files = await make(key, deadline.signal, creating.signal);
+	return async () =>
+		await withDeadline(timeoutMs, run.stopped, async (signal) => {
+			const files = await make(signal);
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: Made[] = [];
 			const names = uniqueNames(files);
 			for (const [index, file] of files.entries()) {
-				output.push(await settled(fileOutput(file, names[index]!, deadline.signal)));
+				output.push(await settled(fileOutput(file, names[index]!, signal)));
 			}
 			return output;
-		} finally {
-			deadline.stop();
-			creating.stop();
-		}
-	};
+		});
 
-	async function make(
-		key: string,
-		signal: AbortSignal,
-		creating: AbortSignal,
-	): Promise<GeneratedFile[]> {
-		const record = new GenerationRecord(item, key, kind);
+	async function make(signal: AbortSignal): Promise<GeneratedFile[]> {
+		const record = new GenerationRecord(item, run.resume.requestKey(item.index), kind);
 		const { asked, files: had } = record.earlier ?? {};
 		if (had && had.length >= order.expected) return had;
-		const asking: GenerationOrder = {
-			...order,
-			signal,
-			creating,
-			shared: run.stopped,
-			idleMs,
-			earlier: asked && { asked, files: had },
-			listener: record,
-		};
-		const generating = async () => await generate(api, run.history, run.claims, asking);
-		const files = await generatedBy(run.context, run.credential, generating, order).catch(
-			(error: unknown) => {
-				throw record.failed(error);
-			},
-		);
+		const earlier = asked && { asked, files: had };
+		const shared = run.stopped;
+		const files = await withDeadline(timeoutMs, run.canceled, async (creating) => {
+			const asking = { ...order, signal, creating, shared, idleMs, earlier, listener: record };
+			const generating = async () => await generate(api, run.history, run.claims, asking);
+			return await generatedBy(run.context, run.credential, generating, order);
+		}).catch((error: unknown) => {
+			throw record.failed(error);
+		});
 		record.done(files, order.expected);
 		return files;
 	}
