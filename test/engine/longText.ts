@@ -2,7 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { readWav } from '../../nodes/shared/audio/wav';
 import { good, requests, tasks } from './seen';
-import { sim, speech } from './setup';
+import { sim, speech, task } from './setup';
 
 /** Twelve sentences of 40 characters or a few more: with a limit of 50, twelve parts. */
 export const SENTENCES = Array.from(
@@ -14,12 +14,8 @@ export const TEXT = SENTENCES.join(' ');
 export const split = (text = TEXT, options: IDataObject = {}, more: IDataObject = {}) =>
 	speech(text, { splitLongerThan: 50, ...options }, more);
 
-export const wait = (taskId: string, options: IDataObject = {}) => ({
-	resource: 'speech',
-	operation: 'wait',
-	taskId,
-	options: { pollInterval: 1, ...options },
-});
+export const wait = (taskId: string, options: IDataObject = {}) =>
+	task('wait', taskId, { options: { pollInterval: 1, ...options } });
 
 /** The texts that were sent, in the order of the whole one. */
 export const sent = () =>

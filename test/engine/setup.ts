@@ -132,6 +132,15 @@ export const speech = (text: string, options: IDataObject = {}, more: IDataObjec
 	...more,
 });
 
+/** Parameters of Speech → Get, Wait or Delete. */
+export const task = (operation: string, taskId: unknown, more: IDataObject = {}) => ({
+	resource: 'speech',
+	operation,
+	taskId: taskId as string,
+	options: {},
+	...more,
+});
+
 /** Parameters of Video → Text to Video. */
 export const video = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) => ({
 	resource: 'video',

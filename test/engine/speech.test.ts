@@ -1,13 +1,5 @@
 import { allClosed, good, hints, posts, readings, requests, saved, tasks } from './seen';
-import { run, sim, speech, start } from './setup';
-
-const task = (operation: string, taskId: unknown, more = {}) => ({
-	resource: 'speech',
-	operation,
-	taskId: taskId as string,
-	options: {},
-	...more,
-});
+import { run, sim, speech, start, task } from './setup';
 
 test('a text becomes a file, byte for byte, with one POST and one reading after the 100 % message', async () => {
 	const result = await run(speech('Hello.'), { items: [{ a: 1 }] });

@@ -1,6 +1,6 @@
 import { bad, good, posts, saved } from './seen';
 import { ALWAYS, answer, onCreate, onFile, onRead } from './service';
-import { CONTINUE, node, run, sim, speech, start } from './setup';
+import { CONTINUE, node, run, sim, speech, start, task } from './setup';
 
 const failing = async (status: number, body: string | object) => {
 	onCreate(answer(status, body), ALWAYS);
@@ -130,13 +130,11 @@ test('a redirect within the API is followed for a reading', async () => {
 	good(await run(speech('Hi.', {}, { waitForCompletion: false })));
 	const [id] = sim.tasks.keys();
 	onRead({ redirect: `/v1/labs/task/${id}` }, { path: '/v1/labs/task/alias' });
-	const get = { resource: 'speech', operation: 'get', taskId: 'alias' };
-	expect(good(await run(get))[0]?.json.id).toBe(Number(id));
+	expect(good(await run(task('get', 'alias')))[0]?.json.id).toBe(Number(id));
 });
 
 test.each(['get', 'wait', 'delete'])('%s of an unknown task', async (operation) => {
-	const parameters = { resource: 'speech', operation, taskId: '4711', options: {} };
-	const { message } = bad(await run(parameters));
+	const { message } = bad(await run(task(operation, '4711')));
 	expect(message).toMatch(/has no task with this ID.*4711.*\[item 0\]/);
 	expect(sim.requests.filter(({ on }) => on === 'api')).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { bad, good, posts } from './seen';
-import { run, sim, speech } from './setup';
+import { run, sim, speech, task } from './setup';
 
 const voice = (value: unknown) => ({ voiceId: { __rl: true, mode: 'id', value: value as string } });
 
@@ -34,8 +34,7 @@ test.each(['  ', 'a/b', '../me', '..', 'a b', 'http://x/1', 'a?b', 'a#b', 'a\\b'
 	'the task ID "%s" is refused by Get, Wait and Delete',
 	async (taskId) => {
 		for (const operation of ['get', 'wait', 'delete']) {
-			const parameters = { resource: 'speech', operation, taskId, options: {} };
-			const { message } = bad(await run(parameters));
+			const { message } = bad(await run(task(operation, taskId)));
 			expect(message).toMatch(/^'Task ID' .*\[item 0\]$/);
 		}
 		expect(sim.requests).toEqual([]);
