@@ -1,5 +1,11 @@
 import { getEventListeners } from 'node:events';
-import { remainingMs, startDeadline } from '../../nodes/shared/async/deadline';
+import {
+	remainingMs,
+	settledWithin,
+	startDeadline,
+	whenAborted,
+	withDeadline,
+} from '../../nodes/shared/async/deadline';
 import { Failure } from '../../nodes/shared/failure';
 
 beforeEach(() => jest.useFakeTimers());
@@ -32,4 +38,40 @@ describe('a deadline', () => {
 		expect(getEventListeners(run.signal, 'abort')).toEqual([]);
 		expect(jest.getTimerCount()).toBe(0);
 	});
+});
+
+describe('work under a deadline', () => {
+	test.each([
+		['done', async () => 'done'],
+		['failed', async () => await Promise.reject<string>(new Error('failed'))],
+	])('leaves nothing behind once it is %s', async (word, work) => {
+		const run = new AbortController();
+		const outcome = withDeadline(1000, run.signal, work).catch((error: Error) => error.message);
+		expect(await outcome).toBe(word);
+		expect(getEventListeners(run.signal, 'abort')).toEqual([]);
+		expect(jest.getTimerCount()).toBe(0);
+	});
+
+	test('is told of its end', async () => {
+		const outcome = withDeadline(1000, undefined, async (signal) => {
+			await whenAborted(signal);
+			throw signal.reason;
+		});
+		const failed = expect(outcome).rejects.toMatchObject({ kind: 'timedOut' });
+		await jest.advanceTimersByTimeAsync(1000);
+		await failed;
+	});
+});
+
+test.each<[string, number]>([
+	['the time is up', 1000],
+	['the signal aborts', 10],
+])('what is waited for is undefined when %s first', async (_, ms) => {
+	const run = new AbortController();
+	const outcome = settledWithin(1000, run.signal, new Promise(() => {}));
+	await jest.advanceTimersByTimeAsync(ms);
+	if (ms < 1000) run.abort();
+	expect(await outcome).toBeUndefined();
+	expect(await settledWithin(1000, new AbortController().signal, Promise.resolve(7))).toBe(7);
+	expect(jest.getTimerCount()).toBe(0);
 });

@@ -177,6 +177,10 @@ describe('MP3', () => {
 		['an index of Xing', Buffer.concat([index('Xing'), mp3(3)])],
 		['an index of LAME', Buffer.concat([ID3_2, index(), mp3(3)])],
 		['an index of Fraunhofer', Buffer.concat([index('VBRI'), mp3(3)])],
+		[
+			'what only looks like a frame',
+			Buffer.concat([Buffer.alloc(7), frame(9).subarray(0, 50), mp3(3)]),
+		],
 		['a frame that is cut off', Buffer.concat([mp3(3), frame(9).subarray(0, 100)])],
 		[
 			'something between',
