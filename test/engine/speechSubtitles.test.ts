@@ -137,14 +137,14 @@ test('SRT and VTT are not joined: a hint says so, and the sound is whole', async
 	const result = await run(long(text(3, '[sim:subtitles=vtt]', (part) => part === 1)));
 	expect(Object.keys(good(result)[0]!.binary!)).toEqual(['data']);
 	expect(hints(result)).toEqual([
-		'The subtitles of the parts of a speech could not be joined: some are SRT, others VTT. Speech → Wait with a single task ID fetches those of that part (item 0)',
+		'The subtitles of the parts of a speech could not be joined: some are SRT, others VTT. Speech → Wait with a single task ID fetches the subtitles of that part (item 0)',
 	]);
 });
 
 test('those of several parts need their sound, and a hint says so', async () => {
 	const result = await run(long(text(3), {}, { download: false }));
 	expect(good(result)[0]!.binary).toBeUndefined();
-	expect(hints(result).join()).toContain("turn on 'Download File'");
+	expect(hints(result).join()).toContain("Turn on 'Download File'");
 });
 
 test('where the sound is not joined, each part comes with its own', async () => {

@@ -168,7 +168,7 @@ test('a task that is completed for a minute without the address of its file', as
 		async (stage) => (await stage.front()).on(/^GET .*task/, completed),
 		{ most: 90 },
 	);
-	expect(words).toMatch(/has not provided the address of its file for 60 seconds/);
+	expect(words).toMatch(/has not provided the address of its file after 60 seconds/);
 	expect(seconds).toBeGreaterThanOrEqual(60);
 });
 

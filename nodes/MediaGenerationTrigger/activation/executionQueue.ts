@@ -181,7 +181,7 @@ export class ExecutionQueue {
 				const events = `${this.waiting.size} event${this.waiting.size === 1 ? '' : 's'}`;
 				this.log(
 					'warn',
-					`${events} waiting for more than a minute: ${MOST_AT_ONCE} executions run at once at most`,
+					`${events} waiting for more than a minute: at most ${MOST_AT_ONCE} executions run at once`,
 				);
 			}
 			await sleep(restMs > 0 ? restMs : LATE_MS, this.signal);

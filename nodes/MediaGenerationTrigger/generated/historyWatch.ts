@@ -112,7 +112,7 @@ export class HistoryWatch {
 		const { settings, warn } = this.activation;
 		entryStore.note(outcome);
 		if (outcome.hasLostTrack) {
-			warn('nothing in the history is known from before: what is in it now is passed over');
+			warn('the history holds nothing that was there before, so everything in it now is skipped');
 		}
 		const { ready, failed, making } = outcome;
 		const all = [...ready, ...failed, ...making].map(({ entry }) => entry);
@@ -126,7 +126,7 @@ export class HistoryWatch {
 		for (const { mark } of left) entryStore.end(mark);
 		if (left.length > 0 || (outcome.isCut && ready.length > 0)) {
 			warn(
-				`more than ${MOST_EMITTED} new videos and images at once, only the newest start an execution`,
+				`more than ${MOST_EMITTED} new videos and images at once: only the newest start an execution`,
 			);
 		}
 		for (const found of ready.slice(-MOST_EMITTED)) this.emit(found, all);
@@ -141,7 +141,7 @@ export class HistoryWatch {
 		if (this.selfStarts.isAwaited(found.entry.prompt)) return;
 		if (entryStore.queue(found) !== undefined) {
 			this.activation.warn(
-				'too many videos and images wait for an execution, the oldest is left out',
+				'too many videos and images wait for an execution: the oldest is dropped',
 			);
 		}
 		this.events.emit(found, name);

@@ -50,7 +50,7 @@ export class TaskFollower {
 			missing = found === 'missing' ? missing + 1 : 0;
 			// A task that was heard of gets patience enough anyway.
 			if (missing > 0 && (!isOld || missing >= MISSING_TIMES)) {
-				warn(`the service knows no task ${taskId}, it is no longer looked up`);
+				warn(`the service knows no task ${taskId}: it is no longer looked up`);
 				// One that is named in the parameters may still be created.
 				return settings.taskIds.has(taskId) ? taskStore.forget(taskId) : taskStore.end(taskId);
 			}

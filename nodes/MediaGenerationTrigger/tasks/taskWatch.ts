@@ -63,7 +63,7 @@ export class TaskWatch {
 				warn(
 					'the service repeats messages of many tasks that have ended, so tasks first heard of at 100 % within a minute of activation are ignored. To get one of them, enter it in Task IDs',
 				),
-			onFull: () => warn('too many tasks at once, some are ignored'),
+			onFull: () => warn('too many tasks at once: some are ignored'),
 		});
 	}
 
@@ -183,7 +183,7 @@ export class TaskWatch {
 			}
 			if (!isTold) {
 				isTold = true;
-				warn('the WebSocket was closed, reopening it');
+				warn('the WebSocket was closed: reopening it');
 			}
 			// The token may have been revoked, and the socket dropped for that.
 			const since = Math.max(subscription.lostAt(), Date.now() - TRUSTED_MS);

@@ -141,7 +141,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			'It is not sent again automatically, since every accepted request is charged. To send it again, start the workflow from the beginning.',
 	}),
 	noAddress: ({ limitMs }) => ({
-		message: `The task is completed, but the service has not provided the address of its file for ${limit(limitMs)}`,
+		message: `The task is completed, but the service still has not provided the address of its file after ${limit(limitMs)}`,
 		description: 'The file may still become available.',
 	}),
 	badFile: (facts) => ({

@@ -89,7 +89,7 @@ export async function speechOutput(
 	};
 	const files = spoken.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < spoken.length) {
-		if (subtitles) hintUnjoined(item, "that takes their sound: turn on 'Download File'");
+		if (subtitles) hintUnjoined(item, "that needs their sound. Turn on 'Download File'");
 		return [item.output(json)];
 	}
 	const joined = await join(item, spoken, files, json.task_id).catch((error: unknown) => {
@@ -111,7 +111,7 @@ export async function speechOutput(
 const hintUnjoined = (item: Item, why: string) =>
 	item.hint(
 		`subtitles: ${why}`,
-		`The subtitles of the parts of a speech could not be joined: ${why}. Speech → Wait with a single task ID fetches those of that part`,
+		`The subtitles of the parts of a speech could not be joined: ${why}. Speech → Wait with a single task ID fetches the subtitles of that part`,
 	);
 
 /** What the service says of all parts alike. */
