@@ -151,6 +151,8 @@ const APE = (hasHeader: boolean) => {
 		mark(hasHeader ? 0x80000000 : 0),
 	]);
 };
+/** Less than its own 32 bytes: whoever steps back by that gets nowhere. */
+const EMPTY_APE = Buffer.concat([Buffer.from('APETAGEX'), u32(2000, 0, 0, 0, 0, 0)]);
 
 describe('MP3', () => {
 	const frames = (sound: JoinedSound) => Buffer.concat(readMp3(sound.bytes)!.stretches);
@@ -174,6 +176,7 @@ describe('MP3', () => {
 		['ID3v1', Buffer.concat([mp3(3), ID3_1])],
 		['APEv2 and ID3v1', Buffer.concat([mp3(3), APE(true), ID3_1])],
 		['APEv2 without a header', Buffer.concat([mp3(3), APE(false)])],
+		['APEv2 that says it has no length', Buffer.concat([mp3(3), EMPTY_APE])],
 		['an index of Xing', Buffer.concat([index('Xing'), mp3(3)])],
 		['an index of LAME', Buffer.concat([ID3_2, index(), mp3(3)])],
 		['an index of Fraunhofer', Buffer.concat([index('VBRI'), mp3(3)])],

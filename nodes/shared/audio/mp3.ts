@@ -88,7 +88,8 @@ function soundEnd(file: Buffer): number {
 		if (end >= 128 && text(file, end - 128, 3) === 'TAG') end -= 128;
 		else if (end >= 32 && text(file, end - 32, 8) === 'APETAGEX') {
 			const hasHeader = file.readUInt32LE(end - 12) >>> 31;
-			end -= file.readUInt32LE(end - 20) + 32 * hasHeader;
+			// A tag that names fewer bytes than it has itself would keep this going forever.
+			end -= Math.max(32, file.readUInt32LE(end - 20)) + 32 * hasHeader;
 		} else return Math.max(0, end);
 	}
 }
