@@ -83,6 +83,16 @@ describe('requests of an account', () => {
 		expect(sent).toBe(2);
 	});
 
+	it('wait for one that is never answered only once', async () => {
+		const pacing = account();
+		pacing.refused('read', Date.now(), 1000);
+		void pacing.waitForSlot(never());
+		await jest.advanceTimersByTimeAsync(2500);
+		const sent = sendMany(pacing, 4);
+		await jest.advanceTimersByTimeAsync(4200);
+		expect(sent.length).toBe(4);
+	});
+
 	it('end their rest early when they are not wanted any more', async () => {
 		const pacing = account();
 		pacing.refused('read', Date.now(), 60_000);

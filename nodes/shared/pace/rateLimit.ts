@@ -70,7 +70,7 @@ export class RateLimit {
 	private lastUsed = Date.now();
 	/** When the last refusal came; several refusals of requests sent together count as one. */
 	private refusedAt = 0;
-	/** Unanswered requests, and how many there may be. */
+	/** Unanswered requests that are not late, and how many there may be. */
 	private unanswered = 0;
 	private window = Infinity;
 	private readonly inARow: Record<CallKind, number> = { create: 0, read: 0 };
@@ -107,7 +107,7 @@ export class RateLimit {
 	}
 
 	answered(): void {
-		this.unanswered--;
+		this.unanswered = Math.max(0, this.unanswered - 1);
 		this.line.nudge();
 	}
 
@@ -209,6 +209,8 @@ export class RateLimit {
 	private send(): void {
 		this.lastSent = Date.now();
 		this.rate.sent(this.lastSent);
+		// One goes out beyond the window when all others are late: they have held it back long enough.
+		if (this.unanswered >= Math.floor(this.window)) this.unanswered = 0;
 		this.unanswered++;
 		const gapMs = this.gapMs * GAP_SHRINKS_TO;
 		this.gapMs = gapMs < LEAST_GAP_MS ? 0 : gapMs;
