@@ -5,6 +5,8 @@ import { wait } from './longText';
 
 const EDGE = '<!DOCTYPE html><html><body><h1>Just a moment</h1></body></html>';
 
+const REFUSED_WITH_200 = answer(200, { error: 'rate limit exceeded' });
+
 const limited = (after?: string) => answer(429, {}, after ? { 'Retry-After': after } : {});
 
 test.each([
@@ -13,6 +15,7 @@ test.each([
 	['429, nonsense', limited('soon')],
 	['429, negative', limited('-3')],
 	['429, nothing', limited()],
+	['200 that says it was too much', REFUSED_WITH_200],
 	['500', answer(500, { error: 'boom' })],
 	['502', answer(502, EDGE)],
 	['503', answer(503, { error: 'overloaded' })],
@@ -98,8 +101,11 @@ test.each([
 	},
 );
 
-test('a create call is repeated after 429', async () => {
-	onCreate(limited('1'), { times: 2 });
+test.each([
+	['429', limited('1')],
+	['200 that says it was too much', REFUSED_WITH_200],
+])('a create call is repeated after %s', async (_, action) => {
+	onCreate(action, { times: 2 });
 	good(await run(speech('Hi.')));
 	expect([posts(), sim.creates]).toEqual([3, 1]);
 });

@@ -194,6 +194,10 @@ describe('an answer with a success status', () => {
 		['{"error":true}', 'rejected'],
 		['{"success":false,"message":"text too long"}', 'rejected'],
 		['{"success":false,"message":"Insufficient credits"}', 'outOfCredit'],
+		['{"error":"rate limit exceeded"}', 'rateLimited'],
+		['{"success":false,"message":"Too many concurrent tasks"}', 'rateLimited'],
+		// What has an id may have been begun.
+		['{"id":7,"status":"failed","error":"Too many concurrent tasks"}', 'rejected'],
 	])('%s is a failure: %s', (body, kind) => {
 		expect(failureOf(() => readAnswer(body, redact)).kind).toBe(kind);
 	});

@@ -1,5 +1,5 @@
 import type { Credential } from '../http/credential';
-import { failureOfStatus } from '../parsing/failures';
+import { failureOfStatus, readRetryAfter } from '../parsing/failures';
 import { readErrorBody } from '../http/bodies';
 import { abortReason, sleep, startDeadline } from '../async/deadline';
 import { Failure, isFailure, isTransient, type FailureKind } from '../failure';
@@ -100,8 +100,7 @@ export class RetryingClient {
 			call.onSend?.();
 			const limit = startDeadline(limitMs, call.signal);
 			try {
-				const answer = await this.answer(call, limit.signal, limitMs);
-				const result = await consume(answer, limit.signal);
+				const result = await this.exchange(call, limit.signal, limitMs, consume);
 				if (call.streamed) limit.lift();
 				else limit.stop();
 				if (call.repeat === 'create') this.load?.accepted();
@@ -130,12 +129,13 @@ export class RetryingClient {
 		return failure.kind === 'unreachable' && failure.facts.text === 'refused';
 	}
 
-	/** One exchange; an error status is thrown as a Failure. */
-	private async answer(
+	/** One exchange, its answer read by `consume`; an error status is thrown as a Failure. */
+	private async exchange<T>(
 		call: ApiCall,
 		signal: AbortSignal,
 		timeoutMs: number,
-	): Promise<HttpResponse> {
+		consume: (answer: HttpResponse, signal: AbortSignal) => Promise<T>,
+	): Promise<T> {
 		const sentAt = Date.now();
 		const answer = await sendRequest(this.context, {
 			method: call.method,
@@ -148,21 +148,37 @@ export class RetryingClient {
 			credential: this.credential,
 		}).finally(() => this.rateLimit.answered());
 		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
-		if (answer.status >= 200 && answer.status < 300) {
-			this.rateLimit.accepted(kind, sentAt);
-			return answer;
-		}
+		const isGood = answer.status >= 200 && answer.status < 300;
+		const read = isGood ? consume(answer, signal) : this.throwFailureOf(call, answer, signal);
+		return await read.then(
+			(result) => {
+				this.rateLimit.accepted(kind, sentAt);
+				return result;
+			},
+			(error: unknown) => {
+				// Some refuse with status 200 and say so in the body.
+				const isRefused = error instanceof Failure && error.kind === 'rateLimited';
+				const retryAfterMs = readRetryAfter(answer.headers['retry-after'], Date.now());
+				if (isRefused) this.rateLimit.refused(kind, sentAt, retryAfterMs);
+				else this.rateLimit.accepted(kind, sentAt);
+				if (isRefused || answer.status === 503) this.load?.refused(sentAt);
+				throw error;
+			},
+		);
+	}
+
+	private async throwFailureOf(
+		{ method }: ApiCall,
+		answer: HttpResponse,
+		signal: AbortSignal,
+	): Promise<never> {
 		const text = await readErrorBody(answer, signal);
 		const failure = failureOfStatus(answer.status, text, answer.headers['retry-after']);
-		const isRefused = failure.kind === 'rateLimited';
-		if (isRefused) this.rateLimit.refused(kind, sentAt, failure.facts.retryAfterMs);
-		else this.rateLimit.accepted(kind, sentAt);
-		if (isRefused || answer.status === 503) this.load?.refused(sentAt);
 		if (failure.kind !== 'redirected') throw failure;
 		const { location } = answer.headers;
 		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;
 		// Readings are sent on within the origin: one that comes to no end there is no API's.
-		if (call.method === 'GET' && target === this.credential.origin) {
+		if (method === 'GET' && target === this.credential.origin) {
 			throw new Failure('notTheService', { status: answer.status });
 		}
 		throw failure.with({ host: target });

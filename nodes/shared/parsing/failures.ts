@@ -1,5 +1,5 @@
 import { Failure, type FailureFacts } from '../failure';
-import { asText, clip, looksLikeHtml, parseJson } from './coerce';
+import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
 import { isFailed, readReason } from './errorText';
 import type { Redactor } from './redaction';
 
@@ -68,10 +68,16 @@ export function failureOfText(text: string | undefined, facts: FailureFacts = {}
 }
 
 /** The Failure that a record reports, whatever its HTTP status; else undefined. */
-export const failureSaidIn = (record: unknown, redact: Redactor): Failure | undefined =>
-	isFailed(record)
-		? failureOfText(readReason(redact.value(record)) ?? 'no reason given')
-		: undefined;
+export function failureSaidIn(record: unknown, redact: Redactor): Failure | undefined {
+	if (!isFailed(record)) return undefined;
+	const text = readReason(redact.value(record)) ?? 'no reason given';
+	const failure = failureOfText(text);
+	// With an id, something may have been begun that was too much.
+	const isRefusal = failure.kind === 'rejected' && TOO_MUCH.test(text) && !hasId(record);
+	return isRefusal ? new Failure('rateLimited', { text, transient: true }) : failure;
+}
+
+const hasId = (record: unknown) => isRecord(record) && asId(record.id) !== undefined;
 
 /**
  * The Failure of an answer with an HTTP error status. `body` has to be redacted already,
