@@ -75,6 +75,19 @@ test('redirects: the token goes to the API alone', async () => {
 	expect([second?.on, second?.headers.authorization]).toEqual(['file', undefined]);
 });
 
+test.each(['as the address itself', 'behind a redirect'])(
+	'an address elsewhere with the token in it is not followed: %s',
+	async (where) => {
+		await start({ dialect: { relativeAudioUrl: true } });
+		const elsewhere = `${sim.fileOrigin}/files/audio.wav?token=${encodeURIComponent(sim.token)}`;
+		if (where === 'behind a redirect') onFile({ redirect: elsewhere });
+		else onRead(answer(200, { id: 1, status: 'completed', audio_url: elsewhere }), ALWAYS);
+		const { message } = bad(await run(speech('Hi.')));
+		expect(message).toMatch(/could not be downloaded: its address, on another host, contains/);
+		expect(files().filter(({ on }) => on === 'file')).toEqual([]);
+	},
+);
+
 describe('a file on the origin of the API', () => {
 	const tokens = () => files().map(({ headers }) => headers.authorization !== undefined);
 

@@ -150,6 +150,12 @@ async function ask(
 	};
 }
 
+/** Throws a Failure for an address elsewhere that has the token in it, whoever has put it there. */
+function refuseTokenIn(url: string, { origin, redact }: Credential): void {
+	if (new URL(url).origin === origin || redact.text(url) === url) return;
+	throw new Failure('badFile', { text: 'its address, on another host, contains the API token' });
+}
+
 /** Sends one request, with the token where it may go; a file that refuses it is asked again without. */
 async function askWithToken(
 	context: ServiceContext,
@@ -172,8 +178,8 @@ async function askWithToken(
 /**
  * One HTTP exchange through n8n's request helper; the body comes as a stream, whatever the status.
  * Redirects are followed within the credential's origin by a GET and anywhere by a file; others come
- * back as the 3xx answer. The token goes to that origin only. Throws a Failure when there is no
- * answer, or the reason of `signal` when that aborts.
+ * back as the 3xx answer. The token goes to that origin only, also where an address contains it. Throws
+ * a Failure when there is no answer, or the reason of `signal` when that aborts.
  */
 export async function sendRequest(
 	context: ServiceContext,
@@ -181,6 +187,7 @@ export async function sendRequest(
 ): Promise<HttpResponse> {
 	let { url } = request;
 	for (let hop = 0; ; hop++) {
+		refuseTokenIn(url, request.credential);
 		const answer = await askWithToken(context, request, url);
 		const target = hop < MAX_REDIRECTS ? redirectTarget(request, answer) : undefined;
 		if (target === undefined) return answer;
