@@ -21,6 +21,8 @@ export interface Limit {
 	allows(seconds: number): number;
 	passes(isCreate: boolean): boolean;
 	retryAfter?: () => string | undefined;
+	/** The status of a refusal; 429 unless given. */
+	status?: number;
 }
 
 export const NO_LIMIT: Limit = { allows: () => Infinity, passes: () => true };
@@ -136,7 +138,9 @@ export function contextFor(service: Service): IExecuteFunctions {
 		const body = service.answer(method === 'POST', new URL(url).pathname);
 		const headers = body ? {} : { 'retry-after': service.limit.retryAfter?.() };
 		await new Promise((resolve) => setTimeout(resolve, 10));
-		return { statusCode: body ? 200 : 429, headers, body: stream(JSON.stringify(body ?? {})) };
+		const statusCode = body ? 200 : (service.limit.status ?? 429);
+		const text = JSON.stringify(body ?? { error: 'overloaded' });
+		return { statusCode, headers, body: stream(text) };
 	};
 	const helpers = { httpRequest: (options: never) => send(options) };
 	return { helpers } as unknown as IExecuteFunctions;

@@ -54,6 +54,20 @@ describe('a service that allows one request at a time', () => {
 	});
 });
 
+describe.each([true, false])(
+	'a service that refuses lookups with 503 (Retry-After: %s)',
+	(tells) => {
+		it('is asked as often as it allows, and no item is lost', async () => {
+			const bucket = tokenBucket(30, 5, tells);
+			const passes = (isCreate: boolean) => isCreate || bucket.passes(isCreate);
+			const service = new Service(60, { ...bucket, passes, status: 503 });
+			const { seconds, lost } = await speak(service, { items: 40 }).finish(900);
+			expect([lost, service.creates]).toEqual([0, 40]);
+			expect(service.seen.length - 40).toBeLessThanOrEqual(1.3 * bucket.allows(seconds));
+		});
+	},
+);
+
 describe('a limit that changes while a batch runs', () => {
 	it('once introduced: no item is lost', async () => {
 		const service = new Service(3);

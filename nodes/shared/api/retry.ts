@@ -1,5 +1,5 @@
 import type { Credential } from '../http/credential';
-import { failureOfStatus, readRetryAfter } from '../parsing/failures';
+import { failureOfStatus, isOverload, readRetryAfter } from '../parsing/failures';
 import { readErrorBody } from '../http/bodies';
 import { abortReason, sleep, startDeadline } from '../async/deadline';
 import { Failure, isFailure, isTransient, type FailureKind } from '../failure';
@@ -156,9 +156,11 @@ export class RetryingClient {
 				return result;
 			},
 			(error: unknown) => {
-				// Some refuse with status 200 and say so in the body.
-				const isRefused = error instanceof Failure && error.kind === 'rateLimited';
 				const retryAfterMs = readRetryAfter(answer.headers['retry-after'], Date.now());
+				// Some refuse with status 200, and say so in the body.
+				const isLimited = error instanceof Failure && error.kind === 'rateLimited';
+				const isTooMuch = retryAfterMs !== undefined || isOverload(error);
+				const isRefused = isLimited || (answer.status === 503 && isTooMuch);
 				if (isRefused) this.rateLimit.refused(kind, sentAt, retryAfterMs);
 				else this.rateLimit.accepted(kind, sentAt);
 				if (isRefused || answer.status === 503) this.load?.refused(sentAt);
