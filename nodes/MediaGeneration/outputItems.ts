@@ -20,11 +20,12 @@ export function failedItem(
 	// n8n lays this over the columns of the row, of which `description` is often one.
 	const isTaken = hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
-	const { taskIds, fileUrl } = facts;
+	const { taskIds, unclearParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
 	// A workflow that keeps a list has to tell a task to collect from one to create again. In a speech of
 	// several parts, one may be doubtful while others have tasks.
 	const isDoubtful = (facts.maybeAccepted || kind === 'streamLost') && facts.taskId === undefined;
+	const hasDoubtful = isDoubtful || unclearParts.length > 0;
 	const json = {
 		error: error.message,
 		...(error.description && !isTaken ? { description: error.description } : {}),
@@ -32,7 +33,7 @@ export function failedItem(
 		...(taskIds?.length ? { task_ids: taskIds } : {}),
 		...(fileUrl === undefined ? {} : { file_url: fileUrl }),
 		...(kind === 'taskFailed' ? { status: 'error' } : {}),
-		...(isDoubtful ? { maybe_paid: true } : {}),
+		...(hasDoubtful ? { maybe_paid: true } : {}),
 	};
 	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
 	if (!hasErrorOutput) return item;

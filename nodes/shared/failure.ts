@@ -52,6 +52,8 @@ export interface FailureFacts {
 	part?: string;
 	/** The (paid) tasks of all parts of a speech, in order, as far as there are any. */
 	taskIds?: string[];
+	/** Its parts, from 1, that may have been accepted without an answer, besides the one this is about. */
+	unclearParts?: number[];
 	/** Identifiers of a (paid) generation under way, as far as they are known. */
 	ids?: string[];
 	/** Address of a finished (paid) file that could not be fetched. */

@@ -110,6 +110,18 @@ test('a part without a clear answer is not sent again', async () => {
 	expect(sent()).toEqual(SENTENCES);
 });
 
+test('a part without a clear answer is named beside another that failed', async () => {
+	onCreate({ reset: true, accepted: true, delayMs: 500 }, { body: SENTENCES[4] });
+	onCreate(refused, ofThird);
+	const [item] = good(await run(node(split(TEXT, { concurrency: 5 }), CONTINUE)));
+	expect(item!.json.error).toContain('part 3 of 12');
+	expect(item!.json).toMatchObject({
+		maybe_paid: true,
+		task_ids: ids().filter((id) => id !== idOf(SENTENCES[4]!)),
+		description: expect.stringContaining('without saying so: 5. A retry does not send them'),
+	});
+});
+
 test('continue on fail: the item names its tasks, the others are whole', async () => {
 	onCreate(refused, ofThird);
 	const items = [{ t: TEXT }, { t: 'Short.' }];

@@ -202,6 +202,11 @@ export function wordingOf(failure: Failure): Wording {
 			);
 		}
 	}
+	if (facts.unclearParts?.length) {
+		description.push(
+			`The service may have accepted and charged for these parts, too, without saying so: ${facts.unclearParts.join(', ')}. A retry does not send them again.`,
+		);
+	}
 	if (facts.fileUrl !== undefined && facts.taskId === undefined && kind !== 'badFile') {
 		description.push(`The file has been generated. It has been charged${whereabouts(facts)}`);
 	}

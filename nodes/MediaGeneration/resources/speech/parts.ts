@@ -9,6 +9,7 @@ import type { FileType } from '../../../shared/media';
 import { fileNameOf } from '../../../shared/parsing/fileType';
 import { isOverload } from '../../../shared/parsing/failures';
 import { forEachConcurrently } from '../../run/concurrency';
+import type { PaidRequest } from '../../paid/resume';
 import type { Item } from '../../run/item';
 import { readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import {
@@ -24,14 +25,14 @@ import {
 export const MOST_PARTS = 200;
 
 /**
- * Does `work` for each part of a speech, side by side as far as the run's concurrency goes; `taskOf` is
- * the task that a part has already. When one fails, no other is begun, and the failure names the tasks
- * of all: they are paid.
+ * Does `work` for each part of a speech, side by side as far as the run's concurrency goes; `paidFor` is
+ * what is remembered of a part at any moment. When one fails, no other is begun, and the failure names
+ * the tasks of all, which are paid, and the parts that may be.
  */
 export async function forAllParts<Result>(
 	item: Item,
 	count: number,
-	taskOf: (index: number) => string | undefined,
+	paidFor: (index: number) => PaidRequest | undefined,
 	work: (part: Part) => Promise<Result>,
 ): Promise<Result[]> {
 	const { stopped, concurrency } = item.run;
@@ -42,7 +43,7 @@ export async function forAllParts<Result>(
 	const parts = Array.from({ length: count }, (_, index): Part => ({
 		index,
 		count,
-		taskId: taskOf(index),
+		taskId: paidFor(index)?.taskId,
 		name: `part ${index + 1} of ${count}, `,
 		stopped: either,
 	}));
@@ -69,7 +70,10 @@ export async function forAllParts<Result>(
 	const error = failed?.error ?? abortReason(stopped);
 	if (!(error instanceof Failure)) throw error;
 	const taskIds = parts.map(({ taskId }) => taskId).filter((taskId) => taskId !== undefined);
-	throw error.with({ taskIds, part: failed && `${failed.index + 1} of ${count}` });
+	const unclearParts = parts
+		.filter(({ index }) => index !== failed?.index && paidFor(index)?.sentAt !== undefined)
+		.map(({ index }) => index + 1);
+	throw error.with({ taskIds, unclearParts, part: failed && `${failed.index + 1} of ${count}` });
 }
 
 /** What comes out of a speech: one item with its file, or one for each part where they can't be joined. */

@@ -204,7 +204,7 @@ function prepare(item: Item): Job {
 
 	return async () => {
 		const keys = keysOf(run.resume.requestKey(item.index));
-		const paid = (index: number) => run.resume.find(keys[index]!)?.taskId;
+		const paid = (index: number) => run.resume.find(keys[index]!);
 		const spoken = await forAllParts(item, parts.length, paid, async (part) => {
 			const own = { ...request, input: parts[part.index]!.text };
 			return await speakPart(item, part, { request: own, key: keys[part.index]! }, wanted);

@@ -38,7 +38,8 @@ export const waitForSpeech: Operation = {
 
 		return async () => {
 			const idOf = (index: number) => ids[index]!;
-			const spoken = await forAllParts(item, ids.length, idOf, async (part) => {
+			const paid = (index: number) => ({ taskId: idOf(index) });
+			const spoken = await forAllParts(item, ids.length, paid, async (part) => {
 				const id = idOf(part.index);
 				const deadline = startDeadline(wanted.timeoutMs, part.stopped);
 				const subscription = run.subscribe();
