@@ -1,8 +1,8 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { bad, good, looks, posts, requests } from './seen';
-import { answer, made, onCreate, onFile } from './service';
+import { ALWAYS, answer, made, onCreate, onFile, onHistory } from './service';
 import { node, RETRY, run, sim, start, video } from './setup';
-import { lose, NEVER } from './videos';
+import { elsewhere, ids, lose, NEVER, quickVideo } from './videos';
 
 /** Retry On Fail, with pauses of a second, in which the service goes on. */
 const SLOWLY = { ...RETRY, maxTries: 3, waitBetweenTries: 1000 };
@@ -98,5 +98,28 @@ describe('"Retry execution" never pays again', () => {
 		expectOnce(result);
 		const served = sim.fileBytes(sim.history[0]!.file_url);
 		expect(await result.bytes(good(result)[0]!.binary!.data!)).toEqual(served);
+	});
+
+	describe('where the clocks are another time apart than when the request went out', () => {
+		/** Retries a lost generation when our clock is so many seconds further ahead of the service's. */
+		async function retried(seconds: number, madeAfterSeconds: number) {
+			lose(NEVER);
+			const subject = quickVideo('P', { options: { timeout: 1 } });
+			const sentAt = Date.now();
+			const failed = await run(subject);
+			bad(failed);
+			const created_at = new Date(sentAt + madeAfterSeconds * 1000).toISOString();
+			const headers = { Date: new Date(Date.now() - seconds * 1000).toUTCString() };
+			onHistory(answer(200, [made('history-1', { created_at })], headers), ALWAYS);
+			return await run(subject, { retryOf: failed.run, ...elsewhere() });
+		}
+
+		test('what was made before the request is not taken for its result', async () => {
+			expect(bad(await retried(180, -60)).message).toMatch(/stopped reporting/);
+		});
+
+		test('its result is found', async () => {
+			expect(ids(good(await retried(-180, 5)))).toEqual(['history-1']);
+		});
 	});
 });

@@ -135,6 +135,15 @@ describe('clocks that differ', () => {
 		expect(judged(claims, claim, [earlier, mine], skew * 1000).own).toEqual([mine]);
 	});
 
+	it('are told apart by what they were when the request went out', () => {
+		const claim = lost({ clockOffsetMs: 0 });
+		const earlier = entry({ created_at: at(-30) });
+		const mine = entry({ created_at: at(5) });
+		for (const offsetMs of [-180_000, 180_000]) {
+			expect(judged(claims, claim, [mine, earlier], offsetMs).own).toEqual([mine]);
+		}
+	});
+
 	it('may cut their times to the second', () => {
 		const claim = lost({ began: BEGAN + 900 });
 		const mine = entry({ created_at: '2026-01-01T10:00:00+00:00' });

@@ -12,7 +12,8 @@ const claimed = (fields: Partial<Claim>): Claim => ({
 const listed = (fields: Partial<HistoryEntry>, index: number): HistoryEntry => {
 	const id = `e${index}`;
 	const files = fields.failed ? [] : [{ id, fileUrl: `https://a.example/${id}`, fields: {} }];
-	const own = { record: {}, id, prompt: 'P', createdAt: 2000 + index, failed: false };
+	const made = { createdAt: 2000 + index, clockOffsetMs: 0 };
+	const own = { record: {}, id, prompt: 'P', ...made, failed: false };
 	return { ...own, files, place: -index, marks: [id], ...fields };
 };
 

@@ -6,6 +6,8 @@ import { findLost, findRest } from '../../nodes/shared/generation/historyRecover
 import type { Api } from '../../nodes/shared/api/api';
 
 const SINCE = Date.parse('2026-01-01T10:00:00Z');
+/** So far back, by our clock. */
+const since = (laterMs = 0) => ({ ours: SINCE + laterMs, service: Infinity });
 const never = new AbortController().signal;
 const address = { baseUrl: 'https://media.example.com' };
 
@@ -31,14 +33,14 @@ describe('a look into the history', () => {
 	it('holds an entry once although a new one has shifted the pages meanwhile', async () => {
 		const newer = entries(100, 0, 60);
 		const { watch, asked } = historyOf([newer, [newer[99]!, ...entries(99, 100, -60)]]);
-		const items = await watch.newest(SINCE, never);
+		const items = await watch.newest(since(), never);
 		expect(asked()).toBe(2);
 		expect(items.filter(({ id }) => id === 'e99')).toHaveLength(1);
 	});
 
 	it('goes no further back than the request, and serves all who ask at once', async () => {
 		const { watch, asked } = historyOf([entries(100, 0, -60), entries(100, 100, -120)]);
-		await Promise.all([watch.newest(SINCE, never), watch.newest(SINCE + 1000, never)]);
+		await Promise.all([watch.newest(since(), never), watch.newest(since(1000), never)]);
 		expect(asked()).toBe(1);
 	});
 });
@@ -175,7 +177,7 @@ describe('what the history holds of a request', () => {
 
 	it('is completed by one look, made after the stream has ended', async () => {
 		const { history, histories, search, watch } = searching(false, 3);
-		await watch.newest(SINCE, never);
+		await watch.newest(since(), never);
 		history.push(file('c', 7), file('b', 6), file('a', 5));
 		await jest.advanceTimersByTimeAsync(10);
 		const files = await findRest(watch, search, came('a', 'b'));

@@ -6,7 +6,7 @@ import { RetryingClient, type ApiCall } from './retry';
 import { ACCOUNT_PATH, type ServiceRecord, type SpeechRequest, type SpeechTask } from '../contract';
 import { Failure, isFailure } from '../failure';
 import { GENERATIONS, type Generation } from '../media';
-import type { ByteStream } from '../http/request';
+import type { ByteStream, HttpResponse } from '../http/request';
 import { knownTasksOf } from './knownTasks';
 import { readAllPages } from './pagination';
 import {
@@ -93,13 +93,14 @@ export class Api extends RetryingClient {
 
 	/**
 	 * §4.5–4.8: starts a generation and returns its event stream once the headers are there, at the
-	 * latest after `limitMs`. The stream lives until it ends or `signal` aborts.
+	 * latest after `limitMs`, and the service's clock minus ours in ms, if it says. The stream lives until
+	 * it ends or `signal` aborts.
 	 */
 	async openStream(
 		generation: Generation,
 		body: Buffer,
 		options: Pick<ApiCall, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
-	): Promise<ByteStream> {
+	): Promise<{ body: ByteStream; clockOffsetMs?: number }> {
 		const call: ApiCall = {
 			method: 'POST',
 			path: GENERATIONS[generation].path,
@@ -108,7 +109,9 @@ export class Api extends RetryingClient {
 			streamed: true,
 			...options,
 		};
-		return await this.send(call, async (answer) => answer.body);
+		return await this.send(call, async (answer) => {
+			return { body: answer.body, clockOffsetMs: clockOffsetOf(answer) };
+		});
 	}
 
 	/** §4.9: one page of the history, newest first, and the service's clock minus ours in ms. */
@@ -152,8 +155,13 @@ export class Api extends RetryingClient {
 		return await this.send(call, async (answer, signal) => {
 			const text = await readText(answer, signal);
 			const raw = readAnswer(text, this.credential.redact, ownsErrorField);
-			const offsetMs = Date.parse(answer.headers.date ?? '') - Date.now();
-			return { raw, clockOffsetMs: offsetMs || 0 };
+			return { raw, clockOffsetMs: clockOffsetOf(answer) ?? 0 };
 		});
 	}
+}
+
+/** The service's clock minus ours, in ms; undefined if the answer does not say. */
+function clockOffsetOf({ headers }: HttpResponse): number | undefined {
+	const offsetMs = Date.parse(headers.date ?? '') - Date.now();
+	return Number.isNaN(offsetMs) ? undefined : offsetMs;
 }

@@ -3,6 +3,7 @@ import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
 import type { GeneratedFile } from '../contract';
 import { isKnown, type HistoryEntry } from './historyEntries';
+import type { Reach } from './historyReader';
 import { dropOldest } from '../limits';
 import { unsigned } from '../parsing/coerce';
 import { marksOf } from '../parsing/responses';
@@ -26,9 +27,10 @@ const REMEMBERED_MARKS = 30_000;
 
 /** What a later attempt needs to know of a claim. */
 export const askedOf = (claim: Claim): SentRequest => {
-	const { key, prompt, began, expected, kind, aspectRatio, digest, withImages, cutAt } = claim;
-	const told = [...claim.ids];
-	return { key, prompt, began, expected, kind, aspectRatio, digest, withImages, told, cutAt };
+	const { key, prompt, began, clockOffsetMs, expected, kind } = claim;
+	const { aspectRatio, digest, withImages, cutAt } = claim;
+	const asked = { key, prompt, began, clockOffsetMs, expected, kind };
+	return { ...asked, aspectRatio, digest, withImages, told: [...claim.ids], cutAt };
 };
 
 /** Generations and entries taken, of one account in this process. */
@@ -40,13 +42,14 @@ export class Claims {
 
 	/** Begins a claim, or resumes that of an earlier attempt. */
 	begin(order: Order): Claim {
-		const { prompt, began, expected, kind, aspectRatio, cutAt } = order;
+		const { prompt, began, clockOffsetMs, expected, kind, aspectRatio, cutAt } = order;
 		const { told, key = randomUUID(), digest = '', withImages = false } = order;
 		// Without spread objects, which cost 50 µs each time in n8n's process.
 		const claim: Claim = {
 			key,
 			prompt,
 			began,
+			clockOffsetMs,
 			expected,
 			kind,
 			aspectRatio,
@@ -117,12 +120,16 @@ export class Claims {
 		dropOldest(this.taken, REMEMBERED_MARKS);
 	}
 
-	/** How far back `claim` needs the history, in ms since 1970 by our clock. */
-	reach(claim: Claim): number {
-		const began = this.sharing(claim)
-			.filter(({ until }) => until >= claim.began)
-			.map((other) => other.began);
-		return Math.min(claim.began, ...began) - CLOCK_TOLERANCE_MS;
+	/** How far back `claim` needs the history. */
+	reach(claim: Claim): Reach {
+		const reach = { ours: Infinity, service: Infinity };
+		for (const { began, until, clockOffsetMs } of this.sharing(claim)) {
+			if (until < claim.began) continue;
+			const clock = clockOffsetMs === undefined ? 'ours' : 'service';
+			const since = began + (clockOffsetMs ?? 0) - CLOCK_TOLERANCE_MS;
+			reach[clock] = Math.min(reach[clock], since);
+		}
+		return reach;
 	}
 
 	/** All claims of the same prompt, itself among them. */

@@ -30,7 +30,7 @@ interface Earlier {
 
 /** Told how a generation goes. */
 export interface GenerationListener {
-	/** Called right before each create call, and when the stream is cut. */
+	/** Called right before each create call, when it is answered, and when the stream is cut. */
 	onAsked(asked: SentRequest): void;
 	/** The service has definitely not accepted the call. */
 	onRefused(): void;
@@ -207,7 +207,10 @@ async function stream(api: Api, order: GenerationOrder, claim: Claim): Promise<G
 				order.listener.onRefused();
 			};
 			const limits = { signal, begin: order.signal, limitMs: order.idleMs, onSend, onRefused };
-			return await api.openStream(order.generation, bytes, limits);
+			const answer = await api.openStream(order.generation, bytes, limits);
+			claim.clockOffsetMs = answer.clockOffsetMs;
+			order.listener.onAsked(askedOf(claim));
+			return answer.body;
 		} finally {
 			release?.();
 		}

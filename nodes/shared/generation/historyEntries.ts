@@ -9,8 +9,10 @@ export interface HistoryEntry {
 	id?: string;
 	/** Trimmed; '' when it has none. */
 	prompt: string;
-	/** In ms since 1970 by our clock; NaN if unknown. */
+	/** In ms since 1970 by the service's clock; NaN if unknown. */
 	createdAt: number;
+	/** The service's clock minus ours when it was read, in ms. */
+	clockOffsetMs: number;
 	files: GeneratedFile[];
 	/** The service says that it failed. */
 	failed: boolean;
@@ -54,7 +56,8 @@ export function readHistory(
 		record,
 		id: asId(record.id) ?? asId(record.task_id),
 		prompt: asText(record.prompt) ?? '',
-		createdAt: asTime(record.created_at) - clockOffsetMs,
+		createdAt: asTime(record.created_at),
+		clockOffsetMs,
 		...entryState(record, baseUrl),
 		place,
 		marks: [] as string[],

@@ -13,6 +13,11 @@ export interface SentRequest {
 	prompt: string;
 	/** When the request went out, ms since 1970 by our clock; Infinity before. */
 	began: number;
+	/**
+	 * The service's clock minus ours when it went out, in ms, if its answer told. Another process may
+	 * search with another clock, and a clock may be set meanwhile.
+	 */
+	clockOffsetMs?: number;
 	/** Files asked for. */
 	expected: number;
 	kind: MediaKind;
@@ -149,8 +154,9 @@ const isProvenFor = (owner: Claim) => (entry: HistoryEntry) =>
 /** It was made while `owner` was under way, and nothing speaks against it. */
 const mayBeOf =
 	(owner: Claim) =>
-	({ createdAt, record, files }: HistoryEntry): boolean => {
-		if (!(createdAt >= owner.began - CLOCK_TOLERANCE_MS && createdAt <= owner.until)) return false;
+	({ createdAt, clockOffsetMs, record, files }: HistoryEntry): boolean => {
+		const madeAt = createdAt - (owner.clockOffsetMs ?? clockOffsetMs);
+		if (!(madeAt >= owner.began - CLOCK_TOLERANCE_MS && madeAt <= owner.until)) return false;
 		const ratio = ASPECT_RATIOS.find((known) => known === record.aspect_ratio);
 		if (ratio && owner.aspectRatio && ratio !== owner.aspectRatio) return false;
 		const kind = kindSaid(record, files[0]?.fileUrl ?? 'https://localhost');

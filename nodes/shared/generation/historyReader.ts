@@ -8,34 +8,46 @@ import { readHistory, type HistoryEntry } from './historyEntries';
 
 /** How long a look is fresh enough for everyone, in ms. */
 const FRESH_MS = 8_000;
+/** A look goes back further by so many ms: the next request's, sent a moment before, is served as well. */
+const SLACK_MS = 5_000;
 /** How many entries a look reads at most. */
 const MOST_ENTRIES = 2000;
+
+/** How far back a look goes, in ms since 1970: by our clock, or by the service's where that is known. */
+export interface Reach {
+	ours: number;
+	service: number;
+}
 
 /** The history (§4.9) as a run reads it: one look serves all items that wait. */
 export class HistoryReader {
 	private look: Promise<HistoryEntry[]> | undefined;
 	private lookedAt = 0;
-	private reachesBackTo = Infinity;
+	private reach: Reach = { ours: Infinity, service: Infinity };
 
 	constructor(private readonly api: Api) {}
 
 	/**
-	 * The entries made since `since` (ms since 1970 by our clock), the oldest first, as they were at `asOf`
-	 * or later; `signal` is the one of all items together.
+	 * The entries made since `since`, the oldest first, as they were at `asOf` or later; `signal` is the one
+	 * of all items together.
 	 */
-	async newest(since: number, signal: AbortSignal, asOf = 0): Promise<HistoryEntry[]> {
+	async newest(since: Reach, signal: AbortSignal, asOf = 0): Promise<HistoryEntry[]> {
 		const oldest = Math.max(asOf, Date.now() - FRESH_MS);
-		const isFresh = this.lookedAt >= oldest && this.reachesBackTo <= since;
+		const { ours, service } = this.reach;
+		const isFresh = this.lookedAt >= oldest && ours <= since.ours && service <= since.service;
 		if (!this.look || !isFresh) {
 			this.lookedAt = Date.now();
-			this.reachesBackTo = Math.min(since, this.reachesBackTo);
-			this.look = this.readBackTo(this.reachesBackTo, signal);
+			this.reach = {
+				ours: Math.min(since.ours - SLACK_MS, ours),
+				service: Math.min(since.service - SLACK_MS, service),
+			};
+			this.look = this.readBackTo(this.reach, signal);
 			this.look.catch(() => (this.look = undefined));
 		}
 		return await this.look;
 	}
 
-	private async readBackTo(since: number, signal: AbortSignal): Promise<HistoryEntry[]> {
+	private async readBackTo({ ours, service }: Reach, signal: AbortSignal): Promise<HistoryEntry[]> {
 		let clockOffsetMs = 0;
 		const items = await readAllPages({
 			first: 1,
@@ -48,7 +60,7 @@ export class HistoryReader {
 			},
 			isEnough: (page) => {
 				const oldest = asTime(page.items.at(-1)?.created_at);
-				return !(oldest >= since + clockOffsetMs);
+				return !(oldest >= Math.min(service, ours + clockOffsetMs));
 			},
 		});
 		return readHistory(items, this.api.credential.baseUrl, clockOffsetMs);

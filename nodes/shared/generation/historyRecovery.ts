@@ -84,7 +84,7 @@ class Looks {
 		// What only the prompt speaks for has to stay the same for some looks, or to be all that was missing.
 		const isEnough = isRest ? isAll && !claim.withImages : isSettled;
 		const isDone =
-			waitMs === undefined ? isSettled || isAll : isEnough && Date.now() - claim.began >= waitMs;
+			waitMs === undefined ? isSettled || isAll : isEnough && ageOf(claim, own[0]!) >= waitMs;
 		return isDone ? { done: true, value: files } : { done: false };
 	}
 
@@ -150,6 +150,10 @@ export async function findLost(
 		throw isOver ? notFound(search.reason, looks.candidates) : withPayment(error);
 	});
 }
+
+/** Milliseconds since `claim` was sent, by the service's clock, which nobody sets while we wait. */
+const ageOf = ({ began, clockOffsetMs }: Claim, look: HistoryEntry) =>
+	Date.now() + look.clockOffsetMs - (clockOffsetMs ?? look.clockOffsetMs) - began;
 
 function notFound(text: string, entries: HistoryEntry[]): Failure {
 	const candidates = entries.map(({ record }) => ({
