@@ -111,6 +111,18 @@ describe('an earlier attempt', () => {
 			expect(posts()).toBe(2);
 		},
 	);
+
+	test('that began right after another of its prompt was done leaves it its file, in another process', async () => {
+		raw([completion([made('theirs')]), 'END']);
+		good(await run(quickVideo('P')));
+		const theirs = made('theirs', { created_at: new Date().toISOString() });
+		lose();
+		const failed = await run(quickVideo('P'));
+		bad(failed);
+		sim.history.push(theirs);
+		const again = bad(await run(quickVideo('P'), { retryOf: failed.run, ...elsewhere() }));
+		expect(again.message).toMatch(/stopped reporting/);
+	});
 });
 
 test('what was made while the account had to rest was made before the request', async () => {

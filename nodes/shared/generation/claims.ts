@@ -24,13 +24,15 @@ const LINGERS_MS = 30 * 60 * 1000;
 const REMEMBERED_MS = 2 * LINGERS_MS;
 const REMEMBERED_CLAIMS = 10_000;
 const REMEMBERED_MARKS = 30_000;
+/** How many marks of others' files are kept for a later attempt. */
+const MOST_OTHERS = 60;
 
 /** What a later attempt needs to know of a claim. */
 export const askedOf = (claim: Claim): SentRequest => {
 	const { key, prompt, began, clockOffsetMs, expected, kind } = claim;
-	const { aspectRatio, digest, withImages, cutAt } = claim;
+	const { aspectRatio, digest, withImages, cutAt, others } = claim;
 	const asked = { key, prompt, began, clockOffsetMs, expected, kind };
-	return { ...asked, aspectRatio, digest, withImages, told: [...claim.ids], cutAt };
+	return { ...asked, aspectRatio, digest, withImages, told: [...claim.ids], cutAt, others };
 };
 
 /** Generations and entries taken, of one account in this process. */
@@ -43,7 +45,8 @@ export class Claims {
 	/** Begins a claim, or resumes that of an earlier attempt. */
 	begin(order: Order): Claim {
 		const { prompt, began, clockOffsetMs, expected, kind, aspectRatio, cutAt } = order;
-		const { told, key = randomUUID(), digest = '', withImages = false } = order;
+		const { told, key = randomUUID(), digest = '', withImages = false, others } = order;
+		this.take(others ?? []);
 		// Without spread objects, which cost 50 µs each time in n8n's process.
 		const claim: Claim = {
 			key,
@@ -56,6 +59,7 @@ export class Claims {
 			digest,
 			withImages,
 			cutAt,
+			others,
 			ids: new Set(told),
 			lost: false,
 			until: Infinity,
@@ -70,11 +74,11 @@ export class Claims {
 
 	/** What an earlier attempt, perhaps in another process, asked for, and the files it got at `madeAt`. */
 	recall(asked: SentRequest, files?: GeneratedFile[], madeAt = Date.now()): void {
-		if (files) this.take(files);
+		if (files) this.take(marksOf(files));
 		if (this.claims.has(asked.key)) return;
 		const claim = this.begin(asked);
 		if (files) this.end(claim, files, madeAt);
-		else this.leave(claim);
+		else this.close(claim, Date.now() + LINGERS_MS);
 	}
 
 	/** Notes the files that a claim has so far. */
@@ -90,7 +94,7 @@ export class Claims {
 	 */
 	end(claim: Claim, files: GeneratedFile[], madeAt = Date.now()): void {
 		this.receive(claim, files);
-		this.take(files);
+		this.take(marksOf(files));
 		const mayLack = claim.cutAt !== undefined && files.length < claim.expected;
 		if (!mayLack) claim.wants = files.length;
 		this.close(claim, madeAt + (mayLack ? LINGERS_MS : CLOCK_TOLERANCE_MS));
@@ -98,6 +102,12 @@ export class Claims {
 
 	/** Gives up a claim whose files may still appear. */
 	leave(claim: Claim): void {
+		// A later attempt, perhaps in another process, can't know who else has got what.
+		const beside = this.sharing(claim).filter(
+			(other) => other !== claim && other.until >= claim.began,
+		);
+		const marks = [...(claim.others ?? []), ...beside.flatMap(({ marks }) => [...marks])];
+		claim.others = [...new Set(marks)].slice(-MOST_OTHERS);
 		this.close(claim, Date.now() + LINGERS_MS);
 	}
 
@@ -115,8 +125,8 @@ export class Claims {
 		}
 	}
 
-	private take(files: GeneratedFile[]): void {
-		for (const mark of marksOf(files)) this.taken.add(mark);
+	private take(marks: string[]): void {
+		for (const mark of marks) this.taken.add(mark);
 		dropOldest(this.taken, REMEMBERED_MARKS);
 	}
 

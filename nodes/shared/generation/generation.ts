@@ -30,7 +30,7 @@ interface Earlier {
 
 /** Told how a generation goes. */
 export interface GenerationListener {
-	/** Called right before each create call, when it is answered, and when the stream is cut. */
+	/** Called right before each create call, and when more is known of the request. */
 	onAsked(asked: SentRequest): void;
 	/** The service has definitely not accepted the call. */
 	onRefused(): void;
@@ -168,8 +168,10 @@ export async function generate(
 			return files;
 		},
 		(error: unknown) => {
-			if (mayStillCome(error)) claims.leave(claim);
-			else claims.end(claim, []);
+			if (mayStillCome(error)) {
+				claims.leave(claim);
+				if (claim.others?.length) order.listener.onAsked(askedOf(claim));
+			} else claims.end(claim, []);
 			throw error;
 		},
 	);

@@ -31,6 +31,8 @@ export interface SentRequest {
 	told: string[];
 	/** When its stream was cut after some of the files had come, ms since 1970. */
 	cutAt?: number;
+	/** Marks of files that others of its prompt got while it was under way, or right before. */
+	others?: string[];
 }
 
 /** One generation of this process, from its request to its result, and for a while after it. */
