@@ -14,6 +14,14 @@ export const ASPECT_RATIOS = [
 	'VIDEO_ASPECT_RATIO_PORTRAIT',
 ] as const;
 
+/** What a table, a model or a history would rather say. */
+export const ASPECT_RATIO_ALIASES = new Map<string, (typeof ASPECT_RATIOS)[number]>([
+	['16:9', ASPECT_RATIOS[0]],
+	['9:16', ASPECT_RATIOS[1]],
+	['landscape', ASPECT_RATIOS[0]],
+	['portrait', ASPECT_RATIOS[1]],
+]);
+
 /** §8: ranges of the speech settings; §4.1: defaults. */
 export const SPEECH_SETTINGS = {
 	stability: { min: 0, max: 1, default: 0.75 },

@@ -111,7 +111,8 @@ describe('an entry that says more of itself', () => {
 	it('can call its aspect ratio by another name', () => {
 		const claim = lost({ aspectRatio: LANDSCAPE });
 		const mine = entry({ aspect_ratio: '16:9' });
-		expect(own(claim, mine)).toEqual([mine]);
+		const other = entry({ aspect_ratio: '9:16' });
+		expect(own(claim, other, mine)).toEqual([mine]);
 	});
 
 	it('is told apart from that of another lost generation of the same prompt', () => {

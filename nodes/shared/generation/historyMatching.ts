@@ -1,6 +1,7 @@
-import { ASPECT_RATIOS } from '../contract';
+import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS } from '../contract';
 import { countFiles, isKnown, type HistoryEntry } from './historyEntries';
 import type { MediaKind } from '../media';
+import { asText } from '../parsing/coerce';
 import { kindSaid } from '../parsing/fileType';
 
 /** Which entries of the history belong to which generation. Pure. */
@@ -159,7 +160,9 @@ const mayBeOf =
 	({ createdAt, clockOffsetMs, record, files }: HistoryEntry): boolean => {
 		const madeAt = createdAt - (owner.clockOffsetMs ?? clockOffsetMs);
 		if (!(madeAt >= owner.began - CLOCK_TOLERANCE_MS && madeAt <= owner.until)) return false;
-		const ratio = ASPECT_RATIOS.find((known) => known === record.aspect_ratio);
+		const said = asText(record.aspect_ratio) ?? '';
+		const ratio =
+			ASPECT_RATIOS.find((known) => known === said) ?? ASPECT_RATIO_ALIASES.get(said.toLowerCase());
 		if (ratio && owner.aspectRatio && ratio !== owner.aspectRatio) return false;
 		const kind = kindSaid(record, files[0]?.fileUrl ?? 'https://localhost');
 		return (kind ?? owner.kind) === owner.kind;

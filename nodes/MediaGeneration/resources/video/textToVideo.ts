@@ -1,16 +1,9 @@
-import { ASPECT_RATIOS, NUMBER_OF_VIDEOS } from '../../../shared/contract';
+import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, NUMBER_OF_VIDEOS } from '../../../shared/contract';
 import { videoPrompt, type NumberField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/operation';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
-/** What a table or a model would rather say. */
-const ASPECT_RATIO_ALIASES = new Map([
-	['16:9', LANDSCAPE],
-	['9:16', PORTRAIT],
-	['landscape', LANDSCAPE],
-	['portrait', PORTRAIT],
-]);
 
 /* n8n's lint wants the default of a field to be a plain name. */
 const { min: minValue, max: maxValue, default: ONE } = NUMBER_OF_VIDEOS;
