@@ -97,6 +97,15 @@ describe('a stream that ends without a result is looked up in the history', () =
 		expect(new Set(output.map(({ json }) => json.id)).size).toBe(3);
 	});
 
+	test('one of several in time: a hint says that the others may still come', async () => {
+		lose(NEVER);
+		sim.history.push(made('mine'));
+		const several = video('P', { timeout: 3 }, { numberOfVideos: 3, download: false });
+		const result = await run(several);
+		expect(good(result).map(({ json }) => json.id)).toEqual(['mine']);
+		expect(hints(result).join()).toMatch(/1 of 3 .*may still come.*History → Get Many/);
+	});
+
 	test('an id told by the stream is proof, whatever else has the same prompt', async () => {
 		sim.history.push(made('mine'), made('other'));
 		lose({

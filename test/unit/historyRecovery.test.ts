@@ -109,6 +109,23 @@ describe('what the history holds of a request', () => {
 		expect(seconds).toBeLessThan(315);
 	});
 
+	it('is all of the files asked for, though they are ready one by one', async () => {
+		const { history, searched } = searching(false, 3);
+		for (const seconds of [0, 60, 120]) {
+			setTimeout(() => history.unshift(file(`e${seconds}`, seconds)), seconds * 1000);
+		}
+		const { ids } = await searched();
+		expect(ids).toEqual(['e0', 'e60', 'e120']);
+	});
+
+	it('is what there is when no more come for a minute and a half', async () => {
+		const { history, searched } = searching(false, 3);
+		history.push(file('mine'));
+		const { ids, seconds } = await searched();
+		expect(ids).toEqual(['mine']);
+		expect(seconds).toBe(90);
+	});
+
 	it('is the one whose id was told, though another of its prompt comes first', async () => {
 		const { history, claim, searched } = searching(false);
 		claim.ids.add('mine');

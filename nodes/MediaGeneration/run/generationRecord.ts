@@ -20,6 +20,8 @@ export class GenerationRecord implements GenerationListener {
 	/** What was sent and not refused. */
 	private sent: SentRequest | undefined;
 	private isAccepted: boolean;
+	/** Its stream was lost: what the history lacks may still come. */
+	private isLost = false;
 	private readonly ids = new Set<string>();
 	private readonly said = new Set<string>();
 
@@ -64,6 +66,7 @@ export class GenerationRecord implements GenerationListener {
 	}
 
 	onLost(reason: string): void {
+		this.isLost = true;
 		this.item.log.note({ channel: 'history' });
 		this.item.report(`${reason}; looking for the ${this.kind} in the history`);
 		this.item.hint(
@@ -94,7 +97,7 @@ export class GenerationRecord implements GenerationListener {
 	}
 
 	private hintOnMissing(ofThese: string): void {
-		if (this.sent?.cutAt === undefined) {
+		if (!this.isLost && this.sent?.cutAt === undefined) {
 			return this.item.hint('fewer', 'The service generated fewer files than requested');
 		}
 		this.item.hint(

@@ -16,8 +16,10 @@ import { pollUntil, type Reading } from '../async/pollUntil';
 const LOOK_MS = 10_000;
 /** How long to look for a lost generation, in ms. */
 const SEARCH_MS = 600_000;
-/** How many looks without a change make fewer files than asked for count as all. */
-const SETTLED_LOOKS = 3;
+/** How many looks without a change make fewer files than asked for count as all: videos end one by one. */
+const SETTLED_LOOKS = 9;
+/** How many without a change what only the prompt speaks for takes. */
+const STEADY_LOOKS = 3;
 /** How long one look for the missing files may take, in ms. */
 const LAST_LOOK_MS = 15_000;
 /** How many "not found" answers in a row, over about a minute, mean that the service has no history. */
@@ -42,7 +44,7 @@ class Looks {
 	partial: GeneratedFile[];
 	private lastFound = '';
 	/** How many looks in a row have found the same. */
-	private settled = 0;
+	private unchanged = 0;
 	/** How many looks in a row have found no history. */
 	private absent = 0;
 
@@ -79,10 +81,11 @@ class Looks {
 		}
 		// A file that may be another's is worse than none.
 		this.partial = waitMs !== undefined && claim.withImages ? got : files;
-		const isSettled = this.isSettled(files) && !isRest;
+		const unchanged = this.unchangedLooks(files);
+		const isSettled = unchanged >= SETTLED_LOOKS && !isRest;
 		const isAll = files.length > 0 && files.length + failed >= claim.expected;
 		// What only the prompt speaks for has to stay the same for some looks, or to be all that was missing.
-		const isEnough = isRest ? isAll && !claim.withImages : isSettled;
+		const isEnough = isRest ? isAll && !claim.withImages : unchanged >= STEADY_LOOKS;
 		const isDone =
 			waitMs === undefined ? isSettled || isAll : isEnough && ageOf(claim, own[0]!) >= waitMs;
 		return isDone ? { done: true, value: files } : { done: false };
@@ -101,12 +104,12 @@ class Looks {
 		return this.absent < ABSENT_LOOKS ? error.with({ transient: true }) : new Failure('streamLost');
 	}
 
-	private isSettled(files: GeneratedFile[]): boolean {
+	private unchangedLooks(files: GeneratedFile[]): number {
 		// An address may be signed anew for each look; an id stays the same.
 		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');
-		this.settled = found !== '' && found === this.lastFound ? this.settled + 1 : 0;
+		this.unchanged = found !== '' && found === this.lastFound ? this.unchanged + 1 : 0;
 		this.lastFound = found;
-		return this.settled >= SETTLED_LOOKS;
+		return this.unchanged;
 	}
 }
 
