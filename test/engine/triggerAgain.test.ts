@@ -25,6 +25,22 @@ describe('a lost socket', () => {
 		expect(sim.tasks.get(taskId)!.reads).toBe(1);
 	});
 
+	it('is opened again at once though the clock was set back, and short tasks are told', async () => {
+		await start({ pace: 0.1 });
+		const trigger = await activateListening();
+		sim.push(message('other', 5));
+		const now = Date.now;
+		const spy = jest.spyOn(Date, 'now').mockImplementation(() => now() - 10_800_000);
+		try {
+			sim.dropSockets();
+			await sim.waitFor(() => sim.sockets() === 1);
+			const taskId = await createTask('After the clock was set back');
+			await trigger.until(`completed ${taskId} 100`);
+		} finally {
+			spy.mockRestore();
+		}
+	});
+
 	it('costs one reading of a silent task, and none of one that is heard of right after', async () => {
 		await activate();
 		const silent = await createTask('[sim:slow=1000] Silent');

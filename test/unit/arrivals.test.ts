@@ -1,3 +1,4 @@
+import { steadyNow } from '../../nodes/shared/async/deadline';
 import { Arrivals } from '../../nodes/MediaGenerationTrigger/tasks/arrivals';
 
 beforeEach(() => jest.useFakeTimers());
@@ -38,5 +39,25 @@ it('an old task among new ones slows a flood down again', async () => {
 	expect(released).toBe(63);
 	await jest.advanceTimersByTimeAsync(2000);
 	expect(released).toBe(64);
+	closing.abort();
+});
+
+it('new tasks are released as ever after the clock was set back', async () => {
+	const closing = new AbortController();
+	let released = 0;
+	const since = steadyNow();
+	const arrivals = new Arrivals(closing.signal, {
+		since: () => since,
+		hasRoom: () => true,
+		letGo: () => arrivals.found(++released > 0),
+		onFlood() {},
+		onFull() {},
+	});
+	await jest.advanceTimersByTimeAsync(120_000);
+	expect(steadyNow() - since).toBe(120_000);
+	jest.setSystemTime(Date.now() - 10_800_000);
+	for (let n = 0; n < 150; n++) arrivals.add(`task-${n}`, false);
+	await jest.advanceTimersByTimeAsync(1000);
+	expect(released).toBe(150);
 	closing.abort();
 });

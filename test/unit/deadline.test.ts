@@ -3,6 +3,7 @@ import {
 	remainingMs,
 	settledWithin,
 	startDeadline,
+	steadyNow,
 	whenAborted,
 	withDeadline,
 } from '../../nodes/shared/async/deadline';
@@ -74,4 +75,12 @@ test.each<[string, number]>([
 	expect(await outcome).toBeUndefined();
 	expect(await settledWithin(1000, new AbortController().signal, Promise.resolve(7))).toBe(7);
 	expect(jest.getTimerCount()).toBe(0);
+});
+
+test('the steady clock goes on when the machine’s is set back', async () => {
+	const began = steadyNow();
+	jest.setSystemTime(Date.now() - 10_800_000);
+	expect(steadyNow() - began).toBe(0);
+	await jest.advanceTimersByTimeAsync(1000);
+	expect(steadyNow() - began).toBe(1000);
 });

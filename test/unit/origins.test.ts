@@ -1,4 +1,5 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
+import { steadyNow } from '../../nodes/shared/async/deadline';
 import { Failure } from '../../nodes/shared/failure';
 import { readCredential, type Credential } from '../../nodes/shared/http/credential';
 import { knownTasksOf } from '../../nodes/shared/api/knownTasks';
@@ -111,7 +112,7 @@ describe('a create call without a clear answer', () => {
 
 	it('is recognised by the text of its task, once', async () => {
 		const origins = await failed({ startedBy: '0' });
-		const now = Date.now();
+		const now = steadyNow();
 		origins.recognize('other', 'Theirs', now);
 		origins.recognize('before', 'Mine', now - 60_000);
 		origins.recognize('own', 'Mine', now);
@@ -124,7 +125,7 @@ describe('a create call without a clear answer', () => {
 
 	it('puts as many later tasks in doubt as there were calls', async () => {
 		const origins = await failed();
-		const now = Date.now();
+		const now = steadyNow();
 		expect(origins.isDoubtful('elsewhere', 'v', now)).toBe(false);
 		expect(origins.isDoubtful('before', 'w', now - 60_000)).toBe(false);
 		expect(origins.isDoubtful('first', 'w', now)).toBe(true);
@@ -134,15 +135,15 @@ describe('a create call without a clear answer', () => {
 
 	it('of another workflow counts where a task has started that', async () => {
 		const origins = await failed({ startedBy: '0' });
-		expect(origins.isDoubtful('first', 'v', Date.now())).toBe(true);
+		expect(origins.isDoubtful('first', 'v', steadyNow())).toBe(true);
 	});
 
 	it('is forgotten after an hour, and not kept where it surely was not accepted', async () => {
 		const refused = await failed({}, {});
-		expect(refused.isDoubtful('first', 'w', Date.now())).toBe(false);
+		expect(refused.isDoubtful('first', 'w', steadyNow())).toBe(false);
 		const origins = await failed();
 		const later = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_700_000);
-		expect(origins.isDoubtful('first', 'w', Date.now())).toBe(false);
+		expect(origins.isDoubtful('first', 'w', steadyNow())).toBe(false);
 		later.mockRestore();
 	});
 });
@@ -209,7 +210,7 @@ describe('the origin of a video', () => {
 		const lost = async () => await Promise.reject(new Failure('streamLost'));
 		await generatedBy(execution(), address, lost, order).catch(() => {});
 		const origins = generationOriginsOf(address);
-		for (const name of ['1', '2', '3']) origins.recognize(name, order.prompt, Date.now());
+		for (const name of ['1', '2', '3']) origins.recognize(name, order.prompt, steadyNow());
 		const own = ['1', '2', '3'].filter((name) => origins.of(name) !== undefined);
 		expect(own).toEqual(['1', '2']);
 	});

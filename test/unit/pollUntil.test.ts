@@ -376,3 +376,14 @@ describe('a deadline', () => {
 		expect(jest.getTimerCount()).toBe(0);
 	});
 });
+
+it('a wait goes on reading when the clock is set back', async () => {
+	const wait = start();
+	await wait.pass(5);
+	jest.setSystemTime(Date.now() - 10_800_000);
+	// One pause may begin anew.
+	await wait.pass(10);
+	expect(wait.at.length).toBe(2);
+	await wait.pass(10);
+	expect(wait.at.length).toBe(4);
+});

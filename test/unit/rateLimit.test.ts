@@ -1,3 +1,4 @@
+import { steadyNow } from '../../nodes/shared/async/deadline';
 import { rateLimitOf } from '../../nodes/shared/pace/rateLimit';
 import { readCredential } from '../../nodes/shared/http/credential';
 
@@ -11,11 +12,11 @@ const account = (apiToken = `token-${++count}`) =>
 
 /** Lets `amount` requests go out as soon as they may; notes after how many seconds each did. */
 function sendMany(pacing: ReturnType<typeof account>, amount: number) {
-	const began = Date.now();
+	const began = steadyNow();
 	const sent: number[] = [];
 	for (let n = 0; n < amount; n++) {
 		void pacing.waitForSlot(never()).then(async () => {
-			const sentAt = Date.now();
+			const sentAt = steadyNow();
 			sent.push((sentAt - began) / 1000);
 			await new Promise((resolve) => setTimeout(resolve, 5));
 			pacing.accepted('read', sentAt);
@@ -33,7 +34,7 @@ describe('requests of an account', () => {
 	});
 
 	it('all rest for as long as the service asks, wherever they come from', async () => {
-		account('shared').refused('read', Date.now(), 5000);
+		account('shared').refused('read', steadyNow(), 5000);
 		const sent = sendMany(account('shared'), 1);
 		const other = sendMany(account(), 1);
 		await jest.advanceTimersByTimeAsync(4999);
@@ -47,7 +48,7 @@ describe('requests of an account', () => {
 		const pacing = account();
 		sendMany(pacing, 100);
 		await jest.advanceTimersByTimeAsync(10);
-		pacing.refused('read', Date.now(), 1000);
+		pacing.refused('read', steadyNow(), 1000);
 		return { pacing, sent: sendMany(pacing, 50) };
 	}
 
@@ -64,7 +65,7 @@ describe('requests of an account', () => {
 	it('rest again, and all of them, when the first ones are refused again', async () => {
 		const { pacing, sent } = await sendAfterRefusal();
 		while (sent.length === 0) await jest.advanceTimersByTimeAsync(50);
-		pacing.refused('read', Date.now(), 3000);
+		pacing.refused('read', steadyNow(), 3000);
 		await jest.advanceTimersByTimeAsync(2900);
 		expect(sent.length).toBe(1);
 		await jest.advanceTimersByTimeAsync(5000);
@@ -73,7 +74,7 @@ describe('requests of an account', () => {
 
 	it('wait for the answer to the first one after a rest', async () => {
 		const pacing = account();
-		pacing.refused('read', Date.now(), 1000);
+		pacing.refused('read', steadyNow(), 1000);
 		let sent = 0;
 		for (let n = 0; n < 3; n++) void pacing.waitForSlot(never()).then(() => sent++);
 		await jest.advanceTimersByTimeAsync(2500);
@@ -95,7 +96,7 @@ describe('requests of an account', () => {
 
 	it('end their rest early when they are not wanted any more', async () => {
 		const pacing = account();
-		pacing.refused('read', Date.now(), 60_000);
+		pacing.refused('read', steadyNow(), 60_000);
 		const cancel = new AbortController();
 		const over = pacing.waitForSlot(cancel.signal);
 		cancel.abort();
@@ -143,5 +144,25 @@ describe('readings of a trigger that nothing announced', () => {
 			void pacing.waitForTurn('livePoll', 5000, never()).then(() => count++);
 		await jest.advanceTimersByTimeAsync(120_000);
 		expect(count).toBe(3 + 3);
+	});
+});
+
+describe('the clock is set back by hours', () => {
+	it('a rest lasts no longer for it', async () => {
+		const pacing = account();
+		pacing.refused('read', steadyNow(), 5000);
+		jest.setSystemTime(Date.now() - 10_800_000);
+		const sent = sendMany(pacing, 1);
+		await jest.advanceTimersByTimeAsync(5400);
+		expect(sent.length).toBe(1);
+	});
+
+	it('lookups of waiting items go on', async () => {
+		const pacing = account();
+		await pacing.waitForTurn('lookup', 5000, never());
+		jest.setSystemTime(Date.now() - 10_800_000);
+		const turn = pacing.waitForTurn('lookup', 5000, never());
+		await jest.advanceTimersByTimeAsync(5000);
+		await expect(Promise.race([turn, Promise.resolve('waiting')])).resolves.toBe(true);
 	});
 });

@@ -73,4 +73,13 @@ describe('turns', () => {
 		await jest.advanceTimersByTimeAsync(10_000);
 		expect(given).toEqual([0, 1, 2, 3]);
 	});
+
+	it('come at the same rate after the clock was set back', async () => {
+		const turns = new TokenBucket(3, () => 2000);
+		takeMany(turns, 3);
+		jest.setSystemTime(Date.now() - 10_800_000);
+		const given = takeMany(turns, 2);
+		await jest.advanceTimersByTimeAsync(10_000);
+		expect(given).toEqual([2, 4]);
+	});
 });

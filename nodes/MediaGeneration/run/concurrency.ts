@@ -1,3 +1,4 @@
+import { steadyNow } from '../../shared/async/deadline';
 import type { LoadListener } from '../../shared/api/retry';
 
 /** Automatic concurrency begins here … */
@@ -57,7 +58,7 @@ export class Concurrency implements LoadListener {
 	 */
 	refused(since: number): void {
 		if (since <= this.refusedAt) return;
-		this.refusedAt = Date.now();
+		this.refusedAt = steadyNow();
 		this.learnt.maxAtOnce = Math.max(1, Math.floor(this.limit / 2));
 	}
 

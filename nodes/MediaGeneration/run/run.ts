@@ -9,6 +9,7 @@ import { subscribe, type Subscription } from '../../shared/speech/notifications'
 import { rateLimitOf } from '../../shared/pace/rateLimit';
 import { isOverload } from '../../shared/parsing/failures';
 import { Api } from '../../shared/api/api';
+import { steadyNow } from '../../shared/async/deadline';
 import { Semaphore } from '../../shared/async/semaphore';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { Concurrency, forEachConcurrently } from './concurrency';
@@ -97,7 +98,7 @@ export class Run {
 			await forEachConcurrently(jobs.length, this.concurrency, async (index) => {
 				const job = jobs[index];
 				if (!job || job instanceof NotMade || this.stopped.aborted) return false;
-				const began = Date.now();
+				const began = steadyNow();
 				const parts = await job();
 				outcomes[index] = parts;
 				if (parts.some((part) => part instanceof NotMade && isOverload(part.error))) {

@@ -1,3 +1,4 @@
+import { steadyNow } from '../../shared/async/deadline';
 import { dropOldest } from '../../shared/limits';
 
 /** How many executions in a row may each start the next one. */
@@ -31,7 +32,7 @@ export class Chain {
 	/** A task is heard of, for the first time or again, at most `lateMs` after it was created. */
 	see(taskId: string, lateMs = 0): void {
 		if (this.seen.has(taskId)) return;
-		const at = Date.now();
+		const at = steadyNow();
 		this.keptMs = Math.max(this.keptMs, AFTERMATH_MS + lateMs);
 		const overSince = (ms: number) =>
 			[...this.executions].filter(({ overAt = Infinity }) => overAt > at - ms);
@@ -42,7 +43,7 @@ export class Chain {
 
 	/** When a task was first heard of, in ms since 1970. */
 	heardAt(taskId: string): number {
-		return this.seen.get(taskId)?.at ?? Date.now();
+		return this.seen.get(taskId)?.at ?? steadyNow();
 	}
 
 	/**
@@ -51,7 +52,7 @@ export class Chain {
 	 */
 	depthOf(taskId: string, waits: boolean): number {
 		const { at, parents } = this.seen.get(taskId) ?? { at: 0, parents: [] };
-		const earliest = Math.max(at, Date.now() - SLACK_MS);
+		const earliest = Math.max(at, steadyNow() - SLACK_MS);
 		const possible = parents.filter(({ overAt = Infinity }) => !waits || overAt > earliest);
 		return Math.max(0, ...possible.map(({ depth }) => depth + 1));
 	}
@@ -60,6 +61,6 @@ export class Chain {
 	begin(depth: number): () => void {
 		const execution: Execution = { depth, overAt: undefined };
 		this.executions.add(execution);
-		return () => void (execution.overAt = Date.now());
+		return () => void (execution.overAt = steadyNow());
 	}
 }

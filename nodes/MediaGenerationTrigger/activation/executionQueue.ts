@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { INodeExecutionData, IRun, ITriggerFunctions } from 'n8n-workflow';
 import { Semaphore } from '../../shared/async/semaphore';
-import { settledWithin, sleep } from '../../shared/async/deadline';
+import { settledWithin, sleep, steadyNow } from '../../shared/async/deadline';
 
 /** How many executions of this trigger may run at once. */
 const MOST_AT_ONCE = 20;
@@ -70,7 +70,7 @@ export class ExecutionQueue {
 	 */
 	async add(emission: Emission): Promise<void> {
 		await new Promise<void>((onOver) => {
-			const entry = { emission, since: Date.now(), onOver };
+			const entry = { emission, since: steadyNow(), onOver };
 			this.enqueue(entry);
 			const queue = this.queues.get(emission.taskId);
 			if (queue) queue.push(entry);
@@ -175,7 +175,7 @@ export class ExecutionQueue {
 		this.isLookingForLate = true;
 		let isSaid = false;
 		for (let [oldest] = this.waiting; oldest && !this.signal.aborted; [oldest] = this.waiting) {
-			const restMs = oldest.since + LATE_MS - Date.now();
+			const restMs = oldest.since + LATE_MS - steadyNow();
 			if (restMs <= 0 && !isSaid) {
 				isSaid = true;
 				const events = `${this.waiting.size} event${this.waiting.size === 1 ? '' : 's'}`;

@@ -1,6 +1,6 @@
 import { accountOf } from '../../shared/account';
 import { passes, requireToken } from '../../shared/api/tokenCheck';
-import { sleep, withDeadline } from '../../shared/async/deadline';
+import { sleep, steadyNow, withDeadline } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { historyPagesOf, type HistoryPages } from '../../shared/generation/historyReader';
@@ -73,9 +73,9 @@ export class HistoryWatch {
 		for (;;) {
 			// Triggers that share a reading are due together from then on.
 			const dueAt = this.readAt + this.intervalMs;
-			await sleep(Math.min(this.intervalMs, Math.max(0, dueAt - Date.now())), closing);
+			await sleep(Math.min(this.intervalMs, Math.max(0, dueAt - steadyNow())), closing);
 			if (closing.aborted) return;
-			this.readAt = Date.now();
+			this.readAt = steadyNow();
 			await this.look(this.intervalMs * FRESH, closing).then(
 				() => (this.isInTrouble = false),
 				(error: unknown) => this.report(error),

@@ -1,4 +1,4 @@
-import { sleep } from '../../shared/async/deadline';
+import { sleep, steadyNow } from '../../shared/async/deadline';
 
 /** How long tasks are collected, to tell a few from a flood, in ms. */
 const GATHER_MS = 500;
@@ -46,7 +46,7 @@ export class Arrivals {
 	private left = MOST_AT_ONCE;
 	/** How many of a flood are read together. */
 	private together = 1;
-	private countedAt = Date.now();
+	private countedAt = steadyNow();
 
 	constructor(
 		private readonly signal: AbortSignal,
@@ -78,7 +78,7 @@ export class Arrivals {
 	/** Releases the task when its turn comes. */
 	add(taskId: string, wasUnderWay: boolean): void {
 		if (this.waiting.has(taskId)) return;
-		const now = Date.now();
+		const now = steadyNow();
 		if (!wasUnderWay && this.isEarly(now) && ++this.early > MOST_EARLY) {
 			if (this.early === MOST_EARLY + 1) this.watch.onFlood();
 			for (const [other, arrival] of this.waiting) {
@@ -94,7 +94,7 @@ export class Arrivals {
 	/** The service says again that the task has ended. */
 	again(taskId: string): void {
 		const arrival = this.waiting.get(taskId);
-		if (arrival) arrival.last = Date.now();
+		if (arrival) arrival.last = steadyNow();
 	}
 
 	private async work(): Promise<void> {
@@ -121,7 +121,7 @@ export class Arrivals {
 
 	/** The tasks that have waited long enough; drops those that turn out to have ended before. */
 	private ripe(): string[] {
-		const now = Date.now();
+		const now = steadyNow();
 		const ripe: string[] = [];
 		for (const [taskId, { first, last, wasUnderWay }] of this.waiting) {
 			const isEarly = !wasUnderWay && this.isEarly(first);
@@ -136,7 +136,7 @@ export class Arrivals {
 	}
 
 	private countLeft(): number {
-		const now = Date.now();
+		const now = steadyNow();
 		this.left = Math.min(MOST_AT_ONCE, this.left + (now - this.countedAt) / ONE_MORE_MS);
 		this.countedAt = now;
 		return this.left;

@@ -1,4 +1,4 @@
-import { sleep } from '../../shared/async/deadline';
+import { sleep, steadyNow } from '../../shared/async/deadline';
 import type { SpeechTask } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
@@ -34,7 +34,7 @@ export class TaskFollower {
 
 	/**
 	 * Follows one task until its end is emitted. `isOld`: it may not be under way. If it says that it
-	 * ended before `since` (ms since 1970), it is passed over. Never rejects.
+	 * ended before `since` (by `steadyNow`), it is passed over. Never rejects.
 	 */
 	async toEnd(
 		taskId: string,
@@ -105,7 +105,8 @@ export class TaskFollower {
 	): Promise<Followed> {
 		this.arrivals.found(isNew(task));
 		if (since !== undefined) {
-			if (endedBefore(task, since)) {
+			// The service's times are compared with the machine's clock as it is now.
+			if (endedBefore(task, Date.now() - (steadyNow() - since))) {
 				this.taskStore.end(taskId);
 				return 'over';
 			}

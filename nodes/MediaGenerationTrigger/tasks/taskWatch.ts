@@ -1,4 +1,4 @@
-import { sleep, startDeadline } from '../../shared/async/deadline';
+import { sleep, startDeadline, steadyNow } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
 import { accountOf } from '../../shared/account';
@@ -44,7 +44,7 @@ export class TaskWatch {
 	private readonly aside = new Map<string, Sight>();
 	/** Tasks heard of before, whose first reading tells whether they are still under way. */
 	private readonly past = new Set<string>();
-	/** When the trigger began to listen, in ms since 1970: what ended before is none of its business. */
+	/** When the trigger began to listen, by `steadyNow`: what ended before is none of its business. */
 	private since = Infinity;
 
 	constructor(
@@ -95,7 +95,7 @@ export class TaskWatch {
 		for (const taskId of new Set([...restored, ...settings.taskIds])) {
 			if (!taskStore.isOver(taskId) && selfStarts.see(taskId)) void this.watch(taskId, 'old');
 		}
-		this.since = Date.now();
+		this.since = steadyNow();
 		subscription.followAll((...message) => this.hear(...message));
 		if (settings.taskIds.size === 0) selfStarts.warn();
 		void this.tryTokenWhileClosed(subscription);
@@ -186,7 +186,7 @@ export class TaskWatch {
 				warn('the WebSocket was closed: reopening it');
 			}
 			// The token may have been revoked, and the socket dropped for that.
-			const since = Math.max(subscription.lostAt(), Date.now() - TRUSTED_MS);
+			const since = Math.max(subscription.lostAt(), steadyNow() - TRUSTED_MS);
 			const trouble = await checkTokenTogether(api, since, closing);
 			if (isFailure(trouble, 'tokenRefused')) onFatal(trouble);
 		}

@@ -1,4 +1,5 @@
 import { accountOf } from '../account';
+import { steadyNow } from '../async/deadline';
 import type { Credential } from '../http/credential';
 import { dropOldest } from '../limits';
 
@@ -8,7 +9,7 @@ const MOST_TASKS = 50_000;
 interface Known {
 	/** Whether a message of it has come. */
 	heard: boolean;
-	/** When it was first known to have ended, in ms since 1970. */
+	/** When it was first known to have ended, by `steadyNow`. */
 	endedAt: number | undefined;
 }
 
@@ -23,7 +24,7 @@ export class KnownTasks {
 	/** Notes a message. False when it only repeats one of a task that has ended. */
 	hear(taskId: string, percentage: number | undefined): boolean {
 		const known = this.tasks.get(taskId);
-		const endedAt = known?.endedAt ?? (percentage === 100 ? Date.now() : undefined);
+		const endedAt = known?.endedAt ?? (percentage === 100 ? steadyNow() : undefined);
 		this.keep(taskId, { heard: true, endedAt });
 		return !known?.heard || known.endedAt === undefined;
 	}
@@ -31,11 +32,11 @@ export class KnownTasks {
 	/** Notes that a reading has found the end of a task. */
 	end(taskId: string): void {
 		const known = this.tasks.get(taskId);
-		const endedAt = known?.endedAt ?? Date.now();
+		const endedAt = known?.endedAt ?? steadyNow();
 		this.keep(taskId, { heard: known?.heard ?? false, endedAt });
 	}
 
-	/** When a task was first known to have ended, in ms since 1970; undefined when it is not. */
+	/** When a task was first known to have ended, by `steadyNow`; undefined when it is not. */
 	endedAt(taskId: string): number | undefined {
 		return this.tasks.get(taskId)?.endedAt;
 	}

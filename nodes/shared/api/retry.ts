@@ -1,7 +1,7 @@
 import type { Credential } from '../http/credential';
 import { failureOfStatus, isOverload, readRetryAfter } from '../parsing/failures';
 import { readErrorBody } from '../http/bodies';
-import { abortReason, sleep, startDeadline } from '../async/deadline';
+import { abortReason, sleep, startDeadline, steadyNow } from '../async/deadline';
 import { Failure, isFailure, isTransient, type FailureKind } from '../failure';
 import {
 	sendRequest,
@@ -91,7 +91,7 @@ export class RetryingClient {
 		consume: (answer: HttpResponse, signal: AbortSignal) => Promise<T>,
 	): Promise<T> {
 		const { begin = call.signal, limitMs = READING_MS } = call;
-		const began = Date.now();
+		const began = steadyNow();
 		let last: unknown;
 		for (let attempt = 0; ; attempt++) {
 			const isClear = await this.rateLimit.waitForSlot(begin);
@@ -122,7 +122,7 @@ export class RetryingClient {
 			// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
 			if (repeat === 'create') return true;
 			// So does a read that has none, where the account is known to be let through at other times.
-			if (this.rateLimit.hasWorked && Date.now() - began < MOST_REFUSED_MS) return true;
+			if (this.rateLimit.hasWorked && steadyNow() - began < MOST_REFUSED_MS) return true;
 		}
 		if (attempt + 1 >= MAX_ATTEMPTS) return false;
 		if (repeat === 'read') return isTransient(failure);
@@ -136,7 +136,7 @@ export class RetryingClient {
 		timeoutMs: number,
 		consume: (answer: HttpResponse, signal: AbortSignal) => Promise<T>,
 	): Promise<T> {
-		const sentAt = Date.now();
+		const sentAt = steadyNow();
 		const answer = await sendRequest(this.context, {
 			method: call.method,
 			url: this.credential.baseUrl + call.path,

@@ -1,5 +1,5 @@
 import { accountOf } from '../account';
-import { withDeadline } from '../async/deadline';
+import { steadyNow, withDeadline } from '../async/deadline';
 import { asWrongAddress, isFailure, isTransient } from '../failure';
 import { singleFlightOf, type Api } from './api';
 
@@ -37,11 +37,11 @@ export async function checkTokenTogether(
 ): Promise<unknown> {
 	const checks = accountOf(api.credential).shared(TokenChecks);
 	const { last } = checks;
-	const mayAsk = (checks.began.at(-MOST_A_MINUTE) ?? 0) < Date.now() - MINUTE_MS;
+	const mayAsk = (checks.began.at(-MOST_A_MINUTE) ?? 0) < steadyNow() - MINUTE_MS;
 	if (last && (last.began >= since || !mayAsk)) return last.trouble;
 	return await singleFlightOf(api.credential)
 		.share('token', signal, async (over) => {
-			const began = Date.now();
+			const began = steadyNow();
 			checks.began = [...checks.began, began].slice(-MOST_A_MINUTE);
 			const trouble = await checkToken(api, over);
 			if (!over.aborted) checks.last = { began, trouble };
@@ -65,7 +65,7 @@ export async function requireToken(
 ): Promise<void> {
 	const trouble = mustWork
 		? await checkToken(api, signal)
-		: await checkTokenTogether(api, Date.now() - TRUSTED_MS, signal);
+		: await checkTokenTogether(api, steadyNow() - TRUSTED_MS, signal);
 	if (trouble === undefined || signal.aborted) return;
 	if (mustWork || !passes(trouble)) throw trouble;
 }

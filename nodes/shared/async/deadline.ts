@@ -1,6 +1,20 @@
 import { sleep as n8nSleep } from 'n8n-workflow';
 import { Failure } from '../failure';
 
+let latest = 0;
+let setBackMs = 0;
+
+/**
+ * The time in ms since 1970, by a clock that goes on when the machine's is set back. For what lasts or
+ * comes later in this process: pauses, limits, what came first. Not for times that are kept or compared
+ * with the service's.
+ */
+export function steadyNow(): number {
+	const now = Date.now() + setBackMs;
+	setBackMs += Math.max(0, latest - now);
+	return (latest = Math.max(latest, now));
+}
+
 /**
  * Resolves after `ms` milliseconds or as soon as `signal` aborts; never rejects. n8n-workflow's
  * `sleep` ignores its signal before n8n 2.36, so the signal is heard here, too.
@@ -41,7 +55,7 @@ export function anyOf(...signals: AbortSignal[]): AbortSignal {
 	return any.signal;
 }
 
-/** Calls `onSilence` after `ms` of silence, unless `over` aborts; `lastHeard` in ms since 1970. */
+/** Calls `onSilence` after `ms` of silence, unless `over` aborts; `lastHeard` by `steadyNow`. */
 export async function watchSilence(
 	lastHeard: () => number,
 	ms: number,
@@ -49,7 +63,7 @@ export async function watchSilence(
 	onSilence: () => void,
 ): Promise<void> {
 	while (!over.aborted) {
-		const restMs = lastHeard() + ms - Date.now();
+		const restMs = lastHeard() + ms - steadyNow();
 		if (restMs <= 0) return onSilence();
 		await sleep(restMs, over);
 	}
@@ -73,13 +87,14 @@ export interface Deadline {
 	stop(): void;
 }
 
-/** When each deadline's signal aborts by itself, in ms since 1970. */
+/** When each deadline's signal aborts by itself, by `steadyNow`. */
 const ends = new WeakMap<AbortSignal, number>();
 
 const endOf = (signal: AbortSignal) => ends.get(signal) ?? Infinity;
 
 /** Milliseconds until a deadline's signal aborts by itself; Infinity for any other signal. */
-export const remainingMs = (signal: AbortSignal): number => Math.max(0, endOf(signal) - Date.now());
+export const remainingMs = (signal: AbortSignal): number =>
+	Math.max(0, endOf(signal) - steadyNow());
 
 /** A time limit of `ms` milliseconds, which also ends when one of `signals` aborts. */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
@@ -87,7 +102,7 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 	const work = new AbortController();
 	const timer = new AbortController();
 	const listened = signals.filter((signal) => signal !== undefined);
-	ends.set(work.signal, Math.min(Date.now() + bounded, ...listened.map(endOf)));
+	ends.set(work.signal, Math.min(steadyNow() + bounded, ...listened.map(endOf)));
 	const onCancel = () => {
 		const reason: unknown = listened.find((signal) => signal.aborted)?.reason;
 		work.abort(reason instanceof Failure ? reason : new Failure('canceled'));

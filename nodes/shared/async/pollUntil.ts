@@ -4,6 +4,7 @@ import {
 	remainingMs,
 	sleep,
 	startDeadline,
+	steadyNow,
 	throwIfAborted,
 	whenAborted,
 } from './deadline';
@@ -48,22 +49,22 @@ export interface PollOptions<T> extends Pace {
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { signal, news } = options;
-	const timetable = new Timetable(options, remainingMs(signal), Date.now());
+	const timetable = new Timetable(options, remainingMs(signal), steadyNow());
 	const cooldownMs = () => options.cooldownMs?.() ?? 0;
 	let pause = new AbortController();
 	let reading = new AbortController();
 
 	news?.start((kind) => {
-		if (timetable.hear(kind, Date.now())) reading.abort(NO_REASON);
+		if (timetable.hear(kind, steadyNow())) reading.abort(NO_REASON);
 		pause.abort(NO_REASON);
 	});
 
 	for (;;) {
 		await due();
-		timetable.begin(Date.now());
+		timetable.begin(steadyNow());
 		const found = await readOnce();
 		if (typeof found !== 'string') return found.value;
-		timetable.note(found, news?.isLive() ?? false, Date.now());
+		timetable.note(found, news?.isLive() ?? false, steadyNow());
 	}
 
 	/** Resolves once the next reading may be made; throws the signal's reason. */
@@ -71,7 +72,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		for (let isDue = false; !isDue;) {
 			throwIfAborted(signal);
 			pause = new AbortController();
-			const restMs = Math.max(timetable.dueAt - Date.now(), cooldownMs());
+			const restMs = Math.max(timetable.dueAt - steadyNow(), cooldownMs());
 			if (restMs > 0) {
 				await sleep(restMs, anyOf(signal, pause.signal));
 				pause.abort(NO_REASON);
@@ -83,9 +84,9 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	}
 
 	async function takeTurn(): Promise<boolean> {
-		if (!options.waitForTurn || !timetable.needsTurn(Date.now())) return true;
+		if (!options.waitForTurn || !timetable.needsTurn(steadyNow())) return true;
 		const { reason, pauseMs, lastAt } = timetable;
-		const patience = startDeadline(lastAt - Date.now(), signal, pause.signal);
+		const patience = startDeadline(lastAt - steadyNow(), signal, pause.signal);
 		const isMine = await options.waitForTurn(reason, pauseMs, patience.signal);
 		patience.stop();
 		if (!isMine) timetable.missTurn();

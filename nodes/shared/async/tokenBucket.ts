@@ -1,4 +1,4 @@
-import { NO_REASON, sleep } from './deadline';
+import { NO_REASON, sleep, steadyNow } from './deadline';
 
 /** Admits callers one after another, in order of arrival. */
 export class Queue {
@@ -68,7 +68,7 @@ export class Queue {
 export class TokenBucket {
 	/** How many turns could be taken right now. */
 	private left: number;
-	private countedAt = Date.now();
+	private countedAt = steadyNow();
 	private readonly line = new Queue(
 		(ownMs) => this.restMs(Math.min(ownMs, this.everyMs())),
 		() => this.left--,
@@ -93,7 +93,7 @@ export class TokenBucket {
 
 	/** Milliseconds until the next turn, if one is added every `everyMs`. */
 	private restMs(everyMs: number): number {
-		const now = Date.now();
+		const now = steadyNow();
 		this.left = Math.min(this.atOnce, this.left + (now - this.countedAt) / everyMs);
 		this.countedAt = now;
 		return this.left >= 1 ? 0 : (1 - this.left) * everyMs;

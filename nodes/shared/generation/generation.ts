@@ -1,5 +1,12 @@
 import { askedOf, type Claims } from './claims';
-import { abortReason, anyOf, NO_REASON, throwIfAborted, watchSilence } from '../async/deadline';
+import {
+	abortReason,
+	anyOf,
+	NO_REASON,
+	steadyNow,
+	throwIfAborted,
+	watchSilence,
+} from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import { failureOfText } from '../parsing/failures';
 import { Failure } from '../failure';
@@ -76,7 +83,7 @@ async function readStream(
 	close: () => void,
 ): Promise<GenerationOutcome> {
 	const over = new AbortController();
-	let lastHeard = Date.now();
+	let lastHeard = steadyNow();
 	let silent = false;
 	void watchSilence(
 		() => lastHeard,
@@ -92,7 +99,7 @@ async function readStream(
 	try {
 		throwIfAborted(signal);
 		for await (const part of stream.iterator({ destroyOnReturn: false })) {
-			lastHeard = Date.now();
+			lastHeard = steadyNow();
 			const outcome = events.push(part);
 			if (!outcome) continue;
 			void closeAtEnd(stream, close, order.shared);

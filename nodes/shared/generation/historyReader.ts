@@ -1,4 +1,5 @@
 import { accountOf } from '../account';
+import { steadyNow } from '../async/deadline';
 import { LARGEST_PAGE, readAllPages } from '../api/pagination';
 import { singleFlightOf, type Api } from '../api/api';
 import type { Credential } from '../http/credential';
@@ -32,11 +33,11 @@ export class HistoryReader {
 	 * of all items together.
 	 */
 	async newest(since: Reach, signal: AbortSignal, asOf = 0): Promise<HistoryEntry[]> {
-		const oldest = Math.max(asOf, Date.now() - FRESH_MS);
+		const oldest = Math.max(asOf, steadyNow() - FRESH_MS);
 		const { ours, service } = this.reach;
 		const isFresh = this.lookedAt >= oldest && ours <= since.ours && service <= since.service;
 		if (!this.look || !isFresh) {
-			this.lookedAt = Date.now();
+			this.lookedAt = steadyNow();
 			this.reach = {
 				ours: Math.min(since.ours - SLACK_MS, ours),
 				service: Math.min(since.service - SLACK_MS, service),
@@ -82,11 +83,11 @@ export class HistoryPages {
 	 * of those who look at what others do. Throws a Failure.
 	 */
 	async read(api: Api, page: number, maxAgeMs: number, signal: AbortSignal): Promise<ReadPage> {
-		if (page === 1 && this.first && Date.now() - this.first.readAt < maxAgeMs) return this.first;
+		if (page === 1 && this.first && steadyNow() - this.first.readAt < maxAgeMs) return this.first;
 		const flights = singleFlightOf(api.credential);
 		return await flights.share(`history ${page}`, signal, async (over) => {
 			await api.rateLimit.waitForTurn('poll', Infinity, over);
-			const readAt = Date.now();
+			const readAt = steadyNow();
 			const found = await api.listHistory({ page, page_size: LARGEST_PAGE }, over);
 			const read = { page: found, readAt };
 			if (page === 1) this.first = read;

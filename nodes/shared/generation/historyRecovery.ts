@@ -1,5 +1,5 @@
 import type { Claims } from './claims';
-import { settledWithin, withDeadline } from '../async/deadline';
+import { settledWithin, steadyNow, withDeadline } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from './historyEntries';
 import type { HistoryReader } from './historyReader';
@@ -178,7 +178,7 @@ export async function findRest(
 	if (signal.aborted) return got;
 	claims.receive(claim, got);
 	claim.lost = true;
-	const looking = history.newest(claims.reach(claim), shared, Date.now()).catch(() => undefined);
+	const looking = history.newest(claims.reach(claim), shared, steadyNow()).catch(() => undefined);
 	const look = await settledWithin(LAST_LOOK_MS, signal, looking);
 	return look ? withRest(claim, got, claims.rest(claim, got, look)) : got;
 }

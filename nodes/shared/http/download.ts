@@ -3,7 +3,7 @@ import { subtitleTypeOf } from '../audio/subtitles';
 import type { Credential } from './credential';
 import { readErrorText } from '../parsing/failures';
 import { readErrorBody } from './bodies';
-import { abortReason, sleep, watchSilence } from '../async/deadline';
+import { abortReason, sleep, steadyNow, watchSilence } from '../async/deadline';
 import { Failure, isTransient } from '../failure';
 import type { FileType, MediaKind } from '../media';
 import { fileNameOf, fileTypeOf, SNIFF_BYTES, whyNoFile } from '../parsing/fileType';
@@ -78,11 +78,11 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal) {
  * `most` bytes.
  */
 function meter(stream: ByteStream, most: number, tooMuch: Failure) {
-	const received = { bytes: 0, lastAt: Date.now() };
+	const received = { bytes: 0, lastAt: steadyNow() };
 	const push = stream.push.bind(stream);
 	stream.push = (chunk, ...rest) => {
 		received.bytes += chunk?.length ?? 0;
-		received.lastAt = Date.now();
+		received.lastAt = steadyNow();
 		if (received.bytes <= most) return push(chunk, ...rest);
 		stream.destroy(tooMuch);
 		return false;
@@ -162,7 +162,7 @@ export async function download(
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
-	const began = Date.now();
+	const began = steadyNow();
 	let last: Failure | undefined;
 	for (let attempt = 0; ; attempt++) {
 		const outcome = await fetchOnce(context, credential, file, signal).catch(failureOf);
@@ -173,7 +173,7 @@ export async function download(
 			throw aboutFile((reason.kind === 'timedOut' && last) || reason, file);
 		}
 		const isAwaited =
-			file.justMade && outcome.facts.status === 404 && Date.now() - began < JUST_MADE_MS;
+			file.justMade && outcome.facts.status === 404 && steadyNow() - began < JUST_MADE_MS;
 		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
 		if (!isTransient(outcome) || isLast) throw aboutFile(outcome, file);
 		last = outcome;

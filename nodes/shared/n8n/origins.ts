@@ -1,5 +1,6 @@
 import type { IDataObject, IExecuteFunctions, ITaskData } from 'n8n-workflow';
 import { accountOf } from '../account';
+import { steadyNow } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import { Failure } from '../failure';
 import type { Credential } from '../http/credential';
@@ -65,7 +66,7 @@ export class Origins {
 		namesOf: (made: T) => string[],
 		nameless: (made?: T) => number = (made) => (made === undefined ? 1 : 0),
 	): Promise<T> {
-		const sentAt = Date.now();
+		const sentAt = steadyNow();
 		const remember = (amount: number) => {
 			const calls = Array.from({ length: amount }, () => ({ ...work, sentAt }));
 			this.unclear = [...this.recent(), ...calls].slice(-MOST_UNCLEAR);
@@ -138,7 +139,7 @@ export class Origins {
 	}
 
 	private recent(): Unclear[] {
-		return this.unclear.filter(({ sentAt }) => sentAt > Date.now() - UNCLEAR_MS);
+		return this.unclear.filter(({ sentAt }) => sentAt > steadyNow() - UNCLEAR_MS);
 	}
 
 	private keep(taskId: string, origin: Origin): void {

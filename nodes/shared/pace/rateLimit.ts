@@ -1,5 +1,6 @@
 import { accountOf, type AccountAddress } from '../account';
 import { LearnedRate } from './learnedRate';
+import { steadyNow } from '../async/deadline';
 import { Queue, TokenBucket } from '../async/tokenBucket';
 
 /** How long after its last use an account's limits are forgotten, in ms. */
@@ -67,7 +68,7 @@ export class RateLimit {
 	/** Pause between two requests after a cooldown, in ms; 0 when they may go out at will. */
 	private gapMs = 0;
 	private lastSent = 0;
-	private lastUsed = Date.now();
+	private lastUsed = steadyNow();
 	/** When the last refusal came; several refusals of requests sent together count as one. */
 	private refusedAt = 0;
 	/** Unanswered requests that are not late, and how many there may be. */
@@ -87,7 +88,7 @@ export class RateLimit {
 	);
 	private readonly lookups = new Queue(
 		(everyMs) => restOf(this.lastLookup, this.spreadMs(everyMs)),
-		() => (this.lastLookup = Date.now()),
+		() => (this.lastLookup = steadyNow()),
 	);
 	private readonly watching = {
 		poll: new TokenBucket(POLLS_AT_ONCE, () => WATCH_EVERY_MS),
@@ -113,7 +114,7 @@ export class RateLimit {
 
 	/** Milliseconds until the account may be asked again after a refusal. */
 	cooldownMs(): number {
-		return Math.max(0, this.notBefore - Date.now());
+		return Math.max(0, this.notBefore - steadyNow());
 	}
 
 	/** Whether the last reading was refused. */
@@ -154,7 +155,7 @@ export class RateLimit {
 
 	/** Notes a refusal; `retryAfterMs` is what the service asked for. */
 	refused(kind: CallKind, sentAt: number, retryAfterMs: number | undefined): void {
-		const now = Date.now();
+		const now = steadyNow();
 		// Something under way may be what keeps the service from starting more.
 		const isBusy = kind === 'create' && this.underWay.task + this.underWay.stream > 0;
 		if (sentAt > this.refusedAt) {
@@ -175,7 +176,7 @@ export class RateLimit {
 	}
 
 	private use(): void {
-		const now = Date.now();
+		const now = steadyNow();
 		if (now - this.lastUsed > FORGET_MS) {
 			this.rate = new LearnedRate();
 			this.maxAtOnce = Infinity;
@@ -190,7 +191,7 @@ export class RateLimit {
 	}
 
 	private restMs(): number {
-		const now = Date.now();
+		const now = steadyNow();
 		const isFull = this.unanswered >= Math.floor(this.window);
 		const gapMs = Math.max(this.gapMs, this.rate.gapMs, isFull ? LATE_MS : 0);
 		return Math.max(this.notBefore - now, restOf(this.lastSent, gapMs));
@@ -198,7 +199,7 @@ export class RateLimit {
 
 	/** Milliseconds between two lookups of tasks that are each read every `everyMs`. */
 	private spreadMs(everyMs: number): number {
-		const now = Date.now();
+		const now = steadyNow();
 		const { task } = this.underWay;
 		if (task >= this.spread.tasks || now - this.spread.since > everyMs) {
 			this.spread = { tasks: task, since: now };
@@ -207,7 +208,7 @@ export class RateLimit {
 	}
 
 	private send(): void {
-		this.lastSent = Date.now();
+		this.lastSent = steadyNow();
 		this.rate.sent(this.lastSent);
 		// One goes out beyond the window when all others are late: they have held it back long enough.
 		if (this.unanswered >= Math.floor(this.window)) this.unanswered = 0;
@@ -218,7 +219,7 @@ export class RateLimit {
 }
 
 /** The rest of a pause of `ms` since `began`: at most `ms`, even if the clock was set back. */
-const restOf = (began: number, ms: number) => Math.min(ms, began + ms - Date.now());
+const restOf = (began: number, ms: number) => Math.min(ms, began + ms - steadyNow());
 
 /** The rate limit of an account in this process. */
 export const rateLimitOf = (address: AccountAddress): RateLimit =>

@@ -2,6 +2,7 @@ import type { SpeechTask } from '../contract';
 import { Failure, withFacts } from '../failure';
 import type { Follower, Subscription } from './notifications';
 import type { Api } from '../api/api';
+import { steadyNow } from '../async/deadline';
 import { pollUntil, type News, type Reading } from '../async/pollUntil';
 import type { NewsKind, ReadingReason } from '../async/timetable';
 
@@ -73,8 +74,8 @@ class Sightings {
 			return { done: false };
 		}
 		if (task.audioUrl !== undefined) return { done: true, value: task };
-		this.completedSince ??= Date.now();
-		if (Date.now() - this.completedSince < ADDRESS_GRACE_MS) return { done: false, soon: true };
+		this.completedSince ??= steadyNow();
+		if (steadyNow() - this.completedSince < ADDRESS_GRACE_MS) return { done: false, soon: true };
 		throw new Failure('noAddress', { limitMs: ADDRESS_GRACE_MS });
 	}
 
@@ -108,9 +109,9 @@ class Sightings {
 	/** Counts a 404, and returns whether the task may still exist. */
 	private mayBeThere({ kind, facts }: Failure): boolean {
 		if (kind !== 'notFound' || (!this.isKnown && facts.isEdge !== true)) return false;
-		this.unknown ??= { since: Date.now(), times: 0 };
+		this.unknown ??= { since: steadyNow(), times: 0 };
 		this.unknown.times++;
-		return this.unknown.times < UNKNOWN_TIMES || Date.now() - this.unknown.since < UNKNOWN_MS;
+		return this.unknown.times < UNKNOWN_TIMES || steadyNow() - this.unknown.since < UNKNOWN_MS;
 	}
 }
 

@@ -1,4 +1,4 @@
-import { sleep, whenAborted } from '../async/deadline';
+import { sleep, steadyNow, whenAborted } from '../async/deadline';
 import { backOffMs } from '../async/backOff';
 import type { EgressCheck } from '../http/request';
 import { TokenBucket } from '../async/tokenBucket';
@@ -40,7 +40,7 @@ interface Session {
 	hasDelivered: boolean;
 }
 
-const silentMs = ({ lastHeard }: Session) => Date.now() - lastHeard;
+const silentMs = ({ lastHeard }: Session) => steadyNow() - lastHeard;
 
 /**
  * A WebSocket that is kept open as long as it is needed: reopened when it is lost, and replaced when
@@ -104,7 +104,7 @@ export class ReconnectingSocket {
 
 	/** Nobody needs it any more; it stays open for another `restMs` for the next user. */
 	leave(restMs: number): void {
-		this.restsUntil = Date.now() + restMs;
+		this.restsUntil = steadyNow() + restMs;
 		this.unneeded.abort();
 		if (restMs === 0 && this.current && !this.leaving) this.askToClose(this.current);
 		this.awake.abort();
@@ -141,7 +141,7 @@ export class ReconnectingSocket {
 	}
 
 	private async retire(): Promise<void> {
-		const restMs = this.restsUntil - Date.now();
+		const restMs = this.restsUntil - steadyNow();
 		if (!this.current || this.leaving) await this.change();
 		else if (restMs > 0) await this.change(restMs);
 		else this.askToClose(this.current);
@@ -193,11 +193,11 @@ export class ReconnectingSocket {
 		const closed = new AbortController();
 		socket.binaryType = 'arraybuffer';
 		socket.addEventListener('open', () => {
-			session.lastHeard = session.began = Date.now();
+			session.lastHeard = session.began = steadyNow();
 			opened.abort();
 		});
 		socket.addEventListener('message', (event: { data: unknown }) => {
-			session.lastHeard = Date.now();
+			session.lastHeard = steadyNow();
 			if (this.receive(event.data)) session.hasDelivered = true;
 		});
 		// Only 'close' matters: it follows every 'error', which says nothing useful.
@@ -225,7 +225,7 @@ export class ReconnectingSocket {
 		if (this.leaving === session) this.leaving = undefined;
 		if (this.current === session) {
 			// One that is dropped as soon as it opens is treated like one that is refused.
-			this.mayOpenAtOnce = session.hasDelivered || Date.now() - session.began > LASTING_MS;
+			this.mayOpenAtOnce = session.hasDelivered || steadyNow() - session.began > LASTING_MS;
 			this.failures = this.mayOpenAtOnce ? 0 : this.failures + 1;
 			this.lose();
 		}
@@ -234,7 +234,7 @@ export class ReconnectingSocket {
 
 	private lose(): void {
 		this.current = undefined;
-		this.lostAt = Date.now();
+		this.lostAt = steadyNow();
 		this.events.onChange(false);
 	}
 

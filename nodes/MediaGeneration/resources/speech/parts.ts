@@ -1,5 +1,5 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
-import { abortReason } from '../../../shared/async/deadline';
+import { abortReason, steadyNow } from '../../../shared/async/deadline';
 import { joinAudio } from '../../../shared/audio/joinAudio';
 import { joinSubtitles } from '../../../shared/audio/subtitles';
 import type { ServiceRecord } from '../../../shared/contract';
@@ -52,7 +52,7 @@ export async function forAllParts<Result>(
 	const workOn = async (index: number) => {
 		const part = parts[index]!;
 		if (either.aborted) return false;
-		const began = Date.now();
+		const began = steadyNow();
 		try {
 			results[index] = await work(part);
 			return true;
