@@ -1,7 +1,16 @@
 import { begin, fakeTime, run, sim, speech, start } from './setup';
 import { good, readings, tasks } from './seen';
-import { message } from './service';
-import { activate, createTask, isMade, onAll, pass, told } from './triggerSetup';
+import { ALWAYS, answer, message, onRead } from './service';
+import {
+	activate,
+	activateListening,
+	createTask,
+	isMade,
+	onAll,
+	pass,
+	passUntil,
+	told,
+} from './triggerSetup';
 
 const has = (taskId: string) => sim.tasks.get(taskId)!;
 
@@ -69,5 +78,29 @@ describe('a task named in the parameters that is not there yet', () => {
 		await createTask('Comes at last');
 		await trigger.has(1);
 		expect(trigger.events()).toEqual([`completed ${next} 100`]);
+	});
+});
+
+describe('a task that the service does not show to this token', () => {
+	it('does not end the trigger, and is looked up twice', async () => {
+		await start({ pace: 0 });
+		const trigger = await activateListening();
+		onRead(answer(403, { error: 'forbidden' }), { path: '/v1/labs/task/of-another', ...ALWAYS });
+		const looked = () => readings('of-another').length;
+		fakeTime();
+		sim.push(message('of-another', 43));
+		sim.push(message('of-another', 100));
+		await passUntil(() => looked() === 1);
+		await passUntil(() => looked() === 2, 100);
+		for (let n = 0; n < 15; n++) {
+			// Opening another in place of a silent socket takes time of its own.
+			sim.push(message('another', 1));
+			await pass(20);
+		}
+		jest.useRealTimers();
+		expect(looked()).toBe(2);
+		expect(trigger.errors).toEqual([]);
+		const taskId = await createTask('Our own');
+		await trigger.until(`completed ${taskId} 100`);
 	});
 });

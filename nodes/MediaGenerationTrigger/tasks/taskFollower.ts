@@ -1,8 +1,10 @@
+import { checkTokenTogether } from '../../shared/api/tokenCheck';
 import { sleep, steadyNow } from '../../shared/async/deadline';
 import type { SpeechTask } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import { asText } from '../../shared/parsing/coerce';
+import { failureOfText } from '../../shared/parsing/failures';
 import type { Subscription } from '../../shared/speech/notifications';
 import { endedBefore, isNew } from './endedBefore';
 import { waitForTask } from '../../shared/speech/speechTask';
@@ -19,8 +21,14 @@ const REFUSED_MS = 60_000;
 const MISSING_TIMES = 3;
 const MISSING_MS = 30_000;
 
-/** How following a task ended: with its end, with something to retry after, or without any such task. */
-type Followed = 'over' | 'refused' | 'missing';
+/** How many times a task is looked up that the service does not show to this token. */
+const HIDDEN_TIMES = 2;
+
+/**
+ * How following a task ended: with its end, with something to retry after, without any such task, or with
+ * one that only others may see.
+ */
+type Followed = 'over' | 'refused' | 'missing' | 'hidden';
 
 /** Follows tasks to their ends, one by one. */
 export class TaskFollower {
@@ -44,9 +52,14 @@ export class TaskFollower {
 	): Promise<void> {
 		const { taskStore } = this;
 		const { settings, warn } = this.activation;
-		for (let missing = 0; ;) {
+		for (let missing = 0, hidden = 0; ;) {
 			const found = await this.follow(taskId, isOld, since, signal);
 			if (found === 'over') return;
+			hidden = found === 'hidden' ? hidden + 1 : 0;
+			if (hidden >= HIDDEN_TIMES) {
+				warn(`the service does not show task ${taskId}, it is no longer looked up`);
+				return taskStore.end(taskId);
+			}
 			missing = found === 'missing' ? missing + 1 : 0;
 			// A task that was heard of gets patience enough anyway.
 			if (missing > 0 && (!isOld || missing >= MISSING_TIMES)) {
@@ -136,8 +149,7 @@ export class TaskFollower {
 				return 'over';
 			}
 			case 'tokenRefused':
-				onFatal(failure);
-				return 'over';
+				return await this.refused(failure);
 			case 'notFound':
 				// Someone who tests with a task's ID wants to know that there is no such task.
 				if (isManual) onFatal(failure);
@@ -151,6 +163,19 @@ export class TaskFollower {
 				warn(wordingOf(failure).message);
 				return 'refused';
 		}
+	}
+
+	/** The service refuses to show a task: to this token, or only because it is another user's. */
+	private async refused(failure: Failure): Promise<Followed> {
+		const { api, closing, isManual, onFatal } = this.activation;
+		const isSaid = failureOfText(failure.facts.text).kind === 'tokenRefused';
+		const trouble =
+			isManual || isSaid ? failure : await checkTokenTogether(api, steadyNow(), closing);
+		if (closing.aborted) return 'over';
+		if (trouble === undefined) return 'hidden';
+		if (!(trouble instanceof Failure) || trouble.kind !== 'tokenRefused') return 'refused';
+		onFatal(failure);
+		return 'over';
 	}
 }
 
