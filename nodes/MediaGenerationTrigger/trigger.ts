@@ -79,7 +79,7 @@ function watchesOf(activation: Activation) {
 	const emitsAgain = !isManual && dropsDuplicates(context);
 	const watches = [];
 	if (settings.ofTasks) {
-		const store = new TaskStore(kept, key, emitsAgain);
+		const store = new TaskStore(kept, key, api.credential.baseUrl, emitsAgain);
 		watches.push({ store, watch: new TaskWatch(activation, store) });
 	}
 	if (settings.events.has('generated')) {

@@ -118,7 +118,7 @@ describe('a restart of n8n', () => {
 		const { before, underWay, done, staticData } = await cutOff();
 		const [first] = before.started;
 		// Forgets what this process knows, as a kill does.
-		new TaskStore({}, '', true);
+		new TaskStore({}, '', '', true);
 		await before.close();
 		await sim.waitFor(() => isMade(underWay));
 		const after = await activate({ nodeId: 'restarted', staticData });

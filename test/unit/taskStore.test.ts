@@ -1,13 +1,14 @@
 import { TaskStore } from '../../nodes/MediaGenerationTrigger/tasks/taskStore';
 
 const MINUTE = 60_000;
+const SERVICE = 'https://media.example.com';
 const START = Date.parse('2026-11-20T12:00:00Z');
 
 /** What n8n has saved when it stops right after it was told of a task's end. */
 function savedAtTheEnd(taskId: string) {
 	jest.useFakeTimers({ now: START });
 	const saved = {};
-	const store = new TaskStore(saved, 'before', true);
+	const store = new TaskStore(saved, 'before', SERVICE, true);
 	store.see(taskId);
 	store.over(taskId);
 	store.emitted(taskId);
@@ -24,7 +25,8 @@ it.each<[string, string, number, boolean]>([
 	'an end that n8n was told of right before it stopped is %semitted again %s',
 	(not, _, minutes, emitsAgain) => {
 		const now = START + minutes * MINUTE;
-		const store = new TaskStore(savedAtTheEnd('12'), `${minutes} ${emitsAgain}`, emitsAgain, now);
+		const saved = savedAtTheEnd('12');
+		const store = new TaskStore(saved, `${minutes} ${emitsAgain}`, SERVICE, emitsAgain, now);
 		expect(store.tasks()).toEqual(not ? [] : ['12']);
 		expect(store.isOver('12')).toBe(Boolean(not));
 	},
@@ -32,6 +34,46 @@ it.each<[string, string, number, boolean]>([
 
 it('a task whose end n8n was not told of is remembered for a day', () => {
 	const kept = { at: START, underWay: { '12': [START, 43, 0] }, ended: [] };
-	expect(new TaskStore({ ...kept }, 'a', true, START + 60 * MINUTE).tasks()).toEqual(['12']);
-	expect(new TaskStore({ ...kept }, 'b', true, START + 25 * 60 * MINUTE).tasks()).toEqual([]);
+	const tasks = (key: string, minutes: number) =>
+		new TaskStore({ ...kept }, key, SERVICE, true, START + minutes * MINUTE).tasks();
+	expect(tasks('a', 60)).toEqual(['12']);
+	expect(tasks('b', 25 * 60)).toEqual([]);
+});
+
+describe('what was kept', () => {
+	/** What n8n has saved of a task under way and one that has ended. */
+	function saved() {
+		const data = {};
+		const store = new TaskStore(data, 'first', SERVICE, true);
+		for (const taskId of ['1', '2']) store.see(taskId);
+		store.end('2');
+		store.save();
+		return structuredClone(data);
+	}
+
+	it.each<[string, boolean, string]>([
+		['counts for the same service', true, SERVICE],
+		[
+			'says nothing of the tasks of another service, which may have the same ids',
+			false,
+			'https://b.example',
+		],
+	])('%s', (_, counts, service) => {
+		const store = new TaskStore(saved(), `next ${counts}`, service, true);
+		expect(store.tasks()).toEqual(counts ? ['1'] : []);
+		expect(store.isOver('2')).toBe(counts);
+	});
+
+	it('in this process is newer than what n8n has saved before the clock was set back', () => {
+		const data = {};
+		const store = new TaskStore(data, 'set back', SERVICE, true);
+		store.see('1');
+		store.save();
+		jest.useFakeTimers({ now: Date.now() - 180 * MINUTE });
+		store.see('2');
+		store.leave();
+		const next = new TaskStore(data, 'set back', SERVICE, true);
+		jest.useRealTimers();
+		expect(next.tasks()).toEqual(['1', '2']);
+	});
 });

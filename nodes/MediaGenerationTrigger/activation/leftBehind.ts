@@ -27,5 +27,8 @@ export const leave = (key: string, kept: Kept): void => void left().set(key, kep
 export function takeKept<T extends Kept>(key: string, stored: T | undefined): T | undefined {
 	const inProcess = left().get(key) as T | undefined;
 	left().delete(key);
-	return (inProcess?.at ?? 0) >= (stored?.at ?? 0) ? (inProcess ?? stored) : stored;
+	if (!inProcess || !stored) return inProcess ?? stored;
+	// What is stored with a time to come was stored before the clock was set back.
+	const isNewer = inProcess.at >= stored.at || stored.at > Date.now();
+	return isNewer ? inProcess : stored;
 }

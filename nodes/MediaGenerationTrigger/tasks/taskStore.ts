@@ -21,6 +21,8 @@ interface Entry {
  */
 interface Kept {
 	at: number;
+	/** The address of the service; older versions did not keep it. */
+	service?: string;
 	/** Task id → [since, reported, isEmitted]. */
 	underWay: Record<string, [number, number, 0 | 1]>;
 	/** Ids of tasks whose end was emitted, oldest first. */
@@ -47,17 +49,20 @@ export class TaskStore {
 	private readonly forgotten = new Map<string, number>();
 
 	/**
-	 * `store` is the node's static data; `key` identifies the node in this process. With `emitsAgain`,
+	 * `store` is the node's static data; `key` identifies the node and the service in this process. What
+	 * was kept of another `service` does not count: its tasks may have the same ids. With `emitsAgain`,
 	 * which is safe where n8n drops duplicates, an end emitted right before n8n stopped is emitted
 	 * again if n8n is soon back, since its execution may not have begun.
 	 */
 	constructor(
 		private readonly store: IDataObject,
 		private readonly key: string,
+		private readonly service: string,
 		emitsAgain: boolean,
 		now = Date.now(),
 	) {
-		const kept = takeKept(key, isKept(store) ? store : undefined);
+		const isOurs = isKept(store) && (store.service ?? service) === service;
+		const kept = takeKept(key, isOurs ? store : undefined);
 		this.ended = new Set(kept?.ended.map(String));
 		const isSafe = emitsAgain && now - (kept?.at ?? 0) < KEY_LASTS_MS;
 		for (const [taskId, [since, reported, isEmitted]] of Object.entries(kept?.underWay ?? {})) {
@@ -153,6 +158,6 @@ export class TaskStore {
 		for (const [taskId, { since, reported, isEmitted }] of this.underWay) {
 			underWay[taskId] = [since, reported, isEmitted ? 1 : 0];
 		}
-		return { at: Date.now(), underWay, ended: [...this.ended] };
+		return { at: Date.now(), service: this.service, underWay, ended: [...this.ended] };
 	}
 }
