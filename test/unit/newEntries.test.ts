@@ -179,6 +179,22 @@ describe('a history', () => {
 		}
 	});
 
+	it('that names each entry anew each time tells only what was made later', () => {
+		const setting = watching(old(150));
+		let number = 0;
+		const rename = () => {
+			setting.history = setting.history.map((record) => ({ ...record, id: `id-${++number}` }));
+		};
+		for (let n = 0; n < 3; n++) {
+			rename();
+			expect(setting.look()).toEqual([]);
+		}
+		rename();
+		expect(setting.lookWith(entry('new', 10))).toEqual(['new']);
+		rename();
+		expect(setting.look()).toEqual([]);
+	});
+
 	it('that puts an entry in late, among older ones, has it told', () => {
 		const setting = watching(old(300));
 		setting.lookWith(entry('fast', 5));

@@ -90,6 +90,14 @@ export class EntryStore implements Remembered {
 		return this.known.size + this.open.size;
 	}
 
+	get newest(): number {
+		const times = [
+			...this.known.values(),
+			...[...this.open.values()].map((entry) => entry.createdAt),
+		];
+		return Math.max(-Infinity, ...times.filter(Number.isFinite));
+	}
+
 	has(mark: string): boolean {
 		return this.known.has(mark) || this.open.has(mark);
 	}

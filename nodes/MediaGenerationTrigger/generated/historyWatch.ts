@@ -32,6 +32,7 @@ export class HistoryWatch {
 	/** When the first page was last read, in ms since 1970. */
 	private readAt = 0;
 	private isInTrouble = false;
+	private hasLostTrack = false;
 
 	constructor(
 		private readonly activation: Activation,
@@ -111,9 +112,10 @@ export class HistoryWatch {
 		const { entryStore } = this;
 		const { settings, warn } = this.activation;
 		entryStore.note(outcome);
-		if (outcome.hasLostTrack) {
+		if (outcome.hasLostTrack && !this.hasLostTrack) {
 			warn('the history holds nothing that was there before, so everything in it now is skipped');
 		}
+		this.hasLostTrack = outcome.hasLostTrack;
 		const { ready, failed, making } = outcome;
 		const all = [...ready, ...failed, ...making].map(({ entry }) => entry);
 		for (const { entry } of making) this.see(this.nameOf(entry, all));

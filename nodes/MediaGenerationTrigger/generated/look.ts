@@ -44,6 +44,8 @@ export interface Remembered {
 	size: number;
 	/** All that was made later was seen, in ms since 1970 by the service's clock; NaN: times say nothing. */
 	floor: number;
+	/** When the latest of them was made, by the service's clock; -Infinity if none says. */
+	newest: number;
 	/** The whole history is known, and no page was cut off. */
 	isComplete: boolean;
 	has(mark: string): boolean;
@@ -83,13 +85,16 @@ export class Look {
 	private pages = 0;
 	private isWhole = false;
 	private isCut = false;
+	private readonly newestKnown: number;
 
 	/** `baseUrl` resolves relative addresses; at least `reach` pages are to be read. */
 	constructor(
 		private readonly remembered: Remembered,
 		private readonly baseUrl: string,
 		private readonly reach = 1,
-	) {}
+	) {
+		this.newestKnown = remembered.newest;
+	}
 
 	/** Takes the next page, as it came. True when the one after it is worth reading. */
 	add(page: Page): boolean {
@@ -130,7 +135,7 @@ export class Look {
 		for (const entry of oldestFirst([...this.seen.values()])) {
 			const mark = marks.get(entry)!;
 			let standing = standings.get(mark)!;
-			if (!hasAnchor && standing !== 'old') standing = isNamed(entry, floor) ? 'new' : 'unsure';
+			if (!hasAnchor && standing !== 'old') standing = this.isLater(entry) ? 'new' : 'unsure';
 			if (isEmpty) standing = 'unsure';
 			if (standing === 'old' || (standing === 'known' && !awaited.has(mark))) continue;
 			hasNew ||= standing === 'new';
@@ -156,6 +161,9 @@ export class Look {
 	private endsAmongNew(): boolean {
 		const standings = this.standings();
 		const last = [...standings.values()][0];
+		const [lowest] = [...this.seen.values()].slice(-1);
+		// Named anew each time: what was made later stands above.
+		if (!this.hasKnown(standings) && lowest!.createdAt <= this.newestKnown) return false;
 		return last === 'new' || (last === 'unsure' && !this.hasKnown(standings));
 	}
 
@@ -177,6 +185,11 @@ export class Look {
 		return standings;
 	}
 
+	/** Where nothing is known again, only an id and a time tell that an entry is not merely named differently. */
+	private isLater({ id, createdAt }: HistoryEntry): boolean {
+		return id !== undefined && createdAt > Math.max(this.remembered.floor, this.newestKnown);
+	}
+
 	private hasKnown(standings: Map<string, Standing>): boolean {
 		return [...standings.values()].includes('known');
 	}
@@ -195,10 +208,6 @@ export class Look {
 		return [...this.seen.values()].map(({ createdAt }) => createdAt).filter(Number.isFinite);
 	}
 }
-
-/** Where nothing is known again, only an id and a time tell that an entry is not merely named differently. */
-const isNamed = ({ id, createdAt }: HistoryEntry, floor: number) =>
-	id !== undefined && createdAt > floor;
 
 const inPlace = (entries: HistoryEntry[]) => [...entries].sort((a, b) => a.place - b.place);
 
