@@ -63,6 +63,16 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 		expect(readings()).toHaveLength(0);
 	});
 
+	it('is asked less than once a second where it knows none of them any more', async () => {
+		await start({ pace: 0 });
+		onRead(answer(404, { error: 'task_not_found' }), ALWAYS);
+		const trigger = await activateListening();
+		await repeat(trigger, 5, () => {
+			for (const taskId of OLD) sim.push(message(taskId, 100));
+		});
+		expect(trigger.events()).toEqual([]);
+	});
+
 	it('is asked less than once a second, and nothing is told twice', async () => {
 		const trigger = await knowingAll();
 		await repeat(trigger, 5, () => {

@@ -44,9 +44,15 @@ const LIVE_WATCH_EVERY_MS = 40_000;
 const POLLS_AT_ONCE = 10;
 const LIVE_POLLS_AT_ONCE = 3;
 const CATCH_UPS_AT_ONCE = 60;
+/** Looking once more for tasks that are announced, and that the service does not know (yet), in ms. */
+const UNKNOWN_EVERY_MS = 3000;
+const UNKNOWN_AT_ONCE = 10;
 
-/** A waiting item's lookup; or a trigger's: without a socket, beside a live one, after a lost one. */
-export type TurnKind = 'lookup' | 'poll' | 'livePoll' | 'catchUp';
+/**
+ * A waiting item's lookup; or a trigger's: without a socket, beside a live one, after a lost one, of a
+ * task that the service did not know.
+ */
+export type TurnKind = 'lookup' | 'poll' | 'livePoll' | 'catchUp' | 'unknown';
 
 /** What may be refused: a request for work, or a reading. */
 export type CallKind = 'create' | 'read';
@@ -96,6 +102,7 @@ export class RateLimit {
 			Math.max(WATCH_EVERY_MS, LIVE_WATCH_EVERY_MS / Math.max(1, this.underWay.watched)),
 		),
 		catchUp: new TokenBucket(CATCH_UPS_AT_ONCE, () => WATCH_EVERY_MS),
+		unknown: new TokenBucket(UNKNOWN_AT_ONCE, () => UNKNOWN_EVERY_MS),
 	};
 
 	/**

@@ -56,6 +56,11 @@ class Sightings {
 		private readonly onProgress: (percentage: number) => void,
 	) {}
 
+	/** The last reading has found no such task. */
+	get isMissing(): boolean {
+		return this.unknown !== undefined;
+	}
+
 	/** A message has named the task. */
 	heard(percentage: number | undefined): void {
 		this.isKnown = true;
@@ -146,6 +151,8 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		return await rateLimit.waitForTurn(kind, wait.pollIntervalMs, over);
 	};
 	const read = async (over: AbortSignal): Promise<Reading<SpeechTask>> => {
+		// Messages may name thousands of tasks of others, or forgotten ones.
+		if (watch && sightings.isMissing) await rateLimit.waitForTurn('unknown', Infinity, over);
 		// A wait that can't even begin, for instance with a wrong address, must not last until its
 		// deadline.
 		const repeat = sightings.isKnown ? 'once' : 'read';
