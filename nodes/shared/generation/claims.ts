@@ -44,26 +44,17 @@ export class Claims {
 
 	/** Begins a claim, or resumes that of an earlier attempt. */
 	begin(order: Order): Claim {
-		const { prompt, began, clockOffsetMs, expected, kind, aspectRatio, cutAt } = order;
-		const { told, key = randomUUID(), digest = '', withImages = false, others } = order;
-		this.take(others ?? []);
-		// Without spread objects, which cost 50 µs each time in n8n's process.
+		const { told, others = [], key = randomUUID() } = order;
+		this.take(others);
 		const claim: Claim = {
+			digest: '',
+			withImages: false,
+			...order,
 			key,
-			prompt,
-			began,
-			clockOffsetMs,
-			expected,
-			kind,
-			aspectRatio,
-			digest,
-			withImages,
-			cutAt,
-			others,
 			ids: new Set(told),
 			lost: false,
 			until: Infinity,
-			wants: expected,
+			wants: order.expected,
 			got: 0,
 			marks: new Set(),
 		};
