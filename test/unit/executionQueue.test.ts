@@ -29,12 +29,12 @@ function emitting() {
 		helpers: { createDeferredPromise: () => Promise.withResolvers() },
 	} as unknown as ITriggerFunctions;
 	const queue = new ExecutionQueue(context, 'scope', closing.signal);
-	const event = (taskId: string, name: string): Emission => ({
-		taskId,
+	const event = (about: string, name: string): Emission => ({
+		about,
 		name,
 		isProgress: name.startsWith('progress'),
 		isWanted: async () => true,
-		make: async () => ({ json: { name: `${taskId} ${name}` } }),
+		make: async () => ({ json: { name: `${about} ${name}` } }),
 		onEmit() {},
 		onRefused() {},
 		onDone() {},

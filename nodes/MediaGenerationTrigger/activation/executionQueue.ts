@@ -19,7 +19,8 @@ const LATE_MS = 60_000;
 
 /** One event that is to start one execution. */
 export interface Emission {
-	taskId: string;
+	/** Id of the task, video or image; the events of one are emitted in order. */
+	about: string;
 	/** The same for the same event, also after a restart. */
 	name: string;
 	/** Progress may be dropped when too much of it waits; an end never is. */
@@ -45,12 +46,12 @@ interface Waiting {
 }
 
 /**
- * Starts executions, those of one task one after another and not too many at once, so that a burst of
+ * Starts executions, those about one thing one after another and not too many at once, so that a burst of
  * messages does not flood n8n.
  */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MOST_AT_ONCE);
-	/** By task: what waits while an event of that task is being emitted. */
+	/** By what they are about: the events that wait while another one is being emitted. */
 	private readonly queues = new Map<string, Waiting[]>();
 	/** Everything that was not emitted yet, the oldest first. */
 	private readonly waiting = new Set<Waiting>();
@@ -72,7 +73,7 @@ export class ExecutionQueue {
 		await new Promise<void>((onOver) => {
 			const entry = { emission, since: steadyNow(), onOver };
 			this.enqueue(entry);
-			const queue = this.queues.get(emission.taskId);
+			const queue = this.queues.get(emission.about);
 			if (queue) queue.push(entry);
 			else void this.work(entry);
 			if (this.waitingProgress.size > MOST_PROGRESS) this.leaveOutOldest();
@@ -81,16 +82,16 @@ export class ExecutionQueue {
 	}
 
 	private async work(first: Waiting): Promise<void> {
-		const { taskId } = first.emission;
+		const { about } = first.emission;
 		const queue: Waiting[] = [];
-		this.queues.set(taskId, queue);
+		this.queues.set(about, queue);
 		for (let entry: Waiting | undefined = first; entry; entry = queue.shift()) {
 			// If this fails, the trigger was closed, or else the next event must not suffer from it.
 			await this.start(entry).catch(() => {});
 			this.remove(entry);
 			entry.onOver();
 		}
-		this.queues.delete(taskId);
+		this.queues.delete(about);
 	}
 
 	/** Emits until n8n has started the execution, and waits for its end. */
@@ -108,7 +109,7 @@ export class ExecutionQueue {
 			}
 			this.enqueue(entry);
 			emission.onRefused();
-			const event = `the event '${emission.name}' of task ${emission.taskId}`;
+			const event = `the event '${emission.name}' of ${emission.about}`;
 			if (attempt === MOST_TRIES) return this.log('error', `n8n did not start ${event}`);
 			if (attempt === 1) this.log('warn', `n8n could not start ${event}, trying again`);
 			const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
@@ -161,7 +162,7 @@ export class ExecutionQueue {
 	/** Drops the oldest progress event that is not being emitted. */
 	private leaveOutOldest(): void {
 		for (const entry of this.waitingProgress) {
-			const queue = this.queues.get(entry.emission.taskId) ?? [];
+			const queue = this.queues.get(entry.emission.about) ?? [];
 			const index = queue.indexOf(entry);
 			if (index < 0) continue;
 			queue.splice(index, 1);
@@ -194,8 +195,8 @@ export class ExecutionQueue {
 	}
 
 	/** n8n starts no second execution with a key it knows; a key may have 255 characters. */
-	private deduplicationKey({ taskId, name }: Emission): string {
-		const digest = createHash('sha256').update([this.scope, taskId, name].join('\n')).digest('hex');
+	private deduplicationKey({ about, name }: Emission): string {
+		const digest = createHash('sha256').update([this.scope, about, name].join('\n')).digest('hex');
 		return `media-generation:${digest}`;
 	}
 }

@@ -39,7 +39,7 @@ export class EntryEvents {
 		const emitted = new Promise<void>((resolve) => (passOn = resolve));
 		const over = executionQueue.add({
 			// It may appear in n8n's log.
-			taskId: redact.text(entry.id ?? mark),
+			about: redact.text(entry.id ?? mark),
 			name: entry.failed ? 'generation failed' : 'generated',
 			isProgress: false,
 			isWanted: async () => {

@@ -61,7 +61,7 @@ export class TaskEvents {
 			return undefined;
 		};
 		await executionQueue.add({
-			taskId,
+			about: taskId,
 			name,
 			isProgress,
 			isWanted: async () => {
