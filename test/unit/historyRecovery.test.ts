@@ -1,5 +1,6 @@
 import type { GeneratedFile, ServiceRecord } from '../../nodes/shared/contract';
 import { Claims } from '../../nodes/shared/generation/claims';
+import { startDeadline } from '../../nodes/shared/async/deadline';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 import { HistoryReader } from '../../nodes/shared/generation/historyReader';
 import { findLost, findRest } from '../../nodes/shared/generation/historyRecovery';
@@ -91,7 +92,7 @@ describe('what the history holds of a request', () => {
 			}
 			return result;
 		}
-		return { history, histories, over, claim, search, watch, searched };
+		return { api, history, histories, over, claim, search, watch, searched };
 	}
 
 	it('is taken at once when there are just as many files as were asked for', async () => {
@@ -124,6 +125,15 @@ describe('what the history holds of a request', () => {
 		const { ids, seconds } = await searched();
 		expect(ids).toEqual(['mine']);
 		expect(seconds).toBe(90);
+	});
+
+	it('is found by a look right before the deadline', async () => {
+		const { api, history, search, watch } = searching(false);
+		const { signal } = startDeadline(8000);
+		setTimeout(() => history.push(file('mine')), 5000);
+		const found = findLost(api, watch, { ...search, signal });
+		await jest.advanceTimersByTimeAsync(8000);
+		expect((await found).map(({ id }) => id)).toEqual(['mine']);
 	});
 
 	it('is the one whose id was told, though another of its prompt comes first', async () => {

@@ -1,5 +1,5 @@
 import type { Claims } from './claims';
-import { settledWithin, steadyNow, withDeadline } from '../async/deadline';
+import { remainingMs, settledWithin, steadyNow, withDeadline } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from './historyEntries';
 import type { HistoryReader } from './historyReader';
@@ -14,6 +14,8 @@ import { pollUntil, type Reading } from '../async/pollUntil';
 
 /** Milliseconds between looks into the history; all items of a run share one look. */
 const LOOK_MS = 10_000;
+/** How old a look may be right before the deadline, in ms: items with the same deadline share it. */
+const LAST_FRESH_MS = 1000;
 /** How long to look for a lost generation, in ms. */
 const SEARCH_MS = 600_000;
 /** How many looks without a change make fewer files than asked for count as all: videos end one by one. */
@@ -135,7 +137,10 @@ export async function findLost(
 	const wait = async (signal: AbortSignal) =>
 		await pollUntil({
 			async read() {
-				const looking = history.newest(claims.reach(claim), search.shared);
+				// The last look must not be one of some seconds ago.
+				const isLast = remainingMs(signal) < LOOK_MS;
+				const asOf = isLast ? steadyNow() - LAST_FRESH_MS : 0;
+				const looking = history.newest(claims.reach(claim), search.shared, asOf);
 				const entries = await looking.catch((error: unknown) => {
 					throw looks.failed(error);
 				});
