@@ -2,7 +2,7 @@ import type { WorkflowResult } from '../../demo/engine.mts';
 import { bad, good, looks, posts, requests } from './seen';
 import { ALWAYS, answer, made, onCreate, onFile, onHistory } from './service';
 import { node, RETRY, run, sim, start, video } from './setup';
-import { elsewhere, ids, lose, NEVER, quickVideo } from './videos';
+import { completion, elsewhere, ids, lose, NEVER, quickVideo, raw, serveFiles } from './videos';
 
 /** Retry On Fail, with pauses of a second, in which the service goes on. */
 const SLOWLY = { ...RETRY, maxTries: 3, waitBetweenTries: 1000 };
@@ -98,6 +98,21 @@ describe('"Retry execution" never pays again', () => {
 		expectOnce(result);
 		const served = sim.fileBytes(sim.history[0]!.file_url);
 		expect(await result.bytes(good(result)[0]!.binary!.data!)).toEqual(served);
+	});
+
+	test('a file whose address has expired is fetched from the one that the history has now', async () => {
+		const old = made('mine', { file_url: `${sim.fileOrigin}/files/video/mine.mp4?sign=old` });
+		raw([completion([old]), 'END']);
+		onFile(answer(410, { error: 'expired' }), { times: 2 });
+		const failed = await run(video('P', { timeout: 5 }));
+		expect(bad(failed).message).toMatch(/could not be downloaded/);
+		const file_url = old.file_url.replace('old', 'new');
+		sim.history.push({ ...old, file_url });
+		serveFiles();
+		const [item] = good(await run(video('P', { timeout: 5 }), { retryOf: failed.run }));
+		expect(item!.json).toMatchObject({ id: 'mine', file_url });
+		expect(item!.binary).toHaveProperty('data');
+		expect(posts()).toBe(1);
 	});
 
 	describe('where the clocks are another time apart than when the request went out', () => {

@@ -3,6 +3,7 @@ import { withDeadline } from '../../shared/async/deadline';
 import type { GeneratedFile } from '../../shared/contract';
 import { download } from '../../shared/http/download';
 import { generate, type GenerationOrder } from '../../shared/generation/generation';
+import { findAgain } from '../../shared/generation/historyRecovery';
 import { GENERATIONS, type MediaKind } from '../../shared/media';
 import {
 	concurrency,
@@ -15,8 +16,9 @@ import {
 } from '../../shared/n8n/descriptions';
 import { generatedBy } from '../../shared/n8n/origins';
 import { GenerationRecord } from './generationRecord';
+import type { PaidRequest } from '../paid/resume';
 import type { Item } from './item';
-import { settled, type Job, type Made } from './job';
+import { NotMade, settled, type Job, type Made } from './job';
 
 /* What all operations with a generation stream share: fields, stream, history, download, items. */
 
@@ -43,18 +45,22 @@ export function generationJob(item: Item, order: Order): Job {
 
 	return async () =>
 		await withDeadline(timeoutMs, run.stopped, async (signal) => {
-			const files = await make(signal);
+			const record = new GenerationRecord(item, run.resume.requestKey(item.index), kind);
+			const files = await make(record, signal);
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: Made[] = [];
 			const names = uniqueNames(files);
 			for (const [index, file] of files.entries()) {
-				output.push(await settled(fileOutput(file, names[index]!, signal)));
+				const name = names[index]!;
+				const made = await settled(fileOutput(file, name, signal));
+				const renewed =
+					made instanceof NotMade ? await renew(record.earlier, file, signal) : undefined;
+				output.push(renewed ? await settled(fileOutput(renewed, name, signal)) : made);
 			}
 			return output;
 		});
 
-	async function make(signal: AbortSignal): Promise<GeneratedFile[]> {
-		const record = new GenerationRecord(item, run.resume.requestKey(item.index), kind);
+	async function make(record: GenerationRecord, signal: AbortSignal): Promise<GeneratedFile[]> {
 		const { asked, files: had } = record.earlier ?? {};
 		if (had && had.length >= order.expected) return had;
 		const earlier = asked && { asked, files: had };
@@ -68,6 +74,18 @@ export function generationJob(item: Item, order: Order): Job {
 		});
 		record.done(files, order.expected);
 		return files;
+	}
+
+	/** A file whose address was kept by an earlier attempt, with the one that it has now; undefined if none. */
+	async function renew(
+		earlier: PaidRequest | undefined,
+		file: GeneratedFile,
+		signal: AbortSignal,
+	): Promise<GeneratedFile | undefined> {
+		const { asked, files = [] } = earlier ?? {};
+		const isKept = files.some(({ fileUrl }) => fileUrl === file.fileUrl);
+		if (!asked || !isKept || signal.aborted) return undefined;
+		return await findAgain(run.history, { claims: run.claims, asked, shared: run.stopped }, file);
 	}
 
 	async function fileOutput(

@@ -122,7 +122,7 @@ export class Claims {
 	}
 
 	/** How far back `claim` needs the history. */
-	reach(claim: Claim): Reach {
+	reach(claim: Pick<Claim, 'prompt' | 'began'>): Reach {
 		const reach = { ours: Infinity, service: Infinity };
 		for (const { began, until, clockOffsetMs } of this.sharing(claim)) {
 			if (until < claim.began) continue;
@@ -134,7 +134,7 @@ export class Claims {
 	}
 
 	/** All claims of the same prompt, itself among them. */
-	private sharing({ prompt }: Claim): Claim[] {
+	private sharing({ prompt }: Pick<Claim, 'prompt'>): Claim[] {
 		return [...this.claims.values()].filter((other) => other.prompt.trim() === prompt.trim());
 	}
 

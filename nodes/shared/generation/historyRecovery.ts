@@ -1,15 +1,16 @@
 import type { Claims } from './claims';
 import { remainingMs, settledWithin, steadyNow, withDeadline } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
-import type { HistoryEntry } from './historyEntries';
+import { isKnown, type HistoryEntry } from './historyEntries';
 import type { HistoryReader } from './historyReader';
 import { Failure, isFailure, withFacts } from '../failure';
 import { MAX_FILES } from '../limits';
-import { asText } from '../parsing/coerce';
+import { asText, unsigned } from '../parsing/coerce';
 import { readReason } from '../parsing/errorText';
 import type { Redactor } from '../parsing/redaction';
+import { marksOf } from '../parsing/responses';
 import type { Api } from '../api/api';
-import type { Claim } from './historyMatching';
+import type { Claim, SentRequest } from './historyMatching';
 import { pollUntil, type Reading } from '../async/pollUntil';
 
 /** Milliseconds between looks into the history; all items of a run share one look. */
@@ -186,6 +187,26 @@ export async function findRest(
 	const looking = history.newest(claims.reach(claim), shared, steadyNow()).catch(() => undefined);
 	const look = await settledWithin(LAST_LOOK_MS, signal, looking);
 	return look ? withRest(claim, got, claims.rest(claim, got, look)) : got;
+}
+
+/**
+ * A file that an earlier attempt got for `asked`, with the address that the history has for it now: the old
+ * one may have expired. Undefined if it has none, or the same. Takes one look.
+ */
+export async function findAgain(
+	history: HistoryReader,
+	{ claims, asked, shared }: Pick<Search, 'claims' | 'shared'> & { asked: SentRequest },
+	file: GeneratedFile,
+): Promise<GeneratedFile | undefined> {
+	const look = await history.newest(claims.reach(asked), shared).catch(() => []);
+	const marks = new Set(marksOf([file]));
+	const found = look
+		.filter((entry) => entry.prompt === asked.prompt.trim() && isKnown(entry, marks))
+		.flatMap(({ files }) => files);
+	const place = unsigned(file.fileUrl);
+	const same = found.find(({ fileUrl }) => unsigned(fileUrl) === place);
+	const renewed = same ?? (found.length === 1 ? found[0] : undefined);
+	return renewed?.fileUrl === file.fileUrl ? undefined : renewed;
 }
 
 /** `got` and `rest`, no more than asked for. */
