@@ -50,6 +50,29 @@ describe('a newly activated trigger, while something else keeps the socket open'
 	});
 });
 
+describe('a task that may have ended before the workflow was activated', () => {
+	it('is judged by that moment also if it could not be read before the next activation', async () => {
+		await start({ pace: 0 });
+		const nodeId = 'deployed-amid-hearsay';
+		const trigger = await activateListening({ nodeId });
+		const old = { path: '/v1/labs/task/old' };
+		onRead({ hang: true }, old);
+		fakeTime();
+		sim.push(message('old', 100));
+		await passUntil(() => readings('old').length === 1);
+		await trigger.close();
+		const created_at = new Date(Date.now() - 3_600_000).toISOString();
+		const ended = { id: 'old', status: 'completed', audio_url: '/a.wav', created_at };
+		onRead(answer(200, ended), { ...old, ...ALWAYS });
+		const next = await activate({ nodeId });
+		await passUntil(() => readings('old').length === 2);
+		jest.useRealTimers();
+		const taskId = await createTask('New');
+		await next.until(`completed ${taskId} 100`);
+		expect(told(next)).toEqual(new Set([taskId]));
+	});
+});
+
 describe('a task named in the parameters that is not there yet', () => {
 	it('is followed as soon as a message names it', async () => {
 		await start({ pace: 0.1 });

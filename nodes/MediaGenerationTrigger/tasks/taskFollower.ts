@@ -42,7 +42,7 @@ export class TaskFollower {
 
 	/**
 	 * Follows one task until its end is emitted. `isOld`: it may not be under way. If it says that it
-	 * ended before `since` (by `steadyNow`), it is passed over. Never rejects.
+	 * ended before `since` (ms since 1970), it is passed over. Never rejects.
 	 */
 	async toEnd(
 		taskId: string,
@@ -118,8 +118,7 @@ export class TaskFollower {
 	): Promise<Followed> {
 		this.arrivals.found(isNew(task));
 		if (since !== undefined) {
-			// The service's times are compared with the machine's clock as it is now.
-			if (endedBefore(task, Date.now() - (steadyNow() - since))) {
+			if (endedBefore(task, since)) {
 				this.taskStore.end(taskId);
 				return 'over';
 			}

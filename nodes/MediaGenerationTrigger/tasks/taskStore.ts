@@ -13,6 +13,8 @@ interface Entry {
 	isOver: boolean;
 	/** Its end was emitted. */
 	isEmitted: boolean;
+	/** It is passed over if it ended before this moment, in ms since 1970. */
+	unlessAfter?: number;
 }
 
 /**
@@ -23,8 +25,8 @@ interface Kept {
 	at: number;
 	/** The address of the service; older versions did not keep it. */
 	service?: string;
-	/** Task id → [since, reported, isEmitted]. */
-	underWay: Record<string, [number, number, 0 | 1]>;
+	/** Task id → [since, reported, isEmitted, unlessAfter]. */
+	underWay: Record<string, [number, number, 0 | 1, number?]>;
 	/** Ids of tasks whose end was emitted, oldest first. */
 	ended: string[];
 }
@@ -65,10 +67,12 @@ export class TaskStore {
 		const kept = takeKept(key, isOurs ? store : undefined);
 		this.ended = new Set(kept?.ended.map(String));
 		const isSafe = emitsAgain && now - (kept?.at ?? 0) < KEY_LASTS_MS;
-		for (const [taskId, [since, reported, isEmitted]] of Object.entries(kept?.underWay ?? {})) {
+		for (const [taskId, known] of Object.entries(kept?.underWay ?? {})) {
+			const [since, reported, isEmitted, unlessAfter] = known;
 			if (isEmitted && !isSafe) this.ended.add(taskId);
 			else if (now - since < LONGEST_MS) {
-				this.underWay.set(taskId, { since, reported, isOver: false, isEmitted: false });
+				const entry = { since, reported, unlessAfter };
+				this.underWay.set(taskId, { ...entry, isOver: false, isEmitted: false });
 			}
 		}
 	}
@@ -96,6 +100,17 @@ export class TaskStore {
 		this.underWay.set(taskId, { since: now, reported, isOver: false, isEmitted: false });
 		if (this.underWay.size > 2 * MOST_UNDER_WAY) this.dropOldestEnd();
 		return now;
+	}
+
+	/** It may have ended before `since` (ms since 1970): then it is to be passed over. */
+	doubt(taskId: string, since: number): void {
+		const entry = this.underWay.get(taskId);
+		if (entry) entry.unlessAfter = since;
+	}
+
+	/** Before which moment a task must not have ended, in ms since 1970; undefined if that is no matter. */
+	doubted(taskId: string): number | undefined {
+		return this.underWay.get(taskId)?.unlessAfter;
 	}
 
 	/** Notes progress; true when it has risen by `step` since it was last reported. */
@@ -155,8 +170,9 @@ export class TaskStore {
 
 	private kept(): Kept {
 		const underWay: Kept['underWay'] = {};
-		for (const [taskId, { since, reported, isEmitted }] of this.underWay) {
+		for (const [taskId, { since, reported, isEmitted, unlessAfter }] of this.underWay) {
 			underWay[taskId] = [since, reported, isEmitted ? 1 : 0];
+			if (unlessAfter !== undefined) underWay[taskId].push(unlessAfter);
 		}
 		return { at: Date.now(), service: this.service, underWay, ended: [...this.ended] };
 	}

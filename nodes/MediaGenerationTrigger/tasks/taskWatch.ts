@@ -199,7 +199,8 @@ export class TaskWatch {
 		const leftMs = Math.max(1000, this.taskStore.see(taskId) + LONGEST_MS - Date.now());
 		const deadline = startDeadline(leftMs, this.activation.closing, givenUp.signal);
 		try {
-			const since = sight === 'ended' ? this.since : undefined;
+			if (sight === 'ended') this.taskStore.doubt(taskId, Date.now() - (steadyNow() - this.since));
+			const since = this.taskStore.doubted(taskId);
 			await this.taskFollower!.toEnd(taskId, sight === 'old', since, deadline.signal);
 		} finally {
 			deadline.stop();
