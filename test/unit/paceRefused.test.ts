@@ -39,6 +39,22 @@ describe('a service that allows eight tasks at once', () => {
 	});
 });
 
+it('a task is looked up before its wait ends, though the account rests for a refused create call', async () => {
+	const service = new Service(3).allowAtOnce(1, '3600');
+	const { ends, finish } = speak(service, { items: 2, timeout: 20 });
+	expect(await finish(30)).toMatchObject({ lost: 1 });
+	expect(ends.map(({ error }) => error?.kind).sort()).toEqual(['rateLimited', undefined]);
+	expect(service.seen.filter(({ isCreate }) => !isCreate)).toHaveLength(1);
+});
+
+it('so is one whose lookup waits in line behind create calls that are refused', async () => {
+	const service = new Service(3).allowAtOnce(1, '1');
+	const { ends, finish } = speak(service, { items: 30, concurrency: 30, timeout: 10 });
+	// What is accepted later than some seconds before its end need not be done in time.
+	await finish(60);
+	expect(ends.filter(({ error }) => error?.kind === 'timedOut')).toEqual([]);
+});
+
 describe('a service that allows one request at a time', () => {
 	it('loses no item', async () => {
 		let busyUntil = 0;

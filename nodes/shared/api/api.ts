@@ -52,17 +52,19 @@ export class Api extends RetryingClient {
 		throw refusal ?? new Failure('notTheService', { maybeAccepted: true });
 	}
 
-	/** §4.2. Throws a Failure; `repeat` 'once' leaves repeating to the caller. */
+	/** §4.2. Throws a Failure; `repeat` 'once' leaves repeating to the caller. `lastAt`: see ApiCall. */
 	async getTask(
 		taskId: string,
 		signal: AbortSignal,
 		repeat: 'read' | 'once' = 'read',
+		lastAt?: number,
 	): Promise<SpeechTask> {
 		// A failed task has an `error` of its own, which is not the answer's.
 		const isTask = (raw: unknown) => readSpeechTask(raw, this.credential) !== undefined;
 		const flights = singleFlightOf(this.credential);
 		return await flights.share(`${repeat} ${taskId}`, signal, async (readSignal) => {
-			const call: ApiCall = { method: 'GET', path: taskPath(taskId), repeat, signal: readSignal };
+			const path = taskPath(taskId);
+			const call: ApiCall = { method: 'GET', path, repeat, lastAt, signal: readSignal };
 			const { raw, clockOffsetMs } = await this.json(call, isTask);
 			const task = readSpeechTask(raw, this.credential);
 			if (!task) throw new Failure('notTheService', { transient: true });

@@ -34,6 +34,11 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'body' |
 	limitMs?: number;
 	/** Aborts when no further attempt may begin; one under way goes on. */
 	begin?: AbortSignal;
+	/**
+	 * When a reading has to be sent even if the account rests, in ms since 1970, unless readings
+	 * themselves were refused.
+	 */
+	lastAt?: number;
 	/** An event stream, which outlives the call: only its headers fall under `limitMs`. */
 	streamed?: boolean;
 	/** Called right before each attempt goes out, after any cooldown. */
@@ -94,7 +99,7 @@ export class RetryingClient {
 		const began = steadyNow();
 		let last: unknown;
 		for (let attempt = 0; ; attempt++) {
-			const isClear = await this.rateLimit.waitForSlot(begin);
+			const isClear = await this.rateLimit.waitForSlot(begin, call.lastAt);
 			// Nothing is under way here: what the service last said tells more than "timed out".
 			if (!isClear) throw last ?? abortReason(begin);
 			call.onSend?.();

@@ -26,8 +26,11 @@ export interface News {
 }
 
 export interface PollOptions<T> extends Pace {
-	/** Reads once; throws a Failure. A transient one is repeated, any other ends the wait. */
-	read(signal: AbortSignal): Promise<Reading<T>>;
+	/**
+	 * Reads once; throws a Failure. A transient one is repeated, any other ends the wait. From `lastAt`
+	 * on, in ms since 1970, there is no time for another.
+	 */
+	read(signal: AbortSignal, lastAt: number): Promise<Reading<T>>;
 	/**
 	 * Deadline and cancel: the wait throws its reason (a Failure) at once. Shortly before the deadline
 	 * there is a last reading, whatever was heard and whoever else is waiting for a turn.
@@ -61,8 +64,9 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 
 	for (;;) {
 		await due();
+		const { lastAt } = timetable;
 		timetable.begin(steadyNow());
-		const found = await readOnce();
+		const found = await readOnce(lastAt);
 		if (typeof found !== 'string') return found.value;
 		timetable.note(found, news?.isLive() ?? false, steadyNow());
 	}
@@ -93,11 +97,11 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		return isMine;
 	}
 
-	async function readOnce(): Promise<{ value: T } | Finding> {
+	async function readOnce(lastAt: number): Promise<{ value: T } | Finding> {
 		const current = (reading = new AbortController());
 		const readSignal = anyOf(signal, current.signal);
 		const found = await Promise.race([
-			options.read(readSignal).catch((error: unknown) => ({ error })),
+			options.read(readSignal, lastAt).catch((error: unknown) => ({ error })),
 			// Ends the wait also when the reading is shared with others and goes on.
 			whenAborted(readSignal),
 		]);

@@ -1,6 +1,6 @@
 import { accountOf, type AccountAddress } from '../account';
 import { LearnedRate } from './learnedRate';
-import { steadyNow } from '../async/deadline';
+import { startDeadline, steadyNow } from '../async/deadline';
 import { Queue, TokenBucket } from '../async/tokenBucket';
 
 /** How long after its last use an account's limits are forgotten, in ms. */
@@ -107,11 +107,19 @@ export class RateLimit {
 
 	/**
 	 * Resolves with true once a request may go out, with false if `signal` aborts first. Call
-	 * `answered` once it is answered or given up.
+	 * `answered` once it is answered or given up. A reading waits until `lastAt` at most, in ms since
+	 * 1970, as long as only create calls were refused.
 	 */
-	async waitForSlot(signal: AbortSignal): Promise<boolean> {
+	async waitForSlot(signal: AbortSignal, lastAt = Infinity): Promise<boolean> {
 		this.use();
-		return await this.line.enter(signal);
+		if (lastAt === Infinity || this.restMs() <= 0) return await this.line.enter(signal);
+		const patience = startDeadline(lastAt - steadyNow(), signal);
+		const isMine = await this.line.enter(patience.signal);
+		patience.stop();
+		if (isMine || signal.aborted) return isMine;
+		if (this.isRefused) return await this.line.enter(signal);
+		this.send();
+		return true;
 	}
 
 	answered(): void {

@@ -150,13 +150,13 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		const kind = reason === 'silence' ? poll : 'catchUp';
 		return await rateLimit.waitForTurn(kind, wait.pollIntervalMs, over);
 	};
-	const read = async (over: AbortSignal): Promise<Reading<SpeechTask>> => {
+	const read = async (over: AbortSignal, lastAt: number): Promise<Reading<SpeechTask>> => {
 		// Messages may name thousands of tasks of others, or forgotten ones.
 		if (watch && sightings.isMissing) await rateLimit.waitForTurn('unknown', Infinity, over);
 		// A wait that can't even begin, for instance with a wrong address, must not last until its
 		// deadline.
 		const repeat = sightings.isKnown ? 'once' : 'read';
-		const task = await api.getTask(taskId, over, repeat).catch((error: unknown) => {
+		const task = await api.getTask(taskId, over, repeat, lastAt).catch((error: unknown) => {
 			throw sightings.failed(error, repeat);
 		});
 		return sightings.found(task);
@@ -169,7 +169,8 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			news,
 			signal,
 			pollMs: wait.pollIntervalMs,
-			cooldownMs: () => rateLimit.cooldownMs(),
+			// While only create calls are refused, a reading waits in line, and goes out at the end.
+			cooldownMs: () => (rateLimit.isRefused ? rateLimit.cooldownMs() : 0),
 			readFirst: watch?.readFirst ?? !wait.justCreated,
 			waitForTurn,
 			...(watch ? WATCH : {}),
