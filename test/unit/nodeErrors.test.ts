@@ -131,6 +131,14 @@ describe('what a message says', () => {
 		expect(wordingOf(failure(kind, { text: 'xyz said so' })).message).toContain('xyz said so');
 	});
 
+	it.each(['taskFailed', 'generationFailed'] as const)(
+		'does not blame the input when the service had too much to do: %s',
+		(kind) => {
+			const { description } = wordingOf(failure(kind, { text: 'Too many concurrent tasks' }));
+			expect(description).toMatch(/^Set a lower 'Concurrency'.* charged as a new/);
+		},
+	);
+
 	it('tells why a host is unreachable', () => {
 		const messages = ['refused', 'host', 'certificate', 'blocked'].map(
 			(text) => wordingOf(new Failure('unreachable', { host: 'h.example:8443', text })).message,

@@ -1,5 +1,6 @@
 import type { Failure, FailureFacts, FailureKind } from '../failure';
 import { clip } from '../parsing/coerce';
+import { saysTooMuch } from '../parsing/failures';
 
 /** The only place that puts failures into words. Pure. */
 
@@ -58,6 +59,10 @@ const refusal = (facts: FailureFacts) =>
 	/^unsafe(?:_generation)?$/i.test(facts.text ?? '')
 		? `: rejected as unsafe (${facts.text})`
 		: said(facts);
+
+/** What to do before the next try; `change` unless the service had too much to do. */
+const remedy = ({ text }: FailureFacts, change: string) =>
+	saysTooMuch(text) ? "Set a lower 'Concurrency' under Options" : change;
 
 const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: ({ field = 'A field', text = 'is not valid' }) => ({
@@ -122,13 +127,11 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${refusal(facts)}`,
-		description:
-			'Change the text, voice or model and run this again: it will be charged as a new task.',
+		description: `${remedy(facts, 'Change the text, voice or model')} and run this again: it will be charged as a new task.`,
 	}),
 	generationFailed: (facts) => ({
 		message: `The service could not generate this${refusal(facts)}`,
-		description:
-			'Change the prompt or images and run this again: it will be charged as a new generation.',
+		description: `${remedy(facts, 'Change the prompt or images')} and run this again: it will be charged as a new generation.`,
 	}),
 	tooLarge: (facts) => ({
 		message: `The service sent more data than it should${said(facts)}`,

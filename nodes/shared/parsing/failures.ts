@@ -33,9 +33,12 @@ const MAX_RETRY_AFTER_MS = 60_000;
 /** True when a text says that credit or quota ran out. */
 export const saysOutOfCredit = (text = ''): boolean => CREDIT.test(text);
 
+/** True when a text says that too much is under way or asked for. */
+export const saysTooMuch = (text = ''): boolean => TOO_MUCH.test(text);
+
 /** True for a failure that would not happen with fewer requests at once. */
 export const isOverload = (error: unknown): boolean =>
-	error instanceof Failure && TOO_MUCH.test(error.facts.text ?? '');
+	error instanceof Failure && saysTooMuch(error.facts.text);
 
 /**
  * Retry-After, in seconds or as a date, in milliseconds from 0 to 60 000; undefined if missing or
@@ -73,7 +76,7 @@ export function failureSaidIn(record: unknown, redact: Redactor): Failure | unde
 	const text = readReason(redact.value(record)) ?? 'no reason given';
 	const failure = failureOfText(text);
 	// With an id, something may have been begun that was too much.
-	const isRefusal = failure.kind === 'rejected' && TOO_MUCH.test(text) && !hasId(record);
+	const isRefusal = failure.kind === 'rejected' && saysTooMuch(text) && !hasId(record);
 	return isRefusal ? new Failure('rateLimited', { text, transient: true }) : failure;
 }
 
@@ -89,7 +92,7 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 	const retryAfterMs = readRetryAfter(retryAfter, Date.now());
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
 	if (status === 402) return new Failure('outOfCredit', facts);
-	const isTooMuch = status < 500 && text !== undefined && TOO_MUCH.test(text);
+	const isTooMuch = status < 500 && saysTooMuch(text);
 	if (status === 429 || isTooMuch) {
 		if (text !== undefined && /insufficient|credit|balance/i.test(text) && CREDIT.test(text)) {
 			return new Failure('outOfCredit', facts);
