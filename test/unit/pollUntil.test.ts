@@ -60,9 +60,9 @@ function start({ read = async () => pending, ...options }: Partial<PollOptions<s
 		pollMs: 5000,
 		signal: never(),
 		...options,
-		async read(signal) {
+		async read(...of) {
 			wait.at.push(seconds());
-			return await read(signal);
+			return await read(...of);
 		},
 	}).then(
 		(value) => (wait.ended = { value, at: seconds() }),
