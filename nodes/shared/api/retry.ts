@@ -163,7 +163,7 @@ export class RetryingClient {
 			(error: unknown) => {
 				const retryAfterMs = readRetryAfter(answer.headers['retry-after'], Date.now());
 				// Some refuse with status 200, and say so in the body.
-				const isLimited = error instanceof Failure && error.kind === 'rateLimited';
+				const isLimited = isFailure(error, 'rateLimited');
 				const isTooMuch = retryAfterMs !== undefined || isOverload(error);
 				const isRefused = isLimited || (answer.status === 503 && isTooMuch);
 				if (isRefused) this.rateLimit.refused(kind, sentAt, retryAfterMs);
