@@ -135,7 +135,13 @@ export class ExecutionQueue {
 		if (first?.isRefused) return false;
 		emission.onDone();
 		// A database can be busy for longer than the wait for an execution.
-		if (!first) void outcome.then(({ isRefused }) => (isRefused ? this.add(emission) : undefined));
+		if (!first) {
+			void outcome.then(({ isRefused }) => {
+				if (!isRefused) return;
+				if (this.signal.aborted) emission.onRefused();
+				else void this.add(emission);
+			});
+		}
 		return true;
 	}
 

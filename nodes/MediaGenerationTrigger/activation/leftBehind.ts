@@ -18,6 +18,23 @@ interface Kept {
  */
 class LeftBehind extends Map<string, Kept> {}
 
+/** Names of events that n8n refused after their trigger was closed, by the trigger's key. */
+class Refused extends Map<string, Set<string>> {}
+
+const refused = () => thisProcess.shared(Refused);
+
+/** n8n could not start the execution of something that counted as emitted when the trigger was closed. */
+export function leaveRefused(key: string, name: string): void {
+	refused().set(key, (refused().get(key) ?? new Set()).add(name));
+}
+
+/** Takes what was refused since the last time. */
+export function takeRefused(key: string): string[] {
+	const names = [...(refused().get(key) ?? [])];
+	refused().delete(key);
+	return names;
+}
+
 const left = () => thisProcess.shared(LeftBehind);
 
 /** Leaves something to the next activation. */

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { isRecord } from '../../shared/parsing/coerce';
-import { KEY_LASTS_MS, leave, takeKept } from '../activation/leftBehind';
+import { KEY_LASTS_MS, leave, leaveRefused, takeKept, takeRefused } from '../activation/leftBehind';
 import { FOLLOWED_MS, type Found, type Outcome, type Remembered } from './look';
 
 /** Entries that are known, and not to be emitted again. */
@@ -51,6 +51,7 @@ export class EntryStore implements Remembered {
 	/** By mark, with the time by the service's clock; those that were seen last at the end. */
 	private readonly known = new Map<string, number>();
 	private readonly open = new Map<string, Open>();
+	private hasLeft = false;
 
 	/**
 	 * `store` is the node's static data, `key` tells the node from others in this process. What was kept of
@@ -108,6 +109,14 @@ export class EntryStore implements Remembered {
 			.map(([mark, { createdAt }]) => [mark, createdAt]);
 	}
 
+	/** What an earlier trigger of this node could not emit after all is to be emitted. */
+	takeBack(now = Date.now()): void {
+		for (const mark of takeRefused(leftKey(this.key))) {
+			this.open.set(mark, opened(now, this.known.get(mark) ?? NaN));
+			this.known.delete(mark);
+		}
+	}
+
 	/** Notes what a look has found. What is ready or has failed stays open until `end`. */
 	note(outcome: Outcome, now = Date.now()): void {
 		const { ready, failed, making, passed, baseline, seen } = outcome;
@@ -156,6 +165,7 @@ export class EntryStore implements Remembered {
 	emitted(mark: string, isEmitted = true): void {
 		const entry = this.open.get(mark);
 		if (entry) entry.isEmitted = isEmitted;
+		else if (!isEmitted && this.hasLeft) leaveRefused(leftKey(this.key), mark);
 	}
 
 	/** It was emitted, or is none of the workflow's business. */
@@ -172,6 +182,7 @@ export class EntryStore implements Remembered {
 
 	/** To be called when the trigger is closed; n8n runs on, so what was emitted is done. */
 	leave(): void {
+		this.hasLeft = true;
 		for (const [mark, { isEmitted }] of [...this.open]) if (isEmitted) this.end(mark);
 		if (this.isUsable) leave(leftKey(this.key), this.kept());
 	}

@@ -79,7 +79,9 @@ export class TaskEvents {
 				taskStore.save();
 				selfStarts.begin(depth, over);
 			},
-			onRefused: () => taskStore.emitted(taskId, false),
+			onRefused: () => {
+				if (!isProgress) taskStore.emitted(taskId, false);
+			},
 			onDone: () => {
 				if (!isProgress) taskStore.end(taskId);
 			},

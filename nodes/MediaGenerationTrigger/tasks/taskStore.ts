@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { dropOldest } from '../../shared/limits';
 import { isRecord } from '../../shared/parsing/coerce';
-import { KEY_LASTS_MS, leave, takeKept } from '../activation/leftBehind';
+import { KEY_LASTS_MS, leave, leaveRefused, takeKept, takeRefused } from '../activation/leftBehind';
 
 /** What is known of a task under way. */
 interface Entry {
@@ -49,6 +49,7 @@ export class TaskStore {
 	private readonly ended: Set<string>;
 	/** The percentage that was last emitted of tasks that are no longer watched. */
 	private readonly forgotten = new Map<string, number>();
+	private hasLeft = false;
 
 	/**
 	 * `store` is the node's static data; `key` identifies the node and the service in this process. What
@@ -131,6 +132,14 @@ export class TaskStore {
 	emitted(taskId: string, isEmitted = true): void {
 		const entry = this.underWay.get(taskId);
 		if (entry) entry.isEmitted = isEmitted;
+		else if (!isEmitted && this.hasLeft) leaveRefused(this.key, taskId);
+	}
+
+	/** Ids of tasks whose end an earlier trigger of this node could not emit after all: it is to be emitted. */
+	takeBack(): string[] {
+		const taskIds = takeRefused(this.key);
+		for (const taskId of taskIds) this.ended.delete(taskId);
+		return taskIds;
 	}
 
 	/** The end of a task was emitted, or nobody wants it. */
@@ -157,6 +166,7 @@ export class TaskStore {
 
 	/** Call this when the trigger is closed; n8n runs on, so what was emitted is done. */
 	leave(): void {
+		this.hasLeft = true;
 		for (const [taskId, { isEmitted }] of [...this.underWay]) if (isEmitted) this.end(taskId);
 		leave(this.key, this.kept());
 	}

@@ -177,6 +177,7 @@ export class TaskWatch {
 		for (;;) {
 			await sleep(LOOK_MS, closing);
 			if (closing.aborted) return;
+			for (const taskId of this.taskStore.takeBack()) this.take(taskId, 'old');
 			if (subscription.isOpen()) {
 				isTold = false;
 				continue;
