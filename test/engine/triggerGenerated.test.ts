@@ -65,6 +65,24 @@ describe('a new video', () => {
 		]);
 	});
 
+	it('is told by the next activation if n8n says only then that it could not start the execution', async () => {
+		let sayNo = (_error: Error) => {};
+		const execute = async () => await new Promise<never>((_, reject) => (sayNo = reject));
+		const nodeId = 'refused-entry';
+		const trigger = await follow({}, { nodeId, execute });
+		const { id } = add();
+		await nextLook();
+		expect(idsOf(trigger)).toEqual([`generated ${id}`]);
+		await trigger.close();
+		const next = await follow({}, { nodeId });
+		await nextLook();
+		expect(idsOf(next)).toEqual([]);
+		sayNo(new Error('SQLITE_BUSY'));
+		await nextLook();
+		expect(idsOf(next)).toEqual([`generated ${id}`]);
+		expect(next.started[0]!.key).toBe(trigger.started[0]!.key);
+	});
+
 	it('costs one page a minute, no WebSocket and no reading of tasks', async () => {
 		for (let minutes = 900; minutes > 0; minutes -= 3) {
 			add({ created_at: new Date(Date.now() - minutes * 60_000).toISOString() });
