@@ -60,9 +60,9 @@ function start({ read = async () => pending, ...options }: Partial<PollOptions<s
 		pollMs: 5000,
 		signal: never(),
 		...options,
-		async read(...of) {
+		async read(signal, lastAt) {
 			wait.at.push(seconds());
-			return await read(...of);
+			return await read(signal, lastAt);
 		},
 	}).then(
 		(value) => (wait.ended = { value, at: seconds() }),
@@ -246,6 +246,17 @@ describe('right before the deadline', () => {
 			news.tell('progress');
 		}
 		expect(wait.at).toEqual([18]);
+	});
+
+	it('every reading is told of it', async () => {
+		const told: number[] = [];
+		const began = Date.now();
+		const read = async (_: AbortSignal, lastAt: number) => {
+			told.push((lastAt - began) / 1000);
+			return pending;
+		};
+		await within(10, { pollMs: 5000, read }).pass(10);
+		expect(told).toEqual([9, 9]);
 	});
 
 	it('a reading that began before is followed by one more', async () => {
