@@ -1,7 +1,7 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { bad, good, looks, posts, requests } from './seen';
+import { bad, good, hints, looks, posts, requests } from './seen';
 import { ALWAYS, answer, made, onCreate, onFile, onHistory } from './service';
-import { node, RETRY, run, sim, start, video } from './setup';
+import { begin, node, RETRY, run, sim, start, video } from './setup';
 import { completion, elsewhere, ids, lose, NEVER, quickVideo, raw, serveFiles } from './videos';
 
 /** Retry On Fail, with pauses of a second, in which the service goes on. */
@@ -98,6 +98,27 @@ describe('"Retry execution" never pays again', () => {
 		expectOnce(result);
 		const served = sim.fileBytes(sim.history[0]!.file_url);
 		expect(await result.bytes(good(result)[0]!.binary!.data!)).toEqual(served);
+	});
+
+	test('the rest of several lost videos is found, of which some had come in time', async () => {
+		lose(NEVER);
+		sim.history.push(made('a'));
+		onCreate({ delayMs: 3000, ...answer(400, '{}') }, { after: 1 });
+		const options = { timeout: '={{ $json.s }}' };
+		const fields = { prompt: '={{ $json.p }}', numberOfVideos: '={{ $json.n }}', options };
+		const items = [
+			{ p: 'P', n: 2, s: 2 },
+			{ p: 'Q', n: 1, s: 20 },
+		];
+		const failed = await run(quickVideo('', fields), { items });
+		expect(bad(failed).message).toMatch(/rejected.*item 1/);
+		const before = looks();
+		const retry = await begin(quickVideo('', fields), { retryOf: failed.run, ...elsewhere() });
+		await sim.waitFor(() => looks() > before);
+		sim.history.unshift(made('b'));
+		const result = await retry.finished;
+		expect(ids(good(result)).slice(0, 2)).toEqual(['a', 'b']);
+		expect(hints(result).join()).not.toMatch(/fewer/);
 	});
 
 	test('a file whose address has expired is fetched from the one that the history has now', async () => {

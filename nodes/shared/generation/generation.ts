@@ -159,7 +159,13 @@ export async function generate(
 		if (outcome.kind === 'failed') throw failureOf(outcome.text);
 		if (outcome.kind === 'lost') {
 			order.listener.onLost(outcome.text);
-			return await findLost(api, history, { ...search, reason: outcome.text });
+			const found = await findLost(api, history, { ...search, reason: outcome.text });
+			if (found.length < expected && signal.aborted) {
+				// The others may still come: a later try waits for them.
+				claim.cutAt ??= Date.now();
+				order.listener.onAsked(askedOf(claim));
+			}
+			return found;
 		}
 		const { files, cut } = outcome;
 		if (files.length >= expected) return files;
