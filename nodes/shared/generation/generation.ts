@@ -161,7 +161,7 @@ export async function generate(
 			order.listener.onLost(outcome.text);
 			const found = await findLost(api, history, { ...search, reason: outcome.text });
 			if (found.length < expected && signal.aborted) {
-				// The others may still come: a later try waits for them.
+				// The others may still come: a later attempt waits for them.
 				claim.cutAt ??= Date.now();
 				order.listener.onAsked(askedOf(claim));
 			}

@@ -60,7 +60,7 @@ const refusal = (facts: FailureFacts) =>
 		? `: rejected as unsafe (${facts.text})`
 		: said(facts);
 
-/** What to do before the next try; `change` unless the service had too much to do. */
+/** What to do before the next attempt; `change` unless the service had too much to do. */
 const remedy = ({ text }: FailureFacts, change: string) =>
 	saysTooMuch(text) ? "Set a lower 'Concurrency' under Options" : change;
 
