@@ -8,7 +8,7 @@ import { withDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
-import { isLastPage, LARGEST_PAGE } from '../../shared/api/pagination';
+import { isLastPage, MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/coerce';
 import { Api } from '../../shared/api/api';
 
@@ -16,7 +16,7 @@ import { Api } from '../../shared/api/api';
 const SEARCH_MS = 60_000;
 
 /** How many voices are looked through where the service's own search is of no use. */
-const MOST_SEARCHED = 1000;
+const MAX_SEARCHED = 1000;
 
 /** What voices are described by, beside their language. */
 const TRAITS = ['accent', 'gender', 'age', 'category', 'description'];
@@ -120,7 +120,7 @@ async function findVoices(
 			.filter((voice) => search === '' || matches(voice, search))
 			.map(voiceEntry)
 			.filter((entry) => entry !== undefined);
-	const query = { page, page_size: LARGEST_PAGE, ...(search ? { search } : {}) };
+	const query = { page, page_size: MAX_PAGE_SIZE, ...(search ? { search } : {}) };
 	const found = await api.listVoices(query, signal);
 	const foundFirst = redact.value(idOf(found.items[0] ?? {}));
 	// Some services have no pages, and send all voices each time.
@@ -129,9 +129,9 @@ async function findVoices(
 	// The service has no search, or one that does not look into all that is shown of a voice.
 	const isSearched = search === '' || (results.length > 0 && results.length === found.items.length);
 	if (!isSearched && page === 0) {
-		return { results: entriesOf(await api.allVoices({}, MOST_SEARCHED, signal)) };
+		return { results: entriesOf(await api.allVoices({}, MAX_SEARCHED, signal)) };
 	}
 	const next: Place = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
-	const isLast = isLastPage(found, next.seen, LARGEST_PAGE);
+	const isLast = isLastPage(found, next.seen, MAX_PAGE_SIZE);
 	return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
 }

@@ -38,9 +38,9 @@ const ENCODED_TOKEN = '«§§»';
 
 /** How long an entry is kept where n8n keeps none, in ms, and how many at most. */
 const KEPT_MS = 3_600_000;
-const MOST_KEPT = 500;
+const MAX_KEPT = 500;
 /** How many concurrent calls of a model with the same request are looked for. */
-const MOST_AT_ONCE = 50;
+const MAX_AT_ONCE = 50;
 
 /** What this process knows of models' calls. */
 class ModelCalls {
@@ -78,7 +78,7 @@ function forgetOldest(entries: Entries): void {
 	const keys = Object.keys(entries);
 	for (const [index, key] of keys.entries()) {
 		const isOld = Date.now() - (calls().keptAt.get(entries[key]!) ?? 0) > KEPT_MS;
-		if (isOld || keys.length - index > MOST_KEPT) delete entries[key];
+		if (isOld || keys.length - index > MAX_KEPT) delete entries[key];
 	}
 }
 
@@ -137,7 +137,7 @@ export class Resume {
 	/** A key under which an earlier call has left something, else a new one. */
 	private unheld(wanted: string): string {
 		const entries = entriesOf(this.store);
-		const most = this.isTool ? MOST_AT_ONCE : 1;
+		const most = this.isTool ? MAX_AT_ONCE : 1;
 		let unused: string | undefined;
 		for (let call = 1; call <= most || unused === undefined; call++) {
 			const key = call === 1 ? wanted : `${wanted}#${call}`;

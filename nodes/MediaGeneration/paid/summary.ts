@@ -4,8 +4,8 @@ import type { Redactor } from '../../shared/parsing/redaction';
 import type { PaidRequest } from './resume';
 
 /** How many ids a message names, and how many characters of each. */
-const MOST_NAMED = 5;
-const MOST_CHARS = 300;
+const MAX_NAMED = 5;
+const MAX_CHARS = 300;
 
 /** How files are named to people. */
 export const namesOf = (files: GeneratedFile[]) => files.map(({ id, fileUrl }) => id ?? fileUrl);
@@ -55,7 +55,7 @@ export class PaidSummary {
 	 * In words, how many items of a run that ends early are paid, or may be, and the way to what was
 	 * paid; undefined when nothing is. `failed` is the item that ends it; none when the run is stopped.
 	 */
-	words(failed?: number, mostNamed = MOST_NAMED): string | undefined {
+	words(failed?: number, mostNamed = MAX_NAMED): string | undefined {
 		const costs = [...this.costs.values()]
 			.filter(({ index }) => index !== failed)
 			.sort((a, b) => a.index - b.index);
@@ -66,7 +66,7 @@ export class PaidSummary {
 			const named = wanted.flatMap(({ index, what, ids }) =>
 				ids.length === 0
 					? [`item ${index}: ${what} requested`]
-					: ids.map((id) => `item ${index}: ${what} ${clip(this.redact.text(id), MOST_CHARS)}`),
+					: ids.map((id) => `item ${index}: ${what} ${clip(this.redact.text(id), MAX_CHARS)}`),
 			);
 			const more = named.length > mostNamed ? ` and ${named.length - mostNamed} more` : '';
 			const list = named.slice(0, mostNamed).join('; ') + more;

@@ -9,9 +9,9 @@ import { namesOf } from '../paid/summary';
 import type { Item } from './item';
 
 /** How many different status words are shown for one generation: the service has four. */
-const MOST_WORDS = 50;
+const MAX_WORDS = 50;
 /** How many ids are named for one generation: it makes four files at most (§8). */
-const MOST_IDS = 8;
+const MAX_IDS = 8;
 
 /** Notes how one generation goes: for a retry, for the summary of what was paid, in the log, on screen. */
 export class GenerationRecord implements GenerationListener {
@@ -59,7 +59,7 @@ export class GenerationRecord implements GenerationListener {
 
 	onProgress({ status, id }: GenerationProgress, asked?: SentRequest): void {
 		this.sent = asked ?? this.sent;
-		if (id !== undefined && this.ids.size < MOST_IDS) this.ids.add(id);
+		if (id !== undefined && this.ids.size < MAX_IDS) this.ids.add(id);
 		this.item.run.paid.surely(this.item.index, this.kind, [...this.ids]);
 		this.accept(asked !== undefined);
 		this.say(`${this.kind} ${status}`);
@@ -120,7 +120,7 @@ export class GenerationRecord implements GenerationListener {
 
 	/** Each word once. */
 	private say(text: string): void {
-		if (this.said.has(text) || this.said.size >= MOST_WORDS) return;
+		if (this.said.has(text) || this.said.size >= MAX_WORDS) return;
 		this.said.add(text);
 		this.item.tell(text);
 	}

@@ -22,9 +22,9 @@ import { PaidSummary } from '../paid/summary';
 /** Bytes of request bodies with images that may be in memory at once. */
 const BODY_BYTES = 256 * 1024 * 1024;
 /** How many paid ids of a canceled run go into n8n's log. */
-const MOST_LOGGED = 100;
+const MAX_LOGGED = 100;
 /** How many item numbers a hint names. */
-const MOST_IN_HINT = 5;
+const MAX_IN_HINT = 5;
 
 /**
  * Whether a model calls the node. `isToolExecution` tells agents up to version 2; later ones have the
@@ -166,7 +166,7 @@ export class Run {
 		const { redact } = this.credential;
 		const place = { node: this.context.getNode(), redact, note: this.paid.words() };
 		const error = toNodeError(new Failure('canceled'), place);
-		const paid = this.paid.words(undefined, MOST_LOGGED);
+		const paid = this.paid.words(undefined, MAX_LOGGED);
 		if (paid !== undefined) {
 			this.context.logger.warn(`Media Generation: ${error.message}. ${paid}`);
 		}
@@ -206,7 +206,7 @@ export class Run {
 
 	private showHints(): void {
 		for (const { message, items } of this.hints.values()) {
-			const shown = [...items].sort((a, b) => a - b).slice(0, MOST_IN_HINT);
+			const shown = [...items].sort((a, b) => a - b).slice(0, MAX_IN_HINT);
 			const more = items.size > shown.length ? ` and ${items.size - shown.length} more` : '';
 			const which = shown.length > 0 ? ` (item ${shown.join(', ')}${more})` : '';
 			this.context.addExecutionHints({

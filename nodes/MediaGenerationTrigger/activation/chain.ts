@@ -2,14 +2,14 @@ import { steadyNow } from '../../shared/async/deadline';
 import { dropOldest } from '../../shared/limits';
 
 /** How many executions in a row may each start the next one. */
-export const LONGEST_CHAIN = 10;
+export const MAX_CHAIN = 10;
 
 /** How long an execution that does not wait for its task may be over when that is first heard of, in ms. */
 const AFTERMATH_MS = 60_000;
 /** How long one that does may be over when the task's end becomes known here, in ms. */
 const SLACK_MS = 10_000;
 /** How many tasks' possible parents are remembered. */
-const MOST_TASKS = 5000;
+const MAX_TASKS = 5000;
 
 /** An execution that this trigger started. */
 interface Execution {
@@ -38,7 +38,7 @@ export class Chain {
 			[...this.executions].filter(({ overAt = Infinity }) => overAt > at - ms);
 		this.executions = new Set(overSince(this.keptMs));
 		this.seen.set(taskId, { at, parents: overSince(AFTERMATH_MS + lateMs) });
-		dropOldest(this.seen, MOST_TASKS);
+		dropOldest(this.seen, MAX_TASKS);
 	}
 
 	/** When a task was first heard of, in ms since 1970. */

@@ -4,16 +4,16 @@ import { Semaphore } from '../../shared/async/semaphore';
 import { settledWithin, sleep, steadyNow } from '../../shared/async/deadline';
 
 /** How many executions of this trigger may run at once. */
-const MOST_AT_ONCE = 20;
+const MAX_AT_ONCE = 20;
 /** How long to wait for an execution before the next one may start, in ms. */
-const LONGEST_EXECUTION_MS = 60_000;
+const MAX_EXECUTION_MS = 60_000;
 /** How many times an event is emitted if n8n can't start its execution. */
-const MOST_TRIES = 10;
+const MAX_ATTEMPTS = 10;
 /** The pause before the second attempt, in ms; doubles up to the longest, about four minutes in total. */
 const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 /** How many progress events may wait; beyond that the oldest is dropped. */
-const MOST_PROGRESS = 1000;
+const MAX_PROGRESS = 1000;
 /** An event that waits longer than this is worth a line in the log, in ms. */
 const LATE_MS = 60_000;
 
@@ -50,7 +50,7 @@ interface Waiting {
  * messages does not flood n8n.
  */
 export class ExecutionQueue {
-	private readonly slots = new Semaphore(MOST_AT_ONCE);
+	private readonly slots = new Semaphore(MAX_AT_ONCE);
 	/** By what they are about: the events that wait while another one is being emitted. */
 	private readonly queues = new Map<string, Waiting[]>();
 	/** Everything that was not emitted yet, the oldest first. */
@@ -76,7 +76,7 @@ export class ExecutionQueue {
 			const queue = this.queues.get(emission.about);
 			if (queue) queue.push(entry);
 			else void this.work(entry);
-			if (this.waitingProgress.size > MOST_PROGRESS) this.leaveOutOldest();
+			if (this.waitingProgress.size > MAX_PROGRESS) this.leaveOutOldest();
 			if (!this.isLookingForLate) void this.lookForLate();
 		});
 	}
@@ -110,9 +110,9 @@ export class ExecutionQueue {
 			this.enqueue(entry);
 			emission.onRefused();
 			const event = `the event '${emission.name}' of ${emission.about}`;
-			if (attempt === MOST_TRIES) return this.log('error', `n8n did not start ${event}`);
+			if (attempt === MAX_ATTEMPTS) return this.log('error', `n8n did not start ${event}`);
 			if (attempt === 1) this.log('warn', `n8n could not start ${event}, trying again`);
-			const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
+			const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
 			await sleep(pauseMs, this.signal);
 		}
 	}
@@ -131,7 +131,7 @@ export class ExecutionQueue {
 			done.reject(new Error('cancelled'));
 			return false;
 		}
-		const first = await settledWithin(LONGEST_EXECUTION_MS, this.signal, outcome);
+		const first = await settledWithin(MAX_EXECUTION_MS, this.signal, outcome);
 		if (first?.isRefused) return false;
 		emission.onDone();
 		// A database can be busy for longer than the wait for an execution.
@@ -188,7 +188,7 @@ export class ExecutionQueue {
 				const events = `${this.waiting.size} event${this.waiting.size === 1 ? '' : 's'}`;
 				this.log(
 					'warn',
-					`${events} waiting for more than a minute: at most ${MOST_AT_ONCE} executions run at once`,
+					`${events} waiting for more than a minute: at most ${MAX_AT_ONCE} executions run at once`,
 				);
 			}
 			await sleep(restMs > 0 ? restMs : LATE_MS, this.signal);

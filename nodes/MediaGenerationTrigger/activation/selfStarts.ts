@@ -3,10 +3,10 @@ import { thisProcess } from '../../shared/account';
 import { settledWithin } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import type { Origins } from '../../shared/n8n/origins';
-import { Chain, LONGEST_CHAIN } from './chain';
+import { Chain, MAX_CHAIN } from './chain';
 
 /** How long to wait for this workflow's create calls, one of which may be a task's, in ms: none takes longer. */
-const LONGEST_CREATE_MS = 130_000;
+const MAX_CREATE_MS = 130_000;
 
 /** By trigger: executions go on when it is closed and activated again. */
 class Chains extends Map<string, Chain> {}
@@ -79,7 +79,7 @@ export class SelfStarts {
 		text: string | undefined,
 		signal: AbortSignal,
 	): Promise<number | undefined> {
-		await settledWithin(LONGEST_CREATE_MS, signal, this.origins.answered(this.workflowId));
+		await settledWithin(MAX_CREATE_MS, signal, this.origins.answered(this.workflowId));
 		return this.knownDepthOf(taskId, possibleDepth, text);
 	}
 
@@ -95,7 +95,7 @@ export class SelfStarts {
 		if (text !== undefined) this.origins.recognize(taskId, text, this.chain.heardAt(taskId));
 		if (this.isOwn(taskId) && !this.includesOwn) return undefined;
 		const depth = this.knownDepth(taskId) ?? possibleDepth;
-		if (depth >= LONGEST_CHAIN) throw new Failure('startsItself');
+		if (depth >= MAX_CHAIN) throw new Failure('startsItself');
 		return depth;
 	}
 

@@ -4,11 +4,11 @@ import { KEY_LASTS_MS, leave, leaveRefused, takeKept, takeRefused } from '../act
 import { FOLLOWED_MS, type Found, type Outcome, type Remembered } from './look';
 
 /** Entries that are known, and not to be emitted again. */
-const MOST_KNOWN = 1000;
+const MAX_KNOWN = 1000;
 /** Entries in the making, or waiting to be emitted. */
-const MOST_OPEN = 1000;
+const MAX_OPEN = 1000;
 /** Looks in a row that do not find an entry in the making, after which it was deleted. */
-const MOST_MISSES = 3;
+const MAX_MISSES = 3;
 
 /** An entry that was not emitted, or not for certain. */
 interface Open {
@@ -137,7 +137,7 @@ export class EntryStore implements Remembered {
 		}
 		for (const [mark, entry] of this.open) {
 			entry.misses = seen.has(mark) || entry.isQueued ? 0 : entry.misses + 1;
-			if (entry.misses >= MOST_MISSES) this.open.delete(mark);
+			if (entry.misses >= MAX_MISSES) this.open.delete(mark);
 		}
 	}
 
@@ -145,7 +145,7 @@ export class EntryStore implements Remembered {
 	queue({ mark }: Found): string | undefined {
 		const entry = this.open.get(mark);
 		if (entry) entry.isQueued = true;
-		if (this.open.size <= MOST_OPEN) return undefined;
+		if (this.open.size <= MAX_OPEN) return undefined;
 		const oldest = [...this.open].find(([, { isQueued, isEmitted }]) => isQueued && !isEmitted);
 		if (oldest) this.end(oldest[0]);
 		return oldest?.[0];
@@ -201,7 +201,7 @@ export class EntryStore implements Remembered {
 	private know(mark: string, createdAt: number): void {
 		this.known.delete(mark);
 		this.known.set(mark, createdAt);
-		if (this.known.size <= MOST_KNOWN) return;
+		if (this.known.size <= MAX_KNOWN) return;
 		const [oldest = ''] = this.known.keys();
 		const time = this.known.get(oldest)!;
 		this.known.delete(oldest);

@@ -20,7 +20,7 @@ const BY_HAND_MS = 10_000;
 /** A page that another trigger has read is taken unless it is older than this part of the interval. */
 const FRESH = 0.5;
 /** How many entries of one look are emitted at most: the newest. */
-const MOST_EMITTED = 500;
+const MAX_EMITTED = 500;
 
 /** Reads the history of an account every so often, and emits what is new in it. */
 export class HistoryWatch {
@@ -125,14 +125,14 @@ export class HistoryWatch {
 			if (emitsFailed && found.entry.id !== undefined) this.emit(found, all);
 			else entryStore.end(found.mark);
 		}
-		const left = ready.slice(0, -MOST_EMITTED);
+		const left = ready.slice(0, -MAX_EMITTED);
 		for (const { mark } of left) entryStore.end(mark);
 		if (left.length > 0 || (outcome.isCut && ready.length > 0)) {
 			warn(
-				`more than ${MOST_EMITTED} new videos and images at once: only the newest start an execution`,
+				`more than ${MAX_EMITTED} new videos and images at once: only the newest start an execution`,
 			);
 		}
-		for (const found of ready.slice(-MOST_EMITTED)) this.emit(found, all);
+		for (const found of ready.slice(-MAX_EMITTED)) this.emit(found, all);
 		entryStore.save();
 	}
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LARGEST_PAGE, isLastPage } from '../../shared/api/pagination';
+import { MAX_PAGE_SIZE, isLastPage } from '../../shared/api/pagination';
 import type { ServiceRecord } from '../../shared/contract';
 import {
 	oldestFirst,
@@ -23,10 +23,10 @@ import type { Page } from '../../shared/parsing/responses';
  */
 
 /** How far back one look goes, in entries and in pages. */
-const MOST_ENTRIES = 600;
-const MOST_PAGES = 30;
+const MAX_ENTRIES = 600;
+const MAX_LOOK_PAGES = 30;
 /** Fewer entries than this, on a page that is the last, are the whole history: no page is smaller. */
-const SMALLEST_PAGE = 20;
+const MIN_PAGE_SIZE = 20;
 /** How long an entry in the making is followed, in ms. */
 export const FOLLOWED_MS = 2 * 3_600_000;
 
@@ -105,11 +105,11 @@ export class Look {
 			const mark = markOf(entry);
 			if (!this.seen.has(mark)) this.seen.set(mark, { ...entry, place: this.seen.size });
 		}
-		const isLast = isLastPage(page, this.seen.size, LARGEST_PAGE);
+		const isLast = isLastPage(page, this.seen.size, MAX_PAGE_SIZE);
 		const isAll = page.total !== undefined && this.seen.size >= page.total;
-		this.isWhole = isLast && (isAll || this.seen.size < SMALLEST_PAGE);
+		this.isWhole = isLast && (isAll || this.seen.size < MIN_PAGE_SIZE);
 		if (isLast || this.seen.size === before) return false;
-		const isFull = this.seen.size >= MOST_ENTRIES || this.pages >= MOST_PAGES;
+		const isFull = this.seen.size >= MAX_ENTRIES || this.pages >= MAX_LOOK_PAGES;
 		this.isCut = isFull && this.endsAmongNew();
 		return !isFull && this.isNextWanted();
 	}
@@ -215,10 +215,10 @@ const inPlace = (entries: HistoryEntry[]) => [...entries].sort((a, b) => a.place
 function newestOf({ items, bare }: Page): ServiceRecord[] {
 	const timed = bare ? items.map((item) => ({ item, time: asTime(item.created_at) })) : [];
 	if (timed.length === 0 || timed.some(({ time }) => Number.isNaN(time))) {
-		return items.slice(0, MOST_ENTRIES);
+		return items.slice(0, MAX_ENTRIES);
 	}
 	const sorted = timed.sort((a, b) => b.time - a.time);
-	return sorted.slice(0, MOST_ENTRIES).map(({ item }) => item);
+	return sorted.slice(0, MAX_ENTRIES).map(({ item }) => item);
 }
 
 /** What an entry is known again by: the same for an id that is a number here and a text there. */

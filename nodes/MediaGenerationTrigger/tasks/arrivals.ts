@@ -9,11 +9,11 @@ const HOLD_MS = 3000;
 /** … and dropped if its message is repeated for this long, in ms … */
 const REPEATED_MS = 1000;
 /** … or if there are more of them than this. */
-const MOST_EARLY = 100;
+const MAX_EARLY = 100;
 /** How many may be read at once. */
-const MOST_AT_ONCE = 200;
+const MAX_AT_ONCE = 200;
 /** How many that were under way are read without being collected first. */
-const MOST_UNCOLLECTED = 10;
+const MAX_UNCOLLECTED = 10;
 /** How long until one more may be read, in ms. */
 const ONE_MORE_MS = 15_000;
 /**
@@ -24,7 +24,7 @@ const FLOOD_PAUSE_MS = 1600;
 /** How often to look for room while there is none, in ms. */
 const NO_ROOM_MS = 1000;
 /** How many tasks may wait: reading that many takes hours. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 interface Arrival {
 	/** When its end was first and last reported, in ms since 1970. */
@@ -43,7 +43,7 @@ export class Arrivals {
 	private readonly waiting = new Map<string, Arrival>();
 	private early = 0;
 	private isWorking = false;
-	private left = MOST_AT_ONCE;
+	private left = MAX_AT_ONCE;
 	/** How many of a flood are read together. */
 	private together = 1;
 	private countedAt = steadyNow();
@@ -64,7 +64,7 @@ export class Arrivals {
 
 	/** True when few come, so that one that was under way can be read at once. */
 	isCalm(): boolean {
-		if (this.waiting.size > 0 || this.countLeft() <= MOST_AT_ONCE - MOST_UNCOLLECTED) return false;
+		if (this.waiting.size > 0 || this.countLeft() <= MAX_AT_ONCE - MAX_UNCOLLECTED) return false;
 		this.left--;
 		return true;
 	}
@@ -72,21 +72,21 @@ export class Arrivals {
 	/** Whether a task turned out to be new: then its message was no repetition. */
 	found(isNew: boolean): void {
 		if (isNew) this.left++;
-		this.together = isNew ? Math.min(MOST_AT_ONCE, this.together + 1) : 1;
+		this.together = isNew ? Math.min(MAX_AT_ONCE, this.together + 1) : 1;
 	}
 
 	/** Releases the task when its turn comes. */
 	add(taskId: string, wasUnderWay: boolean): void {
 		if (this.waiting.has(taskId)) return;
 		const now = steadyNow();
-		if (!wasUnderWay && this.isEarly(now) && ++this.early > MOST_EARLY) {
-			if (this.early === MOST_EARLY + 1) this.watch.onFlood();
+		if (!wasUnderWay && this.isEarly(now) && ++this.early > MAX_EARLY) {
+			if (this.early === MAX_EARLY + 1) this.watch.onFlood();
 			for (const [other, arrival] of this.waiting) {
 				if (!arrival.wasUnderWay) this.waiting.delete(other);
 			}
 			return;
 		}
-		if (this.waiting.size >= MOST_WAITING) return this.watch.onFull();
+		if (this.waiting.size >= MAX_WAITING) return this.watch.onFull();
 		this.waiting.set(taskId, { first: now, last: now, wasUnderWay });
 		if (!this.isWorking) void this.work();
 	}
@@ -137,7 +137,7 @@ export class Arrivals {
 
 	private countLeft(): number {
 		const now = steadyNow();
-		this.left = Math.min(MOST_AT_ONCE, this.left + (now - this.countedAt) / ONE_MORE_MS);
+		this.left = Math.min(MAX_AT_ONCE, this.left + (now - this.countedAt) / ONE_MORE_MS);
 		this.countedAt = now;
 		return this.left;
 	}

@@ -4,7 +4,7 @@ import { asText, asTime } from '../../shared/parsing/coerce';
 /** The times, and the clock in the service's answers, may be cut to the second, in ms. */
 const CUT_MS = 2000;
 /** A record that only says when its task was created counts as ended this much later, in ms. */
-const LONGEST_ORDINARY_MS = 120_000;
+const MAX_ORDINARY_MS = 120_000;
 /** A time without a zone may be that of the westernmost one, this far behind UTC, in ms. */
 const WESTERNMOST_MS = 12 * 3_600_000;
 
@@ -15,15 +15,14 @@ export function endedBefore({ fields, clockOffsetMs = 0 }: SpeechTask, since: nu
 	const created = latestOf(fields, (key) => key === 'createdat');
 	const touched = latestOf(fields, (key) => END_KEYS.has(key));
 	// Some services never update the time of the last change.
-	const ended =
-		touched > created || created === -Infinity ? touched : created + LONGEST_ORDINARY_MS;
+	const ended = touched > created || created === -Infinity ? touched : created + MAX_ORDINARY_MS;
 	return Number.isFinite(ended) && ended - clockOffsetMs + CUT_MS < since;
 }
 
 /** True when the record of a completed task says that it was created or ended at about this time. */
 export function isNew({ fields, clockOffsetMs = 0 }: SpeechTask, now = Date.now()): boolean {
 	const latest = latestOf(fields, (key) => key === 'createdat' || END_KEYS.has(key));
-	return Math.abs(latest - clockOffsetMs - now) < LONGEST_ORDINARY_MS;
+	return Math.abs(latest - clockOffsetMs - now) < MAX_ORDINARY_MS;
 }
 
 /** The latest time in the fields of these names (in small letters, without "_"), or -Infinity. */

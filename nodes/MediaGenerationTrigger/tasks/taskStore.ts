@@ -32,13 +32,13 @@ interface Kept {
 }
 
 /** How many tasks under way are remembered and watched. */
-export const MOST_UNDER_WAY = 1000;
+export const MAX_UNDER_WAY = 1000;
 /** How many ended tasks are remembered, so that a late message is not taken for a new task. */
-const MOST_ENDED = 1000;
+const MAX_ENDED = 1000;
 /** How many forgotten tasks keep their last percentage, so that it is not emitted again. */
-const MOST_FORGOTTEN = 10_000;
+const MAX_FORGOTTEN = 10_000;
 /** How long a task may be under way before it is forgotten, in ms. */
-export const LONGEST_MS = 24 * 3600 * 1000;
+export const MAX_WATCHED_MS = 24 * 3600 * 1000;
 
 const isKept = (value: unknown): value is Kept =>
 	isRecord(value) && isRecord(value.underWay) && Array.isArray(value.ended);
@@ -71,7 +71,7 @@ export class TaskStore {
 		for (const [taskId, known] of Object.entries(kept?.underWay ?? {})) {
 			const [since, reported, isEmitted, unlessAfter] = known;
 			if (isEmitted && !isSafe) this.ended.add(taskId);
-			else if (now - since < LONGEST_MS) {
+			else if (now - since < MAX_WATCHED_MS) {
 				const entry = { since, reported, unlessAfter };
 				this.underWay.set(taskId, { ...entry, isOver: false, isEmitted: false });
 			}
@@ -99,7 +99,7 @@ export class TaskStore {
 		if (known) return known.since;
 		const reported = this.forgotten.get(taskId) ?? 0;
 		this.underWay.set(taskId, { since: now, reported, isOver: false, isEmitted: false });
-		if (this.underWay.size > 2 * MOST_UNDER_WAY) this.dropOldestEnd();
+		if (this.underWay.size > 2 * MAX_UNDER_WAY) this.dropOldestEnd();
 		return now;
 	}
 
@@ -147,7 +147,7 @@ export class TaskStore {
 		this.underWay.delete(taskId);
 		this.ended.delete(taskId);
 		this.ended.add(taskId);
-		dropOldest(this.ended, MOST_ENDED);
+		dropOldest(this.ended, MAX_ENDED);
 	}
 
 	/** Forgets a task as if it had never been seen, but for the progress that was emitted. */
@@ -156,7 +156,7 @@ export class TaskStore {
 		this.underWay.delete(taskId);
 		this.forgotten.delete(taskId);
 		if (reported > 0) this.forgotten.set(taskId, reported);
-		dropOldest(this.forgotten, MOST_FORGOTTEN);
+		dropOldest(this.forgotten, MAX_FORGOTTEN);
 	}
 
 	/** Hands everything to n8n, which saves it along with the next execution it starts. */

@@ -10,7 +10,7 @@ import { checkTokenTogether, requireToken } from '../../shared/api/tokenCheck';
 import type { Activation } from '../activation/activation';
 import { TaskEvents } from './taskEvents';
 import { TaskFollower, SILENCE_MS } from './taskFollower';
-import { LONGEST_MS, MOST_UNDER_WAY, type TaskStore } from './taskStore';
+import { MAX_WATCHED_MS, MAX_UNDER_WAY, type TaskStore } from './taskStore';
 import { SelfStarts } from '../activation/selfStarts';
 import { Arrivals } from './arrivals';
 
@@ -19,7 +19,7 @@ const LOOK_MS = 5000;
 /** How long a good token is trusted while the socket is closed, in ms. */
 const TRUSTED_MS = 60_000;
 /** Tasks that wait until one can be watched. */
-const MOST_ASIDE = 10_000;
+const MAX_ASIDE = 10_000;
 /** A task is given up for another only when it has been under way for longer than this, in ms. */
 const LONG_MS = 600_000;
 
@@ -56,7 +56,7 @@ export class TaskWatch {
 		const origins = originsOf(api.credential);
 		this.selfStarts = new SelfStarts(context, origins, settings.includeOwnTasks, scope);
 		this.arrivals = new Arrivals(closing, {
-			hasRoom: () => this.watched.size < MOST_UNDER_WAY,
+			hasRoom: () => this.watched.size < MAX_UNDER_WAY,
 			since: () => this.since,
 			letGo: (taskId, wasUnderWay) => this.take(taskId, wasUnderWay ? 'underWay' : 'ended'),
 			onFlood: () =>
@@ -127,15 +127,15 @@ export class TaskWatch {
 		if (wasUnderWay && this.arrivals.isCalm()) return this.take(taskId, 'underWay');
 		this.giveUp(taskId);
 		this.aside.delete(taskId);
-		if (this.taskStore.size > MOST_UNDER_WAY) this.taskStore.forget(taskId);
+		if (this.taskStore.size > MAX_UNDER_WAY) this.taskStore.forget(taskId);
 		this.arrivals.add(taskId, wasUnderWay);
 	}
 
 	/** Watches a task that a message has named, as soon as there is room. */
 	private take(taskId: string, sight: Sight): void {
 		if (this.isKnown(taskId) || this.activation.closing.aborted) return;
-		if (this.watched.size < MOST_UNDER_WAY || this.giveUpOldest()) void this.watch(taskId, sight);
-		else if (this.aside.size < MOST_ASIDE) this.aside.set(taskId, sight);
+		if (this.watched.size < MAX_UNDER_WAY || this.giveUpOldest()) void this.watch(taskId, sight);
+		else if (this.aside.size < MAX_ASIDE) this.aside.set(taskId, sight);
 	}
 
 	private isWanted(taskId: string): boolean {
@@ -159,7 +159,7 @@ export class TaskWatch {
 	/** Watches a task that was heard of before the trigger began, if it is still under way. */
 	private async lookInto(taskId: string): Promise<void> {
 		const { api, closing } = this.activation;
-		if (this.past.size >= MOST_UNDER_WAY) return;
+		if (this.past.size >= MAX_UNDER_WAY) return;
 		this.past.add(taskId);
 		await api.rateLimit.waitForTurn('catchUp', SILENCE_MS, closing);
 		// Meanwhile a message may have said that it is.
@@ -197,7 +197,7 @@ export class TaskWatch {
 	private async watch(taskId: string, sight: Sight): Promise<void> {
 		const givenUp = new AbortController();
 		this.watched.set(taskId, givenUp);
-		const leftMs = Math.max(1000, this.taskStore.see(taskId) + LONGEST_MS - Date.now());
+		const leftMs = Math.max(1000, this.taskStore.see(taskId) + MAX_WATCHED_MS - Date.now());
 		const deadline = startDeadline(leftMs, this.activation.closing, givenUp.signal);
 		try {
 			if (sight === 'ended') this.taskStore.doubt(taskId, Date.now() - (steadyNow() - this.since));

@@ -4,7 +4,7 @@ import type { Credential } from '../http/credential';
 import { dropOldest } from '../limits';
 
 /** How many tasks of an account are remembered: far more than any service keeps reporting. */
-const MOST_TASKS = 50_000;
+const MAX_TASKS = 50_000;
 
 interface Known {
 	/** Whether a message of it has come. */
@@ -44,7 +44,7 @@ export class KnownTasks {
 	private keep(taskId: string, known: Known): void {
 		this.tasks.delete(taskId);
 		this.tasks.set(taskId, known);
-		dropOldest(this.tasks, MOST_TASKS);
+		dropOldest(this.tasks, MAX_TASKS);
 	}
 }
 

@@ -4,7 +4,7 @@ import { MAX_PAGES } from '../limits';
 import { type Page } from '../parsing/responses';
 import { asText } from '../parsing/coerce';
 
-export const LARGEST_PAGE = 100;
+export const MAX_PAGE_SIZE = 100;
 
 export interface Paging {
 	/** Number of the first page: 0 for voices, 1 for the history. */
@@ -39,7 +39,7 @@ export function isLastPage(found: Page, seen: number, pageSize: number): boolean
  */
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();
-	const pageSize = Math.min(LARGEST_PAGE, paging.limit);
+	const pageSize = Math.min(MAX_PAGE_SIZE, paging.limit);
 	for (let page = paging.first; ; page++) {
 		const found = await paging.fetch(page, pageSize);
 		const before = records.size;

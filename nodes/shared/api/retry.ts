@@ -18,7 +18,7 @@ const READING_MS = 30_000;
 /** How many times a read, or a create call that was definitely not accepted, is sent at most. */
 const MAX_ATTEMPTS = 5;
 /** How long a read without a deadline of its own is sent again while the account is refused, in ms. */
-const MOST_REFUSED_MS = 300_000;
+const MAX_REFUSED_MS = 300_000;
 
 /**
  * Which failures are repeated. `read`: everything transient; `create`: only what the service
@@ -127,7 +127,7 @@ export class RetryingClient {
 			// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
 			if (repeat === 'create') return true;
 			// So does a read that has none, where the account is known to be let through at other times.
-			if (this.rateLimit.hasWorked && steadyNow() - began < MOST_REFUSED_MS) return true;
+			if (this.rateLimit.hasWorked && steadyNow() - began < MAX_REFUSED_MS) return true;
 		}
 		if (attempt + 1 >= MAX_ATTEMPTS) return false;
 		if (repeat === 'read') return isTransient(failure);

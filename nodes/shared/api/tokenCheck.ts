@@ -6,7 +6,7 @@ import { singleFlightOf, type Api } from './api';
 /** How long the reading of the account may take, in ms. */
 const CHECK_MS = 20_000;
 /** How many checks of one account may begin within a minute. */
-const MOST_A_MINUTE = 5;
+const MAX_A_MINUTE = 5;
 const MINUTE_MS = 60_000;
 /** How long an activation takes a good token for granted, in ms. */
 const TRUSTED_MS = 10_000;
@@ -37,12 +37,12 @@ export async function checkTokenTogether(
 ): Promise<unknown> {
 	const checks = accountOf(api.credential).shared(TokenChecks);
 	const { last } = checks;
-	const mayAsk = (checks.began.at(-MOST_A_MINUTE) ?? 0) < steadyNow() - MINUTE_MS;
+	const mayAsk = (checks.began.at(-MAX_A_MINUTE) ?? 0) < steadyNow() - MINUTE_MS;
 	if (last && (last.began >= since || !mayAsk)) return last.trouble;
 	return await singleFlightOf(api.credential)
 		.share('token', signal, async (over) => {
 			const began = steadyNow();
-			checks.began = [...checks.began, began].slice(-MOST_A_MINUTE);
+			checks.began = [...checks.began, began].slice(-MAX_A_MINUTE);
 			const trouble = await checkToken(api, over);
 			if (!over.aborted) checks.last = { began, trouble };
 			return trouble;

@@ -76,7 +76,7 @@ export async function watchSilence(
 export const NO_REASON = new Failure('canceled');
 
 // setTimeout's own limit (2^31 - 1 ms): beyond it a timer fires at once.
-const LONGEST_MS = 2_147_483_647;
+const MAX_TIMER_MS = 2_147_483_647;
 
 export interface Deadline {
 	/** Aborts at the deadline or on cancel; its reason is a Failure. */
@@ -98,7 +98,7 @@ export const remainingMs = (signal: AbortSignal): number =>
 
 /** A time limit of `ms` milliseconds, which also ends when one of `signals` aborts. */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
-	const bounded = Math.min(ms, LONGEST_MS);
+	const bounded = Math.min(ms, MAX_TIMER_MS);
 	const work = new AbortController();
 	const timer = new AbortController();
 	const listened = signals.filter((signal) => signal !== undefined);

@@ -22,11 +22,11 @@ export interface Pace {
 	readFirst?: boolean;
 }
 
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 30_000;
 /** Pauses between readings once the outcome is announced, in ms. */
 const SOON_MS = [50, 100, 200, 400, 800, 1500, 3000, 5000];
 /** After this many failed readings in a row an imminent outcome is awaited like any other. */
-const MOST_FAILURES = 10;
+const MAX_FAILURES = 10;
 /** Time kept for the last reading and a download after it: a share of the wait, and ms at most. */
 const LAST_SHARE = 0.1;
 const LAST_MS = 2000;
@@ -110,7 +110,7 @@ export class Timetable {
 
 	/** A reading has ended; `isLive`: news can be relied on. */
 	note(found: Finding, isLive: boolean, now: number): void {
-		const { pollMs, longestPauseMs = LONGEST_PAUSE_MS } = this.pace;
+		const { pollMs, longestPauseMs = MAX_PAUSE_MS } = this.pace;
 		this.pausedSince = now;
 		if (found === 'refused') {
 			// Still due, and made as soon as the account may be asked again.
@@ -120,7 +120,7 @@ export class Timetable {
 		this.failures = found === 'failed' ? this.failures + 1 : 0;
 		// A reading that failed says nothing: what the one before it found still holds, for a while.
 		if (found !== 'failed') this.imminent = found === 'soon';
-		else if (this.failures > MOST_FAILURES) this.imminent = false;
+		else if (this.failures > MAX_FAILURES) this.imminent = false;
 		if (this.imminent || (this.announced && this.quick < SOON_MS.length)) {
 			this.pauseMs = SOON_MS[Math.min(this.quick++, SOON_MS.length - 1)]!;
 		} else if (this.announced || !isLive) {

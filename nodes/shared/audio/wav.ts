@@ -15,7 +15,7 @@ export interface Wav {
 const PCM = 1;
 const EXTENSIBLE = 0xfffe;
 /** Bytes; an extensible one has 40. */
-const LONGEST_DESCRIPTION = 1024;
+const MAX_DESCRIPTION_BYTES = 1024;
 /** Those whose samples are independent of each other, so that files can be joined. */
 const ENCODINGS = new Map([
 	[PCM, ''],
@@ -52,7 +52,7 @@ export function readWav(file: Buffer): { sound: Wav; stretches: Buffer[] } | und
 }
 
 function soundOf(description: Buffer, data: Buffer): ReturnType<typeof readWav> {
-	if (description.length < 16 || description.length > LONGEST_DESCRIPTION) return undefined;
+	if (description.length < 16 || description.length > MAX_DESCRIPTION_BYTES) return undefined;
 	const tag = description.readUInt16LE(0);
 	// The first two bytes of the identifier that an extensible header ends with.
 	const encoding =

@@ -22,10 +22,10 @@ type Order = Pick<SentRequest, 'prompt' | 'began' | 'expected' | 'kind'> & Parti
 /** How long after it was given up a generation may still finish. */
 const LINGERS_MS = 30 * 60 * 1000;
 const REMEMBERED_MS = 2 * LINGERS_MS;
-const REMEMBERED_CLAIMS = 10_000;
-const REMEMBERED_MARKS = 30_000;
+const MAX_CLAIMS = 10_000;
+const MAX_MARKS = 30_000;
 /** How many marks of others' files are kept for a later attempt. */
-const MOST_OTHERS = 60;
+const MAX_OTHERS = 60;
 
 /** What a later attempt needs to know of a claim. */
 export const askedOf = (claim: Claim): SentRequest => {
@@ -98,7 +98,7 @@ export class Claims {
 			(other) => other !== claim && other.until >= claim.began,
 		);
 		const marks = [...(claim.others ?? []), ...beside.flatMap(({ marks }) => [...marks])];
-		claim.others = [...new Set(marks)].slice(-MOST_OTHERS);
+		claim.others = [...new Set(marks)].slice(-MAX_OTHERS);
 		this.close(claim, Date.now() + LINGERS_MS);
 	}
 
@@ -111,14 +111,14 @@ export class Claims {
 		const outdated = Date.now() - REMEMBERED_MS;
 		for (const [key, old] of this.claims) {
 			if (old.until === Infinity) continue;
-			if (old.until > outdated && this.claims.size <= REMEMBERED_CLAIMS) break;
+			if (old.until > outdated && this.claims.size <= MAX_CLAIMS) break;
 			this.claims.delete(key);
 		}
 	}
 
 	private take(marks: string[]): void {
 		for (const mark of marks) this.taken.add(mark);
-		dropOldest(this.taken, REMEMBERED_MARKS);
+		dropOldest(this.taken, MAX_MARKS);
 	}
 
 	/** How far back `claim` needs the history. */

@@ -1,6 +1,6 @@
 import { accountOf } from '../account';
 import { steadyNow } from '../async/deadline';
-import { LARGEST_PAGE, readAllPages } from '../api/pagination';
+import { MAX_PAGE_SIZE, readAllPages } from '../api/pagination';
 import { singleFlightOf, type Api } from '../api/api';
 import type { Credential } from '../http/credential';
 import { asTime } from '../parsing/coerce';
@@ -12,7 +12,7 @@ const FRESH_MS = 8_000;
 /** A look goes back further by so many ms: the next request's, sent a moment before, is served as well. */
 const SLACK_MS = 5_000;
 /** How many entries a look reads at most. */
-const MOST_ENTRIES = 2000;
+const MAX_ENTRIES = 2000;
 
 /** How far back a look goes, in ms since 1970: by our clock, or by the service's where that is known. */
 export interface Reach {
@@ -52,7 +52,7 @@ export class HistoryReader {
 		let clockOffsetMs = 0;
 		const items = await readAllPages({
 			first: 1,
-			limit: MOST_ENTRIES,
+			limit: MAX_ENTRIES,
 			idField: 'id',
 			fetch: async (page, pageSize) => {
 				const found = await this.api.listHistory({ page, page_size: pageSize }, signal);
@@ -88,7 +88,7 @@ export class HistoryPages {
 		return await flights.share(`history ${page}`, signal, async (over) => {
 			await api.rateLimit.waitForTurn('poll', Infinity, over);
 			const readAt = steadyNow();
-			const found = await api.listHistory({ page, page_size: LARGEST_PAGE }, over);
+			const found = await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, over);
 			const read = { page: found, readAt };
 			if (page === 1) this.first = read;
 			return read;

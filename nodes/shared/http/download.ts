@@ -17,7 +17,7 @@ const SILENCE_MS = 60_000;
 const MAX_ATTEMPTS = 5;
 /** How long a new file may be unknown to its host, and the longest pause meanwhile, in ms. */
 const JUST_MADE_MS = 20_000;
-const LONGEST_PAUSE_MS = 4000;
+const MAX_PAUSE_MS = 4000;
 
 /** Any n8n context that may store a file. */
 export type FileContext = IExecuteFunctions | ITriggerFunctions;
@@ -177,7 +177,7 @@ export async function download(
 		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
 		if (!isTransient(outcome) || isLast) throw aboutFile(outcome, file);
 		last = outcome;
-		await sleep(backOffMs(attempt, LONGEST_PAUSE_MS), signal);
+		await sleep(backOffMs(attempt, MAX_PAUSE_MS), signal);
 	}
 }
 

@@ -9,11 +9,11 @@ import { asText } from '../parsing/coerce';
 import { marksOf } from '../parsing/responses';
 
 /** How many origins of tasks or files are remembered. */
-const MOST_CREATED = 10_000;
+const MAX_CREATED = 10_000;
 /** How long the task of a create call without a clear answer may take to appear, in ms. */
 const UNCLEAR_MS = 3_600_000;
 /** How many such calls are remembered. */
-const MOST_UNCLEAR = 1000;
+const MAX_UNCLEAR = 1000;
 
 /** Where a speech task, a video or an image comes from. */
 interface Origin {
@@ -69,7 +69,7 @@ export class Origins {
 		const sentAt = steadyNow();
 		const remember = (amount: number) => {
 			const calls = Array.from({ length: amount }, () => ({ ...work, sentAt }));
-			this.unclear = [...this.recent(), ...calls].slice(-MOST_UNCLEAR);
+			this.unclear = [...this.recent(), ...calls].slice(-MAX_UNCLEAR);
 		};
 		const noted = creating.then(
 			(made) => {
@@ -144,7 +144,7 @@ export class Origins {
 
 	private keep(taskId: string, origin: Origin): void {
 		this.created.set(taskId, origin);
-		dropOldest(this.created, MOST_CREATED);
+		dropOldest(this.created, MAX_CREATED);
 	}
 }
 

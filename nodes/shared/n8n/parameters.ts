@@ -3,7 +3,7 @@ import { asId, asNumber, asWebUrl, isRecord } from '../parsing/coerce';
 import { limit, OUTPUT_FIELD, returnAll, type NumberField, type SwitchField } from './descriptions';
 
 /** The longest time, in seconds, where a field sets no limit of its own. */
-const LONGEST_SECONDS = 7 * 86_400;
+const MAX_SECONDS = 7 * 86_400;
 
 /** A parameter as the workflow holds it, expressions resolved. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
@@ -77,7 +77,7 @@ export class NodeParameters {
 
 	/** An option in seconds, returned in milliseconds. */
 	durationOption(field: NumberField): number {
-		const typeOptions = { maxValue: LONGEST_SECONDS, ...field.typeOptions };
+		const typeOptions = { maxValue: MAX_SECONDS, ...field.typeOptions };
 		return this.numberOption({ ...field, typeOptions }) * 1000;
 	}
 

@@ -8,9 +8,9 @@ const GROWTH = 1.1;
  * The lowest rates, in requests per millisecond: after a single refusal, which may have been meant
  * for others, …
  */
-const LEAST_AT_FIRST = 1 / 1000;
+const MIN_RATE_AT_FIRST = 1 / 1000;
 /** … after any number of refusals, … */
-const LEAST = 1 / 60_000;
+const MIN_RATE = 1 / 60_000;
 /** … and the rate from which nothing is held back any more. */
 const UNLIMITED = 1 / 20;
 
@@ -49,9 +49,9 @@ export class LearnedRate {
 		// Nothing was accepted in between, so nothing new was learnt.
 		if (this.refusedAt > 0 && this.accepts === 0) return;
 		const isFirst = this.refusedAt === 0;
-		const proven = isFirst ? LEAST_AT_FIRST : this.accepts / (now - this.refusedAt);
+		const proven = isFirst ? MIN_RATE_AT_FIRST : this.accepts / (now - this.refusedAt);
 		const half = Math.min(this.most, this.usedNow(now)) / 2;
-		this.most = Math.max(LEAST, proven, half);
+		this.most = Math.max(MIN_RATE, proven, half);
 		this.refusedAt = now;
 		this.accepts = 0;
 	}

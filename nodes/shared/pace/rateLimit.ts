@@ -7,12 +7,12 @@ import { Queue, TokenBucket } from '../async/tokenBucket';
 const FORGET_MS = 300_000;
 /** The cooldown after a refusal that names none, in ms; doubled for each further one in a row. */
 const FIRST_COOLDOWN_MS = 1000;
-const LONGEST_COOLDOWN_MS = 30_000;
+const MAX_COOLDOWN_MS = 30_000;
 /** A cooldown that the service names is believed until it is this many times too short. */
 const TOO_SHORT = 8;
 /** Up to this share is added to a cooldown at random, since other processes may have the same one. */
 const JITTER = 0.1;
-const MOST_JITTER_MS = 300;
+const MAX_JITTER_MS = 300;
 /**
  * After a cooldown, requests go out one by one: the first ones this far apart, in ms, the next ones
  * closer. If the service still refuses, it refuses a few, not all that have waited.
@@ -21,18 +21,18 @@ const FIRST_GAP_MS = 250;
 /** … or this far, if the service may just be waiting for a task under way to end. */
 const FIRST_GAP_BUSY_MS = 50;
 const GAP_SHRINKS_TO = 0.8;
-const LEAST_GAP_MS = 10;
+const MIN_GAP_MS = 10;
 /** Unanswered requests are limited, too: to one at first, to this many more each round trip. */
 const WINDOW_GROWTH = 0.5;
-const WIDEST_WINDOW = 20;
+const MAX_WINDOW = 20;
 /** How long to wait for an answer before the next request goes out, in ms. */
 const LATE_MS = 2000;
 /** If so few create calls pass between refusals, so often, tasks under way are not to blame. */
 const MEAGRE = 2;
-const MOST_MEAGRE = 3;
+const MAX_MEAGRE = 3;
 
 /** Lookups of many tasks are spread over the interval, at most this far apart, in ms. */
-const MOST_SPREAD_MS = 250;
+const MAX_SPREAD_MS = 250;
 /** The share of the interval they are spread over: what is spread already must not be delayed again. */
 const SPREAD_OVER = 0.7;
 
@@ -165,7 +165,7 @@ export class RateLimit {
 		if (kind === 'create') this.created++;
 		this.rate.accepted();
 		this.window += WINDOW_GROWTH / this.window;
-		if (this.window > WIDEST_WINDOW) this.window = Infinity;
+		if (this.window > MAX_WINDOW) this.window = Infinity;
 	}
 
 	/** Notes a refusal; `retryAfterMs` is what the service asked for. */
@@ -177,13 +177,13 @@ export class RateLimit {
 			this.refusedAt = now;
 			if (isBusy && this.inARow.create === 0) this.noteMeagre();
 			this.inARow[kind]++;
-			if (!isBusy || this.meagre >= MOST_MEAGRE) this.rate.refused(now);
+			if (!isBusy || this.meagre >= MAX_MEAGRE) this.rate.refused(now);
 		}
 		const isTold = retryAfterMs !== undefined;
 		const doubledMs = FIRST_COOLDOWN_MS * 2 ** (this.inARow[kind] - 1);
-		const ownMs = Math.min(LONGEST_COOLDOWN_MS, isTold ? doubledMs / TOO_SHORT : doubledMs);
+		const ownMs = Math.min(MAX_COOLDOWN_MS, isTold ? doubledMs / TOO_SHORT : doubledMs);
 		const cooldownMs = Math.max(retryAfterMs ?? 0, ownMs);
-		const jitterMs = Math.random() * Math.min(MOST_JITTER_MS, cooldownMs * JITTER);
+		const jitterMs = Math.random() * Math.min(MAX_JITTER_MS, cooldownMs * JITTER);
 		this.notBefore = Math.max(this.notBefore, now + cooldownMs + jitterMs);
 		// The first request shrinks it once before it counts.
 		this.gapMs = (isBusy ? FIRST_GAP_BUSY_MS : FIRST_GAP_MS) / GAP_SHRINKS_TO;
@@ -219,7 +219,7 @@ export class RateLimit {
 		if (task >= this.spread.tasks || now - this.spread.since > everyMs) {
 			this.spread = { tasks: task, since: now };
 		}
-		return Math.min(MOST_SPREAD_MS, (everyMs * SPREAD_OVER) / this.spread.tasks);
+		return Math.min(MAX_SPREAD_MS, (everyMs * SPREAD_OVER) / this.spread.tasks);
 	}
 
 	private send(): void {
@@ -229,7 +229,7 @@ export class RateLimit {
 		if (this.unanswered >= Math.floor(this.window)) this.unanswered = 0;
 		this.unanswered++;
 		const gapMs = this.gapMs * GAP_SHRINKS_TO;
-		this.gapMs = gapMs < LEAST_GAP_MS ? 0 : gapMs;
+		this.gapMs = gapMs < MIN_GAP_MS ? 0 : gapMs;
 	}
 }
 

@@ -58,7 +58,7 @@ const OPENING_MS = 3000;
 /** How long the socket stays open for the next round of a loop or the next execution, in ms. */
 const REST_MS = 300;
 /** How many tasks' latest percentage is remembered, so that none is lost before its id is known. */
-const REMEMBERED_TASKS = 5000;
+const MAX_TASKS = 5000;
 
 /** The socket of one account in this process, shared by all waiting items and triggers (§6.2). */
 class Connection {
@@ -153,7 +153,7 @@ class Connection {
 		const highest = Math.max(percentage ?? 0, this.latest.get(taskId) ?? 0);
 		this.latest.delete(taskId);
 		this.latest.set(taskId, percentage === undefined && highest === 0 ? undefined : highest);
-		dropOldest(this.latest, REMEMBERED_TASKS);
+		dropOldest(this.latest, MAX_TASKS);
 	}
 }
 

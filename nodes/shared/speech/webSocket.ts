@@ -26,7 +26,7 @@ const AT_ONCE_MS = 100;
  */
 const AT_ONCE_TIMES = 10;
 const AT_ONCE_EVERY_MS = 2000;
-const LONGEST_BACK_OFF_MS = 30_000;
+const MAX_BACK_OFF_MS = 30_000;
 
 /** True where the runtime has a WebSocket (Node 22 and later). */
 export const canListen = (): boolean => typeof WebSocket === 'function';
@@ -160,7 +160,7 @@ export class ReconnectingSocket {
 			await this.atOnce.take(signal);
 			await sleep(Math.random() * AT_ONCE_MS, signal);
 		} else if (this.failures > 0) {
-			await sleep(2 * backOffMs(this.failures - 1, LONGEST_BACK_OFF_MS / 2), signal);
+			await sleep(2 * backOffMs(this.failures - 1, MAX_BACK_OFF_MS / 2), signal);
 		}
 	}
 

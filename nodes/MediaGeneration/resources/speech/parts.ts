@@ -22,7 +22,7 @@ import {
 } from './collect';
 
 /** Parts of one speech. */
-export const MOST_PARTS = 200;
+export const MAX_PARTS = 200;
 
 /**
  * Does `work` for each part of a speech, side by side as far as the run's concurrency goes; `paidFor` is

@@ -21,7 +21,7 @@ import type { Item } from '../../run/item';
 import type { Job } from '../../run/job';
 import type { Operation } from '../../run/operation';
 import { readWaitFields, type Spoken } from './collect';
-import { forAllParts, MOST_PARTS, speechOutput } from './parts';
+import { forAllParts, MAX_PARTS, speechOutput } from './parts';
 import { speakPart } from './speakPart';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
@@ -177,7 +177,7 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	try {
 		for (const part of splitText(text, most)) {
 			parts.push(part);
-			if (parts.length > MOST_PARTS) break;
+			if (parts.length > MAX_PARTS) break;
 		}
 	} catch {
 		throw invalidInput(
@@ -185,10 +185,10 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 			'is too small: a single character or tag of the text is longer',
 		);
 	}
-	if (parts.length <= MOST_PARTS) return parts;
+	if (parts.length <= MAX_PARTS) return parts;
 	throw invalidInput(
 		displayName,
-		`would split the text of ${text.length} characters into more than ${MOST_PARTS} parts, which is the most for one item`,
+		`would split the text of ${text.length} characters into more than ${MAX_PARTS} parts, which is the most for one item`,
 	);
 }
 

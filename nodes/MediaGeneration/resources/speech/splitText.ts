@@ -13,7 +13,7 @@ const TAG = /<[A-Za-z/!?][^<>]*>/g;
 /** How far beyond a cut the text tells whether a sentence ends there, in characters. */
 const LOOKAHEAD = 64;
 /** Characters that a word may have, wherever it is asked which one ends somewhere. */
-const LONGEST_WORD = 64;
+const MAX_WORD_LENGTH = 64;
 /** Quotes and brackets that close a sentence. */
 const CLOSING = /[\p{Pe}\p{Pf}"'\u2019]+$/u;
 
@@ -43,7 +43,7 @@ const ABBREVIATIONS = new Set(
 
 /** Whether a full stop that ends at `end` belongs to an abbreviation or a number. */
 function isAbbreviated(text: string, end: number): boolean {
-	const before = text.slice(Math.max(0, end - LONGEST_WORD), end).replace(CLOSING, '');
+	const before = text.slice(Math.max(0, end - MAX_WORD_LENGTH), end).replace(CLOSING, '');
 	const word = /([\p{L}\p{M}\p{N}.]+)\.$/u.exec(before)?.[1];
 	if (word === undefined) return false;
 	return (
@@ -163,7 +163,7 @@ function sentenceEnds(text: string, reach: number): number[] {
 /** The last end of a word up to `most` that `fits`, in scripts without spaces between words. */
 function wordEnd(text: string, most: number, fits: (at: number) => boolean): number | undefined {
 	const segments = words.segment(text);
-	for (let at = most; at > most - LONGEST_WORD && fits(at); at--) {
+	for (let at = most; at > most - MAX_WORD_LENGTH && fits(at); at--) {
 		const { index, isWordLike } = segments.containing(at)!;
 		const isAfterOpening = /[\p{Ps}\p{Pi}]/u.test(text[index - 1] ?? '');
 		// Punctuation at the end of a word stays with it.

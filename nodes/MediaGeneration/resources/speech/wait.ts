@@ -12,7 +12,7 @@ import {
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/operation';
 import { collect, readWaitFields } from './collect';
-import { forAllParts, MOST_PARTS, speechOutput } from './parts';
+import { forAllParts, MAX_PARTS, speechOutput } from './parts';
 
 /** Speech → Wait: waits for existing tasks and fetches their audio, at no extra cost. */
 export const waitForSpeech: Operation = {
@@ -33,7 +33,7 @@ export const waitForSpeech: Operation = {
 	],
 	prepare(item) {
 		const { parameters, run } = item;
-		const ids = parameters.taskIdsOfSpeech(MOST_PARTS);
+		const ids = parameters.taskIdsOfSpeech(MAX_PARTS);
 		const wanted = readWaitFields(parameters);
 
 		return async () => {

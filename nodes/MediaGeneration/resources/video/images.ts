@@ -54,15 +54,15 @@ const badImage = (displayName: Taker, text: string) =>
 	new Failure('badImage', { field: displayName, text });
 
 /** How many of the fields that an item does have are named. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 function missing(item: Item, field: string, displayName: Taker): Failure {
 	const { binary = {} } = item.run.context.getInputData()[item.index]!;
 	const names = Object.keys(binary);
-	const more = names.length > MOST_NAMED ? ', …' : '';
+	const more = names.length > MAX_NAMED ? ', …' : '';
 	const has =
 		names.length > 0
-			? `This item's files: ${names.slice(0, MOST_NAMED).join(', ')}${more}`
+			? `This item's files: ${names.slice(0, MAX_NAMED).join(', ')}${more}`
 			: 'This item has no files';
 	return badImage(displayName, `No file in '${field}'. ${has}`);
 }
