@@ -1,4 +1,4 @@
-import { remainingMs, startDeadline } from '../../nodes/shared/async/deadline';
+import { remainingMs, startDeadline, steadyNow } from '../../nodes/shared/async/deadline';
 import { Failure } from '../../nodes/shared/failure';
 import {
 	pollUntil,
@@ -250,7 +250,7 @@ describe('right before the deadline', () => {
 
 	it('every reading is told of it', async () => {
 		const told: number[] = [];
-		const began = Date.now();
+		const began = steadyNow();
 		const read = async (_: AbortSignal, lastAt: number) => {
 			told.push((lastAt - began) / 1000);
 			return pending;
