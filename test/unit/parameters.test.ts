@@ -184,6 +184,20 @@ describe('a task ID', () => {
 	});
 });
 
+describe('the tasks of a speech', () => {
+	it.each([
+		['12, ab', ['12', 'ab']],
+		[
+			['12', 'ab'],
+			['12', 'ab'],
+		],
+		['["12", "ab"]', ['12', 'ab']],
+		['[ 12345678901234567890 ]', ['12345678901234567890']],
+	])('are read from %j', (value, ids) => {
+		expect(fields({ taskId: value }).taskIdsOfSpeech(2)).toEqual(ids);
+	});
+});
+
 describe('limit, flags and the rest', () => {
 	it('a limit holds unless all are wanted', () => {
 		expect(fields({ limit: 7 }).limit()).toBe(7);

@@ -130,9 +130,14 @@ export class NodeParameters {
 	}
 }
 
+/** A list as JSON text, as models and tables have it; read as text, since ids may have many digits. */
+const JSON_LIST = /^\s*\[([^[\]]*)\]\s*$/;
+
 /** A list, or texts separated by commas; without the empty ones. */
 function textsIn(raw: unknown): string[] {
-	const parts: unknown[] = Array.isArray(raw) ? raw : String(raw ?? '').split(',');
+	const text = Array.isArray(raw) ? '' : String(raw ?? '');
+	const list = JSON_LIST.exec(text)?.[1]?.replaceAll('"', '');
+	const parts: unknown[] = Array.isArray(raw) ? raw : (list ?? text).split(',');
 	return parts.map((part) => String(part).trim()).filter((part) => part !== '');
 }
 
