@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import * as answers from '../../nodes/shared/parsing/failures';
+import * as answers from '../../nodes/shared/parsing/errorResponses';
 import { Failure } from '../../nodes/shared/failure';
 import { parseJson } from '../../nodes/shared/parsing/coerce';
 import { redactor } from '../../nodes/shared/parsing/redaction';

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { redactor } from '../../nodes/shared/parsing/redaction';
-import { failureOfStatus, readAnswer } from '../../nodes/shared/parsing/failures';
+import { failureOfStatus, readAnswer } from '../../nodes/shared/parsing/errorResponses';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
 import { Failure } from '../../nodes/shared/failure';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
 import { redactor } from '../../nodes/shared/parsing/redaction';
-import * as answers from '../../nodes/shared/parsing/failures';
+import * as answers from '../../nodes/shared/parsing/errorResponses';
 import { joinSubtitles, subtitleTypeOf } from '../../nodes/shared/audio/subtitles';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
 import * as fileTypes from '../../nodes/shared/parsing/fileType';

@@ -1,4 +1,4 @@
-import { failureOfStatus } from '../../nodes/shared/parsing/failures';
+import { failureOfStatus } from '../../nodes/shared/parsing/errorResponses';
 import { startDeadline } from '../../nodes/shared/async/deadline';
 import type { SpeechTask } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';

@@ -7,7 +7,7 @@ import { HistoryReader } from '../../shared/generation/historyReader';
 import { egressCheckOf } from '../../shared/http/request';
 import { subscribe, type Subscription } from '../../shared/speech/notifications';
 import { rateLimitOf } from '../../shared/pace/rateLimit';
-import { isOverload } from '../../shared/parsing/failures';
+import { isOverload } from '../../shared/parsing/errorResponses';
 import { Api } from '../../shared/api/api';
 import { steadyNow } from '../../shared/async/deadline';
 import { Semaphore } from '../../shared/async/semaphore';

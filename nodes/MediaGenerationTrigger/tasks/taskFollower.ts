@@ -4,7 +4,7 @@ import type { SpeechTask } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import { asText } from '../../shared/parsing/coerce';
-import { failureOfText } from '../../shared/parsing/failures';
+import { failureOfText } from '../../shared/parsing/errorResponses';
 import type { Subscription } from '../../shared/speech/notifications';
 import { endedBefore, isNew } from './endedBefore';
 import { waitForTask } from '../../shared/speech/speechTask';

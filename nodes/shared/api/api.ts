@@ -1,6 +1,6 @@
 import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
-import { failureSaidIn, readAnswer } from '../parsing/failures';
+import { failureSaidIn, readAnswer } from '../parsing/errorResponses';
 import { readText } from '../http/bodies';
 import { RetryingClient, type ApiCall } from './retry';
 import { ACCOUNT_PATH, type ServiceRecord, type SpeechRequest, type SpeechTask } from '../contract';

@@ -8,7 +8,7 @@ import {
 	watchSilence,
 } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
-import { failureOfText } from '../parsing/failures';
+import { failureOfText } from '../parsing/errorResponses';
 import { Failure } from '../failure';
 import {
 	GenerationEvents,

@@ -1,7 +1,7 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
 import { subtitleTypeOf } from '../audio/subtitles';
 import type { Credential } from './credential';
-import { readErrorText } from '../parsing/failures';
+import { readErrorText } from '../parsing/errorResponses';
 import { readErrorBody } from './bodies';
 import { abortReason, sleep, steadyNow, watchSilence } from '../async/deadline';
 import { Failure, isTransient } from '../failure';

@@ -4,7 +4,7 @@ import type {
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
 import { readCredential, type Credential } from '../http/credential';
-import { failureOfStatus, readAnswer } from '../parsing/failures';
+import { failureOfStatus, readAnswer } from '../parsing/errorResponses';
 import { ACCOUNT_PATH } from '../contract';
 import { asWrongAddress, Failure } from '../failure';
 import { readErrorBody, readText } from '../http/bodies';

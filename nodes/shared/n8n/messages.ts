@@ -1,6 +1,6 @@
 import type { Failure, FailureFacts, FailureKind } from '../failure';
 import { clip } from '../parsing/coerce';
-import { saysTooMuch } from '../parsing/failures';
+import { saysTooMuch } from '../parsing/errorResponses';
 
 /** The only place that puts failures into words. Pure. */
 

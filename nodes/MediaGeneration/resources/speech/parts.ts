@@ -7,7 +7,7 @@ import { Failure, isFailure } from '../../../shared/failure';
 import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';
 import type { FileType } from '../../../shared/media';
 import { fileNameOf } from '../../../shared/parsing/fileType';
-import { isOverload } from '../../../shared/parsing/failures';
+import { isOverload } from '../../../shared/parsing/errorResponses';
 import { forEachConcurrently } from '../../run/concurrency';
 import type { PaidRequest } from '../../paid/resume';
 import type { Item } from '../../run/item';
