@@ -149,6 +149,18 @@ it('two new tasks a second that end as soon as they are heard of are told at onc
 	}
 });
 
+it('a hundred tasks that the service does not know at first are told within a minute', async () => {
+	await start({ pace: 0 });
+	const ids = Array.from({ length: 100 }, (_, n) => `lagging-${n}`);
+	for (const taskId of ids) onRead(answer(404, {}), { path: `/v1/labs/task/${taskId}` });
+	onRead(ended({ created_at: new Date().toISOString() }), ALWAYS);
+	const trigger = await activateListening();
+	fakeTime();
+	pushWhole(ids);
+	await pass(60);
+	expect(trigger.events().sort()).toEqual(ids.map((taskId) => `completed ${taskId} 100`).sort());
+});
+
 it('five hundred new tasks that end together are told within two minutes', async () => {
 	const trigger = await knowingAll({}, { created_at: new Date().toISOString() });
 	fakeTime();

@@ -91,6 +91,12 @@ export class TokenBucket {
 		return await this.line.enter(signal, ownMs);
 	}
 
+	/** Returns a turn that was taken for nothing. */
+	giveBack(): void {
+		this.left = Math.min(this.atOnce, this.left + 1);
+		this.line.nudge();
+	}
+
 	/** Milliseconds until the next turn, if one is added every `everyMs`. */
 	private restMs(everyMs: number): number {
 		const now = steadyNow();

@@ -147,6 +147,11 @@ export class RateLimit {
 		return await this.watching[kind].take(signal, kind === 'livePoll' ? undefined : everyMs);
 	}
 
+	/** A task was there after all: looking for it takes no turn from others. */
+	foundUnknown(): void {
+		this.watching.unknown.giveBack();
+	}
+
 	/** Counts one more under way at the service, until the returned function is called. */
 	begin(what: UnderWay): () => void {
 		this.underWay[what]++;

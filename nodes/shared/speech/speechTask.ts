@@ -152,13 +152,15 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	};
 	const read = async (over: AbortSignal, lastAt: number): Promise<Reading<SpeechTask>> => {
 		// Messages may name thousands of tasks of others, or forgotten ones.
-		if (watch && sightings.isMissing) await rateLimit.waitForTurn('unknown', Infinity, over);
+		const isUnknown = watch && sightings.isMissing;
+		if (isUnknown) await rateLimit.waitForTurn('unknown', Infinity, over);
 		// A wait that can't even begin, for instance with a wrong address, must not last until its
 		// deadline.
 		const repeat = sightings.isKnown ? 'once' : 'read';
 		const task = await api.getTask(taskId, over, repeat, lastAt).catch((error: unknown) => {
 			throw sightings.failed(error, repeat);
 		});
+		if (isUnknown) rateLimit.foundUnknown();
 		return sightings.found(task);
 	};
 
