@@ -57,7 +57,7 @@ export class TaskFollower {
 			if (found === 'over') return;
 			hidden = found === 'hidden' ? hidden + 1 : 0;
 			if (hidden >= HIDDEN_TIMES) {
-				warn(`the service does not show task ${taskId}, it is no longer looked up`);
+				warn(`the service does not show task ${taskId}: it is no longer looked up`);
 				return taskStore.end(taskId);
 			}
 			missing = found === 'missing' ? missing + 1 : 0;
