@@ -198,6 +198,9 @@ describe('an answer with a success status', () => {
 		['{"success":false,"message":"Too many concurrent tasks"}', 'rateLimited'],
 		// What has an id may have been begun.
 		['{"id":7,"status":"failed","error":"Too many concurrent tasks"}', 'rejected'],
+		['{"success":false,"message":"Too many concurrent tasks","data":{"id":7}}', 'rejected'],
+		['{"error":"Too many concurrent tasks","task":{"taskId":"t7"}}', 'rejected'],
+		['{"error":"rate limit exceeded","id":null,"request_id":"r1"}', 'rateLimited'],
 	])('%s is a failure: %s', (body, kind) => {
 		expect(failureOf(() => readAnswer(body, redact)).kind).toBe(kind);
 	});

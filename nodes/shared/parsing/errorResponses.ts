@@ -1,5 +1,5 @@
 import { Failure, type FailureFacts } from '../failure';
-import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
+import { asText, clip, looksLikeHtml, parseJson } from './coerce';
 import { isFailed, readReason } from './errorText';
 import type { Redactor } from './redaction';
 
@@ -80,7 +80,8 @@ export function failureSaidIn(record: unknown, redact: Redactor): Failure | unde
 	return isRefusal ? new Failure('rateLimited', { text, transient: true }) : failure;
 }
 
-const hasId = (record: unknown) => isRecord(record) && asId(record.id) !== undefined;
+/** True where an id is named anywhere, such as in an envelope. */
+const hasId = (record: unknown) => /"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(record));
 
 /**
  * The Failure of an answer with an HTTP error status. `body` has to be redacted already,
