@@ -1,6 +1,10 @@
 import { askedOf, Claims, claimsOf } from '../../nodes/shared/generation/claims';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
-import type { Claim, SentRequest } from '../../nodes/shared/generation/historyMatching';
+import {
+	CLOCK_TOLERANCE_MS,
+	type Claim,
+	type SentRequest,
+} from '../../nodes/shared/generation/historyMatching';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { readCredential } from '../../nodes/shared/http/credential';
 import { judge as judged } from './judge';
@@ -381,4 +385,9 @@ describe('what an earlier attempt, in another process, asked for', () => {
 		const mine = entry();
 		expect(own(again, mine, entry())).toEqual([mine]);
 	});
+});
+
+test('the history is needed back to a request that is no longer remembered', () => {
+	const reach = new Claims().reach({ prompt: 'a beetle', began: BEGAN, clockOffsetMs: 60_000 });
+	expect(reach.service).toBe(BEGAN + 60_000 - CLOCK_TOLERANCE_MS);
 });

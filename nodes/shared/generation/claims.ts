@@ -121,11 +121,11 @@ export class Claims {
 		dropOldest(this.taken, MAX_MARKS);
 	}
 
-	/** How far back `claim` needs the history. */
-	reach(claim: Pick<Claim, 'prompt' | 'began'>): Reach {
+	/** How far back `claim`, which may be one that is no longer remembered, needs the history. */
+	reach(claim: Pick<Claim, 'prompt' | 'began' | 'clockOffsetMs'>): Reach {
 		const reach = { ours: Infinity, service: Infinity };
-		for (const { began, until, clockOffsetMs } of this.sharing(claim)) {
-			if (until < claim.began) continue;
+		const others = this.sharing(claim).filter(({ until }) => until >= claim.began);
+		for (const { began, clockOffsetMs } of [claim, ...others]) {
 			const clock = clockOffsetMs === undefined ? 'ours' : 'service';
 			const since = began + (clockOffsetMs ?? 0) - CLOCK_TOLERANCE_MS;
 			reach[clock] = Math.min(reach[clock], since);
