@@ -64,24 +64,29 @@ async function load(bytes: Buffer, mimeType: string): Promise<number> {
 	);
 }
 
-/** Jumps to a place of the file and plays; resolves to the tone that sounds there, in Hz. */
+/** Jumps to a place of the file and plays; resolves to the tone that sounds there, in Hz, once it is steady. */
 async function heardAt(seconds: number): Promise<number> {
 	return await page.evaluate(async (at) => {
 		const player = document.querySelector('audio')!;
 		const context = new AudioContext();
-		const analyser = context.createAnalyser();
+		// Of one look's sound a player under load may have given but the beginning, whose peak is broad.
+		const analyser = new AnalyserNode(context, { fftSize: 8192, smoothingTimeConstant: 0 });
 		context.createMediaElementSource(player).connect(analyser).connect(context.destination);
 		player.currentTime = at;
 		await new Promise((resolve) => (player.onseeked = resolve));
 		await player.play();
 		const loudness = new Float32Array(analyser.frequencyBinCount);
+		let last = -1;
 		for (;;) {
-			await new Promise((resolve) => setTimeout(resolve, 50));
+			await new Promise((resolve) => setTimeout(resolve, 100));
 			analyser.getFloatFrequencyData(loudness);
 			const loudest = Math.max(...loudness);
-			if (loudest < -60) continue;
-			player.pause();
-			return (loudness.indexOf(loudest) * context.sampleRate) / analyser.fftSize;
+			const bin = loudest < -60 ? -1 : loudness.indexOf(loudest);
+			if (bin > 0 && bin === last) {
+				player.pause();
+				return (bin * context.sampleRate) / analyser.fftSize;
+			}
+			last = bin;
 		}
 	}, seconds);
 }
