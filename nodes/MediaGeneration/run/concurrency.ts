@@ -1,10 +1,12 @@
-import { steadyNow } from '../../shared/async/deadline';
+import { sleep, steadyNow } from '../../shared/async/deadline';
 import type { LoadListener } from '../../shared/api/retry';
 
 /** Automatic concurrency begins here … */
 const AUTOMATIC_START = 10;
 /** … and stops growing here. */
 const AUTOMATIC_MAX = 100;
+/** How many requests go out with each turn of the event loop. */
+const SENT_PER_TURN = 3;
 
 /** What is worked on: input items, or the parts that one of them consists of. */
 type Unit = 'item' | 'part';
@@ -22,6 +24,8 @@ export class Concurrency implements LoadListener {
 	/** When the last refusal came, in ms since 1970. */
 	private refusedAt = 0;
 	private active = 0;
+	private spreadSoFar = 0;
+	private lastTurn = Promise.resolve();
 	/** All that has more to start, the parts of items under way first, then the items. */
 	private readonly waiting: Array<() => void> = [];
 
@@ -60,6 +64,19 @@ export class Concurrency implements LoadListener {
 		if (since <= this.refusedAt) return;
 		this.refusedAt = steadyNow();
 		this.learnt.maxAtOnce = Math.max(1, Math.floor(this.limit / 2));
+	}
+
+	/**
+	 * Resolves when it is this item's turn to send its request, or `signal` aborts. Requests that go out
+	 * together come back together, and the processor idles in between.
+	 */
+	async spread(signal: AbortSignal): Promise<void> {
+		const turn = this.lastTurn;
+		this.spreadSoFar++;
+		if (this.spreadSoFar % SENT_PER_TURN === 0) {
+			this.lastTurn = turn.then(async () => await sleep(1, signal));
+		}
+		await turn;
 	}
 
 	/**

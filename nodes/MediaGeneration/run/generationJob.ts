@@ -43,8 +43,9 @@ export function generationJob(item: Item, order: Order): Job {
 	const fileField = parameters.outputField();
 	item.planPaid();
 
-	return async () =>
-		await withDeadline(timeoutMs, run.stopped, async (signal) => {
+	return async () => {
+		await run.concurrency.spread(run.stopped);
+		return await withDeadline(timeoutMs, run.stopped, async (signal) => {
 			const record = new GenerationRecord(item, run.resume.requestKey(item.index), kind);
 			const files = await make(record, signal);
 			// One file that can't be fetched must not cost the others, which are paid for as well.
@@ -59,6 +60,7 @@ export function generationJob(item: Item, order: Order): Job {
 			}
 			return output;
 		});
+	};
 
 	async function make(record: GenerationRecord, signal: AbortSignal): Promise<GeneratedFile[]> {
 		const { asked, files: had } = record.earlier ?? {};
