@@ -15,7 +15,6 @@ const FLOORS = [
 	'parsing',
 	'audio',
 	'http',
-	'pace',
 	'api',
 	'speech',
 	'generation',
