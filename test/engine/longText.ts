@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { readWav } from '../../nodes/shared/audio/wav';
+import { readWav } from '../../nodes/MediaGeneration/audio/wav';
 import { good, requests, tasks } from './seen';
 import { sim, speech, task } from './setup';
 

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { readMp3 } from '../../nodes/shared/audio/mp3';
-import { readWav } from '../../nodes/shared/audio/wav';
+import { readMp3 } from '../../nodes/MediaGeneration/audio/mp3';
+import { readWav } from '../../nodes/MediaGeneration/audio/wav';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { allClosed, bad, good, hints, posts, requests, saved, tasks } from './seen';
 import { ALWAYS, answer, onFile } from './service';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import * as answers from '../../nodes/shared/parsing/errorResponses';
-import { joinSubtitles, subtitleTypeOf } from '../../nodes/shared/audio/subtitles';
+import { joinSubtitles } from '../../nodes/MediaGeneration/audio/subtitles';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
 import * as fileTypes from '../../nodes/shared/parsing/fileType';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
@@ -68,7 +68,7 @@ const READERS: Record<string, (text: string) => unknown> = {
 	fileNameOf: (text) => fileTypes.fileNameOf('image', text, 'png'),
 	kindSaid: (text) => fileTypes.kindSaid({ type: text }, `${BASE}/a.mp4`),
 	entryState: (text) => entryState({ status: text, url: text, created_at: text }, BASE),
-	subtitleTypeOf,
+	subtitleTypeOf: fileTypes.subtitleTypeOf,
 	joinSrt: (text) => joinSubtitles([{ text: `1\n0:0:0-->0:0:1\n${text}`, startMs: 1 }]),
 	joinVtt: (text) => joinSubtitles([{ text: `WEBVTT\n\n${text}`, startMs: 1 }]),
 	cleanToken: (text) => valueOrFailure(() => cleanToken(text)),

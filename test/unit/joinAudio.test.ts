@@ -1,7 +1,7 @@
-import { joinAudio, type JoinedSound } from '../../nodes/shared/audio/joinAudio';
+import { joinAudio, type JoinedSound } from '../../nodes/MediaGeneration/audio/joinAudio';
 import { MAX_JOINED_BYTES } from '../../nodes/shared/limits';
-import { readMp3 } from '../../nodes/shared/audio/mp3';
-import { readWav } from '../../nodes/shared/audio/wav';
+import { readMp3 } from '../../nodes/MediaGeneration/audio/mp3';
+import { readWav } from '../../nodes/MediaGeneration/audio/wav';
 
 /* What real encoders and players make of it is in test/audio. */
 

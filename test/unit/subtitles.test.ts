@@ -1,4 +1,5 @@
-import { joinSubtitles, subtitleTypeOf } from '../../nodes/shared/audio/subtitles';
+import { joinSubtitles } from '../../nodes/MediaGeneration/audio/subtitles';
+import { subtitleTypeOf } from '../../nodes/shared/parsing/fileType';
 
 const joined = (...parts: Array<[startMs: number, text: string]>) => {
 	const result = joinSubtitles(parts.map(([startMs, text]) => ({ startMs, text })));

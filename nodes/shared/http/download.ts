@@ -1,12 +1,17 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
-import { subtitleTypeOf } from '../audio/subtitles';
 import type { Credential } from './credential';
 import { readErrorText } from '../parsing/errorResponses';
 import { readErrorBody } from './bodies';
 import { abortReason, sleep, steadyNow, watchSilence } from '../async/deadline';
 import { Failure, isTransient } from '../failure';
 import type { FileType, MediaKind } from '../media';
-import { fileNameOf, fileTypeOf, SNIFF_BYTES, whyNoFile } from '../parsing/fileType';
+import {
+	fileNameOf,
+	fileTypeOf,
+	SNIFF_BYTES,
+	subtitleTypeOf,
+	whyNoFile,
+} from '../parsing/fileType';
 import { codeOf } from './networkErrors';
 import { sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';

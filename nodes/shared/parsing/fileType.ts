@@ -97,6 +97,24 @@ export function fileTypeOf(
 	return { mimeType, extension: EXTENSIONS.get(mimeType)! };
 }
 
+export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
+const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };
+
+/** A time in subtitles: hours may be missing, or more than 99; the fraction may be shorter, or missing. */
+export const CUE_TIME = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?`;
+const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${CUE_TIME}[ \t]*-->`);
+
+/** Without a byte order mark, and with LF at the end of each line. */
+export const plainLines = (text: string): string =>
+	text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
+
+/** The type of subtitles, by how they begin; undefined when they are neither SRT nor VTT. */
+export function subtitleTypeOf(text: string): FileType | undefined {
+	const start = plainLines(text);
+	if (/^WEBVTT(?:[ \t\n]|$)/.test(start)) return VTT;
+	return SRT_START.test(start.trimStart()) ? SRT : undefined;
+}
+
 /** UTF-8's, as Latin-1. */
 const BYTE_ORDER_MARK = /^\xef\xbb\xbf/;
 /** A JSON answer that is a single word: no media file is so short and so plain. */

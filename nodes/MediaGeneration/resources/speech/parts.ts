@@ -1,7 +1,7 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
 import { abortReason, steadyNow } from '../../../shared/async/deadline';
-import { joinAudio } from '../../../shared/audio/joinAudio';
-import { joinSubtitles } from '../../../shared/audio/subtitles';
+import { joinAudio } from '../../audio/joinAudio';
+import { joinSubtitles } from '../../audio/subtitles';
 import type { ServiceRecord } from '../../../shared/contract';
 import { Failure, isFailure } from '../../../shared/failure';
 import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';

@@ -1,30 +1,16 @@
-import type { FileType } from '../media';
+import type { FileType } from '../../shared/media';
+import { CUE_TIME, plainLines, SRT, subtitleTypeOf } from '../../shared/parsing/fileType';
 
 /**
  * Subtitles: WebVTT as in the W3C's "WebVTT: The Web Video Text Tracks Format", chapters 4 and 6; SRT,
  * for which there is no standard, as SubRip writes it and others vary it. Pure.
  */
 
-const SRT = { mimeType: 'application/x-subrip', extension: 'srt' };
-const VTT = { mimeType: 'text/vtt', extension: 'vtt' };
-
-/** The hours may be missing, or more than 99; the fraction may be shorter, or missing. */
-const TIME = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?`;
-const TIMES = new RegExp(String.raw`^[ \t]*${TIME}[ \t]*-->[ \t]*${TIME}(.*)$`);
+const TIMES = new RegExp(String.raw`^[ \t]*${CUE_TIME}[ \t]*-->[ \t]*${CUE_TIME}(.*)$`);
 /** Within the text of a cue: when the words after it are spoken. */
-const INNER_TIME = new RegExp(`<${TIME}>`, 'g');
+const INNER_TIME = new RegExp(`<${CUE_TIME}>`, 'g');
 /** The beginning of a cue without an empty line before it. */
-const SRT_CUE = new RegExp(String.raw`\n(?:\d+[ \t]*\n)?[ \t]*${TIME}[ \t]*-->`, 'g');
-const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${TIME}[ \t]*-->`);
-
-const plain = (text: string) => text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
-
-/** The type of subtitles, by how they begin; undefined when they are neither SRT nor VTT. */
-export function subtitleTypeOf(text: string): FileType | undefined {
-	const start = plain(text);
-	if (/^WEBVTT(?:[ \t\n]|$)/.test(start)) return VTT;
-	return SRT_START.test(start.trimStart()) ? SRT : undefined;
-}
+const SRT_CUE = new RegExp(String.raw`\n(?:\d+[ \t]*\n)?[ \t]*${CUE_TIME}[ \t]*-->`, 'g');
 
 /** The cues of a file, and whatever else is between empty lines; each as its lines. */
 function blocksOf(text: string, isVtt: boolean): string[][] {
@@ -38,7 +24,7 @@ function blocksOf(text: string, isVtt: boolean): string[][] {
 
 const two = (number: number) => String(number).padStart(2, '0');
 
-/** A time, given as the groups of `TIME`, `ms` milliseconds later. */
+/** A time, given as the groups of `CUE_TIME`, `ms` milliseconds later. */
 function later(parts: Array<string | undefined>, ms: number, point: string): string {
 	const [hours = 0, minutes = 0, seconds = 0] = parts.slice(0, 3).map((part) => Number(part ?? 0));
 	const fraction = Number((parts[3] ?? '').padEnd(3, '0'));
@@ -59,14 +45,14 @@ export function joinSubtitles(
 	const types = new Set(parts.map(({ text }) => subtitleTypeOf(text)));
 	const [type = SRT, other] = types;
 	if (other !== undefined) return { why: 'some are SRT, others VTT' };
-	const isVtt = type === VTT;
+	const isVtt = type !== SRT;
 	const head = new Set<string>();
 	const body: string[] = [];
 	const names = new Set<string>();
 	let count = 0;
 
 	for (const [index, { text, startMs }] of parts.entries()) {
-		const blocks = blocksOf(plain(text), isVtt);
+		const blocks = blocksOf(plainLines(text), isVtt);
 		const header = isVtt ? blocks.shift() : undefined;
 		if (header && index === 0) head.add(header.join('\n'));
 		for (const block of blocks) {

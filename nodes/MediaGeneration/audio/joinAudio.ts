@@ -1,4 +1,4 @@
-import { MAX_JOINED_BYTES } from '../limits';
+import { MAX_JOINED_BYTES } from '../../shared/limits';
 import { readMp3, type Mp3 } from './mp3';
 import { indexFrame } from './mp3Index';
 import { readWav, wavHead, type Wav } from './wav';
