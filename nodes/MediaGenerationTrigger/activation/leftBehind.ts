@@ -6,46 +6,58 @@ import { thisProcess } from '../../shared/account';
  */
 export const KEY_LASTS_MS = 120_000;
 
-/** What the trigger keeps from one activation to the next. */
+/** What the trigger keeps from one activation to the next; `at` is in ms since 1970. */
 interface Kept {
-	/** In ms since 1970. */
 	at: number;
 }
 
+/** What closed triggers have left, by their keys. */
+class LeftBehind {
+	readonly kept = new Map<string, Kept>();
+	/** Names of events that n8n refused after their trigger was closed. */
+	readonly refused = new Map<string, Set<string>>();
+}
+
 /**
- * Left by a closed trigger for the next one of the same node in this process: n8n saves static data
- * only along with an execution, so it may be older.
+ * Hands on what a closed trigger leaves to the next one of the same node in this process: n8n saves
+ * static data only along with an execution, so it may be older. `key` identifies the node.
  */
-class LeftBehind extends Map<string, Kept> {}
+export class Handover<T extends Kept> {
+	private hasLeft = false;
 
-/** Names of events that n8n refused after their trigger was closed, by the trigger's key. */
-class Refused extends Map<string, Set<string>> {}
+	constructor(private readonly key: string) {}
 
-const refused = () => thisProcess.shared(Refused);
+	/** Takes what was left, or what n8n has stored if that is newer. */
+	take(stored?: T): T | undefined {
+		const { kept } = leftBehind();
+		const inProcess = kept.get(this.key) as T | undefined;
+		kept.delete(this.key);
+		if (!inProcess || !stored) return inProcess ?? stored;
+		// What is stored with a time to come was stored before the clock was set back.
+		const isNewer = inProcess.at >= stored.at || stored.at > Date.now();
+		return isNewer ? inProcess : stored;
+	}
 
-/** n8n could not start the execution of something that counted as emitted when the trigger was closed. */
-export function leaveRefused(key: string, name: string): void {
-	refused().set(key, (refused().get(key) ?? new Set()).add(name));
+	/** Call this when the trigger is closed; without `kept` nothing is left. */
+	leave(kept?: T): void {
+		this.hasLeft = true;
+		if (kept) leftBehind().kept.set(this.key, kept);
+	}
+
+	/** n8n could not start the execution of something that may have counted as emitted when it was closed. */
+	refuse(name: string): void {
+		if (!this.hasLeft) return;
+		const { refused } = leftBehind();
+		refused.set(this.key, (refused.get(this.key) ?? new Set()).add(name));
+	}
+
+	/** Takes what was refused since the last time. */
+	takeRefused(): string[] {
+		const { refused } = leftBehind();
+		const names = [...(refused.get(this.key) ?? [])];
+		refused.delete(this.key);
+		return names;
+	}
 }
 
-/** Takes what was refused since the last time. */
-export function takeRefused(key: string): string[] {
-	const names = [...(refused().get(key) ?? [])];
-	refused().delete(key);
-	return names;
-}
-
-const left = () => thisProcess.shared(LeftBehind);
-
-/** Leaves something to the next activation. */
-export const leave = (key: string, kept: Kept): void => void left().set(key, kept);
-
-/** Takes what was left, or what n8n has stored if that is newer. */
-export function takeKept<T extends Kept>(key: string, stored: T | undefined): T | undefined {
-	const inProcess = left().get(key) as T | undefined;
-	left().delete(key);
-	if (!inProcess || !stored) return inProcess ?? stored;
-	// What is stored with a time to come was stored before the clock was set back.
-	const isNewer = inProcess.at >= stored.at || stored.at > Date.now();
-	return isNewer ? inProcess : stored;
-}
+const leftBehind = () => thisProcess.shared(LeftBehind);

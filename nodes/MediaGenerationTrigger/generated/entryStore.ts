@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { isRecord } from '../../shared/parsing/coerce';
-import { KEY_LASTS_MS, leave, leaveRefused, takeKept, takeRefused } from '../activation/leftBehind';
+import { Handover, KEY_LASTS_MS } from '../activation/leftBehind';
 import { FOLLOWED_MS, type Found, type Outcome, type Remembered } from './look';
 
 /** Entries that are known, and not to be emitted again. */
@@ -38,7 +38,7 @@ interface Kept {
 }
 
 const KEY = 'generated';
-const leftKey = (key: string) => `${KEY}\n${key}`;
+const handoverOf = (key: string) => new Handover<Kept>(`${KEY}\n${key}`);
 
 const isKept = (value: unknown): value is Kept =>
 	isRecord(value) && isRecord(value.open) && Array.isArray(value.known);
@@ -51,7 +51,7 @@ export class EntryStore implements Remembered {
 	/** By mark, with the time by the service's clock; those that were seen last at the end. */
 	private readonly known = new Map<string, number>();
 	private readonly open = new Map<string, Open>();
-	private hasLeft = false;
+	private readonly handover: Handover<Kept>;
 
 	/**
 	 * `store` is the node's static data, `key` tells the node from others in this process. What was kept of
@@ -61,13 +61,14 @@ export class EntryStore implements Remembered {
 	 */
 	constructor(
 		private readonly store: IDataObject,
-		private readonly key: string,
+		key: string,
 		private readonly account: string,
 		emitsAgain: boolean,
 		now = Date.now(),
 	) {
 		const stored: unknown = store[KEY];
-		const kept = takeKept(leftKey(key), isKept(stored) ? stored : undefined);
+		this.handover = handoverOf(key);
+		const kept = this.handover.take(isKept(stored) ? stored : undefined);
 		if (!kept) return;
 		const isSame = kept.account === account;
 		this.isEmpty = false;
@@ -83,7 +84,7 @@ export class EntryStore implements Remembered {
 
 	/** Forgets what a node has kept: it reports other events now. */
 	static forget(store: IDataObject, key: string): void {
-		takeKept(leftKey(key), undefined);
+		handoverOf(key).take();
 		if (store[KEY] !== undefined) delete store[KEY];
 	}
 
@@ -111,7 +112,7 @@ export class EntryStore implements Remembered {
 
 	/** What an earlier trigger of this node could not emit after all is to be emitted. */
 	takeBack(now = Date.now()): void {
-		for (const mark of takeRefused(leftKey(this.key))) {
+		for (const mark of this.handover.takeRefused()) {
 			this.open.set(mark, opened(now, this.known.get(mark) ?? NaN));
 			this.known.delete(mark);
 		}
@@ -165,7 +166,7 @@ export class EntryStore implements Remembered {
 	emitted(mark: string, isEmitted = true): void {
 		const entry = this.open.get(mark);
 		if (entry) entry.isEmitted = isEmitted;
-		else if (!isEmitted && this.hasLeft) leaveRefused(leftKey(this.key), mark);
+		else if (!isEmitted) this.handover.refuse(mark);
 	}
 
 	/** It was emitted, or is none of the workflow's business. */
@@ -182,9 +183,8 @@ export class EntryStore implements Remembered {
 
 	/** To be called when the trigger is closed; n8n runs on, so what was emitted is done. */
 	leave(): void {
-		this.hasLeft = true;
 		for (const [mark, { isEmitted }] of [...this.open]) if (isEmitted) this.end(mark);
-		if (this.isUsable) leave(leftKey(this.key), this.kept());
+		this.handover.leave(this.isUsable ? this.kept() : undefined);
 	}
 
 	/** False before the first look: what is remembered of another account stays as it was kept. */

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { dropOldest } from '../../shared/limits';
 import { isRecord } from '../../shared/parsing/coerce';
-import { KEY_LASTS_MS, leave, leaveRefused, takeKept, takeRefused } from '../activation/leftBehind';
+import { Handover, KEY_LASTS_MS } from '../activation/leftBehind';
 
 /** What is known of a task under way. */
 interface Entry {
@@ -49,7 +49,7 @@ export class TaskStore {
 	private readonly ended: Set<string>;
 	/** The percentage that was last emitted of tasks that are no longer watched. */
 	private readonly forgotten = new Map<string, number>();
-	private hasLeft = false;
+	private readonly handover: Handover<Kept>;
 
 	/**
 	 * `store` is the node's static data; `key` identifies the node and the service in this process. What
@@ -59,13 +59,14 @@ export class TaskStore {
 	 */
 	constructor(
 		private readonly store: IDataObject,
-		private readonly key: string,
+		key: string,
 		private readonly service: string,
 		emitsAgain: boolean,
 		now = Date.now(),
 	) {
 		const isOurs = isKept(store) && (store.service ?? service) === service;
-		const kept = takeKept(key, isOurs ? store : undefined);
+		this.handover = new Handover(key);
+		const kept = this.handover.take(isOurs ? store : undefined);
 		this.ended = new Set(kept?.ended.map(String));
 		const isSafe = emitsAgain && now - (kept?.at ?? 0) < KEY_LASTS_MS;
 		for (const [taskId, known] of Object.entries(kept?.underWay ?? {})) {
@@ -132,12 +133,12 @@ export class TaskStore {
 	emitted(taskId: string, isEmitted = true): void {
 		const entry = this.underWay.get(taskId);
 		if (entry) entry.isEmitted = isEmitted;
-		else if (!isEmitted && this.hasLeft) leaveRefused(this.key, taskId);
+		else if (!isEmitted) this.handover.refuse(taskId);
 	}
 
 	/** Ids of tasks whose end an earlier trigger of this node could not emit after all: it is to be emitted. */
 	takeBack(): string[] {
-		const taskIds = takeRefused(this.key);
+		const taskIds = this.handover.takeRefused();
 		for (const taskId of taskIds) this.ended.delete(taskId);
 		return taskIds;
 	}
@@ -166,9 +167,8 @@ export class TaskStore {
 
 	/** Call this when the trigger is closed; n8n runs on, so what was emitted is done. */
 	leave(): void {
-		this.hasLeft = true;
 		for (const [taskId, { isEmitted }] of [...this.underWay]) if (isEmitted) this.end(taskId);
-		leave(this.key, this.kept());
+		this.handover.leave(this.kept());
 	}
 
 	/** While n8n starts no executions, ends that could not be emitted pile up. */
