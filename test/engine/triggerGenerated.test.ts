@@ -83,6 +83,20 @@ describe('a new video', () => {
 		expect(next.started[0]!.key).toBe(trigger.started[0]!.key);
 	});
 
+	it('is emitted again if n8n says only after minutes that it could not start the execution', async () => {
+		const late: Array<(error: Error) => void> = [];
+		const execute = async (_: unknown, number: number) =>
+			number > 0 ? undefined : await new Promise<never>((_resolve, reject) => late.push(reject));
+		const trigger = await follow({}, { execute });
+		const { id } = add();
+		await nextLook();
+		await pass(3 * INTERVAL_SECONDS);
+		late[0]!(new Error('SQLITE_BUSY'));
+		await nextLook();
+		expect(idsOf(trigger)).toEqual([`generated ${id}`, `generated ${id}`]);
+		expect(trigger.started[1]!.key).toBe(trigger.started[0]!.key);
+	});
+
 	it('costs one page a minute, no WebSocket and no reading of tasks', async () => {
 		for (let minutes = 900; minutes > 0; minutes -= 3) {
 			add({ created_at: new Date(Date.now() - minutes * 60_000).toISOString() });

@@ -35,6 +35,7 @@ export class EntryEvents {
 		const possibleDepth = selfStarts.possibleDepth(name);
 		const { before } = this;
 		let depth = 0;
+		let wasEmitted = false;
 		let passOn = () => {};
 		const emitted = new Promise<void>((resolve) => (passOn = resolve));
 		const over = executionQueue.add({
@@ -43,7 +44,8 @@ export class EntryEvents {
 			name: entry.failed ? 'generation failed' : 'generated',
 			isProgress: false,
 			isWanted: async () => {
-				if (!entryStore.isOpen(mark)) return false;
+				// One that n8n has refused after minutes is no longer open, but is to be emitted again.
+				if (!wasEmitted && !entryStore.isOpen(mark)) return false;
 				try {
 					const found = selfStarts.knownDepthOf(name, possibleDepth, entry.prompt || undefined);
 					if (found === undefined) entryStore.end(mark);
@@ -62,6 +64,7 @@ export class EntryEvents {
 				return { ...item, json: redact.value(item.json) };
 			},
 			onEmit: (ended) => {
+				wasEmitted = true;
 				entryStore.emitted(mark);
 				entryStore.save();
 				selfStarts.begin(depth, ended);
