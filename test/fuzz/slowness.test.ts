@@ -52,7 +52,7 @@ const READERS: Record<string, (text: string) => unknown> = {
 	readNotification: readers.readNotification,
 	saysOutOfCredit: answers.saysOutOfCredit,
 	failureOfText: (text) => answers.failureOfText(text),
-	failureOfStatus: (text) => answers.failureOfStatus(400, text, text),
+	failureOfStatus: (text) => answers.failureOfStatus(400, text),
 	failureOfJson: (text) => answers.failureOfStatus(429, JSON.stringify({ error: text })),
 	readErrorText: answers.readErrorText,
 	readRetryAfter: (text) => answers.readRetryAfter(text, 0),

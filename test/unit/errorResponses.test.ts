@@ -111,11 +111,10 @@ describe('what an HTTP status with its body means', () => {
 		expect(failureOfStatus(status, '{"error":"no"}').facts.transient ?? false).toBe(false);
 	});
 
-	it('keeps the status, what the service said, and how long it asks to wait', () => {
-		expect(failureOfStatus(429, '{"error":"slow down"}', '7').facts).toMatchObject({
+	it('keeps the status and what the service said', () => {
+		expect(failureOfStatus(429, '{"error":"slow down"}').facts).toMatchObject({
 			status: 429,
 			text: 'slow down',
-			retryAfterMs: 7000,
 		});
 	});
 });

@@ -169,7 +169,7 @@ export class RetryingClient {
 				if (isRefused) this.rateLimit.refused(kind, sentAt, retryAfterMs);
 				else this.rateLimit.accepted(kind, sentAt);
 				if (isRefused || answer.status === 503) this.load?.refused(sentAt);
-				throw error;
+				throw isLimited ? error.with({ retryAfterMs }) : error;
 			},
 		);
 	}
@@ -180,7 +180,7 @@ export class RetryingClient {
 		signal: AbortSignal,
 	): Promise<never> {
 		const text = await readErrorBody(answer, signal);
-		const failure = failureOfStatus(answer.status, text, answer.headers['retry-after']);
+		const failure = failureOfStatus(answer.status, text);
 		if (failure.kind !== 'redirected') throw failure;
 		const { location } = answer.headers;
 		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;

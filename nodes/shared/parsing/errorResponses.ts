@@ -85,12 +85,11 @@ const hasId = (record: unknown) => /"(?:task_?)?id":(?!null|"")/i.test(JSON.stri
 
 /**
  * The Failure of an answer with an HTTP error status. `body` has to be redacted already,
- * since it is cut here. `retryAfter` is the header's value.
+ * since it is cut here.
  */
-export function failureOfStatus(status: number, body: string, retryAfter?: unknown): Failure {
+export function failureOfStatus(status: number, body: string): Failure {
 	const text = readErrorText(body);
 	const facts = { status, text };
-	const retryAfterMs = readRetryAfter(retryAfter, Date.now());
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
 	if (status === 402) return new Failure('outOfCredit', facts);
 	const isTooMuch = status < 500 && saysTooMuch(text);
@@ -98,7 +97,7 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 		if (text !== undefined && /insufficient|credit|balance/i.test(text) && CREDIT.test(text)) {
 			return new Failure('outOfCredit', facts);
 		}
-		return new Failure('rateLimited', { ...facts, retryAfterMs, transient: true });
+		return new Failure('rateLimited', { ...facts, transient: true });
 	}
 	if (status === 401 || status === 403) {
 		// A web page with 401 or 403 comes from an edge in front of the service, and passes.
@@ -110,7 +109,7 @@ export function failureOfStatus(status: number, body: string, retryAfter?: unkno
 		if (saysOutOfCredit(text)) return new Failure('outOfCredit', facts);
 		// A method or a version of HTTP that the service does not know stays unknown.
 		const transient = status !== 501 && status !== 505;
-		return new Failure('unavailable', { ...facts, retryAfterMs, transient });
+		return new Failure('unavailable', { ...facts, transient });
 	}
 	if (status === 408 || status === 425) {
 		return new Failure('unavailable', { ...facts, transient: true });
