@@ -179,45 +179,39 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };
 
+/** How to collect what is paid for as tasks. */
+function collecting(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
+	if (taskIds?.length) {
+		return `The parts made so far are paid for, as the tasks ${taskIds.join(', ')}. To collect them at no extra charge, retry, or use Speech → Wait with these IDs.`;
+	}
+	if (taskId === undefined || kind === 'taskFailed' || kind === 'notFound') return '';
+	return `To collect the result at no extra charge, use Speech → Wait with task ID ${taskId}; creating it again is charged as a new task.`;
+}
+
 /** Message and description of a failure, without item number. Never holds the token. */
-export function wordingOf(failure: Failure): Wording {
-	const { facts, kind } = failure;
+export function wordingOf({ kind, facts }: Failure): Wording {
+	const { taskId, part, ids, unclearParts } = facts;
 	const words = WORDS[kind](facts);
-	const description = [words.description];
-	if (facts.ids?.length) {
-		description.push(
-			`It has been charged, and appears in History → Get Many as ${few(facts.ids)}.`,
-		);
-	} else if (facts.maybeAccepted) description.push(unsure(facts));
-	const about = [
-		facts.taskId !== undefined && `task ${facts.taskId}`,
-		facts.part !== undefined && `part ${facts.part}`,
-	].filter(Boolean);
-	if (about.length > 0) words.message += ` – ${about.join(', ')}`;
-	if (facts.taskIds?.length) {
-		description.push(
-			`The parts made so far are paid for, as the tasks ${facts.taskIds.join(', ')}. To collect them at no extra charge, retry, or use Speech → Wait with these IDs.`,
-		);
-	} else if (facts.taskId !== undefined) {
-		if (!['taskFailed', 'notFound'].includes(kind)) {
-			description.push(
-				`To collect the result at no extra charge, use Speech → Wait with task ID ${facts.taskId}; creating it again is charged as a new task.`,
-			);
-		}
-	}
-	if (facts.unclearParts?.length) {
-		description.push(
-			`The service may have accepted and charged for these parts, too, without saying so: ${facts.unclearParts.join(', ')}. A retry does not send them again.`,
-		);
-	}
-	if (facts.fileUrl !== undefined && facts.taskId === undefined && kind !== 'badFile') {
-		description.push(`The file has been generated. It has been charged${whereabouts(facts)}`);
-	}
+	const about = [taskId !== undefined && `task ${taskId}`, part !== undefined && `part ${part}`];
 	const candidates = facts.candidates?.map(({ id, createdAt }) =>
 		createdAt ? `${id} (created ${createdAt})` : id,
 	);
-	if (candidates?.length) {
-		description.push(`These entries of the history may be the result: ${few(candidates)}.`);
-	}
-	return { message: words.message, description: description.filter(Boolean).join(' ') };
+	const sentences = [
+		words.description,
+		ids?.length
+			? `It has been charged, and appears in History → Get Many as ${few(ids)}.`
+			: facts.maybeAccepted && unsure(facts),
+		collecting(kind, facts),
+		unclearParts?.length &&
+			`The service may have accepted and charged for these parts, too, without saying so: ${unclearParts.join(', ')}. A retry does not send them again.`,
+		facts.fileUrl !== undefined &&
+			taskId === undefined &&
+			kind !== 'badFile' &&
+			`The file has been generated. It has been charged${whereabouts(facts)}`,
+		candidates?.length && `These entries of the history may be the result: ${few(candidates)}.`,
+	];
+	return {
+		message: [words.message, about.filter(Boolean).join(', ')].filter(Boolean).join(' – '),
+		description: sentences.filter(Boolean).join(' '),
+	};
 }
