@@ -1,7 +1,8 @@
 import { accountOf, type AccountAddress } from '../account';
 import { LearnedRate } from './learnedRate';
 import { startDeadline, steadyNow } from '../async/deadline';
-import { Queue, TokenBucket } from '../async/tokenBucket';
+import { Queue, restOf } from '../async/tokenBucket';
+import { ReadingTurns, type TurnKind } from './readingTurns';
 
 /** How long after its last use an account's limits are forgotten, in ms. */
 const FORGET_MS = 300_000;
@@ -30,29 +31,6 @@ const LATE_MS = 2000;
 /** If so few create calls pass between refusals, so often, tasks under way are not to blame. */
 const MEAGRE = 2;
 const MAX_MEAGRE = 3;
-
-/** Lookups of many tasks are spread over the interval, at most this far apart, in ms. */
-const MAX_SPREAD_MS = 250;
-/** The share of the interval they are spread over: what is spread already must not be delayed again. */
-const SPREAD_OVER = 0.7;
-
-/** A trigger follows others' tasks for hours: the interval of all its lookups together, in ms. */
-const WATCH_EVERY_MS = 2000;
-/** While the socket lives, lookups are just a safeguard: the interval for each task, in ms. */
-const LIVE_WATCH_EVERY_MS = 40_000;
-/** How many lookups may come at once: without a socket, beside a live one, after a lost one. */
-const POLLS_AT_ONCE = 10;
-const LIVE_POLLS_AT_ONCE = 3;
-const CATCH_UPS_AT_ONCE = 60;
-/** Looking once more for tasks that are announced, and that the service does not know (yet), in ms. */
-const UNKNOWN_EVERY_MS = 3000;
-const UNKNOWN_AT_ONCE = 10;
-
-/**
- * A waiting item's lookup; or a trigger's: without a socket, beside a live one, after a lost one, of a
- * task that the service did not know.
- */
-export type TurnKind = 'lookup' | 'poll' | 'livePoll' | 'catchUp' | 'unknown';
 
 /** What may be refused: a request for work, or a reading. */
 export type CallKind = 'create' | 'read';
@@ -85,25 +63,11 @@ export class RateLimit {
 	/** Create calls accepted since the last refusal, and how many times in a row they were few. */
 	private created = 0;
 	private meagre = 0;
-	private lastLookup = 0;
-	/** How many tasks lookups are spread for, and since when, so that ended tasks leave no gaps. */
-	private spread = { tasks: 0, since: 0 };
 	private readonly line = new Queue(
 		() => this.restMs(),
 		() => this.send(),
 	);
-	private readonly lookups = new Queue(
-		(everyMs) => restOf(this.lastLookup, this.spreadMs(everyMs)),
-		() => (this.lastLookup = steadyNow()),
-	);
-	private readonly watching = {
-		poll: new TokenBucket(POLLS_AT_ONCE, () => WATCH_EVERY_MS),
-		livePoll: new TokenBucket(LIVE_POLLS_AT_ONCE, () =>
-			Math.max(WATCH_EVERY_MS, LIVE_WATCH_EVERY_MS / Math.max(1, this.underWay.watched)),
-		),
-		catchUp: new TokenBucket(CATCH_UPS_AT_ONCE, () => WATCH_EVERY_MS),
-		unknown: new TokenBucket(UNKNOWN_AT_ONCE, () => UNKNOWN_EVERY_MS),
-	};
+	private readonly turns = new ReadingTurns(this.underWay);
 
 	/**
 	 * Resolves with true once a request may go out, with false if `signal` aborts first. Call
@@ -143,13 +107,12 @@ export class RateLimit {
 	 */
 	async waitForTurn(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
 		this.use();
-		if (kind === 'lookup') return await this.lookups.enter(signal, everyMs);
-		return await this.watching[kind].take(signal, kind === 'livePoll' ? undefined : everyMs);
+		return await this.turns.wait(kind, everyMs, signal);
 	}
 
 	/** A task was there after all: looking for it takes no turn from others. */
 	foundUnknown(): void {
-		this.watching.unknown.giveBack();
+		this.turns.foundUnknown();
 	}
 
 	/** Counts one more under way at the service, until the returned function is called. */
@@ -217,16 +180,6 @@ export class RateLimit {
 		return Math.max(this.notBefore - now, restOf(this.lastSent, gapMs));
 	}
 
-	/** Milliseconds between two lookups of tasks that are each read every `everyMs`. */
-	private spreadMs(everyMs: number): number {
-		const now = steadyNow();
-		const { task } = this.underWay;
-		if (task >= this.spread.tasks || now - this.spread.since > everyMs) {
-			this.spread = { tasks: task, since: now };
-		}
-		return Math.min(MAX_SPREAD_MS, (everyMs * SPREAD_OVER) / this.spread.tasks);
-	}
-
 	private send(): void {
 		this.lastSent = steadyNow();
 		this.rate.sent(this.lastSent);
@@ -237,9 +190,6 @@ export class RateLimit {
 		this.gapMs = gapMs < MIN_GAP_MS ? 0 : gapMs;
 	}
 }
-
-/** The rest of a pause of `ms` since `began`: at most `ms`, even if the clock was set back. */
-const restOf = (began: number, ms: number) => Math.min(ms, began + ms - steadyNow());
 
 /** The rate limit of an account in this process. */
 export const rateLimitOf = (address: AccountAddress): RateLimit =>

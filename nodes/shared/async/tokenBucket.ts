@@ -64,6 +64,9 @@ export class Queue {
 	}
 }
 
+/** The rest of a pause of `ms` since `began`, in ms: at most `ms`, even if the clock was set back. */
+export const restOf = (began: number, ms: number): number => Math.min(ms, began + ms - steadyNow());
+
 /** Limits how often something is done; turns are given in the order they were asked for. */
 export class TokenBucket {
 	/** How many turns could be taken right now. */

@@ -1,0 +1,68 @@
+import { steadyNow } from '../async/deadline';
+import { Queue, restOf, TokenBucket } from '../async/tokenBucket';
+
+/** Lookups of many tasks are spread over the interval, at most this far apart, in ms. */
+const MAX_SPREAD_MS = 250;
+/** The share of the interval they are spread over: what is spread already must not be delayed again. */
+const SPREAD_OVER = 0.7;
+
+/** A trigger follows others' tasks for hours: the interval of all its lookups together, in ms. */
+const WATCH_EVERY_MS = 2000;
+/** While the socket lives, lookups are just a safeguard: the interval for each task, in ms. */
+const LIVE_WATCH_EVERY_MS = 40_000;
+/** How many lookups may come at once: without a socket, beside a live one, after a lost one. */
+const POLLS_AT_ONCE = 10;
+const LIVE_POLLS_AT_ONCE = 3;
+const CATCH_UPS_AT_ONCE = 60;
+/** Looking once more for tasks that are announced, and that the service does not know (yet), in ms. */
+const UNKNOWN_EVERY_MS = 3000;
+const UNKNOWN_AT_ONCE = 10;
+
+/**
+ * A waiting item's lookup; or a trigger's: without a socket, beside a live one, after a lost one, of a
+ * task that the service did not know.
+ */
+export type TurnKind = 'lookup' | 'poll' | 'livePoll' | 'catchUp' | 'unknown';
+
+/** The readings of an account that nothing announced: each waits for its turn, so that they never pile up. */
+export class ReadingTurns {
+	private lastLookup = 0;
+	/** How many tasks lookups are spread for, and since when, so that ended tasks leave no gaps. */
+	private spread = { tasks: 0, since: 0 };
+	private readonly lookups = new Queue(
+		(everyMs) => restOf(this.lastLookup, this.spreadMs(everyMs)),
+		() => (this.lastLookup = steadyNow()),
+	);
+	private readonly watching = {
+		poll: new TokenBucket(POLLS_AT_ONCE, () => WATCH_EVERY_MS),
+		livePoll: new TokenBucket(LIVE_POLLS_AT_ONCE, () =>
+			Math.max(WATCH_EVERY_MS, LIVE_WATCH_EVERY_MS / Math.max(1, this.underWay.watched)),
+		),
+		catchUp: new TokenBucket(CATCH_UPS_AT_ONCE, () => WATCH_EVERY_MS),
+		unknown: new TokenBucket(UNKNOWN_AT_ONCE, () => UNKNOWN_EVERY_MS),
+	};
+
+	/** `underWay`: how many tasks items wait for, and how many triggers watch, at any moment. */
+	constructor(private readonly underWay: Readonly<Record<'task' | 'watched', number>>) {}
+
+	/** True when the turn has come, false if `signal` aborted first. `everyMs`: the caller's own interval. */
+	async wait(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
+		if (kind === 'lookup') return await this.lookups.enter(signal, everyMs);
+		return await this.watching[kind].take(signal, kind === 'livePoll' ? undefined : everyMs);
+	}
+
+	/** A task was there after all: looking for it takes no turn from others. */
+	foundUnknown(): void {
+		this.watching.unknown.giveBack();
+	}
+
+	/** Milliseconds between two lookups of tasks that are each read every `everyMs`. */
+	private spreadMs(everyMs: number): number {
+		const now = steadyNow();
+		const { task } = this.underWay;
+		if (task >= this.spread.tasks || now - this.spread.since > everyMs) {
+			this.spread = { tasks: task, since: now };
+		}
+		return Math.min(MAX_SPREAD_MS, (everyMs * SPREAD_OVER) / this.spread.tasks);
+	}
+}
