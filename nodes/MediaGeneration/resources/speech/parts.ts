@@ -3,7 +3,7 @@ import { abortReason, steadyNow } from '../../../shared/async/deadline';
 import { joinAudio } from '../../audio/joinAudio';
 import { joinSubtitles } from '../../audio/subtitles';
 import type { ServiceRecord } from '../../../shared/contract';
-import { Failure, isFailure } from '../../../shared/failure';
+import { Failure, isFailure, withFacts } from '../../../shared/failure';
 import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';
 import type { FileType } from '../../../shared/media';
 import { fileNameOf } from '../../../shared/parsing/fileType';
@@ -67,13 +67,12 @@ export async function forAllParts<Result>(
 	};
 	await forEachConcurrently(count, concurrency, workOn, 'part');
 	if (failed === undefined && !stopped.aborted) return results;
-	const error = failed?.error ?? abortReason(stopped);
-	if (!(error instanceof Failure)) throw error;
 	const taskIds = parts.map(({ taskId }) => taskId).filter((taskId) => taskId !== undefined);
 	const unclearParts = parts
 		.filter(({ index }) => index !== failed?.index && paidFor(index)?.sentAt !== undefined)
 		.map(({ index }) => index + 1);
-	throw error.with({ taskIds, unclearParts, part: failed && `${failed.index + 1} of ${count}` });
+	const part = failed && `${failed.index + 1} of ${count}`;
+	throw withFacts(failed?.error ?? abortReason(stopped), { taskIds, unclearParts, part });
 }
 
 /** What comes out of a speech: one item with its file, or one for each part where they can't be joined. */
@@ -127,6 +126,8 @@ function commonFields(spoken: Spoken[]): ServiceRecord {
 	return Object.fromEntries(Object.entries(first!).filter(isCommon));
 }
 
+const sumOf = (sizes: number[]) => sizes.reduce((sum, size) => sum + size, 0);
+
 /** The files of all parts as one in n8n's storage, with their subtitles, or why they can't be. */
 async function join(
 	item: Item,
@@ -142,10 +143,7 @@ async function join(
 			read: async () => await readStored(helpers, file),
 		})),
 	);
-	const release = await run.bodies.acquire(
-		sounds.reduce((sum, { bytes }) => sum + bytes, 0),
-		run.stopped,
-	);
+	const release = await run.bodies.acquire(sumOf(sounds.map(({ bytes }) => bytes)), run.stopped);
 	try {
 		const joined = await joinAudio(sounds);
 		if ('why' in joined) return joined;
@@ -166,7 +164,7 @@ async function join(
 		const sizes = await Promise.all(
 			there.map(async ({ file }) => await sizeOfStored(helpers, file)),
 		);
-		if (sizes.reduce((sum, size) => sum + size, 0) > MAX_JOINED_SUBTITLES_BYTES) {
+		if (sumOf(sizes) > MAX_JOINED_SUBTITLES_BYTES) {
 			const megabytes = MAX_JOINED_SUBTITLES_BYTES / 1024 / 1024;
 			return void hintUnjoined(item, `together they have more than ${megabytes} MB`);
 		}

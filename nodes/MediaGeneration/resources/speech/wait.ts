@@ -1,4 +1,4 @@
-import { startDeadline } from '../../../shared/async/deadline';
+import { withDeadline } from '../../../shared/async/deadline';
 import {
 	concurrency,
 	download,
@@ -37,21 +37,17 @@ export const waitForSpeech: Operation = {
 		const wanted = readWaitFields(parameters);
 
 		return async () => {
-			const idOf = (index: number) => ids[index]!;
-			const paid = (index: number) => ({ taskId: idOf(index) });
+			const paid = (index: number) => ({ taskId: ids[index]! });
 			const spoken = await forAllParts(item, ids.length, paid, async (part) => {
-				const id = idOf(part.index);
-				const deadline = startDeadline(wanted.timeoutMs, part.stopped);
-				const subscription = run.subscribe();
-				const wait = { taskId: id, signal: deadline.signal, subscription, justCreated: false };
-				try {
-					return await collect(item, part, wait, wanted);
-				} catch (error) {
+				const id = ids[part.index]!;
+				return await withDeadline(wanted.timeoutMs, part.stopped, async (signal) => {
+					const subscription = run.subscribe();
+					const wait = { taskId: id, signal, subscription, justCreated: false };
+					const collecting = collect(item, part, wait, wanted);
+					return await collecting.finally(() => subscription.release());
+				}).catch((error: unknown) => {
 					throw aboutTask(error, id);
-				} finally {
-					subscription.release();
-					deadline.stop();
-				}
+				});
 			});
 			return await speechOutput(item, spoken, wanted);
 		};
