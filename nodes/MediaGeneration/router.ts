@@ -5,7 +5,7 @@ import { concurrency as concurrencyField } from '../shared/n8n/descriptions';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import { Item } from './run/item';
 import { NotMade, type Job } from './run/job';
-import { failedItem } from './outputItems';
+import { failedItem } from './failedItem';
 import { findOperation } from './resources';
 import { isToolRun, Run } from './run/run';
 

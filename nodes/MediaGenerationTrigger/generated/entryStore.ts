@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { isRecord } from '../../shared/parsing/coerce';
-import { Handover, KEY_LASTS_MS } from '../activation/leftBehind';
+import { Handover, KEY_LASTS_MS } from '../activation/handover';
 import { FOLLOWED_MS, type Found, type Outcome, type Remembered } from './look';
 
 /** Entries that are known, and not to be emitted again. */

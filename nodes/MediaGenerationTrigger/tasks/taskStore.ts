@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { dropOldest } from '../../shared/limits';
 import { isRecord } from '../../shared/parsing/coerce';
-import { Handover, KEY_LASTS_MS } from '../activation/leftBehind';
+import { Handover, KEY_LASTS_MS } from '../activation/handover';
 
 /** What is known of a task under way. */
 interface Entry {
