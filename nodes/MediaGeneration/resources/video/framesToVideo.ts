@@ -2,7 +2,7 @@ import { inputImages, NOT_FOR_TOOLS, optionalPrompt } from '../../../shared/n8n/
 import { asText } from '../../../shared/parsing/coerce';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/operation';
-import { encodeImages, readImages } from './images';
+import { InputImages } from './images';
 
 /** Video → Frames to Video (§4.7); a prompt is sent only when there is one. */
 export const framesToVideo: Operation = {
@@ -22,13 +22,12 @@ export const framesToVideo: Operation = {
 	],
 	prepare(item) {
 		const prompt = asText(item.parameters.options.prompt);
-		const images = readImages(item, 'Frames');
+		const images = new InputImages(item, 'Frames');
 		return generationJob(item, {
 			generation: 'framesToVideo',
 			prompt: prompt ?? '',
 			expected: 1,
-			body: async (signal) =>
-				await encodeImages(item, 'Frames', images, prompt ? { prompt } : {}, signal),
+			body: async (signal) => await images.encode(prompt ? { prompt } : {}, signal),
 		});
 	},
 };

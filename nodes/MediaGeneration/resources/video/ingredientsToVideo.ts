@@ -1,7 +1,7 @@
 import { inputImages, NOT_FOR_TOOLS, videoPrompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/operation';
-import { encodeImages, readImages } from './images';
+import { InputImages } from './images';
 
 /** Video → Ingredients to Video (§4.6). */
 export const ingredientsToVideo: Operation = {
@@ -22,12 +22,12 @@ export const ingredientsToVideo: Operation = {
 	],
 	prepare(item) {
 		const prompt = item.parameters.text('prompt', 'Prompt');
-		const images = readImages(item, 'Ingredients');
+		const images = new InputImages(item, 'Ingredients');
 		return generationJob(item, {
 			generation: 'ingredientsToVideo',
 			prompt,
 			expected: 1,
-			body: async (signal) => await encodeImages(item, 'Ingredients', images, { prompt }, signal),
+			body: async (signal) => await images.encode({ prompt }, signal),
 		});
 	},
 };
