@@ -83,18 +83,14 @@ async function readStream(
 	close: () => void,
 ): Promise<GenerationOutcome> {
 	const over = new AbortController();
+	const { signal, idleMs } = order;
 	let lastHeard = steadyNow();
-	let silent = false;
-	void watchSilence(
-		() => lastHeard,
-		order.idleMs,
-		over.signal,
-		() => {
-			silent = true;
-			close();
-		},
-	);
-	const { signal } = order;
+	let why: string | undefined;
+	const onSilence = () => {
+		why = `nothing was heard for ${idleMs / 1000} s`;
+		close();
+	};
+	void watchSilence(() => lastHeard, idleMs, over.signal, onSilence);
 	signal.addEventListener('abort', close, { once: true });
 	try {
 		throwIfAborted(signal);
@@ -109,9 +105,7 @@ async function readStream(
 		return events.end();
 	} catch {
 		close();
-		const outcome = events.broken(
-			silent ? `nothing was heard for ${order.idleMs / 1000} s` : undefined,
-		);
+		const outcome = events.broken(why);
 		if (!signal.aborted) return outcome;
 		const reason = abortReason(signal);
 		// What has come in time must not be lost with what has not.
@@ -147,33 +141,39 @@ export async function generate(
 	claims: Claims,
 	order: GenerationOrder,
 ): Promise<GeneratedFile[]> {
-	const { signal, shared, earlier, prompt, expected, aspectRatio } = order;
+	const { signal, shared, earlier, prompt, expected, aspectRatio, listener } = order;
 	const { makes: kind, withImages } = GENERATIONS[order.generation];
 	// Until it is sent, no entry can belong to it.
 	const asked = { prompt, expected, kind, aspectRatio, withImages, began: Infinity };
 	const claim = claims.begin(earlier?.asked ?? asked);
 	const search = { claim, claims, signal, shared };
+	/** Some files are missing, and may still come: a later attempt waits for them. */
+	const noteCut = () => {
+		claim.cutAt ??= Date.now();
+		listener.onAsked(askedOf(claim));
+	};
 	const make = async () => {
 		const outcome = earlier ? outcomeOf(earlier) : await stream(api, order, claim);
-		if (outcome.kind === 'page') throw new Failure('notTheService', { maybeAccepted: true });
-		if (outcome.kind === 'failed') throw failureOf(outcome.text);
-		if (outcome.kind === 'lost') {
-			order.listener.onLost(outcome.text);
-			const found = await findLost(api, history, { ...search, reason: outcome.text });
-			if (found.length < expected && signal.aborted) {
-				// The others may still come: a later attempt waits for them.
-				claim.cutAt ??= Date.now();
-				order.listener.onAsked(askedOf(claim));
+		switch (outcome.kind) {
+			case 'page':
+				throw new Failure('notTheService', { maybeAccepted: true });
+			case 'failed':
+				throw failureOf(outcome.text);
+			case 'lost': {
+				listener.onLost(outcome.text);
+				const found = await findLost(api, history, { ...search, reason: outcome.text });
+				if (found.length < expected && signal.aborted) noteCut();
+				return found;
 			}
-			return found;
+			case 'complete': {
+				const { files, cut } = outcome;
+				if (files.length >= expected) return files;
+				if (cut === undefined) return await findRest(history, search, files);
+				noteCut();
+				if (!signal.aborted) listener.onLost(cut);
+				return await findLost(api, history, { ...search, reason: cut }, files);
+			}
 		}
-		const { files, cut } = outcome;
-		if (files.length >= expected) return files;
-		if (cut === undefined) return await findRest(history, search, files);
-		claim.cutAt ??= Date.now();
-		order.listener.onAsked(askedOf(claim));
-		if (!signal.aborted) order.listener.onLost(cut);
-		return await findLost(api, history, { ...search, reason: cut }, files);
 	};
 	return await make().then(
 		(files) => {
@@ -183,7 +183,7 @@ export async function generate(
 		(error: unknown) => {
 			if (mayStillCome(error)) {
 				claims.leave(claim);
-				if (claim.others?.length) order.listener.onAsked(askedOf(claim));
+				if (claim.others?.length) listener.onAsked(askedOf(claim));
 			} else claims.end(claim, []);
 			throw error;
 		},
