@@ -2,7 +2,8 @@ import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../shared/async/deadline';
 import type { GeneratedFile } from '../../shared/contract';
 import { download } from '../../shared/http/download';
-import { generate, type GenerationOrder } from '../../shared/generation/generation';
+import { generate } from '../../shared/generation/generation';
+import type { GenerationOrder } from '../../shared/generation/generationStream';
 import { findAgain } from '../../shared/generation/historyRecovery';
 import { GENERATIONS, type MediaKind } from '../../shared/media';
 import {

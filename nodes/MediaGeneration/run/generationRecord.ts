@@ -1,6 +1,7 @@
 import type { GeneratedFile } from '../../shared/contract';
 import { withFacts } from '../../shared/failure';
-import { mayStillCome, type GenerationListener } from '../../shared/generation/generation';
+import { mayStillCome } from '../../shared/generation/generation';
+import type { GenerationListener } from '../../shared/generation/generationStream';
 import type { SentRequest } from '../../shared/generation/historyMatching';
 import type { MediaKind } from '../../shared/media';
 import type { GenerationProgress } from '../../shared/parsing/generationEvents';

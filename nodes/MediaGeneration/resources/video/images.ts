@@ -2,7 +2,7 @@ import type { IBinaryData } from 'n8n-workflow';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { INPUT_FIELD } from '../../../shared/n8n/descriptions';
 import { isImage } from '../../../shared/parsing/fileType';
-import type { GenerationBody } from '../../../shared/generation/generation';
+import type { GenerationBody } from '../../../shared/generation/generationStream';
 import { asText } from '../../../shared/parsing/coerce';
 import type { Item } from '../../run/item';
 import { sizeOfStored } from '../../../shared/n8n/storedFile';
