@@ -97,56 +97,81 @@ export interface Evidence {
  * there are just as many files as they lack: then each gets its share, in order.
  */
 export function matchHistory(claim: Claim, evidence: Evidence): Verdict {
-	const { all, sharing, toldToOthers, taken } = evidence;
+	const { all, toldToOthers } = evidence;
 	// An id that two streams were told, perhaps a number of the event, proves nothing.
 	const isUntold = ({ id = '' }: HistoryEntry) => !toldToOthers.has(id);
 	const proven = all.filter(isProvenFor(claim)).filter(isUntold);
 	const provenOnly: Verdict = { own: proven, candidates: [], hopeless: false };
-	const lackOf = (owner: Claim) => owner.wants - countFiles(all.filter(isProvenFor(owner)));
 	const received = all.filter((entry) => isKnown(entry, claim.marks));
 	// Its files may be here under other names, so no entry is known to be a further file.
 	if (countFiles(received) < claim.got) return provenOnly;
 	// Fewer than asked for may be just those that events named.
-	if (proven.length > 0 && lackOf(claim) <= 0) return provenOnly;
+	if (proven.length > 0 && lackOf(claim, all) <= 0) return provenOnly;
 
-	const isFree = (entry: HistoryEntry) =>
-		entry.prompt === claim.prompt.trim() &&
-		!proven.includes(entry) &&
-		isUntold(entry) &&
-		!isKnown(entry, taken);
-	const free = withoutFailed(all.filter(isFree), sharing);
-	const mine = free.filter(mayBeOf(claim));
-	const rivals = sharing
-		.filter((other) => other === claim || mine.some(mayBeOf(other)))
-		.map((owner) => ({ owner, lack: lackOf(owner) }))
-		.filter(({ lack }) => lack > 0);
-	const pool = free.filter((entry) => rivals.some(({ owner }) => mayBeOf(owner)(entry)));
-	const found = countFiles(pool);
-	const lacking = rivals.reduce((sum, { lack }) => sum + lack, 0);
-	const areEqual = rivals.every(({ owner }) => owner.digest === claim.digest);
-	const areLost = rivals.every(({ owner }) => owner.lost);
-
+	const isOpen = (entry: HistoryEntry) => !proven.includes(entry) && isUntold(entry);
+	const contest = contestOf(claim, evidence, isOpen);
+	const share = shareIn(contest, claim);
 	/** An id was told whose entry has not appeared yet. */
 	const isAwaited = ({ ids }: Claim) =>
 		[...ids].some((id) => !all.some((entry) => entry.id === id));
-	// With images, an id that was told is the only possible proof, even if it has not appeared yet.
-	const needsId = claim.withImages && claim.ids.size > 0;
-	if (areEqual && !needsId) {
-		const isAlone = rivals.length === 1 && found <= lacking;
-		const isEven = areLost && found === lacking;
-		const share = isAlone ? mine : isEven ? shareOf(claim, rivals, pool) : undefined;
-		if (share) {
-			const own = all.filter((entry) => proven.includes(entry) || share.includes(entry));
-			const waitMs = claim.withImages ? IMAGES_MS : isAwaited(claim) ? ID_AWAITED_MS : undefined;
-			if (waitMs === undefined) return { own, candidates: [], hopeless: false };
-			return { own, candidates: asListed(share), hopeless: false, waitMs };
-		}
+	if (share) {
+		const own = all.filter((entry) => proven.includes(entry) || share.includes(entry));
+		const waitMs = claim.withImages ? IMAGES_MS : isAwaited(claim) ? ID_AWAITED_MS : undefined;
+		if (waitMs === undefined) return { own, candidates: [], hopeless: false };
+		return { own, candidates: asListed(share), hopeless: false, waitMs };
 	}
 	if (proven.length > 0) return provenOnly;
+	const { mine, rivals, found, lacking, areEqual, areLost } = contest;
 	const areAwaited = rivals.some(({ owner }) => isAwaited(owner));
 	const isFull = areEqual ? found > lacking : found >= lacking;
 	return { own: [], candidates: asListed(mine), hopeless: areLost && !areAwaited && isFull };
 }
+
+/** The entries that are open and nobody has, and the requests that may have made them, `claim` among them. */
+function contestOf(
+	claim: Claim,
+	{ all, sharing, taken }: Evidence,
+	isOpen: (entry: HistoryEntry) => boolean,
+) {
+	const prompt = claim.prompt.trim();
+	const isFree = (entry: HistoryEntry) =>
+		entry.prompt === prompt && isOpen(entry) && !isKnown(entry, taken);
+	const free = withoutFailed(all.filter(isFree), sharing);
+	const mine = free.filter(mayBeOf(claim));
+	const rivals = sharing
+		.filter((other) => other === claim || mine.some(mayBeOf(other)))
+		.map((owner) => ({ owner, lack: lackOf(owner, all) }))
+		.filter(({ lack }) => lack > 0);
+	const pool = free.filter((entry) => rivals.some(({ owner }) => mayBeOf(owner)(entry)));
+	return {
+		rivals,
+		/** What `claim`, and what any of the rivals, may have made. */
+		...{ mine, pool },
+		/** Files that `pool` holds, and that the rivals lack. */
+		found: countFiles(pool),
+		lacking: rivals.reduce((sum, { lack }) => sum + lack, 0),
+		/** Their files are interchangeable. */
+		areEqual: rivals.every(({ owner }) => owner.digest === claim.digest),
+		/** All their streams are lost. */
+		areLost: rivals.every(({ owner }) => owner.lost),
+	};
+}
+
+type Contest = ReturnType<typeof contestOf>;
+
+/** What is `claim`'s although no id proves it; undefined when that can't be told. */
+function shareIn(contest: Contest, claim: Claim): HistoryEntry[] | undefined {
+	const { rivals, mine, found, lacking, areEqual, areLost } = contest;
+	// With images, an id that was told is the only possible proof, even if it has not appeared yet.
+	const needsId = claim.withImages && claim.ids.size > 0;
+	if (!areEqual || needsId) return undefined;
+	if (rivals.length === 1 && found <= lacking) return mine;
+	return areLost && found === lacking ? shareOf(claim, contest) : undefined;
+}
+
+/** How many files `owner` lacks besides those that are proven to be its own. */
+const lackOf = (owner: Claim, all: HistoryEntry[]) =>
+	owner.wants - countFiles(all.filter(isProvenFor(owner)));
 
 const asListed = (entries: HistoryEntry[]) => [...entries].sort((a, b) => a.place - b.place);
 
@@ -182,11 +207,7 @@ function withoutFailed(free: HistoryEntry[], sharing: Claim[]): HistoryEntry[] {
  * What of `pool` is `claim`'s when all of its rivals get what they lack in the order they began;
  * undefined when it does not come out even.
  */
-function shareOf(
-	claim: Claim,
-	rivals: Array<{ owner: Claim; lack: number }>,
-	pool: HistoryEntry[],
-): HistoryEntry[] | undefined {
+function shareOf(claim: Claim, { rivals, pool }: Contest): HistoryEntry[] | undefined {
 	let left = pool;
 	let own: HistoryEntry[] | undefined;
 	for (const { owner, lack } of [...rivals].sort((a, b) => a.owner.began - b.owner.began)) {

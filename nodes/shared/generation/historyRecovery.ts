@@ -64,18 +64,17 @@ class Looks {
 	found(entries: HistoryEntry[]): Reading<GeneratedFile[]> {
 		const { claim, claims } = this.search;
 		const { got } = this;
-		const isRest = got.length > 0;
 		this.absent = 0;
-		const verdict = claims.judge(claim, entries);
-		const { own, waitMs } = verdict;
-		this.candidates = verdict.candidates;
-		if (verdict.hopeless) {
+		const { own, candidates, hopeless, waitMs } = claims.judge(claim, entries);
+		this.candidates = candidates;
+		if (hopeless) {
 			this.partial = got;
 			throw new Failure('streamLost');
 		}
-		const files = isRest
-			? withRest(claim, got, claims.rest(claim, got, entries))
-			: own.flatMap((entry) => entry.files).slice(0, MAX_FILES);
+		const files =
+			got.length > 0
+				? withRest(claim, got, claims.rest(claim, got, entries))
+				: own.flatMap((entry) => entry.files).slice(0, MAX_FILES);
 		const failed = own.filter((entry) => entry.failed).length;
 		const hasFailed = files.length === 0 && own.length > 0 && failed === own.length;
 		if (hasFailed && waitMs === undefined) {
@@ -84,13 +83,9 @@ class Looks {
 		}
 		// A file that may be another's is worse than none.
 		this.partial = waitMs !== undefined && claim.withImages ? got : files;
-		const unchanged = this.unchangedLooks(files);
-		const isSettled = unchanged >= SETTLED_LOOKS && !isRest;
+		this.count(files);
 		const isAll = files.length > 0 && files.length + failed >= claim.expected;
-		// What only the prompt speaks for has to stay the same for some looks, or to be all that was missing.
-		const isEnough = isRest ? isAll && !claim.withImages : unchanged >= STEADY_LOOKS;
-		const isDone =
-			waitMs === undefined ? isSettled || isAll : isEnough && ageOf(claim, own[0]!) >= waitMs;
+		const isDone = waitMs === undefined ? this.isFinal(isAll) : this.isSure(isAll, own[0]!, waitMs);
 		return isDone ? { done: true, value: files } : { done: false };
 	}
 
@@ -107,12 +102,28 @@ class Looks {
 		return this.absent < ABSENT_LOOKS ? error.with({ transient: true }) : new Failure('streamLost');
 	}
 
-	private unchangedLooks(files: GeneratedFile[]): number {
+	/** Counts the looks in a row that have found the same. */
+	private count(files: GeneratedFile[]): void {
 		// An address may be signed anew for each look; an id stays the same.
 		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');
 		this.unchanged = found !== '' && found === this.lastFound ? this.unchanged + 1 : 0;
 		this.lastFound = found;
-		return this.unchanged;
+	}
+
+	/** Whether no further file is to be expected beside those that are surely its own. */
+	private isFinal(isAll: boolean): boolean {
+		return isAll || (this.unchanged >= SETTLED_LOOKS && this.got.length === 0);
+	}
+
+	/**
+	 * Whether what only the prompt speaks for can be taken: it has stayed the same for some looks, or is all
+	 * that was missing, and no other has appeared within `waitMs`.
+	 */
+	private isSure(isAll: boolean, entry: HistoryEntry, waitMs: number): boolean {
+		const { claim } = this.search;
+		const isRest = this.got.length > 0;
+		const isEnough = isRest ? isAll && !claim.withImages : this.unchanged >= STEADY_LOOKS;
+		return isEnough && ageOf(claim, entry) >= waitMs;
 	}
 }
 
