@@ -19,8 +19,8 @@ interface Execution {
 }
 
 /**
- * How many executions in a row led to a task, judged by time where nothing better is known: an execution
- * of this trigger may have created any task that was first heard of while it ran.
+ * How many executions in a row led to a task, or a video or image, judged by time where nothing better is
+ * known: an execution of this trigger may have created any that was first heard of while it ran.
  */
 export class Chain {
 	private executions = new Set<Execution>();
@@ -30,28 +30,28 @@ export class Chain {
 	private readonly seen = new Map<string, { at: number; parents: Execution[] }>();
 
 	/** A task is heard of, for the first time or again, at most `lateMs` after it was created. */
-	see(taskId: string, lateMs = 0): void {
-		if (this.seen.has(taskId)) return;
+	see(name: string, lateMs = 0): void {
+		if (this.seen.has(name)) return;
 		const at = steadyNow();
 		this.keptMs = Math.max(this.keptMs, AFTERMATH_MS + lateMs);
 		const overSince = (ms: number) =>
 			[...this.executions].filter(({ overAt = Infinity }) => overAt > at - ms);
 		this.executions = new Set(overSince(this.keptMs));
-		this.seen.set(taskId, { at, parents: overSince(AFTERMATH_MS + lateMs) });
+		this.seen.set(name, { at, parents: overSince(AFTERMATH_MS + lateMs) });
 		dropOldest(this.seen, MAX_TASKS);
 	}
 
 	/** When a task was first heard of, in ms since 1970. */
-	heardAt(taskId: string): number {
-		return this.seen.get(taskId)?.at ?? steadyNow();
+	heardAt(name: string): number {
+		return this.seen.get(name)?.at ?? steadyNow();
 	}
 
 	/**
 	 * 0 for a task that no execution can have created. With `waits` an execution ends only after the task
 	 * that it created, so one that has ended before did not.
 	 */
-	depthOf(taskId: string, waits: boolean): number {
-		const { at, parents } = this.seen.get(taskId) ?? { at: 0, parents: [] };
+	depthOf(name: string, waits: boolean): number {
+		const { at, parents } = this.seen.get(name) ?? { at: 0, parents: [] };
 		const earliest = Math.max(at, steadyNow() - SLACK_MS);
 		const possible = parents.filter(({ overAt = Infinity }) => !waits || overAt > earliest);
 		return Math.max(0, ...possible.map(({ depth }) => depth + 1));

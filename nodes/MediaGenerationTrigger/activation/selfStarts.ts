@@ -49,19 +49,22 @@ export class SelfStarts {
 		);
 	}
 
-	/** A task is heard of, at most `lateMs` after it was created. False if the trigger is to pass it over. */
-	see(taskId: string, lateMs = 0): boolean {
-		this.chain.see(taskId, lateMs);
-		return this.includesOwn || !this.isOwn(taskId);
+	/**
+	 * A task, or a video or image, is heard of, at most `lateMs` after it was created; `name` is what its
+	 * origin is known by. False if the trigger is to pass it over.
+	 */
+	see(name: string, lateMs = 0): boolean {
+		this.chain.see(name, lateMs);
+		return this.includesOwn || !this.isOwn(name);
 	}
 
-	/** How deep in a chain of executions a task of unknown origin may be, judged at this moment. */
-	possibleDepth(taskId: string): number {
+	/** How deep in a chain of executions one of unknown origin may be, judged at this moment. */
+	possibleDepth(name: string): number {
 		// A video or image is heard of late: that an execution waited for it says nothing.
 		const waits =
 			this.created === 'speech' &&
 			this.creators.every(({ parameters }) => parameters?.waitForCompletion !== false);
-		return this.chain.depthOf(taskId, waits);
+		return this.chain.depthOf(name, waits);
 	}
 
 	/** Whether this workflow awaits something of this text. */
@@ -70,36 +73,32 @@ export class SelfStarts {
 	}
 
 	/**
-	 * How deep in a chain of executions a task is; undefined if it is to be passed over. Waits for create
+	 * How deep in a chain of executions it is; undefined if it is to be passed over. Waits for create
 	 * calls under way, since a message can precede the answer. Throws a Failure of kind startsItself.
 	 */
 	async depthOf(
-		taskId: string,
+		name: string,
 		possibleDepth: number,
 		text: string | undefined,
 		signal: AbortSignal,
 	): Promise<number | undefined> {
 		await settledWithin(MAX_CREATE_MS, signal, this.origins.answered(this.workflowId));
-		return this.knownDepthOf(taskId, possibleDepth, text);
+		return this.knownDepthOf(name, possibleDepth, text);
 	}
 
 	/**
-	 * The same without a wait. Where the answer to the create call never came, the `text` that the task
-	 * speaks tells whose it is, if known.
+	 * The same without a wait. Where the answer to the create call never came, the `text` that it
+	 * speaks or shows tells whose it is, if known.
 	 */
-	knownDepthOf(
-		taskId: string,
-		possibleDepth: number,
-		text: string | undefined,
-	): number | undefined {
-		if (text !== undefined) this.origins.recognize(taskId, text, this.chain.heardAt(taskId));
-		if (this.isOwn(taskId) && !this.includesOwn) return undefined;
-		const depth = this.knownDepth(taskId) ?? possibleDepth;
+	knownDepthOf(name: string, possibleDepth: number, text: string | undefined): number | undefined {
+		if (text !== undefined) this.origins.recognize(name, text, this.chain.heardAt(name));
+		if (this.isOwn(name) && !this.includesOwn) return undefined;
+		const depth = this.knownDepth(name) ?? possibleDepth;
 		if (depth >= MAX_CHAIN) throw new Failure('startsItself');
 		return depth;
 	}
 
-	/** An execution begins, started by an event of a task of this depth. */
+	/** An execution begins, started by an event of this depth. */
 	begin(depth: number, over: Promise<IRun | undefined>): void {
 		const end = this.chain.begin(depth);
 		void over.then((run) => {
@@ -110,18 +109,18 @@ export class SelfStarts {
 		});
 	}
 
-	private isOwn(taskId: string): boolean {
-		return this.origins.of(taskId)?.workflowIds.includes(this.workflowId) === true;
+	private isOwn(name: string): boolean {
+		return this.origins.of(name)?.workflowIds.includes(this.workflowId) === true;
 	}
 
 	/** Undefined when it can only be judged by time. */
-	private knownDepth(taskId: string): number | undefined {
-		const origin = this.origins.of(taskId);
-		if (origin) return origin.depth ?? (this.isOwn(taskId) ? undefined : 0);
-		const heardAt = this.chain.heardAt(taskId);
+	private knownDepth(name: string): number | undefined {
+		const origin = this.origins.of(name);
+		if (origin) return origin.depth ?? (this.isOwn(name) ? undefined : 0);
+		const heardAt = this.chain.heardAt(name);
 		// A Speak node whose create call gets no clear answer does not wait for the task.
-		if (this.origins.isDoubtful(taskId, this.workflowId, heardAt)) {
-			return this.chain.depthOf(taskId, false);
+		if (this.origins.isDoubtful(name, this.workflowId, heardAt)) {
+			return this.chain.depthOf(name, false);
 		}
 		const isTold = this.origins.executedHere.has(this.workflowId);
 		return isTold || this.creators.length === 0 ? 0 : undefined;

@@ -37,16 +37,17 @@ interface Work {
 interface Unclear extends Work {
 	/** In ms since 1970. */
 	sentAt: number;
-	/** The task taken for its own by time: one call makes one at most. */
-	taskId?: string;
+	/** What was taken for its own by time: one call makes one at most. */
+	name?: string;
 }
 
 /**
- * Which speech tasks of an account executions in this process created. n8n may run executions in
- * workers, apart from the triggers: then nothing of them is known here.
+ * What executions in this process created of an account: its speech tasks by their ids, or its videos
+ * and images by the ids and the addresses of their files. n8n may run executions in workers, apart from
+ * the triggers: then nothing of them is known here.
  */
 export class Origins {
-	/** By task, the newest last. */
+	/** By name, the newest last. */
 	private readonly created = new Map<string, Origin>();
 	/** Create calls not answered yet. */
 	private readonly underWay = new Map<Promise<unknown>, Work>();
@@ -57,8 +58,8 @@ export class Origins {
 	readonly executedHere = new Set<string>();
 
 	/**
-	 * Notes what a create call of `work` returns, by its names; returns that call's result. `atMost` things
-	 * may come of one that has no clear answer, and of one whose result bears no name of its own.
+	 * Notes what a create call of `work` returns, by its names; returns that call's result. `nameless` counts
+	 * what may turn up under another name: of what was made, or of a call that has no clear answer.
 	 */
 	async note<T>(
 		work: Work,
@@ -104,37 +105,37 @@ export class Origins {
 		);
 	}
 
-	/** Where a task comes from; undefined when no execution in this process is known to have created it. */
-	of(taskId: string): Origin | undefined {
-		return this.created.get(taskId);
+	/** Where it comes from; undefined when no execution in this process is known to have created it. */
+	of(name: string): Origin | undefined {
+		return this.created.get(name);
 	}
 
-	/** Recognises a task of unknown origin, first heard of at `heardAt`, by the text that it speaks. */
-	recognize(taskId: string, text: string, heardAt: number): void {
-		if (this.created.has(taskId)) return;
+	/** Recognises one of unknown origin, first heard of at `heardAt`, by what it speaks or shows. */
+	recognize(name: string, text: string, heardAt: number): void {
+		if (this.created.has(name)) return;
 		const call = this.recent().find(
 			({ text: own, sentAt }) => own.trim() === text.trim() && sentAt <= heardAt,
 		);
 		if (!call) return;
 		this.unclear = this.unclear.filter((other) => other !== call);
-		this.keep(taskId, call.origin);
+		this.keep(name, call.origin);
 	}
 
 	/**
-	 * Whether a task of unknown origin, first heard of at `heardAt`, may come from a create call
-	 * without a clear answer, of this workflow or of one started by a task. True for no more tasks than
-	 * there were such calls, so that other people's tasks are hardly ever mistaken for one.
+	 * Whether one of unknown origin, first heard of at `heardAt`, may come from a create call without a
+	 * clear answer, of this workflow or of one started by an event. True for no more than there were such
+	 * calls, so that what others make is hardly ever mistaken for one.
 	 */
-	isDoubtful(taskId: string, workflowId: string, heardAt: number): boolean {
+	isDoubtful(name: string, workflowId: string, heardAt: number): boolean {
 		const calls = this.recent();
-		if (calls.some((call) => call.taskId === taskId)) return true;
+		if (calls.some((call) => call.name === name)) return true;
 		const call = calls.find(
-			({ origin, sentAt, taskId: taken }) =>
+			({ origin, sentAt, name: taken }) =>
 				taken === undefined &&
 				sentAt <= heardAt &&
 				(origin.depth !== undefined || origin.workflowIds.includes(workflowId)),
 		);
-		if (call) call.taskId = taskId;
+		if (call) call.name = name;
 		return call !== undefined;
 	}
 
@@ -142,8 +143,8 @@ export class Origins {
 		return this.unclear.filter(({ sentAt }) => sentAt > steadyNow() - UNCLEAR_MS);
 	}
 
-	private keep(taskId: string, origin: Origin): void {
-		this.created.set(taskId, origin);
+	private keep(name: string, origin: Origin): void {
+		this.created.set(name, origin);
 		dropOldest(this.created, MAX_CREATED);
 	}
 }
@@ -151,7 +152,7 @@ export class Origins {
 /** The origins of an account's tasks in this process. */
 export const originsOf = (credential: Credential): Origins => accountOf(credential).shared(Origins);
 
-/** The same for videos and images, by the ids and the addresses of their files. */
+/** Those of videos and images. */
 export class GenerationOrigins extends Origins {}
 
 /** The origins of an account's videos and images in this process. */
