@@ -3,7 +3,7 @@ import { passes, requireToken } from '../../shared/api/tokenCheck';
 import { sleep, steadyNow, withDeadline } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
-import { historyPagesOf, type HistoryPages } from '../../shared/generation/historyReader';
+import { HistoryPages } from '../../shared/generation/historyReader';
 import { wordingOf } from '../../shared/n8n/messages';
 import { unsigned } from '../../shared/parsing/coerce';
 import { generationOriginsOf, type Origins } from '../../shared/n8n/origins';
@@ -40,7 +40,7 @@ export class HistoryWatch {
 	) {
 		const { api, context, settings, scope } = activation;
 		const { credential } = api;
-		this.pages = historyPagesOf(credential);
+		this.pages = accountOf(credential).shared(HistoryPages);
 		this.origins = generationOriginsOf(credential);
 		const { includeOwnTasks } = settings;
 		this.selfStarts = new SelfStarts(context, this.origins, includeOwnTasks, scope, 'media');

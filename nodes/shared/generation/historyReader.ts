@@ -1,8 +1,6 @@
-import { accountOf } from '../account';
 import { steadyNow } from '../async/deadline';
 import { MAX_PAGE_SIZE, readAllPages } from '../api/pagination';
 import { singleFlightOf, type Api } from '../api/api';
-import type { Credential } from '../http/credential';
 import { asTime } from '../parsing/coerce';
 import type { Page } from '../parsing/responses';
 import { readHistory, type HistoryEntry } from './historyEntries';
@@ -95,7 +93,3 @@ export class HistoryPages {
 		});
 	}
 }
-
-/** What the triggers of an account in this process read of its history. */
-export const historyPagesOf = (credential: Credential): HistoryPages =>
-	accountOf(credential).shared(HistoryPages);
