@@ -1,5 +1,5 @@
 import type { ITriggerFunctions, ITriggerResponse } from 'n8n-workflow';
-import { accountKeyOf } from '../shared/account';
+import { accountKeyOf, accountOf } from '../shared/account';
 import { Api } from '../shared/api/api';
 import { Failure } from '../shared/failure';
 import { readCredential, type Credential } from '../shared/http/credential';
@@ -39,6 +39,8 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		const { baseUrl, redact } = credential;
 		const scope = `${context.getWorkflow().id}\n${node.id}\n${baseUrl}`;
 		const { signal } = closing;
+		if (signal.aborted) return;
+		signal.addEventListener('abort', accountOf(credential).use(), { once: true });
 		const activation: Activation = {
 			context,
 			api: new Api(context, credential),

@@ -56,8 +56,6 @@ export class HistoryWatch {
 		// With speech tasks, their watch checks the token.
 		if (!settings.ofTasks) await requireToken(api, isManual, closing);
 		if (closing.aborted) return;
-		const leave = accountOf(api.credential).use();
-		closing.addEventListener('abort', leave, { once: true });
 		this.selfStarts.warn();
 		const look = async (signal: AbortSignal) => await this.look(0, signal);
 		await withDeadline(FIRST_LOOK_MS, closing, look).catch((error: unknown) => this.refuse(error));

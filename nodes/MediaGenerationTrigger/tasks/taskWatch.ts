@@ -1,7 +1,6 @@
 import { sleep, startDeadline, steadyNow } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
-import { accountOf } from '../../shared/account';
 import { knownTasksOf, type KnownTasks } from '../../shared/api/knownTasks';
 import { subscribe, type Subscription, type MessageKind } from '../../shared/speech/notifications';
 import { originsOf } from '../../shared/n8n/origins';
@@ -81,8 +80,7 @@ export class TaskWatch {
 		await requireToken(api, isManual, closing);
 		if (closing.aborted) return;
 		const subscription = subscribe(credential, checkEgress);
-		const leave = accountOf(credential).use();
-		closing.addEventListener('abort', () => (subscription.release(), leave()), { once: true });
+		closing.addEventListener('abort', () => subscription.release(), { once: true });
 		const events = new TaskEvents(activation, taskStore, selfStarts);
 		this.taskFollower = new TaskFollower(
 			activation,
