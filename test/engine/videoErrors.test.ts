@@ -77,7 +77,7 @@ describe('what surely was not accepted is sent again', () => {
 		expect(sim.creates).toBe(1);
 	});
 
-	test('429 until the timeout: says so, for how long to wait, and that nothing was accepted', async () => {
+	test('429 until the timeout: says so, how long to wait, and that nothing was accepted', async () => {
 		onCreate(answer(429, '', { 'Retry-After': '600000' }), ALWAYS);
 		const error = bad(await run(video('P', { timeout: 1 })));
 		expect(error.message).toMatch(/too many requests/);
