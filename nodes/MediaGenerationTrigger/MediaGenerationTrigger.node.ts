@@ -6,9 +6,15 @@ import {
 	type ITriggerFunctions,
 	type ITriggerResponse,
 } from 'n8n-workflow';
-import { downloadIfAsked, outputField } from '../shared/n8n/descriptions';
+import { downloadIfAsked, options, outputField } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
-import { checkInterval, includeOwnTasks, progressStep } from './activation/settings';
+import {
+	checkInterval,
+	includeOwnTasks,
+	progressStep,
+	taskIds,
+	triggerOn,
+} from './activation/settings';
 import { startTrigger } from './trigger';
 
 const WHILE_BUILDING =
@@ -47,44 +53,8 @@ export class MediaGenerationTrigger implements INodeType {
 			{ name: 'mediaGenerationApi', required: true, testedBy: 'testMediaGenerationApi' },
 		],
 		properties: [
-			{
-				displayName: 'Trigger On',
-				name: 'events',
-				type: 'multiOptions',
-				required: true,
-				options: [
-					{
-						name: 'Task Completed',
-						value: 'completed',
-						description: 'When the speech is ready, once per task',
-					},
-					{
-						name: 'Task Failed',
-						value: 'failed',
-						description: 'When the service could not generate the speech, once per task',
-					},
-					{
-						name: 'Task Progress',
-						value: 'progress',
-						description: 'When the percentage has risen; each step starts an execution',
-					},
-					{
-						name: 'Video or Image Made',
-						value: 'generated',
-						description: 'When a new one appears in the history, whoever made it, once each',
-					},
-				],
-				default: ['completed'],
-			},
-			{
-				displayName: 'Task IDs',
-				name: 'taskIds',
-				type: 'string',
-				default: '',
-				placeholder: 'e.g. 184467, 184468',
-				description:
-					'The speech tasks to listen for, separated by commas. Leave empty for every task of the account.',
-			},
+			triggerOn,
+			taskIds,
 			{
 				displayName:
 					"Tasks that this workflow creates do not start it again. In n8n's queue mode the trigger can't tell such tasks from others: if a Speak node follows it, enter the tasks to watch in 'Task IDs', or the workflow keeps starting itself until an error stops it after ten times in a row.",
@@ -93,24 +63,17 @@ export class MediaGenerationTrigger implements INodeType {
 				default: '',
 				displayOptions: { show: { taskIds: [''] } },
 			},
-			{
-				displayName: 'Options',
-				name: 'options',
-				type: 'collection',
-				placeholder: 'Add option',
-				default: {},
-				options: [
-					checkInterval,
-					{
-						...downloadIfAsked,
-						description:
-							'Whether to put the file itself into the output when a task is completed, or a video or image is made',
-					},
-					includeOwnTasks,
-					progressStep,
-					outputField,
-				],
-			},
+			options(
+				checkInterval,
+				{
+					...downloadIfAsked,
+					description:
+						'Whether to put the file itself into the output when a task is completed, or a video or image is made',
+				},
+				includeOwnTasks,
+				progressStep,
+				outputField,
+			),
 		],
 	};
 

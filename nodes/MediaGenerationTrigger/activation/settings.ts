@@ -1,9 +1,49 @@
-import type { ITriggerFunctions } from 'n8n-workflow';
+import type { INodeProperties, ITriggerFunctions } from 'n8n-workflow';
 import { downloadIfAsked, type NumberField, type SwitchField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
 
-const TASK_EVENTS = ['completed', 'failed', 'progress'] as const;
-const EVENTS = [...TASK_EVENTS, 'generated'] as const;
+/** All that may start an execution; saved workflows hold `value`. */
+const EVENTS = [
+	{
+		name: 'Task Completed',
+		value: 'completed',
+		description: 'When the speech is ready, once per task',
+	},
+	{
+		name: 'Task Failed',
+		value: 'failed',
+		description: 'When the service could not generate the speech, once per task',
+	},
+	{
+		name: 'Task Progress',
+		value: 'progress',
+		description: 'When the percentage has risen; each step starts an execution',
+	},
+	{
+		name: 'Video or Image Made',
+		value: 'generated',
+		description: 'When a new one appears in the history, whoever made it, once each',
+	},
+] as const;
+
+export const triggerOn: INodeProperties = {
+	displayName: 'Trigger On',
+	name: 'events',
+	type: 'multiOptions',
+	required: true,
+	options: [...EVENTS],
+	default: ['completed'],
+};
+
+export const taskIds: INodeProperties = {
+	displayName: 'Task IDs',
+	name: 'taskIds',
+	type: 'string',
+	default: '',
+	placeholder: 'e.g. 184467, 184468',
+	description:
+		'The speech tasks to listen for, separated by commas. Leave empty for every task of the account.',
+};
 
 export const checkInterval: NumberField = {
 	displayName: 'Check Interval',
@@ -34,7 +74,7 @@ export const includeOwnTasks: SwitchField = {
 };
 
 /** What happens to a speech task. */
-export type TaskEventKind = (typeof TASK_EVENTS)[number];
+export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], 'generated'>;
 
 /** What the trigger's parameters say. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>;
@@ -42,11 +82,13 @@ export type Settings = Readonly<ReturnType<typeof readSettings>>;
 /** Throws a Failure of kind invalidInput that names the field at fault. */
 export function readSettings(context: ITriggerFunctions) {
 	const fields = new NodeParameters((name, fallback) => context.getNodeParameter(name, fallback));
-	const events = new Set(fields.choices('events', 'Trigger On', EVENTS));
+	const { name, displayName } = triggerOn;
+	const allowed = EVENTS.map(({ value }) => value);
+	const events = new Set(fields.choices(name, displayName, allowed));
 	return {
 		events,
 		/** Whether one of them is an event of speech tasks. */
-		ofTasks: TASK_EVENTS.some((event) => events.has(event)),
+		ofTasks: [...events].some((event) => event !== 'generated'),
 		/** Empty: every task of the account. */
 		taskIds: new Set(fields.taskIds()),
 		/** Percentage points. */
