@@ -1,13 +1,9 @@
 /** What the service makes, and the streamed calls that make it (§4.5–4.8). */
 
-/** By kind: the type of a file that does not show its own, and the default time limit of a wait. */
-export const MEDIA = {
-	speech: { mimeType: 'audio/mpeg', timeoutSeconds: 3600 },
-	video: { mimeType: 'video/mp4', timeoutSeconds: 1800 },
-	image: { mimeType: 'image/png', timeoutSeconds: 900 },
-} as const;
+/** By kind: the type of a file that does not show its own. */
+export const MIME_TYPES = { speech: 'audio/mpeg', video: 'video/mp4', image: 'image/png' } as const;
 
-export type MediaKind = keyof typeof MEDIA;
+export type MediaKind = keyof typeof MIME_TYPES;
 
 export interface FileType {
 	mimeType: string;

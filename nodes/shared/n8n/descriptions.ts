@@ -1,5 +1,5 @@
 import type { IDisplayOptions, INodeProperties, INodePropertyTypeOptions } from 'n8n-workflow';
-import { MEDIA, type MediaKind } from '../media';
+import type { MediaKind } from '../media';
 
 /**
  * Fields that several operations share, so that a value survives a switch between them, with the
@@ -67,16 +67,19 @@ export const pollInterval: NumberField = {
 		'Seconds without news of a task before its status is looked up. While the WebSocket is open, the interval doubles with each lookup, up to 30 s, since the service reports progress itself.',
 };
 
+/** By what is made: the default of `Timeout`, in seconds. */
+const TIMEOUTS: Record<MediaKind, number> = { speech: 3600, video: 1800, image: 900 };
+
 /** `Timeout` for one kind of media. */
 export const timeout = (made: MediaKind): NumberField => {
 	// n8n's lint wants the default of a field to be a plain name.
-	const { timeoutSeconds } = MEDIA[made];
+	const byDefault = TIMEOUTS[made];
 	return {
 		displayName: 'Timeout',
 		name: 'timeout',
 		type: 'number',
 		typeOptions: { minValue: 1 },
-		default: timeoutSeconds,
+		default: byDefault,
 		description:
 			'Seconds to wait for one generation, from the request to the file. A result that comes later is not lost: the error message says how to collect it.',
 	};

@@ -1,4 +1,4 @@
-import { MEDIA, type FileType, type MediaKind } from '../media';
+import { MIME_TYPES, type FileType, type MediaKind } from '../media';
 import { asText, looksLikeHtml } from './coerce';
 
 /** The type of a file, from its first bytes, its header and its address. Pure. */
@@ -92,7 +92,7 @@ export function fileTypeOf(
 	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
 	const byEnding = [...EXTENSIONS].find(([, extension]) => extension === ending)?.[0];
 	const mimeType =
-		sniff(bytes, kind) ?? (EXTENSIONS.has(header) ? header : byEnding) ?? MEDIA[kind].mimeType;
+		sniff(bytes, kind) ?? (EXTENSIONS.has(header) ? header : byEnding) ?? MIME_TYPES[kind];
 	// Every type that can be recognised is in the list.
 	return { mimeType, extension: EXTENSIONS.get(mimeType)! };
 }
