@@ -152,7 +152,7 @@ export class Look {
 	private isNextWanted(): boolean {
 		if (this.pages < this.reach) return true;
 		const last = [...this.seen.values()].at(-1)!;
-		if (this.remembered.isEmpty) return last.createdAt >= this.newest() - FOLLOWED_MS;
+		if (this.remembered.isEmpty) return last.createdAt >= Math.max(...this.times()) - FOLLOWED_MS;
 		const isMissing = ([mark, createdAt]: [string, number]) =>
 			!this.seen.has(mark) && !(last.createdAt < createdAt);
 		return this.remembered.awaited().some(isMissing) || this.endsAmongNew();
@@ -160,10 +160,10 @@ export class Look {
 
 	private endsAmongNew(): boolean {
 		const standings = this.standings();
-		const last = [...standings.values()][0];
-		const [lowest] = [...this.seen.values()].slice(-1);
+		const [last] = standings.values();
+		const lowest = [...this.seen.values()].at(-1)!;
 		// Named anew each time: what was made later stands above.
-		if (!this.hasKnown(standings) && lowest!.createdAt <= this.newestKnown) return false;
+		if (!this.hasKnown(standings) && lowest.createdAt <= this.newestKnown) return false;
 		return last === 'new' || (last === 'unsure' && !this.hasKnown(standings));
 	}
 
@@ -192,10 +192,6 @@ export class Look {
 
 	private hasKnown(standings: Map<string, Standing>): boolean {
 		return [...standings.values()].includes('known');
-	}
-
-	private newest(): number {
-		return Math.max(-Infinity, ...this.times());
 	}
 
 	/** -Infinity when the history has no times, or is known as a whole. */
