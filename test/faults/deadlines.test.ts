@@ -12,8 +12,8 @@ import { NODE, onStage, type Operation, type Stage } from './stage.mts';
 afterAll(() => removeEngineFolder());
 
 const TIMEOUT_MS = 1000;
-/** How late a run may end: n8n's engine and the machine take their part of it. */
-const LATE_MS = 10_000;
+/** How late a run may end on a busy machine. A reading gives up by itself only after 30 seconds. */
+const LATE_MS = 25_000;
 
 const TASKS: readonly Operation[] = ['speech:speak', 'speech:wait'];
 const TIMED = [...TASKS, ...GENERATIONS];

@@ -90,7 +90,7 @@ export const ECHOES: Record<string, Echo> = {
 				id: `${token}-${n}`,
 				prompt: 'A lighthouse in the rain',
 				file_url: `${sim.fileOrigin}/files/${encodeURIComponent(token)}.mp4`,
-				created_at: new Date(Date.now() + 500).toISOString(),
+				created_at: new Date(Date.now() + 5000).toISOString(),
 				type: '',
 			}));
 			return answer(200, body).action;

@@ -62,7 +62,7 @@ const streamed = (name: string, data: object): FaultAction => ({
 });
 const inHistory = (error: string) => {
 	const entry = { id: 'x', prompt: 'A lighthouse in the rain', type: 'image', status: 'failed' };
-	return said(200, [{ ...entry, error, created_at: new Date(Date.now() + 500).toISOString() }]);
+	return said(200, [{ ...entry, error, created_at: new Date(Date.now() + 5000).toISOString() }]);
 };
 
 /** What is cut to how many characters before it is shown, and an answer that makes it of a text. */

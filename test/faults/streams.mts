@@ -203,7 +203,7 @@ const losses: Row[] = [
 		fault:
 			'The stream breaks, images are part of the request, and the history has one of its prompt',
 		operations: WITH_IMAGES,
-		setting: { options: { timeout: 2 } },
+		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
 		make: (stage) => entries(stage, 'twin'),
 		fails: 'stopped reporting…may be the result: …twin',

@@ -92,7 +92,7 @@ async function wrongsOf({
 			binaryMode: 'filesystem',
 		});
 		const seconds = (Date.now() - began) / 1000;
-		if (seconds > 40) wrongs.push(`it took ${seconds} s`);
+		if (seconds > 100) wrongs.push(`it took ${seconds} s`);
 
 		const { error } = result;
 		const output = result.items(NODE);
