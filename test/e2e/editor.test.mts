@@ -42,8 +42,9 @@ describe('in the editor', { timeout: 400_000 }, () => {
 			.locator('[data-test-id="rlc-search"] input')
 			.or(page.locator('input[data-test-id="rlc-search"]'))
 			.first();
+		const found = page.waitForResponse(/resource-locator-results/);
 		await search.fill('Ada');
-		await page.waitForResponse((response) => response.url().includes('resource-locator-results'));
+		await found;
 		await entries.filter({ hasText: 'Ada' }).first().waitFor();
 		// The simulated service's own search knows neither languages nor genders.
 		await search.fill('german female');
@@ -59,12 +60,10 @@ describe('in the editor', { timeout: 400_000 }, () => {
 	it('a run by hand shows its progress, and the file in the output', async () => {
 		await page.goto(`${instance.baseUrl}/workflow/${speak.id}`);
 		await canvasNode(page, speak.nodeName).waitFor();
+		const percentage = page.waitForEvent('console', (line) => /task \S+: \d+ %/.test(line.text()));
 		await execute(page);
+		await percentage;
 		await picture('canvas');
-		assert.ok(
-			console.some((line) => /task \S+: \d+ %/.test(line)),
-			'percentages reach the browser',
-		);
 		assert.ok(!console.some((line) => line.includes(simulator.token)), 'no token there');
 
 		await canvasNode(page, speak.nodeName).dblclick();
@@ -82,7 +81,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		await canvasNode(page, trigger.nodeName).waitFor();
 		await page.keyboard.press('Control+Enter');
 		await page.getByText('Waiting for the next event of a speech task').first().waitFor();
-		await simulator.waitFor(() => simulator.sockets() === 1, 20_000);
+		await simulator.waitFor(() => simulator.sockets() === 1);
 		await picture('trigger-canvas');
 
 		await canvasNode(page, trigger.nodeName).dblclick();
@@ -101,7 +100,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		const button = byId(page, 'trigger-execute-button');
 		await button.filter({ hasText: 'Execute step' }).click();
 		await button.filter({ hasText: 'Stop Listening' }).waitFor();
-		await simulator.waitFor(() => simulator.sockets() === 1, 20_000);
+		await simulator.waitFor(() => simulator.sockets() === 1);
 		await button.click();
 		await simulator.waitFor(() => simulator.sockets() === 0);
 		await button.filter({ hasText: 'Execute step' }).waitFor();

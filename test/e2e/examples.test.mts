@@ -33,7 +33,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 			it(`${name} listens, once it is published`, async () => {
 				await importFile(page, instance.baseUrl, path);
 				await publish(page);
-				assert.equal(simulator.sockets(), 1);
+				await simulator.waitFor(() => simulator.sockets() === 1);
 			});
 		} else {
 			it(`${name} shows the node as what it is used for`, async () => {

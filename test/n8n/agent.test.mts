@@ -50,7 +50,7 @@ const toldOf = (request: ChatRequest, round: number): IDataObject[] =>
 	});
 
 /** No part of a file and no secret reached the model, the run or n8n's storage. */
-function assertTextOnly(result: IRun): void {
+async function assertTextOnly(result: IRun): Promise<void> {
 	for (const text of [JSON.stringify(model.requests), JSON.stringify(result.data.resultData)]) {
 		assert.doesNotMatch(text, /"binary"|filesystem-v2/);
 		assert.doesNotMatch(text, /[A-Za-z0-9+/]{200}/, 'no base64');
@@ -62,7 +62,7 @@ function assertTextOnly(result: IRun): void {
 		'no file is fetched that nobody gets',
 	);
 	assert.deepEqual(simulator.leaks, []);
-	assert.equal(simulator.sockets(), 0, 'WebSockets are closed');
+	await simulator.waitFor(() => simulator.sockets() === 0);
 	assert.deepEqual(filesWith(simulator.token, instance.folder), [], 'no token in any file');
 }
 
@@ -86,7 +86,7 @@ for (const version of [2.2, 3]) {
 			assert.equal(result.status, 'success');
 			assertOffered(model.requests[0]!);
 			assert.equal(simulator.creates - paid, 2, 'one task and one image, each paid once');
-			assertTextOnly(result);
+			await assertTextOnly(result);
 
 			const [spoken, drawn] = told as [IDataObject, IDataObject];
 			const task = simulator.tasks.get(String(spoken.task_id));
@@ -121,7 +121,7 @@ for (const version of [2.2, 3]) {
 			assert.equal(result.status, 'success', 'the agent is not ended by a tool that fails');
 			assert.equal(finalWords(result), 'There it is.');
 			assert.equal(simulator.creates - paid, 2, 'the slow task is paid once');
-			assertTextOnly(result);
+			await assertTextOnly(result);
 
 			const [failed, late, collected] = told as [IDataObject, IDataObject, IDataObject];
 			const [failedId, slowId] = [...simulator.tasks.keys()].slice(-2);

@@ -3,7 +3,7 @@ import type { Simulator } from '../../simulator/simulator.mts';
 import { createTask } from './workflows.mts';
 
 const BETWEEN_CUTS_MS = 2000;
-const OPEN_AGAIN_MS = 15_000;
+const OPEN_AGAIN_MS = 60_000;
 
 /** Ways in which a socket is lost. */
 export type Cut = 'dropped' | 'refused';

@@ -87,7 +87,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		const texts = lines(12, 'the batch');
 		const execution = await call('handed-over', { lines: texts });
 		const resting = await waitForStatus(rest, execution, ['waiting']);
-		const [first, ...others] = cluster.workersOf(execution);
+		const [first, ...others] = await cluster.workersOf(execution);
 		assert.ok(first && others.length === 0, 'one worker ran it so far');
 		const items = itemsOf(resting, SPEAK);
 		assert.deepEqual(
@@ -102,7 +102,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		const done = await waitForEnd(rest, execution);
 		await cluster.addWorker();
 		assert.equal(done.status, 'success');
-		assert.equal(cluster.workersOf(execution).length, 2, 'the other worker ran the rest');
+		assert.equal((await cluster.workersOf(execution, 2)).length, 2, 'the other worker ran the rest');
 		const served = items.map(({ json }) => simulator.fileBytes(String(json.audio_url))!);
 		assert.deepEqual(
 			itemsOf(done, DIGEST).map(({ json }) => json.sha256),
@@ -130,14 +130,14 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			await simulator.waitFor(() => simulator.sockets() === 1, PATIENCE_MS);
 			return execution;
 		};
-		const ranOnOneWorker = (execution: string) =>
-			assert.equal(cluster.workersOf(execution).length, 1, 'a worker ran it');
+		const ranOnOneWorker = async (execution: string) =>
+			assert.equal((await cluster.workersOf(execution)).length, 1, 'a worker ran it');
 
 		it('the node speaks', async () => {
 			const execution = await runByHand(rest, example('speak').id, TRIGGER);
 			const done = await waitForEnd(rest, execution);
 			assert.equal(done.status, 'success');
-			ranOnOneWorker(execution);
+			await ranOnOneWorker(execution);
 			const [item] = itemsOf(done, 'Speak a text');
 			const served = simulator.fileBytes(String(item!.json.audio_url))!;
 			assert.ok((await fileOf(item!)).equals(served));
@@ -149,7 +149,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			const taskId = await createTask(simulator, 'Somebody else has this said.');
 			const done = await waitForEnd(rest, execution);
 			assert.equal(done.status, 'success');
-			ranOnOneWorker(execution);
+			await ranOnOneWorker(execution);
 			const [item] = itemsOf(done, 'When it happens');
 			assert.equal(item!.json.task_id, taskId);
 			assert.ok((await fileOf(item!)).equals(simulator.fileBytes(String(item!.json.audio_url))!));
@@ -171,13 +171,13 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			await call('plain', { lines: heldLines(6, 'the second half') }),
 		];
 		await simulator.waitFor(() => tasksAbout('half').length === 12, PATIENCE_MS);
-		assert.equal(simulator.sockets(), 2);
+		await simulator.waitFor(() => simulator.sockets() === 2, PATIENCE_MS);
 		endTasksAbout('half');
 		for (const execution of executions) {
 			assert.equal((await waitForEnd(rest, execution)).status, 'success');
 		}
-		const workers = executions.flatMap((execution) => cluster.workersOf(execution));
-		assert.equal(new Set(workers).size, 2, 'each worker ran one of them');
+		const workers = await Promise.all(executions.map((each) => cluster.workersOf(each)));
+		assert.equal(new Set(workers.flat()).size, 2, 'each worker ran one of them');
 		assert.equal(simulator.socketsEver - before, 2);
 		// The next execution may be about to begin: they rest for a moment.
 		await simulator.waitFor(() => simulator.sockets() === 0);

@@ -73,4 +73,4 @@ test('the jobs of a tag publish the version, and its part of the change log as i
 	expect(stdout).toContain(`gh release create v${version} --verify-tag`);
 	const [firstOfUnreleased] = /^- .*$/m.exec(read('CHANGELOG.md'))!;
 	expect(stdout).toContain(firstOfUnreleased);
-}, 120_000);
+}, 300_000);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
+import { eventually } from '../n8n/executions.mts';
 import { Instance } from '../n8n/instance.mts';
 import { installPackage } from '../n8n/package.mts';
 import { freePorts } from '../n8n/ports.mts';
@@ -9,6 +10,8 @@ import { startPostgres, type Postgres } from '../servers/postgres.mts';
 import { startRedis } from '../servers/redis.mts';
 
 const WORKER_READY = 'n8n worker is now ready';
+/** Longer than a busy machine takes from a line of a process to the file that it goes into. */
+const LOGGED_MS = 30_000;
 
 /**
  * n8n's own distributed engine: a main process and two workers, which take their jobs from Redis
@@ -23,8 +26,8 @@ export interface Cluster {
 	start(): Promise<void>;
 	/** Starts a new worker. It takes one job at a time: others go to another worker, or wait. */
 	addWorker(): Promise<Instance>;
-	/** Which workers have run an execution, or a part of it. */
-	workersOf(executionId: string): Instance[];
+	/** Which workers have run an execution, or a part of it, once `least` have logged that. */
+	workersOf(executionId: string, least?: number): Promise<Instance[]>;
 	close(): Promise<void>;
 }
 
@@ -70,9 +73,12 @@ export async function prepareCluster(extra: NodeJS.ProcessEnv = {}): Promise<Clu
 			await Promise.all([addWorker(), addWorker()]);
 		},
 		addWorker,
-		workersOf(executionId) {
+		async workersOf(executionId, least = 1) {
 			const line = `Worker started execution ${executionId} `;
-			return workers.filter(({ logFile }) => readFileSync(logFile, 'utf8').includes(line));
+			return await eventually(`${least} workers to log ${executionId}`, LOGGED_MS, () => {
+				const found = workers.filter(({ logFile }) => readFileSync(logFile, 'utf8').includes(line));
+				return found.length < least ? undefined : found;
+			});
 		},
 		async close() {
 			await Promise.all([main, ...workers].map((instance) => instance.stop()));

@@ -6,6 +6,7 @@
  */
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { eventually } from '../../../tools/n8n/executions.mts';
 import { Nightly } from './nightly.mts';
 import { killMain, killPostgres, killS3, killWorker } from './outages.mts';
 import { judge, processesIn } from './verdict.mts';
@@ -52,8 +53,11 @@ try {
 } finally {
 	await nightly.close();
 }
-const left = processesIn(dirname(nightly.cluster.main.folder));
-if (left.length > 0) problems.push(`processes are left: ${left.join(', ')}`);
+// Those that n8n has started may end a little later than n8n.
+const left = () => processesIn(dirname(nightly.cluster.main.folder));
+await eventually('every process to end', 30_000, () => left().length === 0 || undefined).catch(() =>
+	problems.push(`processes are left: ${left().join(', ')}`),
+);
 for (const problem of problems) console.error(`✗ ${problem}`);
 nightly.say(
 	problems.length === 0 ? 'Nothing was wrong.' : `${problems.length} problems, see above.`,

@@ -30,9 +30,8 @@ export async function killWorker(
 ): Promise<string[]> {
 	const { cluster, simulator } = nightly;
 	await paid(nightly, rows * 0.2);
-	const [worker] = cluster.workersOf(execution);
-	if (!worker) throw new Error('No worker runs the night that is to be cut short');
-	await worker.crash();
+	const [worker] = await cluster.workersOf(execution);
+	await worker!.crash();
 	nightly.say('a worker is killed');
 	const without = await nightly.sql(
 		'SELECT text FROM texts_to_speak WHERE claimed_by = $1 AND task_id IS NULL AND file IS NULL',
