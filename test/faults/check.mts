@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { WorkflowResult } from '../../demo/engine.mts';
+import { eventually } from '../../tools/eventually.mts';
 import { findToken } from './canary.mts';
 import type { Stage } from './stage.mts';
 import { NODE } from './workflow.mts';
@@ -66,16 +67,8 @@ export async function assertWhole(
 
 /** Nothing is left open, and the token went nowhere but to the API. */
 export async function assertClean(stage: Stage, result: WorkflowResult): Promise<void> {
-	await closed(stage);
+	await eventually('all connections to be closed', 30_000, () => stage.open() === 0, 10);
 	assert.deepEqual(stage.sim.leaks, [], 'the token stays with the API');
 	const places = { run: saved(result.run), messages: stage.messages.join('\n') };
 	assert.equal(findToken(stage.sim.token, places), undefined);
-}
-
-/** Resolves when n8n holds no connection open any more; throws when it goes on doing so. */
-async function closed(stage: Stage): Promise<void> {
-	for (const end = Date.now() + 30_000; stage.open() > 0;) {
-		assert.ok(Date.now() < end, `${stage.open()} connections are left open`);
-		await new Promise((resolve) => setTimeout(resolve, 10));
-	}
 }

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '../../tools/eventually.mts';
 
 const folder = mkdtempSync(join(tmpdir(), 'media-generation-log-'));
 process.env.N8N_LOG_LEVEL = 'debug';
@@ -22,11 +23,7 @@ export async function logged(): Promise<string> {
 	const { n8nWorkflow } = await import('../../demo/n8n.mts');
 	const last = `End of the log ${randomUUID()}`;
 	n8nWorkflow.LoggerProxy.debug(last);
-	for (const end = Date.now() + 30_000; !read().includes(last);) {
-		if (Date.now() > end) throw new Error('n8n does not log into its file');
-		await new Promise((resolve) => setTimeout(resolve, 20));
-	}
-	return read();
+	return await eventually('n8n to log', 30_000, () => read().includes(last) && read(), 20);
 }
 
 /** Deletes the log. */

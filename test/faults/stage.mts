@@ -14,6 +14,7 @@ import {
 	type Simulator,
 	type SimulatorOptions,
 } from '../../simulator/simulator.mts';
+import { eventually } from '../../tools/eventually.mts';
 import { canary } from './canary.mts';
 import { FakeService, type Handler } from '../service/fakeService.mts';
 import { NODE, workflowOf } from './workflow.mts';
@@ -115,10 +116,8 @@ export class Stage {
 
 	/** Resolves once the node has told the browser so. */
 	async said(what: RegExp): Promise<void> {
-		for (const end = Date.now() + 30_000; !this.messages.some((text) => what.test(text));) {
-			if (Date.now() > end) throw new Error(`it did not say ${what}: ${this.messages.join(' | ')}`);
-			await new Promise((resolve) => setTimeout(resolve, 5));
-		}
+		const isSaid = () => this.messages.some((text) => what.test(text));
+		await eventually(`${what}`, 30_000, isSaid, 5);
 	}
 
 	/** Calls `close` when the stage is closed. */

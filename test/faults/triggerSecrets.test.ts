@@ -1,7 +1,15 @@
 import { logged, removeLog } from './log.mts';
 import { message } from '../engine/service';
 import { sim, start } from '../engine/setup';
-import { activate, createTask, listenByHand, type ActiveTrigger } from '../engine/triggerSetup';
+import {
+	activate,
+	activateListening,
+	createTask,
+	listenByHand,
+	onAll,
+	type ActiveTrigger,
+} from '../engine/triggerSetup';
+import { eventually } from '../../tools/eventually.mts';
 import { canary, contentsOf, findToken, formsOf } from './canary.mts';
 import { saved } from './check.mts';
 import { echo as echoOf } from './echoes.mts';
@@ -47,10 +55,9 @@ test.each([
 });
 
 test('events, with the token in every field, and their files', async () => {
-	const trigger = await activate({
-		parameters: { events: ['completed', 'progress', 'failed'], options: { download: true } },
+	const trigger = await activateListening({
+		parameters: { ...onAll, options: { download: true } },
 	});
-	await sim.waitFor(() => sim.sockets() === 1);
 	const address = `${sim.baseUrl}/files/x.wav?token=${sim.token}`;
 	sim.fault({ ...onFile, ...always, ...answer(200, Buffer.alloc(2000, 1)) });
 	says('/v1/labs/task/', 200, { id: sim.token, status: 'completed', audio_url: address });
@@ -62,8 +69,7 @@ test('events, with the token in every field, and their files', async () => {
 });
 
 test('messages with the token in place of a task', async () => {
-	const trigger = await activate({ parameters: { events: ['completed', 'progress'] } });
-	await sim.waitFor(() => sim.sockets() === 1);
+	const trigger = await activateListening({ parameters: { events: ['completed', 'progress'] } });
 	for (const form of formsOf(sim.token).slice(0, -1)) {
 		sim.push(message(form, 40));
 		sim.push(message(`x${form}`, 100));
@@ -84,8 +90,7 @@ test('a file that cannot be fetched', async () => {
 });
 
 test('a task that fails', async () => {
-	const trigger = await activate({ parameters: { events: ['failed'] } });
-	await sim.waitFor(() => sim.sockets() === 1);
+	const trigger = await activateListening({ parameters: { events: ['failed'] } });
 	says('/v1/labs/task/', 200, { id: 1, status: 'error', error: `failed for ${echo()}` });
 	sim.push(message('4711', 100));
 	const [started] = await trigger.has(1);
@@ -94,8 +99,7 @@ test('a task that fails', async () => {
 });
 
 test('a token that is refused while the workflow is active', async () => {
-	const trigger = await activate();
-	await sim.waitFor(() => sim.sockets() === 1);
+	const trigger = await activateListening();
 	says('/v1/', 401, { error: `invalid token ${echo()}` });
 	sim.push(message('4711', 100));
 	const error = await trigger.failed();
@@ -126,12 +130,10 @@ test('without a WebSocket in the runtime', async () => {
 });
 
 test('a task that cannot be read, whose reason is logged', async () => {
-	const trigger = await activate();
-	await sim.waitFor(() => sim.sockets() === 1);
+	const trigger = await activateListening();
 	says('/v1/labs/task/', 400, { error: `odd request of ${echo()}` });
 	sim.push(message('4711', 100));
-	for (const end = Date.now() + 30_000; !(await logged()).includes('rejected the request');) {
-		if (Date.now() > end) throw new Error('The reason is not logged');
-	}
+	const isLogged = async () => (await logged()).includes('rejected the request');
+	await eventually('the reason to be logged', 30_000, isLogged);
 	await assertSecret(trigger);
 });

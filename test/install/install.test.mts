@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { temporaryFolder } from '../../tools/cleanup.mts';
 import { readExamples } from '../../tools/n8n/examples.mts';
-import { eventually, runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
+import { eventually } from '../../tools/eventually.mts';
+import { runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
 import { project } from '../../tools/n8n/package.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { openEditor } from '../e2e/browser.mts';
@@ -151,7 +152,7 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 			const short = await createTask(simulator, 'Short.');
 			await eventually('every task under way to be saved', 60_000, async () => {
 				const saved = new Set(await workflow.remembered());
-				return begun.every((id) => saved.has(id)) || undefined;
+				return begun.every((id) => saved.has(id));
 			});
 			tasks.push(...begun, short);
 			return begun;

@@ -5,13 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import {
-	activate,
-	eventually,
-	runByWebhook,
-	waitForEnd,
-	type Execution,
-} from '../../tools/n8n/executions.mts';
+import { eventually } from '../../tools/eventually.mts';
+import { activate, runByWebhook, waitForEnd, type Execution } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
 import { findToken } from '../faults/canary.mts';

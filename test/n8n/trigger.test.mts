@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { eventually } from '../../tools/n8n/executions.mts';
+import { eventually } from '../../tools/eventually.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { DataTable } from '../storage/dataTable.mts';
 import { pushMessages, startMeasured } from './memory.mts';
@@ -152,7 +152,7 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 	// n8n saves what a trigger remembers whenever that starts an execution, and only then.
 	await eventually('every task under way to be saved', PATIENCE_MS, async () => {
 		const saved = new Set(await workflow.remembered());
-		return running().every(({ id }) => saved.has(id)) || undefined;
+		return running().every(({ id }) => saved.has(id));
 	});
 	const runningThen = running().length;
 	const crashedAt = Date.now();

@@ -1,7 +1,8 @@
 import type { IConnections, INode } from 'n8n-workflow';
 import type { Simulator } from '../../simulator/simulator.mts';
 import { CREDENTIAL } from '../../tools/examples.mts';
-import { activate, eventually, executionsOf } from '../../tools/n8n/executions.mts';
+import { eventually } from '../../tools/eventually.mts';
+import { activate, executionsOf } from '../../tools/n8n/executions.mts';
 import type { Rest } from '../../tools/n8n/rest.mts';
 
 /** One execution, as n8n has it. */

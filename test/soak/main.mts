@@ -5,6 +5,7 @@
  */
 import '../faults/log.mts';
 import { parseArgs } from 'node:util';
+import { eventually } from '../../tools/eventually.mts';
 import { canary, contentsOf, findAnyCanary } from '../faults/canary.mts';
 import { logged, removeLog } from '../faults/log.mts';
 import { Hostile } from './hostile.mts';
@@ -91,10 +92,9 @@ if (values.only !== undefined) {
 }
 
 // Everything that was canceled has to end now.
-for (let waited = 0; hostile.connected() > 0 && waited < 20_000; waited += 100) {
-	await new Promise((resolve) => setTimeout(resolve, 100));
-}
-if (hostile.connected() > 0) note(`${hostile.connected()} connections are left open`);
+await eventually('connections', 20_000, () => hostile.connected() === 0).catch(() =>
+	note(`${hostile.connected()} connections are left open`),
+);
 await searchLog();
 tell();
 await hostile.close();

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { HistoryItem } from '../../simulator/simulator.mts';
-import { eventually, retry } from '../../tools/n8n/executions.mts';
+import { eventually } from '../../tools/eventually.mts';
+import { retry } from '../../tools/n8n/executions.mts';
 import { startS3 } from '../../tools/servers/s3.mts';
 import { order, RemoteWorkflow, type Execution } from '../n8n/workflows.mts';
 import { startGate } from './gate.mts';
@@ -142,7 +143,7 @@ describe('every new video of the account goes to S3', { timeout: 600_000 }, () =
 	it('also one whose execution a power cut has ended, by a retry', async () => {
 		gate.refuse(Infinity);
 		const video = await make('text-to-video', 'In the dark');
-		await eventually('the bucket to be tried', NIGHT_MS, () => gate.refused() > 0 || undefined);
+		await eventually('the bucket to be tried', NIGHT_MS, () => gate.refused() > 0);
 		await powerCut();
 		gate.refuse(0);
 		const [execution] = await nextExecutions(1);

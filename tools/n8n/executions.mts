@@ -1,10 +1,9 @@
 /* Executions of an n8n server, over its REST interface. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { parse } from 'flatted';
 import type { ExecutionStatus, IRunExecutionData } from 'n8n-workflow';
+import { eventually } from '../eventually.mts';
 import type { Rest } from './rest.mts';
 
-const POLL_MS = 150;
 const PATIENCE_MS = 60_000;
 
 export interface Execution {
@@ -31,7 +30,7 @@ export async function activate(rest: Rest, workflowId: string): Promise<void> {
 		const { status, triggers } = await rest.request('GET', `${path}/publication-status`);
 		const messages = triggers.map(({ errorMessage }: { errorMessage?: string }) => errorMessage);
 		if (status === 'failed') throw new Error(messages.filter(Boolean).join('\n'));
-		return status === 'published' || undefined;
+		return status === 'published';
 	});
 }
 
@@ -111,19 +110,4 @@ export async function retry(
 	const body = { loadWorkflow };
 	const { id } = await rest.request('POST', `/rest/executions/${executionId}/retry`, body);
 	return await waitForEnd(rest, String(id));
-}
-
-/** Looks until something is there, which n8n tells only an open editor; throws after `timeoutMs`. */
-export async function eventually<T>(
-	what: string,
-	timeoutMs: number,
-	look: () => Promise<T | undefined> | T | undefined,
-): Promise<T> {
-	const end = Date.now() + timeoutMs;
-	for (;;) {
-		const found = await look();
-		if (found !== undefined) return found;
-		if (Date.now() > end) throw new Error(`Waited ${timeoutMs / 1000} s in vain for ${what}`);
-		await pause(POLL_MS);
-	}
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
-import { eventually } from '../n8n/executions.mts';
+import { eventually } from '../eventually.mts';
 import { Instance } from '../n8n/instance.mts';
 import { installPackage } from '../n8n/package.mts';
 import { freePorts } from '../n8n/ports.mts';

@@ -6,7 +6,7 @@
  */
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { eventually } from '../../../tools/n8n/executions.mts';
+import { eventually } from '../../../tools/eventually.mts';
 import { Nightly } from './nightly.mts';
 import { killMain, killPostgres, killS3, killWorker } from './outages.mts';
 import { judge, processesIn } from './verdict.mts';
@@ -55,7 +55,7 @@ try {
 }
 // Those that n8n has started may end a little later than n8n.
 const left = () => processesIn(dirname(nightly.cluster.main.folder));
-await eventually('every process to end', 30_000, () => left().length === 0 || undefined).catch(() =>
+await eventually('every process to end', 30_000, () => left().length === 0).catch(() =>
 	problems.push(`processes are left: ${left().join(', ')}`),
 );
 for (const problem of problems) console.error(`✗ ${problem}`);

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FaultRule, Simulator } from '../../../simulator/simulator.mts';
+import { eventually } from '../../../tools/eventually.mts';
 import type { Cluster } from '../../../tools/queue/cluster.mts';
 import { startS3, type S3 } from '../../../tools/servers/s3.mts';
 import { setUp, WorkflowFile, type Setting } from '../../queue/setting.mts';
@@ -16,7 +16,7 @@ const BUCKET = 'voice.nightly';
 const WORKFLOW = 'nightly';
 /** As long as something may take, on a machine that is busy with other things. */
 export const PATIENCE_MS = 1_200_000;
-const LOOK_MS = 500;
+export const LOOK_MS = 500;
 
 const BUSY = { status: 429, headers: { 'Retry-After': '1' }, body: { error: 'rate_limited' } };
 const GATEWAY = { status: 502, body: '<html><body>Bad Gateway</body></html>' };
@@ -93,7 +93,8 @@ export class Nightly {
 
 	/** Resolves once no night is at work, then lets the claims that are left be a day old. */
 	async dayPasses(): Promise<void> {
-		await this.until('the nights to end', async () => (await this.atWork()) === 0);
+		const isOver = async () => (await this.atWork()) === 0;
+		await eventually('the nights to end', PATIENCE_MS, isOver, LOOK_MS);
 		await this.sql("UPDATE texts_to_speak SET claimed_at = claimed_at - interval '1 day'");
 	}
 
@@ -133,15 +134,6 @@ export class Nightly {
 
 	async file(key: string): Promise<Buffer> {
 		return Buffer.from(await (await fetch(`${this.s3.url}/${BUCKET}/${key}`)).arrayBuffer());
-	}
-
-	/** Looks again and again until something holds: n8n and the S3 server tell nobody. */
-	async until(what: string, holds: () => Promise<boolean>): Promise<void> {
-		const end = Date.now() + PATIENCE_MS;
-		while (!(await holds())) {
-			if (Date.now() > end) throw new Error(`Waited ${PATIENCE_MS / 1000} s for ${what}`);
-			await pause(LOOK_MS);
-		}
 	}
 
 	async close(): Promise<void> {

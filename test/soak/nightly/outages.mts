@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { PATIENCE_MS, type Nightly } from './nightly.mts';
+import { eventually } from '../../../tools/eventually.mts';
+import { LOOK_MS, PATIENCE_MS, type Nightly } from './nightly.mts';
 
 /** How long a server is away: shorter than the example goes on asking PostgreSQL. */
 const AWAY_MS = 3000;
@@ -52,7 +53,8 @@ export async function killPostgres(nightly: Nightly, rows: number): Promise<void
 
 export async function killS3(nightly: Nightly, rows: number): Promise<void> {
 	const enough = (await nightly.keys()).length + rows * 0.2;
-	await nightly.until('files', async () => (await nightly.keys()).length >= enough);
+	const isEnough = async () => (await nightly.keys()).length >= enough;
+	await eventually('files', PATIENCE_MS, isEnough, LOOK_MS);
 	nightly.say('the S3 server is killed');
 	await nightly.s3.outage(() => pause(AWAY_MS));
 	nightly.say('the S3 server is back');

@@ -1,0 +1,19 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+const POLL_MS = 150;
+
+/** Looks until something is there, or holds, of which nobody tells; throws after `timeoutMs`. */
+export async function eventually<T>(
+	what: string,
+	timeoutMs: number,
+	look: () => Promise<T | false | undefined> | T | false | undefined,
+	pollMs = POLL_MS,
+): Promise<T> {
+	const end = Date.now() + timeoutMs;
+	for (;;) {
+		const found = await look();
+		if (found !== undefined && found !== false) return found;
+		if (Date.now() > end) throw new Error(`Waited ${timeoutMs / 1000} s in vain for ${what}`);
+		await pause(pollMs);
+	}
+}
