@@ -1,5 +1,5 @@
 import type { FailureFacts, FailureKind } from '../../nodes/shared/failure';
-import type { Behaviour } from './randomAnswers';
+import type { Operation } from '../faults/stage.mts';
 
 /*
  * What once broke something, each tried again in every run. Found by these tests or while they were
@@ -168,50 +168,22 @@ export const thrown: unknown[] = [
 	Symbol('thrown'),
 ];
 
-/** An answer that is right in its place, with `changes`. */
-export const right = (
-	changes: Partial<Behaviour['answers'][number]> = {},
-): Behaviour['answers'][number] => ({
-	status: 200,
-	headers: [],
-	body: { right: 0 },
-	framing: 'length',
-	reset: false,
-	...changes,
-});
-
-/** By operation. */
-export const behaviours: Array<{ operation: string; goesOn: boolean; service: Behaviour }> = [
+/** Bodies of answers and the type of the last, by operation: in turn, the last again and again. */
+export const answers: Array<{ operation: Operation; bodies: string[]; type?: string }> = [
 	{
 		// "mimeType.startsWith is not a function", and the file, paid for, was lost.
 		operation: 'speech:wait',
-		goesOn: false,
-		service: {
-			answers: [
-				right({}),
-				right({ headers: [['Content-Type', 'constructor']], body: 'a file of no known type' }),
-			],
-		},
+		bodies: ['{"id":7,"status":"completed","audio_url":"/a.mp3"}', 'a file of no known type'],
+		type: 'constructor',
 	},
-	{
-		// A task with an id that no address can hold: "URI malformed", and not a word of the payment.
-		operation: 'speech:speak',
-		goesOn: true,
-		service: { answers: [right({ body: '{"task_id":"\\ud800"}' })] },
-	},
-	{
-		operation: 'account:get',
-		goesOn: false,
-		service: { answers: [right({ body: '{"a":'.repeat(20_000) + '1' + '}'.repeat(20_000) })] },
-	},
+	// A task with an id that no address can hold: "URI malformed", and not a word of the payment.
+	{ operation: 'speech:speak', bodies: ['{"task_id":"\\ud800"}'] },
+	{ operation: 'account:get', bodies: ['{"a":'.repeat(20_000) + '1' + '}'.repeat(20_000)] },
 	{
 		operation: 'video:textToVideo',
-		goesOn: false,
-		service: {
-			answers: [
-				right({ body: 'event: x_complete\ndata: []\n\n' }),
-				right({ body: '[{"prompt":"A boat","created_at":"2099-01-01","type":{"toString":1}}]' }),
-			],
-		},
+		bodies: [
+			'event: x_complete\ndata: []\n\n',
+			'[{"prompt":"A lighthouse in the rain","created_at":"2099-01-01","type":{"toString":1}}]',
+		],
 	},
 ];

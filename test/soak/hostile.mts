@@ -3,11 +3,42 @@ import type { Socket } from 'node:net';
 import { FakeService } from '../service/fakeService.mts';
 import { file } from './files.mts';
 import { anyMood, json, MOODS, type Asked } from './moods.mts';
-import { mayRepeat, type Account, type Post } from './account.mts';
 import { Random } from './random.mts';
 import { socket } from './sockets.mts';
 import { stream } from './streams.mts';
 import { errorBody, odd } from './words.mts';
+
+/** A create call, and whether the service has said that it failed. */
+interface Post {
+	response: ServerResponse;
+	hasFailed: boolean;
+}
+
+/** Whether a status refuses a create call for good: nothing was accepted. */
+const isRefusal = (status: number) => status >= 300 && status < 500 && ![408, 425].includes(status);
+
+/** True when the same may be asked for again: at once after 429, else by Retry On Fail. */
+function mayRepeat({ response, hasFailed }: Post, isRetried: boolean): boolean {
+	const { headersSent, statusCode } = response;
+	if (headersSent && statusCode === 429) return true;
+	return isRetried && (hasFailed || (headersSent && isRefusal(statusCode)));
+}
+
+/** What belongs to one token: each run has its own. */
+interface Account {
+	random: Random;
+	/** Create calls by their unique text. */
+	posts: Map<string, Post[]>;
+	/** How often each task was read, and the call that created it. */
+	tasks: Map<string, { reads: number; post?: Post }>;
+	made: Array<{ id: string; prompt: string; file_url: string; created_at: string }>;
+	/** How often something goes wrong. */
+	malice: number;
+	/** The node runs with Retry On Fail. */
+	isRetried: boolean;
+	/** How many came so far. */
+	requests: number;
+}
 
 /**
  * A service that does at random everything that a service, a proxy or a network can do wrong, and
@@ -43,12 +74,17 @@ export class Hostile {
 	/** Opens an account; `malice` is the share of requests that go wrong. */
 	open(token: string, seed: number, malice: number, isRetried = false): void {
 		const random = new Random(seed);
-		const account = { random, posts: new Map(), tasks: new Map(), made: [], malice, isRetried };
-		this.accounts.set(token, account);
+		const known = { posts: new Map(), tasks: new Map(), made: [], requests: 0 };
+		this.accounts.set(token, { random, malice, isRetried, ...known });
 	}
 
 	forget(token: string): void {
 		this.accounts.delete(token);
+	}
+
+	/** How many requests came for one account. */
+	requestsOf(token: string): number {
+		return this.accounts.get(token)?.requests ?? 0;
 	}
 
 	/** How many requests came so far. */
@@ -73,6 +109,7 @@ export class Hostile {
 			if (token !== '') this.onViolation(`a request long after its run: ${request.url}`);
 			return void response.writeHead(401).end();
 		}
+		account.requests++;
 		const parts: Buffer[] = [];
 		request.on('data', (part: Buffer) => parts.push(part));
 		request.on('error', () => {});

@@ -6,11 +6,11 @@
 import '../faults/log.mts';
 import { parseArgs } from 'node:util';
 import { eventually } from '../../tools/eventually.mts';
-import { canary, contentsOf, findAnyCanary } from '../faults/canary.mts';
+import { contentsOf, findAnyCanary } from '../faults/canary.mts';
 import { logged, removeLog } from '../faults/log.mts';
 import { Hostile } from './hostile.mts';
 import { Random } from './random.mts';
-import { planOf, runPlan } from './run.mts';
+import { runSeed } from './run.mts';
 import { listenFor } from './trigger.mts';
 
 const { values } = parseArgs({
@@ -41,19 +41,9 @@ const began = Date.now();
 const end = began + Number(values.minutes) * 60_000;
 
 async function one(seed: number): Promise<void> {
-	const random = new Random(seed);
-	const token = canary();
-	const [own, malice] = [random.whole(0, 2 ** 31), random.pick([0.05, 0.2, 0.5, 0.9])];
-	const plan = planOf(random, seed);
-	hostile.open(token, own, malice, plan.node.retryOnFail);
-	const { ended, wrong } = await runPlan(plan, hostile.baseUrl, token).catch((error: Error) => ({
-		ended: 'throws',
-		wrong: [`the engine throws: ${error.stack}`],
-	}));
+	const { ended, wrong } = await runSeed(hostile, seed);
 	counts[ended] = (counts[ended] ?? 0) + 1;
-	for (const problem of wrong) note(`--only ${seed} (${plan.operation}): ${problem}`);
-	// A canceled run ends before its requests do.
-	setTimeout(() => hostile.forget(token), 20_000).unref();
+	for (const problem of wrong) note(`--only ${problem}`);
 }
 
 /** Nothing that was said or stored holds a token, or the beginning of one. */

@@ -73,6 +73,9 @@ export const MOODS: Record<string, Mood> = {
 		const line = random.pick([
 			'Content-Length: -5',
 			'Content-Length: 5\r\nContent-Length: 7',
+			'Content-Length: 1',
+			'Content-Length: 7',
+			'Transfer-Encoding: chunked',
 			'Transfer-Encoding: chunked, chunked',
 			`X-Big: ${'x'.repeat(20_000)}`,
 			`X-Token: ${token}\r\nContent-Length: 2`,

@@ -1,32 +1,57 @@
 import type { IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
 import { startWorkflow, type WorkflowResult } from '../../demo/engine.mts';
-import { findToken } from '../faults/canary.mts';
+import { canary, findToken } from '../faults/canary.mts';
 import { saved } from '../faults/check.mts';
-import { isPaid, OPERATIONS } from '../faults/stage.mts';
+import { isPaid, OPERATIONS, type Operation } from '../faults/stage.mts';
 import { NODE, workflowOf } from '../faults/workflow.mts';
-import type { Random } from './random.mts';
+import type { Hostile } from './hostile.mts';
+import { Random } from './random.mts';
 
 /** One run of the node against the hostile service, and what must hold for it. */
 
-/** How late a run may end, for n8n's and the machine's part in it. */
-const LATE_MS = 6000;
 /** How long speech waits for the socket; the create call then has the whole timeout. */
 const OPENING_MS = 3000;
+/** A service is asked no more often than this for an item, whatever it does. */
+const MOST_REQUESTS = 60;
 
-export interface Plan {
+interface Plan {
 	seed: number;
-	operation: (typeof OPERATIONS)[number];
+	operation: Operation;
 	parameters: IDataObject;
 	node: Partial<INode>;
 	items: number;
 	mode: 'manual' | 'trigger';
 	cancelAfterMs: number | undefined;
-	/** When it must be over, canceled or not. */
+	/** When it should be over, canceled or not. */
 	mostMs: number;
 }
 
-export function planOf(random: Random, seed: number): Plan {
-	const operation = random.pick([...OPERATIONS, ...OPERATIONS.filter(isPaid)]);
+/**
+ * One run that only the seed decides on, unless an operation is wished for; returns how it ended and what
+ * was wrong with it. `lateMs` is how late it may end, for n8n's and the machine's part in it.
+ */
+export async function runSeed(
+	hostile: Hostile,
+	seed: number,
+	{ lateMs = 6000, wished }: { lateMs?: number; wished?: Operation } = {},
+): Promise<{ ended: string; wrong: string[] }> {
+	const random = new Random(seed);
+	const token = canary();
+	const [own, malice] = [random.whole(0, 2 ** 31), random.pick([0.05, 0.2, 0.5, 0.9])];
+	const plan = planOf(random, seed, wished);
+	hostile.open(token, own, malice, plan.node.retryOnFail);
+	const { ended, wrong } = await runPlan(plan, hostile.baseUrl, token, lateMs).catch(
+		(error: Error) => ({ ended: 'throws', wrong: [`the engine throws: ${error.stack}`] }),
+	);
+	const requests = hostile.requestsOf(token);
+	if (requests > MOST_REQUESTS * plan.items) wrong.push(`${requests} requests`);
+	// A canceled run ends before its requests do.
+	setTimeout(() => hostile.forget(token), 20_000).unref();
+	return { ended, wrong: wrong.map((problem) => `${seed} (${plan.operation}): ${problem}`) };
+}
+
+function planOf(random: Random, seed: number, wished?: Operation): Plan {
+	const operation = wished ?? random.pick([...OPERATIONS, ...OPERATIONS.filter(isPaid)]);
 	const [resource, name] = operation.split(':');
 	const timeout = random.whole(1, 3);
 	const items = random.whole(1, 3);
@@ -69,14 +94,13 @@ export function planOf(random: Random, seed: number): Plan {
 		items,
 		mode: random.pick(['manual', 'trigger']),
 		cancelAfterMs,
-		mostMs: (cancelAfterMs ?? ownMs) + LATE_MS,
+		mostMs: cancelAfterMs ?? ownMs,
 	};
 }
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64');
 
-/** Runs a plan; returns how it ended and what was wrong with it. */
-export async function runPlan(plan: Plan, baseUrl: string, token: string) {
+async function runPlan(plan: Plan, baseUrl: string, token: string, lateMs: number) {
 	const messages: string[] = [];
 	const input = Array.from({ length: plan.items }, (_, n): INodeExecutionData => ({
 		json: { text: `Text ${plan.seed}-${n}` },
@@ -92,23 +116,32 @@ export async function runPlan(plan: Plan, baseUrl: string, token: string) {
 	});
 	const cancel =
 		plan.cancelAfterMs === undefined ? undefined : setTimeout(running.cancel, plan.cancelAfterMs);
+	const mostMs = plan.mostMs + lateMs;
 	let late: NodeJS.Timeout | undefined;
 	const result = await Promise.race([
 		running.finished,
-		new Promise<undefined>((resolve) => (late = setTimeout(() => resolve(undefined), plan.mostMs))),
+		new Promise<undefined>((resolve) => (late = setTimeout(() => resolve(undefined), mostMs))),
 	]);
 	clearTimeout(cancel);
 	clearTimeout(late);
 	if (!result) {
 		running.cancel();
-		return { ended: 'hangs', wrong: [`it still runs after ${plan.mostMs} ms`] };
+		return { ended: 'hangs', wrong: [`it still runs after ${mostMs} ms`] };
 	}
-	return { ended: result.run.status, wrong: wrongWith(result, messages, token) };
+	return { ended: result.run.status, wrong: wrongWith(result, messages, token, plan.node) };
 }
 
-const ODD = /undefined|\[object|\bNaN\b|\.[jt]s:\d+|^\s*$|^null$|Maximum call stack/;
+/** Words of a program, not of somebody who explains. */
+const ODD =
+	/undefined|\[object|\bNaN\b|\.[jt]s:\d+|^\s*$|^null$|call stack|is not a function|Cannot read|Unexpected token|TypeError|URIError|<html/;
 
-function wrongWith(result: WorkflowResult, messages: string[], token: string): string[] {
+/** What is wrong with a run, whatever the service did: its words, its error, a token in it. */
+export function wrongWith(
+	result: WorkflowResult,
+	messages: string[],
+	token: string,
+	{ onError }: Partial<INode> = {},
+): string[] {
 	const wrong: string[] = [];
 	const leak = findToken(token, { run: saved(result.run), messages: messages.join('\n') });
 	if (leak) wrong.push(`the token is in the ${leak}`);
@@ -124,9 +157,13 @@ function wrongWith(result: WorkflowResult, messages: string[], token: string): s
 		if (typeof text === 'string' && ODD.test(text)) {
 			wrong.push(`a message is ${JSON.stringify(text)}`);
 		}
+		if (String(text).length > 20_000) wrong.push('a message without end');
 	}
-	if (result.error && !isCanceled && !/\[item \d+\]/.test(result.error.message)) {
-		wrong.push(`a message without an item: ${result.error.message}`);
+	if (result.error && !isCanceled) {
+		const { name, message } = result.error;
+		if (!/\[item \d+\]/.test(message)) wrong.push(`a message without an item: ${message}`);
+		if (!/^Node(?:Api|Operation)Error$/.test(name)) wrong.push(`a ${name}: ${message}`);
+		if (/^continue/.test(onError ?? '')) wrong.push(`it did not go on: ${message}`);
 	}
 	return wrong;
 }
