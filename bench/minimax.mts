@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { FakeService } from '../test/service/fakeService.mts';
 import { Client, type Access } from './client.mts';
 import type { Operation } from './service.mts';
 
@@ -86,7 +86,7 @@ export async function startMiniMax(access: Access): Promise<MiniMax> {
 		return { file, base_resp: GOOD };
 	}
 
-	const server = createServer((request, response) => {
+	const service = await FakeService.start((request, response) => {
 		const url = new URL(request.url ?? '/', 'http://minimax');
 		requests[url.pathname === SPEECH ? 'speech' : 'video']++;
 		void answer(request, url).then(
@@ -100,16 +100,12 @@ export async function startMiniMax(access: Access): Promise<MiniMax> {
 			},
 		);
 	});
-	await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-	const { port } = server.address() as AddressInfo;
 	return {
-		url: `http://127.0.0.1:${port}/v1`,
+		url: `${service.url}/v1`,
 		requests,
-		close: () =>
-			new Promise((resolve) => {
-				client.close();
-				server.close(() => resolve());
-				server.closeAllConnections();
-			}),
+		async close() {
+			client.close();
+			await service.stop();
+		},
 	};
 }

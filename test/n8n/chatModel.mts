@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { json as jsonOf } from 'node:stream/consumers';
 import { importCredentials } from '../../tools/n8n/examples.mts';
 import type { Instance } from '../../tools/n8n/instance.mts';
+import { FakeService } from '../service/fakeService.mts';
 
 /** n8n's credential for the model. */
 export const MODEL = { id: 'scriptedModel', name: 'Scripted model' };
@@ -42,7 +42,7 @@ export interface ChatModel {
 export async function startChatModel(): Promise<ChatModel> {
 	let requests: ChatRequest[] = [];
 	let answers: Array<(request: ChatRequest) => ChatAnswer> = [];
-	const server = createServer((request, response) => {
+	const service = await FakeService.start((request, response) => {
 		const send = (status: number, type: string, answer: string) => {
 			response.writeHead(status, { 'Content-Type': type });
 			response.end(answer);
@@ -69,8 +69,6 @@ export async function startChatModel(): Promise<ChatModel> {
 		if (!say) throw new Error('The script of this model has ended');
 		return { answer: completion(say(asked), requests.length), isStream };
 	}
-	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	const { port } = server.address() as AddressInfo;
 	return {
 		get requests() {
 			return requests;
@@ -80,13 +78,10 @@ export async function startChatModel(): Promise<ChatModel> {
 			answers = next;
 		},
 		async introduceTo(instance) {
-			const data = { apiKey: 'none', url: `http://127.0.0.1:${port}/v1` };
+			const data = { apiKey: 'none', url: `${service.url}/v1` };
 			await importCredentials(instance, [{ ...MODEL, type: 'openAiApi', data }]);
 		},
-		async close() {
-			server.closeAllConnections();
-			await new Promise((resolve) => server.close(resolve));
-		},
+		close: async () => await service.stop(),
 	};
 }
 

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { INodeExecutionData, IRun } from 'n8n-workflow';
@@ -10,6 +7,7 @@ import type { FaultRule } from '../../simulator/simulator.mts';
 import { executeWorkflow, itemsOf, storedAt } from '../../tools/n8n/results.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { formsOf } from '../faults/canary.mts';
+import { FakeService } from '../service/fakeService.mts';
 import { example, filesWith, importChanged, setUp } from './setting.mts';
 
 /* The complete n8n, with the packed package as n8n's installer would have put it there. */
@@ -100,14 +98,12 @@ test("a feed's newest article becomes one file on the disk, spoken in parts", as
 	const article = (title: string, day: number, words: number) =>
 		`<item><title>${title}</title><pubDate>${day} Nov 2026 08:00:00 GMT</pubDate><content:encoded><![CDATA[<p>${`Boats are in the <b>harbour</b> & wait. `.repeat(words)}</p>]]></content:encoded></item>`;
 	const feed = `<?xml version="1.0"?><rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><title>News</title>${article('Old', 1, 3)}${article('New', 2, 100)}${article('Older', 1, 3)}</channel></rss>`;
-	const server = createServer((_, response) => {
+	const server = await FakeService.start((_, response) => {
 		response.setHeader('Content-Type', 'application/rss+xml').end(feed);
-	}).listen(0, '127.0.0.1');
-	await once(server, 'listening');
+	});
 	try {
 		await importChanged(instance, 'narrate-feed', 'narrating', (node) => {
-			const { port } = server.address() as AddressInfo;
-			node('Read the feed').parameters.url = `http://127.0.0.1:${port}/`;
+			node('Read the feed').parameters.url = `${server.url}/`;
 		});
 		const paidBefore = simulator.creates;
 		const run = await executeWorkflow(instance, 'narrating');
@@ -126,7 +122,7 @@ test("a feed's newest article becomes one file on the disk, spoken in parts", as
 		assert.ok(Buffer.concat(samples).equals(written.subarray(44)));
 		await assertClosedAndSecret(run);
 	} finally {
-		server.close();
+		await server.stop();
 	}
 });
 

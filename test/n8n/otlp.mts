@@ -1,9 +1,7 @@
 /* What n8n's tracing sends to: OpenTelemetry's protocol over HTTP, as far as spans go. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { FakeService } from '../service/fakeService.mts';
 
 const { parse } = createRequire(new URL('../../tools/n8n/package.json', import.meta.url))(
 	'protobufjs',
@@ -53,22 +51,17 @@ export interface Receiver {
 /** Collects spans on a free port of this machine. */
 export async function startReceiver(): Promise<Receiver> {
 	const bodies: Buffer[] = [];
-	const server = createServer((request, response) => {
+	const service = await FakeService.start((request, response) => {
 		void buffer(request).then((body) => {
 			bodies.push(body);
 			response.end();
 		});
-	}).listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	const { port } = server.address() as AddressInfo;
+	});
 	return {
-		endpoint: `http://127.0.0.1:${port}`,
+		endpoint: service.url,
 		bodies,
 		spans: () => bodies.flatMap(spansIn),
-		async close() {
-			server.closeAllConnections();
-			await new Promise((resolve) => server.close(resolve));
-		},
+		close: async () => await service.stop(),
 	};
 }
 

@@ -82,6 +82,11 @@ export class FakeService {
 		return this;
 	}
 
+	/** Has no request handled by another than the first handler any more. */
+	forget(): void {
+		this.rules.length = 0;
+	}
+
 	/** Cuts all connections, and new ones for so many milliseconds: a restart that keeps its port. */
 	async restart(awayMs: number): Promise<void> {
 		this.isAway = true;
@@ -99,8 +104,8 @@ export class FakeService {
 	/** Hands a request to the target, and its answer to nobody. */
 	forward(request: IncomingMessage): ClientRequest {
 		const { hostname, port } = this.target;
-		const { method, url: path } = request;
-		const { host: _, ...headers } = request.headers;
+		// The host stays as it was: a request may be signed with it.
+		const { method, url: path, headers } = request;
 		const onward = ask({ hostname, port, path, method, headers });
 		onward.on('error', () => {});
 		onward.on('response', (answer) => answer.on('error', () => {}));

@@ -5,7 +5,7 @@ import { eventually } from '../../tools/eventually.mts';
 import { retry } from '../../tools/n8n/executions.mts';
 import { startS3 } from '../../tools/servers/s3.mts';
 import { order, RemoteWorkflow, type Execution } from '../n8n/workflows.mts';
-import { startGate } from './gate.mts';
+import { FakeService } from '../service/fakeService.mts';
 import { importCopy, setUp, NIGHT_MS } from './setting.mts';
 
 /* examples/videos-to-s3.json, with an S3 server that is not always there. */
@@ -15,14 +15,29 @@ const BUCKET = 'my.videos';
 const TRIES = 5;
 
 const s3 = await startS3(BUCKET);
-const gate = await startGate(s3.url);
+const gate = await FakeService.inFrontOf(s3.url);
+let refused = 0;
+/** From now on this many requests to the bucket are refused, and no others. */
+function refuse(times: number): void {
+	refused = 0;
+	gate.forget();
+	gate.on(
+		/./,
+		(request, response) => {
+			refused++;
+			request.resume();
+			response.writeHead(503).end();
+		},
+		times,
+	);
+}
 const data = { ...s3.credential, s3Endpoint: gate.url };
 const { simulator, rest, powerCut, close } = await setUp([
 	{ id: 'storageAws', name: 'Any', type: 'aws', data },
 ]);
 after(async () => {
 	await close();
-	gate.close();
+	await gate.stop();
 	await s3.stop();
 });
 const often = await importCopy(rest, 'videos-to-s3', (text) =>
@@ -83,22 +98,22 @@ describe('every new video of the account goes to S3', { timeout: 600_000 }, () =
 	});
 
 	it('also one that the bucket refuses at first', async () => {
-		gate.refuse(2);
+		refuse(2);
 		const video = await make('text-to-video', 'Refused at first');
 		const [execution] = await nextExecutions(1);
 		assert.equal(execution!.status, 'success');
-		assert.equal(gate.refused(), 2);
+		assert.equal(refused, 2);
 		await assertStored(video);
 	});
 
 	it('also one that came while the bucket was away for long, by a retry', async () => {
-		gate.refuse(Infinity);
+		refuse(Infinity);
 		const video = await make('text-to-video', 'While it was away');
 		const [execution] = await nextExecutions(1);
 		assert.equal(execution!.status, 'error');
-		assert.equal(gate.refused(), TRIES);
+		assert.equal(refused, TRIES);
 		assert.equal((await objectOf(video)).status, 404);
-		gate.refuse(0);
+		refuse(0);
 		const paid = simulator.creates;
 		await retryByHand(execution!);
 		await assertStored(video);
@@ -141,11 +156,11 @@ describe('every new video of the account goes to S3', { timeout: 600_000 }, () =
 	});
 
 	it('also one whose execution a power cut has ended, by a retry', async () => {
-		gate.refuse(Infinity);
+		refuse(Infinity);
 		const video = await make('text-to-video', 'In the dark');
-		await eventually('the bucket to be tried', NIGHT_MS, () => gate.refused() > 0);
+		await eventually('the bucket to be tried', NIGHT_MS, () => refused > 0);
 		await powerCut();
-		gate.refuse(0);
+		refuse(0);
 		const [execution] = await nextExecutions(1);
 		assert.equal(execution!.status, 'crashed');
 		await retryByHand(execution!);
