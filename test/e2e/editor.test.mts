@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { example } from '../n8n/setting.mts';
-import { createTask } from '../n8n/workflows.mts';
+import { createTask } from '../service/order.mts';
 import { byId, canvasNode, execute, openEditor, seesLabels } from './browser.mts';
 import { takePicture } from './pictures.mts';
 

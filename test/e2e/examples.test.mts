@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test';
 import { promptPng } from '../../simulator/media/png.mts';
 import { readExamples } from '../../tools/n8n/examples.mts';
 import { example } from '../n8n/setting.mts';
-import { createTask } from '../n8n/workflows.mts';
+import { createTask } from '../service/order.mts';
 import {
 	byId,
 	canvasNode,

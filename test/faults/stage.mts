@@ -4,7 +4,6 @@ import type {
 	ICredentialDataDecryptedObject,
 	IDataObject,
 	INode,
-	INodeExecutionData,
 	IRun,
 } from 'n8n-workflow';
 import { startWorkflow, type RunningWorkflow, type WorkflowResult } from '../../demo/engine.mts';
@@ -17,7 +16,8 @@ import {
 import { eventually } from '../../tools/eventually.mts';
 import { canary } from './canary.mts';
 import { FakeService, type Handler } from '../service/fakeService.mts';
-import { NODE, workflowOf } from './workflow.mts';
+import { createTask, order } from '../service/order.mts';
+import { itemWith, NODE, workflowOf } from './workflow.mts';
 
 export { NODE };
 
@@ -50,8 +50,6 @@ export interface Setting {
 	credential?: ICredentialDataDecryptedObject;
 	retryOf?: IRun;
 }
-
-const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64');
 
 /** A simulated service with an account of its own, and the node run against it in n8n's engine. */
 export class Stage {
@@ -148,12 +146,10 @@ export class Stage {
 		};
 		const baseUrl = this.fake?.url ?? this.sim.baseUrl;
 		const credential = { apiToken: this.sim.token, baseUrl, webSocketUrl: '' };
-		const binary = { data: { data: PNG, mimeType: 'image/png', fileName: 'in.png' } };
-		const input: INodeExecutionData[] = [{ json: {}, binary }];
 		return await startWorkflow({
 			workflow: { ...workflowOf(parameters, setting.node), id: this.id },
 			credentials: { mediaGenerationApi: { ...credential, ...setting.credential } },
-			input,
+			input: [itemWith()],
 			binaryMode: 'filesystem',
 			onMessage: (message) => this.messages.push(message),
 			retryOf: setting.retryOf,
@@ -176,24 +172,13 @@ export class Stage {
 	private async prepare(): Promise<void> {
 		const { sim, operation } = this;
 		if (/^speech:(?:get|wait|delete)$/.test(operation)) {
-			await this.post('/v1/labs/task', {
-				input: 'Made before',
-				voice_id: sim.voiceIds()[0],
-				model_id: 'labs_multilingual_v2',
-			});
-			this.taskId = [...sim.tasks.keys()][0]!;
+			this.taskId = await createTask(sim, 'Made before');
 			await sim.waitFor(() => sim.tasks.get(this.taskId)?.audioUrl !== undefined);
 		}
 		if (operation === 'history:getAll') {
-			await this.post('/v1/video/create-image', { prompt: 'Made before' });
+			await order(sim, 'video/create-image', { prompt: 'Made before' });
 		}
 		this.paidBefore = sim.creates;
-	}
-
-	private async post(path: string, body: object): Promise<void> {
-		const headers = { authorization: `Bearer ${this.sim.token}` };
-		const init = { method: 'POST', headers, body: JSON.stringify(body) };
-		await (await fetch(this.sim.baseUrl + path, init)).text();
 	}
 }
 

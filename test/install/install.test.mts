@@ -10,7 +10,8 @@ import { project } from '../../tools/n8n/package.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { openEditor } from '../e2e/browser.mts';
 import { example, setUp } from '../n8n/setting.mts';
-import { createTask, RemoteWorkflow, triggered } from '../n8n/workflows.mts';
+import { RemoteWorkflow, triggered } from '../n8n/workflows.mts';
+import { createTask } from '../service/order.mts';
 import { Internet } from './internet.mts';
 import { Registry, type Published } from './registry.mts';
 

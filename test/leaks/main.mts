@@ -6,9 +6,9 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject } from 'n8n-workflow';
 import { startWorkflow, type WorkflowResult } from '../../demo/engine.mts';
-import { workflowOf } from '../faults/workflow.mts';
+import { itemWith, workflowOf } from '../faults/workflow.mts';
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '1000' } } });
 const RUNS = Number(values.runs);
@@ -88,16 +88,11 @@ const KINDS: Kind[] = [
 	{ parameters: speak('Big [sim:big-file=40]'), cancelAfterMs: 60 },
 ];
 
-const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64');
-const INPUT: INodeExecutionData[] = [
-	{ json: {}, binary: { data: { data: PNG, mimeType: 'image/png', fileName: 'in.png' } } },
-];
-
 async function runOnce({ parameters, cancelAfterMs, fails }: Kind): Promise<void> {
 	const running = await startWorkflow({
 		workflow: workflowOf(parameters),
 		credentials: { mediaGenerationApi: { apiToken: TOKEN, baseUrl, webSocketUrl: '' } },
-		input: structuredClone(INPUT),
+		input: [itemWith()],
 		binaryMode: 'filesystem',
 	});
 	if (cancelAfterMs) setTimeout(running.cancel, cancelAfterMs);

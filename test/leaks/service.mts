@@ -1,7 +1,7 @@
 /* The simulated service in a thread of its own, whose memory does not count. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { startSimulator, type SimulatorOptions } from '../../simulator/simulator.mts';
-import { order } from '../n8n/workflows.mts';
+import { order } from '../service/order.mts';
 
 const {
 	token,

@@ -10,7 +10,8 @@ import type { IRunExecutionData } from 'n8n-workflow';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { addTask } from '../n8n/memory.mts';
 import { setUp } from '../n8n/setting.mts';
-import { createTask, RemoteWorkflow, triggered } from '../n8n/workflows.mts';
+import { RemoteWorkflow, triggered } from '../n8n/workflows.mts';
+import { createTask } from '../service/order.mts';
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } });
 const ROUNDS = Number(values.minutes) * 3;

@@ -5,7 +5,8 @@ import { after, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { example, setUp } from './setting.mts';
-import { order, RemoteWorkflow, resting, triggered } from './workflows.mts';
+import { RemoteWorkflow, resting, triggered } from './workflows.mts';
+import { order } from '../service/order.mts';
 
 /* Executions started by new history entries, in a complete n8n. */
 

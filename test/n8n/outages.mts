@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Simulator } from '../../simulator/simulator.mts';
-import { createTask } from './workflows.mts';
+import { createTask } from '../service/order.mts';
 
 const BETWEEN_CUTS_MS = 2000;
 const OPEN_AGAIN_MS = 60_000;

@@ -9,7 +9,8 @@ import { DataTable } from '../storage/dataTable.mts';
 import { pushMessages, startMeasured } from './memory.mts';
 import { createWave, cutAgainAndAgain, type Cut } from './outages.mts';
 import { example, setUp } from './setting.mts';
-import { createTask, NOTHING, RemoteWorkflow, resting, triggered } from './workflows.mts';
+import { NOTHING, RemoteWorkflow, resting, triggered } from './workflows.mts';
+import { createTask } from '../service/order.mts';
 
 /* The trigger in a complete n8n: published, unpublished and refused. */
 

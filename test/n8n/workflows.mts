@@ -1,5 +1,4 @@
 import type { IConnections, INode } from 'n8n-workflow';
-import type { Simulator } from '../../simulator/simulator.mts';
 import { CREDENTIAL } from '../../tools/examples.mts';
 import { eventually } from '../../tools/eventually.mts';
 import { activate, executionsOf } from '../../tools/n8n/executions.mts';
@@ -93,26 +92,6 @@ export function triggered(
 		[TRIGGER]: { main: [[{ node: 'Then', type: 'main', index: 0 }]] },
 	};
 	return { name, nodes, connections, settings: { executionOrder: 'v1' } };
-}
-
-/** Sends the service something to make, as anybody could; returns its whole answer. */
-export async function order(
-	{ baseUrl, token }: Pick<Simulator, 'baseUrl' | 'token'>,
-	path: string,
-	body: object,
-): Promise<string> {
-	const response = await fetch(`${baseUrl}/v1/${path}`, {
-		method: 'POST',
-		headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-		body: JSON.stringify(body),
-	});
-	return await response.text();
-}
-
-/** Creates a speech task without n8n; returns its id. */
-export async function createTask(simulator: Simulator, text: string): Promise<string> {
-	const body = { input: text, voice_id: simulator.voiceIds()[0], model_id: 'labs_v3' };
-	return JSON.parse(await order(simulator, 'labs/task', body)).task_id;
 }
 
 /** A node that does nothing. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { IDataObject, INode } from 'n8n-workflow';
-import type { WorkflowFile } from '../../demo/engine.mts';
+import type { IDataObject } from 'n8n-workflow';
 import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
+import { workflowOf } from '../faults/workflow.mts';
 import { OLDEST_NODE, OldEngine } from './engine.mts';
 
 /*
@@ -11,31 +11,6 @@ import { OLDEST_NODE, OldEngine } from './engine.mts';
  */
 
 const TOKEN = 'sk-oldest-7Qw2ZrXb9LmVtYc4';
-const CREATE = '/v1/labs/task';
-
-const node = (name: string, parameters: IDataObject): INode => ({
-	id: name,
-	name: 'Media Generation',
-	type: `n8n-nodes-media-generation.${name}`,
-	typeVersion: 1,
-	position: [220, 0],
-	parameters: parameters as INode['parameters'],
-	credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
-});
-
-function workflow(parameters: IDataObject): WorkflowFile {
-	const subject = node('mediaGeneration', parameters);
-	const start: INode = {
-		id: 'start',
-		name: 'Start',
-		type: 'n8n-nodes-base.manualTrigger',
-		typeVersion: 1,
-		position: [0, 0],
-		parameters: {},
-	};
-	const main = [[{ node: subject.name, type: 'main' as const, index: 0 }]];
-	return { nodes: [start, subject], connections: { Start: { main } } };
-}
 
 for (const { name, path, hasSocket } of [
 	{ name: 'its oldest Node', path: OLDEST_NODE, hasSocket: false },
@@ -56,7 +31,7 @@ for (const { name, path, hasSocket } of [
 
 		const credential = () => ({ apiToken: TOKEN, baseUrl: simulator.baseUrl });
 		const run = async (parameters: IDataObject) => {
-			const answer = await engine.run(workflow(parameters), credential());
+			const answer = await engine.run(workflowOf(parameters), credential());
 			assert.ok(!JSON.stringify(answer).includes(TOKEN), 'the token is nowhere in the run');
 			assert.deepEqual(simulator.leaks, [], 'the token stays with the API');
 			await allClosed();
@@ -129,12 +104,8 @@ for (const { name, path, hasSocket } of [
 				['POST', 307],
 				['GET', 302],
 			] as const) {
-				simulator.fault({
-					method,
-					path: CREATE,
-					times: Infinity,
-					action: { redirect, status },
-				});
+				const action = { redirect, status };
+				simulator.fault({ method, path: '/v1/labs/task', times: Infinity, action });
 				const { error } = await run(speak('Who goes there?'));
 				simulator.clearFaults();
 				assert.match(error?.message ?? '', /^The service redirects to/);
@@ -158,7 +129,7 @@ for (const { name, path, hasSocket } of [
 		});
 
 		it('closes everything when the execution is canceled', async () => {
-			const running = engine.begin(workflow(speak('[sim:slow=600] Wait.')), credential());
+			const running = engine.begin(workflowOf(speak('[sim:slow=600] Wait.')), credential());
 			await simulator.waitFor(() => lastTask().input.includes('slow=600'));
 			await running.cancel();
 			await running.finished;
@@ -172,8 +143,9 @@ for (const { name, path, hasSocket } of [
 		it('starts a workflow when a task is completed', async () => {
 			const listen = async (taskIds: string, onItem: (json: IDataObject) => void) => {
 				const parameters = { events: ['completed'], taskIds, options: {} };
-				const trigger = { nodes: [node('mediaGenerationTrigger', parameters)], connections: {} };
-				return await engine.listen(trigger, credential(), onItem);
+				const type = 'n8n-nodes-media-generation.mediaGenerationTrigger';
+				const [, trigger] = workflowOf(parameters, { type }).nodes;
+				return await engine.listen({ nodes: [trigger!], connections: {} }, credential(), onItem);
 			};
 			if (!hasSocket) {
 				await assert.rejects(

@@ -11,7 +11,8 @@ import {
 } from '../../tools/n8n/executions.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
 import { example, HELD } from '../n8n/setting.mts';
-import { createTask, RemoteWorkflow, triggered } from '../n8n/workflows.mts';
+import { RemoteWorkflow, triggered } from '../n8n/workflows.mts';
+import { createTask } from '../service/order.mts';
 import { setUp, TRIGGER, WorkflowFile } from './setting.mts';
 
 /* n8n's own distributed engine: main, Redis, PostgreSQL and two workers, one job each at a time. */

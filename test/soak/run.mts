@@ -1,9 +1,9 @@
-import type { IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, INode } from 'n8n-workflow';
 import { startWorkflow, type WorkflowResult } from '../../demo/engine.mts';
 import { canary, findToken } from '../faults/canary.mts';
 import { saved } from '../faults/check.mts';
 import { isPaid, OPERATIONS, type Operation } from '../faults/stage.mts';
-import { NODE, workflowOf } from '../faults/workflow.mts';
+import { itemWith, NODE, workflowOf } from '../faults/workflow.mts';
 import type { Hostile } from './hostile.mts';
 import { Random } from './random.mts';
 
@@ -98,14 +98,11 @@ function planOf(random: Random, seed: number, wished?: Operation): Plan {
 	};
 }
 
-const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64');
-
 async function runPlan(plan: Plan, baseUrl: string, token: string, lateMs: number) {
 	const messages: string[] = [];
-	const input = Array.from({ length: plan.items }, (_, n): INodeExecutionData => ({
-		json: { text: `Text ${plan.seed}-${n}` },
-		binary: { data: { data: PNG, mimeType: 'image/png', fileName: 'in.png' } },
-	}));
+	const input = Array.from({ length: plan.items }, (_, n) =>
+		itemWith({ text: `Text ${plan.seed}-${n}` }),
+	);
 	const running = await startWorkflow({
 		workflow: workflowOf(plan.parameters, plan.node),
 		credentials: { mediaGenerationApi: { apiToken: token, baseUrl, webSocketUrl: '' } },

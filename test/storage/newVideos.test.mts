@@ -4,7 +4,8 @@ import type { HistoryItem } from '../../simulator/simulator.mts';
 import { eventually } from '../../tools/eventually.mts';
 import { retry } from '../../tools/n8n/executions.mts';
 import { startS3 } from '../../tools/servers/s3.mts';
-import { order, RemoteWorkflow, type Execution } from '../n8n/workflows.mts';
+import { RemoteWorkflow, type Execution } from '../n8n/workflows.mts';
+import { order } from '../service/order.mts';
 import { FakeService } from '../service/fakeService.mts';
 import { importCopy, setUp, NIGHT_MS } from './setting.mts';
 
