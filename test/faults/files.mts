@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { FaultAction } from '../../simulator/simulator.mts';
+import { bomb, PAGE } from '../service/bodies.mts';
 import {
 	always,
 	answer,
 	FETCHING,
 	IMAGE,
 	onFile,
-	PAGE,
 	SPEAK,
 	VIDEO,
 	type Group,
@@ -16,7 +16,6 @@ import {
 } from './row.mts';
 import { NODE } from './stage.mts';
 
-const MIB = 1024 * 1024;
 const SOME = [SPEAK, VIDEO, 'history:getAll'] as const;
 const AUDIO = { 'Content-Type': 'audio/wav', 'Content-Encoding': 'gzip' };
 
@@ -26,11 +25,7 @@ const damaged = () => {
 	return body.fill(0, body.length >> 1, (body.length >> 1) + 100);
 };
 
-/** 2 GiB of zeros in 2 MiB: gzip allows parts to follow one another. */
-const bomb = () => {
-	const part = gzipSync(Buffer.alloc(8 * MIB));
-	return Buffer.concat(Array.from({ length: 256 }, () => part));
-};
+const twoGib = bomb(2048);
 
 const NAMED = 'could not be downloaded…';
 
@@ -133,7 +128,7 @@ const files: Row[] = [
 		isLong: true,
 		operations: [SPEAK],
 		make: ({ sim }) => {
-			sim.fault({ ...onFile, ...always, ...answer(200, bomb(), AUDIO) });
+			sim.fault({ ...onFile, ...always, ...answer(200, twoGib(), AUDIO) });
 		},
 		fails: `${NAMED}larger than announced: more than 256 MB`,
 		note: 'fetched once, and given up at 256 MB',

@@ -1,4 +1,5 @@
 import { accepted } from './network.mts';
+import { PAGE } from '../service/bodies.mts';
 import {
 	always,
 	answer,
@@ -7,7 +8,6 @@ import {
 	onAny,
 	onCreate,
 	onRead,
-	PAGE,
 	READING,
 	SPEAK,
 	VIDEO,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { FaultRule } from '../../simulator/simulator.mts';
+import { hugeJson, lazy, MIB } from '../service/bodies.mts';
 import { drip } from '../service/fakeService.mts';
 import { accepted } from './network.mts';
 import {
@@ -21,15 +22,7 @@ import {
 	type Row,
 } from './row.mts';
 
-const MIB = 1024 * 1024;
-
-/** Made by the first row that needs it. */
-const lazy = (make: () => Buffer) => {
-	let made: Buffer | undefined;
-	return () => (made ??= make());
-};
-/** Valid JSON, 100 MB of it. */
-const huge = lazy(() => Buffer.from(`{"a":1${' '.repeat(100 * MIB)}}`));
+const huge = hugeJson(100);
 const packed = lazy(() => gzipSync(huge()));
 const GZIP = { 'Content-Encoding': 'gzip', 'Content-Type': 'application/json' };
 

@@ -92,6 +92,3 @@ export const event = (name: string, data: unknown): string =>
 	`event: ${name}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
 export const status = (word: string): string =>
 	event('video_generation_status', JSON.stringify(word));
-
-export const PAGE =
-	'<!DOCTYPE html><html><head><title>Oops</title></head><body><h1>Oops</h1></body></html>';

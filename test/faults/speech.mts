@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Handler } from '../service/fakeService.mts';
+import { PAGE } from '../service/bodies.mts';
 import {
 	always,
 	answer,
@@ -7,7 +8,6 @@ import {
 	onCreate,
 	onFile,
 	onRead,
-	PAGE,
 	SPEAK,
 	type Group,
 	type Row,

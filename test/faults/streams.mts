@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FaultRule, RawStreamStep } from '../../simulator/simulator.mts';
+import { PAGE } from '../service/bodies.mts';
 import {
 	always,
 	answer,
@@ -9,7 +10,6 @@ import {
 	IMAGE,
 	onCreate,
 	onFile,
-	PAGE,
 	status,
 	VIDEO,
 	WITH_IMAGES,

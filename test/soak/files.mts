@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
+import { bomb } from '../service/bodies.mts';
 import { drip } from '../service/fakeService.mts';
-import { anyMood, lazy, MIB, MOODS, type Asked } from './moods.mts';
+import { anyMood, MOODS, type Asked } from './moods.mts';
 
 /** Files, and what comes instead of them. */
 
@@ -25,57 +26,46 @@ const TYPES = [
 const KINDS =
 	'whole whole whole whole chunked packed packedCut packedNoise empty short dribble silent redirect';
 
-/** 320 MiB of zeros: more than is accepted unannounced. */
-const bomb = lazy(() => {
-	const part = () => gzipSync(Buffer.alloc(8 * MIB));
-	return Buffer.concat(Array.from({ length: 40 }, part));
-});
+/** More than is accepted unannounced. */
+const tooMuch = bomb(320);
 
 export function file(asked: Asked): void {
 	const { random, response, request, token, elsewhere } = asked;
 	if (random.chance(0.25)) return MOODS[anyMood(random)]!(asked);
 	const body = Buffer.concat([random.pick(HEADS), random.bytes(random.pick([0, 10, 600, 5000]))]);
 	const type = random.pick(TYPES);
-	const headers: Record<string, string | number> = {
+	const headers = {
 		...(type ? { 'content-type': type } : {}),
 		...(random.chance(0.3) ? { 'content-disposition': `attachment; filename="${token}.wav"` } : {}),
 	};
 	const kind = random.chance(0.001) ? 'bomb' : random.word(KINDS);
+	const begin = (more: object) => response.writeHead(200, { ...headers, ...more });
 	switch (kind) {
 		case 'whole':
-			response.writeHead(200, { ...headers, 'content-length': body.length });
-			return void response.end(body);
+			return void begin({ 'content-length': body.length }).end(body);
 		case 'chunked':
-			response.writeHead(200, headers);
-			response.write(body);
+			begin({}).write(body);
 			return void response.end(body);
 		case 'packed':
-			response.writeHead(200, { ...headers, 'content-encoding': 'gzip' });
-			return void response.end(gzipSync(body));
+			return void begin({ 'content-encoding': 'gzip' }).end(gzipSync(body));
 		case 'packedCut':
-			response.writeHead(200, { ...headers, 'content-encoding': 'gzip' });
-			return void response.end(gzipSync(body).subarray(0, 15));
+			return void begin({ 'content-encoding': 'gzip' }).end(gzipSync(body).subarray(0, 15));
 		case 'packedNoise':
-			response.writeHead(200, { ...headers, 'content-encoding': random.word('gzip br zstd') });
-			return void response.end(body);
+			return void begin({ 'content-encoding': random.word('gzip br zstd') }).end(body);
 		case 'empty':
 			return void response.end();
 		case 'short':
-			response.writeHead(200, { ...headers, 'content-length': body.length + 100 });
-			response.write(body);
+			begin({ 'content-length': body.length + 100 }).write(body);
 			return void setTimeout(() => request.socket.destroy(), 5);
 		case 'dribble':
-			response.writeHead(200, { ...headers, 'content-length': 1e6 });
-			response.write(body);
+			begin({ 'content-length': 1e6 }).write(body);
 			return drip(response, 'a', 50);
 		case 'silent':
-			response.writeHead(200, { ...headers, 'content-length': 1e6 });
-			return void response.write(body);
+			return void begin({ 'content-length': 1e6 }).write(body);
 		case 'redirect':
 			response.writeHead(302, { location: `${elsewhere}/files/${random.whole(1, 1e9)}` });
 			return void response.end();
 		default:
-			response.writeHead(200, { ...headers, 'content-encoding': 'gzip' });
-			return void response.end(bomb());
+			return void begin({ 'content-encoding': 'gzip' }).end(tooMuch());
 	}
 }

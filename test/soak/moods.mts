@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
+import { hugeJson, lazy, MIB, PAGE } from '../service/bodies.mts';
 import { drip } from '../service/fakeService.mts';
 import type { Random } from './random.mts';
-import { errorBody, PAGE, sentence } from './words.mts';
+import { errorBody, sentence } from './words.mts';
 
 /** One request with all that an answer may be made of. */
 export interface Asked {
@@ -14,17 +15,7 @@ export interface Asked {
 	elsewhere: string;
 }
 
-export const MIB = 1024 * 1024;
-
-/** Something large, made when it is first needed. */
-export function lazy(make: () => Buffer): () => Buffer {
-	let made: Buffer | undefined;
-	return () => (made ??= make());
-}
-
-const huge = lazy(() =>
-	Buffer.concat([Buffer.from('{"a":1'), Buffer.alloc(20 * MIB, ' '), Buffer.from('}')]),
-);
+const huge = hugeJson(20);
 const hugePacked = lazy(() => gzipSync(huge()));
 
 /** Without those of success, which the other moods have: there the body counts, not the status. */

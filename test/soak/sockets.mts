@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
+import { PAGE } from '../service/bodies.mts';
 import type { Random } from './random.mts';
-import { odd, PAGE } from './words.mts';
+import { odd } from './words.mts';
 
 const server = new WebSocketServer({ noServer: true });
 const PERCENTAGES = [0, 17, 43, 99, 100, 100, 101, -5, 55.5];

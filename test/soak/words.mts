@@ -49,5 +49,3 @@ export function errorBody(random: Random, token: string): unknown {
 /** Values where another kind was expected. */
 export const odd = (random: Random, token: string): unknown =>
 	random.pick([null, 0, -1, 1e308, '', ' ', true, [], {}, [[]], token, 'x'.repeat(5000), [null]]);
-
-export const PAGE = '<!DOCTYPE html><html><head><title>Oops</title></head><body>Oops</body></html>';
