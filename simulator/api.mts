@@ -1,6 +1,5 @@
 import { serveFile } from './file-server.mts';
-import { send, type Exchange } from './http.mts';
-import { instead, replaces } from './interference.mts';
+import { instead, replaces, send, type Exchange } from './http.mts';
 import { problem, type Call, type Reply } from './replies.mts';
 import { createTask, deleteTask, readTask } from './speech.mts';
 import { sendJob, sendRaw } from './stream.mts';

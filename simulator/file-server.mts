@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { piecesOf, sizeOf, type StoredFile } from './files.mts';
-import { cutOff, head, send, type Exchange } from './http.mts';
-import { instead, replaces } from './interference.mts';
+import { cutOff, head, instead, replaces, send, type Exchange } from './http.mts';
 import { htmlReply, problem, type PlainReply } from './replies.mts';
 import type { FaultAction } from './types.mts';
 import { tokens, type World } from './world.mts';

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { sendCallback } from './callback.mts';
 import { store, storeSpeech } from './files.mts';
 import { subtitlesFor, TYPES } from './media/subtitles.mts';
 import { speechSeconds } from './media/wav.mts';
@@ -194,4 +193,24 @@ function fail(world: World, task: TaskRecord): void {
 	task.error = 'Speech synthesis failed';
 	world.watchers.changed();
 	sendCallback(world, task);
+}
+
+/** Calls the address given with a task that has ended (§6.3); unsigned, tried once. */
+function sendCallback(world: World, task: TaskRecord): void {
+	if (!task.callBackUrl) return;
+	const body = {
+		id: task.id,
+		input: task.input,
+		result: task.audioUrl ?? '',
+		subtitle: task.subtitleUrl ?? '',
+		error: task.error ?? '',
+	};
+	const call = fetch(task.callBackUrl, {
+		method: 'POST',
+		headers: { 'Content-Type': 'application/json' },
+		body: JSON.stringify(body),
+		signal: world.closing.signal,
+	});
+	// A callback nobody answers is lost, as with the service itself.
+	call.then((response) => response.body?.cancel()).catch(() => {});
 }
