@@ -113,29 +113,6 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 		);
 	});
 
-	it('runs the examples of the trigger', async () => {
-		const [completed, failed, progress] = ['completed', 'failed', 'progress'].map(
-			(name) => new RemoteWorkflow(rest, example(`trigger-${name}`).id),
-		) as [RemoteWorkflow, RemoteWorkflow, RemoteWorkflow];
-		const all = [completed, failed, progress];
-		await Promise.all(all.map((workflow) => workflow.publish()));
-		const bad = await createTask(
-			simulator,
-			'This is not to be. [sim:task-fails-late] [sim:slow=4]',
-		);
-		await simulator.waitFor(() => simulator.tasks.get(bad)?.status === 'failed', 30_000);
-		simulator.dropSockets();
-		// Its one step is to report the failure as its own.
-		assert.equal((await failed.ended(1, 60_000))[0]?.status, 'error');
-		await simulator.waitFor(() => simulator.sockets() > 0, 30_000);
-		await createTask(simulator, 'All is well.');
-		assert.equal((await completed.ended(1, 60_000))[0]?.status, 'success');
-		const rows = await progress.ended(2, 60_000);
-		assert.equal(rows.at(-1)?.status, 'success');
-		for (const workflow of all) await workflow.unpublish();
-		await simulator.waitFor(() => simulator.sockets() === 0);
-	});
-
 	it('an update and a restart lose no event of an active workflow, and repeat none', async () => {
 		const workflow = await RemoteWorkflow.create(rest, triggered('Every task', {}));
 		await workflow.publish();
