@@ -1,11 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import type { ICredentialDataDecryptedObject, IDataObject } from 'n8n-workflow';
 import type { WorkflowFile } from '../../demo/engine.mts';
 import { temporaryFolder, type TemporaryFolder } from '../../tools/cleanup.mts';
-import { packInto } from '../../tools/pack.mts';
+import { packAlone } from '../../tools/pack.mts';
 import { cleanEnvironment } from '../../tools/process.mjs';
 
 const project = join(import.meta.dirname, '../..');
@@ -61,11 +60,7 @@ export class OldEngine {
 	/** Starts it with a Node, given as the path of its binary. */
 	static async start(node: string): Promise<OldEngine> {
 		const folder = temporaryFolder('oldest');
-		const target = join(folder.path, 'node_modules/n8n-nodes-media-generation');
-		packInto(project, target);
-		// All that a published node may count on: the n8n-workflow of the n8n that loads it.
-		const workflow = 'node_modules/n8n-workflow';
-		symlinkSync(join(oldest, workflow), join(folder.path, workflow), 'junction');
+		const { target } = packAlone(project, folder.path, oldest);
 		const worker = join(folder.path, 'worker.mjs');
 		await build({
 			entryPoints: [join(import.meta.dirname, 'worker.mts')],

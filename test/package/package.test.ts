@@ -1,22 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { temporaryFolder } from '../../tools/cleanup.mts';
-import { packInto } from '../../tools/pack.mts';
+import { packAlone } from '../../tools/pack.mts';
 
 /* The packed tarball: what is in it, whether n8n can load it, and n8n's own scan. */
 
 const project = join(__dirname, '../..');
 const folder = temporaryFolder('package');
 const temporary = folder.path;
-const target = join(temporary, 'node_modules/n8n-nodes-media-generation');
-let files: string[] = [];
+let target: string;
+let files: string[];
 
 beforeAll(() => {
-	files = packInto(project, target);
-	// All that a published node may count on: n8n-workflow, which n8n provides.
-	const workflow = 'node_modules/n8n-workflow';
-	symlinkSync(join(project, workflow), join(temporary, workflow), 'junction');
+	({ target, files } = packAlone(project, temporary));
 });
 afterAll(() => folder.remove());
 
