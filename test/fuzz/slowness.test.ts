@@ -19,17 +19,7 @@ const UNITS = [
 	...[' ', '\n', '\r', '\t', '\r\n', '_', '-', '- ', '_ ', '/', '//', '/.', '.', '..', '.m', '.mp'],
 	...['credit', 'credit ', 'credits', 'insufficient', 'insufficient ', 'insufficient_', 'exceed'],
 	...['exhaust ', 'no ', 'no credits ', 'out of ', 'enough ', "n't have ", 'payment ', 'payment_'],
-	...[
-		'voice',
-		'voice ',
-		'not ',
-		'not_be_',
-		'invalid',
-		'invalid ',
-		'invalid_',
-		'unknown-',
-		'voice_',
-	],
+	...['voice', 'voice ', 'voice_', 'not ', 'not_be_', 'invalid', 'invalid ', 'invalid_', 'unknown-'],
 	...['token', 'token ', 'api', 'api_', 'api key ', 'apikey', 'bearer ', 'access-', 'expired '],
 	...['.mp4', 'x', 'x ', 'é', '🪲', '\ud800', '%', '%2', '%25', '*', '+', '(', ')', '[', '{', '"'],
 	...['\\', ':', ',', '0', '1e', '2026-', 'Bearer ', 'bearer', 'http://', 'https://a/', '@', '?'],
@@ -137,13 +127,8 @@ const repeated: fc.Arbitrary<Repeated> = fc.record({
 
 describe.each(Object.keys(READERS))('long texts for %s', (name) => {
 	it('take no longer than their length explains', () => {
-		always(
-			repeated,
-			{
-				examples: slowTexts,
-				normal: 4,
-			},
-			(text) => expect(slownessOf(READERS[name]!, text)).toBeUndefined(),
+		always(repeated, { examples: slowTexts, normal: 4 }, (text) =>
+			expect(slownessOf(READERS[name]!, text)).toBeUndefined(),
 		);
 	});
 });
