@@ -27,41 +27,23 @@ const nightly = {
 export const commands = {
 	demo: { needs: [ensureDist], run: () => ['demo/demo.mts'] },
 	test: { needs: [ensureDist, ensureLintTools, ensureNewestNode], run: () => jest },
-	'test:n8n': { needs: [ensureDist, ensureN8n], run: () => nodeTests('test/n8n') },
-	'test:e2e': { needs: [ensureDist, ensureN8n, ensureBrowser], run: () => nodeTests('test/e2e') },
-	'test:queue': {
-		needs: [ensureDist, ensureN8n, ensureQueueServers],
-		run: () => nodeTests('test/queue'),
-	},
-	'test:install': {
-		needs: [ensureDist, ensureN8n, ensureBrowser, ensureRegistry],
-		run: () => nodeTests('test/install'),
-	},
-	'test:storage': {
-		needs: [ensureDist, ensureN8n, ensureStorageServers],
-		run: () => nodeTests('test/storage'),
-	},
-	'test:nightly': {
-		needs: nightly.needs,
-		run: () => [...nightly.run(), '--rows', '400'],
-	},
+	'test:n8n': nodeTests('test/n8n', ensureN8n),
+	'test:e2e': nodeTests('test/e2e', ensureN8n, ensureBrowser),
+	'test:queue': nodeTests('test/queue', ensureN8n, ensureQueueServers),
+	'test:install': nodeTests('test/install', ensureN8n, ensureBrowser, ensureRegistry),
+	'test:storage': nodeTests('test/storage', ensureN8n, ensureStorageServers),
+	'test:nightly': { needs: nightly.needs, run: () => [...nightly.run(), '--rows', '400'] },
 	'test:release': {
 		needs: [ensureDist, ensureLintTools, ensureRegistry],
 		run: () => [...jest, 'test/release', 'test/leaks', '--testPathIgnorePatterns=/node_modules/'],
 	},
-	'test:oldest': { needs: [ensureDist, ensureOldest], run: () => nodeTests('test/oldest') },
-	'test:audio': {
-		needs: [ensureDist, ensureAudioPrograms, ensureBrowser],
-		run: () => nodeTests('test/audio'),
-	},
+	'test:oldest': nodeTests('test/oldest', ensureOldest),
+	'test:audio': nodeTests('test/audio', ensureAudioPrograms, ensureBrowser),
 	soak: process.argv.includes('--nightly')
 		? nightly
 		: { needs: [ensureDist], run: () => ['test/soak/main.mts'] },
 	leaks: { needs: [ensureDist], run: () => ['--expose-gc', 'test/leaks/main.mts'] },
-	'leaks:generated': {
-		needs: [ensureDist],
-		run: () => ['--expose-gc', 'test/leaks/generated.mts'],
-	},
+	'leaks:generated': { needs: [ensureDist], run: () => ['--expose-gc', 'test/leaks/generated.mts'] },
 	'leaks:trigger': { needs: [ensureDist, ensureN8n], run: () => ['test/leaks/trigger.mts'] },
 	n8n: { needs: [ensureDist, ensureN8n], run: () => ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: () => ['simulator/main.mts'] },
@@ -72,10 +54,12 @@ export const commands = {
 	'lint:fix': { needs: [ensureLintTools], run: () => ['tools/lint/main.mts', '--fix'] },
 };
 
-/** Node's own test runner, one file at a time: most of them start n8n. */
-function nodeTests(folder) {
-	const tests = readdirSync(join(project, folder))
-		.filter((name) => name.endsWith('.test.mts'))
-		.map((name) => join(folder, name));
-	return ['--test', '--test-concurrency=1', '--test-reporter=spec', ...tests];
+/** Tests for Node's own test runner, one file at a time: most of them start n8n. */
+function nodeTests(folder, ...needs) {
+	const run = () => {
+		const names = readdirSync(join(project, folder)).filter((name) => name.endsWith('.test.mts'));
+		const files = names.map((name) => join(folder, name));
+		return ['--test', '--test-concurrency=1', '--test-reporter=spec', ...files];
+	};
+	return { needs: [ensureDist, ...needs], run };
 }

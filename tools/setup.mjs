@@ -52,8 +52,13 @@ async function npmCi(title, folder, ...flags) {
 	state.put();
 }
 
+/** What installs a folder of tools, which have versions of their own; their scripts are not run. */
+const toolsIn =
+	(folder, title, ...flags) =>
+	async () =>
+		await npmCi(title, inProject('tools', folder), '--ignore-scripts', ...flags);
+
 function runs(node, major) {
-	if (!existsSync(node)) return false;
 	try {
 		return execFileSync(node, ['--version'], { encoding: 'utf8' }).startsWith(`v${major}.`);
 	} catch {
@@ -121,18 +126,13 @@ export async function ensureDist(node) {
 }
 
 /** n8n's linters and its scan of packages, in a folder of their own (they need other versions). */
-export const ensureLintTools = async () =>
-	await npmCi('Installing n8n’s linters', inProject('tools/lint'), '--ignore-scripts');
+export const ensureLintTools = toolsIn('lint', 'Installing n8n’s linters');
 
 /** The complete n8n. Of its install scripts only that of its database is needed. */
 export async function ensureN8n(node) {
 	const folder = inProject('tools/n8n');
-	await npmCi(
-		'Installing the complete n8n, once (about 2.4 GB, 3 to 5 minutes)',
-		folder,
-		'--ignore-scripts',
-		'--legacy-peer-deps',
-	);
+	const title = 'Installing the complete n8n, once (about 2.4 GB, 3 to 5 minutes)';
+	await toolsIn('n8n', title, '--legacy-peer-deps')();
 	const binary = join(folder, 'node_modules/sqlite3/build/Release/node_sqlite3.node');
 	if (existsSync(binary)) return;
 	const headers = join(folder, `node_modules/node-${process.platform}-${process.arch}`);
@@ -161,32 +161,24 @@ async function aptInstall(title, need, packages, ...flags) {
 
 /** The engine of the oldest n8n that is supported, and the oldest Node that it runs on. */
 export async function ensureOldest() {
-	const folder = inProject('tools/oldest');
-	await npmCi('Installing the engine of the oldest n8n', folder, '--ignore-scripts');
-	await ensureNode(folder, OLDEST_NODE_MAJOR);
+	await toolsIn('oldest', 'Installing the engine of the oldest n8n')();
+	await ensureNode(inProject('tools/oldest'), OLDEST_NODE_MAJOR);
 }
 
 /** The newest Node that n8n is run on; some tests run there, too. */
 export async function ensureNewestNode() {
-	const folder = inProject('tools/newest');
-	await npmCi('Installing the newest Node', folder, '--ignore-scripts');
-	await ensureNode(folder, NEWEST_NODE_MAJOR);
+	await toolsIn('newest', 'Installing the newest Node')();
+	await ensureNode(inProject('tools/newest'), NEWEST_NODE_MAJOR);
 }
 
 /** The registry from which n8n's own installer takes this package. */
-export const ensureRegistry = async () =>
-	await npmCi(
-		'Installing a registry of npm packages',
-		inProject('tools/registry'),
-		'--ignore-scripts',
-	);
+export const ensureRegistry = toolsIn('registry', 'Installing a registry of npm packages');
 
 /** Chromium, from the system's own packages where those can be installed. */
 export async function ensureBrowser() {
-	const chromium = BROWSERS.some((path) => existsSync(path));
-	await aptInstall('Installing Chromium, once', 'The browser test needs Chromium or Chrome', {
-		chromium,
-	});
+	const packages = { chromium: BROWSERS.some((path) => existsSync(path)) };
+	const need = 'The browser test needs Chromium or Chrome';
+	await aptInstall('Installing Chromium, once', need, packages);
 }
 
 /** What speaks, encodes, decodes and plays, from the system's own packages where those can be installed. */
@@ -230,5 +222,5 @@ export async function ensureStorageServers() {
 			'libxml2-utils': xmllint,
 		},
 	);
-	await npmCi('Installing an S3 server', inProject('tools/servers'), '--ignore-scripts');
+	await toolsIn('servers', 'Installing an S3 server')();
 }
