@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const POLL_MS = 150;
 
-/** Looks until something is there, or holds, of which nobody tells; throws after `timeoutMs`. */
+/** Polls until something is there, or holds; throws after `timeoutMs`. For what nothing reports. */
 export async function eventually<T>(
 	what: string,
 	timeoutMs: number,

@@ -82,7 +82,7 @@ export class FakeService {
 		return this;
 	}
 
-	/** Has no request handled by another than the first handler any more. */
+	/** Drops every handler that was added with `on`. */
 	forget(): void {
 		this.rules.length = 0;
 	}
