@@ -9,6 +9,7 @@ import {
 	FETCHING,
 	IMAGE,
 	onFile,
+	row,
 	SPEAK,
 	VIDEO,
 	type Group,
@@ -42,87 +43,67 @@ const passing: Array<[string, FaultAction]> = [
 ];
 
 const files: Row[] = [
-	...passing.map(([what, action]): Row => ({
-		fault: `A file ${what}, once`,
-		operations: SOME,
+	...passing.map(([what, action]) => row(`A file ${what}, once`, SOME, {
 		faults: [{ ...onFile, action }],
 		note: 'it is fetched again',
 	})),
-	{
-		fault: 'Files lie behind redirects on another host',
-		operations: FETCHING,
+	row('Files lie behind redirects on another host', FETCHING, {
 		service: { dialect: { redirectFiles: true } },
 		note: 'the token stays with the API',
-	},
+	}),
 	...[400, 401, 403].map((signedStatus): Row => ({
 		fault: `Files lie on the API's host behind signed addresses, which answer ${signedStatus} to the token`,
 		operations: FETCHING,
 		service: { dialect: { apiFiles: 'signed', signedStatus } },
 		note: 'asked once more without the token',
 	})),
-	{
-		fault: "Files lie on the API's host, which hands them out to the token only",
-		operations: FETCHING,
+	row("Files lie on the API's host, which hands them out to the token only", FETCHING, {
 		service: { dialect: { apiFiles: 'private' } },
-	},
-	{
-		fault: 'The type does not match the file',
-		operations: [SPEAK, VIDEO, IMAGE],
+	}),
+	row('The type does not match the file', [SPEAK, VIDEO, IMAGE], {
 		setting: { text: 'A [sim:wrong-type=text/html]' },
 		note: 'the type is told from the bytes',
-	},
-	{
-		fault: 'The address has expired',
-		operations: SOME,
+	}),
+	row('The address has expired', SOME, {
 		faults: [{ ...onFile, ...always, ...answer(410, { error: 'expired' }) }],
 		fails: `${NAMED}410 (expired)`,
 		note: 'with the task ID, or the address',
-	},
-	{
-		fault: 'An endless redirect',
-		operations: SOME,
+	}),
+	row('An endless redirect', SOME, {
 		faults: [{ ...onFile, ...always, action: { redirect: '/files/around' } }],
 		fails: `${NAMED}302`,
-	},
+	}),
 	...['file:///etc/passwd', 'javascript:alert(1)'].map((redirect): Row => ({
 		fault: `A redirect to \`${redirect.split(':')[0]}:\``,
 		operations: [SPEAK, VIDEO],
 		faults: [{ ...onFile, ...always, action: { redirect } }],
 		fails: `${NAMED}302`,
 	})),
-	{
-		fault: "A redirect to an address in n8n's own network",
-		operations: SOME,
+	row("A redirect to an address in n8n's own network", SOME, {
 		isProtected: true,
 		faults: [{ ...onFile, ...always, action: { redirect: 'http://127.0.0.2:9/latest/meta-data' } }],
 		fails: '127.0.0.2:9 is blocked by the security settings of this n8n instance',
 		note: "with n8n's protection on (`N8N_SSRF_PROTECTION_ENABLED`)",
-	},
-	{
-		fault: "A WebSocket address in n8n's own network",
-		operations: [SPEAK],
+	}),
+	row("A WebSocket address in n8n's own network", [SPEAK], {
 		isProtected: true,
 		service: { pace: 0.2 },
 		setting: { credential: { webSocketUrl: 'ws://127.0.0.2:9' } },
 		hints: 'WebSocket of the service could not be used',
 		note: "with n8n's protection on: the task is looked up instead",
-	},
-	{
-		fault: 'The disk is full',
-		operations: SOME,
+	}),
+	row('The disk is full', SOME, {
 		make: (stage) => {
 			stage.isDiskFull = true;
 		},
 		fails: `${NAMED}n8n could not store it: ENOSPC`,
-	},
-	{
-		fault: 'A file comes compressed (gzip) though nobody asked for that',
-		operations: [SPEAK, 'speech:get'],
+	}),
+	row('A file comes compressed (gzip) though nobody asked for that', [SPEAK, 'speech:get'], {
 		faults: [{ ...onFile, ...answer(200, gzipSync(randomBytes(5000)), AUDIO) }],
 		isOwnFile: true,
 		check: (_, result) =>
 			assert.ok(result.items(NODE).every(({ binary }) => binary?.data?.bytes === 5000)),
-	},
+	}),
 	{
 		fault: 'A compressed file that unpacks to 2 GiB',
 		isLong: true,

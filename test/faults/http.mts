@@ -9,6 +9,7 @@ import {
 	onCreate,
 	onRead,
 	READING,
+	row,
 	SPEAK,
 	VIDEO,
 	type Group,
@@ -36,27 +37,21 @@ const TOO_LONG: Array<[string, string | object]> = [
 ];
 
 const bodies: Row[] = [
-	...TOO_LONG.map(([shape, body]): Row => ({
-		fault: `Error body: ${shape}`,
-		operations: BOTH,
+	...TOO_LONG.map(([shape, body]) => row(`Error body: ${shape}`, BOTH, {
 		faults: create(400, body),
 		paid: 0,
 		fails: 'rejected the request: Text is too long',
 	})),
-	{
-		fault: 'Error body: empty',
-		operations: CREATING,
+	row('Error body: empty', CREATING, {
 		faults: create(500, ''),
 		paid: 0,
 		fails: `not available (HTTP 500)…${UNSURE}`,
-	},
-	{
-		fault: "Error body: an edge's HTML page",
-		operations: CREATING,
+	}),
+	row("Error body: an edge's HTML page", CREATING, {
 		faults: create(502, PAGE),
 		paid: 0,
 		fails: `not available (HTTP 502)…${UNSURE}`,
-	},
+	}),
 	{
 		fault: '`{ error: "…" }` with status 200',
 		operations: ['account:get', 'voice:getAll', 'history:getAll', SPEAK],
@@ -64,157 +59,111 @@ const bodies: Row[] = [
 		paid: 0,
 		fails: 'rejected the request: Something is wrong',
 	},
-	{
-		fault: '`error: ""` or `null` with status 200',
-		operations: ['account:get'],
+	row('`error: ""` or `null` with status 200', ['account:get'], {
 		faults: reading(200, { error: '', message: null, balance: 3 }),
-	},
-	{
-		fault: '`error: ""` or `null` in a task under way',
-		operations: [SPEAK, 'speech:wait'],
+	}),
+	row('`error: ""` or `null` in a task under way', [SPEAK, 'speech:wait'], {
 		faults: reading(200, { id: 1, status: 'processing', error: '', message: null }),
-	},
+	}),
 ];
 
 const refusals: Row[] = [
-	{
-		fault: '401 with JSON',
-		operations: [...CREATING, 'account:get', 'voice:getAll', 'history:getAll'],
+	row('401 with JSON', [...CREATING, 'account:get', 'voice:getAll', 'history:getAll'], {
 		faults: anything(401, { error: 'invalid_token' }),
 		paid: 0,
 		fails: "refused the API token…check 'API Token'",
-	},
-	{
-		fault: '403 with JSON',
-		operations: [...BOTH, 'account:get'],
+	}),
+	row('403 with JSON', [...BOTH, 'account:get'], {
 		faults: anything(403, { message: 'forbidden' }),
 		paid: 0,
 		fails: 'refused the API token',
-	},
-	{
-		fault: "401 or 403 with an edge's page, to a reading",
-		operations: READS,
+	}),
+	row("401 or 403 with an edge's page, to a reading", READS, {
 		faults: [...reading(403, PAGE), ...reading(401, PAGE)],
 		note: 'the edge passes: it is read again',
-	},
-	{
-		fault: "403 with an edge's page, to a create call",
-		operations: BOTH,
+	}),
+	row("403 with an edge's page, to a create call", BOTH, {
 		faults: create(403, PAGE),
 		paid: 0,
 		fails: 'not available (HTTP 403)',
-	},
-	{
-		fault: 'A machine word: `invalid_voice_id`',
-		operations: [SPEAK],
+	}),
+	row('A machine word: `invalid_voice_id`', [SPEAK], {
 		faults: create(400, { error: 'invalid_voice_id' }),
 		paid: 0,
 		fails: "does not accept this voice…'Voice'",
-	},
-	{
-		fault: 'The key is refused after the task was created',
-		operations: [SPEAK],
+	}),
+	row('The key is refused after the task was created', [SPEAK], {
 		faults: [{ ...onRead, ...always, ...answer(401, { error: 'token_expired' }) }],
 		fails: 'refused the API token…task…Speech → Wait with task ID',
-	},
-	{
-		fault: 'Out of credit: 402',
-		operations: CREATING,
+	}),
+	row('Out of credit: 402', CREATING, {
 		setting: { text: 'A [sim:no-credits]' },
 		paid: 0,
 		fails: 'out of credit: …Add credit',
-	},
-	{
-		fault: 'Out of credit: 400 with a sentence',
-		operations: CREATING,
+	}),
+	row('Out of credit: 400 with a sentence', CREATING, {
 		setting: { text: 'A [sim:no-credits=sentence]' },
 		paid: 0,
 		fails: 'out of credit: …Add credit',
-	},
-	{
-		fault: 'Out of credit: an error event',
-		operations: [VIDEO, IMAGE],
+	}),
+	row('Out of credit: an error event', [VIDEO, IMAGE], {
 		setting: { text: 'A [sim:no-credits=event]' },
 		fails: 'out of credit: …Add credit',
-	},
-	{
-		fault: 'A page instead of the API (wrong Base URL)',
-		operations: [...BOTH, 'account:get', 'voice:getAll'],
+	}),
+	row('A page instead of the API (wrong Base URL)', [...BOTH, 'account:get', 'voice:getAll'], {
 		faults: anything(200, PAGE),
 		paid: 0,
 		fails: "does not come from a media generation service…'Base URL'",
-	},
+	}),
 ];
 
 const limits: Row[] = [
-	{
-		fault: '429 with `Retry-After` in seconds',
-		operations: CREATING,
+	row('429 with `Retry-After` in seconds', CREATING, {
 		faults: [{ ...onCreate, ...answer(429, '', { 'Retry-After': '1' }) }],
 		note: 'it was certainly not accepted, and is sent again when the account may send',
 		sent: 2,
-	},
-	{
-		fault: '429 with `Retry-After` as a date',
-		operations: BOTH,
+	}),
+	row('429 with `Retry-After` as a date', BOTH, {
 		make: ({ sim }) => {
 			const date = new Date(Date.now() + 1500).toUTCString();
 			sim.fault({ ...onCreate, ...answer(429, '', { 'Retry-After': date }) });
 		},
 		sent: 2,
-	},
-	{
-		fault: '429 without `Retry-After`, or with nonsense in it',
-		operations: BOTH,
+	}),
+	row('429 without `Retry-After`, or with nonsense in it', BOTH, {
 		faults: [
 			{ ...onCreate, ...answer(429, '', { 'Retry-After': 'soon' }) },
 			{ ...onCreate, ...answer(429) },
 		],
 		sent: 3,
-	},
-	{
-		fault: '429 with an absurd `Retry-After`',
-		operations: BOTH,
+	}),
+	row('429 with an absurd `Retry-After`', BOTH, {
 		setting: { options: { timeout: 8 } },
 		faults: create(429, {}, { 'Retry-After': '99999999999' }),
 		paid: 0,
 		fails: "too many requests from this account…'Concurrency'",
 		note: 'the node rests for at most a minute at a time',
-	},
-	{
-		fault: '429 to a reading',
-		operations: READS,
-		faults: reading(429, {}, { 'Retry-After': '1' }),
-	},
-	...[500, 502, 503, 504, 520, 524].map((status): Row => ({
-		fault: `${status} to a reading`,
-		operations: READS,
+	}),
+	row('429 to a reading', READS, { faults: reading(429, {}, { 'Retry-After': '1' }) }),
+	...[500, 502, 503, 504, 520, 524].map((status) => row(`${status} to a reading`, READS, {
 		faults: reading(status, PAGE),
 	})),
-	{
-		fault: '500 or 503 to the create call',
-		operations: CREATING,
+	row('500 or 503 to the create call', CREATING, {
 		faults: create(503, { error: 'overloaded' }),
 		paid: 0,
 		fails: `not available (HTTP 503): overloaded…${UNSURE}`,
-	},
+	}),
 	...[504, 520, 524].map((status): Row => ({
 		fault: `${status} to a create call that was accepted`,
 		operations: [VIDEO, IMAGE],
 		make: accepted((_, response) => response.writeHead(status).end(PAGE)),
 		hints: 'looked up in the history',
 	})),
-	{
-		fault: '504 to a create call of speech that was accepted',
-		operations: [SPEAK],
+	row('504 to a create call of speech that was accepted', [SPEAK], {
 		faults: [{ ...onCreate, action: { accepted: true, ...answer(504, PAGE).action } }],
 		fails: `not available (HTTP 504)…${UNSURE}`,
-	},
-	{
-		fault: 'Truncated JSON, to a reading',
-		operations: READS,
-		faults: reading(200, '{"id": 12, "stat'),
-	},
+	}),
+	row('Truncated JSON, to a reading', READS, { faults: reading(200, '{"id": 12, "stat') }),
 ];
 
 export const HTTP: Group[] = [

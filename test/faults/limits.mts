@@ -15,6 +15,7 @@ import {
 	onFile,
 	onRead,
 	READING,
+	row,
 	SPEAK,
 	status,
 	VIDEO,
@@ -46,62 +47,46 @@ const isNotFollowed: Row['check'] = ({ sim }) =>
 	assert.ok(sim.requests.every(({ on }) => on !== 'file'));
 
 const limits: Row[] = [
-	{
-		fault: 'A JSON answer of 100 MB',
-		operations: READING,
+	row('A JSON answer of 100 MB', READING, {
 		make: body(onRead, 200, huge),
 		fails: TOO_LARGE,
 		check: isGivenUp,
-	},
-	{
-		fault: 'A JSON answer of 100 MB to the create call',
-		operations: [SPEAK],
+	}),
+	row('A JSON answer of 100 MB to the create call', [SPEAK], {
 		make: ({ sim }) => {
 			const { respond } = answer(200, huge()).action;
 			sim.fault({ ...onCreate, action: { respond, accepted: true } });
 		},
 		fails: `${TOO_LARGE}…may have accepted the request and charged for it`,
 		check: isGivenUp,
-	},
-	{
-		fault: 'A JSON answer of 100 MB instead of a stream',
-		operations: [VIDEO, IMAGE],
+	}),
+	row('A JSON answer of 100 MB instead of a stream', [VIDEO, IMAGE], {
 		make: created(huge),
 		hints: 'looked up in the history',
-	},
-	{
-		fault: 'A JSON answer of 100 MB, compressed to 100 KB (gzip)',
-		operations: ['account:get', 'history:getAll'],
+	}),
+	row('A JSON answer of 100 MB, compressed to 100 KB (gzip)', ['account:get', 'history:getAll'], {
 		make: body(onRead, 200, packed, GZIP),
 		fails: TOO_LARGE,
-	},
-	{
-		fault: 'The same, to the create call',
-		operations: [VIDEO],
+	}),
+	row('The same, to the create call', [VIDEO], {
 		make: created(packed, GZIP),
 		hints: 'looked up in the history',
-	},
-	{
-		fault: 'An error answer of 100 MB',
-		operations: ['account:get', SPEAK],
+	}),
+	row('An error answer of 100 MB', ['account:get', SPEAK], {
 		make: body(onAny, 500, huge),
 		fails: 'not available (HTTP 500)',
 		paid: 0,
 		check: isGivenUp,
-	},
-	{
-		fault: 'An endless event',
-		operations: [VIDEO, IMAGE],
+	}),
+	row('An endless event', [VIDEO, IMAGE], {
 		make: accepted((_, response) => {
 			response.writeHead(200, { 'content-type': 'text/event-stream' });
 			response.write('data: ');
 			drip(response, Buffer.alloc(MIB, 'x'), 5);
 		}),
 		hints: '(an event was larger than any result), so the result was looked up in the history',
-	},
-	{
-		fault: 'Endless events, and no result',
-		operations: [VIDEO],
+	}),
+	row('Endless events, and no result', [VIDEO], {
 		setting: { options: { timeout: 8 } },
 		make: inFront(/^POST /, (_, response) => {
 			response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -109,10 +94,8 @@ const limits: Row[] = [
 		}),
 		fails: 'No result after 8 seconds',
 		paid: 0,
-	},
-	{
-		fault: 'An error answer whose body never ends, or breaks off',
-		operations: [SPEAK, VIDEO, 'account:get'],
+	}),
+	row('An error answer whose body never ends, or breaks off', [SPEAK, VIDEO, 'account:get'], {
 		isLong: true,
 		make: async (stage) => {
 			(await stage.front()).on(/v1/, (_, response) => {
@@ -124,7 +107,7 @@ const limits: Row[] = [
 		fails: 'The account is out of credit',
 		note: 'its status says enough; the node waits 5 seconds for the body',
 		paid: 0,
-	},
+	}),
 	{
 		fault: 'A redirect of a reading to itself',
 		operations: ['account:get', 'voice:getAll', 'history:getAll', 'speech:get'],
@@ -145,9 +128,7 @@ const limits: Row[] = [
 		fails: 'redirects to…never sent to another address',
 		check: isNotFollowed,
 	},
-	{
-		fault: 'A redirect of the create call',
-		operations: CREATING,
+	row('A redirect of the create call', CREATING, {
 		make: ({ sim }) => {
 			const redirect = `${sim.fileOrigin}/v1/elsewhere`;
 			sim.fault({ ...onCreate, ...always, action: { redirect, status: 307 } });
@@ -155,14 +136,12 @@ const limits: Row[] = [
 		fails: 'redirects to',
 		paid: 0,
 		check: isNotFollowed,
-	},
-	{
-		fault: 'A file could not be downloaded, and Retry On Fail is on',
-		operations: [SPEAK, VIDEO],
+	}),
+	row('A file could not be downloaded, and Retry On Fail is on', [SPEAK, VIDEO], {
 		setting: { node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 100 } },
 		faults: [{ ...onFile, ...answer(410) }],
 		hints: 'of an earlier attempt, at no extra charge',
-	},
+	}),
 ];
 
 export const LIMITS: Group[] = [{ title: 'Size, redirects, retries', rows: limits }];

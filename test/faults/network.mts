@@ -11,6 +11,7 @@ import {
 	onCreate,
 	onRead,
 	READING,
+	row,
 	SPEAK,
 	VIDEO,
 	WITH_IMAGES,
@@ -44,16 +45,12 @@ const network: Row[] = [
 		fails: "refused the connection…Check 'Base URL'",
 		note: 'tried again for some seconds, since nothing can have been accepted',
 	},
-	{
-		fault: 'The host name is unknown',
-		operations: [SPEAK, VIDEO, 'account:get'],
+	row('The host name is unknown', [SPEAK, VIDEO, 'account:get'], {
 		setting: at('https://no-such-host.invalid'),
 		...unsent,
 		fails: "no-such-host.invalid could not be found on the network…Check 'Base URL'",
-	},
-	{
-		fault: 'The certificate is self-signed',
-		operations: [SPEAK, VIDEO, 'account:get'],
+	}),
+	row('The certificate is self-signed', [SPEAK, VIDEO, 'account:get'], {
 		make: async (stage) => {
 			const server = createServer(selfSigned(), (_, response) => void response.end('{}'));
 			await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -62,26 +59,20 @@ const network: Row[] = [
 		},
 		...unsent,
 		fails: 'does not present a certificate that n8n trusts',
-	},
-	{
-		fault: 'The port does not speak TLS',
-		operations: ['account:get'],
+	}),
+	row('The port does not speak TLS', ['account:get'], {
 		make: ({ sim }) => at(sim.baseUrl.replace('http:', 'https:')),
 		fails: 'does not present a certificate that n8n trusts',
-	},
-	{
-		fault: 'The create call is reset before any answer, and was not accepted',
-		operations: [SPEAK],
+	}),
+	row('The create call is reset before any answer, and was not accepted', [SPEAK], {
 		faults: [{ ...onCreate, ...always, action: { reset: true } }],
 		fails: `did not respond…${UNSURE}`,
 		paid: 0,
-	},
-	{
-		fault: 'The create call is reset before any answer, but was accepted',
-		operations: [VIDEO, IMAGE],
+	}),
+	row('The create call is reset before any answer, but was accepted', [VIDEO, IMAGE], {
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		hints: 'looked up in the history. It was not requested a second time',
-	},
+	}),
 	{
 		fault: 'The create call is reset before any answer, but was accepted; images are part of it',
 		operations: WITH_IMAGES,
@@ -90,63 +81,47 @@ const network: Row[] = [
 		fails: 'stopped reporting…has been charged…not requested a second time',
 		note: 'found once nothing else with that prompt has come for five minutes',
 	},
-	{
-		fault: 'A reading is reset before any answer',
-		operations: [SPEAK, ...READING, 'speech:delete'],
+	row('A reading is reset before any answer', [SPEAK, ...READING, 'speech:delete'], {
 		faults: [
 			{ ...onRead, action: { reset: true } },
 			{ method: 'DELETE', action: { reset: true } },
 		],
-	},
-	{
-		fault: 'The answer is reset after its headers',
-		operations: [SPEAK],
+	}),
+	row('The answer is reset after its headers', [SPEAK], {
 		make: inFront(/^POST .*task/, resetAfterHead),
 		fails: `did not respond…${UNSURE}`,
 		paid: 0,
-	},
-	{
-		fault: 'A reading is reset after its headers',
-		operations: [SPEAK, ...READING],
+	}),
+	row('A reading is reset after its headers', [SPEAK, ...READING], {
 		make: inFront(/^GET /, resetAfterHead, 1),
-	},
-	{
-		fault: 'Headers come letter by letter, without end (slow loris)',
-		operations: ['speech:wait'],
+	}),
+	row('Headers come letter by letter, without end (slow loris)', ['speech:wait'], {
 		setting: { options: { timeout: 2 } },
 		make: inFront(/^GET /, slowLoris),
 		fails: 'No result after 2 seconds',
-	},
-	{
-		fault: 'Headers of the create call come letter by letter, without end',
-		operations: CREATING,
+	}),
+	row('Headers of the create call come letter by letter, without end', CREATING, {
 		setting: { options: { timeout: 6 } },
 		make: inFront(/^POST /, slowLoris),
 		fails: `No result after 6 seconds…${UNSURE}`,
 		note: 'a generation whose `Idle Timeout` is shorter is looked for in the history',
 		paid: 0,
-	},
-	{
-		fault: 'Headers of a generation come letter by letter beyond its idle timeout',
-		operations: [VIDEO],
+	}),
+	row('Headers of a generation come letter by letter beyond its idle timeout', [VIDEO], {
 		setting: { options: { timeout: 8, idleTimeout: 1 } },
 		make: inFront(/^POST /, slowLoris),
 		fails: 'stopped reporting before the result was ready',
 		paid: 0,
-	},
-	{
-		fault: 'The server restarts while the node waits',
-		operations: [SPEAK],
+	}),
+	row('The server restarts while the node waits', [SPEAK], {
 		service: { pace: 0.1 },
 		make: async (stage) => void (await stage.front()),
 		during: async (stage) => {
 			await stage.said(/created$/);
 			await (await stage.front()).restart(400);
 		},
-	},
-	{
-		fault: 'The server restarts during a generation stream',
-		operations: [VIDEO, IMAGE],
+	}),
+	row('The server restarts during a generation stream', [VIDEO, IMAGE], {
 		service: { pace: 0.02 },
 		make: async (stage) => void (await stage.front()),
 		during: async (stage) => {
@@ -154,10 +129,8 @@ const network: Row[] = [
 			await (await stage.front()).restart(400);
 		},
 		hints: 'looked up in the history',
-	},
-	{
-		fault: 'The port accepts connections and says nothing',
-		operations: ['speech:wait'],
+	}),
+	row('The port accepts connections and says nothing', ['speech:wait'], {
 		setting: { options: { timeout: 2 } },
 		make: async (stage) => {
 			const front = await stage.front();
@@ -165,7 +138,7 @@ const network: Row[] = [
 			front.on(/./, silent);
 		},
 		fails: 'No result after 2 seconds',
-	},
+	}),
 ];
 
 /** The create call is accepted, and answered by this instead once the result is in the history. */

@@ -74,12 +74,19 @@ export const answer = (
 	headers?: Record<string, string>,
 ): Pick<FaultRule, 'action'> => ({ action: { respond: { status, body, headers } } });
 
+/** A row of the matrix. */
+export const row = (
+	fault: string,
+	operations: readonly Operation[],
+	more: Omit<Row, 'fault' | 'operations'>,
+): Row => ({ fault, operations, ...more });
+
 /** A way in which deployments differ, which changes nothing of the result. */
 export const dialect = (
 	fault: string,
 	operations: readonly Operation[],
 	changes: Partial<Dialect>,
-): Row => ({ fault, operations, service: { dialect: changes } });
+): Row => row(fault, operations, { service: { dialect: changes } });
 
 /** Puts something between n8n and the service, which handles the requests that match. */
 export const inFront =

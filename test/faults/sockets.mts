@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Upgrades } from '../service/fakeService.mts';
-import { SPEAK, type Group, type Row } from './row.mts';
+import { row, SPEAK, type Group, type Row } from './row.mts';
 
 const BLOCKED: Array<[how: string, upgrades: Upgrades]> = [
 	['403', 'refuse'],
@@ -9,9 +9,7 @@ const BLOCKED: Array<[how: string, upgrades: Upgrades]> = [
 ];
 
 const sockets: Row[] = [
-	...BLOCKED.map(([how, upgrades]): Row => ({
-		fault: `A proxy blocks WebSockets (${how})`,
-		operations: [SPEAK],
+	...BLOCKED.map(([how, upgrades]) => row(`A proxy blocks WebSockets (${how})`, [SPEAK], {
 		service: { pace: 0.2 },
 		make: async (stage) => {
 			(await stage.front()).upgrades = upgrades;
@@ -19,17 +17,13 @@ const sockets: Row[] = [
 		hints: "WebSocket of the service could not be used…Check 'WebSocket URL'",
 		note: 'the task is looked up every `Poll Interval` seconds',
 	})),
-	{
-		fault: 'The WebSocket is half open: it stays, and nothing arrives any more',
-		operations: [SPEAK],
+	row('The WebSocket is half open: it stays, and nothing arrives any more', [SPEAK], {
 		make: async (stage) => {
 			(await stage.front()).upgrades = 'deaf';
 		},
 		note: 'found by looking it up; as its closing is not answered either, one such connection per account is left',
-	},
-	{
-		fault: 'The WebSocket is dropped again and again',
-		operations: [SPEAK],
+	}),
+	row('The WebSocket is dropped again and again', [SPEAK], {
 		service: { pace: 0.1 },
 		during: async ({ sim }) => {
 			const isOver = () => [...sim.tasks.values()].some(({ audioUrl }) => audioUrl);
@@ -38,15 +32,11 @@ const sockets: Row[] = [
 				sim.dropSockets();
 			}
 		},
-	},
-	{
-		fault: 'The WebSocket says nothing about the task',
-		operations: [SPEAK],
+	}),
+	row('The WebSocket says nothing about the task', [SPEAK], {
 		setting: { text: 'Quiet [sim:silent-socket]' },
-	},
-	{
-		fault: 'The WebSocket brings everything but messages about tasks',
-		operations: [SPEAK],
+	}),
+	row('The WebSocket brings everything but messages about tasks', [SPEAK], {
 		service: { pace: 0.1 },
 		during: async ({ sim }) => {
 			await sim.waitFor(() => sim.sockets() === 1 && sim.tasks.size === 1);
@@ -57,10 +47,8 @@ const sockets: Row[] = [
 			sim.push({ type: 'labs_status_updated', payload: { task_id: {}, process_percentage: [] } });
 			sim.push(`"${'x'.repeat(4 << 20)}"`);
 		},
-	},
-	{
-		fault: '10,000 progress messages a second',
-		operations: [SPEAK],
+	}),
+	row('10,000 progress messages a second', [SPEAK], {
 		service: { pace: 0.3 },
 		during: async ({ sim }) => {
 			await sim.waitFor(() => sim.sockets() === 1 && sim.tasks.size === 1);
@@ -79,7 +67,7 @@ const sockets: Row[] = [
 			const told = messages.filter((text) => / %$/.test(text));
 			assert.equal(new Set(told).size, told.length, told.join());
 		},
-	},
+	}),
 ];
 
 export const SOCKETS: Group[] = [{ title: 'WebSocket', rows: sockets }];

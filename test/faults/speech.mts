@@ -8,6 +8,7 @@ import {
 	onCreate,
 	onFile,
 	onRead,
+	row,
 	SPEAK,
 	type Group,
 	type Row,
@@ -35,67 +36,47 @@ const tasks: Row[] = [
 		setting: { text: 'A [sim:task-fails]' },
 		fails: 'could not generate the speech: Speech synthesis failed – task …',
 	})),
-	{
-		fault: 'The task fails without a reason',
-		operations: [SPEAK],
+	row('The task fails without a reason', [SPEAK], {
 		service: { dialect: { failureField: 'none' } },
 		setting: { text: 'A [sim:task-fails-late]' },
 		fails: 'could not generate the speech – task …',
-	},
-	{
-		fault: 'An unknown status',
-		operations: [SPEAK, 'speech:wait'],
+	}),
+	row('An unknown status', [SPEAK, 'speech:wait'], {
 		faults: [{ ...onRead, ...answer(200, { id: 1, status: 'in_some_queue' }) }],
 		note: 'it means: not finished yet',
-	},
-	{
-		fault: 'Completed, and the address comes later',
-		operations: [SPEAK],
+	}),
+	row('Completed, and the address comes later', [SPEAK], {
 		service: { dialect: { addressDelayMs: 700 } },
-	},
-	{
-		fault: 'Completed, and the address never comes',
-		operations: [SPEAK],
+	}),
+	row('Completed, and the address never comes', [SPEAK], {
 		setting: { options: { timeout: 8 } },
 		faults: [{ ...onRead, ...always, ...answer(200, { id: 1, status: 'completed' }) }],
 		fails: 'No result after 8 seconds (last known: completed…Speech → Wait with task ID',
 		note: 'or, after a minute without it: has not provided the address of its file',
-	},
+	}),
 	...['file:///etc/passwd', 'javascript:alert(1)', 'data:audio/wav;base64,AAAA'].map(
-		(audio_url) => ({
-			fault: `A file address with \`${audio_url.split(':')[0]}:\``,
-			operations: [SPEAK],
+		(audio_url) => row(`A file address with \`${audio_url.split(':')[0]}:\``, [SPEAK], {
 			setting: { options: { timeout: 8 } },
 			faults: [{ ...onRead, ...always, ...answer(200, { id: 1, status: 'completed', audio_url }) }],
 			fails: 'No result after 8 seconds (last known: completed',
 			note: 'does not count as an address',
 		}),
 	),
-	...MESSAGES.map(([fault, word]) => ({
-		fault,
-		operations: [SPEAK],
+	...MESSAGES.map(([fault, word]) => row(fault, [SPEAK], {
 		setting: { text: `A [sim:${word}]` },
 	})),
-	{
-		fault: 'The task is unknown for a moment after its creation',
-		operations: [SPEAK],
+	row('The task is unknown for a moment after its creation', [SPEAK], {
 		faults: [{ ...onRead, ...answer(404, { error: 'not_found' }) }],
-	},
-	{
-		fault: 'An ingress answers 404 with a page for a moment',
-		operations: [SPEAK, 'speech:wait'],
+	}),
+	row('An ingress answers 404 with a page for a moment', [SPEAK, 'speech:wait'], {
 		faults: [{ ...onRead, times: 2, ...answer(404, PAGE) }],
 		note: 'several 404s in a row over a minute end the wait',
-	},
-	{
-		fault: 'The task is unknown',
-		operations: ['speech:get', 'speech:wait', 'speech:delete'],
+	}),
+	row('The task is unknown', ['speech:get', 'speech:wait', 'speech:delete'], {
 		setting: { parameters: { taskId: '4711' } },
 		fails: 'has no task with this ID…4711',
-	},
-	{
-		fault: 'The answer to the deletion is lost',
-		operations: ['speech:delete'],
+	}),
+	row('The answer to the deletion is lost', ['speech:delete'], {
 		make: async (stage) => {
 			const front = await stage.front();
 			const lose: Handler = (request, response) =>
@@ -103,17 +84,15 @@ const tasks: Row[] = [
 			front.on(/^DELETE /, lose, 1);
 		},
 		note: 'gone at the second attempt counts as deleted',
-	},
-	{
-		fault: 'The callback of the service fails, or lies',
-		operations: [SPEAK],
+	}),
+	row('The callback of the service fails, or lies', [SPEAK], {
 		make: async (stage) => {
 			const front = await stage.front();
 			front.on(/^POST \/done/, (_, response) => response.writeHead(500).end());
 			return { options: { callbackUrl: `${front.url}/done` } };
 		},
 		note: 'the node reads the task, whatever a callback says',
-	},
+	}),
 ];
 
 /** Spoken in three parts. */
@@ -128,19 +107,15 @@ const REFUSED_PART = {
 };
 
 const parts: Row[] = [
-	{
-		fault: 'A part of a long text is refused',
-		operations: [SPEAK],
+	row('A part of a long text is refused', [SPEAK], {
 		setting: LONG,
 		faults: [REFUSED_PART],
 		fails: 'Not that word – part 2 of 3…are paid for, as the tasks',
 		note: 'all paid tasks are named; a retry collects them',
 		sent: 3,
 		paid: 2,
-	},
-	{
-		fault: 'A part of a long text is refused, and the node is set to try again',
-		operations: [SPEAK],
+	}),
+	row('A part of a long text is refused, and the node is set to try again', [SPEAK], {
 		setting: { ...LONG, node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 } },
 		faults: [REFUSED_PART],
 		isOwnFile: true,
@@ -148,10 +123,8 @@ const parts: Row[] = [
 		note: 'only the missing part is paid',
 		sent: 4,
 		paid: 3,
-	},
-	{
-		fault: 'The parts of a long text are neither WAV nor MP3',
-		operations: [SPEAK],
+	}),
+	row('The parts of a long text are neither WAV nor MP3', [SPEAK], {
 		setting: LONG,
 		faults: [
 			{ ...onFile, ...always, ...answer(200, 'OggS\0\0\0\0', { 'Content-Type': 'audio/ogg' }) },
@@ -161,37 +134,29 @@ const parts: Row[] = [
 		note: 'one item for each part',
 		sent: 3,
 		paid: 3,
-	},
+	}),
 ];
 
 const onSubtitles = { ...onFile, ...always, path: '/files/subtitle' };
 
 const subtitles: Row[] = [
-	{
-		fault: 'The service makes no subtitles',
-		operations: [SPEAK],
+	row('The service makes no subtitles', [SPEAK], {
 		setting: { text: 'A [sim:subtitles=none]', options: { subtitles: true } },
 		note: 'no field, and no hint',
-	},
-	{
-		fault: 'Subtitles have expired',
-		operations: [SPEAK, 'speech:wait'],
+	}),
+	row('Subtitles have expired', [SPEAK, 'speech:wait'], {
 		setting: { options: { subtitles: true } },
 		faults: [{ ...onSubtitles, ...answer(410) }],
 		hints: 'Subtitles could not be downloaded…410',
 		note: 'the audio comes out all the same',
-	},
-	{
-		fault: 'A page comes instead of the subtitles',
-		operations: [SPEAK],
+	}),
+	row('A page comes instead of the subtitles', [SPEAK], {
 		setting: { options: { subtitles: true } },
 		faults: [{ ...onSubtitles, ...answer(200, PAGE) }],
 		hints: 'Subtitles could not be downloaded: a web page was returned',
 		note: 'the audio comes out all the same',
-	},
-	{
-		fault: 'Some parts of a long text have SRT, others VTT',
-		operations: [SPEAK],
+	}),
+	row('Some parts of a long text have SRT, others VTT', [SPEAK], {
 		setting: {
 			text: 'One goes out to sea. [sim:subtitles=vtt]. Three is by the door.',
 			options: { ...LONG.options, subtitles: true },
@@ -201,7 +166,7 @@ const subtitles: Row[] = [
 		note: 'the audio is joined all the same',
 		sent: 3,
 		paid: 3,
-	},
+	}),
 ];
 
 const lists: Row[] = [
@@ -218,9 +183,7 @@ const lists: Row[] = [
 		historyFiles: 'file_urls',
 	}),
 	dialect('An account of balance and credits', ['account:get'], { account: 'balance' }),
-	{
-		fault: 'The same page again and again',
-		operations: ['voice:getAll', 'history:getAll'],
+	row('The same page again and again', ['voice:getAll', 'history:getAll'], {
 		setting: { parameters: { returnAll: true }, options: { download: false } },
 		faults: [
 			{
@@ -235,7 +198,7 @@ const lists: Row[] = [
 			},
 		],
 		check: ({ sim }) => assert.ok(sim.count('GET', '/v1/') <= 2),
-	},
+	}),
 ];
 
 export const SPEECH: Group[] = [

@@ -10,6 +10,7 @@ import {
 	IMAGE,
 	onCreate,
 	onFile,
+	row,
 	status,
 	VIDEO,
 	WITH_IMAGES,
@@ -75,9 +76,7 @@ const shapes: Row[] = [
 		itemStatus: 'MEDIA_GENERATION_STATUS_SUCCESSFUL',
 	}),
 	dialect('Plain JSON instead of a stream', GENERATIONS, { plainJson: true }),
-	{
-		fault: 'Completions that come one per video, and an error before the last',
-		operations: [VIDEO],
+	row('Completions that come one per video, and an error before the last', [VIDEO], {
 		setting: { parameters: { numberOfVideos: 3 } },
 		make: (stage) => {
 			entries(stage, 'a', 'b', 'c');
@@ -88,13 +87,11 @@ const shapes: Row[] = [
 		isOwnFile: true,
 		check: (_, result) => assert.equal(result.items(NODE).length, 3),
 		note: 'the last is taken from the history',
-	},
-	{
-		fault: 'Fewer videos than asked for',
-		operations: [VIDEO],
+	}),
+	row('Fewer videos than asked for', [VIDEO], {
 		setting: { text: 'A [sim:fewer]', parameters: { numberOfVideos: 3 } },
 		hints: 'fewer files than requested',
-	},
+	}),
 	...ERROR_EVENTS.map(([errorShape, shape, operations]): Row => ({
 		fault: `An error event: ${shape}`,
 		operations,
@@ -102,19 +99,15 @@ const shapes: Row[] = [
 		setting: { text: 'A [sim:unsafe]' },
 		fails: 'could not generate this: …UNSAFE_GENERATION',
 	})),
-	{
-		fault: 'An error event: AUDIO_FILTERED',
-		operations: [VIDEO],
+	row('An error event: AUDIO_FILTERED', [VIDEO], {
 		faults: [stream([event('error', { code: 400, error: 'AUDIO_FILTERED' }), 'END'])],
 		fails: 'could not generate this: AUDIO_FILTERED',
-	},
-	{
-		fault: "An edge's page instead of a stream",
-		operations: GENERATIONS,
+	}),
+	row("An edge's page instead of a stream", GENERATIONS, {
 		faults: [{ ...onCreate, ...answer(200, PAGE) }],
 		fails: 'does not come from a media generation service…may have accepted',
 		paid: 0,
-	},
+	}),
 ];
 
 const losses: Row[] = [
@@ -126,9 +119,7 @@ const losses: Row[] = [
 		'END',
 	]),
 	lost('A stream that is reset', [status('processing'), SOON, 'RESET']),
-	{
-		fault: 'A stream that is reset after it named an id, among others of the same prompt',
-		operations: GENERATIONS,
+	row('A stream that is reset after it named an id, among others of the same prompt', GENERATIONS, {
 		make: (stage) => entries(stage, 'twin', 'mine'),
 		faults: [
 			stream([
@@ -141,7 +132,7 @@ const losses: Row[] = [
 		isOwnFile: true,
 		check: (_, result) => assert.equal(result.items(NODE)[0]!.json.id, 'mine'),
 		hints: FOUND,
-	},
+	}),
 	lost('A completion that is cut in two', [
 		'event: video_generation_complete\ndata: [{"id":"x","file_u',
 		SOON,
@@ -168,14 +159,12 @@ const losses: Row[] = [
 		...lost('Silence for longer than `Idle Timeout`', [status('processing')]),
 		setting: { options: { idleTimeout: 1 } },
 	},
-	{
-		fault: 'The stream breaks, and the history has the result only seconds later',
-		operations: [VIDEO],
+	row('The stream breaks, and the history has the result only seconds later', [VIDEO], {
 		isLong: true,
 		setting: { options: { timeout: 60 } },
 		faults: [stream([status('processing'), 'END'], 1500)],
 		hints: FOUND,
-	},
+	}),
 	...[3600, -3600].map((clockSkewSeconds): Row => ({
 		...lost(
 			`The stream breaks, and the clock of the service is an hour ${clockSkewSeconds > 0 ? 'ahead' : 'behind'}`,
@@ -183,22 +172,18 @@ const losses: Row[] = [
 		),
 		service: { dialect: { clockSkewSeconds } },
 	})),
-	{
-		fault: 'The stream breaks, and the history never has the result',
-		operations: [VIDEO, IMAGE],
+	row('The stream breaks, and the history never has the result', [VIDEO, IMAGE], {
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
 		fails:
 			'stopped reporting before the result was ready…has been charged…not requested a second time',
-	},
-	{
-		fault: 'The stream breaks, and the history has two of the same prompt',
-		operations: [VIDEO],
+	}),
+	row('The stream breaks, and the history has two of the same prompt', [VIDEO], {
 		faults: [stream(BROKEN, 0)],
 		make: (stage) => entries(stage, 'twin'),
 		fails: 'stopped reporting…may be the result: …twin',
 		note: 'never takes what may be somebody else’s',
-	},
+	}),
 	{
 		fault:
 			'The stream breaks, images are part of the request, and the history has one of its prompt',
