@@ -50,7 +50,7 @@ describe('the test of the credential', () => {
 		await alwaysAsync(
 			fc.oneof(
 				{ weight: 4, arbitrary: fc.record({ answer }) },
-				{ weight: 1, arbitrary: fc.record({ thrown }) },
+				fc.record({ thrown }),
 			),
 			{
 				normal: 150,

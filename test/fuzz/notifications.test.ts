@@ -47,8 +47,8 @@ const frame = fc.record({
 	bytes: fc.oneof(
 		{ weight: 4, arbitrary: notification.map((text) => Buffer.from(text)) },
 		{ weight: 2, arbitrary: anyBody.map((text) => Buffer.from(text)) },
-		{ weight: 1, arbitrary: anyText.map((text) => Buffer.from(text)) },
-		{ weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) },
+		anyText.map((text) => Buffer.from(text)),
+		fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
 	),
 	binary: fc.boolean(),
 });
