@@ -43,7 +43,10 @@ export const commands = {
 		? nightly
 		: { needs: [ensureDist], run: () => ['test/soak/main.mts'] },
 	leaks: { needs: [ensureDist], run: () => ['--expose-gc', 'test/leaks/main.mts'] },
-	'leaks:generated': { needs: [ensureDist], run: () => ['--expose-gc', 'test/leaks/generated.mts'] },
+	'leaks:generated': {
+		needs: [ensureDist],
+		run: () => ['--expose-gc', 'test/leaks/generated.mts'],
+	},
 	'leaks:trigger': { needs: [ensureDist, ensureN8n], run: () => ['test/leaks/trigger.mts'] },
 	n8n: { needs: [ensureDist, ensureN8n], run: () => ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: () => ['simulator/main.mts'] },

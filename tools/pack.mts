@@ -12,9 +12,7 @@ export function packInto(project: string, target: string): string[] {
 	try {
 		const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder.path];
 		const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
-		const packed = JSON.parse(
-			execFileSync('npm', args, { cwd: project, encoding: 'utf8', stdio }),
-		);
+		const packed = JSON.parse(execFileSync('npm', args, { cwd: project, encoding: 'utf8', stdio }));
 		// npm 11 and older print a list, npm 12 an object by package name.
 		const [{ filename, files }] = Object.values(packed) as [
 			{ filename: string; files: Array<{ path: string }> },

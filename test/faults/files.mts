@@ -43,10 +43,12 @@ const passing: Array<[string, FaultAction]> = [
 ];
 
 const files: Row[] = [
-	...passing.map(([what, action]) => row(`A file ${what}, once`, SOME, {
-		faults: [{ ...onFile, action }],
-		note: 'it is fetched again',
-	})),
+	...passing.map(([what, action]) =>
+		row(`A file ${what}, once`, SOME, {
+			faults: [{ ...onFile, action }],
+			note: 'it is fetched again',
+		}),
+	),
 	row('Files lie behind redirects on another host', FETCHING, {
 		service: { dialect: { redirectFiles: true } },
 		note: 'the token stays with the API',

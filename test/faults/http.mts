@@ -37,11 +37,13 @@ const TOO_LONG: Array<[string, string | object]> = [
 ];
 
 const bodies: Row[] = [
-	...TOO_LONG.map(([shape, body]) => row(`Error body: ${shape}`, BOTH, {
-		faults: create(400, body),
-		paid: 0,
-		fails: 'rejected the request: Text is too long',
-	})),
+	...TOO_LONG.map(([shape, body]) =>
+		row(`Error body: ${shape}`, BOTH, {
+			faults: create(400, body),
+			paid: 0,
+			fails: 'rejected the request: Text is too long',
+		}),
+	),
 	row('Error body: empty', CREATING, {
 		faults: create(500, ''),
 		paid: 0,
@@ -145,9 +147,11 @@ const limits: Row[] = [
 		note: 'the node rests for at most a minute at a time',
 	}),
 	row('429 to a reading', READS, { faults: reading(429, {}, { 'Retry-After': '1' }) }),
-	...[500, 502, 503, 504, 520, 524].map((status) => row(`${status} to a reading`, READS, {
-		faults: reading(status, PAGE),
-	})),
+	...[500, 502, 503, 504, 520, 524].map((status) =>
+		row(`${status} to a reading`, READS, {
+			faults: reading(status, PAGE),
+		}),
+	),
 	row('500 or 503 to the create call', CREATING, {
 		faults: create(503, { error: 'overloaded' }),
 		paid: 0,

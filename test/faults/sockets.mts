@@ -9,14 +9,16 @@ const BLOCKED: Array<[how: string, upgrades: Upgrades]> = [
 ];
 
 const sockets: Row[] = [
-	...BLOCKED.map(([how, upgrades]) => row(`A proxy blocks WebSockets (${how})`, [SPEAK], {
-		service: { pace: 0.2 },
-		make: async (stage) => {
-			(await stage.front()).upgrades = upgrades;
-		},
-		hints: "WebSocket of the service could not be used…Check 'WebSocket URL'",
-		note: 'the task is looked up every `Poll Interval` seconds',
-	})),
+	...BLOCKED.map(([how, upgrades]) =>
+		row(`A proxy blocks WebSockets (${how})`, [SPEAK], {
+			service: { pace: 0.2 },
+			make: async (stage) => {
+				(await stage.front()).upgrades = upgrades;
+			},
+			hints: "WebSocket of the service could not be used…Check 'WebSocket URL'",
+			note: 'the task is looked up every `Poll Interval` seconds',
+		}),
+	),
 	row('The WebSocket is half open: it stays, and nothing arrives any more', [SPEAK], {
 		make: async (stage) => {
 			(await stage.front()).upgrades = 'deaf';

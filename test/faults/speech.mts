@@ -54,17 +54,19 @@ const tasks: Row[] = [
 		fails: 'No result after 8 seconds (last known: completed…Speech → Wait with task ID',
 		note: 'or, after a minute without it: has not provided the address of its file',
 	}),
-	...['file:///etc/passwd', 'javascript:alert(1)', 'data:audio/wav;base64,AAAA'].map(
-		(audio_url) => row(`A file address with \`${audio_url.split(':')[0]}:\``, [SPEAK], {
+	...['file:///etc/passwd', 'javascript:alert(1)', 'data:audio/wav;base64,AAAA'].map((audio_url) =>
+		row(`A file address with \`${audio_url.split(':')[0]}:\``, [SPEAK], {
 			setting: { options: { timeout: 8 } },
 			faults: [{ ...onRead, ...always, ...answer(200, { id: 1, status: 'completed', audio_url }) }],
 			fails: 'No result after 8 seconds (last known: completed',
 			note: 'does not count as an address',
 		}),
 	),
-	...MESSAGES.map(([fault, word]) => row(fault, [SPEAK], {
-		setting: { text: `A [sim:${word}]` },
-	})),
+	...MESSAGES.map(([fault, word]) =>
+		row(fault, [SPEAK], {
+			setting: { text: `A [sim:${word}]` },
+		}),
+	),
 	row('The task is unknown for a moment after its creation', [SPEAK], {
 		faults: [{ ...onRead, ...answer(404, { error: 'not_found' }) }],
 	}),

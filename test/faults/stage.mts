@@ -1,11 +1,6 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import type {
-	ICredentialDataDecryptedObject,
-	IDataObject,
-	INode,
-	IRun,
-} from 'n8n-workflow';
+import type { ICredentialDataDecryptedObject, IDataObject, INode, IRun } from 'n8n-workflow';
 import { startWorkflow, type RunningWorkflow, type WorkflowResult } from '../../demo/engine.mts';
 import { binaryData } from '../../demo/n8n.mts';
 import {

@@ -107,10 +107,7 @@ export const anyJson: fc.Arbitrary<unknown> = fc
 
 /** Records of which fields are as likely as not what a reader looks for. */
 export function recordOf(value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string, unknown>> {
-	const key = fc.oneof(
-		{ weight: 8, arbitrary: fc.constantFrom(...KEYS) },
-		anyText,
-	);
+	const key = fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...KEYS) }, anyText);
 	return fc
 		.array(fc.tuple(key, value), { maxLength: 6 })
 		.map((entries) => Object.fromEntries(entries));
@@ -128,9 +125,7 @@ export const nestedText = (open: string, close: string, levels: number) =>
 /** Text that is JSON, nearly JSON, or something else. */
 export const anyBody: fc.Arbitrary<string> = fc.oneof(
 	{ weight: 4, arbitrary: anyJson.map((value) => JSON.stringify(value)) },
-	fc
-		.tuple(anyJson, fc.nat(200))
-		.map(([value, length]) => JSON.stringify(value).slice(0, length)),
+	fc.tuple(anyJson, fc.nat(200)).map(([value, length]) => JSON.stringify(value).slice(0, length)),
 	{ weight: 2, arbitrary: anyText },
 	anyText.map((text) => `<html><body>${text}</body></html>`),
 );

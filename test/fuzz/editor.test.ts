@@ -48,10 +48,7 @@ describe('the test of the credential', () => {
 			),
 		});
 		await alwaysAsync(
-			fc.oneof(
-				{ weight: 4, arbitrary: fc.record({ answer }) },
-				fc.record({ thrown }),
-			),
+			fc.oneof({ weight: 4, arbitrary: fc.record({ answer }) }, fc.record({ thrown })),
 			{
 				normal: 150,
 				examples: bodies.map((body) => ({ answer: { statusCode: 200, isText: false, body } })),

@@ -35,17 +35,19 @@ describe('a service that answers anything', () => {
 		expect({ seed: from, found }).toEqual({ seed: from, found: [] });
 	});
 
-	it.each(answers)('breaks no longer what it once broke: $operation', async (once) =>
-		await onStage(once.operation, async (stage) => {
-			const [...bodies] = once.bodies;
-			(await stage.front()).on(/v1|a\.mp3/, (_, response) => {
-				const isLast = bodies.length === 1;
-				if (isLast && once.type) response.setHeader('Content-Type', once.type);
-				response.end(isLast ? bodies[0] : bodies.shift());
-			});
-			const result = await stage.run({ options: { timeout: 2 } });
-			expect(wrongWith(result, stage.messages, stage.sim.token)).toEqual([]);
-			await assertClean(stage, result);
-		}),
+	it.each(answers)(
+		'breaks no longer what it once broke: $operation',
+		async (once) =>
+			await onStage(once.operation, async (stage) => {
+				const [...bodies] = once.bodies;
+				(await stage.front()).on(/v1|a\.mp3/, (_, response) => {
+					const isLast = bodies.length === 1;
+					if (isLast && once.type) response.setHeader('Content-Type', once.type);
+					response.end(isLast ? bodies[0] : bodies.shift());
+				});
+				const result = await stage.run({ options: { timeout: 2 } });
+				expect(wrongWith(result, stage.messages, stage.sim.token)).toEqual([]);
+				await assertClean(stage, result);
+			}),
 	);
 });

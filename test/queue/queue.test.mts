@@ -103,7 +103,11 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		const done = await waitForEnd(rest, execution);
 		await cluster.addWorker();
 		assert.equal(done.status, 'success');
-		assert.equal((await cluster.workersOf(execution, 2)).length, 2, 'the other worker ran the rest');
+		assert.equal(
+			(await cluster.workersOf(execution, 2)).length,
+			2,
+			'the other worker ran the rest',
+		);
 		const served = items.map(({ json }) => simulator.fileBytes(String(json.audio_url))!);
 		assert.deepEqual(
 			itemsOf(done, DIGEST).map(({ json }) => json.sha256),
