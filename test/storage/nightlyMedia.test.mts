@@ -14,7 +14,7 @@ const COLUMNS = ['title', 'prompt', 'file_url', 'file', 'error'];
 
 const sftp = await startSftp();
 const webDav = await startWebDav();
-const { simulator, rest, begin, night, paidSince, powerCut, close } = await setUp([
+const { simulator, rest, begin, night, paid, powerCut, close } = await setUp([
 	{ id: 'storageSftp', name: 'Any', type: 'sftp', data: sftp.credential },
 	{ id: 'storageWebDav', name: 'Any', type: 'nextCloudApi', data: webDav.credential },
 ]);
@@ -57,17 +57,15 @@ describe('every night, videos and images go to a server', { timeout: 600_000 }, 
 			}
 
 			it('makes its table, and an empty night is a good one', async () => {
-				const paid = simulator.creates;
 				mkdirSync(join(files, folder));
 				chmodSync(join(files, folder), 0o777);
 				await night(id);
 				table = await DataTable.find(rest, tableName);
 				assert.deepEqual(await table.columns(), COLUMNS);
-				assert.equal(paidSince(paid), 0);
+				assert.equal(paid(), 0);
 			});
 
 			it('stores a file for each row, whatever its title is', async () => {
-				const paid = simulator.creates;
 				// More than are made at once.
 				const rows = Array.from({ length: 7 }, (_, index) => ({
 					prompt: `A boat, number ${index}`,
@@ -76,25 +74,23 @@ describe('every night, videos and images go to a server', { timeout: 600_000 }, 
 				await night(id);
 				(await table.rows()).forEach(assertStored);
 				assert.equal((await table.rows())[0]!.file, `${folder}/1--Sea-2026-a-b-.${extension}`);
-				assert.equal(paidSince(paid), 8);
+				assert.equal(paid(), 8);
 			});
 
 			it('says why a row failed, and takes it up the next night, and no other', async () => {
-				const paid = simulator.creates;
 				const [empty, unsafe] = await table.add({ prompt: '' }, { prompt: '[sim:unsafe] Two' });
 				await night(id);
 				assert.match((await rowOf(empty)).error, /'Prompt' is empty/);
 				assert.match((await rowOf(unsafe)).error, /UNSAFE/);
-				assert.equal(paidSince(paid), 1);
+				assert.equal(paid(), 1);
 				await table.change(empty, { prompt: 'No more' });
 				await table.change(unsafe, { prompt: 'Safe' });
 				await night(id);
 				(await table.rows()).forEach(assertStored);
-				assert.equal(paidSince(paid), 3);
+				assert.equal(paid(), 3);
 			});
 
 			it('stores the next night what found no place on the server', async () => {
-				const paid = simulator.creates;
 				const [row] = await table.add({ prompt: 'No place' });
 				const place = join(files, folder);
 				renameSync(place, `${place}-away`);
@@ -107,23 +103,22 @@ describe('every night, videos and images go to a server', { timeout: 600_000 }, 
 				assert.ok(error);
 				await night(id);
 				assertStored(await rowOf(row));
-				assert.equal(paidSince(paid), 1);
+				assert.equal(paid(), 1);
 			});
 
 			it('never pays again for what a cut night had begun, and stores what was made', async () => {
-				const paid = simulator.creates;
 				const [made] = await table.add({ prompt: `Begun ${HELD}` });
 				await begin(id);
-				await simulator.waitFor(() => paidSince(paid) === 1, NIGHT_MS);
+				await simulator.waitFor(() => paid() === 1, NIGHT_MS);
 				await powerCut();
 				await night(id);
 				assert.equal((await rowOf(made)).file, 'begun');
-				assert.equal(paidSince(paid), 1);
+				assert.equal(paid(), 1);
 				const { file_url: address } = (await table.rows())[0]!;
 				await table.change(made, { file_url: address, file: null });
 				await night(id);
 				assertStored(await rowOf(made));
-				assert.equal(paidSince(paid), 1);
+				assert.equal(paid(), 1);
 			});
 		});
 	}

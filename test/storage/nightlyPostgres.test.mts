@@ -23,7 +23,7 @@ const storage = await setUp([
 	{ id: 'storageAws', name, type: 'aws', data: s3.credential },
 	{ id: 'wrongAws', name, type: 'aws', data: wrong },
 ]);
-const { simulator, rest, begin, paidSince, cutNight } = storage;
+const { simulator, rest, begin, paid, cutNight } = storage;
 const texts = await Texts.connect(postgres);
 after(async () => {
 	await texts.close();
@@ -57,7 +57,7 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 	it('makes its table, and an empty night is a good one', async () => {
 		await storage.night(ID);
 		assert.deepEqual(await texts.rows(), []);
-		assert.equal(simulator.creates, 0);
+		assert.equal(paid(), 0);
 	});
 
 	it('stores a file for each row, whatever its title is', async () => {
@@ -69,20 +69,18 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		await night();
 		await assertAllStored();
 		assert.match((await texts.rows())[1]!.file, /\/speech\/2--News-2026-ü-b-1-more\.wav$/);
-		assert.equal(simulator.creates, 3);
+		assert.equal(paid(), 3);
 	});
 
 	it('gives each row to one of two nights that overlap', async () => {
-		const paid = simulator.creates;
 		await texts.add(...Array.from({ length: 8 }, (_, index) => ({ text: `Overlap ${index}.` })));
 		const nights = await Promise.all([begin(ID), begin(ID)]);
 		for (const id of nights) assert.equal((await waitForEnd(rest, id, NIGHT_MS)).status, 'success');
 		await assertAllStored();
-		assert.equal(paidSince(paid), 8);
+		assert.equal(paid(), 8);
 	});
 
 	it('passes over a row that another one holds at this moment', async () => {
-		const paid = simulator.creates;
 		const [held, free] = await texts.add({ text: 'Held.' }, { text: 'Free.' });
 		const other = await Texts.connect(postgres);
 		try {
@@ -96,33 +94,31 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		}
 		await night();
 		await assertAllStored();
-		assert.equal(paidSince(paid), 2);
+		assert.equal(paid(), 2);
 	});
 
 	it('says why a row failed, and takes it up the next night, and no other', async () => {
-		const paid = simulator.creates;
 		const [empty, failing] = await texts.add({ text: ' ' }, { text: '[sim:task-fails] Two.' });
 		await night();
 		assert.match((await rowOf(empty)).error, /'Text' is empty/);
 		assert.match((await rowOf(failing)).error, /could not generate the speech/);
-		assert.equal(paidSince(paid), 1);
+		assert.equal(paid(), 1);
 		const mend = 'UPDATE texts_to_speak SET text = $2 WHERE id = $1';
 		await texts.query(mend, empty, 'No more.');
 		await texts.query(mend, failing, 'Speaks.');
 		await night();
 		await assertAllStored();
-		assert.equal(paidSince(paid), 3);
+		assert.equal(paid(), 3);
 	});
 
 	it('never sends again by itself what the service may have accepted', async () => {
-		const paid = simulator.creates;
 		simulator.fault({ method: 'POST', action: { reset: true, accepted: true } });
 		const [id] = await texts.add({ text: 'Unclear.' });
 		for (const _ of ['first night', 'second night']) {
 			await night();
 			assert.equal((await rowOf(id)).file, 'unclear');
 		}
-		assert.equal(paidSince(paid), 1);
+		assert.equal(paid(), 1);
 		await texts.query('UPDATE texts_to_speak SET file = NULL WHERE id = $1', id);
 		await night();
 		await assertAllStored();
@@ -138,7 +134,6 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 	];
 	for (const [what, change, reason] of badStores) {
 		it(`keeps what was paid when there is ${what}, and stores it the next night`, async () => {
-			const paid = simulator.creates;
 			const id = await importCopy(rest, 'nightly-postgres', change);
 			const [row] = await texts.add({ text: `There is ${what}.` });
 			await storage.night(id);
@@ -148,19 +143,18 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 			assert.match(error, reason);
 			await night();
 			await assertAllStored();
-			assert.equal(paidSince(paid), 1);
+			assert.equal(paid(), 1);
 		});
 	}
 
 	it('collects what a night that was cut short has paid for, once its claim has ended', async () => {
-		const paid = simulator.creates;
 		await texts.add(...['A', 'B', 'C'].map((name) => ({ text: `${HELD} Cut ${name}.` })));
 		await cutNight(ID, 'Cut', 3);
 		await storage.night(ID);
 		assert.equal((await texts.rows()).filter(({ file }) => file === null).length, 3);
 		await night();
 		await assertAllStored();
-		assert.equal(paidSince(paid), 3);
+		assert.equal(paid(), 3);
 	});
 
 	describe('the feed of the week', () => {
@@ -194,7 +188,6 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 	});
 
 	it('pays once for a text that is split, and not by itself for one that failed in part', async () => {
-		const paid = simulator.creates;
 		const id = await importSplitting(rest, 'nightly-postgres');
 		const text = 'First part. Other part.';
 		simulator.fault({ method: 'POST', after: 3, action: { reset: true, accepted: true } });
@@ -210,11 +203,10 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 		assert.equal((await objectOf(key)).status, 200);
 		assert.equal((await rowOf(half)).task_id, null);
 		assert.equal((await rowOf(half)).file, 'unclear');
-		assert.equal(paidSince(paid), 4);
+		assert.equal(paid(), 4);
 	});
 
 	it('ends before anything is paid when the table lacks a column', async () => {
-		const paid = simulator.creates;
 		await texts.add({ text: 'Not to be paid.' });
 		for (const column of ['error', 'task_id', 'file', 'claimed_by', 'text']) {
 			await texts.query(`ALTER TABLE texts_to_speak RENAME ${column} TO other`);
@@ -222,6 +214,6 @@ describe('every night, rows of PostgreSQL become files in S3', { timeout: 600_00
 			await texts.query(`ALTER TABLE texts_to_speak RENAME other TO ${column}`);
 			assert.match(said, new RegExp(`column.*${column}.*does not exist`));
 		}
-		assert.equal(paidSince(paid), 0);
+		assert.equal(paid(), 0);
 	});
 });

@@ -38,8 +38,7 @@ function smallDisk(): TemporaryFolder | undefined {
 }
 
 const storage = await setUp([], { N8N_RESTRICT_FILE_ACCESS_TO: tmpdir() });
-const { instance, simulator, rest, begin, night, badNight, paidSince, cutNight, powerCut } =
-	storage;
+const { instance, simulator, rest, begin, night, badNight, paid, cutNight, powerCut } = storage;
 after(storage.close);
 
 describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
@@ -64,7 +63,7 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		assert.equal((await waitForEnd(rest, first.id, NIGHT_MS)).status, 'success');
 		table = await DataTable.find(rest, 'texts_to_speak');
 		assert.deepEqual(await table.columns(), COLUMNS);
-		assert.equal(simulator.creates, 0);
+		assert.equal(paid(), 0);
 	});
 
 	it('stores a file for each row, whatever its title is', async () => {
@@ -87,11 +86,10 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 			],
 		);
 		assert.equal(readdirSync(instance.files).length, 4);
-		assert.equal(simulator.creates, 4);
+		assert.equal(paid(), 4);
 	});
 
 	it('says why a row failed, and takes it up the next night, and no other', async () => {
-		const paid = simulator.creates;
 		const [empty, failing] = await table.add(
 			{ title: 'Empty', text: '' },
 			{ title: 'Fails', text: '[sim:task-fails] Two.' },
@@ -99,17 +97,16 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		await night(ID);
 		assert.match((await rowOf(empty)).error, /'Text' is empty/);
 		assert.match((await rowOf(failing)).error, /could not generate the speech/);
-		assert.equal(paidSince(paid), 1);
+		assert.equal(paid(), 1);
 
 		await table.change(empty, { text: 'No more.' });
 		await table.change(failing, { text: 'Speaks.' });
 		await night(ID);
 		(await table.rows()).forEach(assertStored);
-		assert.equal(paidSince(paid), 3);
+		assert.equal(paid(), 3);
 	});
 
 	it('never sends again by itself what the service may have accepted', async () => {
-		const paid = simulator.creates;
 		simulator.fault({ method: 'POST', action: { reset: true, accepted: true } });
 		const [id] = await table.add({ title: 'Who knows', text: 'Unclear.' });
 		for (const _ of ['first night', 'second night']) {
@@ -118,23 +115,21 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 			assert.equal(file, 'unclear');
 			assert.match(error, /did not respond/);
 		}
-		assert.equal(paidSince(paid), 1);
+		assert.equal(paid(), 1);
 		await table.change(id, { file: null });
 		await night(ID);
 		assertStored(await rowOf(id));
 	});
 
 	it('collects what a night that was cut short paid for', async () => {
-		const paid = simulator.creates;
 		await table.add(...['A', 'B', 'C'].map((title) => ({ title, text: `${HELD} Cut ${title}.` })));
 		await cutNight(ID, 'Cut', 3);
 		await night(ID);
 		(await table.rows()).forEach(assertStored);
-		assert.equal(paidSince(paid), 3);
+		assert.equal(paid(), 3);
 	});
 
 	it('pays once for a text that is split, and stores it as one file', async () => {
-		const paid = simulator.creates;
 		const [id] = await table.add({ title: 'Parts', text: 'First part. Other part.' });
 		const workflow = await importSplitting(rest, 'nightly-table');
 		for (const _ of ['its parts are sent', 'they are collected', 'nothing is left']) {
@@ -144,7 +139,7 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		assert.equal(error, null);
 		assert.equal(taskIds.split(',').length, 2);
 		assert.ok(readFileSync(join(instance.folder, file)).length > 0);
-		assert.equal(paidSince(paid), 2);
+		assert.equal(paid(), 2);
 		await table.remove(id);
 	});
 
@@ -169,7 +164,6 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 	});
 
 	it('never sends a split text again by itself once a part was paid for', async () => {
-		const paid = simulator.creates;
 		simulator.fault({ method: 'POST', after: 1, action: { reset: true, accepted: true } });
 		const [id] = await table.add({ title: 'Half', text: 'First part. Other part.' });
 		const workflow = await importSplitting(rest, 'nightly-table');
@@ -179,12 +173,11 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 			assert.deepEqual({ taskIds, file }, { taskIds: null, file: 'unclear' });
 			assert.ok(error);
 		}
-		assert.equal(paidSince(paid), 2);
+		assert.equal(paid(), 2);
 		await table.remove(id);
 	});
 
 	it('pays for at most one row again when the power is cut while it pays', async () => {
-		const paid = simulator.creates;
 		const rows = ['A', 'B', 'C', 'D'].map((title) => ({ title, text: `Right then ${title}.` }));
 		await table.add(...rows);
 		const sent = () => simulator.requests.filter(({ method }) => method === 'POST').length;
@@ -195,12 +188,11 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		await powerCut();
 		await night(ID);
 		(await table.rows()).forEach(assertStored);
-		assert.equal(paidSince(paid), rows.length + 1);
+		assert.equal(paid(), rows.length + 1);
 	});
 
 	/** A night in which a row's file can't be stored in this folder, and the next one, in which it can. */
 	async function storedOneNightLate(folder: string, reason: RegExp): Promise<void> {
-		const paid = simulator.creates;
 		const hindered = await importCopy(rest, 'nightly-table', (text) =>
 			text.replace('"=.n8n-files/', `"=${folder}/`),
 		);
@@ -212,7 +204,7 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 		assert.match(error, reason);
 		await night(ID);
 		assertStored(await rowOf(id));
-		assert.equal(paidSince(paid), 1);
+		assert.equal(paid(), 1);
 	}
 
 	it('keeps a task whose folder is not there, and stores its file the next night', async () => {
@@ -231,7 +223,6 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 
 	for (const missing of COLUMNS.slice(1)) {
 		it(`ends before anything is paid when the table has no column ${missing}`, async () => {
-			const paid = simulator.creates;
 			const name = `without_${missing}`;
 			const columns = COLUMNS.filter((column) => column !== missing);
 			const other = await DataTable.create(rest, name, columns);
@@ -246,7 +237,7 @@ describe('every night, new rows of a data table', { timeout: 600_000 }, () => {
 			} else {
 				assert.match(await badNight(id), /[Cc]olumn/);
 			}
-			assert.equal(paidSince(paid), 0);
+			assert.equal(paid(), 0);
 		});
 	}
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { beforeEach } from 'node:test';
 import { nodeOf, readExample } from '../../tools/examples.mts';
 import { importCredentials, type Credential } from '../../tools/n8n/examples.mts';
 import { runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
@@ -17,8 +18,8 @@ export interface Storage extends Setting {
 	night(workflowId: string): Promise<void>;
 	/** The same, and waits until it has failed; resolves to the failure's message and description. */
 	badNight(workflowId: string): Promise<string>;
-	/** How many create calls were accepted since there were `before` of them. */
-	paidSince(before: number): number;
+	/** How many create calls were accepted since the present test began. */
+	paid(): number;
 	/** What a power cut does: n8n is killed, and started again. */
 	powerCut(): Promise<void>;
 	/** Cuts the power while a night waits for `count` tasks about a word; then lets these end. */
@@ -32,6 +33,8 @@ export async function setUp(
 ): Promise<Storage> {
 	const setting = await setUpInstance({ pace: 0.02 }, environment);
 	const { instance, simulator } = setting;
+	let paidBefore = 0;
+	beforeEach(() => void (paidBefore = simulator.creates));
 	try {
 		await importCredentials(instance, credentials);
 		await instance.start();
@@ -54,7 +57,7 @@ export async function setUp(
 			begin,
 			night: async (workflowId) => void (await end(workflowId, 'success')),
 			badNight: async (workflowId) => await end(workflowId, 'error'),
-			paidSince: (before) => simulator.creates - before,
+			paid: () => simulator.creates - paidBefore,
 			powerCut,
 			async cutNight(workflowId, word, count) {
 				await begin(workflowId);
