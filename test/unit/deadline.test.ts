@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import {
+	anyOf,
 	remainingMs,
 	settledWithin,
 	startDeadline,
@@ -16,11 +17,28 @@ describe('a deadline', () => {
 	test('aborts at its end, or with the signal it follows', async () => {
 		const run = new AbortController();
 		const [short, long] = [startDeadline(1000, run.signal), startDeadline(5000, run.signal)];
-		await jest.advanceTimersByTimeAsync(1000);
+		await jest.advanceTimersByTimeAsync(999);
+		expect([short.signal.aborted, remainingMs(short.signal)]).toEqual([false, 1]);
+		await jest.advanceTimersByTimeAsync(1);
 		expect(short.signal.reason).toMatchObject({ kind: 'timedOut', facts: { limitMs: 1000 } });
-		expect(long.signal.aborted).toBe(false);
+		expect([remainingMs(short.signal), long.signal.aborted]).toEqual([0, false]);
 		run.abort(new Failure('canceled'));
 		expect(long.signal.reason).toMatchObject({ kind: 'canceled' });
+		const { signal } = startDeadline(1000, undefined, AbortSignal.abort());
+		expect(signal.reason).toMatchObject({ kind: 'canceled' });
+	});
+
+	test('that follows another one ends with whichever is sooner', () => {
+		const { signal } = startDeadline(20_000);
+		expect(remainingMs(startDeadline(60_000, signal).signal)).toBe(20_000);
+		expect(remainingMs(startDeadline(5_000, signal).signal)).toBe(5000);
+		expect(remainingMs(new AbortController().signal)).toBe(Infinity);
+	});
+
+	test('of more seconds than a timer can hold does not end at once', async () => {
+		const { signal } = startDeadline(1e12);
+		await jest.advanceTimersByTimeAsync(86_400_000);
+		expect(signal.aborted).toBe(false);
 	});
 
 	test('that is lifted has no end of its own, but still follows the signal', async () => {
@@ -33,11 +51,14 @@ describe('a deadline', () => {
 		expect(signal.reason).toMatchObject({ kind: 'timedOut', facts: { limitMs: 60_000 } });
 	});
 
-	test('that is stopped leaves nothing behind on the signal', () => {
+	test('never fires once stopped, and leaves nothing behind on the signal', async () => {
 		const run = new AbortController();
-		startDeadline(1000, run.signal).stop();
+		const { signal, stop } = startDeadline(1000, run.signal);
+		stop();
 		expect(getEventListeners(run.signal, 'abort')).toEqual([]);
 		expect(jest.getTimerCount()).toBe(0);
+		run.abort();
+		expect(signal.aborted).toBe(false);
 	});
 });
 
@@ -83,4 +104,29 @@ test('the steady clock goes on when the machine’s is set back', async () => {
 	expect(steadyNow() - began).toBe(0);
 	await jest.advanceTimersByTimeAsync(1000);
 	expect(steadyNow() - began).toBe(1000);
+});
+
+describe('a signal that aborts with the first of several', () => {
+	test('aborts for its reason, and leaves the others alone', () => {
+		const [one, other] = [new AbortController(), new AbortController()];
+		const either = anyOf(one.signal, other.signal);
+		expect(either.aborted).toBe(false);
+		other.abort('canceled');
+		expect(either).toMatchObject({ aborted: true, reason: 'canceled' });
+		one.abort('late');
+		expect(either.reason).toBe('canceled');
+	});
+
+	test('is aborted from the start if one of them is', () => {
+		const other = new AbortController();
+		expect(anyOf(other.signal, AbortSignal.abort('over'))).toMatchObject({ reason: 'over' });
+		expect(getEventListeners(other.signal, 'abort')).toEqual([]);
+	});
+
+	test('leaves nothing behind on a signal that outlives it', () => {
+		const [long, short] = [new AbortController(), new AbortController()];
+		anyOf(long.signal, short.signal);
+		short.abort();
+		expect(getEventListeners(long.signal, 'abort')).toEqual([]);
+	});
 });
