@@ -1,4 +1,4 @@
-import { askedOf, Claims, claimsOf } from '../../nodes/shared/generation/claims';
+import { askedOf, Claims } from '../../nodes/shared/generation/claims';
 import { entryState } from '../../nodes/shared/generation/historyEntries';
 import {
 	CLOCK_TOLERANCE_MS,
@@ -6,7 +6,6 @@ import {
 	type SentRequest,
 } from '../../nodes/shared/generation/historyMatching';
 import type { ServiceRecord } from '../../nodes/shared/contract';
-import { readCredential } from '../../nodes/shared/http/credential';
 import { judge as judged } from './judge';
 
 /* Whose an entry of the history is, where several requests may have made it. */
@@ -46,18 +45,36 @@ const judge = (claim: Claim, ...history: ServiceRecord[]) => judged(claims, clai
 const own = (claim: Claim, ...history: ServiceRecord[]) => judge(claim, ...history).own;
 
 describe('an entry of the history is a generation’s own', () => {
-	it('when an event told its id, before anything else', () => {
-		const claim = lost();
-		const mine = entry({ prompt: 'rewritten by the service', created_at: undefined });
-		claim.ids.add('e1');
-		expect(own(claim, entry(), mine)).toEqual([mine]);
-	});
-
-	it('when the id is a number in one place and a text in the other', () => {
-		const claim = lost();
-		claim.ids.add('42');
-		const mine = entry({ id: 42, prompt: 'other' });
-		expect(own(claim, mine)).toEqual([mine]);
+	it.each<[string, Partial<Order>, ServiceRecord, ...ServiceRecord[]]>([
+		[
+			'when an event told its id, before anything else',
+			{ told: ['e1'] },
+			{ prompt: 'rewritten by the service', created_at: undefined },
+			{},
+		],
+		['when the id that was told is a number here', { told: ['42'] }, { id: 42, prompt: 'other' }],
+		['when it has no prompt, and none was sent', { prompt: '' }, { prompt: '' }, {}],
+		[
+			'when it was made after the request, in another time zone',
+			{},
+			{ created_at: '2026-01-01T15:30:05+05:30' },
+			{ created_at: '2026-01-01T10:30:05+05:30' },
+		],
+		['when its time is cut to the second', { began: BEGAN + 900 }, { created_at: at(0) }],
+		[
+			'when it is an image whose address has no ending',
+			{ kind: 'image' },
+			{ file_url: 'https://files.example.com/download/17' },
+		],
+		[
+			'when it calls its aspect ratio by another name',
+			{ aspectRatio: 'VIDEO_ASPECT_RATIO_LANDSCAPE' },
+			{ aspect_ratio: '16:9' },
+			{ aspect_ratio: '9:16' },
+		],
+	])('%s', (_, order, fields, ...others) => {
+		const mine = entry(fields);
+		expect(own(lost(order), ...others.map((other) => entry(other)), mine)).toEqual([mine]);
 	});
 
 	it('when it has exactly the prompt and was made after the request began', () => {
@@ -74,30 +91,13 @@ describe('an entry of the history is a generation’s own', () => {
 		expect(own(claim, ...others, mine)).toEqual([mine]);
 	});
 
-	it('whatever numeric offset its time is written with', () => {
-		const claim = lost();
-		const mine = entry({ created_at: '2026-01-01T15:30:05+05:30' });
-		const earlier = entry({ created_at: '2026-01-01T10:30:05+05:30' });
-		expect(own(claim, earlier, mine)).toEqual([mine]);
+	it.each([3600, -3600])('by the clock of the service, which is %d s ahead', (skew) => {
+		const [earlier, mine] = made(skew - 30, skew + 5);
+		const { own } = judged(claims, lost(), [earlier!, mine!], skew * 1000);
+		expect(own).toEqual([mine]);
 	});
 
-	it('when no prompt was sent, only where the entry has none', () => {
-		const claim = lost({ prompt: '' });
-		const mine = entry({ prompt: '' });
-		expect(own(claim, entry(), mine)).toEqual([mine]);
-	});
-
-	it('for each of several files asked for', () => {
-		const mine = made(1, 2, 3);
-		expect(own(lost({ expected: 3 }), ...mine.toReversed())).toEqual(mine);
-	});
-});
-
-describe('an entry that says more of itself', () => {
-	const LANDSCAPE = 'VIDEO_ASPECT_RATIO_LANDSCAPE';
-	const PORTRAIT = 'VIDEO_ASPECT_RATIO_PORTRAIT';
-
-	it('is not taken for a video when it is an image, nor the other way round', () => {
+	it('not for a video when it is an image, nor the other way round', () => {
 		const video = lost();
 		const image = lost({ kind: 'image' });
 		const picture = entry({ type: 'image', file_url: 'https://files.example.com/a.png' });
@@ -105,64 +105,17 @@ describe('an entry that says more of itself', () => {
 		claims.end(video, []);
 		expect(own(image, picture)).toEqual([picture]);
 	});
-
-	it('can be an image whose address has no ending', () => {
-		const claim = lost({ kind: 'image' });
-		const mine = entry({ file_url: 'https://files.example.com/download/17' });
-		expect(own(claim, mine)).toEqual([mine]);
-	});
-
-	it('can call its aspect ratio by another name', () => {
-		const claim = lost({ aspectRatio: LANDSCAPE });
-		const mine = entry({ aspect_ratio: '16:9' });
-		const other = entry({ aspect_ratio: '9:16' });
-		expect(own(claim, other, mine)).toEqual([mine]);
-	});
-
-	it('is told apart from that of another lost generation of the same prompt', () => {
-		const wide = lost({ aspectRatio: LANDSCAPE });
-		const tall = lost({ aspectRatio: PORTRAIT });
-		const forTall = entry({ aspect_ratio: PORTRAIT });
-		const forWide = entry({ aspect_ratio: LANDSCAPE });
-		expect(own(wide, forTall, forWide)).toEqual([forWide]);
-		expect(own(tall, forTall, forWide)).toEqual([forTall]);
-	});
-});
-
-describe('clocks that differ', () => {
-	it.each([
-		['an hour ahead', 3600],
-		['an hour behind', -3600],
-	])('are told apart when the service is %s', (_, skew) => {
-		const claim = lost();
-		const earlier = entry({ created_at: at(skew - 30) });
-		const mine = entry({ created_at: at(skew + 5) });
-		expect(judged(claims, claim, [earlier, mine], skew * 1000).own).toEqual([mine]);
-	});
-
-	it('are told apart by what they were when the request went out', () => {
-		const claim = lost({ clockOffsetMs: 0 });
-		const earlier = entry({ created_at: at(-30) });
-		const mine = entry({ created_at: at(5) });
-		for (const offsetMs of [-180_000, 180_000]) {
-			expect(judged(claims, claim, [mine, earlier], offsetMs).own).toEqual([mine]);
-		}
-	});
-
-	it('may cut their times to the second', () => {
-		const claim = lost({ began: BEGAN + 900 });
-		const mine = entry({ created_at: '2026-01-01T10:00:00+00:00' });
-		expect(own(claim, mine)).toEqual([mine]);
-	});
 });
 
 describe('an entry that belongs to somebody else', () => {
-	it('is not taken again once a generation of this process got it', () => {
-		const first = lost();
-		const theirs = entry();
-		expect(own(first, theirs)).toEqual([theirs]);
-		claims.end(first, [fileOf(theirs)]);
-		const second = lost();
+	it.each<[string, ServiceRecord, ServiceRecord]>([
+		['id', {}, {}],
+		['address, where neither has an id', { id: undefined }, {}],
+		['address, where its stream gave no id', {}, { id: undefined }],
+	])('is not taken again: it is known by its %s', (_, fields, told) => {
+		const [first, second] = [running(), lost()];
+		const theirs = entry(fields);
+		claims.end(first, [fileOf(theirs, told)]);
 		expect(own(second, theirs)).toEqual([]);
 		const mine = entry({ created_at: at(9) });
 		expect(own(second, theirs, mine)).toEqual([mine]);
@@ -176,35 +129,11 @@ describe('an entry that belongs to somebody else', () => {
 		expect(own(lost(), made)).toEqual([made]);
 	});
 
-	it('is no matter where the prompts differ', () => {
+	it('does not matter where the prompts differ', () => {
 		const mine = lost();
 		running({ prompt: 'a spider' });
 		const made = entry();
 		expect(own(mine, made)).toEqual([made]);
-	});
-
-	it('is not given away when events told another open generation its id', () => {
-		const theirs = lost();
-		const mine = lost({ began: BEGAN + 1 });
-		const [madeForMe, madeForThem] = [entry(), entry()];
-		theirs.ids.add('e2');
-		expect(own(theirs, madeForThem, madeForMe)).toEqual([madeForThem]);
-		expect(own(mine, madeForThem, madeForMe)).toEqual([madeForMe]);
-	});
-
-	it('is not taken again where neither of the two has an id, only an address', () => {
-		const first = lost();
-		const theirs = entry({ id: undefined, file_url: 'https://files.example.com/theirs.mp4' });
-		claims.end(first, [fileOf(theirs)]);
-		expect(own(lost(), theirs)).toEqual([]);
-	});
-
-	it('is not taken when its stream gave the address without the id', () => {
-		const first = running();
-		const mine = lost();
-		const theirs = entry();
-		claims.end(first, [{ ...fileOf(theirs), id: undefined }]);
-		expect(own(mine, theirs)).toEqual([]);
 	});
 });
 
@@ -230,7 +159,7 @@ describe('several lost generations of one prompt', () => {
 		expect(own(first, ...entries)).toEqual([entries[0]]);
 	});
 
-	it('never both take an entry that either may lack beside the one that its events told', () => {
+	it('never both take an entry that may belong to either', () => {
 		const both = [lost({ expected: 2 }), lost({ expected: 2 })];
 		both.forEach((claim, index) => claim.ids.add(`e${index + 1}`));
 		const [one, two, three, four] = made(5, 6, 7, 8);
@@ -242,7 +171,7 @@ describe('several lost generations of one prompt', () => {
 		]);
 	});
 
-	it('keep what events told of, however early the other one began', () => {
+	it('keep what events told them of, however early the other one began', () => {
 		const early = lost({ began: BEGAN - 1000 });
 		const told = lost({ expected: 2 });
 		told.ids.add('e1');
@@ -275,35 +204,21 @@ describe('several lost generations of one prompt', () => {
 	});
 });
 
-describe('what an entry says of its generation', () => {
-	it.each<[string, ServiceRecord, number, boolean]>([
-		['completed', { status: 'completed', file_url: '/a.mp4' }, 1, false],
-		[
-			'another word',
-			{ status: 'MEDIA_GENERATION_STATUS_SUCCESSFUL', file_urls: ['/a', '/b'] },
-			2,
-			false,
-		],
-		['in the making', { status: 'processing', file_url: null }, 0, false],
-		['failed', { status: 'FAILED' }, 0, true],
-		['canceled', { status: 'cancelled', file_url: '' }, 0, true],
-		['failed in a longer word', { status: 'MEDIA_GENERATION_STATUS_FAILED' }, 0, true],
-	])('%s', (_, fields, count, failed) => {
+it.each<[ServiceRecord, number, boolean]>([
+	[{ status: 'completed', file_url: '/a.mp4' }, 1, false],
+	[{ status: 'MEDIA_GENERATION_STATUS_SUCCESSFUL', file_urls: ['/a', '/b'] }, 2, false],
+	[{ status: 'processing', file_url: null }, 0, false],
+	[{ status: 'FAILED' }, 0, true],
+	[{ status: 'cancelled', file_url: '' }, 0, true],
+	[{ status: 'MEDIA_GENERATION_STATUS_FAILED' }, 0, true],
+])(
+	'an entry says what came of its generation: %j: %d files, failed: %p',
+	(fields, count, failed) => {
 		const state = entryState(fields, 'https://media.example.com');
 		expect([state.files.length, state.failed]).toEqual([count, failed]);
-	});
-});
+	},
+);
 
-describe('accounts', () => {
-	const account = (apiToken: string, baseUrl = 'https://media.example.com') =>
-		claimsOf(readCredential({ apiToken, baseUrl }));
-
-	it('share what is taken only with themselves', () => {
-		expect(account('token-a')).toBe(account('token-a'));
-		expect(account('token-a')).not.toBe(account('token-b'));
-		expect(account('token-a')).not.toBe(account('token-a', 'https://other.example.com'));
-	});
-});
 describe('a request that is over', () => {
 	it('may have made the entry under another id and at another address', () => {
 		const mine = lost();
@@ -341,7 +256,7 @@ describe('a request that is over', () => {
 		expect(own(lost({ began: BEGAN + 4000 }), mine)).toEqual([mine]);
 	});
 
-	it('may still come to be for half an hour when it was given up', () => {
+	it('may still be completed within half an hour of being given up', () => {
 		claims.leave(running({ digest: 'y' }));
 		const mine = lost();
 		expect(own(mine, entry())).toEqual([]);
@@ -351,7 +266,7 @@ describe('a request that is over', () => {
 		expect(own(late, made)).toEqual([made]);
 	});
 
-	it('and has failed has left the failed entry', () => {
+	it('that has failed has left the failed entry', () => {
 		const mine = lost();
 		claims.end(running(), []);
 		const failed = entry({ status: 'failed', file_url: '' });
@@ -366,13 +281,7 @@ describe('what an earlier attempt, in another process, asked for', () => {
 	const kept = (order: Partial<Order>) =>
 		JSON.parse(JSON.stringify(askedOf(running(order, new Claims())))) as SentRequest;
 
-	it('and got belongs to it', () => {
-		const theirs = entry();
-		claims.recall(kept({}), [fileOf(theirs)], BEGAN + 9000);
-		expect(own(lost(), theirs)).toEqual([]);
-	});
-
-	it('and has not got yet is waited for as for its own requests', () => {
+	it('and has not got yet may still be its own', () => {
 		claims.recall(kept({ digest: 'y' }));
 		expect(own(lost(), entry())).toEqual([]);
 	});

@@ -9,7 +9,8 @@ const claimed = (fields: Partial<Claim>): Claim => ({
 	marks: new Set(),
 	...fields,
 });
-const listed = (fields: Partial<HistoryEntry>, index: number): HistoryEntry => {
+type Entry = Partial<HistoryEntry>;
+const listed = (fields: Entry, index: number): HistoryEntry => {
 	const id = `e${index}`;
 	const files = fields.failed ? [] : [{ id, fileUrl: `https://a.example/${id}`, fields: {} }];
 	const made = { createdAt: 2000 + index, clockOffsetMs: 0 };
@@ -17,132 +18,89 @@ const listed = (fields: Partial<HistoryEntry>, index: number): HistoryEntry => {
 	return { ...own, files, place: -index, marks: [id], ...fields };
 };
 
-interface Row {
+/** What a request gets: these; nothing while all are candidates, or for good; or all after so long. */
+type Expected = number[] | 'listed' | 'hopeless' | { afterMs: number };
+
+/** The requests and what is known of the entries; `mine` was lost, as the others are unless they say so. */
+interface Setting {
 	mine?: Partial<Claim>;
 	others?: Array<Partial<Claim>>;
-	entries: Array<Partial<HistoryEntry>>;
 	toldToOthers?: string;
 	taken?: string;
-	own?: number[];
-	candidates?: number[];
-	hopeless?: boolean;
-	waitMs?: number;
 }
 
 const two = { expected: 2, wants: 2 };
 const named = (id: string) => ({ ids: new Set([id]) });
 const [LANDSCAPE, PORTRAIT] = ['VIDEO_ASPECT_RATIO_LANDSCAPE', 'VIDEO_ASPECT_RATIO_PORTRAIT'];
+/** An id that is not there yet. */
+const told = named('e9');
 const images = { withImages: true };
-/** Beside an equal request on its stream. */
 const streaming = { others: [{ lost: false }] };
+const different = { digest: 'y' };
+const telling = { ...different, lost: false };
+const forWide = { aspectRatio: LANDSCAPE };
 /** Beside a request for another aspect ratio. */
-const shaped = {
-	mine: { aspectRatio: LANDSCAPE },
-	others: [{ digest: 'y', aspectRatio: PORTRAIT }],
-};
+const shaped = { mine: forWide, others: [{ ...different, aspectRatio: PORTRAIT }] };
 const [wide, tall] = [LANDSCAPE, PORTRAIT].map((ratio) => ({ record: { aspect_ratio: ratio } }));
+const later = [
+	{ ...different, began: Infinity },
+	{ digest: 'z', began: 9000 },
+];
 
-test.each<[title: string, row: Row]>([
-	['nothing, while there is nothing', { entries: [] }],
-	['the only entry', { entries: [{}], own: [0] }],
-	['a part of its entries', { mine: two, entries: [{}], own: [0] }],
-	['nothing of too many', { entries: [{}, {}], candidates: [1, 0], hopeless: true }],
-	['nothing of another prompt', { entries: [{ prompt: 'Q' }] }],
-	['nothing made before it', { entries: [{ createdAt: -5000 }] }],
-	['nothing made after its end', { mine: { until: 1500 }, entries: [{}] }],
-	['nothing of another kind', { entries: [{ record: { type: 'image' } }] }],
-	['nothing that somebody has', { entries: [{}, {}], taken: 'e0', own: [1] }],
-	['what an event told', { mine: named('e1'), entries: [{}, {}, {}], own: [1] }],
-	['nothing told to two', { mine: named('e0'), entries: [{}], toldToOthers: 'e0' }],
-	['nothing told to another', { entries: [{}, {}], toldToOthers: 'e0', own: [1] }],
-	['nothing beside a file under another name', { mine: { ...two, got: 1 }, entries: [{}] }],
-	['its share of equal requests', { others: [{ began: 500 }], entries: [{}, {}], own: [1] }],
-	['nothing of a share that is not even', { others: [{}], entries: [{}], candidates: [0] }],
+test.each<[string, entries: number | Entry[], Expected, Setting?]>([
+	['nothing, while there is nothing', 0, []],
+	['the only entry', 1, [0]],
+	['a part of its entries', 1, [0], { mine: two }],
+	['nothing of too many', 2, 'hopeless'],
+	['nothing of another prompt', [{ prompt: 'Q' }], []],
+	['nothing made before it', [{ createdAt: -5000 }], []],
+	['nothing made after its end', 1, [], { mine: { until: 1500 } }],
+	['nothing of another kind', [{ record: { type: 'image' } }], []],
+	['nothing that somebody has', 2, [1], { taken: 'e0' }],
+	['what an event told', 3, [1], { mine: named('e1') }],
+	['nothing told to two', 1, [], { mine: named('e0'), toldToOthers: 'e0' }],
+	['nothing told to another', 2, [1], { toldToOthers: 'e0' }],
+	['nothing beside a file under another name', 1, [], { mine: { ...two, got: 1 } }],
+	['its share of equal requests', 2, [1], { others: [{ began: 500 }] }],
+	['nothing of a share that is not even', 1, 'listed', { others: [{}] }],
 	[
 		'nothing of a share that only one of them can have made',
-		{
-			others: [{ began: 6000, ...two }],
-			entries: [{}, {}, { createdAt: 9000 }],
-			candidates: [2, 1, 0],
-		},
+		[{}, {}, { createdAt: 9000 }],
+		'listed',
+		{ others: [{ began: 6000, ...two }] },
 	],
-	[
-		'nothing of more than it and an equal one asked for',
-		{ others: [{}], entries: [{}, {}, {}], candidates: [2, 1, 0], hopeless: true },
-	],
-	['nothing while an equal one is on its stream', { ...streaming, entries: [{}], candidates: [0] }],
-	[
-		'nothing while an equal one is on its stream, even when the number fits',
-		{ ...streaming, entries: [{}, {}], candidates: [1, 0] },
-	],
-	[
-		'nothing yet of too many, while an equal one is on its stream',
-		{ ...streaming, entries: [{}, {}, {}], candidates: [2, 1, 0] },
-	],
-	['nothing beside a different one', { others: [{ digest: 'y' }], entries: [{}], candidates: [0] }],
-	[
-		'nothing once all is there that it and a different one may have made',
-		{ others: [{ digest: 'y' }], entries: [{}, {}], candidates: [1, 0], hopeless: true },
-	],
-	[
-		'nothing while a different one is on its stream, which may still tell an id',
-		{ others: [{ digest: 'y', lost: false }], entries: [{}, {}], candidates: [1, 0] },
-	],
-	[
-		'nothing while an id of a different one is awaited',
-		{ others: [{ digest: 'y', ...named('e9') }], entries: [{}, {}], candidates: [1, 0] },
-	],
-	[
-		'nothing beside a different one while its own id is awaited',
-		{ mine: named('e9'), others: [{ digest: 'y' }], entries: [{}, {}], candidates: [1, 0] },
-	],
-	[
-		'what was made before a different one was sent',
-		{
-			others: [
-				{ digest: 'y', began: Infinity },
-				{ digest: 'z', began: 9000 },
-			],
-			entries: [{}],
-			own: [0],
-		},
-	],
-	['what has its own aspect ratio', { ...shaped, entries: [{ ...tall }, { ...wide }], own: [1] }],
-	['nothing that tells no aspect ratio', { ...shaped, entries: [{}], candidates: [0] }],
-	[
-		'what a failed one has not made',
-		{ others: [{ wants: 0 }], entries: [{ failed: true }, {}], own: [1] },
-	],
-	[
-		'what is likely, while an id that was told is awaited',
-		{ mine: named('e9'), entries: [{}], own: [0], candidates: [0], waitMs: 60_000 },
-	],
-	[
-		'what is likely, where images are part of it',
-		{ mine: images, entries: [{}], own: [0], candidates: [0], waitMs: 300_000 },
-	],
-	[
-		'nothing by its prompt, where images are part of it and an id is awaited',
-		{ mine: { ...images, ...named('e9') }, entries: [{}], candidates: [0] },
-	],
-	[
-		'what an event told, where images are part of it',
-		{ mine: { ...images, ...named('e1') }, entries: [{}, {}], own: [1] },
-	],
-])('a request gets %s', (_, { entries, ...row }) => {
-	const mine = claimed(row.mine ?? {});
-	const all = entries.map(listed);
-	const verdict = matchHistory(mine, {
+	['nothing of more than it and an equal one asked for', 3, 'hopeless', { others: [{}] }],
+	['nothing while an equal one is on its stream', 1, 'listed', streaming],
+	['nothing while one is on its stream, even when the number fits', 2, 'listed', streaming],
+	['nothing yet of too many, while one is on its stream', 3, 'listed', streaming],
+	['nothing beside a different one', 1, 'listed', { others: [different] }],
+	['nothing of what it or a different one has made', 2, 'hopeless', { others: [different] }],
+	['nothing while another may still tell an id', 2, 'listed', { others: [telling] }],
+	['nothing while an id of another is due', 2, 'listed', { others: [{ ...different, ...told }] }],
+	['nothing while its own id is awaited', 2, 'listed', { mine: told, others: [different] }],
+	['what was made before a different one was sent', 1, [0], { others: later }],
+	['what has its own aspect ratio', [{ ...tall }, { ...wide }], [1], shaped],
+	['nothing that tells no aspect ratio', 1, 'listed', shaped],
+	['what a failed one has not made', [{ failed: true }, {}], [1], { others: [{ wants: 0 }] }],
+	['what is likely, later, while an id is awaited', 1, { afterMs: 60_000 }, { mine: told }],
+	['what is likely, later, where it has images', 1, { afterMs: 300_000 }, { mine: images }],
+	['nothing, where it has images and awaits an id', 1, 'listed', { mine: { ...images, ...told } }],
+	['what an event told, where it has images', 2, [1], { mine: { ...images, ...named('e1') } }],
+])('a request gets %s', (_, entries, expected, { mine, others = [], ...known } = {}) => {
+	const claim = claimed(mine ?? {});
+	const all = (Array.isArray(entries) ? entries : new Array<Entry>(entries).fill({})).map(listed);
+	const verdict = matchHistory(claim, {
 		all,
-		sharing: [mine, ...(row.others ?? []).map(claimed)],
-		toldToOthers: new Set([row.toldToOthers ?? '']),
-		taken: new Set([row.taken ?? '']),
+		sharing: [claim, ...others.map(claimed)],
+		toldToOthers: new Set([known.toldToOthers ?? '']),
+		taken: new Set([known.taken ?? '']),
 	});
-	const numbers = (found: HistoryEntry[]) => found.map((entry) => all.indexOf(entry));
-	const { own = [], candidates = [], hopeless = false, waitMs } = row;
-	expect({
-		...verdict,
-		own: numbers(verdict.own),
-		candidates: numbers(verdict.candidates),
-	}).toEqual({ own, candidates, hopeless, waitMs });
+	const isOwn = Array.isArray(expected);
+	const waitMs = typeof expected === 'object' && !isOwn ? expected.afterMs : undefined;
+	expect(verdict).toEqual({
+		own: isOwn ? expected.map((index) => all[index]) : waitMs ? all : [],
+		candidates: isOwn ? [] : all.toReversed(),
+		hopeless: expected === 'hopeless',
+		waitMs,
+	});
 });
