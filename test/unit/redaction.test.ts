@@ -103,7 +103,7 @@ const paidFor = (id: string) => {
 	return paid.words();
 };
 /** Whatever cuts a text, and to how many characters. */
-const CUTS: Array<[string, number, (text: string) => unknown]> = [
+it.each<[string, number, (text: string) => unknown]>([
 	[
 		'the error in an answer',
 		500,
@@ -117,14 +117,10 @@ const CUTS: Array<[string, number, (text: string) => unknown]> = [
 	['the id of what is paid', 1500, (id) => ofFacts({ ids: [id] })],
 	['the id of what may be paid', 1500, (id) => ofFacts({ candidates: [{ id }] })],
 	['the address of what is paid', 300, paidFor],
-];
-
-describe('a text that is cut', () => {
-	it.each(CUTS)('keeps nothing of a token that the end is in: %s', (_, most, show) => {
-		const shown = (text: string) => JSON.stringify(show(text));
-		expect(shown('x'.repeat(most + 1))).toContain('x…');
-		for (let before = most - TOKEN.length; before < most; before++) {
-			expect(shown(`${'x'.repeat(before)}${TOKEN} and more`)).not.toContain('tok');
-		}
-	});
+])('a text that is cut keeps nothing of a token that the end is in: %s', (_, most, show) => {
+	const shown = (text: string) => JSON.stringify(show(text));
+	expect(shown('x'.repeat(most + 1))).toContain('x…');
+	for (let before = most - TOKEN.length; before < most; before++) {
+		expect(shown(`${'x'.repeat(before)}${TOKEN} and more`)).not.toContain('tok');
+	}
 });
