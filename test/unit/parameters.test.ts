@@ -14,6 +14,10 @@ function fields(parameters: Record<string, unknown>): NodeParameters {
 	return new NodeParameters((name, fallback) => (name in parameters ? parameters[name] : fallback));
 }
 const option = (name: string, value: unknown) => fields({ options: { [name]: value } });
+const refused = (field: string, text: RegExp) => ({
+	field,
+	text: expect.stringMatching(text) as string,
+});
 
 describe('a text', () => {
 	const text = (value: unknown) => fields({ text: value }).text('text', 'Text');
@@ -23,23 +27,15 @@ describe('a text', () => {
 	});
 
 	it('may be a number that an expression gave', () => {
-		expect(text(0)).toBe('0');
-		expect(text(12.5)).toBe('12.5');
+		expect([0, 12.5].map(text)).toEqual(['0', '12.5']);
 	});
 
-	it.each([[''], ['  \n'], [null], [undefined]])('%p is refused as empty, by name', (value) => {
+	it.each(['', '  \n', null, undefined])('%p is refused as empty, by name', (value) => {
 		expect(refusal(() => text(value))).toEqual({ field: 'Text', text: 'is empty' });
 	});
 
-	it.each([[{}], [['a']], [true]])('%p is refused as no text', (value) => {
-		expect(refusal(() => text(value))).toMatchObject({
-			field: 'Text',
-			text: expect.stringMatching(/must be text/),
-		});
-	});
-
-	it('that an expression failed to calculate is refused, not spoken', () => {
-		refusal(() => text(NaN));
+	it.each([{}, ['a'], true, NaN])('%p is refused as no text', (value) => {
+		expect(refusal(() => text(value))).toEqual(refused('Text', /must be text/));
 	});
 });
 
@@ -55,7 +51,7 @@ describe('a voice', () => {
 		expect(voice(value)).toBe(id);
 	});
 
-	it.each([[{ mode: 'list', value: '' }], [{ mode: 'id', value: null }], [{}], [''], [undefined]])(
+	it.each([{ mode: 'list', value: '' }, { mode: 'id', value: null }, {}, '', undefined])(
 		'is missing in %p',
 		(value) => {
 			expect(refusal(() => voice(value))).toEqual({ field: 'Voice', text: 'is empty' });
@@ -85,13 +81,11 @@ describe('a choice', () => {
 		expect(choice(value, new Map([['tall', 'PORTRAIT']]))).toBe(expected);
 	});
 
-	it.each([['16:9'], ['portrait'], [''], [null], [7], ['constructor']])(
+	it.each(['16:9', 'portrait', '', null, 7, 'constructor'])(
 		'%p is refused with those allowed',
 		(value) => {
-			expect(refusal(() => choice(value))).toEqual({
-				field: 'Aspect Ratio',
-				text: expect.stringMatching(/LANDSCAPE, PORTRAIT/),
-			});
+			const expected = refused('Aspect Ratio', /LANDSCAPE, PORTRAIT/);
+			expect(refusal(() => choice(value))).toEqual(expected);
 		},
 	);
 });
@@ -113,13 +107,11 @@ describe('a number', () => {
 		expect(videos(value)).toBe(expected);
 	});
 
-	it.each([[0], [5], [1.5], ['two'], [''], [null], [undefined], [NaN], [true], [{}], [[2]]])(
+	it.each([0, 5, 1.5, 'two', '', null, undefined, NaN, true, {}, [2]])(
 		'%p is refused, with its name and range',
 		(value) => {
-			expect(refusal(() => videos(value))).toEqual({
-				field: 'Setting',
-				text: expect.stringMatching(/whole number from 1 to 4/),
-			});
+			const expected = refused('Setting', /whole number from 1 to 4/);
+			expect(refusal(() => videos(value))).toEqual(expected);
 		},
 	);
 
@@ -162,40 +154,27 @@ describe('a task ID', () => {
 		expect(taskId(value)).toBe(expected);
 	});
 
+	// What else is no ID: test/engine/speechInput.test.ts.
 	it.each([
 		['', /empty/],
-		['  ', /empty/],
 		[undefined, /empty/],
-		['12/34', /just the ID/],
-		['../me', /just the ID/],
-		['..', /just the ID/],
-		['12\\34', /just the ID/],
-		['12?x=1', /just the ID/],
-		['12#a', /just the ID/],
-		['12 34', /just the ID/],
-		['https://media.example.com/v1/labs/task/12', /just the ID/],
 		['12\ud800', /just the ID/],
 		['1'.repeat(501), /just the ID/],
 	])('%p is refused', (value, text) => {
-		expect(refusal(() => taskId(value))).toEqual({
-			field: 'Task ID',
-			text: expect.stringMatching(text),
-		});
+		expect(refusal(() => taskId(value))).toEqual(refused('Task ID', text));
 	});
 });
 
-describe('the tasks of a speech', () => {
-	it.each([
-		['12, ab', ['12', 'ab']],
-		[
-			['12', 'ab'],
-			['12', 'ab'],
-		],
-		['["12", "ab"]', ['12', 'ab']],
-		['[ 12345678901234567890 ]', ['12345678901234567890']],
-	])('are read from %j', (value, ids) => {
-		expect(fields({ taskId: value }).taskIdsOfSpeech(2)).toEqual(ids);
-	});
+it.each<[unknown, string[]]>([
+	['12, ab', ['12', 'ab']],
+	[
+		['12', 'ab'],
+		['12', 'ab'],
+	],
+	['["12", "ab"]', ['12', 'ab']],
+	['[ 12345678901234567890 ]', ['12345678901234567890']],
+])('the tasks of a speech are read from %j', (value, ids) => {
+	expect(fields({ taskId: value }).taskIdsOfSpeech(2)).toEqual(ids);
 });
 
 describe('limit, flags and the rest', () => {
@@ -205,32 +184,19 @@ describe('limit, flags and the rest', () => {
 		expect(fields({ returnAll: true, limit: 7 }).limit()).toBe(Infinity);
 	});
 
-	it.each([[0], [-1], [1.5], ['many']])('a limit of %p is refused', (limit) => {
-		expect(refusal(() => fields({ limit }).limit())).toEqual({
-			field: 'Limit',
-			text: expect.stringMatching(/whole number of at least 1/),
-		});
-	});
-
-	it.each([
-		[true, true],
-		['true', true],
-		[false, false],
-		['false', false],
-	])('a switch of %p is %p', (value, expected) => {
-		expect(fields({ returnAll: value }).flag({ ...returnAll, default: !expected })).toBe(expected);
-	});
-
-	it('a switch that is not set has its default', () => {
-		expect(fields({}).flag({ ...returnAll, default: true })).toBe(true);
+	it.each([true, false])('a switch of %p may be a text, and has a default', (expected) => {
+		const field = { ...returnAll, default: !expected };
+		for (const value of [expected, String(expected)]) {
+			expect(fields({ returnAll: value }).flag(field)).toBe(expected);
+		}
+		expect(fields({}).flag(field)).toBe(!expected);
 	});
 
 	it('the output field is "data" unless told', () => {
 		expect(fields({}).outputField()).toBe('data');
 		expect(option('outputField', ' audio ').outputField()).toBe('audio');
-		expect(refusal(() => option('outputField', ' ').outputField()).field).toBe(
-			'Put Output File in Field',
-		);
+		const blank = refusal(() => option('outputField', ' ').outputField());
+		expect(blank.field).toBe('Put Output File in Field');
 	});
 
 	it.each([
@@ -243,7 +209,7 @@ describe('limit, flags and the rest', () => {
 		expect(option('callbackUrl', value).callbackUrl()).toBe(expected);
 	});
 
-	it.each([['example.com/done'], ['ftp://example.com'], ['javascript:alert(1)'], [7], [{}]])(
+	it.each(['example.com/done', 'ftp://example.com', 'javascript:alert(1)', 7, {}])(
 		'a callback address of %p is refused',
 		(value) => {
 			expect(refusal(() => option('callbackUrl', value).callbackUrl()).field).toBe('Callback URL');
@@ -265,11 +231,7 @@ describe('a voice in the picker', () => {
 			'Ann (Brazilian Portuguese, middle aged)',
 		],
 		['traits under labels', { name: 'Ann', labels: { accent: 'irish' } }, 'Ann (irish)'],
-		[
-			'traits that are null or padded',
-			{ name: ' Ann ', age: null, gender: ' male ' },
-			'Ann (male)',
-		],
+		['a null and a padded trait', { name: ' Ann ', age: null, gender: ' male ' }, 'Ann (male)'],
 		['no traits', { name: 'Ann', labels: null }, 'Ann'],
 		['the same trait twice', { name: 'Ann', language: 'Irish', accent: 'Irish' }, 'Ann (Irish)'],
 		['no name', { name: null }, 'v1'],
@@ -315,12 +277,9 @@ describe('a voice in the picker', () => {
 });
 
 describe('the voice picker', () => {
+	type Answer = (page: number, search?: string) => unknown;
 	/** A picker over a service that answers each page by `answer`. */
-	async function pick(
-		answer: (page: number, search?: string) => unknown,
-		filter?: string,
-		token?: string,
-	) {
+	async function pick(answer: Answer, filter?: string, token?: string) {
 		const asked: Array<Record<string, unknown>> = [];
 		const context = {
 			getCredentials: async () => ({ apiToken: 'tok_1234567', baseUrl: 'https://localhost' }),
@@ -337,27 +296,9 @@ describe('the voice picker', () => {
 		const found = await searchVoices.call(picker, filter, token);
 		return { ...found, asked, names: found.results.map(({ name }) => name) };
 	}
+	const voice = (n: number) => ({ voice_id: `v${n}`, name: `N${n}` });
 	const voices = (count: number, from = 0) =>
-		Array.from({ length: count }, (_, index) => ({
-			voice_id: `v${from + index}`,
-			name: `N${from + index}`,
-		}));
-
-	it('shows a bare array whole', async () => {
-		const { names, paginationToken } = await pick(() => voices(3));
-		expect(names).toEqual(['N0', 'N1', 'N2']);
-		expect(paginationToken).toBeUndefined();
-	});
-
-	it('goes on after a full page, from the page before it', async () => {
-		const first = await pick(() => ({ voices: voices(100), page: 0 }));
-		expect(first.asked[0]).toMatchObject({ page: 0 });
-		const { paginationToken } = first;
-		const second = await pick((page) => ({ voices: voices(3, page * 100) }), '', paginationToken);
-		expect(second.asked[0]).toMatchObject({ page: 1 });
-		expect(second.names).toEqual(['N100', 'N101', 'N102']);
-		expect(second.paginationToken).toBeUndefined();
-	});
+		Array.from({ length: count }, (_, index) => voice(from + index));
 
 	it('searches by itself where the service ignores the search', async () => {
 		const { names, asked } = await pick(() => ({ voices: voices(30) }), ' n2 ');
@@ -391,7 +332,7 @@ describe('the voice picker', () => {
 	});
 
 	/** All names, as an editor gets them that goes on while it is told to. */
-	async function pickAll(answer: (page: number) => unknown) {
+	async function pickAll(answer: Answer) {
 		const names: string[] = [];
 		let token: string | undefined;
 		for (let pages = 0; pages < 20; pages++) {
@@ -404,16 +345,14 @@ describe('the voice picker', () => {
 	}
 	const sliceOf = (page: number, size: number) => voices(250).slice(page * size, (page + 1) * size);
 
-	it.each<[string, (page: number) => unknown]>([
+	it.each<[string, Answer]>([
 		['pages', (page) => ({ voices: sliceOf(page, 100), total: 250 })],
 		['pages without a total', (page) => ({ voices: sliceOf(page, 100) })],
 		['bare pages', (page) => sliceOf(page, 100)],
 		['smaller pages than asked for', (page) => ({ voices: sliceOf(page, 30), total: 250 })],
 		['smaller pages, and says so', (page) => ({ voices: sliceOf(page, 30), page_size: 30 })],
-		[
-			'a total of the page only',
-			(page) => ({ voices: sliceOf(page, 50), page_size: 50, total: 50 }),
-		],
+		['a total of one page', (page) => ({ voices: sliceOf(page, 50), page_size: 50, total: 50 })],
+		['one bare array', () => voices(250)],
 	])('shows all voices of a service with %s', async (_, answer) => {
 		expect(await pickAll(answer)).toEqual(voices(250).map(({ name }) => name));
 	});
