@@ -41,11 +41,8 @@ describe('all records of a paged list', () => {
 		expect(asked).toEqual([0, 1, 2].map((step) => [first + step, 100]));
 	});
 
-	const pagesOf20 = (extra: object) => (page: number) => ({
-		data: all.slice((page - 1) * 20, page * 20),
-		...extra,
-	});
-	const paged = (extra: (page: number) => object) => pagedFrom(1, all, extra);
+	const pagesOf20 = (extra: object) => (page: number) => pagedFrom(1, all, () => extra)(page, 20);
+	const paged = (extra?: (page: number) => object, list = all) => pagedFrom(1, list, extra);
 
 	it.each([
 		['figures are texts', paged(() => ({ total: '250', page: '1', page_size: '100' }))],
@@ -58,27 +55,14 @@ describe('all records of a paged list', () => {
 		expect((await read(answer)).ids).toEqual(ids);
 	});
 
-	it('are not asked for beyond the announced total', async () => {
-		const { pages } = await read(pagedFrom(1, records(200), () => ({ total: 200 })));
-		expect(pages).toEqual([1, 2]);
-	});
-
-	it('end with an empty page when the total is not told', async () => {
-		const { ids: found, pages } = await read(pagedFrom(1, records(200)));
-		expect(found.length).toBe(200);
-		expect(pages).toEqual([1, 2, 3]);
-	});
-
-	it('end when the announced total never comes', async () => {
-		const { ids: found, pages } = await read(pagedFrom(1, records(130), () => ({ total: 500 })));
-		expect(found.length).toBe(130);
-		expect(pages.length).toBeLessThanOrEqual(3);
-	});
-
-	it('end when every page is the same', async () => {
-		const { ids: found, pages } = await read(() => ({ data: records(100), total: 100_000 }));
-		expect(found.length).toBe(100);
-		expect(pages).toEqual([1, 2]);
+	it.each<[string, Parameters<typeof read>[0], count: number, pages: number]>([
+		['are not asked for beyond the total', paged(() => ({ total: 200 }), records(200)), 200, 2],
+		['end with an empty page when the total is not told', paged(undefined, records(200)), 200, 3],
+		['end when the total never comes', paged(() => ({ total: 500 }), records(130)), 130, 3],
+		['end when every page is the same', () => ({ data: records(100), total: 100_000 }), 100, 2],
+	])('%s', async (_, answer, count, pages) => {
+		const { found, asked } = await read(answer);
+		expect([found.length, asked.length]).toEqual([count, pages]);
 	});
 
 	it('are refused as too many when pages go on for ever', async () => {
@@ -92,23 +76,6 @@ describe('all records of a paged list', () => {
 		expect(pages).toBe(1000);
 	});
 
-	it('are none when there are none', async () => {
-		expect((await read(() => ({ data: [], total: 0 }))).found).toEqual([]);
-		expect((await read(() => [])).found).toEqual([]);
-	});
-
-	it('are each there once when new ones shift the pages meanwhile', async () => {
-		const list = records(250);
-		const shifting = (page: number, size: number) => {
-			const data = list.slice((page - 1) * size, page * size);
-			list.unshift({ id: 1000 + page });
-			return { data };
-		};
-		const { ids: found } = await read(shifting);
-		expect(new Set(found).size).toBe(found.length);
-		expect(found).toEqual(expect.arrayContaining(ids));
-	});
-
 	it('are told apart by their own identifier, also without one', async () => {
 		const named = [{ voice_id: 'a' }, { voice_id: 'b' }, { id: 'c' }];
 		const voices = [...named, { name: 'd' }, { name: 'e' }];
@@ -117,35 +84,24 @@ describe('all records of a paged list', () => {
 	});
 });
 
-describe('a bare array', () => {
-	it('is the whole list when it is longer or shorter than a page', async () => {
-		for (const count of [3, 250]) {
-			const { found, pages } = await read(() => records(count));
-			expect(found.length).toBe(count);
-			expect(pages).toEqual([1]);
-		}
-	});
-
-	it('of exactly a page may have a next one', async () => {
-		const all = records(150);
-		const { found } = await read((page, size) => all.slice((page - 1) * size, page * size));
-		expect(found.length).toBe(150);
-	});
+it.each([3, 250])('a bare array of %i, other than a page, is the whole list', async (count) => {
+	const { found, pages } = await read(() => records(count));
+	expect([found.length, pages]).toEqual([count, [1]]);
 });
 
-describe('a limit', () => {
-	it.each([
-		[1, [[1, 1]]],
-		[50, [[1, 50]]],
-		[100, [[1, 100]]],
-		[150, [1, 2].map((page) => [page, 100])],
-	])('of %i is kept, and no more is asked for than needed', async (limit, expected) => {
-		const { ids, asked } = await read(pagedFrom(1, records(400)), { limit });
-		expect(ids).toEqual(records(limit).map(({ id }) => id));
-		expect(asked).toEqual(expected);
-	});
+test('a bare array of exactly a page may have a next one', async () => {
+	const all = records(150);
+	const { found } = await read((page, size) => all.slice((page - 1) * size, page * size));
+	expect(found.length).toBe(150);
+});
 
-	it('is kept where the service gives more than asked for', async () => {
-		expect((await read(() => records(250), { limit: 7 })).found.length).toBe(7);
-	});
+it.each([
+	[1, [[1, 1]]],
+	[50, [[1, 50]]],
+	[100, [[1, 100]]],
+	[150, [1, 2].map((page) => [page, 100])],
+])('a limit of %i is kept, and no more is asked for than needed', async (limit, expected) => {
+	const { ids, asked } = await read(pagedFrom(1, records(400)), { limit });
+	expect(ids).toEqual(records(limit).map(({ id }) => id));
+	expect(asked).toEqual(expected);
 });
