@@ -61,7 +61,10 @@ let server: Awaited<ReturnType<typeof startDeafServer>>;
 beforeEach(async () => {
 	server = await startDeafServer();
 });
-afterEach(async () => await server.close());
+afterEach(async () => {
+	jest.useRealTimers();
+	await server.close();
+});
 
 /** An execution that listens, from its beginning. */
 async function begin(): Promise<Subscription> {
@@ -72,11 +75,8 @@ async function begin(): Promise<Subscription> {
 	return subscription;
 }
 const asked = () => server.open.filter(({ isAsked }) => isAsked).length;
-const status = (taskId: string, percentage: number) =>
-	JSON.stringify({
-		type: 'labs_status_updated',
-		payload: { task_id: taskId, process_percentage: percentage },
-	});
+const status = (task_id: string, process_percentage: number) =>
+	JSON.stringify({ type: 'labs_status_updated', payload: { task_id, process_percentage } });
 
 /** Resolves with what `listening` is told of a task first. */
 const first = async (subscription: Subscription, taskId: string) =>
@@ -148,25 +148,21 @@ describe('a service that never answers the closing', () => {
 
 	it('has a silent socket replaced once, and again only when the first one is gone', async () => {
 		fakeTime();
-		try {
-			const subscription = await begin();
-			expect(subscription.isLive()).toBe(true);
-			await jest.advanceTimersByTimeAsync(60_000);
-			await server.until(() => asked() === 1);
-			for (let minute = 0; minute < 5; minute++) await jest.advanceTimersByTimeAsync(60_000);
-			expect(server.ever()).toBe(2);
-			expect(subscription.isOpen()).toBe(true);
-			expect(subscription.isLive()).toBe(false);
-			const told = first(subscription, 'task');
-			server.open[1]!.send(status('task', 5));
-			expect(await told).toBe(5);
-			expect(subscription.isLive()).toBe(true);
-			await jest.advanceTimersByTimeAsync(60_000);
-			server.open[0]!.destroy();
-			await server.until(() => server.ever() === 3);
-			subscription.release();
-		} finally {
-			jest.useRealTimers();
-		}
+		const subscription = await begin();
+		expect(subscription.isLive()).toBe(true);
+		await jest.advanceTimersByTimeAsync(60_000);
+		await server.until(() => asked() === 1);
+		for (let minute = 0; minute < 5; minute++) await jest.advanceTimersByTimeAsync(60_000);
+		expect(server.ever()).toBe(2);
+		expect(subscription.isOpen()).toBe(true);
+		expect(subscription.isLive()).toBe(false);
+		const told = first(subscription, 'task');
+		server.open[1]!.send(status('task', 5));
+		expect(await told).toBe(5);
+		expect(subscription.isLive()).toBe(true);
+		await jest.advanceTimersByTimeAsync(60_000);
+		server.open[0]!.destroy();
+		await server.until(() => server.ever() === 3);
+		subscription.release();
 	});
 });
