@@ -25,7 +25,12 @@ function works() {
 		await new Promise<void>((end) => open.set(index, end));
 		return open.delete(index);
 	};
-	return { open, started, work };
+	/** Ends the work on these, and lets what is ready run. */
+	const end = async (...indexes: number[]) => {
+		for (const index of indexes) open.get(index)!();
+		await settle();
+	};
+	return { open, started, work, end };
 }
 
 describe('automatic concurrency', () => {
@@ -97,48 +102,39 @@ describe('a given concurrency', () => {
 
 describe('work on many items', () => {
 	it('starts in order, as many at once as allowed, and ends with the last', async () => {
-		const { work, started, open } = works();
+		const { work, started, end } = works();
 		let over = false;
 		void forEachConcurrently(4, limiter(2), work).then(() => (over = true));
 		await settle();
 		expect(started).toEqual([0, 1]);
-		open.get(1)!();
-		await settle();
+		await end(1);
 		expect(started).toEqual([0, 1, 2]);
-		open.get(0)!();
-		open.get(2)!();
-		await settle();
+		await end(0, 2);
 		expect(started).toEqual([0, 1, 2, 3]);
 		expect(over).toBe(false);
-		open.get(3)!();
-		await settle();
+		await end(3);
 		expect(over).toBe(true);
 	});
 
 	it('takes up more as the limit grows, and less once the service refuses', async () => {
-		const { work, started, open } = works();
+		const { work, started, open, end } = works();
 		const automatic = limiter(0);
 		const over = forEachConcurrently(100, automatic, work);
 		await settle();
 		expect(open.size).toBe(10);
-		open.get(0)!();
-		await settle();
+		await end(0);
 		expect(open.size).toBe(11);
 		automatic.refused(later());
-		for (const index of [1, 2, 3]) open.get(index)!();
-		await settle();
+		await end(1, 2, 3);
 		// 11 of 12 were open and 3 ended: the limit of 5, grown to 8, lets none in.
 		expect(started.length).toBe(12);
-		while (open.size > 0) {
-			for (const end of open.values()) end();
-			await settle();
-		}
+		while (open.size > 0) await end(...open.keys());
 		await over;
 		expect(started).toEqual(Array.from({ length: 100 }, (_, index) => index));
 	});
 
 	it('takes up more as soon as a create call is accepted, not only when an item is done', async () => {
-		const { work, open } = works();
+		const { work, open, end } = works();
 		const automatic = limiter(0);
 		const over = forEachConcurrently(100, automatic, work);
 		times(5, () => automatic.accepted());
@@ -147,17 +143,17 @@ describe('work on many items', () => {
 		times(200, () => automatic.accepted());
 		await settle();
 		expect(open.size).toBe(100);
-		for (const end of open.values()) end();
+		await end(...open.keys());
 		await over;
 	});
 
-	it('on no item ends at once', async () => {
+	it('with no items ends at once', async () => {
 		await forEachConcurrently(0, limiter(0), async () => {
 			throw new Error('never called');
 		});
 	});
 
-	it('on a hundred thousand items that are done at once does not exhaust the stack', async () => {
+	it('with a hundred thousand items that are done at once does not exhaust the stack', async () => {
 		let count = 0;
 		await forEachConcurrently(100_000, limiter(100), async () => {
 			count++;

@@ -18,7 +18,6 @@ function emitting() {
 		[[item]]: [[{ json: { name: string } }]],
 		_response: unknown,
 		done: PromiseWithResolvers<unknown>,
-		_key: string,
 	) => {
 		names.push(item.json.name);
 		running.push(() => done.resolve(undefined));

@@ -11,8 +11,8 @@ import { Api } from '../../nodes/shared/api/api';
 import { waitForTask } from '../../nodes/shared/speech/speechTask';
 
 /*
- * A service with limits, and batches spoken with it. It has no sockets, which know nothing of the
- * hastened clocks that these tests run on.
+ * A service with limits, and batches spoken with it. It has no sockets: they know nothing of the
+ * fake clocks that these tests run on.
  */
 
 /** Whether a request may pass now, and what a refused one is told to wait, in seconds. */
@@ -171,12 +171,6 @@ interface Batch {
 	address?: Credential;
 }
 
-interface Ended {
-	/** Seconds since the batch began. */
-	at: number;
-	error?: Failure;
-}
-
 /** Speaks a batch as the node does, and tells how each item ended. */
 export function speak(service: Service, batch: Batch) {
 	const { items, concurrency = 0, pollInterval = 2, timeout = 3600, isOpen = false } = batch;
@@ -185,7 +179,8 @@ export function speak(service: Service, batch: Batch) {
 	const limiter = new Concurrency(rateLimitOf(address));
 	limiter.configure(concurrency);
 	const api = new Api(contextFor(service), address, limiter);
-	const ends: Ended[] = [];
+	/** How each item ended, and how many seconds after the batch began. */
+	const ends: Array<{ at: number; error?: Failure }> = [];
 	let isOver = false;
 	const item = async () => {
 		const start = Date.now();

@@ -72,7 +72,7 @@ describe('a reading that several want', () => {
 		expect(one.signals[0]!.aborted).toBe(true);
 	});
 
-	it('is not what those get who gave it up and ask again in the same moment', async () => {
+	it('is not given to those who gave it up and ask again at the same moment', async () => {
 		const one = reading();
 		const leaving = [new AbortController(), new AbortController()];
 		const left = leaving.map(

@@ -24,7 +24,7 @@ describe('turns', () => {
 		expect(given).toEqual([0, 0, 0, 2, 4, 6]);
 	});
 
-	it('are at hand again after a while, though never more than at first', async () => {
+	it('are available again after a while, though never more than at first', async () => {
 		const turns = new TokenBucket(3, () => 2000);
 		takeMany(turns, 3);
 		await jest.advanceTimersByTimeAsync(60_000);
