@@ -12,12 +12,12 @@ const HOUR = 60 * MINUTE;
 const BEGAN = Date.parse('2026-11-20T10:00:00Z');
 
 let keys = 0;
+const idOf = (record: ServiceRecord) => record.id ?? record.file_url;
 
 /** A history, newest first, and a trigger that looks into it now and then. */
 class Setting {
 	history: ServiceRecord[] = [];
 	told: unknown[] = [];
-	failed: unknown[] = [];
 	pages = 0;
 	last!: Outcome;
 	now = BEGAN;
@@ -48,9 +48,7 @@ class Setting {
 		this.last = look.outcome();
 		this.reach = this.last.reach;
 		this.store.note(this.last, this.now);
-		const idOf = ({ record }: { record: ServiceRecord }) => record.id ?? record.file_url;
-		const ready = this.last.ready.map(({ entry }) => idOf(entry));
-		this.failed.push(...this.last.failed.map(({ entry }) => idOf(entry)));
+		const ready = this.last.ready.map(({ entry }) => idOf(entry.record));
 		for (const found of [...this.last.ready, ...this.last.failed]) {
 			this.store.queue(found);
 			this.store.emitted(found.mark);
@@ -121,13 +119,6 @@ const without =
 	(record) => ({ ...record, [field]: undefined });
 
 describe('a history', () => {
-	it('is not told as it was at first; what comes later is, oldest first, once', () => {
-		const setting = watching(old(30));
-		expect(setting.lookWith(entry('b', 3), entry('a', 2))).toEqual(['a', 'b']);
-		expect(setting.look()).toEqual([]);
-		expect(setting.pages).toBe(1);
-	});
-
 	it('that was empty at first has only new entries', () => {
 		expect(watching([]).lookWith(entry('a', 2))).toEqual(['a']);
 	});
@@ -143,7 +134,6 @@ describe('a history', () => {
 		for (let wave = 0; wave < 5; wave++) {
 			const fresh = entries(`${wave + 2}`, 3, wave).map(change);
 			setting.history = [...fresh, ...setting.history];
-			const idOf = (record: ServiceRecord) => record.id ?? record.file_url;
 			expect(setting.look().sort()).toEqual(fresh.map(idOf).sort());
 			if (name.includes('numbers')) {
 				setting.history = setting.history.map((r) => ({ ...r, id: Number(r.id) }));
@@ -154,10 +144,8 @@ describe('a history', () => {
 	});
 
 	it('in one bare array, in any order, tells what was made after everything in it', () => {
-		const setting = watching(
-			old(700).sort(() => Math.random() - 0.5),
-			{ whole: true },
-		);
+		const shuffled = old(700).sort(() => Math.random() - 0.5);
+		const setting = watching(shuffled, { whole: true });
 		setting.history.push(entry('a', 2), entry('b', 1));
 		expect(setting.look()).toEqual(['b', 'a']);
 	});
@@ -296,16 +284,6 @@ describe('an entry in the making', () => {
 		expect(setting.look()).toEqual(['slow']);
 		setting.look();
 		expect(setting.pages).toBe(1);
-	});
-
-	it('that fails is said to have failed, once', () => {
-		const setting = watching(old(20));
-		setting.lookWith(making('a', 1));
-		setting.history[0] = making('a', 1, { status: 'failed' });
-		setting.look();
-		setting.look();
-		expect(setting.failed).toEqual(['a']);
-		expect(setting.told).toEqual([]);
 	});
 
 	it('is given up after two hours', () => {

@@ -42,11 +42,11 @@ describe('a published workflow in which Speak follows the trigger', () => {
 	it.each<[string, Partial<NodeTypeAndVersion>]>([
 		['the operation is an expression', { parameters: { ...SPEAK, operation: '={{ $json.do }}' } }],
 		['its parameters are the defaults', { parameters: {} }],
-	])('is warned also when %s', (_, changes) => {
+	])('is also warned when %s', (_, changes) => {
 		expect(logged([speak(changes)]).length).toBe(1);
 	});
 
-	it('is warned also when a model may call it', () => {
+	it('is also warned when a model may call it', () => {
 		const type = 'n8n-nodes-media-generation.mediaGenerationTool';
 		const agent = { name: 'Agent', type: '@n8n/n8n-nodes-langchain.agent', disabled: false };
 		expect(logged([agent], [speak({ type })]).length).toBe(1);

@@ -34,16 +34,6 @@ test('"Retry execution" counts anew', () => {
 	expect(run(store, { planned: 5, executionId: '2' })).toBe(true);
 });
 
-test('a run under way holds what it has planned', () => {
-	const store = {};
-	const first = new Spending(store, '1');
-	first.plan(0, { requests: 4, taskIds: [] }, 5);
-	first.reserve();
-	expect(run(store, { planned: 2 })).toBe(false);
-	first.settle();
-	expect(run(store, { planned: 2 })).toBe(true);
-});
-
 test('without a limit nothing is kept in the node’s context', () => {
 	const store = {};
 	const spending = new Spending(store, '1');

@@ -53,11 +53,7 @@ describe('what was kept', () => {
 
 	it.each<[string, boolean, string]>([
 		['counts for the same service', true, SERVICE],
-		[
-			'says nothing of the tasks of another service, which may have the same ids',
-			false,
-			'https://b.example',
-		],
+		['says nothing of another service, which may have the same ids', false, 'https://b.example'],
 	])('%s', (_, counts, service) => {
 		const store = new TaskStore(saved(), `next ${counts}`, service, true);
 		expect(store.tasks()).toEqual(counts ? ['1'] : []);
