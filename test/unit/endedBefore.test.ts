@@ -1,11 +1,10 @@
 import { endedBefore, isNew } from '../../nodes/MediaGenerationTrigger/tasks/endedBefore';
 
 const SINCE = Date.parse('2026-11-22T12:00:00Z');
-const before = (fields: object, clockOffsetMs = 0) =>
-	endedBefore(
-		{ state: 'completed', status: 'completed', fields: { ...fields }, clockOffsetMs },
-		SINCE,
-	);
+const task = (fields: object, clockOffsetMs = 0) => ({
+	...{ state: 'completed' as const, status: 'completed' },
+	...{ fields: { ...fields }, clockOffsetMs },
+});
 
 describe('the record of a completed task', () => {
 	it.each<[string, object, number?]>([
@@ -17,7 +16,7 @@ describe('the record of a completed task', () => {
 		['a change that is its creation', { created_at: 1_795_000_000, updated_at: 1_795_000_000 }],
 		['no zone, yesterday', { completed_at: '2026-11-21 12:00:00' }],
 	])('says that it ended before: %s', (_, fields, offset = 0) => {
-		expect(before(fields, offset)).toBe(true);
+		expect(endedBefore(task(fields, offset), SINCE)).toBe(true);
 	});
 
 	it.each<[string, object, number?]>([
@@ -30,7 +29,7 @@ describe('the record of a completed task', () => {
 		['a mere date', { completed_at: '2026-11-20' }],
 		['no time', { completed_at: null, updated_at: 'soon', created_at: {} }],
 	])('does not say so: %s', (_, fields, offset = 0) => {
-		expect(before(fields, offset)).toBe(false);
+		expect(endedBefore(task(fields, offset), SINCE)).toBe(false);
 	});
 });
 
@@ -42,6 +41,5 @@ it.each<[boolean, string, object, number?]>([
 	[false, 'no zone', { created_at: '2026-11-22 12:00:00' }],
 	[false, 'no time', {}],
 ])('the record of a completed task says that it is new: %s for %s', (is, _, fields, offset = 0) => {
-	const task = { state: 'completed' as const, status: 'completed', clockOffsetMs: offset };
-	expect(isNew({ ...task, fields: { ...fields } }, SINCE)).toBe(is);
+	expect(isNew(task(fields, offset), SINCE)).toBe(is);
 });

@@ -20,6 +20,7 @@ const task = (state: SpeechTask['state']): SpeechTask => ({
 });
 const PENDING = () => task('pending');
 const DONE = () => task('completed');
+const CREATED = { justCreated: true };
 type Answer = () => SpeechTask | Failure;
 const times = (count: number, ...answers: Answer[]) => Array<Answer[]>(count).fill(answers).flat();
 
@@ -72,11 +73,7 @@ function start(answers: Answer[], options: Partial<TaskWait> = {}) {
 
 describe('a 404 that passes does not end the wait', () => {
 	it.each<[string, Answer[], Partial<TaskWait>]>([
-		[
-			'of a task just created, half a minute after',
-			[...times(11, PENDING), JSON_404, DONE],
-			{ justCreated: true },
-		],
+		['of a task created half a minute ago', [...times(11, PENDING), JSON_404, DONE], CREATED],
 		['of a task of an earlier attempt', [JSON_404, DONE], { isKnown: true }],
 		['of a task that was read before', [PENDING, JSON_404, DONE], {}],
 		['again and again, with readings between', [...times(20, PENDING, JSON_404), DONE], {}],
@@ -110,26 +107,18 @@ describe('a task that is not there', () => {
 	});
 
 	it.each<[string, Answer[], Partial<TaskWait>, number]>([
-		['created by us', [JSON_404], { justCreated: true }, 65],
+		['created by us', [JSON_404], CREATED, 65],
 		['of an earlier attempt', [JSON_404], { isKnown: true }, 60],
 		['read before', [PENDING, JSON_404], {}, 65],
-		[
-			'read before, while the service is away at times',
-			[PENDING, JSON_404, PASSING, JSON_404],
-			{},
-			65,
-		],
+		['read before, beside failures that pass', [PENDING, JSON_404, PASSING, JSON_404], {}, 65],
 		['hidden by an ingress', [PAGE_404], {}, 60],
-	])(
-		'is said after a minute of nothing else, when it was %s',
-		async (_, answers, options, seconds) => {
-			const wait = start(answers, options);
-			await wait.pass(59);
-			expect(wait.ended).toBeUndefined();
-			await wait.pass(100);
-			expect(wait.ended).toEqual({ kind: 'notFound', seconds });
-		},
-	);
+	])('is said after a minute of nothing else: %s', async (_, answers, options, seconds) => {
+		const wait = start(answers, options);
+		await wait.pass(59);
+		expect(wait.ended).toBeUndefined();
+		await wait.pass(100);
+		expect(wait.ended).toEqual({ kind: 'notFound', seconds });
+	});
 
 	it('is not said of two readings, however far apart', async () => {
 		const wait = start([PENDING, JSON_404, JSON_404, DONE], { pollIntervalMs: 300_000 });

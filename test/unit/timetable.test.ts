@@ -7,15 +7,11 @@ import {
 
 /* What a wait is told, in order, and when the reading after it is due. All times in seconds. */
 
-/** `hear` what is heard, or `read` and what the reading finds; `at` is when. */
-type Step = { at: number; hear: NewsKind } | { at: number; read: Finding; live?: boolean };
+/** What is heard, or what a reading finds; `at` is when. */
+type Step = { at: number; hear: NewsKind } | { at: number; found: Finding; live: boolean };
 
 const heard = (at: number, hear: NewsKind): Step => ({ at, hear });
-const read = (at: number, found: Finding = 'pending', live = true): Step => ({
-	at,
-	read: found,
-	live,
-});
+const read = (at: number, found: Finding = 'pending', live = true): Step => ({ at, found, live });
 /** As `read`, where nothing delivers news. */
 const readAlone = (at: number, found: Finding = 'pending') => read(at, found, false);
 
@@ -27,7 +23,7 @@ function play(steps: Step[], pace: Pace = POLL, leftMs = Infinity) {
 		if ('hear' in step) timetable.hear(step.hear, step.at * 1000);
 		else {
 			timetable.begin(step.at * 1000);
-			timetable.note(step.read, step.live === true, step.at * 1000);
+			timetable.note(step.found, step.live, step.at * 1000);
 		}
 	}
 	return timetable;
@@ -41,23 +37,14 @@ test.each<[title: string, due: number, steps: Step[], pace?: Partial<Pace>]>([
 	['after twice that with the next reading', 35, [read(5), read(15)]],
 	['after 30 s at most', 95, [read(5), read(15), read(35), read(65)]],
 	['after the poll interval at least', 120, [read(60)], { pollMs: 60_000 }],
-	[
-		'as rarely as it is told to',
-		105,
-		[read(5), read(15), read(35), read(55)],
-		{ longestPauseMs: 50_000 },
-	],
+	['as rarely as told', 105, [read(5), read(15), read(35), read(55)], { longestPauseMs: 50_000 }],
 	['anew from the poll interval with each message', 25, [read(5), read(15), heard(20, 'progress')]],
 	['at once when the outcome is announced', 0, [heard(2, 'outcome')]],
 	['50 ms later when that was too early', 2.05, [heard(2, 'outcome'), read(2)]],
 	['then 100 ms later', 2.15, [heard(2, 'outcome'), read(2), read(2.05)]],
 	['50 ms after a reading that found it imminent', 5.05, [readAlone(5, 'soon')]],
 	['soon also after one that failed in between', 5.15, [read(5, 'soon'), read(5.05, 'failed')]],
-	[
-		'5 s later in the end, if it stays imminent',
-		25,
-		new Array<Step>(9).fill(readAlone(20, 'soon')),
-	],
+	['5 s later in the end, if still imminent', 25, new Array<Step>(9).fill(readAlone(20, 'soon'))],
 	['at once after a refusal', 0, [read(5, 'refused')]],
 	['5 s after the channel was lost', 25, [read(5), read(15), heard(20, 'lost')]],
 	['no later for a channel that is lost', 10, [readAlone(5), heard(8, 'lost')]],
@@ -123,12 +110,8 @@ test('a turn that did not come in time puts off what nobody announced', () => {
 
 test('gives up the reading under way at the first announcement only', () => {
 	const timetable = play([]);
-	const news: NewsKind[] = ['progress', 'lost', 'back', 'outcome', 'outcome'];
-	expect(news.map((kind) => timetable.hear(kind, 2000))).toEqual([
-		false,
-		false,
-		false,
-		true,
-		false,
-	]);
+	const givesUp = (kind: NewsKind) => timetable.hear(kind, 2000);
+	expect((['progress', 'lost', 'back'] as const).filter(givesUp)).toEqual([]);
+	expect(givesUp('outcome')).toBe(true);
+	expect(givesUp('outcome')).toBe(false);
 });
