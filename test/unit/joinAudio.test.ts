@@ -19,29 +19,28 @@ const why = async (...files: Buffer[]) => {
 
 const u16 = (...values: number[]) => Buffer.from(Uint16Array.from(values).buffer);
 const u32 = (...values: number[]) => Buffer.from(Uint32Array.from(values).buffer);
+const cat = (...parts: Buffer[]) => Buffer.concat(parts);
 const chunk = (id: string, content: Buffer, size = content.length) =>
-	Buffer.concat([Buffer.from(id), u32(size), content, Buffer.alloc(content.length % 2)]);
+	cat(Buffer.from(id), u32(size), content, Buffer.alloc(content.length % 2));
 
-interface WavOptions {
-	tag?: number;
-	bits?: number;
-	rate?: number;
-	channels?: number;
-	before?: Buffer[];
-	after?: Buffer[];
-	size?: number;
-	description?: Buffer;
-}
-
-function wav(samples: Buffer, options: WavOptions = {}): Buffer {
-	const { tag = 1, bits = 16, rate = 8000, channels = 1, before = [], after = [], size } = options;
+function wav(
+	samples: Buffer,
+	{
+		tag = 1,
+		bits = 16,
+		rate = 8000,
+		channels = 1,
+		before = [] as Buffer[],
+		after = [] as Buffer[],
+		size = samples.length,
+		description = undefined as Buffer | undefined,
+	} = {},
+): Buffer {
 	const block = (bits / 8) * channels;
-	const description =
-		options.description ??
-		Buffer.concat([u16(tag, channels), u32(rate, rate * block), u16(block, bits)]);
-	const chunks = [...before, chunk('fmt ', description), chunk('data', samples, size), ...after];
-	const body = Buffer.concat([Buffer.from('WAVE'), ...chunks]);
-	return Buffer.concat([Buffer.from('RIFF'), u32(body.length), body]);
+	const fmt = description ?? cat(u16(tag, channels), u32(rate, rate * block), u16(block, bits));
+	const chunks = [...before, chunk('fmt ', fmt), chunk('data', samples, size), ...after];
+	const body = cat(Buffer.from('WAVE'), ...chunks);
+	return cat(Buffer.from('RIFF'), u32(body.length), body);
 }
 
 const one = Buffer.from([1, 0, 2, 0, 3, 0]);
@@ -52,7 +51,7 @@ const LIST = chunk('LIST', Buffer.from('INFOIART\x05\0\0\0who?\0', 'latin1'));
 describe('WAV', () => {
 	it('is joined sample by sample, with sizes that are right', async () => {
 		const sound = await joined(wav(one), wav(two));
-		expect(sound.bytes).toEqual(wav(Buffer.concat([one, two])));
+		expect(sound.bytes).toEqual(wav(cat(one, two)));
 		expect(sound).toMatchObject({ mimeType: 'audio/wav', extension: 'wav' });
 		expect(sound.startsMs).toEqual([0, 3 / 8]);
 	});
@@ -62,9 +61,9 @@ describe('WAV', () => {
 		['a size of 0, from a pipe', wav(one, { size: 0 })],
 		['the largest size, from a pipe', wav(one, { size: 0xffffffff })],
 		['more announced than there is', wav(one, { size: 4000 })],
-		['half a sample at the end', wav(Buffer.concat([one, Buffer.from([9])]))],
+		['half a sample at the end', wav(cat(one, Buffer.from([9])))],
 	])('%s', async (_, first) => {
-		expect(samplesOf(await joined(first, wav(two)))).toEqual(Buffer.concat([one, two]));
+		expect(samplesOf(await joined(first, wav(two)))).toEqual(cat(one, two));
 	});
 
 	it('with an odd number of bytes is filled up to an even one', async () => {
@@ -84,9 +83,9 @@ describe('WAV', () => {
 	it('an extensible header is kept, and means the same as a plain one', async () => {
 		const guid = Buffer.from('0100000000001000800000aa00389b71', 'hex');
 		const head = [u16(0xfffe, 1), u32(8000, 16000), u16(2, 16, 22, 16), u32(4)];
-		const description = Buffer.concat([...head, guid]);
+		const description = cat(...head, guid);
 		const sound = await joined(wav(one, { description }), wav(two));
-		expect(samplesOf(sound)).toEqual(Buffer.concat([one, two]));
+		expect(samplesOf(sound)).toEqual(cat(one, two));
 		expect(sound.bytes.readUInt16LE(20)).toBe(0xfffe);
 	});
 
@@ -133,30 +132,26 @@ function mp3(frames: number, from = 1): Buffer {
 }
 
 /** Two frames in a tag, as a picture may look like. */
-const PICTURE = Buffer.concat([frame(99), frame(99)]);
-const ID3_2 = Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\x03\0', 'latin1'), PICTURE]);
-const ID3_2_FOOTED = Buffer.concat([
+const PICTURE = cat(frame(99), frame(99));
+const ID3_2 = cat(Buffer.from('ID3\x04\0\0\0\0\x03\0', 'latin1'), PICTURE);
+const ID3_2_FOOTED = cat(
 	Buffer.from('ID3\x04\0\x10\0\0\x03\0', 'latin1'),
 	PICTURE,
 	Buffer.from('3DI\x04\0\x10\0\0\x03\0', 'latin1'),
-]);
-const ID3_1 = Buffer.concat([Buffer.from('TAG'), Buffer.alloc(125, 0xff)]);
+);
+const ID3_1 = cat(Buffer.from('TAG'), Buffer.alloc(125, 0xff));
 const APE = (hasHeader: boolean) => {
-	const content = Buffer.concat([Buffer.alloc(192, 0), frame(99), frame(99)]);
+	const content = cat(Buffer.alloc(192, 0), frame(99), frame(99));
 	const mark = (flags: number) =>
-		Buffer.concat([Buffer.from('APETAGEX'), u32(2000, content.length + 32, 1, flags, 0, 0)]);
-	return Buffer.concat([
-		...(hasHeader ? [mark(0xa0000000)] : []),
-		content,
-		mark(hasHeader ? 0x80000000 : 0),
-	]);
+		cat(Buffer.from('APETAGEX'), u32(2000, content.length + 32, 1, flags, 0, 0));
+	return hasHeader ? cat(mark(0xa0000000), content, mark(0x80000000)) : cat(content, mark(0));
 };
 /** Less than its own 32 bytes: whoever steps back by that gets nowhere. */
-const EMPTY_APE = Buffer.concat([Buffer.from('APETAGEX'), u32(2000, 0, 0, 0, 0, 0)]);
+const EMPTY_APE = cat(Buffer.from('APETAGEX'), u32(2000, 0, 0, 0, 0, 0));
 
 describe('MP3', () => {
 	const frames = (sound: JoinedSound) => Buffer.concat(readMp3(sound.bytes)!.stretches);
-	const all = Buffer.concat([mp3(3), mp3(2, 11)]);
+	const all = cat(mp3(3), mp3(2, 11));
 
 	it('is joined frame by frame, behind an index that counts them', async () => {
 		const sound = await joined(mp3(3), mp3(2, 11));
@@ -172,43 +167,32 @@ describe('MP3', () => {
 	});
 
 	it.each<[string, Buffer]>([
-		['ID3v2', Buffer.concat([ID3_2, ID3_2_FOOTED, mp3(3)])],
-		['ID3v1', Buffer.concat([mp3(3), ID3_1])],
-		['APEv2 and ID3v1', Buffer.concat([mp3(3), APE(true), ID3_1])],
-		['APEv2 without a header', Buffer.concat([mp3(3), APE(false)])],
-		['APEv2 that says it has no length', Buffer.concat([mp3(3), EMPTY_APE])],
-		['an index of Xing', Buffer.concat([index('Xing'), mp3(3)])],
-		['an index of LAME', Buffer.concat([ID3_2, index(), mp3(3)])],
-		['an index of Fraunhofer', Buffer.concat([index('VBRI'), mp3(3)])],
-		[
-			'what only looks like a frame',
-			Buffer.concat([Buffer.alloc(7), frame(9).subarray(0, 50), mp3(3)]),
-		],
-		['a frame that is cut off', Buffer.concat([mp3(3), frame(9).subarray(0, 100)])],
-		[
-			'something between',
-			Buffer.concat([mp3(2), Buffer.alloc(77, 0xff), ID3_2, frame(3), frame(11), frame(12)]),
-		],
-		[
-			'files joined before',
-			Buffer.concat([index(), mp3(2), ID3_1, ID3_2, index(), frame(3), frame(11), frame(12)]),
-		],
+		['ID3v2', cat(ID3_2, ID3_2_FOOTED, mp3(3))],
+		['ID3v1', cat(mp3(3), ID3_1)],
+		['APEv2 and ID3v1', cat(mp3(3), APE(true), ID3_1)],
+		['APEv2 without a header', cat(mp3(3), APE(false))],
+		['APEv2 that says it has no length', cat(mp3(3), EMPTY_APE)],
+		['an index of Xing', cat(index('Xing'), mp3(3))],
+		['an index of LAME', cat(ID3_2, index(), mp3(3))],
+		['an index of Fraunhofer', cat(index('VBRI'), mp3(3))],
+		['what only looks like a frame', cat(Buffer.alloc(7), frame(9).subarray(0, 50), mp3(3))],
+		['a frame that is cut off', cat(mp3(3), frame(9).subarray(0, 100))],
+		['something between', cat(mp3(2), Buffer.alloc(77, 0xff), ID3_2, frame(3), mp3(2, 11))],
+		['files joined before', cat(index(), mp3(2), ID3_1, ID3_2, index(), frame(3), mp3(2, 11))],
 	])('%s is left out', async (_, first) => {
 		const rest = first.includes(frame(11)) ? [] : [mp3(2, 11)];
 		expect(frames(await joined(first, ...rest))).toEqual(all);
 	});
 
 	it('what the encoder says of the silence around stays, from the first part and the last', async () => {
-		const { bytes } = await joined(
-			Buffer.concat([index('Info', 600), mp3(3)]),
-			Buffer.concat([index('Info', 900), mp3(2, 11)]),
-		);
+		const parts = [600, 900].map((padding) => cat(index('Info', padding), mp3(3)));
+		const { bytes } = await joined(...parts);
 		const at = bytes.indexOf('LAME3.100');
 		expect(bytes.readUIntBE(at + 21, 3)).toBe((576 << 12) | 900);
 	});
 
 	/** At 48 kbit/s. */
-	const low = Buffer.concat([frame(1, 0x64).subarray(0, 144), frame(2, 0x64).subarray(0, 144)]);
+	const low = cat(frame(1, 0x64).subarray(0, 144), frame(2, 0x64).subarray(0, 144));
 
 	it('different bit rates are said to vary', async () => {
 		const sound = await joined(mp3(3), low);
@@ -225,16 +209,10 @@ describe('MP3', () => {
 	it.each<[string, Buffer, string]>([
 		[
 			'another rate',
-			Buffer.concat(
-				[frame(1, 0x80), frame(2, 0x80)].map((one) => Buffer.concat([one, Buffer.alloc(16)])),
-			),
+			cat(frame(1, 0x80), Buffer.alloc(16), frame(2, 0x80), Buffer.alloc(16)),
 			'part 1 is MP3 with 24000 Hz, mono, part 2 is MP3 with 22050 Hz, mono',
 		],
-		[
-			'two channels',
-			Buffer.concat([frame(1, 0x84, 0x40), frame(2, 0x84, 0x40)]),
-			'24000 Hz, stereo',
-		],
+		['two channels', cat(frame(1, 0x84, 0x40), frame(2, 0x84, 0x40)), '24000 Hz, stereo'],
 		['no frames', ID3_2, 'part 2 has no sound'],
 		['only an index', index(), 'part 2 has no sound'],
 	])('is not joined with %s', async (_, second, said) => {
