@@ -1,7 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { readWav } from '../../nodes/MediaGeneration/audio/wav';
-import { good, requests, tasks } from './seen';
+import { only } from './seen';
+import { requests, tasks } from './service';
 import { sim, speech, task } from './setup';
 
 /** Twelve sentences of 40 characters or a few more: with a limit of 50, twelve parts. */
@@ -32,7 +33,7 @@ export const ids = (): string[] => SENTENCES.map(idOf).filter((id) => id !== und
 /** The file is the sound that the service made for these tasks, one after another. */
 export async function expectSound(result: WorkflowResult, taskIds: string[]) {
 	const stretches = (wav: Buffer) => readWav(wav)!.stretches;
-	const joined = await result.bytes(good(result)[0]!.binary!.data!);
+	const joined = await result.bytes(only(result).binary!.data!);
 	const parts = taskIds.map((id) => sim.fileBytes(sim.tasks.get(id)!.audioUrl!)!);
 	// Jest takes minutes to show how large buffers differ.
 	const made = Buffer.concat(parts.flatMap(stretches));

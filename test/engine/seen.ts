@@ -1,9 +1,11 @@
-import type { WorkflowResult } from '../../demo/engine.mts';
-import { HISTORY, NODE, sim } from './setup';
+import type { INodeExecutionData } from 'n8n-workflow';
+import type { RunningWorkflow, WorkflowResult } from '../../demo/engine.mts';
+import { NODE, sim } from './setup';
 
 export { saved } from '../faults/check.mts';
+export { looks, posts, readings, requests, taskOf, tasks } from './service';
 
-/* What the node put out, and what the service saw of it. */
+/* What came of a run. */
 
 /** What the node put out. */
 export const out = (result: WorkflowResult) => result.items(NODE);
@@ -15,6 +17,28 @@ export const hints = (result: WorkflowResult) => result.hints(NODE).map(({ messa
 export function good(result: WorkflowResult) {
 	if (result.error) throw result.error;
 	return out(result);
+}
+
+/** The only item that the node put out. */
+export function only(result: WorkflowResult) {
+	const items = good(result);
+	expect(items).toHaveLength(1);
+	return items[0]!;
+}
+
+/** The number of the input item that each of these came from. */
+export const origins = (items: INodeExecutionData[]) =>
+	items.map(({ pairedItem }) => (pairedItem as { item: number }).item);
+
+/** The file of an item is the service's, byte for byte. */
+export async function expectServed(
+	result: WorkflowResult,
+	{ binary, json }: INodeExecutionData = only(result),
+	field = 'data',
+) {
+	const served = sim.fileBytes(String(json.audio_url ?? json.file_url))!;
+	// Jest takes minutes to show how large buffers differ.
+	expect((await result.bytes(binary![field]!)).equals(served)).toBe(true);
 }
 
 /** The error that ended the execution; throws when there was none. */
@@ -29,27 +53,17 @@ export function bad(result: WorkflowResult) {
 
 /**
  * Waits until the service has neither sockets nor running requests of the node. What stays open stays
- * for long; tests of how soon it ends say within what time.
+ * open for long; tests of how soon it closes say within what time.
  */
 export async function allClosed(withinMs = 10_000): Promise<void> {
 	await sim.waitFor(() => sim.sockets() === 0 && sim.openConnections() === 0, withinMs);
 }
 
-/** Requests to one kind of address, in order. */
-export const requests = (method: string, pathPrefix: string) =>
-	sim.requests.filter((record) => record.method === method && record.path.startsWith(pathPrefix));
-
-/** Create calls, however they were answered. */
-export const posts = () => sim.count('POST', '/v1/');
-
-/** Readings of speech tasks. */
-export const readings = (taskId = '') => requests('GET', `/v1/labs/task/${taskId}`);
-
-/** How often the history was read. */
-export const looks = () => sim.count('GET', HISTORY);
-
-/** All speech tasks, in the order in which they were created. */
-export const tasks = () => [...sim.tasks.values()];
-
-/** The speech task whose text begins so. */
-export const taskOf = (text: string) => tasks().find(({ input }) => input.startsWith(text))!;
+/** Cancels an execution, which closes everything within a second. */
+export async function stop(execution: RunningWorkflow): Promise<WorkflowResult> {
+	execution.cancel();
+	const result = await execution.finished;
+	expect(result.run.status).toBe('canceled');
+	await allClosed(1000);
+	return result;
+}

@@ -1,7 +1,7 @@
 import type { FaultAction, FaultRule, HistoryItem } from '../../simulator/simulator.mts';
 import { HISTORY, sim } from './setup';
 
-/* What the service does in a test. */
+/* What the service does in a test, and what it saw. */
 
 /** A message as the service pushes it. */
 export const message = (taskId: unknown, percentage: unknown) => ({
@@ -39,3 +39,22 @@ export const onHistory = (action: FaultAction, which: Which = {}) =>
 	sim.fault({ path: HISTORY, ...which, action });
 export const onFile = (action: FaultAction, which: Which = {}) =>
 	sim.fault({ on: 'file', ...which, action });
+
+/** Requests to one kind of address, in order. */
+export const requests = (method: string, pathPrefix: string) =>
+	sim.requests.filter((record) => record.method === method && record.path.startsWith(pathPrefix));
+
+/** Create calls, however they were answered. */
+export const posts = () => sim.count('POST', '/v1/');
+
+/** Readings of speech tasks. */
+export const readings = (taskId = '') => requests('GET', `/v1/labs/task/${taskId}`);
+
+/** How often the history was read. */
+export const looks = () => sim.count('GET', HISTORY);
+
+/** All speech tasks, in the order in which they were created. */
+export const tasks = () => [...sim.tasks.values()];
+
+/** The speech task whose text begins so. */
+export const taskOf = (text: string) => tasks().find(({ input }) => input.startsWith(text))!;

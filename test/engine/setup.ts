@@ -26,13 +26,15 @@ export const RETRY = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
 
 /** The simulator of the current test. */
 export let sim: Simulator;
-let abandoned: AbortController[] = [];
+/** What its executions have told the browser. */
+export const said: string[] = [];
+const abandoned: AbortController[] = [];
 
 beforeEach(async () => await start());
 
 afterEach(async () => {
-	for (const execution of abandoned) execution.abort();
-	abandoned = [];
+	for (const execution of abandoned.splice(0)) execution.abort();
+	said.length = 0;
 	await sim.close();
 });
 
@@ -106,6 +108,7 @@ function optionsFor(subject: Subject, setting: Setting): RunOptions {
 		workflow: workflowOf(subject),
 		credentials: { mediaGenerationApi: credential(changes) },
 		...(items ? { input: items.map((json) => ({ json })) } : {}),
+		onMessage: (text) => said.push(text),
 		...rest,
 	};
 }
@@ -121,6 +124,10 @@ export async function begin(subject: Subject, setting: Setting = {}): Promise<Ru
 	abandoned.push(abort);
 	return await startWorkflow({ ...optionsFor(subject, setting), signal: abort.signal });
 }
+
+/** Items for the expression `={{ $json.t }}`. */
+export const texts = (...all: string[]) => ({ items: all.map((t) => ({ t })) });
+export const EACH = '={{ $json.t }}';
 
 /** Parameters of Speech → Speak; a `text` such as `=A [sim:unsafe]` is given as it is. */
 export const speech = (text: string, options: IDataObject = {}, more: IDataObject = {}) => ({
@@ -141,20 +148,12 @@ export const task = (operation: string, taskId: unknown, more: IDataObject = {})
 	...more,
 });
 
-/** Parameters of Video → Text to Video. */
-export const video = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) => ({
-	resource: 'video',
-	operation: 'textToVideo',
-	prompt,
-	options,
-	...more,
-});
+const generation =
+	(resource: string, operation: string) =>
+	(prompt: string, options: IDataObject = {}, more: IDataObject = {}) => {
+		return { resource, operation, prompt, options, ...more };
+	};
 
-/** Parameters of Image → Create. */
-export const image = (prompt: string, options: IDataObject = {}, more: IDataObject = {}) => ({
-	resource: 'image',
-	operation: 'create',
-	prompt,
-	options,
-	...more,
-});
+/** Parameters of Video → Text to Video, and of Image → Create. */
+export const video = generation('video', 'textToVideo');
+export const image = generation('image', 'create');
