@@ -1,13 +1,11 @@
-import { allClosed, bad, good, hints, posts, saved, taskOf, tasks } from './seen';
-import { answer, onFile, onRead } from './service';
-import { CONTINUE, ERROR_OUTPUT, NODE, node, RETRY, run, sim, speech, workflow } from './setup';
-
-const three = [{ t: 'One.' }, { t: 'Two [sim:task-fails]' }, { t: 'Three.' }];
+import { allClosed, bad, good, hints, only, origins } from './seen';
+import { answer, onFile, onRead, posts, taskOf, tasks } from './service';
+import { CONTINUE, EACH, node, RETRY, run, sim, speech, texts } from './setup';
 
 test('continue on fail keeps the other items and gives task_id beside error', async () => {
-	const result = await run(node(speech('={{ $json.t }}'), CONTINUE), { items: three });
-	const output = good(result);
-	expect(output.map(({ pairedItem }) => pairedItem)).toEqual([0, 1, 2].map((item) => ({ item })));
+	const items = texts('One.', 'Two [sim:task-fails]', 'Three.');
+	const output = good(await run(node(speech(EACH), CONTINUE), items));
+	expect(origins(output)).toEqual([0, 1, 2]);
 	expect([output[0]?.json.input, output[2]?.json.input]).toEqual(['One.', 'Three.']);
 	expect(output[1]?.json).toMatchObject({
 		error: expect.stringContaining('could not generate the speech'),
@@ -18,59 +16,39 @@ test('continue on fail keeps the other items and gives task_id beside error', as
 	await allClosed();
 });
 
-test('the error output: failed items there with their task_id, the others on the first output', async () => {
-	const result = await run(node(speech('={{ $json.t }}'), ERROR_OUTPUT), { items: three });
-	const [regular, failed] = result.task(NODE)!.data!.main!;
-	expect(regular?.map(({ json }) => json.input)).toEqual(['One.', 'Three.']);
-	expect(failed).toHaveLength(1);
-	expect(failed?.[0]?.json).toMatchObject({
-		error: expect.stringContaining('could not generate the speech'),
-		task_id: taskOf('Two').id,
-	});
-	expect(saved(result.run)).not.toContain(sim.token);
-});
-
-test('continue on fail: a bad item is named, and the others are made', async () => {
-	const items = [{ t: ' ' }, { t: 'Two.' }];
-	const output = good(await run(node(speech('={{ $json.t }}'), CONTINUE), { items }));
-	expect(output[0]?.json.error).toMatch(/'Text' is empty \[item 0\]/);
-	expect(output[1]?.json.input).toBe('Two.');
-	expect(posts()).toBe(1);
-});
-
 test('without continue on fail the message lists the paid tasks of the other items', async () => {
-	const items = [
-		{ t: 'One [sim:slow=600]' },
-		{ t: 'Two [sim:task-fails]' },
-		{ t: 'Three [sim:slow=600]' },
-	];
-	const result = await run(speech('={{ $json.t }}'), { items });
-	const { message, description, itemIndex } = bad(result);
+	const items = texts('One [sim:slow=600]', 'Two [sim:task-fails]', 'Three [sim:slow=600]');
+	const { message, description, itemIndex } = bad(await run(speech(EACH), items));
 	expect([itemIndex, message]).toEqual([1, expect.stringContaining('[item 1]')]);
 	expect(description).toContain(`item 0: task ${taskOf('One').id}`);
 	expect(description).toContain(`item 2: task ${taskOf('Three').id}`);
 	await allClosed(1000);
 });
 
-test('Retry On Fail collects what was paid for instead of paying again', async () => {
-	const text = 'Hello, this takes a moment. [sim:slow=40]';
-	const result = await run(node(speech(text, { timeout: 1 }), { ...RETRY, maxTries: 3 }));
-	const [item] = good(result);
-	expect(item?.binary?.data?.mimeType).toBe('audio/wav');
+/** It was made, and paid for, once. */
+async function expectOnce(maxTries: number) {
+	// The first attempt ends before it reads the task: a new one may be unknown for some seconds.
+	const fields = speech('Hello, this takes a moment. [sim:slow=40]', { timeout: 1 });
+	const result = await run(node(fields, { ...RETRY, maxTries }));
+	expect(only(result).binary?.data?.mimeType).toBe('audio/wav');
 	expect([posts(), sim.creates]).toEqual([1, 1]);
-	expect(hints(result).join()).toMatch(/at no extra charge/);
+	return result;
+}
+
+test('Retry On Fail collects what was paid for instead of paying again', async () => {
+	expect(hints(await expectOnce(3)).join()).toMatch(/at no extra charge/);
 	await allClosed();
 });
 
 test('Retry On Fail: a failed task is made anew, the others are only collected', async () => {
-	const items = [{ t: 'One. [sim:slow=8]' }, { t: 'Two, rather longer than the first one is.' }];
-	const running = run(node(speech('={{ $json.t }}'), RETRY), { items });
+	const items = texts('One. [sim:slow=8]', 'Two, rather longer than the first one is.');
+	const running = run(node(speech(EACH), RETRY), items);
 	await sim.waitFor(() => taskOf('One') !== undefined);
 	const path = `/v1/labs/task/${taskOf('One').id}`;
 	// Twice: the second attempt asks again.
 	onRead(answer(200, { id: 1, status: 'FAILED', error: 'Overload' }), { path, times: 2 });
 	const output = good(await running);
-	expect(output.map(({ json }) => json.input)).toEqual(items.map(({ t }) => t));
+	expect(output.map(({ json }) => ({ t: json.input }))).toEqual(items.items);
 	expect(posts()).toBe(3);
 });
 
@@ -79,26 +57,20 @@ test.each([
 	['is unknown', answer(404, { error: 'task_not_found' })],
 	['is unknown to an ingress', answer(404, '<html><body>404</body></html>')],
 ])(
-	'Retry On Fail: a task that by one answer %s is asked for again, not paid for',
+	'Retry On Fail: when one answer says that a task %s, it is asked for again, not paid for',
 	async (_, action) => {
 		onRead(action);
-		// The first attempt ends before it reads the task: a new one may be unknown for some seconds.
-		const fields = speech('Hello, this takes a moment. [sim:slow=40]', { timeout: 1 });
-		const [item] = good(await run(node(fields, { ...RETRY, maxTries: 4 })));
-		expect(item?.binary?.data?.mimeType).toBe('audio/wav');
-		expect([posts(), sim.creates]).toEqual([1, 1]);
+		await expectOnce(4);
 	},
 );
 
 test('"Retry execution" collects too', async () => {
-	const within = (timeout: number) =>
-		workflow(node(speech('={{ $json.t }} [sim:slow=24]', { timeout })));
-	const items = [{ t: 'One' }, { t: 'Two' }];
-	const failed = await run(within(1), { items });
+	const within = (timeout: number) => speech(`${EACH} [sim:slow=24]`, { timeout });
+	const failed = await run(within(1), texts('One', 'Two'));
 	expect(bad(failed).message).toContain('No result after 1 second');
 	await sim.waitFor(() => tasks().every(({ status }) => status === 'completed'));
-	const saved = JSON.parse(JSON.stringify(failed.run));
-	const output = good(await run(within(60), { retryOf: saved }));
+	const retryOf = JSON.parse(JSON.stringify(failed.run));
+	const output = good(await run(within(60), { retryOf }));
 	expect(output.map(({ json }) => json.task_id)).toEqual([taskOf('One').id, taskOf('Two').id]);
 	expect(posts()).toBe(2);
 });

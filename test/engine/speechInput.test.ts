@@ -1,5 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
-import { bad, good, posts } from './seen';
+import { bad, good } from './seen';
+import { posts, requests } from './service';
 import { run, sim, speech, task } from './setup';
 
 const voice = (value: unknown) => ({ voiceId: { __rl: true, mode: 'id', value: value as string } });
@@ -46,10 +47,11 @@ test.each([-1, 501, 1.5, 'many'])('concurrency %s', async (concurrency) => {
 	expect(posts()).toBe(0);
 });
 
-test('numbers as text count as numbers', async () => {
-	good(await run(speech('={{ 42 }}', { speed: '={{ "1.2" }}', stability: 0 })));
-	const body = sim.requests.find(({ method }) => method === 'POST')?.body;
-	expect(body).toMatchObject({ input: '42', speed: 1.2, stability: 0 });
+test('numbers and switches that an expression gives as text count as such', async () => {
+	const options = { speed: '={{ "1.2" }}', stability: 0, useSpeakerBoost: '={{ "false" }}' };
+	good(await run(speech('={{ 42 }}', options)));
+	const { body } = requests('POST', '/v1/labs/task')[0]!;
+	expect(body).toMatchObject({ input: '42', speed: 1.2, stability: 0, use_speaker_boost: false });
 });
 
 test('an operation that does not exist is named, and nothing is sent', async () => {

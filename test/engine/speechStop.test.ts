@@ -1,38 +1,24 @@
-import { allClosed, bad, posts, saved, tasks } from './seen';
-import { ALWAYS, answer, onCreate, onFile, onRead } from './service';
-import { begin, CONTINUE, ERROR_OUTPUT, NODE, node, run, sim, speech, start } from './setup';
+import { allClosed, bad, saved, stop } from './seen';
+import { ALWAYS, answer, onCreate, onFile, onRead, posts, tasks } from './service';
+import { begin, CONTINUE, ERROR_OUTPUT, node, NODE, run, sim, speech, start } from './setup';
 
-const taskId = () => tasks()[0]!.id;
-
-test('the deadline ends the wait, names the task and what to do, and closes everything', async () => {
-	const result = await run(speech('Hi [sim:slow=600]', { timeout: 1 }));
-	const { message, description, itemIndex } = bad(result);
-	expect(message).toContain('No result after 1 second');
-	expect(message).toContain(taskId());
-	expect(message).toContain('[item 0]');
+test.each([
+	['the wait', 'Hi [sim:slow=600]', () => {}],
+	['a reading that hangs', 'Hi.', () => onRead({ hang: true }, ALWAYS)],
+	['a download', 'Hi.', () => onFile({ hang: true })],
+])('the deadline ends %s, names the task and what to do', async (_, text, arrange) => {
+	arrange();
+	const { message, description, itemIndex } = bad(await run(speech(text, { timeout: 2 })));
+	const { id } = tasks()[0]!;
+	expect(message).toMatch(/^No result after 2 seconds.*\[item 0\]$/);
+	expect(message).toContain(id);
 	expect(description).toContain(
-		`collect the result at no extra charge, use Speech → Wait with task ID ${taskId()}`,
+		`collect the result at no extra charge, use Speech → Wait with task ID ${id}`,
 	);
 	expect(description).toContain('creating it again is charged as a new task');
 	expect(itemIndex).toBe(0);
 	await allClosed();
 	expect(posts()).toBe(1);
-});
-
-test('the deadline ends a reading that hangs', async () => {
-	onRead({ hang: true }, ALWAYS);
-	const { message } = bad(await run(speech('Hi.', { timeout: 2 })));
-	expect(message).toContain('No result after 2 seconds');
-	await allClosed();
-});
-
-test('the deadline ends a download', async () => {
-	onFile({ hang: true });
-	const { message, description } = bad(await run(speech('Hi.', { timeout: 2 })));
-	expect(message).toContain(taskId());
-	expect(message).toContain('No result after 2 seconds');
-	expect(description).toContain(`Speech → Wait with task ID ${taskId()}`);
-	await allClosed();
 });
 
 test('a create call that does not answer within the deadline is sent once and said to be unsure', async () => {
@@ -61,12 +47,9 @@ test.each([
 		const items = [{ n: 1 }, { n: 2 }, { n: 3 }];
 		const execution = await begin(node(speech('={{ $json.n }} [sim:slow=600]'), extra), { items });
 		await sim.waitFor(() => sim.tasks.size === 3 && sim.sockets() === 1);
-		execution.cancel();
-		const { run: canceled, task } = await execution.finished;
-		expect(canceled.status).toBe('canceled');
+		const { run: canceled, task } = await stop(execution);
 		// n8n itself passes the input on where errors are to be passed over; no error item may be in it.
 		expect(JSON.stringify(task(NODE)?.data ?? null)).not.toContain('error');
-		await allClosed(1000);
 		expect(posts()).toBe(3);
 		expect(saved(canceled)).not.toContain(sim.token);
 	},
@@ -81,21 +64,19 @@ test.each([
 	await start({ dialect: { relativeAudioUrl } });
 	const execution = await begin(speech('Hi [sim:big-file=400]'), { binaryMode });
 	const files = () => sim.requests.filter(({ path }) => path.startsWith('/files/'));
-	await sim.waitFor(() => files().length === 1 && files()[0]!.status === 200);
-	execution.cancel();
-	expect((await execution.finished).run.status).toBe('canceled');
-	await allClosed(1000);
-	expect(files()).toHaveLength(1);
-	expect(files()[0]?.closedByClient).toBe(true);
+	await sim.waitFor(() => files()[0]?.status === 200);
+	await stop(execution);
+	expect(files().map(({ closedByClient }) => closedByClient)).toEqual([true]);
 });
 
-test('cancel during a create call: the connection is closed, nothing is sent again', async () => {
-	onCreate({ hang: true });
+test.each([
+	['a create call', { hang: true }],
+	['a pause that the service asked for', answer(429, '', { 'Retry-After': '50' })],
+])('cancel during %s: all is closed, nothing is sent again', async (_, action) => {
+	onCreate(action);
 	const execution = await begin(speech('Hi.'));
 	await sim.waitFor(() => posts() === 1);
-	execution.cancel();
-	expect((await execution.finished).run.status).toBe('canceled');
-	await allClosed(1000);
+	await stop(execution);
 	expect(posts()).toBe(1);
 });
 
@@ -109,14 +90,4 @@ test('cancel while the handshake hangs: nothing is created', async () => {
 	// Longer than the node holds a create call back: nothing follows.
 	await sim.waitFor(() => posts() > 0, 3500).catch(() => {});
 	expect(sim.requests.filter(({ on }) => on === 'api')).toEqual([]);
-});
-
-test('cancel during a pause that the service asked for', async () => {
-	onCreate(answer(429, '', { 'Retry-After': '50' }));
-	const execution = await begin(speech('Hi.'));
-	await sim.waitFor(() => posts() === 1);
-	execution.cancel();
-	expect((await execution.finished).run.status).toBe('canceled');
-	await allClosed(1000);
-	expect(posts()).toBe(1);
 });
