@@ -95,6 +95,8 @@ const agentOfOneRun = (): Call => {
 	return calledWith(() => runData, '1');
 };
 
+beforeEach(async () => await start({ pace: 0.01 }));
+
 const TEXT_OF_MODEL = "={{ $fromAI('text') }}";
 const hello = (options: IDataObject = {}) =>
 	speech(`${TEXT_OF_MODEL} {{ $now.toMillis() }}`, options);
@@ -111,7 +113,6 @@ test.each<[string, IDataObject, RegExp | undefined]>([
 	['speech:wait', { taskId: '7' }, /7/],
 	['speech:delete', { taskId: '7' }, /7/],
 ])("%s works in n8n's Agents", async (name, parameters, error) => {
-	await start({ pace: 0.01 });
 	const [resource, operation] = name.split(':');
 	const [record] = await agents({ resource, operation, ...parameters }, { text: 'A boat' });
 	if (error) expect(record!.error).toMatch(error);
@@ -124,7 +125,6 @@ describe.each([
 	['AI Agent', agentOfOneRun],
 ])('%s', (_, callOf) => {
 	test('a call after a failure collects; another text, and one after a success, are paid', async () => {
-		await start({ pace: 0.01 });
 		const call = callOf();
 		// The task cannot be read: the call fails, and its task is paid for.
 		onRead(answer(400, { error: 'Not now' }));
@@ -142,7 +142,6 @@ describe.each([
 	});
 
 	test('two calls at the same time with the same words are two requests', async () => {
-		await start({ pace: 0.01 });
 		const call = callOf();
 		const first = call(image(TEXT_OF_MODEL), { text: 'A [sim:slow=50]' });
 		await sim.waitFor(() => sim.creates === 1);
@@ -152,16 +151,26 @@ describe.each([
 		expect(new Set(addresses).size).toBe(2);
 		expect(sim.creates).toBe(2);
 	});
+
+	test('a long text: its addresses; asked again, only what is missing is paid', async () => {
+		const call = callOf();
+		const parameters = split(TEXT_OF_MODEL, { concurrency: 1 });
+		onCreate(answer(400, { error: 'no' }), { body: SENTENCES[2]! });
+		const [failed] = await call(parameters, { text: TEXT });
+		expect(failed!.error).toContain('part 3 of 12');
+		expect(failed!.task_ids).toEqual(ids());
+		const [made] = await call(parameters, { text: TEXT });
+		expect(made).toMatchObject({ parts: 12, task_ids: ids() });
+		expect(made!.audio_urls).toEqual(ids().map((id) => sim.tasks.get(id)!.audioUrl));
+		expect(sim.creates).toBe(12);
+	});
 });
 
 test('an agent that asks for a hundred images gets as many as it may pay for', async () => {
-	await start({ pace: 0.01 });
 	const call = agentOfOneRun();
 	const fields = image(TEXT_OF_MODEL, { maxPaidPerExecution: 4 });
-	const calls = Array.from(
-		{ length: 100 },
-		async (_, n) => await call(fields, { text: `A ${n % 50}` }),
-	);
+	const texts = Array.from({ length: 100 }, (_, n) => `A ${n % 50}`);
+	const calls = texts.map(async (text) => await call(fields, { text }));
 	const records = (await Promise.all(calls)).flat();
 	expect(records.filter(({ file_url }) => file_url !== undefined)).toHaveLength(4);
 	const refused = records.filter(({ error }) => error !== undefined);
@@ -171,25 +180,7 @@ test('an agent that asks for a hundred images gets as many as it may pay for', a
 });
 
 test('a model gets the address of subtitles, and no file', async () => {
-	await start({ pace: 0.01 });
 	const [record] = await agents(hello({ subtitles: true }), { text: 'Hi.' });
 	expect(record!.subtitle).toMatch(/^http.*\.srt$/);
 	expect(sim.count('GET', '/files/')).toBe(0);
-});
-
-test.each<[string, () => Call]>([
-	["n8n's Agents", () => agents],
-	['MCP', () => mcp],
-	['an agent of one run', agentOfOneRun],
-])('a long text of %s: its addresses; asked again, only what is missing is paid', async (_, by) => {
-	const call = by();
-	const parameters = split(TEXT_OF_MODEL, { concurrency: 1 });
-	onCreate(answer(400, { error: 'no' }), { body: SENTENCES[2]! });
-	const [failed] = await call(parameters, { text: TEXT });
-	expect(failed!.error).toContain('part 3 of 12');
-	expect(failed!.task_ids).toEqual(ids());
-	const [made] = await call(parameters, { text: TEXT });
-	expect(made).toMatchObject({ parts: 12, task_ids: ids() });
-	expect(made!.audio_urls).toEqual(ids().map((id) => sim.tasks.get(id)!.audioUrl));
-	expect(sim.creates).toBe(12);
 });

@@ -1,6 +1,6 @@
-import { allClosed, bad, good, hints, posts, saved, tasks } from './seen';
-import { ALWAYS, answer, onFile } from './service';
-import { run, sim, start } from './setup';
+import { allClosed, bad, good, hints, only, origins, saved } from './seen';
+import { ALWAYS, answer, onFile, posts, tasks } from './service';
+import { run, said, sim, start } from './setup';
 import { expectSound, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
 const audioUrls = () => ids().map((id) => sim.tasks.get(id)!.audioUrl);
@@ -8,11 +8,9 @@ const first = (count: number) => SENTENCES.slice(0, count).join(' ');
 
 test('a long text comes out as one file, of one task for each part, in order', async () => {
 	const result = await run(split(), { items: [{ a: 1 }] });
-	const output = good(result);
 	expect(sent()).toEqual(SENTENCES);
-	expect(output).toHaveLength(1);
-	const [item] = output;
-	expect(item!.json).toMatchObject({
+	const item = only(result);
+	expect(item.json).toMatchObject({
 		task_id: ids()[0],
 		task_ids: ids(),
 		audio_urls: audioUrls(),
@@ -21,9 +19,9 @@ test('a long text comes out as one file, of one task for each part, in order', a
 		voice_id: sim.voiceIds()[0],
 	});
 	// None of these is about the whole.
-	for (const field of ['audio_url', 'input', 'id']) expect(item!.json).not.toHaveProperty(field);
-	expect(item!.pairedItem).toEqual({ item: 0 });
-	expect(item!.binary?.data).toMatchObject({
+	for (const field of ['audio_url', 'input', 'id']) expect(item.json).not.toHaveProperty(field);
+	expect(item.pairedItem).toEqual({ item: 0 });
+	expect(item.binary?.data).toMatchObject({
 		fileName: `speech-${ids()[0]}.wav`,
 		mimeType: 'audio/wav',
 	});
@@ -35,15 +33,14 @@ test('a long text comes out as one file, of one task for each part, in order', a
 });
 
 test('files in a folder are joined as well', async () => {
-	const result = await run(split(), { binaryMode: 'filesystem' });
-	await expectSound(result, ids());
+	await expectSound(await run(split(), { binaryMode: 'filesystem' }), ids());
 });
 
 test('a text that is not longer is sent as it is, and comes out as ever', async () => {
-	const [item] = good(await run(split(' Short. ')));
+	const { json } = only(await run(split(' Short. ')));
 	expect(sent()).toEqual([' Short. ']);
-	expect(item!.json).toMatchObject({ input: ' Short. ', status: 'completed' });
-	expect(item!.json).not.toHaveProperty('parts');
+	expect(json).toMatchObject({ input: ' Short. ', status: 'completed' });
+	expect(json).not.toHaveProperty('parts');
 });
 
 test('parts count as items for the concurrency', async () => {
@@ -54,38 +51,34 @@ test('parts count as items for the concurrency', async () => {
 		most = Math.max(most, busy);
 		return sim.creates === 36;
 	}, 100_000);
-	const items = [{ a: 1 }, { a: 2 }, { a: 3 }];
-	const output = good(await run(split(TEXT, { concurrency: 4 }), { items }));
+	const output = good(await run(split(TEXT, { concurrency: 4 }), { items: [{}, {}, {}] }));
 	await watching;
 	expect(output.map(({ json }) => json.parts)).toEqual([12, 12, 12]);
 	expect(most).toBe(4);
 });
 
 test('progress names the part', async () => {
-	const said: string[] = [];
-	const onMessage = (text: string) => void said.push(text);
-	good(await run(split(), { mode: 'manual', onMessage }));
+	good(await run(split()));
 	expect(said).toContain(`Item 0: part 3 of 12, task ${ids()[2]}: 43 %`);
 });
 
 test('without waiting: all task ids at once, which Wait collects as one file', async () => {
-	const [created] = good(await run(split(TEXT, {}, { waitForCompletion: false })));
-	expect(created!.json).toEqual({ task_ids: ids(), parts: 12, status: 'pending' });
+	const created = only(await run(split(TEXT, {}, { waitForCompletion: false })));
+	expect(created.json).toEqual({ task_ids: ids(), parts: 12, status: 'pending' });
 	expect([posts(), sim.socketsEver]).toEqual([12, 0]);
 
 	for (const taskId of [ids().join(', '), '={{ $json.task_ids }}']) {
 		const result = await run(wait(taskId), { items: [{ task_ids: ids() }] });
-		const [item] = good(result);
-		expect(item!.json).toMatchObject({ task_id: ids()[0], task_ids: ids(), parts: 12 });
+		expect(only(result).json).toMatchObject({ task_id: ids()[0], task_ids: ids(), parts: 12 });
 		await expectSound(result, ids());
 	}
 	expect(posts()).toBe(12);
 });
 
 test('without downloading: the addresses, no file', async () => {
-	const [item] = good(await run(split(TEXT, {}, { download: false })));
-	expect(item!.json.audio_urls).toEqual(audioUrls());
-	expect(item!.binary).toBeUndefined();
+	const { json, binary } = only(await run(split(TEXT, {}, { download: false })));
+	expect(json.audio_urls).toEqual(audioUrls());
+	expect(binary).toBeUndefined();
 });
 
 test('parts that cannot be joined come out one by one, with a hint why', async () => {
@@ -99,7 +92,7 @@ test('parts that cannot be joined come out one by one, with a hint why', async (
 	expect(output.map(({ binary }) => binary!.data!.fileName)).toEqual(
 		ids().map((id) => `speech-${id}.ogg`),
 	);
-	expect(output.map(({ pairedItem }) => pairedItem)).toEqual([0, 0, 0].map((item) => ({ item })));
+	expect(origins(output)).toEqual([0, 0, 0]);
 	expect(hints(result)).toEqual([
 		'The parts of a speech come out one by one, since they could not be joined: part 1 has no sound in it that is WAV or MP3 (item 0)',
 	]);
@@ -107,8 +100,7 @@ test('parts that cannot be joined come out one by one, with a hint why', async (
 
 test('more than 256 MB are not joined', async () => {
 	const text = first(3).replaceAll('.', '. [sim:big-file=90]\n\n');
-	const fields = split(text, { splitLongerThan: 75 });
-	const result = await run(fields, { binaryMode: 'filesystem' });
+	const result = await run(split(text, { splitLongerThan: 75 }), { binaryMode: 'filesystem' });
 	expect(good(result)).toHaveLength(3);
 	expect(hints(result).join()).toContain('together they have more than 256 MB');
 });
@@ -121,8 +113,8 @@ describe('bad input is refused before anything is sent', () => {
 		[2, '👍🏽👍🏽 <break/>', "'Split Text Longer Than' is too small"],
 		[-1, TEXT, "'Split Text Longer Than' must be a whole number"],
 		[1000, 'word '.repeat(1_000_000), 'more than 200 parts'],
-	])('%s for %.20s', async (splitLongerThan, text, said) => {
-		expect(bad(await run(split(text, { splitLongerThan }))).message).toContain(said);
+	])('%s for %.20s', async (splitLongerThan, text, words) => {
+		expect(bad(await run(split(text, { splitLongerThan }))).message).toContain(words);
 	});
 
 	test('201 tasks to wait for', async () => {

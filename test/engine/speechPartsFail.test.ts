@@ -1,8 +1,8 @@
 import type { IRun } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { allClosed, bad, good, posts, saved, tasks } from './seen';
-import { answer, onCreate, onFile, onRead } from './service';
-import { begin, CONTINUE, node, RETRY, run, sim, start } from './setup';
+import { allClosed, bad, good, only, saved, stop } from './seen';
+import { answer, onCreate, onFile, onRead, posts, tasks } from './service';
+import { begin, CONTINUE, EACH, node, RETRY, run, sim, start, texts } from './setup';
 import { expectSound, idOf, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
 const THIRD = SENTENCES[2]!;
@@ -13,9 +13,7 @@ const refused = answer(400, { error: 'no' });
 
 /** It is the whole text, in order, of the tasks that exist. */
 async function expectWhole(result: WorkflowResult) {
-	const [item, ...others] = good(result);
-	expect(others).toEqual([]);
-	expect(item!.json).toMatchObject({ task_ids: ids(), parts: 12 });
+	expect(only(result).json).toMatchObject({ task_ids: ids(), parts: 12 });
 	await expectSound(result, ids());
 }
 
@@ -48,8 +46,7 @@ test.each([
 	'Retry On Fail: when a part %s, the others are collected and not paid again',
 	async (_, arrange) => {
 		arrange();
-		const result = await run(node(split(), RETRY));
-		await expectWhole(result);
+		await expectWhole(await run(node(split(), RETRY)));
 		expect(sim.creates).toBe(12);
 		expect(sent().filter((text) => text !== THIRD)).toEqual(
 			SENTENCES.filter((text) => text !== THIRD),
@@ -64,8 +61,7 @@ test('Retry On Fail: a part whose task has failed is made anew, and only that', 
 	const path = `/v1/labs/task/${idOf(THIRD)}`;
 	// Twice: the second attempt asks again.
 	onRead(answer(200, { id: 1, status: 'failed', error: 'No voice' }), { path, times: 2 });
-	const [item] = good(await running);
-	expect(item!.json.parts).toBe(12);
+	expect(only(await running).json.parts).toBe(12);
 	expect(sim.creates).toBe(13);
 	expect(sent().filter((text) => text === THIRD)).toHaveLength(2);
 });
@@ -113,9 +109,9 @@ test('a part without a clear answer is not sent again', async () => {
 test('a part without a clear answer is named beside another that failed', async () => {
 	onCreate({ reset: true, accepted: true, delayMs: 500 }, { body: SENTENCES[4] });
 	onCreate(refused, ofThird);
-	const [item] = good(await run(node(split(TEXT, { concurrency: 5 }), CONTINUE)));
-	expect(item!.json.error).toContain('part 3 of 12');
-	expect(item!.json).toMatchObject({
+	const { json } = only(await run(node(split(TEXT, { concurrency: 5 }), CONTINUE)));
+	expect(json).toMatchObject({
+		error: expect.stringContaining('part 3 of 12'),
 		maybe_paid: true,
 		task_ids: ids().filter((id) => id !== idOf(SENTENCES[4]!)),
 		description: expect.stringContaining('without saying so: 5. A retry does not send them'),
@@ -124,8 +120,7 @@ test('a part without a clear answer is named beside another that failed', async 
 
 test('continue on fail: the item names its tasks, the others are whole', async () => {
 	onCreate(refused, ofThird);
-	const items = [{ t: TEXT }, { t: 'Short.' }];
-	const result = await run(node(split('={{ $json.t }}'), CONTINUE), { items });
+	const result = await run(node(split(EACH), CONTINUE), texts(TEXT, 'Short.'));
 	const [failed, whole] = good(result);
 	expect(failed!.json).toMatchObject({
 		error: expect.stringContaining('part 3 of 12'),
@@ -138,9 +133,8 @@ test('continue on fail: the item names its tasks, the others are whole', async (
 });
 
 test('another item that fails ends the parts, and the message names them', async () => {
-	const items = [{ t: SLOW }, { t: 'Two [sim:task-fails]' }];
-	const result = await run(split('={{ $json.t }}', { concurrency: 20 }), { items });
-	const { message, description } = bad(result);
+	const items = texts(SLOW, 'Two [sim:task-fails]');
+	const { message, description } = bad(await run(split(EACH, { concurrency: 20 }), items));
 	expect(message).toContain('[item 1]');
 	expect(description).toMatch(
 		/^1 other item is paid for\..* Paid: item 0: task \d+; item 0: task \d+.* and 7 more\./,
@@ -151,9 +145,7 @@ test('another item that fails ends the parts, and the message names them', async
 test('a canceled execution ends all parts at once', async () => {
 	const execution = await begin(split(SLOW, { concurrency: 5 }));
 	await sim.waitFor(() => sim.creates === 5);
-	execution.cancel();
-	await execution.finished;
-	await allClosed();
+	await stop(execution);
 	expect(posts()).toBe(5);
 });
 

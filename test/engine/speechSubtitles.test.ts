@@ -3,8 +3,8 @@ import type { WorkflowResult } from '../../demo/engine.mts';
 import { readMp3 } from '../../nodes/MediaGeneration/audio/mp3';
 import { readWav } from '../../nodes/MediaGeneration/audio/wav';
 import type { FaultAction } from '../../simulator/simulator.mts';
-import { allClosed, bad, good, hints, posts, requests, saved, tasks } from './seen';
-import { ALWAYS, answer, onFile } from './service';
+import { allClosed, bad, good, hints, only, saved } from './seen';
+import { ALWAYS, answer, onFile, posts, requests, tasks } from './service';
 import { run, sim, speech, start } from './setup';
 import { ids, SENTENCES, split, wait } from './longText';
 
@@ -28,6 +28,12 @@ async function textOf(result: WorkflowResult, index = 0): Promise<string> {
 	const file = good(result)[index]!.binary!.subtitles!;
 	return (await result.bytes(file)).toString();
 }
+
+/** The text is that of the first task, as the service made it. */
+const expectAsMade = async (result: WorkflowResult) =>
+	expect(await textOf(result)).toBe(served(tasks()[0]!.id));
+
+const filesOf = (result: WorkflowResult) => Object.keys(only(result).binary!);
 
 /** Start and end of each cue, in ms. */
 const timesOf = (text: string) =>
@@ -57,16 +63,16 @@ test.each([
 	['vtt', '[sim:subtitles=vtt]', 'text/vtt'],
 ])('%s comes out beside the sound, as the service made it', async (extension, word, mimeType) => {
 	const result = await run(speech(`Hello there. ${word}`, { subtitles }));
-	const [item] = good(result);
+	const { json, binary } = only(result);
 	const { id, subtitleUrl } = tasks()[0]!;
-	expect(item!.json.subtitle).toBe(subtitleUrl);
-	expect(item!.binary!.data).toMatchObject({ mimeType: 'audio/wav' });
-	expect(item!.binary!.subtitles).toMatchObject({
+	expect(json.subtitle).toBe(subtitleUrl);
+	expect(binary!.data).toMatchObject({ mimeType: 'audio/wav' });
+	expect(binary!.subtitles).toMatchObject({
 		fileName: `speech-${id}.${extension}`,
 		fileExtension: extension,
 		mimeType,
 	});
-	expect(await textOf(result)).toBe(served(id));
+	await expectAsMade(result);
 	// The file lies on another host than the API.
 	expect(fetched()).toHaveLength(1);
 	expect(sim.leaks).toEqual([]);
@@ -88,29 +94,28 @@ test.each<[string, IDataObject, string, IDataObject]>([
 
 test('without the sound, the subtitles alone', async () => {
 	const result = await run(speech('Hello.', { subtitles }, { download: false }));
-	expect(Object.keys(good(result)[0]!.binary!)).toEqual(['subtitles']);
-	expect(await textOf(result)).toBe(served(tasks()[0]!.id));
+	expect(filesOf(result)).toEqual(['subtitles']);
+	await expectAsMade(result);
 });
 
 test("on the API's own host they get the token", async () => {
 	await start({ dialect: { apiFiles: 'private', relativeAudioUrl: true, audioField: 'result' } });
-	const result = await run(speech('Hello.', { subtitles }));
-	expect(await textOf(result)).toBe(served(tasks()[0]!.id));
+	await expectAsMade(await run(speech('Hello.', { subtitles })));
 });
 
 test.each(['', '[sim:subtitles=vtt]', '[sim:mp3]'])(
 	'those of a long text are joined with its sound, on time %s',
 	async (word) => {
 		const result = await run(long(text(5, word)));
-		const [item] = good(result);
-		const taskIds = item!.json.task_ids as string[];
-		expect([taskIds.length, good(result).length]).toEqual([5, 1]);
+		const { json, binary } = only(result);
+		const taskIds = json.task_ids as string[];
+		expect(taskIds).toHaveLength(5);
 		const said = await textOf(result);
 		expectShifted(said, taskIds);
 		expect(said.match(/^\d+$/gm)).toEqual(timesOf(said).map((_, index) => `${index + 1}`));
 		expect(said.startsWith('WEBVTT')).toBe(word.includes('vtt'));
 		const extension = word.includes('vtt') ? 'vtt' : 'srt';
-		expect(item!.binary!.subtitles!.fileName).toBe(`speech-${taskIds[0]}.${extension}`);
+		expect(binary!.subtitles!.fileName).toBe(`speech-${taskIds[0]}.${extension}`);
 		expect(hints(result)).toEqual([]);
 	},
 );
@@ -135,7 +140,7 @@ test('a part without subtitles leaves a gap', async () => {
 
 test('SRT and VTT are not joined: a hint says so, and the sound is whole', async () => {
 	const result = await run(long(text(3, '[sim:subtitles=vtt]', (part) => part === 1)));
-	expect(Object.keys(good(result)[0]!.binary!)).toEqual(['data']);
+	expect(filesOf(result)).toEqual(['data']);
 	expect(hints(result)).toEqual([
 		'The subtitles of the parts of a speech could not be joined: some are SRT, others VTT. Speech → Wait with a single task ID fetches the subtitles of that part (item 0)',
 	]);
@@ -148,10 +153,8 @@ test('those of several parts need their sound, and a hint says so', async () => 
 });
 
 test('where the sound is not joined, each part comes with its own', async () => {
-	onFile(answer(200, 'OggS..', { 'Content-Type': 'audio/ogg' }), {
-		path: '/files/audio',
-		...ALWAYS,
-	});
+	const ogg = answer(200, 'OggS..', { 'Content-Type': 'audio/ogg' });
+	onFile(ogg, { path: '/files/audio', ...ALWAYS });
 	const result = await run(long(text(2)));
 	for (const [index, { json }] of good(result).entries()) {
 		expect(await textOf(result, index)).toBe(served(String(json.task_id)));
@@ -178,7 +181,7 @@ test.each<[string, object, string]>([
 test('they are fetched again when their host is away for a moment', async () => {
 	onSubtitles(answer(503), { times: 2 });
 	const result = await run(speech('Hello.', { subtitles }));
-	expect(await textOf(result)).toBe(served(tasks()[0]!.id));
+	await expectAsMade(result);
 	expect(hints(result)).toEqual([]);
 });
 
@@ -193,14 +196,14 @@ test('when those of one part cannot be fetched, the others are on time', async (
 test('more than 16 MB of them are not joined', async () => {
 	onSubtitles(notes(240_000));
 	const result = await run(long(text(9)));
-	expect(Object.keys(good(result)[0]!.binary!)).toEqual(['data']);
+	expect(filesOf(result)).toEqual(['data']);
 	expect(hints(result).join()).toContain('together they have more than 16 MB');
 });
 
 test('a host of subtitles that never answers does not cost the sound, when time is up', async () => {
 	onSubtitles({ hang: true });
 	const result = await run(speech('Hello.', { subtitles, timeout: 5 }));
-	expect(Object.keys(good(result)[0]!.binary!)).toEqual(['data']);
+	expect(filesOf(result)).toEqual(['data']);
 	expect(hints(result).join()).toContain('Subtitles could not be downloaded: No result after');
 	await allClosed();
 });
