@@ -1,8 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import type { RawStreamStep } from '../../simulator/simulator.mts';
-import { bad, good, hints, looks, posts } from './seen';
-import { ALWAYS, answer, made, onCreate, onHistory } from './service';
+import { bad, good, hints } from './seen';
+import { ALWAYS, answer, looks, made, onCreate, onHistory, posts } from './service';
 import { begin, run, sim, video } from './setup';
 import { completion, elsewhere, event, ids, quickVideo, raw, serveFiles } from './videos';
 

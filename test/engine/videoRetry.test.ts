@@ -1,7 +1,17 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { bad, good, hints, looks, posts, requests } from './seen';
-import { ALWAYS, answer, made, onCreate, onFile, onHistory } from './service';
-import { begin, node, RETRY, run, sim, start, video } from './setup';
+import { bad, expectServed, good, hints, only } from './seen';
+import {
+	ALWAYS,
+	answer,
+	looks,
+	made,
+	onCreate,
+	onFile,
+	onHistory,
+	posts,
+	requests,
+} from './service';
+import { begin, EACH, node, RETRY, run, sim, start, texts, video } from './setup';
 import { completion, elsewhere, ids, lose, NEVER, quickVideo, raw, serveFiles } from './videos';
 
 /** Retry On Fail, with pauses of a second, in which the service goes on. */
@@ -9,23 +19,18 @@ const SLOWLY = { ...RETRY, maxTries: 3, waitBetweenTries: 1000 };
 
 /** It was made, and paid for, once. */
 function expectOnce(result: WorkflowResult) {
-	expect(good(result)[0]!.json.id).toBe(sim.history[0]!.id);
+	expect(only(result).json.id).toBe(sim.history[0]!.id);
 	expect(posts()).toBe(1);
 }
 
 test('the message of a run that ends early names the videos of its other items', async () => {
-	const items = [{ p: 'Slow [sim:slow=600]' }, { p: 'No [sim:unsafe]' }];
-	const error = bad(await run(video('={{ $json.p }}'), { items }));
+	const error = bad(await run(video(EACH), texts('Slow [sim:slow=600]', 'No [sim:unsafe]')));
 	expect(error.message).toContain('[item 1]');
 	expect(error.description).toContain('item 0: video requested');
 });
 
 describe('Retry On Fail never pays again', () => {
-	test('a file that could not be downloaded is fetched by the next attempt', async () => {
-		await start({ pace: 0.01 });
-		onFile(answer(410));
-		expectOnce(await run(node(video('A'), RETRY)));
-	});
+	beforeEach(async () => await start({ pace: 0.01 }));
 
 	test('a generation not found in time is found by the next attempt', async () => {
 		lose({ finishesInHistoryAfterMs: 1600 });
@@ -40,24 +45,20 @@ describe('Retry On Fail never pays again', () => {
 	test.each([500, 502, 503])(
 		'HTTP %d, accepted all the same: looked up, not sent again',
 		async (status) => {
-			await start({ pace: 0.001 });
 			onCreate({ accepted: true, ...answer(status) });
 			expectOnce(await run(node(video('A', { timeout: 5 }), RETRY)));
 		},
 	);
 
 	test('one bad item among good ones: the good ones are paid once', async () => {
-		await start({ pace: 0.02 });
 		onCreate(answer(400), { after: 2 });
-		const items = [{ p: 'a' }, { p: 'b' }, { p: 'c' }];
-		const subject = node(video('={{ $json.p }}', { timeout: 14 }), SLOWLY);
-		const output = good(await run(subject, { items }));
+		const subject = node(video(EACH, { timeout: 14 }), SLOWLY);
+		const output = good(await run(subject, texts('a', 'b', 'c')));
 		expect(output.map(({ json }) => json.prompt)).toEqual(['a', 'b', 'c']);
 		expect(sim.creates).toBe(3);
 	});
 
 	test('what failed for good is asked for anew', async () => {
-		await start({ pace: 0.01 });
 		onCreate({ sse: ['event: error\ndata: "overloaded"\n\n', 'END'] });
 		good(await run(node(video('A'), RETRY)));
 		expect(posts()).toBe(2);
@@ -65,10 +66,9 @@ describe('Retry On Fail never pays again', () => {
 	});
 
 	test('what was never sent, because the account had to rest, is sent by the next attempt', async () => {
-		await start({ pace: 0.01 });
 		onCreate(answer(429, '', { 'Retry-After': '4' }));
 		const result = await run(node(video('A', { timeout: 1 }), { ...SLOWLY, maxTries: 5 }));
-		expect(good(result)[0]!.json.prompt).toBe('A');
+		expect(only(result).json.prompt).toBe('A');
 		expect(requests('POST', '/').map(({ status }) => status)).toEqual([429, 200]);
 	});
 });
@@ -79,13 +79,11 @@ describe('"Retry execution" never pays again', () => {
 		const subject = video('Mine', { timeout: 1 }, { download: false });
 		const failed = await run(subject);
 		bad(failed);
-		const others = Array.from({ length: 150 }, (_, n) =>
-			made(`other-${n}`, { prompt: `Other ${n}` }),
-		);
-		sim.history.push(...others, made('mine', { prompt: 'Mine' }));
+		for (let n = 0; n < 150; n++) sim.history.push(made(`other-${n}`, { prompt: `Other ${n}` }));
+		sim.history.push(made('mine', { prompt: 'Mine' }));
 		const result = await run(subject, { retryOf: failed.run });
 		expect(posts()).toBe(1);
-		expect(good(result)[0]!.json.id).toBe('mine');
+		expect(only(result).json.id).toBe('mine');
 	}, 60_000);
 
 	test('a lost generation that finished meanwhile is taken, without another POST', async () => {
@@ -96,21 +94,17 @@ describe('"Retry execution" never pays again', () => {
 		await sim.waitFor(() => sim.history.length === 1);
 		const result = await run(subject, { retryOf: failed.run });
 		expectOnce(result);
-		const served = sim.fileBytes(sim.history[0]!.file_url);
-		expect(await result.bytes(good(result)[0]!.binary!.data!)).toEqual(served);
+		await expectServed(result);
 	});
 
-	test('the rest of several lost videos is found, of which some had come in time', async () => {
+	test('the rest of several lost videos is found when some had come in time', async () => {
 		lose(NEVER);
 		sim.history.push(made('a'));
 		onCreate({ delayMs: 3000, ...answer(400, '{}') }, { after: 1 });
 		const options = { timeout: '={{ $json.s }}' };
 		const fields = { prompt: '={{ $json.p }}', numberOfVideos: '={{ $json.n }}', options };
-		const items = [
-			{ p: 'P', n: 2, s: 2 },
-			{ p: 'Q', n: 1, s: 20 },
-		];
-		const failed = await run(quickVideo('', fields), { items });
+		const ofP = { p: 'P', n: 2, s: 2 };
+		const failed = await run(quickVideo('', fields), { items: [ofP, { p: 'Q', n: 1, s: 20 }] });
 		expect(bad(failed).message).toMatch(/rejected.*item 1/);
 		const before = looks();
 		const retry = await begin(quickVideo('', fields), { retryOf: failed.run, ...elsewhere() });
@@ -130,13 +124,13 @@ describe('"Retry execution" never pays again', () => {
 		const file_url = old.file_url.replace('old', 'new');
 		sim.history.push({ ...old, file_url });
 		serveFiles();
-		const [item] = good(await run(video('P', { timeout: 5 }), { retryOf: failed.run }));
-		expect(item!.json).toMatchObject({ id: 'mine', file_url });
-		expect(item!.binary).toHaveProperty('data');
+		const { json, binary } = only(await run(video('P', { timeout: 5 }), { retryOf: failed.run }));
+		expect(json).toMatchObject({ id: 'mine', file_url });
+		expect(binary).toHaveProperty('data');
 		expect(posts()).toBe(1);
 	});
 
-	describe('where the clocks are another time apart than when the request went out', () => {
+	describe('where the clocks do not differ by as much as when the request went out', () => {
 		/** Retries a lost generation when our clock is so many seconds further ahead of the service's. */
 		async function retried(seconds: number, madeAfterSeconds: number) {
 			lose(NEVER);
