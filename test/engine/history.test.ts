@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { Dialect } from '../../simulator/simulator.mts';
-import { bad, good, looks, requests } from './seen';
-import { ALWAYS, answer, made, onFile, onHistory } from './service';
+import { expectServed, good } from './seen';
+import { ALWAYS, answer, looks, made, onFile, onHistory, requests } from './service';
 import { CONTINUE, HISTORY, image, node, run, sim, start, video } from './setup';
 
 const history = (parameters: IDataObject = {}, options: IDataObject = {}) => ({
@@ -22,8 +22,6 @@ function fill(count: number, prefix = 'e') {
 	);
 	sim.history.unshift(...entries);
 }
-/** What the service says of its entries. */
-const shown = () => sim.history.map(({ owner: _, ...entry }) => entry);
 const idsOf = (items: Array<{ json: IDataObject }>) => items.map(({ json }) => json.id);
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `e${n}`);
 
@@ -33,39 +31,26 @@ const dialects: Array<Partial<Dialect>> = [
 	{ history: 'paged', pageEcho: 'wrong', historyFiguresAsStrings: true },
 	{ history: 'array' },
 ];
-describe.each(dialects)('history of the dialect %j', (dialect) => {
-	test('returnAll gives every entry once, in order, with pairedItem', async () => {
-		await start({ dialect });
-		fill(250);
-		const output = good(await run(history({ returnAll: true })));
-		expect(idsOf(output)).toEqual(numbered(250));
-		for (const { pairedItem } of output) expect(pairedItem).toEqual({ item: 0 });
-		const { file_url } = sim.history[3]!;
-		expect(output[3]!.json).toMatchObject({ prompt: 'Prompt 3', file_url });
-		const [first] = requests('GET', HISTORY);
-		expect(first!.query.page).toBe('1');
-		expect(first!.headers.authorization).toBe(`Bearer ${sim.token}`);
-		expect(looks()).toBeLessThanOrEqual(4);
-	});
-
-	test.each([1, 50, 100, 120])('limit %d', async (limit) => {
-		await start({ dialect });
-		fill(130);
-		expect(idsOf(good(await run(history({ limit }))))).toEqual(numbered(limit));
-		expect(looks()).toBe(Math.ceil(limit / 100));
-	});
-
-	test('exactly one full page, and none at all', async () => {
-		await start({ dialect });
-		expect(good(await run(history({ returnAll: true })))).toEqual([]);
-		fill(100);
-		expect(good(await run(history({ returnAll: true })))).toHaveLength(100);
-	});
+test.each(dialects)('every entry once, in order, with pairedItem: %j', async (dialect) => {
+	await start({ dialect });
+	fill(250);
+	const output = good(await run(history({ returnAll: true })));
+	expect(idsOf(output)).toEqual(numbered(250));
+	for (const { pairedItem } of output) expect(pairedItem).toEqual({ item: 0 });
+	const { file_url } = sim.history[3]!;
+	expect(output[3]!.json).toMatchObject({ prompt: 'Prompt 3', file_url });
+	const [first] = requests('GET', HISTORY);
+	expect(first!.query.page).toBe('1');
+	expect(first!.headers.authorization).toBe(`Bearer ${sim.token}`);
+	expect(looks()).toBeLessThanOrEqual(4);
 });
 
-test('the default limit is 50', async () => {
-	fill(60);
-	expect(good(await run(history()))).toHaveLength(50);
+test('a limit is kept, by default 50; an empty history is no error', async () => {
+	expect(good(await run(history()))).toEqual([]);
+	fill(130);
+	expect(idsOf(good(await run(history())))).toEqual(numbered(50));
+	expect(idsOf(good(await run(history({ limit: 120 }))))).toEqual(numbered(120));
+	expect(looks()).toBe(1 + 1 + 2);
 });
 
 test('entries that come in while the pages are read: nothing twice, nothing missing', async () => {
@@ -76,25 +61,6 @@ test('entries that come in while the pages are read: nothing twice, nothing miss
 	await sim.waitFor(() => looks() === 2);
 	fill(3, 'new');
 	expect(idsOf(good(await running))).toEqual(numbered(205));
-});
-
-test('a service that returns the same page again and again is soon asked no more', async () => {
-	await start({ dialect: { history: 'paged' } });
-	fill(100);
-	const body = { data: shown(), total: '100000', page: '1', page_size: '100' };
-	onHistory(answer(200, body), ALWAYS);
-	expect(good(await run(history({ returnAll: true })))).toHaveLength(100);
-	expect(looks()).toBeLessThanOrEqual(2);
-});
-
-test('a service with smaller pages than asked for', async () => {
-	fill(45);
-	for (const page of [1, 2, 3]) {
-		const data = shown().slice(20 * page - 20, 20 * page);
-		const body = { data, page: `${page}`, page_size: '20', total_pages: '3' };
-		onHistory(answer(200, body), { path: new RegExp(`page=${page}&`) });
-	}
-	expect(idsOf(good(await run(history({ returnAll: true }))))).toEqual(numbered(45));
 });
 
 test('numbers as ids, file_urls, null fields and error: "" pass through', async () => {
@@ -126,10 +92,7 @@ describe('options.download', () => {
 			`image-${first!.id}.png`,
 			`video-${second!.id}.mp4`,
 		]);
-		for (const item of output) {
-			const bytes = await result.bytes(item.binary!.file!);
-			expect(bytes).toEqual(sim.fileBytes(item.json.file_url as string));
-		}
+		for (const item of output) await expectServed(result, item, 'file');
 		expect(sim.leaks).toEqual([]);
 	});
 
@@ -141,26 +104,5 @@ describe('options.download', () => {
 		const output = good(await run(node(history({}, { download: true }), CONTINUE)));
 		expect(output).toHaveLength(2);
 		expect(output[1]!.binary!.data!.mimeType).toBe('video/mp4');
-	});
-});
-
-describe('bad input and bad answers', () => {
-	test.each([0, -1, 1.5, '={{ "x" }}'])(
-		'limit %j is named before anything is sent',
-		async (limit) => {
-			expect(bad(await run(history({ limit }))).message).toMatch(/'Limit'.*\[item 0\]/);
-			expect(sim.requests).toEqual([]);
-		},
-	);
-
-	test('a passing 503 and a 429 are read over, a refused token is not', async () => {
-		fill(3);
-		onHistory(answer(503, '<html></html>'));
-		onHistory(answer(429, '', { 'Retry-After': '1' }), { after: 1 });
-		expect(good(await run(history()))).toHaveLength(3);
-		expect(requests('GET', HISTORY).map(({ status }) => status)).toEqual([503, 429, 200]);
-		const refused = bad(await run(history(), { credential: { apiToken: 'another-token' } }));
-		expect(refused.message).toMatch(/refused the API token/);
-		expect(refused.all).not.toContain('another-token');
 	});
 });
