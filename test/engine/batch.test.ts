@@ -1,5 +1,6 @@
-import { bad, good, posts, taskOf } from './seen';
-import { CONTINUE, ERROR_OUTPUT, NODE, node, run, speech, start } from './setup';
+import { bad, only } from './seen';
+import { posts, taskOf } from './service';
+import { CONTINUE, EACH, ERROR_OUTPUT, node, NODE, run, speech, start } from './setup';
 
 /* A hundred rows, bad ones among them: what was paid for is delivered, and nothing is paid for twice. */
 
@@ -12,7 +13,7 @@ const ROWS = Array.from({ length: 100 }, (_, row) => ({
 
 test('following the message brings the 99 that are paid for; only the bad one is paid for again', async () => {
 	await start({ pace: 0.2 });
-	const fields = speech('={{ $json.t }}', { concurrency: 100 });
+	const fields = speech(EACH, { concurrency: 100 });
 	const stopped = await run(fields, { items: ROWS });
 	const { message, description } = bad(stopped);
 	expect(message.length).toBeLessThan(200);
@@ -32,14 +33,10 @@ test('following the message brings the 99 that are paid for; only the bad one is
 }, 120_000);
 
 test('the error output keeps the columns of the row, but error, status and task are the node’s own', async () => {
-	const row = {
-		title: 'Chapter 2',
-		description: 'A column of the row',
-		error: 'an earlier one',
-		task_id: 'an earlier one',
-	};
+	const columns = { title: 'Chapter 2', description: 'A column of the row' };
+	const row = { ...columns, error: 'an earlier one', task_id: 'an earlier one' };
 	const items = [{ t: 'One.' }, { ...row, t: 'Two [sim:task-fails]' }];
-	const result = await run(node(speech('={{ $json.t }}'), ERROR_OUTPUT), { items });
+	const result = await run(node(speech(EACH), ERROR_OUTPUT), { items });
 	const [regular, failed] = result.task(NODE)!.data!.main!;
 	expect(regular).toHaveLength(1);
 	expect(failed![0]!.json).toEqual({
@@ -52,6 +49,6 @@ test('the error output keeps the columns of the row, but error, status and task 
 
 test('on the regular output a failed row has none of its columns', async () => {
 	const items = [{ t: 'Two [sim:task-fails]', title: 'Chapter 2' }];
-	const [failed] = good(await run(node(speech('={{ $json.t }}'), CONTINUE), { items }));
-	expect(failed!.json).not.toHaveProperty('title');
+	const failed = only(await run(node(speech(EACH), CONTINUE), { items }));
+	expect(failed.json).not.toHaveProperty('title');
 });

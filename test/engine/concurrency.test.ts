@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { allClosed, good, posts, tasks } from './seen';
-import { answer, onCreate } from './service';
+import { allClosed, good } from './seen';
+import { answer, onCreate, posts, tasks } from './service';
 import { begin, run, sim, speech, start } from './setup';
 
 const items = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
+import { bad, good } from './seen';
+import { ALWAYS, answer, message, onCreate, onRead, posts } from './service';
 import { image, node, RETRY, run, sim, speech, start, video } from './setup';
-import { bad, good, posts } from './seen';
-import { ALWAYS, answer, message, onCreate, onRead } from './service';
 
 /* Answers whose `error` says nothing: n8n retries a node whose first item has any error. */
 

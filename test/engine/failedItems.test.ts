@@ -1,51 +1,47 @@
 import type { IDataObject } from 'n8n-workflow';
-import { good } from './seen';
+import { only } from './seen';
 import { onCreate } from './service';
-import { CONTINUE, image, node, run, sim, speech, start } from './setup';
+import { CONTINUE, image, node, run, speech, start } from './setup';
 
 /* What a failed item tells a workflow that keeps a list: create anew, collect, or look first. */
 
-beforeEach(async () => await start({ pace: 0.02 }));
+const asIs = () => {};
+const unanswered = (body?: string) => onCreate({ reset: true, accepted: true }, { body });
+const inParts = { splitLongerThan: 15, concurrency: 1 };
+const [task_id, maybe_paid] = [expect.any(String) as unknown, true];
 
-/** The fields of the only item that such a workflow goes by. */
-async function failedItem(parameters: IDataObject) {
-	const [item] = good(await run(node(parameters, CONTINUE)));
-	const { error, task_id: taskId, status, maybe_paid: maybePaid } = item!.json;
-	expect(error).toBeTruthy();
-	return { hasTask: taskId !== undefined, status, maybePaid };
-}
-
-test('a task that the service could not make is over: another may be created', async () => {
-	const item = await failedItem(speech('[sim:task-fails] No.'));
-	expect(item).toEqual({ hasTask: true, status: 'error', maybePaid: undefined });
-});
-
-test('a task that is not ready in time is to be collected: it is not over', async () => {
-	const item = await failedItem(speech('[sim:slow=36000] Later.', { timeout: 1 }));
-	expect(item).toEqual({ hasTask: true, status: undefined, maybePaid: undefined });
-});
-
-test('a create call without a clear answer may be paid', async () => {
-	onCreate({ reset: true, accepted: true });
-	const item = await failedItem(speech('Who knows.'));
-	expect(item).toEqual({ hasTask: false, status: undefined, maybePaid: true });
-	expect(sim.creates).toBe(1);
-});
-
-test('so may a part of a text, though others have tasks', async () => {
-	onCreate({ reset: true, accepted: true }, { body: 'Second' });
-	const options = { splitLongerThan: 15, concurrency: 1 };
-	const item = await failedItem(speech('First part.\n\nSecond part.', options));
-	expect(item).toEqual({ hasTask: true, status: undefined, maybePaid: true });
-});
-
-test('a request that the service refused is not paid', async () => {
-	const item = await failedItem(speech('[sim:no-credits] No.'));
-	expect(item).toEqual({ hasTask: false, status: undefined, maybePaid: undefined });
-});
-
-test('a stream that ends with nothing, and no entry in the history, may be paid', async () => {
-	onCreate({ sse: ['END'] });
-	const item = await failedItem(image('A boat', { timeout: 3 }));
-	expect(item).toEqual({ hasTask: false, status: undefined, maybePaid: true });
+test.each<[string, () => IDataObject, told: object, arrange: () => unknown]>([
+	[
+		'a task that failed is over',
+		() => speech('[sim:task-fails]'),
+		{ task_id, status: 'error' },
+		asIs,
+	],
+	[
+		'a task that takes long is not',
+		() => speech('[sim:slow=36000]', { timeout: 1 }),
+		{ task_id },
+		asIs,
+	],
+	['a create call without a clear answer', () => speech('A'), { maybe_paid }, unanswered],
+	[
+		'such a part of a text, though others have tasks',
+		() => speech('First part.\n\nSecond part.', inParts),
+		{ task_id, maybe_paid },
+		() => unanswered('Second'),
+	],
+	['a request that was refused', () => speech('[sim:no-credits]'), {}, asIs],
+	[
+		'a stream that ends with nothing, and no entry in the history',
+		() => image('A boat', { timeout: 3 }),
+		{ maybe_paid },
+		() => onCreate({ sse: ['END'] }),
+	],
+])('%s', async (_, parameters, told, arrange) => {
+	await start({ pace: 0.02 });
+	arrange();
+	const { json } = only(await run(node(parameters(), CONTINUE)));
+	expect(json.error).toBeTruthy();
+	const { task_id, status, maybe_paid } = json;
+	expect({ task_id, status, maybe_paid }).toEqual(told);
 });

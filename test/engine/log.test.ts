@@ -1,8 +1,8 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { logged, removeLog } from '../faults/log.mts';
-import { good, tasks } from './seen';
-import { answer, onCreate, onFile } from './service';
-import { begin, image, NODE, node, RETRY, run, sim, speech, video } from './setup';
+import { good, stop } from './seen';
+import { answer, onCreate, onFile, tasks } from './service';
+import { begin, EACH, image, node, NODE, RETRY, run, sim, speech, texts, video } from './setup';
 import { SENTENCES, split, TEXT } from './longText';
 
 /* What n8n's log and tracing tell an operator of what was paid for. */
@@ -33,18 +33,10 @@ test('a spoken text leaves a line when it is paid, and one when it ends', async 
 	const result = await run(speech('Hello.'));
 	const task = lastTask();
 	const bytes = String(sim.fileBytes(sim.tasks.get(task)!.audioUrl!)!.length);
+	const end = { operation: 'speech:speak', channel: 'websocket', waited_ms: waited, bytes };
 	expect(await linesAtInfo()).toEqual([
 		{ item: '0', event: 'paid', kind: 'speech', task, attempts: '2' },
-		{
-			item: '0',
-			event: 'done',
-			operation: 'speech:speak',
-			task,
-			attempts: '2',
-			channel: 'websocket',
-			waited_ms: waited,
-			bytes,
-		},
+		{ item: '0', event: 'done', task, attempts: '2', ...end },
 	]);
 	expect(tracedOf(result)).toEqual({
 		'media.paid': 1,
@@ -100,16 +92,8 @@ test('each part of a long text has its own line, with its own task and attempts'
 	expect(paid).toHaveLength(12);
 	expect(lines).toHaveLength(12);
 	expect(lines).toEqual(expect.arrayContaining(paid));
-	expect(end).toEqual({
-		item: '0',
-		event: 'done',
-		operation: 'speech:speak',
-		parts: '12',
-		attempts: '13',
-		channel: 'websocket',
-		waited_ms: waited,
-		bytes,
-	});
+	const made = { operation: 'speech:speak', parts: '12', attempts: '13', channel: 'websocket' };
+	expect(end).toEqual({ item: '0', event: 'done', ...made, waited_ms: waited, bytes });
 });
 
 test('a long text that fails says which part did, and its task', async () => {
@@ -128,13 +112,9 @@ test('videos of one request have one line, and the size of all their files', asy
 	const [paid, done, ...others] = await linesAtInfo();
 	expect(paid).toMatchObject({ event: 'paid', kind: 'video', attempts: '1', channel: 'stream' });
 	expect(done).toEqual({
-		item: '0',
-		event: 'done',
-		operation: 'video:textToVideo',
-		attempts: '1',
-		channel: 'stream',
+		...{ item: '0', event: 'done', operation: 'video:textToVideo' },
+		...{ attempts: '1', channel: 'stream', waited_ms: waited },
 		ids: expect.stringContaining(String(sim.history[0]!.id)),
-		waited_ms: waited,
 		bytes: String(sizes.reduce((sum, size) => sum + size)),
 	});
 	expect(others).toEqual([]);
@@ -186,12 +166,10 @@ test('what a retry collects is not paid again, and its end is told', async () =>
 });
 
 test('an execution that is stopped leaves the end of every item that was paid', async () => {
-	const items = [{ t: 'One [sim:slow=9000]' }, { t: 'Two [sim:slow=9000]' }];
-	const execution = await begin(speech('={{ $json.t }}'), { items });
+	const items = texts('One [sim:slow=9000]', 'Two [sim:slow=9000]');
+	const execution = await begin(speech(EACH), items);
 	await sim.waitFor(() => sim.tasks.size === 2 && sim.count('GET', '/v1/labs/task') > 1);
-	execution.cancel();
-	await execution.finished;
-	await sim.waitFor(() => sim.sockets() === 0);
+	await stop(execution);
 	const lines = await linesAtInfo();
 	expect(events(lines)).toEqual(['paid', 'paid', 'failed', 'failed']);
 	expect(lines[3]).toMatchObject({ reason: 'canceled', task: expect.anything() });

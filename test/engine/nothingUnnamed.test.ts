@@ -1,8 +1,7 @@
-import type { IDataObject } from 'n8n-workflow';
 import { logged, removeLog } from '../faults/log.mts';
-import { allClosed, bad, good, posts, saved, taskOf } from './seen';
-import { ALWAYS, answer, onCreate, onFile } from './service';
-import { begin, fakeTime, run, sim, speech, video } from './setup';
+import { allClosed, bad, good, saved, stop } from './seen';
+import { ALWAYS, answer, onCreate, onFile, posts, taskOf } from './service';
+import { begin, EACH, fakeTime, run, sim, speech, texts, video } from './setup';
 import { status } from './videos';
 
 /* What is paid for, or may be, is named and kept when a run ends early. */
@@ -11,18 +10,14 @@ afterAll(() => removeLog());
 
 /** The create call of the item whose text, or prompt, begins so. */
 const ofItem = (text: string) => ({ body: `":"${text}` });
-const spoken = (options: IDataObject = {}) => speech('={{ $json.t }}', options);
-const filmed = (options: IDataObject = {}) => video('={{ $json.t }}', options);
-const ofTexts = (...texts: string[]) => ({ items: texts.map((t) => ({ t })) });
 
 /** An event of a stream that tells which video is in the making. */
 const tellsId = (id: string) => status({ status: 'processing', id });
 
 test('when the time is up during a download, the files of the whole request are named', async () => {
 	onFile({ hang: true }, ALWAYS);
-	const { message, description } = bad(
-		await run(video('A beetle', { timeout: 2 }, { numberOfVideos: 3 })),
-	);
+	const subject = video('A beetle', { timeout: 2 }, { numberOfVideos: 3 });
+	const { message, description } = bad(await run(subject));
 	expect(message).toContain('No result after 2 seconds');
 	expect(new Set(description?.match(/http:\S+\.mp4/g)).size).toBe(3);
 });
@@ -45,10 +40,8 @@ describe('when another item fails', () => {
 	test('a create call under way gets its answer, however late, and no further one begins', async () => {
 		fakeTime();
 		onCreate({ delayMs: 60_000 }, ofItem('One'));
-		const execution = await begin(
-			spoken({ concurrency: 2 }),
-			ofTexts('One.', 'Two [sim:task-fails]', 'Three.'),
-		);
+		const items = texts('One.', 'Two [sim:task-fails]', 'Three.');
+		const execution = await begin(speech(EACH, { concurrency: 2 }), items);
 		expect(await hasten(execution)).toBeGreaterThan(50);
 		const { description, itemIndex } = bad(await execution.finished);
 		expect(itemIndex).toBe(1);
@@ -57,9 +50,9 @@ describe('when another item fails', () => {
 	});
 
 	test('what an earlier attempt paid for is named by the next, also of items that it did not come to', async () => {
-		const subject = spoken({ concurrency: 1 });
+		const subject = speech(EACH, { concurrency: 1 });
 		onFile(answer(410), { after: 2 });
-		const first = await run(subject, ofTexts('One.', 'Two.', 'Three.'));
+		const first = await run(subject, texts('One.', 'Two.', 'Three.'));
 		expect(bad(first).itemIndex).toBe(2);
 		onFile(answer(410));
 		const { itemIndex, description } = bad(await run(subject, { retryOf: first.run }));
@@ -71,7 +64,7 @@ describe('when another item fails', () => {
 	test('a create call that never answers is given up at its own limit, and may be paid', async () => {
 		fakeTime();
 		onCreate({ hang: true, accepted: true }, ofItem('One'));
-		const execution = await begin(spoken(), ofTexts('One.', 'Two [sim:task-fails]'));
+		const execution = await begin(speech(EACH), texts('One.', 'Two [sim:task-fails]'));
 		const seconds = await hasten(execution);
 		expect(seconds).toBeGreaterThan(110);
 		expect(seconds).toBeLessThan(140);
@@ -85,8 +78,7 @@ describe('when another item fails', () => {
 		const late = (status: number) => ({ delayMs: 20_000, ...answer(status, {}) });
 		onCreate(late(400), ofItem('Two'));
 		onCreate(late(502), ofItem('Three'));
-		const texts = ['One [sim:task-fails]', 'Two.', 'Three.'];
-		const execution = await begin(spoken(), ofTexts(...texts));
+		const execution = await begin(speech(EACH), texts('One [sim:task-fails]', 'Two.', 'Three.'));
 		await hasten(execution);
 		const { description, itemIndex } = bad(await execution.finished);
 		expect(itemIndex).toBe(0);
@@ -97,7 +89,7 @@ describe('when another item fails', () => {
 	test('the headers of a stream are waited for; the stream itself is not', async () => {
 		fakeTime();
 		onCreate({ delayMs: 60_000 }, ofItem('One'));
-		const execution = await begin(filmed(), ofTexts('One [sim:slow=600]', 'Two [sim:unsafe]'));
+		const execution = await begin(video(EACH), texts('One [sim:slow=600]', 'Two [sim:unsafe]'));
 		const seconds = await hasten(execution);
 		expect(seconds).toBeGreaterThan(50);
 		expect(seconds).toBeLessThan(90);
@@ -111,7 +103,7 @@ test('the videos that a stream has told of are named', async () => {
 	const sse = [tellsId('video-7'), tellsId('video-8'), tellsId('video-7')];
 	onCreate({ sse }, ofItem('One'));
 	onCreate({ delayMs: 500 }, ofItem('Two'));
-	const { description } = bad(await run(filmed(), ofTexts('One', 'Two [sim:unsafe]')));
+	const { description } = bad(await run(video(EACH), texts('One', 'Two [sim:unsafe]')));
 	expect(description).toContain('Paid: item 0: video video-7; item 0: video video-8.');
 });
 
@@ -120,7 +112,7 @@ test.each([
 	['the history is searched', [tellsId('video-7'), 'END' as const], 'stopped reporting'],
 ])('a time-out while %s names the videos that the stream has told of', async (_, sse, words) => {
 	onCreate({ sse });
-	const { message, description } = bad(await run(filmed({ timeout: 1 }), ofTexts('Mine')));
+	const { message, description } = bad(await run(video(EACH, { timeout: 1 }), texts('Mine')));
 	expect(message).toContain(words);
 	expect(description).toMatch(/History → Get Many as video-7\./);
 });
@@ -128,29 +120,25 @@ test.each([
 describe('a stop', () => {
 	test('names what is paid and what may be, in the error and once in the log', async () => {
 		onCreate({ hang: true, accepted: true }, ofItem('Three'));
-		const texts = ['One [sim:slow=600]', 'Two [sim:slow=600]', 'Three.'];
-		const execution = await begin(spoken(), ofTexts(...texts));
+		const items = texts('One [sim:slow=600]', 'Two [sim:slow=600]', 'Three.');
+		const execution = await begin(speech(EACH), items);
 		await sim.waitFor(() => sim.tasks.size === 3);
 		await sim.waitFor(() => sim.requests.filter(({ status }) => status === 200).length === 2);
-		execution.cancel();
-		const result = await execution.finished;
-		const { message, description } = bad(result);
-		expect([result.run.status, message]).toEqual(['canceled', 'The execution was canceled']);
+		const { message, description } = bad(await stop(execution));
+		expect(message).toBe('The execution was canceled');
 		const [one, two, three] = ['One', 'Two', 'Three'].map((text) => taskOf(text).id);
 		expect(description).toContain(`Paid: item 0: task ${one}; item 1: task ${two}.`);
 		expect(description).toContain('Unconfirmed: item 2: speech requested.');
 		expect(description).not.toContain(three);
 		const warning = `Media Generation: The execution was canceled. ${description}`;
 		expect((await logged()).split(warning)).toHaveLength(2);
-		await allClosed();
 	});
 
 	test('says nothing of what was not asked for', async () => {
 		sim.setWebSocketMode('hang');
 		const execution = await begin(speech('Hi.'));
 		await sim.waitFor(() => sim.requests.some(({ on }) => on === 'socket'));
-		execution.cancel();
-		expect(bad(await execution.finished).description).toBe('');
+		expect(bad(await stop(execution)).description).toBe('');
 		expect(posts()).toBe(0);
 	});
 
@@ -159,11 +147,10 @@ describe('a stop', () => {
 		const subject = speech('Hi.');
 		const execution = await begin(subject);
 		await sim.waitFor(() => posts() === 1);
-		// n8n saves the execution in the moment of the stop.
+		// n8n saves the execution at the moment of the stop.
 		expect(saved(execution.soFar())).toContain('"sentAt":');
-		execution.cancel();
-		const { run: canceled } = await execution.finished;
-		expect(bad(await run(subject, { retryOf: canceled })).message).toContain('no clear response');
+		const retryOf = (await stop(execution)).run;
+		expect(bad(await run(subject, { retryOf })).message).toContain('no clear response');
 		expect(posts()).toBe(1);
 	});
 
@@ -171,8 +158,7 @@ describe('a stop', () => {
 		['speech', () => speech('Hi.')],
 		['video', () => video('Hi.')],
 	])('during a pause that the service asked for: a retry sends the %s', async (_, make) => {
-		const headers = { 'Retry-After': '3' };
-		onCreate(answer(429, '', headers), ofItem('Hi'));
+		onCreate(answer(429, '', { 'Retry-After': '3' }), ofItem('Hi'));
 		const subject = make();
 		const execution = await begin(subject);
 		await sim.waitFor(() => posts() === 1);
@@ -181,8 +167,7 @@ describe('a stop', () => {
 		while (/"(?:sentAt|asked)":/.test(saved(execution.soFar()))) {
 			await new Promise((resolve) => setTimeout(resolve, 5));
 		}
-		execution.cancel();
-		const canceled = await execution.finished;
+		const canceled = await stop(execution);
 		expect(bad(canceled).description).toBe('');
 		good(await run(subject, { retryOf: canceled.run }));
 		expect([posts(), sim.creates]).toEqual([2, 1]);

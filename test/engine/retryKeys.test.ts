@@ -1,8 +1,8 @@
 import type { IDataObject, INode, IRun } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { bad, good, posts } from './seen';
-import { answer, onFile } from './service';
-import { image, node, RETRY, run, sim, speech, start, video, workflow } from './setup';
+import { bad, good } from './seen';
+import { answer, onFile, posts } from './service';
+import { EACH, image, node, RETRY, run, sim, speech, start, texts, video, workflow } from './setup';
 
 /* A retry recognises the item and what the node holds, not what expressions make of it. */
 
@@ -17,20 +17,19 @@ function stored({ run: failed }: WorkflowResult, subject: INode): IRun {
 	return retryOf;
 }
 
-test('Retry On Fail collects although text and callback are others with each try', async () => {
+test('Retry On Fail collects although text and callback differ with each try', async () => {
 	withoutFiles();
 	const fields = speech(`=Hi. {{ $json.t }} ${TIMES}`, {
 		callbackUrl: `=${sim.baseUrl}/done/{{ Math.random() }}`,
 	});
-	const output = good(await run(node(fields, RETRY), { items: [{ t: 'One' }, { t: 'Two' }] }));
-	expect(output.map(({ json }) => json.input)).toEqual([
-		expect.stringContaining('One'),
-		expect.stringContaining('Two'),
-	]);
+	const output = good(await run(node(fields, RETRY), texts('One', 'Two')));
+	expect(output.map(({ json }) => json.input)).toEqual(
+		['One', 'Two'].map((text) => expect.stringContaining(text)),
+	);
 	expect(posts()).toBe(2);
 });
 
-test('Retry On Fail asks for no other image although the prompt is another with each try', async () => {
+test('Retry On Fail asks for no other image although the prompt differs with each try', async () => {
 	await start({ pace: 0.01 });
 	withoutFiles();
 	good(await run(node(image(`=A boat ${TIMES}`), RETRY)));
@@ -44,19 +43,19 @@ test('"Retry execution" collects with a new resume URL, a longer timeout, anothe
 	const voice = { __rl: true, mode: 'list', value: sim.voiceIds()[0], cachedResultName: 'Anna' };
 	const first = speech(text, { callbackUrl }, { voiceId: voice });
 	const item = { t: 'One', at: new Date(0) as unknown as string, none: undefined };
-	const failed = await run(workflow(node(first)), { items: [item] });
+	const failed = await run(first, { items: [item] });
 	bad(failed);
 	const options = { timeout: 30, callbackUrl, outputField: 'audio', stability: 0.75 };
 	const second = node(speech(text, options));
-	good(await run(workflow(second), { retryOf: stored(failed, second) }));
+	good(await run(second, { retryOf: stored(failed, second) }));
 	expect(posts()).toBe(1);
 });
 
 test('"Retry execution" of a node that was changed creates anew', async () => {
 	withoutFiles(Infinity);
 	const fields = (changes: IDataObject = {}, options: IDataObject = {}) =>
-		node(speech('={{ $json.t }}', options, changes));
-	const failed = await run(workflow(fields()), { items: [{ t: 'One' }] });
+		node(speech(EACH, options, changes));
+	const failed = await run(fields(), texts('One'));
 	bad(failed);
 	const changed = [
 		fields({ text: '={{ $json.t }}!' }),
@@ -66,7 +65,7 @@ test('"Retry execution" of a node that was changed creates anew', async () => {
 		fields({}, { useSpeakerBoost: false }),
 	];
 	const retries = changed.map(async (subject) =>
-		bad(await run(workflow(subject), { retryOf: stored(failed, subject) })),
+		bad(await run(subject, { retryOf: stored(failed, subject) })),
 	);
 	await Promise.all(retries);
 	expect(posts()).toBe(1 + changed.length);

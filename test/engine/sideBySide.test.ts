@@ -2,9 +2,9 @@ import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IDataObject } from 'n8n-workflow';
 import { temporaryFolder } from '../../tools/cleanup.mts';
-import { allClosed, good, posts } from './seen';
-import { answer, onFile } from './service';
-import { begin, credential, image, node, run, sim, speech, workflow } from './setup';
+import { allClosed, expectServed, good } from './seen';
+import { answer, onFile, posts } from './service';
+import { begin, credential, EACH, image, node, run, sim, speech, workflow } from './setup';
 
 /*
  * Two copies of the package in one n8n, as when one is installed and another lies in ~/.n8n/custom: all
@@ -40,28 +40,18 @@ const optionsOf = (parameters: IDataObject, items: IDataObject[] = [{}]) => ({
 
 test('both speak at once for one account: each item once, each with its own file', async () => {
 	const textsOf = (name: string) => [0, 1, 2].map((n) => ({ t: `${name} ${n} [sim:slow=9000]` }));
-	const subject = speech('={{ $json.t }}');
-	const [mine, its] = [
-		await begin(subject, { items: textsOf('One') }),
-		await other.startWorkflow(optionsOf(subject, textsOf('Other'))),
-	];
+	const subject = speech(EACH);
+	const mine = await begin(subject, { items: textsOf('One') });
+	const its = await other.startWorkflow(optionsOf(subject, textsOf('Other')));
 	await sim.waitFor(() => sim.tasks.size === 6);
 	// One socket for each copy.
 	await sim.waitFor(() => sim.sockets() === 2);
 	for (const id of sim.tasks.keys()) sim.endTask(id);
-	for (const [running, name] of [
-		[mine, 'One'],
-		[its, 'Other'],
-	] as const) {
-		const result = await running.finished;
+	const results = { One: await mine.finished, Other: await its.finished };
+	for (const [name, result] of Object.entries(results)) {
 		const spoken = good(result);
-		expect(spoken.map(({ json }) => sim.tasks.get(String(json.task_id))!.input)).toEqual(
-			textsOf(name).map(({ t }) => t),
-		);
-		for (const { json, binary } of spoken) {
-			const served = sim.fileBytes(String(json.audio_url));
-			expect((await result.bytes(binary!.data!)).equals(served!)).toBe(true);
-		}
+		expect(spoken.map(({ json }) => ({ t: json.input }))).toEqual(textsOf(name));
+		for (const item of spoken) await expectServed(result, item);
 	}
 	expect(sim.creates).toBe(6);
 	await allClosed();

@@ -1,18 +1,19 @@
 import type { IDataObject } from 'n8n-workflow';
-import { bad, good, out, posts, tasks } from './seen';
-import { answer, onCreate, onFile } from './service';
-import { CONTINUE, node, RETRY, run, sim, speech, start, video } from './setup';
+import { bad, good, only, out } from './seen';
+import { answer, onCreate, onFile, posts, tasks } from './service';
+import { CONTINUE, EACH, node, RETRY, run, sim, speech, start, texts, video } from './setup';
 
 /* `maxPaidPerExecution`: how many paid requests one execution may send. */
 
+beforeEach(async () => await start({ pace: 0.01 }));
+
 const LIMIT = 'Max Paid Requests per Execution';
-const rows = (count: number, text = 'Hi') =>
-	Array.from({ length: count }, (_, index) => ({ t: `${text} ${index}` }));
+const rows = (count: number) => texts(...Array.from({ length: count }, (_, n) => `Hi ${n}`));
 const spoken = (maxPaidPerExecution: number, options: IDataObject = {}) =>
-	speech('={{ $json.t }}', { maxPaidPerExecution, ...options });
+	speech(EACH, { maxPaidPerExecution, ...options });
 
 test('a run that needs more is refused before anything is sent', async () => {
-	const { message, description } = bad(await run(spoken(4), { items: rows(5) }));
+	const { message, description } = bad(await run(spoken(4), rows(5)));
 	expect(message).toContain(`'${LIMIT}' is 4, but this run needs 5`);
 	expect(description).toContain('Nothing was sent');
 	expect(sim.requests).toEqual([]);
@@ -20,7 +21,7 @@ test('a run that needs more is refused before anything is sent', async () => {
 
 test('under "continue on fail", too, where each item says so', async () => {
 	const subject = node(spoken(4), CONTINUE);
-	const output = out(await run(subject, { items: rows(5) }));
+	const output = out(await run(subject, rows(5)));
 	expect(output.map(({ json }) => json.error)).toEqual(
 		Array(5).fill(expect.stringContaining(`'${LIMIT}' is 4, but this run needs 5`)),
 	);
@@ -28,21 +29,20 @@ test('under "continue on fail", too, where each item says so', async () => {
 });
 
 test('a run that needs just as many goes on; 0 sets no limit', async () => {
-	expect(good(await run(spoken(3), { items: rows(3) }))).toHaveLength(3);
-	expect(good(await run(spoken(0), { items: rows(12) }))).toHaveLength(12);
+	expect(good(await run(spoken(3), rows(3)))).toHaveLength(3);
+	expect(good(await run(spoken(0), rows(12)))).toHaveLength(12);
 });
 
 test('Retry On Fail goes on counting, without what it collects', async () => {
 	// The first file cannot be downloaded, so the first attempt fails with all three paid for.
 	onFile(answer(410));
-	expect(good(await run(node(spoken(3), RETRY), { items: rows(3) }))).toHaveLength(3);
+	expect(good(await run(node(spoken(3), RETRY), rows(3)))).toHaveLength(3);
 	expect(posts()).toBe(3);
 });
 
 test('Retry On Fail pays for a failed task only within the limit', async () => {
-	await start({ pace: 0.01 });
-	const items = [{ t: 'Hi [sim:task-fails]' }];
-	const { message } = bad(await run(node(spoken(2), { ...RETRY, maxTries: 3 }), { items }));
+	const subject = node(spoken(2), { ...RETRY, maxTries: 3 });
+	const { message } = bad(await run(subject, texts('Hi [sim:task-fails]')));
 	expect(message).toContain(
 		`'${LIMIT}' is 2, but 2 were sent in this execution already, and this run needs 1 more`,
 	);
@@ -50,14 +50,13 @@ test('Retry On Fail pays for a failed task only within the limit', async () => {
 });
 
 describe('when a retry needs more than is left', () => {
-	const items = [{ t: 'No [sim:task-fails]' }, { t: 'Hi 1' }, { t: 'Hi 2' }];
+	const items = texts('No [sim:task-fails]', 'Hi 1', 'Hi 2');
 	const LONG = Array.from({ length: 4 }, (_, n) => `Part ${n} is a sentence of its own.`).join(' ');
 	const refusal = `'${LIMIT}' is 3, but 3 were sent in this execution already, and this run needs 1 more`;
 
 	test('what is paid for comes out all the same, under "continue on fail"', async () => {
-		await start({ pace: 0.01 });
 		const subject = node(spoken(3), { ...RETRY, ...CONTINUE });
-		const [failed, ...others] = out(await run(subject, { items }));
+		const [failed, ...others] = out(await run(subject, items));
 		expect(failed!.json.error).toContain(refusal);
 		expect(others.map(({ json, binary }) => [json.status, json.error, !!binary])).toEqual([
 			['completed', undefined, true],
@@ -67,8 +66,7 @@ describe('when a retry needs more than is left', () => {
 	});
 
 	test('what is paid for is named, when the node fails', async () => {
-		await start({ pace: 0.01 });
-		const { message, description } = bad(await run(node(spoken(3), RETRY), { items }));
+		const { message, description } = bad(await run(node(spoken(3), RETRY), items));
 		expect(message).toContain(refusal);
 		const made = tasks().filter(({ input }) => input.startsWith('Hi'));
 		expect(description).toMatch(/^2 other items are paid for\. To collect them /);
@@ -76,36 +74,30 @@ describe('when a retry needs more than is left', () => {
 	});
 
 	test('the parts of a text that are there are named with it', async () => {
-		await start({ pace: 0.01 });
 		const options = { splitLongerThan: 60, concurrency: 1 };
 		const text = LONG.replace('Part 2', 'Part 2 [sim:task-fails]');
 		const subject = node(spoken(4, options), { ...RETRY, ...CONTINUE });
-		const [item] = out(await run(subject, { items: [{ t: text }] }));
-		expect(item!.json.error).toContain(LIMIT);
-		expect(item!.json.task_ids).toEqual(
-			tasks()
-				.slice(0, 2)
-				.map(({ id }) => id),
-		);
+		const { json } = only(await run(subject, texts(text)));
+		expect(json.error).toContain(LIMIT);
+		expect(json.task_ids).toEqual([...sim.tasks.keys()].slice(0, 2));
 	});
 });
 
 test('a request that the service refused does not count', async () => {
 	onCreate(answer(422, { error: 'Not this one' }));
-	expect(good(await run(node(spoken(1), RETRY), { items: rows(1) }))).toHaveLength(1);
+	expect(good(await run(node(spoken(1), RETRY), rows(1)))).toHaveLength(1);
 	expect(posts()).toBe(2);
 });
 
 test('four videos are one request', async () => {
-	await start({ pace: 0.01 });
 	const options = { maxPaidPerExecution: 1 };
 	expect(good(await run(video('A boat', options, { numberOfVideos: 4 })))).toHaveLength(4);
-	const { message } = bad(await run(video('A boat', options), { items: rows(2) }));
+	const { message } = bad(await run(video('A boat', options), rows(2)));
 	expect(message).toContain(`'${LIMIT}' is 1, but this run needs 2`);
 	expect(sim.creates).toBe(1);
 });
 
 test('a negative limit is refused', async () => {
-	const { message } = bad(await run(spoken(-1), { items: rows(1) }));
+	const { message } = bad(await run(spoken(-1), rows(1)));
 	expect(message).toContain(`'${LIMIT}' must be a whole number`);
 });
