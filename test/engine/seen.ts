@@ -3,7 +3,6 @@ import type { RunningWorkflow, WorkflowResult } from '../../demo/engine.mts';
 import { NODE, sim } from './setup';
 
 export { saved } from '../faults/check.mts';
-export { looks, posts, readings, requests, taskOf, tasks } from './service';
 
 /* What came of a run. */
 

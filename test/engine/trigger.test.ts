@@ -1,5 +1,5 @@
-import { good, tasks } from './seen';
-import { answer, message, onFile } from './service';
+import { good } from './seen';
+import { answer, message, onFile, tasks } from './service';
 import { begin, sim, speech, start } from './setup';
 import { activate, areMade, createTask, isMade, onAll } from './triggerSetup';
 
@@ -121,23 +121,21 @@ describe('progress', () => {
 	});
 });
 
-describe('a burst', () => {
-	it('starts every execution, twenty at a time', async () => {
-		const trigger = await activate({ executionsLast: true });
-		await Promise.all(Array.from({ length: 50 }, (_, n) => createTask(`Number ${n}`)));
-		await sim.waitFor(() => tasks().every(({ reads }) => reads > 0));
-		await trigger.has(20);
-		expect(trigger.started.length).toBe(20);
-		let ended = 0;
-		while (ended < 50) {
-			const { length } = trigger.started;
-			expect(length - ended).toBeLessThanOrEqual(20);
-			trigger.started.slice(ended, length).forEach(({ done }) => done());
-			ended = length;
-			if (ended < 50) await trigger.has(ended + 1);
-		}
-		expect(new Set(trigger.events()).size).toBe(50);
-	});
+it('a burst starts every execution, twenty at a time', async () => {
+	const trigger = await activate({ executionsLast: true });
+	await Promise.all(Array.from({ length: 50 }, (_, n) => createTask(`Number ${n}`)));
+	await sim.waitFor(() => tasks().every(({ reads }) => reads > 0));
+	await trigger.has(20);
+	expect(trigger.started.length).toBe(20);
+	let ended = 0;
+	while (ended < 50) {
+		const { length } = trigger.started;
+		expect(length - ended).toBeLessThanOrEqual(20);
+		trigger.started.slice(ended, length).forEach(({ done }) => done());
+		ended = length;
+		if (ended < 50) await trigger.has(ended + 1);
+	}
+	expect(new Set(trigger.events()).size).toBe(50);
 });
 
 describe('tasks by their IDs', () => {
@@ -166,19 +164,17 @@ describe('tasks by their IDs', () => {
 	});
 });
 
-describe('trigger and waiting items', () => {
-	it('share one socket, and the reading of a result', async () => {
-		await start({ pace: 0.2 });
-		const trigger = await activate();
-		const running = await begin(speech('Together'));
-		await sim.waitFor(() => sim.tasks.size === 1);
-		expect(sim.sockets()).toBe(1);
-		const result = await running.finished;
-		expect(good(result)[0]?.json.status).toBe('completed');
-		await trigger.has(1);
-		expect(tasks().map(({ reads }) => reads)).toEqual([1]);
-		expect([sim.socketsEver, sim.sockets()]).toEqual([1, 1]);
-		await trigger.close();
-		await sim.waitFor(() => sim.sockets() === 0, 1000);
-	});
+it('trigger and waiting items share one socket, and the reading of a result', async () => {
+	await start({ pace: 0.2 });
+	const trigger = await activate();
+	const running = await begin(speech('Together'));
+	await sim.waitFor(() => sim.tasks.size === 1);
+	expect(sim.sockets()).toBe(1);
+	const result = await running.finished;
+	expect(good(result)[0]?.json.status).toBe('completed');
+	await trigger.has(1);
+	expect(tasks().map(({ reads }) => reads)).toEqual([1]);
+	expect([sim.socketsEver, sim.sockets()]).toEqual([1, 1]);
+	await trigger.close();
+	await sim.waitFor(() => sim.sockets() === 0, 1000);
 });

@@ -1,7 +1,6 @@
 import { TaskStore } from '../../nodes/MediaGenerationTrigger/tasks/taskStore';
+import { answer, message, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
-import { readings } from './seen';
-import { answer, message, onRead } from './service';
 import { activate, activateListening, createTask, isMade, passUntil } from './triggerSetup';
 
 const onEnds = { events: ['completed', 'failed'] };
@@ -70,18 +69,16 @@ describe('a lost socket', () => {
 	});
 });
 
-describe('a silent task', () => {
-	it('that has failed is found out by a reading after half a minute', async () => {
-		await start({ pace: 0 });
-		const trigger = await activateListening({ parameters: onEnds });
-		fakeTime();
-		const taskId = await createTask('[sim:task-fails] Fails at once');
-		sim.push(message(taskId, 5));
-		const passed = await passUntil(() => trigger.started.length > 0);
-		expect(trigger.events()).toEqual([`failed ${taskId} 5`]);
-		expect(passed).toBeGreaterThan(28);
-		expect(passed).toBeLessThan(40);
-	});
+it('a silent task that has failed is found out by a reading after half a minute', async () => {
+	await start({ pace: 0 });
+	const trigger = await activateListening({ parameters: onEnds });
+	fakeTime();
+	const taskId = await createTask('[sim:task-fails] Fails at once');
+	sim.push(message(taskId, 5));
+	const passed = await passUntil(() => trigger.started.length > 0);
+	expect(trigger.events()).toEqual([`failed ${taskId} 5`]);
+	expect(passed).toBeGreaterThan(28);
+	expect(passed).toBeLessThan(40);
 });
 
 describe('a restart of n8n', () => {
@@ -152,30 +149,26 @@ describe('a restart of n8n', () => {
 	});
 });
 
-describe('a new deployment', () => {
-	it('goes on with the tasks under way, though n8n has saved nothing of them', async () => {
-		await start({ pace: 0.1 });
-		const before = await activate({ nodeId: 'deployed' });
-		const taskId = await createTask('[sim:slow=4] Over it');
-		await seen(taskId);
-		await before.close();
-		await sim.waitFor(() => isMade(taskId));
-		expect(before.started).toEqual([]);
-		const after = await activate({ nodeId: 'deployed' });
-		await after.has(1);
-		expect(after.events()).toEqual([`completed ${taskId} 100`]);
-	});
+it('a new deployment goes on with the tasks under way, though n8n has saved nothing of them', async () => {
+	await start({ pace: 0.1 });
+	const before = await activate({ nodeId: 'deployed' });
+	const taskId = await createTask('[sim:slow=4] Over it');
+	await seen(taskId);
+	await before.close();
+	await sim.waitFor(() => isMade(taskId));
+	expect(before.started).toEqual([]);
+	const after = await activate({ nodeId: 'deployed' });
+	await after.has(1);
+	expect(after.events()).toEqual([`completed ${taskId} 100`]);
 });
 
-describe('a task that was deleted', () => {
-	it('is not read again', async () => {
-		await start({ pace: 0.1 });
-		const taskId = await createTask('[sim:slow=1] Deleted');
-		onRead(answer(404, {}));
-		const trigger = await activate({ parameters: { taskIds: taskId } });
-		await sim.waitFor(() => readings(taskId).length === 1);
-		await sim.waitFor(() => isMade(taskId));
-		expect(trigger.started).toEqual([]);
-		expect(readings(taskId).length).toBe(1);
-	});
+it('a task that was deleted is not read again', async () => {
+	await start({ pace: 0.1 });
+	const taskId = await createTask('[sim:slow=1] Deleted');
+	onRead(answer(404, {}));
+	const trigger = await activate({ parameters: { taskIds: taskId } });
+	await sim.waitFor(() => readings(taskId).length === 1);
+	await sim.waitFor(() => isMade(taskId));
+	expect(trigger.started).toEqual([]);
+	expect(readings(taskId).length).toBe(1);
 });

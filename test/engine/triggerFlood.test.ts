@@ -1,6 +1,5 @@
+import { ALWAYS, answer, message, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
-import { readings } from './seen';
-import { ALWAYS, answer, message, onRead } from './service';
 import {
 	activate,
 	activateListening,
@@ -22,12 +21,13 @@ async function knowingAll(setting: TriggerSetting = {}, times: object = {}) {
 	return await activateListening(setting);
 }
 
+const push = (percentage: number, ...ids: string[]) =>
+	ids.forEach((taskId) => sim.push(message(taskId, percentage)));
+
 /** The messages of tasks that are heard of under way and when they end, `together` at a time. */
 function pushWhole(ids: string[], together = ids.length) {
 	for (let from = 0; from < ids.length; from += together) {
-		for (const percentage of [50, 100]) {
-			for (const taskId of ids.slice(from, from + together)) sim.push(message(taskId, percentage));
-		}
+		for (const percentage of [50, 100]) push(percentage, ...ids.slice(from, from + together));
 	}
 }
 
@@ -68,26 +68,22 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 		await start({ pace: 0 });
 		onRead(answer(404, { error: 'task_not_found' }), ALWAYS);
 		const trigger = await activateListening();
-		await repeat(trigger, 5, () => {
-			for (const taskId of OLD) sim.push(message(taskId, 100));
-		});
+		await repeat(trigger, 5, () => push(100, ...OLD));
 		expect(trigger.events()).toEqual([]);
 	});
 
 	it('is asked less than once a second, and nothing is told twice', async () => {
 		const trigger = await knowingAll();
-		await repeat(trigger, 5, () => {
-			for (const taskId of OLD) sim.push(message(taskId, 100));
-		});
+		await repeat(trigger, 5, () => push(100, ...OLD));
 		// A task that is seen under way is not held up by them, nor one that is heard of after them.
 		const fresh = await createTask('Fresh');
-		sim.push(message(fresh, 50));
-		sim.push(message('short', 100));
+		push(50, fresh);
+		push(100, 'short');
 		await pass(1);
-		sim.push(message(fresh, 100));
+		push(100, fresh);
 		await pass(4);
-		expect(trigger.events()).toContain(`completed ${fresh} 100`);
-		expect(trigger.events()).toContain('completed short 100');
+		for (const task of [fresh, 'short'])
+			expect(trigger.events()).toContain(`completed ${task} 100`);
 	});
 
 	it.each([
@@ -98,9 +94,9 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 		await repeat(trigger, 3, () => pushWhole(OLD, together));
 		// One that takes its time is not held up by them.
 		const fresh = await createTask('Fresh');
-		sim.push(message(fresh, 50));
+		push(50, fresh);
 		await pass(20);
-		sim.push(message(fresh, 100));
+		push(100, fresh);
 		await pass(4);
 		expect(trigger.events()).toContain(`completed ${fresh} 100`);
 	});
@@ -116,11 +112,8 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 		jest.useRealTimers();
 		await sim.waitFor(() => sim.openConnections() === 0);
 		const asked = readings('seen-').length;
-		for (const percentage of [21, 50, 100]) {
-			for (const taskId of ids) sim.push(message(taskId, percentage));
-		}
-		sim.push(message('last', 50));
-		sim.push(message('last', 100));
+		for (const percentage of [21, 50, 100]) push(percentage, ...ids);
+		pushWhole(['last']);
 		await trigger.has(ids.length + 1);
 		expect(trigger.events().at(-1)).toBe('completed last 100');
 		expect(trigger.started.length).toBe(ids.length + 1);
@@ -130,7 +123,7 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 
 it('a hundred tasks that end as soon as they are heard of are told at once', async () => {
 	const trigger = await knowingAll();
-	for (let n = 0; n < 100; n++) sim.push(message(`short-${n}`, 100));
+	push(100, ...Array.from({ length: 100 }, (_, n) => `short-${n}`));
 	await trigger.has(100);
 	expect(readings()).toHaveLength(100);
 });
@@ -197,7 +190,7 @@ describe('tasks that are first heard of at 100 % right after activation', () => 
 		record('older', { created_at: ago(200) });
 		record('new', { created_at: ago(9), completed_at: ago(-1) });
 		record('plain');
-		for (const taskId of ['old', 'older', 'new', 'plain']) sim.push(message(taskId, 100));
+		push(100, 'old', 'older', 'new', 'plain');
 		await trigger.has(2);
 		await sim.waitFor(() => readings().length === 4);
 		expect(trigger.events().sort()).toEqual(['completed new 100', 'completed plain 100']);
@@ -207,10 +200,10 @@ describe('tasks that are first heard of at 100 % right after activation', () => 
 		const trigger = await activateListening();
 		for (const taskId of ['old', 'new']) record(taskId);
 		fakeTime();
-		sim.push(message('new', 100));
+		push(100, 'new');
 		for (let n = 0; n < 5; n++) {
-			sim.push(message('old', 100));
-			sim.push(message('new', n === 0 ? 100 : 1));
+			push(100, 'old');
+			push(n === 0 ? 100 : 1, 'new');
 			await pass(1);
 		}
 		await pass(10);

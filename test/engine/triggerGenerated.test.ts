@@ -1,18 +1,17 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { HistoryItem } from '../../simulator/simulator.mts';
-import { looks, requests } from './seen';
-import { ALWAYS, answer, made, onCreate, onFile, onHistory } from './service';
+import { ALWAYS, answer, looks, made, onCreate, onFile, onHistory, requests } from './service';
 import { fakeTime, node, run, sim, start, video } from './setup';
+import { completion, status } from './videos';
 import {
 	activate,
 	type ActiveTrigger,
 	creating,
 	executed,
 	listenByHand,
+	pass,
 	type TriggerSetting,
-	pass as passBy,
 } from './triggerSetup';
-import { completion, status } from './videos';
 
 /* New entries of the history start workflows. Time is made to pass: the history is read once a minute. */
 
@@ -20,12 +19,9 @@ const INTERVAL_SECONDS = 60;
 
 const idsOf = ({ started }: ActiveTrigger) =>
 	started.map(({ item: { json } }) => `${json.event} ${json.id}`);
+const generated = (...items: HistoryItem[]) => items.map(({ id }) => `generated ${id}`);
 
 beforeEach(fakeTime);
-
-/** Lets so many seconds pass; in between, what is under way comes to its end. */
-const pass = async (seconds: number, step = 1) =>
-	await passBy(seconds, step, () => (sim.openConnections() > 0 ? 60 : 10));
 
 /** What takes time, while that passes. */
 async function during<T>(work: Promise<T>): Promise<T> {
@@ -161,7 +157,7 @@ describe('many at once', () => {
 		const trigger = await follow();
 		const items = Array.from({ length: 500 }, () => add());
 		await pass(3 * INTERVAL_SECONDS, 5);
-		expect(idsOf(trigger)).toEqual(items.map(({ id }) => `generated ${id}`));
+		expect(idsOf(trigger)).toEqual(generated(...items));
 		expect(new Set(trigger.started.map(({ key }) => key)).size).toBe(500);
 	});
 
@@ -180,18 +176,16 @@ describe('many at once', () => {
 	});
 });
 
-describe('several triggers of an account', () => {
-	it('share one reading a minute', async () => {
-		const triggers = [await follow()];
-		await pass(20);
-		triggers.push(await follow(), await follow());
-		const before = looks();
-		await pass(10 * INTERVAL_SECONDS, 5);
-		expect(looks() - before).toBeLessThanOrEqual(11);
-		add();
-		await pass(INTERVAL_SECONDS + 30);
-		for (const trigger of triggers) expect(idsOf(trigger)).toHaveLength(1);
-	});
+it('several triggers of an account share one reading a minute', async () => {
+	const triggers = [await follow()];
+	await pass(20);
+	triggers.push(await follow(), await follow());
+	const before = looks();
+	await pass(10 * INTERVAL_SECONDS, 5);
+	expect(looks() - before).toBeLessThanOrEqual(11);
+	add();
+	await pass(INTERVAL_SECONDS + 30);
+	for (const trigger of triggers) expect(idsOf(trigger)).toHaveLength(1);
 });
 
 describe('a restart', () => {
@@ -217,7 +211,7 @@ describe('a restart', () => {
 		await pass(86_400, 3600);
 		const after = await follow({}, { staticData: before.saved(), nodeId });
 		await pass(INTERVAL_SECONDS);
-		expect(idsOf(after)).toEqual(items.map(({ id }) => `generated ${id}`));
+		expect(idsOf(after)).toEqual(generated(...items));
 	});
 
 	it('tells of nothing that came while the event was not chosen', async () => {
@@ -277,7 +271,7 @@ it('a token that is revoked ends the trigger', async () => {
 	expect(looks()).toBe(before);
 });
 
-it('a token that the history tells is in no item, and nowhere in what n8n keeps', async () => {
+it('a token in an entry of the history is in no item, and nowhere in what n8n keeps', async () => {
 	const trigger = await follow();
 	add({ id: sim.token, prompt: `Not with ${sim.token}`, file_url: `/${sim.token}/a.mp4` });
 	await nextLook();
@@ -347,17 +341,13 @@ describe('what the workflow itself has made', () => {
 		const trigger = await activate(executed(making('before')));
 		const foreign = add();
 		const own = made('own', { prompt: `Again ${foreign.id}` });
-		onCreate({
-			sse: [status('processing'), { delayMs: 200_000 }, completion([own]), 'END'],
-		});
+		onCreate({ sse: [status('processing'), { delayMs: 200_000 }, completion([own]), 'END'] });
 		await nextLook();
 		expect(trigger.started.length).toBe(1);
 		add({ id: own.id, prompt: own.prompt });
 		const another = add();
 		await pass(5 * INTERVAL_SECONDS);
-		expect(idsOf(trigger).slice(0, 2)).toEqual(
-			[foreign, another].map(({ id }) => `generated ${id}`),
-		);
+		expect(idsOf(trigger).slice(0, 2)).toEqual(generated(foreign, another));
 		expect(idsOf(trigger)).not.toContain('generated own');
 	});
 

@@ -1,7 +1,6 @@
 import type { IRun } from 'n8n-workflow';
+import { message, readings } from './service';
 import { fakeTime, sim, start } from './setup';
-import { readings } from './seen';
-import { message } from './service';
 import { activate, createTask, onAll, passUntil, type TriggerSetting } from './triggerSetup';
 
 const busy = () => new Error('SQLITE_BUSY: database is locked');
@@ -80,7 +79,7 @@ describe('an event whose execution n8n could not start', () => {
 	});
 
 	it.each(['before', 'after'])(
-		'of which n8n says so %s the next activation is emitted by that',
+		'that n8n reports only %s the next activation is emitted by that one',
 		async (when) => {
 			let sayNo = (_error: Error) => {};
 			const nodeId = `refused ${when}`;

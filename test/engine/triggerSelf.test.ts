@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
+import { good } from './seen';
+import { ALWAYS, answer, message, onCreate, onRead, posts, readings, tasks } from './service';
 import { begin, node, run, sim, speech, start } from './setup';
-import { good, posts, readings, tasks } from './seen';
-import { ALWAYS, answer, message, onCreate, onRead } from './service';
 import {
 	activate,
 	type ActiveTrigger,

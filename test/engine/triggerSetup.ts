@@ -179,23 +179,24 @@ export const told = ({ started }: ActiveTrigger) =>
 export const isMade = (taskId: string) => sim.tasks.get(taskId)!.audioUrl !== undefined;
 export const areMade = () => [...sim.tasks.keys()].every(isMade);
 
-/** Gives what is under way the time to go on: so many rounds of the event loop. */
-async function turns(count: number): Promise<void> {
-	for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+/** Gives what is under way the time to go on: some rounds of the event loop. */
+async function settle(): Promise<void> {
+	const rounds = sim.openConnections() > 0 ? 60 : 10;
+	for (let round = 0; round < rounds; round++) await new Promise((next) => setImmediate(next));
 }
 
 /** Lets so many seconds of faked time pass; after each step what is under way goes on. */
-export async function pass(seconds: number, step = 1, rounds = () => 3): Promise<void> {
+export async function pass(seconds: number, step = 1): Promise<void> {
 	for (let passed = 0; passed < seconds; passed += step) {
 		await jest.advanceTimersByTimeAsync(step * 1000);
-		await turns(rounds());
+		await settle();
 	}
 }
 
 /** Lets faked time pass until `holds`, and returns how many seconds that took; throws after `most`. */
 export async function passUntil(holds: () => boolean, most = 60): Promise<number> {
 	for (let seconds = 0; seconds <= most; seconds++) {
-		await turns(5);
+		await settle();
 		if (holds()) return seconds;
 		await jest.advanceTimersByTimeAsync(1000);
 	}

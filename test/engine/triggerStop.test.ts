@@ -1,5 +1,5 @@
-import { allClosed, readings } from './seen';
-import { ALWAYS, answer, message, onFile, onRead } from './service';
+import { allClosed } from './seen';
+import { ALWAYS, answer, message, onFile, onRead, readings } from './service';
 import { sim } from './setup';
 import {
 	activate,
@@ -11,12 +11,7 @@ import {
 } from './triggerSetup';
 
 const refusal = async (work: Promise<unknown>) =>
-	await work.then(
-		() => {
-			throw new Error('It was not refused');
-		},
-		(error: Error & { description?: string }) => error,
-	);
+	(await work.catch((error: Error) => error)) as Error & { description?: string };
 
 describe('a trigger that cannot work', () => {
 	it.each([
