@@ -148,10 +148,13 @@ test('a request that a retry finds to be paid has one paid line, from then on', 
 	const result = await run(node(image('A paper boat', { timeout: 1 }), { ...RETRY, maxTries: 4 }));
 	expect(good(result)).toHaveLength(1);
 	const lines = await linesAtInfo();
-	expect(events(lines)).toEqual(['failed', 'paid', 'done']);
-	expect(lines[0]).toMatchObject({ reason: 'streamLost', attempts: '1', maybe_paid: '1' });
-	expect(lines[2]).toMatchObject({ channel: 'history' });
-	expect(lines[2]).not.toHaveProperty('maybe_paid');
+	const [failed] = lines;
+	expect(failed).toMatchObject({ reason: 'streamLost', attempts: '1', maybe_paid: '1' });
+	// On a busy machine more than one attempt may be too short.
+	const [paid, done, ...others] = lines.filter(({ event }) => event !== 'failed');
+	expect([paid!.event, done!.event, others]).toEqual(['paid', 'done', []]);
+	expect(done).toMatchObject({ channel: 'history' });
+	expect(done).not.toHaveProperty('maybe_paid');
 });
 
 test('what a retry collects is not paid again, and its end is told', async () => {

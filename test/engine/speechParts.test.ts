@@ -44,7 +44,7 @@ test('a text that is not longer is sent as it is, and comes out as ever', async 
 });
 
 test('parts count as items for the concurrency', async () => {
-	await start({ pace: 0.02 });
+	await start({ pace: 0.1 });
 	let most = 0;
 	const watching = sim.waitFor(() => {
 		const busy = tasks().filter(({ status }) => status !== 'completed').length;

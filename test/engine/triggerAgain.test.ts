@@ -152,7 +152,7 @@ describe('a restart of n8n', () => {
 it('a new deployment goes on with the tasks under way, though n8n has saved nothing of them', async () => {
 	await start({ pace: 0.1 });
 	const before = await activate({ nodeId: 'deployed' });
-	const taskId = await createTask('[sim:slow=4] Over it');
+	const taskId = await createTask('[sim:slow=30] Over it');
 	await seen(taskId);
 	await before.close();
 	await sim.waitFor(() => isMade(taskId));

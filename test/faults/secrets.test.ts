@@ -101,7 +101,7 @@ test.concurrent.each(CUTS)(
 		await onStage(operation, async (stage) => {
 			const action = say(`${'x'.repeat(most - 10)}${stage.sim.token} and more`);
 			arrange(stage, { create: () => ({ sse: ['END'] }), [where]: () => action });
-			const result = await stage.run(operation === WAIT ? { options: { timeout: 2 } } : {});
+			const result = await stage.run(operation === WAIT ? { options: { timeout: 8 } } : {});
 			const shown = saved(result.run) + stage.messages.join('\n');
 			expect(findAnyCanary(shown)).toBeUndefined();
 			expect(shown).toContain('x***** and');
