@@ -91,12 +91,6 @@ describe('an entry of the history is a generation’s own', () => {
 		expect(own(claim, ...others, mine)).toEqual([mine]);
 	});
 
-	it.each([3600, -3600])('by the clock of the service, which is %d s ahead', (skew) => {
-		const [earlier, mine] = made(skew - 30, skew + 5);
-		const { own } = judged(claims, lost(), [earlier!, mine!], skew * 1000);
-		expect(own).toEqual([mine]);
-	});
-
 	it('not for a video when it is an image, nor the other way round', () => {
 		const video = lost();
 		const image = lost({ kind: 'image' });
