@@ -105,10 +105,8 @@ describe('what an HTTP status with its body means', () => {
 	});
 
 	it('keeps the status and what the service said', () => {
-		expect(failureOfStatus(429, '{"error":"slow down"}').facts).toMatchObject({
-			status: 429,
-			text: 'slow down',
-		});
+		const { facts } = failureOfStatus(429, '{"error":"slow down"}');
+		expect(facts).toMatchObject({ status: 429, text: 'slow down' });
 	});
 });
 
