@@ -20,7 +20,7 @@ describe('a service that answers anything', () => {
 		const from = seed();
 		const found: string[] = [];
 		const hostile = await Hostile.start((what) => found.push(what));
-		const amount = OPERATIONS.length * runs(3);
+		const amount = OPERATIONS.length * runs(6);
 		let next = 0;
 		const lane = async () => {
 			while (next < amount) {

@@ -139,15 +139,13 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 	const running = () => newest().filter(({ status }) => status !== 'completed');
 	const workflow = await RemoteWorkflow.create(rest, triggered('Every task', {}, resting(0.5)));
 	await workflow.publish();
+	await simulator.waitFor(() => simulator.sockets() === 1);
+	const held = await Promise.all(Array.from({ length: 6 }, () => createTask(simulator, HELD)));
 
 	// Three waves, each begun while tasks of the one before are under way; some end while n8n is down.
-	const held: string[] = [];
 	const [, , cutsBefore] = await Promise.all([
 		createWave(simulator, 0, 45, 15),
-		pause(6000).then(async () => {
-			for (let n = 0; n < 6; n++) held.push(await createTask(simulator, HELD));
-			await createWave(simulator, 45, 90, 12);
-		}),
+		pause(6000).then(async () => await createWave(simulator, 45, 90, 12)),
 		pause(6000).then(async () => await cutAgainAndAgain(simulator, CUTS)),
 	]);
 	// n8n saves what a trigger remembers whenever that starts an execution, and only then.
