@@ -130,7 +130,7 @@ async function runPlan(plan: Plan, baseUrl: string, token: string, lateMs: numbe
 
 /** Words of a program, not of somebody who explains. */
 const ODD =
-	/undefined|\[object|\bNaN\b|\.[jt]s:\d+|^\s*$|^null$|call stack|is not a function|Cannot read|Unexpected token|TypeError|URIError|<html/;
+	/undefined|\[object|\bNaN\b|\.[jt]s:\d+|^\s*$|^null$|call stack|is not a function|Cannot read|Unexpected token|TypeError|URI malformed|Something unexpected|<html/;
 
 /** What is wrong with a run, whatever the service did: its words, its error, a token in it. */
 export function wrongWith(
