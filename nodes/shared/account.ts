@@ -51,8 +51,9 @@ class Account extends Registry {
 }
 
 /**
- * What belongs to no account: what a trigger leaves to its next activation (LeftBehind, Chains), and
- * a model's calls where n8n keeps nothing (ModelCalls).
+ * What belongs to no account: what a trigger leaves to its next activation (LeftBehind, Chains),
+ * the executions it has started (StartedExecutions), and a model's calls where n8n keeps nothing
+ * (ModelCalls).
  */
 export const thisProcess = new Registry();
 

@@ -1,6 +1,7 @@
-import type { ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
+import type { IExecuteFunctions, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { SelfStarts } from '../../nodes/MediaGenerationTrigger/activation/selfStarts';
-import { Origins } from '../../nodes/shared/n8n/origins';
+import { readCredential } from '../../nodes/shared/http/credential';
+import { createdBy, Origins, originsOf } from '../../nodes/shared/n8n/origins';
 
 const SPEAK = { resource: 'speech', operation: 'speak' };
 
@@ -58,5 +59,93 @@ describe('a published workflow in which Speak follows the trigger', () => {
 		['is of another package', { type: 'n8n-nodes-other.speech' }],
 	])('is not warned when the node %s', (_, changes) => {
 		expect(logged([speak(changes)])).toEqual([]);
+	});
+});
+
+describe('sub-workflows that speak', () => {
+	const address = readCredential({ apiToken: 'token', baseUrl: 'https://media.example.com' });
+	const origins = originsOf(address);
+	let workflows = 0;
+
+	/** The trigger of a new workflow, behind which a node calls `sub`. */
+	function calling(sub: string, type = 'n8n-nodes-base.executeWorkflow') {
+		const id = `main-${++workflows}`;
+		const call = { name: 'Call', type, disabled: false };
+		const workflowId = { __rl: true, mode: 'list', value: sub };
+		const context = {
+			getNode: () => ({ name: 'Trigger' }),
+			getWorkflow: () => ({ id }),
+			getChildNodes: () => [{ ...call, parameters: { workflowId } }],
+			getParentNodes: () => [],
+		} as unknown as ITriggerFunctions;
+		return { id, selfStarts: new SelfStarts(context, origins, false, undefined) };
+	}
+
+	/** An execution of `sub`, called by `by`, creates a task. */
+	async function speakIn(sub: string, by: string, taskId: string) {
+		const context = {
+			getNode: () => ({ name: 'Speak' }),
+			getMode: () => 'integrated',
+			getWorkflow: () => ({ id: sub }),
+			getParentNodes: () => [],
+			runExecutionData: { parentExecution: { workflowId: by } },
+		} as unknown as IExecuteFunctions;
+		await createdBy(context, address, async () => taskId, 'Words');
+	}
+
+	/** Each event starts an execution that speaks; returns how many it takes until an error. */
+	async function startsOf(
+		triggers: Array<SelfStarts>,
+		speak: (taskId: string, start: number) => Promise<void>,
+		waits = true,
+	): Promise<number> {
+		let taskId = `first-${workflows}`;
+		for (let start = 0; start < 50; start++) {
+			const selfStarts = triggers[start % triggers.length]!;
+			let depth: number | undefined;
+			try {
+				depth = selfStarts.knownDepthOf(taskId, 0, undefined);
+			} catch {
+				return start;
+			}
+			if (depth === undefined) return Infinity;
+			let end = () => {};
+			selfStarts.begin(depth, new Promise((resolve) => (end = () => resolve(undefined))));
+			taskId = `task-${workflows}-${start}`;
+			if (!waits) end();
+			await speak(taskId, start);
+			end();
+		}
+		return 50;
+	}
+
+	it('are ended by an error after ten times in a row when two workflows call one each', async () => {
+		const [first, second] = [calling('sub-1'), calling('sub-2')];
+		const starts = await startsOf([first.selfStarts, second.selfStarts], (taskId, start) =>
+			start % 2 === 0 ? speakIn('sub-1', first.id, taskId) : speakIn('sub-2', second.id, taskId),
+		);
+		expect(starts).toBe(10);
+	});
+
+	it.each(['n8n-nodes-base.executeWorkflow', '@n8n/n8n-nodes-langchain.toolWorkflow'])(
+		'are ended as well when a sub-workflow calls another: %s',
+		async (type) => {
+			const middle = `calling by ${type}`;
+			const { selfStarts } = calling(middle, type);
+			const starts = await startsOf([selfStarts], (taskId) => speakIn('inner', middle, taskId));
+			expect(starts).toBe(10);
+		},
+	);
+
+	it('are ended as well when the workflow does not wait for them', async () => {
+		const { selfStarts } = calling('not waited for');
+		const speak = async (taskId: string) => await speakIn('inner', 'not waited for', taskId);
+		expect(await startsOf([selfStarts], speak, false)).toBe(10);
+	});
+
+	it('start no chain when others call the same sub-workflow', async () => {
+		const { selfStarts } = calling('shared');
+		const starts = await startsOf([selfStarts], (taskId) => speakIn('shared', 'other', taskId));
+		expect(starts).toBe(50);
 	});
 });

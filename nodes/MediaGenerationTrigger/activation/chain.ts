@@ -5,7 +5,7 @@ import { dropOldest } from '../../shared/limits';
 export const MAX_CHAIN = 10;
 
 /** How long an execution that does not wait for its task may be over when that is first heard of, in ms. */
-const AFTERMATH_MS = 60_000;
+export const AFTERMATH_MS = 60_000;
 /** How long one that does may be over when the task's end becomes known here, in ms. */
 const SLACK_MS = 10_000;
 /** How many tasks' possible parents are remembered. */

@@ -1,9 +1,10 @@
 import type { IRun, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
-import { settledWithin } from '../../shared/async/deadline';
+import { settledWithin, steadyNow } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
-import type { Origins } from '../../shared/n8n/origins';
-import { Chain, MAX_CHAIN } from './chain';
+import { StartedExecutions, type Origins, type StartedExecution } from '../../shared/n8n/origins';
+import { asText, isRecord } from '../../shared/parsing/coerce';
+import { AFTERMATH_MS, Chain, MAX_CHAIN } from './chain';
 
 /** How long to wait for this workflow's create calls, one of which may be a task's, in ms: none takes longer. */
 const MAX_CREATE_MS = 130_000;
@@ -19,6 +20,8 @@ export class SelfStarts {
 	private readonly chain: Chain;
 	/** Nodes after the trigger that create what it reports. */
 	private readonly creators: NodeTypeAndVersion[];
+	/** Sub-workflows that nodes after the trigger call. */
+	private readonly calls: string[];
 
 	/**
 	 * `scope` identifies this trigger and service in this process; undefined by hand. `origins` are those
@@ -34,7 +37,13 @@ export class SelfStarts {
 		this.workflowId = context.getWorkflow().id ?? '';
 		this.chain = (scope !== undefined && chains().get(scope)) || new Chain();
 		if (scope !== undefined) chains().set(scope, this.chain);
-		this.creators = creatorsAfter(context, created);
+		const after = reachedFrom(context);
+		this.creators = creatorsAmong(after, created);
+		this.calls = after
+			.filter(({ type }) => /\.(?:executeWorkflow|toolWorkflow)$/.test(type))
+			.map(({ parameters }) => parameters?.workflowId as unknown)
+			.map((called) => asText(isRecord(called) ? called.value : called))
+			.filter((called) => called !== undefined);
 	}
 
 	/** Says in the log what such a node after the trigger can lead to. */
@@ -101,12 +110,24 @@ export class SelfStarts {
 	/** An execution begins, started by an event of this depth. */
 	begin(depth: number, over: Promise<IRun | undefined>): void {
 		const end = this.chain.begin(depth);
+		const execution = this.started(depth);
 		void over.then((run) => {
+			// A sub-workflow that it does not wait for may go on.
+			execution.until = steadyNow() + AFTERMATH_MS;
 			// A run in a worker comes without the data of its nodes, or with its job.
 			const ranHere = Object.keys(run?.data?.resultData?.runData ?? {}).length > 0;
 			if (ranHere && run?.jobId === undefined) this.origins.executedHere.add(this.workflowId);
 			end();
 		});
+	}
+
+	private started(depth: number): StartedExecution {
+		const all = thisProcess.shared(StartedExecutions);
+		for (const old of all) if (old.until < steadyNow()) all.delete(old);
+		const { workflowId, calls } = this;
+		const execution = { workflowId, calls, depth, until: Infinity };
+		all.add(execution);
+		return execution;
 	}
 
 	private isOwn(name: string): boolean {
@@ -136,22 +157,26 @@ const CREATING = {
 	},
 };
 
-/** The creating nodes that an execution of this trigger may reach, as tools of an agent, too. */
-function creatorsAfter(
-	context: ITriggerFunctions,
-	created: keyof typeof CREATING,
-): NodeTypeAndVersion[] {
+/** The nodes that an execution of this trigger may reach, tools of an agent among them. */
+function reachedFrom(context: ITriggerFunctions): NodeTypeAndVersion[] {
 	const withParameters = { includeNodeParameters: true };
 	const after = context.getChildNodes(context.getNode().name, withParameters);
 	const tools = after.flatMap(({ name }) =>
 		context.getParentNodes(name, { ...withParameters, connectionType: 'ai_tool' }),
 	);
+	return [...after, ...tools].filter(({ disabled }) => !disabled);
+}
+
+/** Those of them that create. */
+function creatorsAmong(
+	nodes: NodeTypeAndVersion[],
+	created: keyof typeof CREATING,
+): NodeTypeAndVersion[] {
 	const { resources, operations } = CREATING[created];
 	const maybe = (value: unknown = '', wanted: string[]) =>
 		wanted.includes(String(value)) || String(value).startsWith('=');
-	return [...after, ...tools].filter(
-		({ type, disabled, parameters }) =>
-			!disabled &&
+	return nodes.filter(
+		({ type, parameters }) =>
 			/\.mediaGeneration(?:Tool)?$/.test(type) &&
 			maybe(parameters?.resource, resources) &&
 			maybe(parameters?.operation, operations),

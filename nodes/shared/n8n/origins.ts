@@ -1,5 +1,5 @@
 import type { IDataObject, IExecuteFunctions, ITaskData } from 'n8n-workflow';
-import { accountOf } from '../account';
+import { accountOf, thisProcess } from '../account';
 import { steadyNow } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import { Failure } from '../failure';
@@ -159,6 +159,20 @@ export class GenerationOrigins extends Origins {}
 export const generationOriginsOf = (credential: Credential): GenerationOrigins =>
 	accountOf(credential).shared(GenerationOrigins);
 
+/** An execution that an event of a trigger has started. */
+export interface StartedExecution {
+	workflowId: string;
+	/** Sub-workflows that nodes after the trigger call. */
+	calls: string[];
+	/** As of its event's task. */
+	depth: number;
+	/** When nothing of it goes on any more, in ms since 1970. */
+	until: number;
+}
+
+/** Those of all triggers in this process. */
+export class StartedExecutions extends Set<StartedExecution> {}
+
 /** What n8n knows of an execution but offers no method for; any of it may be missing. */
 interface Internals {
 	runExecutionData?: {
@@ -200,7 +214,8 @@ export async function generatedBy(
 /** The origin of what an execution creates, which is noted as one that runs in this process. */
 function originIn(context: IExecuteFunctions, credential: Credential, origins: Origins): Origin {
 	const { parentExecution, resultData } = (context as Internals).runExecutionData ?? {};
-	const workflowIds = [context.getWorkflow().id, parentExecution?.workflowId];
+	const { id } = context.getWorkflow();
+	const calledBy = parentExecution?.workflowId;
 	const event = context
 		.getParentNodes(context.getNode().name)
 		.filter(({ type }) => type.endsWith('.mediaGenerationTrigger'))
@@ -208,10 +223,10 @@ function originIn(context: IExecuteFunctions, credential: Credential, origins: O
 		.find((json) => json !== undefined);
 	// A manual execution runs in this process even where all others run in workers.
 	const isProduction = ['trigger', 'webhook'].includes(context.getMode());
-	if (isProduction) origins.executedHere.add(context.getWorkflow().id ?? '');
+	if (isProduction) origins.executedHere.add(id ?? '');
 	return {
-		workflowIds: workflowIds.filter((id): id is string => id !== undefined && id !== ''),
-		depth: event && depthAfter(event, credential),
+		workflowIds: [id, calledBy].filter((each): each is string => each !== undefined && each !== ''),
+		depth: event ? depthAfter(event, credential) : depthWithin(id, calledBy),
 	};
 }
 
@@ -224,4 +239,12 @@ function depthAfter(event: IDataObject, credential: Credential): number | undefi
 	const origins = isGenerated ? generationOriginsOf(credential) : originsOf(credential);
 	const before = names.map((name) => origins.of(name ?? '')).find((origin) => origin !== undefined);
 	return (before?.depth ?? 0) + 1;
+}
+
+/** The same where the event is out of sight, for a model or in a sub-workflow: by what is under way. */
+function depthWithin(id = '', calledBy = ''): number | undefined {
+	const mayBeIt = ({ workflowId, calls, until }: StartedExecution) =>
+		until > steadyNow() && ([id, calledBy].includes(workflowId) || calls.includes(calledBy));
+	const possible = [...thisProcess.shared(StartedExecutions)].filter(mayBeIt);
+	return possible.length > 0 ? Math.max(...possible.map(({ depth }) => depth + 1)) : undefined;
 }
