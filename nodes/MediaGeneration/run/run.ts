@@ -15,6 +15,7 @@ import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { Concurrency, forEachConcurrently } from './concurrency';
 import { NotMade, withOtherFiles, type Job, type Made } from './job';
 import { costHint } from '../paid/costHint';
+import { executionOf, filesBefore } from '../paid/filesBefore';
 import { contextOf, Resume } from '../paid/resume';
 import { Spending } from '../paid/spending';
 import { PaidSummary } from '../paid/summary';
@@ -175,7 +176,7 @@ export class Run {
 
 	/**
 	 * Which file belongs to which request. Knows from the start what earlier attempts of this node, in any
-	 * process, asked for and got.
+	 * process, asked for and got, and what nodes of this execution have put out.
 	 */
 	get claims(): Claims {
 		if (!this.knownClaims) {
@@ -183,6 +184,7 @@ export class Run {
 			for (const { asked, files, madeAt } of this.resume.list()) {
 				if (asked) this.knownClaims.recall(asked, files, madeAt);
 			}
+			this.knownClaims.recallFiles(executionOf(this.context), () => filesBefore(this.context));
 		}
 		return this.knownClaims;
 	}

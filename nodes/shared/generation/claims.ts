@@ -41,6 +41,8 @@ export class Claims {
 	private readonly claims = new Map<string, Claim>();
 	/** Identifiers and addresses of files that somebody has. */
 	private readonly taken = new Set<string>();
+	/** Executions whose earlier files are among them. */
+	private readonly executions = new WeakSet();
 
 	/** Begins a claim, or resumes that of an earlier attempt. */
 	begin(order: Order): Claim {
@@ -70,6 +72,13 @@ export class Claims {
 		const claim = this.begin(asked);
 		if (files) this.end(claim, files, madeAt);
 		else this.close(claim, Date.now() + LINGERS_MS);
+	}
+
+	/** An execution that perhaps began in another process: what it has put out so far belongs to nobody else. */
+	recallFiles(execution: object, filesBefore: () => GeneratedFile[]): void {
+		if (this.executions.has(execution)) return;
+		this.executions.add(execution);
+		this.take(marksOf(filesBefore()));
 	}
 
 	/** Notes the files that a claim has so far. */
