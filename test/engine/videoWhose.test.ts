@@ -110,10 +110,7 @@ describe('an earlier attempt', () => {
 test('what an earlier node of the execution has put out is no later one’s, in another process', async () => {
 	raw([completion([made('first')]), 'END']);
 	onCreate(answer(400, { error: 'Not now' }), { after: 1 });
-	const both = workflow(
-		node(quickVideo('P'), { name: 'First' }),
-		node(quickVideo('P')),
-	);
+	const both = workflow(node(quickVideo('P'), { name: 'First' }), node(quickVideo('P')));
 	const failed = await run(both);
 	expect(bad(failed).message).toMatch(/Not now/);
 	lose();
