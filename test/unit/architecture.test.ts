@@ -9,7 +9,7 @@ const files = readdirSync(join(root, 'nodes'), { recursive: true, encoding: 'utf
 	.map((file) => `nodes/${file.split('\\').join('/')}`);
 
 /** The rooms of `nodes/shared`, the lowest first: each may use those before it, never those after. */
-const FLOORS = ['', 'async', 'parsing', 'http', 'api', 'speech', 'generation', 'n8n'];
+const FLOORS = ['', 'async', 'parsing', 'pace', 'http', 'api', 'speech', 'generation', 'n8n'];
 
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
 const folderOf = (file: string) => posix.dirname(file);

@@ -1,4 +1,4 @@
-import { LearnedRate } from '../../nodes/shared/api/learnedRate';
+import { LearnedRate } from '../../nodes/shared/pace/learnedRate';
 
 /** Sends and has accepted one request each `gapMs` from `from` on; returns when the last one went. */
 function send(rate: LearnedRate, count: number, gapMs: number, from: number): number {

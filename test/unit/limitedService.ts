@@ -6,7 +6,7 @@ import { isOverload } from '../../nodes/shared/parsing/errorResponses';
 import type { SpeechRequest } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
 import type { Subscription } from '../../nodes/shared/speech/notifications';
-import { rateLimitOf } from '../../nodes/shared/api/rateLimit';
+import { rateLimitOf } from '../../nodes/shared/pace/rateLimit';
 import { Api } from '../../nodes/shared/api/api';
 import { waitForTask } from '../../nodes/shared/speech/speechTask';
 

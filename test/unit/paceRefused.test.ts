@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
 import { startDeadline } from '../../nodes/shared/async/deadline';
-import { rateLimitOf } from '../../nodes/shared/api/rateLimit';
+import { rateLimitOf } from '../../nodes/shared/pace/rateLimit';
 import { Api } from '../../nodes/shared/api/api';
 import {
 	contextFor,

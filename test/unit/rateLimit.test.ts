@@ -1,5 +1,5 @@
 import { steadyNow } from '../../nodes/shared/async/deadline';
-import { rateLimitOf } from '../../nodes/shared/api/rateLimit';
+import { rateLimitOf } from '../../nodes/shared/pace/rateLimit';
 import { readCredential } from '../../nodes/shared/http/credential';
 
 beforeEach(() => jest.useFakeTimers());

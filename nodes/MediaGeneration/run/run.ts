@@ -6,7 +6,7 @@ import { Failure } from '../../shared/failure';
 import { HistoryReader } from '../../shared/generation/historyReader';
 import { egressCheckOf } from '../../shared/http/request';
 import { subscribe, type Subscription } from '../../shared/speech/notifications';
-import { rateLimitOf } from '../../shared/api/rateLimit';
+import { rateLimitOf } from '../../shared/pace/rateLimit';
 import { isOverload } from '../../shared/parsing/errorResponses';
 import { Api } from '../../shared/api/api';
 import { steadyNow } from '../../shared/async/deadline';

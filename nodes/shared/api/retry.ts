@@ -10,7 +10,7 @@ import {
 	type ServiceContext,
 } from '../http/request';
 import { backOffMs } from '../async/backOff';
-import { rateLimitOf, type CallKind, type RateLimit } from './rateLimit';
+import { rateLimitOf, type CallKind, type RateLimit } from '../pace/rateLimit';
 import { asWebUrl } from '../parsing/coerce';
 
 /** How long one reading may take before it is given up, in ms. */
