@@ -211,7 +211,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		});
 
 		it('an execution that waits goes on with the next worker', async () => {
-			assert.equal((await waitForEnd(rest, rested)).status, 'success');
+			assert.equal((await waitForEnd(rest, rested, 2 * PATIENCE_MS)).status, 'success');
 		});
 
 		it('a list in a ledger is started again and collected, without paying again', async () => {
