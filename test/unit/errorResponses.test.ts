@@ -213,6 +213,14 @@ describe('that too much is under way', () => {
 		'You have too many running generations',
 		'Concurrency limit reached',
 		'rate_limit_exceeded',
+		'too_many_requests',
+		'TooManyRequests',
+		'Concurrent task limit reached',
+		'You have reached the maximum number of concurrent tasks',
+		'MAX_CONCURRENT_GENERATIONS',
+		'Limit (5) of simultaneous generations',
+		'QUEUE_FULL',
+		'We are experiencing high demand',
 		'The model is overloaded, try again later',
 		'Server busy',
 	])('is heard in "%s"', (text) => {
@@ -220,11 +228,15 @@ describe('that too much is under way', () => {
 		expect(failureOfStatus(400, JSON.stringify({ error: text })).kind).toBe('rateLimited');
 	});
 
-	it.each(['Too many characters', 'The text is too long', 'unlimited', 'Business voice'])(
-		'is not heard in "%s"',
-		(text) => {
-			expect(isOverload(new Failure('taskFailed', { text }))).toBe(false);
-			expect(failureOfStatus(400, JSON.stringify({ error: text })).kind).not.toBe('rateLimited');
-		},
-	);
+	it.each([
+		'Too many characters',
+		'The text is too long',
+		'unlimited',
+		'Business voice',
+		'The maximum is 4 videos',
+		'A prompt on parallel lines was refused',
+	])('is not heard in "%s"', (text) => {
+		expect(isOverload(new Failure('taskFailed', { text }))).toBe(false);
+		expect(failureOfStatus(400, JSON.stringify({ error: text })).kind).not.toBe('rateLimited');
+	});
 });

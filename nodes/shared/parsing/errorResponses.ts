@@ -23,9 +23,19 @@ const VOICE =
 const TOKEN =
 	/(?:invalid|expired|missing|bad|wrong|revoked)[\s_-]*(?:(?:api|access|bearer)[\s_-]*)?(?:token|api[\s_-]*key)|(?:token|api[\s_-]*key)\b[^.]{0,30}(?:expired|invalid|revoked|not valid)|invalid[\s_-]*api[\s_-]*key|unauthori[sz]ed/i;
 
-/** Says that too much is under way or asked for at the moment. */
-const TOO_MUCH =
-	/too many (?:\w{1,20} ){0,2}(?:requests|calls|tasks|jobs|generations|connections|at once|at a time)|too many (?:concurrent|simultaneous|parallel|running|active)|(?:concurren\w{0,10}|parallel|rate)[\s_-]*limit|limit[^.]{0,20} concurren|overload|(?:server|service|system|model|we)(?: is| are|'re)? (?:\w{1,20} )?busy|(?:at|over) capacity|throttl/i;
+/** Says that too much is under way or asked for at the moment; in words apart by spaces. */
+const TOO_MUCH = new RegExp(
+	[
+		'too many (?:\\w{1,20} ){0,2}(?:requests|calls|tasks|jobs|generations|connections|at once|at a time)',
+		'too many (?:concurrent|simultaneous|parallel|running|active)',
+		'rate ?limit',
+		'(?:concurren\\w{0,10}|simultaneous|parallel)(?: \\w{1,20}){0,2} (?:limit|max|exceed|reached)',
+		'(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel)',
+		'overload|throttl|(?:at|over) capacity|queue (?:is )?full|(?:high|heavy) (?:demand|load)\\b',
+		"(?:server|service|system|model|we)(?: is| are|'re)? (?:\\w{1,20} )?busy",
+	].join('|'),
+	'i',
+);
 
 /** The longest wait that Retry-After can impose, in ms. */
 const MAX_RETRY_AFTER_MS = 60_000;
@@ -34,7 +44,9 @@ const MAX_RETRY_AFTER_MS = 60_000;
 export const saysOutOfCredit = (text = ''): boolean => CREDIT.test(text);
 
 /** True when a text says that too much is under way or asked for. */
-export const saysTooMuch = (text = ''): boolean => TOO_MUCH.test(text);
+export const saysTooMuch = (text = ''): boolean =>
+	// As in `too_many_requests` and `TooManyRequests`.
+	TOO_MUCH.test(text.replace(/[_-]+/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2'));
 
 /** True for a failure that would not happen with fewer requests at once. */
 export const isOverload = (error: unknown): boolean =>
