@@ -46,6 +46,27 @@ describe('an error status at the create call', () => {
 });
 
 describe('what surely was not accepted is sent again', () => {
+	test.each([
+		{ error: 'rate_limit_exceeded' },
+		{ success: false, message: 'Too many requests' },
+		{ error: { code: 429, message: 'Too many concurrent generations' }, id: null },
+	])('status 200 with %j', async (refusal) => {
+		onCreate(answer(200, refusal), { times: 2 });
+		const [item] = good(await run(video('Boat', {}, { download: false })));
+		expect(item!.json.id).toBe(sim.history[0]!.id);
+		expect([posts(), sim.creates]).toEqual([3, 1]);
+		await allClosed();
+	});
+
+	test.each([
+		[{ error: 'rate_limit_exceeded', id: 'v7' }, /rate_limit_exceeded/],
+		[{ error: 'prompt too long' }, /prompt too long/],
+	])('but not status 200 with %j', async (failure, words) => {
+		onCreate(answer(200, failure), ALWAYS);
+		expect(bad(await run(video('Boat'))).message).toMatch(words);
+		expect(posts()).toBe(1);
+	});
+
 	test('429 until the timeout: says so, how long to wait, and that nothing was accepted', async () => {
 		onCreate(answer(429, '', { 'Retry-After': '600000' }), ALWAYS);
 		const error = bad(await run(video('P', { timeout: 1 })));

@@ -16,8 +16,9 @@ import {
 	readSpeechTask,
 	type Page,
 } from '../parsing/responses';
-import { isRecord } from '../parsing/coerce';
+import { isRecord, parseJson } from '../parsing/coerce';
 import { SingleFlight } from '../async/singleFlight';
+import { MAX_ERROR_BYTES } from '../limits';
 
 /** How long the create call of a speech task may take, in ms: one that is given up may be paid for. */
 const CREATE_MS = 120_000;
@@ -112,8 +113,38 @@ export class Api extends RetryingClient {
 			...options,
 		};
 		return await this.send(call, async (answer) => {
+			await this.throwIfRefused(answer);
 			return { body: answer.body, clockOffsetMs: clockOffsetOf(answer) };
 		});
+	}
+
+	/** Some refuse for rate or load with status 200, in a short record. What is none can still be read. */
+	private async throwIfRefused(answer: HttpResponse): Promise<void> {
+		const { headers, body } = answer;
+		const size = Number(headers['content-length']);
+		// Compressed, it has another size.
+		const isCompressed = headers['content-encoding'] !== undefined;
+		const isShort = size > 0 && size <= MAX_ERROR_BYTES && !isCompressed;
+		if (!isShort || !/json/i.test(headers['content-type'] ?? '')) return;
+		const parts: Uint8Array[] = [];
+		let left = size;
+		try {
+			for await (const part of body.iterator({ destroyOnReturn: false })) {
+				parts.push(part);
+				left -= part.length;
+				if (left <= 0) break;
+			}
+		} catch {
+			// It broke off: whoever reads on will see.
+			return;
+		}
+		const whole = Buffer.concat(parts);
+		const failure = failureSaidIn(parseJson(whole.toString()), this.credential.redact);
+		if (isFailure(failure, 'rateLimited')) {
+			answer.close();
+			throw failure;
+		}
+		body.unshift(whole);
 	}
 
 	/** §4.9: one page of the history, newest first, and the service's clock minus ours in ms. */
