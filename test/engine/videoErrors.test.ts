@@ -75,6 +75,15 @@ describe('what surely was not accepted is sent again', () => {
 		expect(error.description).not.toMatch(/may have accepted/);
 	});
 
+	test('429 until the timeout: so say items whose turn never came', async () => {
+		onCreate(answer(429, '', { 'Retry-After': '600000' }), ALWAYS);
+		const items = [{ p: 'a' }, { p: 'b' }, { p: 'c' }];
+		const fields = video('={{ $json.p }}', { timeout: 1, concurrency: 2 });
+		const output = good(await run(node(fields, CONTINUE), { items }));
+		expect(posts()).toBe(2);
+		for (const { json } of output) expect(json.error).toMatch(/too many requests/);
+	});
+
 	test('a refused connection, until the service is up', async () => {
 		// Not one of those that other tests, at the same time, are given as free ports.
 		const port = 20_000 + Math.floor(Math.random() * 10_000);

@@ -73,6 +73,12 @@ const ofCreate = (error: unknown): unknown =>
 		? error.with({ maybeAccepted: true })
 		: error;
 
+/** Why a call never went out: only an account that is refused lets its callers wait. */
+const notClear = (begin: AbortSignal): Failure => {
+	const reason = abortReason(begin);
+	return reason.kind === 'timedOut' ? new Failure('rateLimited') : reason;
+};
+
 /** A reading given up at its own limit is one that did not answer, and may be repeated. */
 const ofReading = (error: unknown): unknown =>
 	isFailure(error, 'timedOut') ? new Failure('noAnswer', { transient: true }) : error;
@@ -99,9 +105,10 @@ export class RetryingClient {
 		const began = steadyNow();
 		let last: unknown;
 		for (let attempt = 0; ; attempt++) {
-			const isClear = await this.rateLimit.waitForSlot(begin, call.lastAt);
 			// Nothing is under way here: what the service last said tells more than "timed out".
-			if (!isClear) throw last ?? abortReason(begin);
+			if (begin.aborted) throw last ?? abortReason(begin);
+			const isClear = await this.rateLimit.waitForSlot(begin, call.lastAt);
+			if (!isClear) throw last ?? notClear(begin);
 			call.onSend?.();
 			const limit = startDeadline(limitMs, call.signal);
 			try {
