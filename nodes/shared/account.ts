@@ -52,8 +52,8 @@ class Account extends Registry {
 
 /**
  * What belongs to no account: what a trigger leaves to its next activation (LeftBehind, Chains),
- * the executions it has started (StartedExecutions), and a model's calls where n8n keeps nothing
- * (ModelCalls).
+ * the executions it has started (StartedExecutions), a model's calls where n8n keeps nothing
+ * (ModelCalls), and how often hosts of files are asked (HostPaces).
  */
 export const thisProcess = new Registry();
 

@@ -95,7 +95,7 @@ export class TaskEvents {
 		const { audio_url: url, task_id: id } = event;
 		if (!settings.download || url === undefined) return item;
 		return await withFiles(item, closing, async (signal) => {
-			const file = { url, kind: 'speech' as const, id, justMade: true };
+			const file = { url, kind: 'speech' as const, id, justMade: true, othersWait: true };
 			const data = await download(context, api.credential, file, signal);
 			return { [settings.outputField]: data };
 		});

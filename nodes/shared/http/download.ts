@@ -1,9 +1,9 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
 import type { Credential } from './credential';
-import { readErrorText } from '../parsing/errorResponses';
+import { readErrorText, readRetryAfter } from '../parsing/errorResponses';
 import { readErrorBody } from './bodies';
 import { abortReason, sleep, steadyNow, watchSilence } from '../async/deadline';
-import { Failure, isTransient } from '../failure';
+import { Failure, isTransient, type FailureFacts } from '../failure';
 import type { FileType, MediaKind } from '../media';
 import {
 	fileNameOf,
@@ -16,6 +16,7 @@ import { codeOf } from './networkErrors';
 import { sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 import { backOffMs } from '../async/backOff';
+import { hostPaces } from '../pace/hostPaces';
 
 /** How long a file host may take to answer, and be silent while a file comes, in ms. */
 const SILENCE_MS = 60_000;
@@ -23,6 +24,9 @@ const MAX_ATTEMPTS = 5;
 /** How long a new file may be unknown to its host, and the longest pause meanwhile, in ms. */
 const JUST_MADE_MS = 20_000;
 const MAX_PAUSE_MS = 4000;
+
+/** How long a host may refuse for rate or load a file that others wait for, in ms. */
+const MAX_REFUSED_MS = 300_000;
 
 /** Any n8n context that may store a file. */
 export type FileContext = IExecuteFunctions | ITriggerFunctions;
@@ -36,10 +40,12 @@ export interface FileToFetch {
 	justMade?: boolean;
 	/** The subtitles of a speech instead of its sound. */
 	isSubtitles?: boolean;
+	/** True if others wait for it: a host that refuses for rate or load is not asked until the deadline. */
+	othersWait?: boolean;
 }
 
-const badFile = (text: string, transient: boolean, status?: number) =>
-	new Failure('badFile', { text, transient, status });
+const badFile = (text: string, transient: boolean, facts: FailureFacts = {}) =>
+	new Failure('badFile', { text, transient, ...facts });
 
 /** Reads the first bytes of a stream and puts them back, unless they are all there is. */
 async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean }> {
@@ -63,7 +69,7 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal) {
 	// No part was asked for: a cache that answers with one would pass off a piece as the file.
 	const [, last, size] = WHOLE_RANGE.exec(answer.headers['content-range'] ?? '') ?? [];
 	if (answer.status === 206 && Number(last) + 1 !== Number(size)) {
-		throw badFile('the file host sent only a part of it', true, 206);
+		throw badFile('the file host sent only a part of it', true, { status: 206 });
 	}
 	if (answer.status >= 200 && answer.status < 300) return;
 	const text = await readErrorBody(answer, signal).catch(() => '');
@@ -73,8 +79,44 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal) {
 	throw badFile(
 		`the file host responded with ${answer.status}${said ? ` (${said})` : ''}`,
 		transient,
-		answer.status,
+		{ status: answer.status, retryAfterMs: retryAfterOf(answer) },
 	);
+}
+
+const retryAfterOf = ({ headers }: HttpResponse) =>
+	readRetryAfter(headers['retry-after'], Date.now());
+
+/** True where a host refuses for rate or load, which passes. */
+const isRefusal = ({ status, retryAfterMs }: FailureFacts) =>
+	status === 429 || (status === 503 && retryAfterMs !== undefined);
+
+/** Asks for a file at its host's pace, which it teaches. */
+async function ask(
+	context: FileContext,
+	credential: Credential,
+	{ url }: FileToFetch,
+	signal: AbortSignal,
+): Promise<HttpResponse> {
+	const { origin } = new URL(url);
+	const pace = hostPaces().known(origin);
+	if (pace && !(await pace.waitForSlot(signal))) {
+		throw badFile('its host refuses so many requests', true, { status: 429 });
+	}
+	const sentAt = steadyNow();
+	const answer = await sendRequest(context, {
+		method: 'GET',
+		url,
+		accept: '*/*',
+		isFile: true,
+		timeoutMs: SILENCE_MS,
+		signal,
+		credential,
+	}).finally(() => pace?.answered());
+	const retryAfterMs = retryAfterOf(answer);
+	if (isRefusal({ status: answer.status, retryAfterMs })) {
+		hostPaces().refusing(origin).refused('read', sentAt, retryAfterMs);
+	} else pace?.accepted('read', sentAt);
+	return answer;
 }
 
 /**
@@ -118,15 +160,7 @@ async function fetchOnce(
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
-	const answer = await sendRequest(context, {
-		method: 'GET',
-		url: file.url,
-		accept: '*/*',
-		isFile: true,
-		timeoutMs: SILENCE_MS,
-		signal,
-		credential,
-	});
+	const answer = await ask(context, credential, file, signal);
 	const announced = Number(answer.headers['content-length']) || 0;
 	// A file that is compressed anyway announces its compressed size.
 	const most = file.isSubtitles ? MAX_SUBTITLES_BYTES : Math.max(announced, MAX_UNANNOUNCED_BYTES);
@@ -158,8 +192,9 @@ async function fetchOnce(
 
 /**
  * Fetches a generated file into n8n's binary storage, streamed, with the type that its bytes show.
- * Follows redirects; the token goes to the API's origin only. Repeated while the failure may pass,
- * within the signal's deadline. Throws a Failure of kind badFile with the address, or the signal's.
+ * Follows redirects; the token goes to the API's origin only. Repeated a few times while the failure
+ * may pass, and, where the host refuses for rate or load, within the signal's deadline. Throws a Failure
+ * of kind badFile with the address, or the signal's.
  */
 export async function download(
 	context: FileContext,
@@ -175,14 +210,17 @@ export async function download(
 		if (signal.aborted) {
 			const reason = abortReason(signal);
 			// What the host has said tells more than that the time is up.
-			throw aboutFile((reason.kind === 'timedOut' && last) || reason, file);
+			const said = last ?? (isRefusal(outcome.facts) && outcome);
+			throw aboutFile((reason.kind === 'timedOut' && said) || reason, file);
 		}
-		const isAwaited =
-			file.justMade && outcome.facts.status === 404 && steadyNow() - began < JUST_MADE_MS;
+		const isRefused = isRefusal(outcome.facts);
+		const isNew = file.justMade && outcome.facts.status === 404;
+		const patienceMs = isRefused ? (file.othersWait ? MAX_REFUSED_MS : Infinity) : JUST_MADE_MS;
+		const isAwaited = (isRefused || isNew) && steadyNow() - began < patienceMs;
 		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
 		if (!isTransient(outcome) || isLast) throw aboutFile(outcome, file);
 		last = outcome;
-		await sleep(backOffMs(attempt, MAX_PAUSE_MS), signal);
+		if (!isRefused) await sleep(backOffMs(attempt, MAX_PAUSE_MS), signal);
 	}
 }
 

@@ -1,0 +1,74 @@
+import { bad, good, posts, requests, tasks } from './seen';
+import { ALWAYS, answer, onFile } from './service';
+import { begin, CONTINUE, fakeTime, node, sim, speech, start, video, type Setting } from './setup';
+import { passUntil } from './triggerSetup';
+
+/* File hosts that refuse for rate or load. */
+
+beforeEach(async () => await start({ pace: 0.01 }));
+
+const files = () => requests('GET', '/files/');
+const tenItems = { items: Array.from({ length: 10 }, (_, n) => ({ n })) };
+
+/** Runs it in faked time; returns what came of it after how many seconds. */
+async function hasten(subject: object, setting: Setting = {}) {
+	fakeTime();
+	const { finished } = await begin(subject as never, setting);
+	let isOver = false;
+	void finished.finally(() => (isOver = true));
+	const seconds = await passUntil(() => isOver, 900);
+	await passUntil(() => sim.sockets() === 0 && sim.openConnections() === 0);
+	jest.useRealTimers();
+	return { result: await finished, seconds };
+}
+
+test.each([
+	[429, { 'Retry-After': '5' }],
+	[429, undefined],
+	[503, { 'Retry-After': '5' }],
+])(
+	'a file that is refused with %d (%j) for longer than failures last comes out',
+	async (status, headers) => {
+		onFile(answer(status, 'slow down', headers), { times: 9 });
+		const { result, seconds } = await hasten(speech('Hi.'));
+		expect(good(result)[0]!.binary!.data!.mimeType).toBe('audio/wav');
+		expect([posts(), files().length]).toEqual([1, 10]);
+		expect(seconds).toBeGreaterThan(20);
+	},
+);
+
+test('a file that is refused to the end of the time is named, and why', async () => {
+	onFile(answer(429, 'slow down', { 'Retry-After': '86400' }), ALWAYS);
+	const { result, seconds } = await hasten(video('A beetle', { timeout: 200 }));
+	const { message, description } = bad(result);
+	expect(message).toContain('the file host responded with 429 (slow down)');
+	expect(description).toContain(sim.history[0]!.file_url);
+	expect(seconds).toBeGreaterThan(190);
+	// A day is not waited for, but a minute is.
+	expect(files()).toHaveLength(4);
+});
+
+test('files whose turn never comes are told apart from those not made in time', async () => {
+	onFile(answer(429, '', { 'Retry-After': '86400' }), ALWAYS);
+	const fields = speech('=N {{ $json.n }}', { timeout: 50 });
+	const { result } = await hasten(node(fields, CONTINUE), tenItems);
+	for (const { json } of good(result)) {
+		expect(json.error).toMatch(/^The file was generated but could not be downloaded: /);
+		expect(tasks().map(({ id }) => String(id))).toContain(json.task_id);
+	}
+	expect(good(result)).toHaveLength(10);
+});
+
+test('all that wait for files of a host that refuses rest together', async () => {
+	onFile(answer(429, '', { 'Retry-After': '20' }), ALWAYS);
+	fakeTime();
+	const running = await begin(speech('=N {{ $json.n }}'), tenItems);
+	await passUntil(() => tasks().length === 10 && files().length > 0);
+	const since = Date.now();
+	await passUntil(() => Date.now() - since > 120_000, 130);
+	// All at once, before the first was refused, then one each 20 s for all of them.
+	expect(files().length).toBeLessThanOrEqual(10 + 6);
+	expect(files().length).toBeGreaterThanOrEqual(5);
+	running.cancel();
+	await passUntil(() => sim.openConnections() === 0);
+});
