@@ -1,5 +1,5 @@
-import { bad, good, posts, requests, tasks } from './seen';
-import { ALWAYS, answer, onFile } from './service';
+import { bad, good } from './seen';
+import { ALWAYS, answer, onFile, posts, requests, tasks } from './service';
 import { begin, CONTINUE, fakeTime, node, sim, speech, start, video, type Setting } from './setup';
 import { passUntil } from './triggerSetup';
 

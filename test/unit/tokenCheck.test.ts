@@ -50,6 +50,22 @@ describe('the check of a token', () => {
 		expect(await checkTokenTogether(other.api, 0, never())).toBe(other.state.trouble);
 	});
 
+	it('is made five times a minute at most, however often the socket is lost', async () => {
+		const { state, api } = account();
+		const begun: number[] = [];
+		for (let second = 0; second < 180; second++) {
+			const before = state.asked;
+			await checkTokenTogether(api, Date.now(), never());
+			if (state.asked > before) begun.push(second);
+			await jest.advanceTimersByTimeAsync(1000);
+		}
+		for (const second of begun) {
+			const within = begun.filter((other) => other >= second && other < second + 60);
+			expect(within.length).toBeLessThanOrEqual(5);
+		}
+		expect(begun.length).toBeGreaterThanOrEqual(13);
+	});
+
 	it('is given up by whoever leaves, and goes on for the others', async () => {
 		const { api } = account();
 		const [leaving, staying] = [new AbortController(), new AbortController()];
