@@ -1,7 +1,15 @@
 import { TaskStore } from '../../nodes/MediaGenerationTrigger/tasks/taskStore';
 import { answer, message, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
-import { activate, activateListening, createTask, isMade, passUntil } from './triggerSetup';
+import {
+	activate,
+	activateListening,
+	areMade,
+	createTask,
+	isMade,
+	pass,
+	passUntil,
+} from './triggerSetup';
 
 const onEnds = { events: ['completed', 'failed'] };
 /** The trigger has heard of the task: the service is one message further. */
@@ -109,6 +117,21 @@ describe('a restart of n8n', () => {
 		);
 		const again = after.started.find(({ item }) => item.json.task_id === done)!;
 		expect(again.key).not.toBe(key);
+	});
+
+	it('tells of two hundred tasks that ended meanwhile within half a minute', async () => {
+		await start({ pace: 0.1 });
+		fakeTime();
+		const before = await activateListening({ nodeId: 'away' });
+		const texts = Array.from({ length: 200 }, (_, n) => `[sim:slow=100] Ends unheard ${n}`);
+		await Promise.all(texts.map(createTask));
+		await pass(5);
+		await before.close();
+		await passUntil(areMade);
+		const after = await activate({ nodeId: 'away' });
+		expect(await passUntil(() => after.started.length === 200)).toBeLessThanOrEqual(30);
+		expect(new Set(after.events()).size).toBe(200);
+		expect(before.started).toEqual([]);
 	});
 
 	it('gives the same event the same key, and every other event another', async () => {

@@ -108,7 +108,11 @@ describe('requests of an account', () => {
 
 describe('readings of a trigger that nothing announced', () => {
 	/** How many turns of a kind are given within so many seconds, to that many that wait. */
-	async function given(kind: 'poll' | 'livePoll' | 'catchUp', waits: number, seconds: number) {
+	async function given(
+		kind: 'poll' | 'livePoll' | 'catchUp' | 'past',
+		waits: number,
+		seconds: number,
+	) {
 		const pacing = account();
 		let count = 0;
 		for (let n = 0; n < waits; n++) pacing.begin('watched');
@@ -122,7 +126,9 @@ describe('readings of a trigger that nothing announced', () => {
 	it.each([
 		['are some 30 a minute for all together', 'poll', 50, 300, 10 + 150],
 		['are not more beside a live socket, however many wait', 'livePoll', 500, 300, 3 + 150],
-		['may come many at once after the socket was away', 'catchUp', 50, 0, 60],
+		['may be hundreds in a row after the socket was away', 'catchUp', 50, 19.9, 399],
+		['are then some 30 a minute, too', 'catchUp', 50, 80.5, 400 + 40],
+		['may come some at once of tasks that old messages name', 'past', 50, 0, 60],
 	] as const)('%s', async (_, kind, waits, seconds, count) => {
 		expect(await given(kind, waits, seconds)).toBe(count);
 	});

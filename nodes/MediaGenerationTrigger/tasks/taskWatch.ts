@@ -159,7 +159,7 @@ export class TaskWatch {
 		const { api, closing } = this.activation;
 		if (this.past.size >= MAX_UNDER_WAY) return;
 		this.past.add(taskId);
-		await api.rateLimit.waitForTurn('catchUp', SILENCE_MS, closing);
+		await api.rateLimit.waitForTurn('past', SILENCE_MS, closing);
 		// Meanwhile a message may have said that it is.
 		const isOpen = !closing.aborted && this.past.has(taskId);
 		const reading = isOpen ? api.getTask(taskId, closing) : undefined;

@@ -27,7 +27,8 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 			resolve();
 		};
 		signal?.addEventListener('abort', wake);
-		n8nSleep(ms, signal).then(wake, wake);
+		// Node warns of a negative time.
+		n8nSleep(Math.max(0, ms), signal).then(wake, wake);
 	});
 }
 

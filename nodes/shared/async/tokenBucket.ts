@@ -72,15 +72,26 @@ export class TokenBucket {
 	/** How many turns could be taken right now. */
 	private left: number;
 	private countedAt = steadyNow();
+	private takenAt = 0;
 	private readonly line = new Queue(
-		(ownMs) => this.restMs(Math.min(ownMs, this.everyMs())),
-		() => this.left--,
+		(ownMs) => {
+			const apartMs = restOf(this.takenAt, this.apartMs);
+			return Math.max(apartMs, this.restMs(Math.min(ownMs, this.everyMs())));
+		},
+		() => {
+			this.left--;
+			this.takenAt = steadyNow();
+		},
 	);
 
-	/** `atOnce` turns may be taken together, then one every `everyMs()` milliseconds. */
+	/**
+	 * `atOnce` turns may be taken together, or `apartMs` milliseconds apart, then one every `everyMs()`
+	 * milliseconds.
+	 */
 	constructor(
 		private readonly atOnce: number,
 		private readonly everyMs: () => number,
+		private readonly apartMs = 0,
 	) {
 		this.left = atOnce;
 	}

@@ -10,19 +10,24 @@ const SPREAD_OVER = 0.7;
 const WATCH_EVERY_MS = 2000;
 /** While the socket lives, lookups are just a safeguard: the interval for each task, in ms. */
 const LIVE_WATCH_EVERY_MS = 40_000;
-/** How many lookups may come at once: without a socket, beside a live one, after a lost one. */
+/** How many lookups may come at once: without a socket, and beside a live one. */
 const POLLS_AT_ONCE = 10;
 const LIVE_POLLS_AT_ONCE = 3;
-const CATCH_UPS_AT_ONCE = 60;
+/** After a lost socket or a restart: hundreds of tasks may have ended unheard, so this many in a row, … */
+const CATCH_UPS_IN_A_ROW = 400;
+/** … this far apart, in ms. */
+const CATCH_UPS_APART_MS = 50;
+/** Tasks of old messages, which have most probably ended. */
+const PAST_AT_ONCE = 60;
 /** Looking once more for tasks that are announced, and that the service does not know (yet), in ms. */
 const UNKNOWN_EVERY_MS = 3000;
 const UNKNOWN_AT_ONCE = 10;
 
 /**
- * A waiting item's lookup; or a trigger's: without a socket, beside a live one, after a lost one, of a
- * task that the service did not know.
+ * A waiting item's lookup; or a trigger's: without a socket, beside a live one, after a lost one or a
+ * restart, of a task that only old messages name, of one that the service did not know.
  */
-export type TurnKind = 'lookup' | 'poll' | 'livePoll' | 'catchUp' | 'unknown';
+export type TurnKind = 'lookup' | 'poll' | 'livePoll' | 'catchUp' | 'past' | 'unknown';
 
 /** The readings of an account that nothing announced: each waits for its turn, so that they never pile up. */
 export class ReadingTurns {
@@ -38,7 +43,8 @@ export class ReadingTurns {
 		livePoll: new TokenBucket(LIVE_POLLS_AT_ONCE, () =>
 			Math.max(WATCH_EVERY_MS, LIVE_WATCH_EVERY_MS / Math.max(1, this.underWay.watched)),
 		),
-		catchUp: new TokenBucket(CATCH_UPS_AT_ONCE, () => WATCH_EVERY_MS),
+		catchUp: new TokenBucket(CATCH_UPS_IN_A_ROW, () => WATCH_EVERY_MS, CATCH_UPS_APART_MS),
+		past: new TokenBucket(PAST_AT_ONCE, () => WATCH_EVERY_MS),
 		unknown: new TokenBucket(UNKNOWN_AT_ONCE, () => UNKNOWN_EVERY_MS),
 	};
 
