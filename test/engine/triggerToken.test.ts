@@ -1,11 +1,22 @@
 import { requests } from './service';
 import { fakeTime, sim } from './setup';
-import { activate, listenByHand, pass, passUntil } from './triggerSetup';
+import { activate, listenByHand } from './triggerSetup';
 
 /* Many triggers of one account, and the one token they have in common. */
 
 const TRIGGERS = 20;
 const checks = () => requests('GET', '/v1/video/me').length;
+
+/** Lets seconds pass, as long as `goesOn`; returns how many did. */
+async function pass(seconds: number, goesOn = () => true): Promise<number> {
+	for (let passed = 0; passed < seconds; passed++) {
+		if (!goesOn()) return passed;
+		await jest.advanceTimersByTimeAsync(1000);
+		// What a second brings about over the network must not be overtaken by the next one.
+		for (let turn = 0; turn < 2; turn++) await fetch(`${sim.baseUrl}/nothing`);
+	}
+	return seconds;
+}
 
 const activateAll = async () =>
 	await Promise.all(Array.from({ length: TRIGGERS }, async () => await activate()));
@@ -28,8 +39,8 @@ describe('twenty triggers of one account', () => {
 		await sim.waitFor(() => sim.sockets() === 1);
 		await pass(1);
 		sim.revoke(sim.token);
-		const haveEnded = () => triggers.every(({ errors }) => errors.length > 0);
-		expect(await passUntil(haveEnded)).toBeLessThanOrEqual(15);
+		const lasts = () => triggers.some(({ errors }) => errors.length === 0);
+		expect(await pass(30, lasts)).toBeLessThanOrEqual(15);
 		for (const { errors } of triggers) expect(errors[0]?.message).toMatch(/refused the API token/);
 		expect(checks()).toBeLessThanOrEqual(5);
 	});
