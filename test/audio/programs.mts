@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-const audio = '../../dist/nodes/shared/audio';
+const audio = '../../dist/nodes/MediaGeneration/audio';
 const { joinAudio } = createRequire(import.meta.url)(`${audio}/joinAudio.js`);
 
 /** Joins files as the node does. */
