@@ -36,17 +36,16 @@ export async function activate(rest: Rest, workflowId: string): Promise<void> {
 
 /** Starts a published workflow by its webhook; resolves to the execution's id. */
 export async function runByWebhook(rest: Rest, workflowId: string, body: object): Promise<string> {
-	const latest = async () => (await executionsOf(rest, workflowId))[0]?.id;
-	const before = await latest();
+	const ids = async () => (await executionsOf(rest, workflowId)).map(({ id }) => id);
+	const before = await ids();
 	await postJson(`${rest.baseUrl}/webhook/${workflowId}`, body);
 	// n8n may answer before it has stored the execution.
-	return await eventually(`${workflowId} to be started`, PATIENCE_MS, async () => {
-		const id = await latest();
-		return id === before ? undefined : id;
-	});
+	return await eventually(`${workflowId} to be started`, PATIENCE_MS, async () =>
+		(await ids()).find((id) => !before.includes(id)),
+	);
 }
 
-/** Ids and states of all executions of a workflow, the newest first. */
+/** Ids and states of all executions of a workflow: those that run first, then the newest first. */
 export async function executionsOf(
 	rest: Rest,
 	workflowId: string,
