@@ -48,6 +48,35 @@ test('a file that is refused to the end of the time is named, and why', async ()
 	expect(files()).toHaveLength(4);
 });
 
+test('a host that refuses a file now and then gives the others as fast as before', async () => {
+	onFile(answer(429, '', { 'Retry-After': '1' }), { ...ALWAYS, every: 20 });
+	const items = Array.from({ length: 400 }, (_, n) => ({ n }));
+	const { result, seconds } = await hasten(speech('=N {{ $json.n }}'), { items });
+	expect(good(result)).toHaveLength(400);
+	expect(seconds).toBeLessThan(60);
+});
+
+test.each([
+	[20, 20],
+	[1, 1],
+])('a host that gives %d files in %d s gives fifty', async (most, within) => {
+	const given: number[] = [];
+	sim.fault({
+		on: 'file',
+		...ALWAYS,
+		action: answer(429, ''),
+		get path() {
+			while (given[0]! <= Date.now() - within * 1000) given.shift();
+			return given.length < most && given.push(Date.now()) ? 'none of these' : '/';
+		},
+	});
+	const items = Array.from({ length: 50 }, (_, n) => ({ n }));
+	const { result, seconds } = await hasten(speech('=N {{ $json.n }}'), { items });
+	expect(good(result)).toHaveLength(50);
+	expect(seconds).toBeLessThan(100);
+	expect(files().length).toBeLessThan(150);
+});
+
 test('files whose turn never comes are told apart from those not made in time', async () => {
 	onFile(answer(429, '', { 'Retry-After': '86400' }), ALWAYS);
 	const fields = speech('=N {{ $json.n }}', { timeout: 50 });

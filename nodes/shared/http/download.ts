@@ -90,7 +90,7 @@ const retryAfterOf = ({ headers }: HttpResponse) =>
 const isRefusal = ({ status, retryAfterMs }: FailureFacts) =>
 	status === 429 || (status === 503 && retryAfterMs !== undefined);
 
-/** Asks for a file at its host's pace, which it teaches. */
+/** Asks for a file at its host's pace. */
 async function ask(
 	context: FileContext,
 	credential: Credential,
@@ -98,7 +98,7 @@ async function ask(
 	signal: AbortSignal,
 ): Promise<HttpResponse> {
 	const { origin } = new URL(url);
-	const pace = hostPaces().known(origin);
+	const pace = hostPaces().of(origin);
 	if (pace && !(await pace.waitForSlot(signal))) {
 		throw badFile('its host refuses so many requests', true, { status: 429 });
 	}
@@ -114,8 +114,8 @@ async function ask(
 	}).finally(() => pace?.answered());
 	const retryAfterMs = retryAfterOf(answer);
 	if (isRefusal({ status: answer.status, retryAfterMs })) {
-		hostPaces().refusing(origin).refused('read', sentAt, retryAfterMs);
-	} else pace?.accepted('read', sentAt);
+		hostPaces().refused(origin, sentAt, retryAfterMs);
+	} else hostPaces().accepted(origin, sentAt);
 	return answer;
 }
 
@@ -220,7 +220,8 @@ export async function download(
 		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
 		if (!isTransient(outcome) || isLast) throw aboutFile(outcome, file);
 		last = outcome;
-		if (!isRefused) await sleep(backOffMs(attempt, MAX_PAUSE_MS), signal);
+		const told = isRefused ? outcome.facts.retryAfterMs : undefined;
+		await sleep(told ?? backOffMs(attempt, MAX_PAUSE_MS), signal);
 	}
 }
 

@@ -69,6 +69,9 @@ export class RateLimit {
 	);
 	private readonly turns = new ReadingTurns(this.underWay);
 
+	/** `learns`: whether requests stay slower after a refusal, or only rest for a while. */
+	constructor(private readonly learns = true) {}
+
 	/**
 	 * Resolves with true once a request may go out, with false if `signal` aborts first. Call
 	 * `answered` once it is answered or given up. A reading waits until `lastAt` at most, in ms since
@@ -145,7 +148,7 @@ export class RateLimit {
 			this.refusedAt = now;
 			if (isBusy && this.inARow.create === 0) this.noteMeagre();
 			this.inARow[kind]++;
-			if (!isBusy || this.meagre >= MAX_MEAGRE) this.rate.refused(now);
+			if (this.learns && (!isBusy || this.meagre >= MAX_MEAGRE)) this.rate.refused(now);
 		}
 		const isTold = retryAfterMs !== undefined;
 		const doubledMs = FIRST_COOLDOWN_MS * 2 ** (this.inARow[kind] - 1);
