@@ -46,6 +46,23 @@ describe('the rate of an account', () => {
 		expect(rate.gapMs).toBe(1000);
 	});
 
+	it('grows again when a lower one does not help against refusals', () => {
+		const rate = new LearnedRate();
+		let now = 1000;
+		const refuseAfter = (accepted: number, gapMs: number) => {
+			now = send(rate, accepted, gapMs, now + gapMs);
+			rate.refused(now);
+			return rate.gapMs;
+		};
+		const slower = Array.from({ length: 5 }, (_, n) => refuseAfter(7, 200 * 2 ** n));
+		expect(slower[4]).toBeGreaterThan(1000);
+		const faster = [0, 1, 2].map(() => refuseAfter(7, 3200));
+		expect(faster).toEqual([1, 2, 3].map((n) => slower[4]! / 2 ** n));
+		// A service with a limit accepts only one or two.
+		refuseAfter(1, 3200);
+		expect(refuseAfter(1, 3200)).toBeGreaterThan(faster[2]!);
+	});
+
 	it('grows by and by with what is accepted, until it is without limit again', () => {
 		const rate = new LearnedRate();
 		rate.refused(1000);

@@ -80,6 +80,23 @@ it.each([true, false])(
 	},
 );
 
+it.each([
+	[20, '1', 180],
+	[7, '1', 450],
+	[7, undefined, 450],
+])(
+	'a service that refuses each %d-th request, whatever the pace (Retry-After: %s), is asked on',
+	async (every, retryAfter, most) => {
+		let count = 0;
+		const passes = () => ++count % every > 0;
+		const service = new Service(3, { ...refusal(retryAfter), passes });
+		const { seconds, lost } = await speak(service, { items: 400 }).finish(3600);
+		expect([lost, service.creates]).toEqual([0, 400]);
+		// Each refusal rests the account for a second, and is followed by another one of slow requests.
+		expect(seconds).toBeLessThan(most);
+	},
+);
+
 it('once a limit is introduced, no item of a batch is lost', async () => {
 	const service = new Service(3);
 	const batch = speak(service, { items: 200 });

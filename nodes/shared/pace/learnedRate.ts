@@ -13,11 +13,20 @@ const MIN_RATE_AT_FIRST = 1 / 1000;
 const MIN_RATE = 1 / 60_000;
 /** … and the rate from which nothing is held back any more. */
 const UNLIMITED = 1 / 20;
+/**
+ * Halving the rate so many times was in vain if, as a rule, as many requests as these still pass between
+ * two refusals: the service refuses by chance, so the rate is doubled again.
+ */
+const IN_VAIN = 5;
+const USUAL_ACCEPTS = 4;
+/** More than so many in a row say nothing of what is usual: a limit may let pass a burst. */
+const BURST = 20;
 
 /**
  * How often an account may be asked, learnt from its refusals: at will until the first one, then half
  * as often as before, but no less often than requests were accepted since the last one; and faster
- * again as they are accepted. No service announces its limit. All times in ms since 1970.
+ * again as they are accepted, or if a lower rate does not help. No service announces its limit. All
+ * times in ms since 1970.
  */
 export class LearnedRate {
 	/** Requests per millisecond. */
@@ -28,6 +37,9 @@ export class LearnedRate {
 	private refusedAt = 0;
 	/** Requests accepted since the last refusal. */
 	private accepts = 0;
+	/** The same between any two refusals: a mean in which the last time counts half. */
+	private usualAccepts = 0;
+	private halvings = 0;
 
 	/** Milliseconds between two requests. */
 	get gapMs(): number {
@@ -46,14 +58,22 @@ export class LearnedRate {
 	}
 
 	refused(now: number): void {
+		this.usualAccepts = (this.usualAccepts + Math.min(this.accepts, BURST)) / 2;
 		// Nothing was accepted in between, so nothing new was learnt.
 		if (this.refusedAt > 0 && this.accepts === 0) return;
+		const isInVain = this.halvings >= IN_VAIN && this.usualAccepts >= USUAL_ACCEPTS;
+		if (isInVain) this.most *= 2;
+		else this.halve(now);
+		this.refusedAt = now;
+		this.accepts = 0;
+	}
+
+	private halve(now: number): void {
 		const isFirst = this.refusedAt === 0;
 		const proven = isFirst ? MIN_RATE_AT_FIRST : this.accepts / (now - this.refusedAt);
 		const half = Math.min(this.most, this.usedNow(now)) / 2;
 		this.most = Math.max(MIN_RATE, proven, half);
-		this.refusedAt = now;
-		this.accepts = 0;
+		this.halvings++;
 	}
 
 	private usedNow(now: number): number {
