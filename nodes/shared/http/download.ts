@@ -220,8 +220,8 @@ export async function download(
 		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
 		if (!isTransient(outcome) || isLast) throw aboutFile(outcome, file);
 		last = outcome;
-		const told = isRefused ? outcome.facts.retryAfterMs : undefined;
-		await sleep(told ?? backOffMs(attempt, MAX_PAUSE_MS), signal);
+		const told = isRefused && outcome.facts.retryAfterMs;
+		await sleep(Math.max(told || 0, backOffMs(attempt, MAX_PAUSE_MS)), signal);
 	}
 }
 
