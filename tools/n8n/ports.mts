@@ -1,6 +1,14 @@
+import { randomInt } from 'node:crypto';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 
 const HOST = '127.0.0.1';
+/**
+ * Below those that a system takes for outgoing connections: one of n8n's own, to its database, could
+ * have a port before n8n listens on it.
+ */
+const FIRST = 20_000;
+const END = 32_000;
+const given = new Set<number>();
 
 async function listen(port: number): Promise<Server> {
 	return await new Promise((resolve, reject) => {
@@ -22,10 +30,16 @@ export async function isFree(port: number): Promise<boolean> {
 	);
 }
 
-/** Different ports that nothing listens on at this moment. */
+/** Different ports that nothing listens on at this moment, and that this process has not given out. */
 export async function freePorts(count: number): Promise<number[]> {
-	const servers = await Promise.all(Array.from({ length: count }, async () => await listen(0)));
-	return await Promise.all(servers.map(close));
+	const ports: number[] = [];
+	while (ports.length < count) {
+		const port = randomInt(FIRST, END);
+		if (given.has(port) || !(await isFree(port))) continue;
+		given.add(port);
+		ports.push(port);
+	}
+	return ports;
 }
 
 export const freePort = async (): Promise<number> => (await freePorts(1))[0]!;
