@@ -46,7 +46,10 @@ describe('the rate of an account', () => {
 		expect(rate.gapMs).toBe(1000);
 	});
 
-	it('grows again when a lower one does not help against refusals', () => {
+	it.each([
+		[7, 3],
+		[2, 5],
+	])('grows again when a lower one does not help: %d pass, %d times', (passing, times) => {
 		const rate = new LearnedRate();
 		let now = 1000;
 		const refuseAfter = (accepted: number, gapMs: number) => {
@@ -54,13 +57,23 @@ describe('the rate of an account', () => {
 			rate.refused(now);
 			return rate.gapMs;
 		};
-		const slower = Array.from({ length: 5 }, (_, n) => refuseAfter(7, 200 * 2 ** n));
-		expect(slower[4]).toBeGreaterThan(1000);
-		const faster = [0, 1, 2].map(() => refuseAfter(7, 3200));
-		expect(faster).toEqual([1, 2, 3].map((n) => slower[4]! / 2 ** n));
-		// A service with a limit accepts only one or two.
-		refuseAfter(1, 3200);
-		expect(refuseAfter(1, 3200)).toBeGreaterThan(faster[2]!);
+		const slower = Array.from({ length: times }, (_, n) => refuseAfter(passing, 200 * 2 ** n));
+		const slowest = slower.at(-1)!;
+		const faster = [0, 1, 2].map(() => refuseAfter(passing, 3200));
+		expect(faster).toEqual([1, 2, 3].map((n) => slowest / 2 ** n));
+	});
+
+	it('is lowered again when a higher one is refused more', () => {
+		const rate = new LearnedRate();
+		let now = 1000;
+		const refuseAfter = (accepted: number) => {
+			now = send(rate, accepted, 500, now + 500);
+			rate.refused(now);
+			return rate.gapMs;
+		};
+		for (let n = 0; n < 5; n++) refuseAfter(5);
+		const gaps = [0, 1, 2, 3].map(() => refuseAfter(1));
+		expect(Math.max(...gaps)).toBe(gaps.at(-1));
 	});
 
 	it('grows by and by with what is accepted, until it is without limit again', () => {

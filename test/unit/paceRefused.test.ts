@@ -81,9 +81,10 @@ it.each([true, false])(
 );
 
 it.each([
-	[20, '1', 180],
+	[20, '1', 200],
 	[7, '1', 450],
 	[7, undefined, 450],
+	[3, '1', 1200],
 ])(
 	'a service that refuses each %d-th request, whatever the pace (Retry-After: %s), is asked on',
 	async (every, retryAfter, most) => {
@@ -96,6 +97,15 @@ it.each([
 		expect(seconds).toBeLessThan(most);
 	},
 );
+
+it.each([120, 300])('a long batch uses what a limit of %d a minute allows', async (perMinute) => {
+	const service = new Service(3, tokenBucket(perMinute, 10, true));
+	const { seconds, lost } = await speak(service, { items: 600 }).finish(1200);
+	expect([lost, service.creates]).toEqual([0, 600]);
+	// A create call and a lookup for each.
+	expect(seconds).toBeLessThan((1.2 * 1200 * 60) / perMinute);
+	expect(service.seen.length).toBeLessThan(1.3 * service.limit.allows(seconds));
+});
 
 it('once a limit is introduced, no item of a batch is lost', async () => {
 	const service = new Service(3);

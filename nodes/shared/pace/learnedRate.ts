@@ -13,14 +13,21 @@ const MIN_RATE_AT_FIRST = 1 / 1000;
 const MIN_RATE = 1 / 60_000;
 /** … and the rate from which nothing is held back any more. */
 const UNLIMITED = 1 / 20;
-/**
- * Halving the rate so many times was in vain if, as a rule, as many requests as these still pass between
- * two refusals: the service refuses by chance, so the rate is doubled again.
- */
-const IN_VAIN = 5;
-const USUAL_ACCEPTS = 4;
-/** More than so many in a row say nothing of what is usual: a limit may let pass a burst. */
+/** After so many accepted requests the rate has grown: it was too high again, which is what a limit does. */
+const GROWN = 12;
+/** More accepted requests in a row than these say nothing of what is usual: a limit may let pass a burst. */
 const BURST = 20;
+/**
+ * A lower rate is of no help if it never grew between so many refusals in a row, though as many requests
+ * were accepted for each of them: the service refuses by chance, not by how often it is asked. The more
+ * refusals, the fewer requests prove it.
+ */
+const NO_HELP = [
+	{ refusals: 6, accepts: 0.8 },
+	{ refusals: 4, accepts: 4 },
+];
+/** What an earlier refusal counts beside a later one. */
+const FADING = 0.85;
 
 /**
  * How often an account may be asked, learnt from its refusals: at will until the first one, then half
@@ -37,9 +44,11 @@ export class LearnedRate {
 	private refusedAt = 0;
 	/** Requests accepted since the last refusal. */
 	private accepts = 0;
-	/** The same between any two refusals: a mean in which the last time counts half. */
-	private usualAccepts = 0;
-	private halvings = 0;
+	/** Refusals in a row between which the rate did not grow. */
+	private slowed = 0;
+	/** How many requests were accepted and refused lately. */
+	private lately = { accepts: 0, refusals: 0 };
+	private isOfNoHelp = false;
 
 	/** Milliseconds between two requests. */
 	get gapMs(): number {
@@ -58,14 +67,27 @@ export class LearnedRate {
 	}
 
 	refused(now: number): void {
-		this.usualAccepts = (this.usualAccepts + Math.min(this.accepts, BURST)) / 2;
+		this.lately.accepts = this.lately.accepts * FADING + Math.min(this.accepts, BURST);
+		this.lately.refusals = this.lately.refusals * FADING + 1;
 		// Nothing was accepted in between, so nothing new was learnt.
 		if (this.refusedAt > 0 && this.accepts === 0) return;
-		const isInVain = this.halvings >= IN_VAIN && this.usualAccepts >= USUAL_ACCEPTS;
-		if (isInVain) this.most *= 2;
-		else this.halve(now);
+		const hasGrown = this.accepts > GROWN;
+		const wasOfNoHelp = this.isOfNoHelp;
+		if (!hasGrown && !wasOfNoHelp) this.slowed++;
+		const usual = this.lately.accepts / this.lately.refusals;
+		const proof = NO_HELP.find(({ refusals }) => this.slowed >= refusals);
+		this.isOfNoHelp = proof !== undefined && usual >= proof.accepts;
+		if (!this.isOfNoHelp) {
+			if (hasGrown || wasOfNoHelp) this.forgetProof();
+			this.halve(now);
+		} else if (!hasGrown) this.most *= 2;
 		this.refusedAt = now;
 		this.accepts = 0;
+	}
+
+	private forgetProof(): void {
+		this.slowed = 0;
+		this.lately = { accepts: 0, refusals: 0 };
 	}
 
 	private halve(now: number): void {
@@ -73,7 +95,6 @@ export class LearnedRate {
 		const proven = isFirst ? MIN_RATE_AT_FIRST : this.accepts / (now - this.refusedAt);
 		const half = Math.min(this.most, this.usedNow(now)) / 2;
 		this.most = Math.max(MIN_RATE, proven, half);
-		this.halvings++;
 	}
 
 	private usedNow(now: number): number {
