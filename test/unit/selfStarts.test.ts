@@ -110,7 +110,7 @@ describe('sub-workflows that speak', () => {
 			}
 			if (depth === undefined) return Infinity;
 			let end = () => {};
-			selfStarts.begin(depth, new Promise((resolve) => (end = () => resolve(undefined))));
+			selfStarts.begin(taskId, depth, new Promise((resolve) => (end = () => resolve(undefined))));
 			taskId = `task-${workflows}-${start}`;
 			if (!waits) end();
 			await speak(taskId, start);
@@ -147,5 +147,82 @@ describe('sub-workflows that speak', () => {
 		const { selfStarts } = calling('shared');
 		const starts = await startsOf([selfStarts], (taskId) => speakIn('shared', 'other', taskId));
 		expect(starts).toBe(50);
+	});
+});
+
+describe('workflows of which each execution starts several', () => {
+	const address = readCredential({ apiToken: 'several', baseUrl: 'https://media.example.com' });
+	const origins = originsOf(address);
+
+	const triggerOf = (id: string, includesOwn = false) => {
+		const context = {
+			getNode: () => ({ name: 'Trigger' }),
+			getWorkflow: () => ({ id }),
+			getChildNodes: () => [],
+			getParentNodes: () => [],
+		} as unknown as ITriggerFunctions;
+		return { id, selfStarts: new SelfStarts(context, origins, includesOwn, undefined) };
+	};
+
+	/** An execution of `id`, started by the event of a task, creates another task. */
+	async function speak(id: string, event: string, taskId: string) {
+		const json = { event: 'completed', task_id: event };
+		const runData = { Trigger: [{ data: { main: [[{ json }]] } }] };
+		const context = {
+			getNode: () => ({ name: 'Speak' }),
+			getMode: () => 'trigger',
+			getWorkflow: () => ({ id }),
+			getParentNodes: () => [{ name: 'Trigger', type: 'media.mediaGenerationTrigger' }],
+			runExecutionData: { resultData: { runData } },
+		} as unknown as IExecuteFunctions;
+		await createdBy(context, address, async () => taskId, 'Words');
+	}
+
+	/**
+	 * All triggers are told of a first task, and of each that their executions create. `amountAt` is how
+	 * many an execution creates at each depth. Returns the executions and the errors.
+	 */
+	async function allStarts(
+		triggers: Array<ReturnType<typeof triggerOf>>,
+		first: string,
+		amountAt: (depth: number) => number,
+	) {
+		const tasks = [first];
+		const errors: string[] = [];
+		let executions = 0;
+		for (const taskId of tasks) {
+			for (const { id, selfStarts } of triggers) {
+				try {
+					const depth = selfStarts.knownDepthOf(taskId, 0, undefined);
+					if (depth === undefined) continue;
+					selfStarts.begin(taskId, depth, new Promise(() => {}));
+					executions++;
+					for (let n = 0; n < amountAt(depth); n++) {
+						const made = `${first}-${tasks.length}`;
+						await speak(id, taskId, made);
+						tasks.push(made);
+					}
+				} catch (error) {
+					errors.push((error as { facts: { text: string } }).facts.text);
+				}
+			}
+		}
+		return { executions, errors };
+	}
+
+	it('are ended by a single error after about a hundred, not after two to the power of ten', async () => {
+		const pair = [triggerOf('ping'), triggerOf('pong')];
+		const { executions, errors } = await allStarts(pair, 'pair', () => 2);
+		expect(executions).toBe(106);
+		expect(errors).toEqual(['a hundred times']);
+		const three = [triggerOf('one'), triggerOf('two'), triggerOf('three')];
+		expect(await allStarts(three, 'three', () => 1)).toMatchObject({ executions: 109 });
+	});
+
+	it('start as many as the first execution creates, each of which may lead to a few more', async () => {
+		const own = [triggerOf('own', true)];
+		const amountAt = (depth: number) => (depth === 0 ? 300 : depth < 4 ? 1 : 0);
+		const { executions, errors } = await allStarts(own, 'own', amountAt);
+		expect({ executions, errors }).toEqual({ executions: 1 + 4 * 300, errors: [] });
 	});
 });

@@ -1,8 +1,9 @@
 import type { IRun, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
 import { settledWithin, steadyNow } from '../../shared/async/deadline';
+import { StartedExecutions, type Family, type StartedExecution } from '../../shared/executions';
 import { Failure } from '../../shared/failure';
-import { StartedExecutions, type Origins, type StartedExecution } from '../../shared/n8n/origins';
+import type { Origins } from '../../shared/n8n/origins';
 import { asText, isRecord } from '../../shared/parsing/coerce';
 import { AFTERMATH_MS, Chain, MAX_CHAIN } from './chain';
 
@@ -97,20 +98,27 @@ export class SelfStarts {
 
 	/**
 	 * The same without a wait. Where the answer to the create call never came, the `text` that it
-	 * speaks or shows tells whose it is, if known.
+	 * speaks or shows tells whose it is, if known. Of a family, one event ends in the error, and
+	 * those that come after it are passed over.
 	 */
 	knownDepthOf(name: string, possibleDepth: number, text: string | undefined): number | undefined {
 		if (text !== undefined) this.origins.recognize(name, text, this.chain.heardAt(name));
 		if (this.isOwn(name) && !this.includesOwn) return undefined;
 		const depth = this.knownDepth(name) ?? possibleDepth;
-		if (depth >= MAX_CHAIN) throw new Failure('startsItself');
-		return depth;
+		const family = this.origins.familyOf(name);
+		const isDeep = depth >= MAX_CHAIN;
+		if (!isDeep && !family.isFull(depth)) return depth;
+		if (family.isEnded) return undefined;
+		family.isEnded = true;
+		throw new Failure('startsItself', { text: isDeep ? 'ten times in a row' : 'a hundred times' });
 	}
 
-	/** An execution begins, started by an event of this depth. */
-	begin(depth: number, over: Promise<IRun | undefined>): void {
+	/** An execution begins, started by the event of `name` at this depth. */
+	begin(name: string, depth: number, over: Promise<IRun | undefined>): void {
 		const end = this.chain.begin(depth);
-		const execution = this.started(depth);
+		const family = this.origins.familyOf(name);
+		family.add(depth);
+		const execution = this.started(depth, family);
 		void over.then((run) => {
 			// A sub-workflow that it does not wait for may go on.
 			execution.until = steadyNow() + AFTERMATH_MS;
@@ -121,11 +129,11 @@ export class SelfStarts {
 		});
 	}
 
-	private started(depth: number): StartedExecution {
+	private started(depth: number, family: Family): StartedExecution {
 		const all = thisProcess.shared(StartedExecutions);
 		for (const old of all) if (old.until < steadyNow()) all.delete(old);
 		const { workflowId, calls } = this;
-		const execution = { workflowId, calls, depth, until: Infinity };
+		const execution = { workflowId, calls, depth, family, until: Infinity };
 		all.add(execution);
 		return execution;
 	}

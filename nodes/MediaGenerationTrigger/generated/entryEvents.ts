@@ -67,7 +67,7 @@ export class EntryEvents {
 				wasEmitted = true;
 				entryStore.emitted(mark);
 				entryStore.save();
-				selfStarts.begin(depth, ended);
+				selfStarts.begin(name, depth, ended);
 				void Promise.race([ended, sleep(PAUSE_MS, closing)]).then(passOn);
 			},
 			onRefused: () => entryStore.emitted(mark, false),

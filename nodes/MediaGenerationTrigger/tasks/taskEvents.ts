@@ -77,7 +77,7 @@ export class TaskEvents {
 			onEmit: (over) => {
 				if (!isProgress) taskStore.emitted(taskId);
 				taskStore.save();
-				selfStarts.begin(depth, over);
+				selfStarts.begin(taskId, depth, over);
 			},
 			onRefused: () => {
 				if (!isProgress) taskStore.emitted(taskId, false);

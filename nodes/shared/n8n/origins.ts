@@ -2,6 +2,7 @@ import type { IDataObject, IExecuteFunctions, ITaskData } from 'n8n-workflow';
 import { accountOf, thisProcess } from '../account';
 import { steadyNow } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
+import { Family, StartedExecutions, type StartedExecution } from '../executions';
 import { Failure } from '../failure';
 import type { Credential } from '../http/credential';
 import { dropOldest } from '../limits';
@@ -21,9 +22,10 @@ interface Origin {
 	workflowIds: string[];
 	/**
 	 * How many executions in a row led to it, each started by an event of the task before; undefined if
-	 * no event is known to have started the execution.
+	 * no event is known to have started the execution. These executions are of its family.
 	 */
 	depth: number | undefined;
+	family?: Family;
 }
 
 /** What a call that creates something is for. */
@@ -49,6 +51,8 @@ interface Unclear extends Work {
 export class Origins {
 	/** By name, the newest last. */
 	private readonly created = new Map<string, Origin>();
+	/** The families of executions, by what started their first. */
+	private readonly families = new Map<string, Family>();
 	/** Create calls not answered yet. */
 	private readonly underWay = new Map<Promise<unknown>, Work>();
 	/** The oldest first. */
@@ -110,6 +114,14 @@ export class Origins {
 		return this.created.get(name);
 	}
 
+	/** The family of the executions that its event starts. */
+	familyOf(name: string): Family {
+		const family = this.created.get(name)?.family ?? this.families.get(name) ?? new Family();
+		this.families.set(name, family);
+		dropOldest(this.families, MAX_CREATED);
+		return family;
+	}
+
 	/** Recognises one of unknown origin, first heard of at `heardAt`, by what it speaks or shows. */
 	recognize(name: string, text: string, heardAt: number): void {
 		if (this.created.has(name)) return;
@@ -158,20 +170,6 @@ export class GenerationOrigins extends Origins {}
 /** The origins of an account's videos and images in this process. */
 export const generationOriginsOf = (credential: Credential): GenerationOrigins =>
 	accountOf(credential).shared(GenerationOrigins);
-
-/** An execution that an event of a trigger has started. */
-export interface StartedExecution {
-	workflowId: string;
-	/** Sub-workflows that nodes after the trigger call. */
-	calls: string[];
-	/** As of its event's task. */
-	depth: number;
-	/** When nothing of it goes on any more, in ms since 1970. */
-	until: number;
-}
-
-/** Those of all triggers in this process. */
-export class StartedExecutions extends Set<StartedExecution> {}
 
 /** What n8n knows of an execution but offers no method for; any of it may be missing. */
 interface Internals {
@@ -226,25 +224,27 @@ function originIn(context: IExecuteFunctions, credential: Credential, origins: O
 	if (isProduction) origins.executedHere.add(id ?? '');
 	return {
 		workflowIds: [id, calledBy].filter((each): each is string => each !== undefined && each !== ''),
-		depth: event ? depthAfter(event, credential) : depthWithin(id, calledBy),
+		depth: undefined,
+		...(event ? startedBy(event, credential) : startedWithin(id, calledBy)),
 	};
 }
 
-/** Undefined when the item is no event of a task, a video or an image. */
-function depthAfter(event: IDataObject, credential: Credential): number | undefined {
-	const taskId = asText(event.task_id);
+/** Nothing when the item is no event of a task, a video or an image. */
+function startedBy(event: IDataObject, credential: Credential): Partial<Origin> {
 	const isGenerated = event.event === 'generated';
-	if (!isGenerated && taskId === undefined) return undefined;
-	const names = isGenerated ? [asText(event.id), asText(event.file_url)] : [taskId];
+	const told = isGenerated ? [event.id, event.file_url] : [event.task_id];
+	const names = told.map(asText).filter((name) => name !== undefined);
+	if (names.length === 0) return {};
 	const origins = isGenerated ? generationOriginsOf(credential) : originsOf(credential);
-	const before = names.map((name) => origins.of(name ?? '')).find((origin) => origin !== undefined);
-	return (before?.depth ?? 0) + 1;
+	const name = names.find((each) => origins.of(each) !== undefined) ?? names[0]!;
+	return { depth: (origins.of(name)?.depth ?? 0) + 1, family: origins.familyOf(name) };
 }
 
 /** The same where the event is out of sight, for a model or in a sub-workflow: by what is under way. */
-function depthWithin(id = '', calledBy = ''): number | undefined {
+function startedWithin(id = '', calledBy = ''): Partial<Origin> {
 	const mayBeIt = ({ workflowId, calls, until }: StartedExecution) =>
 		until > steadyNow() && ([id, calledBy].includes(workflowId) || calls.includes(calledBy));
 	const possible = [...thisProcess.shared(StartedExecutions)].filter(mayBeIt);
-	return possible.length > 0 ? Math.max(...possible.map(({ depth }) => depth + 1)) : undefined;
+	const deepest = possible.sort((a, b) => b.depth - a.depth)[0];
+	return deepest ? { depth: deepest.depth + 1, family: deepest.family } : {};
 }
