@@ -110,7 +110,9 @@ export class SelfStarts {
 		if (!isDeep && !family.isFull(depth)) return depth;
 		if (family.isEnded) return undefined;
 		family.isEnded = true;
-		throw new Failure('startsItself', { text: isDeep ? 'ten times in a row' : 'a hundred times' });
+		throw new Failure('startsItself', {
+			text: isDeep ? 'ten times in a row' : 'a hundred times or more',
+		});
 	}
 
 	/** An execution begins, started by the event of `name` at this depth. */
