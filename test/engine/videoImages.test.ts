@@ -127,6 +127,12 @@ describe('unfit files are named with field and item, before anything is sent', (
 		expect(message).toMatch(/photo_9, … \[item 0\]$/);
 	});
 
+	test('so are those that n8n keeps in the JSON of the item', async () => {
+		const input = [{ json: { _files: { photo: { ...file(png(9)) } } } }];
+		const { message } = bad(await run(ingredients('data'), { input }));
+		expect(message).toContain("No file in 'data'. This item's files: _files.photo [item 0]");
+	});
+
 	test('frames are named frames', async () => {
 		const { all } = bad(await run(frames('data'), { input: [item({})] }));
 		expect(all).toMatch(/^No file in 'data'.*'Frames' must name the input fields/);

@@ -3,7 +3,7 @@ import { Failure, invalidInput } from '../../../shared/failure';
 import { INPUT_FIELD } from '../../../shared/n8n/descriptions';
 import { isImage } from '../../../shared/parsing/fileType';
 import type { GenerationBody } from '../../../shared/generation/generationStream';
-import { asText } from '../../../shared/parsing/coerce';
+import { asText, isRecord } from '../../../shared/parsing/coerce';
 import type { Item } from '../../run/item';
 import { sizeOfStored } from '../../../shared/n8n/storedFile';
 
@@ -99,7 +99,10 @@ export class InputImages {
 		try {
 			return this.helpers.assertBinaryData(index, field);
 		} catch {
-			const names = Object.keys(run.context.getInputData()[index]!.binary ?? {});
+			const { binary, json } = run.context.getInputData()[index]!;
+			// Where n8n keeps files in the items' JSON, their names are paths.
+			const paths = isRecord(json._files) ? Object.keys(json._files).map((n) => `_files.${n}`) : [];
+			const names = [...Object.keys(binary ?? {}), ...paths];
 			const more = names.length > MAX_NAMED ? ', …' : '';
 			const has =
 				names.length > 0
