@@ -110,9 +110,7 @@ export class SelfStarts {
 		if (!isDeep && !family.isFull(depth)) return depth;
 		if (family.isEnded) return undefined;
 		family.isEnded = true;
-		throw new Failure('startsItself', {
-			text: isDeep ? 'ten times in a row' : 'a hundred times or more',
-		});
+		throw new Failure('startsItself', isDeep ? {} : { text: 'a hundred times or more' });
 	}
 
 	/** An execution begins, started by the event of `name` at this depth. */

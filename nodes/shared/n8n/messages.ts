@@ -171,7 +171,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			"Take 'Video or Image Made' out of 'Trigger On': it can't be noticed without the history.",
 	}),
-	startsItself: ({ text }) => ({
+	startsItself: ({ text = 'ten times in a row' }) => ({
 		message: `The workflow has started itself ${text}`,
 		description:
 			"Each execution created something that was charged and started the next execution. Turn off 'Include Tasks of This Workflow', enter the speech tasks to watch in 'Task IDs', or create in a workflow without this trigger.",
