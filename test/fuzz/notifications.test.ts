@@ -66,13 +66,12 @@ describe('whatever comes over the socket', () => {
 				const { share, socket } = await subscription();
 				const heard: Array<number | undefined> = [];
 				const all: Array<[string, number | undefined]> = [];
-				share.follow('1', {
-					onMessage: (percentage) => heard.push(percentage),
-					onSocketChange: () => {},
+				share.follow('1', (news, percentage) => {
+					if (news === 'progress' || news === 'outcome') heard.push(percentage);
 				});
 				share.followAll((taskId, percentage) => all.push([taskId, percentage]));
 				const done = new Promise<void>((resolve) => {
-					share.follow('the end', { onMessage: () => resolve(), onSocketChange: () => {} });
+					share.follow('the end', () => resolve());
 				});
 				for (const { bytes, binary } of frames) socket.send(bytes, { binary });
 				socket.send(JSON.stringify({ type: 'labs_status_updated', payload: { id: 'the end' } }));
@@ -97,12 +96,10 @@ describe('whatever comes over the socket', () => {
 				const { share, wire } = await subscription();
 				const changes: boolean[] = [];
 				const back = new Promise<void>((resolve) => {
-					share.follow('1', {
-						onMessage: (percentage) => expect(percentage).toBeUndefined(),
-						onSocketChange(open) {
-							changes.push(open);
-							if (open) resolve();
-						},
+					share.follow('1', (news, percentage) => {
+						expect(percentage).toBeUndefined();
+						if (news === 'lost' || news === 'back') changes.push(news === 'back');
+						if (news === 'back') resolve();
 					});
 				});
 				wire.write(bytes);

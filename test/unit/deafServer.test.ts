@@ -81,7 +81,9 @@ const status = (task_id: string, process_percentage: number) =>
 /** Resolves with what `listening` is told of a task first. */
 const first = async (subscription: Subscription, taskId: string) =>
 	await new Promise<number | undefined>((resolve) => {
-		subscription.follow(taskId, { onMessage: resolve, onSocketChange: () => {} });
+		subscription.follow(taskId, (news, percentage) => {
+			if (news === 'progress') resolve(percentage);
+		});
 	});
 
 describe('a service that never answers the closing', () => {

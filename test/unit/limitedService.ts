@@ -156,8 +156,7 @@ const subscription = (isOpen: boolean): Subscription => ({
 	isOpen: () => isOpen,
 	isLive: () => isOpen,
 	lostAt: () => 0,
-	follow() {},
-	unfollow() {},
+	follow: () => () => {},
 	followAll() {},
 	release() {},
 });

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
+import type { NewsKind } from '../../nodes/shared/async/timetable';
 import { subscribe as listenTo, type Subscription } from '../../nodes/shared/speech/notifications';
 import { readCredential } from '../../nodes/shared/http/credential';
 import { FakeService } from '../service/fakeService.mts';
@@ -65,8 +66,8 @@ function follower() {
 	};
 	return {
 		heard,
-		onMessage: (percentage: number | undefined) => tell(percentage),
-		onSocketChange: () => tell('change'),
+		follow: (news: NewsKind, percentage?: number) =>
+			tell(news === 'lost' || news === 'back' ? 'change' : percentage),
 		/** Resolves once so many things were heard. */
 		async has(amount: number) {
 			while (heard.length < amount) await new Promise<void>((resolve) => (wake = resolve));
@@ -86,7 +87,7 @@ async function listening(apiToken = token): Promise<Subscription> {
 async function following(taskId = '1') {
 	const subscription = await listening();
 	const told = follower();
-	subscription.follow(taskId, told);
+	subscription.follow(taskId, told.follow);
 	return { subscription, told };
 }
 
@@ -119,8 +120,8 @@ describe('the socket of an account', () => {
 		const [theirs, mine] = [await listening(`${token}-other`), await listening()];
 		expect(new Set(requests).size).toBe(2);
 		const [toldThem, toldMe] = [follower(), follower()];
-		theirs.follow('1', toldThem);
-		mine.follow('1', toldMe);
+		theirs.follow('1', toldThem.follow);
+		mine.follow('1', toldMe.follow);
 		sockets[0]!.send(status('1', 5));
 		await toldThem.has(1);
 		sockets[1]!.send(status('1', 6));
@@ -134,7 +135,7 @@ describe('the socket of an account', () => {
 		first.release();
 		first.release();
 		const told = follower();
-		second.follow('1', told);
+		second.follow('1', told.follow);
 		sockets[0]!.send(status('1', 7));
 		expect(await told.has(1)).toEqual([7]);
 		second.release();
@@ -182,7 +183,7 @@ describe('messages', () => {
 		send(...percentages.map((percentage) => status('1', percentage)), status('marker', 1));
 		await marker.has(1);
 		const told = follower();
-		subscription.follow('1', told);
+		subscription.follow('1', told.follow);
 		expect(told.heard).toEqual([latest]);
 	});
 
@@ -190,7 +191,7 @@ describe('messages', () => {
 		const { subscription: first, told: gone } = await following();
 		const { told: stays } = await following();
 		first.release();
-		first.follow('1', gone);
+		first.follow('1', gone.follow);
 		send(status('1', 43));
 		await stays.has(1);
 		expect(gone.heard).toEqual([]);
@@ -335,7 +336,7 @@ describe('a socket that cannot be had', () => {
 		mode = 'accept';
 		await once(events, 'opened');
 		const told = follower();
-		subscription.follow('1', told);
+		subscription.follow('1', told.follow);
 		sockets[0]!.send(status('1', 5));
 		await told.has(1);
 		expect(subscription.isOpen()).toBe(true);

@@ -34,8 +34,10 @@ function start(answers: Answer[], options: Partial<TaskWait> = {}) {
 	const subscription = {
 		isOpen: () => false,
 		isLive: () => false,
-		follow: (_: string, added: Follower) => void (follower = added),
-		unfollow() {},
+		follow(_: string, added: Follower) {
+			follower = added;
+			return () => {};
+		},
 	} as unknown as Subscription;
 	const api = {
 		rateLimit: { cooldownMs: () => 0, waitForTurn: async () => true, begin: () => () => {} },
@@ -62,7 +64,8 @@ function start(answers: Answer[], options: Partial<TaskWait> = {}) {
 		({ kind }: Failure) => (ended = { kind, seconds: seconds() }),
 	);
 	return {
-		message: (percentage: number) => follower!.onMessage(percentage),
+		message: (percentage: number) =>
+			follower!(percentage === 100 ? 'outcome' : 'progress', percentage),
 		pass: async (s: number) => await jest.advanceTimersByTimeAsync(s * 1000),
 		readings: () => readings,
 		get ended() {

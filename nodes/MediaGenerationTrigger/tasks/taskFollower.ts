@@ -75,10 +75,11 @@ export class TaskFollower {
 	/** True as soon as a message names a task, false after a while. */
 	private async isNamed(taskId: string, signal: AbortSignal): Promise<boolean> {
 		const named = new AbortController();
-		const follower = { onMessage: () => named.abort(), onSocketChange() {} };
-		this.subscription.follow(taskId, follower);
+		const unfollow = this.subscription.follow(taskId, (news) => {
+			if (news === 'progress' || news === 'outcome') named.abort();
+		});
 		await sleep(MISSING_MS, AbortSignal.any([signal, named.signal]));
-		this.subscription.unfollow(taskId, follower);
+		unfollow();
 		return named.signal.aborted;
 	}
 

@@ -1,5 +1,6 @@
 import type { Credential } from '../http/credential';
 import { sleep } from '../async/deadline';
+import type { NewsKind } from '../async/timetable';
 import { accountOf } from '../account';
 import { knownTasksOf, type KnownTasks } from '../api/knownTasks';
 import { readNotification } from '../parsing/responses';
@@ -7,13 +8,11 @@ import type { EgressCheck } from '../http/request';
 import { dropOldest } from '../limits';
 import { ReconnectingSocket } from './webSocket';
 
-/** Hears of the one task it follows, and of the socket. */
-export interface Follower {
-	/** A message about the task came; `percentage` (0–100) may be unknown. */
-	onMessage(percentage: number | undefined): void;
-	/** The socket was lost or is open again: messages may have been missed. */
-	onSocketChange(open: boolean): void;
-}
+/** Hears of the one task it follows, and of the socket. `percentage` (0–100) is that of a message, if known. */
+export type Follower = (news: NewsKind, percentage?: number) => void;
+
+const tell = (follower: Follower, percentage: number | undefined) =>
+	follower(percentage === 100 ? 'outcome' : 'progress', percentage);
 
 /**
  * A message is `news`, a `repeat` about a task that has ended, or one of the `past`, from before
@@ -37,10 +36,11 @@ export interface Subscription {
 	isLive(): boolean;
 	/** When the socket was last lost, in ms since 1970; 0 if never. */
 	lostAt(): number;
-	/** Messages that came before this call are delivered at once (the service repeats none). */
-	follow(taskId: string, follower: Follower): void;
-	/** Ends one `follow`. */
-	unfollow(taskId: string, follower: Follower): void;
+	/**
+	 * Messages that came before this call are delivered at once (the service repeats none). Call what it
+	 * returns to hear no more.
+	 */
+	follow(taskId: string, follower: Follower): () => void;
 	/**
 	 * The messages of all tasks from now on. First come the last ones of tasks not known to have ended,
 	 * the latest first.
@@ -80,7 +80,7 @@ class Connection {
 			onOver: () => account.drop(Connection),
 			onChange: (open) => {
 				for (const followers of this.followers.values()) {
-					for (const follower of followers) follower.onSocketChange(open);
+					for (const follower of followers) follower(open ? 'back' : 'lost');
 				}
 			},
 		});
@@ -89,50 +89,45 @@ class Connection {
 	subscribe(): Subscription {
 		this.users++;
 		this.socket.need();
-		const mine = new Map<Follower, string>();
-		let listener: TaskListener | undefined;
+		/** What ends all that it follows. */
+		const mine = new Set<() => void>();
 		let released = false;
-		const unfollow = (taskId: string, follower: Follower) => {
-			mine.delete(follower);
-			this.unfollow(taskId, follower);
-		};
 		return {
 			ready: this.socket.isOpen ? Promise.resolve() : sleep(OPENING_MS, this.socket.tried),
 			isOpen: () => this.socket.isOpen,
 			isLive: () => this.socket.isLive,
 			lostAt: () => this.socket.lostAt,
 			follow: (taskId, follower) => {
-				if (released) return;
-				mine.set(follower, taskId);
+				const unfollow = () => {
+					mine.delete(unfollow);
+					const others = this.followers.get(taskId);
+					others?.delete(follower);
+					if (others?.size === 0) this.followers.delete(taskId);
+				};
+				if (released) return unfollow;
+				mine.add(unfollow);
 				const others = this.followers.get(taskId) ?? new Set();
 				this.followers.set(taskId, others.add(follower));
-				if (this.latest.has(taskId)) follower.onMessage(this.latest.get(taskId));
+				if (this.latest.has(taskId)) tell(follower, this.latest.get(taskId));
+				return unfollow;
 			},
-			unfollow,
-			followAll: (added) => {
+			followAll: (listener) => {
 				if (released) return;
-				listener = added;
-				this.listeners.add(added);
+				mine.add(() => this.listeners.delete(listener));
+				this.listeners.add(listener);
 				for (const [taskId, percentage] of [...this.latest].reverse()) {
-					if (this.known.endedAt(taskId) === undefined) added(taskId, percentage, 'past');
+					if (this.known.endedAt(taskId) === undefined) listener(taskId, percentage, 'past');
 				}
 			},
 			release: (when) => {
 				if (released) return;
 				released = true;
-				for (const [follower, taskId] of mine) unfollow(taskId, follower);
-				if (listener) this.listeners.delete(listener);
+				for (const end of mine) end();
 				if (--this.users > 0) return;
 				this.latest.clear();
 				this.socket.leave(when === 'soon' ? REST_MS : 0);
 			},
 		};
-	}
-
-	private unfollow(taskId: string, follower: Follower) {
-		const others = this.followers.get(taskId);
-		others?.delete(follower);
-		if (others?.size === 0) this.followers.delete(taskId);
 	}
 
 	/** True when it is a message of the service. */
@@ -144,7 +139,7 @@ class Connection {
 		// A socket that stays open without a user is as good as closed.
 		if (this.users === 0) return true;
 		this.remember(taskId, percentage);
-		for (const follower of this.followers.get(taskId) ?? []) follower.onMessage(percentage);
+		for (const follower of this.followers.get(taskId) ?? []) tell(follower, percentage);
 		for (const listener of this.listeners) listener(taskId, percentage, kind);
 		return true;
 	}

@@ -1,10 +1,10 @@
 import type { SpeechTask } from '../contract';
 import { Failure, withFacts } from '../failure';
-import type { Follower, Subscription } from './notifications';
+import type { Subscription } from './notifications';
 import type { Api } from '../api/api';
 import { steadyNow } from '../async/deadline';
 import { pollUntil, type News, type Reading } from '../async/pollUntil';
-import type { NewsKind, ReadingReason } from '../async/timetable';
+import type { ReadingReason } from '../async/timetable';
 
 /** How long a completed task's file address may be missing, in ms. */
 const ADDRESS_GRACE_MS = 60_000;
@@ -129,19 +129,14 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	const { rateLimit } = api;
 	const sightings = new Sightings(wait.justCreated || wait.isKnown === true, wait.onProgress);
 
-	let tell: (news: NewsKind) => void = () => {};
-	const follower: Follower = {
-		onMessage(percentage) {
-			sightings.heard(percentage);
-			tell(percentage === 100 ? 'outcome' : 'progress');
-		},
-		onSocketChange: (open) => tell(open ? 'back' : 'lost'),
-	};
+	let unfollow = () => {};
 	const news: News = {
 		isLive: () => subscription.isLive(),
 		start(onNews) {
-			tell = onNews;
-			subscription.follow(taskId, follower);
+			unfollow = subscription.follow(taskId, (kind, percentage) => {
+				if (kind === 'progress' || kind === 'outcome') sightings.heard(percentage);
+				onNews(kind);
+			});
 		},
 	};
 	const waitForTurn = async (reason: ReadingReason, pauseMs: number, over: AbortSignal) => {
@@ -181,7 +176,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		throw aboutTask(error, taskId, sightings.lastNews(rateLimit.isRefused));
 	} finally {
 		endWait();
-		subscription.unfollow(taskId, follower);
+		unfollow();
 	}
 }
 
