@@ -1,4 +1,5 @@
-import { abortReason, throwIfAborted } from './deadline';
+import { abortReason } from './deadline';
+import { Queue } from './tokenBucket';
 
 /**
  * Limits what is in use at once, such as bytes in memory or running executions. A request for more
@@ -7,7 +8,10 @@ import { abortReason, throwIfAborted } from './deadline';
 export class Semaphore {
 	private used = 0;
 	/** In order of arrival, so that a large one is not overtaken forever. */
-	private readonly waiting = new Set<{ amount: number; enter(): void }>();
+	private readonly line = new Queue(
+		(amount) => (this.used > 0 && this.used + amount > this.limit ? Infinity : 0),
+		(amount) => (this.used += amount),
+	);
 
 	constructor(private readonly limit: number) {}
 
@@ -16,37 +20,13 @@ export class Semaphore {
 	 * Throws the signal's reason (a Failure) if it aborts first.
 	 */
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
-		throwIfAborted(signal);
-		await new Promise<void>((resolve, reject) => {
-			const giveUp = () => {
-				this.waiting.delete(waiting);
-				this.admit();
-				reject(abortReason(signal));
-			};
-			const enter = () => {
-				signal.removeEventListener('abort', giveUp);
-				resolve();
-			};
-			const waiting = { amount, enter };
-			this.waiting.add(waiting);
-			signal.addEventListener('abort', giveUp, { once: true });
-			this.admit();
-		});
+		const isMine = await this.line.enter(signal, amount);
 		const release = () => {
 			this.used -= amount;
-			this.admit();
+			this.line.nudge();
 		};
-		if (signal.aborted) release();
-		throwIfAborted(signal);
-		return release;
-	}
-
-	private admit(): void {
-		for (const waiting of this.waiting) {
-			if (this.used > 0 && this.used + waiting.amount > this.limit) return;
-			this.waiting.delete(waiting);
-			this.used += waiting.amount;
-			waiting.enter();
-		}
+		if (isMine && !signal.aborted) return release;
+		if (isMine) release();
+		throw abortReason(signal);
 	}
 }

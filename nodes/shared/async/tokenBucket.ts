@@ -1,38 +1,38 @@
-import { NO_REASON, sleep, steadyNow } from './deadline';
+import { NO_REASON, sleep, steadyNow, whenAborted } from './deadline';
 
 /** Admits callers one after another, in order of arrival. */
 export class Queue {
-	private readonly waiting = new Set<{ ownMs: number; admit(): void }>();
+	private readonly waiting = new Set<{ own: number; admit(): void }>();
 	private wake = new AbortController();
 	private isMoving = false;
 
 	/**
-	 * `restMs` returns how many milliseconds the next one still has to wait, given its own interval;
-	 * `onAdmit` is called right before it is admitted.
+	 * `restMs` returns how many milliseconds the next one still has to wait, given what is its own: its
+	 * interval, or an amount. `onAdmit` is called right before it is admitted.
 	 */
 	constructor(
-		private readonly restMs: (ownMs: number) => number,
-		private readonly onAdmit: () => void,
+		private readonly restMs: (own: number) => number,
+		private readonly onAdmit: (own: number) => void,
 	) {}
 
 	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
-	async enter(signal: AbortSignal, ownMs = Infinity): Promise<boolean> {
+	async enter(signal: AbortSignal, own = Infinity): Promise<boolean> {
 		if (signal.aborted) return false;
-		if (this.waiting.size === 0 && this.restMs(ownMs) <= 0) {
-			this.onAdmit();
+		if (this.waiting.size === 0 && this.restMs(own) <= 0) {
+			this.onAdmit(own);
 			return true;
 		}
 		return await new Promise<boolean>((resolve) => {
 			const leave = () => {
 				this.waiting.delete(waiting);
-				if (this.waiting.size === 0) this.nudge();
+				this.nudge();
 				resolve(false);
 			};
 			const admit = () => {
 				signal.removeEventListener('abort', leave);
 				resolve(true);
 			};
-			const waiting = { ownMs, admit };
+			const waiting = { own, admit };
 			this.waiting.add(waiting);
 			signal.addEventListener('abort', leave, { once: true });
 			void this.move();
@@ -50,14 +50,14 @@ export class Queue {
 		for (;;) {
 			const [next] = this.waiting;
 			if (!next) break;
-			const restMs = Math.ceil(this.restMs(next.ownMs));
+			const restMs = Math.ceil(this.restMs(next.own));
 			if (restMs > 0) {
-				this.wake = new AbortController();
-				await sleep(restMs, this.wake.signal);
+				const { signal } = (this.wake = new AbortController());
+				await (restMs < Infinity ? sleep(restMs, signal) : whenAborted(signal));
 				continue;
 			}
 			this.waiting.delete(next);
-			this.onAdmit();
+			this.onAdmit(next.own);
 			next.admit();
 		}
 		this.isMoving = false;
