@@ -10,7 +10,7 @@ interface Known {
 	/** Whether a message of it has come. */
 	heard: boolean;
 	/** When it was first known to have ended, by `steadyNow`. */
-	endedAt: number | undefined;
+	endedAt?: number;
 }
 
 /**
@@ -23,17 +23,16 @@ export class KnownTasks {
 
 	/** Notes a message. False when it only repeats one of a task that has ended. */
 	hear(taskId: string, percentage: number | undefined): boolean {
-		const known = this.tasks.get(taskId);
-		const endedAt = known?.endedAt ?? (percentage === 100 ? steadyNow() : undefined);
-		this.keep(taskId, { heard: true, endedAt });
-		return !known?.heard || known.endedAt === undefined;
+		const known = this.note(taskId);
+		const isRepeat = known.heard && known.endedAt !== undefined;
+		known.heard = true;
+		if (percentage === 100) known.endedAt ??= steadyNow();
+		return !isRepeat;
 	}
 
 	/** Notes that a reading has found the end of a task. */
 	end(taskId: string): void {
-		const known = this.tasks.get(taskId);
-		const endedAt = known?.endedAt ?? steadyNow();
-		this.keep(taskId, { heard: known?.heard ?? false, endedAt });
+		this.note(taskId).endedAt ??= steadyNow();
 	}
 
 	/** When a task was first known to have ended, by `steadyNow`; undefined when it is not. */
@@ -41,10 +40,12 @@ export class KnownTasks {
 		return this.tasks.get(taskId)?.endedAt;
 	}
 
-	private keep(taskId: string, known: Known): void {
+	private note(taskId: string): Known {
+		const known = this.tasks.get(taskId) ?? { heard: false };
 		this.tasks.delete(taskId);
 		this.tasks.set(taskId, known);
 		dropOldest(this.tasks, MAX_TASKS);
+		return known;
 	}
 }
 
