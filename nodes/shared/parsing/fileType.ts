@@ -6,41 +6,30 @@ import { asText, looksLikeHtml } from './coerce';
 /** Bytes needed to recognise a type. */
 export const SNIFF_BYTES = 512;
 
-/** By MIME type; of several with one extension, the first is what a file of that name is. */
-const EXTENSIONS = new Map([
-	['audio/mpeg', 'mp3'],
-	['audio/wav', 'wav'],
-	['audio/ogg', 'ogg'],
-	['audio/opus', 'opus'],
-	['audio/flac', 'flac'],
-	['audio/aac', 'aac'],
-	['audio/mp4', 'm4a'],
-	['audio/webm', 'weba'],
-	['audio/basic', 'au'],
-	['audio/l16', 'pcm'],
-	['audio/pcm', 'pcm'],
-	['video/mp4', 'mp4'],
-	['video/webm', 'webm'],
-	['video/quicktime', 'mov'],
-	['video/x-matroska', 'mkv'],
-	['image/png', 'png'],
-	['image/jpeg', 'jpg'],
-	['image/webp', 'webp'],
-	['image/gif', 'gif'],
-	['image/avif', 'avif'],
-	['image/svg+xml', 'svg'],
-]);
-
-/** Other names for some of them. */
-const CANONICAL = new Map([
-	['audio/mp3', 'audio/mpeg'],
-	['audio/x-wav', 'audio/wav'],
-	['audio/wave', 'audio/wav'],
-	['audio/vnd.wave', 'audio/wav'],
-	['audio/x-flac', 'audio/flac'],
-	['audio/x-m4a', 'audio/mp4'],
-	['image/jpg', 'image/jpeg'],
-]);
+/** Extensions, and the types that files with one have: the usual name of each, then its other names. */
+const TYPES: ReadonlyArray<[extension: string, mimeType: string, ...others: string[]]> = [
+	['mp3', 'audio/mpeg', 'audio/mp3'],
+	['wav', 'audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave'],
+	['ogg', 'audio/ogg'],
+	['opus', 'audio/opus'],
+	['flac', 'audio/flac', 'audio/x-flac'],
+	['aac', 'audio/aac'],
+	['m4a', 'audio/mp4', 'audio/x-m4a'],
+	['weba', 'audio/webm'],
+	['au', 'audio/basic'],
+	['pcm', 'audio/l16'],
+	['pcm', 'audio/pcm'],
+	['mp4', 'video/mp4'],
+	['webm', 'video/webm'],
+	['mov', 'video/quicktime'],
+	['mkv', 'video/x-matroska'],
+	['png', 'image/png'],
+	['jpg', 'image/jpeg', 'image/jpg'],
+	['webp', 'image/webp'],
+	['gif', 'image/gif'],
+	['avif', 'image/avif'],
+	['svg', 'image/svg+xml'],
+];
 
 const ascii = (bytes: Uint8Array, start: number, end: number) =>
 	String.fromCharCode(...bytes.subarray(start, end));
@@ -87,14 +76,14 @@ export function fileTypeOf(
 	url: string,
 	kind: MediaKind,
 ): FileType {
-	const named = typeNamedBy(contentType);
-	const header = CANONICAL.get(named) ?? named;
+	const named = (name?: string) => TYPES.find(([, ...names]) => names.includes(name ?? ''));
 	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
-	const byEnding = [...EXTENSIONS].find(([, extension]) => extension === ending)?.[0];
-	const mimeType =
-		sniff(bytes, kind) ?? (EXTENSIONS.has(header) ? header : byEnding) ?? MIME_TYPES[kind];
-	// Every type that can be recognised is in the list.
-	return { mimeType, extension: EXTENSIONS.get(mimeType)! };
+	const [extension, mimeType] =
+		named(sniff(bytes, kind)) ??
+		named(typeNamedBy(contentType)) ??
+		TYPES.find(([usual]) => usual === ending) ??
+		named(MIME_TYPES[kind])!;
+	return { mimeType, extension };
 }
 
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
