@@ -104,31 +104,24 @@ export function failureOfStatus(status: number, body: string): Failure {
 	const facts = { status, text };
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
 	if (status === 402) return new Failure('outOfCredit', facts);
-	const isTooMuch = status < 500 && saysTooMuch(text);
-	if (status === 429 || isTooMuch) {
-		if (text !== undefined && /insufficient|credit|balance/i.test(text) && CREDIT.test(text)) {
-			return new Failure('outOfCredit', facts);
-		}
-		return new Failure('rateLimited', { ...facts, transient: true });
+	const passing = { ...facts, transient: true };
+	if (status === 429 || (status < 500 && saysTooMuch(text))) {
+		// A quota that is exceeded may be one of requests.
+		const isOut = /insufficient|credit|balance/i.test(text ?? '') && saysOutOfCredit(text);
+		return isOut ? new Failure('outOfCredit', facts) : new Failure('rateLimited', passing);
 	}
-	if (status === 401 || status === 403) {
-		// A web page with 401 or 403 comes from an edge in front of the service, and passes.
-		if (looksLikeHtml(body)) return new Failure('unavailable', { ...facts, transient: true });
-		if (saysOutOfCredit(text)) return new Failure('outOfCredit', facts);
-		return new Failure('tokenRefused', facts);
-	}
-	if (status >= 500) {
-		if (saysOutOfCredit(text)) return new Failure('outOfCredit', facts);
-		// A method or a version of HTTP that the service does not know stays unknown.
-		const transient = status !== 501 && status !== 505;
-		return new Failure('unavailable', { ...facts, transient });
-	}
-	if (status === 408 || status === 425) {
-		return new Failure('unavailable', { ...facts, transient: true });
+	const isRefused = status === 401 || status === 403;
+	// A web page with 401 or 403 comes from an edge in front of the service, and passes.
+	if (status === 408 || status === 425 || (isRefused && looksLikeHtml(body))) {
+		return new Failure('unavailable', passing);
 	}
 	const said = failureOfText(text, facts);
-	if (said.kind !== 'rejected') return said;
-	if (status !== 404 && status !== 410) return new Failure('rejected', facts);
+	if (said.kind === 'outOfCredit') return said;
+	if (isRefused) return new Failure('tokenRefused', facts);
+	// A method or a version of HTTP that the service does not know stays unknown.
+	const transient = status !== 501 && status !== 505;
+	if (status >= 500) return new Failure('unavailable', { ...facts, transient });
+	if (said.kind !== 'rejected' || (status !== 404 && status !== 410)) return said;
 	const isEdge = body.trim() !== '' && parseJson(body) === undefined;
 	return new Failure('notFound', isEdge ? { ...facts, isEdge } : facts);
 }
