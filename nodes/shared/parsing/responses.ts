@@ -6,7 +6,7 @@ import {
 	type TaskState,
 } from '../contract';
 import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_WORD_CHARS } from '../limits';
-import { readReason, saysFailure } from './errorText';
+import { isFailureWord, readReason, saysFailure } from './errorText';
 import type { Redactor } from './redaction';
 import {
 	asId,
@@ -62,15 +62,7 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 	return url && url.href.length <= MAX_ADDRESS_CHARS ? url.href : undefined;
 }
 
-const STATES = new Map<string, TaskState>([
-	['pending', 'pending'],
-	['processing', 'processing'],
-	['completed', 'completed'],
-	['error', 'error'],
-	['failed', 'error'],
-	['cancelled', 'error'],
-	['canceled', 'error'],
-]);
+const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
 
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;
@@ -101,11 +93,12 @@ export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): Speec
 	const isDone = audioUrl !== undefined && !saysFailure(record);
 	const word = asText(record.status) ?? (isDone ? 'completed' : undefined);
 	if (word === undefined) return undefined;
-	const status = clip(redact.text(word.toLowerCase()), MAX_WORD_CHARS);
-	const state = STATES.get(status) ?? 'processing';
+	const shown = clip(redact.text(word.toLowerCase()), MAX_WORD_CHARS);
+	const status = isFailureWord(shown) ? 'error' : shown;
+	const state = STATES.find((known) => known === status) ?? 'processing';
 	return {
 		state,
-		status: STATES.get(status) ?? status,
+		status,
 		audioUrl,
 		subtitleUrl: addressUnder('subtitle', 'subtitle_url'),
 		percentage: asPercentage(record.process_percentage),
