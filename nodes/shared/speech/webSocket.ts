@@ -196,9 +196,10 @@ export class ReconnectingSocket {
 			session.lastHeard = session.began = steadyNow();
 			opened.abort();
 		});
-		socket.addEventListener('message', (event: { data: unknown }) => {
+		socket.addEventListener('message', ({ data }: { data: string | ArrayBuffer }) => {
 			session.lastHeard = steadyNow();
-			if (this.receive(event.data)) session.hasDelivered = true;
+			const text = typeof data === 'string' ? data : Buffer.from(data).toString('utf8');
+			if (this.events.onText(text)) session.hasDelivered = true;
 		});
 		// Only 'close' matters: it follows every 'error', which says nothing useful.
 		socket.addEventListener('error', () => {});
@@ -236,11 +237,5 @@ export class ReconnectingSocket {
 		this.current = undefined;
 		this.lostAt = steadyNow();
 		this.events.onChange(false);
-	}
-
-	private receive(data: unknown): boolean {
-		if (typeof data === 'string') return this.events.onText(data);
-		if (!(data instanceof ArrayBuffer)) return false;
-		return this.events.onText(Buffer.from(data).toString('utf8'));
 	}
 }
