@@ -30,12 +30,6 @@ const CAUSES: Partial<Record<FailureKind, string>> = {
 	tokenRefused: 'credential-invalid',
 };
 
-/** The text of any thrown value. */
-function textOf(error: unknown, redact: Redactor): string {
-	const text = asText(isRecord(error) ? error.message : error);
-	return clip(redact.text(text ?? 'Something unexpected went wrong in this node'), 2000);
-}
-
 /**
  * The n8n error that the user sees for any thrown value: item number, what happened, and what to do.
  * n8n's own errors (a broken expression, say) keep their words.
@@ -54,7 +48,9 @@ export function toNodeError(
 	const item = itemIndex === undefined ? '' : ` [item ${itemIndex}]`;
 	if (!(error instanceof Failure)) {
 		// Only the text is kept: stack and cause may hold secrets.
-		const message = textOf(error, redact) + item;
+		const text = asText(isRecord(error) ? error.message : error);
+		const said = redact.text(text ?? 'Something unexpected went wrong in this node');
+		const message = clip(said, 2000) + item;
 		return new NodeOperationError(node, message, { itemIndex, description: withNote() });
 	}
 	// The words cut some of the facts: half a token would not be found.
