@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import { failureOfStatus, readAnswer } from '../../nodes/shared/parsing/errorResponses';
-import { entryState } from '../../nodes/shared/generation/historyEntries';
+import { readHistory } from '../../nodes/shared/generation/historyEntries';
 import { Failure } from '../../nodes/shared/failure';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import {
@@ -38,7 +38,7 @@ const readAll = (value: unknown) => {
 	readers.readGeneratedFiles(value, BASE);
 	readers.readPage(value);
 	redactor('invalid_token').value(value);
-	if (values.isRecord(value)) entryState(value, BASE);
+	if (values.isRecord(value)) readHistory([value], BASE, 0);
 };
 
 describe.each(NESTS)('answers nested as %s…%s', (open, close) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Claims } from '../../nodes/shared/generation/claims';
-import { entryState } from '../../nodes/shared/generation/historyEntries';
+import { readHistory } from '../../nodes/shared/generation/historyEntries';
 import type { Claim } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { asId } from '../../nodes/shared/parsing/coerce';
@@ -100,7 +100,7 @@ describe('whatever the history holds', () => {
 
 	it('is done, failed, or neither', () => {
 		always(entry, { examples: corpus }, (each) => {
-			const { files, failed } = entryState(each, BASE);
+			const { files, failed } = readHistory([each], BASE, 0)[0]!;
 			expect(failed && files.length > 0).toBe(false);
 		});
 	});

@@ -3,7 +3,7 @@ import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import * as answers from '../../nodes/shared/parsing/errorResponses';
 import { joinSubtitles } from '../../nodes/MediaGeneration/audio/subtitles';
-import { entryState } from '../../nodes/shared/generation/historyEntries';
+import { readHistory } from '../../nodes/shared/generation/historyEntries';
 import * as fileTypes from '../../nodes/shared/parsing/fileType';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import * as readers from '../../nodes/shared/parsing/responses';
@@ -67,7 +67,7 @@ const READERS: Record<string, (text: string) => unknown> = {
 	whyNoFile: (text) => fileTypes.whyNoFile(Buffer.from(text), text),
 	fileNameOf: (text) => fileTypes.fileNameOf('image', text, 'png'),
 	kindSaid: (text) => fileTypes.kindSaid({ type: text }, `${BASE}/a.mp4`),
-	entryState: (text) => entryState({ status: text, url: text, created_at: text }, BASE),
+	readHistory: (text) => readHistory([{ status: text, url: text, created_at: text }], BASE, 0),
 	subtitleTypeOf: fileTypes.subtitleTypeOf,
 	joinSrt: (text) => joinSubtitles([{ text: `1\n0:0:0-->0:0:1\n${text}`, startMs: 1 }]),
 	joinVtt: (text) => joinSubtitles([{ text: `WEBVTT\n\n${text}`, startMs: 1 }]),

@@ -1,5 +1,5 @@
 import { askedOf, Claims } from '../../nodes/shared/generation/claims';
-import { entryState } from '../../nodes/shared/generation/historyEntries';
+import { readHistory } from '../../nodes/shared/generation/historyEntries';
 import {
 	CLOCK_TOLERANCE_MS,
 	type Claim,
@@ -208,8 +208,8 @@ it.each<[ServiceRecord, number, boolean]>([
 ])(
 	'an entry says what came of its generation: %j: %d files, failed: %p',
 	(fields, count, failed) => {
-		const state = entryState(fields, 'https://media.example.com');
-		expect([state.files.length, state.failed]).toEqual([count, failed]);
+		const [state] = readHistory([fields], 'https://media.example.com', 0);
+		expect([state!.files.length, state!.failed]).toEqual([count, failed]);
 	},
 );
 

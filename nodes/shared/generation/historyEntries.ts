@@ -22,15 +22,6 @@ export interface HistoryEntry {
 	marks: string[];
 }
 
-/** How far an entry of the history has come: its files once there are any, or that it has failed. */
-export function entryState(
-	entry: ServiceRecord,
-	baseUrl: string,
-): { files: GeneratedFile[]; failed: boolean } {
-	const files = readGeneratedFiles(entry, baseUrl);
-	return { files, failed: files.length === 0 && isFailureWord(entry.status) };
-}
-
 /** The number of files that entries hold or will hold. */
 export const countFiles = (entries: HistoryEntry[]): number =>
 	entries.reduce((sum, { files }) => sum + Math.max(1, files.length), 0);
@@ -52,16 +43,20 @@ export function readHistory(
 	baseUrl: string,
 	clockOffsetMs: number,
 ): HistoryEntry[] {
-	const entries = history.map((record, place) => ({
-		record,
-		id: asId(record.id) ?? asId(record.task_id),
-		prompt: asText(record.prompt) ?? '',
-		createdAt: asTime(record.created_at),
-		clockOffsetMs,
-		...entryState(record, baseUrl),
-		place,
-		marks: [] as string[],
-	}));
+	const entries = history.map((record, place): HistoryEntry => {
+		const files = readGeneratedFiles(record, baseUrl);
+		return {
+			record,
+			id: asId(record.id) ?? asId(record.task_id),
+			prompt: asText(record.prompt) ?? '',
+			createdAt: asTime(record.created_at),
+			clockOffsetMs,
+			files,
+			failed: files.length === 0 && isFailureWord(record.status),
+			place,
+			marks: [],
+		};
+	});
 	const holders = new Map<string, number>();
 	for (const address of entries.flatMap(unsignedOf)) {
 		holders.set(address, (holders.get(address) ?? 0) + 1);
