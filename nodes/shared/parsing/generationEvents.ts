@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { STREAM_ENDS, type GeneratedFile } from '../contract';
+import { STREAM_ENDS, type GeneratedFile, type ServiceRecord } from '../contract';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from '../limits';
 import { Completions, entriesOf, isCutOff } from './completions';
 import type { Redactor } from './redaction';
@@ -38,21 +38,13 @@ function readData(data: string): unknown {
 	return inner ?? value;
 }
 
-function wordOf(value: unknown, redact: Redactor): string | undefined {
-	const word = asText(value);
-	return word === undefined ? undefined : asText(clip(redact.text(word), MAX_WORD_CHARS));
-}
-
 function progressOf(value: unknown, redact: Redactor): GenerationProgress | undefined {
-	if (!isRecord(value)) {
-		const status = wordOf(value, redact);
-		return status === undefined ? undefined : { status };
-	}
-	const status = [value.status, value.message, value.stage]
-		.map((word) => wordOf(word, redact))
-		.find((word) => word !== undefined);
-	const id = asId(value.id) ?? asId(value.task_id);
-	return status === undefined && id === undefined ? undefined : { status: status ?? 'working', id };
+	const record: ServiceRecord = isRecord(value) ? value : { status: value };
+	const words = [record.status, record.message, record.stage].map((word) => asText(word));
+	const word = words.find((each) => each !== undefined);
+	const id = asId(record.id) ?? asId(record.task_id);
+	if (word === undefined && id === undefined) return undefined;
+	return { status: clip(redact.text(word ?? 'working'), MAX_WORD_CHARS), id };
 }
 
 /**
