@@ -10,18 +10,12 @@ export interface FileType {
 	extension: string;
 }
 
-interface StreamedCall {
-	path: string;
-	makes: MediaKind;
-	/** Images are part of the request: its prompt alone says little. */
-	withImages: boolean;
-}
-
+/** `withImages`: images are part of the request, so that its prompt alone says little. */
 export const GENERATIONS = {
 	textToVideo: { path: '/v1/video/text-to-video', makes: 'video', withImages: false },
 	ingredientsToVideo: { path: '/v1/video/ingredients-to-video', makes: 'video', withImages: true },
 	framesToVideo: { path: '/v1/video/frames-to-video', makes: 'video', withImages: true },
 	image: { path: '/v1/video/create-image', makes: 'image', withImages: false },
-} as const satisfies Record<string, StreamedCall>;
+} as const satisfies Record<string, { path: string; makes: MediaKind; withImages: boolean }>;
 
 export type Generation = keyof typeof GENERATIONS;

@@ -85,7 +85,9 @@ class Looks {
 		this.partial = waitMs !== undefined && claim.withImages ? got : files;
 		this.count(files);
 		const isAll = files.length > 0 && files.length + failed >= claim.expected;
-		const isDone = waitMs === undefined ? this.isFinal(isAll) : this.isSure(isAll, own[0]!, waitMs);
+		// In time no further file is to be expected beside those that are surely its own.
+		const isFinal = isAll || (this.unchanged >= SETTLED_LOOKS && got.length === 0);
+		const isDone = waitMs === undefined ? isFinal : this.isSure(isAll, own[0]!, waitMs);
 		return isDone ? { done: true, value: files } : { done: false };
 	}
 
@@ -108,11 +110,6 @@ class Looks {
 		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');
 		this.unchanged = found !== '' && found === this.lastFound ? this.unchanged + 1 : 0;
 		this.lastFound = found;
-	}
-
-	/** Whether no further file is to be expected beside those that are surely its own. */
-	private isFinal(isAll: boolean): boolean {
-		return isAll || (this.unchanged >= SETTLED_LOOKS && this.got.length === 0);
 	}
 
 	/**
