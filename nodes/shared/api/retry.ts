@@ -34,10 +34,7 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'body' |
 	limitMs?: number;
 	/** Aborts when no further attempt may begin; one under way goes on. */
 	begin?: AbortSignal;
-	/**
-	 * When a reading has to be sent even if the account rests, in ms since 1970, unless readings
-	 * themselves were refused.
-	 */
+	/** When a reading is sent though the account rests, unless readings were refused; ms since 1970. */
 	lastAt?: number;
 	/** An event stream, which outlives the call: only its headers fall under `limitMs`. */
 	streamed?: boolean;

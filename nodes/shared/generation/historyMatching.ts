@@ -41,10 +41,7 @@ export interface Claim extends Omit<SentRequest, 'told'> {
 	ids: Set<string>;
 	/** True once its stream is lost, or over: nothing more is told of it. */
 	lost: boolean;
-	/**
-	 * Entries made later don't belong to it; in ms since 1970 by our clock, Infinity while it is under
-	 * way.
-	 */
+	/** Entries made later (ms since 1970, our clock) are not its own; Infinity while it is under way. */
 	until: number;
 	/** How many files it is known or expected to make. */
 	wants: number;
@@ -56,10 +53,7 @@ export interface Claim extends Omit<SentRequest, 'told'> {
 export interface Verdict {
 	/** Entries that are this claim's, the oldest first. */
 	own: HistoryEntry[];
-	/**
-	 * Entries that may be this claim's or another's, in the order of the history, where a person will
-	 * look.
-	 */
+	/** Entries that may be this claim's or another's, in the order in which a person will see them. */
 	candidates: HistoryEntry[];
 	/** There are more entries than were asked for: no later look can tell whose they are. */
 	hopeless: boolean;

@@ -36,9 +36,8 @@ export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): 
 }
 
 /**
- * Closes a stream that is no longer wanted: once the service has ended it, after a moment, or when
- * `signal` aborts. Most services end it at once, and breaking one off takes n8n's helper half a
- * millisecond.
+ * Closes a stream that is no longer wanted: once the service has ended it, which most do at once, after a
+ * moment, or when `signal` aborts. Breaking one off takes n8n's helper half a millisecond.
  */
 export async function closeAtEnd(
 	stream: ByteStream,

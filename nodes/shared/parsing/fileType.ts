@@ -66,9 +66,8 @@ function sniff(bytes: Uint8Array, kind: MediaKind): string | undefined {
 }
 
 /**
- * The type of a file: from its first bytes, else the Content-Type header, else the address's
- * extension, else what the service usually makes. The bytes win: headers and extensions of some
- * deployments name another type.
+ * The type of a file: by its first bytes, else the Content-Type header, else the address's extension
+ * (some deployments' headers and extensions name another type), else what the service usually makes.
  */
 export function fileTypeOf(
 	bytes: Uint8Array,

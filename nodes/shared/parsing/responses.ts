@@ -121,9 +121,8 @@ export function readNotification(
 }
 
 /**
- * The generated files in a completion event, a JSON answer or a history entry (§2.3): one element per
- * file address, so that none of several `file_urls` is lost. A relative address is resolved against
- * `baseUrl`.
+ * The generated files in a completion event, a JSON answer or a history entry (§2.3), one for each
+ * address. A relative one is resolved against `baseUrl`.
  */
 export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
 	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));

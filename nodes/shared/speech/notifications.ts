@@ -14,10 +14,7 @@ export type Follower = (news: NewsKind, percentage?: number) => void;
 const tell = (follower: Follower, percentage: number | undefined) =>
 	follower(percentage === 100 ? 'outcome' : 'progress', percentage);
 
-/**
- * A message is `news`, a `repeat` about a task that has ended, or one of the `past`, from before
- * anybody listened.
- */
+/** `repeat`: about a task that has ended before; `past`: from before anybody listened. */
 export type MessageKind = 'news' | 'repeat' | 'past';
 
 /** Hears of every task of the account. */
@@ -36,10 +33,7 @@ export interface Subscription {
 	isLive(): boolean;
 	/** When the socket was last lost, in ms since 1970; 0 if never. */
 	lostAt(): number;
-	/**
-	 * Messages that came before this call are delivered at once (the service repeats none). Call what it
-	 * returns to hear no more.
-	 */
+	/** Earlier messages are delivered at once (the service repeats none). Returns what ends it. */
 	follow(taskId: string, follower: Follower): () => void;
 	/**
 	 * The messages of all tasks from now on. First come the last ones of tasks not known to have ended,

@@ -20,10 +20,7 @@ const IDLE_MS = 60_000;
 const LASTING_MS = 10_000;
 /** A good one is reopened at random within this time, in ms, since others do the same. */
 const AT_ONCE_MS = 100;
-/**
- * At most this many times in a row, then this rarely, in case the service drops each one after its
- * first message.
- */
+/** … this many times in a row, then this rarely: the service may drop each after its first message. */
 const AT_ONCE_TIMES = 10;
 const AT_ONCE_EVERY_MS = 2000;
 const MAX_BACK_OFF_MS = 30_000;
