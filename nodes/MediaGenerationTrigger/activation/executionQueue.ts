@@ -55,7 +55,6 @@ export class ExecutionQueue {
 	private readonly queues = new Map<string, Waiting[]>();
 	/** Everything that was not emitted yet, the oldest first. */
 	private readonly waiting = new Set<Waiting>();
-	private readonly waitingProgress = new Set<Waiting>();
 	private isLookingForLate = false;
 
 	/** `scope` identifies this trigger and service. */
@@ -72,11 +71,11 @@ export class ExecutionQueue {
 	async add(emission: Emission): Promise<void> {
 		await new Promise<void>((onOver) => {
 			const entry = { emission, since: steadyNow(), onOver };
-			this.enqueue(entry);
+			this.waiting.add(entry);
 			const queue = this.queues.get(emission.about);
 			if (queue) queue.push(entry);
 			else void this.work(entry);
-			if (this.waitingProgress.size > MAX_PROGRESS) this.leaveOutOldest();
+			if (emission.isProgress) this.leaveOutOldest();
 			if (!this.isLookingForLate) void this.lookForLate();
 		});
 	}
@@ -88,7 +87,7 @@ export class ExecutionQueue {
 		for (let entry: Waiting | undefined = first; entry; entry = queue.shift()) {
 			// If this fails, the trigger was closed, or else the next event must not suffer from it.
 			await this.start(entry).catch(() => {});
-			this.remove(entry);
+			this.waiting.delete(entry);
 			entry.onOver();
 		}
 		this.queues.delete(about);
@@ -100,14 +99,14 @@ export class ExecutionQueue {
 		if (!(await emission.isWanted())) return;
 		for (let attempt = 1; ; attempt++) {
 			const release = await this.slots.acquire(1, this.signal);
-			this.remove(entry);
+			this.waiting.delete(entry);
 			try {
 				const item = await emission.make();
 				if (this.signal.aborted || (await this.isStarted(emission, item))) return;
 			} finally {
 				release();
 			}
-			this.enqueue(entry);
+			this.waiting.add(entry);
 			emission.onRefused();
 			const event = `the event '${emission.name}' of ${emission.about}`;
 			if (attempt === MAX_ATTEMPTS) return this.log('error', `n8n did not start ${event}`);
@@ -155,26 +154,16 @@ export class ExecutionQueue {
 		return dropsDuplicates(this.context) && !hasBegun;
 	}
 
-	private enqueue(entry: Waiting): void {
-		this.waiting.add(entry);
-		if (entry.emission.isProgress) this.waitingProgress.add(entry);
-	}
-
-	private remove(entry: Waiting): void {
-		this.waiting.delete(entry);
-		this.waitingProgress.delete(entry);
-	}
-
-	/** Drops the oldest progress event that is not being emitted. */
+	/** Drops the oldest progress event that is not being emitted, when too many wait. */
 	private leaveOutOldest(): void {
-		for (const entry of this.waitingProgress) {
-			const queue = this.queues.get(entry.emission.about) ?? [];
-			const index = queue.indexOf(entry);
-			if (index < 0) continue;
-			queue.splice(index, 1);
-			this.remove(entry);
-			return entry.onOver();
-		}
+		const progress = [...this.waiting].filter(({ emission }) => emission.isProgress);
+		if (progress.length <= MAX_PROGRESS) return;
+		const queueOf = ({ emission }: Waiting) => this.queues.get(emission.about)!;
+		const oldest = progress.find((entry) => queueOf(entry).includes(entry));
+		if (!oldest) return;
+		queueOf(oldest).splice(queueOf(oldest).indexOf(oldest), 1);
+		this.waiting.delete(oldest);
+		oldest.onOver();
 	}
 
 	/** Logs once when events have waited for long, until none waits any more. */
