@@ -41,20 +41,21 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		const { signal } = closing;
 		if (signal.aborted) return;
 		signal.addEventListener('abort', accountOf(credential).use(), { once: true });
+		const onFatal = (failure: Failure) => {
+			if (signal.aborted) return;
+			context.emitError(asNodeError(failure));
+			void closeFunction();
+		};
 		const activation: Activation = {
 			context,
 			api: new Api(context, credential),
 			settings,
-			executionQueue: new ExecutionQueue(context, scope, signal),
+			executionQueue: new ExecutionQueue(context, scope, signal, onFatal),
 			scope: isManual ? undefined : scope,
 			isManual,
 			closing: signal,
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
-			onFatal(failure) {
-				if (signal.aborted) return;
-				context.emitError(asNodeError(failure));
-				void closeFunction();
-			},
+			onFatal,
 		};
 		const watches = watchesOf(activation);
 		stores.push(...watches.map(({ store }) => store));

@@ -27,16 +27,16 @@ function emitting() {
 		logger: { warn: note, error: note },
 		helpers: { createDeferredPromise: () => Promise.withResolvers() },
 	} as unknown as ITriggerFunctions;
-	const queue = new ExecutionQueue(context, 'scope', closing.signal);
+	const queue = new ExecutionQueue(context, 'scope', closing.signal, () => {});
 	const event = (about: string, name: string): Emission => ({
 		about,
 		name,
 		isProgress: name.startsWith('progress'),
-		isWanted: async () => true,
+		key: about,
+		store: { emitted() {}, end() {}, save() {} },
+		selfStarts: { begin() {} },
+		depth: async () => 0,
 		make: async () => ({ json: { name: `${about} ${name}` } }),
-		onEmit() {},
-		onRefused() {},
-		onDone() {},
 	});
 	const endAll = async () => {
 		while (running.length > 0) {

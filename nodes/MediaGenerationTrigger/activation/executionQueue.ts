@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { INodeExecutionData, IRun, ITriggerFunctions } from 'n8n-workflow';
+import type { Failure } from '../../shared/failure';
 import { Semaphore } from '../../shared/async/semaphore';
 import { settledWithin, sleep, steadyNow } from '../../shared/async/deadline';
+import type { EventStore } from './eventStore';
+import type { SelfStarts } from './selfStarts';
 
 /** How many executions of this trigger may run at once. */
 const MAX_AT_ONCE = 20;
@@ -25,16 +28,21 @@ export interface Emission {
 	name: string;
 	/** Progress may be dropped when too much of it waits; an end never is. */
 	isProgress: boolean;
-	/** Asked when its turn comes: false if it is to start nothing after all. */
-	isWanted(): Promise<boolean>;
+	/** What `store` knows it by. */
+	key: string;
+	/** What `selfStarts` knows it by. */
+	origin: string;
+	store: Pick<EventStore<never>, 'emitted' | 'end' | 'save'>;
+	selfStarts: Pick<SelfStarts, 'begin'>;
+	/**
+	 * Asked when its turn comes: how deep in a chain of executions it is, undefined if it is to start
+	 * nothing after all. Throws a Failure that ends the trigger.
+	 */
+	depth(): Promise<number | undefined>;
 	/** Makes the item. */
 	make(): Promise<INodeExecutionData>;
-	/** Called right before it is emitted; `over` resolves when the execution has ended, with its run if known. */
-	onEmit(over: Promise<IRun | undefined>): void;
-	/** Called when n8n could not start the execution. */
-	onRefused(): void;
-	/** Called when the execution is over, or has taken too long to wait for. */
-	onDone(): void;
+	/** Called right after it was emitted; `over` resolves when the execution has ended. */
+	onEmit?(over: Promise<unknown>): void;
 }
 
 interface Waiting {
@@ -57,11 +65,12 @@ export class ExecutionQueue {
 	private readonly waiting = new Set<Waiting>();
 	private isLookingForLate = false;
 
-	/** `scope` identifies this trigger and service. */
+	/** `scope` identifies this trigger and service. `onFatal` ends the trigger. */
 	constructor(
 		private readonly context: ITriggerFunctions,
 		private readonly scope: string,
 		private readonly signal: AbortSignal,
+		private readonly onFatal: (failure: Failure) => void,
 	) {}
 
 	/**
@@ -96,18 +105,19 @@ export class ExecutionQueue {
 	/** Emits until n8n has started the execution, and waits for its end. */
 	private async start(entry: Waiting): Promise<void> {
 		const { emission } = entry;
-		if (!(await emission.isWanted())) return;
+		const depth = await this.depthOf(emission);
+		if (depth === undefined) return;
 		for (let attempt = 1; ; attempt++) {
 			const release = await this.slots.acquire(1, this.signal);
 			this.waiting.delete(entry);
 			try {
 				const item = await emission.make();
-				if (this.signal.aborted || (await this.isStarted(emission, item))) return;
+				if (this.signal.aborted || (await this.isStarted(emission, item, depth))) return;
 			} finally {
 				release();
 			}
 			this.waiting.add(entry);
-			emission.onRefused();
+			this.note(emission, false);
 			const event = `the event '${emission.name}' of ${emission.about}`;
 			if (attempt === MAX_ATTEMPTS) return this.log('error', `n8n did not start ${event}`);
 			if (attempt === 1) this.log('warn', `n8n could not start ${event}, trying again`);
@@ -116,14 +126,38 @@ export class ExecutionQueue {
 		}
 	}
 
+	/** Undefined for one that is to start nothing. */
+	private async depthOf({ depth, key, store }: Emission): Promise<number | undefined> {
+		let failure: unknown;
+		const found = await depth().catch((error: unknown) => void (failure = error));
+		// Also when the user is told instead: activated again, the trigger must not emit it after all.
+		if (found === undefined) store.end(key);
+		if (failure) this.onFatal(failure as Failure);
+		return found ?? undefined;
+	}
+
+	/** Progress is not kept. */
+	private note({ isProgress, key, store }: Emission, isEmitted: boolean): void {
+		if (!isProgress) store.emitted(key, isEmitted);
+	}
+
 	/** Tells n8n. False if it could not start the execution; true once that is over or takes too long. */
-	private async isStarted(emission: Emission, item: INodeExecutionData): Promise<boolean> {
+	private async isStarted(
+		emission: Emission,
+		item: INodeExecutionData,
+		depth: number,
+	): Promise<boolean> {
+		const { store, key, isProgress, origin, selfStarts } = emission;
 		const done = this.context.helpers.createDeferredPromise<IRun>();
 		const outcome = done.promise.then(
 			(run) => ({ run, isRefused: false }),
 			(error: unknown) => ({ run: undefined, isRefused: this.isRefusal(error) }),
 		);
-		emission.onEmit(outcome.then(({ run }) => run));
+		const over = outcome.then(({ run }) => run);
+		this.note(emission, true);
+		store.save();
+		selfStarts.begin(origin, depth, over);
+		emission.onEmit?.(over);
 		try {
 			this.context.emit([[item]], undefined, done, this.deduplicationKey(emission));
 		} catch {
@@ -132,12 +166,12 @@ export class ExecutionQueue {
 		}
 		const first = await settledWithin(MAX_EXECUTION_MS, this.signal, outcome);
 		if (first?.isRefused) return false;
-		emission.onDone();
+		if (!isProgress) store.end(key);
 		// A database can be busy for longer than the wait for an execution.
 		if (!first) {
 			void outcome.then(({ isRefused }) => {
 				if (!isRefused) return;
-				if (this.signal.aborted) emission.onRefused();
+				if (this.signal.aborted) this.note(emission, false);
 				else void this.add(emission);
 			});
 		}

@@ -1,6 +1,5 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { sleep } from '../../shared/async/deadline';
-import type { Failure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { readReason, saysNothing } from '../../shared/parsing/errorText';
@@ -30,11 +29,10 @@ export class EntryEvents {
 	/** An entry has its file, or has failed. `name` tells whose it is. */
 	emit({ mark, entry }: Found, name: string): void {
 		const { entryStore, selfStarts } = this;
-		const { api, executionQueue, closing, onFatal } = this.activation;
+		const { api, executionQueue, closing } = this.activation;
 		const { redact } = api.credential;
 		const possibleDepth = selfStarts.possibleDepth(name);
 		const { before } = this;
-		let depth = 0;
 		let wasEmitted = false;
 		let passOn = () => {};
 		const emitted = new Promise<void>((resolve) => (passOn = resolve));
@@ -43,20 +41,14 @@ export class EntryEvents {
 			about: redact.text(entry.id ?? mark),
 			name: entry.failed ? 'generation failed' : 'generated',
 			isProgress: false,
-			isWanted: async () => {
+			key: mark,
+			origin: name,
+			store: entryStore,
+			selfStarts,
+			depth: async () => {
 				// One that n8n has refused after minutes is no longer open, but is to be emitted again.
-				if (!wasEmitted && !entryStore.isOpen(mark)) return false;
-				try {
-					const found = selfStarts.knownDepthOf(name, possibleDepth, entry.prompt || undefined);
-					if (found === undefined) entryStore.end(mark);
-					else depth = found;
-					return found !== undefined;
-				} catch (error) {
-					// Told to the user instead: activated again, the trigger must not emit it after all.
-					entryStore.end(mark);
-					onFatal(error as Failure);
-					return false;
-				}
+				if (!wasEmitted && !entryStore.isOpen(mark)) return undefined;
+				return selfStarts.knownDepthOf(name, possibleDepth, entry.prompt || undefined);
 			},
 			make: async () => {
 				const item = await this.itemOf(entry);
@@ -65,13 +57,8 @@ export class EntryEvents {
 			},
 			onEmit: (ended) => {
 				wasEmitted = true;
-				entryStore.emitted(mark);
-				entryStore.save();
-				selfStarts.begin(name, depth, ended);
 				void Promise.race([ended, sleep(PAUSE_MS, closing)]).then(passOn);
 			},
-			onRefused: () => entryStore.emitted(mark, false),
-			onDone: () => entryStore.end(mark),
 		});
 		this.before = Promise.race([emitted, over]);
 	}

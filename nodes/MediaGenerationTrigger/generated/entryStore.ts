@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { isRecord } from '../../shared/parsing/coerce';
-import { Handover, KEY_LASTS_MS } from '../activation/handover';
+import { EventStore, KEY_LASTS_MS } from '../activation/eventStore';
 import { FOLLOWED_MS, type Found, type Outcome, type Remembered } from './look';
 
 /** Entries that are known, and not to be emitted again. */
@@ -38,20 +38,19 @@ interface Kept {
 }
 
 const KEY = 'generated';
-const handoverOf = (key: string) => new Handover<Kept>(`${KEY}\n${key}`);
+const keyOf = (key: string) => `${KEY}\n${key}`;
 
 const isKept = (value: unknown): value is Kept =>
 	isRecord(value) && isRecord(value.open) && Array.isArray(value.known);
 
 /** The trigger's memory of the history's entries, which outlives a new deployment and a restart. */
-export class EntryStore implements Remembered {
+export class EntryStore extends EventStore<Kept> implements Remembered {
 	isEmpty = true;
 	floor = -Infinity;
 	isComplete = false;
 	/** By mark, with the time by the service's clock; those that were seen last at the end. */
 	private readonly known = new Map<string, number>();
-	private readonly open = new Map<string, Open>();
-	private readonly handover: Handover<Kept>;
+	protected readonly open = new Map<string, Open>();
 
 	/**
 	 * `store` is the node's static data, `key` tells the node from others in this process. What was kept of
@@ -66,9 +65,9 @@ export class EntryStore implements Remembered {
 		emitsAgain: boolean,
 		now = Date.now(),
 	) {
+		super(keyOf(key));
 		const stored: unknown = store[KEY];
-		this.handover = handoverOf(key);
-		const kept = this.handover.take(isKept(stored) ? stored : undefined);
+		const kept = this.take(isKept(stored) ? stored : undefined);
 		if (!kept) return;
 		const isSame = kept.account === account;
 		this.isEmpty = false;
@@ -84,7 +83,7 @@ export class EntryStore implements Remembered {
 
 	/** Forgets what a node has kept: it reports other events now. */
 	static forget(store: IDataObject, key: string): void {
-		handoverOf(key).take();
+		EventStore.drop(keyOf(key));
 		if (store[KEY] !== undefined) delete store[KEY];
 	}
 
@@ -112,7 +111,7 @@ export class EntryStore implements Remembered {
 
 	/** What an earlier trigger of this node could not emit after all is to be emitted. */
 	takeBack(now = Date.now()): void {
-		for (const mark of this.handover.takeRefused()) {
+		for (const mark of this.takeRefused()) {
 			this.open.set(mark, opened(now, this.known.get(mark) ?? NaN));
 			this.known.delete(mark);
 		}
@@ -162,34 +161,16 @@ export class EntryStore implements Remembered {
 		return this.open.has(mark);
 	}
 
-	/** It is about to be emitted; or, with false, n8n could not start its execution. */
-	emitted(mark: string, isEmitted = true): void {
-		const entry = this.open.get(mark);
-		if (entry) entry.isEmitted = isEmitted;
-		else if (!isEmitted) this.handover.refuse(mark);
-	}
-
-	/** It was emitted, or is none of the workflow's business. */
 	end(mark: string): void {
-		const createdAt = this.open.get(mark)?.createdAt ?? NaN;
+		const entry = this.open.get(mark);
+		if (!entry) return;
 		this.open.delete(mark);
-		this.know(mark, createdAt);
+		this.know(mark, entry.createdAt);
 	}
 
-	/** Hands everything to n8n, which saves it after the activation and with each execution that is started. */
 	save(): void {
-		if (this.isUsable) this.store[KEY] = { ...this.kept() };
-	}
-
-	/** To be called when the trigger is closed; n8n runs on, so what was emitted is done. */
-	leave(): void {
-		for (const [mark, { isEmitted }] of [...this.open]) if (isEmitted) this.end(mark);
-		this.handover.leave(this.isUsable ? this.kept() : undefined);
-	}
-
-	/** False before the first look: what is remembered of another account stays as it was kept. */
-	private get isUsable(): boolean {
-		return !this.isEmpty && !Number.isNaN(this.floor);
+		const kept = this.kept();
+		if (kept) this.store[KEY] = { ...kept };
 	}
 
 	private see(mark: string, createdAt: number, now: number): Open {
@@ -211,7 +192,9 @@ export class EntryStore implements Remembered {
 		if (isPast && time > this.floor) this.floor = time;
 	}
 
-	private kept(): Kept {
+	protected kept(): Kept | undefined {
+		// Before the first look, what is remembered of another account stays as it was kept.
+		if (this.isEmpty || Number.isNaN(this.floor)) return undefined;
 		const timeOf = (time: number) => (Number.isFinite(time) ? time : null);
 		const open: Kept['open'] = {};
 		for (const [mark, entry] of this.open) {

@@ -1,5 +1,4 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import type { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import type { Activation } from '../activation/activation';
 import { withFiles } from '../activation/withFiles';
@@ -49,41 +48,21 @@ export class TaskEvents {
 
 	private async emit(event: TaskEvent, name: string, text?: string): Promise<void> {
 		const { taskStore, selfStarts } = this;
-		const { api, executionQueue, closing, onFatal } = this.activation;
+		const { api, executionQueue, closing } = this.activation;
 		const taskId = event.task_id;
-		const isProgress = event.event === 'progress';
 		const possibleDepth = selfStarts.possibleDepth(taskId);
-		let depth = 0;
-		const giveUp = (error: unknown) => {
-			// Told to the user instead: activated again, the trigger must not emit it after all.
-			taskStore.end(taskId);
-			onFatal(error as Failure);
-			return undefined;
-		};
 		await executionQueue.add({
 			about: taskId,
 			name,
-			isProgress,
-			isWanted: async () => {
-				const found = await selfStarts.depthOf(taskId, possibleDepth, text, closing).catch(giveUp);
-				if (found === undefined) taskStore.end(taskId);
-				else depth = found;
-				return found !== undefined;
-			},
+			isProgress: event.event === 'progress',
+			key: taskId,
+			origin: taskId,
+			store: taskStore,
+			selfStarts,
+			depth: async () => await selfStarts.depthOf(taskId, possibleDepth, text, closing),
 			make: async () => {
 				const item = await this.itemOf(event);
 				return { ...item, json: api.credential.redact.value(item.json) };
-			},
-			onEmit: (over) => {
-				if (!isProgress) taskStore.emitted(taskId);
-				taskStore.save();
-				selfStarts.begin(taskId, depth, over);
-			},
-			onRefused: () => {
-				if (!isProgress) taskStore.emitted(taskId, false);
-			},
-			onDone: () => {
-				if (!isProgress) taskStore.end(taskId);
 			},
 		});
 	}

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { dropOldest } from '../../shared/limits';
 import { isRecord } from '../../shared/parsing/coerce';
-import { Handover, KEY_LASTS_MS } from '../activation/handover';
+import { EventStore, KEY_LASTS_MS } from '../activation/eventStore';
 
 /** What is known of a task under way. */
 interface Entry {
@@ -44,12 +44,12 @@ const isKept = (value: unknown): value is Kept =>
 	isRecord(value) && isRecord(value.underWay) && Array.isArray(value.ended);
 
 /** The trigger's memory of tasks, which survives a lost socket, a deployment and a restart. */
-export class TaskStore {
-	private readonly underWay = new Map<string, Entry>();
+export class TaskStore extends EventStore<Kept> {
+	/** Tasks under way. */
+	protected readonly open = new Map<string, Entry>();
 	private readonly ended: Set<string>;
 	/** The percentage that was last emitted of tasks that are no longer watched. */
 	private readonly forgotten = new Map<string, number>();
-	private readonly handover: Handover<Kept>;
 
 	/**
 	 * `store` is the node's static data; `key` identifies the node and the service in this process. What
@@ -64,9 +64,9 @@ export class TaskStore {
 		emitsAgain: boolean,
 		now = Date.now(),
 	) {
+		super(key);
 		const isOurs = isKept(store) && (store.service ?? service) === service;
-		this.handover = new Handover(key);
-		const kept = this.handover.take(isOurs ? store : undefined);
+		const kept = this.take(isOurs ? store : undefined);
 		this.ended = new Set(kept?.ended.map(String));
 		const isSafe = emitsAgain && now - (kept?.at ?? 0) < KEY_LASTS_MS;
 		for (const [taskId, known] of Object.entries(kept?.underWay ?? {})) {
@@ -74,50 +74,50 @@ export class TaskStore {
 			if (isEmitted && !isSafe) this.ended.add(taskId);
 			else if (now - since < MAX_WATCHED_MS) {
 				const entry = { since, reported, unlessAfter };
-				this.underWay.set(taskId, { ...entry, isOver: false, isEmitted: false });
+				this.open.set(taskId, { ...entry, isOver: false, isEmitted: false });
 			}
 		}
 	}
 
 	/** How many tasks are under way. */
 	get size(): number {
-		return this.underWay.size;
+		return this.open.size;
 	}
 
 	/** Ids of the tasks under way, in the order they were first seen. */
 	tasks(): string[] {
-		return [...this.underWay.keys()];
+		return [...this.open.keys()];
 	}
 
 	/** True when the end of a task was emitted, or is about to be. */
 	isOver(taskId: string): boolean {
-		return this.ended.has(taskId) || this.underWay.get(taskId)?.isOver === true;
+		return this.ended.has(taskId) || this.open.get(taskId)?.isOver === true;
 	}
 
 	/** Remembers a task from now on; returns when it was first seen, in ms since 1970. */
 	see(taskId: string, now = Date.now()): number {
-		const known = this.underWay.get(taskId);
+		const known = this.open.get(taskId);
 		if (known) return known.since;
 		const reported = this.forgotten.get(taskId) ?? 0;
-		this.underWay.set(taskId, { since: now, reported, isOver: false, isEmitted: false });
-		if (this.underWay.size > 2 * MAX_UNDER_WAY) this.dropOldestEnd();
+		this.open.set(taskId, { since: now, reported, isOver: false, isEmitted: false });
+		if (this.open.size > 2 * MAX_UNDER_WAY) this.dropOldestEnd();
 		return now;
 	}
 
 	/** It may have ended before `since` (ms since 1970): then it is to be passed over. */
 	doubt(taskId: string, since: number): void {
-		const entry = this.underWay.get(taskId);
+		const entry = this.open.get(taskId);
 		if (entry) entry.unlessAfter = since;
 	}
 
 	/** Before which moment a task must not have ended, in ms since 1970; undefined if that is no matter. */
 	doubted(taskId: string): number | undefined {
-		return this.underWay.get(taskId)?.unlessAfter;
+		return this.open.get(taskId)?.unlessAfter;
 	}
 
 	/** Notes progress; true when it has risen by `step` since it was last reported. */
 	rise(taskId: string, percentage: number, step: number): boolean {
-		const entry = this.underWay.get(taskId);
+		const entry = this.open.get(taskId);
 		if (!entry || percentage < entry.reported + step) return false;
 		entry.reported = percentage;
 		return true;
@@ -125,27 +125,19 @@ export class TaskStore {
 
 	/** The end of a task is known, and about to be emitted. */
 	over(taskId: string): void {
-		const entry = this.underWay.get(taskId);
+		const entry = this.open.get(taskId);
 		if (entry) entry.isOver = true;
-	}
-
-	/** A task's end is about to be emitted; or, with false, n8n could not start its execution. */
-	emitted(taskId: string, isEmitted = true): void {
-		const entry = this.underWay.get(taskId);
-		if (entry) entry.isEmitted = isEmitted;
-		else if (!isEmitted) this.handover.refuse(taskId);
 	}
 
 	/** Ids of tasks whose end an earlier trigger of this node could not emit after all: it is to be emitted. */
 	takeBack(): string[] {
-		const taskIds = this.handover.takeRefused();
+		const taskIds = this.takeRefused();
 		for (const taskId of taskIds) this.ended.delete(taskId);
 		return taskIds;
 	}
 
-	/** The end of a task was emitted, or nobody wants it. */
 	end(taskId: string): void {
-		this.underWay.delete(taskId);
+		this.open.delete(taskId);
 		this.ended.delete(taskId);
 		this.ended.add(taskId);
 		dropOldest(this.ended, MAX_ENDED);
@@ -153,34 +145,27 @@ export class TaskStore {
 
 	/** Forgets a task as if it had never been seen, but for the progress that was emitted. */
 	forget(taskId: string): void {
-		const { reported = 0 } = this.underWay.get(taskId) ?? {};
-		this.underWay.delete(taskId);
+		const { reported = 0 } = this.open.get(taskId) ?? {};
+		this.open.delete(taskId);
 		this.forgotten.delete(taskId);
 		if (reported > 0) this.forgotten.set(taskId, reported);
 		dropOldest(this.forgotten, MAX_FORGOTTEN);
 	}
 
-	/** Hands everything to n8n, which saves it along with the next execution it starts. */
 	save(): void {
 		Object.assign(this.store, this.kept());
 	}
 
-	/** Call this when the trigger is closed; n8n runs on, so what was emitted is done. */
-	leave(): void {
-		for (const [taskId, { isEmitted }] of [...this.underWay]) if (isEmitted) this.end(taskId);
-		this.handover.leave(this.kept());
-	}
-
 	/** While n8n starts no executions, ends that could not be emitted pile up. */
 	private dropOldestEnd(): void {
-		for (const [taskId, { isOver }] of this.underWay) {
+		for (const [taskId, { isOver }] of this.open) {
 			if (isOver) return this.end(taskId);
 		}
 	}
 
-	private kept(): Kept {
+	protected kept(): Kept {
 		const underWay: Kept['underWay'] = {};
-		for (const [taskId, { since, reported, isEmitted, unlessAfter }] of this.underWay) {
+		for (const [taskId, { since, reported, isEmitted, unlessAfter }] of this.open) {
 			underWay[taskId] = [since, reported, isEmitted ? 1 : 0];
 			if (unlessAfter !== undefined) underWay[taskId].push(unlessAfter);
 		}
