@@ -33,7 +33,7 @@ it.each<[string, string, number, boolean]>([
 );
 
 it('a task whose end n8n was not told of is remembered for a day', () => {
-	const kept = { at: START, underWay: { '12': [START, 43, 0] }, ended: [] };
+	const kept = { at: START, service: SERVICE, underWay: { '12': [START, 43, 0] }, ended: [] };
 	const tasks = (key: string, minutes: number) =>
 		new TaskStore({ ...kept }, key, SERVICE, true, START + minutes * MINUTE).tasks();
 	expect(tasks('a', 60)).toEqual(['12']);

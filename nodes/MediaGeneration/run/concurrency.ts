@@ -26,8 +26,8 @@ export class Concurrency implements LoadListener {
 	private active = 0;
 	private spreadSoFar = 0;
 	private lastTurn = Promise.resolve();
-	/** All that has more to start, the parts of items under way first, then the items. */
-	private readonly waiting: Array<() => void> = [];
+	/** What starts each that has no place yet. */
+	private readonly waiting = { part: new Set<() => void>(), item: new Set<() => void>() };
 
 	/** `learnt`: what this account's executions know of refusals; Infinity before the first. */
 	constructor(private readonly learnt: { maxAtOnce: number }) {}
@@ -79,34 +79,28 @@ export class Concurrency implements LoadListener {
 		await turn;
 	}
 
-	/**
-	 * Calls `startMore` whenever there may be room, until the returned function is called. Meanwhile parts
-	 * have the place of their item, which then takes it again without waiting for one.
-	 */
-	wait(startMore: () => void, of: Unit): () => void {
-		if (of === 'part') this.active--;
-		this.waiting.splice(of === 'part' ? -1 : this.waiting.length, 0, startMore);
-		startMore();
-		return () => {
-			if (of === 'part') this.active++;
-			this.waiting.splice(this.waiting.indexOf(startMore), 1);
-		};
+	/** Resolves when there is a place, which `leave` gives back. Parts get one before items. */
+	async enter(of: Unit): Promise<void> {
+		await new Promise<void>((start) => {
+			this.waiting[of].add(start);
+			this.startMore();
+		});
 	}
 
-	/** A place for one more, to be given back; false when there is none. */
-	takePlace(): boolean {
-		if (this.active >= this.limit) return false;
-		this.active++;
-		return true;
-	}
-
-	giveBack(): void {
+	leave(): void {
 		this.active--;
 		this.startMore();
 	}
 
 	private startMore(): void {
-		for (const startMore of [...this.waiting]) startMore();
+		for (const waiting of [this.waiting.part, this.waiting.item]) {
+			for (const start of waiting) {
+				if (this.active >= this.limit) return;
+				this.active++;
+				waiting.delete(start);
+				start();
+			}
+		}
 	}
 }
 
@@ -121,27 +115,14 @@ export async function forEachConcurrently(
 	work: (index: number) => Promise<boolean>,
 	of: Unit = 'item',
 ): Promise<void> {
-	let next = 0;
-	let active = 0;
-	await new Promise<void>((resolve) => {
-		const workOn = async (index: number) => {
-			if (await work(index)) concurrency.succeeded();
-			active--;
-			endIfOver();
-			concurrency.giveBack();
-		};
-		const startMore = () => {
-			while (next < count && concurrency.takePlace()) {
-				active++;
-				void workOn(next++);
-			}
-		};
-		const endIfOver = () => {
-			if (active > 0 || next < count) return;
-			leave();
-			resolve();
-		};
-		const leave = concurrency.wait(startMore, of);
-		endIfOver();
+	let left = count;
+	const works = Array.from({ length: count }, async (_, index) => {
+		await concurrency.enter(of);
+		if (await work(index)) concurrency.succeeded();
+		left--;
+		// The last part leaves its place to the item.
+		if (of === 'item' || left > 0) concurrency.leave();
 	});
+	if (of === 'part') concurrency.leave();
+	await Promise.all(works);
 }

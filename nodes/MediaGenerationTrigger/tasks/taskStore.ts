@@ -23,8 +23,8 @@ interface Entry {
  */
 interface Kept {
 	at: number;
-	/** The address of the service; older versions did not keep it. */
-	service?: string;
+	/** The address of the service. */
+	service: string;
 	/** Task id → [since, reported, isEmitted, unlessAfter]. */
 	underWay: Record<string, [number, number, 0 | 1, number?]>;
 	/** Ids of tasks whose end was emitted, oldest first. */
@@ -65,7 +65,7 @@ export class TaskStore extends EventStore<Kept> {
 		now = Date.now(),
 	) {
 		super(key);
-		const isOurs = isKept(store) && (store.service ?? service) === service;
+		const isOurs = isKept(store) && store.service === service;
 		const kept = this.take(isOurs ? store : undefined);
 		this.ended = new Set(kept?.ended.map(String));
 		const isSafe = emitsAgain && now - (kept?.at ?? 0) < KEY_LASTS_MS;
