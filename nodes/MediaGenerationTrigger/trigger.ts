@@ -22,12 +22,12 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 	const isManual = context.getMode() === 'manual';
 	const closing = new AbortController();
 	let credential: Credential | undefined;
-	const stores: Array<TaskStore | EntryStore> = [];
+	let watches: Array<TaskWatch | HistoryWatch> = [];
 
 	const closeFunction = async () => {
 		if (closing.signal.aborted) return;
 		closing.abort(new Failure('canceled'));
-		if (!isManual) for (const store of stores) store.leave();
+		if (!isManual) for (const { store } of watches) store.leave();
 		// n8n (2.41) waits for an event even when listening was stopped: a worker would be busy for ever.
 		else context.emit([]);
 	};
@@ -57,9 +57,8 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
 			onFatal,
 		};
-		const watches = watchesOf(activation);
-		stores.push(...watches.map(({ store }) => store));
-		await Promise.all(watches.map(async ({ watch }) => await watch.start()));
+		watches = watchesOf(activation);
+		await Promise.all(watches.map(async (watch) => await watch.start()));
 	};
 
 	const start = async () =>
@@ -73,7 +72,7 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 	return { closeFunction };
 }
 
-/** What listens for the chosen events, and what it remembers. */
+/** What listens for the chosen events. */
 function watchesOf(activation: Activation) {
 	const { api, context, settings, scope, isManual } = activation;
 	// By hand nothing is saved, so nothing of earlier tests counts.
@@ -83,11 +82,11 @@ function watchesOf(activation: Activation) {
 	const watches = [];
 	if (settings.ofTasks) {
 		const store = new TaskStore(kept, key, api.credential.baseUrl, emitsAgain);
-		watches.push({ store, watch: new TaskWatch(activation, store) });
+		watches.push(new TaskWatch(activation, store));
 	}
 	if (settings.events.has('generated')) {
 		const store = new EntryStore(kept, key, accountKeyOf(api.credential), emitsAgain);
-		watches.push({ store, watch: new HistoryWatch(activation, store) });
+		watches.push(new HistoryWatch(activation, store));
 	} else EntryStore.forget(kept, key);
 	return watches;
 }

@@ -1,7 +1,7 @@
 import type { IRun, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
 import { settledWithin, steadyNow } from '../../shared/async/deadline';
-import { StartedExecutions, type Family, type StartedExecution } from '../../shared/executions';
+import { StartedExecutions } from '../../shared/executions';
 import { Failure } from '../../shared/failure';
 import type { Origins } from '../../shared/n8n/origins';
 import { asText, isRecord } from '../../shared/parsing/coerce';
@@ -39,7 +39,7 @@ export class SelfStarts {
 		this.chain = (scope !== undefined && chains().get(scope)) || new Chain();
 		if (scope !== undefined) chains().set(scope, this.chain);
 		const after = reachedFrom(context);
-		this.creators = creatorsAmong(after, created);
+		this.creators = after.filter((node) => creates(node, created));
 		this.calls = after
 			.filter(({ type }) => /\.(?:executeWorkflow|toolWorkflow)$/.test(type))
 			.map(({ parameters }) => parameters?.workflowId as unknown)
@@ -118,7 +118,11 @@ export class SelfStarts {
 		const end = this.chain.begin(depth);
 		const family = this.origins.familyOf(name);
 		family.add(depth);
-		const execution = this.started(depth, family);
+		const all = thisProcess.shared(StartedExecutions);
+		for (const old of all) if (old.until < steadyNow()) all.delete(old);
+		const { workflowId, calls } = this;
+		const execution = { workflowId, calls, depth, family, until: Infinity };
+		all.add(execution);
 		void over.then((run) => {
 			// A sub-workflow that it does not wait for may go on.
 			execution.until = steadyNow() + AFTERMATH_MS;
@@ -127,15 +131,6 @@ export class SelfStarts {
 			if (ranHere && run?.jobId === undefined) this.origins.executedHere.add(this.workflowId);
 			end();
 		});
-	}
-
-	private started(depth: number, family: Family): StartedExecution {
-		const all = thisProcess.shared(StartedExecutions);
-		for (const old of all) if (old.until < steadyNow()) all.delete(old);
-		const { workflowId, calls } = this;
-		const execution = { workflowId, calls, depth, family, until: Infinity };
-		all.add(execution);
-		return execution;
 	}
 
 	private isOwn(name: string): boolean {
@@ -175,18 +170,13 @@ function reachedFrom(context: ITriggerFunctions): NodeTypeAndVersion[] {
 	return [...after, ...tools].filter(({ disabled }) => !disabled);
 }
 
-/** Those of them that create. */
-function creatorsAmong(
-	nodes: NodeTypeAndVersion[],
-	created: keyof typeof CREATING,
-): NodeTypeAndVersion[] {
-	const { resources, operations } = CREATING[created];
+/** Whether a node is of this package, and may create this. */
+function creates({ type, parameters }: NodeTypeAndVersion, what: keyof typeof CREATING): boolean {
+	const { resources, operations } = CREATING[what];
 	const maybe = (value: unknown = '', wanted: string[]) =>
 		wanted.includes(String(value)) || String(value).startsWith('=');
-	return nodes.filter(
-		({ type, parameters }) =>
-			/\.mediaGeneration(?:Tool)?$/.test(type) &&
-			maybe(parameters?.resource, resources) &&
-			maybe(parameters?.operation, operations),
+	const isOurs = /\.mediaGeneration(?:Tool)?$/.test(type);
+	return (
+		isOurs && maybe(parameters?.resource, resources) && maybe(parameters?.operation, operations)
 	);
 }

@@ -92,10 +92,8 @@ export class EntryStore extends EventStore<Kept> implements Remembered {
 	}
 
 	get newest(): number {
-		const times = [
-			...this.known.values(),
-			...[...this.open.values()].map((entry) => entry.createdAt),
-		];
+		const open = [...this.open.values()].map(({ createdAt }) => createdAt);
+		const times = [...this.known.values(), ...open];
 		return Math.max(-Infinity, ...times.filter(Number.isFinite));
 	}
 
@@ -128,12 +126,12 @@ export class EntryStore extends EventStore<Kept> implements Remembered {
 			if (createdAt !== undefined) this.know(mark, createdAt);
 		}
 		for (const { mark, entry } of passed) this.know(mark, entry.createdAt);
-		for (const { mark, entry } of [...ready, ...failed]) this.see(mark, entry.createdAt, now);
-		for (const { mark, entry } of making) {
+		for (const found of [...ready, ...failed]) this.see(found, now);
+		for (const found of making) {
 			// Without an id it can't be known again once it has a file: that makes it a new one.
-			if (entry.id === undefined) continue;
-			const { since } = this.see(mark, entry.createdAt, now);
-			if (now - since > FOLLOWED_MS) this.end(mark);
+			if (found.entry.id === undefined) continue;
+			const { since } = this.see(found, now);
+			if (now - since > FOLLOWED_MS) this.end(found.mark);
 		}
 		for (const [mark, entry] of this.open) {
 			entry.misses = seen.has(mark) || entry.isQueued ? 0 : entry.misses + 1;
@@ -141,19 +139,21 @@ export class EntryStore extends EventStore<Kept> implements Remembered {
 		}
 	}
 
-	/** It waits to be emitted. Returns the mark of one that has to give way, when too many wait. */
-	queue({ mark }: Found): string | undefined {
-		const entry = this.open.get(mark);
-		if (entry) entry.isQueued = true;
-		if (this.open.size <= MAX_OPEN) return undefined;
-		const oldest = [...this.open].find(([, { isQueued, isEmitted }]) => isQueued && !isEmitted);
-		if (oldest) this.end(oldest[0]);
-		return oldest?.[0];
+	/** It is to be emitted, or to be followed until it can be. */
+	see({ mark, entry }: Found, now = Date.now()): Open {
+		const known = this.open.get(mark) ?? opened(now, entry.createdAt);
+		this.open.set(mark, known);
+		return known;
 	}
 
-	/** It is to be emitted all the same. */
-	reopen({ mark, entry }: Found, now = Date.now()): void {
-		this.see(mark, entry.createdAt, now);
+	/** It waits to be emitted. True when the oldest has to give way, since too many wait. */
+	queue({ mark }: Found): boolean {
+		const entry = this.open.get(mark);
+		if (entry) entry.isQueued = true;
+		if (this.open.size <= MAX_OPEN) return false;
+		const oldest = [...this.open].find(([, { isQueued, isEmitted }]) => isQueued && !isEmitted);
+		if (oldest) this.end(oldest[0]);
+		return oldest !== undefined;
 	}
 
 	/** False for one that was to be emitted and has given way. */
@@ -171,12 +171,6 @@ export class EntryStore extends EventStore<Kept> implements Remembered {
 	save(): void {
 		const kept = this.kept();
 		if (kept) this.store[KEY] = { ...kept };
-	}
-
-	private see(mark: string, createdAt: number, now: number): Open {
-		const entry = this.open.get(mark) ?? opened(now, createdAt);
-		this.open.set(mark, entry);
-		return entry;
 	}
 
 	private know(mark: string, createdAt: number): void {

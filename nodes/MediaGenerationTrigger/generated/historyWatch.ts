@@ -36,7 +36,7 @@ export class HistoryWatch {
 
 	constructor(
 		private readonly activation: Activation,
-		private readonly entryStore: EntryStore,
+		readonly store: EntryStore,
 	) {
 		const { api, context, settings, scope } = activation;
 		const { credential } = api;
@@ -44,7 +44,7 @@ export class HistoryWatch {
 		this.origins = generationOriginsOf(credential);
 		const { includeOwnTasks } = settings;
 		this.selfStarts = new SelfStarts(context, this.origins, includeOwnTasks, scope, 'media');
-		this.events = new EntryEvents(activation, entryStore, this.selfStarts);
+		this.events = new EntryEvents(activation, store, this.selfStarts);
 	}
 
 	/**
@@ -85,8 +85,8 @@ export class HistoryWatch {
 	/** Reads as many pages as there may be news on, the first at most `maxAgeMs` old. */
 	private async look(maxAgeMs: number, signal: AbortSignal): Promise<void> {
 		const { api, isManual, closing } = this.activation;
-		this.entryStore.takeBack();
-		const look = new Look(this.entryStore, api.credential.baseUrl, this.reach);
+		this.store.takeBack();
+		const look = new Look(this.store, api.credential.baseUrl, this.reach);
 		for (let number = 1, isWanted = true; isWanted; number++) {
 			const { page, readAt } = await this.pages.read(api, number, maxAgeMs, signal);
 			if (number === 1) this.readAt = readAt;
@@ -103,14 +103,14 @@ export class HistoryWatch {
 	private showNewest({ passed }: Outcome): void {
 		const newest = passed.filter(({ entry }) => !entry.failed).at(-1);
 		if (!newest) return;
-		this.entryStore.reopen(newest);
+		this.store.see(newest);
 		this.events.emit(newest, this.nameOf(newest.entry, []));
 	}
 
 	private take(outcome: Outcome): void {
-		const { entryStore } = this;
+		const { store } = this;
 		const { settings, warn } = this.activation;
-		entryStore.note(outcome);
+		store.note(outcome);
 		if (outcome.hasLostTrack && !this.hasLostTrack) {
 			warn('the history holds nothing that was there before, so everything in it now is skipped');
 		}
@@ -121,26 +121,26 @@ export class HistoryWatch {
 		const emitsFailed = settings.events.has('failed');
 		for (const found of failed) {
 			if (emitsFailed && found.entry.id !== undefined) this.emit(found, all);
-			else entryStore.end(found.mark);
+			else store.end(found.mark);
 		}
 		const left = ready.slice(0, -MAX_EMITTED);
-		for (const { mark } of left) entryStore.end(mark);
+		for (const { mark } of left) store.end(mark);
 		if (left.length > 0 || (outcome.isCut && ready.length > 0)) {
 			warn(
 				`more than ${MAX_EMITTED} new videos and images at once: only the newest start an execution`,
 			);
 		}
 		for (const found of ready.slice(-MAX_EMITTED)) this.emit(found, all);
-		entryStore.save();
+		store.save();
 	}
 
 	private emit(found: Found, all: HistoryEntry[]): void {
-		const { entryStore } = this;
+		const { store } = this;
 		const name = this.nameOf(found.entry, all);
-		if (!this.see(name)) return entryStore.end(found.mark);
+		if (!this.see(name)) return store.end(found.mark);
 		// The next look knows whose it is.
 		if (this.selfStarts.isAwaited(found.entry.prompt)) return;
-		if (entryStore.queue(found) !== undefined) {
+		if (store.queue(found)) {
 			this.activation.warn(
 				'too many videos and images wait for an execution: the oldest is dropped',
 			);
@@ -173,8 +173,7 @@ export class HistoryWatch {
 		if (closing.aborted) return;
 		const { kind, facts = {} }: Partial<Failure> = trouble instanceof Failure ? trouble : {};
 		const isAbsent = kind === 'notFound' && !facts.isEdge;
-		const isAway =
-			passes(trouble) || (kind === 'notFound' && !(isAbsent && this.entryStore.isEmpty));
+		const isAway = passes(trouble) || (kind === 'notFound' && !(isAbsent && this.store.isEmpty));
 		const isFatal = kind === 'tokenRefused' || isManual || !(settings.ofTasks || isAway);
 		if (isFatal) throw isAbsent ? new Failure('noHistory', { status: facts.status }) : trouble;
 		this.report(trouble);

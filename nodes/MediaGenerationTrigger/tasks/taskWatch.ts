@@ -48,7 +48,7 @@ export class TaskWatch {
 
 	constructor(
 		private readonly activation: Activation,
-		private readonly taskStore: TaskStore,
+		readonly store: TaskStore,
 	) {
 		const { api, context, settings, scope, closing, warn } = activation;
 		this.known = knownTasksOf(api.credential);
@@ -71,7 +71,7 @@ export class TaskWatch {
 	 * when it makes no sense to listen.
 	 */
 	async start(): Promise<void> {
-		const { activation, taskStore, selfStarts } = this;
+		const { activation, store, selfStarts } = this;
 		const { api, context, settings, isManual, closing } = activation;
 		const { credential } = api;
 		if (!canListen() && settings.taskIds.size === 0) throw new Failure('noWebSocket');
@@ -81,17 +81,11 @@ export class TaskWatch {
 		if (closing.aborted) return;
 		const subscription = subscribe(credential, checkEgress);
 		closing.addEventListener('abort', () => subscription.release(), { once: true });
-		const events = new TaskEvents(activation, taskStore, selfStarts);
-		this.taskFollower = new TaskFollower(
-			activation,
-			taskStore,
-			subscription,
-			events,
-			this.arrivals,
-		);
-		const restored = taskStore.tasks().filter((taskId) => this.isWanted(taskId));
+		const events = new TaskEvents(activation, store, selfStarts);
+		this.taskFollower = new TaskFollower(activation, store, subscription, events, this.arrivals);
+		const restored = store.tasks().filter((taskId) => this.isWanted(taskId));
 		for (const taskId of new Set([...restored, ...settings.taskIds])) {
-			if (!taskStore.isOver(taskId) && selfStarts.see(taskId)) void this.watch(taskId, 'old');
+			if (!store.isOver(taskId) && selfStarts.see(taskId)) void this.watch(taskId, 'old');
 		}
 		this.since = steadyNow();
 		subscription.followAll((...message) => this.hear(...message));
@@ -125,7 +119,7 @@ export class TaskWatch {
 		if (wasUnderWay && this.arrivals.isCalm()) return this.take(taskId, 'underWay');
 		this.giveUp(taskId);
 		this.aside.delete(taskId);
-		if (this.taskStore.size > MAX_UNDER_WAY) this.taskStore.forget(taskId);
+		if (this.store.size > MAX_UNDER_WAY) this.store.forget(taskId);
 		this.arrivals.add(taskId, wasUnderWay);
 	}
 
@@ -146,12 +140,12 @@ export class TaskWatch {
 
 	/** True for a task that is watched, or has been to its end. */
 	private isKnown(taskId: string): boolean {
-		return this.watched.has(taskId) || this.taskStore.isOver(taskId);
+		return this.watched.has(taskId) || this.store.isOver(taskId);
 	}
 
 	private isYoung(taskId: string): boolean {
-		const { taskStore } = this;
-		return !taskStore.isOver(taskId) && Date.now() - taskStore.see(taskId) < YOUNG_MS;
+		const { store } = this;
+		return !store.isOver(taskId) && Date.now() - store.see(taskId) < YOUNG_MS;
 	}
 
 	/** Watches a task that was heard of before the trigger began, if it is still under way. */
@@ -175,7 +169,7 @@ export class TaskWatch {
 		for (;;) {
 			await sleep(LOOK_MS, closing);
 			if (closing.aborted) return;
-			for (const taskId of this.taskStore.takeBack()) this.take(taskId, 'old');
+			for (const taskId of this.store.takeBack()) this.take(taskId, 'old');
 			if (subscription.isOpen()) {
 				isTold = false;
 				continue;
@@ -195,11 +189,11 @@ export class TaskWatch {
 	private async watch(taskId: string, sight: Sight): Promise<void> {
 		const givenUp = new AbortController();
 		this.watched.set(taskId, givenUp);
-		const leftMs = Math.max(1000, this.taskStore.see(taskId) + MAX_WATCHED_MS - Date.now());
+		const leftMs = Math.max(1000, this.store.see(taskId) + MAX_WATCHED_MS - Date.now());
 		const deadline = startDeadline(leftMs, this.activation.closing, givenUp.signal);
 		try {
-			if (sight === 'ended') this.taskStore.doubt(taskId, Date.now() - (steadyNow() - this.since));
-			const since = this.taskStore.doubted(taskId);
+			if (sight === 'ended') this.store.doubt(taskId, Date.now() - (steadyNow() - this.since));
+			const since = this.store.doubted(taskId);
 			await this.taskFollower!.toEnd(taskId, sight === 'old', since, deadline.signal);
 		} finally {
 			deadline.stop();
@@ -211,13 +205,13 @@ export class TaskWatch {
 
 	/** Gives up the task that is under way for longest, if that is long; false when there is none. */
 	private giveUpOldest(): boolean {
-		const { taskStore } = this;
+		const { store } = this;
 		for (const taskId of this.watched.keys()) {
 			// It only waits for its end to be emitted.
 			if (this.known.endedAt(taskId) !== undefined) continue;
-			if (taskStore.see(taskId) > Date.now() - LONG_MS) return false;
+			if (store.see(taskId) > Date.now() - LONG_MS) return false;
 			this.giveUp(taskId);
-			taskStore.forget(taskId);
+			store.forget(taskId);
 			return true;
 		}
 		return false;
