@@ -1,5 +1,5 @@
 import type { INode } from 'n8n-workflow';
-import { PaidSummary } from '../../nodes/MediaGeneration/paid/summary';
+import { paidWords } from '../../nodes/MediaGeneration/paid/summary';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 import { readAnswer } from '../../nodes/shared/parsing/errorResponses';
@@ -97,11 +97,7 @@ function streamOf(name: string, data: object): unknown {
 	events.push(Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`));
 	return [events.outcome, heard];
 }
-const paidFor = (id: string) => {
-	const paid = new PaidSummary(redact);
-	paid.surely(0, 'video', [id]);
-	return paid.words();
-};
+const paidFor = (taskId: string) => paidWords([{ index: 0, taskId }], redact);
 /** Whatever cuts a text, and to how many characters. */
 it.each<[string, number, (text: string) => unknown]>([
 	[

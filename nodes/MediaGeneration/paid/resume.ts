@@ -192,6 +192,14 @@ export class Resume {
 		return Object.values(entriesOf(this.store)).map((stored) => this.withToken(stored));
 	}
 
+	/** What is remembered for the items of this run, whose index is the first part of their keys. */
+	ofRun(): Array<PaidRequest & { index: number }> {
+		return [...this.own].flatMap((key) => {
+			const found = this.find(key);
+			return found ? [{ ...found, index: Number.parseInt(key) }] : [];
+		});
+	}
+
 	private withToken(stored: PaidRequest): PaidRequest {
 		return replaceTexts(stored, (text) =>
 			text.replaceAll(TOKEN, this.credential.apiToken).replaceAll(ENCODED_TOKEN, this.encodedToken),

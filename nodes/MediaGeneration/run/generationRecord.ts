@@ -6,7 +6,6 @@ import type { SentRequest } from '../../shared/generation/historyMatching';
 import type { MediaKind } from '../../shared/media';
 import type { GenerationProgress } from '../../shared/parsing/generationEvents';
 import type { PaidRequest } from '../paid/resume';
-import { namesOf } from '../paid/summary';
 import type { Item } from './item';
 
 /** How many different status words are shown for one generation: the service has four. */
@@ -23,7 +22,6 @@ export class GenerationRecord implements GenerationListener {
 	private isAccepted: boolean;
 	/** Its stream was lost: what the history lacks may still come. */
 	private isLost = false;
-	private readonly ids = new Set<string>();
 	private readonly said = new Set<string>();
 
 	/** A retry recognises the request by `key`. */
@@ -45,7 +43,7 @@ export class GenerationRecord implements GenerationListener {
 
 	onAsked(now: SentRequest): void {
 		if (this.sent === undefined) {
-			this.item.asked(this.kind);
+			this.item.asked();
 			this.item.log.note({ channel: 'stream' });
 		}
 		this.sent = now;
@@ -58,10 +56,8 @@ export class GenerationRecord implements GenerationListener {
 		this.item.refused(this.key);
 	}
 
-	onProgress({ status, id }: GenerationProgress, asked?: SentRequest): void {
+	onProgress({ status }: GenerationProgress, asked?: SentRequest): void {
 		this.sent = asked ?? this.sent;
-		if (id !== undefined && this.ids.size < MAX_IDS) this.ids.add(id);
-		this.item.run.paid.surely(this.item.index, this.kind, [...this.ids]);
 		this.accept(asked !== undefined);
 		this.say(`${this.kind} ${status}`);
 	}
@@ -78,21 +74,17 @@ export class GenerationRecord implements GenerationListener {
 
 	/** It has failed with `error`; returns that with what is known of the generation. */
 	failed(error: unknown): unknown {
-		if (mayStillCome(error)) return withFacts(error, { ids: [...this.ids] });
+		if (mayStillCome(error)) return withFacts(error, { ids: this.idsWith([]) });
 		// What was definitely not accepted, or has failed, has to be asked for again by the next attempt.
-		const { run, log, index } = this.item;
-		run.resume.remove(this.key);
-		run.paid.not(index);
-		if (this.sent && !this.isAccepted) log.refused();
+		this.item.run.resume.remove(this.key);
+		if (this.sent && !this.isAccepted) this.item.log.refused();
 		return error;
 	}
 
 	/** Its files are there, `expected` of them or fewer. */
 	done(files: GeneratedFile[], expected: number): void {
-		for (const { id } of files) if (id !== undefined) this.ids.add(id);
-		this.accept();
+		this.accept(false, files);
 		this.save({ files, madeAt: Date.now() });
-		this.item.run.paid.surely(this.item.index, this.kind, namesOf(files));
 		if (files.length < expected) this.hintOnMissing(`${files.length} of ${expected} files`);
 		this.item.report(`${this.kind} done`);
 	}
@@ -107,12 +99,18 @@ export class GenerationRecord implements GenerationListener {
 		);
 	}
 
-	private accept(hasNews = false): void {
-		this.item.log.note({ ids: [...this.ids].join() || undefined });
+	private accept(hasNews: boolean, files: GeneratedFile[] = []): void {
+		this.item.log.note({ ids: this.idsWith(files).join() || undefined });
 		const isFirst = !this.isAccepted;
 		this.isAccepted = true;
 		if (isFirst) this.item.log.paid(this.kind);
 		if (isFirst || hasNews) this.save({ isAccepted: true });
+	}
+
+	/** The ids that the service has told, and those of the files. */
+	private idsWith(files: GeneratedFile[]): string[] {
+		const told = this.sent?.told.slice(0, MAX_IDS) ?? [];
+		return [...new Set([...told, ...files.map(({ id }) => id)])].filter((id) => id !== undefined);
 	}
 
 	private save(more: PaidRequest): void {

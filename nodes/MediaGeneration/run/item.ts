@@ -29,39 +29,35 @@ export class Item {
 	}
 
 	/**
-	 * Notes what an earlier attempt has paid for, and counts the paid requests that are still to be sent.
-	 * `keysOf` returns the key of each of them, given that of the whole item.
+	 * Takes note of what an earlier attempt has left, which is named in the error also if the run ends
+	 * before this item's work begins, and counts the paid requests that are still to be sent. `keysOf`
+	 * returns the key of each of them, given that of the whole item.
 	 */
 	planPaid(keysOf = (whole: string) => [whole]): void {
 		const limit = this.parameters.numberOption(maxPaid);
-		const { resume, spending, paid } = this.run;
+		const { resume, spending } = this.run;
 		if (limit === 0 && resume.isEmpty) return;
 		const taskIds: string[] = [];
 		let requests = 0;
-		keysOf(resume.requestKey(this.index)).forEach((key, part) => {
+		for (const key of keysOf(resume.requestKey(this.index))) {
 			const earlier = resume.find(key);
 			if (earlier === undefined || earlier.doubtful) requests++;
 			else if (earlier.taskId !== undefined) taskIds.push(earlier.taskId);
-			// Named in the error also if the run ends before this item's work begins.
-			if (earlier) paid.recall(this.index, earlier, part);
-		});
+		}
 		if (limit > 0) spending.plan(this.index, { requests, taskIds }, limit);
 	}
 
-	/** A create call goes out: from now on `what` may be paid for, as part `part` of this item. */
-	asked(what: string, part = 0): void {
+	/** A create call goes out. */
+	asked(): void {
 		this.log.asked();
-		this.run.paid.maybe(this.index, what, part);
 		this.run.spending.sent();
 	}
 
 	/** The service has definitely not accepted it: the next attempt has to send the request of `key` again. */
-	refused(key: string, part = 0): void {
-		const { resume, paid, spending } = this.run;
-		resume.remove(key);
-		paid.not(this.index, part);
+	refused(key: string): void {
+		this.run.resume.remove(key);
 		this.log.refused();
-		spending.refused();
+		this.run.spending.refused();
 	}
 
 	/** Shows progress in the browser's console to whoever runs the workflow by hand. */

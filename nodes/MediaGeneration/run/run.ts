@@ -18,7 +18,7 @@ import { costHint } from '../paid/costHint';
 import { executionOf, filesBefore } from '../paid/filesBefore';
 import { contextOf, Resume } from '../paid/resume';
 import { Spending } from '../paid/spending';
-import { PaidSummary } from '../paid/summary';
+import { paidWords } from '../paid/summary';
 
 /** Bytes of request bodies with images that may be in memory at once. */
 const BODY_BYTES = 256 * 1024 * 1024;
@@ -53,7 +53,6 @@ export class Run {
 	 * under way only ends with `canceled`, since its answer says what was paid for.
 	 */
 	readonly stopped: AbortSignal;
-	readonly paid: PaidSummary;
 	private knownClaims: Claims | undefined;
 	private readonly stopping = new AbortController();
 	private socket: Subscription | undefined;
@@ -82,7 +81,6 @@ export class Run {
 		const store = executionId === undefined ? {} : contextOf(context, this.isTool);
 		this.spending = new Spending(store, executionId ?? '');
 		this.history = new HistoryReader(this.api);
-		this.paid = new PaidSummary(credential.redact);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
 	}
@@ -158,16 +156,20 @@ export class Run {
 		if (!this.firstFailed) return;
 		const { error, itemIndex } = this.firstFailed;
 		const { redact } = this.credential;
-		const note = this.paid.words(itemIndex);
+		const note = this.paidWords(itemIndex);
 		throw toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
+	}
+
+	private paidWords(failed?: number, mostNamed?: number): string | undefined {
+		return paidWords(this.resume.ofRun(), this.credential.redact, failed, mostNamed);
 	}
 
 	/** The error is logged, too: n8n may have closed a canceled execution before receiving it. */
 	private canceledError(): NodeError {
 		const { redact } = this.credential;
-		const place = { node: this.context.getNode(), redact, note: this.paid.words() };
+		const place = { node: this.context.getNode(), redact, note: this.paidWords() };
 		const error = toNodeError(new Failure('canceled'), place);
-		const paid = this.paid.words(undefined, MAX_LOGGED);
+		const paid = this.paidWords(undefined, MAX_LOGGED);
 		if (paid !== undefined) {
 			this.context.logger.warn(`Media Generation: ${error.message}. ${paid}`);
 		}

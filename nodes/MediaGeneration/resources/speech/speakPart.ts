@@ -24,7 +24,7 @@ export async function speakPart(
 	order: Order,
 	wanted: WaitFields & { waits: boolean },
 ): Promise<Spoken | Pick<Spoken, 'taskId'>> {
-	const { run, api, index } = item;
+	const { run, api } = item;
 	const { key } = order;
 	const remembered = run.resume.find(key);
 	if (remembered?.sentAt) item.log.askedBefore();
@@ -42,10 +42,11 @@ export async function speakPart(
 			await Promise.race([subscription?.ready, whenAborted(deadline.signal)]);
 			taskId = await create(item, part, order, wanted.timeoutMs, deadline.signal);
 		} else {
+			// It is no longer doubtful.
+			run.resume.save(key, { taskId });
 			item.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
 		}
 		part.taskId = taskId;
-		run.paid.surely(index, 'task', [taskId], part.index);
 		if (!subscription) return { taskId };
 		const justCreated = resumed === undefined;
 		const wait = { taskId, signal: deadline.signal, subscription, justCreated, isKnown: true };
@@ -98,9 +99,9 @@ async function create(
 				// The next attempt must not pay again for what may have been accepted.
 				run.resume.save(key, { sentAt: Date.now() });
 				attempts++;
-				item.asked('speech', part.index);
+				item.asked();
 			},
-			onRefused: () => item.refused(key, part.index),
+			onRefused: () => item.refused(key),
 		};
 		const send = async () => await api.createTask(request, limits);
 		const taskId = await createdBy(run.context, run.credential, send, request.input).catch(
