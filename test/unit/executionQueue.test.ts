@@ -33,6 +33,7 @@ function emitting() {
 		name,
 		isProgress: name.startsWith('progress'),
 		key: about,
+		origin: about,
 		store: { emitted() {}, end() {}, save() {} },
 		selfStarts: { begin() {} },
 		depth: async () => 0,

@@ -190,6 +190,7 @@ export class ExecutionQueue {
 
 	/** Drops the oldest progress event that is not being emitted, when too many wait. */
 	private leaveOutOldest(): void {
+		if (this.waiting.size <= MAX_PROGRESS) return;
 		const progress = [...this.waiting].filter(({ emission }) => emission.isProgress);
 		if (progress.length <= MAX_PROGRESS) return;
 		const queueOf = ({ emission }: Waiting) => this.queues.get(emission.about)!;

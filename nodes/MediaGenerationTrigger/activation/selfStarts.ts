@@ -82,24 +82,15 @@ export class SelfStarts {
 		return this.origins.isAwaited(this.workflowId, text);
 	}
 
-	/**
-	 * How deep in a chain of executions it is; undefined if it is to be passed over. Waits for create
-	 * calls under way, since a message can precede the answer. Throws a Failure of kind startsItself.
-	 */
-	async depthOf(
-		name: string,
-		possibleDepth: number,
-		text: string | undefined,
-		signal: AbortSignal,
-	): Promise<number | undefined> {
+	/** Waits for create calls under way, since a message can precede the answer. */
+	async answered(signal: AbortSignal): Promise<void> {
 		await settledWithin(MAX_CREATE_MS, signal, this.origins.answered(this.workflowId));
-		return this.knownDepthOf(name, possibleDepth, text);
 	}
 
 	/**
-	 * The same without a wait. Where the answer to the create call never came, the `text` that it
-	 * speaks or shows tells whose it is, if known. Of a family, one event ends in the error, and
-	 * those that come after it are passed over.
+	 * How deep in a chain of executions it is; undefined if it is to be passed over. Where the answer to
+	 * the create call never came, the `text` that it speaks or shows tells whose it is, if known. Throws
+	 * a Failure of kind startsItself once for a family; its later events are passed over.
 	 */
 	knownDepthOf(name: string, possibleDepth: number, text: string | undefined): number | undefined {
 		if (text !== undefined) this.origins.recognize(name, text, this.chain.heardAt(name));

@@ -59,7 +59,10 @@ export class TaskEvents {
 			origin: taskId,
 			store: taskStore,
 			selfStarts,
-			depth: async () => await selfStarts.depthOf(taskId, possibleDepth, text, closing),
+			depth: async () => {
+				await selfStarts.answered(closing);
+				return selfStarts.knownDepthOf(taskId, possibleDepth, text);
+			},
 			make: async () => {
 				const item = await this.itemOf(event);
 				return { ...item, json: api.credential.redact.value(item.json) };
