@@ -48,8 +48,6 @@ export interface Part {
 	name: string;
 	/** Aborts when the run stops, or when another part has failed. */
 	stopped: AbortSignal;
-	/** Its task, once there is one that can be collected. */
-	taskId?: string;
 }
 
 /** A task that is done, with its file where that was wanted. */

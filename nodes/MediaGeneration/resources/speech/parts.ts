@@ -40,26 +40,20 @@ export async function forAllParts<Result>(
 	item.log.note({ parts: count });
 	const stopping = new AbortController();
 	const either = AbortSignal.any([stopped, stopping.signal]);
-	const parts = Array.from({ length: count }, (_, index): Part => ({
-		index,
-		count,
-		taskId: paidFor(index)?.taskId,
-		name: `part ${index + 1} of ${count}, `,
-		stopped: either,
-	}));
 	const results = new Array<Result>(count);
+	const gone = new Set<number>();
 	let failed: { index: number; error: unknown } | undefined;
 	const workOn = async (index: number) => {
-		const part = parts[index]!;
 		if (either.aborted) return false;
 		const began = steadyNow();
+		const name = `part ${index + 1} of ${count}, `;
 		try {
-			results[index] = await work(part);
+			results[index] = await work({ index, count, name, stopped: either });
 			return true;
 		} catch (error) {
 			if (isOverload(error)) concurrency.refused(began);
 			// A task that failed can't be collected, though it is named as what failed.
-			if (isFailure(error, 'taskFailed', 'notFound')) part.taskId = undefined;
+			if (isFailure(error, 'taskFailed', 'notFound')) gone.add(index);
 			failed ??= { index, error };
 			stopping.abort(new Failure('canceled'));
 			return false;
@@ -67,10 +61,13 @@ export async function forAllParts<Result>(
 	};
 	await forEachConcurrently(count, concurrency, workOn, 'part');
 	if (failed === undefined && !stopped.aborted) return results;
-	const taskIds = parts.map(({ taskId }) => taskId).filter((taskId) => taskId !== undefined);
-	const unclearParts = parts
-		.filter(({ index }) => index !== failed?.index && paidFor(index)?.sentAt !== undefined)
-		.map(({ index }) => index + 1);
+	const taskIds: string[] = [];
+	const unclearParts: number[] = [];
+	for (let index = 0; index < count; index++) {
+		const { taskId, doubtful, sentAt } = paidFor(index) ?? {};
+		if (taskId !== undefined && !doubtful && !gone.has(index)) taskIds.push(taskId);
+		if (sentAt !== undefined && index !== failed?.index) unclearParts.push(index + 1);
+	}
 	const part = failed && `${failed.index + 1} of ${count}`;
 	throw withFacts(failed?.error ?? abortReason(stopped), { taskIds, unclearParts, part });
 }

@@ -15,8 +15,8 @@ interface Order {
 }
 
 /**
- * Creates the task of a text, or of a part of it, unless an earlier attempt has, and notes its id in
- * `part`. Waits and fetches as far as that is `wanted`.
+ * Creates the task of a text, or of a part of it, unless an earlier attempt has. Waits and fetches as far
+ * as that is `wanted`.
  */
 export async function speakPart(
 	item: Item,
@@ -28,7 +28,6 @@ export async function speakPart(
 	const { key } = order;
 	const remembered = run.resume.find(key);
 	if (remembered?.sentAt) item.log.askedBefore();
-	part.taskId = remembered?.taskId;
 	const deadline = startDeadline(wanted.timeoutMs, part.stopped);
 	// Messages can precede the create call's answer, so the socket is there before the task.
 	const subscription = wanted.waits ? run.subscribe() : undefined;
@@ -36,7 +35,6 @@ export async function speakPart(
 		const resumed = await taskToResume(api, remembered, deadline.signal);
 		let taskId = resumed;
 		if (taskId === undefined) {
-			part.taskId = undefined;
 			if (remembered?.sentAt) throw new Failure('unclear', { maybeAccepted: true, isSpeech: true });
 			// The deadline applies here, too.
 			await Promise.race([subscription?.ready, whenAborted(deadline.signal)]);
@@ -46,7 +44,6 @@ export async function speakPart(
 			run.resume.save(key, { taskId });
 			item.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
 		}
-		part.taskId = taskId;
 		if (!subscription) return { taskId };
 		const justCreated = resumed === undefined;
 		const wait = { taskId, signal: deadline.signal, subscription, justCreated, isKnown: true };
