@@ -41,7 +41,7 @@ export interface Emission {
 	depth(): Promise<number | undefined>;
 	/** Makes the item. */
 	make(): Promise<INodeExecutionData>;
-	/** Called right after it was emitted; `over` resolves when the execution has ended. */
+	/** Called right before it is emitted; `over` resolves when the execution has ended. */
 	onEmit?(over: Promise<unknown>): void;
 }
 
@@ -133,7 +133,7 @@ export class ExecutionQueue {
 		// Also when the user is told instead: activated again, the trigger must not emit it after all.
 		if (found === undefined) store.end(key);
 		if (failure) this.onFatal(failure as Failure);
-		return found ?? undefined;
+		return found;
 	}
 
 	/** Progress is not kept. */
