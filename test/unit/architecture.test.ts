@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
 /* What CONTRIBUTING's map promises of the code's rooms. */
@@ -92,4 +92,14 @@ test('a folder holds at most eight files, a file at most 250 lines', () => {
 	const full = [...folders].filter(([, inside]) => inside.length > 8).map(([folder]) => folder);
 	const long = files.filter((file) => textOf(file).trimEnd().split('\n').length > 250);
 	expect({ full, long }).toEqual({ full: [], long: [] });
+});
+
+test('CONTRIBUTING names files that exist', () => {
+	const named = [...textOf('CONTRIBUTING.md').matchAll(/`([\w./]+\.ts)`/g)].map(
+		([, name]) => name!,
+	);
+	const isThere = (name: string) =>
+		files.some((file) => file.endsWith(`/${name}`)) || existsSync(join(root, name));
+	// This one is the operation that the guide makes up.
+	expect(named.filter((name) => !isThere(name))).toEqual(['resources/music/create.ts']);
 });
