@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { INodeExecutionData, IRun, ITriggerFunctions } from 'n8n-workflow';
 import type { Failure } from '../../shared/failure';
 import { Semaphore } from '../../shared/async/semaphore';
-import { settledWithin, sleep, steadyNow } from '../../shared/async/deadline';
+import { settledWithin, sleep } from '../../shared/async/deadline';
 import type { EventStore } from './eventStore';
 import type { SelfStarts } from './selfStarts';
 
@@ -45,25 +45,17 @@ export interface Emission {
 	onEmit?(over: Promise<unknown>): void;
 }
 
-interface Waiting {
-	emission: Emission;
-	/** In ms since 1970. */
-	since: number;
-	/** Called when it has been dealt with. */
-	onOver(): void;
-}
-
 /**
  * Starts executions, those about one thing one after another and not too many at once, so that a burst of
  * messages does not flood n8n.
  */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_AT_ONCE);
-	/** By what they are about: the events that wait while another one is being emitted. */
-	private readonly queues = new Map<string, Waiting[]>();
+	/** By what they are about: resolves when the last event of it has been dealt with. */
+	private readonly ends = new Map<string, Promise<void>>();
 	/** Everything that was not emitted yet, the oldest first. */
-	private readonly waiting = new Set<Waiting>();
-	private isLookingForLate = false;
+	private readonly waiting = new Set<Emission>();
+	private isLate = false;
 
 	/** `scope` identifies this trigger and service. `onFatal` ends the trigger. */
 	constructor(
@@ -78,45 +70,38 @@ export class ExecutionQueue {
 	 * can't be emitted because the trigger was closed is left to the next one.
 	 */
 	async add(emission: Emission): Promise<void> {
-		await new Promise<void>((onOver) => {
-			const entry = { emission, since: steadyNow(), onOver };
-			this.waiting.add(entry);
-			const queue = this.queues.get(emission.about);
-			if (queue) queue.push(entry);
-			else void this.work(entry);
-			if (emission.isProgress) this.leaveOutOldest();
-			if (!this.isLookingForLate) void this.lookForLate();
-		});
+		const { about, isProgress } = emission;
+		if (this.waiting.size === 0) this.isLate = false;
+		this.waiting.add(emission);
+		if (isProgress) this.leaveOutOldest();
+		const end = this.follow(emission, this.ends.get(about));
+		this.ends.set(about, end);
+		void this.warnIfLate(emission, end);
+		await end;
+		if (this.ends.get(about) === end) this.ends.delete(about);
 	}
 
-	private async work(first: Waiting): Promise<void> {
-		const { about } = first.emission;
-		const queue: Waiting[] = [];
-		this.queues.set(about, queue);
-		for (let entry: Waiting | undefined = first; entry; entry = queue.shift()) {
-			// If this fails, the trigger was closed, or else the next event must not suffer from it.
-			await this.start(entry).catch(() => {});
-			this.waiting.delete(entry);
-			entry.onOver();
-		}
-		this.queues.delete(about);
+	private async follow(emission: Emission, before?: Promise<void>): Promise<void> {
+		await before;
+		// If this fails, the trigger was closed, or else the next event must not suffer from it.
+		if (this.waiting.has(emission)) await this.start(emission).catch(() => {});
+		this.waiting.delete(emission);
 	}
 
 	/** Emits until n8n has started the execution, and waits for its end. */
-	private async start(entry: Waiting): Promise<void> {
-		const { emission } = entry;
+	private async start(emission: Emission): Promise<void> {
 		const depth = await this.depthOf(emission);
 		if (depth === undefined) return;
 		for (let attempt = 1; ; attempt++) {
 			const release = await this.slots.acquire(1, this.signal);
-			this.waiting.delete(entry);
+			this.waiting.delete(emission);
 			try {
 				const item = await emission.make();
 				if (this.signal.aborted || (await this.isStarted(emission, item, depth))) return;
 			} finally {
 				release();
 			}
-			this.waiting.add(entry);
+			this.waiting.add(emission);
 			this.note(emission, false);
 			const event = `the event '${emission.name}' of ${emission.about}`;
 			if (attempt === MAX_ATTEMPTS) return this.log('error', `n8n did not start ${event}`);
@@ -188,36 +173,23 @@ export class ExecutionQueue {
 		return dropsDuplicates(this.context) && !hasBegun;
 	}
 
-	/** Drops the oldest progress event that is not being emitted, when too many wait. */
+	/** Drops the oldest progress event when too many wait. */
 	private leaveOutOldest(): void {
 		if (this.waiting.size <= MAX_PROGRESS) return;
-		const progress = [...this.waiting].filter(({ emission }) => emission.isProgress);
-		if (progress.length <= MAX_PROGRESS) return;
-		const queueOf = ({ emission }: Waiting) => this.queues.get(emission.about)!;
-		const oldest = progress.find((entry) => queueOf(entry).includes(entry));
-		if (!oldest) return;
-		queueOf(oldest).splice(queueOf(oldest).indexOf(oldest), 1);
-		this.waiting.delete(oldest);
-		oldest.onOver();
+		const progress = [...this.waiting].filter(({ isProgress }) => isProgress);
+		if (progress.length > MAX_PROGRESS) this.waiting.delete(progress[0]!);
 	}
 
 	/** Logs once when events have waited for long, until none waits any more. */
-	private async lookForLate(): Promise<void> {
-		this.isLookingForLate = true;
-		let isSaid = false;
-		for (let [oldest] = this.waiting; oldest && !this.signal.aborted; [oldest] = this.waiting) {
-			const restMs = oldest.since + LATE_MS - steadyNow();
-			if (restMs <= 0 && !isSaid) {
-				isSaid = true;
-				const events = `${this.waiting.size} event${this.waiting.size === 1 ? '' : 's'}`;
-				this.log(
-					'warn',
-					`${events} waiting for more than a minute: at most ${MAX_AT_ONCE} executions run at once`,
-				);
-			}
-			await sleep(restMs > 0 ? restMs : LATE_MS, this.signal);
-		}
-		this.isLookingForLate = false;
+	private async warnIfLate(emission: Emission, end: Promise<void>): Promise<void> {
+		await settledWithin(LATE_MS, this.signal, end);
+		if (this.signal.aborted || this.isLate || !this.waiting.has(emission)) return;
+		this.isLate = true;
+		const events = `${this.waiting.size} event${this.waiting.size === 1 ? '' : 's'}`;
+		this.log(
+			'warn',
+			`${events} waiting for more than a minute: at most ${MAX_AT_ONCE} executions run at once`,
+		);
 	}
 
 	private log(level: 'warn' | 'error', text: string): void {
