@@ -28,17 +28,24 @@ export class Family {
 	}
 }
 
+/** How long after an execution is over something of it may go on or first be heard of, in ms. */
+export const AFTERMATH_MS = 60_000;
+/** How many executions are remembered. */
+export const MAX_EXECUTIONS = 5000;
+
 /** An execution that an event of a trigger has started. */
 export interface StartedExecution {
+	/** Tells its trigger from others. */
+	chain: object;
 	workflowId: string;
 	/** Sub-workflows that nodes after the trigger call. */
 	calls: string[];
 	/** As of its event's task. */
 	depth: number;
 	family: Family;
-	/** When nothing of it goes on any more, in ms since 1970. */
-	until: number;
+	/** When it ended, in ms since 1970; Infinity before. */
+	overAt: number;
 }
 
-/** Those of all triggers in this process. */
+/** Those of all triggers in this process, the oldest first. */
 export class StartedExecutions extends Set<StartedExecution> {}

@@ -1,43 +1,32 @@
+import { thisProcess } from '../../shared/account';
 import { steadyNow } from '../../shared/async/deadline';
+import { AFTERMATH_MS, StartedExecutions, type StartedExecution } from '../../shared/executions';
 import { dropOldest } from '../../shared/limits';
 
 /** How many executions in a row may each start the next one. */
 export const MAX_CHAIN = 10;
 
-/** How long an execution that does not wait for its task may be over when that is first heard of, in ms. */
-export const AFTERMATH_MS = 60_000;
-/** How long one that does may be over when the task's end becomes known here, in ms. */
+/** How long one that waits for its task may be over when the task's end becomes known here, in ms. */
 const SLACK_MS = 10_000;
 /** How many tasks' possible parents are remembered. */
 const MAX_TASKS = 5000;
-
-/** An execution that this trigger started. */
-interface Execution {
-	depth: number;
-	/** When it ended, in ms since 1970. */
-	overAt: number | undefined;
-}
 
 /**
  * How many executions in a row led to a task, or a video or image, judged by time where nothing better is
  * known: an execution of this trigger may have created any that was first heard of while it ran.
  */
 export class Chain {
-	private executions = new Set<Execution>();
-	/** How long executions that are over are remembered, in ms. */
-	private keptMs = AFTERMATH_MS;
 	/** The executions that may have created a task, and when that was first heard of, by task. */
-	private readonly seen = new Map<string, { at: number; parents: Execution[] }>();
+	private readonly seen = new Map<string, { at: number; parents: StartedExecution[] }>();
 
 	/** A task is heard of, for the first time or again, at most `lateMs` after it was created. */
 	see(name: string, lateMs = 0): void {
 		if (this.seen.has(name)) return;
 		const at = steadyNow();
-		this.keptMs = Math.max(this.keptMs, AFTERMATH_MS + lateMs);
-		const overSince = (ms: number) =>
-			[...this.executions].filter(({ overAt = Infinity }) => overAt > at - ms);
-		this.executions = new Set(overSince(this.keptMs));
-		this.seen.set(name, { at, parents: overSince(AFTERMATH_MS + lateMs) });
+		const parents = [...thisProcess.shared(StartedExecutions)].filter(
+			({ chain, overAt }) => chain === this && overAt > at - AFTERMATH_MS - lateMs,
+		);
+		this.seen.set(name, { at, parents });
 		dropOldest(this.seen, MAX_TASKS);
 	}
 
@@ -53,14 +42,7 @@ export class Chain {
 	depthOf(name: string, waits: boolean): number {
 		const { at, parents } = this.seen.get(name) ?? { at: 0, parents: [] };
 		const earliest = Math.max(at, steadyNow() - SLACK_MS);
-		const possible = parents.filter(({ overAt = Infinity }) => !waits || overAt > earliest);
+		const possible = parents.filter(({ overAt }) => !waits || overAt > earliest);
 		return Math.max(0, ...possible.map(({ depth }) => depth + 1));
-	}
-
-	/** An execution begins, started by an event of a task of this depth; returns what to call at its end. */
-	begin(depth: number): () => void {
-		const execution: Execution = { depth, overAt: undefined };
-		this.executions.add(execution);
-		return () => void (execution.overAt = steadyNow());
 	}
 }

@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { INodeExecutionData, IRun, ITriggerFunctions } from 'n8n-workflow';
-import type { Failure } from '../../shared/failure';
 import { Semaphore } from '../../shared/async/semaphore';
 import { settledWithin, sleep } from '../../shared/async/deadline';
 import type { EventStore } from './eventStore';
-import type { SelfStarts } from './selfStarts';
 
 /** How many executions of this trigger may run at once. */
 const MAX_AT_ONCE = 20;
@@ -30,19 +28,16 @@ export interface Emission {
 	isProgress: boolean;
 	/** What `store` knows it by. */
 	key: string;
-	/** What `selfStarts` knows it by. */
-	origin: string;
 	store: Pick<EventStore<never>, 'emitted' | 'end' | 'save'>;
-	selfStarts: Pick<SelfStarts, 'begin'>;
 	/**
 	 * Asked when its turn comes: how deep in a chain of executions it is, undefined if it is to start
-	 * nothing after all. Throws a Failure that ends the trigger.
+	 * nothing after all. Never rejects.
 	 */
 	depth(): Promise<number | undefined>;
 	/** Makes the item. */
 	make(): Promise<INodeExecutionData>;
 	/** Called right before it is emitted; `over` resolves when the execution has ended. */
-	onEmit?(over: Promise<unknown>): void;
+	begin(depth: number, over: Promise<IRun | undefined>): void;
 }
 
 /**
@@ -57,12 +52,11 @@ export class ExecutionQueue {
 	private readonly waiting = new Set<Emission>();
 	private isLate = false;
 
-	/** `scope` identifies this trigger and service. `onFatal` ends the trigger. */
+	/** `scope` identifies this trigger and service. */
 	constructor(
 		private readonly context: ITriggerFunctions,
 		private readonly scope: string,
 		private readonly signal: AbortSignal,
-		private readonly onFatal: (failure: Failure) => void,
 	) {}
 
 	/**
@@ -90,8 +84,8 @@ export class ExecutionQueue {
 
 	/** Emits until n8n has started the execution, and waits for its end. */
 	private async start(emission: Emission): Promise<void> {
-		const depth = await this.depthOf(emission);
-		if (depth === undefined) return;
+		const depth = await emission.depth();
+		if (depth === undefined) return emission.store.end(emission.key);
 		for (let attempt = 1; ; attempt++) {
 			const release = await this.slots.acquire(1, this.signal);
 			this.waiting.delete(emission);
@@ -111,16 +105,6 @@ export class ExecutionQueue {
 		}
 	}
 
-	/** Undefined for one that is to start nothing. */
-	private async depthOf({ depth, key, store }: Emission): Promise<number | undefined> {
-		let failure: unknown;
-		const found = await depth().catch((error: unknown) => void (failure = error));
-		// Also when the user is told instead: activated again, the trigger must not emit it after all.
-		if (found === undefined) store.end(key);
-		if (failure) this.onFatal(failure as Failure);
-		return found;
-	}
-
 	/** Progress is not kept. */
 	private note({ isProgress, key, store }: Emission, isEmitted: boolean): void {
 		if (!isProgress) store.emitted(key, isEmitted);
@@ -132,17 +116,18 @@ export class ExecutionQueue {
 		item: INodeExecutionData,
 		depth: number,
 	): Promise<boolean> {
-		const { store, key, isProgress, origin, selfStarts } = emission;
+		const { store, key, isProgress } = emission;
 		const done = this.context.helpers.createDeferredPromise<IRun>();
 		const outcome = done.promise.then(
 			(run) => ({ run, isRefused: false }),
 			(error: unknown) => ({ run: undefined, isRefused: this.isRefusal(error) }),
 		);
-		const over = outcome.then(({ run }) => run);
 		this.note(emission, true);
 		store.save();
-		selfStarts.begin(origin, depth, over);
-		emission.onEmit?.(over);
+		emission.begin(
+			depth,
+			outcome.then(({ run }) => run),
+		);
 		try {
 			this.context.emit([[item]], undefined, done, this.deduplicationKey(emission));
 		} catch {

@@ -1,19 +1,18 @@
 import type { IRun, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
 import { settledWithin, steadyNow } from '../../shared/async/deadline';
-import { StartedExecutions } from '../../shared/executions';
+import { MAX_EXECUTIONS, StartedExecutions } from '../../shared/executions';
 import { Failure } from '../../shared/failure';
 import type { Origins } from '../../shared/n8n/origins';
 import { asText, isRecord } from '../../shared/parsing/coerce';
-import { AFTERMATH_MS, Chain, MAX_CHAIN } from './chain';
+import type { Activation } from './activation';
+import { Chain, MAX_CHAIN } from './chain';
 
 /** How long to wait for this workflow's create calls, one of which may be a task's, in ms: none takes longer. */
 const MAX_CREATE_MS = 130_000;
 
 /** By trigger: executions go on when it is closed and activated again. */
 class Chains extends Map<string, Chain> {}
-
-const chains = () => thisProcess.shared(Chains);
 
 /** Keeps a workflow from starting itself forever: each of its executions may cost something. */
 export class SelfStarts {
@@ -24,20 +23,17 @@ export class SelfStarts {
 	/** Sub-workflows that nodes after the trigger call. */
 	private readonly calls: string[];
 
-	/**
-	 * `scope` identifies this trigger and service in this process; undefined by hand. `origins` are those
-	 * of what is `created`.
-	 */
+	/** `origins` are those of what is `created`. */
 	constructor(
-		private readonly context: ITriggerFunctions,
+		private readonly activation: Activation,
 		private readonly origins: Origins,
-		private readonly includesOwn: boolean,
-		scope: string | undefined,
 		private readonly created: keyof typeof CREATING = 'speech',
 	) {
+		const { context, scope } = activation;
 		this.workflowId = context.getWorkflow().id ?? '';
-		this.chain = (scope !== undefined && chains().get(scope)) || new Chain();
-		if (scope !== undefined) chains().set(scope, this.chain);
+		const chains = thisProcess.shared(Chains);
+		this.chain = (scope !== undefined && chains.get(scope)) || new Chain();
+		if (scope !== undefined) chains.set(scope, this.chain);
 		const after = reachedFrom(context);
 		this.creators = after.filter((node) => creates(node, created));
 		this.calls = after
@@ -51,11 +47,10 @@ export class SelfStarts {
 	warn(): void {
 		const [first] = this.creators;
 		if (!first) return;
-		const what = this.includesOwn
-			? 'all that it creates starts the workflow again'
-			: 'if n8n runs executions in workers (queue mode), all that it creates starts the workflow again';
-		this.context.logger.warn(
-			`Media Generation Trigger: '${first.name}' follows the trigger: ${what}, until an error stops it after ten times in a row`,
+		const { settings, warn } = this.activation;
+		const where = 'if n8n runs executions in workers (queue mode), ';
+		warn(
+			`'${first.name}' follows the trigger: ${settings.includeOwnTasks ? '' : where}all that it creates starts the workflow again, until an error stops it after ten times in a row`,
 		);
 	}
 
@@ -65,16 +60,7 @@ export class SelfStarts {
 	 */
 	see(name: string, lateMs = 0): boolean {
 		this.chain.see(name, lateMs);
-		return this.includesOwn || !this.isOwn(name);
-	}
-
-	/** How deep in a chain of executions one of unknown origin may be, judged at this moment. */
-	possibleDepth(name: string): number {
-		// A video or image is heard of late: that an execution waited for it says nothing.
-		const waits =
-			this.created === 'speech' &&
-			this.creators.every(({ parameters }) => parameters?.waitForCompletion !== false);
-		return this.chain.depthOf(name, waits);
+		return !this.isPassedOver(name);
 	}
 
 	/** Whether this workflow awaits something of this text. */
@@ -83,49 +69,61 @@ export class SelfStarts {
 	}
 
 	/** Waits for create calls under way, since a message can precede the answer. */
-	async answered(signal: AbortSignal): Promise<void> {
-		await settledWithin(MAX_CREATE_MS, signal, this.origins.answered(this.workflowId));
+	async answered(): Promise<void> {
+		const answered = this.origins.answered(this.workflowId);
+		await settledWithin(MAX_CREATE_MS, this.activation.closing, answered);
 	}
 
 	/**
-	 * How deep in a chain of executions it is; undefined if it is to be passed over. Where the answer to
-	 * the create call never came, the `text` that it speaks or shows tells whose it is, if known. Throws
-	 * a Failure of kind startsItself once for a family; its later events are passed over.
+	 * To be called when an event is known, and its result right before that is emitted: how deep in a chain
+	 * of executions it is, undefined if it is to be passed over. Where the answer to the create call never
+	 * came, the `text` that it speaks or shows tells whose it is, if known. A chain that is too long ends
+	 * the trigger; later events of its family are passed over.
 	 */
-	knownDepthOf(name: string, possibleDepth: number, text: string | undefined): number | undefined {
-		if (text !== undefined) this.origins.recognize(name, text, this.chain.heardAt(name));
-		if (this.isOwn(name) && !this.includesOwn) return undefined;
-		const depth = this.knownDepth(name) ?? possibleDepth;
-		const family = this.origins.familyOf(name);
-		const isDeep = depth >= MAX_CHAIN;
-		if (!isDeep && !family.isFull(depth)) return depth;
-		if (family.isEnded) return undefined;
-		family.isEnded = true;
-		throw new Failure('startsItself', isDeep ? {} : { text: 'a hundred times or more' });
+	depthLater(name: string, text: string | undefined): () => number | undefined {
+		// A video or image is heard of late: that an execution waited for it says nothing.
+		const waits =
+			this.created === 'speech' &&
+			this.creators.every(({ parameters }) => parameters?.waitForCompletion !== false);
+		const possibleDepth = this.chain.depthOf(name, waits);
+		return () => {
+			if (text !== undefined) this.origins.recognize(name, text, this.chain.heardAt(name));
+			if (this.isPassedOver(name)) return undefined;
+			const depth = this.knownDepth(name) ?? possibleDepth;
+			const family = this.origins.familyOf(name);
+			const isDeep = depth >= MAX_CHAIN;
+			if (!isDeep && !family.isFull(depth)) return depth;
+			if (family.isEnded) return undefined;
+			family.isEnded = true;
+			const facts = isDeep ? {} : { text: 'a hundred times or more' };
+			this.activation.onFatal(new Failure('startsItself', facts));
+			return undefined;
+		};
 	}
 
 	/** An execution begins, started by the event of `name` at this depth. */
 	begin(name: string, depth: number, over: Promise<IRun | undefined>): void {
-		const end = this.chain.begin(depth);
+		const { chain, workflowId, calls } = this;
 		const family = this.origins.familyOf(name);
 		family.add(depth);
-		const all = thisProcess.shared(StartedExecutions);
-		for (const old of all) if (old.until < steadyNow()) all.delete(old);
-		const { workflowId, calls } = this;
-		const execution = { workflowId, calls, depth, family, until: Infinity };
-		all.add(execution);
+		const execution = { chain, workflowId, calls, depth, family, overAt: Infinity };
+		const all = thisProcess.shared(StartedExecutions).add(execution);
+		const [oldest] = all;
+		if (all.size > MAX_EXECUTIONS) all.delete(oldest!);
 		void over.then((run) => {
-			// A sub-workflow that it does not wait for may go on.
-			execution.until = steadyNow() + AFTERMATH_MS;
+			execution.overAt = steadyNow();
 			// A run in a worker comes without the data of its nodes, or with its job.
 			const ranHere = Object.keys(run?.data?.resultData?.runData ?? {}).length > 0;
-			if (ranHere && run?.jobId === undefined) this.origins.executedHere.add(this.workflowId);
-			end();
+			if (ranHere && run?.jobId === undefined) this.origins.executedHere.add(workflowId);
 		});
 	}
 
 	private isOwn(name: string): boolean {
 		return this.origins.of(name)?.workflowIds.includes(this.workflowId) === true;
+	}
+
+	private isPassedOver(name: string): boolean {
+		return !this.activation.settings.includeOwnTasks && this.isOwn(name);
 	}
 
 	/** Undefined when it can only be judged by time. */

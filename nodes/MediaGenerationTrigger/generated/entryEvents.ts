@@ -31,7 +31,7 @@ export class EntryEvents {
 		const { entryStore, selfStarts } = this;
 		const { api, executionQueue, closing } = this.activation;
 		const { redact } = api.credential;
-		const possibleDepth = selfStarts.possibleDepth(name);
+		const depth = selfStarts.depthLater(name, entry.prompt || undefined);
 		const { before } = this;
 		let wasEmitted = false;
 		let passOn = () => {};
@@ -42,21 +42,19 @@ export class EntryEvents {
 			name: entry.failed ? 'generation failed' : 'generated',
 			isProgress: false,
 			key: mark,
-			origin: name,
 			store: entryStore,
-			selfStarts,
 			depth: async () => {
 				// One that n8n has refused after minutes is no longer open, but is to be emitted again.
-				if (!wasEmitted && !entryStore.isOpen(mark)) return undefined;
-				return selfStarts.knownDepthOf(name, possibleDepth, entry.prompt || undefined);
+				return wasEmitted || entryStore.isOpen(mark) ? depth() : undefined;
 			},
 			make: async () => {
 				const item = await this.itemOf(entry);
 				await before;
 				return { ...item, json: redact.value(item.json) };
 			},
-			onEmit: (ended) => {
+			begin: (found, ended) => {
 				wasEmitted = true;
+				selfStarts.begin(name, found, ended);
 				void Promise.race([ended, sleep(PAUSE_MS, closing)]).then(passOn);
 			},
 		});

@@ -38,12 +38,10 @@ export class HistoryWatch {
 		private readonly activation: Activation,
 		readonly store: EntryStore,
 	) {
-		const { api, context, settings, scope } = activation;
-		const { credential } = api;
+		const { credential } = activation.api;
 		this.pages = accountOf(credential).shared(HistoryPages);
 		this.origins = generationOriginsOf(credential);
-		const { includeOwnTasks } = settings;
-		this.selfStarts = new SelfStarts(context, this.origins, includeOwnTasks, scope, 'media');
+		this.selfStarts = new SelfStarts(activation, this.origins, 'media');
 		this.events = new EntryEvents(activation, store, this.selfStarts);
 	}
 

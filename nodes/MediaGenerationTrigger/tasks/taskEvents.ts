@@ -48,25 +48,24 @@ export class TaskEvents {
 
 	private async emit(event: TaskEvent, name: string, text?: string): Promise<void> {
 		const { taskStore, selfStarts } = this;
-		const { api, executionQueue, closing } = this.activation;
+		const { api, executionQueue } = this.activation;
 		const taskId = event.task_id;
-		const possibleDepth = selfStarts.possibleDepth(taskId);
+		const depth = selfStarts.depthLater(taskId, text);
 		await executionQueue.add({
 			about: taskId,
 			name,
 			isProgress: event.event === 'progress',
 			key: taskId,
-			origin: taskId,
 			store: taskStore,
-			selfStarts,
 			depth: async () => {
-				await selfStarts.answered(closing);
-				return selfStarts.knownDepthOf(taskId, possibleDepth, text);
+				await selfStarts.answered();
+				return depth();
 			},
 			make: async () => {
 				const item = await this.itemOf(event);
 				return { ...item, json: api.credential.redact.value(item.json) };
 			},
+			begin: (found, over) => selfStarts.begin(taskId, found, over),
 		});
 	}
 

@@ -50,10 +50,9 @@ export class TaskWatch {
 		private readonly activation: Activation,
 		readonly store: TaskStore,
 	) {
-		const { api, context, settings, scope, closing, warn } = activation;
+		const { api, closing, warn } = activation;
 		this.known = knownTasksOf(api.credential);
-		const origins = originsOf(api.credential);
-		this.selfStarts = new SelfStarts(context, origins, settings.includeOwnTasks, scope);
+		this.selfStarts = new SelfStarts(activation, originsOf(api.credential));
 		this.arrivals = new Arrivals(closing, {
 			hasRoom: () => this.watched.size < MAX_UNDER_WAY,
 			since: () => this.since,

@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions, ITaskData } from 'n8n-workflow';
 import { accountOf, thisProcess } from '../account';
 import { steadyNow } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
-import { Family, StartedExecutions, type StartedExecution } from '../executions';
+import { AFTERMATH_MS, Family, StartedExecutions } from '../executions';
 import { Failure } from '../failure';
 import type { Credential } from '../http/credential';
 import { dropOldest } from '../limits';
@@ -242,9 +242,10 @@ function startedBy(event: IDataObject, credential: Credential): Partial<Origin> 
 
 /** The same where the event is out of sight, for a model or in a sub-workflow: by what is under way. */
 function startedWithin(id = '', calledBy = ''): Partial<Origin> {
-	const mayBeIt = ({ workflowId, calls, until }: StartedExecution) =>
-		until > steadyNow() && ([id, calledBy].includes(workflowId) || calls.includes(calledBy));
-	const possible = [...thisProcess.shared(StartedExecutions)].filter(mayBeIt);
-	const deepest = possible.sort((a, b) => b.depth - a.depth)[0];
+	const earliest = steadyNow() - AFTERMATH_MS;
+	const [deepest] = [...thisProcess.shared(StartedExecutions)]
+		.filter(({ overAt }) => overAt > earliest)
+		.filter(({ workflowId, calls }) => [id, calledBy].includes(workflowId) || calls.includes(calledBy))
+		.sort((a, b) => b.depth - a.depth);
 	return deepest ? { depth: deepest.depth + 1, family: deepest.family } : {};
 }
