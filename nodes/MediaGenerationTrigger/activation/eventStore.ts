@@ -6,13 +6,8 @@ import { thisProcess } from '../../shared/account';
  */
 export const KEY_LASTS_MS = 120_000;
 
-/** What closed triggers have left, by their keys. */
-class LeftBehind {
-	/** `at` is in ms since 1970. */
-	readonly kept = new Map<string, { at: number }>();
-	/** Names of events that n8n refused after their trigger was closed. */
-	readonly refused = new Map<string, Set<string>>();
-}
+/** By key: the last trigger's memory, since one of that node was closed. */
+class LeftBehind extends Map<string, EventStore<{ at: number }>> {}
 
 const leftBehind = () => thisProcess.shared(LeftBehind);
 
@@ -23,14 +18,15 @@ const leftBehind = () => thisProcess.shared(LeftBehind);
 export abstract class EventStore<Kept extends { at: number }> {
 	/** What was not emitted, or not for certain, by name. */
 	protected abstract readonly open: Map<string, { isEmitted: boolean }>;
-	private hasLeft = false;
+	/** When the trigger was closed, in ms since 1970. */
+	private leftAt: number | undefined;
 
 	/** `key` identifies the node in this process. */
 	constructor(private readonly key: string) {}
 
 	/** Drops what was left under a key. */
 	protected static drop(key: string): void {
-		leftBehind().kept.delete(key);
+		leftBehind().delete(key);
 	}
 
 	/** It was emitted, or is to start nothing. */
@@ -39,43 +35,34 @@ export abstract class EventStore<Kept extends { at: number }> {
 	/** Hands everything to n8n, which saves it along with the next execution that is started. */
 	abstract save(): void;
 
-	/** What is to outlive this trigger, if anything. */
-	protected abstract kept(): Kept | undefined;
+	/** What has ended is to be emitted after all; `isQueued`: it waits for that already. */
+	protected abstract reopen(name: string, isQueued: boolean): void;
+
+	/** What is to outlive this trigger, if anything; `at` is in ms since 1970. */
+	protected abstract kept(at: number): Kept | undefined;
 
 	/** It is about to be emitted; or, with false, n8n could not start its execution. */
 	emitted(name: string, isEmitted = true): void {
 		const entry = this.open.get(name);
+		const heir = leftBehind().get(this.key) ?? this;
 		if (entry) entry.isEmitted = isEmitted;
-		else if (!isEmitted && this.hasLeft) {
-			const { refused } = leftBehind();
-			refused.set(this.key, (refused.get(this.key) ?? new Set()).add(name));
-		}
+		else if (!isEmitted) heir.reopen(name, heir === this);
 	}
 
 	/** Call this when the trigger is closed; n8n runs on, so what was emitted is done. */
 	leave(): void {
 		for (const [name, { isEmitted }] of [...this.open]) if (isEmitted) this.end(name);
-		this.hasLeft = true;
-		const kept = this.kept();
-		if (kept) leftBehind().kept.set(this.key, kept);
+		this.leftAt = Date.now();
+		leftBehind().set(this.key, this);
 	}
 
 	/** Takes what was left, or what n8n has stored if that is newer. */
 	protected take(stored?: Kept): Kept | undefined {
-		const { kept } = leftBehind();
-		const inProcess = kept.get(this.key) as Kept | undefined;
-		kept.delete(this.key);
-		if (!inProcess || !stored) return inProcess ?? stored;
+		const before = leftBehind().get(this.key);
+		if (before) leftBehind().set(this.key, this);
+		const left = before?.leftAt && (before.kept(before.leftAt) as Kept | undefined);
+		if (!left || !stored) return left || stored;
 		// What is stored with a time to come was stored before the clock was set back.
-		const isNewer = inProcess.at >= stored.at || stored.at > Date.now();
-		return isNewer ? inProcess : stored;
-	}
-
-	/** Takes the names of what an earlier trigger could not emit after all: it is to be emitted. */
-	protected takeRefused(): string[] {
-		const { refused } = leftBehind();
-		const names = [...(refused.get(this.key) ?? [])];
-		refused.delete(this.key);
-		return names;
+		return left.at >= stored.at || stored.at > Date.now() ? left : stored;
 	}
 }

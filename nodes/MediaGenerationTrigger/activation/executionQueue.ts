@@ -141,8 +141,8 @@ export class ExecutionQueue {
 		if (!first) {
 			void outcome.then(({ isRefused }) => {
 				if (!isRefused) return;
-				if (this.signal.aborted) this.note(emission, false);
-				else void this.add(emission);
+				this.note(emission, false);
+				if (!this.signal.aborted) void this.add(emission);
 			});
 		}
 		return true;

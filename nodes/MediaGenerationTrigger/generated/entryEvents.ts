@@ -33,7 +33,6 @@ export class EntryEvents {
 		const { redact } = api.credential;
 		const depth = selfStarts.depthLater(name, entry.prompt || undefined);
 		const { before } = this;
-		let wasEmitted = false;
 		let passOn = () => {};
 		const emitted = new Promise<void>((resolve) => (passOn = resolve));
 		const over = executionQueue.add({
@@ -43,17 +42,13 @@ export class EntryEvents {
 			isProgress: false,
 			key: mark,
 			store: entryStore,
-			depth: async () => {
-				// One that n8n has refused after minutes is no longer open, but is to be emitted again.
-				return wasEmitted || entryStore.isOpen(mark) ? depth() : undefined;
-			},
+			depth: async () => (entryStore.isOpen(mark) ? depth() : undefined),
 			make: async () => {
 				const item = await this.itemOf(entry);
 				await before;
 				return { ...item, json: redact.value(item.json) };
 			},
 			begin: (found, ended) => {
-				wasEmitted = true;
 				selfStarts.begin(name, found, ended);
 				void Promise.race([ended, sleep(PAUSE_MS, closing)]).then(passOn);
 			},

@@ -107,14 +107,6 @@ export class EntryStore extends EventStore<Kept> implements Remembered {
 			.map(([mark, { createdAt }]) => [mark, createdAt]);
 	}
 
-	/** What an earlier trigger of this node could not emit after all is to be emitted. */
-	takeBack(now = Date.now()): void {
-		for (const mark of this.takeRefused()) {
-			this.open.set(mark, opened(now, this.known.get(mark) ?? NaN));
-			this.known.delete(mark);
-		}
-	}
-
 	/** Notes what a look has found. What is ready or has failed stays open until `end`. */
 	note(outcome: Outcome, now = Date.now()): void {
 		const { ready, failed, making, passed, baseline, seen } = outcome;
@@ -168,6 +160,11 @@ export class EntryStore extends EventStore<Kept> implements Remembered {
 		this.know(mark, entry.createdAt);
 	}
 
+	protected reopen(mark: string, isQueued: boolean): void {
+		this.open.set(mark, { ...opened(Date.now(), this.known.get(mark) ?? NaN), isQueued });
+		this.known.delete(mark);
+	}
+
 	save(): void {
 		const kept = this.kept();
 		if (kept) this.store[KEY] = { ...kept };
@@ -186,7 +183,7 @@ export class EntryStore extends EventStore<Kept> implements Remembered {
 		if (isPast && time > this.floor) this.floor = time;
 	}
 
-	protected kept(): Kept | undefined {
+	protected kept(at = Date.now()): Kept | undefined {
 		// Before the first look, what is remembered of another account stays as it was kept.
 		if (this.isEmpty || Number.isNaN(this.floor)) return undefined;
 		const timeOf = (time: number) => (Number.isFinite(time) ? time : null);
@@ -196,7 +193,7 @@ export class EntryStore extends EventStore<Kept> implements Remembered {
 		}
 		const known = [...this.known].map(([mark, time]): Kept['known'][0] => [mark, timeOf(time)]);
 		const { account, isComplete } = this;
-		return { at: Date.now(), account, floor: timeOf(this.floor), isComplete, open, known };
+		return { at, account, floor: timeOf(this.floor), isComplete, open, known };
 	}
 }
 

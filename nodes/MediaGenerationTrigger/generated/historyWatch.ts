@@ -83,7 +83,6 @@ export class HistoryWatch {
 	/** Reads as many pages as there may be news on, the first at most `maxAgeMs` old. */
 	private async look(maxAgeMs: number, signal: AbortSignal): Promise<void> {
 		const { api, isManual, closing } = this.activation;
-		this.store.takeBack();
 		const look = new Look(this.store, api.credential.baseUrl, this.reach);
 		for (let number = 1, isWanted = true; isWanted; number++) {
 			const { page, readAt } = await this.pages.read(api, number, maxAgeMs, signal);

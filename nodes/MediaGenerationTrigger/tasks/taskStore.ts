@@ -51,6 +51,9 @@ export class TaskStore extends EventStore<Kept> {
 	/** The percentage that was last emitted of tasks that are no longer watched. */
 	private readonly forgotten = new Map<string, number>();
 
+	/** Called with a task whose end an earlier trigger of this node could not emit after all. */
+	onReopened = (_taskId: string): void => {};
+
 	/**
 	 * `store` is the node's static data; `key` identifies the node and the service in this process. What
 	 * was kept of another `service` does not count: its tasks may have the same ids. With `emitsAgain`,
@@ -129,13 +132,6 @@ export class TaskStore extends EventStore<Kept> {
 		if (entry) entry.isOver = true;
 	}
 
-	/** Ids of tasks whose end an earlier trigger of this node could not emit after all: it is to be emitted. */
-	takeBack(): string[] {
-		const taskIds = this.takeRefused();
-		for (const taskId of taskIds) this.ended.delete(taskId);
-		return taskIds;
-	}
-
 	end(taskId: string): void {
 		this.open.delete(taskId);
 		this.ended.delete(taskId);
@@ -156,6 +152,13 @@ export class TaskStore extends EventStore<Kept> {
 		Object.assign(this.store, this.kept());
 	}
 
+	protected reopen(taskId: string, isQueued: boolean): void {
+		this.ended.delete(taskId);
+		this.see(taskId);
+		if (isQueued) this.over(taskId);
+		else this.onReopened(taskId);
+	}
+
 	/** While n8n starts no executions, ends that could not be emitted pile up. */
 	private dropOldestEnd(): void {
 		for (const [taskId, { isOver }] of this.open) {
@@ -163,12 +166,12 @@ export class TaskStore extends EventStore<Kept> {
 		}
 	}
 
-	protected kept(): Kept {
+	protected kept(at = Date.now()): Kept {
 		const underWay: Kept['underWay'] = {};
 		for (const [taskId, { since, reported, isEmitted, unlessAfter }] of this.open) {
 			underWay[taskId] = [since, reported, isEmitted ? 1 : 0];
 			if (unlessAfter !== undefined) underWay[taskId].push(unlessAfter);
 		}
-		return { at: Date.now(), service: this.service, underWay, ended: [...this.ended] };
+		return { at, service: this.service, underWay, ended: [...this.ended] };
 	}
 }

@@ -86,6 +86,7 @@ export class TaskWatch {
 		for (const taskId of new Set([...restored, ...settings.taskIds])) {
 			if (!store.isOver(taskId) && selfStarts.see(taskId)) void this.watch(taskId, 'old');
 		}
+		store.onReopened = (taskId) => this.take(taskId, 'old');
 		this.since = steadyNow();
 		subscription.followAll((...message) => this.hear(...message));
 		if (settings.taskIds.size === 0) selfStarts.warn();
@@ -168,7 +169,6 @@ export class TaskWatch {
 		for (;;) {
 			await sleep(LOOK_MS, closing);
 			if (closing.aborted) return;
-			for (const taskId of this.store.takeBack()) this.take(taskId, 'old');
 			if (subscription.isOpen()) {
 				isTold = false;
 				continue;
