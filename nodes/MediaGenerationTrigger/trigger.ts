@@ -50,7 +50,7 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 			context,
 			api: new Api(context, credential),
 			settings,
-			executionQueue: new ExecutionQueue(context, scope, signal),
+			executionQueue: new ExecutionQueue(context, redact, scope, signal),
 			scope: isManual ? undefined : scope,
 			isManual,
 			closing: signal,

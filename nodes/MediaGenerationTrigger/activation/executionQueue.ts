@@ -1,13 +1,24 @@
 import { createHash } from 'node:crypto';
-import type { INodeExecutionData, IRun, ITriggerFunctions } from 'n8n-workflow';
+import type {
+	IBinaryKeyData,
+	IDataObject,
+	INodeExecutionData,
+	IRun,
+	ITriggerFunctions,
+} from 'n8n-workflow';
+import { settledWithin, sleep, withDeadline } from '../../shared/async/deadline';
 import { Semaphore } from '../../shared/async/semaphore';
-import { settledWithin, sleep } from '../../shared/async/deadline';
+import { Failure } from '../../shared/failure';
+import { wordingOf } from '../../shared/n8n/messages';
+import type { Redactor } from '../../shared/parsing/redaction';
 import type { EventStore } from './eventStore';
 
 /** How many executions of this trigger may run at once. */
 const MAX_AT_ONCE = 20;
 /** How long to wait for an execution before the next one may start, in ms. */
 const MAX_EXECUTION_MS = 60_000;
+/** How long fetching the files of one item may take, in ms. */
+const DOWNLOAD_MS = 3_600_000;
 /** How many times an event is emitted if n8n can't start its execution. */
 const MAX_ATTEMPTS = 10;
 /** The pause before the second attempt, in ms; doubles up to the longest, about four minutes in total. */
@@ -34,8 +45,12 @@ export interface Emission {
 	 * nothing after all. Never rejects.
 	 */
 	depth(): Promise<number | undefined>;
-	/** Makes the item. */
-	make(): Promise<INodeExecutionData>;
+	/** What is put out. */
+	json: IDataObject;
+	/** Fetches its files. If that fails, the `error` of what is put out says why there are none. */
+	fetchFiles?(signal: AbortSignal): Promise<IBinaryKeyData>;
+	/** It is not emitted before this resolves, though its files are fetched. */
+	after?: Promise<unknown>;
 	/** Called right before it is emitted; `over` resolves when the execution has ended. */
 	begin(depth: number, over: Promise<IRun | undefined>): void;
 }
@@ -55,6 +70,7 @@ export class ExecutionQueue {
 	/** `scope` identifies this trigger and service. */
 	constructor(
 		private readonly context: ITriggerFunctions,
+		private readonly redact: Redactor,
 		private readonly scope: string,
 		private readonly signal: AbortSignal,
 	) {}
@@ -90,7 +106,8 @@ export class ExecutionQueue {
 			const release = await this.slots.acquire(1, this.signal);
 			this.waiting.delete(emission);
 			try {
-				const item = await emission.make();
+				const item = await this.itemOf(emission);
+				await emission.after;
 				if (this.signal.aborted || (await this.isStarted(emission, item, depth))) return;
 			} finally {
 				release();
@@ -103,6 +120,18 @@ export class ExecutionQueue {
 			const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
 			await sleep(pauseMs, this.signal);
 		}
+	}
+
+	private async itemOf({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {
+		const { redact } = this;
+		if (!fetchFiles) return { json: redact.value(json) };
+		return await withDeadline(DOWNLOAD_MS, this.signal, fetchFiles).then(
+			(binary) => ({ json: redact.value(json), binary }),
+			(error: unknown) => {
+				const failure = error instanceof Failure ? error : new Failure('badFile');
+				return { json: redact.value({ ...json, error: wordingOf(failure).message }) };
+			},
+		);
 	}
 
 	/** Progress is not kept. */
@@ -178,7 +207,7 @@ export class ExecutionQueue {
 	}
 
 	private log(level: 'warn' | 'error', text: string): void {
-		this.context.logger[level](`Media Generation Trigger: ${text}`);
+		this.context.logger[level](this.redact.text(`Media Generation Trigger: ${text}`));
 	}
 
 	/** n8n starts no second execution with a key it knows; a key may have 255 characters. */

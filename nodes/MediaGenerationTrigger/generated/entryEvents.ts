@@ -1,10 +1,9 @@
-import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject } from 'n8n-workflow';
 import { sleep } from '../../shared/async/deadline';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { readReason, saysNothing } from '../../shared/parsing/errorText';
 import type { Activation } from '../activation/activation';
-import { withFiles } from '../activation/withFiles';
 import type { SelfStarts } from '../activation/selfStarts';
 import type { EntryStore } from './entryStore';
 import type { Found } from './look';
@@ -29,25 +28,24 @@ export class EntryEvents {
 	/** An entry has its file, or has failed. `name` tells whose it is. */
 	emit({ mark, entry }: Found, name: string): void {
 		const { entryStore, selfStarts } = this;
-		const { api, executionQueue, closing } = this.activation;
-		const { redact } = api.credential;
+		const { context, api, settings, executionQueue, closing } = this.activation;
 		const depth = selfStarts.depthLater(name, entry.prompt || undefined);
-		const { before } = this;
 		let passOn = () => {};
 		const emitted = new Promise<void>((resolve) => (passOn = resolve));
 		const over = executionQueue.add({
-			// It may appear in n8n's log.
-			about: redact.text(entry.id ?? mark),
+			about: entry.id ?? mark,
 			name: entry.failed ? 'generation failed' : 'generated',
 			isProgress: false,
 			key: mark,
 			store: entryStore,
 			depth: async () => (entryStore.isOpen(mark) ? depth() : undefined),
-			make: async () => {
-				const item = await this.itemOf(entry);
-				await before;
-				return { ...item, json: redact.value(item.json) };
-			},
+			json: eventOf(entry),
+			fetchFiles:
+				settings.download && !entry.failed
+					? async (signal) =>
+							await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal)
+					: undefined,
+			after: this.before,
 			begin: (found, ended) => {
 				selfStarts.begin(name, found, ended);
 				void Promise.race([ended, sleep(PAUSE_MS, closing)]).then(passOn);
@@ -55,23 +53,16 @@ export class EntryEvents {
 		});
 		this.before = Promise.race([emitted, over]);
 	}
+}
 
-	private async itemOf(entry: HistoryEntry): Promise<INodeExecutionData> {
-		const { record, id, files, failed } = entry;
-		const { context, api, settings, closing } = this.activation;
-		const named = id === undefined ? record : { ...record, id };
-		const itemWith = (more: object) => ({ json: { ...named, ...more } as IDataObject });
-		if (failed) {
-			const error = readReason(record) ?? 'The service gave no reason';
-			return itemWith({ event: 'failed', error });
-		}
-		const item = itemWith({ event: 'generated', file_url: files[0]!.fileUrl });
-		// In an event, an `error` says that the file could not be fetched.
-		if (saysNothing(record.error)) delete item.json.error;
-		if (!settings.download) return item;
-		return await withFiles(item, closing, async (signal) => {
-			const { outputField } = settings;
-			return await fetchEntryFiles(context, api.credential, entry, outputField, signal);
-		});
+function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
+	const named = id === undefined ? record : { ...record, id };
+	if (failed) {
+		const error = readReason(record) ?? 'The service gave no reason';
+		return { ...named, event: 'failed', error } as IDataObject;
 	}
+	const event = { ...named, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
+	// In an event, an `error` says that the file could not be fetched.
+	if (saysNothing(record.error)) delete event.error;
+	return event;
 }

@@ -1,7 +1,5 @@
-import type { INodeExecutionData } from 'n8n-workflow';
 import { download } from '../../shared/http/download';
 import type { Activation } from '../activation/activation';
-import { withFiles } from '../activation/withFiles';
 import type { TaskEventKind } from '../activation/settings';
 import type { SelfStarts } from '../activation/selfStarts';
 import type { TaskStore } from './taskStore';
@@ -48,37 +46,29 @@ export class TaskEvents {
 
 	private async emit(event: TaskEvent, name: string, text?: string): Promise<void> {
 		const { taskStore, selfStarts } = this;
-		const { api, executionQueue } = this.activation;
-		const taskId = event.task_id;
-		const depth = selfStarts.depthLater(taskId, text);
+		const { context, api, settings, executionQueue } = this.activation;
+		const { task_id: id, audio_url: url } = event;
+		const depth = selfStarts.depthLater(id, text);
 		await executionQueue.add({
-			about: taskId,
+			about: id,
 			name,
 			isProgress: event.event === 'progress',
-			key: taskId,
+			key: id,
 			store: taskStore,
 			depth: async () => {
 				await selfStarts.answered();
 				return depth();
 			},
-			make: async () => {
-				const item = await this.itemOf(event);
-				return { ...item, json: api.credential.redact.value(item.json) };
-			},
-			begin: (found, over) => selfStarts.begin(taskId, found, over),
-		});
-	}
-
-	/** The item, with its audio if that is wanted. */
-	private async itemOf(event: TaskEvent): Promise<INodeExecutionData> {
-		const { context, api, settings, closing } = this.activation;
-		const item = { json: { ...event } };
-		const { audio_url: url, task_id: id } = event;
-		if (!settings.download || url === undefined) return item;
-		return await withFiles(item, closing, async (signal) => {
-			const file = { url, kind: 'speech' as const, id, justMade: true, othersWait: true };
-			const data = await download(context, api.credential, file, signal);
-			return { [settings.outputField]: data };
+			json: { ...event },
+			fetchFiles:
+				settings.download && url !== undefined
+					? async (signal) => {
+							const file = { url, kind: 'speech' as const, id, justMade: true, othersWait: true };
+							const data = await download(context, api.credential, file, signal);
+							return { [settings.outputField]: data };
+						}
+					: undefined,
+			begin: (found, over) => selfStarts.begin(id, found, over),
 		});
 	}
 }
