@@ -3,6 +3,7 @@ import {
 	ExecutionQueue,
 	type Emission,
 } from '../../nodes/MediaGenerationTrigger/activation/executionQueue';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -27,17 +28,16 @@ function emitting() {
 		logger: { warn: note, error: note },
 		helpers: { createDeferredPromise: () => Promise.withResolvers() },
 	} as unknown as ITriggerFunctions;
-	const queue = new ExecutionQueue(context, 'scope', closing.signal, () => {});
+	const queue = new ExecutionQueue(context, redactor('secret'), 'scope', closing.signal);
 	const event = (about: string, name: string): Emission => ({
 		about,
 		name,
 		isProgress: name.startsWith('progress'),
 		key: about,
-		origin: about,
 		store: { emitted() {}, end() {}, save() {} },
-		selfStarts: { begin() {} },
+		begin() {},
 		depth: async () => 0,
-		make: async () => ({ json: { name: `${about} ${name}` } }),
+		json: { name: `${about} ${name}` },
 	});
 	const endAll = async () => {
 		while (running.length > 0) {
