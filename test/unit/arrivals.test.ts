@@ -15,8 +15,7 @@ function arriving(isNew?: (released: number) => boolean, since = -Infinity) {
 			released++;
 			if (isNew) arrivals.found(isNew(released));
 		},
-		onFlood() {},
-		onFull() {},
+		warn() {},
 	});
 	return { arrivals, released: () => released, close: () => closing.abort() };
 }

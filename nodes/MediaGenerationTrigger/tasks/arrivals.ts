@@ -4,11 +4,10 @@ import { sleep, steadyNow } from '../../shared/async/deadline';
 const GATHER_MS = 500;
 /** For this long after activation, a task first heard of at its end may have ended before, in ms. */
 const EARLY_MS = 60_000;
-/** Such a task is held back for this long, in ms … */
+/** Such a task is held back, in ms … */
 const HOLD_MS = 3000;
-/** … and dropped if its message is repeated for this long, in ms … */
+/** … and dropped if its message is repeated for this long, or if there are more of them. */
 const REPEATED_MS = 1000;
-/** … or if there are more of them than this. */
 const MAX_EARLY = 100;
 /** How many may be read at once. */
 const MAX_AT_ONCE = 200;
@@ -16,15 +15,14 @@ const MAX_AT_ONCE = 200;
 const MAX_UNCOLLECTED = 10;
 /** How long until one more may be read, in ms. */
 const ONE_MORE_MS = 15_000;
-/**
- * A flood is read one by one, with this pause in between, in ms: fewer than 60 a minute. Only while its
- * tasks turn out to be new, more and more of them are read together.
- */
+/** The pause between two readings in a flood, in ms: fewer than 60 a minute. */
 const FLOOD_PAUSE_MS = 1600;
 /** How often to look for room while there is none, in ms. */
 const NO_ROOM_MS = 1000;
-/** How many tasks may wait: reading that many takes hours. */
 const MAX_WAITING = 10_000;
+
+const FLOODED =
+	'the service repeats messages of many tasks that have ended, so tasks first heard of at 100 % within a minute of activation are ignored. To get one of them, enter it in Task IDs';
 
 interface Arrival {
 	/** When its end was first and last reported, in ms since 1970. */
@@ -36,8 +34,8 @@ interface Arrival {
 /**
  * Tasks that have ended when they are first heard of, or end soon after. Each has to be read, but a
  * service that repeats the messages of thousands of old tasks must not cause as many requests: a few are
- * released at once, a flood one by one. Right after activation, those never heard of under way have ended
- * before if their messages are repeated or come as a flood; they are dropped.
+ * released at once, a flood one by one, and more together while its tasks turn out to be new. Right after
+ * activation, those never heard of under way are dropped if their messages are repeated or come as a flood.
  */
 export class Arrivals {
 	private readonly waiting = new Map<string, Arrival>();
@@ -55,10 +53,7 @@ export class Arrivals {
 			since(): number;
 			hasRoom(): boolean;
 			letGo(taskId: string, wasUnderWay: boolean): void;
-			/** Called once, when all tasks heard of right after activation are dropped. */
-			onFlood(): void;
-			/** Called when a task is dropped because too many wait. */
-			onFull(): void;
+			warn(text: string): void;
 		},
 	) {}
 
@@ -80,13 +75,13 @@ export class Arrivals {
 		if (this.waiting.has(taskId)) return;
 		const now = steadyNow();
 		if (!wasUnderWay && this.isEarly(now) && ++this.early > MAX_EARLY) {
-			if (this.early === MAX_EARLY + 1) this.watch.onFlood();
+			if (this.early === MAX_EARLY + 1) this.watch.warn(FLOODED);
 			for (const [other, arrival] of this.waiting) {
 				if (!arrival.wasUnderWay) this.waiting.delete(other);
 			}
 			return;
 		}
-		if (this.waiting.size >= MAX_WAITING) return this.watch.onFull();
+		if (this.waiting.size >= MAX_WAITING) return this.watch.warn('too many tasks at once: some are ignored');
 		this.waiting.set(taskId, { first: now, last: now, wasUnderWay });
 		if (!this.isWorking) void this.work();
 	}

@@ -21,11 +21,7 @@ const TRUSTED_MS = 60_000;
 const MAX_ASIDE = 10_000;
 /** A task is given up for another only when it has been under way for longer than this, in ms. */
 const LONG_MS = 600_000;
-
-/**
- * A task that ends sooner than this after it was first heard of may be an old one whose messages are
- * repeated, in ms.
- */
+/** One that ends sooner after it was first heard of may be an old one whose messages are repeated, in ms. */
 const YOUNG_MS = 10_000;
 
 /** What is known of a task at first: nothing but its id, that it is under way, or that it has ended. */
@@ -57,11 +53,7 @@ export class TaskWatch {
 			hasRoom: () => this.watched.size < MAX_UNDER_WAY,
 			since: () => this.since,
 			letGo: (taskId, wasUnderWay) => this.take(taskId, wasUnderWay ? 'underWay' : 'ended'),
-			onFlood: () =>
-				warn(
-					'the service repeats messages of many tasks that have ended, so tasks first heard of at 100 % within a minute of activation are ignored. To get one of them, enter it in Task IDs',
-				),
-			onFull: () => warn('too many tasks at once: some are ignored'),
+			warn,
 		});
 	}
 
