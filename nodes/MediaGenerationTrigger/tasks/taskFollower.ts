@@ -20,14 +20,10 @@ const REFUSED_MS = 60_000;
 /** How many times a task that the service does not know is looked up, and the pause in between, in ms. */
 const MISSING_TIMES = 3;
 const MISSING_MS = 30_000;
-
 /** How many times a task is looked up that the service does not show to this token. */
 const HIDDEN_TIMES = 2;
 
-/**
- * How following a task ended: with its end, with something to retry after, without any such task, or with
- * one that only others may see.
- */
+/** What following a task came to: its end, something to retry after, no such task, or another user's. */
 type Followed = 'over' | 'refused' | 'missing' | 'hidden';
 
 /** Follows tasks to their ends, one by one. */

@@ -17,10 +17,7 @@ interface Entry {
 	unlessAfter?: number;
 }
 
-/**
- * What is kept in n8n's static data. Each key is assigned as a whole, since n8n notices no deeper
- * change.
- */
+/** What is kept in n8n's static data, each key assigned as a whole: n8n notices no deeper change. */
 interface Kept {
 	at: number;
 	/** The address of the service. */
@@ -31,7 +28,6 @@ interface Kept {
 	ended: string[];
 }
 
-/** How many tasks under way are remembered and watched. */
 export const MAX_UNDER_WAY = 1000;
 /** How many ended tasks are remembered, so that a late message is not taken for a new task. */
 const MAX_ENDED = 1000;
@@ -45,7 +41,6 @@ const isKept = (value: unknown): value is Kept =>
 
 /** The trigger's memory of tasks, which survives a lost socket, a deployment and a restart. */
 export class TaskStore extends EventStore<Kept> {
-	/** Tasks under way. */
 	protected readonly open = new Map<string, Entry>();
 	private readonly ended: Set<string>;
 	/** The percentage that was last emitted of tasks that are no longer watched. */
@@ -82,12 +77,11 @@ export class TaskStore extends EventStore<Kept> {
 		}
 	}
 
-	/** How many tasks are under way. */
 	get size(): number {
 		return this.open.size;
 	}
 
-	/** Ids of the tasks under way, in the order they were first seen. */
+	/** Those under way, in the order they were first seen. */
 	tasks(): string[] {
 		return [...this.open.keys()];
 	}
@@ -126,7 +120,7 @@ export class TaskStore extends EventStore<Kept> {
 		return true;
 	}
 
-	/** The end of a task is known, and about to be emitted. */
+	/** Its end is known, and about to be emitted. */
 	over(taskId: string): void {
 		const entry = this.open.get(taskId);
 		if (entry) entry.isOver = true;

@@ -9,11 +9,9 @@ import { dropOldest } from '../limits';
 import { asText } from '../parsing/coerce';
 import { marksOf } from '../parsing/responses';
 
-/** How many origins of tasks or files are remembered. */
 const MAX_CREATED = 10_000;
 /** How long the task of a create call without a clear answer may take to appear, in ms. */
 const UNCLEAR_MS = 3_600_000;
-/** How many such calls are remembered. */
 const MAX_UNCLEAR = 1000;
 
 /** Where a speech task, a video or an image comes from. */
@@ -31,7 +29,7 @@ interface Origin {
 /** What a call that creates something is for. */
 interface Work {
 	origin: Origin;
-	/** What it is to speak, or to show. */
+	/** What is to be spoken or shown. */
 	text: string;
 }
 
@@ -49,15 +47,11 @@ interface Unclear extends Work {
  * the triggers: then nothing of them is known here.
  */
 export class Origins {
-	/** By name, the newest last. */
 	private readonly created = new Map<string, Origin>();
 	/** The families of executions, by what started their first. */
 	private readonly families = new Map<string, Family>();
-	/** Create calls not answered yet. */
 	private readonly underWay = new Map<Promise<unknown>, Work>();
-	/** The oldest first. */
 	private unclear: Unclear[] = [];
-
 	/** Workflows whose production executions run in this process, as far as is known. */
 	readonly executedHere = new Set<string>();
 
@@ -74,7 +68,7 @@ export class Origins {
 		const sentAt = steadyNow();
 		const remember = (amount: number) => {
 			const calls = Array.from({ length: amount }, () => ({ ...work, sentAt }));
-			this.unclear = [...this.recent(), ...calls].slice(-MAX_UNCLEAR);
+			this.unclear = [...this.sentBefore(Infinity), ...calls].slice(-MAX_UNCLEAR);
 		};
 		const noted = creating.then(
 			(made) => {
@@ -82,9 +76,8 @@ export class Origins {
 				remember(nameless(made));
 			},
 			(error: unknown) => {
-				const mayExist =
-					error instanceof Failure && (error.facts.maybeAccepted || error.kind === 'streamLost');
-				if (mayExist) remember(nameless());
+				if (!(error instanceof Failure)) return;
+				if (error.facts.maybeAccepted || error.kind === 'streamLost') remember(nameless());
 			},
 		);
 		const answered = noted.finally(() => this.underWay.delete(answered));
@@ -102,11 +95,9 @@ export class Origins {
 
 	/** Whether a workflow still waits for something of this text, or of any text when that is ''. */
 	isAwaited(workflowId: string, text: string): boolean {
-		return [...this.underWay.values()].some(
-			(work) =>
-				work.origin.workflowIds.includes(workflowId) &&
-				(text === '' || work.text.trim() === text.trim()),
-		);
+		return [...this.underWay.values()]
+			.filter(({ origin }) => origin.workflowIds.includes(workflowId))
+			.some((work) => text === '' || work.text.trim() === text.trim());
 	}
 
 	/** Where it comes from; undefined when no execution in this process is known to have created it. */
@@ -125,9 +116,7 @@ export class Origins {
 	/** Recognises one of unknown origin, first heard of at `heardAt`, by what it speaks or shows. */
 	recognize(name: string, text: string, heardAt: number): void {
 		if (this.created.has(name)) return;
-		const call = this.recent().find(
-			({ text: own, sentAt }) => own.trim() === text.trim() && sentAt <= heardAt,
-		);
+		const call = this.sentBefore(heardAt).find((sent) => sent.text.trim() === text.trim());
 		if (!call) return;
 		this.unclear = this.unclear.filter((other) => other !== call);
 		this.keep(name, call.origin);
@@ -139,20 +128,18 @@ export class Origins {
 	 * calls, so that what others make is hardly ever mistaken for one.
 	 */
 	isDoubtful(name: string, workflowId: string, heardAt: number): boolean {
-		const calls = this.recent();
-		if (calls.some((call) => call.name === name)) return true;
-		const call = calls.find(
-			({ origin, sentAt, name: taken }) =>
-				taken === undefined &&
-				sentAt <= heardAt &&
-				(origin.depth !== undefined || origin.workflowIds.includes(workflowId)),
-		);
+		if (this.sentBefore(Infinity).some((call) => call.name === name)) return true;
+		const call = this.sentBefore(heardAt)
+			.filter((sent) => sent.name === undefined)
+			.find(({ origin }) => origin.depth !== undefined || origin.workflowIds.includes(workflowId));
 		if (call) call.name = name;
 		return call !== undefined;
 	}
 
-	private recent(): Unclear[] {
-		return this.unclear.filter(({ sentAt }) => sentAt > steadyNow() - UNCLEAR_MS);
+	/** Of the calls without a clear answer, those of the last hour that were sent by then. */
+	private sentBefore(heardAt: number): Unclear[] {
+		const earliest = steadyNow() - UNCLEAR_MS;
+		return this.unclear.filter(({ sentAt }) => sentAt > earliest && sentAt <= heardAt);
 	}
 
 	private keep(name: string, origin: Origin): void {
@@ -161,14 +148,13 @@ export class Origins {
 	}
 }
 
-/** The origins of an account's tasks in this process. */
+/** The origins of an account's tasks. */
 export const originsOf = (credential: Credential): Origins => accountOf(credential).shared(Origins);
 
-/** Those of videos and images. */
-export class GenerationOrigins extends Origins {}
+class GenerationOrigins extends Origins {}
 
-/** The origins of an account's videos and images in this process. */
-export const generationOriginsOf = (credential: Credential): GenerationOrigins =>
+/** The origins of an account's videos and images. */
+export const generationOriginsOf = (credential: Credential): Origins =>
 	accountOf(credential).shared(GenerationOrigins);
 
 /** What n8n knows of an execution but offers no method for; any of it may be missing. */
