@@ -5,7 +5,6 @@ import { Failure } from '../../shared/failure';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { HistoryPages } from '../../shared/generation/historyReader';
 import { wordingOf } from '../../shared/n8n/messages';
-import { unsigned } from '../../shared/parsing/coerce';
 import { generationOriginsOf, type Origins } from '../../shared/n8n/origins';
 import type { Activation } from '../activation/activation';
 import { SelfStarts } from '../activation/selfStarts';
@@ -101,7 +100,7 @@ export class HistoryWatch {
 		const newest = passed.filter(({ entry }) => !entry.failed).at(-1);
 		if (!newest) return;
 		this.store.see(newest);
-		this.events.emit(newest, this.nameOf(newest.entry, []));
+		this.events.emit(newest, this.nameOf(newest.entry));
 	}
 
 	private take(outcome: Outcome): void {
@@ -113,11 +112,10 @@ export class HistoryWatch {
 		}
 		this.hasLostTrack = outcome.hasLostTrack;
 		const { ready, failed, making } = outcome;
-		const all = [...ready, ...failed, ...making].map(({ entry }) => entry);
-		for (const { entry } of making) this.see(this.nameOf(entry, all));
+		for (const { entry } of making) this.see(this.nameOf(entry));
 		const emitsFailed = settings.events.has('failed');
 		for (const found of failed) {
-			if (emitsFailed && found.entry.id !== undefined) this.emit(found, all);
+			if (emitsFailed && found.entry.id !== undefined) this.emit(found);
 			else store.end(found.mark);
 		}
 		const left = ready.slice(0, -MAX_EMITTED);
@@ -127,13 +125,13 @@ export class HistoryWatch {
 				`more than ${MAX_EMITTED} new videos and images at once: only the newest start an execution`,
 			);
 		}
-		for (const found of ready.slice(-MAX_EMITTED)) this.emit(found, all);
+		for (const found of ready.slice(-MAX_EMITTED)) this.emit(found);
 		store.save();
 	}
 
-	private emit(found: Found, all: HistoryEntry[]): void {
+	private emit(found: Found): void {
 		const { store } = this;
-		const name = this.nameOf(found.entry, all);
+		const name = this.nameOf(found.entry);
 		if (!this.see(name)) return store.end(found.mark);
 		// The next look knows whose it is.
 		if (this.selfStarts.isAwaited(found.entry.prompt)) return;
@@ -151,17 +149,8 @@ export class HistoryWatch {
 	}
 
 	/** The name by which the origin of an entry is known, or would be. */
-	private nameOf(entry: HistoryEntry, all: HistoryEntry[]): string {
-		const { id, files, prompt } = entry;
-		const plain = files.map(({ fileUrl }) => unsigned(fileUrl));
-		const isOfAnother = (address: string) =>
-			all.some(
-				(other) => other !== entry && other.files.some((f) => unsigned(f.fileUrl) === address),
-			);
-		const names = [id, ...files.map(({ fileUrl }) => fileUrl)].filter((name) => name !== undefined);
-		const known = [...names, ...plain].find((name) => this.origins.of(name) !== undefined);
-		const isSure = known !== undefined && (names.includes(known) || !isOfAnother(known));
-		return isSure ? known : (names[0] ?? prompt);
+	private nameOf({ marks, prompt }: HistoryEntry): string {
+		return marks.find((mark) => this.origins.of(mark) !== undefined) ?? marks[0] ?? prompt;
 	}
 
 	/** Throws what keeps an activation from making sense; the rest passes, or is worth a line in the log. */
