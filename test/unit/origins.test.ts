@@ -1,50 +1,14 @@
-import type { IExecuteFunctions } from 'n8n-workflow';
 import { steadyNow } from '../../nodes/shared/async/deadline';
 import { Failure } from '../../nodes/shared/failure';
-import { readCredential, type Credential } from '../../nodes/shared/http/credential';
+import { readCredential } from '../../nodes/shared/http/credential';
 import { knownTasksOf } from '../../nodes/shared/api/knownTasks';
-import {
-	createdBy,
-	generatedBy,
-	generationOriginsOf,
-	originsOf,
-} from '../../nodes/shared/n8n/origins';
+import { generatedBy, generationOriginsOf, originsOf } from '../../nodes/shared/n8n/origins';
+import { create, execution, type Execution } from './speakNode';
 
 let count = 0;
 /** An account that nothing is known of yet. */
 const account = () =>
 	readCredential({ apiToken: 'token', baseUrl: `https://media.example.com/${++count}` });
-
-interface Execution {
-	workflowId?: string;
-	mode?: string;
-	/** The task whose event started it. */
-	startedBy?: string;
-	calledBy?: string;
-}
-
-/** A Speak node in an execution. */
-const execution = ({ workflowId = 'w', mode = 'trigger', startedBy, calledBy }: Execution = {}) => {
-	const run = startedBy && [{ data: { main: [[{ json: { task_id: startedBy } }]] } }];
-	return {
-		getNode: () => ({ name: 'Speak' }),
-		getMode: () => mode,
-		getWorkflow: () => ({ id: workflowId }),
-		getParentNodes: () => [{ name: 'On task', type: 'pkg.mediaGenerationTrigger' }],
-		runExecutionData: {
-			parentExecution: calledBy ? { workflowId: calledBy } : undefined,
-			resultData: { runData: run ? { 'On task': run } : {} },
-		},
-	} as unknown as IExecuteFunctions;
-};
-
-/** Creates a task in an execution. */
-const create = async (
-	address: Credential,
-	setting: Execution,
-	answer: () => Promise<string>,
-	text = 'Words',
-) => await createdBy(execution(setting), address, answer, text);
 
 describe('the origin of a task', () => {
 	it('is the workflow of its execution, and the one that called that', async () => {

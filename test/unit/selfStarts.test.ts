@@ -1,9 +1,10 @@
-import type { IExecuteFunctions, NodeTypeAndVersion } from 'n8n-workflow';
+import type { NodeTypeAndVersion } from 'n8n-workflow';
 import type { Activation } from '../../nodes/MediaGenerationTrigger/activation/activation';
 import { SelfStarts } from '../../nodes/MediaGenerationTrigger/activation/selfStarts';
 import type { Failure } from '../../nodes/shared/failure';
 import { readCredential } from '../../nodes/shared/http/credential';
-import { createdBy, originsOf } from '../../nodes/shared/n8n/origins';
+import { originsOf } from '../../nodes/shared/n8n/origins';
+import { create, type Execution } from './speakNode';
 
 const SPEAK = { resource: 'speech', operation: 'speak' };
 const address = readCredential({ apiToken: 'token', baseUrl: 'https://media.example.com' });
@@ -35,26 +36,9 @@ function logged(...[behind, tools, includeOwnTasks]: [Nodes, Nodes?, boolean?]):
 	return log;
 }
 
-/** An execution of a workflow, called by another or started by the event of a task, creates a task. */
-async function create(
-	taskId: string,
-	workflowId: string,
-	{ calledBy, event }: { calledBy?: string; event?: string },
-) {
-	const json = { event: 'completed', task_id: event };
-	const runData = { Trigger: [{ data: { main: [[{ json }]] } }] };
-	const context = {
-		getNode: () => ({ name: 'Speak' }),
-		getMode: () => 'trigger',
-		getWorkflow: () => ({ id: workflowId }),
-		getParentNodes: () => [{ name: 'Trigger', type: 'media.mediaGenerationTrigger' }],
-		runExecutionData: {
-			parentExecution: calledBy === undefined ? undefined : { workflowId: calledBy },
-			resultData: { runData: event === undefined ? {} : runData },
-		},
-	} as unknown as IExecuteFunctions;
-	await createdBy(context, address, async () => taskId, 'Words');
-}
+/** An execution creates this task. */
+const made = async (taskId: string, execution: Execution) =>
+	await create(address, execution, async () => taskId);
 
 const speak = (changes: Partial<NodeTypeAndVersion> = {}) => ({
 	name: 'Narrate',
@@ -125,7 +109,7 @@ describe('sub-workflows that speak', () => {
 		const pair = [calling('sub-1'), calling('sub-2')];
 		const starts = await startsOf(pair, async (taskId, start) => {
 			const turn = start % 2;
-			await create(taskId, `sub-${turn + 1}`, { calledBy: pair[turn]!.id });
+			await made(taskId, { workflowId: `sub-${turn + 1}`, calledBy: pair[turn]!.id });
 		});
 		expect(starts).toBe(10);
 	});
@@ -137,7 +121,7 @@ describe('sub-workflows that speak', () => {
 	])('are ended as well %s', async (name, type, waits) => {
 		const starts = await startsOf(
 			[calling(name, type)],
-			async (taskId) => await create(taskId, 'inner', { calledBy: name }),
+			async (taskId) => await made(taskId, { workflowId: 'inner', calledBy: name }),
 			waits,
 		);
 		expect(starts).toBe(10);
@@ -146,7 +130,7 @@ describe('sub-workflows that speak', () => {
 	it('start no chain when others call the same sub-workflow', async () => {
 		const starts = await startsOf(
 			[calling('shared')],
-			async (taskId) => await create(taskId, 'shared', { calledBy: 'other' }),
+			async (taskId) => await made(taskId, { workflowId: 'shared', calledBy: 'other' }),
 		);
 		expect(starts).toBe(50);
 	});
@@ -171,9 +155,9 @@ describe('workflows of which each execution starts several', () => {
 				selfStarts.begin(taskId, depth, new Promise(() => {}));
 				executions++;
 				for (let n = 0; n < amountAt(depth); n++) {
-					const made = `${first}-${tasks.length}`;
-					await create(made, id, { event: taskId });
-					tasks.push(made);
+					const next = `${first}-${tasks.length}`;
+					await made(next, { workflowId: id, startedBy: taskId });
+					tasks.push(next);
 				}
 			}
 		}

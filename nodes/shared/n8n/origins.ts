@@ -231,7 +231,9 @@ function startedWithin(id = '', calledBy = ''): Partial<Origin> {
 	const earliest = steadyNow() - AFTERMATH_MS;
 	const [deepest] = [...thisProcess.shared(StartedExecutions)]
 		.filter(({ overAt }) => overAt > earliest)
-		.filter(({ workflowId, calls }) => [id, calledBy].includes(workflowId) || calls.includes(calledBy))
+		.filter(
+			({ workflowId, calls }) => [id, calledBy].includes(workflowId) || calls.includes(calledBy),
+		)
 		.sort((a, b) => b.depth - a.depth);
 	return deepest ? { depth: deepest.depth + 1, family: deepest.family } : {};
 }
