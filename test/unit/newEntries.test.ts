@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
-import { EntryStore } from '../../nodes/MediaGenerationTrigger/generated/entryStore';
-import { Look, type Outcome } from '../../nodes/MediaGenerationTrigger/generated/look';
+import { EntryStore, type Outcome } from '../../nodes/MediaGenerationTrigger/generated/entryStore';
+import { Look } from '../../nodes/MediaGenerationTrigger/generated/look';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { readPage } from '../../nodes/shared/parsing/responses';
 

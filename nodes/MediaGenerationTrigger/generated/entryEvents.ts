@@ -5,8 +5,7 @@ import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { readReason, saysNothing } from '../../shared/parsing/errorText';
 import type { Activation } from '../activation/activation';
 import type { SelfStarts } from '../activation/selfStarts';
-import type { EntryStore } from './entryStore';
-import type { Found } from './look';
+import type { EntryStore, Found } from './entryStore';
 
 /**
  * How long the next event waits for the end of an execution, in ms: n8n may store executions that begin

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
+import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { isRecord } from '../../shared/parsing/coerce';
 import { EventStore, KEY_LASTS_MS } from '../activation/eventStore';
-import { FOLLOWED_MS, type Found, type Outcome, type Remembered } from './look';
 
 /** Entries that are known, and not to be emitted again. */
 const MAX_KNOWN = 1000;
@@ -9,6 +9,37 @@ const MAX_KNOWN = 1000;
 const MAX_OPEN = 1000;
 /** Looks in a row that do not find an entry in the making, after which it was deleted. */
 const MAX_MISSES = 3;
+
+/** How long an entry in the making is followed, in ms. */
+export const FOLLOWED_MS = 2 * 3_600_000;
+
+/** An entry, and what it is known again by. */
+export interface Found {
+	mark: string;
+	entry: HistoryEntry;
+}
+
+/** What a look has found; each list with the oldest in front. */
+export interface Outcome {
+	/** To be emitted: their files are there. */
+	ready: Found[];
+	/** To be emitted: they have come to nothing. */
+	failed: Found[];
+	/** To be followed. */
+	making: Found[];
+	/** Never to be emitted. */
+	passed: Found[];
+	/** How far back all was seen; only of a look that had nothing earlier to go by. */
+	baseline?: { floor: number; isComplete: boolean };
+	/** Nothing in it was known. */
+	hasLostTrack: boolean;
+	/** There may be more that is new beyond where it ended. */
+	isCut: boolean;
+	/** Pages that a look after this one has to read. */
+	reach: number;
+	/** All that was seen, the last of the history in front. */
+	seen: ReadonlySet<string>;
+}
 
 /** An entry that was not emitted, or not for certain. */
 interface Open {
@@ -44,9 +75,12 @@ const isKept = (value: unknown): value is Kept =>
 	isRecord(value) && isRecord(value.open) && Array.isArray(value.known);
 
 /** The trigger's memory of the history's entries, which outlives a new deployment and a restart. */
-export class EntryStore extends EventStore<Kept> implements Remembered {
+export class EntryStore extends EventStore<Kept> {
+	/** Nothing is remembered: no look was made yet. */
 	isEmpty = true;
+	/** All that was made later was seen, in ms since 1970 by the service's clock; NaN: times say nothing. */
 	floor = -Infinity;
+	/** The whole history is known, and no page was cut off. */
 	isComplete = false;
 	/** By mark, with the time by the service's clock; those that were seen last at the end. */
 	private readonly known = new Map<string, number>();
@@ -87,10 +121,12 @@ export class EntryStore extends EventStore<Kept> implements Remembered {
 		if (store[KEY] !== undefined) delete store[KEY];
 	}
 
+	/** How many entries are known. */
 	get size(): number {
 		return this.known.size + this.open.size;
 	}
 
+	/** When the latest of them was made, by the service's clock; -Infinity if none says. */
 	get newest(): number {
 		const open = [...this.open.values()].map(({ createdAt }) => createdAt);
 		const times = [...this.known.values(), ...open];
@@ -101,7 +137,8 @@ export class EntryStore extends EventStore<Kept> implements Remembered {
 		return this.known.has(mark) || this.open.has(mark);
 	}
 
-	awaited(): Array<[string, number]> {
+	/** Entries in the making, and when they were made by the service's clock (NaN: not known). */
+	awaited(): Array<[mark: string, createdAt: number]> {
 		return [...this.open]
 			.filter(([, { isQueued }]) => !isQueued)
 			.map(([mark, { createdAt }]) => [mark, createdAt]);

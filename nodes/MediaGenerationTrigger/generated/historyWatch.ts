@@ -9,8 +9,8 @@ import { generationOriginsOf, type Origins } from '../../shared/n8n/origins';
 import type { Activation } from '../activation/activation';
 import { SelfStarts } from '../activation/selfStarts';
 import { EntryEvents } from './entryEvents';
-import type { EntryStore } from './entryStore';
-import { Look, type Found, type Outcome } from './look';
+import type { EntryStore, Found, Outcome } from './entryStore';
+import { Look } from './look';
 
 /** How long an activation waits for the first look, in ms; it is made again later. */
 const FIRST_LOOK_MS = 20_000;

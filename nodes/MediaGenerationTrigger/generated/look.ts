@@ -8,6 +8,7 @@ import {
 } from '../../shared/generation/historyEntries';
 import { asText, asTime, unsigned } from '../../shared/parsing/coerce';
 import type { Page } from '../../shared/parsing/responses';
+import { FOLLOWED_MS, type EntryStore, type Outcome } from './entryStore';
 
 /*
  * What is new in a history that others change while it is read. What is remembered: the entries seen so
@@ -27,54 +28,6 @@ const MAX_ENTRIES = 600;
 const MAX_LOOK_PAGES = 30;
 /** Fewer entries than this, on a page that is the last, are the whole history: no page is smaller. */
 const MIN_PAGE_SIZE = 20;
-/** How long an entry in the making is followed, in ms. */
-export const FOLLOWED_MS = 2 * 3_600_000;
-
-/** An entry, and what it is known again by. */
-export interface Found {
-	mark: string;
-	entry: HistoryEntry;
-}
-
-/** What earlier looks have left. */
-export interface Remembered {
-	/** Nothing is remembered: no look was made yet. */
-	isEmpty: boolean;
-	/** How many entries are known. */
-	size: number;
-	/** All that was made later was seen, in ms since 1970 by the service's clock; NaN: times say nothing. */
-	floor: number;
-	/** When the latest of them was made, by the service's clock; -Infinity if none says. */
-	newest: number;
-	/** The whole history is known, and no page was cut off. */
-	isComplete: boolean;
-	has(mark: string): boolean;
-	/** Entries in the making, and when they were made by the service's clock (NaN: not known). */
-	awaited(): Array<[mark: string, createdAt: number]>;
-}
-
-/** What a look has found; each list with the oldest in front. */
-export interface Outcome {
-	/** To be emitted: their files are there. */
-	ready: Found[];
-	/** To be emitted: they have come to nothing. */
-	failed: Found[];
-	/** To be followed. */
-	making: Found[];
-	/** Never to be emitted. */
-	passed: Found[];
-	/** How far back all was seen; only of a look that had nothing earlier to go by. */
-	baseline?: { floor: number; isComplete: boolean };
-	/** Nothing in it was known. */
-	hasLostTrack: boolean;
-	/** There may be more that is new beyond where it ended. */
-	isCut: boolean;
-	/** Pages that a look after this one has to read. */
-	reach: number;
-	/** All that was seen, the last of the history in front. */
-	seen: ReadonlySet<string>;
-}
-
 /** `unsure`: only what comes after it can tell whether it is old or new. */
 type Standing = 'known' | 'old' | 'new' | 'unsure';
 
@@ -89,7 +42,7 @@ export class Look {
 
 	/** `baseUrl` resolves relative addresses; at least `reach` pages are to be read. */
 	constructor(
-		private readonly remembered: Remembered,
+		private readonly remembered: EntryStore,
 		private readonly baseUrl: string,
 		private readonly reach = 1,
 	) {
