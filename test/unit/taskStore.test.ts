@@ -60,6 +60,15 @@ describe('what was kept', () => {
 		expect(store.isOver('2')).toBe(counts);
 	});
 
+	it('by a closed trigger does not start again what has ended a workflow that started itself', () => {
+		const store = new TaskStore({}, 'ended by an error', SERVICE, true);
+		store.see('1');
+		store.leave();
+		store.end('1');
+		const next = new TaskStore({}, 'ended by an error', SERVICE, true);
+		expect([next.tasks(), next.isOver('1')]).toEqual([[], true]);
+	});
+
 	it('in this process is newer than what n8n has saved before the clock was set back', () => {
 		const data = {};
 		const store = new TaskStore(data, 'set back', SERVICE, true);

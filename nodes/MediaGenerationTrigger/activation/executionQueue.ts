@@ -13,7 +13,7 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { Redactor } from '../../shared/parsing/redaction';
 import type { EventStore } from './eventStore';
 
-/** How many executions of this trigger may run at once. */
+/** How many executions may run at once. */
 const MAX_AT_ONCE = 20;
 /** How long to wait for an execution before the next one may start, in ms. */
 const MAX_EXECUTION_MS = 60_000;
@@ -26,7 +26,6 @@ const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
 /** How many progress events may wait; beyond that the oldest is dropped. */
 const MAX_PROGRESS = 1000;
-/** An event that waits longer than this is worth a line in the log, in ms. */
 const LATE_MS = 60_000;
 
 /** One event that is to start one execution. */
@@ -55,15 +54,12 @@ export interface Emission {
 	begin(depth: number, over: Promise<IRun | undefined>): void;
 }
 
-/**
- * Starts executions, those about one thing one after another and not too many at once, so that a burst of
- * messages does not flood n8n.
- */
+/** Starts executions: those about one thing one after another, and not too many at once. */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_AT_ONCE);
 	/** By what they are about: resolves when the last event of it has been dealt with. */
 	private readonly ends = new Map<string, Promise<void>>();
-	/** Everything that was not emitted yet, the oldest first. */
+	/** What was not emitted yet, the oldest first. */
 	private readonly waiting = new Set<Emission>();
 	private isLate = false;
 
@@ -178,9 +174,8 @@ export class ExecutionQueue {
 	}
 
 	/**
-	 * n8n rejects the promise of an execution that it could not start just as that of a canceled one.
-	 * An n8n that does not drop duplicates only ever does the latter, and would start the execution
-	 * again.
+	 * n8n rejects the promise of an execution that it could not start just as that of a canceled one. An
+	 * n8n that does not drop duplicates only ever does the latter.
 	 */
 	private isRefusal(error: unknown): boolean {
 		const hasBegun = /cancell?ed|stalled|no active execution/i.test(String(error));

@@ -8,7 +8,7 @@ import { asText, isRecord } from '../../shared/parsing/coerce';
 import type { Activation } from './activation';
 import { Chain, MAX_CHAIN } from './chain';
 
-/** How long to wait for this workflow's create calls, one of which may be a task's, in ms: none takes longer. */
+/** No create call takes longer, in ms. */
 const MAX_CREATE_MS = 130_000;
 
 /** By trigger: executions go on when it is closed and activated again. */

@@ -3,9 +3,7 @@ import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { isRecord } from '../../shared/parsing/coerce';
 import { EventStore, KEY_LASTS_MS } from '../activation/eventStore';
 
-/** Entries that are known, and not to be emitted again. */
 const MAX_KNOWN = 1000;
-/** Entries in the making, or waiting to be emitted. */
 const MAX_OPEN = 1000;
 /** Looks in a row that do not find an entry in the making, after which it was deleted. */
 const MAX_MISSES = 3;
@@ -82,7 +80,7 @@ export class EntryStore extends EventStore<Kept> {
 	floor = -Infinity;
 	/** The whole history is known, and no page was cut off. */
 	isComplete = false;
-	/** By mark, with the time by the service's clock; those that were seen last at the end. */
+	/** Marks of those not to be emitted again, with the service's time, the last seen at the end. */
 	private readonly known = new Map<string, number>();
 	protected readonly open = new Map<string, Open>();
 

@@ -143,7 +143,6 @@ export class HistoryWatch {
 		this.events.emit(found, name);
 	}
 
-	/** False for one that the trigger is to pass over. */
 	private see(name: string): boolean {
 		return this.selfStarts.see(name, this.intervalMs);
 	}

@@ -13,7 +13,7 @@ const MAX_EARLY = 100;
 const MAX_AT_ONCE = 200;
 /** How many that were under way are read without being collected first. */
 const MAX_UNCOLLECTED = 10;
-/** How long until one more may be read, in ms. */
+/** After how long one more may be read, in ms. */
 const ONE_MORE_MS = 15_000;
 /** The pause between two readings in a flood, in ms: fewer than 60 a minute. */
 const FLOOD_PAUSE_MS = 1600;

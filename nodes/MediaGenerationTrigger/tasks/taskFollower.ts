@@ -79,7 +79,6 @@ export class TaskFollower {
 		return named.signal.aborted;
 	}
 
-	/** Waits for a task's end and acts on it. Never rejects. */
 	private async follow(
 		taskId: string,
 		isOld: boolean,
@@ -106,7 +105,7 @@ export class TaskFollower {
 		);
 	}
 
-	/** It is done. `highest` is the percentage that was last heard of. */
+	/** `highest` is the percentage that was last heard of. */
 	private async completed(
 		taskId: string,
 		task: SpeechTask,

@@ -91,7 +91,7 @@ export class TaskStore extends EventStore<Kept> {
 		return this.ended.has(taskId) || this.open.get(taskId)?.isOver === true;
 	}
 
-	/** Remembers a task from now on; returns when it was first seen, in ms since 1970. */
+	/** Remembers it from now on; returns when it was first seen, in ms since 1970. */
 	see(taskId: string, now = Date.now()): number {
 		const known = this.open.get(taskId);
 		if (known) return known.since;
@@ -133,7 +133,7 @@ export class TaskStore extends EventStore<Kept> {
 		dropOldest(this.ended, MAX_ENDED);
 	}
 
-	/** Forgets a task as if it had never been seen, but for the progress that was emitted. */
+	/** Forgets all but the progress that was emitted. */
 	forget(taskId: string): void {
 		const { reported = 0 } = this.open.get(taskId) ?? {};
 		this.open.delete(taskId);

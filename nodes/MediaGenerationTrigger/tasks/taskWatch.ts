@@ -17,7 +17,6 @@ import { Arrivals } from './arrivals';
 const LOOK_MS = 5000;
 /** How long a good token is trusted while the socket is closed, in ms. */
 const TRUSTED_MS = 60_000;
-/** Tasks that wait until one can be watched. */
 const MAX_ASIDE = 10_000;
 /** A task is given up for another only when it has been under way for longer than this, in ms. */
 const LONG_MS = 600_000;
@@ -35,7 +34,7 @@ export class TaskWatch {
 	private readonly arrivals: Arrivals;
 	/** Tasks that are watched, those that were seen first in front; aborted to give one up. */
 	private readonly watched = new Map<string, AbortController>();
-	/** Tasks that wait until one can be watched, without more than their ids in memory. */
+	/** Tasks that wait until one can be watched. */
 	private readonly aside = new Map<string, Sight>();
 	/** Tasks heard of before, whose first reading tells whether they are still under way. */
 	private readonly past = new Set<string>();
@@ -130,7 +129,6 @@ export class TaskWatch {
 		return api.credential.redact.text(taskId) === taskId;
 	}
 
-	/** True for a task that is watched, or has been to its end. */
 	private isKnown(taskId: string): boolean {
 		return this.watched.has(taskId) || this.store.isOver(taskId);
 	}
@@ -176,7 +174,6 @@ export class TaskWatch {
 		}
 	}
 
-	/** Follows one task to its end. */
 	private async watch(taskId: string, sight: Sight): Promise<void> {
 		const givenUp = new AbortController();
 		this.watched.set(taskId, givenUp);

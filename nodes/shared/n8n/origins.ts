@@ -26,7 +26,6 @@ interface Origin {
 	family?: Family;
 }
 
-/** What a call that creates something is for. */
 interface Work {
 	origin: Origin;
 	/** What is to be spoken or shown. */
@@ -37,7 +36,7 @@ interface Work {
 interface Unclear extends Work {
 	/** In ms since 1970. */
 	sentAt: number;
-	/** What was taken for its own by time: one call makes one at most. */
+	/** What was taken for its own by time. */
 	name?: string;
 }
 
@@ -48,7 +47,7 @@ interface Unclear extends Work {
  */
 export class Origins {
 	private readonly created = new Map<string, Origin>();
-	/** The families of executions, by what started their first. */
+	/** By what started the first execution of each. */
 	private readonly families = new Map<string, Family>();
 	private readonly underWay = new Map<Promise<unknown>, Work>();
 	private unclear: Unclear[] = [];
