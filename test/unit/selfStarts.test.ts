@@ -37,8 +37,9 @@ function logged(...[behind, tools, includeOwnTasks]: [Nodes, Nodes?, boolean?]):
 }
 
 /** An execution creates this task. */
-const made = async (taskId: string, execution: Execution) =>
+async function made(taskId: string, execution: Execution): Promise<void> {
 	await create(address, execution, async () => taskId);
+}
 
 const speak = (changes: Partial<NodeTypeAndVersion> = {}) => ({
 	name: 'Narrate',
@@ -178,4 +179,16 @@ describe('workflows of which each execution starts several', () => {
 		const all = { executions: 1 + 4 * 300, errors: [] };
 		expect(await allStarts(own, 'own', amountAt)).toEqual(all);
 	});
+});
+
+it('where nothing is known of a task, only executions of the same trigger may have created it', () => {
+	const [other, own] = [triggerOf('other'), triggerOf('itself', [speak()])];
+	const depthOf = (taskId: string) => {
+		own.selfStarts.see(taskId);
+		return own.selfStarts.depthLater(taskId, undefined)();
+	};
+	other.selfStarts.begin('theirs', 0, new Promise(() => {}));
+	expect(depthOf('while theirs runs')).toBe(0);
+	own.selfStarts.begin('while theirs runs', 0, new Promise(() => {}));
+	expect(depthOf('while its own runs')).toBe(1);
 });
