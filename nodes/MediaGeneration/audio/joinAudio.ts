@@ -1,6 +1,5 @@
 import { MAX_JOINED_BYTES } from '../../shared/limits';
-import { readMp3, type Mp3 } from './mp3';
-import { indexFrame } from './mp3Index';
+import { indexFrame, readMp3, type Mp3 } from './mp3';
 import { readWav, wavHead, type Wav } from './wav';
 
 /** Joins sound files without decoding them. Pure. */

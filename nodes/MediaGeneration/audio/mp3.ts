@@ -14,11 +14,9 @@ export interface Mp3 {
 	header: FrameHeader;
 	/** The bit rate of all frames; undefined when it varies. */
 	kbps: number | undefined;
-	/** What the encoder says of itself and of the silence it adds, if it does. */
-	encoder: Buffer | undefined;
 }
 
-export interface FrameHeader {
+interface FrameHeader {
 	bytes: Buffer;
 	/** Bytes of the frame. */
 	size: number;
@@ -39,7 +37,7 @@ const LAYER_3 = 1;
 const MONO = 3;
 
 /** The header of a frame of layer III; undefined when there is none, or one of a free bit rate. */
-export function readHeader(file: Buffer, at: number): FrameHeader | undefined {
+function readHeader(file: Buffer, at: number): FrameHeader | undefined {
 	if (at + 4 > file.length || file[at] !== 0xff) return undefined;
 	const [second, third, fourth] = [file[at + 1]!, file[at + 2]!, file[at + 3]!];
 	// 3 is MPEG-1, 2 is MPEG-2 with half the rates, 0 its extension with a quarter; 1 is none.
@@ -94,39 +92,19 @@ function soundEnd(file: Buffer): number {
 	}
 }
 
-/** Where the index in a frame, which then has no sound, begins; undefined when it has none. */
-function indexOf(file: Buffer, at: number, { sideBytes }: FrameHeader): number | undefined {
+/** Whether a frame holds an index, and no sound. */
+function isIndex(file: Buffer, at: number, { sideBytes }: FrameHeader): boolean {
 	// Some encoders count the checksum that may follow the header, some don't.
 	const places = [at + 4 + sideBytes, at + 6 + sideBytes];
-	const xing = places.find((place) => /^(?:Xing|Info)$/.test(text(file, place, 4)));
-	return xing ?? (text(file, at + 36, 4) === 'VBRI' ? at + 36 : undefined);
+	return (
+		places.some((place) => /^(?:Xing|Info)$/.test(text(file, place, 4))) ||
+		text(file, at + 36, 4) === 'VBRI'
+	);
 }
 
-/** Bytes of an index: its name, what it has, frames, bytes and a table of 100 places. */
-export const INDEX_BYTES = 4 + 4 + 4 + 4 + 100;
-/** Bytes of the quality, which many indexes have, and of what LAME and the like write after it. */
-export const ENCODER_BYTES = 4 + 36;
-
-/** What the encoder of a file says of itself after the index at `at`. */
-function encoderOf(file: Buffer, at: number): Buffer | undefined {
-	const has = file.readUInt32BE(at + 4);
-	const start = at + INDEX_BYTES;
-	const isWhole = (has & 15) === 15 && start + ENCODER_BYTES <= file.length;
-	return isWhole && /^La/i.test(text(file, start + 4, 2))
-		? Buffer.from(file.subarray(start, start + ENCODER_BYTES))
-		: undefined;
-}
-
-interface Frame {
-	at: number;
-	header: FrameHeader;
-	/** Where its index begins; undefined for a frame with sound. */
-	index: number | undefined;
-}
-
-/** The frames of a file up to `end`, in order; tags and whatever else is between them are passed over. */
-function* framesOf(file: Buffer, end: number): Generator<Frame> {
-	/** The format of the first frame with sound, which all others must have. */
+/** The frames with sound up to `end`, in order; indexes, tags and whatever else there is are passed over. */
+function* framesOf(file: Buffer, end: number): Generator<{ at: number; header: FrameHeader }> {
+	/** The format of the first frame, which all others must have. */
 	let format: string | undefined;
 	let isInSync = false;
 	const frameAt = (at: number, like = format) => {
@@ -143,9 +121,10 @@ function* framesOf(file: Buffer, end: number): Generator<Frame> {
 			at += tagBytes(file, at) || 1;
 			continue;
 		}
-		const index = indexOf(file, at, header);
-		yield { at, header, index };
-		if (index === undefined) format ??= header.format;
+		if (!isIndex(file, at, header)) {
+			format ??= header.format;
+			yield { at, header };
+		}
 		isInSync = true;
 		at = next;
 	}
@@ -155,14 +134,9 @@ function* framesOf(file: Buffer, end: number): Generator<Frame> {
 export function readMp3(file: Buffer): { sound: Mp3; stretches: Buffer[] } | undefined {
 	let first: FrameHeader | undefined;
 	let isConstant = true;
-	let encoder: Buffer | undefined;
 	const sizes: number[] = [];
 	const stretches: Array<{ start: number; end: number }> = [];
-	for (const { at, header, index } of framesOf(file, soundEnd(file))) {
-		if (index !== undefined) {
-			if (!first) encoder = encoderOf(file, index);
-			continue;
-		}
+	for (const { at, header } of framesOf(file, soundEnd(file))) {
 		first ??= header;
 		isConstant &&= header.kbps === first.kbps;
 		sizes.push(header.size);
@@ -177,7 +151,46 @@ export function readMp3(file: Buffer): { sound: Mp3; stretches: Buffer[] } | und
 		sizes,
 		header: first,
 		kbps: isConstant ? first.kbps : undefined,
-		encoder,
 	};
 	return { sound, stretches: stretches.map(({ start, end }) => file.subarray(start, end)) };
+}
+
+/** Bytes of an index: its name, what it has, frames, bytes and a table of 100 places. */
+const INDEX_BYTES = 4 + 4 + 4 + 4 + 100;
+
+/**
+ * The frame that comes before those of a joined file and tells players how many there are and where, as
+ * Xing's does: without it, they guess the length, and where to jump to.
+ */
+export function indexFrame(parts: Mp3[]): Buffer {
+	const { header, kbps } = parts[0]!;
+	const sizes = parts.flatMap((part) => part.sizes);
+	const at = 4 + header.sideBytes;
+	// The same header, but without checksum or padding, and of a bit rate that leaves room for the index.
+	const head = Buffer.from(header.bytes);
+	head[1]! |= 1;
+	let rate = header.bytes[2]! >> 4;
+	let own: FrameHeader;
+	do {
+		head[2] = (rate << 4) | (header.bytes[2]! & 0x0c);
+		own = readHeader(head, 0)!;
+	} while (own.size < at + INDEX_BYTES && ++rate < 15);
+	const frame = Buffer.alloc(own.size);
+	head.copy(frame);
+	// Players that don't know "Info" take the bit rate of this frame for that of all.
+	const isConstant = [own, ...parts].every((one) => one.kbps === kbps);
+	const bytes = sizes.reduce((sum, size) => sum + size, own.size);
+	frame.write(isConstant ? 'Info' : 'Xing', at, 'latin1');
+	frame.writeUInt32BE(7, at + 4);
+	frame.writeUInt32BE(sizes.length, at + 8);
+	frame.writeUInt32BE(bytes, at + 12);
+	let place = own.size;
+	let percent = 0;
+	for (const [index, size] of sizes.entries()) {
+		for (; percent * sizes.length < (index + 1) * 100; percent++) {
+			frame[at + 16 + percent] = Math.min(255, Math.floor((place * 256) / bytes));
+		}
+		place += size;
+	}
+	return frame;
 }
