@@ -56,7 +56,7 @@ function readJobs(run: Run): Array<Job | NotMade> {
 		const refused = run.spending.reserve();
 		return jobs.map((job, index) => {
 			const failure = refused.get(index);
-			return failure ? new NotMade(failure) : job;
+			return failure ? new NotMade(failure.with({ taskIds: run.resume.taskIdsOf(index) })) : job;
 		});
 	} catch (error) {
 		return input.map(() => new NotMade(error));

@@ -42,17 +42,19 @@ function execution(executionId: string | null = '1') {
 }
 type Execution = ReturnType<typeof execution>;
 
+const keyOf = (resume: Resume, index = 0) => resume.keysOf(index)[0]!;
+
 /** A call that paid for a task and failed after it. */
 function failing({ run }: Execution, taskId: string, call?: Partial<Call>): void {
 	const resume = run(call);
-	resume.save(resume.requestKey(0), { taskId });
+	resume.save(keyOf(resume), { taskId });
 	resume.release();
 }
 
 /** What a call finds that was paid for before. */
 function foundBy({ run }: Execution, call?: Partial<Call>) {
 	const resume = run(call);
-	return resume.find(resume.requestKey(0))?.taskId;
+	return resume.find(keyOf(resume))?.taskId;
 }
 
 test('a loop’s next round is another request', () => {
@@ -89,13 +91,13 @@ describe('a further attempt of one round', () => {
 		const json: IDataObject = { t: 1 };
 		json.self = json;
 		const resume = execution().run({ items: [{ json }] });
-		expect(resume.requestKey(0)).toMatch(/^0:\w+$/);
+		expect(keyOf(resume)).toMatch(/^0:\w+$/);
 	});
 
 	test('items of the same content are two, and the node is looked at once for all', () => {
 		const here = execution();
 		const resume = here.run();
-		expect(resume.requestKey(0)).not.toBe(resume.requestKey(1));
+		expect(keyOf(resume)).not.toBe(keyOf(resume, 1));
 		expect(here.nodesRead()).toBe(1);
 	});
 });
@@ -125,10 +127,10 @@ describe('calls of a model', () => {
 	test('a call that succeeds forgets its own request, not that of another under way', () => {
 		const { run, store } = execution();
 		const slow = run({ isTool, text: 'A long story.' });
-		const slowKey = slow.requestKey(0);
+		const slowKey = keyOf(slow);
 		slow.save(slowKey, { taskId: '1' });
 		const quick = run({ isTool });
-		const quickKey = quick.requestKey(0);
+		const quickKey = keyOf(quick);
 		quick.save(quickKey, { taskId: '2' });
 		quick.clear();
 		expect(slow.find(quickKey)).toBeUndefined();
@@ -141,7 +143,7 @@ describe('calls of a model', () => {
 		const here = execution();
 		const calls = [here.run({ isTool }), here.run({ isTool })];
 		for (const [index, resume] of calls.entries()) {
-			const key = resume.requestKey(0);
+			const key = keyOf(resume);
 			expect(resume.find(key)).toBeUndefined();
 			resume.save(key, { taskId: String(index) });
 		}
@@ -152,8 +154,8 @@ describe('calls of a model', () => {
 	test('of two at the same time, the one that has failed is found', () => {
 		const here = execution();
 		const [good, bad] = [here.run({ isTool }), here.run({ isTool })];
-		good!.save(good!.requestKey(0), { taskId: 'good' });
-		bad!.save(bad!.requestKey(0), { taskId: 'bad' });
+		good!.save(keyOf(good!), { taskId: 'good' });
+		bad!.save(keyOf(bad!), { taskId: 'bad' });
 		bad!.release();
 		good!.release();
 		good!.clear();
@@ -188,21 +190,24 @@ describe('without an execution', () => {
 });
 
 describe('parts of a text', () => {
-	const stretch = { start: 0, end: 50 };
+	const cutAt = (at: number) => [
+		{ start: 0, end: 50 },
+		{ start: 51, end: at },
+	];
 
 	test('are found by their stretch of it, on their own, and forgotten with the item', () => {
 		const here = execution();
 		const resume = here.run();
-		const key = resume.requestKey(0);
-		resume.save(resume.partKey(key, stretch), { taskId: '1' });
-		resume.save(resume.partKey(key, { start: 51, end: 90 }), { taskId: '2' });
+		const [one, two] = resume.keysOf(0, cutAt(90));
+		resume.save(one!, { taskId: '1' });
+		resume.save(two!, { taskId: '2' });
 		resume.release();
+		const again = execution();
+		Object.assign(again.store, here.store);
 
-		const [round] = Object.keys(here.store.mediaGenerationCreated as object);
-		expect(round).toBe(`${key}/0-50`);
-		expect(resume.find(key)).toBeUndefined();
-		expect(resume.find(resume.partKey(key, stretch))?.taskId).toBe('1');
-		expect(resume.find(resume.partKey(key, { start: 51, end: 99 }))).toBeUndefined();
+		const other = again.run();
+		const found = other.keysOf(0, cutAt(99)).map((key) => other.find(key)?.taskId);
+		expect(found).toEqual(['1', undefined]);
 		resume.clear();
 		expect(here.store).toEqual({});
 	});
@@ -210,11 +215,11 @@ describe('parts of a text', () => {
 	test('a further call of a model finds those that the second of two at the same time has left', () => {
 		const here = execution();
 		const [first, second] = [here.run({ isTool: true }), here.run({ isTool: true })];
-		first.requestKey(0);
-		second.save(second.partKey(second.requestKey(0), stretch), { taskId: '2' });
+		first.keysOf(0, cutAt(90));
+		second.save(second.keysOf(0, cutAt(90))[0]!, { taskId: '2' });
 		second.release();
 		first.release();
 		const third = here.run({ isTool: true });
-		expect(third.find(third.partKey(third.requestKey(0), stretch))?.taskId).toBe('2');
+		expect(third.find(third.keysOf(0, cutAt(90))[0]!)?.taskId).toBe('2');
 	});
 });

@@ -7,7 +7,7 @@ function run(
 	{ planned = 1, unsent = 0, refused = 0, limit = 5, executionId = '1' } = {},
 ): boolean {
 	const spending = new Spending(store, executionId);
-	spending.plan(0, { requests: planned, taskIds: [] }, limit);
+	spending.plan(0, planned, limit);
 	if (spending.reserve().size > 0) return false;
 	for (let n = unsent; n < planned; n++) spending.sent();
 	for (let n = 0; n < refused; n++) spending.refused();

@@ -25,6 +25,10 @@ export interface PaidRequest {
 	madeAt?: number;
 }
 
+/** Whether the service may have accepted it or not, as far as is known. */
+export const isUnclear = ({ sentAt, asked, isAccepted }: PaidRequest): boolean =>
+	sentAt !== undefined || (asked !== undefined && !isAccepted);
+
 type Entries = Record<string, PaidRequest>;
 
 const FIELD = 'mediaGenerationCreated';
@@ -39,8 +43,15 @@ const ENCODED_TOKEN = '«§§»';
 /** How long an entry is kept where n8n keeps none, in ms, and how many at most. */
 const KEPT_MS = 3_600_000;
 const MAX_KEPT = 500;
-/** How many concurrent calls of a model with the same request are looked for. */
-const MAX_AT_ONCE = 50;
+
+/** The key of the whole item, given that of one of its parts. */
+const wholeOf = (key: string) => key.split('/', 1)[0]!;
+
+/** Where in a text a part of it lies. */
+export interface Stretch {
+	start: number;
+	end: number;
+}
 
 /** What this process knows of models' calls. */
 class ModelCalls {
@@ -70,26 +81,19 @@ export function contextOf(context: IExecuteFunctions, isTool: boolean): IDataObj
 function entriesOf(store: IDataObject): Entries {
 	if (!isRecord(store[FIELD])) store[FIELD] = {};
 	const entries = store[FIELD] as Entries;
-	if (store === calls().context) forgetOldest(entries);
+	if (store !== calls().context) return entries;
+	for (const [index, key] of Object.keys(entries).reverse().entries()) {
+		const keptMs = Date.now() - (calls().keptAt.get(entries[key]!) ?? 0);
+		if (keptMs > KEPT_MS || index >= MAX_KEPT) delete entries[key];
+	}
 	return entries;
 }
 
-function forgetOldest(entries: Entries): void {
-	const keys = Object.keys(entries);
-	for (const [index, key] of keys.entries()) {
-		const isOld = Date.now() - (calls().keptAt.get(entries[key]!) ?? 0) > KEPT_MS;
-		if (isOld || keys.length - index > MAX_KEPT) delete entries[key];
-	}
-}
-
-/** A copy of `value` with `replace` applied to every string in it. */
-function replaceTexts<T>(value: T, replace: (text: string) => string): T {
-	if (typeof value === 'string') return replace(value) as T;
-	if (Array.isArray(value)) return value.map((part: unknown) => replaceTexts(part, replace)) as T;
-	if (!isRecord(value)) return value;
-	const known = Object.entries(value).filter(([, part]) => part !== undefined);
-	return Object.fromEntries(known.map(([key, part]) => [key, replaceTexts(part, replace)])) as T;
-}
+/** A copy of `value`, as n8n stores it, with `replace` applied to every string in it. */
+const replaceTexts = <T>(value: T, replace: (text: string) => string): T =>
+	JSON.parse(JSON.stringify(value), (_, part: unknown) =>
+		typeof part === 'string' ? replace(part) : part,
+	) as T;
 
 /**
  * What this node created in this execution. It is kept in the node's context, which n8n keeps for
@@ -98,11 +102,10 @@ function replaceTexts<T>(value: T, replace: (text: string) => string): T {
  */
 export class Resume {
 	private readonly store: IDataObject;
-	/** The keys held by all calls that share the store. */
+	/** The keys of whole items, held by all calls that share the store. */
 	private readonly held: Set<string>;
-	/** The keys of this run's own items. */
-	private readonly own = new Set<string>();
-	private readonly keys = new Map<number, string>();
+	/** The keys of this run's requests, by item. */
+	private readonly own = new Map<number, string[]>();
 	/** The part of the key that all items of the run share. */
 	private common: string | undefined;
 
@@ -118,46 +121,32 @@ export class Resume {
 	}
 
 	/**
-	 * The key of one item's request, held until `release`. The next round of a loop is another request.
-	 * A model that repeats a request after a failure wants what is already paid for, but two calls at
-	 * the same time are two requests.
+	 * The keys of an item's requests, held until `release`: one, or one for each of the stretches that its
+	 * text is cut into. The next round of a loop is another request. A model that repeats a request after
+	 * a failure wants what is already paid for, but two calls at the same time are two requests.
 	 */
-	requestKey(index: number): string {
-		const known = this.keys.get(index);
-		if (known !== undefined) return known;
+	keysOf(index: number, stretches: Stretch[] = []): string[] {
+		const known = this.own.get(index);
+		if (known) return known;
+		const whole = this.hold(index);
+		const isWhole = stretches.length < 2;
+		const keys = isWhole ? [whole] : stretches.map(({ start, end }) => `${whole}/${start}-${end}`);
+		this.own.set(index, keys);
+		return keys;
+	}
+
+	/** The key of a whole item, which is held from now on. */
+	private hold(index: number): string {
 		if (this.isTool || this.common === undefined) this.common = this.commonOf(index);
 		const item = this.context.getInputData()[index]!;
-		const key = this.unheld(`${index}:${digestOf(this.common, itemIdentity(item))}`);
+		const wanted = `${index}:${digestOf(this.common, itemIdentity(item))}`;
+		// Of calls only: a run may have thousands of items.
+		const kept = this.isTool ? Object.keys(entriesOf(this.store)) : [];
+		const left = kept.map(wholeOf).find((key) => key.startsWith(wanted) && !this.held.has(key));
+		let key = left ?? wanted;
+		for (let call = 2; this.held.has(key); call++) key = `${wanted}#${call}`;
 		this.held.add(key);
-		this.own.add(key);
-		this.keys.set(index, key);
 		return key;
-	}
-
-	/** A key under which an earlier call has left something, else a new one. */
-	private unheld(wanted: string): string {
-		const entries = entriesOf(this.store);
-		const most = this.isTool ? MAX_AT_ONCE : 1;
-		let unused: string | undefined;
-		for (let call = 1; call <= most || unused === undefined; call++) {
-			const key = call === 1 ? wanted : `${wanted}#${call}`;
-			if (this.held.has(key)) continue;
-			if (key in entries || this.hasParts(entries, key)) return key;
-			unused ??= key;
-		}
-		return unused;
-	}
-
-	/** Of calls only: a run may have thousands of items. */
-	private hasParts(entries: Entries, key: string): boolean {
-		return this.isTool && Object.keys(entries).some((kept) => kept.startsWith(`${key}/`));
-	}
-
-	/** The key of one of several parts of an item's request: of the same stretch of its text. */
-	partKey(key: string, { start, end }: { start: number; end: number }): string {
-		const own = `${key}/${start}-${end}`;
-		this.own.add(own);
-		return own;
 	}
 
 	private commonOf(index: number): string {
@@ -192,12 +181,20 @@ export class Resume {
 		return Object.values(entriesOf(this.store)).map((stored) => this.withToken(stored));
 	}
 
-	/** What is remembered for the items of this run, whose index is the first part of their keys. */
+	/** What is remembered for an item of this run. */
+	ofItem(index: number): PaidRequest[] {
+		return (this.own.get(index) ?? []).flatMap((key) => this.find(key) ?? []);
+	}
+
+	/** The tasks that are there for an item of this run. */
+	taskIdsOf(index: number): string[] {
+		return this.ofItem(index).flatMap(({ taskId, doubtful }) => (doubtful ? [] : (taskId ?? [])));
+	}
+
+	/** What is remembered for all items of this run. */
 	ofRun(): Array<PaidRequest & { index: number }> {
-		return [...this.own].flatMap((key) => {
-			const found = this.find(key);
-			return found ? [{ ...found, index: Number.parseInt(key) }] : [];
-		});
+		const indexes = [...this.own.keys()];
+		return indexes.flatMap((index) => this.ofItem(index).map((found) => ({ ...found, index })));
 	}
 
 	private withToken(stored: PaidRequest): PaidRequest {
@@ -225,13 +222,17 @@ export class Resume {
 	 * model may still be under way.
 	 */
 	clear(): void {
-		for (const key of this.own) this.remove(key);
+		for (const key of this.ownKeys) this.remove(key);
 		if (Object.keys(entriesOf(this.store)).length === 0) delete this.store[FIELD];
 	}
 
 	/** The run is over: a later call may take up what it has left. */
 	release(): void {
-		for (const key of this.own) this.held.delete(key);
+		for (const key of this.ownKeys) this.held.delete(wholeOf(key));
+	}
+
+	private get ownKeys(): string[] {
+		return [...this.own.values()].flat();
 	}
 
 	private get encodedToken(): string {

@@ -10,14 +10,6 @@ interface Sent {
 	requests: number;
 }
 
-/** What an item is about to send. */
-interface Plan {
-	/** Paid requests. */
-	requests: number;
-	/** Tasks of an earlier attempt that it needs as well. */
-	taskIds: string[];
-}
-
 /**
  * Keeps to `options.maxPaidPerExecution`. The count is kept in the node's context, which rounds of a
  * loop, further attempts and an agent's calls have in common. "Retry execution" keeps the context, but is
@@ -25,9 +17,10 @@ interface Plan {
  */
 export class Spending {
 	private limit = Infinity;
-	private readonly plans = new Map<number, Plan>();
-	private reserved = 0;
-	private sentNow = 0;
+	/** How many paid requests each item is about to send. */
+	private readonly plans = new Map<number, number>();
+	/** Those that are counted as sent, but were not. */
+	private unsent = 0;
 
 	constructor(
 		private readonly store: IDataObject,
@@ -35,8 +28,8 @@ export class Spending {
 	) {}
 
 	/** An item is about to send paid requests, for which its limit is `limit`. */
-	plan(index: number, plan: Plan, limit: number): void {
-		if (plan.requests > 0) this.plans.set(index, plan);
+	plan(index: number, requests: number, limit: number): void {
+		if (requests > 0) this.plans.set(index, requests);
 		this.limit = Math.min(this.limit, limit);
 	}
 
@@ -46,38 +39,35 @@ export class Spending {
 	 * nothing; items that only collect what is paid can go on.
 	 */
 	reserve(): ReadonlyMap<number, Failure> {
-		const refused = new Map<number, Failure>();
-		if (this.limit === Infinity) return refused;
-		const planned = [...this.plans.values()].reduce((sum, { requests }) => sum + requests, 0);
+		const planned = [...this.plans.values()].reduce((sum, requests) => sum + requests, 0);
 		const before = this.requests;
 		if (before + planned <= this.limit) {
-			this.reserved = planned;
-			this.requests = before + planned;
-			return refused;
+			this.unsent = planned;
+			if (this.limit < Infinity) this.requests = before + planned;
+			return new Map();
 		}
-		const sent = before === 0 ? '' : `${before} were sent in this execution already, and `;
-		const needs = `this run needs ${planned}${before === 0 ? '' : ' more'}`;
-		const failure = invalidInput(
-			'Max Paid Requests per Execution',
-			`is ${this.limit}, but ${sent}${needs}`,
-		);
-		for (const [index, { taskIds }] of this.plans) refused.set(index, failure.with({ taskIds }));
-		return refused;
+		const needs =
+			before === 0
+				? `this run needs ${planned}`
+				: `${before} were sent in this execution already, and this run needs ${planned} more`;
+		const text = `is ${this.limit}, but ${needs}`;
+		const failure = invalidInput('Max Paid Requests per Execution', text);
+		return new Map([...this.plans.keys()].map((index) => [index, failure]));
 	}
 
 	/** A paid request goes out. */
 	sent(): void {
-		this.sentNow++;
+		this.unsent--;
 	}
 
 	/** The service has definitely not accepted it. */
 	refused(): void {
-		this.sentNow--;
+		this.unsent++;
 	}
 
 	/** The run is over: what was planned, but not sent, may be sent by the next one. */
 	settle(): void {
-		if (this.limit !== Infinity) this.requests += this.sentNow - this.reserved;
+		if (this.limit < Infinity) this.requests -= this.unsent;
 	}
 
 	private get requests(): number {

@@ -6,18 +6,9 @@ import { generate } from '../../shared/generation/generation';
 import type { GenerationOrder } from '../../shared/generation/generationStream';
 import { findAgain } from '../../shared/generation/historyRecovery';
 import { GENERATIONS, type MediaKind } from '../../shared/media';
-import {
-	concurrency,
-	download as downloadField,
-	idleTimeout,
-	maxPaid,
-	options,
-	outputField,
-	timeout,
-} from '../../shared/n8n/descriptions';
+import * as field from '../../shared/n8n/descriptions';
 import { generatedBy } from '../../shared/n8n/origins';
 import { GenerationRecord } from './generationRecord';
-import type { PaidRequest } from '../paid/resume';
 import type { Item } from './item';
 import { NotMade, settled, type Job, type Made } from './job';
 
@@ -30,34 +21,37 @@ export const generationFields = (
 	kind: MediaKind,
 	...more: INodeProperties[]
 ): INodeProperties[] => [
-	downloadField,
-	options(concurrency, idleTimeout, maxPaid, ...more, outputField, timeout(kind)),
+	field.download,
+	field.options(
+		field.concurrency,
+		field.idleTimeout,
+		field.maxPaid,
+		...more,
+		field.outputField,
+		field.timeout(kind),
+	),
 ];
 
 /** The job of one generation. */
 export function generationJob(item: Item, order: Order): Job {
 	const { run, api, parameters } = item;
 	const kind = GENERATIONS[order.generation].makes;
-	const timeoutMs = parameters.durationOption(timeout(kind));
-	const idleMs = parameters.durationOption(idleTimeout);
-	const isFileWanted = parameters.fileFlag(downloadField);
+	const timeoutMs = parameters.durationOption(field.timeout(kind));
+	const idleMs = parameters.durationOption(field.idleTimeout);
+	const isFileWanted = parameters.fileFlag(field.download);
 	const fileField = parameters.outputField();
 	item.planPaid();
 
 	return async () => {
 		await run.concurrency.spread(run.stopped);
 		return await withDeadline(timeoutMs, run.stopped, async (signal) => {
-			const record = new GenerationRecord(item, run.resume.requestKey(item.index), kind);
+			const [key] = run.resume.keysOf(item.index);
+			const record = new GenerationRecord(item, key!, kind);
 			const files = await make(record, signal);
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: Made[] = [];
-			const names = uniqueNames(files);
-			for (const [index, file] of files.entries()) {
-				const name = names[index]!;
-				const made = await settled(fileOutput(file, name, signal));
-				const renewed =
-					made instanceof NotMade ? await renew(record.earlier, file, signal) : undefined;
-				output.push(renewed ? await settled(fileOutput(renewed, name, signal)) : made);
+			for (const [index, name] of namesOf(files).entries()) {
+				output.push(await outputOf(record, files[index]!, name, signal));
 			}
 			return output;
 		});
@@ -79,16 +73,20 @@ export function generationJob(item: Item, order: Order): Job {
 		return files;
 	}
 
-	/** A file whose address was kept by an earlier attempt, with the one that it has now; undefined if none. */
-	async function renew(
-		earlier: PaidRequest | undefined,
+	async function outputOf(
+		{ earlier }: GenerationRecord,
 		file: GeneratedFile,
+		name: string,
 		signal: AbortSignal,
-	): Promise<GeneratedFile | undefined> {
+	): Promise<Made> {
+		const made = await settled(fileOutput(file, name, signal));
 		const { asked, files = [] } = earlier ?? {};
 		const isKept = files.some(({ fileUrl }) => fileUrl === file.fileUrl);
-		if (!asked || !isKept || signal.aborted) return undefined;
-		return await findAgain(run.history, { claims: run.claims, asked, shared: run.stopped }, file);
+		if (!(made instanceof NotMade) || !asked || !isKept || signal.aborted) return made;
+		// An address that was kept by an earlier attempt may have expired since.
+		const search = { claims: run.claims, asked, shared: run.stopped };
+		const renewed = await findAgain(run.history, search, file);
+		return renewed ? await settled(fileOutput(renewed, name, signal)) : made;
 	}
 
 	async function fileOutput(
@@ -106,15 +104,15 @@ export function generationJob(item: Item, order: Order): Job {
 }
 
 /** Several files of one element share its id; saved to disk, none may overwrite another. */
-function uniqueNames(files: GeneratedFile[]): string[] {
-	const names = new Set<string>();
+function namesOf(files: GeneratedFile[]): string[] {
+	const names: string[] = [];
 	for (const { id, fileUrl } of files) {
 		const wanted = id ?? fallbackId(fileUrl);
 		let name = wanted;
-		for (let number = 2; names.has(name); number++) name = `${wanted}-${number}`;
-		names.add(name);
+		for (let number = 2; names.includes(name); number++) name = `${wanted}-${number}`;
+		names.push(name);
 	}
-	return [...names];
+	return names;
 }
 
 /** The last part of an address's path without its extension, for a file without an id. */

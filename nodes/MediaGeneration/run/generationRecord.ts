@@ -38,7 +38,6 @@ export class GenerationRecord implements GenerationListener {
 			item.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
 			item.log.note({ channel: 'kept' });
 		}
-		if (asked && !this.isAccepted) item.log.askedBefore();
 	}
 
 	onAsked(now: SentRequest): void {
@@ -47,7 +46,7 @@ export class GenerationRecord implements GenerationListener {
 			this.item.log.note({ channel: 'stream' });
 		}
 		this.sent = now;
-		this.save({ isAccepted: this.isAccepted });
+		this.save();
 		this.say(`requesting the ${this.kind}`);
 	}
 
@@ -77,7 +76,6 @@ export class GenerationRecord implements GenerationListener {
 		if (mayStillCome(error)) return withFacts(error, { ids: this.idsWith([]) });
 		// What was definitely not accepted, or has failed, has to be asked for again by the next attempt.
 		this.item.run.resume.remove(this.key);
-		if (this.sent && !this.isAccepted) this.item.log.refused();
 		return error;
 	}
 
@@ -104,7 +102,7 @@ export class GenerationRecord implements GenerationListener {
 		const isFirst = !this.isAccepted;
 		this.isAccepted = true;
 		if (isFirst) this.item.log.paid(this.kind);
-		if (isFirst || hasNews) this.save({ isAccepted: true });
+		if (isFirst || hasNews) this.save();
 	}
 
 	/** The ids that the service has told, and those of the files. */
@@ -113,8 +111,9 @@ export class GenerationRecord implements GenerationListener {
 		return [...new Set([...told, ...files.map(({ id }) => id)])].filter((id) => id !== undefined);
 	}
 
-	private save(more: PaidRequest): void {
-		this.item.run.resume.save(this.key, { asked: this.sent, ...more });
+	private save(made: Pick<PaidRequest, 'files' | 'madeAt'> = {}): void {
+		const { sent, isAccepted } = this;
+		this.item.run.resume.save(this.key, { asked: sent, isAccepted, ...made });
 	}
 
 	/** Each word once. */

@@ -4,6 +4,7 @@ import type { ServiceRecord } from '../../shared/contract';
 import { maxPaid } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
 import { saysNothing } from '../../shared/parsing/errorText';
+import type { Stretch } from '../paid/resume';
 import { ItemLog } from './itemLog';
 import type { Run } from './run';
 
@@ -30,21 +31,17 @@ export class Item {
 
 	/**
 	 * Takes note of what an earlier attempt has left, which is named in the error also if the run ends
-	 * before this item's work begins, and counts the paid requests that are still to be sent. `keysOf`
-	 * returns the key of each of them, given that of the whole item.
+	 * before this item's work begins, and counts the paid requests that are still to be sent.
 	 */
-	planPaid(keysOf = (whole: string) => [whole]): void {
+	planPaid(stretches?: Stretch[]): void {
 		const limit = this.parameters.numberOption(maxPaid);
 		const { resume, spending } = this.run;
 		if (limit === 0 && resume.isEmpty) return;
-		const taskIds: string[] = [];
-		let requests = 0;
-		for (const key of keysOf(resume.requestKey(this.index))) {
+		const unpaid = resume.keysOf(this.index, stretches).filter((key) => {
 			const earlier = resume.find(key);
-			if (earlier === undefined || earlier.doubtful) requests++;
-			else if (earlier.taskId !== undefined) taskIds.push(earlier.taskId);
-		}
-		if (limit > 0) spending.plan(this.index, { requests, taskIds }, limit);
+			return earlier === undefined || earlier.doubtful;
+		});
+		if (limit > 0) spending.plan(this.index, unpaid.length, limit);
 	}
 
 	/** A create call goes out. */
@@ -56,7 +53,6 @@ export class Item {
 	/** The service has definitely not accepted it: the next attempt has to send the request of `key` again. */
 	refused(key: string): void {
 		this.run.resume.remove(key);
-		this.log.refused();
 		this.run.spending.refused();
 	}
 

@@ -1,4 +1,5 @@
 import { Failure } from '../../shared/failure';
+import { isUnclear } from '../paid/resume';
 import { NotMade, type Job, type Made } from './job';
 import type { Run } from './run';
 
@@ -26,8 +27,6 @@ function causeOf({ error }: NotMade): LoggedFacts {
 export class ItemLog {
 	/** Empty unless something was paid or waited for. */
 	private readonly facts: LoggedFacts = {};
-	/** Requests that may have been paid or not, as far as is known. */
-	private unclear = 0;
 
 	constructor(
 		private readonly run: Run,
@@ -37,17 +36,6 @@ export class ItemLog {
 	/** A create call goes out, perhaps not for the first time. */
 	asked(): void {
 		this.facts.attempts = Number(this.facts.attempts ?? 0) + 1;
-		this.unclear++;
-	}
-
-	/** An earlier attempt has sent a create call and got no clear answer. */
-	askedBefore(): void {
-		this.unclear++;
-	}
-
-	/** The service has definitely not accepted a create call, or has failed to do what it asked for. */
-	refused(): void {
-		this.unclear--;
 	}
 
 	/**
@@ -55,7 +43,6 @@ export class ItemLog {
 	 * is killed, n8n's log is the only record of what was paid.
 	 */
 	paid(kind: string, own: LoggedFacts = {}): void {
-		this.unclear--;
 		this.run.traced.paid++;
 		this.run.charged.add(this.index);
 		this.write('info', 'paid', { kind, ...this.facts, ...own });
@@ -77,13 +64,14 @@ export class ItemLog {
 	}
 
 	private end(operation: string, made: Made[], waitedMs: number): void {
-		const { traced } = this.run;
+		const { traced, resume } = this.run;
 		const failed = made.find((part) => part instanceof NotMade);
 		const bytes = made.reduce((sum, part) => sum + bytesOf(part), 0);
 		if (failed) traced.failed++;
 		traced.bytes += bytes;
 		traced.waited_ms = Math.max(traced.waited_ms, waitedMs);
-		if (this.unclear > 0) this.note({ maybe_paid: this.unclear });
+		const unclear = resume.ofItem(this.index).filter(isUnclear).length;
+		if (unclear > 0) this.note({ maybe_paid: unclear });
 		// If nothing was paid or waited for, nobody will ask.
 		const level = Object.keys(this.facts).length > 0 ? 'info' : 'debug';
 		this.write(level, failed ? 'failed' : 'done', {

@@ -3,14 +3,8 @@ import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
-import { waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
-import {
-	download as downloadField,
-	pollInterval,
-	subtitles as subtitlesField,
-	SUBTITLES_FIELD,
-	timeout,
-} from '../../../shared/n8n/descriptions';
+import { aboutTask, waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
+import * as field from '../../../shared/n8n/descriptions';
 import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Item } from '../../run/item';
@@ -24,15 +18,15 @@ export type WaitFields = ReturnType<typeof readWaitFields>;
 /** Throws a Failure of kind invalidInput that names the field at fault. */
 export function readWaitFields(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
-	const subtitles = parameters.fileFlagOption(subtitlesField);
-	if (subtitles && outputField === SUBTITLES_FIELD) {
-		const text = `must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`;
+	const subtitles = parameters.fileFlagOption(field.subtitles);
+	if (subtitles && outputField === field.SUBTITLES_FIELD) {
+		const text = `must not be "${field.SUBTITLES_FIELD}", which is the field of the subtitles`;
 		throw invalidInput('Put Output File in Field', text);
 	}
 	return {
-		timeoutMs: parameters.durationOption(timeout('speech')),
-		pollIntervalMs: parameters.durationOption(pollInterval),
-		download: parameters.fileFlag(downloadField),
+		timeoutMs: parameters.durationOption(field.timeout('speech')),
+		pollIntervalMs: parameters.durationOption(field.pollInterval),
+		download: parameters.fileFlag(field.download),
 		subtitles,
 		outputField,
 	};
@@ -58,7 +52,7 @@ export interface Spoken {
 	subtitles?: IBinaryData;
 }
 
-/** Waits for a task, and fetches what is wanted of it. */
+/** Waits for a task, and fetches what is wanted of it. Throws a Failure with the task's id. */
 export async function collect(
 	item: Item,
 	part: Part,
@@ -84,42 +78,45 @@ export async function collect(
 		);
 	}
 	const justMade = wait.justCreated || waited >= 1000;
-	if (wanted.download) item.tell(`${part.name}task ${taskId}: downloading the file`);
-	const spoken = await withFile(item, { taskId, task }, wanted.download, signal, justMade);
+	const spoken: Spoken = { taskId, task };
+	if (wanted.download) {
+		item.tell(`${part.name}task ${taskId}: downloading the file`);
+		spoken.file = await fileOf(item, taskId, task.audioUrl, signal, { justMade });
+	}
 	// The subtitles of a part are of no use without its sound, which says how long it is.
-	const isWanted = wanted.subtitles && (wanted.download || part.count === 1);
-	return isWanted ? await withSubtitles(item, spoken, signal, justMade) : spoken;
+	if (wanted.subtitles && (wanted.download || part.count === 1)) {
+		spoken.subtitles = await subtitlesOf(item, spoken, signal, justMade);
+	}
+	return spoken;
 }
 
-/** The same with its file, if that is wanted and there. */
-export async function withFile(
+/** One of the files of a task, if there is one. Throws a Failure with the task's id. */
+export async function fileOf(
+	item: Item,
+	id: string,
+	url: string | undefined,
+	signal: AbortSignal,
+	more: { justMade?: boolean; isSubtitles?: true } = {},
+): Promise<IBinaryData | undefined> {
+	if (url === undefined) return undefined;
+	const { context, credential } = item.run;
+	const file = { url, kind: 'speech', id, ...more } as const;
+	return await download(context, credential, file, signal).catch((error: unknown) => {
+		throw aboutTask(error, id);
+	});
+}
+
+/** The subtitles of a task, if it has any. When they can't be fetched, a hint says why. */
+async function subtitlesOf(
 	item: Item,
 	{ taskId, task }: Spoken,
-	isWanted: boolean,
-	signal: AbortSignal,
-	justMade = false,
-): Promise<Spoken> {
-	if (!isWanted || task.audioUrl === undefined) return { taskId, task };
-	const file = { url: task.audioUrl, kind: 'speech' as const, id: taskId, justMade };
-	const { context, credential } = item.run;
-	const stored = await download(context, credential, file, signal);
-	return { taskId, task, file: stored };
-}
-
-/** The same with its subtitles, if it has any. When they can't be fetched, a hint says why. */
-async function withSubtitles(
-	item: Item,
-	spoken: Spoken,
 	signal: AbortSignal,
 	justMade: boolean,
-): Promise<Spoken> {
-	const { taskId, task } = spoken;
-	if (task.subtitleUrl === undefined) return spoken;
-	const file = { kind: 'speech', isSubtitles: true, url: task.subtitleUrl, id: taskId } as const;
-	const { context, credential } = item.run;
+): Promise<IBinaryData | undefined> {
+	const more = { justMade, isSubtitles: true } as const;
 	const fetch = async (over: AbortSignal) =>
-		await download(context, credential, { ...file, justMade }, over);
-	const subtitles = await withDeadline(SUBTITLES_MS, signal, fetch).catch((error: unknown) => {
+		await fileOf(item, taskId, task.subtitleUrl, over, more);
+	return await withDeadline(SUBTITLES_MS, signal, fetch).catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 		const { kind, facts } = error;
 		const why = (kind === 'badFile' && facts.text) || wordingOf(error).message;
@@ -129,7 +126,6 @@ async function withSubtitles(
 		);
 		return undefined;
 	});
-	return { ...spoken, subtitles };
 }
 
 /** The fields of a task as it was read (§4.2). */
@@ -155,5 +151,8 @@ export const binaryOf = (
 	{ file, subtitles }: Pick<Spoken, 'file' | 'subtitles'>,
 ): INodeExecutionData['binary'] =>
 	file || subtitles
-		? { ...(file && { [outputField]: file }), ...(subtitles && { [SUBTITLES_FIELD]: subtitles }) }
+		? {
+				...(file && { [outputField]: file }),
+				...(subtitles && { [field.SUBTITLES_FIELD]: subtitles }),
+			}
 		: undefined;

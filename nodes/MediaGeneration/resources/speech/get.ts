@@ -1,8 +1,8 @@
 import { withDeadline } from '../../../shared/async/deadline';
-import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
+import * as field from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/operation';
-import { spokenOutput, withFile } from './collect';
+import { fileOf, spokenOutput } from './collect';
 
 /** How long one reading with its retries and a download may take, in ms. */
 const GET_MS = 3_600_000;
@@ -15,17 +15,18 @@ export const getSpeech: Operation = {
 		description: 'Get the current state of a speech task',
 		action: 'Get a speech task',
 	},
-	fields: [taskId, downloadIfAsked],
+	fields: [field.taskId, field.downloadIfAsked],
 	prepare(item) {
 		const { parameters, api, run } = item;
 		const id = parameters.taskId();
-		const isFileWanted = parameters.fileFlag(downloadIfAsked);
+		const isFileWanted = parameters.fileFlag(field.downloadIfAsked);
 		const outputField = parameters.outputField();
 
 		return async () => {
 			const got = await withDeadline(GET_MS, run.stopped, async (signal) => {
 				const task = await api.getTask(id, signal);
-				return await withFile(item, { taskId: id, task }, isFileWanted, signal);
+				const url = isFileWanted ? task.audioUrl : undefined;
+				return { taskId: id, task, file: await fileOf(item, id, url, signal) };
 			}).catch((error: unknown) => {
 				throw aboutTask(error, id);
 			});

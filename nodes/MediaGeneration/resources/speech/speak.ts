@@ -2,20 +2,7 @@ import type { INodeProperties } from 'n8n-workflow';
 import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../shared/contract';
 import { splitText, type TextPart } from './splitText';
 import { invalidInput } from '../../../shared/failure';
-import {
-	concurrency,
-	download,
-	FIRST_SPEECH_OPERATION,
-	maxPaid,
-	NOT_FOR_TOOLS,
-	options,
-	outputField,
-	pollInterval,
-	subtitles,
-	timeout,
-	useSpeakerBoost,
-	type NumberField,
-} from '../../../shared/n8n/descriptions';
+import * as field from '../../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Item } from '../../run/item';
 import type { Job } from '../../run/job';
@@ -30,7 +17,7 @@ const setting = (
 	name: keyof typeof SPEECH_SETTINGS,
 	displayName: string,
 	description: string,
-): NumberField => {
+): field.NumberField => {
 	const { min: minValue, max: maxValue, default: byDefault } = SPEECH_SETTINGS[name];
 	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
 	return { displayName, name, type: 'number', typeOptions, default: byDefault, description };
@@ -56,7 +43,7 @@ const speed = setting(
 	`How fast to speak, from ${SPEECH_SETTINGS.speed.min} to ${SPEECH_SETTINGS.speed.max}, where 1 is the natural pace of the voice`,
 );
 
-const splitLongerThan: NumberField = {
+const splitLongerThan: field.NumberField = {
 	displayName: 'Split Text Longer Than',
 	name: 'splitLongerThan',
 	type: 'number',
@@ -127,8 +114,11 @@ const fields: INodeProperties[] = [
 		description: 'The speech model to use',
 	},
 	waitForCompletion,
-	{ ...download, displayOptions: { ...NOT_FOR_TOOLS, show: { waitForCompletion: [true] } } },
-	options(
+	{
+		...field.download,
+		displayOptions: { ...field.NOT_FOR_TOOLS, show: { waitForCompletion: [true] } },
+	},
+	field.options(
 		{
 			displayName: 'Callback URL',
 			name: 'callbackUrl',
@@ -137,18 +127,18 @@ const fields: INodeProperties[] = [
 			placeholder: 'e.g. https://example.com/speech-done',
 			description: 'A URL that the service calls when the task is completed',
 		},
-		concurrency,
-		subtitles,
-		maxPaid,
-		pollInterval,
-		outputField,
+		field.concurrency,
+		field.subtitles,
+		field.maxPaid,
+		field.pollInterval,
+		field.outputField,
 		similarity,
 		speed,
 		splitLongerThan,
 		stability,
 		style,
-		timeout('speech'),
-		useSpeakerBoost,
+		field.timeout('speech'),
+		field.useSpeakerBoost,
 	),
 ];
 
@@ -163,7 +153,7 @@ function readRequest(parameters: NodeParameters): SpeechRequest {
 		similarity: parameters.numberOption(similarity),
 		style: parameters.numberOption(style),
 		speed: parameters.numberOption(speed),
-		use_speaker_boost: parameters.flagOption(useSpeakerBoost),
+		use_speaker_boost: parameters.flagOption(field.useSpeakerBoost),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
 }
@@ -198,16 +188,14 @@ function prepare(item: Item): Job {
 	const parts = readParts(parameters, request.input);
 	const waits = parameters.flag(waitForCompletion);
 	const wanted = { ...readWaitFields(parameters), waits };
-	const keysOf = (whole: string) =>
-		parts.length === 1 ? [whole] : parts.map((part) => run.resume.partKey(whole, part));
-	item.planPaid(keysOf);
+	item.planPaid(parts);
 
 	return async () => {
-		const keys = keysOf(run.resume.requestKey(item.index));
+		const keys = run.resume.keysOf(item.index, parts);
 		const paid = (index: number) => run.resume.find(keys[index]!);
 		const spoken = await forAllParts(item, parts.length, paid, async (part) => {
 			const own = { ...request, input: parts[part.index]!.text };
-			return await speakPart(item, part, { request: own, key: keys[part.index]! }, wanted);
+			return await speakPart(item, part, own, keys[part.index]!, wanted);
 		});
 		if (waits) return await speechOutput(item, spoken as Spoken[], wanted);
 		const taskIds = spoken.map(({ taskId }) => taskId);
@@ -221,7 +209,7 @@ function prepare(item: Item): Job {
 export const speak: Operation = {
 	option: {
 		name: 'Speak',
-		value: FIRST_SPEECH_OPERATION,
+		value: field.FIRST_SPEECH_OPERATION,
 		description: 'Convert text to speech and wait for the audio file',
 		action: 'Convert text to speech',
 	},

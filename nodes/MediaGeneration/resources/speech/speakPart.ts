@@ -1,6 +1,6 @@
 import type { Api } from '../../../shared/api/api';
 import type { SpeechRequest } from '../../../shared/contract';
-import { startDeadline, whenAborted, withDeadline } from '../../../shared/async/deadline';
+import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withFacts } from '../../../shared/failure';
 import { createdBy } from '../../../shared/n8n/origins';
 import { aboutTask } from '../../../shared/speech/speechTask';
@@ -8,54 +8,42 @@ import type { PaidRequest } from '../../paid/resume';
 import type { Item } from '../../run/item';
 import { collect, type Part, type Spoken, type WaitFields } from './collect';
 
-/** What a part is to say, and by what key a retry recognises that. */
-interface Order {
-	request: SpeechRequest;
-	key: string;
-}
-
 /**
- * Creates the task of a text, or of a part of it, unless an earlier attempt has. Waits and fetches as far
- * as that is `wanted`.
+ * Creates the task of a text, or of a part of it, unless an earlier attempt has: a retry recognises it by
+ * `key`. Waits and fetches as far as that is `wanted`.
  */
 export async function speakPart(
 	item: Item,
 	part: Part,
-	order: Order,
+	request: SpeechRequest,
+	key: string,
 	wanted: WaitFields & { waits: boolean },
 ): Promise<Spoken | Pick<Spoken, 'taskId'>> {
 	const { run, api } = item;
-	const { key } = order;
-	const remembered = run.resume.find(key);
-	if (remembered?.sentAt) item.log.askedBefore();
-	const deadline = startDeadline(wanted.timeoutMs, part.stopped);
 	// Messages can precede the create call's answer, so the socket is there before the task.
 	const subscription = wanted.waits ? run.subscribe() : undefined;
-	try {
-		const resumed = await taskToResume(api, remembered, deadline.signal);
-		let taskId = resumed;
-		if (taskId === undefined) {
-			if (remembered?.sentAt) throw new Failure('unclear', { maybeAccepted: true, isSpeech: true });
-			// The deadline applies here, too.
-			await Promise.race([subscription?.ready, whenAborted(deadline.signal)]);
-			taskId = await create(item, part, order, wanted.timeoutMs, deadline.signal);
-		} else {
+	return await withDeadline(wanted.timeoutMs, part.stopped, async (signal) => {
+		const remembered = run.resume.find(key);
+		const resumed = await taskToResume(api, remembered, signal);
+		if (resumed !== undefined) {
 			// It is no longer doubtful.
-			run.resume.save(key, { taskId });
+			run.resume.save(key, { taskId: resumed });
 			item.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
+		} else if (remembered?.sentAt) {
+			throw new Failure('unclear', { maybeAccepted: true, isSpeech: true });
+		} else {
+			// The deadline applies here, too.
+			await Promise.race([subscription?.ready, whenAborted(signal)]);
 		}
+		const taskId = resumed ?? (await create(item, part, request, key, wanted.timeoutMs, signal));
 		if (!subscription) return { taskId };
 		const justCreated = resumed === undefined;
-		const wait = { taskId, signal: deadline.signal, subscription, justCreated, isKnown: true };
+		const wait = { taskId, signal, subscription, justCreated, isKnown: true };
 		return await collect(item, part, wait, wanted).catch((error: unknown) => {
-			const failed = aboutTask(error, taskId);
-			if (isGone(failed)) run.resume.save(key, { taskId, doubtful: true });
-			throw failed;
+			if (isGone(error)) run.resume.save(key, { taskId, doubtful: true });
+			throw error;
 		});
-	} finally {
-		subscription?.release();
-		deadline.stop();
-	}
+	}).finally(() => subscription?.release());
 }
 
 /** A failed task is worth nothing, but it is read once more before another is paid for. */
@@ -80,7 +68,8 @@ const isGone = (error: unknown) =>
 async function create(
 	item: Item,
 	part: Part,
-	{ request, key }: Order,
+	request: SpeechRequest,
+	key: string,
 	limitMs: number,
 	begin: AbortSignal,
 ): Promise<string> {

@@ -1,15 +1,5 @@
 import { withDeadline } from '../../../shared/async/deadline';
-import {
-	concurrency,
-	download,
-	options,
-	outputField,
-	pollInterval,
-	subtitles,
-	taskId,
-	timeout,
-} from '../../../shared/n8n/descriptions';
-import { aboutTask } from '../../../shared/speech/speechTask';
+import * as field from '../../../shared/n8n/descriptions';
 import type { Operation } from '../../run/operation';
 import { collect, readWaitFields } from './collect';
 import { forAllParts, MAX_PARTS, speechOutput } from './parts';
@@ -24,12 +14,18 @@ export const waitForSpeech: Operation = {
 	},
 	fields: [
 		{
-			...taskId,
+			...field.taskId,
 			description:
 				'The ID that Speech → Speak returns as <code>task_id</code>. Several, separated by commas, are collected as one speech, as with <code>task_ids</code> of a text that was split.',
 		},
-		download,
-		options(concurrency, subtitles, pollInterval, outputField, timeout('speech')),
+		field.download,
+		field.options(
+			field.concurrency,
+			field.subtitles,
+			field.pollInterval,
+			field.outputField,
+			field.timeout('speech'),
+		),
 	],
 	prepare(item) {
 		const { parameters, run } = item;
@@ -39,15 +35,14 @@ export const waitForSpeech: Operation = {
 		return async () => {
 			const paid = (index: number) => ({ taskId: ids[index]! });
 			const spoken = await forAllParts(item, ids.length, paid, async (part) => {
-				const id = ids[part.index]!;
+				const wait = {
+					taskId: ids[part.index]!,
+					subscription: run.subscribe(),
+					justCreated: false,
+				};
 				return await withDeadline(wanted.timeoutMs, part.stopped, async (signal) => {
-					const subscription = run.subscribe();
-					const wait = { taskId: id, signal, subscription, justCreated: false };
-					const collecting = collect(item, part, wait, wanted);
-					return await collecting.finally(() => subscription.release());
-				}).catch((error: unknown) => {
-					throw aboutTask(error, id);
-				});
+					return await collect(item, part, { ...wait, signal }, wanted);
+				}).finally(() => wait.subscription.release());
 			});
 			return await speechOutput(item, spoken, wanted);
 		};
