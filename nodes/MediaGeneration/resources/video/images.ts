@@ -36,11 +36,14 @@ export class InputImages {
 		private readonly displayName: 'Ingredients' | 'Frames',
 	) {
 		const raw = item.parameters.raw('binaryPropertyName', INPUT_FIELD);
+		const names = (asText(raw) ?? '').split(',').map((name) => name.trim());
 		// An expression may also give the file itself.
-		this.images =
-			typeof raw === 'object' && raw !== null
-				? [this.checked('file', this.helpers.assertBinaryData(item.index, raw as IBinaryData))]
-				: this.inFields(asText(raw) ?? '');
+		const given = isRecord(raw) ? [raw as unknown as IBinaryData] : names.filter(Boolean);
+		if (given.length === 0) {
+			const text = 'is empty: enter the name of an input field that holds an image';
+			throw invalidInput(displayName, text);
+		}
+		this.images = given.map((one) => this.imageIn(one));
 	}
 
 	/**
@@ -86,51 +89,38 @@ export class InputImages {
 		return this.item.run.context.helpers;
 	}
 
-	private inFields(list: string): Image[] {
-		const names = list.split(',').map((name) => name.trim());
-		const fields = names.filter((name) => name !== '');
-		if (fields.length > 0) return fields.map((field) => this.checked(field, this.dataIn(field)));
-		const text = 'is empty: enter the name of an input field that holds an image';
-		throw invalidInput(this.displayName, text);
+	private imageIn(given: string | IBinaryData): Image {
+		const field = typeof given === 'string' ? given : 'file';
+		const data = this.dataOf(given, field);
+		const { mimeType, fileName, id, bytes } = data;
+		if (bytes === 0 || (id === undefined && data.data === '')) {
+			throw this.badImage(`The file in '${field}' is empty`);
+		}
+		const type = mimeType?.split(';')[0]!.trim().toLowerCase() ?? '';
+		// A file of unknown type is judged by its bytes: now if they are in memory, else when they are read.
+		if (UNTYPED.has(type)) {
+			if (id === undefined) this.checkBytes(field, data.data);
+		} else if (!type.startsWith('image/')) {
+			const name = fileName ? ` (${fileName})` : '';
+			throw this.badImage(`The file in '${field}'${name} is not an image but ${type}`);
+		}
+		return { field, data };
 	}
 
-	private dataIn(field: string): IBinaryData {
+	private dataOf(given: string | IBinaryData, field: string): IBinaryData {
 		const { index, run } = this.item;
 		try {
-			return this.helpers.assertBinaryData(index, field);
+			return this.helpers.assertBinaryData(index, given);
 		} catch {
 			const { binary, json } = run.context.getInputData()[index]!;
 			// Where n8n keeps files in the items' JSON, their names are paths.
 			const paths = isRecord(json._files) ? Object.keys(json._files).map((n) => `_files.${n}`) : [];
 			const names = [...Object.keys(binary ?? {}), ...paths];
-			const more = names.length > MAX_NAMED ? ', …' : '';
+			const shown = names.length > MAX_NAMED ? [...names.slice(0, MAX_NAMED), '…'] : names;
 			const has =
-				names.length > 0
-					? `This item's files: ${names.slice(0, MAX_NAMED).join(', ')}${more}`
-					: 'This item has no files';
+				names.length > 0 ? `This item's files: ${shown.join(', ')}` : 'This item has no files';
 			throw this.badImage(`No file in '${field}'. ${has}`);
 		}
-	}
-
-	private checked(field: string, file: IBinaryData): Image {
-		const { mimeType, fileName, id, data, bytes } = file;
-		if (bytes === 0 || (id === undefined && data === '')) {
-			throw this.badImage(`The file in '${field}' is empty`);
-		}
-		const type = mimeType?.split(';')[0]!.trim().toLowerCase() ?? '';
-		// A file of unknown type is judged by its bytes: now if they are in memory, else when they are read.
-		if (
-			UNTYPED.has(type) &&
-			id === undefined &&
-			!isImage(Buffer.from(data.slice(0, 64), 'base64'))
-		) {
-			throw this.badImage(`The file in '${field}' is not an image`);
-		}
-		if (!type.startsWith('image/') && !UNTYPED.has(type)) {
-			const name = fileName ? ` (${fileName})` : '';
-			throw this.badImage(`The file in '${field}'${name} is not an image but ${type}`);
-		}
-		return { field, data: file };
 	}
 
 	/** How many characters each image has as base64. */
@@ -145,10 +135,13 @@ export class InputImages {
 
 	private checkEncoded({ field, data }: Image, base64: Buffer, length: number): void {
 		if (base64.length !== length) throw this.badImage(`The file in '${field}' cannot be read`);
-		const first = Buffer.from(base64.toString('latin1', 0, 64), 'base64');
-		if (!data.mimeType?.startsWith('image/') && !isImage(first)) {
-			throw this.badImage(`The file in '${field}' is not an image`);
-		}
+		if (!data.mimeType?.startsWith('image/'))
+			this.checkBytes(field, base64.toString('latin1', 0, 64));
+	}
+
+	private checkBytes(field: string, base64: string): void {
+		if (isImage(Buffer.from(base64.slice(0, 64), 'base64'))) return;
+		throw this.badImage(`The file in '${field}' is not an image`);
 	}
 
 	/** Writes one image as base64 at `at`; returns the position after it. */
