@@ -65,8 +65,8 @@ export function matches(voice: ServiceRecord, filter: string): boolean {
 	const labels = isRecord(voice.labels) ? voice.labels : {};
 	const uses = [voice.use_cases, labels.use_cases].flat().map(asText);
 	const language = traitOf(voice, 'language') ?? '';
-	const traits = [...TRAITS.map((trait) => traitOf(voice, trait)), ...uses, language];
-	const known = [...traits, languageName(language)].map(words).join('');
+	const traits = TRAITS.map((trait) => traitOf(voice, trait));
+	const known = [...traits, ...uses, language, languageName(language)].map(words).join('');
 	const named = [asText(voice.name), idOf(voice)].map(words).join('');
 	return words(filter)
 		.trim()
@@ -85,20 +85,17 @@ interface Place {
 	first?: string;
 }
 
-const placeOf = (paginationToken?: string): Place =>
-	paginationToken === undefined ? { page: 0, seen: 0 } : (JSON.parse(paginationToken) as Place);
-
 /** The list mode of the voice field (§4.4): filters and pages whatever shape the list has. */
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
 	filter = '',
-	paginationToken?: string,
+	paginationToken = '{"page":0,"seen":0}',
 ): Promise<INodeListSearchResult> {
 	let credential: Credential | undefined;
 	try {
 		credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
 		const api = new Api(this, credential);
-		const place = placeOf(paginationToken);
+		const place = JSON.parse(paginationToken) as Place;
 		const find = async (signal: AbortSignal) => await findVoices(api, filter.trim(), place, signal);
 		return await withDeadline(SEARCH_MS, undefined, find);
 	} catch (error) {
