@@ -15,7 +15,7 @@ const telling = (index: number, kind: Asked['kind'], ...told: string[]) => ({
 });
 
 test('at most five ids are named, however many are paid', () => {
-	const requests = Array.from({ length: 100 }, (_, n) => ({ index: 99 - n, taskId: `t${99 - n}` }));
+	const requests = Array.from({ length: 100 }, (_, index) => ({ index, taskId: `t${index}` }));
 	expect(words(requests, 3)).toBe(
 		"99 other items are paid for. To collect them at no extra charge, set On Error in the node's settings to 'Continue' and retry this execution with the currently saved workflow. Paid: item 0: task t0; item 1: task t1; item 2: task t2; item 4: task t4; item 5: task t5 and 94 more.",
 	);

@@ -1,4 +1,4 @@
-import type { IExecuteFunctions, NodeError } from 'n8n-workflow';
+import type { IExecuteFunctions } from 'n8n-workflow';
 import { accountOf } from '../../shared/account';
 import type { Credential } from '../../shared/http/credential';
 import { claimsOf, type Claims } from '../../shared/generation/claims';
@@ -14,18 +14,14 @@ import { Semaphore } from '../../shared/async/semaphore';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { Concurrency, forEachConcurrently } from './concurrency';
 import { NotMade, withOtherFiles, type Job, type Made } from './job';
-import { costHint } from '../paid/costHint';
 import { executionOf, filesBefore } from '../paid/filesBefore';
 import { contextOf, Resume } from '../paid/resume';
 import { Spending } from '../paid/spending';
-import { paidWords } from '../paid/summary';
+import { costHint } from '../paid/costHint';
+import { firstOf, paidWords } from '../paid/summary';
 
 /** Bytes of request bodies with images that may be in memory at once. */
 const BODY_BYTES = 256 * 1024 * 1024;
-/** How many paid ids of a canceled run go into n8n's log. */
-const MAX_LOGGED = 100;
-/** How many item numbers a hint names. */
-const MAX_IN_HINT = 5;
 
 /**
  * Whether a model calls the node. `isToolExecution` tells agents up to version 2; later ones have the
@@ -63,7 +59,7 @@ export class Run {
 	/** Items that cost something in this run. */
 	readonly charged = new Set<number>();
 	private readonly hints = new Map<string, { message: string; items: Set<number> }>();
-	private firstFailed: { error: unknown; itemIndex: number } | undefined;
+	private firstFailed: { error: unknown; itemIndex?: number } | undefined;
 
 	constructor(
 		readonly context: IExecuteFunctions,
@@ -114,10 +110,12 @@ export class Run {
 	private noteCost(outcomes: Made[][]): void {
 		const failed = outcomes.map((parts) => parts.some((part) => part instanceof NotMade));
 		const resumed = [...(this.hints.get('resumed')?.items ?? [])];
+		const collected = resumed.filter((index) => !failed[index] && !this.charged.has(index));
+		const failures = failed.filter(Boolean).length;
 		const text = costHint({
 			items: outcomes.length,
-			collected: resumed.filter((index) => !failed[index] && !this.charged.has(index)).length,
-			failed: failed.filter(Boolean).length,
+			collected: collected.length,
+			failed: failures,
 			paid: this.traced.paid,
 		});
 		if (text !== undefined) this.hints.set('cost', { message: text, items: new Set() });
@@ -151,29 +149,19 @@ export class Run {
 	/** Throws the error of a run that was canceled, or that one item's failure has ended. */
 	throwIfEnded(): void {
 		// A canceled run is not a failed item: "continue on fail" must not swallow it.
-		if (this.canceled.aborted) throw this.canceledError();
-		this.showHints();
+		const isCanceled = this.canceled.aborted;
+		if (isCanceled) this.firstFailed = { error: new Failure('canceled') };
+		else this.showHints();
 		if (!this.firstFailed) return;
 		const { error, itemIndex } = this.firstFailed;
 		const { redact } = this.credential;
-		const note = this.paidWords(itemIndex);
-		throw toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
-	}
-
-	private paidWords(failed?: number, mostNamed?: number): string | undefined {
-		return paidWords(this.resume.ofRun(), this.credential.redact, failed, mostNamed);
-	}
-
-	/** The error is logged, too: n8n may have closed a canceled execution before receiving it. */
-	private canceledError(): NodeError {
-		const { redact } = this.credential;
-		const place = { node: this.context.getNode(), redact, note: this.paidWords() };
-		const error = toNodeError(new Failure('canceled'), place);
-		const paid = this.paidWords(undefined, MAX_LOGGED);
-		if (paid !== undefined) {
-			this.context.logger.warn(`Media Generation: ${error.message}. ${paid}`);
+		const note = paidWords(this.resume.ofRun(), redact, itemIndex);
+		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
+		// n8n may have closed a canceled execution before receiving the error.
+		if (isCanceled && note) {
+			this.context.logger.warn(`Media Generation: ${thrown.message}. ${note}`);
 		}
-		return error;
+		throw thrown;
 	}
 
 	/**
@@ -193,12 +181,9 @@ export class Run {
 
 	/** A share of the account's socket, which stays open until the run ends. */
 	subscribe(): Subscription {
-		this.socket ??= this.share();
-		return this.share();
-	}
-
-	private share(): Subscription {
-		return subscribe(this.credential, egressCheckOf(this.context));
+		const share = () => subscribe(this.credential, egressCheckOf(this.context));
+		this.socket ??= share();
+		return share();
 	}
 
 	/** A hint shown with the output, once per `about`, with the items it concerns. */
@@ -210,13 +195,10 @@ export class Run {
 
 	private showHints(): void {
 		for (const { message, items } of this.hints.values()) {
-			const shown = [...items].sort((a, b) => a - b).slice(0, MAX_IN_HINT);
-			const more = items.size > shown.length ? ` and ${items.size - shown.length} more` : '';
-			const which = shown.length > 0 ? ` (item ${shown.join(', ')}${more})` : '';
-			this.context.addExecutionHints({
-				message: this.credential.redact.text(message + which),
-				location: 'outputPane',
-			});
+			const numbers = [...items].sort((a, b) => a - b).map(String);
+			const which = numbers.length > 0 ? ` (item ${firstOf(numbers, ', ')})` : '';
+			const text = this.credential.redact.text(message + which);
+			this.context.addExecutionHints({ message: text, location: 'outputPane' });
 		}
 	}
 }
