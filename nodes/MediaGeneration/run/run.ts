@@ -17,8 +17,7 @@ import { NotMade, withOtherFiles, type Job, type Made } from './job';
 import { executionOf, filesBefore } from '../paid/filesBefore';
 import { contextOf, Resume } from '../paid/resume';
 import { Spending } from '../paid/spending';
-import { costHint } from '../paid/costHint';
-import { firstOf, paidWords } from '../paid/summary';
+import { costHint, firstOf, paidWords } from '../paid/summary';
 
 /** Bytes of request bodies with images that may be in memory at once. */
 const BODY_BYTES = 256 * 1024 * 1024;
@@ -112,12 +111,7 @@ export class Run {
 		const resumed = [...(this.hints.get('resumed')?.items ?? [])];
 		const collected = resumed.filter((index) => !failed[index] && !this.charged.has(index));
 		const failures = failed.filter(Boolean).length;
-		const text = costHint({
-			items: outcomes.length,
-			collected: collected.length,
-			failed: failures,
-			paid: this.traced.paid,
-		});
+		const text = costHint(outcomes.length, collected.length, failures, this.traced.paid);
 		if (text !== undefined) this.hints.set('cost', { message: text, items: new Set() });
 	}
 
