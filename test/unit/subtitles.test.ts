@@ -99,8 +99,8 @@ describe('VTT', () => {
 		expect(text).toBe(
 			srt(
 				'WEBVTT - Mine\nKind: captions',
-				'00:00:00.000 --> 00:00:01.000\nOne.',
-				'00:00:01.750 --> 100:00:02.500 align:start line:0\nTwo,\n<b>too</b>',
+				'1\n00:00:00.000 --> 00:00:01.000\nOne.',
+				'2\n00:00:01.750 --> 100:00:02.500 align:start line:0\nTwo,\n<b>too</b>',
 			),
 		);
 	});
@@ -113,32 +113,29 @@ describe('VTT', () => {
 	it('styles and regions come first, each once; notes stay where they are', () => {
 		const style = 'STYLE\n::cue { color: red }';
 		const region = 'REGION\nid:a';
-		const cue = '00:00:00.000 --> 00:00:01.000\nA';
-		const later = '00:00:01.000 --> 00:00:02.000\nA';
+		const cue = '1\n00:00:00.000 --> 00:00:01.000\nA';
+		const later = '2\n00:00:01.000 --> 00:00:02.000\nA';
 		const parts = [vtt(style, 'NOTE one', cue), vtt(style, region, 'NOTE\ntwo', cue)] as const;
 		expect(joined([0, parts[0]], [1000, parts[1]])).toBe(
 			vtt(style, region, 'NOTE one', cue, 'NOTE\ntwo', later),
 		);
 	});
 
-	it('numbers are renewed, names stay, and none comes twice', () => {
-		const times = '00:00:00.000 --> 00:00:01.000';
-		const part = vtt(`1\n${times}\nA`, `intro\n${times}\nB`, `${times}\nC`);
-		const lines = joined([0, part], [0, part]).split('\n');
-		const names = ['A', 'B', 'C'].flatMap((word) =>
-			lines.flatMap((line, index) => (line === word ? [lines[index - 2]] : [])),
-		);
-		expect(names).toEqual(['1', '4', 'intro', '', '', '']);
+	it('cues are numbered anew, also those with names, which the parts may share', () => {
+		const cue = '00:00:00.000 --> 00:00:01.000\nA';
+		const part = vtt(`1\n${cue}`, `intro\n${cue}`, cue);
+		const numbered = [1, 2, 3, 4, 5, 6].map((number) => `${number}\n${cue}`);
+		expect(joined([0, part], [0, part])).toBe(vtt(...numbered));
 	});
 
 	it('a header that no empty line follows is no name', () => {
 		const text = joined([0, 'WEBVTT\n00:00.000 --> 00:01.000\nA']);
-		expect(text).toBe(vtt('00:00:00.000 --> 00:00:01.000\nA'));
+		expect(text).toBe(vtt('1\n00:00:00.000 --> 00:00:01.000\nA'));
 	});
 
 	it('without a cue is empty', () => {
 		expect(joined([0, 'WEBVTT'], [500, vtt('00:00.000 --> 00:01.000\nA')])).toBe(
-			vtt('00:00:00.500 --> 00:00:01.500\nA'),
+			vtt('1\n00:00:00.500 --> 00:00:01.500\nA'),
 		);
 	});
 });

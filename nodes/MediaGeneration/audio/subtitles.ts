@@ -35,9 +35,9 @@ function later(parts: Array<string | undefined>, ms: number, point: string): str
 }
 
 /**
- * Joins subtitles of one type, given with the time at which each part begins. Cues are numbered anew. VTT
- * keeps the first header, with all styles and regions after it; names of cues that an earlier part has
- * used are dropped. Returns why not, in words, when some are SRT and others VTT.
+ * Joins subtitles of one type, given with the time at which each part begins. Cues are numbered anew,
+ * whatever their names. VTT keeps the first header, with all styles and regions after it. Returns why
+ * not, in words, when some are SRT and others VTT.
  */
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,
@@ -48,7 +48,6 @@ export function joinSubtitles(
 	const isVtt = type !== SRT;
 	const head = new Set<string>();
 	const body: string[] = [];
-	const names = new Set<string>();
 	let count = 0;
 
 	for (const [index, { text, startMs }] of parts.entries()) {
@@ -70,18 +69,10 @@ export function joinSubtitles(
 		const shift = (groups: string[]) => later(groups, ms, isVtt ? '.' : ',');
 		const times = TIMES.exec(block[at]!)!;
 		const said = block.slice(at + 1).join('\n');
-		count++;
 		return [
-			...nameOf(at === 1 ? block[0]! : undefined),
+			++count,
 			`${shift(times.slice(1, 5))} --> ${shift(times.slice(5, 9))}${times[9]}`,
 			isVtt ? said.replace(INNER_TIME, (...found) => `<${shift(found.slice(1, 5))}>`) : said,
 		].join('\n');
-	}
-
-	function nameOf(given: string | undefined): string[] {
-		if (!isVtt || /^\d+$/.test(given ?? '')) return [String(count)];
-		if (given === undefined || names.has(given)) return [];
-		names.add(given);
-		return [given];
 	}
 }
