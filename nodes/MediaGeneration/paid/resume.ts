@@ -44,14 +44,11 @@ const ENCODED_TOKEN = '«§§»';
 const KEPT_MS = 3_600_000;
 const MAX_KEPT = 500;
 
+/** Where in a text its parts lie. */
+export type Stretches = Array<{ start: number; end: number }>;
+
 /** The key of the whole item, given that of one of its parts. */
 const wholeOf = (key: string) => key.split('/', 1)[0]!;
-
-/** Where in a text a part of it lies. */
-export interface Stretch {
-	start: number;
-	end: number;
-}
 
 /** What this process knows of models' calls. */
 class ModelCalls {
@@ -125,7 +122,7 @@ export class Resume {
 	 * text is cut into. The next round of a loop is another request. A model that repeats a request after
 	 * a failure wants what is already paid for, but two calls at the same time are two requests.
 	 */
-	keysOf(index: number, stretches: Stretch[] = []): string[] {
+	keysOf(index: number, stretches: Stretches = []): string[] {
 		const known = this.own.get(index);
 		if (known) return known;
 		const whole = this.hold(index);

@@ -33,7 +33,7 @@ export class GenerationRecord implements GenerationListener {
 		this.earlier = item.run.resume.find(key);
 		const { asked, isAccepted, files } = this.earlier ?? {};
 		this.sent = asked;
-		this.isAccepted = isAccepted === true || files !== undefined;
+		this.isAccepted = isAccepted ?? false;
 		if (files) {
 			item.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
 			item.log.note({ channel: 'kept' });

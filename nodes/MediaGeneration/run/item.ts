@@ -4,7 +4,7 @@ import type { ServiceRecord } from '../../shared/contract';
 import { maxPaid } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
 import { saysNothing } from '../../shared/parsing/errorText';
-import type { Stretch } from '../paid/resume';
+import type { Stretches } from '../paid/resume';
 import { ItemLog } from './itemLog';
 import type { Run } from './run';
 
@@ -33,7 +33,7 @@ export class Item {
 	 * Takes note of what an earlier attempt has left, which is named in the error also if the run ends
 	 * before this item's work begins, and counts the paid requests that are still to be sent.
 	 */
-	planPaid(stretches?: Stretch[]): void {
+	planPaid(stretches?: Stretches): void {
 		const limit = this.parameters.numberOption(maxPaid);
 		const { resume, spending } = this.run;
 		if (limit === 0 && resume.isEmpty) return;

@@ -13,35 +13,25 @@ import { speakPart } from './speakPart';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
-const setting = (
-	name: keyof typeof SPEECH_SETTINGS,
-	displayName: string,
-	description: string,
-): field.NumberField => {
+const { min: SLOWEST, max: FASTEST } = SPEECH_SETTINGS.speed;
+
+/** What each setting is called, and what it does. */
+const SETTINGS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
+	similarity: ['Similarity', 'How closely to match the original voice, from 0 to 1'],
+	speed: [
+		'Speed',
+		`How fast to speak, from ${SLOWEST} to ${FASTEST}, where 1 is the natural pace of the voice`,
+	],
+	stability: ['Stability', 'How steady the speech is, from 0 (lively) to 1 (monotonous)'],
+	style: ['Style Exaggeration', "How much to exaggerate the voice's own style, from 0 to 1"],
+};
+
+const setting = (name: keyof typeof SPEECH_SETTINGS): field.NumberField => {
+	const [displayName, description] = SETTINGS[name];
 	const { min: minValue, max: maxValue, default: byDefault } = SPEECH_SETTINGS[name];
 	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
 	return { displayName, name, type: 'number', typeOptions, default: byDefault, description };
 };
-const stability = setting(
-	'stability',
-	'Stability',
-	'How steady the speech is, from 0 (lively) to 1 (monotonous)',
-);
-const similarity = setting(
-	'similarity',
-	'Similarity',
-	'How closely to match the original voice, from 0 to 1',
-);
-const style = setting(
-	'style',
-	'Style Exaggeration',
-	"How much to exaggerate the voice's own style, from 0 to 1",
-);
-const speed = setting(
-	'speed',
-	'Speed',
-	`How fast to speak, from ${SPEECH_SETTINGS.speed.min} to ${SPEECH_SETTINGS.speed.max}, where 1 is the natural pace of the voice`,
-);
 
 const splitLongerThan: field.NumberField = {
 	displayName: 'Split Text Longer Than',
@@ -132,11 +122,11 @@ const fields: INodeProperties[] = [
 		field.maxPaid,
 		field.pollInterval,
 		field.outputField,
-		similarity,
-		speed,
+		setting('similarity'),
+		setting('speed'),
 		splitLongerThan,
-		stability,
-		style,
+		setting('stability'),
+		setting('style'),
 		field.timeout('speech'),
 		field.useSpeakerBoost,
 	),
@@ -149,10 +139,10 @@ function readRequest(parameters: NodeParameters): SpeechRequest {
 		input: parameters.text('text', 'Text'),
 		voice_id: parameters.locator('voiceId', 'Voice'),
 		model_id: parameters.choice('modelId', 'Model', MODEL_IDS),
-		stability: parameters.numberOption(stability),
-		similarity: parameters.numberOption(similarity),
-		style: parameters.numberOption(style),
-		speed: parameters.numberOption(speed),
+		stability: parameters.numberOption(setting('stability')),
+		similarity: parameters.numberOption(setting('similarity')),
+		style: parameters.numberOption(setting('style')),
+		speed: parameters.numberOption(setting('speed')),
 		use_speaker_boost: parameters.flagOption(field.useSpeakerBoost),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
