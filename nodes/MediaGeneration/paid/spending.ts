@@ -55,7 +55,6 @@ export class Spending {
 		return new Map([...this.plans.keys()].map((index) => [index, failure]));
 	}
 
-	/** A paid request goes out. */
 	sent(): void {
 		this.unsent--;
 	}

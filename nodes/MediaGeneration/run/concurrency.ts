@@ -1,9 +1,8 @@
 import { sleep, steadyNow } from '../../shared/async/deadline';
 import type { LoadListener } from '../../shared/api/retry';
 
-/** Automatic concurrency begins here … */
+/** Where automatic concurrency begins, and where it stops growing. */
 const AUTOMATIC_START = 10;
-/** … and stops growing here. */
 const AUTOMATIC_MAX = 100;
 /** How many requests go out with each turn of the event loop. */
 const SENT_PER_TURN = 3;
@@ -44,13 +43,11 @@ export class Concurrency implements LoadListener {
 		return Math.min(this.max, grown, this.learnt.maxAtOnce);
 	}
 
-	/** The service has accepted a create call. */
 	accepted(): void {
 		this.accepts++;
 		this.startMore();
 	}
 
-	/** An item is done. */
 	succeeded(): void {
 		this.successes++;
 		this.learnt.maxAtOnce++;

@@ -24,7 +24,6 @@ export class GenerationRecord implements GenerationListener {
 	private isLost = false;
 	private readonly said = new Set<string>();
 
-	/** A retry recognises the request by `key`. */
 	constructor(
 		private readonly item: Item,
 		private readonly key: string,

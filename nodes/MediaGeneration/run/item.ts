@@ -44,7 +44,6 @@ export class Item {
 		if (limit > 0) spending.plan(this.index, unpaid.length, limit);
 	}
 
-	/** A create call goes out. */
 	asked(): void {
 		this.log.asked();
 		this.run.spending.sent();

@@ -33,7 +33,6 @@ export class ItemLog {
 		private readonly index: number,
 	) {}
 
-	/** A create call goes out, perhaps not for the first time. */
 	asked(): void {
 		this.facts.attempts = Number(this.facts.attempts ?? 0) + 1;
 	}
@@ -48,7 +47,6 @@ export class ItemLog {
 		this.write('info', 'paid', { kind, ...this.facts, ...own });
 	}
 
-	/** Adds to what the item's lines say. */
 	note(facts: LoggedFacts): void {
 		Object.assign(this.facts, facts);
 	}

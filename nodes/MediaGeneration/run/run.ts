@@ -32,26 +32,23 @@ export const isToolRun = (context: IExecuteFunctions): boolean =>
 /** What all items of one run of the node share. */
 export class Run {
 	readonly api: Api;
-	/** Whether a model calls the node. */
 	readonly isTool: boolean;
 	readonly resume: Resume;
 	readonly spending: Spending;
 	readonly concurrency: Concurrency;
 	/** Bytes of encoded images in memory. */
 	readonly bodies = new Semaphore(BODY_BYTES);
-	/** Reads the history for all items whose stream was lost. */
 	readonly history: HistoryReader;
 	/** Aborts when n8n cancels the execution. */
 	readonly canceled: AbortSignal;
 	/**
-	 * Aborts when n8n cancels the execution, or another item's failure ends the node. A create call
-	 * under way only ends with `canceled`, since its answer says what was paid for.
+	 * The same, or when an item's failure ends the node. A create call under way only ends with
+	 * `canceled`, since its answer says what was paid for.
 	 */
 	readonly stopped: AbortSignal;
 	private knownClaims: Claims | undefined;
 	private readonly stopping = new AbortController();
 	private socket: Subscription | undefined;
-	/** Ends this run's use of what the account shares. */
 	private readonly leave: () => void;
 	/** For n8n's tracing: paid requests, failed items, the longest wait, the size of all files. */
 	readonly traced = { paid: 0, failed: 0, waited_ms: 0, bytes: 0 };
@@ -81,9 +78,8 @@ export class Run {
 	}
 
 	/**
-	 * Does the jobs, as many at once as `concurrency` allows, and returns what became of each. Unless
-	 * the run goes on, the first failure ends the others, and nothing is sent if a job is missing. Ends
-	 * the run. Neither a job nor this rejects.
+	 * Does the jobs and returns what became of each. Unless the run goes on, the first failure ends the
+	 * others, and nothing is sent if a job is missing. Ends the run. Neither a job nor this rejects.
 	 */
 	async all(jobs: Array<Job | NotMade>): Promise<Made[][]> {
 		const outcomes = jobs.map((job): Made[] => (job instanceof NotMade ? [job] : []));
@@ -115,10 +111,7 @@ export class Run {
 		if (text !== undefined) this.hints.set('cost', { message: text, items: new Set() });
 	}
 
-	/**
-	 * Notes and returns whether something of an item could not be made. Unless the run goes on, the first
-	 * such item ends it.
-	 */
+	/** Notes and returns whether something of an item could not be made, which may end the run. */
 	private noteFailure(parts: Made[], itemIndex: number): boolean {
 		const missing = parts.find((part) => part instanceof NotMade);
 		if (missing && !this.goesOn && !this.canceled.aborted) {
