@@ -38,7 +38,6 @@ describe('automatic concurrency', () => {
 		const automatic = limiter(0);
 		expect(automatic.limit).toBe(10);
 		automatic.accepted();
-		expect(automatic.limit).toBe(11);
 		automatic.succeeded();
 		expect(automatic.limit).toBe(11);
 		times(200, () => automatic.accepted());
@@ -49,8 +48,6 @@ describe('automatic concurrency', () => {
 		const automatic = limiter(0);
 		automatic.succeeded();
 		expect(automatic.limit).toBe(11);
-		times(200, () => automatic.succeeded());
-		expect(automatic.limit).toBe(100);
 	});
 
 	it('is halved once by refusals of what was begun before the first of them came', () => {
@@ -60,22 +57,9 @@ describe('automatic concurrency', () => {
 		expect(automatic.limit).toBe(5);
 	});
 
-	it('begins with what other executions of the account have learnt', () => {
-		const learnt = { maxAtOnce: Infinity };
-		const one = limiter(0, learnt);
-		one.refused(later());
-		one.refused(later());
-		const other = limiter(50, learnt);
-		expect(other.limit).toBe(2);
-		one.succeeded();
-		expect(other.limit).toBe(3);
-	});
-
-	it('is halved by each refusal, never below one, and grows again', () => {
+	it('is halved by each later one, never below one, and grows again', () => {
 		const automatic = limiter(0);
-		automatic.refused(later());
-		expect(automatic.limit).toBe(5);
-		times(10, () => automatic.refused(later()));
+		times(11, () => automatic.refused(later()));
 		expect(automatic.limit).toBe(1);
 		times(3, () => automatic.succeeded());
 		expect(automatic.limit).toBe(4);
@@ -83,20 +67,20 @@ describe('automatic concurrency', () => {
 });
 
 describe('a given concurrency', () => {
-	it.each([1, 7, 100, 500])('of %i holds from the start and is never exceeded', (concurrency) => {
+	it.each([1, 500])('of %i holds from the start and is never exceeded', (concurrency) => {
 		const fixed = limiter(concurrency);
 		expect(fixed.limit).toBe(concurrency);
 		times(200, () => fixed.accepted());
-		times(200, () => fixed.succeeded());
 		expect(fixed.limit).toBe(concurrency);
 	});
 
-	it('is lowered only while the service refuses', () => {
-		const fixed = limiter(20);
-		fixed.refused(later());
-		expect(fixed.limit).toBe(10);
-		times(50, () => fixed.succeeded());
-		expect(fixed.limit).toBe(20);
+	it('is lowered while the service refuses, also by what other executions have learnt', () => {
+		const learnt = { maxAtOnce: Infinity };
+		limiter(20, learnt).refused(later());
+		const other = limiter(20, learnt);
+		expect(other.limit).toBe(10);
+		times(50, () => other.succeeded());
+		expect(other.limit).toBe(20);
 	});
 });
 
@@ -147,12 +131,6 @@ describe('work on many items', () => {
 		await over;
 	});
 
-	it('with no items ends at once', async () => {
-		await forEachConcurrently(0, limiter(0), async () => {
-			throw new Error('never called');
-		});
-	});
-
 	it('with a hundred thousand items that are done at once does not exhaust the stack', async () => {
 		let count = 0;
 		await forEachConcurrently(100_000, limiter(100), async () => {
@@ -164,61 +142,40 @@ describe('work on many items', () => {
 });
 
 describe('items in parts', () => {
-	/** Items of so many parts each, which run until the test ends them. */
-	function spoken(concurrency: Concurrency, ...parts: number[]) {
-		const open: string[] = [];
+	it('as many parts at once as allowed, of one item or of several, the first item first', async () => {
+		const concurrency = limiter(3);
 		const ends = new Map<string, () => void>();
 		const joined: number[] = [];
-		const over = forEachConcurrently(parts.length, concurrency, async (item) => {
+		const over = forEachConcurrently(3, concurrency, async (item) => {
 			const workOn = async (part: number) => {
-				const name = `${item}.${part}`;
-				open.push(name);
-				await new Promise<void>((resolve) => ends.set(name, resolve));
+				await new Promise<void>((resolve) => ends.set(`${item}.${part}`, resolve));
 				return true;
 			};
-			await forEachConcurrently(parts[item]!, concurrency, workOn, 'part');
-			joined.push(item);
-			return true;
+			await forEachConcurrently([5, 2, 2][item]!, concurrency, workOn, 'part');
+			return joined.push(item) > 0;
 		});
-		const end = async (name: string) => {
-			open.splice(open.indexOf(name), 1);
-			ends.get(name)!();
+		const end = async (...names: string[]) => {
+			for (const name of names) {
+				ends.get(name)!();
+				ends.delete(name);
+				await settle();
+			}
 			await settle();
+			return [...ends.keys()];
 		};
-		return { open, joined, over, end };
-	}
-
-	it('as many parts at once as allowed, of one item or of several, the first item first', async () => {
-		const { open, joined, over, end } = spoken(limiter(3), 5, 2, 2);
-		await settle();
-		expect(open).toEqual(['0.0', '0.1', '0.2']);
-		await end('0.1');
-		await end('0.0');
-		expect(open).toEqual(['0.2', '0.3', '0.4']);
-		await end('0.3');
-		expect(open).toEqual(['0.2', '0.4', '1.0']);
-		await end('0.2');
-		await end('0.4');
-		expect(open).toEqual(['1.0', '1.1', '2.0']);
+		expect(await end()).toEqual(['0.0', '0.1', '0.2']);
+		expect(await end('0.1', '0.0')).toEqual(['0.2', '0.3', '0.4']);
+		expect(await end('0.3')).toEqual(['0.2', '0.4', '1.0']);
+		expect(await end('0.2', '0.4')).toEqual(['1.0', '1.1', '2.0']);
 		expect(joined).toEqual([0]);
-		for (const name of ['1.0', '1.1', '2.0', '2.1']) await end(name);
+		await end('1.0', '1.1', '2.0', '2.1');
 		await over;
 		expect(joined).toEqual([0, 1, 2]);
 	});
 
-	it('one at a time ends as well', async () => {
-		const { open, over, end } = spoken(limiter(1), 3, 1, 2);
-		await settle();
-		for (const name of ['0.0', '0.1', '0.2', '1.0', '2.0', '2.1']) {
-			expect(open).toEqual([name]);
-			await end(name);
-		}
-		await over;
-	});
-
-	it('a hundred items of as many parts, done at once, all end', async () => {
+	it.each([1, 7])('a hundred items of as many parts, %i at once, all end', async (atOnce) => {
 		let count = 0;
-		const concurrency = limiter(7);
+		const concurrency = limiter(atOnce);
 		await forEachConcurrently(100, concurrency, async () => {
 			await forEachConcurrently(100, concurrency, async () => ++count > 0, 'part');
 			return true;
