@@ -1,4 +1,5 @@
 import { MAX_JOINED_BYTES } from '../../shared/limits';
+import type { FileType } from '../../shared/media';
 import { indexFrame, readMp3, type Mp3 } from './mp3';
 import { readWav, wavHead, type Wav } from './wav';
 
@@ -14,13 +15,8 @@ export interface SoundFile {
 	read(): Promise<Buffer>;
 }
 
-export interface JoinedSound {
-	bytes: Buffer;
-	mimeType: string;
-	extension: string;
-	/** When each of the files begins in it. */
-	startsMs: number[];
-}
+/** `startsMs`: when each of the files begins in it. */
+export type JoinedSound = FileType & { bytes: Buffer; startsMs: number[] };
 
 const isWav = (sound: Wav | Mp3): sound is Wav => 'description' in sound;
 const isMp3 = (sound: Wav | Mp3): sound is Mp3 => !isWav(sound);
