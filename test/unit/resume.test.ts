@@ -139,18 +139,6 @@ describe('calls of a model', () => {
 		expect(store).toEqual({});
 	});
 
-	test('two at the same time are two requests; each is collected once they have failed', () => {
-		const here = execution();
-		const calls = [here.run({ isTool }), here.run({ isTool })];
-		for (const [index, resume] of calls.entries()) {
-			const key = keyOf(resume);
-			expect(resume.find(key)).toBeUndefined();
-			resume.save(key, { taskId: String(index) });
-		}
-		for (const resume of calls) resume.release();
-		expect([foundBy(here, { isTool }), foundBy(here, { isTool })]).toEqual(['0', '1']);
-	});
-
 	test('of two at the same time, the one that has failed is found', () => {
 		const here = execution();
 		const [good, bad] = [here.run({ isTool }), here.run({ isTool })];
