@@ -6,66 +6,35 @@ export interface Redactor {
 	value<T>(value: T): T;
 }
 
-/** Which characters are percent-encoded in an address: every encoder has its own idea of that. */
-const IN_ADDRESSES = [
-	/[^\w.~!*'()-]/g,
-	/[^\w.~-]/g,
-	/[^\w.*-]/g,
-	/[^\w.~!*'();,/?:@&=+$#-]/g,
-	/["#<>?^`{}]/g,
-];
-
-const escaped = (text: string, characters: RegExp, mark: string) =>
-	text.replace(characters, (one) => mark + one.charCodeAt(0).toString(16).padStart(2, '0'));
+/** A character of the token as it may stand in a text: in JSON, in an address, or in one within another. */
+function written(character: string): string {
+	if (/\w/.test(character)) return character;
+	const code = character.charCodeAt(0).toString(16).padStart(2, '0');
+	return `(?:%(?:25)?${code}|\\\\u00${code}|\\\\?\\${character})`;
+}
 
 /**
  * The token within a text in base64, which encodes three bytes at a time: its letters depend on where in
  * such a group it begins. Those that also depend on its neighbours are left out.
  */
-function inBase64(apiToken: string): string[] {
-	const forms = [0, 1, 2].map((before) => {
+const inBase64 = (apiToken: string) =>
+	[0, 1, 2].flatMap((before) => {
 		const bytes = Buffer.from(' '.repeat(before) + apiToken);
-		const letters = bytes.toString('base64').replace(/.=+$/, '');
-		return letters.slice(before === 0 ? 0 : before + 1);
+		const [from, to] = [Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6)];
+		const encodings = ['base64', 'base64url'] as const;
+		return encodings.map((encoding) => bytes.toString(encoding).slice(from, to));
 	});
-	return [...forms, ...forms.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'))];
-}
-
-/** The token as it may appear in a text: as it is, in JSON, in an address, or in one within another. */
-function formsOf(apiToken: string): string[] {
-	const inJson = JSON.stringify(apiToken).slice(1, -1);
-	const inAddress = IN_ADDRESSES.map((characters) => escaped(apiToken, characters, '%'));
-	return [
-		...[apiToken, inJson, inJson.replaceAll('/', '\\/')],
-		// Some write more than they must as a code.
-		...[escaped(inJson, /[&<>]/g, '\\u00'), escaped(apiToken, /["&'+<>\\`]/g, '\\u00')],
-		...inAddress.flatMap((form) => [form, form.replaceAll('%', '%25')]),
-		...inBase64(apiToken),
-	];
-}
-
-/**
- * What a form is found by. The service may have cut it off, so this much of it is enough; and a
- * regular expression can't be of any length.
- */
-const headOf = (form: string) =>
-	form
-		.slice(0, Math.max(12, Math.min(500, Math.ceil(form.length / 2))))
-		.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
-
-/** How many characters two texts have in common at their beginnings. */
-function alike(one: string, other: string): number {
-	let length = 0;
-	while (length < one.length && one[length] === other[length]) length++;
-	return length;
-}
 
 /** Made once for each credential. A token of fewer than six characters is left: words may contain it. */
 export function redactor(apiToken: string): Redactor {
 	if (apiToken.length < 6) return { text: (said) => said, value: (value) => value };
-	const forms = [...new Set(formsOf(apiToken).map((form) => form.toLowerCase()))];
-	const longest = Math.max(...forms.map((form) => form.length));
-	const heads = new RegExp(forms.map(headOf).join('|'), 'gi');
+	const forms = [apiToken, ...inBase64(apiToken)].map((form) => {
+		const characters = Array.from(form, written);
+		// The service may have cut it off, so this much is enough; nor can an expression be of any length.
+		const length = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
+		return { head: characters.slice(0, length).join(''), rest: characters.slice(length) };
+	});
+	const heads = new RegExp(forms.map(({ head }) => `(${head})`).join('|'), 'gi');
 	// The mask must not make another token of what is left around it.
 	const mask = apiToken.includes('*') ? '•••••' : '*****';
 
@@ -73,11 +42,16 @@ export function redactor(apiToken: string): Redactor {
 		let out = '';
 		for (let at = 0; ;) {
 			heads.lastIndex = at;
-			const head = heads.exec(said);
-			if (!head) return out + said.slice(at);
-			out += said.slice(at, head.index) + mask;
-			const found = said.slice(head.index, head.index + longest).toLowerCase();
-			at = head.index + Math.max(head[0].length, ...forms.map((form) => alike(form, found)));
+			const found = heads.exec(said);
+			if (!found) return out + said.slice(at);
+			out += said.slice(at, found.index) + mask;
+			at = heads.lastIndex;
+			for (const character of forms[found.indexOf(found[0], 1) - 1]!.rest) {
+				const next = new RegExp(character, 'iy');
+				next.lastIndex = at;
+				if (!next.test(said)) break;
+				at = next.lastIndex;
+			}
 		}
 	}
 
@@ -85,12 +59,10 @@ export function redactor(apiToken: string): Redactor {
 		if (typeof part === 'string') return text(part) as T;
 		if (typeof part !== 'object' || part === null) return part;
 		const before = Object.entries(part) as Array<[string, unknown]>;
-		const after = before.map(([key, entry]): [string, unknown] => [text(key), value(entry)]);
-		const isSame = after.every(([key, entry], index) => {
-			const [oldKey, old] = before[index]!;
-			return key === oldKey && Object.is(entry, old);
-		});
-		if (isSame) return part;
+		const after = before.map(([key, entry]) => [text(key), value(entry)] as const);
+		if (after.every((pair, index) => pair.every((one, at) => Object.is(one, before[index]![at])))) {
+			return part;
+		}
 		return (Array.isArray(part) ? after.map(([, entry]) => entry) : Object.fromEntries(after)) as T;
 	}
 
