@@ -18,34 +18,10 @@ const tell = (follower: Follower, percentage: number | undefined) =>
 export type MessageKind = 'news' | 'repeat' | 'past';
 
 /** Hears of every task of the account. */
-export type TaskListener = (
-	taskId: string,
-	percentage: number | undefined,
-	kind: MessageKind,
-) => void;
+type TaskListener = (taskId: string, percentage: number | undefined, kind: MessageKind) => void;
 
 /** One user's share of the account's socket. */
-export interface Subscription {
-	/** Resolves once the socket is open, can't be opened, or 3 s have passed; never rejects. */
-	ready: Promise<void>;
-	isOpen(): boolean;
-	/** Whether it can be relied on: open, and not silent for so long that it may be dead. */
-	isLive(): boolean;
-	/** When the socket was last lost, in ms since 1970; 0 if never. */
-	lostAt(): number;
-	/** Earlier messages are delivered at once (the service repeats none). Returns what ends it. */
-	follow(taskId: string, follower: Follower): () => void;
-	/**
-	 * The messages of all tasks from now on. First come the last ones of tasks not known to have ended,
-	 * the latest first.
-	 */
-	followAll(listener: TaskListener): void;
-	/**
-	 * Call this once the wait is over. The last release closes the socket: at once, or a moment later
-	 * if others are likely to follow `soon`.
-	 */
-	release(when?: 'soon'): void;
-}
+export type Subscription = ReturnType<Connection['subscribe']>;
 
 /** How long a create call is held back for the socket, in ms. */
 const OPENING_MS = 3000;
@@ -80,48 +56,65 @@ class Connection {
 		});
 	}
 
-	subscribe(): Subscription {
+	subscribe() {
 		this.users++;
 		this.socket.need();
-		/** What ends all that it follows. */
-		const mine = new Set<() => void>();
-		let released = false;
+		/** What ends all that it follows; undefined once it is released. */
+		let mine: Set<() => void> | undefined = new Set();
 		return {
+			/** Resolves once the socket is open, can't be opened, or 3 s have passed; never rejects. */
 			ready: this.socket.isOpen ? Promise.resolve() : sleep(OPENING_MS, this.socket.tried),
 			isOpen: () => this.socket.isOpen,
+			/** Whether it can be relied on: open, and not silent for so long that it may be dead. */
 			isLive: () => this.socket.isLive,
+			/** When the socket was last lost, in ms since 1970; 0 if never. */
 			lostAt: () => this.socket.lostAt,
-			follow: (taskId, follower) => {
+			/** Earlier messages are delivered at once (the service repeats none). Returns what ends it. */
+			follow: (taskId: string, follower: Follower): (() => void) => {
 				const unfollow = () => {
-					mine.delete(unfollow);
+					mine?.delete(unfollow);
 					const others = this.followers.get(taskId);
 					others?.delete(follower);
 					if (others?.size === 0) this.followers.delete(taskId);
 				};
-				if (released) return unfollow;
+				if (!mine) return unfollow;
 				mine.add(unfollow);
 				const others = this.followers.get(taskId) ?? new Set();
 				this.followers.set(taskId, others.add(follower));
 				if (this.latest.has(taskId)) tell(follower, this.latest.get(taskId));
 				return unfollow;
 			},
-			followAll: (listener) => {
-				if (released) return;
+			/**
+			 * The messages of all tasks from now on. First come the last ones of tasks not known to have
+			 * ended, the latest first.
+			 */
+			followAll: (listener: TaskListener): void => {
+				if (!mine) return;
 				mine.add(() => this.listeners.delete(listener));
 				this.listeners.add(listener);
 				for (const [taskId, percentage] of [...this.latest].reverse()) {
 					if (this.known.endedAt(taskId) === undefined) listener(taskId, percentage, 'past');
 				}
 			},
-			release: (when) => {
-				if (released) return;
-				released = true;
-				for (const end of mine) end();
+			/**
+			 * Call this once the wait is over. The last release closes the socket: at once, or a moment later
+			 * if others are likely to follow `soon`.
+			 */
+			release: (when?: 'soon'): void => {
+				const ends = mine;
+				mine = undefined;
+				if (!ends) return;
+				for (const end of ends) end();
 				if (--this.users > 0) return;
 				this.latest.clear();
-				this.socket.leave(when === 'soon' ? REST_MS : 0);
+				if (when === 'soon') void sleep(REST_MS).then(() => this.rest());
+				else this.rest();
 			},
 		};
+	}
+
+	private rest(): void {
+		if (this.users === 0) this.socket.leave();
 	}
 
 	/** True when it is a message of the service. */

@@ -1,4 +1,4 @@
-import { sleep, steadyNow, whenAborted } from '../async/deadline';
+import { sleep, steadyNow } from '../async/deadline';
 import { backOffMs } from '../async/backOff';
 import type { EgressCheck } from '../http/request';
 import { TokenBucket } from '../async/tokenBucket';
@@ -18,9 +18,7 @@ const GIVE_UP_OPENING_MS = 15_000;
 const IDLE_MS = 60_000;
 /** A socket that stayed open this long, in ms, or brought a message, was a good one. */
 const LASTING_MS = 10_000;
-/** A good one is reopened at random within this time, in ms, since others do the same. */
-const AT_ONCE_MS = 100;
-/** … this many times in a row, then this rarely: the service may drop each after its first message. */
+/** A good one is reopened at once so many times, then so rarely: each may be dropped after its first message. */
 const AT_ONCE_TIMES = 10;
 const AT_ONCE_EVERY_MS = 2000;
 const MAX_BACK_OFF_MS = 30_000;
@@ -37,8 +35,6 @@ interface Session {
 	hasDelivered: boolean;
 }
 
-const silentMs = ({ lastHeard }: Session) => steadyNow() - lastHeard;
-
 /**
  * A WebSocket that is kept open as long as it is needed: reopened when it is lost, and replaced when
  * it is silent for long. The global WebSocket says neither why it failed nor when it was pinged, and
@@ -54,14 +50,10 @@ export class ReconnectingSocket {
 	private firstAttempt = new AbortController();
 	/** Aborted when anything changes. */
 	private awake = new AbortController();
-	/** When an unneeded one may be closed, in ms since 1970. */
-	private restsUntil = 0;
 	/** The runtime has none, or the policy forbids it: polling still works, by n8n's request helper. */
 	private isForbidden = !canListen();
-	/** Failed attempts in a row. */
+	/** Attempts in a row that failed, or opened one that was no good. */
 	private failures = 0;
-	/** The last one was good and got lost. */
-	private mayOpenAtOnce = false;
 	private readonly atOnce = new TokenBucket(AT_ONCE_TIMES, () => AT_ONCE_EVERY_MS);
 	/** When it was last lost, in ms since 1970; 0 if never. */
 	lostAt = 0;
@@ -81,7 +73,7 @@ export class ReconnectingSocket {
 
 	/** Open, and not silent for so long that it may be dead. */
 	get isLive(): boolean {
-		return this.current !== undefined && silentMs(this.current) < IDLE_MS + GIVE_UP_OPENING_MS;
+		return this.current !== undefined && this.untilIdleMs > -GIVE_UP_OPENING_MS;
 	}
 
 	/** Aborts when the first attempt to open since it is needed has succeeded or failed. */
@@ -95,15 +87,13 @@ export class ReconnectingSocket {
 		this.unneeded = new AbortController();
 		this.firstAttempt = new AbortController();
 		this.failures = 0;
-		this.mayOpenAtOnce = false;
 		this.awake.abort();
 	}
 
-	/** Nobody needs it any more; it stays open for another `restMs` for the next user. */
-	leave(restMs: number): void {
-		this.restsUntil = steadyNow() + restMs;
+	/** Nobody needs it any more. */
+	leave(): void {
 		this.unneeded.abort();
-		if (restMs === 0 && this.current && !this.leaving) this.askToClose(this.current);
+		if (this.current && !this.leaving) this.askToClose(this.current);
 		this.awake.abort();
 	}
 
@@ -111,66 +101,49 @@ export class ReconnectingSocket {
 		return !this.unneeded.signal.aborted;
 	}
 
+	/** How long until the current one has been silent for too long; 0 if there is none. */
+	private get untilIdleMs(): number {
+		return this.current ? this.current.lastHeard + IDLE_MS - steadyNow() : 0;
+	}
+
 	private async live(): Promise<void> {
 		await this.checkEgress(this.url.split('?')[0]!).catch(() => (this.isForbidden = true));
-		while (this.isNeeded || this.current || this.leaving) {
-			if (this.isNeeded) await this.serve();
-			else await this.retire();
-		}
+		while (this.isNeeded || this.current || this.leaving) await this.step();
 		this.events.onOver();
 	}
 
-	private async serve(): Promise<void> {
-		const { current } = this;
-		if (this.isForbidden) {
-			this.firstAttempt.abort();
-			await this.change();
-		} else if (!current) {
+	/** Does what is to be done next, or waits until anything has changed. */
+	private async step(): Promise<void> {
+		const { current, leaving, isNeeded, isForbidden, untilIdleMs } = this;
+		if (isForbidden) this.firstAttempt.abort();
+		if (isNeeded && !isForbidden && !current) {
 			await this.untilNextAttempt();
+			if (this.isNeeded) await this.open();
+		} else if (isNeeded && current && !leaving && untilIdleMs <= 0) {
 			await this.open();
-		} else if (this.leaving) {
-			await this.change();
-		} else if (silentMs(current) < IDLE_MS) {
-			await this.change(IDLE_MS - silentMs(current));
+		} else if (!isNeeded && current && !leaving) {
+			this.askToClose(current);
 		} else {
-			await this.open();
+			this.awake = new AbortController();
+			await sleep(untilIdleMs > 0 ? untilIdleMs : IDLE_MS, this.awake.signal);
 		}
-	}
-
-	private async retire(): Promise<void> {
-		const restMs = this.restsUntil - steadyNow();
-		if (!this.current || this.leaving) await this.change();
-		else if (restMs > 0) await this.change(restMs);
-		else this.askToClose(this.current);
-	}
-
-	/** Resolves when anything has changed, or after `ms`. */
-	private async change(ms?: number): Promise<void> {
-		this.awake = new AbortController();
-		if (ms === undefined) await whenAborted(this.awake.signal);
-		else await sleep(ms, this.awake.signal);
 	}
 
 	private async untilNextAttempt(): Promise<void> {
 		const { signal } = this.unneeded;
-		if (this.mayOpenAtOnce) {
-			await this.atOnce.take(signal);
-			await sleep(Math.random() * AT_ONCE_MS, signal);
-		} else if (this.failures > 0) {
-			await sleep(2 * backOffMs(this.failures - 1, MAX_BACK_OFF_MS / 2), signal);
-		}
+		if (this.failures === 0) await this.atOnce.take(signal);
+		else await sleep(backOffMs(this.failures, MAX_BACK_OFF_MS), signal);
 	}
 
 	/** Opens one. It takes over from a silent one without a gap. */
 	private async open(): Promise<void> {
 		const { signal } = this.unneeded;
 		const { firstAttempt } = this;
-		const session = await this.connect(signal);
+		const session = await this.connect(signal).catch(() => undefined);
 		if (!session && signal.aborted) return;
 		const previous = this.current;
 		if (session) this.current = session;
 		else this.failures++;
-		this.mayOpenAtOnce = false;
 		if (previous) this.askToClose(previous);
 		else if (session) this.events.onChange(true);
 		firstAttempt.abort();
@@ -178,13 +151,7 @@ export class ReconnectingSocket {
 
 	/** Opens one; undefined if that fails, takes too long, or nobody needs it any more. */
 	private async connect(unneeded: AbortSignal): Promise<Session | undefined> {
-		if (unneeded.aborted) return undefined;
-		let socket: WebSocket;
-		try {
-			socket = new WebSocket(this.url);
-		} catch {
-			return undefined;
-		}
+		const socket = new WebSocket(this.url);
 		const session: Session = { socket, began: 0, lastHeard: 0, hasDelivered: false };
 		const opened = new AbortController();
 		const closed = new AbortController();
@@ -223,8 +190,8 @@ export class ReconnectingSocket {
 		if (this.leaving === session) this.leaving = undefined;
 		if (this.current === session) {
 			// One that is dropped as soon as it opens is treated like one that is refused.
-			this.mayOpenAtOnce = session.hasDelivered || steadyNow() - session.began > LASTING_MS;
-			this.failures = this.mayOpenAtOnce ? 0 : this.failures + 1;
+			const isGood = session.hasDelivered || steadyNow() - session.began > LASTING_MS;
+			this.failures = isGood ? 0 : this.failures + 1;
 			this.lose();
 		}
 		this.awake.abort();
