@@ -48,18 +48,13 @@ class Sightings {
 	/** The failure of the last reading. */
 	private trouble: Failure | undefined;
 	/** Since when, and how many times, each reading has found no such task. */
-	private unknown: { since: number; times: number } | undefined;
+	unknown: { since: number; times: number } | undefined;
 
 	constructor(
 		/** True once the task is known to exist. */
 		public isKnown: boolean,
 		private readonly onProgress: (percentage: number) => void,
 	) {}
-
-	/** The last reading has found no such task. */
-	get isMissing(): boolean {
-		return this.unknown !== undefined;
-	}
 
 	/** A message has named the task. */
 	heard(percentage: number | undefined): void {
@@ -97,12 +92,8 @@ class Sightings {
 	lastNews(isRefused: boolean): string {
 		// Even if the task was never read because the whole account was cooling down.
 		const status = this.trouble?.facts.status ?? (isRefused ? 429 : undefined);
-		const news = [
-			this.status,
-			this.highest > 0 && `${this.highest} %`,
-			status !== undefined && `then HTTP ${status}`,
-		];
-		return news.filter(Boolean).join(', ');
+		const progress = this.highest > 0 ? `, ${this.highest} %` : '';
+		return this.status + progress + (status === undefined ? '' : `, then HTTP ${status}`);
 	}
 
 	private progress(percentage: number | undefined): void {
@@ -147,7 +138,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	};
 	const read = async (over: AbortSignal, lastAt: number): Promise<Reading<SpeechTask>> => {
 		// Messages may name thousands of tasks of others, or forgotten ones.
-		const isUnknown = watch && sightings.isMissing;
+		const isUnknown = watch && sightings.unknown !== undefined;
 		if (isUnknown) await rateLimit.waitForTurn('unknown', Infinity, over);
 		// A wait that can't even begin, for instance with a wrong address, must not last until its
 		// deadline.
