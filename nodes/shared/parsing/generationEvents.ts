@@ -31,17 +31,15 @@ const LINE_CHARS = 64;
 
 /** The value in an event's data: JSON (also JSON inside a JSON string), or a bare text. */
 function readData(data: string): unknown {
-	const value = parseJson(data);
-	if (value === undefined) return data.trim();
-	if (typeof value !== 'string') return value;
-	const inner = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
-	return inner ?? value;
+	const parsed = parseJson(data);
+	const value = parsed === undefined ? data.trim() : parsed;
+	const isInner = typeof value === 'string' && /^\s*[[{]/.test(value);
+	return (isInner ? parseJson(value) : undefined) ?? value;
 }
 
 function progressOf(value: unknown, redact: Redactor): GenerationProgress | undefined {
 	const record: ServiceRecord = isRecord(value) ? value : { status: value };
-	const words = [record.status, record.message, record.stage].map((word) => asText(word));
-	const word = words.find((each) => each !== undefined);
+	const word = asText(record.status) ?? asText(record.message) ?? asText(record.stage);
 	const id = asId(record.id) ?? asId(record.task_id);
 	if (word === undefined && id === undefined) return undefined;
 	return { status: clip(redact.text(word ?? 'working'), MAX_WORD_CHARS), id };
@@ -69,8 +67,6 @@ export class GenerationEvents {
 	private endedInReturn = false;
 	/** The size of the unfinished event, in characters. */
 	private pending = 0;
-	/** '\n' after a whole line, '' in the middle of one: an empty line may be cut in two. */
-	private lineEnd = '';
 	private readonly parser = createParser({ onEvent: (event) => this.onEvent(event) });
 
 	constructor(
@@ -124,10 +120,7 @@ export class GenerationEvents {
 			return this.outcome;
 		}
 		this.plain += text;
-		if (this.plain.length > MAX_EVENT_CHARS) {
-			this.lose('the answer was larger than any result');
-			this.plain = '';
-		}
+		if (this.plain.length > MAX_EVENT_CHARS) this.lose('the answer was larger than any result');
 		return this.outcome;
 	}
 
@@ -140,11 +133,8 @@ export class GenerationEvents {
 
 	/** Ends a stream with an endless event. */
 	private measure(lines: string): void {
-		const text = this.lineEnd + lines;
-		this.lineEnd = text.endsWith('\n') ? '\n' : '';
-		const emptyLine = text.lastIndexOf('\n\n');
-		if (emptyLine >= 0) this.pending = 0;
-		const own = emptyLine >= 0 ? text.slice(emptyLine + 2) : lines;
+		const own = lines.slice(lines.lastIndexOf('\n\n') + 1);
+		if (own.length < lines.length) this.pending = 0;
 		this.pending += own.length + (own.split('\n').length - 1) * LINE_CHARS;
 		if (this.pending <= MAX_EVENT_CHARS) return;
 		this.lose('an event was larger than any result');
@@ -153,32 +143,36 @@ export class GenerationEvents {
 
 	/** Some deployments answer with plain JSON instead of a stream; edges answer with a page. */
 	private readPlain(): void {
-		if (looksLikeHtml(this.plain)) return this.finish({ kind: 'page' });
 		const value = parseJson(this.plain);
-		if (value === undefined) return this.lose('the answer broke off');
-		const files = readGeneratedFiles(value, this.source.baseUrl);
-		if (files.length > 0) this.complete(value, files);
-		else if (saysFailure(value)) this.fail(value);
-		else this.withoutFile(value, 'the answer named no file');
+		if (looksLikeHtml(this.plain)) this.finish({ kind: 'page' });
+		else if (value === undefined) this.lose('the answer broke off');
+		else this.take(value, 'the answer named no file');
 	}
 
 	private onEvent(event: EventSourceMessage): void {
 		if (this.outcome) return;
 		this.heard = true;
+		this.pending = 0;
 		if (event.data === this.last?.data && event.event === this.last.event) return;
 		this.last = undefined;
 		const value = readData(event.data);
 		const name = event.event ?? '';
 		if (STREAM_ENDS.failed.test(name)) return this.fail(value);
-		const files = readGeneratedFiles(value, this.source.baseUrl);
-		if (files.length > 0) return this.complete(value, files);
-		if (saysFailure(value)) return this.fail(value);
-		if (STREAM_ENDS.complete.test(name)) {
-			return this.withoutFile(value, 'the completion named no file');
-		}
+		const isEnd = STREAM_ENDS.complete.test(name);
+		if (this.take(value, isEnd ? 'the completion named no file' : undefined)) return;
 		this.failure = isFailureWord(isRecord(value) ? value.status : value) ? value : undefined;
 		this.last = event;
 		this.report(value);
+	}
+
+	/** True if `value` is a result; `lack`: what it lacks if it names no file and should. */
+	private take(value: unknown, lack: string | undefined): boolean {
+		const files = readGeneratedFiles(value, this.source.baseUrl);
+		if (files.length > 0) this.complete(value, files);
+		else if (saysFailure(value)) this.fail(value);
+		else if (lack !== undefined) this.withoutFile(value, lack);
+		else return false;
+		return true;
 	}
 
 	/** More ids than possible files would only take memory. */
@@ -191,9 +185,7 @@ export class GenerationEvents {
 	}
 
 	private complete(value: unknown, files: GeneratedFile[]): void {
-		if (files.length > MAX_FILES) {
-			return this.lose(`the completion named ${files.length} files`);
-		}
+		if (files.length > MAX_FILES) return this.lose(`the completion named ${files.length} files`);
 		this.completions.add(files);
 		for (const entry of entriesOf(value).filter(isFailed)) {
 			if (readGeneratedFiles(entry, this.source.baseUrl).length > 0) continue;
