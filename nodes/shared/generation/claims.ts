@@ -28,12 +28,10 @@ const MAX_MARKS = 30_000;
 const MAX_OTHERS = 60;
 
 /** What a later attempt needs to know of a claim. */
-export const askedOf = (claim: Claim): SentRequest => {
-	const { key, prompt, began, clockOffsetMs, expected, kind } = claim;
-	const { aspectRatio, digest, withImages, cutAt, others } = claim;
-	const asked = { key, prompt, began, clockOffsetMs, expected, kind };
-	return { ...asked, aspectRatio, digest, withImages, told: [...claim.ids], cutAt, others };
-};
+export const askedOf = ({ ids, lost, until, wants, got, marks, ...asked }: Claim): SentRequest => ({
+	...asked,
+	told: [...ids],
+});
 
 /** Generations and entries taken, of one account in this process. */
 export class Claims {
@@ -46,13 +44,10 @@ export class Claims {
 
 	/** Begins a claim, or resumes that of an earlier attempt. */
 	begin(order: Order): Claim {
-		const { told, others = [], key = randomUUID() } = order;
-		this.take(others);
+		const { told, key = randomUUID(), ...asked } = order;
+		this.take(order.others ?? []);
 		const claim: Claim = {
-			digest: '',
-			withImages: false,
-			...order,
-			key,
+			...{ digest: '', withImages: false, ...asked, key },
 			ids: new Set(told),
 			lost: false,
 			until: Infinity,

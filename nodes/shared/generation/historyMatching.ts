@@ -90,8 +90,10 @@ export interface Evidence {
  * may have made as well are candidates only, unless the requests are equal, all streams are lost, and
  * there are just as many files as they lack: then each gets its share, in order.
  */
-export function matchHistory(claim: Claim, evidence: Evidence): Verdict {
-	const { all, toldToOthers } = evidence;
+export function matchHistory(
+	claim: Claim,
+	{ all, sharing, toldToOthers, taken }: Evidence,
+): Verdict {
 	// An id that two streams were told, perhaps a number of the event, proves nothing.
 	const isUntold = ({ id = '' }: HistoryEntry) => !toldToOthers.has(id);
 	const proven = all.filter(isProvenFor(claim)).filter(isUntold);
@@ -102,65 +104,46 @@ export function matchHistory(claim: Claim, evidence: Evidence): Verdict {
 	// Fewer than asked for may be just those that events named.
 	if (proven.length > 0 && lackOf(claim, all) <= 0) return provenOnly;
 
-	const isOpen = (entry: HistoryEntry) => !proven.includes(entry) && isUntold(entry);
-	const contest = contestOf(claim, evidence, isOpen);
-	const share = shareIn(contest, claim);
-	/** An id was told whose entry has not appeared yet. */
-	const isAwaited = ({ ids }: Claim) =>
-		[...ids].some((id) => !all.some((entry) => entry.id === id));
-	if (share) {
-		const own = all.filter((entry) => proven.includes(entry) || share.includes(entry));
-		const waitMs = claim.withImages ? IMAGES_MS : isAwaited(claim) ? ID_AWAITED_MS : undefined;
-		if (waitMs === undefined) return { own, candidates: [], hopeless: false };
-		return { own, candidates: asListed(share), hopeless: false, waitMs };
-	}
-	if (proven.length > 0) return provenOnly;
-	const { mine, rivals, found, lacking, areEqual, areLost } = contest;
-	const areAwaited = rivals.some(({ owner }) => isAwaited(owner));
-	const isFull = areEqual ? found > lacking : found >= lacking;
-	return { own: [], candidates: asListed(mine), hopeless: areLost && !areAwaited && isFull };
-}
-
-/** The entries that are open and nobody has, and the requests that may have made them, `claim` among them. */
-function contestOf(
-	claim: Claim,
-	{ all, sharing, taken }: Evidence,
-	isOpen: (entry: HistoryEntry) => boolean,
-) {
 	const prompt = claim.prompt.trim();
-	const isFree = (entry: HistoryEntry) =>
-		entry.prompt === prompt && isOpen(entry) && !isKnown(entry, taken);
-	const free = withoutFailed(all.filter(isFree), sharing);
+	const open = all.filter((entry) => entry.prompt === prompt && !proven.includes(entry));
+	const nobodys = open.filter((entry) => isUntold(entry) && !isKnown(entry, taken));
+	const free = withoutFailed(nobodys, sharing);
 	const mine = free.filter(mayBeOf(claim));
+	// The requests that may have made one of these, `claim` among them, and all that they may have made.
 	const rivals = sharing
 		.filter((other) => other === claim || mine.some(mayBeOf(other)))
 		.map((owner) => ({ owner, lack: lackOf(owner, all) }))
 		.filter(({ lack }) => lack > 0);
 	const pool = free.filter((entry) => rivals.some(({ owner }) => mayBeOf(owner)(entry)));
-	return {
-		rivals,
-		/** What `claim`, and what any of the rivals, may have made. */
-		...{ mine, pool },
-		/** Files that `pool` holds, and that the rivals lack. */
-		found: countFiles(pool),
-		lacking: rivals.reduce((sum, { lack }) => sum + lack, 0),
-		/** Their files are interchangeable. */
-		areEqual: rivals.every(({ owner }) => owner.digest === claim.digest),
-		/** All their streams are lost. */
-		areLost: rivals.every(({ owner }) => owner.lost),
-	};
+	const surplus = countFiles(pool) - rivals.reduce((sum, { lack }) => sum + lack, 0);
+	const areEqual = rivals.every(({ owner }) => owner.digest === claim.digest);
+	const areLost = rivals.every(({ owner }) => owner.lost);
+	/** An id was told whose entry has not appeared yet. */
+	const isAwaited = ({ ids }: Claim) =>
+		[...ids].some((id) => !all.some((entry) => entry.id === id));
+
+	// With images, an id that was told is the only possible proof, even if it has not appeared yet.
+	if (areEqual && !(claim.withImages && claim.ids.size > 0)) {
+		const isAlone = rivals.length === 1 && surplus <= 0;
+		const isEven = areLost && surplus === 0;
+		const share = isAlone ? mine : isEven ? shareOf(claim, rivals, pool) : undefined;
+		if (share) {
+			const own = all.filter((entry) => proven.includes(entry) || share.includes(entry));
+			const waitMs = claim.withImages ? IMAGES_MS : isAwaited(claim) ? ID_AWAITED_MS : undefined;
+			const candidates = waitMs === undefined ? [] : asListed(share);
+			return { own, candidates, hopeless: false, waitMs };
+		}
+	}
+	if (proven.length > 0) return provenOnly;
+	const isFull = areEqual ? surplus > 0 : surplus >= 0;
+	const areAwaited = rivals.some(({ owner }) => isAwaited(owner));
+	return { own: [], candidates: asListed(mine), hopeless: areLost && !areAwaited && isFull };
 }
 
-type Contest = ReturnType<typeof contestOf>;
-
-/** What is `claim`'s although no id proves it; undefined when that can't be told. */
-function shareIn(contest: Contest, claim: Claim): HistoryEntry[] | undefined {
-	const { rivals, mine, found, lacking, areEqual, areLost } = contest;
-	// With images, an id that was told is the only possible proof, even if it has not appeared yet.
-	const needsId = claim.withImages && claim.ids.size > 0;
-	if (!areEqual || needsId) return undefined;
-	if (rivals.length === 1 && found <= lacking) return mine;
-	return areLost && found === lacking ? shareOf(claim, contest) : undefined;
+interface Rival {
+	owner: Claim;
+	/** How many files it lacks. */
+	lack: number;
 }
 
 /** How many files `owner` lacks besides those that are proven to be its own. */
@@ -198,10 +181,10 @@ function withoutFailed(free: HistoryEntry[], sharing: Claim[]): HistoryEntry[] {
 }
 
 /**
- * What of `pool` is `claim`'s when all of its rivals get what they lack in the order they began;
+ * What of `pool` is `claim`'s when all of the rivals get what they lack in the order they began;
  * undefined when it does not come out even.
  */
-function shareOf(claim: Claim, { rivals, pool }: Contest): HistoryEntry[] | undefined {
+function shareOf(claim: Claim, rivals: Rival[], pool: HistoryEntry[]): HistoryEntry[] | undefined {
 	let left = pool;
 	let own: HistoryEntry[] | undefined;
 	for (const { owner, lack } of [...rivals].sort((a, b) => a.owner.began - b.owner.began)) {
