@@ -95,7 +95,7 @@ describe('what the history holds of a request', () => {
 		['at once when there are just as many files as were asked for', {}, 0, 0],
 		['five minutes later where images are part of the request', { withImages: true }, 299, 314],
 		['a minute and a half later where more were asked for', { expected: 3 }, 90, 90],
-		['a minute later where the id that was told is not there', { told: ['event'] }, 59, 74],
+		['a minute and a half later where the id told is not there', { told: ['id'] }, 90, 90],
 	])('is taken %s, when nothing else has come', async (_, asked, least, most) => {
 		const { history, searched } = searching(asked);
 		history.push(file('mine'));
@@ -134,7 +134,7 @@ describe('what the history holds of a request', () => {
 
 	it('is not told apart from a stranger’s that comes within those minutes', async () => {
 		const { history, searched } = searching({ withImages: true });
-		history.push(file('foreign'));
+		setTimeout(() => history.push(file('foreign')), 15_000);
 		setTimeout(() => history.unshift(file('mine', 100)), 100_000);
 		const { error } = await searched();
 		const candidates = [{ id: 'mine' }, { id: 'foreign' }];

@@ -7,7 +7,6 @@ import { Failure, isFailure, withFacts } from '../failure';
 import { MAX_FILES } from '../limits';
 import { asText, unsigned } from '../parsing/coerce';
 import { readReason } from '../parsing/errorText';
-import type { Redactor } from '../parsing/redaction';
 import { marksOf } from '../parsing/responses';
 import type { Api } from '../api/api';
 import type { Claim, SentRequest } from './historyMatching';
@@ -19,10 +18,11 @@ const LOOK_MS = 10_000;
 const LAST_FRESH_MS = 1000;
 /** How long to look for a lost generation, in ms. */
 const SEARCH_MS = 600_000;
-/** How many looks without a change make fewer files than asked for count as all: videos end one by one. */
+/**
+ * How many looks without a change make fewer files than asked for count as all, since videos end one by
+ * one, and take what only the prompt speaks for.
+ */
 const SETTLED_LOOKS = 9;
-/** How many without a change what only the prompt speaks for takes. */
-const STEADY_LOOKS = 3;
 /** How long one look for the missing files may take, in ms. */
 const LAST_LOOK_MS = 15_000;
 /** How many "not found" answers in a row, over about a minute, mean that the service has no history. */
@@ -39,91 +39,6 @@ export interface Search {
 	reason: string;
 }
 
-/** What the looks for one lost generation have shown. */
-class Looks {
-	/** Entries that may be the result. */
-	candidates: HistoryEntry[] = [];
-	/** What there is so far, in case no more comes. */
-	partial: GeneratedFile[];
-	private lastFound = '';
-	/** How many looks in a row have found the same. */
-	private unchanged = 0;
-	/** How many looks in a row have found no history. */
-	private absent = 0;
-
-	/** `got` are the files that had come before the stream was cut. */
-	constructor(
-		private readonly search: Search,
-		private readonly got: GeneratedFile[],
-		private readonly redact: Redactor,
-	) {
-		this.partial = got;
-	}
-
-	/** A look has found these entries. Throws a Failure when no later one can find more. */
-	found(entries: HistoryEntry[]): Reading<GeneratedFile[]> {
-		const { claim, claims } = this.search;
-		const { got } = this;
-		this.absent = 0;
-		const { own, candidates, hopeless, waitMs } = claims.judge(claim, entries);
-		this.candidates = candidates;
-		if (hopeless) {
-			this.partial = got;
-			throw new Failure('streamLost');
-		}
-		const files =
-			got.length > 0
-				? withRest(claim, got, claims.rest(claim, got, entries))
-				: own.flatMap((entry) => entry.files).slice(0, MAX_FILES);
-		const failed = own.filter((entry) => entry.failed).length;
-		const hasFailed = files.length === 0 && own.length > 0 && failed === own.length;
-		if (hasFailed && waitMs === undefined) {
-			const text = readReason(this.redact.value(own[0]!.record));
-			throw new Failure('generationFailed', { text });
-		}
-		// A file that may be another's is worse than none.
-		this.partial = waitMs !== undefined && claim.withImages ? got : files;
-		this.count(files);
-		const isAll = files.length > 0 && files.length + failed >= claim.expected;
-		// In time no further file is to be expected beside those that are surely its own.
-		const isFinal = isAll || (this.unchanged >= SETTLED_LOOKS && got.length === 0);
-		const isDone = waitMs === undefined ? isFinal : this.isSure(isAll, own[0]!, waitMs);
-		return isDone ? { done: true, value: files } : { done: false };
-	}
-
-	/**
-	 * A look has failed with `error`; returns that as the wait should see it. An edge, or a replica that
-	 * lags behind, may answer 404 for a while. A service without a history always does.
-	 */
-	failed(error: unknown): unknown {
-		if (!isFailure(error, 'notFound')) {
-			this.absent = 0;
-			return error;
-		}
-		if (!error.facts.isEdge) this.absent++;
-		return this.absent < ABSENT_LOOKS ? error.with({ transient: true }) : new Failure('streamLost');
-	}
-
-	/** Counts the looks in a row that have found the same. */
-	private count(files: GeneratedFile[]): void {
-		// An address may be signed anew for each look; an id stays the same.
-		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');
-		this.unchanged = found !== '' && found === this.lastFound ? this.unchanged + 1 : 0;
-		this.lastFound = found;
-	}
-
-	/**
-	 * Whether what only the prompt speaks for can be taken: it has stayed the same for some looks, or is all
-	 * that was missing, and no other has appeared within `waitMs`.
-	 */
-	private isSure(isAll: boolean, entry: HistoryEntry, waitMs: number): boolean {
-		const { claim } = this.search;
-		const isRest = this.got.length > 0;
-		const isEnough = isRest ? isAll && !claim.withImages : this.unchanged >= STEADY_LOOKS;
-		return isEnough && ageOf(claim, entry) >= waitMs;
-	}
-}
-
 /**
  * The files of a generation whose stream was lost: waits until the history holds entries that are
  * provably its own. Throws a Failure: streamLost (with the entries that may be it), generationFailed,
@@ -133,38 +48,92 @@ class Looks {
 export async function findLost(
 	api: Api,
 	history: HistoryReader,
-	search: Search,
+	{ claim, claims, signal, shared, reason }: Search,
 	got: GeneratedFile[] = [],
 ): Promise<GeneratedFile[]> {
-	const { claim, claims } = search;
 	const isRest = got.length > 0;
-	const looks = new Looks(search, got, api.credential.redact);
+	/** What there is so far, in case no more comes. */
+	let partial = got;
+	let candidates: HistoryEntry[] = [];
+	let lastFound = '';
+	/** How many looks in a row have found the same, and how many no history. */
+	let unchanged = 0;
+	let absent = 0;
 	if (isRest) claims.receive(claim, got);
 	claim.lost = true;
-	const spentMs = isRest && claim.cutAt !== undefined ? Date.now() - claim.cutAt : 0;
-	const limitMs = Math.max(LAST_LOOK_MS, SEARCH_MS - spentMs);
-	const wait = async (signal: AbortSignal) =>
+
+	/** Reads what a look has found. Throws a Failure when no later one can find more. */
+	function judge(entries: HistoryEntry[]): Reading<GeneratedFile[]> {
+		const verdict = claims.judge(claim, entries);
+		const { own, hopeless, waitMs } = verdict;
+		candidates = verdict.candidates;
+		absent = 0;
+		if (hopeless) {
+			partial = got;
+			throw new Failure('streamLost');
+		}
+		const files = isRest
+			? withRest(claim, got, claims.rest(claim, got, entries))
+			: own.flatMap((entry) => entry.files).slice(0, MAX_FILES);
+		const failed = own.filter((entry) => entry.failed);
+		const hasFailed = files.length === 0 && failed.length === own.length;
+		if (failed[0] && hasFailed && waitMs === undefined) {
+			const text = readReason(api.credential.redact.value(failed[0].record));
+			throw new Failure('generationFailed', { text });
+		}
+		// A file that may be another's is worse than none.
+		partial = waitMs !== undefined && claim.withImages ? got : files;
+		// An address may be signed anew for each look; an id stays the same.
+		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');
+		unchanged = found !== '' && found === lastFound ? unchanged + 1 : 0;
+		lastFound = found;
+		const isAll = files.length > 0 && files.length + failed.length >= claim.expected;
+		const isSettled = unchanged >= SETTLED_LOOKS && !isRest;
+		const isCertain = waitMs === undefined || (isRest && !claim.withImages);
+		const isFinal = isSettled || (isAll && isCertain);
+		const isDone = isFinal && (waitMs === undefined || ageOf(claim, own[0]!) >= waitMs);
+		return isDone ? { done: true, value: files } : { done: false };
+	}
+
+	/**
+	 * A failed look as the wait should see it. An edge, or a replica that lags behind, may answer 404 for
+	 * a while. A service without a history always does.
+	 */
+	function failed(error: unknown): unknown {
+		if (!isFailure(error, 'notFound')) {
+			absent = 0;
+			return error;
+		}
+		if (!error.facts.isEdge) absent++;
+		return absent < ABSENT_LOOKS ? error.with({ transient: true }) : new Failure('streamLost');
+	}
+
+	const look = async (over: AbortSignal) => {
+		// The last look must not be one of some seconds ago.
+		const isLast = remainingMs(over) < LOOK_MS;
+		const asOf = isLast ? steadyNow() - LAST_FRESH_MS : 0;
+		const looking = history.newest(claims.reach(claim), shared, asOf);
+		return judge(
+			await looking.catch((error: unknown) => {
+				throw failed(error);
+			}),
+		);
+	};
+	const wait = async (over: AbortSignal) =>
 		await pollUntil({
-			async read() {
-				// The last look must not be one of some seconds ago.
-				const isLast = remainingMs(signal) < LOOK_MS;
-				const asOf = isLast ? steadyNow() - LAST_FRESH_MS : 0;
-				const looking = history.newest(claims.reach(claim), search.shared, asOf);
-				const entries = await looking.catch((error: unknown) => {
-					throw looks.failed(error);
-				});
-				return looks.found(entries);
-			},
-			signal,
+			read: async () => await look(over),
+			signal: over,
 			pollMs: LOOK_MS,
 			cooldownMs: () => api.rateLimit.cooldownMs(),
 			readFirst: true,
 		});
-	return await withDeadline(limitMs, search.signal, wait).catch((error: unknown) => {
+	const spentMs = isRest && claim.cutAt !== undefined ? Date.now() - claim.cutAt : 0;
+	const limitMs = Math.max(LAST_LOOK_MS, SEARCH_MS - spentMs);
+	return await withDeadline(limitMs, signal, wait).catch((error: unknown) => {
 		const isOver = isFailure(error, 'timedOut', 'streamLost');
 		// A part of the files is better than nothing.
-		if ((isOver || isRest) && looks.partial.length > 0) return looks.partial;
-		throw isOver ? notFound(search.reason, looks.candidates) : withPayment(error);
+		if ((isOver || isRest) && partial.length > 0) return partial;
+		throw isOver ? notFound(reason, candidates) : withPayment(error);
 	});
 }
 
@@ -180,10 +149,7 @@ function notFound(text: string, entries: HistoryEntry[]): Failure {
 	return new Failure('streamLost', { text, candidates });
 }
 
-/**
- * `got`, plus the missing files that the history already holds. Takes one look; if that fails or
- * takes long, nothing is lost.
- */
+/** `got`, plus the missing files that one look into the history finds. Never rejects. */
 export async function findRest(
 	history: HistoryReader,
 	{ claim, claims, signal, shared }: Omit<Search, 'reason'>,
@@ -198,8 +164,8 @@ export async function findRest(
 }
 
 /**
- * A file that an earlier attempt got for `asked`, with the address that the history has for it now: the old
- * one may have expired. Undefined if it has none, or the same. Takes one look.
+ * A file that an earlier attempt got for `asked`, at its address of now: the old one may have expired.
+ * Undefined if the history has none, or the same. Takes one look.
  */
 export async function findAgain(
 	history: HistoryReader,
@@ -217,7 +183,6 @@ export async function findAgain(
 	return renewed?.fileUrl === file.fileUrl ? undefined : renewed;
 }
 
-/** `got` and `rest`, no more than asked for. */
 const withRest = ({ expected }: Claim, got: GeneratedFile[], rest: GeneratedFile[]) => [
 	...got,
 	...rest.slice(0, expected - got.length),
