@@ -31,38 +31,35 @@ const TYPES: ReadonlyArray<[extension: string, mimeType: string, ...others: stri
 	['svg', 'image/svg+xml'],
 ];
 
-const ascii = (bytes: Uint8Array, start: number, end: number) =>
-	String.fromCharCode(...bytes.subarray(start, end));
-
 /** The type in a Content-Type header, without its parameters; '' when there is none. */
 const typeNamedBy = (contentType: string | undefined) =>
 	contentType?.slice(0, 200).split(';')[0]!.trim().toLowerCase() ?? '';
 
+/** What files of a type begin with, as Latin-1. */
+const BEGINNINGS: ReadonlyArray<[RegExp, mimeType: string]> = [
+	[/^RIFF.{4}WAVE/s, 'audio/wav'],
+	[/^RIFF.{4}WEBP/s, 'image/webp'],
+	[/^\x89PNG/, 'image/png'],
+	[/^\xff\xd8\xff/, 'image/jpeg'],
+	[/^GIF8/, 'image/gif'],
+	[/^OggS/, 'audio/ogg'],
+	[/^fLaC/, 'audio/flac'],
+	[/^ID3/, 'audio/mpeg'],
+	[/^\x1aE\xdf\xa3/, 'video/webm'],
+	[/^.{4}ftypavi/s, 'image/avif'],
+	[/^.{4}ftypqt {2}/s, 'video/quicktime'],
+	[/^.{4}ftypM4A/s, 'audio/mp4'],
+	[/^.{4}ftyp/s, 'video/mp4'],
+	// The frame sync of ADTS and MPEG audio: layer bits 00 are ADTS, 01 layer III.
+	[/^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'],
+	[/^\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]/, 'audio/mpeg'],
+];
+
 /** The MIME type that the first bytes prove, else undefined. */
 function sniff(bytes: Uint8Array, kind: MediaKind): string | undefined {
-	const start = ascii(bytes, 0, 4);
-	if (start === 'RIFF') {
-		const form = ascii(bytes, 8, 12);
-		return form === 'WAVE' ? 'audio/wav' : form === 'WEBP' ? 'image/webp' : undefined;
-	}
-	if (start === '\x89PNG') return 'image/png';
-	if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
-	if (start === 'GIF8') return 'image/gif';
-	if (start === 'OggS') return 'audio/ogg';
-	if (start === 'fLaC') return 'audio/flac';
-	if (start.startsWith('ID3')) return 'audio/mpeg';
-	if (start === '\x1aE\xdf\xa3') return kind === 'speech' ? 'audio/webm' : 'video/webm';
-	if (ascii(bytes, 4, 8) === 'ftyp') {
-		const brand = ascii(bytes, 8, 12);
-		if (brand.startsWith('avi')) return 'image/avif';
-		if (brand === 'qt  ') return 'video/quicktime';
-		return brand.startsWith('M4A') || kind === 'speech' ? 'audio/mp4' : 'video/mp4';
-	}
-	// The frame sync of ADTS and MPEG audio: layer bits 00 are ADTS, 01 layer III.
-	const [first, second = 0] = bytes;
-	if (first === 0xff && (second & 0xf6) === 0xf0) return 'audio/aac';
-	if (first === 0xff && (second & 0xe6) === 0xe2) return 'audio/mpeg';
-	return undefined;
+	const start = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
+	const type = BEGINNINGS.find(([beginning]) => beginning.test(start))?.[1];
+	return kind === 'speech' ? type?.replace(/^video\/(?=mp4|webm)/, 'audio/') : type;
 }
 
 /**
@@ -145,7 +142,7 @@ export function kindSaid(
 	return /\.(?:mp4|webm|mov|mkv)$/i.test(pathname) ? 'video' : undefined;
 }
 
-/** True when the first bytes are those of an image. */
+/** Whether these are the first bytes of an image. */
 export const isImage = (bytes: Uint8Array): boolean =>
 	sniff(bytes, 'image')?.startsWith('image/') === true;
 
