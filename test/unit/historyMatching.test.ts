@@ -25,7 +25,6 @@ type Expected = number[] | 'listed' | 'hopeless' | { afterMs: number };
 interface Setting {
 	mine?: Partial<Claim>;
 	others?: Array<Partial<Claim>>;
-	toldToOthers?: string;
 	taken?: string;
 }
 
@@ -39,6 +38,8 @@ const streaming = { others: [{ lost: false }] };
 const different = { digest: 'y' };
 const telling = { ...different, lost: false };
 const forWide = { aspectRatio: LANDSCAPE };
+/** An id told to a request of another prompt. */
+const toldElsewhere = [{ prompt: 'Q', ...named('e0') }];
 /** Beside a request for another aspect ratio. */
 const shaped = { mine: forWide, others: [{ ...different, aspectRatio: PORTRAIT }] };
 const [wide, tall] = [LANDSCAPE, PORTRAIT].map((ratio) => ({ record: { aspect_ratio: ratio } }));
@@ -58,8 +59,8 @@ test.each<[string, entries: number | Entry[], Expected, Setting?]>([
 	['nothing of another kind', [{ record: { type: 'image' } }], []],
 	['nothing that somebody has', 2, [1], { taken: 'e0' }],
 	['what an event told', 3, [1], { mine: named('e1') }],
-	['nothing told to two', 1, [], { mine: named('e0'), toldToOthers: 'e0' }],
-	['nothing told to another', 2, [1], { toldToOthers: 'e0' }],
+	['nothing told to two', 1, [], { mine: named('e0'), others: toldElsewhere }],
+	['nothing told to another', 2, [1], { others: toldElsewhere }],
 	['nothing beside a file under another name', 1, [], { mine: { ...two, got: 1 } }],
 	['its share of equal requests', 2, [1], { others: [{ began: 500 }] }],
 	['nothing of a share that is not even', 1, 'listed', { others: [{}] }],
@@ -86,15 +87,11 @@ test.each<[string, entries: number | Entry[], Expected, Setting?]>([
 	['what is likely, later, where it has images', 1, { afterMs: 300_000 }, { mine: images }],
 	['nothing, where it has images and awaits an id', 1, 'listed', { mine: { ...images, ...told } }],
 	['what an event told, where it has images', 2, [1], { mine: { ...images, ...named('e1') } }],
-])('a request gets %s', (_, entries, expected, { mine, others = [], ...known } = {}) => {
+])('a request gets %s', (_, entries, expected, { mine, others = [], taken = '' } = {}) => {
 	const claim = claimed(mine ?? {});
 	const all = (Array.isArray(entries) ? entries : new Array<Entry>(entries).fill({})).map(listed);
-	const verdict = matchHistory(claim, {
-		all,
-		sharing: [claim, ...others.map(claimed)],
-		toldToOthers: new Set([known.toldToOthers ?? '']),
-		taken: new Set([known.taken ?? '']),
-	});
+	const claims = [claim, ...others.map(claimed)];
+	const verdict = matchHistory(claim, all, claims, new Set([taken]));
 	const isOwn = Array.isArray(expected);
 	const waitMs = typeof expected === 'object' && !isOwn ? expected.afterMs : undefined;
 	expect(verdict).toEqual({

@@ -15,8 +15,6 @@ import {
 	type Verdict,
 } from './historyMatching';
 
-/** The generations of an account, and which file belongs to which. */
-
 type Order = Pick<SentRequest, 'prompt' | 'began' | 'expected' | 'kind'> & Partial<SentRequest>;
 
 /** How long after it was given up a generation may still finish. */
@@ -83,10 +81,7 @@ export class Claims {
 		for (const { id } of files) if (id !== undefined) claim.ids.add(id);
 	}
 
-	/**
-	 * Ends a claim, which gets no more files unless its stream was cut; its files belong to nobody else
-	 * from now on.
-	 */
+	/** Ends a claim, which gets no more files unless its stream was cut. */
 	end(claim: Claim, files: GeneratedFile[], madeAt = Date.now()): void {
 		this.receive(claim, files);
 		this.take(marksOf(files));
@@ -144,10 +139,7 @@ export class Claims {
 
 	/** What of a look into the history, the oldest first, belongs to `claim`. */
 	judge(claim: Claim, all: HistoryEntry[]): Verdict {
-		const others = [...this.claims.values()].filter((other) => other !== claim);
-		const toldToOthers = new Set(others.flatMap(({ ids }) => [...ids]));
-		const { taken } = this;
-		return matchHistory(claim, { all, sharing: this.sharing(claim), toldToOthers, taken });
+		return matchHistory(claim, all, [...this.claims.values()], this.taken);
 	}
 
 	/** The files of `claim` in a look into the history besides `got`, those that it has. */

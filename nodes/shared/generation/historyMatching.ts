@@ -4,25 +4,19 @@ import type { MediaKind } from '../media';
 import { asText } from '../parsing/coerce';
 import { kindSaid } from '../parsing/fileType';
 
-/** Which entries of the history belong to which generation. Pure. */
-
 /** What one generation asked for and was told: enough for a later attempt to search for it. */
 export interface SentRequest {
 	/** Unique among generations, also those of other processes. */
 	key: string;
-	/** The prompt as sent; '' if none. */
+	/** As sent; '' if none. */
 	prompt: string;
 	/** When the request went out, ms since 1970 by our clock; Infinity before. */
 	began: number;
-	/**
-	 * The service's clock minus ours when it went out, in ms, if its answer told. Another process may
-	 * search with another clock, and a clock may be set meanwhile.
-	 */
+	/** The service's clock minus ours at that time, in ms, if its answer told: a clock may be set meanwhile. */
 	clockOffsetMs?: number;
 	/** Files asked for. */
 	expected: number;
 	kind: MediaKind;
-	/** As asked for; undefined when the request has none. */
 	aspectRatio?: string;
 	/** Of the request: the files of two with the same one are interchangeable. */
 	digest: string;
@@ -36,7 +30,7 @@ export interface SentRequest {
 	others?: string[];
 }
 
-/** One generation of this process, from its request to its result, and for a while after it. */
+/** One generation of this process, and for a while after it has ended. */
 export interface Claim extends Omit<SentRequest, 'told'> {
 	ids: Set<string>;
 	/** True once its stream is lost, or over: nothing more is told of it. */
@@ -63,37 +57,28 @@ export interface Verdict {
 
 /** How long the entry of an id that was told may take to appear, in ms, before the prompt decides. */
 const ID_AWAITED_MS = 60_000;
-/**
- * How long another entry may take to appear, in ms, where images are part of the request, so that the
- * prompt says little: a video takes more than five minutes only under load.
- */
+/** The same where images are part of the request, and the prompt says little: videos rarely take longer. */
 const IMAGES_MS = 300_000;
 
 /** `created_at` and Date headers are cut to the second. */
 export const CLOCK_TOLERANCE_MS = 2000;
 
-/** All that helps to tell whose the entries of one look are. */
-export interface Evidence {
-	/** The oldest first. */
-	all: HistoryEntry[];
-	/** All claims of the same prompt, including the one that is judged. */
-	sharing: Claim[];
-	/** Ids that events told other claims, whatever their prompt. */
-	toldToOthers: ReadonlySet<string>;
-	/** Marks of files that somebody has. */
-	taken: ReadonlySet<string>;
-}
-
 /**
  * What belongs to `claim`. Proof is an id that events told. Else an entry must have exactly the prompt,
  * be made after the request went out, and be taken by nobody. Those that another request of this prompt
  * may have made as well are candidates only, unless the requests are equal, all streams are lost, and
- * there are just as many files as they lack: then each gets its share, in order.
+ * there are just as many files as they lack: then each gets its share, in order. `all` are the entries of
+ * one look, the oldest first; `claims` those of the account, `claim` among them; `taken` the marks of
+ * files that somebody has.
  */
 export function matchHistory(
 	claim: Claim,
-	{ all, sharing, toldToOthers, taken }: Evidence,
+	all: HistoryEntry[],
+	claims: Claim[],
+	taken: ReadonlySet<string>,
 ): Verdict {
+	const others = claims.filter((other) => other !== claim);
+	const toldToOthers = new Set(others.flatMap(({ ids }) => [...ids]));
 	// An id that two streams were told, perhaps a number of the event, proves nothing.
 	const isUntold = ({ id = '' }: HistoryEntry) => !toldToOthers.has(id);
 	const proven = all.filter(isProvenFor(claim)).filter(isUntold);
@@ -107,6 +92,7 @@ export function matchHistory(
 	const prompt = claim.prompt.trim();
 	const open = all.filter((entry) => entry.prompt === prompt && !proven.includes(entry));
 	const nobodys = open.filter((entry) => isUntold(entry) && !isKnown(entry, taken));
+	const sharing = claims.filter((other) => other.prompt.trim() === prompt);
 	const free = withoutFailed(nobodys, sharing);
 	const mine = free.filter(mayBeOf(claim));
 	// The requests that may have made one of these, `claim` among them, and all that they may have made.
