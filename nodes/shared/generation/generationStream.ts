@@ -22,8 +22,6 @@ import {
 import { askedOf } from './claims';
 import type { Claim, SentRequest } from './historyMatching';
 
-/** One create call and its stream, from the order to the outcome. */
-
 export interface GenerationBody {
 	bytes: Buffer;
 	/** Called once the service has taken the body and its memory is free again. */
@@ -44,19 +42,16 @@ export interface GenerationListener {
 
 export interface GenerationOrder {
 	generation: Generation;
-	/** The prompt as sent, '' when none is; the history is searched by it. */
+	/** As sent, '' when none is; the history is searched by it. */
 	prompt: string;
 	/** Files asked for. */
 	expected: number;
-	/** As asked for, to tell it from another of the same prompt. */
 	aspectRatio?: string;
 	/** Makes the request's body; called once, right before it is sent. */
 	body(signal: AbortSignal): Promise<GenerationBody>;
 	/** Deadline and cancel of the item. */
 	signal: AbortSignal;
-	/**
-	 * Ends a create call under way. Another item's failure does not: its answer says what was paid for.
-	 */
+	/** Ends a create call under way. Another item's failure does not: its answer says what was paid for. */
 	creating: AbortSignal;
 	/** Cancel of all items. */
 	shared: AbortSignal;
@@ -79,6 +74,7 @@ export async function requestStream(
 	const closing = new AbortController();
 	const close = () => closing.abort(NO_REASON);
 	const signal = anyOf(order.creating, closing.signal);
+	const noteAsked = () => order.listener.onAsked(askedOf(claim));
 	const hear = (progress: GenerationProgress) => {
 		const { id } = progress;
 		const isNamed = id !== undefined && !claim.ids.has(id);
@@ -91,19 +87,22 @@ export async function requestStream(
 		const { bytes, release } = await order.body(order.signal);
 		try {
 			claim.digest = await requestDigest(order, bytes);
-			const onSend = () => {
-				claim.began = Date.now();
-				order.listener.onAsked(askedOf(claim));
-			};
-			const onRefused = () => {
-				// Until it is sent again, no entry can belong to it.
-				claim.began = Infinity;
-				order.listener.onRefused();
-			};
-			const limits = { signal, begin: order.signal, limitMs: order.idleMs, onSend, onRefused };
-			const answer = await api.openStream(order.generation, bytes, limits);
+			const answer = await api.openStream(order.generation, bytes, {
+				signal,
+				begin: order.signal,
+				limitMs: order.idleMs,
+				onSend() {
+					claim.began = Date.now();
+					noteAsked();
+				},
+				onRefused() {
+					// Until it is sent again, no entry can belong to it.
+					claim.began = Infinity;
+					order.listener.onRefused();
+				},
+			});
 			claim.clockOffsetMs = answer.clockOffsetMs;
-			order.listener.onAsked(askedOf(claim));
+			noteAsked();
 			return answer.body;
 		} finally {
 			release?.();
@@ -118,10 +117,7 @@ export async function requestStream(
 	return await readStream(opened, events, order, close).finally(ended);
 }
 
-/**
- * Reads a generation stream to its outcome. Ends it, with the connection, a moment after the first
- * terminal event, after `idleMs` of silence, or when `signal` aborts (then throws its reason).
- */
+/** Reads a stream to its outcome, or to a silence. Throws the signal's reason when that aborts. */
 async function readStream(
 	stream: ByteStream,
 	events: GenerationEvents,
@@ -171,13 +167,10 @@ const mayBeUnderWay = (error: unknown): error is Failure =>
 	error instanceof Failure &&
 	(error.kind === 'noAnswer' || NO_ANSWER_STATUSES.includes(error.facts.status ?? 0));
 
-/** Bytes hashed at a time, so that n8n can do other things in between. */
+/** Bytes hashed at a time: n8n can do other things in between. */
 const HASHED_BYTES = 8 * 1024 * 1024;
 
-/**
- * A digest that is equal for requests whose files are interchangeable; their number does not matter.
- * `bytes` are the request's body.
- */
+/** Equal for requests whose files are interchangeable, however many are asked for. */
 async function requestDigest(
 	{ generation, aspectRatio, prompt }: GenerationOrder,
 	bytes: Buffer,

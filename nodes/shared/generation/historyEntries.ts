@@ -34,10 +34,7 @@ const unsignedOf = ({ files }: Pick<HistoryEntry, 'files'>) => [
 	...new Set(files.map(({ fileUrl }) => unsigned(fileUrl))),
 ];
 
-/**
- * `history`, newest first, as entries: the oldest first, those of one second in their order. `baseUrl`
- * resolves relative addresses; `clockOffsetMs` is the service's clock minus ours.
- */
+/** `history`, newest first, as entries, the oldest first. `clockOffsetMs`: the service's clock minus ours. */
 export function readHistory(
 	history: ServiceRecord[],
 	baseUrl: string,

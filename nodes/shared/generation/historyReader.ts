@@ -68,7 +68,6 @@ export class HistoryReader {
 
 interface ReadPage {
 	page: Page;
-	/** In ms since 1970. */
 	readAt: number;
 }
 

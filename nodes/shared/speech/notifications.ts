@@ -84,10 +84,7 @@ class Connection {
 				if (this.latest.has(taskId)) tell(follower, this.latest.get(taskId));
 				return unfollow;
 			},
-			/**
-			 * The messages of all tasks from now on. First come the last ones of tasks not known to have
-			 * ended, the latest first.
-			 */
+			/** All messages from now on; first the last ones of tasks not known to have ended, latest first. */
 			followAll: (listener: TaskListener): void => {
 				if (!mine) return;
 				mine.add(() => this.listeners.delete(listener));
@@ -96,10 +93,7 @@ class Connection {
 					if (this.known.endedAt(taskId) === undefined) listener(taskId, percentage, 'past');
 				}
 			},
-			/**
-			 * Call this once the wait is over. The last release closes the socket: at once, or a moment later
-			 * if others are likely to follow `soon`.
-			 */
+			/** The last one closes the socket: at once, or a moment later if others may follow `soon`. */
 			release: (when?: 'soon'): void => {
 				const ends = mine;
 				mine = undefined;
@@ -139,9 +133,6 @@ class Connection {
 	}
 }
 
-/**
- * A share of the account's socket at `{ws_url}/ws?token=` (§6.2): one per account and process,
- * opened for the first user and closed after the last.
- */
+/** A share of the account's socket, which is opened for the first user and closed after the last. */
 export const subscribe = (credential: Credential, checkEgress: EgressCheck): Subscription =>
 	accountOf(credential).shared(Connection, credential, checkEgress).subscribe();

@@ -8,10 +8,7 @@ import type { ReadingReason } from '../async/timetable';
 
 /** How long a completed task's file address may be missing, in ms. */
 const ADDRESS_GRACE_MS = 60_000;
-/**
- * How long, in ms, and how many times in a row the service must say that it knows no such task: a
- * restarting ingress, or a replica that lags behind, may say so of any task.
- */
+/** How long and how many times in a row a 404 must come: an ingress or a lagging replica may send some. */
 const UNKNOWN_MS = 60_000;
 const UNKNOWN_TIMES = 3;
 
@@ -26,15 +23,9 @@ export interface TaskWait {
 	subscription: Subscription;
 	/** True right after creation: the first reading can wait. */
 	justCreated: boolean;
-	/**
-	 * True if the service has mentioned the task before. One that only a person has named may not
-	 * exist, which is reported at once.
-	 */
+	/** The service has mentioned the task before. That one named by a person does not exist is said at once. */
 	isKnown?: boolean;
-	/**
-	 * For one of many tasks watched for long: while silent it is read less and less often, and the
-	 * first reading, too, waits for its turn. Undefined when an item waits for this one task.
-	 */
+	/** For one of many tasks watched for long: read more and more rarely, and always in turn. */
 	watch?: { readFirst: boolean };
 	/** Rising percentages, 0 to 100. */
 	onProgress(percentage: number): void;
@@ -137,11 +128,10 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		return await rateLimit.waitForTurn(kind, wait.pollIntervalMs, over);
 	};
 	const read = async (over: AbortSignal, lastAt: number): Promise<Reading<SpeechTask>> => {
-		// Messages may name thousands of tasks of others, or forgotten ones.
+		// Messages may name thousands of others' tasks, or forgotten ones.
 		const isUnknown = watch && sightings.unknown !== undefined;
 		if (isUnknown) await rateLimit.waitForTurn('unknown', Infinity, over);
-		// A wait that can't even begin, for instance with a wrong address, must not last until its
-		// deadline.
+		// A wait that can't even begin, say with a wrong address, must not last until its deadline.
 		const repeat = sightings.isKnown ? 'once' : 'read';
 		const task = await api.getTask(taskId, over, repeat, lastAt).catch((error: unknown) => {
 			throw sightings.failed(error, repeat);
@@ -172,6 +162,5 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 }
 
 /** The same failure, with the id of the (paid) task it is about. */
-export function aboutTask(error: unknown, taskId: string, lastNews?: string): unknown {
-	return withFacts(error, { taskId, lastNews });
-}
+export const aboutTask = (error: unknown, taskId: string, lastNews?: string): unknown =>
+	withFacts(error, { taskId, lastNews });
