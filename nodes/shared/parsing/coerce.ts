@@ -6,10 +6,7 @@ import { MAX_ID_CHARS, MAX_JSON_LEVELS } from '../limits';
 export const isRecord = (value: unknown): value is ServiceRecord =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * A text of at most `length` characters: a longer one is cut off, and ends with "…". A character of two
- * code units is not cut in two. Redact first what may hold the token: half of it would not be found.
- */
+/** A text cut to `length` characters, "…" included. Redact it first: half a token would not be found. */
 export const clip = (text: string, length: number): string =>
 	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + '…';
 
@@ -19,18 +16,13 @@ export function asText(value: unknown): string | undefined {
 	return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
 
-/**
- * An identifier as a string, since ids are compared as such; undefined for what can't be part
- * of a request's path.
- */
+/** An identifier, always as a string; undefined for what can't be part of a request's path. */
 export function asId(value: unknown): string | undefined {
 	const text = asText(value);
-	return text === undefined || text.length > MAX_ID_CHARS || LONE_SURROGATE.test(text)
-		? undefined
-		: text;
+	const isUnusable =
+		text === undefined || text.length > MAX_ID_CHARS || /\p{Surrogate}/u.test(text);
+	return isUnusable ? undefined : text;
 }
-
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** A number, or the number a string holds, else undefined. */
 export function asNumber(value: unknown): number | undefined {
@@ -39,10 +31,7 @@ export function asNumber(value: unknown): number | undefined {
 	return Number.isFinite(number) ? number : undefined;
 }
 
-/**
- * A point in time in ms since 1970: ISO 8601, in UTC if it names no zone, or seconds or milliseconds
- * since 1970; else NaN.
- */
+/** A time in ms since 1970: of ISO 8601, in UTC if it names no zone, or of seconds or ms; else NaN. */
 export function asTime(value: unknown): number {
 	const text = asText(value) ?? '';
 	if (!/^\d{9,13}(?:\.\d+)?$/.test(text)) {
@@ -54,9 +43,8 @@ export function asTime(value: unknown): number {
 
 /** A web address, resolved against `base` if given; undefined for any other, such as `file:`. */
 export function asWebUrl(text: string, base?: string): URL | undefined {
-	if (!URL.canParse(text, base)) return undefined;
-	const url = new URL(text, base);
-	return url.protocol === 'https:' || url.protocol === 'http:' ? url : undefined;
+	const url = URL.canParse(text, base) ? new URL(text, base) : undefined;
+	return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
 /** §6.2: progress as a whole number from 0 to 100. */

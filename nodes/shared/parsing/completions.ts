@@ -32,17 +32,13 @@ export class Completions {
 		}
 	}
 
-	/** Adds an entry without a file. */
 	addFileless(entry: unknown): void {
 		const id = isRecord(entry) ? (asId(entry.id) ?? asId(entry.task_id)) : undefined;
 		this.fileless.add(id ?? `entry ${this.fileless.size}`);
 	}
 }
 
-/**
- * How a file is recognised in a later completion, where its address may be signed anew. Without an
- * id, only the whole address identifies it.
- */
+/** How a file is recognised in a later completion, where its address may be signed anew. */
 const keyOf = ({ id, fileUrl }: GeneratedFile): string =>
 	JSON.stringify(id === undefined ? [fileUrl] : [id, unsigned(fileUrl)]);
 

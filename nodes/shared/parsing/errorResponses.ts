@@ -52,10 +52,7 @@ export const saysTooMuch = (text = ''): boolean =>
 export const isOverload = (error: unknown): boolean =>
 	error instanceof Failure && saysTooMuch(error.facts.text);
 
-/**
- * Retry-After, in seconds or as a date, in milliseconds from 0 to 60 000; undefined if missing or
- * senseless. `now` in ms since 1970.
- */
+/** Retry-After, seconds or a date, in ms from 0 to 60 000; undefined if senseless. `now` in ms since 1970. */
 export function readRetryAfter(header: unknown, now: number): number | undefined {
 	const text = asText(header);
 	if (text === undefined) return undefined;
@@ -95,10 +92,7 @@ export function failureSaidIn(record: unknown, redact: Redactor): Failure | unde
 /** True where an id is named anywhere, such as in an envelope. */
 const hasId = (record: unknown) => /"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(record));
 
-/**
- * The Failure of an answer with an HTTP error status. `body` has to be redacted already,
- * since it is cut here.
- */
+/** The Failure of an answer with an HTTP error status. `body`, which is cut here, has to be redacted. */
 export function failureOfStatus(status: number, body: string): Failure {
 	const text = readErrorText(body);
 	const facts = { status, text };

@@ -23,10 +23,7 @@ export function readReason(value: unknown, depth = 0): string | undefined {
 const WORD_FOR_NOTHING =
 	/^(?:none|null|undefined|ok|success|false|0|no[\s_-]?errors?|\{\s*\}|\[\s*\])?$/i;
 
-/**
- * True when the value of an `error` field means no error: nothing at all, a word such as "none" or
- * "ok", or a list or record of nothing else, such as `{ code: 0, message: "" }`.
- */
+/** True when the value of an `error` field means no error, as "none" or `{ code: 0, message: "" }`. */
 export function saysNothing(value: unknown): boolean {
 	if (typeof value === 'string') return WORD_FOR_NOTHING.test(value.trim());
 	if (typeof value !== 'object' || value === null) return !value;
@@ -56,13 +53,14 @@ const REASON_KEYS = [
 const SAYS_LITTLE =
 	/^(?:\d+|error|failed|bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
 
-/** A text may itself be JSON, even JSON that was cut off. */
+/** A reason in JSON that was cut off. */
+const CUT_OFF = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
+
 function readReasonText(text: string, depth: number): string | undefined {
 	if (depth > 4 || !/^[[{]/.test(text)) return plainText(text);
 	const json = parseJson(text);
-	const cut = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/.exec(text);
-	const reason = json === undefined ? cut?.[1] : readReason(json, depth + 1);
-	return reason === undefined ? plainText(text) : plainText(reason);
+	const reason = json === undefined ? CUT_OFF.exec(text)?.[1] : readReason(json, depth + 1);
+	return plainText(reason ?? text);
 }
 
 /** Text without mark-up and control characters, not too long; undefined when nothing is left. */

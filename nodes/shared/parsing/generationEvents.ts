@@ -84,7 +84,7 @@ export class GenerationEvents {
 		return this.feed(this.decoder.decode(part, { stream: true }));
 	}
 
-	/** The stream ended by itself. Returns the outcome. */
+	/** The stream ended by itself. */
 	end(): GenerationOutcome {
 		this.feed(this.decoder.decode());
 		// The last event counts even without the blank line that should follow it.
@@ -93,10 +93,7 @@ export class GenerationEvents {
 		return this.outcome ?? this.conclude();
 	}
 
-	/**
-	 * The stream broke, or was given up for the reason `why`: an event that is cut in two does not count.
-	 * Returns the outcome.
-	 */
+	/** It broke, or was given up for the reason `why`: an event that is cut in two does not count. */
 	broken(why?: string): GenerationOutcome {
 		return this.conclude(true, why);
 	}

@@ -22,7 +22,6 @@ import {
 
 /** Tolerant readers: raw answer → task, files, pages. Pure; docs/contract.md names each variation. */
 
-/** Where an answer comes from. */
 export interface Source {
 	/** Relative addresses are resolved against it. */
 	baseUrl: string;
@@ -36,10 +35,7 @@ const ADDRESS_KEYS = [
 	...['uri', 'link', 'src', 'audio', 'file', 'path', 'data'],
 ];
 
-/**
- * The file address in a value: a string, or an object or array that holds one. A relative path is
- * resolved against `baseUrl`. Undefined if there is none.
- */
+/** The file address in a value, or anywhere within it, resolved against `baseUrl`; undefined if none. */
 export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
 	if (Array.isArray(value)) {
 		return value.map((entry) => readFileUrl(entry, baseUrl)).find((url) => url !== undefined);
@@ -112,18 +108,13 @@ export function readNotification(
 	text: string,
 ): { taskId: string; percentage: number | undefined } | undefined {
 	const raw = text.length > MAX_MESSAGE_CHARS ? undefined : parseJson(text);
-	if (!isRecord(raw) || raw.type !== TASK_MESSAGE || !isRecord(raw.payload)) {
-		return undefined;
-	}
+	if (!isRecord(raw) || raw.type !== TASK_MESSAGE || !isRecord(raw.payload)) return undefined;
 	const taskId = asId(raw.payload.task_id) ?? asId(raw.payload.id);
 	if (taskId === undefined) return undefined;
 	return { taskId, percentage: asPercentage(raw.payload.process_percentage) };
 }
 
-/**
- * The generated files in a completion event, a JSON answer or a history entry (§2.3), one for each
- * address. A relative one is resolved against `baseUrl`.
- */
+/** The generated files in a completion event, a JSON answer or a history entry (§2.3), one for each address. */
 export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
 	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
 	if (typeof raw === 'string') {
@@ -169,10 +160,7 @@ export interface Page {
 	bare: boolean;
 }
 
-/**
- * One page of a list (§4.4, §4.9): a bare array, or an object that holds one under `voices`, `data`
- * or `items`. Undefined when the answer is no list.
- */
+/** One page of a list (§4.4, §4.9): an array, alone or in an object; undefined when there is none. */
 export function readPage(raw: unknown): Page | undefined {
 	if (Array.isArray(raw)) return { items: raw.filter(isRecord), bare: true };
 	if (!isRecord(raw)) return undefined;
