@@ -90,15 +90,6 @@ describe('an entry of the history is a generation’s own', () => {
 		];
 		expect(own(claim, ...others, mine)).toEqual([mine]);
 	});
-
-	it('not for a video when it is an image, nor the other way round', () => {
-		const video = lost();
-		const image = lost({ kind: 'image' });
-		const picture = entry({ type: 'image', file_url: 'https://files.example.com/a.png' });
-		expect(own(video, picture)).toEqual([]);
-		claims.end(video, []);
-		expect(own(image, picture)).toEqual([picture]);
-	});
 });
 
 describe('an entry that belongs to somebody else', () => {
@@ -165,23 +156,6 @@ describe('several lost generations of one prompt', () => {
 		]);
 	});
 
-	it('keep what events told them of, however early the other one began', () => {
-		const early = lost({ began: BEGAN - 1000 });
-		const told = lost({ expected: 2 });
-		told.ids.add('e1');
-		const entries = made(3, 4, 5);
-		expect(own(told, ...entries)).toEqual([entries[0], entries[2]]);
-		expect(own(early, ...entries)).toEqual([entries[1]]);
-	});
-
-	it('get what their streams told of; then what is left is the other one’s', () => {
-		const [told, untold] = [lost(), lost({ digest: 'y' })];
-		told.ids.add('e2');
-		const [one, two] = [entry(), entry()];
-		expect(own(told, two, one)).toEqual([two]);
-		expect(own(untold, two, one)).toEqual([one]);
-	});
-
 	it('share the entries of one second in the order of the history, which is newest first', () => {
 		const both = [lost(), lost({ began: BEGAN + 1 })];
 		const [older, newer] = [entry(), entry()];
@@ -214,13 +188,6 @@ it.each<[ServiceRecord, number, boolean]>([
 );
 
 describe('a request that is over', () => {
-	it('may have made the entry under another id and at another address', () => {
-		const mine = lost();
-		const theirs = entry();
-		claims.end(running({ digest: 'y' }), [fileOf(theirs, UNDER_ANOTHER_NAME)]);
-		expect(judge(mine, theirs)).toMatchObject({ own: [], candidates: [theirs] });
-	});
-
 	it.each([
 		['id', { fileUrl: 'https://cdn.example.com/job' }],
 		['address', { id: 'job' }],
