@@ -39,37 +39,35 @@ export interface Search {
 	reason: string;
 }
 
-/**
- * The files of a generation whose stream was lost: waits until the history holds entries that are
- * provably its own. Throws a Failure: streamLost (with the entries that may be it), generationFailed,
- * or the signal's reason. If some had come before the stream was cut, `got`, it waits for the others
- * and returns what there is, whatever goes wrong. Never creates anything.
- */
-export async function findLost(
-	api: Api,
-	history: HistoryReader,
-	{ claim, claims, signal, shared, reason }: Search,
-	got: GeneratedFile[] = [],
-): Promise<GeneratedFile[]> {
-	const isRest = got.length > 0;
+/** What looks into the history have found of a lost generation. */
+class Looks {
 	/** What there is so far, in case no more comes. */
-	let partial = got;
-	let candidates: HistoryEntry[] = [];
-	let lastFound = '';
+	partial: GeneratedFile[];
+	candidates: HistoryEntry[] = [];
+	private lastFound = '';
 	/** How many looks in a row have found the same, and how many no history. */
-	let unchanged = 0;
-	let absent = 0;
-	if (isRest) claims.receive(claim, got);
-	claim.lost = true;
+	private unchanged = 0;
+	private absent = 0;
+
+	/** `got` had come before the stream was cut. */
+	constructor(
+		private readonly api: Api,
+		private readonly search: Search,
+		private readonly got: GeneratedFile[],
+	) {
+		this.partial = got;
+	}
 
 	/** Reads what a look has found. Throws a Failure when no later one can find more. */
-	function judge(entries: HistoryEntry[]): Reading<GeneratedFile[]> {
-		const verdict = claims.judge(claim, entries);
-		const { own, hopeless, waitMs } = verdict;
-		candidates = verdict.candidates;
-		absent = 0;
+	judge(entries: HistoryEntry[]): Reading<GeneratedFile[]> {
+		const { got } = this;
+		const { claim, claims } = this.search;
+		const isRest = got.length > 0;
+		const { own, hopeless, waitMs, candidates } = claims.judge(claim, entries);
+		this.candidates = candidates;
+		this.absent = 0;
 		if (hopeless) {
-			partial = got;
+			this.partial = got;
 			throw new Failure('streamLost');
 		}
 		const files = isRest
@@ -78,17 +76,13 @@ export async function findLost(
 		const failed = own.filter((entry) => entry.failed);
 		const hasFailed = files.length === 0 && failed.length === own.length;
 		if (failed[0] && hasFailed && waitMs === undefined) {
-			const text = readReason(api.credential.redact.value(failed[0].record));
+			const text = readReason(this.api.credential.redact.value(failed[0].record));
 			throw new Failure('generationFailed', { text });
 		}
 		// A file that may be another's is worse than none.
-		partial = waitMs !== undefined && claim.withImages ? got : files;
-		// An address may be signed anew for each look; an id stays the same.
-		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');
-		unchanged = found !== '' && found === lastFound ? unchanged + 1 : 0;
-		lastFound = found;
+		this.partial = waitMs !== undefined && claim.withImages ? got : files;
 		const isAll = files.length > 0 && files.length + failed.length >= claim.expected;
-		const isSettled = unchanged >= SETTLED_LOOKS && !isRest;
+		const isSettled = this.isUnchanged(files) && !isRest;
 		const isCertain = waitMs === undefined || (isRest && !claim.withImages);
 		const isFinal = isSettled || (isAll && isCertain);
 		const isDone = isFinal && (waitMs === undefined || ageOf(claim, own[0]!) >= waitMs);
@@ -99,23 +93,49 @@ export async function findLost(
 	 * A failed look as the wait should see it. An edge, or a replica that lags behind, may answer 404 for
 	 * a while. A service without a history always does.
 	 */
-	function failed(error: unknown): unknown {
+	failed(error: unknown): unknown {
 		if (!isFailure(error, 'notFound')) {
-			absent = 0;
+			this.absent = 0;
 			return error;
 		}
-		if (!error.facts.isEdge) absent++;
-		return absent < ABSENT_LOOKS ? error.with({ transient: true }) : new Failure('streamLost');
+		if (!error.facts.isEdge) this.absent++;
+		return this.absent < ABSENT_LOOKS ? error.with({ transient: true }) : new Failure('streamLost');
 	}
 
+	private isUnchanged(files: GeneratedFile[]): boolean {
+		// An address may be signed anew for each look; an id stays the same.
+		const found = files.map(({ id, fileUrl }) => id ?? fileUrl).join('\n');
+		this.unchanged = found !== '' && found === this.lastFound ? this.unchanged + 1 : 0;
+		this.lastFound = found;
+		return this.unchanged >= SETTLED_LOOKS;
+	}
+}
+
+/**
+ * The files of a generation whose stream was lost: waits until the history holds entries that are
+ * provably its own. Throws a Failure: streamLost (with the entries that may be it), generationFailed,
+ * or the signal's reason. If some had come before the stream was cut, `got`, it waits for the others
+ * and returns what there is, whatever goes wrong. Never creates anything.
+ */
+export async function findLost(
+	api: Api,
+	history: HistoryReader,
+	search: Search,
+	got: GeneratedFile[] = [],
+): Promise<GeneratedFile[]> {
+	const { claim, claims, signal, shared, reason } = search;
+	const isRest = got.length > 0;
+	if (isRest) claims.receive(claim, got);
+	claim.lost = true;
+	const looks = new Looks(api, search, got);
 	const look = async (over: AbortSignal) => {
 		// The last look must not be one of some seconds ago.
 		const isLast = remainingMs(over) < LOOK_MS;
 		const asOf = isLast ? steadyNow() - LAST_FRESH_MS : 0;
 		const looking = history.newest(claims.reach(claim), shared, asOf);
-		return judge(
+		return looks.judge(
 			await looking.catch((error: unknown) => {
-				throw failed(error);
+				throw looks.failed(error);
 			}),
 		);
 	};
@@ -132,8 +152,8 @@ export async function findLost(
 	return await withDeadline(limitMs, signal, wait).catch((error: unknown) => {
 		const isOver = isFailure(error, 'timedOut', 'streamLost');
 		// A part of the files is better than nothing.
-		if ((isOver || isRest) && partial.length > 0) return partial;
-		throw isOver ? notFound(reason, candidates) : withPayment(error);
+		if ((isOver || isRest) && looks.partial.length > 0) return looks.partial;
+		throw isOver ? notFound(reason, looks.candidates) : withPayment(error);
 	});
 }
 
