@@ -1,23 +1,22 @@
+import { takeFault } from './faults.mts';
 import { serveFile } from './file-server.mts';
-import { instead, replaces, send, type Exchange } from './http.mts';
+import { instead, send, type Exchange } from './http.mts';
 import { problem, type Call, type Reply } from './replies.mts';
 import { createTask, deleteTask, readTask } from './speech.mts';
 import { sendJob, sendRaw } from './stream.mts';
 import type { FaultAction } from './types.mts';
 import { videoArea } from './video.mts';
 import { listVoices } from './voices.mts';
-import { tokens, type World } from './world.mts';
+import type { World } from './world.mts';
 
 /** Handles one request to the API's origin: first the fault ordered for it, then the contract. */
 export async function handleApi(world: World, exchange: Exchange): Promise<void> {
 	const { url } = exchange;
 	if (url.pathname.startsWith('/files/')) return await serveFile(world, exchange);
-	const action = world.faults.take('api', exchange) ?? {};
+	const action = takeFault(world, 'api', exchange);
 	if (action.delayMs) await world.timers.pause(action.delayMs);
-	if (replaces(action)) {
-		if (action.accepted) answer(world, exchange, action);
-		return instead(world, exchange, action);
-	}
+	if (action.accepted) answer(world, exchange, action);
+	if (instead(world, exchange, action)) return;
 	const reply = answer(world, exchange, action);
 	if ('job' in reply) {
 		if (action.sse) return sendRaw(world, exchange, action.sse);
@@ -31,7 +30,7 @@ export async function handleApi(world: World, exchange: Exchange): Promise<void>
 function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const { record, url } = exchange;
 	const header = exchange.request.headers.authorization ?? '';
-	const token = tokens(world).find((valid) => header === `Bearer ${valid}`);
+	const token = world.validTokens().find((valid) => header === `Bearer ${valid}`);
 	if (token === undefined) return problem(401, 'invalid_token');
 	const refused = overLimit(world, token);
 	if (refused) return refused;
@@ -49,8 +48,8 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 
 /** The 429 of a token that has sent more than it may; `Retry-After` leads into the next window. */
 function overLimit(world: World, token: string): Reply | undefined {
-	if (!world.options.requestLimit) return undefined;
-	const { requests, seconds } = world.options.requestLimit;
+	if (!world.requestLimit) return undefined;
+	const { requests, seconds } = world.requestLimit;
 	const now = Date.now() / 1000 / seconds;
 	const window = Math.floor(now);
 	const last = world.inWindow.get(token);
@@ -64,16 +63,9 @@ function overLimit(world: World, token: string): Reply | undefined {
 function labsArea(world: World, call: Call): Reply | undefined {
 	if (call.method === 'POST' && call.path === '/v1/labs/task') return createTask(world, call);
 	if (call.method === 'GET' && call.path === '/v1/labs/voices') return listVoices(world, call);
-	const id = /^\/v1\/labs\/task\/([^/]+)$/.exec(call.path)?.[1];
-	if (id !== undefined && call.method === 'GET') return readTask(world, call, decoded(id));
-	if (id !== undefined && call.method === 'DELETE') return deleteTask(world, call, decoded(id));
-	return undefined;
-}
-
-function decoded(part: string): string {
-	try {
-		return decodeURIComponent(part);
-	} catch {
-		return part;
-	}
+	const [, part] = /^\/v1\/labs\/task\/([^/]+)$/.exec(call.path) ?? [];
+	if (part === undefined) return undefined;
+	const id = decodeURIComponent(part);
+	if (call.method === 'GET') return readTask(world, call, id);
+	return call.method === 'DELETE' ? deleteTask(world, call, id) : undefined;
 }

@@ -23,8 +23,6 @@ export const contractDialect = {
 	/** The address of an item, in completions too. */
 	historyFiles: 'file_url' as 'file_url' | 'file_urls',
 	historyFiguresAsStrings: false,
-	/** The id of an item, in completions too. */
-	historyIds: 'string' as 'string' | 'number' | 'none',
 	/** Items are in the history, without a file, as soon as the request for them is accepted. */
 	historyMaking: false,
 	account: 'quota' as 'quota' | 'balance',

@@ -2,7 +2,8 @@ import { freeBoxHeader, videoMp4 } from './media/mp4.mts';
 import { speechMp3 } from './media/mp3.mts';
 import { promptPng } from './media/png.mts';
 import { speechWav, wavHeader } from './media/wav.mts';
-import { figure, type Scenario } from './scenarios.mts';
+import { figure, scenarioOf, type Scenario } from './scenarios.mts';
+import type { HistoryItem, TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -19,8 +20,6 @@ export interface StoredFile {
 	head(): Buffer;
 	/** Whole size in bytes, for files that go on after the head. */
 	size: number | undefined;
-	/** Answers 403 with an HTML page, as an address whose signature has expired. */
-	expired: boolean;
 }
 
 /** Low, uneven bytes: quiet noise in a WAV file, and no two offsets of a line alike. */
@@ -28,35 +27,29 @@ const filler = Buffer.alloc(FILLER_BYTES);
 for (let i = 0; i < FILLER_BYTES; i += 2) filler[i] = (i * 7 + (i >> 8)) & 0x7f;
 
 /** Puts the sound file of a speech task up and returns its address as the API gives it. */
-export function storeSpeech(
-	world: World,
-	id: string,
-	text: string,
-	voice: string,
-	s: Scenario,
-): string {
+export function storeSpeech(world: World, { id, input, voiceId }: TaskRecord, s: Scenario): string {
 	if (s.has('mp3')) {
-		return store(world, `/files/audio/${id}.mp3`, 'audio/mpeg', () => speechMp3(text), s);
+		return store(world, `/files/audio/${id}.mp3`, 'audio/mpeg', () => speechMp3(input), s);
 	}
 	const big = bigSize(s, LEAST_SPEECH);
-	const head = big ? () => wavHeader(big - 44) : () => speechWav(text, voice);
+	const head = big ? () => wavHeader(big - 44) : () => speechWav(input, voiceId);
 	return store(world, `/files/audio/${id}.wav`, 'audio/wav', head, s, big);
 }
 
-/** Puts a generated video up and returns its address. */
-export function storeVideo(world: World, id: string, portrait: boolean, s: Scenario): string {
-	const big = bigSize(s);
+/** Puts the file of a generated video or image up and returns its address. */
+export function storeGenerated(world: World, item: HistoryItem): string {
+	const { id, prompt, type, aspect_ratio: ratio = '' } = item;
+	const scenario = scenarioOf(prompt);
+	const big = bigSize(scenario);
+	if (type === 'image') {
+		const head = () => promptPng(prompt, id);
+		return store(world, `/files/image/${id}.png`, 'image/png', head, scenario, big);
+	}
 	const head = () => {
-		const video = videoMp4(id, portrait);
+		const video = videoMp4(id, ratio.endsWith('PORTRAIT'));
 		return big ? Buffer.concat([video, freeBoxHeader(big - video.length - 8)]) : video;
 	};
-	return store(world, `/files/video/${id}.mp4`, 'video/mp4', head, s, big);
-}
-
-/** Puts a generated image up and returns its address. */
-export function storeImage(world: World, id: string, prompt: string, s: Scenario): string {
-	const head = () => promptPng(prompt, id);
-	return store(world, `/files/image/${id}.png`, 'image/png', head, s, bigSize(s));
+	return store(world, `/files/video/${id}.mp4`, 'video/mp4', head, scenario, big);
 }
 
 function bigSize(scenario: Scenario, least = MEBIBYTE): number | undefined {
@@ -82,7 +75,6 @@ export function store(
 		contentType: wrong === undefined ? type : wrong || 'application/octet-stream',
 		head: () => (made ??= make()),
 		size,
-		expired: scenario.has('expired-file'),
 	});
 	const { redirectFiles, apiFiles } = world.dialect;
 	return `${redirectFiles || apiFiles !== 'open' ? world.baseUrl : world.fileOrigin}${path}`;
@@ -93,16 +85,12 @@ export function sizeOf(file: StoredFile): number {
 	return file.size ?? file.head().length;
 }
 
-/** The bytes `start` to `end` (excluded) of a file, in pieces of at most 64 KiB behind the head. */
-export function* piecesOf(file: StoredFile, start: number, end: number): Generator<Buffer> {
+/** The first bytes of a file up to `end`, in pieces of at most 64 KiB behind the head. */
+export function* piecesOf(file: StoredFile, end: number): Generator<Buffer> {
 	const head = file.head();
-	if (start < head.length) yield head.subarray(start, Math.min(end, head.length));
-	let at = Math.max(start, head.length);
-	while (at < end) {
-		const offset = (at - head.length) % FILLER_BYTES;
-		const piece = filler.subarray(offset, Math.min(FILLER_BYTES, offset + end - at));
-		yield piece;
-		at += piece.length;
+	yield head.subarray(0, end);
+	for (let at = head.length; at < end; at += FILLER_BYTES) {
+		yield filler.subarray(0, Math.min(FILLER_BYTES, end - at));
 	}
 }
 
@@ -110,5 +98,5 @@ export function* piecesOf(file: StoredFile, start: number, end: number): Generat
 export function bytesOf(world: World, url: string): Buffer | undefined {
 	const file = world.files.get(new URL(url, world.fileOrigin).pathname);
 	if (!file || sizeOf(file) > MOST_IN_MEMORY) return undefined;
-	return file.size === undefined ? file.head() : Buffer.concat([...piecesOf(file, 0, file.size)]);
+	return file.size === undefined ? file.head() : Buffer.concat([...piecesOf(file, file.size)]);
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { storeImage, storeVideo } from './files.mts';
+import { storeGenerated } from './files.mts';
 import { figure, scenarioOf, type Scenario } from './scenarios.mts';
 import type { HistoryItem } from './types.mts';
-import { paced, timestamp, type World } from './world.mts';
+import type { World } from './world.mts';
 import type { Call } from './replies.mts';
 
 const VIDEO_MS = 10_000;
@@ -16,28 +16,27 @@ export type JobEvent =
 	| { type: 'error'; code: string; status: number }
 	| { type: 'cut'; reset: boolean };
 
-/** A generation under way; it goes on, and is paid, whether or not anyone listens. */
+/** A generation under way; it goes on, and is paid, whether or not anyone is told. */
 export interface GenerationJob {
 	kind: 'video' | 'image';
-	listeners: Set<(event: JobEvent) => void>;
+	tell(event: JobEvent): void;
 }
 
 export interface Order {
 	kind: 'video' | 'image';
 	prompt: string;
-	portrait: boolean;
+	aspectRatio: string;
 	count: number;
-	/** Status words between `starting` and `processing`. */
-	preparing: string[];
+	hasImages: boolean;
 }
 
 /** Accepts (and charges) a generation and starts it: 10 s for video, 4 s for an image, paced. */
 export function startGeneration(world: World, call: Call, order: Order): GenerationJob {
 	const scenario = scenarioOf(order.prompt);
-	const job: GenerationJob = { kind: order.kind, listeners: new Set() };
+	const job: GenerationJob = { kind: order.kind, tell: () => {} };
 	world.creates++;
 	const listed = world.dialect.historyMaking ? list(world, call, order) : undefined;
-	const finished = () => finish(world, order, listed ?? list(world, call, order));
+	const finished = () => finish(world, listed ?? list(world, call, order));
 	if (call.muted) {
 		const wait = call.muted.finishesAfterMs;
 		if (wait !== undefined) world.timers.after(wait, () => void finished());
@@ -51,34 +50,30 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 		return finished();
 	};
 	const usual = order.kind === 'video' ? VIDEO_MS : IMAGE_MS;
-	const duration = paced(world, figure(scenario, 'slow', usual / 1000) * 1000);
-	const say = (event: JobEvent) => {
-		for (const listener of job.listeners) listener(event);
-	};
+	const duration = world.paced(figure(scenario, 'slow', usual / 1000) * 1000);
 	const at = (share: number, act: () => void) => world.timers.after(duration * share, act);
+	const sayAt = (share: number, word: string) =>
+		at(share, () => job.tell({ type: 'status', word }));
+	const saysMore = world.dialect.sseStatusWords === 'more';
 
-	at(0, () => say({ type: 'status', word: 'starting' }));
-	order.preparing.forEach((word, index) => {
-		at(0.04 * (index + 1), () => say({ type: 'status', word }));
-	});
-	at(0.15, () => say({ type: 'status', word: 'processing' }));
-	if (world.dialect.sseStatusWords === 'more') {
-		at(0.6, () => say({ type: 'status', word: 'generating' }));
-	}
+	sayAt(0, 'starting');
+	if (saysMore && order.hasImages) sayAt(0.04, 'uploading_images');
+	sayAt(0.15, 'processing');
+	if (saysMore) sayAt(0.6, 'generating');
 	const failure = failureOf(scenario);
 	if (failure) {
 		at(0.5, () => {
 			world.working.delete(work);
 			for (const item of listed ?? []) item.status = 'failed';
-			world.watchers.changed();
-			say(failure);
+			world.changed();
+			job.tell(failure);
 		});
 	} else if (scenario.has('stream-ends-early') || scenario.has('stream-resets')) {
-		at(0.5, () => say({ type: 'cut', reset: scenario.has('stream-resets') }));
-		const late = duration + paced(world, LATE_HISTORY_MS);
+		at(0.5, () => job.tell({ type: 'cut', reset: scenario.has('stream-resets') }));
+		const late = duration + world.paced(LATE_HISTORY_MS);
 		world.timers.after(late, () => void done());
 	} else {
-		at(1, () => say({ type: 'complete', items: done() }));
+		at(1, () => job.tell({ type: 'complete', items: done() }));
 	}
 	return job;
 }
@@ -95,51 +90,38 @@ function failureOf(scenario: Scenario): JobEvent | undefined {
 function list(world: World, call: Call, order: Order): HistoryItem[] {
 	const scenario = scenarioOf(order.prompt);
 	const count = scenario.has('fewer') ? Math.max(1, order.count - 1) : order.count;
-	const items = Array.from({ length: count }, (): HistoryItem => {
-		const id = world.dialect.historyIds === 'number' ? String(world.nextTask++) : randomUUID();
-		const item: HistoryItem = {
-			id,
-			prompt: order.prompt,
-			type: order.kind,
-			file_url: '',
-			status: 'processing',
-			created_at: timestamp(world),
-			owner: call.token,
-		};
-		if (order.kind === 'video') {
-			item.aspect_ratio = `VIDEO_ASPECT_RATIO_${order.portrait ? 'PORTRAIT' : 'LANDSCAPE'}`;
-		}
-		return item;
-	});
+	const items = Array.from({ length: count }, (): HistoryItem => ({
+		id: randomUUID(),
+		prompt: order.prompt,
+		type: order.kind,
+		file_url: '',
+		status: 'processing',
+		created_at: world.timestamp(),
+		...(order.kind === 'video' ? { aspect_ratio: order.aspectRatio } : {}),
+		owner: call.token,
+	}));
 	world.history.unshift(...[...items].reverse());
-	world.watchers.changed();
+	world.changed();
 	return items;
 }
 
 /** Gives items their files; returns them. */
-function finish(world: World, order: Order, items: HistoryItem[]): HistoryItem[] {
-	const scenario = scenarioOf(order.prompt);
+function finish(world: World, items: HistoryItem[]): HistoryItem[] {
 	for (const item of items) {
-		item.file_url =
-			order.kind === 'video'
-				? storeVideo(world, item.id, order.portrait, scenario)
-				: storeImage(world, item.id, order.prompt, scenario);
+		item.file_url = storeGenerated(world, item);
 		item.status = 'completed';
 	}
-	world.watchers.changed();
+	world.changed();
 	return items;
 }
 
 /** A history object as the dialect sends it (§2.3). */
 export function wireItem(world: World, item: HistoryItem): Record<string, unknown> {
-	const { owner: _owner, id, created_at, file_url, status, ...rest } = item;
+	const { owner: _owner, file_url, status, ...rest } = item;
 	const { dialect } = world;
-	const ids = { string: { id }, number: { id: Number(id) }, none: {} }[dialect.historyIds];
 	const urls = dialect.historyFiles === 'file_urls' ? { file_urls: [file_url] } : { file_url };
 	return {
-		...ids,
 		...rest,
-		created_at,
 		...(file_url === '' ? {} : urls),
 		status: status === 'completed' ? dialect.itemStatus : status,
 	};

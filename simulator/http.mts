@@ -1,10 +1,16 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+	createServer,
+	type IncomingMessage,
+	type OutgoingHttpHeaders,
+	type Server,
+	type ServerResponse,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { PlainReply } from './replies.mts';
 import type { FaultAction, RequestRecord } from './types.mts';
-import { now, type World } from './world.mts';
+import type { World } from './world.mts';
 
 /** One request with its answer and its record. */
 export interface Exchange {
@@ -99,12 +105,12 @@ async function receive(
 		record.closedByClient =
 			!response.writableFinished && !exchange.cut && !world.closing.signal.aborted;
 		enter();
-		world.watchers.changed();
+		world.changed();
 	});
 	try {
 		await readBody(exchange);
 		enter();
-		world.watchers.changed();
+		world.changed();
 		await handle(exchange);
 	} catch (error) {
 		// Once its body is read, a request counts as destroyed, however alive its client is.
@@ -132,27 +138,22 @@ export function head(
 	world: World,
 	exchange: Exchange,
 	status: number,
-	headers: Record<string, string | number>,
+	headers: OutgoingHttpHeaders,
 ): void {
 	exchange.record.status = status;
-	exchange.response.writeHead(status, { Date: now(world).toUTCString(), ...headers });
-	world.watchers.changed();
+	exchange.response.writeHead(status, { Date: world.now().toUTCString(), ...headers });
+	world.changed();
 }
 
 /** Sends a whole answer: a string as it is, anything else as JSON. */
 export function send(world: World, exchange: Exchange, reply: PlainReply): void {
 	if (exchange.response.destroyed) return;
+	const { status, headers } = reply;
 	const asIs = typeof reply.body === 'string' || Buffer.isBuffer(reply.body);
 	const text = asIs ? (reply.body as string | Buffer) : JSON.stringify(reply.body);
 	const body = typeof text === 'string' ? Buffer.from(text) : text;
-	const type: Record<string, string> = asIs
-		? {}
-		: { 'Content-Type': 'application/json; charset=utf-8' };
-	head(world, exchange, reply.status, {
-		...type,
-		'Content-Length': body.length,
-		...reply.headers,
-	});
+	const type = asIs ? {} : { 'Content-Type': 'application/json; charset=utf-8' };
+	head(world, exchange, status, { ...type, 'Content-Length': body.length, ...headers });
 	// Node takes a part whose client has gone for sent: of one large part it could not be told.
 	if (body.length <= PIECE) exchange.response.end(body);
 	else Readable.from(piecesOf(body)).pipe(exchange.response);
@@ -172,23 +173,15 @@ export function cutOff(exchange: Exchange): void {
 	else socket.resetAndDestroy();
 }
 
-/** Whether a fault takes the place of the answer, rather than changing or delaying it. */
-export function replaces(action: FaultAction): boolean {
-	return Boolean(action.hang || action.reset || action.respond || action.redirect || action.empty);
-}
-
-/** Carries out the part of a fault that takes the place of an answer, on either origin. */
-export function instead(world: World, exchange: Exchange, action: FaultAction): void {
-	if (action.hang) return;
-	if (action.reset) {
+/** Carries out what a fault puts in the place of the answer, on either origin; whether it does so. */
+export function instead(world: World, exchange: Exchange, action: FaultAction): boolean {
+	const { hang, reset, respond, redirect, status = 302 } = action;
+	if (reset) {
 		cutOff(exchange);
-	} else if (action.respond) {
-		const { status, headers, body = '' } = action.respond;
-		send(world, exchange, { status, body, headers });
-	} else if (action.redirect) {
-		const headers = { Location: action.redirect };
-		send(world, exchange, { status: action.status ?? 302, body: '', headers });
-	} else {
-		send(world, exchange, { status: 200, body: '' });
+	} else if (respond) {
+		send(world, exchange, { ...respond, body: respond.body ?? '' });
+	} else if (redirect) {
+		send(world, exchange, { status, body: '', headers: { Location: redirect } });
 	}
+	return Boolean(hang || reset || respond || redirect);
 }

@@ -5,7 +5,6 @@ const { values } = parseArgs({
 	options: {
 		port: { type: 'string', default: '8787' },
 		host: { type: 'string', default: '127.0.0.1' },
-		'public-host': { type: 'string' },
 		token: { type: 'string', default: 'demo-token' },
 		pace: { type: 'string', default: '1' },
 		credits: { type: 'string' },
@@ -20,7 +19,6 @@ const simulator = await startSimulator({
 	port,
 	filePort: port === 0 ? 0 : port + 1,
 	host: values.host,
-	publicHost: values['public-host'],
 	token: values.token,
 	pace: Number(values.pace),
 	credits: figure(values.credits),

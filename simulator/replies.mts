@@ -47,25 +47,15 @@ export function bodyOf(call: Call): Record<string, unknown> {
 }
 
 /** The answer to a valid create call that is not accepted (so not paid), or undefined. */
-export function refusal(
-	world: World,
-	call: Call,
-	scenario: Scenario,
-	text: string,
-): PlainReply | undefined {
+export function refusal(world: World, call: Call, scenario: Scenario): PlainReply | undefined {
 	const unknown = unknownWord(scenario);
 	if (unknown !== undefined) {
 		const known = Object.keys(scenarioWords).join(', ');
 		return problem(400, `No scenario "${unknown}". Known: ${known}`);
 	}
 	if (scenario.has('html-error')) return htmlReply(502, '502 Bad Gateway');
-	const key = `${call.token} ${call.path} ${text}`;
-	if (scenario.has('rate-limit') && !world.limited.has(key)) {
-		world.limited.add(key);
-		return problem(429, 'rate_limited', { 'Retry-After': '2' });
-	}
 	const working = [...world.working].filter(({ token }) => token === call.token).length;
-	if (working >= (world.options.mostAtOnce ?? Infinity)) {
+	if (working >= (world.mostAtOnce ?? Infinity)) {
 		return problem(429, 'too_many_at_once', { 'Retry-After': '1' });
 	}
 	const credits = scenario.get('no-credits');

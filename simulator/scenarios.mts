@@ -15,11 +15,9 @@ export const scenarioWords: Readonly<Record<string, string>> = {
 	fewer: 'video: one video fewer than asked for (at least one)',
 	'plain-json': 'video, image: one JSON answer at the end instead of a stream',
 	'no-credits': 'all: 402 insufficient_credits; =sentence a 400, =event an error event',
-	'rate-limit': 'all: 429 with Retry-After 2, once per text',
 	'html-error': 'all: 502 with an HTML page',
 	slow: 'all: =SECONDS the work takes',
 	'big-file': 'all: =MIB size of the file',
-	'expired-file': 'all: the file answers 403 with an HTML page',
 	'wrong-type': 'all: the file claims another Content-Type; =TYPE',
 };
 

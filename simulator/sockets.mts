@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import { addressOf, recordOf } from './http.mts';
 import type { WebSocketMode } from './types.mts';
-import { tokens, type World } from './world.mts';
+import type { World } from './world.mts';
 
 /** The open notification sockets (§6.2), each bound to the token it came with. */
 export class SocketHub {
@@ -23,7 +23,8 @@ export class SocketHub {
 		world.requests.push(record);
 		socket.on('error', () => socket.destroy());
 		const token = url.searchParams.get('token') ?? '';
-		const refusal = url.pathname !== '/ws' ? 404 : !tokens(world).includes(token) ? 401 : undefined;
+		const refusal =
+			url.pathname !== '/ws' ? 404 : !world.validTokens().includes(token) ? 401 : undefined;
 		const refused = refusal ?? (this.mode === 'refuse' ? 403 : undefined);
 		if (refused !== undefined) {
 			record.status = refused;
@@ -39,10 +40,10 @@ export class SocketHub {
 			socket.on('end', () => socket.destroy());
 			socket.on('close', () => {
 				record.closedByClient = true;
-				world.watchers.changed();
+				world.changed();
 			});
 		}
-		world.watchers.changed();
+		world.changed();
 	}
 
 	#add(world: World, socket: WebSocket, token: string): void {
@@ -51,9 +52,9 @@ export class SocketHub {
 		socket.on('error', () => socket.terminate());
 		socket.on('close', () => {
 			this.#open.delete(socket);
-			world.watchers.changed();
+			world.changed();
 		});
-		world.watchers.changed();
+		world.changed();
 	}
 
 	/** Sends a message to every socket of a token; none when the mode is `silent`. */

@@ -4,20 +4,13 @@ import type { World } from './world.mts';
 
 const MODELS = ['labs_multilingual_v2', 'labs_turbo_v2_5', 'labs_flash_v2_5', 'labs_v3'];
 
-interface Setting {
-	name: string;
-	otherwise: number;
-	least: number;
-	most: number;
-}
-
 /** Name, default and range of the settings of shape A (§4.1). */
-const SETTINGS: readonly Setting[] = [
-	{ name: 'stability', otherwise: 0.75, least: 0, most: 1 },
-	{ name: 'similarity', otherwise: 0.5, least: 0, most: 1 },
-	{ name: 'style', otherwise: 0, least: 0, most: 1 },
-	{ name: 'speed', otherwise: 1, least: 0.7, most: 1.2 },
-];
+const SETTINGS = [
+	['stability', 0.75, 0, 1],
+	['similarity', 0.5, 0, 1],
+	['style', 0, 0, 1],
+	['speed', 1, 0.7, 1.2],
+] as const;
 
 export type SpeechOrder = Pick<
 	TaskRecord,
@@ -40,7 +33,7 @@ export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 		return problem(400, 'invalid_model_id');
 	}
 	const settings: Record<string, unknown> = {};
-	for (const { name, otherwise, least, most } of SETTINGS) {
+	for (const [name, otherwise, least, most] of SETTINGS) {
 		const value = body[name] ?? otherwise;
 		if (typeof value !== 'number' || value < least || value > most) {
 			return problem(400, `invalid_${name}`);

@@ -6,7 +6,7 @@ import { problem, refusal, type Call, type Reply } from './replies.mts';
 import { figure, scenarioOf, type Scenario } from './scenarios.mts';
 import { readOrder } from './speech-order.mts';
 import type { TaskRecord } from './types.mts';
-import { paced, timestamp, type World } from './world.mts';
+import type { World } from './world.mts';
 
 /** Share of the whole duration, and the percentage then reached; 100 is reached at the end. */
 type Step = readonly [share: number, percentage: number];
@@ -33,7 +33,7 @@ export function createTask(world: World, call: Call): Reply {
 	const order = readOrder(world, call);
 	if ('status' in order) return order;
 	const scenario = scenarioOf(order.input);
-	const refused = refusal(world, call, scenario, order.input);
+	const refused = refusal(world, call, scenario);
 	if (refused) return refused;
 	world.creates++;
 	const task: TaskRecord = {
@@ -42,7 +42,7 @@ export function createTask(world: World, call: Call): Reply {
 		token: call.token,
 		status: 'pending',
 		percentage: 0,
-		createdAt: timestamp(world),
+		createdAt: world.timestamp(),
 		reads: 0,
 	};
 	world.tasks.set(task.id, task);
@@ -50,7 +50,7 @@ export function createTask(world: World, call: Call): Reply {
 	run(world, task, scenario);
 	const body = { [world.dialect.createIdField]: task.id };
 	if (!scenario.has('messages-first')) return { status: 200, body };
-	const delayMs = Math.max(HELD_BACK_LEAST_MS, paced(world, HELD_BACK_MS));
+	const delayMs = Math.max(HELD_BACK_LEAST_MS, world.paced(HELD_BACK_MS));
 	return { status: 200, body, delayMs };
 }
 
@@ -84,17 +84,8 @@ export function deleteTask(world: World, call: Call, id: string): Reply {
 	world.runs.delete(id);
 	world.working.delete(world.tasks.get(id)!);
 	world.tasks.delete(id);
-	world.watchers.changed();
+	world.changed();
 	return { status: 200, body: { success: true } };
-}
-
-/** Ends a task under way before its time, as it would have ended; throws for any other. */
-export function endTask(world: World, id: string): void {
-	const status = world.tasks.get(id)?.status;
-	if (status !== 'pending' && status !== 'processing') {
-		throw new Error(`Task ${id} is ${status ?? 'unknown'}: it cannot be ended`);
-	}
-	world.runs.get(id)?.end();
 }
 
 function addressFields(world: World, task: TaskRecord): Record<string, unknown> {
@@ -112,7 +103,7 @@ function addressFields(world: World, task: TaskRecord): Record<string, unknown> 
 
 function run(world: World, task: TaskRecord, scenario: Scenario): void {
 	const usual = Math.min(LATEST_MS, EARLIEST_MS + task.input.length * MS_PER_LETTER);
-	const duration = paced(world, figure(scenario, 'slow', usual / 1000) * 1000);
+	const duration = world.paced(figure(scenario, 'slow', usual / 1000) * 1000);
 	const cancels: Array<() => void> = [];
 	const cancel = () => cancels.splice(0).forEach((stop) => stop());
 	const later = (ms: number, act: () => void) => cancels.push(world.timers.after(ms, act));
@@ -135,7 +126,7 @@ function run(world: World, task: TaskRecord, scenario: Scenario): void {
 	endAfter(duration, () => {
 		if (scenario.has('task-fails-late')) return fail(world, task);
 		const wait = scenario.has('late-address')
-			? paced(world, figure(scenario, 'late-address', LATE_ADDRESS_SECONDS) * 1000)
+			? world.paced(figure(scenario, 'late-address', LATE_ADDRESS_SECONDS) * 1000)
 			: 0;
 		const delay = wait + world.dialect.addressDelayMs;
 		task.status = 'completed';
@@ -164,9 +155,9 @@ function stepsOf(scenario: Scenario): readonly Step[] {
 function advance(world: World, task: TaskRecord, scenario: Scenario, percentage: number): void {
 	if (task.status === 'pending') task.status = 'processing';
 	task.percentage = percentage;
-	world.watchers.changed();
+	world.changed();
 	if (scenario.has('silent-socket')) return;
-	world.sockets.send(task.token, {
+	world.hub.send(task.token, {
 		type: 'labs_status_updated',
 		payload: { task_id: task.id, process_percentage: percentage },
 	});
@@ -175,7 +166,7 @@ function advance(world: World, task: TaskRecord, scenario: Scenario, percentage:
 /** The audio becomes available: from here on a read carries its address. */
 function publish(world: World, task: TaskRecord, scenario: Scenario): void {
 	task.readyAt = Date.now();
-	task.audioUrl = storeSpeech(world, task.id, task.input, task.voiceId, scenario);
+	task.audioUrl = storeSpeech(world, task, scenario);
 	const format = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
 	if (scenario.get('subtitles') !== 'none') {
 		const { id, input } = task;
@@ -183,7 +174,7 @@ function publish(world: World, task: TaskRecord, scenario: Scenario): void {
 		const make = () => subtitlesFor(input, speechSeconds(input), format);
 		task.subtitleUrl = store(world, path, TYPES[format], make);
 	}
-	world.watchers.changed();
+	world.changed();
 	sendCallback(world, task);
 }
 
@@ -191,7 +182,7 @@ function fail(world: World, task: TaskRecord): void {
 	task.status = 'failed';
 	world.working.delete(task);
 	task.error = 'Speech synthesis failed';
-	world.watchers.changed();
+	world.changed();
 	sendCallback(world, task);
 }
 

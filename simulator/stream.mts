@@ -15,26 +15,18 @@ const RESET_AFTER_MS = 20;
 type JobReply = Extract<Reply, { job: unknown }>;
 
 /** Answers with the events of a generation, as a stream or at the end as JSON (§6.1). */
-export function sendJob(world: World, exchange: Exchange, reply: JobReply): void {
-	const { job } = reply;
-	const stream = reply.plainJson ? undefined : new StreamWriter(world, exchange);
-	const listener = (event: JobEvent) => {
-		if (stream) writeEvent(world, stream, job.kind, event);
-		else answerAtEnd(world, exchange, event);
-	};
-	job.listeners.add(listener);
-	exchange.response.on('close', () => job.listeners.delete(listener));
+export function sendJob(world: World, exchange: Exchange, { job, plainJson }: JobReply): void {
+	if (plainJson) {
+		job.tell = (event) => answerAtEnd(world, exchange, event);
+		return;
+	}
+	const write = openStream(world, exchange);
+	job.tell = (event) => stepsOf(world, job.kind, event).forEach(write);
 }
 
 /** Writes raw bytes in place of a generation's events; see `FaultAction.sse`. */
 export function sendRaw(world: World, exchange: Exchange, steps: RawStreamStep[]): void {
-	const stream = new StreamWriter(world, exchange);
-	for (const step of steps) {
-		if (step === 'END') stream.end();
-		else if (step === 'RESET') stream.reset();
-		else if (typeof step === 'string' || Buffer.isBuffer(step)) stream.write(step);
-		else stream.pause(step.delayMs);
-	}
+	steps.forEach(openStream(world, exchange));
 }
 
 function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
@@ -47,25 +39,18 @@ function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
 	}
 }
 
-function writeEvent(
-	world: World,
-	stream: StreamWriter,
-	kind: 'video' | 'image',
-	event: JobEvent,
-): void {
-	if (event.type === 'status') {
-		stream.write(frame(world, `${kind}_generation_status`, statusData(world, event.word)));
-	} else if (event.type === 'complete') {
-		const name = kind === 'video' ? 'video_generation_complete' : world.dialect.imageEndEvent;
-		stream.write(frame(world, name, JSON.stringify(wireCompletion(world, event.items))));
-		stream.end();
-	} else if (event.type === 'error') {
-		stream.write(frame(world, 'error', errorData(world, event.status, event.code)));
-		stream.end();
-	} else if (event.reset) {
-		stream.reset();
-	} else {
-		stream.end();
+function stepsOf(world: World, kind: 'video' | 'image', event: JobEvent): RawStreamStep[] {
+	switch (event.type) {
+		case 'status':
+			return [frame(world, `${kind}_generation_status`, statusData(world, event.word))];
+		case 'complete': {
+			const name = kind === 'video' ? 'video_generation_complete' : world.dialect.imageEndEvent;
+			return [frame(world, name, JSON.stringify(wireCompletion(world, event.items))), 'END'];
+		}
+		case 'error':
+			return [frame(world, 'error', errorData(world, event.status, event.code)), 'END'];
+		case 'cut':
+			return [event.reset ? 'RESET' : 'END'];
 	}
 }
 
@@ -92,53 +77,34 @@ function errorData(world: World, status: number, code: string): string {
 	return shapes[world.dialect.errorShape];
 }
 
-/** Writes a stream piece by piece in order; what follows a lost connection is dropped. */
-class StreamWriter {
-	readonly #world: World;
-	readonly #exchange: Exchange;
-	#queue: Promise<void> = Promise.resolve();
-
-	constructor(world: World, exchange: Exchange) {
-		this.#world = world;
-		this.#exchange = exchange;
-		head(world, exchange, 200, STREAM_HEADERS);
-		exchange.response.flushHeaders();
-	}
-
-	write(bytes: string | Buffer): void {
-		const data = Buffer.from(bytes as string);
-		this.#then(async () => {
-			const { response } = this.#exchange;
-			const size = this.#world.dialect.sseChunk || data.length;
+/** Begins a stream; returns what writes its steps in order. Those after a lost connection are dropped. */
+function openStream(world: World, exchange: Exchange): (step: RawStreamStep) => void {
+	const { request, response } = exchange;
+	const write = async (step: RawStreamStep) => {
+		// Timers that are late run in no order: a status can come after the end.
+		if (response.destroyed || response.writableEnded) return;
+		if (step === 'END') {
+			response.end();
+		} else if (step === 'RESET') {
+			await world.timers.pause(RESET_AFTER_MS);
+			exchange.cut = true;
+			request.socket.resetAndDestroy();
+		} else if (typeof step === 'object' && 'delayMs' in step) {
+			await world.timers.pause(step.delayMs);
+		} else {
+			const data = Buffer.from(step as string);
+			const size = world.dialect.sseChunk || data.length;
 			for (let at = 0; at < data.length && response.writable; at += size) {
 				response.write(data.subarray(at, at + size));
 				// One turn of the loop between pieces keeps them apart on the wire.
 				await new Promise((resolve) => setImmediate(resolve));
 			}
-		});
-	}
-
-	pause(ms: number): void {
-		this.#then(() => this.#world.timers.pause(ms));
-	}
-
-	end(): void {
-		this.#then(() => void this.#exchange.response.end());
-	}
-
-	reset(): void {
-		this.#then(async () => {
-			await this.#world.timers.pause(RESET_AFTER_MS);
-			this.#exchange.cut = true;
-			this.#exchange.request.socket.resetAndDestroy();
-		});
-	}
-
-	#then(act: () => Promise<void> | void): void {
-		this.#queue = this.#queue.then(() => {
-			const { destroyed, writableEnded } = this.#exchange.response;
-			// Timers that are late run in no order: a status can come after the end.
-			if (!destroyed && !writableEnded) return act();
-		});
-	}
+		}
+	};
+	head(world, exchange, 200, STREAM_HEADERS);
+	response.flushHeaders();
+	let written = Promise.resolve();
+	return (step) => {
+		written = written.then(() => write(step));
+	};
 }

@@ -6,8 +6,6 @@ export interface SimulatorOptions {
 	/** Port of the file server (the second origin); 0 or nothing takes any free one. */
 	filePort?: number;
 	host?: string;
-	/** Host name to put into addresses handed out, when it differs from `host` (containers). */
-	publicHost?: string;
 	token?: string;
 	/** Further valid tokens; each sees only its own tasks, messages and history. */
 	otherTokens?: string[];
@@ -91,8 +89,6 @@ export interface FaultAction {
 	accepted?: boolean;
 	/** Files: declares the whole length and cuts the connection after this many bytes. */
 	truncate?: number;
-	/** Answers 200 with no bytes. */
-	empty?: boolean;
 	redirect?: string;
 	/** Status of the `redirect`; 302 by default. */
 	status?: number;

@@ -54,15 +54,14 @@ function generate(
 		if (!list.every(isImage)) return problem(400, 'invalid_image');
 	}
 	const scenario = scenarioOf(prompt);
-	const refused = refusal(world, call, scenario, prompt);
+	const refused = refusal(world, call, scenario);
 	if (refused) return refused;
-	const more = images !== undefined && world.dialect.sseStatusWords === 'more';
 	const job = startGeneration(world, call, {
 		kind,
 		prompt,
-		portrait: ratio === PORTRAIT,
+		aspectRatio: String(ratio),
 		count,
-		preparing: more ? ['uploading_images'] : [],
+		hasImages: images !== undefined,
 	});
 	return { job, plainJson: world.dialect.plainJson || scenario.has('plain-json') };
 }

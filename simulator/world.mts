@@ -1,12 +1,20 @@
-import type { Dialect } from './dialect.mts';
-import type { Timers, Watchers } from './events.mts';
-import type { FaultBook } from './faults.mts';
-import type { StoredFile } from './files.mts';
-import type { SocketHub } from './sockets.mts';
-import type { HistoryItem, RequestRecord, SimulatorOptions, TaskRecord } from './types.mts';
-import type { Voice } from './voices.mts';
+import { contractDialect, type Dialect } from './dialect.mts';
+import type { PendingRule } from './faults.mts';
+import { bytesOf, type StoredFile } from './files.mts';
+import type { Listener } from './http.mts';
+import { SocketHub } from './sockets.mts';
+import { Timers } from './timers.mts';
+import type {
+	FaultRule,
+	HistoryItem,
+	RequestRecord,
+	SimulatorOptions,
+	TaskRecord,
+	WebSocketMode,
+} from './types.mts';
+import { makeVoices } from './voices.mts';
 
-export const DEFAULTS = {
+const DEFAULTS = {
 	port: 0,
 	filePort: 0,
 	host: '127.0.0.1',
@@ -15,65 +23,149 @@ export const DEFAULTS = {
 	pace: 1,
 };
 
-export interface TaskRun {
-	/** Cancels all that is still to come. */
-	cancel(): void;
-	/** Ends the task as it would have ended in its time. */
-	end(): void;
-}
-
-/** The state of one running simulator, shared by its parts. */
-export interface World {
-	/** `mostAtOnce` and `requestLimit` may change on the way. */
+/** The state of one running simulator: what its parts share, and what tests see and do. */
+export class World {
 	readonly options: SimulatorOptions & typeof DEFAULTS;
+	readonly token: string;
+	/** May be changed while running, like the next two; holds from the next answer on. */
 	readonly dialect: Dialect;
-	readonly requests: RequestRecord[];
-	readonly leaks: RequestRecord[];
-	readonly tasks: Map<string, TaskRecord>;
-	/** Per task: what goes on until it ends. */
-	readonly runs: Map<string, TaskRun>;
+	mostAtOnce: SimulatorOptions['mostAtOnce'];
+	requestLimit: SimulatorOptions['requestLimit'];
+	baseUrl = '';
+	webSocketUrl = '';
+	fileOrigin = '';
+	listeners: Listener[] = [];
+	readonly requests: RequestRecord[] = [];
+	/** Requests to the file origin that carried an Authorization header or the token. */
+	readonly leaks: RequestRecord[] = [];
+	readonly tasks = new Map<string, TaskRecord>();
+	/** Per task: cancels all that is still to come, or ends it as it would have ended in its time. */
+	readonly runs = new Map<string, { cancel(): void; end(): void }>();
 	/** Tasks and generations at work, each with the token that made it. */
-	readonly working: Set<{ token: string }>;
-	readonly history: HistoryItem[];
-	readonly files: Map<string, StoredFile>;
-	readonly voices: Voice[];
-	readonly faults: FaultBook;
-	readonly timers: Timers;
-	readonly watchers: Watchers;
-	readonly sockets: SocketHub;
+	readonly working = new Set<{ token: string }>();
+	readonly history: HistoryItem[] = [];
+	readonly files = new Map<string, StoredFile>();
+	readonly voices = makeVoices();
+	readonly faults: PendingRule[] = [];
+	readonly timers = new Timers();
+	readonly hub = new SocketHub();
 	/** Responses still in progress. */
-	readonly open: Set<object>;
+	readonly open = new Set<object>();
 	/** Tokens that were valid once. */
-	readonly revoked: Set<string>;
-	/** Texts that have had their one 429. */
-	readonly limited: Set<string>;
+	readonly revoked = new Set<string>();
 	/** Aborted on closing. */
-	readonly closing: AbortController;
-	baseUrl: string;
-	fileOrigin: string;
-	creates: number;
+	readonly closing = new AbortController();
+	/** Create calls accepted, hence paid for. */
+	creates = 0;
 	/** Requests of each token in the window that began last. */
-	readonly inWindow: Map<string, { window: number; requests: number }>;
-	nextTask: number;
-}
+	readonly inWindow = new Map<string, { window: number; requests: number }>();
+	/** Task numbers go on over restarts, as a service's do: one a second is more than it ever makes. */
+	nextTask = Math.floor((Date.now() - Date.parse('2026-01-01')) / 1000);
+	readonly #checks = new Set<() => void>();
+	#isClosed = false;
 
-/** Scales a duration in milliseconds by the simulator's pace. */
-export function paced(world: World, ms: number): number {
-	return ms * world.options.pace;
-}
+	constructor(options: SimulatorOptions) {
+		this.options = { ...DEFAULTS, ...options };
+		this.token = this.options.token;
+		this.dialect = { ...contractDialect, ...options.dialect };
+		this.mostAtOnce = options.mostAtOnce;
+		this.requestLimit = options.requestLimit;
+	}
 
-/** The service's clock, which may run ahead of or behind the real one. */
-export function now(world: World): Date {
-	return new Date(Date.now() + world.dialect.clockSkewSeconds * 1000);
-}
+	/** Scales a duration in milliseconds by the simulator's pace. */
+	paced(ms: number): number {
+		return ms * this.options.pace;
+	}
 
-/** The service's time as ISO 8601 with a numeric UTC offset (§2.3). */
-export function timestamp(world: World): string {
-	return now(world).toISOString().replace('Z', '+00:00');
-}
+	/** The service's clock, which may run ahead of or behind the real one. */
+	now(): Date {
+		return new Date(Date.now() + this.dialect.clockSkewSeconds * 1000);
+	}
 
-/** All tokens that are valid. */
-export function tokens(world: World): string[] {
-	const issued = [world.options.token, ...world.options.otherTokens];
-	return issued.filter((token) => !world.revoked.has(token));
+	/** The service's time as ISO 8601 with a numeric UTC offset (§2.3). */
+	timestamp(): string {
+		return this.now().toISOString().replace('Z', '+00:00');
+	}
+
+	/** All tokens that are valid. */
+	validTokens(): string[] {
+		return [this.token, ...this.options.otherTokens].filter((token) => !this.revoked.has(token));
+	}
+
+	get socketsEver(): number {
+		return this.hub.ever;
+	}
+
+	sockets = () => this.hub.size;
+	/** Requests whose response (stream, download, hanging answer) is still in progress. */
+	openConnections = () => this.open.size;
+	count = (method: string, pathPrefix: string) =>
+		this.requests.filter((r) => r.method === method && r.path.startsWith(pathPrefix)).length;
+	/** Those that speech tasks accept. */
+	voiceIds = () => this.voices.map((voice) => voice.voice_id);
+	/** The bytes behind an address handed out; undefined when unknown or above 512 MiB. */
+	fileBytes = (url: string) => bytesOf(this, url);
+	/** Sends anything to all sockets: a string or Buffer as it is, else as JSON. */
+	push = (message: unknown) => this.hub.push(message);
+	dropSockets = () => this.hub.drop();
+	clearFaults = () => void this.faults.splice(0);
+
+	fault(rule: FaultRule): void {
+		this.faults.push({ rule, skip: rule.after ?? 0, left: rule.times ?? 1 });
+	}
+
+	setWebSocketMode(mode: WebSocketMode): void {
+		this.hub.mode = mode;
+	}
+
+	/** From now on a token is refused everywhere, and the sockets opened with it end. */
+	revoke(token: string): void {
+		this.revoked.add(token);
+		this.hub.drop(token);
+	}
+
+	/** Ends a speech task that is under way now, before its time; throws for any other. */
+	endTask(id: string): void {
+		const status = this.tasks.get(id)?.status;
+		if (status !== 'pending' && status !== 'processing') {
+			throw new Error(`Task ${id} is ${status ?? 'unknown'}: it cannot be ended`);
+		}
+		this.runs.get(id)?.end();
+	}
+
+	/** To be called after whatever somebody may wait for. */
+	changed(): void {
+		for (const check of [...this.#checks]) check();
+	}
+
+	/** Resolves once the predicate holds; it is tried again after every recorded event. */
+	async waitFor(predicate: () => boolean, timeoutMs = 100_000): Promise<void> {
+		const { promise, resolve, reject } = Promise.withResolvers<void>();
+		const check = () => {
+			try {
+				if (predicate()) resolve();
+				else if (this.#isClosed) reject(new Error('Simulator closed'));
+			} catch (error) {
+				reject(error);
+			}
+		};
+		const late = () => reject(new Error(`Not seen within ${timeoutMs} ms: ${predicate}`));
+		const timer = setTimeout(late, timeoutMs);
+		this.#checks.add(check);
+		check();
+		await promise.finally(() => {
+			clearTimeout(timer);
+			this.#checks.delete(check);
+		});
+	}
+
+	async close(): Promise<void> {
+		if (this.closing.signal.aborted) return;
+		this.closing.abort();
+		this.timers.close();
+		this.hub.drop();
+		await Promise.all(this.listeners.map((listener) => listener.close()));
+		this.#isClosed = true;
+		this.changed();
+	}
 }

@@ -41,7 +41,7 @@ test.each([
 	['is refused', () => onCreate(refused, ofThird)],
 	['has no file', () => onFile(answer(410), { after: 2 })],
 	['comes as JSON', () => onFile(answer(200, { error: 'gone' }), { after: 2, times: 5 })],
-	['comes empty', () => onFile({ empty: true }, { after: 2, times: 5 })],
+	['comes empty', () => onFile({ respond: { status: 200 } }, { after: 2, times: 5 })],
 ])(
 	'Retry On Fail: when a part %s, the others are collected and not paid again',
 	async (_, arrange) => {

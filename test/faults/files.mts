@@ -33,7 +33,7 @@ const NAMED = 'could not be downloaded…';
 const passing: Array<[string, FaultAction]> = [
 	['is cut off', { truncate: 100 }],
 	['is cut off after its head', { truncate: 0 }],
-	['is empty', { empty: true }],
+	['is empty', answer(200).action],
 	['is not there yet (404)', answer(404).action],
 	['answers 503', answer(503, PAGE).action],
 	['is reset', { reset: true }],
