@@ -13,7 +13,7 @@ export interface Echo {
 	create?: Say;
 	read?: Say;
 	file?: Say;
-	setting?: (token: string) => Setting;
+	setting?: Setting;
 }
 
 /** The token in the forms in which a service would say it. */
@@ -28,23 +28,11 @@ const stream =
 
 /** One for each kind of failure that can come of what a service says. */
 export const ECHOES: Record<string, Echo> = {
-	tokenRefused: {
-		says: /refused the API token/,
-		operations: OPERATIONS,
-		...every(401, 'Bad token'),
-	},
-	outOfCredit: { says: /out of credit/, operations: OPERATIONS, ...every(402, 'no credit for') },
-	rejected: {
-		says: /rejected the request/,
-		operations: OPERATIONS,
-		...every(400, 'odd request of'),
-	},
-	unavailable: { says: /not available/, operations: OPERATIONS, ...every(500, 'crash for') },
-	notFound: {
-		says: /does not recognize|has no task/,
-		operations: OPERATIONS,
-		...every(404, 'nothing of'),
-	},
+	tokenRefused: every(401, 'Bad token', /refused the API token/),
+	outOfCredit: every(402, 'no credit for', /out of credit/),
+	rejected: every(400, 'odd request of', /rejected the request/),
+	unavailable: every(500, 'crash for', /not available/),
+	notFound: every(404, 'nothing of', /does not recognize|has no task/),
 	invalidVoice: {
 		says: /does not accept this voice/,
 		operations: ['speech:speak'],
@@ -57,7 +45,7 @@ export const ECHOES: Record<string, Echo> = {
 			const headers = { 'Retry-After': '99', 'X-Token': token };
 			return answer(429, { error: `slow down, ${echo(token)}` }, headers).action;
 		},
-		setting: () => ({ options: { timeout: 15 } }),
+		setting: { options: { timeout: 15 } },
 	},
 	notTheService: {
 		says: /not come from a media generation service/,
@@ -95,13 +83,13 @@ export const ECHOES: Record<string, Echo> = {
 			}));
 			return answer(200, body).action;
 		},
-		setting: () => ({ options: { timeout: 6 } }),
+		setting: { options: { timeout: 6 } },
 	},
 	timedOut: {
 		says: /No result after 2 seconds/,
 		operations: ['speech:speak', 'speech:wait'],
 		read: (token) => answer(200, { id: 1, status: `${token} is busy` }).action,
-		setting: () => ({ options: { timeout: 2 } }),
+		setting: { options: { timeout: 2 } },
 	},
 	badFile: {
 		says: /could not be downloaded/,
@@ -111,10 +99,12 @@ export const ECHOES: Record<string, Echo> = {
 	invalidInput: {
 		says: /^'Timeout' must be/,
 		operations: CREATING,
-		setting: () => ({ options: { timeout: 'soon' } }),
+		setting: { options: { timeout: 'soon' } },
 	},
 };
 
-function every(status: number, text: string): Pick<Echo, 'create' | 'read'> {
-	return { create: refusal(status, text), read: refusal(status, text) };
+/** Every operation is refused so. */
+function every(status: number, text: string, says: RegExp): Echo {
+	const say = refusal(status, text);
+	return { says, operations: OPERATIONS, create: say, read: say };
 }

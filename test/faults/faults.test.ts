@@ -1,7 +1,7 @@
 import { logged, removeLog } from './log.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { contentsOf, findToken } from './canary.mts';
-import { casesOf, play } from './play.mts';
+import { casesOf, play } from './matrix.mts';
 import { Stage } from './stage.mts';
 
 /* Each row of the matrix, in n8n's engine. All wait for clocks and sockets, so many run at once. */

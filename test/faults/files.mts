@@ -3,18 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { bomb, PAGE } from '../service/bodies.mts';
-import {
-	always,
-	answer,
-	FETCHING,
-	IMAGE,
-	onFile,
-	row,
-	SPEAK,
-	VIDEO,
-	type Group,
-	type Row,
-} from './row.mts';
+import { always, answer, FETCHING, IMAGE, on, row, SPEAK, VIDEO, type Row } from './row.mts';
 import { NODE } from './stage.mts';
 
 const SOME = [SPEAK, VIDEO, 'history:getAll'] as const;
@@ -45,7 +34,7 @@ const passing: Array<[string, FaultAction]> = [
 const files: Row[] = [
 	...passing.map(([what, action]) =>
 		row(`A file ${what}, once`, SOME, {
-			faults: [{ ...onFile, action }],
+			faults: [{ ...on.file, action }],
 			note: 'it is fetched again',
 		}),
 	),
@@ -67,23 +56,25 @@ const files: Row[] = [
 		note: 'the type is told from the bytes',
 	}),
 	row('The address has expired', SOME, {
-		faults: [{ ...onFile, ...always, ...answer(410, { error: 'expired' }) }],
+		faults: [{ ...on.file, ...always, ...answer(410, { error: 'expired' }) }],
 		fails: `${NAMED}410 (expired)`,
 		note: 'with the task ID, or the address',
 	}),
 	row('An endless redirect', SOME, {
-		faults: [{ ...onFile, ...always, action: { redirect: '/files/around' } }],
+		faults: [{ ...on.file, ...always, action: { redirect: '/files/around' } }],
 		fails: `${NAMED}302`,
 	}),
 	...['file:///etc/passwd', 'javascript:alert(1)'].map((redirect): Row => ({
 		fault: `A redirect to \`${redirect.split(':')[0]}:\``,
 		operations: [SPEAK, VIDEO],
-		faults: [{ ...onFile, ...always, action: { redirect } }],
+		faults: [{ ...on.file, ...always, action: { redirect } }],
 		fails: `${NAMED}302`,
 	})),
 	row("A redirect to an address in n8n's own network", SOME, {
 		isProtected: true,
-		faults: [{ ...onFile, ...always, action: { redirect: 'http://127.0.0.2:9/latest/meta-data' } }],
+		faults: [
+			{ ...on.file, ...always, action: { redirect: 'http://127.0.0.2:9/latest/meta-data' } },
+		],
 		fails: '127.0.0.2:9 is blocked by the security settings of this n8n instance',
 		note: "with n8n's protection on (`N8N_SSRF_PROTECTION_ENABLED`)",
 	}),
@@ -95,13 +86,11 @@ const files: Row[] = [
 		note: "with n8n's protection on: the task is looked up instead",
 	}),
 	row('The disk is full', SOME, {
-		make: (stage) => {
-			stage.isDiskFull = true;
-		},
+		make: (stage) => stage.fillDisk(),
 		fails: `${NAMED}n8n could not store it: ENOSPC`,
 	}),
 	row('A file comes compressed (gzip) though nobody asked for that', [SPEAK, 'speech:get'], {
-		faults: [{ ...onFile, ...answer(200, gzipSync(randomBytes(5000)), AUDIO) }],
+		faults: [{ ...on.file, ...answer(200, gzipSync(randomBytes(5000)), AUDIO) }],
 		isOwnFile: true,
 		check: (_, result) =>
 			assert.ok(result.items(NODE).every(({ binary }) => binary?.data?.bytes === 5000)),
@@ -111,7 +100,7 @@ const files: Row[] = [
 		isLong: true,
 		operations: [SPEAK],
 		make: ({ sim }) => {
-			sim.fault({ ...onFile, ...always, ...answer(200, twoGib(), AUDIO) });
+			sim.fault({ ...on.file, ...always, ...answer(200, twoGib(), AUDIO) });
 		},
 		fails: `${NAMED}larger than announced: more than 256 MB`,
 		note: 'fetched once, and given up at 256 MB',
@@ -121,4 +110,4 @@ const files: Row[] = [
 	},
 ];
 
-export const FILES: Group[] = [{ title: 'Files', rows: files }];
+export const FILES = [{ title: 'Files', rows: files }];

@@ -1,3 +1,4 @@
+import type { FaultRule } from '../../simulator/simulator.mts';
 import { accepted } from './network.mts';
 import { PAGE } from '../service/bodies.mts';
 import {
@@ -5,23 +6,23 @@ import {
 	answer,
 	CREATING,
 	IMAGE,
-	onAny,
-	onCreate,
-	onRead,
+	on,
 	READING,
 	row,
 	SPEAK,
 	VIDEO,
-	type Group,
 	type Row,
 } from './row.mts';
 
 type Answer = Parameters<typeof answer>;
 
-/** Every create call, the first reading, or everything is answered so. */
-const create = (...said: Answer) => [{ ...onCreate, ...always, ...answer(...said) }];
-const reading = (...said: Answer) => [{ ...onRead, ...answer(...said) }];
-const anything = (...said: Answer) => [{ ...onAny, ...always, ...answer(...said) }];
+/** Every create call is answered so, or everything is: nothing is paid. */
+const create = (...said: Answer) => unpaid({ ...on.create, ...answer(...said) });
+const anything = (...said: Answer) => unpaid({ ...on.any, ...answer(...said) });
+const unpaid = (rule: FaultRule) => ({ faults: [{ ...always, ...rule }], paid: 0 });
+
+/** The first reading is answered so. */
+const reading = (...said: Answer) => [{ ...on.read, ...answer(...said) }];
 
 const READS = [SPEAK, ...READING] as const;
 const BOTH = [SPEAK, VIDEO] as const;
@@ -39,26 +40,22 @@ const TOO_LONG: Array<[string, string | object]> = [
 const bodies: Row[] = [
 	...TOO_LONG.map(([shape, body]) =>
 		row(`Error body: ${shape}`, BOTH, {
-			faults: create(400, body),
-			paid: 0,
+			...create(400, body),
 			fails: 'rejected the request: Text is too long',
 		}),
 	),
 	row('Error body: empty', CREATING, {
-		faults: create(500, ''),
-		paid: 0,
+		...create(500, ''),
 		fails: `not available (HTTP 500)…${UNSURE}`,
 	}),
 	row("Error body: an edge's HTML page", CREATING, {
-		faults: create(502, PAGE),
-		paid: 0,
+		...create(502, PAGE),
 		fails: `not available (HTTP 502)…${UNSURE}`,
 	}),
 	{
 		fault: '`{ error: "…" }` with status 200',
 		operations: ['account:get', 'voice:getAll', 'history:getAll', SPEAK],
-		faults: anything(200, { error: 'Something is wrong' }),
-		paid: 0,
+		...anything(200, { error: 'Something is wrong' }),
 		fails: 'rejected the request: Something is wrong',
 	},
 	row('`error: ""` or `null` with status 200', ['account:get'], {
@@ -71,13 +68,11 @@ const bodies: Row[] = [
 
 const refusals: Row[] = [
 	row('401 with JSON', [...CREATING, 'account:get', 'voice:getAll', 'history:getAll'], {
-		faults: anything(401, { error: 'invalid_token' }),
-		paid: 0,
+		...anything(401, { error: 'invalid_token' }),
 		fails: "refused the API token…check 'API Token'",
 	}),
 	row('403 with JSON', [...BOTH, 'account:get'], {
-		faults: anything(403, { message: 'forbidden' }),
-		paid: 0,
+		...anything(403, { message: 'forbidden' }),
 		fails: 'refused the API token',
 	}),
 	row("401 or 403 with an edge's page, to a reading", READS, {
@@ -85,17 +80,15 @@ const refusals: Row[] = [
 		note: 'the edge passes: it is read again',
 	}),
 	row("403 with an edge's page, to a create call", BOTH, {
-		faults: create(403, PAGE),
-		paid: 0,
+		...create(403, PAGE),
 		fails: 'not available (HTTP 403)',
 	}),
 	row('A machine word: `invalid_voice_id`', [SPEAK], {
-		faults: create(400, { error: 'invalid_voice_id' }),
-		paid: 0,
+		...create(400, { error: 'invalid_voice_id' }),
 		fails: "does not accept this voice…'Voice'",
 	}),
 	row('The key is refused after the task was created', [SPEAK], {
-		faults: [{ ...onRead, ...always, ...answer(401, { error: 'token_expired' }) }],
+		faults: [{ ...on.read, ...always, ...answer(401, { error: 'token_expired' }) }],
 		fails: 'refused the API token…task…Speech → Wait with task ID',
 	}),
 	row('Out of credit: 402', CREATING, {
@@ -113,36 +106,34 @@ const refusals: Row[] = [
 		fails: 'out of credit: …Add credit',
 	}),
 	row('A page instead of the API (wrong Base URL)', [...BOTH, 'account:get', 'voice:getAll'], {
-		faults: anything(200, PAGE),
-		paid: 0,
+		...anything(200, PAGE),
 		fails: "does not come from a media generation service…'Base URL'",
 	}),
 ];
 
 const limits: Row[] = [
 	row('429 with `Retry-After` in seconds', CREATING, {
-		faults: [{ ...onCreate, ...answer(429, '', { 'Retry-After': '1' }) }],
+		faults: [{ ...on.create, ...answer(429, '', { 'Retry-After': '1' }) }],
 		note: 'it was certainly not accepted, and is sent again when the account may send',
 		sent: 2,
 	}),
 	row('429 with `Retry-After` as a date', BOTH, {
 		make: ({ sim }) => {
 			const date = new Date(Date.now() + 1500).toUTCString();
-			sim.fault({ ...onCreate, ...answer(429, '', { 'Retry-After': date }) });
+			sim.fault({ ...on.create, ...answer(429, '', { 'Retry-After': date }) });
 		},
 		sent: 2,
 	}),
 	row('429 without `Retry-After`, or with nonsense in it', BOTH, {
 		faults: [
-			{ ...onCreate, ...answer(429, '', { 'Retry-After': 'soon' }) },
-			{ ...onCreate, ...answer(429) },
+			{ ...on.create, ...answer(429, '', { 'Retry-After': 'soon' }) },
+			{ ...on.create, ...answer(429) },
 		],
 		sent: 3,
 	}),
 	row('429 with an absurd `Retry-After`', BOTH, {
 		setting: { options: { timeout: 8 } },
-		faults: create(429, {}, { 'Retry-After': '99999999999' }),
-		paid: 0,
+		...create(429, {}, { 'Retry-After': '99999999999' }),
 		fails: "too many requests from this account…'Concurrency'",
 		note: 'the node rests for at most a minute at a time',
 	}),
@@ -153,8 +144,7 @@ const limits: Row[] = [
 		}),
 	),
 	row('500 or 503 to the create call', CREATING, {
-		faults: create(503, { error: 'overloaded' }),
-		paid: 0,
+		...create(503, { error: 'overloaded' }),
 		fails: `not available (HTTP 503): overloaded…${UNSURE}`,
 	}),
 	...[504, 520, 524].map((status): Row => ({
@@ -164,13 +154,13 @@ const limits: Row[] = [
 		hints: 'looked up in the history',
 	})),
 	row('504 to a create call of speech that was accepted', [SPEAK], {
-		faults: [{ ...onCreate, action: { accepted: true, ...answer(504, PAGE).action } }],
+		faults: [{ ...on.create, action: { accepted: true, ...answer(504, PAGE).action } }],
 		fails: `not available (HTTP 504)…${UNSURE}`,
 	}),
 	row('Truncated JSON, to a reading', READS, { faults: reading(200, '{"id": 12, "stat') }),
 ];
 
-export const HTTP: Group[] = [
+export const HTTP = [
 	{ title: 'Error bodies', rows: bodies },
 	{ title: 'Refusals', rows: refusals },
 	{ title: 'Rate limits and overload', rows: limits },

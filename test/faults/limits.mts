@@ -10,16 +10,12 @@ import {
 	CREATING,
 	IMAGE,
 	inFront,
-	onAny,
-	onCreate,
-	onFile,
-	onRead,
+	on,
 	READING,
 	row,
 	SPEAK,
 	status,
 	VIDEO,
-	type Group,
 	type Row,
 } from './row.mts';
 
@@ -44,18 +40,18 @@ const isGivenUp: Row['check'] = ({ sim }) =>
 	assert.ok(sim.requests.some(({ closedByClient }) => closedByClient));
 
 const isNotFollowed: Row['check'] = ({ sim }) =>
-	assert.ok(sim.requests.every(({ on }) => on !== 'file'));
+	assert.ok(sim.requests.every((request) => request.on !== 'file'));
 
 const limits: Row[] = [
 	row('A JSON answer of 100 MB', READING, {
-		make: body(onRead, 200, huge),
+		make: body(on.read, 200, huge),
 		fails: TOO_LARGE,
 		check: isGivenUp,
 	}),
 	row('A JSON answer of 100 MB to the create call', [SPEAK], {
 		make: ({ sim }) => {
 			const { respond } = answer(200, huge()).action;
-			sim.fault({ ...onCreate, action: { respond, accepted: true } });
+			sim.fault({ ...on.create, action: { respond, accepted: true } });
 		},
 		fails: `${TOO_LARGE}…may have accepted the request and charged for it`,
 		check: isGivenUp,
@@ -65,7 +61,7 @@ const limits: Row[] = [
 		hints: 'looked up in the history',
 	}),
 	row('A JSON answer of 100 MB, compressed to 100 KB (gzip)', ['account:get', 'history:getAll'], {
-		make: body(onRead, 200, packed, GZIP),
+		make: body(on.read, 200, packed, GZIP),
 		fails: TOO_LARGE,
 	}),
 	row('The same, to the create call', [VIDEO], {
@@ -73,7 +69,7 @@ const limits: Row[] = [
 		hints: 'looked up in the history',
 	}),
 	row('An error answer of 100 MB', ['account:get', SPEAK], {
-		make: body(onAny, 500, huge),
+		make: body(on.any, 500, huge),
 		fails: 'not available (HTTP 500)',
 		paid: 0,
 		check: isGivenUp,
@@ -123,7 +119,7 @@ const limits: Row[] = [
 		operations: ['account:get', 'voice:getAll', 'history:getAll', 'speech:get', SPEAK],
 		make: ({ sim }) => {
 			const redirect = `${sim.fileOrigin}/v1/elsewhere`;
-			sim.fault({ ...onRead, ...always, action: { redirect } });
+			sim.fault({ ...on.read, ...always, action: { redirect } });
 		},
 		fails: 'redirects to…never sent to another address',
 		check: isNotFollowed,
@@ -131,7 +127,7 @@ const limits: Row[] = [
 	row('A redirect of the create call', CREATING, {
 		make: ({ sim }) => {
 			const redirect = `${sim.fileOrigin}/v1/elsewhere`;
-			sim.fault({ ...onCreate, ...always, action: { redirect, status: 307 } });
+			sim.fault({ ...on.create, ...always, action: { redirect, status: 307 } });
 		},
 		fails: 'redirects to',
 		paid: 0,
@@ -139,9 +135,9 @@ const limits: Row[] = [
 	}),
 	row('A file could not be downloaded, and Retry On Fail is on', [SPEAK, VIDEO], {
 		setting: { node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 100 } },
-		faults: [{ ...onFile, ...answer(410) }],
+		faults: [{ ...on.file, ...answer(410) }],
 		hints: 'of an earlier attempt, at no extra charge',
 	}),
 ];
 
-export const LIMITS: Group[] = [{ title: 'Size, redirects, retries', rows: limits }];
+export const LIMITS = [{ title: 'Size, redirects, retries', rows: limits }];

@@ -2,22 +2,22 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { selfSigned } from './certificate.mts';
-import { drip, silent, type Handler } from '../service/fakeService.mts';
+import { drip, type Handler } from '../service/fakeService.mts';
 import {
 	always,
 	CREATING,
 	IMAGE,
 	inFront,
-	onCreate,
-	onRead,
+	isMute,
+	on,
 	READING,
 	row,
 	SPEAK,
 	VIDEO,
 	WITH_IMAGES,
-	type Group,
 	type Row,
 } from './row.mts';
+import type { Stage } from './stage.mts';
 
 const at = (baseUrl: string) => ({ credential: { baseUrl } });
 const unsent = { sent: 0, paid: 0 };
@@ -65,7 +65,7 @@ const network: Row[] = [
 		fails: 'does not present a certificate that n8n trusts',
 	}),
 	row('The create call is reset before any answer, and was not accepted', [SPEAK], {
-		faults: [{ ...onCreate, ...always, action: { reset: true } }],
+		faults: [{ ...on.create, ...always, action: { reset: true } }],
 		fails: `did not respond…${UNSURE}`,
 		paid: 0,
 	}),
@@ -83,7 +83,7 @@ const network: Row[] = [
 	},
 	row('A reading is reset before any answer', [SPEAK, ...READING, 'speech:delete'], {
 		faults: [
-			{ ...onRead, action: { reset: true } },
+			{ ...on.read, action: { reset: true } },
 			{ method: 'DELETE', action: { reset: true } },
 		],
 	}),
@@ -115,31 +115,30 @@ const network: Row[] = [
 	}),
 	row('The server restarts while the node waits', [SPEAK], {
 		service: { pace: 0.1 },
-		make: async (stage) => void (await stage.front()),
-		during: async (stage) => {
-			await stage.said(/created$/);
-			await (await stage.front()).restart(400);
-		},
+		...restarted((stage) => stage.said(/created$/)),
 	}),
 	row('The server restarts during a generation stream', [VIDEO, IMAGE], {
 		service: { pace: 0.02 },
-		make: async (stage) => void (await stage.front()),
-		during: async (stage) => {
-			await stage.sim.waitFor(() => stage.paid === 1);
-			await (await stage.front()).restart(400);
-		},
+		...restarted((stage) => stage.sim.waitFor(() => stage.paid === 1)),
 		hints: 'looked up in the history',
 	}),
 	row('The port accepts connections and says nothing', ['speech:wait'], {
 		setting: { options: { timeout: 2 } },
-		make: async (stage) => {
-			const front = await stage.front();
-			front.upgrades = 'hang';
-			front.on(/./, silent);
-		},
+		make: isMute,
 		fails: 'No result after 2 seconds',
 	}),
 ];
+
+/** Once this is so, the server is away for a moment. */
+function restarted(isSo: (stage: Stage) => Promise<void>): Pick<Row, 'make' | 'during'> {
+	return {
+		make: async (stage) => void (await stage.front()),
+		during: async (stage) => {
+			await isSo(stage);
+			await (await stage.front()).restart(400);
+		},
+	};
+}
 
 /** The create call is accepted, and answered by this instead once the result is in the history. */
 export function accepted(handle: Handler): Row['make'] {
@@ -153,4 +152,4 @@ export function accepted(handle: Handler): Row['make'] {
 	};
 }
 
-export const NETWORK: Group[] = [{ title: 'Network', rows: network }];
+export const NETWORK = [{ title: 'Network', rows: network }];

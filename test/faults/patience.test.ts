@@ -1,15 +1,9 @@
 import { removeEngineFolder, type RunningWorkflow } from '../../demo/engine.mts';
 import { assertClean, wordsOfFailure } from './check.mts';
-import {
-	drip,
-	fileBegun,
-	headersOnly,
-	silent,
-	type FakeService,
-	type Handler,
-} from '../service/fakeService.mts';
+import { drip, fileBegun, headersOnly, silent, type Handler } from '../service/fakeService.mts';
 import { fakeTime } from '../service/fakeTime.mts';
-import { onStage, type Operation, type Stage } from './stage.mts';
+import { fileInFront, inFront, type Row } from './row.mts';
+import { onStage, type Operation } from './stage.mts';
 
 /*
  * Limits that no option sets, some of them an hour long: n8n's and the node's clocks are hastened, the
@@ -23,11 +17,12 @@ afterAll(() => removeEngineFolder());
 /** Runs an operation until it fails, after `most` seconds at most of clocks that are hastened. */
 async function failing(
 	operation: Operation,
-	arrange: (stage: Stage) => Promise<FakeService>,
+	arrange: Row['make'],
 	{ most, step, untilFile }: { most: number; step?: number; untilFile?: boolean },
 ) {
 	return await onStage(operation, async (stage) => {
-		const { requests } = await arrange(stage);
+		await arrange?.(stage);
+		const { requests } = await stage.front();
 		fakeTime();
 		try {
 			const running = await stage.begin();
@@ -87,8 +82,7 @@ test.each(
 		{ operation, what: 'says nothing after its headers', handle: headersOnly },
 	]),
 )('$operation of a service that $what', async ({ operation, handle }) => {
-	const everything = async (stage: Stage) => (await stage.front()).on(/./, handle);
-	const { words, seconds, requests } = await failing(operation, everything, {
+	const { words, seconds, requests } = await failing(operation, inFront(/./, handle), {
 		most: READING_SECONDS,
 	});
 	expect(words).toMatch(/did not respond|No result/);
@@ -96,8 +90,7 @@ test.each(
 	expect(requests.length).toBe(5);
 });
 
-const file = (handle: Handler) => async (stage: Stage) => await stage.fileInFront(handle);
-const unknownFile = file((_, response) => response.writeHead(404).end());
+const unknownFile = fileInFront((_, response) => response.writeHead(404).end());
 
 test.each([
 	'speech:get',
@@ -108,7 +101,7 @@ test.each([
 ] as const)(
 	'%s gives up a file that goes silent, after five tries of a minute each',
 	async (operation) => {
-		const { words, seconds, requests } = await failing(operation, file(fileBegun), {
+		const { words, seconds, requests } = await failing(operation, fileInFront(fileBegun), {
 			most: 400,
 			untilFile: true,
 		});
@@ -121,7 +114,7 @@ test.each([
 /** How late bytes and steps can come for the hastened clocks on a busy machine. */
 const LATE_SECONDS = 600;
 
-const dribbling = file((request, response) => {
+const dribbling = fileInFront((request, response) => {
 	fileBegun(request, response);
 	drip(response, 'a', 5000);
 });
@@ -167,24 +160,17 @@ test('an old file that its host does not know is given up within seconds', async
 
 test('a task that is completed for a minute without the address of its file', async () => {
 	const completed: Handler = (_, response) => response.end('{"id":1,"status":"completed"}');
-	const { words, seconds } = await failing(
-		'speech:wait',
-		async (stage) => (await stage.front()).on(/^GET .*task/, completed),
-		{ most: 90 },
-	);
+	const arrange = inFront(/^GET .*task/, completed);
+	const { words, seconds } = await failing('speech:wait', arrange, { most: 90 });
 	expect(words).toMatch(/has not provided the address of its file after 60 seconds/);
 	expect(seconds).toBeGreaterThanOrEqual(60);
 });
 
 test('a lost generation is searched for during ten minutes', async () => {
-	const { words, seconds, requests } = await failing(
-		'video:textToVideo',
-		async (stage) =>
-			(await stage.front())
-				.on(/histories/, (_, response) => response.end('[]'))
-				.on(/^POST /, (_, response) => response.end(': nothing\n\n')),
-		{ most: 700 },
+	const lost = inFront(/histories|^POST /, ({ method }, response) =>
+		response.end(method === 'POST' ? ': nothing\n\n' : '[]'),
 	);
+	const { words, seconds, requests } = await failing('video:textToVideo', lost, { most: 700 });
 	expect(words).toMatch(/stopped reporting before the result was ready/);
 	expect(seconds).toBeGreaterThanOrEqual(600);
 	expect(requests.filter((line) => line.startsWith('POST')).length).toBe(1);

@@ -6,7 +6,7 @@ process.env.N8N_SSRF_ALLOWED_IP_RANGES = '127.0.0.1/32';
 
 const { removeEngineFolder } =
 	require('../../demo/engine.mts') as typeof import('../../demo/engine.mts');
-const { casesOf, play } = require('./play.mts') as typeof import('./play.mts');
+const { casesOf, play } = require('./matrix.mts') as typeof import('./matrix.mts');
 
 afterAll(() => removeEngineFolder());
 

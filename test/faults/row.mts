@@ -1,6 +1,6 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
 import type { Dialect, FaultRule, SimulatorOptions } from '../../simulator/simulator.mts';
-import type { Handler } from '../service/fakeService.mts';
+import { silent, type Handler } from '../service/fakeService.mts';
 import type { Operation, Setting, Stage } from './stage.mts';
 
 /** One fault, what it is done to, and what comes of it: the whole result, unless the node `fails`. */
@@ -36,11 +36,6 @@ export interface Row {
 	check?(stage: Stage, result: WorkflowResult): void;
 }
 
-export interface Group {
-	title: string;
-	rows: Row[];
-}
-
 export const SPEAK: Operation = 'speech:speak';
 export const VIDEO: Operation = 'video:textToVideo';
 export const IMAGE: Operation = 'image:create';
@@ -63,10 +58,12 @@ export const READING: readonly Operation[] = [
 export const FETCHING: readonly Operation[] = [SPEAK, 'speech:get', VIDEO, IMAGE, 'history:getAll'];
 
 /** Parts of a fault: which requests it hits (once, unless `always`), and what they are answered. */
-export const onCreate = { method: 'POST', path: '/v1/' };
-export const onRead = { method: 'GET', path: '/v1/' };
-export const onAny = { path: '/v1/' };
-export const onFile = { on: 'file' } as const;
+export const on = {
+	create: { method: 'POST', path: '/v1/' },
+	read: { method: 'GET', path: '/v1/' },
+	any: { path: '/v1/' },
+	file: { on: 'file' },
+} as const;
 export const always = { times: Infinity };
 export const answer = (
 	status: number,
@@ -93,6 +90,26 @@ export const inFront =
 	(matches: RegExp, handle: Handler, times?: number): Row['make'] =>
 	async (stage) =>
 		void (await stage.front()).on(matches, handle, times);
+
+/** Puts the address of a file into each answer, for which its host does this. */
+export const fileInFront =
+	(handle: Handler): Row['make'] =>
+	async (stage) => {
+		const front = await stage.front();
+		const file = `${front.url}/files/x`;
+		const made = { id: 'x', status: 'completed', audio_url: file, file_url: file };
+		front
+			.on(/^GET \/files\//, handle)
+			.on(/^GET .*task/, (_, response) => response.end(JSON.stringify(made)))
+			.on(/histories|^POST .*video/, (_, response) => response.end(JSON.stringify([made])));
+	};
+
+/** Connections are accepted, and nothing is ever said. */
+export const isMute: Row['make'] = async (stage) => {
+	const front = await stage.front();
+	front.upgrades = 'hang';
+	front.on(/./, silent);
+};
 
 /** One event of a generation stream. */
 export const event = (name: string, data: unknown): string =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Upgrades } from '../service/fakeService.mts';
-import { row, SPEAK, type Group, type Row } from './row.mts';
+import { row, SPEAK, type Row } from './row.mts';
 
 const BLOCKED: Array<[how: string, upgrades: Upgrades]> = [
 	['403', 'refuse'],
@@ -72,4 +72,4 @@ const sockets: Row[] = [
 	}),
 ];
 
-export const SOCKETS: Group[] = [{ title: 'WebSocket', rows: sockets }];
+export const SOCKETS = [{ title: 'WebSocket', rows: sockets }];

@@ -1,18 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Handler } from '../service/fakeService.mts';
 import { PAGE } from '../service/bodies.mts';
-import {
-	always,
-	answer,
-	dialect,
-	onCreate,
-	onFile,
-	onRead,
-	row,
-	SPEAK,
-	type Group,
-	type Row,
-} from './row.mts';
+import { always, answer, dialect, on, row, SPEAK, type Row } from './row.mts';
 
 const TASKS = [SPEAK, 'speech:get', 'speech:wait'] as const;
 
@@ -42,7 +31,7 @@ const tasks: Row[] = [
 		fails: 'could not generate the speech – task …',
 	}),
 	row('An unknown status', [SPEAK, 'speech:wait'], {
-		faults: [{ ...onRead, ...answer(200, { id: 1, status: 'in_some_queue' }) }],
+		faults: [{ ...on.read, ...answer(200, { id: 1, status: 'in_some_queue' }) }],
 		note: 'it means: not finished yet',
 	}),
 	row('Completed, and the address comes later', [SPEAK], {
@@ -50,14 +39,16 @@ const tasks: Row[] = [
 	}),
 	row('Completed, and the address never comes', [SPEAK], {
 		setting: { options: { timeout: 8 } },
-		faults: [{ ...onRead, ...always, ...answer(200, { id: 1, status: 'completed' }) }],
+		faults: [{ ...on.read, ...always, ...answer(200, { id: 1, status: 'completed' }) }],
 		fails: 'No result after 8 seconds (last known: completed…Speech → Wait with task ID',
 		note: 'or, after a minute without it: has not provided the address of its file',
 	}),
 	...['file:///etc/passwd', 'javascript:alert(1)', 'data:audio/wav;base64,AAAA'].map((audio_url) =>
 		row(`A file address with \`${audio_url.split(':')[0]}:\``, [SPEAK], {
 			setting: { options: { timeout: 8 } },
-			faults: [{ ...onRead, ...always, ...answer(200, { id: 1, status: 'completed', audio_url }) }],
+			faults: [
+				{ ...on.read, ...always, ...answer(200, { id: 1, status: 'completed', audio_url }) },
+			],
 			fails: 'No result after 8 seconds (last known: completed',
 			note: 'does not count as an address',
 		}),
@@ -68,10 +59,10 @@ const tasks: Row[] = [
 		}),
 	),
 	row('The task is unknown for a moment after its creation', [SPEAK], {
-		faults: [{ ...onRead, ...answer(404, { error: 'not_found' }) }],
+		faults: [{ ...on.read, ...answer(404, { error: 'not_found' }) }],
 	}),
 	row('An ingress answers 404 with a page for a moment', [SPEAK, 'speech:wait'], {
-		faults: [{ ...onRead, times: 2, ...answer(404, PAGE) }],
+		faults: [{ ...on.read, times: 2, ...answer(404, PAGE) }],
 		note: 'several 404s in a row over a minute end the wait',
 	}),
 	row('The task is unknown', ['speech:get', 'speech:wait', 'speech:delete'], {
@@ -103,7 +94,7 @@ const LONG = {
 	options: { splitLongerThan: 24 },
 };
 const REFUSED_PART = {
-	...onCreate,
+	...on.create,
 	body: 'Two stays',
 	action: { delayMs: 500, ...answer(400, { error: 'Not that word' }).action },
 };
@@ -129,7 +120,7 @@ const parts: Row[] = [
 	row('The parts of a long text are neither WAV nor MP3', [SPEAK], {
 		setting: LONG,
 		faults: [
-			{ ...onFile, ...always, ...answer(200, 'OggS\0\0\0\0', { 'Content-Type': 'audio/ogg' }) },
+			{ ...on.file, ...always, ...answer(200, 'OggS\0\0\0\0', { 'Content-Type': 'audio/ogg' }) },
 		],
 		isOwnFile: true,
 		hints: 'could not be joined',
@@ -139,7 +130,7 @@ const parts: Row[] = [
 	}),
 ];
 
-const onSubtitles = { ...onFile, ...always, path: '/files/subtitle' };
+const onSubtitles = { ...on.file, ...always, path: '/files/subtitle' };
 
 const subtitles: Row[] = [
 	row('The service makes no subtitles', [SPEAK], {
@@ -189,7 +180,7 @@ const lists: Row[] = [
 		setting: { parameters: { returnAll: true }, options: { download: false } },
 		faults: [
 			{
-				...onRead,
+				...on.read,
 				...always,
 				...answer(200, {
 					data: Array.from({ length: 100 }, (_, id) => ({ id, voice_id: `v${id}` })),
@@ -203,7 +194,7 @@ const lists: Row[] = [
 	}),
 ];
 
-export const SPEECH: Group[] = [
+export const SPEECH = [
 	{ title: 'Speech tasks', rows: tasks },
 	{ title: 'Long texts', rows: parts },
 	{ title: 'Subtitles', rows: subtitles },

@@ -10,7 +10,7 @@ import {
 } from '../../simulator/simulator.mts';
 import { eventually } from '../../tools/eventually.mts';
 import { canary } from './canary.mts';
-import { FakeService, type Handler } from '../service/fakeService.mts';
+import { FakeService } from '../service/fakeService.mts';
 import { createTask, order } from '../service/order.mts';
 import { itemWith, NODE, workflowOf } from './workflow.mts';
 
@@ -54,8 +54,6 @@ export class Stage {
 	readonly messages: string[] = [];
 	/** An existing task, for the operations that are given one. */
 	taskId = 'none';
-	/** Lets n8n's storage fail as it does when the disk is full. */
-	isDiskFull = false;
 	private readonly id = `stage-${Math.random()}`;
 	private fake?: FakeService;
 	private paidBefore = 0;
@@ -73,9 +71,7 @@ export class Stage {
 	static async open(operation: Operation, options: SimulatorOptions = {}): Promise<Stage> {
 		const sim = await startSimulator({ pace: 0.01, token: canary(), ...options });
 		const stage = new Stage(sim, operation);
-		stages.set(stage.id, stage);
 		Stage.tokens.push(sim.token);
-		letDisksBeFull();
 		await stage.prepare();
 		return stage;
 	}
@@ -96,17 +92,6 @@ export class Stage {
 		return (this.fake ??= await FakeService.inFrontOf(this.sim.baseUrl));
 	}
 
-	/** The same, with the address of a file in each answer, for which the host does this. */
-	async fileInFront(handle: Handler): Promise<FakeService> {
-		const front = await this.front();
-		const file = `${front.url}/files/x`;
-		const made = { id: 'x', status: 'completed', audio_url: file, file_url: file };
-		return front
-			.on(/^GET \/files\//, handle)
-			.on(/^GET .*task/, (_, response) => response.end(JSON.stringify(made)))
-			.on(/histories|^POST .*video/, (_, response) => response.end(JSON.stringify([made])));
-	}
-
 	/** Resolves once the node has told the browser so. */
 	async said(what: RegExp): Promise<void> {
 		const isSaid = () => this.messages.some((text) => what.test(text));
@@ -116,6 +101,19 @@ export class Stage {
 	/** Calls `close` when the stage is closed. */
 	onClose(close: () => void): void {
 		this.closers.push(close);
+	}
+
+	/** The one stand-in here: from now on this stage's bytes go where the kernel has no room. */
+	fillDisk(): void {
+		const service = binaryData();
+		const store = service.store.bind(service);
+		service.store = async (location, body, data) => {
+			const isHere = 'workflowId' in location && location.workflowId === this.id;
+			if (!isHere) return await store(location, body, data);
+			if (existsSync('/dev/full')) await writeFile('/dev/full', body);
+			const message = 'ENOSPC: no space left on device, write';
+			throw Object.assign(new Error(message), { code: 'ENOSPC' });
+		};
 	}
 
 	/** Connections of n8n that are still in use, of whatever kind. */
@@ -157,7 +155,6 @@ export class Stage {
 	}
 
 	async close(): Promise<void> {
-		stages.delete(this.id);
 		for (const close of this.closers) close();
 		await this.fake?.stop();
 		await this.sim.close();
@@ -189,23 +186,4 @@ export async function onStage<T>(
 	} finally {
 		await stage.close();
 	}
-}
-
-/** By the id of their workflow, which n8n's storage is told. */
-const stages = new Map<string, Stage>();
-let isPrepared = false;
-
-/** The one stand-in here: bytes of a stage whose disk is full go where the kernel has no room. */
-function letDisksBeFull(): void {
-	if (isPrepared) return;
-	isPrepared = true;
-	const service = binaryData();
-	const store = service.store.bind(service);
-	service.store = async (location, body, data) => {
-		const id = 'workflowId' in location ? location.workflowId : '';
-		if (stages.get(id)?.isDiskFull !== true) return await store(location, body, data);
-		if (existsSync('/dev/full')) await writeFile('/dev/full', body);
-		const message = 'ENOSPC: no space left on device, write';
-		throw Object.assign(new Error(message), { code: 'ENOSPC' });
-	};
 }

@@ -8,13 +8,11 @@ import {
 	event,
 	GENERATIONS,
 	IMAGE,
-	onCreate,
-	onFile,
+	on,
 	row,
 	status,
 	VIDEO,
 	WITH_IMAGES,
-	type Group,
 	type Row,
 } from './row.mts';
 import { NODE, type Stage } from './stage.mts';
@@ -25,11 +23,11 @@ const SOON = { delayMs: 20 };
 
 /** The stream is this instead; the result is in the history after so long, or never. */
 const stream = (sse: RawStreamStep[], finishesInHistoryAfterMs?: number): FaultRule => ({
-	...onCreate,
+	...on.create,
 	action: { sse, finishesInHistoryAfterMs },
 });
 
-const FILE = { ...onFile, ...always, ...answer(200, 'the file') };
+const FILE = { ...on.file, ...always, ...answer(200, 'the file') };
 
 /** It breaks off while the service works. */
 const BROKEN: RawStreamStep[] = [status('processing'), SOON, 'END'];
@@ -104,7 +102,7 @@ const shapes: Row[] = [
 		fails: 'could not generate this: AUDIO_FILTERED',
 	}),
 	row("An edge's page instead of a stream", GENERATIONS, {
-		faults: [{ ...onCreate, ...answer(200, PAGE) }],
+		faults: [{ ...on.create, ...answer(200, PAGE) }],
 		fails: 'does not come from a media generation service…may have accepted',
 		paid: 0,
 	}),
@@ -196,7 +194,7 @@ const losses: Row[] = [
 	},
 ];
 
-export const STREAMS: Group[] = [
+export const STREAMS = [
 	{ title: 'Generation streams', rows: shapes },
 	{ title: 'Streams that are lost', rows: losses },
 ];

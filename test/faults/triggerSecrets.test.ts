@@ -13,7 +13,7 @@ import { eventually } from '../../tools/eventually.mts';
 import { canary, contentsOf, findToken, formsOf } from './canary.mts';
 import { saved } from './check.mts';
 import { echo as echoOf } from './echoes.mts';
-import { always, answer, onFile } from './row.mts';
+import { always, answer, on } from './row.mts';
 
 /* The trigger, of a service that says the token in everything it says. */
 
@@ -59,7 +59,7 @@ test('events, with the token in every field, and their files', async () => {
 		parameters: { ...onAll, options: { download: true } },
 	});
 	const address = `${sim.baseUrl}/files/x.wav?token=${sim.token}`;
-	sim.fault({ ...onFile, ...always, ...answer(200, Buffer.alloc(2000, 1)) });
+	sim.fault({ ...on.file, ...always, ...answer(200, Buffer.alloc(2000, 1)) });
 	says('/v1/labs/task/', 200, { id: sim.token, status: 'completed', audio_url: address });
 	sim.push(message('4712', 40));
 	sim.push(message('4711', 100));
@@ -82,7 +82,7 @@ test('messages with the token in place of a task', async () => {
 
 test('a file that cannot be fetched', async () => {
 	const trigger = await activate({ parameters: { options: { download: true } } });
-	sim.fault({ ...onFile, ...always, ...answer(410, { error: echo() }) });
+	sim.fault({ ...on.file, ...always, ...answer(410, { error: echo() }) });
 	await createTask('Gone');
 	const [started] = await trigger.has(1);
 	expect(started?.item.json.error).toMatch(/could not be downloaded.*\*\*\*\*\*/);
