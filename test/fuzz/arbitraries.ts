@@ -45,7 +45,7 @@ function join(pieces: string[]): string {
 	return pieces.join('');
 }
 
-export const aNumber: fc.Arbitrary<number> = fc.oneof(
+const aNumber: fc.Arbitrary<number> = fc.oneof(
 	fc.constantFrom(0, -0, 1, 100, 101, -1, 0.5, 2 ** 53 + 2, 1e21, 1e308, 5e-324),
 	fc.double({ noNaN: true, noDefaultInfinity: true }),
 	fc.integer(),
@@ -117,10 +117,6 @@ export function recordOf(value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<stri
 function asParsed(value: unknown): unknown {
 	return JSON.parse(JSON.stringify(value)) as unknown;
 }
-
-/** `levels` arrays or records around nothing, as text: JSON.parse takes any number of them. */
-export const nestedText = (open: string, close: string, levels: number) =>
-	`${open.repeat(levels)}1${close.repeat(levels)}`;
 
 /** Text that is JSON, nearly JSON, or something else. */
 export const anyBody: fc.Arbitrary<string> = fc.oneof(

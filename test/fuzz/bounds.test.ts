@@ -14,7 +14,6 @@ import {
 import * as readers from '../../nodes/shared/parsing/responses';
 import * as reasons from '../../nodes/shared/parsing/errorText';
 import * as values from '../../nodes/shared/parsing/coerce';
-import { nestedText } from './arbitraries';
 import { BASE, SOURCE, valueOrFailure } from './check';
 
 const MIB = 1024 * 1024;
@@ -28,6 +27,10 @@ const NESTS = [
 	]),
 	['{"file_urls":[', ']}'],
 ] as Array<[open: string, close: string]>;
+
+/** As text: JSON.parse takes any number of levels. */
+const nestedText = (open: string, close: string, levels: number) =>
+	`${open.repeat(levels)}1${close.repeat(levels)}`;
 
 /** Everything that goes through values by recursion. */
 const readAll = (value: unknown) => {

@@ -1,4 +1,5 @@
 import type { FailureFacts, FailureKind } from '../../nodes/shared/failure';
+import type { Claims } from '../../nodes/shared/generation/claims';
 import type { Operation } from '../faults/stage.mts';
 
 /*
@@ -74,30 +75,21 @@ export const entries: Array<Record<string, unknown>> = [
 	{ media_type: [{ toString: null }], prompt: 'A boat', created_at: '2026-01-01T10:00:05Z' },
 ];
 
+type Order = Parameters<Claims['begin']>[0] & { ids: string[]; lost: boolean };
+
 /** Generations of one account, numbered from 0: those of number 1 may know the ids "a1" and "b1". */
 export interface History {
-	orders: Array<{
-		prompt: string;
-		began: number;
-		expected: number;
-		kind: 'video' | 'image';
-		aspectRatio: string | undefined;
-		digest: string;
-		withImages: boolean;
-		ids: string[];
-		lost: boolean;
-	}>;
+	orders: Order[];
 	entries: Array<Record<string, unknown>>;
 	/** The service's clock minus ours, in ms. */
 	offset: number;
 }
 
-const ORDER = {
+const ORDER: Order = {
 	prompt: 'A bird',
 	began: Date.parse('2026-01-01T10:00:00Z'),
 	expected: 2,
-	kind: 'video' as const,
-	aspectRatio: undefined,
+	kind: 'video',
 	digest: 'x',
 	withImages: false,
 	ids: ['b'],

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
+import { Failure } from '../../nodes/shared/failure';
 import * as readers from '../../nodes/shared/parsing/responses';
 import * as reasons from '../../nodes/shared/parsing/errorText';
+import * as answers from '../../nodes/shared/parsing/errorResponses';
 import * as single from '../../nodes/shared/parsing/coerce';
 import { anAddress, anyBody, anyFigure, anyJson, anyText, recordOf } from './arbitraries';
-import { always, BASE, SOURCE } from './check';
+import { always, BASE, SOURCE, valueOrFailure } from './check';
 import { bodies, values } from './corpus';
 
 const value = fc.oneof(anyJson, anyFigure, anAddress, recordOf(anyJson));
@@ -35,7 +37,8 @@ const isReason = (reason: string | undefined) => {
 	expect(reason).toBe(reason.trim());
 	expect(reason).not.toBe('');
 	expect(reason.length).toBeLessThanOrEqual(1600);
-	expect(reason).not.toContain('[object Object]x');
+	// Mark-up and control characters are nothing to show.
+	expect(reason).not.toMatch(/<[a-z][^<>]*>|[\x00-\x1f\x7f]/i);
 };
 
 describe('whatever value comes', () => {
@@ -131,6 +134,56 @@ describe('whatever text comes', () => {
 			expect(plain).not.toMatch(/<[a-z][^<>]*>/i);
 			// eslint-disable-next-line no-control-regex
 			expect(plain).not.toMatch(/[\x00-\x1f\x7f]/);
+		});
+	});
+});
+
+describe('whatever answer comes', () => {
+	it('of an error status is a failure that is told', () => {
+		const status = fc.integer({ min: 0, max: 999 });
+		always(
+			fc.tuple(status, anyBody),
+			{ examples: bodies.map((body): [number, string] => [400, body]), normal: 250 },
+			([code, body]) => {
+				const failure = answers.failureOfStatus(code, body);
+				expect(failure.facts.status).toBe(code);
+				isReason(failure.facts.text);
+			},
+		);
+	});
+
+	it('is read, or is a failure and nothing else', () => {
+		always(
+			fc.tuple(anyBody, fc.boolean()),
+			{ examples: bodies.map((body): [string, boolean] => [body, false]) },
+			([body, owns]) => {
+				const read = valueOrFailure(() => answers.readAnswer(body, SOURCE.redact, () => owns));
+				if (read instanceof Failure) isReason(read.facts.text);
+				else expect(read).toEqual(single.parseJson(body));
+			},
+		);
+	});
+
+	it('gives a text that can be shown, or none', () => {
+		always(anyBody, { examples: bodies }, (body) => isReason(answers.readErrorText(body)));
+	});
+
+	it('asks for a wait that is bearable, or for none', () => {
+		const header = fc.oneof(fc.constant(undefined), anyFigure, anyJson);
+		always(fc.tuple(header, fc.double({ noNaN: true, min: 0, max: 4e12 })), {}, ([raw, now]) => {
+			const ms = answers.readRetryAfter(raw, now) ?? 0;
+			expect(ms).toBeGreaterThanOrEqual(0);
+			expect(ms).toBeLessThanOrEqual(60_000);
+		});
+	});
+
+	it('gives texts that stand for one failure', () => {
+		always(fc.option(anyText, { nil: undefined }), {}, (text) => {
+			const failure = answers.failureOfText(text);
+			expect(['outOfCredit', 'tokenRefused', 'invalidVoice', 'rejected']).toContain(failure.kind);
+			expect(failure.kind === 'outOfCredit').toBe(
+				text !== undefined && answers.saysOutOfCredit(text),
+			);
 		});
 	});
 });
