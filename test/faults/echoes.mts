@@ -23,8 +23,8 @@ const refusal =
 	(token) =>
 		answer(status, { error: `${text} ${echo(token)}` }).action;
 const stream =
-	(...events: Array<(token: string) => string>): Say =>
-	(token) => ({ sse: [...events.map((make) => make(token)), { delayMs: 20 }, 'END'] });
+	(make: (token: string) => string): Say =>
+	(token) => ({ sse: [make(token), { delayMs: 20 }, 'END'] });
 
 /** One for each kind of failure that can come of what a service says. */
 export const ECHOES: Record<string, Echo> = {

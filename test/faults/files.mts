@@ -64,12 +64,12 @@ const files: Row[] = [
 		faults: [{ ...on.file, ...always, action: { redirect: '/files/around' } }],
 		fails: `${NAMED}302`,
 	}),
-	...['file:///etc/passwd', 'javascript:alert(1)'].map((redirect): Row => ({
-		fault: `A redirect to \`${redirect.split(':')[0]}:\``,
-		operations: [SPEAK, VIDEO],
-		faults: [{ ...on.file, ...always, action: { redirect } }],
-		fails: `${NAMED}302`,
-	})),
+	...['file:///etc/passwd', 'javascript:alert(1)'].map((redirect) =>
+		row(`A redirect to \`${redirect.split(':')[0]}:\``, [SPEAK, VIDEO], {
+			faults: [{ ...on.file, ...always, action: { redirect } }],
+			fails: `${NAMED}302`,
+		}),
+	),
 	row("A redirect to an address in n8n's own network", SOME, {
 		isProtected: true,
 		faults: [
@@ -95,10 +95,8 @@ const files: Row[] = [
 		check: (_, result) =>
 			assert.ok(result.items(NODE).every(({ binary }) => binary?.data?.bytes === 5000)),
 	}),
-	{
-		fault: 'A compressed file that unpacks to 2 GiB',
+	row('A compressed file that unpacks to 2 GiB', [SPEAK], {
 		isLong: true,
-		operations: [SPEAK],
 		make: ({ sim }) => {
 			sim.fault({ ...on.file, ...always, ...answer(200, twoGib(), AUDIO) });
 		},
@@ -107,7 +105,7 @@ const files: Row[] = [
 		check: ({ sim }) => {
 			assert.equal(sim.count('GET', '/files/audio'), 1);
 		},
-	},
+	}),
 ];
 
 export const FILES = [{ title: 'Files', rows: files }];

@@ -147,12 +147,12 @@ const limits: Row[] = [
 		...create(503, { error: 'overloaded' }),
 		fails: `not available (HTTP 503): overloaded…${UNSURE}`,
 	}),
-	...[504, 520, 524].map((status): Row => ({
-		fault: `${status} to a create call that was accepted`,
-		operations: [VIDEO, IMAGE],
-		make: accepted((_, response) => response.writeHead(status).end(PAGE)),
-		hints: 'looked up in the history',
-	})),
+	...[504, 520, 524].map((status) =>
+		row(`${status} to a create call that was accepted`, [VIDEO, IMAGE], {
+			make: accepted((_, response) => response.writeHead(status).end(PAGE)),
+			hints: 'looked up in the history',
+		}),
+	),
 	row('504 to a create call of speech that was accepted', [SPEAK], {
 		faults: [{ ...on.create, action: { accepted: true, ...answer(504, PAGE).action } }],
 		fails: `not available (HTTP 504)…${UNSURE}`,

@@ -35,16 +35,14 @@ const slowLoris: Handler = ({ socket }) => {
 };
 
 const network: Row[] = [
-	{
-		fault: 'The connection is refused',
+	row('The connection is refused', [SPEAK, VIDEO, 'speech:wait', 'account:get'], {
 		isLong: true,
-		operations: [SPEAK, VIDEO, 'speech:wait', 'account:get'],
 		// Nobody listens at such a port.
 		setting: at('http://127.0.0.1:1'),
 		...unsent,
 		fails: "refused the connection…Check 'Base URL'",
 		note: 'tried again for some seconds, since nothing can have been accepted',
-	},
+	}),
 	row('The host name is unknown', [SPEAK, VIDEO, 'account:get'], {
 		setting: at('https://no-such-host.invalid'),
 		...unsent,

@@ -90,13 +90,13 @@ const shapes: Row[] = [
 		setting: { text: 'A [sim:fewer]', parameters: { numberOfVideos: 3 } },
 		hints: 'fewer files than requested',
 	}),
-	...ERROR_EVENTS.map(([errorShape, shape, operations]): Row => ({
-		fault: `An error event: ${shape}`,
-		operations,
-		service: { dialect: { errorShape } },
-		setting: { text: 'A [sim:unsafe]' },
-		fails: 'could not generate this: …UNSAFE_GENERATION',
-	})),
+	...ERROR_EVENTS.map(([errorShape, shape, operations]) =>
+		row(`An error event: ${shape}`, operations, {
+			service: { dialect: { errorShape } },
+			setting: { text: 'A [sim:unsafe]' },
+			fails: 'could not generate this: …UNSAFE_GENERATION',
+		}),
+	),
 	row('An error event: AUDIO_FILTERED', [VIDEO], {
 		faults: [stream([event('error', { code: 400, error: 'AUDIO_FILTERED' }), 'END'])],
 		fails: 'could not generate this: AUDIO_FILTERED',

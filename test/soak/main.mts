@@ -13,12 +13,13 @@ import { Random } from './random.mts';
 import { runSeed } from './run.mts';
 import { listenFor } from './trigger.mts';
 
+const LANES = 8;
+
 const { values } = parseArgs({
 	options: {
 		minutes: { type: 'string', default: '1' },
 		seed: { type: 'string', default: String(Date.now() % 1e9) },
 		only: { type: 'string' },
-		lanes: { type: 'string', default: '8' },
 	},
 });
 
@@ -77,7 +78,7 @@ if (values.only !== undefined) {
 	const listening = async () => {
 		while (Date.now() < end) await listenFor(hostile, new Random(next++), note);
 	};
-	await Promise.all([...Array.from({ length: Number(values.lanes) }, lane), listening()]);
+	await Promise.all([...Array.from({ length: LANES }, lane), listening()]);
 	clearInterval(telling);
 }
 
