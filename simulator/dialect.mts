@@ -13,8 +13,6 @@ export const contractDialect = {
 	statusCase: 'lower' as 'lower' | 'UPPER',
 	failureWord: 'error' as 'error' | 'failed' | 'cancelled' | 'canceled',
 	failureField: 'error' as 'error' | 'message' | 'none',
-	/** Milliseconds (not paced) for which a completed task has no audio address. */
-	addressDelayMs: 0,
 	voices: 'array' as 'array' | 'paged',
 	voiceTraits: 'flat' as 'flat' | 'labels',
 	/** `wrong`: a page of voices or history always claims to be page 1. */
@@ -40,8 +38,6 @@ export const contractDialect = {
 	/** `object`: a single item comes without the array around it. */
 	completion: 'array' as 'array' | 'object',
 	itemStatus: 'completed' as 'completed' | 'MEDIA_GENERATION_STATUS_SUCCESSFUL',
-	/** Generation endpoints answer one JSON body at the end instead of a stream. */
-	plainJson: false,
 	/** Data of the stream's `error` event. */
 	errorShape: 'object' as 'object' | 'message' | 'string' | 'broken',
 	/** File addresses are on the API's origin and answer 302 to the file origin. */

@@ -125,14 +125,14 @@ function run(world: World, task: TaskRecord, scenario: Scenario): void {
 	}
 	endAfter(duration, () => {
 		if (scenario.has('task-fails-late')) return fail(world, task);
-		const wait = scenario.has('late-address')
-			? world.paced(figure(scenario, 'late-address', LATE_ADDRESS_SECONDS) * 1000)
-			: 0;
-		const delay = wait + world.dialect.addressDelayMs;
 		task.status = 'completed';
 		world.working.delete(task);
-		if (delay > 0) later(delay, () => publish(world, task, scenario));
-		else publish(world, task, scenario);
+		if (scenario.has('late-address')) {
+			const lateMs = world.paced(figure(scenario, 'late-address', LATE_ADDRESS_SECONDS) * 1000);
+			later(lateMs, () => publish(world, task, scenario));
+		} else {
+			publish(world, task, scenario);
+		}
 		advance(world, task, scenario, 100);
 		if (scenario.has('duplicate-progress')) advance(world, task, scenario, 100);
 	});

@@ -16,14 +16,8 @@ export interface SimulatorOptions {
 	credits?: number;
 	/** Pieces of work of one account that may run at once; a create beyond them is answered 429. */
 	mostAtOnce?: number;
-	/** Requests to the API that one account may send; one beyond them is answered 429. */
-	requestLimit?: RequestLimit;
-}
-
-/** So many requests in each window of so many seconds by the real clock. */
-export interface RequestLimit {
-	requests: number;
-	seconds: number;
+	/** One account's requests to the API in each window by the real clock; beyond, the answer is 429. */
+	requestLimit?: { requests: number; seconds: number };
 }
 
 export interface RequestRecord {

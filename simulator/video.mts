@@ -63,7 +63,7 @@ function generate(
 		count,
 		hasImages: images !== undefined,
 	});
-	return { job, plainJson: world.dialect.plainJson || scenario.has('plain-json') };
+	return { job, plainJson: scenario.has('plain-json') };
 }
 
 /** Whether a value is padded base64 (no data-URL prefix) of a PNG, JPEG or WebP file. */

@@ -1,7 +1,7 @@
 import type { RawStreamStep } from '../../simulator/simulator.mts';
 import { bad, only } from './seen';
 import { looks } from './service';
-import { run, sim, start, video } from './setup';
+import { run, sim, video } from './setup';
 import { completion, event, raw, serveFiles, status } from './videos';
 
 /* What test/unit/generationEvents.test.ts can't show: when a stream counts as over. */
@@ -33,8 +33,7 @@ test.each(['{}', '', 'null', '[]', '{"code":500}', '"<b>boom</b>"'])(
 );
 
 test('a plain { error } with status 200 is a failure', async () => {
-	await start({ dialect: { plainJson: true } });
-	const { message } = bad(await run(video('A [sim:unsafe]')));
+	const { message } = bad(await run(video('A [sim:unsafe] [sim:plain-json]')));
 	expect(message).toMatch(/rejected as unsafe \(UNSAFE_GENERATION\)/);
 	expect(looks()).toBe(0);
 });

@@ -35,7 +35,7 @@ const tasks: Row[] = [
 		note: 'it means: not finished yet',
 	}),
 	row('Completed, and the address comes later', [SPEAK], {
-		service: { dialect: { addressDelayMs: 700 } },
+		setting: { text: 'Late [sim:late-address=70]' },
 	}),
 	row('Completed, and the address never comes', [SPEAK], {
 		setting: { options: { timeout: 8 } },

@@ -73,7 +73,7 @@ const shapes: Row[] = [
 	dialect('An unknown status word in the completion', GENERATIONS, {
 		itemStatus: 'MEDIA_GENERATION_STATUS_SUCCESSFUL',
 	}),
-	dialect('Plain JSON instead of a stream', GENERATIONS, { plainJson: true }),
+	row('Plain JSON instead of a stream', GENERATIONS, { setting: { text: 'A [sim:plain-json]' } }),
 	row('Completions that come one per video, and an error before the last', [VIDEO], {
 		setting: { parameters: { numberOfVideos: 3 } },
 		make: (stage) => {

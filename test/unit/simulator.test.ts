@@ -202,13 +202,13 @@ describe('video and images', () => {
 	});
 
 	it('takes reference images as bare base64 only', async () => {
-		await start({ dialect: { plainJson: true } });
+		const prompt = 'A boat [sim:plain-json]';
 		const path = '/v1/video/ingredients-to-video';
-		const order = (image: string) => ({ body: { prompt: 'A boat', ingredients: [image] } });
+		const order = (image: string) => ({ body: { prompt, ingredients: [image] } });
 		expect((await api(path, order(`data:image/png;base64,${png}`))).status).toBe(400);
 		expect((await api(path, order(Buffer.from('text').toString('base64')))).status).toBe(400);
 		expect(await told(path, order(png))).toHaveLength(1);
-		const body = { frames: [png, png] };
+		const body = { prompt, frames: [png, png] };
 		expect(await told('/v1/video/frames-to-video', { body })).toHaveLength(1);
 	});
 
