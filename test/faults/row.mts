@@ -106,9 +106,8 @@ export const fileInFront =
 
 /** Connections are accepted, and nothing is ever said. */
 export const isMute: Row['make'] = async (stage) => {
-	const front = await stage.front();
-	front.upgrades = 'hang';
-	front.on(/./, silent);
+	stage.sim.setWebSocketMode('hang');
+	(await stage.front()).on(/./, silent);
 };
 
 /** One event of a generation stream. */

@@ -2,27 +2,30 @@ import assert from 'node:assert/strict';
 import type { Upgrades } from '../service/fakeService.mts';
 import { row, SPEAK, type Row } from './row.mts';
 
-const BLOCKED: Array<[how: string, upgrades: Upgrades]> = [
-	['403', 'refuse'],
-	['200 with a page', 'page'],
-	['the handshake is never answered', 'hang'],
+/** A proxy in front of the service does this to WebSockets. */
+const upgraded =
+	(upgrades: Upgrades): Row['make'] =>
+	async (stage) => {
+		(await stage.front()).upgrades = upgrades;
+	};
+
+const BLOCKED: Array<[how: string, make: Row['make']]> = [
+	['403', ({ sim }) => sim.setWebSocketMode('refuse')],
+	['200 with a page', upgraded('page')],
+	['the handshake is never answered', ({ sim }) => sim.setWebSocketMode('hang')],
 ];
 
 const sockets: Row[] = [
-	...BLOCKED.map(([how, upgrades]) =>
+	...BLOCKED.map(([how, make]) =>
 		row(`A proxy blocks WebSockets (${how})`, [SPEAK], {
 			service: { pace: 0.2 },
-			make: async (stage) => {
-				(await stage.front()).upgrades = upgrades;
-			},
+			make,
 			hints: "WebSocket of the service could not be used…Check 'WebSocket URL'",
 			note: 'the task is looked up every `Poll Interval` seconds',
 		}),
 	),
 	row('The WebSocket is half open: it stays, and nothing arrives any more', [SPEAK], {
-		make: async (stage) => {
-			(await stage.front()).upgrades = 'deaf';
-		},
+		make: upgraded('deaf'),
 		note: 'found by looking it up; as its closing is not answered either, one such connection per account is left',
 	}),
 	row('The WebSocket is dropped again and again', [SPEAK], {

@@ -7,6 +7,7 @@ import {
 	type ServerResponse,
 } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { PAGE } from './bodies.mts';
 
 /** What becomes of a request. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -15,7 +16,7 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => un
 export type Upgrade = (request: IncomingMessage, socket: Socket, early: Buffer) => void;
 
 /** What becomes of a WebSocket on its way to the simulator, or of the messages behind it (`deaf`). */
-export type Upgrades = 'pass' | 'refuse' | 'page' | 'hang' | 'deaf';
+export type Upgrades = 'pass' | 'page' | 'deaf';
 
 interface Rule {
 	matches: RegExp;
@@ -144,17 +145,10 @@ export class FakeService {
 	}
 
 	private upgrade(request: IncomingMessage, socket: Socket, early: Buffer): void {
-		const body = '<!DOCTYPE html><html><body>Blocked</body></html>';
-		const head = (status: string) =>
-			`HTTP/1.1 ${status}\r\nContent-Type: text/html\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
-		if (this.upgrades === 'hang') {
-			// Nobody reads an unanswered handshake: without this its end would go unseen.
-			socket.resume();
-			socket.on('end', () => socket.destroy());
-			return;
+		if (this.upgrades === 'page') {
+			const head = `HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ${PAGE.length}`;
+			return void socket.end(`${head}\r\nConnection: close\r\n\r\n${PAGE}`);
 		}
-		if (this.upgrades === 'refuse') return void socket.end(head('403 Forbidden') + body);
-		if (this.upgrades === 'page') return void socket.end(head('200 OK') + body);
 		const behind = connect(Number(this.target.port), this.target.hostname);
 		behind.on('error', () => socket.destroy());
 		behind.on('close', () => socket.destroy());
