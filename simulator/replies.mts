@@ -1,5 +1,5 @@
 import type { GenerationJob } from './generation.mts';
-import { scenarioWords, unknownWord, type Scenario } from './scenarios.mts';
+import { scenarioWords, type Scenario } from './scenarios.mts';
 import type { World } from './world.mts';
 
 /** One authenticated API call. */
@@ -24,31 +24,24 @@ export interface PlainReply {
 
 export type Reply = PlainReply | { job: GenerationJob; plainJson: boolean };
 
-const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
-
 /** An HTML page as an edge in front of the service would answer it. */
 export function htmlReply(status: number, title: string): PlainReply {
 	const body = `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`;
-	return { status, body, headers: HTML };
+	return { status, body, headers: { 'Content-Type': 'text/html; charset=utf-8' } };
 }
 
-/** An HTTP error; `code` is the machine word (docs/contract.md, “HTTP”), or a sentence. */
-export const problem = (status: number, code: string, headers = {}): PlainReply => ({
-	status,
-	body: { error: code },
-	headers,
-});
+/** An HTTP error; it is the machine word (docs/contract.md, “HTTP”), or a sentence. */
+export const problem = (status: number, error: string, headers = {}): PlainReply => {
+	return { status, body: { error }, headers };
+};
 
-/** The body of a call as a record; anything but a JSON object is an empty one. */
-export function bodyOf(call: Call): Record<string, unknown> {
-	const { body } = call;
-	const isRecord = typeof body === 'object' && body !== null && !Array.isArray(body);
-	return isRecord ? (body as Record<string, unknown>) : {};
-}
+/** The fields of a call's body; none of anything but a JSON object. */
+export const bodyOf = ({ body }: Call) => Object(body) as Record<string, unknown>;
 
 /** The answer to a valid create call that is not accepted (so not paid), or undefined. */
 export function refusal(world: World, call: Call, scenario: Scenario): PlainReply | undefined {
-	const unknown = unknownWord(scenario);
+	// A slip of the pen must not pass in silence.
+	const unknown = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
 	if (unknown !== undefined) {
 		const known = Object.keys(scenarioWords).join(', ');
 		return problem(400, `No scenario "${unknown}". Known: ${known}`);

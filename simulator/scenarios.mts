@@ -24,18 +24,13 @@ export const scenarioWords: Readonly<Record<string, string>> = {
 /** The scenario words found in a text, name to value ('' without one). */
 export type Scenario = Map<string, string>;
 
-/** Reads the scenario words in a text; names are not checked (see `unknownWord`). */
+/** Reads the scenario words in a text, known or not. */
 export function scenarioOf(text: string): Scenario {
 	const scenario: Scenario = new Map();
 	for (const [, name = '', value = ''] of text.matchAll(/\[sim:([\w-]+)(?:=([^\]]*))?\]/g)) {
 		scenario.set(name, value.trim());
 	}
 	return scenario;
-}
-
-/** The first word that is no scenario, so that a slip of the pen does not pass in silence. */
-export function unknownWord(scenario: Scenario): string | undefined {
-	return [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
 }
 
 /** The number given with a word, or `otherwise` when the word has none. */

@@ -4,19 +4,7 @@ import { speechWav } from './media/wav.mts';
 import { pageOf, type Call, type Reply } from './replies.mts';
 import type { World } from './world.mts';
 
-type Trait = string | null;
-
-export interface Voice {
-	voice_id: string;
-	name: string;
-	language: Trait;
-	gender: Trait;
-	age: Trait;
-	accent: Trait;
-	category: Trait;
-	use_cases: string[];
-	description: Trait;
-}
+type Voice = ReturnType<typeof makeVoice>;
 
 const NAMES =
 	'Ada Amir Anton Aria Bela Boris Bruno Clara Dario Dina Elena Emil Farah Felix Greta Hana Hugo Ida Ines Ivan Jonas Julia Kai Lena Leo Lina Luca Maja Marco Mara Milan Mira Nadia Nils Nora Omar Otto Pia Rosa Sami Tara Theo Uma Vera Yuki Zoe'.split(
@@ -46,10 +34,10 @@ export function makeVoices(): Voice[] {
 	return CHARACTERS.flatMap((character) => NAMES.map((name) => makeVoice(name, character)));
 }
 
-function makeVoice(name: string, character: string): Voice {
+function makeVoice(name: string, character: string) {
 	const random = randomFrom(seedOf(`${name} ${character}`));
 	const pick = <Item,>(list: readonly Item[]) => list[Math.floor(random() * list.length)] as Item;
-	const untidy = (value: string): Trait => {
+	const untidy = (value: string): string | null => {
 		const chance = random();
 		if (chance < 0.05) return null;
 		return chance < 0.1 ? ` ${value}  ` : value;
