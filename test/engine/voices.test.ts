@@ -50,8 +50,3 @@ test('what does not come from the service is no account and no list of voices', 
 		expect(message).toMatch(/does not come from a media generation service/);
 	}
 });
-
-test.each([0, -1, 2.5, 'x'])('limit %s', async (limit) => {
-	expect(bad(await run(voices({ limit }))).message).toContain("'Limit'");
-	expect(sim.requests).toEqual([]);
-});

@@ -154,14 +154,15 @@ describe('a task ID', () => {
 		expect(taskId(value)).toBe(expected);
 	});
 
-	// What else is no ID: test/engine/speechInput.test.ts.
+	it.each(['', undefined])('%p is refused as empty', (value) => {
+		expect(refusal(() => taskId(value))).toEqual(refused('Task ID', /empty/));
+	});
+
 	it.each([
-		['', /empty/],
-		[undefined, /empty/],
-		['12\ud800', /just the ID/],
-		['1'.repeat(501), /just the ID/],
-	])('%p is refused', (value, text) => {
-		expect(refusal(() => taskId(value))).toEqual(refused('Task ID', text));
+		...['a/b', '../me', '..', 'a b', 'http://x/1', 'a?b', 'a#b', 'a\\b'],
+		...['12\ud800', '1'.repeat(501)],
+	])('%p is refused', (value) => {
+		expect(refusal(() => taskId(value))).toEqual(refused('Task ID', /just the ID/));
 	});
 });
 

@@ -1,0 +1,72 @@
+import type { IDataObject } from 'n8n-workflow';
+import { bad, good } from './seen';
+import { requests } from './service';
+import { run, sim, speech, task, video } from './setup';
+
+/* Bad input ends a run before anything is sent for any item. How values are read: test/unit/parameters.test.ts. */
+
+/** One value in the second item, another in all others. */
+const mixed = (second: unknown, other: unknown) =>
+	`={{ $json.n ? ${JSON.stringify(second)} : ${JSON.stringify(other)} }}`;
+const options = (changes: IDataObject) => ({ options: changes });
+const boat = (changes: IDataObject) => video('A boat', {}, changes);
+
+test.each<[string, IDataObject]>([
+	['Text', { text: mixed('  \n ', 'Fine.') }],
+	['Text', { text: mixed(undefined, 'Fine.') }],
+	['Text', { text: mixed({ a: 1 }, 'Fine.') }],
+	['Voice', { voiceId: { __rl: true, mode: 'id', value: mixed(' ', 'x') } }],
+	['Model', { modelId: mixed('other', 'labs_v3') }],
+	['Stability', options({ stability: mixed(1.01, 1) })],
+	['Similarity', options({ similarity: mixed(-0.1, 0) })],
+	['Style Exaggeration', options({ style: mixed('much', '0.5') })],
+	['Speed', options({ speed: mixed(0.69, 0.7) })],
+	['Speed', options({ speed: mixed(1.3, 1.2) })],
+	['Timeout', options({ timeout: mixed(0, 1) })],
+	['Poll Interval', options({ pollInterval: mixed(0.1, 1) })],
+	['Callback URL', options({ callbackUrl: mixed('example', '') })],
+	['Split Text Longer Than', options({ splitLongerThan: mixed(-1, 0) })],
+	['Max Paid Requests per Execution', options({ maxPaidPerExecution: mixed(-1, 0) })],
+	['Put Output File in Field', options({ subtitles: true, outputField: mixed('subtitles', 'a') })],
+	...['get', 'wait', 'delete'].map((operation): [string, IDataObject] => [
+		'Task ID',
+		task(operation, mixed('../me', '7')),
+	]),
+	['Limit', { resource: 'voice', operation: 'getAll', limit: mixed(0, 1) }],
+	['Prompt', boat({ prompt: mixed('', 'A boat') })],
+	['Number of Videos', boat({ numberOfVideos: mixed(0, 1) })],
+	['Number of Videos', boat({ numberOfVideos: mixed(5, 4) })],
+	['Aspect Ratio', boat({ aspectRatio: mixed('4:3', '16:9') })],
+	['Idle Timeout', boat(options({ idleTimeout: mixed('x', 9) }))],
+])('%s (%j): field and item are named, nothing is sent for any item', async (field, changes) => {
+	const parameters = { ...speech('Fine.'), ...changes };
+	const result = await run(parameters, { items: [{ n: 0 }, { n: 1 }, { n: 0 }] });
+	const { message, name, itemIndex } = bad(result);
+	expect(message).toContain(`'${field}'`);
+	expect(message).toContain('[item 1]');
+	expect([name, itemIndex]).toEqual(['NodeOperationError', 1]);
+	expect(sim.requests).toEqual([]);
+});
+
+test('numbers and switches that an expression gives as text count as such', async () => {
+	const settings = { speed: '={{ "1.2" }}', stability: 0, useSpeakerBoost: '={{ "false" }}' };
+	good(await run(speech('={{ 42 }}', settings)));
+	const { body } = requests('POST', '/v1/labs/task')[0]!;
+	expect(body).toMatchObject({ input: '42', speed: 1.2, stability: 0, use_speaker_boost: false });
+});
+
+test('an aspect ratio may be said as a person says it', async () => {
+	const items = ['16:9', ' 9:16', 'Landscape', 'PORTRAIT'].map((ratio) => ({ ratio }));
+	good(await run(boat({ aspectRatio: '={{ $json.ratio }}', download: false }), { items }));
+	const [wide, tall] = ['VIDEO_ASPECT_RATIO_LANDSCAPE', 'VIDEO_ASPECT_RATIO_PORTRAIT'];
+	const sent = requests('POST', '/v1/video/').map(({ body }) => body.aspect_ratio);
+	expect(sent.sort()).toEqual([wide, wide, tall, tall]);
+});
+
+test('an operation that does not exist is named, and nothing is sent', async () => {
+	const parameters = { ...speech('Fine.'), operation: 'sing' };
+	const { message, description } = bad(await run(parameters));
+	expect(message).toMatch(/^'Operation' is 'sing', which does not exist for 'speech'/);
+	expect(description).toContain('Nothing was sent');
+	expect(sim.requests).toEqual([]);
+});
