@@ -1,0 +1,126 @@
+import { bad, good, only } from './seen';
+import { onCreate, posts, taskOf, tasks } from './service';
+import { CONTINUE, EACH, ERROR_OUTPUT, image, NODE, node, run, speech, start } from './setup';
+
+/*
+ * Rows, bad ones among them: a bad one fails alone, and says what a workflow that keeps a list has to do;
+ * what was paid for is delivered, and nothing is paid for twice.
+ */
+
+const BAD = 17;
+const ROWS = Array.from({ length: 100 }, (_, row) => ({
+	row,
+	description: `Row ${row}`,
+	t: row === BAD ? 'No [sim:task-fails]' : `Text ${row}. [sim:slow=8]`,
+}));
+
+test('following the message brings the 99 that are paid for; only the bad one is paid for again', async () => {
+	await start({ pace: 0.2 });
+	const fields = speech(EACH, { concurrency: 100 });
+	const stopped = await run(fields, { items: ROWS });
+	const { message, description } = bad(stopped);
+	expect(message.length).toBeLessThan(200);
+	expect(description).toMatch(
+		/^99 other items are paid for\. To collect them at no extra charge, set On Error/,
+	);
+	expect(description.match(/item \d+: task \d+/g)).toHaveLength(5);
+	expect(posts()).toBe(100);
+
+	const again = await run(node(fields, ERROR_OUTPUT), { items: ROWS, retryOf: stopped.run });
+	const [delivered, failed] = again.task(NODE)!.data!.main!;
+	expect(delivered!.map(({ binary }) => binary?.data?.mimeType)).toEqual(
+		Array(99).fill('audio/wav'),
+	);
+	expect(failed!.map(({ json }) => json.row)).toEqual([BAD]);
+	expect(posts()).toBe(101);
+}, 120_000);
+
+test('the error output keeps the columns of the row, but error, status and task are the node’s own', async () => {
+	const columns = { title: 'Chapter 2', description: 'A column of the row' };
+	const row = { ...columns, error: 'an earlier one', task_id: 'an earlier one' };
+	const items = [{ t: 'One.' }, { ...row, t: 'Two [sim:task-fails]' }];
+	const result = await run(node(speech(EACH), ERROR_OUTPUT), { items });
+	const [regular, failed] = result.task(NODE)!.data!.main!;
+	expect(regular).toHaveLength(1);
+	expect(failed![0]!.json).toEqual({
+		...items[1],
+		error: expect.stringContaining('could not generate the speech'),
+		status: 'error',
+		task_id: taskOf('Two').id,
+	});
+});
+
+describe('options that cannot be read', () => {
+	const broken = "={{ $json.speed ? $json.speed : $('Missing').item.json.speed }}";
+	const rows = [{ t: 'One.' }, { t: 'Two.', speed: 1 }, { t: 'Three.', speed: 1.1 }];
+
+	test('an expression that breaks in the first row ends that row, and no other', async () => {
+		const fields = speech(EACH, { speed: broken, concurrency: 1 });
+		const output = good(await run(node(fields, CONTINUE), { items: rows }));
+		expect(output.map(({ json }) => json.input)).toEqual([undefined, 'Two.', 'Three.']);
+		expect(output[0]!.json.error).toMatch(/exist.*\[item 0\]/);
+		expect(posts()).toBe(2);
+	});
+
+	test('without "continue on fail" the error names the row, and nothing is paid', async () => {
+		const items = [rows[1]!, rows[0]!, rows[2]!];
+		const { itemIndex, message } = bad(await run(speech(EACH, { speed: broken }), { items }));
+		expect([itemIndex, message]).toEqual([1, expect.stringContaining('[item 1]')]);
+		expect(posts()).toBe(0);
+	});
+
+	test('an invalid concurrency fails its row; the others keep to the first valid one', async () => {
+		await start({ pace: 0.02 });
+		const fields = speech(EACH, { concurrency: '={{ $json.c }}' });
+		const items = ['many', 1, 9].map((c, n) => ({ t: ['One.', 'Two.', 'Three.'][n], c }));
+		const output = good(await run(node(fields, CONTINUE), { items }));
+		expect(output[0]!.json.error).toMatch(/'Concurrency' must be.*\[item 0\]/);
+		expect(output.map(({ json }) => json.input)).toEqual([undefined, 'Two.', 'Three.']);
+		const [first, second] = tasks();
+		expect(Date.parse(second!.createdAt)).toBeGreaterThanOrEqual(first!.readyAt!);
+	});
+});
+
+describe('a failed item on the regular output, without the columns of its row, tells what to do', () => {
+	const asIs = () => {};
+	const unanswered = (body?: string) => onCreate({ reset: true, accepted: true }, { body });
+	const inParts = { splitLongerThan: 15, concurrency: 1 };
+	const [task_id, maybe_paid] = [expect.any(String) as unknown, true];
+
+	test.each<[string, () => object, told: object, arrange: () => unknown]>([
+		[
+			'a task that failed is over',
+			() => speech('[sim:task-fails]'),
+			{ task_id, status: 'error' },
+			asIs,
+		],
+		[
+			'a task that takes long is not',
+			() => speech('[sim:slow=36000]', { timeout: 1 }),
+			{ task_id },
+			asIs,
+		],
+		['a create call without a clear answer', () => speech('A'), { maybe_paid }, unanswered],
+		[
+			'such a part of a text, though others have tasks',
+			() => speech('First part.\n\nSecond part.', inParts),
+			{ task_id, maybe_paid },
+			() => unanswered('Second'),
+		],
+		['a request that was refused', () => speech('[sim:no-credits]'), {}, asIs],
+		[
+			'a stream that ends with nothing, and no entry in the history',
+			() => image('A boat', { timeout: 3 }),
+			{ maybe_paid },
+			() => onCreate({ sse: ['END'] }),
+		],
+	])('%s', async (_, parameters, told, arrange) => {
+		await start({ pace: 0.02 });
+		arrange();
+		const items = [{ title: 'Chapter 2' }];
+		const { json } = only(await run(node(parameters() as never, CONTINUE), { items }));
+		expect(json.error).toBeTruthy();
+		const { task_id, status, maybe_paid, title } = json;
+		expect({ task_id, status, maybe_paid, title }).toEqual(told);
+	});
+});
