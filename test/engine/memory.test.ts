@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MIB } from '../service/bodies.mts';
+import { split } from './longText';
+import { allClosed, expectServed, good, only } from './seen';
+import { ALWAYS, answer, onFile } from './service';
+import { run, sim, start, video } from './setup';
+
+/* What large files cost in memory. */
+
+const SAMPLE_MS = 10;
+const disk = { binaryMode: 'filesystem' } as const;
+
+/** Peak growth of memory during a run with files on disk, in bytes: objects and buffers, garbage included. */
+async function growth(subject: Parameters<typeof run>[0]) {
+	const inUse = () => process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
+	const before = inUse();
+	let peak = before;
+	let over = false;
+	const watching = (async () => {
+		while (!over) {
+			peak = Math.max(peak, inUse());
+			await sleep(SAMPLE_MS);
+		}
+	})();
+	const result = await run(subject, disk);
+	over = true;
+	await watching;
+	return { result, grown: peak - before };
+}
+
+beforeEach(async () => await start({ pace: 0.01 }));
+
+test('a big file goes to disk in a stream, in bounded memory', async () => {
+	good(await run(video('Small'), disk));
+	const { result, grown } = await growth(video('Big [sim:big-file=200]'));
+	const file = only(result).binary!.data!;
+	expect(file).toMatchObject({ bytes: 200 * MIB, mimeType: 'video/mp4' });
+	expect(file.id).toMatch(/^filesystem/);
+	// Used pieces are collected only after some 64 MiB of them, on a busy machine later.
+	expect(grown).toBeLessThan(140 * MIB);
+	await expectServed(result);
+	expect(sim.leaks).toEqual([]);
+	await allClosed();
+}, 180_000);
+
+const PART_BYTES = 16 * MIB;
+const PARTS = 8;
+/** Besides twice the joined file: what is on its way, and garbage. */
+const MORE_BYTES = 48 * MIB;
+
+/** As many frames as fit: MPEG-2, layer III, 32 kbit/s, 22 050 Hz, 104 bytes each, silent. */
+function mp3(): Buffer {
+	const frame = Buffer.alloc(104);
+	Buffer.from([0xff, 0xf3, 0x40, 0xc0]).copy(frame);
+	return Buffer.alloc(Math.floor(PART_BYTES / frame.length) * frame.length, frame);
+}
+
+test.each(['WAV', 'MP3'])(
+	'parts that are joined, %s: at most twice the joined file',
+	async (format) => {
+		good(await run(split(), disk));
+		const name = `[sim:big-file=${PART_BYTES / MIB}]`;
+		const text = Array.from({ length: PARTS }, (_, n) => `Number ${n} ${name}`).join('\n\n');
+		if (format === 'MP3') onFile(answer(200, mp3(), { 'Content-Type': 'audio/mpeg' }), ALWAYS);
+		const { result, grown } = await growth(split(text, { splitLongerThan: 40 }));
+		const { json, binary } = only(result);
+		expect(json.parts).toBe(PARTS);
+		const { bytes = 0 } = binary!.data!;
+		expect(bytes).toBeGreaterThan(PARTS * PART_BYTES * 0.99);
+		expect(grown).toBeLessThan(2 * bytes + MORE_BYTES);
+	},
+	180_000,
+);
