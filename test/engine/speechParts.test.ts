@@ -98,20 +98,12 @@ test('parts that cannot be joined come out one by one, with a hint why', async (
 	]);
 });
 
-test('more than 256 MB are not joined', async () => {
-	const text = first(3).replaceAll('.', '. [sim:big-file=90]\n\n');
-	const result = await run(split(text, { splitLongerThan: 75 }), { binaryMode: 'filesystem' });
-	expect(good(result)).toHaveLength(3);
-	expect(hints(result).join()).toContain('together they have more than 256 MB');
-});
-
 describe('bad input is refused before anything is sent', () => {
 	afterEach(() => expect(sim.requests).toEqual([]));
 
 	test.each([
 		[1, 'a'.repeat(300), 'would split the text of 300 characters into more than 200 parts'],
 		[2, '👍🏽👍🏽 <break/>', "'Split Text Longer Than' is too small"],
-		[-1, TEXT, "'Split Text Longer Than' must be a whole number"],
 		[1000, 'word '.repeat(1_000_000), 'more than 200 parts'],
 	])('%s for %.20s', async (splitLongerThan, text, words) => {
 		expect(bad(await run(split(text, { splitLongerThan }))).message).toContain(words);

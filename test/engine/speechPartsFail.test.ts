@@ -1,6 +1,5 @@
-import type { IRun } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { allClosed, bad, good, only, saved, stop } from './seen';
+import { allClosed, bad, good, only, stop } from './seen';
 import { answer, onCreate, onFile, onRead, posts, tasks } from './service';
 import { begin, CONTINUE, EACH, node, RETRY, run, sim, start, texts } from './setup';
 import { expectSound, idOf, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
@@ -41,7 +40,6 @@ test.each([
 	['is refused', () => onCreate(refused, ofThird)],
 	['has no file', () => onFile(answer(410), { after: 2 })],
 	['comes as JSON', () => onFile(answer(200, { error: 'gone' }), { after: 2, times: 5 })],
-	['comes empty', () => onFile({ respond: { status: 200 } }, { after: 2, times: 5 })],
 ])(
 	'Retry On Fail: when a part %s, the others are collected and not paid again',
 	async (_, arrange) => {
@@ -76,17 +74,6 @@ test('a failed task is named as what failed, not as one to collect', async () =>
 	expect(description).not.toContain(failed);
 });
 
-test('"Retry execution" collects what is there and pays for the rest', async () => {
-	onCreate(refused, ofThird);
-	const subject = split(TEXT, { concurrency: 2 });
-	const failed = await run(subject);
-	expect(bad(failed).message).toContain('part 3 of 12');
-	expect(ids().length).toBeLessThan(4);
-	const retryOf: IRun = JSON.parse(JSON.stringify(failed.run));
-	await expectWhole(await run(subject, { retryOf }));
-	expect(sim.creates).toBe(12);
-});
-
 test('what an earlier attempt paid for is named by the next, also of parts that it did not come to', async () => {
 	onCreate(refused, ofThird);
 	onFile(answer(410), { after: 2 });
@@ -116,20 +103,6 @@ test('a part without a clear answer is named beside another that failed', async 
 		task_ids: ids().filter((id) => id !== idOf(SENTENCES[4]!)),
 		description: expect.stringContaining('without saying so: 5. A retry does not send them'),
 	});
-});
-
-test('continue on fail: the item names its tasks, the others are whole', async () => {
-	onCreate(refused, ofThird);
-	const result = await run(node(split(EACH), CONTINUE), texts(TEXT, 'Short.'));
-	const [failed, whole] = good(result);
-	expect(failed!.json).toMatchObject({
-		error: expect.stringContaining('part 3 of 12'),
-		task_id: ids()[0],
-		task_ids: ids(),
-	});
-	expect(ids().length).toBeGreaterThan(1);
-	expect(whole!.json.input).toBe('Short.');
-	expect(saved(result.run)).not.toContain(sim.token);
 });
 
 test('another item that fails ends the parts, and the message names them', async () => {

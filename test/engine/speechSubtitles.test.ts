@@ -3,7 +3,7 @@ import type { WorkflowResult } from '../../demo/engine.mts';
 import { readMp3 } from '../../nodes/MediaGeneration/audio/mp3';
 import { readWav } from '../../nodes/MediaGeneration/audio/wav';
 import type { FaultAction } from '../../simulator/simulator.mts';
-import { allClosed, bad, good, hints, only, saved } from './seen';
+import { allClosed, good, hints, only, saved } from './seen';
 import { ALWAYS, answer, onFile, posts, requests, tasks } from './service';
 import { run, sim, speech, start } from './setup';
 import { ids, SENTENCES, split, wait } from './longText';
@@ -138,14 +138,6 @@ test('a part without subtitles leaves a gap', async () => {
 	expect(times).toHaveLength(timesOf(served(first)).length + timesOf(served(third)).length);
 });
 
-test('SRT and VTT are not joined: a hint says so, and the sound is whole', async () => {
-	const result = await run(long(text(3, '[sim:subtitles=vtt]', (part) => part === 1)));
-	expect(filesOf(result)).toEqual(['data']);
-	expect(hints(result)).toEqual([
-		'The subtitles of the parts of a speech could not be joined: some are SRT, others VTT. Speech → Wait with a single task ID fetches the subtitles of that part (item 0)',
-	]);
-});
-
 test('those of several parts need their sound, and a hint says so', async () => {
 	const result = await run(long(text(3), {}, { download: false }));
 	expect(good(result)[0]!.binary).toBeUndefined();
@@ -178,21 +170,6 @@ test.each<[string, object, string]>([
 	await allClosed();
 });
 
-test('they are fetched again when their host is away for a moment', async () => {
-	onSubtitles(answer(503), { times: 2 });
-	const result = await run(speech('Hello.', { subtitles }));
-	await expectAsMade(result);
-	expect(hints(result)).toEqual([]);
-});
-
-test('when those of one part cannot be fetched, the others are on time', async () => {
-	onSubtitles(answer(410), { times: 1 });
-	const result = await run(long(text(3), { concurrency: 1 }));
-	const [first] = good(result)[0]!.json.task_ids as string[];
-	expect(timesOf(await textOf(result))[0]![0]).toBe(Math.round(durationOf(first!)));
-	expect(hints(result).join()).toContain('410');
-});
-
 test('more than 16 MB of them are not joined', async () => {
 	onSubtitles(notes(240_000));
 	const result = await run(long(text(9)));
@@ -206,12 +183,4 @@ test('a host of subtitles that never answers does not cost the sound, when time 
 	expect(filesOf(result)).toEqual(['data']);
 	expect(hints(result).join()).toContain('Subtitles could not be downloaded: No result after');
 	await allClosed();
-});
-
-test('the sound cannot go into the field of the subtitles', async () => {
-	const fields = speech('Hello.', { subtitles, outputField: 'subtitles' });
-	expect(bad(await run(fields)).message).toContain(
-		`'Put Output File in Field' must not be "subtitles"`,
-	);
-	expect(sim.requests).toEqual([]);
 });
