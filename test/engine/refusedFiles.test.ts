@@ -1,26 +1,18 @@
 import { bad, good } from './seen';
 import { ALWAYS, answer, onFile, posts, requests, tasks } from './service';
-import { begin, CONTINUE, fakeTime, node, sim, speech, start, video, type Setting } from './setup';
-import { passUntil } from './triggerSetup';
+import { begin, CONTINUE, fakeTime, node, sim, speech, start, video } from './setup';
+import { hasten, passUntil } from './time';
 
 /* File hosts that refuse for rate or load. */
 
-beforeEach(async () => await start({ pace: 0.01 }));
+beforeEach(async () => {
+	await start({ pace: 0.01 });
+	fakeTime();
+});
 
 const files = () => requests('GET', '/files/');
-const tenItems = { items: Array.from({ length: 10 }, (_, n) => ({ n })) };
-
-/** Runs it in faked time; returns what came of it after how many seconds. */
-async function hasten(subject: object, setting: Setting = {}) {
-	fakeTime();
-	const { finished } = await begin(subject as never, setting);
-	let isOver = false;
-	void finished.finally(() => (isOver = true));
-	const seconds = await passUntil(() => isOver, 900);
-	await passUntil(() => sim.sockets() === 0 && sim.openConnections() === 0);
-	jest.useRealTimers();
-	return { result: await finished, seconds };
-}
+const N = '=N {{ $json.n }}';
+const items = (count: number) => ({ items: Array.from({ length: count }, (_, n) => ({ n })) });
 
 test.each([
 	[429, { 'Retry-After': '5' }],
@@ -50,8 +42,7 @@ test('a file that is refused to the end of the time is named, and why', async ()
 
 test('a host that refuses a file now and then gives the others as fast as before', async () => {
 	onFile(answer(429, '', { 'Retry-After': '1' }), { ...ALWAYS, every: 20 });
-	const items = Array.from({ length: 400 }, (_, n) => ({ n }));
-	const { result, seconds } = await hasten(speech('=N {{ $json.n }}'), { items });
+	const { result, seconds } = await hasten(speech(N), items(400));
 	expect(good(result)).toHaveLength(400);
 	expect(seconds).toBeLessThan(60);
 });
@@ -70,8 +61,7 @@ test.each([
 			return given.length < most && given.push(Date.now()) ? 'none of these' : '/';
 		},
 	});
-	const items = Array.from({ length: 50 }, (_, n) => ({ n }));
-	const { result, seconds } = await hasten(speech('=N {{ $json.n }}'), { items });
+	const { result, seconds } = await hasten(speech(N), items(50));
 	expect(good(result)).toHaveLength(50);
 	expect(seconds).toBeLessThan(100);
 	expect(files().length).toBeLessThan(150);
@@ -79,8 +69,8 @@ test.each([
 
 test('files whose turn never comes are told apart from those not made in time', async () => {
 	onFile(answer(429, '', { 'Retry-After': '86400' }), ALWAYS);
-	const fields = speech('=N {{ $json.n }}', { timeout: 50 });
-	const { result } = await hasten(node(fields, CONTINUE), tenItems);
+	const fields = speech(N, { timeout: 50 });
+	const { result } = await hasten(node(fields, CONTINUE), items(10));
 	for (const { json } of good(result)) {
 		expect(json.error).toMatch(/^The file was generated but could not be downloaded: /);
 		expect(tasks().map(({ id }) => String(id))).toContain(json.task_id);
@@ -90,8 +80,7 @@ test('files whose turn never comes are told apart from those not made in time', 
 
 test('all that wait for files of a host that refuses rest together', async () => {
 	onFile(answer(429, '', { 'Retry-After': '20' }), ALWAYS);
-	fakeTime();
-	const running = await begin(speech('=N {{ $json.n }}'), tenItems);
+	const running = await begin(speech(N), items(10));
 	await passUntil(() => tasks().length === 10 && files().length > 0);
 	const since = Date.now();
 	await passUntil(() => Date.now() - since > 120_000, 130);

@@ -1,12 +1,11 @@
 import { ALWAYS, answer, message, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
+import { pass, passUntil } from './time';
 import {
 	activate,
 	activateListening,
 	type ActiveTrigger,
 	createTask,
-	pass,
-	passUntil,
 	type TriggerSetting,
 } from './triggerSetup';
 
@@ -64,14 +63,6 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 		expect(readings()).toHaveLength(0);
 	});
 
-	it('is asked less than once a second where it knows none of them any more', async () => {
-		await start({ pace: 0 });
-		onRead(answer(404, { error: 'task_not_found' }), ALWAYS);
-		const trigger = await activateListening();
-		await repeat(trigger, 5, () => push(100, ...OLD));
-		expect(trigger.events()).toEqual([]);
-	});
-
 	it('is asked less than once a second, and nothing is told twice', async () => {
 		const trigger = await knowingAll();
 		await repeat(trigger, 5, () => push(100, ...OLD));
@@ -119,13 +110,6 @@ describe('a service that repeats messages of thousands of tasks that have ended'
 		expect(trigger.started.length).toBe(ids.length + 1);
 		expect(readings('seen-')).toHaveLength(asked);
 	}, 100_000);
-});
-
-it('a hundred tasks that end as soon as they are heard of are told at once', async () => {
-	const trigger = await knowingAll();
-	push(100, ...Array.from({ length: 100 }, (_, n) => `short-${n}`));
-	await trigger.has(100);
-	expect(readings()).toHaveLength(100);
 });
 
 it('two new tasks a second that end as soon as they are heard of are told at once', async () => {

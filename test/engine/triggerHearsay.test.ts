@@ -1,16 +1,8 @@
 import { good } from './seen';
 import { ALWAYS, answer, message, onRead, readings, tasks } from './service';
 import { begin, fakeTime, run, sim, speech, start } from './setup';
-import {
-	activate,
-	activateListening,
-	createTask,
-	isMade,
-	onAll,
-	pass,
-	passUntil,
-	told,
-} from './triggerSetup';
+import { pass, passUntil } from './time';
+import { activate, activateListening, createTask, isMade, onAll, told } from './triggerSetup';
 
 const has = (taskId: string) => sim.tasks.get(taskId)!;
 

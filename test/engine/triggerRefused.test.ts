@@ -1,7 +1,8 @@
 import type { IRun } from 'n8n-workflow';
 import { message, readings } from './service';
 import { fakeTime, sim, start } from './setup';
-import { activate, createTask, onAll, passUntil, type TriggerSetting } from './triggerSetup';
+import { passUntil } from './time';
+import { activate, createTask, onAll, type TriggerSetting } from './triggerSetup';
 
 const busy = () => new Error('SQLITE_BUSY: database is locked');
 

@@ -161,7 +161,7 @@ describe('where executions run in workers', () => {
 		const behind = [node(speech('Again'), { disabled: true })];
 		const trigger = await activate(worker({ behind }));
 		await createTask('The first');
-		await trigger.has(15, 20_000);
+		await trigger.has(15);
 		expect(trigger.errors).toEqual([]);
 	});
 });

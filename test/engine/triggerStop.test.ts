@@ -1,6 +1,7 @@
 import { allClosed } from './seen';
-import { ALWAYS, answer, message, onFile, onRead, readings } from './service';
-import { sim } from './setup';
+import { ALWAYS, answer, message, onFile, onRead, readings, requests } from './service';
+import { fakeTime, sim } from './setup';
+import { pass, passUntil } from './time';
 import {
 	activate,
 	activateListening,
@@ -10,6 +11,7 @@ import {
 	listenByHand,
 } from './triggerSetup';
 
+const checks = () => requests('GET', '/v1/video/me').length;
 const refusal = async (work: Promise<unknown>) =>
 	(await work.catch((error: Error) => error)) as Error & { description?: string };
 
@@ -20,6 +22,10 @@ describe('a trigger that cannot work', () => {
 		[{ options: { progressStep: 0 } }, /'Progress Step' must be a number from 1 to 100/],
 		[{ taskIds: 'a, b/c' }, /'Task IDs' must be just the ID/],
 		[{ options: { outputField: ' ' } }, /'Put Output File in Field' is empty/],
+		[
+			{ events: ['generated'], options: { checkInterval: 9 } },
+			/'Check Interval' must be a number from 10/,
+		],
 	])('says which field is wrong: %j', async (parameters, expected) => {
 		const error = await refusal(activate({ parameters }));
 		expect(error.message).toMatch(expected);
@@ -139,5 +145,42 @@ describe('listening by hand', () => {
 		await unknown.start();
 		expect((await refusal(unknown.first)).message).toMatch(/has no task with this ID.*4711/);
 		await allClosed();
+	});
+
+	it('has the token checked at once, whatever was known of it', async () => {
+		await activate();
+		const before = checks();
+		const listening = await listenByHand();
+		await listening.start();
+		expect(checks()).toBe(before + 1);
+		await listening.close();
+	});
+});
+
+describe('twenty triggers of one account', () => {
+	const activateAll = async () =>
+		await Promise.all(Array.from({ length: 20 }, async () => await activate()));
+
+	it('ask five times a minute at most, while WebSockets are blocked', async () => {
+		sim.setWebSocketMode('refuse');
+		fakeTime();
+		await activateAll();
+		await pass(60);
+		expect(checks()).toBeLessThanOrEqual(5);
+		await pass(120);
+		expect(checks()).toBeGreaterThanOrEqual(3);
+		expect(checks()).toBeLessThanOrEqual(15);
+	});
+
+	it('all end soon after the token was revoked', async () => {
+		fakeTime();
+		const triggers = await activateAll();
+		await sim.waitFor(() => sim.sockets() === 1);
+		await pass(1);
+		sim.revoke(sim.token);
+		const haveEnded = () => triggers.every(({ errors }) => errors.length > 0);
+		expect(await passUntil(haveEnded)).toBeLessThanOrEqual(15);
+		for (const { errors } of triggers) expect(errors[0]!.message).toMatch(/refused the API token/);
+		expect(checks()).toBeLessThanOrEqual(5);
 	});
 });

@@ -1,0 +1,37 @@
+import { begin, sim } from './setup';
+
+/* Faked time that is made to pass, beside connections that are real. */
+
+/** Gives what is under way the time to go on: some rounds of the event loop. */
+async function settle(): Promise<void> {
+	const rounds = sim.openConnections() > 0 ? 60 : 10;
+	for (let round = 0; round < rounds; round++) await new Promise((next) => setImmediate(next));
+}
+
+/** Lets so many seconds of faked time pass; after each step what is under way goes on. */
+export async function pass(seconds: number, step = 1): Promise<void> {
+	for (let passed = 0; passed < seconds; passed += step) {
+		await jest.advanceTimersByTimeAsync(step * 1000);
+		await settle();
+	}
+}
+
+/** Lets faked time pass until `holds`, and returns how many seconds that took; throws after `most`. */
+export async function passUntil(holds: () => boolean, most = 60): Promise<number> {
+	for (let seconds = 0; seconds <= most; seconds++) {
+		await settle();
+		if (holds()) return seconds;
+		await jest.advanceTimersByTimeAsync(1000);
+	}
+	throw new Error(`It did not happen within ${most} s`);
+}
+
+/** Runs it in faked time, until all is closed; returns what came of it after how many seconds. */
+export async function hasten(...run: Parameters<typeof begin>) {
+	const { finished } = await begin(...run);
+	let isOver = false;
+	void finished.finally(() => (isOver = true));
+	const seconds = await passUntil(() => isOver, 900);
+	await passUntil(() => sim.sockets() === 0 && sim.openConnections() === 0);
+	return { result: await finished, seconds };
+}
