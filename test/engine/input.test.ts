@@ -1,5 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
-import { bad, good } from './seen';
+import { bad, good, saved } from './seen';
 import { requests } from './service';
 import { run, sim, speech, task, video } from './setup';
 
@@ -69,4 +69,29 @@ test('an operation that does not exist is named, and nothing is sent', async () 
 	expect(message).toMatch(/^'Operation' is 'sing', which does not exist for 'speech'/);
 	expect(description).toContain('Nothing was sent');
 	expect(sim.requests).toEqual([]);
+});
+
+/* What of a credential is put right, and what refused: test/unit/credential.test.ts. */
+
+test('what is put right in a credential reaches the service', async () => {
+	const apiToken = ` bearer  ${sim.token} \n`;
+	const [baseUrl, webSocketUrl] = [` ${sim.baseUrl}/v1/ `, `${sim.baseUrl}/ws/`];
+	const result = await run(speech('Hi.'), { credential: { apiToken, baseUrl, webSocketUrl } });
+	good(result);
+	expect(sim.requests.map(({ status }) => status)).toEqual([101, 200, 200, 200]);
+	expect(saved(result.run)).not.toContain(sim.token);
+});
+
+test.each([
+	['API Token', { apiToken: 'abcdefgh\r\nX-Evil: 1' }, /line break/],
+	['Base URL', { baseUrl: 'http://media.example.com' }, /Allow Unencrypted Connection/],
+	['WebSocket URL', { webSocketUrl: 'ws://media.example.com' }, /Allow Unencrypted Connection/],
+])('%s %j is refused before anything is sent', async (field, credential, words) => {
+	const result = await run(speech('Hi.'), { credential });
+	const { message, name, itemIndex } = bad(result);
+	expect(message).toContain(`'${field}'`);
+	expect(message).toMatch(words);
+	expect([name, itemIndex]).toEqual(['NodeOperationError', 0]);
+	expect(sim.requests).toEqual([]);
+	expect(saved(result.run)).not.toContain('abcdefgh');
 });
