@@ -1,5 +1,5 @@
-import { allClosed, expectServed, good, hints, only, origins, saved } from './seen';
-import { posts, readings, requests, tasks } from './service';
+import { allClosed, expectServed, good, hints, only, saved } from './seen';
+import { onRead, posts, readings, requests, tasks } from './service';
 import { run, sim, speech, start, task } from './setup';
 
 test('a text becomes a file, byte for byte, with one POST and one reading after the 100 % message', async () => {
@@ -61,16 +61,6 @@ test('a voice picked from the list, a field name of the user, no download', asyn
 	expect(bare.json.audio_url).toMatch(/^http/);
 });
 
-test('ten items: in order, one POST each, one socket', async () => {
-	const items = Array.from({ length: 10 }, (_, n) => ({ n }));
-	const output = good(await run(speech('=Number {{ $json.n }}'), { items }));
-	expect(output.map(({ json }) => json.input)).toEqual(items.map(({ n }) => `Number ${n}`));
-	expect(origins(output)).toEqual(items.map(({ n }) => n));
-	expect(new Set(output.map(({ json }) => json.task_id)).size).toBe(10);
-	expect([posts(), sim.creates, sim.socketsEver]).toEqual([10, 10, 1]);
-	await allClosed();
-});
-
 test('two executions at once share one socket', async () => {
 	const texts = ['First, and a little longer than the second.', 'Second.'];
 	const results = await Promise.all(texts.map(async (text) => await run(speech(text))));
@@ -111,4 +101,11 @@ test('Get puts out a task in any state, also a failed one', async () => {
 	const item = only(await run(task('get', id, { download: true })));
 	const error = 'Speech synthesis failed';
 	expect(item.json).toMatchObject({ task_id: id, status: 'error', error });
+});
+
+test('a redirect within the API is followed for a reading', async () => {
+	good(await run(speech('Hi.', {}, { waitForCompletion: false })));
+	const [id] = sim.tasks.keys();
+	onRead({ redirect: `/v1/labs/task/${id}` }, { path: '/v1/labs/task/alias' });
+	expect(only(await run(task('get', 'alias'))).json.id).toBe(Number(id));
 });

@@ -16,15 +16,6 @@ test('continue on fail keeps the other items and gives task_id beside error', as
 	await allClosed();
 });
 
-test('without continue on fail the message lists the paid tasks of the other items', async () => {
-	const items = texts('One [sim:slow=600]', 'Two [sim:task-fails]', 'Three [sim:slow=600]');
-	const { message, description, itemIndex } = bad(await run(speech(EACH), items));
-	expect([itemIndex, message]).toEqual([1, expect.stringContaining('[item 1]')]);
-	expect(description).toContain(`item 0: task ${taskOf('One').id}`);
-	expect(description).toContain(`item 2: task ${taskOf('Three').id}`);
-	await allClosed(1000);
-});
-
 /** It was made, and paid for, once. */
 async function expectOnce(maxTries: number) {
 	// The first attempt ends before it reads the task: a new one may be unknown for some seconds.

@@ -58,7 +58,7 @@ describe('the text of an error body', () => {
 });
 
 describe('what an HTTP status with its body means', () => {
-	// More: test/engine/speechErrors.test.ts, test/faults.
+	// More: test/faults.
 	it.each([
 		['tokenRefused', 401, '{"error":"invalid_token"}'],
 		['tokenRefused', 401, ''],
