@@ -2,7 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import type { RawStreamStep } from '../../simulator/simulator.mts';
 import { bad, good, hints } from './seen';
-import { ALWAYS, answer, looks, made, onCreate, onHistory, posts } from './service';
+import { answer, looks, made, onCreate, posts } from './service';
 import { begin, run, sim, video } from './setup';
 import { completion, elsewhere, event, ids, quickVideo, raw, serveFiles } from './videos';
 
@@ -76,24 +76,6 @@ describe('completions that come one per video', () => {
 		sim.history.push(...files.reverse());
 		expect(ids(good(await retry.finished)).slice(0, 3)).toEqual(['a', 'b', 'c']);
 		expect(posts()).toBe(3);
-	});
-
-	test('plain JSON with fewer: the rest is in the history, or there are fewer', async () => {
-		const files = ['a', 'b', 'c'].map((id) => made(id));
-		onCreate(answer(200, files.slice(0, 2)), { times: 2 });
-		sim.history.push(files[2]!, files[1]!, files[0]!);
-		expect(ids(good(await run(three())))).toEqual(['a', 'b', 'c']);
-		const result = await run(three());
-		expect(ids(good(result))).toEqual(['a', 'b']);
-		expect(hinted(result)).toMatch(FEWER);
-	});
-
-	test('a look that fails costs no file', async () => {
-		raw([completion([made('a'), made('b')]), 'END']);
-		onHistory(answer(401, '{}'), ALWAYS);
-		const result = await run(three());
-		expect(ids(good(result))).toEqual(['a', 'b']);
-		expect(hinted(result)).toMatch(FEWER);
 	});
 
 	test('the time is up before the last: the next attempt has it as well, without paying', async () => {

@@ -1,5 +1,5 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { bad, expectServed, good, hints, only } from './seen';
+import { allClosed, bad, expectServed, good, hints, only, origins } from './seen';
 import {
 	ALWAYS,
 	answer,
@@ -22,12 +22,6 @@ function expectOnce(result: WorkflowResult) {
 	expect(only(result).json.id).toBe(sim.history[0]!.id);
 	expect(posts()).toBe(1);
 }
-
-test('the message of a run that ends early names the videos of its other items', async () => {
-	const error = bad(await run(video(EACH), texts('Slow [sim:slow=600]', 'No [sim:unsafe]')));
-	expect(error.message).toContain('[item 1]');
-	expect(error.description).toContain('item 0: video requested');
-});
 
 describe('Retry On Fail never pays again', () => {
 	beforeEach(async () => await start({ pace: 0.01 }));
@@ -86,17 +80,6 @@ describe('"Retry execution" never pays again', () => {
 		expect(only(result).json.id).toBe('mine');
 	}, 60_000);
 
-	test('a lost generation that finished meanwhile is taken, without another POST', async () => {
-		lose({ finishesInHistoryAfterMs: 1500 });
-		const subject = video('Mine', { timeout: 1 });
-		const failed = await run(subject);
-		expect(bad(failed).description).toMatch(/charged/);
-		await sim.waitFor(() => sim.history.length === 1);
-		const result = await run(subject, { retryOf: failed.run });
-		expectOnce(result);
-		await expectServed(result);
-	});
-
 	test('the rest of several lost videos is found when some had come in time', async () => {
 		lose(NEVER);
 		sim.history.push(made('a'));
@@ -151,5 +134,83 @@ describe('"Retry execution" never pays again', () => {
 		test('its result is found', async () => {
 			expect(ids(good(await retried(-180, 5)))).toEqual(['history-1']);
 		});
+	});
+});
+
+describe('a stream that ends without a result is looked up in the history', () => {
+	test('though it never answers at all', async () => {
+		await start({ pace: 0.01 });
+		onCreate({ hang: true, accepted: true });
+		const result = await run(video('Mute', { idleTimeout: 1, timeout: 8 }));
+		expect(only(result).json.id).toBe(sim.history[0]!.id);
+		await expectServed(result);
+		expect(hints(result)).toEqual([
+			expect.stringMatching(/history.*not requested a second time.*item 0/),
+		]);
+		expect([posts(), looks()]).toEqual([1, 1]);
+		await allClosed();
+	});
+
+	test('an entry that failed is a failure at once, in the words of the history', async () => {
+		const failed = { ...made('v', { status: 'failed', file_url: '' }), error: 'UNSAFE_GENERATION' };
+		sim.history.push(failed);
+		lose(NEVER);
+		expect(bad(await run(video('P', { timeout: 8 }))).message).toMatch(/could not generate this/);
+	});
+
+	test('the timeout holds although the history asks for a minute of rest', async () => {
+		lose();
+		onHistory(answer(429, '', { 'Retry-After': '60' }), ALWAYS);
+		const running = await begin(video('P', { timeout: 2 }));
+		await sim.waitFor(() => looks() === 1);
+		const began = Date.now();
+		const error = bad(await running.finished);
+		expect(Date.now() - began).toBeLessThan(30_000);
+		expect(error.all).toMatch(/paid|charged/);
+	}, 60_000);
+});
+
+describe('several lost items of one run', () => {
+	test('share their readings of the history, and each gets its own', async () => {
+		lose({}, { times: 8 });
+		const prompts = Array.from({ length: 8 }, (_, index) => `Lost ${index}`);
+		const output = good(await run(video(EACH, { timeout: 14 }), texts(...prompts)));
+		expect(output.map(({ json }) => json.prompt)).toEqual(prompts);
+		expect(posts()).toBe(8);
+		expect(looks()).toBeLessThanOrEqual(2);
+	});
+
+	test.each(['both', 'one'])(
+		'the same prompt twice, %s lost: two different videos',
+		async (how) => {
+			await start({ pace: 0.01 });
+			lose({}, { times: how === 'both' ? 2 : 1 });
+			const output = good(await run(video('Twice', { timeout: 14 }), { items: [{}, {}] }));
+			expect(new Set(output.map(({ json }) => json.id)).size).toBe(2);
+			expect(origins(output)).toEqual([0, 1]);
+			expect(requests('POST', '/').map(({ status }) => status)).toEqual([200, 200]);
+		},
+	);
+
+	test('the same prompt in two shapes, both lost: each item gets its own shape', async () => {
+		const ratios = ['LANDSCAPE', 'PORTRAIT'].map((name) => `VIDEO_ASPECT_RATIO_${name}`);
+		// Whichever request comes first, the landscape video is the last to be finished.
+		lose({ finishesInHistoryAfterMs: 200 });
+		lose();
+		const fields = video('Both', { timeout: 14 }, { aspectRatio: EACH });
+		const output = good(await run(fields, texts(...ratios)));
+		expect(output.map(({ json }) => json.aspect_ratio)).toEqual(ratios);
+	});
+
+	test('the same prompt twice, two videos each in one entry with file_urls: all come out', async () => {
+		lose(NEVER, { times: 2 });
+		const data = ['a', 'b'].map((id) => {
+			const { file_url: _, ...entry } = made(id, { prompt: 'Both' });
+			return { ...entry, file_urls: [1, 2].map((n) => `${sim.fileOrigin}/files/${id}${n}.mp4`) };
+		});
+		onHistory(answer(200, data), ALWAYS);
+		const subject = video('Both', { timeout: 14 }, { numberOfVideos: 2, download: false });
+		const output = good(await run(subject, { items: [{}, {}] }));
+		expect(new Set(output.map(({ json }) => json.file_url)).size).toBe(4);
 	});
 });

@@ -53,25 +53,6 @@ describe('two items of one prompt, both streams lost', () => {
 		const output = good(await run(beside({ timeout: 3, concurrency: 1 }), PICTURES));
 		expect(ids(output)).toEqual(['first', 'second']);
 	});
-
-	test('different images, an id told that is not there yet: nobody gets the other’s', async () => {
-		lose(0, { status: 'processing', id: 'first' });
-		lose(1);
-		sim.history.push(made('second'));
-		expect(ids(good(await run(beside(), PICTURES)))).toEqual([LOST, LOST]);
-	});
-
-	test('different images, one complete under another name: the other one does not get it', async () => {
-		const job = { id: 'job-1', prompt: 'P', file_url: `${sim.fileOrigin}/cdn/1.mp4` };
-		raw([{ delayMs: 100 }, completion([job]), 'END']);
-		lose(1);
-		const running = await begin(beside(), PICTURES);
-		await sim.waitFor(() => posts() === 2);
-		sim.history.push(made('history-1', { created_at: new Date().toISOString() }));
-		const output = good(await running.finished);
-		expect(ids(output).sort()).toEqual(['job-1', LOST].sort());
-		expect(ids(output)).not.toContain('history-1');
-	});
 });
 
 describe('an earlier attempt', () => {
