@@ -75,36 +75,25 @@ describe('a task that completes', () => {
 });
 
 describe('progress', () => {
-	it('is told in steps of 10 points, and ends with the completion', async () => {
-		const trigger = await activate({ parameters: onAll });
-		const taskId = await createTask('Step by step');
-		await trigger.has(6);
-		expect(trigger.events()).toEqual([
-			...[21, 43, 57, 71, 93].map((percentage) => `progress ${taskId} ${percentage}`),
-			`completed ${taskId} 100`,
-		]);
-		expect(new Set(trigger.started.map(({ key }) => key)).size).toBe(6);
-		expect(trigger.started[0]!.item.json).toEqual({
-			event: 'progress',
-			task_id: taskId,
-			process_percentage: 21,
-		});
-	});
-
-	it.each([
+	it.each<[number | undefined, number[]]>([
+		[undefined, [21, 43, 57, 71, 93]],
 		[1, [21, 43, 57, 71, 93, 100]],
 		[30, [43, 93]],
 		[100, [100]],
-	])('is told in steps of %d points', async (progressStep, percentages) => {
-		const trigger = await activate({
-			parameters: { events: ['progress', 'completed'], options: { progressStep } },
-		});
+	])('is told in steps of %p points, by default 10', async (progressStep, percentages) => {
+		const trigger = await activate({ parameters: { ...onAll, options: { progressStep } } });
 		const taskId = await createTask('[sim:backward-progress] Back and forth');
 		await trigger.has(percentages.length + 1);
 		expect(trigger.events()).toEqual([
 			...percentages.map((percentage) => `progress ${taskId} ${percentage}`),
 			`completed ${taskId} 100`,
 		]);
+		expect(new Set(trigger.started.map(({ key }) => key)).size).toBe(percentages.length + 1);
+		expect(trigger.started[0]!.item.json).toEqual({
+			event: 'progress',
+			task_id: taskId,
+			process_percentage: percentages[0],
+		});
 	});
 
 	it('starts an execution of a task only when the one before has ended', async () => {
