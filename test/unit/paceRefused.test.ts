@@ -82,8 +82,8 @@ it.each([true, false])(
 
 it.each([
 	[20, '1', 200],
-	[7, '1', 450],
-	[7, undefined, 450],
+	[7, '1', 550],
+	[7, undefined, 550],
 	[3, '1', 1200],
 ])(
 	'a service that refuses each %d-th request, whatever the pace (Retry-After: %s), is asked on',
