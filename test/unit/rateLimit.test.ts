@@ -117,7 +117,7 @@ describe('readings of a trigger that nothing announced', () => {
 		let count = 0;
 		for (let n = 0; n < waits; n++) pacing.begin('watched');
 		for (let n = 0; n < 500; n++) {
-			void pacing.waitForTurn(kind, 5000, never()).then((isMine) => (count += Number(isMine)));
+			void pacing.turns.watch(kind, never()).then((isMine) => (count += Number(isMine)));
 		}
 		await jest.advanceTimersByTimeAsync(seconds * 1000);
 		return count;
@@ -138,13 +138,23 @@ describe('readings of a trigger that nothing announced', () => {
 		expect(await given('livePoll', n, minutes * 60)).toBeLessThan(2 * n * minutes + 2);
 	});
 
+	it('may come at once again after a while', async () => {
+		const { turns } = account();
+		const take = () => Array.from({ length: 15 }, () => turns.watch('poll', never()));
+		void take();
+		await jest.advanceTimersByTimeAsync(60_000);
+		let count = 0;
+		for (const turn of take()) void turn.then(() => count++);
+		await jest.advanceTimersByTimeAsync(0);
+		expect(count).toBe(10);
+	});
+
 	it('count only those that still wait', async () => {
 		const pacing = account();
 		const ends = Array.from({ length: 20 }, () => pacing.begin('watched'));
 		ends.slice(1).forEach((end) => end());
 		let count = 0;
-		for (let n = 0; n < 50; n++)
-			void pacing.waitForTurn('livePoll', 5000, never()).then(() => count++);
+		for (let n = 0; n < 50; n++) void pacing.turns.watch('livePoll', never()).then(() => count++);
 		await jest.advanceTimersByTimeAsync(120_000);
 		expect(count).toBe(3 + 3);
 	});
@@ -161,9 +171,9 @@ it('a rest lasts no longer when the clock is set back', async () => {
 
 it('lookups of waiting items go on when the clock is set back', async () => {
 	const pacing = account();
-	await pacing.waitForTurn('lookup', 5000, never());
+	await pacing.turns.lookup(5000, never());
 	jest.setSystemTime(Date.now() - 10_800_000);
-	const turn = pacing.waitForTurn('lookup', 5000, never());
+	const turn = pacing.turns.lookup(5000, never());
 	await jest.advanceTimersByTimeAsync(5000);
 	await expect(Promise.race([turn, Promise.resolve('waiting')])).resolves.toBe(true);
 });

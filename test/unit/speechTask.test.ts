@@ -40,7 +40,7 @@ function start(answers: Answer[], options: Partial<TaskWait> = {}) {
 		},
 	} as unknown as Subscription;
 	const api = {
-		rateLimit: { cooldownMs: () => 0, waitForTurn: async () => true, begin: () => () => {} },
+		rateLimit: { cooldownMs: () => 0, turns: { lookup: async () => true }, begin: () => () => {} },
 		async getTask() {
 			const answer = answers[Math.min(readings++, answers.length - 1)]!();
 			if ('kind' in answer) throw answer;

@@ -14,7 +14,7 @@ import type { TaskEvents } from './taskEvents';
 import type { TaskStore } from './taskStore';
 
 /** How long a task may be silent before it is read, in ms; doubles up to 5 minutes. */
-export const SILENCE_MS = 30_000;
+const SILENCE_MS = 30_000;
 /** How long to wait before following a task again that the service refused to show, in ms. */
 const REFUSED_MS = 60_000;
 /** How many times a task that the service does not know is looked up, and the pause in between, in ms. */

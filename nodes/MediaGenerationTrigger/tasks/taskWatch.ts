@@ -8,7 +8,7 @@ import { canListen } from '../../shared/speech/webSocket';
 import { checkTokenTogether, requireToken } from '../../shared/api/tokenCheck';
 import type { Activation } from '../activation/activation';
 import { TaskEvents } from './taskEvents';
-import { TaskFollower, SILENCE_MS } from './taskFollower';
+import { TaskFollower } from './taskFollower';
 import { MAX_WATCHED_MS, MAX_UNDER_WAY, type TaskStore } from './taskStore';
 import { SelfStarts } from '../activation/selfStarts';
 import { Arrivals } from './arrivals';
@@ -143,7 +143,7 @@ export class TaskWatch {
 		const { api, closing } = this.activation;
 		if (this.past.size >= MAX_UNDER_WAY) return;
 		this.past.add(taskId);
-		await api.rateLimit.waitForTurn('past', SILENCE_MS, closing);
+		await api.rateLimit.turns.watch('past', closing);
 		// Meanwhile a message may have said that it is.
 		const isOpen = !closing.aborted && this.past.has(taskId);
 		const reading = isOpen ? api.getTask(taskId, closing) : undefined;

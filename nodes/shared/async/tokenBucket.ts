@@ -64,9 +64,6 @@ export class Queue {
 	}
 }
 
-/** The rest of a pause of `ms` since `began`, in ms: at most `ms`, even if the clock was set back. */
-export const restOf = (began: number, ms: number): number => Math.min(ms, began + ms - steadyNow());
-
 /** Limits how often something is done; turns are given in the order they were asked for. */
 export class TokenBucket {
 	/** How many turns could be taken right now. */
@@ -74,10 +71,7 @@ export class TokenBucket {
 	private countedAt = steadyNow();
 	private takenAt = 0;
 	private readonly line = new Queue(
-		(ownMs) => {
-			const apartMs = restOf(this.takenAt, this.apartMs);
-			return Math.max(apartMs, this.restMs(Math.min(ownMs, this.everyMs())));
-		},
+		() => Math.max(this.takenAt + this.apartMs - steadyNow(), this.restMs()),
 		() => {
 			this.left--;
 			this.takenAt = steadyNow();
@@ -96,13 +90,9 @@ export class TokenBucket {
 		this.left = atOnce;
 	}
 
-	/**
-	 * Resolves with true when the turn comes, with false if `signal` aborts first. A caller that asks
-	 * every `ownMs` milliseconds, more often than the bucket refills, gets its turns as long as nobody
-	 * else asks.
-	 */
-	async take(signal: AbortSignal, ownMs = Infinity): Promise<boolean> {
-		return await this.line.enter(signal, ownMs);
+	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
+	async take(signal: AbortSignal): Promise<boolean> {
+		return await this.line.enter(signal);
 	}
 
 	/** Returns a turn that was taken for nothing. */
@@ -111,9 +101,10 @@ export class TokenBucket {
 		this.line.nudge();
 	}
 
-	/** Milliseconds until the next turn, if one is added every `everyMs`. */
-	private restMs(everyMs: number): number {
+	/** Milliseconds until the next turn. */
+	private restMs(): number {
 		const now = steadyNow();
+		const everyMs = this.everyMs();
 		this.left = Math.min(this.atOnce, this.left + (now - this.countedAt) / everyMs);
 		this.countedAt = now;
 		return this.left >= 1 ? 0 : (1 - this.left) * everyMs;

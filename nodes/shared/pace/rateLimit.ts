@@ -1,8 +1,8 @@
 import { accountOf, type AccountAddress } from '../account';
 import { LearnedRate } from './learnedRate';
 import { startDeadline, steadyNow } from '../async/deadline';
-import { Queue, restOf } from '../async/tokenBucket';
-import { ReadingTurns, type TurnKind } from './readingTurns';
+import { Queue } from '../async/tokenBucket';
+import { ReadingTurns } from './readingTurns';
 
 /** How long after its last use an account's limits are forgotten, in ms. */
 const FORGET_MS = 300_000;
@@ -67,7 +67,8 @@ export class RateLimit {
 		() => this.restMs(),
 		() => this.send(),
 	);
-	private readonly turns = new ReadingTurns(this.underWay);
+	/** For readings that nothing announced. */
+	readonly turns = new ReadingTurns(this.underWay);
 
 	/** `learns`: whether requests stay slower after a refusal, or only rest for a while. */
 	constructor(private readonly learns = true) {}
@@ -102,20 +103,6 @@ export class RateLimit {
 	/** Whether the last reading was refused. */
 	get isRefused(): boolean {
 		return this.inARow.read > 0;
-	}
-
-	/**
-	 * Waits for a turn for a reading that nothing announced. True when it may be made, false if
-	 * `signal` aborted first. `everyMs` is the caller's own interval.
-	 */
-	async waitForTurn(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
-		this.use();
-		return await this.turns.wait(kind, everyMs, signal);
-	}
-
-	/** A task was there after all: looking for it takes no turn from others. */
-	foundUnknown(): void {
-		this.turns.foundUnknown();
 	}
 
 	/** Counts one more under way at the service, until the returned function is called. */
@@ -180,7 +167,7 @@ export class RateLimit {
 		const now = steadyNow();
 		const isFull = this.unanswered >= Math.floor(this.window);
 		const gapMs = Math.max(this.gapMs, this.rate.gapMs, isFull ? LATE_MS : 0);
-		return Math.max(this.notBefore - now, restOf(this.lastSent, gapMs));
+		return Math.max(this.notBefore, this.lastSent + gapMs) - now;
 	}
 
 	private send(): void {

@@ -1,5 +1,5 @@
 import { steadyNow } from '../async/deadline';
-import { Queue, restOf, TokenBucket } from '../async/tokenBucket';
+import { Queue, TokenBucket } from '../async/tokenBucket';
 
 /** Lookups of many tasks are spread over the interval, at most this far apart, in ms. */
 const MAX_SPREAD_MS = 250;
@@ -24,10 +24,10 @@ const UNKNOWN_EVERY_MS = 3000;
 const UNKNOWN_AT_ONCE = 10;
 
 /**
- * A waiting item's lookup; or a trigger's: without a socket, beside a live one, after a lost one or a
- * restart, of a task that only old messages name, of one that the service did not know.
+ * A trigger's reading: without a socket, beside a live one, after a lost one or a restart, of a task that
+ * only old messages name, of one that the service did not know.
  */
-export type TurnKind = 'lookup' | 'poll' | 'livePoll' | 'catchUp' | 'past' | 'unknown';
+export type TurnKind = 'poll' | 'livePoll' | 'catchUp' | 'past' | 'unknown';
 
 /** The readings of an account that nothing announced: each waits for its turn, so that they never pile up. */
 export class ReadingTurns {
@@ -35,10 +35,10 @@ export class ReadingTurns {
 	/** How many tasks lookups are spread for, and since when, so that ended tasks leave no gaps. */
 	private spread = { tasks: 0, since: 0 };
 	private readonly lookups = new Queue(
-		(everyMs) => restOf(this.lastLookup, this.spreadMs(everyMs)),
+		(everyMs) => this.lastLookup + this.spreadMs(everyMs) - steadyNow(),
 		() => (this.lastLookup = steadyNow()),
 	);
-	private readonly watching = {
+	private readonly watching: Record<TurnKind, TokenBucket> = {
 		poll: new TokenBucket(POLLS_AT_ONCE, () => WATCH_EVERY_MS),
 		livePoll: new TokenBucket(LIVE_POLLS_AT_ONCE, () =>
 			Math.max(WATCH_EVERY_MS, LIVE_WATCH_EVERY_MS / Math.max(1, this.underWay.watched)),
@@ -51,10 +51,17 @@ export class ReadingTurns {
 	/** `underWay`: how many tasks items wait for, and how many triggers watch, at any moment. */
 	constructor(private readonly underWay: Readonly<Record<'task' | 'watched', number>>) {}
 
-	/** True when the turn has come, false if `signal` aborted first. `everyMs`: the caller's own interval. */
-	async wait(kind: TurnKind, everyMs: number, signal: AbortSignal): Promise<boolean> {
-		if (kind === 'lookup') return await this.lookups.enter(signal, everyMs);
-		return await this.watching[kind].take(signal, kind === 'livePoll' ? undefined : everyMs);
+	/**
+	 * For one of the tasks that items wait for, each of which is looked up every `everyMs`: true when the
+	 * turn has come, false if `signal` aborted first.
+	 */
+	async lookup(everyMs: number, signal: AbortSignal): Promise<boolean> {
+		return await this.lookups.enter(signal, everyMs);
+	}
+
+	/** The same for what a trigger follows. */
+	async watch(kind: TurnKind, signal: AbortSignal): Promise<boolean> {
+		return await this.watching[kind].take(signal);
 	}
 
 	/** A task was there after all: looking for it takes no turn from others. */

@@ -122,21 +122,21 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		},
 	};
 	const waitForTurn = async (reason: ReadingReason, pauseMs: number, over: AbortSignal) => {
-		if (!watch) return reason === 'first' || (await rateLimit.waitForTurn('lookup', pauseMs, over));
+		if (!watch) return reason === 'first' || (await rateLimit.turns.lookup(pauseMs, over));
 		const poll = subscription.isLive() ? 'livePoll' : 'poll';
 		const kind = reason === 'silence' ? poll : 'catchUp';
-		return await rateLimit.waitForTurn(kind, wait.pollIntervalMs, over);
+		return await rateLimit.turns.watch(kind, over);
 	};
 	const read = async (over: AbortSignal, lastAt: number): Promise<Reading<SpeechTask>> => {
 		// Messages may name thousands of others' tasks, or forgotten ones.
 		const isUnknown = watch && sightings.unknown !== undefined;
-		if (isUnknown) await rateLimit.waitForTurn('unknown', Infinity, over);
+		if (isUnknown) await rateLimit.turns.watch('unknown', over);
 		// A wait that can't even begin, say with a wrong address, must not last until its deadline.
 		const repeat = sightings.isKnown ? 'once' : 'read';
 		const task = await api.getTask(taskId, over, repeat, lastAt).catch((error: unknown) => {
 			throw sightings.failed(error, repeat);
 		});
-		if (isUnknown) rateLimit.foundUnknown();
+		if (isUnknown) rateLimit.turns.foundUnknown();
 		return sightings.found(task);
 	};
 
