@@ -1,5 +1,5 @@
 import type { ITriggerFunctions, ITriggerResponse } from 'n8n-workflow';
-import { accountKeyOf, accountOf } from '../shared/account';
+import { accountOf } from '../shared/account';
 import { Api } from '../shared/api/api';
 import { Failure } from '../shared/failure';
 import { readCredential, type Credential } from '../shared/http/credential';
@@ -85,7 +85,7 @@ function watchesOf(activation: Activation) {
 		watches.push(new TaskWatch(activation, store));
 	}
 	if (settings.events.has('generated')) {
-		const store = new EntryStore(kept, key, accountKeyOf(api.credential), emitsAgain);
+		const store = new EntryStore(kept, key, api.credential.accountKey, emitsAgain);
 		watches.push(new HistoryWatch(activation, store));
 	} else EntryStore.forget(kept, key);
 	return watches;

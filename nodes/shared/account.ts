@@ -1,14 +1,5 @@
-import { createHash } from 'node:crypto';
-
 /** How long an unused account is kept, in ms: a lost video may still appear within the hour. */
 const KEPT_MS = 3_600_000;
-
-/** What tells one account from another. */
-export interface AccountAddress {
-	apiToken: string;
-	baseUrl: string;
-	webSocketUrl: string;
-}
 
 /** Shared objects, each found by its class. */
 class Registry {
@@ -58,22 +49,9 @@ class Account extends Registry {
 export const thisProcess = new Registry();
 
 const accounts = new Map<string, Account>();
-/** Computed once for each credential. */
-const keys = new WeakMap<AccountAddress, string>();
 
-/** Identifies an account (a token at an address) by a digest, which reveals nothing about the token. */
-export function accountKeyOf(address: AccountAddress): string {
-	const known = keys.get(address);
-	if (known !== undefined) return known;
-	const text = JSON.stringify([address.baseUrl, address.webSocketUrl, address.apiToken]);
-	const key = createHash('sha256').update(text).digest('hex');
-	keys.set(address, key);
-	return key;
-}
-
-/** The account of a token at an address, in this process. */
-export function accountOf(address: AccountAddress): Account {
-	const key = accountKeyOf(address);
+/** The account of a credential, in this process. */
+export function accountOf({ accountKey: key }: { accountKey: string }): Account {
 	const now = Date.now();
 	let account = accounts.get(key);
 	if (!account) {

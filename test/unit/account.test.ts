@@ -1,4 +1,4 @@
-import { accountKeyOf, accountOf } from '../../nodes/shared/account';
+import { accountOf } from '../../nodes/shared/account';
 import { readCredential } from '../../nodes/shared/http/credential';
 
 const HOUR = 3_600_000;
@@ -46,7 +46,7 @@ describe('what a process shares for an account', () => {
 	});
 
 	it('is found by a key that tells nothing of the token', () => {
-		const key = accountKeyOf(address('sk-0123456789'));
+		const { accountKey: key } = address('sk-0123456789');
 		expect(key).toMatch(/^[0-9a-f]{64}$/);
 		expect(key).not.toContain(Buffer.from('sk-0123456789').toString('hex'));
 	});

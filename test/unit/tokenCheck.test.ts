@@ -1,5 +1,6 @@
 import { Failure } from '../../nodes/shared/failure';
 import type { Api } from '../../nodes/shared/api/api';
+import { readCredential } from '../../nodes/shared/http/credential';
 import { checkTokenTogether } from '../../nodes/shared/api/tokenCheck';
 
 const never = () => new AbortController().signal;
@@ -11,9 +12,8 @@ afterEach(() => jest.useRealTimers());
 /** An account of a service that answers `trouble`, and how often it was asked. */
 function account(apiToken = `token-${++count}`) {
 	const state = { asked: 0, trouble: undefined as unknown };
-	const baseUrl = 'https://media.example.com';
 	const api = {
-		credential: { apiToken, baseUrl, origin: baseUrl, webSocketUrl: 'wss://media.example.com' },
+		credential: readCredential({ apiToken, baseUrl: 'https://media.example.com' }),
 		async getAccount() {
 			state.asked++;
 			if (state.trouble) throw state.trouble;

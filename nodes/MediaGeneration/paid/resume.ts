@@ -1,5 +1,5 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
-import { accountKeyOf, thisProcess } from '../../shared/account';
+import { thisProcess } from '../../shared/account';
 import type { Credential } from '../../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import type { GeneratedFile } from '../../shared/contract';
@@ -150,9 +150,7 @@ export class Resume {
 		const { name, parameters, credentials } = this.context.getNode();
 		const { id, name: credentialName } = credentials?.[CREDENTIAL_TYPE] ?? {};
 		const account =
-			this.store === calls().context
-				? [accountKeyOf(this.credential), name]
-				: [id ?? credentialName];
+			this.store === calls().context ? [this.credential.accountKey, name] : [id ?? credentialName];
 		return this.isTool
 			? digestOf('tool', account, calledParameters(this.context, index))
 			: digestOf(

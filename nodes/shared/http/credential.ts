@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { invalidInput } from '../failure';
 import { MAX_ADDRESS_CHARS, MAX_TOKEN_CHARS } from '../limits';
 import { asText } from '../parsing/coerce';
@@ -12,6 +13,8 @@ export interface Credential {
 	origin: string;
 	/** `{ws_url}` of §6.2, without trailing slash and without `/ws`. */
 	webSocketUrl: string;
+	/** Identifies the account (a token at an address) by a digest, which reveals nothing about the token. */
+	accountKey: string;
 	/** Takes the token out of what is shown, kept or logged. */
 	redact: Redactor;
 }
@@ -80,11 +83,15 @@ export function readCredential(credential: Record<string, unknown>): Credential 
 	);
 	socket.protocol = socket.protocol.replace('http', 'ws');
 	const apiToken = cleanToken(credential.apiToken);
+	const baseUrl = withoutTail(base, /\/v1$/i);
+	const webSocketUrl = withoutTail(socket, /\/ws$/i);
+	const account = JSON.stringify([baseUrl, webSocketUrl, apiToken]);
 	return {
 		apiToken,
-		baseUrl: withoutTail(base, /\/v1$/i),
+		baseUrl,
 		origin: base.origin,
-		webSocketUrl: withoutTail(socket, /\/ws$/i),
+		webSocketUrl,
+		accountKey: createHash('sha256').update(account).digest('hex'),
 		redact: redactor(apiToken),
 	};
 }

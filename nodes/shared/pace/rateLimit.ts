@@ -1,4 +1,4 @@
-import { accountOf, type AccountAddress } from '../account';
+import { accountOf } from '../account';
 import { LearnedRate } from './learnedRate';
 import { startDeadline, steadyNow } from '../async/deadline';
 import { Queue } from '../async/tokenBucket';
@@ -181,6 +181,6 @@ export class RateLimit {
 	}
 }
 
-/** The rate limit of an account in this process. */
-export const rateLimitOf = (address: AccountAddress): RateLimit =>
-	accountOf(address).shared(RateLimit);
+/** The rate limit of a credential's account in this process. */
+export const rateLimitOf = (credential: { accountKey: string }): RateLimit =>
+	accountOf(credential).shared(RateLimit);
