@@ -24,7 +24,7 @@ class Registry {
  * Everything that this process shares for one account: its socket (Connection), its pace (RateLimit),
  * the readings under way (SingleFlight), what is known of its speech tasks (KnownTasks) and of who
  * made what (Origins, GenerationOrigins, Claims), its history (HistoryPages), and the checks of its
- * token (TokenChecks).
+ * token (TokenCheck).
  */
 class Account extends Registry {
 	users = 0;

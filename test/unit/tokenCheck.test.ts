@@ -39,6 +39,7 @@ describe('the check of a token', () => {
 		await jest.advanceTimersByTimeAsync(5000);
 		state.trouble = new Failure('tokenRefused');
 		expect(await checkTokenTogether(api, began, never())).toBeUndefined();
+		await jest.advanceTimersByTimeAsync(8000);
 		expect(await checkTokenTogether(api, began + 1, never())).toBe(state.trouble);
 		expect(state.asked).toBe(2);
 	});

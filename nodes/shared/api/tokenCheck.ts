@@ -5,18 +5,13 @@ import { singleFlightOf, type Api } from './api';
 
 /** How long the reading of the account may take, in ms. */
 const CHECK_MS = 20_000;
-/** How many checks of one account may begin within a minute. */
-const MAX_A_MINUTE = 5;
-const MINUTE_MS = 60_000;
-/** How long an activation takes a good token for granted, in ms. */
-const TRUSTED_MS = 10_000;
+/** How old a check may be for whoever wants one, in ms: so there are five a minute at most. */
+const FRESH_MS = 12_000;
 
-/** The checks of an account's token in this process. */
-class TokenChecks {
-	/** When the latest ones began, in ms since 1970, oldest first. */
-	began: number[] = [];
-	/** When the last one that has ended began, and what it came to. */
-	last?: { began: number; trouble: unknown };
+/** The last check of an account's token in this process: when it began, and what it came to. */
+class TokenCheck {
+	began = -Infinity;
+	trouble: unknown;
 }
 
 /** Reads the account (§4.10); resolves with why that fails, or undefined. */
@@ -27,27 +22,24 @@ async function checkToken(api: Api, signal: AbortSignal): Promise<unknown> {
 
 /**
  * The same, once for all in this process that use the account: an answer to a check that began at
- * `since` (ms since 1970) or later will do, and any answer once the account has been asked too often.
- * Resolves with the signal's reason (a Failure) when that aborts first.
+ * `since` (ms since 1970) or later will do, and any that is some seconds old. Resolves with the signal's
+ * reason (a Failure) when that aborts first.
  */
 export async function checkTokenTogether(
 	api: Api,
 	since: number,
 	signal: AbortSignal,
 ): Promise<unknown> {
-	const checks = accountOf(api.credential).shared(TokenChecks);
-	const { last } = checks;
-	const mayAsk = (checks.began.at(-MAX_A_MINUTE) ?? 0) < steadyNow() - MINUTE_MS;
-	if (last && (last.began >= since || !mayAsk)) return last.trouble;
-	return await singleFlightOf(api.credential)
-		.share('token', signal, async (over) => {
-			const began = steadyNow();
-			checks.began = [...checks.began, began].slice(-MAX_A_MINUTE);
-			const trouble = await checkToken(api, over);
-			if (!over.aborted) checks.last = { began, trouble };
-			return trouble;
-		})
-		.catch((canceled: unknown) => canceled);
+	const last = accountOf(api.credential).shared(TokenCheck);
+	if (last.began >= Math.min(since, steadyNow() - FRESH_MS)) return last.trouble;
+	const check = async (over: AbortSignal) => {
+		const began = steadyNow();
+		const trouble = await checkToken(api, over);
+		if (!over.aborted) Object.assign(last, { began, trouble });
+		return trouble;
+	};
+	const checked = singleFlightOf(api.credential).share('token', signal, check);
+	return await checked.catch((canceled: unknown) => canceled);
 }
 
 /** True for trouble that passes and says nothing against the address or the token. */
@@ -65,7 +57,7 @@ export async function requireToken(
 ): Promise<void> {
 	const trouble = mustWork
 		? await checkToken(api, signal)
-		: await checkTokenTogether(api, steadyNow() - TRUSTED_MS, signal);
+		: await checkTokenTogether(api, steadyNow(), signal);
 	if (trouble === undefined || signal.aborted) return;
 	if (mustWork || !passes(trouble)) throw trouble;
 }
