@@ -43,7 +43,7 @@ test.each<[title: string, due: number, steps: Step[], pace?: Partial<Pace>]>([
 	['50 ms later when that was too early', 2.05, [heard(2, 'outcome'), read(2)]],
 	['then 100 ms later', 2.15, [heard(2, 'outcome'), read(2), read(2.05)]],
 	['50 ms after a reading that found it imminent', 5.05, [readAlone(5, 'soon')]],
-	['soon also after one that failed in between', 5.15, [read(5, 'soon'), read(5.05, 'failed')]],
+	['at its pace after one that failed', 11, [readAlone(5, 'soon'), readAlone(6, 'failed')]],
 	['5 s later in the end, if still imminent', 25, new Array<Step>(9).fill(readAlone(20, 'soon'))],
 	['at once after a refusal', 0, [read(5, 'refused')]],
 	['5 s after the channel was lost', 25, [read(5), read(15), heard(20, 'lost')]],
@@ -57,13 +57,6 @@ test.each<[title: string, due: number, steps: Step[], pace?: Partial<Pace>]>([
 test('ends the quick succession when an announced outcome does not come', () => {
 	const steps = [0, 0.05, 0.15, 0.35, 0.75, 1.55, 3.05, 6.05, 11.05].map((at) => read(at));
 	expect(play([heard(0, 'outcome'), ...steps]).dueAt).toBe(16_050);
-});
-
-test('no longer takes an outcome for imminent after eleven failed readings', () => {
-	const failures = (count: number) => new Array<Step>(count).fill(read(20, 'failed'));
-	expect(play([read(5, 'soon'), ...failures(10)]).needsTurn(20_000)).toBe(false);
-	const given = play([read(5, 'soon'), ...failures(11)]);
-	expect([given.needsTurn(20_000), given.dueAt]).toEqual([true, 30_000]);
 });
 
 test.each([

@@ -25,8 +25,6 @@ export interface Pace {
 const MAX_PAUSE_MS = 30_000;
 /** Pauses between readings once the outcome is announced, in ms. */
 const SOON_MS = [50, 100, 200, 400, 800, 1500, 3000, 5000];
-/** After this many failed readings in a row an imminent outcome is awaited like any other. */
-const MAX_FAILURES = 10;
 /** Time kept for the last reading and a download after it: a share of the wait, and ms at most. */
 const LAST_SHARE = 0.1;
 const LAST_MS = 2000;
@@ -49,7 +47,6 @@ export class Timetable {
 	private imminent = false;
 	/** Readings in quick succession so far. */
 	private quick = 0;
-	private failures = 0;
 
 	/** `leftMs` is how long the wait may take. */
 	constructor(
@@ -117,10 +114,7 @@ export class Timetable {
 			this.readNow = true;
 			return;
 		}
-		this.failures = found === 'failed' ? this.failures + 1 : 0;
-		// A reading that failed says nothing: what the one before it found still holds, for a while.
-		if (found !== 'failed') this.imminent = found === 'soon';
-		else if (this.failures > MAX_FAILURES) this.imminent = false;
+		this.imminent = found === 'soon';
 		if (this.imminent || (this.announced && this.quick < SOON_MS.length)) {
 			this.pauseMs = SOON_MS[Math.min(this.quick++, SOON_MS.length - 1)]!;
 		} else if (this.announced || !isLive) {
