@@ -1,7 +1,7 @@
 import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
 import { failureSaidIn, readAnswer } from '../parsing/errorResponses';
-import { readText } from '../http/bodies';
+import { peek, readText } from '../http/bodies';
 import { RetryingClient, type ApiCall } from './retry';
 import { ACCOUNT_PATH, type ServiceRecord, type SpeechRequest, type SpeechTask } from '../contract';
 import { Failure, isFailure } from '../failure';
@@ -126,25 +126,13 @@ export class Api extends RetryingClient {
 		const isCompressed = headers['content-encoding'] !== undefined;
 		const isShort = size > 0 && size <= MAX_ERROR_BYTES && !isCompressed;
 		if (!isShort || !/json/i.test(headers['content-type'] ?? '')) return;
-		const parts: Uint8Array[] = [];
-		let left = size;
-		try {
-			for await (const part of body.iterator({ destroyOnReturn: false })) {
-				parts.push(part);
-				left -= part.length;
-				if (left <= 0) break;
-			}
-		} catch {
-			// It broke off: whoever reads on will see.
-			return;
-		}
-		const whole = Buffer.concat(parts);
-		const failure = failureSaidIn(parseJson(whole.toString()), this.credential.redact);
-		if (isFailure(failure, 'rateLimited')) {
-			answer.close();
-			throw failure;
-		}
-		body.unshift(whole);
+		// If it breaks off, whoever reads on will see.
+		const begun = await peek(body, size).catch(() => undefined);
+		const failure =
+			begun && failureSaidIn(parseJson(begun.head.toString()), this.credential.redact);
+		if (!isFailure(failure, 'rateLimited')) return;
+		answer.close();
+		throw failure;
 	}
 
 	/** §4.9: one page of the history, newest first, and the service's clock minus ours in ms. */

@@ -35,6 +35,24 @@ export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): 
 	return answer.redact.text(text);
 }
 
+/** Reads the first `size` bytes of a stream and puts them back, unless they are all there is (`whole`). */
+export async function peek(
+	stream: ByteStream,
+	size: number,
+): Promise<{ head: Buffer; whole: boolean }> {
+	const parts: Uint8Array[] = [];
+	let left = size;
+	for await (const part of stream.iterator({ destroyOnReturn: false })) {
+		parts.push(part);
+		left -= part.length;
+		if (left <= 0) break;
+	}
+	const head = Buffer.concat(parts);
+	const whole = left > 0 || stream.readableEnded;
+	if (!whole) stream.unshift(head);
+	return { head, whole };
+}
+
 /**
  * Closes a stream that is no longer wanted: once the service has ended it, which most do at once, after a
  * moment, or when `signal` aborts. Breaking one off takes n8n's helper half a millisecond.

@@ -1,7 +1,7 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
 import type { Credential } from './credential';
 import { readErrorText, readRetryAfter } from '../parsing/errorResponses';
-import { readErrorBody } from './bodies';
+import { peek, readErrorBody } from './bodies';
 import { abortReason, sleep, steadyNow, watchSilence } from '../async/deadline';
 import { Failure, isTransient, type FailureFacts } from '../failure';
 import type { FileType, MediaKind } from '../media';
@@ -46,21 +46,6 @@ export interface FileToFetch {
 
 const badFile = (text: string, transient: boolean, facts: FailureFacts = {}) =>
 	new Failure('badFile', { text, transient, ...facts });
-
-/** Reads the first bytes of a stream and puts them back, unless they are all there is. */
-async function peek(stream: ByteStream): Promise<{ head: Buffer; whole: boolean }> {
-	const parts: Uint8Array[] = [];
-	let size = 0;
-	for await (const part of stream.iterator({ destroyOnReturn: false })) {
-		parts.push(part);
-		size += part.length;
-		if (size >= SNIFF_BYTES) break;
-	}
-	const head = Buffer.concat(parts);
-	const whole = size < SNIFF_BYTES || stream.readableEnded;
-	if (!whole) stream.unshift(head);
-	return { head, whole };
-}
 
 /** From the first byte to the one named first, of as many as are named second. */
 const WHOLE_RANGE = /^bytes 0-(\d+)\/(\d+)$/;
@@ -173,7 +158,7 @@ async function fetchOnce(
 	void watchSilence(lastAt, SILENCE_MS, over.signal, () => answer.close());
 	try {
 		await refuseErrorStatus(answer, signal);
-		const { head, whole } = await peek(answer.body);
+		const { head, whole } = await peek(answer.body, SNIFF_BYTES);
 		const contentType = answer.redact.text(answer.headers['content-type'] ?? '');
 		const type = typeFound(file, head, contentType, answer.url);
 		const name = fileNameOf(file.kind, credential.redact.text(file.id), type.extension);
