@@ -41,7 +41,7 @@ export interface FailureFacts {
 	retryAfterMs?: number;
 	/** Length of a time limit, in milliseconds. */
 	limitMs?: number;
-	/** True when a create call may have been accepted (and charged) without an answer. */
+	/** A create call may have been accepted (and charged) without an answer. */
 	maybeAccepted?: boolean;
 	/** True for a request that made speech. */
 	isSpeech?: boolean;
@@ -99,9 +99,7 @@ export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
 }
 
-/**
- * The failure of a first call to an address: without such a path it belongs to some other web server.
- */
+/** The failure of a first call to an address: without such a path it is another web server's. */
 export const asWrongAddress = (error: unknown): unknown =>
 	isFailure(error, 'notFound', 'rejected')
 		? new Failure('notTheService', { status: error.facts.status })

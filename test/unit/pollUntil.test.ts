@@ -65,6 +65,7 @@ function start({ read = async () => pending, seconds: limit, ...options }: Optio
 	};
 	void pollUntil<string>({
 		pollMs: 5000,
+		cooldownMs: () => 0,
 		signal: limit === undefined ? never() : startDeadline(limit * 1000).signal,
 		...options,
 		async read(signal, lastAt) {
@@ -79,18 +80,7 @@ function start({ read = async () => pending, seconds: limit, ...options }: Optio
 }
 
 describe('when readings take place', () => {
-	it.each<[title: string, at: number[], options: Options]>([
-		['every poll interval without a channel', [5, 10, 15, 20], {}],
-		['every poll interval on one that is not live', [5, 10, 15, 20], { news: channel(false) }],
-		['ever less often on a live channel', [5, 15, 35, 65, 95, 125], { news: channel() }],
-		['no more often than asked for', [60, 120, 180], { news: channel(), pollMs: 60_000 }],
-	])('%s', async (_, at, options) => {
-		const wait = start(options);
-		await wait.pass(at.at(-1)! + 1);
-		expect(wait.at).toEqual(at);
-	});
-
-	it('at the constant pace again once the channel is lost', async () => {
+	it('ever less often on a live channel, and at the constant pace again once it is lost', async () => {
 		const news = channel();
 		const wait = start({ news });
 		await wait.pass(66);
@@ -99,16 +89,6 @@ describe('when readings take place', () => {
 		news.tell('lost');
 		await wait.pass(15);
 		expect(wait.at.slice(4)).toEqual([71, 76, 81]);
-	});
-
-	it('not before the account may be asked again', async () => {
-		let restMs = restingFor(12_000);
-		const wait = start({ cooldownMs: () => restMs() });
-		await wait.pass(16);
-		expect(wait.at).toEqual([12]);
-		restMs = restingFor(20_000);
-		await wait.pass(20);
-		expect(wait.at).toEqual([12, 36]);
 	});
 
 	it('not before the account may be asked again, even when the outcome is announced', async () => {
@@ -172,16 +152,6 @@ it('an outcome announced again and again leaves a reading under way the time to 
 });
 
 describe('right before the deadline', () => {
-	it('the reading is made even while messages keep coming', async () => {
-		const news = channel();
-		const wait = start({ seconds: 20, news });
-		for (let count = 0; count < 19; count++) {
-			await wait.pass(1);
-			news.tell('progress');
-		}
-		expect(wait.at).toEqual([18]);
-	});
-
 	it('every reading is told of it', async () => {
 		const told: number[] = [];
 		const began = steadyNow();

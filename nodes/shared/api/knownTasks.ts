@@ -18,7 +18,6 @@ interface Known {
  * from messages that the service repeats.
  */
 export class KnownTasks {
-	/** The most recently heard of last. */
 	private readonly tasks = new Map<string, Known>();
 
 	/** Notes a message. False when it only repeats one of a task that has ended. */

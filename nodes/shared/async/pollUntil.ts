@@ -43,7 +43,7 @@ export interface PollOptions<T> extends Pace {
 	 */
 	waitForTurn?(reason: ReadingReason, pauseMs: number, signal: AbortSignal): Promise<boolean>;
 	/** Milliseconds until the account may be asked again. */
-	cooldownMs?(): number;
+	cooldownMs(): number;
 }
 
 /**
@@ -53,7 +53,6 @@ export interface PollOptions<T> extends Pace {
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { signal, news } = options;
 	const timetable = new Timetable(options, remainingMs(signal), steadyNow());
-	const cooldownMs = () => options.cooldownMs?.() ?? 0;
 	let pause = new AbortController();
 	let reading = new AbortController();
 
@@ -76,7 +75,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		for (let isDue = false; !isDue;) {
 			throwIfAborted(signal);
 			pause = new AbortController();
-			const restMs = Math.max(timetable.dueAt - steadyNow(), cooldownMs());
+			const restMs = Math.max(timetable.dueAt - steadyNow(), options.cooldownMs());
 			if (restMs > 0) {
 				await sleep(restMs, anyOf(signal, pause.signal));
 				pause.abort(NO_REASON);
@@ -113,6 +112,6 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 			return found.soon ? 'soon' : 'pending';
 		}
 		if (!isGivenUp && !isTransient(found?.error)) throw found?.error;
-		return cooldownMs() > 0 ? 'refused' : 'failed';
+		return options.cooldownMs() > 0 ? 'refused' : 'failed';
 	}
 }

@@ -30,7 +30,7 @@ export interface ByteStream extends AsyncIterable<Uint8Array> {
 	resume(): unknown;
 	unshift(chunk: Uint8Array): unknown;
 	on(event: string, listener: (value: never) => void): unknown;
-	/** Called by the source of the stream with each part that comes in. */
+	/** Called by the source with each part that comes in. */
 	push(chunk: Uint8Array | null, ...rest: unknown[]): boolean;
 	readableEnded: boolean;
 }
@@ -42,10 +42,7 @@ export interface HttpRequest {
 	/** Sent as `application/json`. */
 	body?: Buffer;
 	accept: string;
-	/**
-	 * A file. It is requested uncompressed, so that its size and progress are known. Its address may be
-	 * signed: if it refuses the token, it is requested again without.
-	 */
+	/** A file: asked for uncompressed, so that its size is known, and again without a token it refuses. */
 	isFile?: boolean;
 	/** Milliseconds until the answer's headers. */
 	timeoutMs: number;
@@ -60,7 +57,6 @@ export interface HttpResponse {
 	body: ByteStream;
 	/** Where the answer came from in the end. */
 	url: string;
-	/** Takes the token out of what the answer says. */
 	redact: Redactor;
 	/** Ends the connection and gives up what was not read. */
 	close(): void;

@@ -147,13 +147,13 @@ export class Origins {
 	}
 }
 
-/** The origins of an account's tasks. */
+/** The origins of an account's speech tasks. */
 export const originsOf = (credential: Credential): Origins => accountOf(credential).shared(Origins);
 
 class GenerationOrigins extends Origins {}
 
-/** The origins of an account's videos and images. */
-export const generationOriginsOf = (credential: Credential): Origins =>
+/** Those of its videos and images. */
+export const generationOriginsOf = (credential: Credential): GenerationOrigins =>
 	accountOf(credential).shared(GenerationOrigins);
 
 /** What n8n knows of an execution but offers no method for; any of it may be missing. */
