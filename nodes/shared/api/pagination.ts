@@ -32,10 +32,9 @@ export function isLastPage(found: Page, seen: number, pageSize: number): boolean
 }
 
 /**
- * All records of a paged list up to `limit`, each once: pages shift while they are read. Stops at a
- * bare array that is no full page, an empty, short or repeated page, and the announced total; the
- * echoed page number is not trusted, since some deployments call every page the first. Throws a
- * Failure when there is no end to the pages.
+ * All records of a paged list up to `limit`, each once: pages shift while they are read. The echoed page
+ * number is not trusted, since some deployments call every page the first. Throws a Failure when there is
+ * no end to the pages.
  */
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();

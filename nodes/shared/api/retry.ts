@@ -21,9 +21,8 @@ const MAX_ATTEMPTS = 5;
 const MAX_REFUSED_MS = 300_000;
 
 /**
- * Which failures are repeated. `read`: everything transient; `create`: only what the service
- * definitely did not accept (refused connection, 429), since every accepted call is paid; `once`:
- * nothing, because the caller repeats by itself.
+ * Which failures are repeated: of a `read` all that may pass; of a `create` call, which is paid for once
+ * it is accepted, only refusals (a connection, 429); `once`: none, because the caller repeats by itself.
  */
 type Repeat = 'read' | 'create' | 'once';
 
@@ -76,7 +75,7 @@ const notClear = (begin: AbortSignal): Failure => {
 	return reason.kind === 'timedOut' ? new Failure('rateLimited') : reason;
 };
 
-/** A reading given up at its own limit is one that did not answer, and may be repeated. */
+/** A reading given up at its own limit may be repeated. */
 const ofReading = (error: unknown): unknown =>
 	isFailure(error, 'timedOut') ? new Failure('noAnswer', { transient: true }) : error;
 

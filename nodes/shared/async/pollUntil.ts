@@ -46,10 +46,7 @@ export interface PollOptions<T> extends Pace {
 	cooldownMs(): number;
 }
 
-/**
- * Waits for an outcome: reads it when news announce it, and every so often in case they never do.
- * The only wait of this package: speech tasks and lookups in the history both come through here.
- */
+/** Waits for an outcome: reads it when news announce it, and every so often in case they never do. */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { signal, news } = options;
 	const timetable = new Timetable(options, remainingMs(signal), steadyNow());

@@ -24,7 +24,6 @@ const MAX_ATTEMPTS = 5;
 /** How long a new file may be unknown to its host, and the longest pause meanwhile, in ms. */
 const JUST_MADE_MS = 20_000;
 const MAX_PAUSE_MS = 4000;
-
 /** How long a host may refuse for rate or load a file that others wait for, in ms. */
 const MAX_REFUSED_MS = 300_000;
 
@@ -34,7 +33,7 @@ export type FileContext = IExecuteFunctions | ITriggerFunctions;
 export interface FileToFetch {
 	url: string;
 	kind: MediaKind;
-	/** Task or item id; the file is always named `<kind>-<id>.<ext>`. */
+	/** The file is always named `<kind>-<id>.<ext>`. */
 	id: string;
 	/** True if it was made a moment ago and may not have reached its host yet. */
 	justMade?: boolean;
