@@ -13,7 +13,7 @@ export default {
 		// Processes of their own, started by name.
 		'bench/probe.mts',
 		'test/leaks/service.mts',
-		'test/oldest/worker.mts',
+		'test/oldest/inEngine.mts',
 		'test/package/{load,scan}.mts',
 		'tools/guard.mjs',
 		'tools/lint/workflows.mts',
