@@ -3,10 +3,7 @@ import type {
 	ICredentialsHelper,
 	ICredentialType,
 	IHttpRequestOptions,
-	INodeCredentialsDetails,
-	IRequestOptionsSimplified,
 } from 'n8n-workflow';
-import { n8nWorkflow } from './n8n.mts';
 
 /** Decrypted credentials, by the name that nodes refer to them with, or else by type. */
 export type Credentials = Record<string, ICredentialDataDecryptedObject>;
@@ -16,54 +13,27 @@ export function credentialsHelperFor(
 	types: (name: string) => ICredentialType,
 	credentials: Credentials,
 ): ICredentialsHelper {
-	class MemoryCredentials extends n8nWorkflow.ICredentialsHelper {
-		getParentTypes() {
-			return [];
-		}
-
-		isCredentialUsableByNode() {
-			return true;
-		}
-
-		async getDecrypted(_: unknown, { name }: INodeCredentialsDetails, type: string) {
+	const helper: Partial<ICredentialsHelper> = {
+		getParentTypes: () => [],
+		isCredentialUsableByNode: () => true,
+		async getDecrypted(_, { name }, type) {
 			const data = credentials[name] ?? credentials[type];
 			if (!data) throw new Error(`No credential "${name}" of the type ${type} was given`);
 			return withDefaults(types(type), data);
-		}
-
-		async authenticate(
-			data: ICredentialDataDecryptedObject,
-			type: string,
-			options: IHttpRequestOptions | IRequestOptionsSimplified,
-		) {
+		},
+		async authenticate(data, type, options) {
 			const { authenticate } = types(type);
 			if (typeof authenticate !== 'function') {
 				throw new Error(`The credential ${type} has no authenticate method`);
 			}
 			return await authenticate.call(types(type), data, options as IHttpRequestOptions);
-		}
-
-		async preAuthentication() {
-			return undefined;
-		}
-
-		async runPreAuthentication() {
-			return undefined;
-		}
-
-		getCredentials(): never {
-			throw new Error('Credentials are never encrypted here');
-		}
-
-		async updateCredentials() {}
-
-		async updateCredentialsOauthTokenData() {}
-
-		getCredentialsProperties(type: string) {
-			return types(type).properties;
-		}
-	}
-	return new MemoryCredentials();
+		},
+		preAuthentication: async () => undefined,
+		runPreAuthentication: async () => undefined,
+		getCredentialsProperties: (type) => types(type).properties,
+	};
+	// Nothing here encrypts or saves credentials.
+	return helper as ICredentialsHelper;
 }
 
 /** As n8n does: a field that was never filled in has its default. */

@@ -1,14 +1,12 @@
 /* `npm run demo`: the example workflows, in n8n's own engine, against the simulated service. */
-import { rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { startSimulator } from '../simulator/simulator.mts';
 import { readExample } from '../tools/examples.mts';
 import { runWorkflow, type WorkflowFile } from './engine.mts';
-import { saveFiles } from './files.mts';
 import { Bars } from './progress.mts';
 
-const project = join(dirname(fileURLToPath(import.meta.url)), '..');
+const project = join(import.meta.dirname, '..');
 const out = join(project, 'out', 'demo');
 
 /** The examples to run, the node that makes the files, and a name for each of its items. */
@@ -33,6 +31,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
 const simulator = await startSimulator({ pace: 0.5 });
 const credentials = {
 	mediaGenerationApi: { apiToken: simulator.token, baseUrl: simulator.baseUrl },
@@ -72,8 +71,11 @@ async function demonstrate({ file, node, labels }: (typeof EXAMPLES)[number]): P
 		console.log(`  ${result.error.message}\n  ${result.error.description ?? ''}`);
 		process.exitCode = 1;
 	}
-	const items = result.items(node);
-	for (const saved of await saveFiles(result, items, out)) console.log(`  → ${saved}`);
+	for (const file of result.items(node).flatMap(({ binary = {} }) => Object.values(binary))) {
+		const saved = join(out, file.fileName!);
+		writeFileSync(saved, await result.bytes(file));
+		console.log(`  → ${saved}`);
+	}
 	console.log();
 }
 

@@ -1,4 +1,3 @@
-import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { INodeType, INodeTypes, IVersionedNodeType } from 'n8n-workflow';
 import { core, n8nWorkflow } from './n8n.mts';
@@ -6,20 +5,18 @@ import { standIns } from './stand-ins.mts';
 
 // The project's own folder, or one with the packed package.
 const packageFolder =
-	process.env.MEDIA_GENERATION_PACKAGE ?? join(dirname(fileURLToPath(import.meta.url)), '..');
+	process.env.MEDIA_GENERATION_PACKAGE ?? fileURLToPath(new URL('..', import.meta.url));
 
 type Loader = InstanceType<typeof core.PackageDirectoryLoader>;
 let loading: Promise<Loader> | undefined;
 
 /** This package as built in `dist` unless told otherwise, loaded the way n8n loads an installed one. */
 export async function loadPackage(): Promise<Loader> {
-	return await (loading ??= load());
-}
-
-async function load(): Promise<Loader> {
-	const loader = new core.PackageDirectoryLoader(packageFolder);
-	await loader.loadAll();
-	return loader;
+	return await (loading ??= (async () => {
+		const loader = new core.PackageDirectoryLoader(packageFolder);
+		await loader.loadAll();
+		return loader;
+	})());
 }
 
 /** The node types that a workflow may use here: the package's, and a few stand-ins for n8n's. */
