@@ -17,36 +17,26 @@ export interface Release {
 export const git = (folder: string, ...args: string[]): string =>
 	execFileSync('git', args, { cwd: folder, encoding: 'utf8', stdio: 'pipe' }).trimEnd();
 
-/** The numbers of a version such as `1.20.3`; undefined for anything else. */
-function numbersOf(version: string): number[] | undefined {
-	const parts = /^(\d+)\.(\d+)\.(\d+)$/.exec(version)?.slice(1);
-	return parts?.map(Number);
-}
+const VERSION = /^\d+\.\d+\.\d+$/;
 
 /** Below 0 when version `a` is older than `b`. */
-function compare(a: number[], b: number[]): number {
-	const differing = a.findIndex((number, index) => number !== b[index]);
-	return differing === -1 ? 0 : a[differing]! - b[differing]!;
-}
+const compare = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
 
-/** The tag of the newest version; undefined when nothing was released yet. */
-function latestTag(folder: string): string | undefined {
-	return git(folder, 'tag', '--list', 'v*')
-		.split('\n')
-		.filter((tag) => numbersOf(tag.slice(1)) !== undefined)
-		.sort((a, b) => compare(numbersOf(a.slice(1))!, numbersOf(b.slice(1))!))
-		.at(-1);
+/** The newest version that has a tag; undefined when nothing was released yet. */
+function latestOf(folder: string): string | undefined {
+	const tags = git(folder, 'tag', '--list', 'v*').split('\n');
+	const versions = tags.map((tag) => tag.slice(1)).filter((version) => VERSION.test(version));
+	return versions.sort(compare).at(-1);
 }
 
 /** What a change log in the style of Keep a Changelog says of a version, whose heading has a date. */
 export function notesOf(changelog: string, version: string): string | undefined {
+	const heading = /^## \[(.+)\] - \d{4}-\d\d-\d\d *(?:\n|$)/;
 	const sections = changelog.split(/^(?=## )/m);
-	const heading = new RegExp(
-		`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d *$`,
-		'm',
-	);
-	const section = sections.find((text) => heading.test(text.split('\n')[0]!));
-	return section?.split('\n').slice(1).join('\n').trim();
+	return sections
+		.find((text) => heading.exec(text)?.[1] === version)
+		?.replace(heading, '')
+		.trim();
 }
 
 const readJson = (path: string): { version?: string } =>
@@ -70,13 +60,12 @@ export function readRelease(folder: string): { release: Release; problems: strin
 
 	const version = readJson(join(folder, 'package.json')).version ?? '';
 	const tag = `v${version}`;
-	const latest = latestTag(folder);
-	const numbers = numbersOf(version);
-	if (!numbers) {
+	const latest = latestOf(folder);
+	if (!VERSION.test(version)) {
 		problems.push(`The version in package.json must be like 1.2.3; it is "${version}".`);
-	} else if (latest && compare(numbers, numbersOf(latest.slice(1))!) <= 0) {
+	} else if (latest && compare(version, latest) <= 0) {
 		problems.push(
-			`The version in package.json, ${version}, is not newer than the latest tag, ${latest}. Raise it with: npm version --no-git-tag-version patch (or minor, or major)`,
+			`The version in package.json, ${version}, is not newer than the latest tag, v${latest}. Raise it with: npm version --no-git-tag-version patch (or minor, or major)`,
 		);
 	}
 	const locked = readJson(join(folder, 'package-lock.json')).version;
