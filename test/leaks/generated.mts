@@ -3,12 +3,12 @@
  * turned by hand. Prints what it keeps of it as one line of JSON; its exit code tells whether that is more
  * than it may be.
  */
-import { once } from 'node:events';
 import { mock } from 'node:test';
-import { Worker } from 'node:worker_threads';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { INodeExecutionData, IRun } from 'n8n-workflow';
 import { useBinaryMode } from '../../demo/n8n.mts';
 import { activateTrigger, triggerNode } from '../service/triggerNode.mts';
+import { heapAfterCollection, startService } from './measure.mts';
 
 const TOKEN = 'leak-test-token-4Kd9';
 const INTERVAL_SECONDS = 30;
@@ -21,10 +21,11 @@ const STEP_MS = 5000;
 const MIB = 2 ** 20;
 const MOST_GROWN_MIB = 2;
 
-const worker = new Worker(new URL('./service.mts', import.meta.url), {
-	workerData: { token: TOKEN, dialect: { history: 'paged' }, old: 1000 },
+const { baseUrl, ask } = await startService({
+	token: TOKEN,
+	dialect: { history: 'paged' },
+	old: 1000,
 });
-const [{ baseUrl }] = (await once(worker, 'message')) as [{ baseUrl: string }];
 
 let told = 0;
 let withFile = 0;
@@ -34,8 +35,6 @@ function emit([items]: INodeExecutionData[][], _: unknown, done?: { resolve(run:
 	done?.resolve({} as IRun);
 }
 
-const turn = async () => await new Promise((resolve) => setImmediate(resolve));
-
 /** Waits until nothing is under way but what waits for the clock. */
 async function settled(): Promise<void> {
 	for (let quiet = 0; quiet < 5; quiet++) {
@@ -43,21 +42,6 @@ async function settled(): Promise<void> {
 		if (process.getActiveResourcesInfo().some((kind) => /^(TCP|GetAddr|FSReq|Pipe)/.test(kind)))
 			quiet = 0;
 	}
-}
-
-async function ask(what: 'open' | { makeAt: number }): Promise<{ looks: number }> {
-	worker.postMessage(what);
-	const [state] = (await once(worker, 'message')) as [{ looks: number }];
-	return state;
-}
-
-async function heapAfterCollection(): Promise<number> {
-	for (let round = 0; round < 4; round++) {
-		global.gc!();
-		await turn();
-	}
-	const { heapUsed, external } = process.memoryUsage();
-	return (heapUsed + external) / MIB;
 }
 
 const began = Date.now();
@@ -86,9 +70,9 @@ for (let check = 0; check < CHECKS; check++) {
 		mock.timers.tick(STEP_MS);
 		await settled();
 	}
-	if (check % WARM === WARM - 1) heap.push(await heapAfterCollection());
+	if (check % WARM === WARM - 1) heap.push((await heapAfterCollection()) / MIB);
 }
-const { looks } = await ask('open');
+const { looks } = await ask('state');
 await trigger.closeFunction?.();
 mock.timers.reset();
 

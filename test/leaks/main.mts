@@ -3,12 +3,12 @@
  * failing or canceled, and what they leave behind: sockets, timers, listeners, memory. Prints one line
  * of JSON; the exit code is 1 when anything is left.
  */
-import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Worker } from 'node:worker_threads';
 import type { IDataObject } from 'n8n-workflow';
 import { startWorkflow, type WorkflowResult } from '../../demo/engine.mts';
 import { itemWith, workflowOf } from '../faults/workflow.mts';
+import { heapAfterCollection, startService } from './measure.mts';
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '1000' } } });
 const RUNS = Number(values.runs);
@@ -22,24 +22,7 @@ const NOISE_BYTES = 3 * 1024 * 1024;
 const warnings: string[] = [];
 process.on('warning', ({ message }) => warnings.push(message));
 
-const worker = new Worker(new URL('./service.mts', import.meta.url), {
-	workerData: { token: TOKEN },
-});
-const [{ baseUrl, voice }] = (await once(worker, 'message')) as [
-	{ baseUrl: string; voice: string },
-];
-
-interface State {
-	open: number;
-	leaks: number;
-	paid: number;
-}
-
-async function ask(what: 'open' | 'forget'): Promise<State> {
-	worker.postMessage(what);
-	const [state] = (await once(worker, 'message')) as [State];
-	return state;
-}
+const { baseUrl, voice, ask } = await startService({ token: TOKEN });
 
 const speak = (text: string, options: IDataObject = {}): IDataObject => ({
 	resource: 'speech',
@@ -123,22 +106,14 @@ function resources(): Record<string, number> {
 const moreThan = (before: Record<string, number>) =>
 	Object.entries(resources()).filter(([kind, count]) => count > (before[kind] ?? 0));
 
-async function heapAfterCollection(): Promise<number> {
-	for (let round = 0; round < 4; round++) {
-		global.gc!();
-		await new Promise((resolve) => setTimeout(resolve, 50));
-	}
-	return process.memoryUsage().heapUsed;
-}
-
 /** Waits until all is closed; returns what is not. */
 async function settled(before: Record<string, number>): Promise<string[]> {
 	for (let waited = 0; ; waited += 100) {
-		const { open } = await ask('open');
+		const { open } = await ask('state');
 		const left = moreThan(before).map(([kind, count]) => `${count} ${kind}`);
 		if (open > 0) left.push(`${open} connections of the service`);
 		if (left.length === 0 || waited > 8000) return left;
-		await new Promise((resolve) => setTimeout(resolve, 100));
+		await pause(100);
 	}
 }
 

@@ -3,18 +3,25 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { startSimulator, type SimulatorOptions } from '../../simulator/simulator.mts';
 import { order } from '../service/order.mts';
 
-const {
-	token,
-	dialect,
-	old = 0,
-} = workerData as {
-	token: string;
-	dialect?: SimulatorOptions['dialect'];
+export interface ServiceOptions extends Pick<SimulatorOptions, 'token' | 'dialect'> {
 	/** How many entries the history has from the beginning, one a minute. */
 	old?: number;
-};
-const simulator = await startSimulator({ pace: 0.002, token, ...(dialect && { dialect }) });
-const [voice] = simulator.voiceIds();
+}
+
+/** How it stands; the same once all requests are forgotten, or an image is made at a time of the asker's clock. */
+export type Question = 'state' | 'forget' | { makeAt: number };
+
+export interface Answer {
+	/** Sockets and connections. */
+	open: number;
+	leaks: number;
+	paid: number;
+	/** Into the history. */
+	looks: number;
+}
+
+const { old = 0, ...options } = workerData as ServiceOptions;
+const simulator = await startSimulator({ pace: 0.002, ...options });
 for (let n = 0; n < old; n++) {
 	simulator.history.push({
 		id: `old-${n}`,
@@ -26,19 +33,16 @@ for (let n = 0; n < old; n++) {
 	});
 }
 
-/** Makes an image, at a time of the asking thread's clock. */
-async function makeAt(time: number): Promise<void> {
-	await order(simulator, 'video/create-image', { prompt: `An image at ${time}` });
-	simulator.history[0]!.created_at = new Date(time).toISOString();
-}
-
-async function answer(message: 'open' | 'forget' | { makeAt: number }): Promise<void> {
-	if (typeof message === 'object') await makeAt(message.makeAt);
+async function answer(question: Question): Promise<void> {
+	if (typeof question === 'object') {
+		await order(simulator, 'video/create-image', { prompt: `An image at ${question.makeAt}` });
+		simulator.history[0]!.created_at = new Date(question.makeAt).toISOString();
+	}
 	const looks = simulator.count('GET', '/v1/video/histories');
-	if (message === 'forget') simulator.requests.length = 0;
+	if (question === 'forget') simulator.requests.length = 0;
 	const open = simulator.sockets() + simulator.openConnections();
-	const { creates: paid } = simulator;
-	parentPort!.postMessage({ open, leaks: simulator.leaks.length, paid, looks });
+	const { creates: paid, leaks } = simulator;
+	parentPort!.postMessage({ open, leaks: leaks.length, paid, looks } satisfies Answer);
 }
-parentPort!.on('message', (message) => void answer(message));
-parentPort!.postMessage({ baseUrl: simulator.baseUrl, voice });
+parentPort!.on('message', (question) => void answer(question));
+parentPort!.postMessage({ baseUrl: simulator.baseUrl, voice: simulator.voiceIds()[0] });
