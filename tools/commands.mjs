@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import {
 	ensureAudioPrograms,
 	ensureBrowser,
@@ -11,58 +9,53 @@ import {
 	ensureQueueServers,
 	ensureRegistry,
 	ensureStorageServers,
-	project,
 } from './setup.mjs';
 
 const jest = ['node_modules/jest/bin/jest.js'];
 const nightly = {
 	needs: [ensureDist, ensureN8n, ensureQueueServers, ensureStorageServers],
-	run: () => ['test/soak/nightly/main.mts'],
+	run: ['test/soak/nightly/main.mts'],
 };
 
 /**
  * What `npm run NAME` does: the parts that it needs, then what Node 24 is to run.
- * @type {Record<string, { needs: Array<(node: string) => Promise<void>>, run: () => string[] }>}
+ * @type {Record<string, { needs: Array<(node: string) => Promise<void>>, run: string[] }>}
  */
 export const commands = {
-	demo: { needs: [ensureDist], run: () => ['demo/demo.mts'] },
-	test: { needs: [ensureDist, ensureLintTools, ensureNewestNode], run: () => jest },
+	demo: { needs: [ensureDist], run: ['demo/demo.mts'] },
+	test: { needs: [ensureDist, ensureLintTools, ensureNewestNode], run: jest },
 	'test:n8n': nodeTests('test/n8n', ensureN8n),
 	'test:e2e': nodeTests('test/e2e', ensureN8n, ensureBrowser),
 	'test:queue': nodeTests('test/queue', ensureN8n, ensureQueueServers),
 	'test:install': nodeTests('test/install', ensureN8n, ensureBrowser, ensureRegistry),
 	'test:storage': nodeTests('test/storage', ensureN8n, ensureStorageServers),
-	'test:nightly': { needs: nightly.needs, run: () => [...nightly.run(), '--rows', '400'] },
+	'test:nightly': { needs: nightly.needs, run: [...nightly.run, '--rows', '400'] },
 	'test:release': {
 		needs: [ensureDist, ensureLintTools, ensureRegistry],
-		run: () => [...jest, 'test/release', 'test/leaks', '--testPathIgnorePatterns=/node_modules/'],
+		run: [...jest, 'test/release', 'test/leaks', '--testPathIgnorePatterns=/node_modules/'],
 	},
 	'test:oldest': nodeTests('test/oldest', ensureOldest),
 	'test:audio': nodeTests('test/audio', ensureAudioPrograms, ensureBrowser),
 	soak: process.argv.includes('--nightly')
 		? nightly
-		: { needs: [ensureDist], run: () => ['test/soak/main.mts'] },
-	leaks: { needs: [ensureDist], run: () => ['--expose-gc', 'test/leaks/main.mts'] },
+		: { needs: [ensureDist], run: ['test/soak/main.mts'] },
+	leaks: { needs: [ensureDist], run: ['--expose-gc', 'test/leaks/main.mts'] },
 	'leaks:generated': {
 		needs: [ensureDist],
-		run: () => ['--expose-gc', 'test/leaks/generated.mts'],
+		run: ['--expose-gc', 'test/leaks/generated.mts'],
 	},
-	'leaks:trigger': { needs: [ensureDist, ensureN8n], run: () => ['test/leaks/trigger.mts'] },
-	n8n: { needs: [ensureDist, ensureN8n], run: () => ['tools/n8n/main.mts'] },
-	simulator: { needs: [], run: () => ['simulator/main.mts'] },
-	bench: { needs: [ensureDist, ensureN8n, ensureStorageServers], run: () => ['bench/main.mts'] },
-	release: { needs: [], run: () => ['tools/release/main.mts'] },
-	jobs: { needs: [ensureLintTools, ensureRegistry], run: () => ['test/release/main.mts'] },
-	lint: { needs: [ensureLintTools], run: () => ['tools/lint/main.mts'] },
-	'lint:fix': { needs: [ensureLintTools], run: () => ['tools/lint/main.mts', '--fix'] },
+	'leaks:trigger': { needs: [ensureDist, ensureN8n], run: ['test/leaks/trigger.mts'] },
+	n8n: { needs: [ensureDist, ensureN8n], run: ['tools/n8n/main.mts'] },
+	simulator: { needs: [], run: ['simulator/main.mts'] },
+	bench: { needs: [ensureDist, ensureN8n, ensureStorageServers], run: ['bench/main.mts'] },
+	release: { needs: [], run: ['tools/release/main.mts'] },
+	jobs: { needs: [ensureLintTools, ensureRegistry], run: ['test/release/main.mts'] },
+	lint: { needs: [ensureLintTools], run: ['tools/lint/main.mts'] },
+	'lint:fix': { needs: [ensureLintTools], run: ['tools/lint/main.mts', '--fix'] },
 };
 
 /** Tests for Node's own test runner, one file at a time: most of them start n8n. */
 function nodeTests(folder, ...needs) {
-	const run = () => {
-		const names = readdirSync(join(project, folder)).filter((name) => name.endsWith('.test.mts'));
-		const files = names.map((name) => join(folder, name));
-		return ['--test', '--test-concurrency=1', '--test-reporter=spec', ...files];
-	};
-	return { needs: [ensureDist, ...needs], run };
+	const flags = ['--test-concurrency=1', '--test-reporter=spec'];
+	return { needs: [ensureDist, ...needs], run: ['--test', ...flags, `${folder}/*.test.mts`] };
 }

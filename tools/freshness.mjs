@@ -39,30 +39,17 @@ export function fingerprint(paths) {
 	return hash(lines.join('\n'));
 }
 
-/** Whether a folder's node_modules is what its package-lock.json says. */
+/**
+ * How many packages a folder's package-lock.json names, and whether all of them are in its node_modules,
+ * by npm's own record.
+ */
 export function installed(folder) {
-	const modules = join(folder, 'node_modules');
-	const lock = read(join(folder, 'package-lock.json')) ?? '';
-	const mark = stamp(join(modules, '.installed-lock'));
-	const state = hash(lock);
-	return {
-		isCurrent() {
-			if (mark.holds(state)) return true;
-			// Somebody ran npm himself: npm's own record of what is there is as good.
-			const record = read(join(modules, '.package-lock.json'));
-			if (!record || !matches(JSON.parse(lock), JSON.parse(record))) return false;
-			mark.put(state);
-			return true;
-		},
-		put: () => mark.put(state),
-		/** How many packages an installation fetches, at most. */
-		size: () => Object.keys(JSON.parse(lock).packages).length - 1,
-	};
-}
-
-function matches(lock, record) {
-	return Object.entries(lock.packages).every(([path, { version, optional, link }]) => {
-		if (path === '' || optional || link) return true;
-		return record.packages[path]?.version === version;
+	const { packages } = JSON.parse(read(join(folder, 'package-lock.json')));
+	const record = read(join(folder, 'node_modules/.package-lock.json'));
+	const there = record && JSON.parse(record).packages;
+	const isCurrent = Object.entries(packages).every(([path, { version, optional, link }]) => {
+		if (path === '' || optional || link) return Boolean(there);
+		return there?.[path]?.version === version;
 	});
+	return { isCurrent, size: Object.keys(packages).length - 1 };
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -57,10 +58,7 @@ export async function runHere(command, args, options = {}) {
 	const child = spawn(command, args, { stdio: 'inherit', ...options });
 	forwardSignals(child);
 	whenOrphaned(() => child.kill('SIGTERM'));
-	return await new Promise((resolve, reject) => {
-		child.once('error', reject);
-		child.once('close', (code, signal) => resolve(codeOf(code, signal)));
-	});
+	return codeOf(...(await once(child, 'close')));
 }
 
 /** Runs a command unseen, each line of its output given to `onLine`; its end is shown if it fails. */
@@ -75,12 +73,9 @@ export async function runQuietly(command, args, { onLine = () => {}, ...options 
 			onLine(line);
 		});
 	}
-	const result = await new Promise((resolve, reject) => {
-		child.once('error', reject);
-		child.once('close', (code, signal) => resolve({ code, signal }));
-	});
-	if (result.code === 0) return;
-	if (SIGNALS.includes(result.signal)) process.exit(codeOf(null, result.signal));
+	const [code, signal] = await once(child, 'close');
+	if (code === 0) return;
+	if (SIGNALS.includes(signal)) process.exit(codeOf(code, signal));
 	const shown = [command, ...args].join(' ');
 	const ending = lines.slice(-SHOWN_LINES).join('\n');
 	const error = new SetupError(`${shown} failed:\n\n${ending}`);

@@ -22,7 +22,7 @@ if (Number(process.versions.node.split('.')[0]) < 20) {
 try {
 	const node = await ensureDependencies();
 	for (const ensure of command.needs) await ensure(node);
-	process.exitCode = await runHere(node, [...command.run(), ...args], {
+	process.exitCode = await runHere(node, [...command.run, ...args], {
 		cwd: project,
 		env: environmentFor(node),
 	});

@@ -24,10 +24,9 @@ const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
  * @param {string[]} flags
  */
 async function npmCi(title, folder, ...flags) {
-	const state = installed(folder);
-	if (state.isCurrent()) return;
+	const { isCurrent, size } = installed(folder);
+	if (isCurrent) return;
 	await step(title, async (say) => {
-		const total = state.size();
 		const run = async (...command) => {
 			let fetched = 0;
 			await runQuietly(npm, [...command, ...QUIET, ...flags], {
@@ -36,7 +35,7 @@ async function npmCi(title, folder, ...flags) {
 				onLine(line) {
 					// One such line for each package that is fetched, or taken from npm's cache.
 					if (/^npm http (cache |fetch GET 200 .*\.tgz)/.test(line)) fetched++;
-					say(`${Math.min(fetched, total)} of ${total} packages fetched`);
+					say(`${Math.min(fetched, size)} of ${size} packages fetched`);
 				},
 			});
 		};
@@ -49,7 +48,6 @@ async function npmCi(title, folder, ...flags) {
 			await run('install', '--no-save');
 		}
 	});
-	state.put();
 }
 
 /** What installs a folder of tools, which have versions of their own; their scripts are not run. */
@@ -145,19 +143,29 @@ export async function ensureN8n(node) {
 	}
 }
 
-/** Installs the system's packages that are missing (by name, whether each is there), else asks for them. */
-async function aptInstall(title, need, packages, ...flags) {
-	const missing = Object.keys(packages).filter((name) => !packages[name]);
-	if (missing.length === 0) return;
-	if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
-		throw new SetupError(`${need}. Please install: ${missing.join(', ')}.`);
-	}
-	const env = cleanEnvironment({ DEBIAN_FRONTEND: 'noninteractive' });
-	await step(title, async () => {
-		await runQuietly('apt-get', ['update'], { cwd: project, env });
-		await runQuietly('apt-get', ['install', '-y', ...flags, ...missing], { cwd: project, env });
-	});
-}
+/**
+ * What installs Debian's packages (by name, whether each is there) where that can be done, and else asks
+ * for them.
+ */
+const programs =
+	(what, packagesOf, ...flags) =>
+	async () => {
+		const packages = packagesOf(findPrograms());
+		const missing = Object.keys(packages).filter((name) => !packages[name]);
+		if (missing.length === 0) return;
+		if (
+			process.platform !== 'linux' ||
+			process.getuid?.() !== 0 ||
+			!existsSync('/usr/bin/apt-get')
+		) {
+			throw new SetupError(`This needs ${what}. Please install: ${missing.join(', ')}.`);
+		}
+		const options = { cwd: project, env: cleanEnvironment({ DEBIAN_FRONTEND: 'noninteractive' }) };
+		await step(`Installing ${what}, once`, async () => {
+			await runQuietly('apt-get', ['update'], options);
+			await runQuietly('apt-get', ['install', '-y', ...flags, ...missing], options);
+		});
+	};
 
 /** The engine of the oldest n8n that is supported, and the oldest Node that it runs on. */
 export async function ensureOldest() {
@@ -174,53 +182,42 @@ export async function ensureNewestNode() {
 /** The registry from which n8n's own installer takes this package. */
 export const ensureRegistry = toolsIn('registry', 'Installing a registry of npm packages');
 
-/** Chromium, from the system's own packages where those can be installed. */
-export async function ensureBrowser() {
-	const packages = { chromium: BROWSERS.some((path) => existsSync(path)) };
-	const need = 'The browser test needs Chromium or Chrome';
-	await aptInstall('Installing Chromium, once', need, packages);
-}
+export const ensureBrowser = programs('Chromium', () => ({
+	chromium: BROWSERS.some((path) => existsSync(path)),
+}));
 
-/** What speaks, encodes, decodes and plays, from the system's own packages where those can be installed. */
-export async function ensureAudioPrograms() {
-	const vlc = existsSync(VLC_FOR_PYTHON);
-	await aptInstall(
-		'Installing programs for sound, once',
-		'The tests of the sound need programs of the system',
-		{
-			'espeak-ng': onPath('espeak-ng'),
-			lame: onPath('lame'),
-			ffmpeg: onPath('ffmpeg'),
-			'python3-vlc': vlc,
-			'vlc-plugin-base': vlc,
-		},
-		// What python3-vlc recommends is the player with its windows.
-		'--no-install-recommends',
-	);
-}
+/** What speaks, encodes, decodes and plays. */
+export const ensureAudioPrograms = programs(
+	'programs for sound',
+	() => ({
+		'espeak-ng': onPath('espeak-ng'),
+		lame: onPath('lame'),
+		ffmpeg: onPath('ffmpeg'),
+		'python3-vlc': existsSync(VLC_FOR_PYTHON),
+		'vlc-plugin-base': existsSync(VLC_FOR_PYTHON),
+	}),
+	// What python3-vlc recommends is the player with its windows.
+	'--no-install-recommends',
+);
 
-/** The servers of n8n's queue mode, from the system's own packages where those can be installed. */
-export async function ensureQueueServers() {
-	const { redis, initdb, postgres } = findPrograms();
-	await aptInstall(
-		'Installing Redis and PostgreSQL, once',
-		'The tests of the queue mode need Redis and PostgreSQL, which need not be running',
-		{ 'redis-server': redis, postgresql: initdb && postgres },
-	);
-}
+/** The servers of n8n's queue mode, which need not be running. */
+export const ensureQueueServers = programs(
+	'Redis and PostgreSQL',
+	({ redis, initdb, postgres }) => ({ 'redis-server': redis, postgresql: initdb && postgres }),
+);
+
+const ensureDebianServers = programs(
+	'servers that files are stored on',
+	({ initdb, postgres, sshd, sshKeygen, rclone, xmllint }) => ({
+		postgresql: initdb && postgres,
+		'openssh-server': sshd && sshKeygen,
+		rclone,
+		'libxml2-utils': xmllint,
+	}),
+);
 
 /** The servers that examples store files on: PostgreSQL, SFTP and WebDAV of the system, S3 from npm. */
 export async function ensureStorageServers() {
-	const { initdb, postgres, sshd, sshKeygen, rclone, xmllint } = findPrograms();
-	await aptInstall(
-		'Installing the servers that files are stored on, once',
-		'The tests of storage need servers, which need not be running',
-		{
-			postgresql: initdb && postgres,
-			'openssh-server': sshd && sshKeygen,
-			rclone,
-			'libxml2-utils': xmllint,
-		},
-	);
+	await ensureDebianServers();
 	await toolsIn('servers', 'Installing an S3 server')();
 }
