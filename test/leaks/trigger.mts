@@ -7,7 +7,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { parse } from 'flatted';
 import type { IRunExecutionData } from 'n8n-workflow';
-import { Rest } from '../../tools/n8n/rest.mts';
 import { addTask } from '../n8n/memory.mts';
 import { setUp } from '../n8n/setting.mts';
 import { RemoteWorkflow, triggered } from '../n8n/workflows.mts';
@@ -24,10 +23,8 @@ const MIB = 2 ** 20;
 const MOST_GROWN_MIB = 64;
 const MOST_A_MINUTE = 60;
 
-const setting = await setUp({ pace: 1 });
-const { instance, simulator } = setting;
-await instance.start();
-const rest = await Rest.of(instance);
+const { instance, simulator, rest, start, close } = await setUp({ pace: 1 });
+await start();
 const workflow = await RemoteWorkflow.create(rest, triggered('Every end', {}));
 await workflow.publish();
 
@@ -70,7 +67,7 @@ const report = {
 	oldTold: [...told.keys()].filter((taskId) => taskId.startsWith('old-')).length,
 };
 console.log(JSON.stringify(report));
-await setting.close();
+await close();
 const isWell =
 	grownMiB <= MOST_GROWN_MIB &&
 	report.requestsInAMinute < MOST_A_MINUTE &&

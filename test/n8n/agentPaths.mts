@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IDataObject, IConnections, INode } from 'n8n-workflow';
 import { CREDENTIAL } from '../../tools/examples.mts';
-import { runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
+import { execute } from '../../tools/n8n/executions.mts';
 import type { Rest } from '../../tools/n8n/rest.mts';
 import { MODEL } from './chatModel.mts';
 import { RemoteWorkflow } from './workflows.mts';
@@ -10,7 +10,6 @@ import { RemoteWorkflow } from './workflows.mts';
 const START = 'Start';
 /** More than any conversation here takes. */
 const MOST_ROUNDS = 150;
-const LONGEST_MS = 300_000;
 
 /** The tools that the model is offered: names, and the parameters of their nodes. */
 export type Tools = Record<string, IDataObject>;
@@ -66,10 +65,7 @@ async function runAgent(rest: Rest, version: number, tools: INode[]): Promise<vo
 		credentials: { openAiApi: MODEL },
 	};
 	const workflow = workflowOf('Agent', [agent, start, model], tools);
-	const { id } = await RemoteWorkflow.create(rest, workflow);
-	const executionId = await runByHand(rest, id, START);
-	const { status, data } = await waitForEnd(rest, executionId, LONGEST_MS);
-	if (status !== 'success') throw new Error(JSON.stringify(data.resultData.error));
+	await execute(rest, (await RemoteWorkflow.create(rest, workflow)).id, START);
 }
 
 /** The first of the nodes gets the tools, the second starts it, the third is its model. */

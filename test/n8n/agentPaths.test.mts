@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
+import { after, afterEach, describe, it } from 'node:test';
 import type { IDataObject } from 'n8n-workflow';
-import { Rest } from '../../tools/n8n/rest.mts';
+import { execute } from '../../tools/n8n/executions.mts';
+import { itemsOf } from '../../tools/n8n/results.mts';
 import { paths, type Tools } from './agentPaths.mts';
-import { startChatModel, toolResults, type ChatRequest } from './chatModel.mts';
-import { filesWith, setUp } from './setting.mts';
+import { MODEL, startChatModel, toolResults, type ChatRequest } from './chatModel.mts';
+import { changedExample, filesWith, setUp } from './setting.mts';
+import { RemoteWorkflow } from './workflows.mts';
 
 /* Whatever calls the tools in a complete n8n: each operation works, and each request is paid for once. */
 
@@ -12,14 +14,21 @@ const fromModel = (name: string) =>
 	`={{ $fromAI('${name}', 'What the user wants', 'string', '') }}`;
 
 const model = await startChatModel();
-const { instance, simulator, close } = await setUp({ pace: 0.02 });
+const { instance, simulator, rest, start, close } = await setUp({ pace: 0.02 });
 after(async () => {
 	await close();
 	await model.close();
 });
 await model.introduceTo(instance);
-await instance.start();
-const rest = await Rest.of(instance);
+await start();
+
+afterEach(() => {
+	const told = JSON.stringify(model.requests);
+	assert.doesNotMatch(told, /"binary"|filesystem-v2|[A-Za-z0-9+/]{200}/, 'a model gets no files');
+	assert.ok(!told.includes(simulator.token));
+	const fetched = simulator.requests.filter(({ on }) => on === 'file');
+	assert.deepEqual(fetched, [], 'no file is fetched that nobody gets');
+});
 
 const SPEAK: IDataObject = {
 	resource: 'speech',
@@ -160,8 +169,64 @@ for (const [path, converse] of Object.entries(paths)) {
 	});
 }
 
-it('the token is in no file and in nothing that the model got', () => {
+it('the example offers tools that a model understands, and the user gets the addresses', async () => {
+	const begin = 'When a chat message comes';
+	const workflow = changedExample('agent', (node) => {
+		const byHand = { type: 'n8n-nodes-base.manualTrigger', typeVersion: 1, parameters: {} };
+		Object.assign(node(begin), byHand);
+		const task = { promptType: 'define', text: 'Say hello, and draw it.' };
+		Object.assign(node('AI Agent').parameters, task);
+		node('OpenAI Chat Model').credentials = { openAiApi: MODEL };
+	});
+	const paid = simulator.creates;
+	model.script(
+		calling(
+			['Convert_text_to_speech', { text: 'Hello.' }],
+			['Create_an_image', { prompt: 'A wave of the hand' }],
+		),
+		() => {
+			const [spoken, drawn] = recordsOf(1).flat();
+			return `Here they are: ${spoken!.audio_url} and ${drawn!.file_url}`;
+		},
+	);
+	const { id } = await RemoteWorkflow.create(rest, workflow);
+	const execution = await execute(rest, id, begin);
+	assert.deepEqual(offered(model.requests[0]!), {
+		Convert_text_to_speech: {
+			about: 'Convert text to speech in Media Generation',
+			text: { type: 'string', description: 'The words to be spoken, and nothing else' },
+		},
+		Create_an_image: {
+			about: 'Generate an image from text in Media Generation',
+			prompt: {
+				type: 'string',
+				description: 'What is to be seen in the image, in one or two sentences',
+			},
+		},
+	});
+	assert.equal(simulator.creates - paid, 2, 'one task and one image, each paid once');
+	const task = [...simulator.tasks.values()].at(-1);
+	const [image] = simulator.history;
+	assert.equal(task?.input, 'Hello.');
+	assert.equal(image?.prompt, 'A wave of the hand');
+	assert.equal(
+		itemsOf(execution, 'AI Agent')[0]?.json.output,
+		`Here they are: ${task.audioUrl} and ${image.file_url}`,
+	);
+	assert.doesNotMatch(JSON.stringify(execution.data.resultData), /"binary"|filesystem-v2/);
+});
+
+/** The tools by name: what the model is told of each, and of its parameters, all of which it must give. */
+const offered = ({ tools = [] }: ChatRequest) =>
+	Object.fromEntries(
+		tools.map(({ function: { name, description: about, parameters } }) => {
+			const { properties, required } = parameters as { properties: object; required: string[] };
+			assert.deepEqual(required, Object.keys(properties));
+			return [name, { about, ...properties }];
+		}),
+	);
+
+it('the token is in no file', () => {
 	assert.deepEqual(simulator.leaks, []);
-	assert.ok(!JSON.stringify(model.requests).includes(simulator.token));
 	assert.deepEqual(filesWith(simulator.token, instance.folder), []);
 });

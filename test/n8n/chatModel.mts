@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { json as jsonOf } from 'node:stream/consumers';
-import { importCredentials } from '../../tools/n8n/examples.mts';
+import { importInto } from '../../tools/n8n/examples.mts';
 import type { Instance } from '../../tools/n8n/instance.mts';
 import { FakeService } from '../service/fakeService.mts';
 
@@ -27,19 +27,8 @@ export interface ChatRequest {
 /** What the model says: a text, or the tools that it wants to be called. */
 export type ChatAnswer = string | Array<{ tool: string; arguments: Record<string, unknown> }>;
 
-/** A chat model that says what a test wrote down for it. */
-export interface ChatModel {
-	/** Everything that it was asked since the last script, in order. */
-	readonly requests: ChatRequest[];
-	/** What it says next, one answer per request; HTTP 500 after the last one, and when one throws. */
-	script(...answers: Array<(request: ChatRequest) => ChatAnswer>): void;
-	/** Puts the credential for it into an n8n. */
-	introduceTo(instance: Instance): Promise<void>;
-	close(): Promise<void>;
-}
-
-/** Serves OpenAI's chat completions on a free port of this machine. */
-export async function startChatModel(): Promise<ChatModel> {
+/** A chat model that says what a test wrote down for it: OpenAI's chat completions on a free port. */
+export async function startChatModel() {
 	let requests: ChatRequest[] = [];
 	let answers: Array<(request: ChatRequest) => ChatAnswer> = [];
 	const service = await FakeService.start((request, response) => {
@@ -70,16 +59,19 @@ export async function startChatModel(): Promise<ChatModel> {
 		return { answer: completion(say(asked), requests.length), isStream };
 	}
 	return {
+		/** Everything that it was asked since the last script, in order. */
 		get requests() {
 			return requests;
 		},
-		script(...next) {
+		/** What it says next, one answer per request; HTTP 500 after the last one, and when one throws. */
+		script(...next: typeof answers) {
 			requests = [];
 			answers = next;
 		},
-		async introduceTo(instance) {
+		/** Puts the credential for it into an n8n. */
+		async introduceTo(instance: Instance) {
 			const data = { apiKey: 'none', url: `${service.url}/v1` };
-			await importCredentials(instance, [{ ...MODEL, type: 'openAiApi', data }]);
+			await importInto(instance, 'credentials', [{ ...MODEL, type: 'openAiApi', data }]);
 		},
 		close: async () => await service.stop(),
 	};

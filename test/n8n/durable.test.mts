@@ -4,16 +4,17 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ExecutionStatus } from 'n8n-workflow';
 import type { TaskRecord } from '../../simulator/simulator.mts';
+import { importInto } from '../../tools/n8n/examples.mts';
 import {
+	execute,
 	postJson,
 	retry,
 	runByHand,
 	waitForEnd,
 	waitForStatus,
 } from '../../tools/n8n/executions.mts';
-import { Rest } from '../../tools/n8n/rest.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
-import { example, HELD, importChanged, setUp } from './setting.mts';
+import { changedExample, example, HELD, setUp } from './setting.mts';
 
 /*
  * examples/durable.json over a kill -9 of n8n. Four executions are under way at that moment: two
@@ -23,7 +24,6 @@ import { example, HELD, importChanged, setUp } from './setting.mts';
  */
 
 const LEDGER = example('paid-once').id;
-const TRIGGER = 'When clicking ‘Execute workflow’';
 const TEXT = `${HELD} A chapter.`;
 /**
  * The execution must still be waiting when n8n is killed, even on a busy machine. The wait ends while
@@ -36,9 +36,8 @@ interface Job {
 	task: TaskRecord;
 }
 
-const { instance, simulator, close } = await setUp();
+const { instance, simulator, rest, start, close } = await setUp();
 after(close);
-const rest = new Rest(instance.baseUrl);
 
 describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 	let called: Job;
@@ -48,17 +47,18 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 
 	before(async () => {
 		const limit = { resumeAmount: LIMIT_SECONDS, resumeUnit: 'seconds' };
-		for (const id of ['patient', 'limited', 'restless']) {
-			await importChanged(instance, 'durable', id, (node, settings) => {
+		const workflows = ['patient', 'limited', 'restless'].map((id) => {
+			const workflow = changedExample('durable', (node, settings) => {
 				node('Speak').parameters.text = TEXT;
 				const wait = node('Until the service calls');
 				if (id === 'limited') Object.assign(wait.parameters, limit);
 				wait.disabled = id === 'restless';
 				settings.saveExecutionProgress = id === 'restless';
 			});
-		}
-		await instance.start();
-		await rest.logIn();
+			return { ...workflow, id };
+		});
+		await importInto(instance, 'workflow', workflows);
+		await start();
 		called = await begin('patient');
 		early = await begin('patient');
 		await postJson(String(early.task.callBackUrl), { id: 'nonsense' });
@@ -68,7 +68,7 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 		missed = await begin('limited');
 		await instance.crash();
 		simulator.endTask(missed.task.id);
-		await instance.start();
+		await start();
 	});
 
 	/** Runs a workflow until its task is created and n8n has stored that it waits. */
@@ -77,7 +77,7 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 		statuses: ExecutionStatus[] = ['waiting'],
 	): Promise<Job> {
 		const known = simulator.tasks.size;
-		const execution = await runByHand(rest, workflowId, TRIGGER);
+		const execution = await runByHand(rest, workflowId);
 		await simulator.waitFor(() => simulator.tasks.size > known, 60_000);
 		await waitForStatus(rest, execution, statuses);
 		const task = [...simulator.tasks.values()].at(-1);
@@ -127,10 +127,7 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 	it('a list in a ledger is collected when it is run again, without paying again', async () => {
 		const paidBefore = simulator.creates;
 		for (const time of ['first', 'second']) {
-			const execution = await runByHand(rest, LEDGER, TRIGGER);
-			const { status, data } = await waitForEnd(rest, execution);
-			assert.equal(status, 'success', `the ${time} time`);
-			const items = itemsOf({ data }, 'Collect the speech');
+			const items = itemsOf(await execute(rest, LEDGER), 'Collect the speech');
 			assert.deepEqual(
 				items.map(({ json }) => String(json.input).split(' ')[0]),
 				['This', 'So', 'And'],

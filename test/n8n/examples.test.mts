@@ -2,25 +2,27 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import type { INodeExecutionData, IRun } from 'n8n-workflow';
+import type { INodeExecutionData } from 'n8n-workflow';
 import type { FaultRule } from '../../simulator/simulator.mts';
-import { executeWorkflow, itemsOf, storedAt } from '../../tools/n8n/results.mts';
-import { Rest } from '../../tools/n8n/rest.mts';
+import { execute, type Execution } from '../../tools/n8n/executions.mts';
+import { itemsOf, storedAt } from '../../tools/n8n/results.mts';
 import { formsOf } from '../faults/canary.mts';
 import { FakeService } from '../service/fakeService.mts';
-import { example, filesWith, importChanged, setUp } from './setting.mts';
+import { changedExample, example, filesWith, setUp } from './setting.mts';
+import { RemoteWorkflow } from './workflows.mts';
 
 /* The complete n8n, with the packed package as n8n's installer would have put it there. */
 
 // Everything is logged: the token is searched for in it at the end.
-const { instance, simulator, close } = await setUp({}, { N8N_LOG_LEVEL: 'debug' });
+const { instance, simulator, rest, start, close } = await setUp({}, { N8N_LOG_LEVEL: 'debug' });
 after(close);
+await start();
 
-/** Runs an example headless, and checks what holds for each of them. */
-async function execute(name: string, outputs: number): Promise<INodeExecutionData[]> {
+/** Runs an example, and checks what holds for each of them. */
+async function runExample(name: string, outputs: number): Promise<INodeExecutionData[]> {
 	const { id, nodeName } = example(name);
 	const paidBefore = simulator.creates;
-	const run = await executeWorkflow(instance, id);
+	const run = await execute(rest, id);
 	const items = itemsOf(run, nodeName);
 	assert.equal(run.status, 'success');
 	assert.equal(items.length, outputs);
@@ -33,8 +35,8 @@ async function execute(name: string, outputs: number): Promise<INodeExecutionDat
 	return items;
 }
 
-/** Sockets and requests are closed, which the service notes after n8n's process has ended. */
-async function assertClosedAndSecret(run: IRun): Promise<void> {
+/** Sockets and requests are closed. */
+async function assertClosedAndSecret(run: Execution): Promise<void> {
 	await simulator.waitFor(() => simulator.sockets() + simulator.openConnections() === 0);
 	assert.deepEqual(simulator.leaks, [], 'the token stays with the API');
 	assert.ok(!JSON.stringify(run).includes(simulator.token), 'no token in the run data');
@@ -58,11 +60,11 @@ function assertSpeech(item: INodeExecutionData): void {
 }
 
 test('one text becomes one speech file', async () => {
-	(await execute('speak', 1)).forEach(assertSpeech);
+	(await runExample('speak', 1)).forEach(assertSpeech);
 });
 
 test('several lines become speech files, in their order', async () => {
-	const items = await execute('speak-list', 3);
+	const items = await runExample('speak-list', 3);
 	items.forEach(assertSpeech);
 	assert.deepEqual(
 		items.map(({ json }) => String(json.input).split(' ')[0]),
@@ -71,7 +73,7 @@ test('several lines become speech files, in their order', async () => {
 });
 
 test('the rows of a spreadsheet become stored speech, named by their row', async () => {
-	const items = await execute('speak-sheet', 2);
+	const items = await runExample('speak-sheet', 2);
 	items.forEach(assertSpeech);
 	for (const [index, title] of ['greeting', 'hold'].entries()) {
 		const written = readFileSync(join(instance.files, `${title}.wav`));
@@ -82,7 +84,7 @@ test('the rows of a spreadsheet become stored speech, named by their row', async
 
 test('bad rows leave a batch by the error output, with their columns', async () => {
 	const paidBefore = simulator.creates;
-	const run = await executeWorkflow(instance, example('bad-rows').id);
+	const run = await execute(rest, example('bad-rows').id);
 	assert.equal(run.status, 'success');
 	assert.equal(simulator.creates - paidBefore, 2);
 	for (const title of ['welcome', 'wait']) {
@@ -102,11 +104,11 @@ test("a feed's newest article becomes one file on the disk, spoken in parts", as
 		response.setHeader('Content-Type', 'application/rss+xml').end(feed);
 	});
 	try {
-		await importChanged(instance, 'narrate-feed', 'narrating', (node) => {
+		const workflow = changedExample('narrate-feed', (node) => {
 			node('Read the feed').parameters.url = `${server.url}/`;
 		});
 		const paidBefore = simulator.creates;
-		const run = await executeWorkflow(instance, 'narrating');
+		const run = await execute(rest, (await RemoteWorkflow.create(rest, workflow)).id);
 		const [item, ...others] = itemsOf(run, example('narrate-feed').nodeName);
 		assert.ok(item);
 		assert.deepEqual(others, []);
@@ -127,11 +129,11 @@ test("a feed's newest article becomes one file on the disk, spoken in parts", as
 });
 
 test('a prompt becomes an image on the disk', async () => {
-	for (const item of await execute('image', 1)) assertWritten(item, /^image\/png$/);
+	for (const item of await runExample('image', 1)) assertWritten(item, /^image\/png$/);
 });
 
 test('prompts become videos on the disk', async () => {
-	for (const item of await execute('videos', 2)) assertWritten(item, /^video\/mp4$/);
+	for (const item of await runExample('videos', 2)) assertWritten(item, /^video\/mp4$/);
 });
 
 /** The item's file, in n8n and on the disk, is the service's. */
@@ -140,23 +142,6 @@ function assertWritten(item: INodeExecutionData, type: RegExp): void {
 	const written = readFileSync(join(instance.files, String(item.binary?.data?.fileName)));
 	assert.ok(simulator.fileBytes(String(item.json.file_url))?.equals(written));
 }
-
-/** The message with which a workflow's execution fails. */
-async function failureOf(id: string): Promise<string> {
-	const failure = await executeWorkflow(instance, id).catch((error: Error) => error);
-	assert.ok(failure instanceof Error, 'the execution fails');
-	return failure.message;
-}
-
-test('a task that fails ends the execution with a message that names it', async () => {
-	await importChanged(instance, 'speak', 'failing', (node) => {
-		node(example('speak').nodeName).parameters.text = '[sim:task-fails] This is not to be.';
-	});
-	const message = await failureOf('failing');
-	const [taskId] = [...simulator.tasks.keys()].slice(-1);
-	assert.match(message, new RegExp(`could not generate the speech.*\\b${taskId}\\b`));
-	await simulator.waitFor(() => simulator.sockets() === 0);
-});
 
 test('failures of a service that says the token in its answers', async (t) => {
 	const { token } = simulator;
@@ -172,18 +157,17 @@ test('failures of a service that says the token in its answers', async (t) => {
 	for (const [name, fault, message] of cases) {
 		await t.test(`${name}: ${message.source}`, async () => {
 			simulator.fault(fault);
-			const said = await failureOf(example(name).id);
+			await assert.rejects(execute(rest, example(name).id), ({ message: said }: Error) => {
+				assert.match(said, message);
+				assert.match(said, /not with \*+, nor with \*+/);
+				return true;
+			});
 			simulator.clearFaults();
-			assert.match(said, message);
-			assert.match(said, /not with \*+, nor with \*+/);
 		});
 	}
 });
 
-test('the server starts, knows the node, and the test button speaks plainly', async (t) => {
-	await instance.start();
-	const rest = await Rest.of(instance);
-
+test('n8n knows the node, and the test button speaks plainly', async (t) => {
 	await t.test('node and credential are listed', async () => {
 		const nodes = await rest.request('GET', '/types/nodes.json');
 		const ours = nodes.find(

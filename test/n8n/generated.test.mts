@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Rest } from '../../tools/n8n/rest.mts';
 import { example, setUp } from './setting.mts';
-import { RemoteWorkflow, resting, triggered } from './workflows.mts';
+import { createCredential, RemoteWorkflow, resting, triggered } from './workflows.mts';
 import { order } from '../service/order.mts';
 
 /* Executions started by new history entries, in a complete n8n. */
@@ -14,13 +13,12 @@ const OTHER_TOKEN = 'sk-n8ntest-history-Vb52hQm8';
 const INTERVAL_SECONDS = 10;
 const AMOUNT = 200;
 
-const { instance, simulator, close } = await setUp({
+const { instance, simulator, rest, start, close } = await setUp({
 	otherTokens: [OTHER_TOKEN],
 	dialect: { history: 'paged', historyMaking: true },
 });
 after(close);
-await instance.start();
-const rest = await Rest.of(instance);
+await start();
 
 it('the example stores a video that somebody else makes', async () => {
 	const workflow = new RemoteWorkflow(rest, example('trigger-generated').id);
@@ -62,15 +60,11 @@ it('every entry starts one execution, in order: n8n is killed and halted, pages 
 		}
 	};
 	for (let n = 400; n > 0; n--) add(`old-${n}`, 3 * n);
-	const credential = await rest.request('POST', '/rest/credentials', {
-		name: 'History',
-		type: 'mediaGenerationApi',
-		data: { apiToken: OTHER_TOKEN, baseUrl: simulator.baseUrl },
-	});
+	const credential = await createCredential(rest, simulator, OTHER_TOKEN);
 	const parameters = { events: ['generated'], options: { checkInterval: INTERVAL_SECONDS } };
 	const workflow = await RemoteWorkflow.create(
 		rest,
-		triggered('Every entry', parameters, resting(0.3), credential.id),
+		triggered('Every entry', parameters, resting(0.3), credential),
 	);
 	const requests = () => simulator.count('GET', '/v1/video/histories');
 	const before = requests();
@@ -87,7 +81,7 @@ it('every entry starts one execution, in order: n8n is killed and halted, pages 
 	await workflow.ended(60, 120_000);
 	await instance.crash();
 	await wave(20, 1);
-	await instance.start();
+	await start();
 	await wave(20, 10);
 	instance.sleep();
 	await wave(20, 15);

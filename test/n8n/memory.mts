@@ -21,41 +21,29 @@ export async function startMeasured(instance: Instance): Promise<{ inUse(): Prom
 	};
 }
 
-/** Messages about tasks: how many tasks, and how many messages about each, half of them repeated. */
-export interface Hearsay {
-	tasks: number;
-	messagesEach: number;
-	/** The share that completes; nothing more is heard of the others. */
-	completing: number;
-}
-
-/** Under way at once: as many as an account could have. */
+const TASKS = 2000;
+const MESSAGES_EACH = 50;
+/** Under way at once: as many as an account could have. Of ten, one never ends. */
 const AT_ONCE = 100;
 
-/** Pushes messages as fast as they are handled; returns how many. */
-export async function pushMessages(simulator: Simulator, hearsay: Hearsay): Promise<number> {
-	const { tasks, messagesEach, completing } = hearsay;
-	let pushed = 0;
-	for (let first = 0; first < tasks; first += AT_ONCE) {
-		const group = Array.from({ length: AT_ONCE }, (_, index) => {
-			const isOver = index < completing * AT_ONCE;
-			return addTask(simulator, `heard-${first + index}`, isOver);
-		});
-		for (let message = 1; message <= messagesEach; message++) {
+/** Pushes 100,000 messages as fast as they are handled. */
+export async function pushMessages(simulator: Simulator): Promise<void> {
+	for (let first = 0; first < TASKS; first += AT_ONCE) {
+		const group = Array.from({ length: AT_ONCE }, (_, index) =>
+			addTask(simulator, `heard-${first + index}`, index % 10 > 0),
+		);
+		for (let message = 1; message <= MESSAGES_EACH; message++) {
 			// Every second one repeats the percentage before it.
-			const percentage = Math.round((Math.ceil(message / 2) / Math.ceil(messagesEach / 2)) * 100);
-			for (const { id, status } of group) {
-				const most = status === 'completed' ? 100 : 97;
+			const percentage = Math.ceil(message / 2) * (200 / MESSAGES_EACH);
+			for (const { id, percentage: most } of group) {
 				const payload = { task_id: id, process_percentage: Math.min(percentage, most) };
 				simulator.push({ type: 'labs_status_updated', payload });
-				pushed++;
 			}
 			await pause(0);
 		}
 		const completed = group.filter(({ status }) => status === 'completed');
 		await simulator.waitFor(() => completed.every(({ reads }) => reads > 0), 60_000);
 	}
-	return pushed;
 }
 
 /** A task that the service seems to have had for long. */

@@ -38,18 +38,8 @@ export interface Span {
 	status: 'UNSET' | 'OK' | 'ERROR';
 }
 
-export interface Receiver {
-	/** Goes into `N8N_OTEL_EXPORTER_OTLP_ENDPOINT`. */
-	readonly endpoint: string;
-	/** Everything that was received, as it came. */
-	readonly bodies: Buffer[];
-	/** All spans in it. */
-	spans(): Span[];
-	close(): Promise<void>;
-}
-
 /** Collects spans on a free port of this machine. */
-export async function startReceiver(): Promise<Receiver> {
+export async function startReceiver() {
 	const bodies: Buffer[] = [];
 	const service = await FakeService.start((request, response) => {
 		void buffer(request).then((body) => {
@@ -58,8 +48,11 @@ export async function startReceiver(): Promise<Receiver> {
 		});
 	});
 	return {
+		/** Goes into `N8N_OTEL_EXPORTER_OTLP_ENDPOINT`. */
 		endpoint: service.url,
+		/** Everything that was received, as it came. */
 		bodies,
+		/** All spans in it. */
 		spans: () => bodies.flatMap(spansIn),
 		close: async () => await service.stop(),
 	};

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
 	startSimulator,
@@ -11,6 +11,7 @@ import { importExamples, readExamples } from '../../tools/n8n/examples.mts';
 import { Instance } from '../../tools/n8n/instance.mts';
 import { installPackage } from '../../tools/n8n/package.mts';
 import { freePorts } from '../../tools/n8n/ports.mts';
+import { Rest } from '../../tools/n8n/rest.mts';
 
 /** In a text: nothing of it is ready before the test says so. */
 export const HELD = '[sim:slow=36000]';
@@ -20,6 +21,10 @@ const TOKEN = 'sk-n8ntest-7Qw2ZrXb9LmVtYc4';
 export interface Setting {
 	instance: Instance;
 	simulator: Simulator;
+	/** As the owner, once n8n is started. */
+	rest: Rest;
+	/** Starts n8n, with environment variables for this time if there are any, and logs in. */
+	start(environment?: NodeJS.ProcessEnv): Promise<void>;
 	close(): Promise<void>;
 }
 
@@ -36,6 +41,11 @@ export async function setUp(
 	const simulator = await startSimulator({ pace: 0.1, token: TOKEN, ...options });
 	const [editor, broker] = (await freePorts(2)) as [number, number];
 	const instance = new Instance(folder.path, { editor, broker }, environment);
+	const rest = new Rest(instance.baseUrl);
+	const start = async (extra?: NodeJS.ProcessEnv) => {
+		await instance.start(extra);
+		await rest.logIn();
+	};
 	const close = async () => {
 		await instance.stop();
 		await simulator.close();
@@ -48,7 +58,7 @@ export async function setUp(
 		await close();
 		throw error;
 	}
-	return { instance, simulator, close };
+	return { instance, simulator, rest, start, close };
 }
 
 export function example(name: string) {
@@ -57,18 +67,14 @@ export function example(name: string) {
 	return found;
 }
 
-/** Puts a changed copy of an example into an instance, under an id of its own. */
-export async function importChanged(
-	instance: Instance,
-	name: string,
-	id: string,
-	change: (node: (name: string) => FileNode, settings: Record<string, unknown>) => void,
-): Promise<void> {
-	const workflow = readExample(example(name).path);
+/** Changes an example's nodes and settings. */
+type Change = (node: (name: string) => FileNode, settings: Record<string, unknown>) => void;
+
+/** A copy of an example, ready for n8n, which gives it an id. */
+export function changedExample(name: string, change: Change = () => {}): { name: string } {
+	const { id: _, ...workflow } = readExample(example(name).path);
 	change((wanted) => nodeOf(workflow, wanted), workflow.settings);
-	const file = join(instance.folder, `${id}.json`);
-	writeFileSync(file, JSON.stringify({ ...workflow, id, name: id }));
-	await instance.command('import:workflow', `--input=${file}`);
+	return workflow;
 }
 
 /** The files under a folder that contain a text, whatever kind of file they are. */

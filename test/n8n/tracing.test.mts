@@ -6,13 +6,14 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { eventually } from '../../tools/eventually.mts';
+import { importInto } from '../../tools/n8n/examples.mts';
 import { activate, runByWebhook, waitForEnd, type Execution } from '../../tools/n8n/executions.mts';
-import { Rest } from '../../tools/n8n/rest.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
 import { findToken } from '../faults/canary.mts';
+import { WorkflowFile } from '../queue/setting.mts';
 import type { PastExecution } from './licensedTracing.mts';
-import { startReceiver, type Receiver, type Span } from './otlp.mts';
-import { example, importChanged, setUp, type Setting } from './setting.mts';
+import { startReceiver, type Span } from './otlp.mts';
+import { example, setUp } from './setting.mts';
 
 /* What n8n's tracing (OpenTelemetry) tells an operator of executions in production. */
 
@@ -20,10 +21,22 @@ const NODE = example('speak-list').nodeName;
 const GOES_ON = 'goes-on';
 const STOPS = 'stops';
 
+const receiver = await startReceiver();
+const { instance, simulator, rest, start, close } = await setUp(
+	{},
+	{
+		N8N_OTEL_ENABLED: 'true',
+		N8N_OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+		// In ms: OpenTelemetry's own is 5 s.
+		OTEL_BSP_SCHEDULE_DELAY: '200',
+	},
+);
+after(async () => {
+	await close();
+	await receiver.close();
+});
+
 describe("n8n's tracing", { timeout: 240_000 }, () => {
-	let setting: Setting;
-	let receiver: Receiver;
-	let rest: Rest;
 	/** One of two items fails, and the other goes on. */
 	let mixed: Execution;
 	/** Its only item fails, and the service says the token in why. */
@@ -33,22 +46,17 @@ describe("n8n's tracing", { timeout: 240_000 }, () => {
 	let failedSpan: Span;
 
 	before(async () => {
-		receiver = await startReceiver();
-		setting = await setUp(
-			{},
-			{
-				N8N_OTEL_ENABLED: 'true',
-				N8N_OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
-				// In ms: OpenTelemetry's own is 5 s.
-				OTEL_BSP_SCHEDULE_DELAY: '200',
-			},
-		);
-		const { instance, simulator } = setting;
-		await importByWebhook(GOES_ON, 'continueErrorOutput');
-		await importByWebhook(STOPS, 'stopWorkflow');
-		await instance.start();
-		rest = await Rest.of(instance);
-		for (const id of [GOES_ON, STOPS]) await activate(rest, id);
+		const workflows = [
+			[GOES_ON, 'continueErrorOutput'],
+			[STOPS, 'stopWorkflow'],
+		].map(([id, onError]) => {
+			const file = new WorkflowFile('speak-list', id!).withLinesOfTheCall();
+			Object.assign(file.node(NODE), { onError });
+			return file.content;
+		});
+		await importInto(instance, 'workflow', workflows);
+		await start();
+		for (const { id } of workflows) await activate(rest, id);
 		mixed = await run(GOES_ON, ['One.', '[sim:task-fails-late] Two.']);
 		const error = `No entry at ${simulator.webSocketUrl}/ws?token=${simulator.token}`;
 		const respond = { status: 200, body: { status: 'error', error } };
@@ -61,29 +69,8 @@ describe("n8n's tracing", { timeout: 240_000 }, () => {
 		});
 	});
 
-	after(async () => {
-		await setting?.close();
-		await receiver?.close();
-	});
-
-	/** examples/speak-list.json, begun by a webhook that brings the lines. */
-	async function importByWebhook(id: string, onError: string): Promise<void> {
-		await importChanged(setting.instance, 'speak-list', id, (node) => {
-			Object.assign(node('When clicking ‘Execute workflow’'), {
-				type: 'n8n-nodes-base.webhook',
-				typeVersion: 2,
-				webhookId: id,
-				parameters: { httpMethod: 'POST', path: id, responseMode: 'onReceived' },
-			});
-			node('Lines').parameters.assignments.assignments[0].value = '={{ $json.body.lines }}';
-			Object.assign(node(NODE), { onError });
-		});
-	}
-
-	async function run(workflowId: string, lines: string[]): Promise<Execution> {
-		const execution = await runByWebhook(rest, workflowId, { lines });
-		return await waitForEnd(rest, execution);
-	}
+	const run = async (workflowId: string, lines: string[]) =>
+		await waitForEnd(rest, await runByWebhook(rest, workflowId, { lines }));
 
 	it('gets a span of the node, with its type and how many items went in and out', () => {
 		assert.equal(mixed.status, 'success');
@@ -100,7 +87,7 @@ describe("n8n's tracing", { timeout: 240_000 }, () => {
 		const { attributes, events, status } = failedSpan;
 		assert.equal(status, 'ERROR');
 		assert.equal(attributes['n8n.node.items.output'], 0);
-		const [task] = [...setting.simulator.tasks.values()].slice(-1);
+		const [task] = [...simulator.tasks.values()].slice(-1);
 		const message = String(events[0]?.attributes['exception.message']);
 		assert.match(message, /^The service could not generate the speech: No entry at /);
 		assert.ok(message.includes(`task ${task!.id}`), message);
@@ -109,11 +96,10 @@ describe("n8n's tracing", { timeout: 240_000 }, () => {
 	it('is sent neither the token nor the address of the WebSocket with it', () => {
 		const received = Buffer.concat(receiver.bodies).toString('latin1');
 		assert.match(received, /No entry at/);
-		assert.equal(findToken(setting.simulator.token, { received }), undefined);
+		assert.equal(findToken(simulator.token, { received }), undefined);
 	});
 
 	it('puts a header on downloads, which come all the same', () => {
-		const { simulator } = setting;
 		const downloads = simulator.requests.filter(({ on }) => on === 'file');
 		assert.equal(downloads.length, 1);
 		assert.match(String(downloads[0]?.headers.traceparent), /^00-/);
@@ -127,7 +113,7 @@ describe("n8n's tracing", { timeout: 240_000 }, () => {
 
 	it('has what was paid, failed, waited and loaded kept with the execution', () => {
 		const [item] = itemsOf(mixed, NODE);
-		const bytes = setting.simulator.fileBytes(String(item?.json.audio_url))?.length;
+		const bytes = simulator.fileBytes(String(item?.json.audio_url))?.length;
 		const { 'media.waited_ms': waited, ...facts } = factsOf(mixed);
 		assert.deepEqual(facts, { 'media.paid': 2, 'media.failed': 1, 'media.bytes': bytes });
 		assert.ok(Number(waited) > 0, `waited ${waited} ms`);
@@ -142,10 +128,10 @@ describe("n8n's tracing", { timeout: 240_000 }, () => {
 		const workflow = await rest.request('GET', `/rest/workflows/${GOES_ON}`);
 		const { runData } = mixed.data.resultData;
 		const past: PastExecution = { executionId: mixed.id, workflow, runData };
-		const file = join(setting.instance.folder, 'past.json');
+		const file = join(instance.folder, 'past.json');
 		writeFileSync(file, JSON.stringify(past));
 		const script = fileURLToPath(new URL('licensedTracing.mts', import.meta.url));
-		const env = { ...process.env, N8N_USER_FOLDER: setting.instance.folder };
+		const env = { ...process.env, N8N_USER_FOLDER: instance.folder };
 		await promisify(execFile)(process.execPath, [script, receiver.endpoint, file], { env });
 		const facts = Object.entries(factsOf(mixed));
 		assert.equal(facts.length, 4);

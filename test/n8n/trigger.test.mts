@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../../tools/eventually.mts';
-import { Rest } from '../../tools/n8n/rest.mts';
 import { DataTable } from '../storage/dataTable.mts';
 import { pushMessages, startMeasured } from './memory.mts';
 import { createWave, cutAgainAndAgain, type Cut } from './outages.mts';
 import { example, setUp } from './setting.mts';
-import { NOTHING, RemoteWorkflow, resting, triggered } from './workflows.mts';
+import { createCredential, NOTHING, RemoteWorkflow, resting, triggered } from './workflows.mts';
 import { createTask } from '../service/order.mts';
 
 /* The trigger in a complete n8n: published, unpublished and refused. */
@@ -22,17 +21,12 @@ const HELD = '[sim:messages-first] [sim:slow=3000]';
 /** Half of the ten cuts. */
 const CUTS: Cut[] = ['dropped', 'dropped', 'refused', 'dropped', 'dropped'];
 
-const { instance, simulator, close } = await setUp({ pace: 1, otherTokens: [REVOCABLE] });
+const { instance, simulator, rest, start, close } = await setUp({
+	pace: 1,
+	otherTokens: [REVOCABLE],
+});
 after(close);
-await instance.start();
-const rest = await Rest.of(instance);
-
-/** Another credential for the same service; returns its id. */
-async function credentialWith(apiToken: string): Promise<string> {
-	const data = { apiToken, baseUrl: simulator.baseUrl };
-	const body = { name: apiToken, type: 'mediaGenerationApi', data };
-	return (await rest.request('POST', '/rest/credentials', body)).id;
-}
+await start();
 
 it('a workflow closes its socket when it is unpublished', async () => {
 	const workflow = await RemoteWorkflow.create(rest, triggered('Unpublished', {}));
@@ -89,7 +83,7 @@ describe('at the same time', { concurrency: true }, () => {
 	});
 
 	it('a refused token is named by the editor as what keeps the workflow from starting', async () => {
-		const credential = await credentialWith('sk-nobody');
+		const credential = await createCredential(rest, simulator, 'sk-nobody');
 		const workflow = await RemoteWorkflow.create(
 			rest,
 			triggered('Refused', {}, NOTHING, credential),
@@ -118,7 +112,8 @@ describe('at the same time', { concurrency: true }, () => {
 			connections: {},
 		});
 		await told.publish();
-		const workflow = triggered('Revoked', {}, NOTHING, await credentialWith(REVOCABLE));
+		const credential = await createCredential(rest, simulator, REVOCABLE);
+		const workflow = triggered('Revoked', {}, NOTHING, credential);
 		const listening = await RemoteWorkflow.create(rest, {
 			...workflow,
 			settings: { ...workflow.settings, errorWorkflow: told.id },
@@ -160,7 +155,7 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 	const unheard = await Promise.all(
 		Array.from({ length: 10 }, () => createTask(simulator, 'Nobody listens yet. [sim:slow=600]')),
 	);
-	await instance.start();
+	await start();
 	await simulator.waitFor(() => simulator.sockets() === 1);
 	const listensAgain = Date.now();
 	for (const taskId of unheard) simulator.endTask(taskId);
@@ -210,9 +205,8 @@ it('an hour of messages leaves no memory behind', async (t) => {
 	await instance.stop();
 	const memory = await startMeasured(instance);
 	await simulator.waitFor(() => simulator.sockets() === 1);
-	const hearsay = { tasks: 2000, messagesEach: 50, completing: 0.9 };
 	const before = await memory.inUse();
-	assert.equal(await pushMessages(simulator, hearsay), 100_000);
+	await pushMessages(simulator);
 	const after = await eventually('the memory to go back', 60_000, async () => {
 		const now = await memory.inUse();
 		return now < before + 20 ? now : undefined;

@@ -1,4 +1,5 @@
 import type { IConnections, INode } from 'n8n-workflow';
+import type { Simulator } from '../../simulator/simulator.mts';
 import { CREDENTIAL } from '../../tools/examples.mts';
 import { eventually } from '../../tools/eventually.mts';
 import { activate, executionsOf } from '../../tools/n8n/executions.mts';
@@ -65,6 +66,16 @@ export class RemoteWorkflow {
 		const { staticData } = await this.rest.request('GET', `/rest/workflows/${this.id}`);
 		return Object.keys(staticData?.[`node:${TRIGGER}`]?.underWay ?? {});
 	}
+}
+
+/** Puts another credential for the service into n8n; resolves to its id. */
+export async function createCredential(
+	rest: Rest,
+	{ baseUrl }: Pick<Simulator, 'baseUrl'>,
+	apiToken: string,
+): Promise<string> {
+	const body = { name: apiToken, type: 'mediaGenerationApi', data: { apiToken, baseUrl } };
+	return (await rest.request('POST', '/rest/credentials', body)).id;
 }
 
 const TRIGGER = 'When it happens';

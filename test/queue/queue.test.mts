@@ -13,7 +13,7 @@ import { itemsOf } from '../../tools/n8n/results.mts';
 import { example, HELD } from '../n8n/setting.mts';
 import { RemoteWorkflow, triggered } from '../n8n/workflows.mts';
 import { createTask } from '../service/order.mts';
-import { setUp, TRIGGER, WorkflowFile } from './setting.mts';
+import { setUp, WorkflowFile } from './setting.mts';
 
 /* n8n's own distributed engine: main, Redis, PostgreSQL and two workers, one job each at a time. */
 
@@ -139,7 +139,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			assert.equal((await cluster.workersOf(execution)).length, 1, 'a worker ran it');
 
 		it('the node speaks', async () => {
-			const execution = await runByHand(rest, example('speak').id, TRIGGER);
+			const execution = await runByHand(rest, example('speak').id);
 			const done = await waitForEnd(rest, execution);
 			assert.equal(done.status, 'success');
 			await ranOnOneWorker(execution);

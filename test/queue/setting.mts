@@ -1,14 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import {
-	startSimulator,
-	type Simulator,
-	type SimulatorOptions,
-	type TaskRecord,
-} from '../../simulator/simulator.mts';
+import { startSimulator, type SimulatorOptions } from '../../simulator/simulator.mts';
 import { nodeOf, readExample, type FileNode } from '../../tools/examples.mts';
-import { importCredentials, importExamples, type Credential } from '../../tools/n8n/examples.mts';
-import { activate, runByWebhook } from '../../tools/n8n/executions.mts';
+import { importExamples, importInto, type Credential } from '../../tools/n8n/examples.mts';
+import { activate, BY_HAND, runByWebhook } from '../../tools/n8n/executions.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 import { prepareCluster, type Cluster } from '../../tools/queue/cluster.mts';
 import { example } from '../n8n/setting.mts';
@@ -22,8 +15,6 @@ const IMPATIENT = {
 
 /** As in n8n 3: executions by hand go to the workers, too. */
 const BY_HAND_ON_WORKERS = { OFFLOAD_MANUAL_EXECUTIONS_TO_WORKERS: 'true' };
-
-export const TRIGGER = 'When clicking ‘Execute workflow’';
 
 type Connections = Record<
 	string,
@@ -41,7 +32,7 @@ export class WorkflowFile {
 	};
 
 	/** A webhook takes the place of the example's trigger. */
-	constructor(exampleName: string, id: string, trigger = TRIGGER) {
+	constructor(exampleName: string, id: string, trigger = BY_HAND) {
 		this.content = readExample(example(exampleName).path);
 		Object.assign(this.content, { id, name: id });
 		Object.assign(this.node(trigger), {
@@ -59,7 +50,7 @@ export class WorkflowFile {
 	/** The lines to speak come with the webhook's call. */
 	withLinesOfTheCall(): this {
 		const { assignments } = this.node('Lines').parameters;
-		assignments.assignments[0].value = `={{ $('${TRIGGER}').first().json.body.lines }}`;
+		assignments.assignments[0].value = `={{ $('${BY_HAND}').first().json.body.lines }}`;
 		return this;
 	}
 
@@ -76,18 +67,7 @@ export class WorkflowFile {
 	}
 }
 
-export interface Setting {
-	cluster: Cluster;
-	simulator: Simulator;
-	rest: Rest;
-	/** Starts a workflow by its webhook; resolves to the execution's id. */
-	call(workflowId: string, body?: object): Promise<string>;
-	/** The tasks whose text contains a word. */
-	tasksAbout(word: string): TaskRecord[];
-	/** Lets the service finish them now. */
-	endTasksAbout(word: string): void;
-	close(): Promise<void>;
-}
+export type Setting = Awaited<ReturnType<typeof setUp>>;
 
 interface Extras {
 	simulator?: SimulatorOptions;
@@ -97,7 +77,7 @@ interface Extras {
 }
 
 /** A cluster that runs, with the given workflows, published, and the credentials that they need. */
-export async function setUp(workflows: WorkflowFile[], extras: Extras = {}): Promise<Setting> {
+export async function setUp(workflows: WorkflowFile[], extras: Extras = {}) {
 	const environment = { ...IMPATIENT, ...BY_HAND_ON_WORKERS, ...extras.environment };
 	const cluster = await prepareCluster(environment);
 	const simulator = await startSimulator(extras.simulator);
@@ -108,20 +88,19 @@ export async function setUp(workflows: WorkflowFile[], extras: Extras = {}): Pro
 	try {
 		const { main } = cluster;
 		await importExamples(main, { apiToken: simulator.token, baseUrl: simulator.baseUrl });
-		await importCredentials(main, extras.credentialsFor?.(cluster) ?? []);
-		const folder = join(main.folder, 'workflows');
-		mkdirSync(folder);
-		for (const { content } of workflows) {
-			writeFileSync(join(folder, `${content.id}.json`), JSON.stringify(content));
-		}
-		await main.command('import:workflow', '--separate', `--input=${folder}`);
+		await importInto(main, 'credentials', extras.credentialsFor?.(cluster) ?? []);
+		const contents = workflows.map(({ content }) => content);
+		await importInto(main, 'workflow', contents);
 		await cluster.start();
 		const rest = await Rest.of(main);
-		for (const { content } of workflows) await activate(rest, content.id);
+		for (const { id } of contents) await activate(rest, id);
+		/** Starts a workflow by its webhook; resolves to the execution's id. */
 		const call = async (workflowId: string, body: object = {}) =>
 			await runByWebhook(rest, workflowId, body);
+		/** The tasks whose text contains a word. */
 		const tasksAbout = (word: string) =>
 			[...simulator.tasks.values()].filter(({ input }) => input.includes(word));
+		/** Lets the service finish them now. */
 		const endTasksAbout = (word: string) => {
 			for (const { id } of tasksAbout(word)) simulator.endTask(id);
 		};

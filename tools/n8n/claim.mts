@@ -24,10 +24,7 @@ export function claimFolder(folder: string): FolderClaim {
 
 function holderIn(file: string): string | undefined {
 	try {
-		const { pid, address } = JSON.parse(readFileSync(file, 'utf8')) as {
-			pid: number;
-			address: string;
-		};
+		const { pid, address } = JSON.parse(readFileSync(file, 'utf8'));
 		process.kill(pid, 0);
 		return address;
 	} catch {

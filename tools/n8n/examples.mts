@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CREDENTIAL, readExample } from '../examples.mts';
 import type { Instance } from './instance.mts';
@@ -58,30 +58,25 @@ export interface Credential {
 	data: object;
 }
 
-/** Puts credentials into an instance. */
-export async function importCredentials(
+/** Puts credentials or workflows into an instance, which need not run. */
+export async function importInto(
 	instance: Instance,
-	credentials: Credential[],
+	kind: 'credentials' | 'workflow',
+	entities: object[],
 ): Promise<void> {
-	if (credentials.length === 0) return;
-	const file = join(instance.folder, 'credentials.json');
-	writeFileSync(file, JSON.stringify(credentials), { mode: 0o600 });
+	if (entities.length === 0) return;
+	const file = join(instance.folder, `${kind}.json`);
+	writeFileSync(file, JSON.stringify(entities), { mode: 0o600 });
 	try {
-		await instance.command('import:credentials', `--input=${file}`);
+		await instance.command(`import:${kind}`, `--input=${file}`);
 	} finally {
 		rmSync(file);
 	}
 }
 
 /** Puts a credential for the service, and the examples with it and a voice, into an instance. */
-export async function importExamples(instance: Instance, connection: Connection): Promise<void> {
-	const credential = { ...CREDENTIAL, type: 'mediaGenerationApi', data: connection };
-	await importCredentials(instance, [credential]);
-	const filled = join(instance.folder, 'examples');
-	mkdirSync(filled, { recursive: true });
-	for (const { name, path } of readExamples()) {
-		writeFileSync(join(filled, `${name}.json`), JSON.stringify(readExample(path)));
-	}
-	await instance.command('import:workflow', '--separate', `--input=${filled}`);
-	rmSync(filled, { recursive: true });
+export async function importExamples(instance: Instance, data: Connection): Promise<void> {
+	await importInto(instance, 'credentials', [{ ...CREDENTIAL, type: 'mediaGenerationApi', data }]);
+	const workflows = readExamples().map(({ path }) => readExample(path));
+	await importInto(instance, 'workflow', workflows);
 }

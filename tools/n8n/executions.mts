@@ -5,6 +5,7 @@ import { eventually } from '../eventually.mts';
 import type { Rest } from './rest.mts';
 
 const PATIENCE_MS = 60_000;
+const LONGEST_MS = 300_000;
 
 export interface Execution {
 	id: string;
@@ -12,10 +13,31 @@ export interface Execution {
 	data: IRunExecutionData;
 }
 
+/** The trigger of most examples. */
+export const BY_HAND = 'When clicking ‘Execute workflow’';
+
 /** Runs a workflow as the editor's button does; returns the execution's id. */
-export async function runByHand(rest: Rest, workflowId: string, trigger: string): Promise<string> {
+export async function runByHand(
+	rest: Rest,
+	workflowId: string,
+	trigger = BY_HAND,
+): Promise<string> {
 	const body = { triggerToStartFrom: { name: trigger } };
 	return (await rest.request('POST', `/rest/workflows/${workflowId}/run`, body)).executionId;
+}
+
+/** The same to the end of the execution; throws why, unless it has succeeded. */
+export async function execute(
+	rest: Rest,
+	workflowId: string,
+	trigger?: string,
+): Promise<Execution> {
+	const executionId = await runByHand(rest, workflowId, trigger);
+	const execution = await waitForEnd(rest, executionId, LONGEST_MS);
+	const { status, data } = execution;
+	if (status === 'success') return execution;
+	const { message = status, description = '' } = data.resultData.error ?? {};
+	throw new Error(`${message}\n${description}`);
 }
 
 /**

@@ -11,14 +11,10 @@ const n8nCommand = join(import.meta.dirname, 'node_modules/n8n/bin/n8n');
 const READY = 'Editor is now accessible via';
 const GRACE_MS = 15_000;
 
-/** One of n8n's commands failed. */
-export class CommandError extends Error {
-	readonly output: string;
-
-	constructor(message: string, output: string) {
-		super(message);
-		this.output = output;
-	}
+/** Memory of a child's process, in bytes (Linux). */
+export function residentMemory({ pid }: ChildProcess): number {
+	const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+	return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 }
 
 /** The complete n8n with a folder of its own for everything it writes. */
@@ -46,15 +42,12 @@ export class Instance {
 		onExit(() => this.kill('SIGKILL'));
 	}
 
-	/** Runs one of n8n's commands to its end; returns what it printed. */
-	async command(...args: string[]): Promise<string> {
+	/** Runs one of n8n's commands to its end. */
+	async command(...args: string[]): Promise<void> {
 		const { child, log } = this.spawn(args);
-		let output = '';
-		child.stdout.setEncoding('utf8').on('data', (part: string) => (output += part));
 		child.stdout.pipe(log, { end: false });
 		const code = await this.ended(child, log);
-		if (code === 0) return output;
-		throw new CommandError(`n8n ${args[0]} ended with ${code}; see ${this.logFile}`, output);
+		if (code !== 0) throw new Error(`n8n ${args[0]} ended with ${code}; see ${this.logFile}`);
 	}
 
 	/**
@@ -107,9 +100,7 @@ export class Instance {
 
 	/** Memory of the server's process, in bytes (Linux). */
 	memory(): number {
-		const [child] = this.children;
-		const status = readFileSync(`/proc/${child?.pid}/status`, 'utf8');
-		return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
+		return residentMemory([...this.children][0]!);
 	}
 
 	/** Processor time of the server's process since its start, in seconds (Linux). */

@@ -10,20 +10,20 @@ import { fingerprint, stamp } from '../freshness.mjs';
 import { whenOrphaned } from '../process.mjs';
 import { step } from '../progress.mjs';
 import { importExamples, readExamples, type Example } from './examples.mts';
+import { execute } from './executions.mts';
 import { Instance } from './instance.mts';
 import { installPackage, project } from './package.mts';
 import { freePorts, isFree } from './ports.mts';
 import { OWNER, Rest } from './rest.mts';
-import { copyFiles, executeWorkflow, itemsOf } from './results.mts';
+import { copyFiles, itemsOf } from './results.mts';
 
 const { values } = parseArgs({
 	options: {
 		run: { type: 'string' },
-		port: { type: 'string', default: '5678' },
-		'simulator-port': { type: 'string', default: '8787' },
-		pace: { type: 'string', default: '1' },
 	},
 });
+const EDITOR_PORT = 5678;
+const SERVICE_PORT = 8787;
 
 const examples = readExamples();
 const chosen = examples.find(({ name }) => name === values.run);
@@ -68,7 +68,7 @@ whenOrphaned(end);
 try {
 	simulator = await startService();
 	const [other, broker] = (await freePorts(2)) as [number, number];
-	const editor = (await isFree(Number(values.port))) ? Number(values.port) : other;
+	const editor = (await isFree(EDITOR_PORT)) ? EDITOR_PORT : other;
 	instance = new Instance(folder, { editor, broker });
 	await prepare(instance, simulator);
 	if (chosen) await runExample(instance, chosen);
@@ -83,10 +83,9 @@ await close();
 
 /** On its usual ports, or on any others when those are taken. */
 async function startService(): Promise<Simulator> {
-	const port = Number(values['simulator-port']);
-	const free = (await isFree(port)) && (await isFree(port + 1));
-	const ports = free ? { port, filePort: port + 1 } : {};
-	return await startSimulator({ ...ports, pace: Number(values.pace) });
+	const usual = { port: SERVICE_PORT, filePort: SERVICE_PORT + 1 };
+	const areFree = (await isFree(usual.port)) && (await isFree(usual.filePort));
+	return await startSimulator({ pace: 1, ...(areFree && usual) });
 }
 
 async function prepare(n8n: Instance, service: Simulator): Promise<void> {
@@ -102,16 +101,21 @@ async function prepare(n8n: Instance, service: Simulator): Promise<void> {
 
 async function runExample(n8n: Instance, example: Example): Promise<void> {
 	console.log(`\n${example.title}  (examples/${example.name}.json)`);
-	const run = await step('Running the workflow in n8n', () => executeWorkflow(n8n, example.id));
+	const rest = await startServer(n8n);
+	const run = await step('Running the workflow in n8n', () => execute(rest, example.id));
 	const items = itemsOf(run, example.nodeName);
 	console.log(`\n"${example.nodeName}" put out ${items.length} item(s):\n`);
 	for (const { json } of items) console.log(JSON.stringify(json, null, 2));
 	for (const path of copyFiles(n8n, items, join(project, 'out', 'n8n'))) console.log(`→ ${path}`);
 }
 
-async function openEditor(n8n: Instance, service: Simulator): Promise<void> {
+async function startServer(n8n: Instance): Promise<Rest> {
 	await step('Starting n8n', () => n8n.start());
-	await Rest.of(n8n);
+	return await Rest.of(n8n);
+}
+
+async function openEditor(n8n: Instance, service: Simulator): Promise<void> {
+	await startServer(n8n);
 	claim.tell(`${n8n.baseUrl}/home/workflows`);
 	console.log(`
   Open         ${n8n.baseUrl}/home/workflows

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 
 const HOST = '127.0.0.1';
 /**
@@ -10,24 +11,15 @@ const FIRST = 20_000;
 const END = 32_000;
 const given = new Set<number>();
 
-async function listen(port: number): Promise<Server> {
-	return await new Promise((resolve, reject) => {
-		const server = createServer().once('error', reject);
-		server.listen(port, HOST, () => resolve(server));
-	});
-}
-
-async function close(server: Server): Promise<number> {
-	const { port } = server.address() as AddressInfo;
-	return await new Promise((resolve) => void server.close(() => resolve(port)));
-}
-
 /** Whether nothing listens on a port at this moment. */
 export async function isFree(port: number): Promise<boolean> {
-	return await listen(port).then(
-		async (server) => (await close(server)) === port,
+	const server = createServer().listen(port, HOST);
+	const isFree = await once(server, 'listening').then(
+		() => true,
 		() => false,
 	);
+	await new Promise((resolve) => server.close(resolve));
+	return isFree;
 }
 
 /** Different ports that nothing listens on at this moment, and that this process has not given out. */

@@ -6,33 +6,22 @@ import { eventually } from '../eventually.mts';
 import { Instance } from '../n8n/instance.mts';
 import { installPackage } from '../n8n/package.mts';
 import { freePorts } from '../n8n/ports.mts';
-import { startPostgres, type Postgres } from '../servers/postgres.mts';
+import { startPostgres } from '../servers/postgres.mts';
 import { startRedis } from '../servers/redis.mts';
 
 const WORKER_READY = 'n8n worker is now ready';
 /** Longer than a busy machine takes from a line of a process to the file that it goes into. */
 const LOGGED_MS = 30_000;
 
+export type Cluster = Awaited<ReturnType<typeof prepareCluster>>;
+
 /**
  * n8n's own distributed engine: a main process and two workers, which take their jobs from Redis
  * and share nothing but a PostgreSQL database and the key to its credentials. Each has the packed
- * package in a user folder of its own, as in containers.
+ * package in a user folder of its own, as in containers. Starts the servers and prepares main;
+ * `extra` are environment variables for all processes.
  */
-export interface Cluster {
-	readonly main: Instance;
-	readonly workers: Instance[];
-	readonly postgres: Postgres;
-	/** Starts main, which makes the database, and then two workers. */
-	start(): Promise<void>;
-	/** Starts a new worker. It takes one job at a time: others go to another worker, or wait. */
-	addWorker(): Promise<Instance>;
-	/** Which workers have run an execution, or a part of it, once `least` have logged that. */
-	workersOf(executionId: string, least?: number): Promise<Instance[]>;
-	close(): Promise<void>;
-}
-
-/** Starts the servers and prepares main; `extra` are environment variables for all processes. */
-export async function prepareCluster(extra: NodeJS.ProcessEnv = {}): Promise<Cluster> {
+export async function prepareCluster(extra: NodeJS.ProcessEnv = {}) {
 	const ports = (await freePorts(2)) as [number, number];
 	const redis = await startRedis();
 	const postgres = await startPostgres().catch(async (error: unknown) => {
@@ -57,6 +46,7 @@ export async function prepareCluster(extra: NodeJS.ProcessEnv = {}): Promise<Clu
 	};
 	const main = newProcess('main', ports);
 	const workers: Instance[] = [];
+	/** Starts a new worker. It takes one job at a time: others go to another worker, or wait. */
 	const addWorker = async () => {
 		const workerPorts = (await freePorts(2)) as [number, number];
 		const worker = newProcess(`worker-${workers.length}`, workerPorts);
@@ -68,12 +58,14 @@ export async function prepareCluster(extra: NodeJS.ProcessEnv = {}): Promise<Clu
 		main,
 		workers,
 		postgres,
+		/** Starts main, which makes the database, and then two workers. */
 		async start() {
 			await main.start();
 			await Promise.all([addWorker(), addWorker()]);
 		},
 		addWorker,
-		async workersOf(executionId, least = 1) {
+		/** Which workers have run an execution, or a part of it, once `least` have logged that. */
+		async workersOf(executionId: string, least = 1) {
 			const line = `Worker started execution ${executionId} `;
 			return await eventually(`${least} workers to log ${executionId}`, LOGGED_MS, () => {
 				const found = workers.filter(({ logFile }) => readFileSync(logFile, 'utf8').includes(line));

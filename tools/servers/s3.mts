@@ -2,19 +2,14 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
 import { freePort } from '../n8n/ports.mts';
-import { HOST, serve, type Server } from './serve.mts';
+import { HOST, serve } from './serve.mts';
 
 const program = join(import.meta.dirname, 's3Process.mjs');
 
-export interface S3 extends Server {
-	/** Where buckets lie: `${url}/${bucket}/${key}`, open to readers without a key. */
-	url: string;
-	/** n8n's credential for it, "AWS (IAM)" with an endpoint of its own. */
-	credential: object;
-}
+export type S3 = Awaited<ReturnType<typeof startS3>>;
 
 /** An S3 server on a free port, with these buckets, all empty. */
-export async function startS3(...buckets: string[]): Promise<S3> {
+export async function startS3(...buckets: string[]) {
 	const folder = temporaryFolder('s3');
 	const port = await freePort();
 	const directory = join(folder.path, 'data');
@@ -25,7 +20,9 @@ export async function startS3(...buckets: string[]): Promise<S3> {
 		folder,
 		ready: 'S3 is ready',
 	});
+	/** Where buckets lie: `${url}/${bucket}/${key}`, open to readers without a key. */
 	const url = `http://${HOST}:${port}`;
+	/** n8n's credential for it, "AWS (IAM)" with an endpoint of its own. */
 	const credential = {
 		region: 'us-east-1',
 		// The only pair of keys that it knows.

@@ -4,17 +4,10 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
 import { freePort } from '../n8n/ports.mts';
-import { HOST, programPath, serve, unprivileged, type Server } from './serve.mts';
-
-export interface Sftp extends Server {
-	/** Where a client finds itself after the login. */
-	files: string;
-	/** n8n's credential for it, with a key. */
-	credential: object;
-}
+import { HOST, programPath, serve, unprivileged } from './serve.mts';
 
 /** OpenSSH on a free port, for SFTP alone, with one user and one key. */
-export async function startSftp(): Promise<Sftp> {
+export async function startSftp() {
 	const folder = temporaryFolder('sftp');
 	const port = await freePort();
 	const inFolder = (name: string) => join(folder.path, name);
@@ -22,6 +15,7 @@ export async function startSftp(): Promise<Sftp> {
 		const args = ['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', inFolder(name)];
 		execFileSync(programPath('sshKeygen'), args);
 	}
+	/** Where a client finds itself after the login. */
 	const files = inFolder('files');
 	mkdirSync(files);
 	const settings = [
@@ -52,6 +46,7 @@ export async function startSftp(): Promise<Sftp> {
 		ready: 'Server listening on',
 		account,
 	});
+	/** n8n's credential for it, with a key. */
 	const credential = {
 		host: HOST,
 		port,

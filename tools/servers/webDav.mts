@@ -2,19 +2,13 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
 import { freePort } from '../n8n/ports.mts';
-import { HOST, newPassword, programPath, serve, type Server } from './serve.mts';
-
-export interface WebDav extends Server {
-	/** Where its files lie on the disk. */
-	files: string;
-	/** n8n's credential of its Nextcloud node for it. */
-	credential: object;
-}
+import { HOST, newPassword, programPath, serve } from './serve.mts';
 
 /** A plain WebDAV server on a free port, with one user. */
-export async function startWebDav(): Promise<WebDav> {
+export async function startWebDav() {
 	const folder = temporaryFolder('webdav');
 	const port = await freePort();
+	/** Where its files lie on the disk. */
 	const files = join(folder.path, 'files');
 	mkdirSync(files);
 	const user = 'n8n';
@@ -26,5 +20,7 @@ export async function startWebDav(): Promise<WebDav> {
 		folder,
 		ready: 'WebDav Server started on',
 	});
-	return { files, credential: { webDavUrl: `http://${address}`, user, password }, ...server };
+	/** n8n's credential of its Nextcloud node for it. */
+	const credential = { webDavUrl: `http://${address}`, user, password };
+	return { files, credential, ...server };
 }
