@@ -2,8 +2,8 @@ import { basename } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { openBrowser } from '../../tools/browser.mts';
 import { readExample } from '../../tools/examples.mts';
-import { OWNER, Rest } from '../../tools/n8n/rest.mts';
-import { setUp, type Setting } from '../n8n/setting.mts';
+import { OWNER } from '../../tools/n8n/rest.mts';
+import { setUp } from '../n8n/setting.mts';
 
 /** A page on which the instance's owner is logged in. */
 async function logIn(browser: Browser, baseUrl: string): Promise<Page> {
@@ -17,13 +17,8 @@ async function logIn(browser: Browser, baseUrl: string): Promise<Page> {
 	return page;
 }
 
-/** A complete n8n, and a page of its editor. */
-export interface Editor extends Setting {
-	page: Page;
-}
-
 /** Starts an n8n, a fresh one unless another is given, and opens its editor. */
-export async function openEditor(beginning: Promise<Setting> = setUp()): Promise<Editor> {
+export async function openEditor(beginning = setUp()) {
 	const setting = await beginning;
 	let browser: Browser | undefined;
 	const close = async () => {
@@ -31,8 +26,7 @@ export async function openEditor(beginning: Promise<Setting> = setUp()): Promise
 		await setting.close();
 	};
 	try {
-		await setting.instance.start();
-		await Rest.of(setting.instance);
+		await setting.start();
 		browser = await openBrowser();
 		return { ...setting, page: await logIn(browser, setting.instance.baseUrl), close };
 	} catch (error) {

@@ -67,6 +67,7 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		await isTold(/does not come from a media generation service/);
 		await save(simulator.token, simulator.baseUrl);
 		await page.getByText('Connection tested successfully').first().waitFor();
+		await takePicture(page, 'credential');
 		await page.keyboard.press('Escape');
 	});
 
@@ -101,11 +102,15 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		await field('voiceId').locator('[data-test-id="rlc-input"]').first().click();
 		await byId(page, 'rlc-item').first().click();
 		const file = page.getByText(/speech-\d+\.wav/).first();
+		const lines: string[] = [];
+		page.on('console', (line) => lines.push(line.text()));
 		const progress = page.waitForEvent('console', (line) => /task \S+: \d+ %/.test(line.text()));
 		await byId(page, 'node-execute-button').first().click();
 		await progress;
 		assert.equal(await file.count(), 0, 'told of while it goes on');
 		await file.waitFor();
+		await takePicture(page, 'editor');
+		assert.ok(!lines.some((line) => line.includes(simulator.token)), 'no token there');
 		assert.ok((await playOutput(page, 'audio')) > 0);
 		await takePicture(page, 'audio');
 		assert.equal(simulator.creates, 1);
