@@ -3,17 +3,15 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { temporaryFolder } from '../../tools/cleanup.mts';
-import { readExamples } from '../../tools/n8n/examples.mts';
 import { eventually } from '../../tools/eventually.mts';
-import { runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
+import { execute } from '../../tools/n8n/executions.mts';
 import { project } from '../../tools/n8n/package.mts';
-import { Rest } from '../../tools/n8n/rest.mts';
 import { openEditor } from '../e2e/browser.mts';
 import { example, setUp } from '../n8n/setting.mts';
 import { RemoteWorkflow, triggered } from '../n8n/workflows.mts';
 import { createTask } from '../service/order.mts';
-import { Internet } from './internet.mts';
-import { Registry, type Published } from './registry.mts';
+import { startInternet } from './internet.mts';
+import { startRegistry, type Published } from './registry.mts';
 
 /*
  * What a user does with the package in n8n's Settings → Community nodes, from the first installation
@@ -22,22 +20,19 @@ import { Registry, type Published } from './registry.mts';
 
 const NAME = 'n8n-nodes-media-generation';
 const PACKAGES = '/rest/community-packages';
-const BY_HAND = 'When clicking ‘Execute workflow’';
 
 const folder = temporaryFolder('registry');
-const registry = await Registry.start(folder.path);
+const registry = await startRegistry(folder.path);
 const first = await registry.publish('1.0.0');
-const internet = await Internet.start(registry.port, folder.path);
-internet.verified = [verifiedNode(first)];
-const environment = internet.environment(folder.path);
-const { instance, simulator, page, close } = await openEditor(setUp({}, environment, () => {}));
+const internet = await startInternet(registry.port, folder.path, [verifiedNode(first)]);
+const editor = await openEditor(setUp({}, internet.environment, () => {}));
+const { instance, simulator, rest, start, page, close } = editor;
 after(async () => {
 	await close();
-	await internet.close();
+	internet.close();
 	await registry.close();
 	folder.remove();
 });
-const rest = await Rest.of(instance);
 
 describe("n8n's own installer", { timeout: 600_000 }, () => {
 	let next: Published;
@@ -58,10 +53,6 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 	const ourNodes = async () => {
 		const nodes: Array<{ name: string }> = await rest.request('GET', '/types/nodes.json');
 		return nodes.map(({ name }) => name).filter((name) => name.startsWith(NAME));
-	};
-	const runs = async (id: string) => {
-		const execution = await waitForEnd(rest, await runByHand(rest, id, BY_HAND), 120_000);
-		assert.equal(execution.status, 'success', JSON.stringify(execution.data.resultData.error));
 	};
 	/** One execution for each of these tasks, and no other. */
 	const assertOnceEach = async (workflow: RemoteWorkflow, taskIds: string[]) => {
@@ -93,15 +84,6 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 			names.map((name) => `${NAME}.${name}`),
 		);
 	});
-
-	for (const { name, id, runsAlone } of readExamples()) {
-		if (!runsAlone) continue;
-		it(`runs examples/${name}.json`, async () => {
-			const paid = simulator.creates;
-			await runs(id);
-			assert.ok(simulator.creates > paid);
-		});
-	}
 
 	it('the examples go on as they are in n8n 3, as its migration report says', async () => {
 		const path = '/rest/breaking-changes/report?version=v3';
@@ -147,15 +129,14 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 		end(over.slice(6));
 		assert.deepEqual(await installed(), listed(next.version));
 		await assertOnceEach(workflow, tasks);
-		await runs(example('speak').id);
+		await execute(rest, example('speak').id);
 		tasks.push([...simulator.tasks.keys()].at(-1)!);
 		await assertOnceEach(workflow, tasks);
 
 		const [first3, others] = [await begin(3), await begin(3)];
 		await instance.stop();
 		end(first3);
-		await instance.start();
-		await rest.logIn();
+		await start();
 		await simulator.waitFor(() => simulator.sockets() === 1, 60_000);
 		end(others);
 		await assertOnceEach(workflow, tasks);
@@ -167,7 +148,7 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 		await rest.request('DELETE', `${PACKAGES}?name=${NAME}`);
 		assert.deepEqual(await installed(), []);
 		assert.deepEqual(await ourNodes(), []);
-		await assert.rejects(runs(example('speak').id), /n8n-nodes-media-generation/);
+		await assert.rejects(execute(rest, example('speak').id), /n8n-nodes-media-generation/);
 
 		// As a verified package: n8n compares the checksum, and refuses a version that it doesn't know.
 		const verified = { name: NAME, verify: true };
@@ -177,25 +158,24 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 		);
 		await rest.request('POST', PACKAGES, { ...verified, version: first.version });
 		assert.deepEqual(await installed(), listed(first.version, next.version));
-		await runs(example('speak').id);
+		await execute(rest, example('speak').id);
 	});
 
 	it('installs what the environment names, by its checksum, when only verified may be', async () => {
 		await instance.stop();
 		const startWith = async (checksum: string) => {
-			await instance.start({
+			await start({
 				N8N_UNVERIFIED_PACKAGES_ENABLED: 'false',
 				N8N_COMMUNITY_PACKAGES_MANAGED_BY_ENV: 'true',
 				N8N_COMMUNITY_PACKAGES: JSON.stringify([{ name: NAME, version: next.version, checksum }]),
 			});
-			await rest.logIn();
 		};
 		await startWith(first.checksum);
 		assert.equal((await installed())[0]?.installedVersion, first.version, 'another checksum');
 		await instance.stop();
 		await startWith(next.checksum);
 		assert.deepEqual(await installed(), listed(next.version));
-		await runs(example('speak').id);
+		await execute(rest, example('speak').id);
 		await assert.rejects(
 			rest.request('DELETE', `${PACKAGES}?name=${NAME}`),
 			/managed via environment variables/,

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { connect, type AddressInfo } from 'node:net';
+import { connect, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import { selfSigned } from '../faults/certificate.mts';
 
 const HOST = '127.0.0.1';
@@ -27,93 +27,79 @@ export interface VerifiedNode {
 /**
  * What n8n and its npm reach of the internet: npm's registry, which is the local one, and n8n's list
  * of verified nodes. It is a proxy with certificates of its own, because n8n takes packages from
- * another address than npm's with a paid licence only. Nobody else can be reached.
+ * another address than npm's with a paid licence only. Nobody else can be reached. Starts it before a
+ * registry on this machine; what n8n must trust is written to the folder.
  */
-export class Internet {
-	/** What n8n's list of verified nodes holds. */
-	verified: VerifiedNode[] = [];
-	private readonly registryPort: number;
-	private readonly contexts = new Map<string, SecureContext>();
-	private readonly certificates: string;
-	private readonly sites = createTlsServer(
-		{
-			SNICallback: (host, give) => give(null, this.contexts.get(host)),
+export async function startInternet(
+	registryPort: number,
+	folder: string,
+	verified: VerifiedNode[],
+) {
+	const certificates = join(folder, 'certificates.pem');
+	const pairs = [REGISTRY, ...N8N_HOSTS].map((host) => ({ host, ...selfSigned(host) }));
+	const contexts = new Map(pairs.map(({ host, ...pair }) => [host, createSecureContext(pair)]));
+	writeFileSync(certificates, pairs.map(({ cert }) => cert).join(''));
+	const sites = createTlsServer(
+		{ SNICallback: (host, give) => give(null, contexts.get(host)) },
+		(asked, answer) => {
+			if (asked.headers.host === REGISTRY) passOn(registryPort, asked, answer);
+			else answerForN8n(verified, asked, answer);
 		},
-		(asked, answer) => this.serve(asked, answer),
 	);
-	private readonly proxy = createServer((_, answer) => answer.writeHead(502).end());
-
-	private constructor(registryPort: number, folder: string) {
-		this.registryPort = registryPort;
-		this.certificates = join(folder, 'certificates.pem');
-		const pairs = [REGISTRY, ...N8N_HOSTS].map((host) => ({ host, ...selfSigned(host) }));
-		for (const { host, ...pair } of pairs) this.contexts.set(host, createSecureContext(pair));
-		writeFileSync(this.certificates, pairs.map(({ cert }) => cert).join(''));
-		this.proxy.on('connect', ({ url = '' }, client) => {
-			client.on('error', () => client.destroy());
-			const known = this.contexts.has(url.replace(/:443$/, ''));
-			if (!known) return client.end('HTTP/1.1 502 Not reachable\r\n\r\n');
-			const site = connect((this.sites.address() as AddressInfo).port, HOST);
-			site.on('error', () => client.destroy());
-			client.write('HTTP/1.1 200 Connected\r\n\r\n');
-			client.pipe(site).pipe(client);
-		});
-	}
-
-	/** Starts it before a registry on this machine; what n8n must trust is written to the folder. */
-	static async start(registryPort: number, folder: string): Promise<Internet> {
-		const internet = new Internet(registryPort, folder);
-		for (const server of [internet.sites, internet.proxy]) {
-			server.listen(0, HOST);
-			await once(server, 'listening');
-		}
-		return internet;
-	}
-
+	const proxy = createServer((_, answer) => answer.writeHead(502).end());
+	proxy.on('connect', ({ url = '' }, client) => {
+		client.on('error', () => client.destroy());
+		const isKnown = contexts.has(url.replace(/:443$/, ''));
+		if (!isKnown) return client.end('HTTP/1.1 502 Not reachable\r\n\r\n');
+		const site = connect(portOf(sites), HOST);
+		site.on('error', () => client.destroy());
+		client.write('HTTP/1.1 200 Connected\r\n\r\n');
+		client.pipe(site).pipe(client);
+	});
+	for (const server of [sites, proxy]) await once(server.listen(0, HOST), 'listening');
+	const address = `http://${HOST}:${portOf(proxy)}`;
 	/** The variables by which n8n and its npm get here, and nowhere else. */
-	environment(folder: string): NodeJS.ProcessEnv {
-		const proxy = `http://${HOST}:${(this.proxy.address() as AddressInfo).port}`;
-		return {
-			HTTP_PROXY: proxy,
-			HTTPS_PROXY: proxy,
-			NO_PROXY: `${HOST},localhost`,
-			NODE_EXTRA_CA_CERTS: this.certificates,
-			// As on a machine on which nobody has set up npm.
-			npm_config_cafile: this.certificates,
-			npm_config_registry: `https://${REGISTRY}/`,
-			npm_config_userconfig: join(folder, 'npmrc'),
-			npm_config_cache: join(folder, 'npm-cache'),
-			npm_config_update_notifier: 'false',
-		};
-	}
-
-	async close(): Promise<void> {
-		for (const server of [this.proxy, this.sites]) {
+	const environment = {
+		HTTP_PROXY: address,
+		HTTPS_PROXY: address,
+		NO_PROXY: `${HOST},localhost`,
+		NODE_EXTRA_CA_CERTS: certificates,
+		// As on a machine on which nobody has set up npm.
+		npm_config_cafile: certificates,
+		npm_config_registry: `https://${REGISTRY}/`,
+		npm_config_userconfig: join(folder, 'npmrc'),
+		npm_config_cache: join(folder, 'npm-cache'),
+		npm_config_update_notifier: 'false',
+	};
+	const close = () => {
+		for (const server of [proxy, sites]) {
 			server.close();
 			server.closeAllConnections();
 		}
-	}
+	};
+	return { environment, close };
+}
 
-	private serve(asked: IncomingMessage, answer: ServerResponse): void {
-		if (asked.headers.host !== REGISTRY) return this.answerForN8n(asked, answer);
-		const { method, url: path, headers } = asked;
-		const passed = { ...headers, 'x-forwarded-proto': 'https' };
-		const forwarded = request(
-			{ host: HOST, port: this.registryPort, method, path, headers: passed },
-			(response) => {
-				answer.writeHead(response.statusCode!, response.headers);
-				response.pipe(answer);
-			},
-		);
-		forwarded.on('error', () => answer.destroy());
-		asked.pipe(forwarded);
-	}
+const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
-	private answerForN8n({ url }: IncomingMessage, answer: ServerResponse): void {
-		const pagination = { page: 1, pageCount: 1 };
-		const listed = { data: this.verified, meta: { pagination } };
-		// The other question is whether a package is banned.
-		const body = url?.startsWith('/api/community-nodes') ? listed : { status: 'OK' };
-		answer.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
-	}
+function passOn(port: number, asked: IncomingMessage, answer: ServerResponse): void {
+	const { method, url: path } = asked;
+	const headers = { ...asked.headers, 'x-forwarded-proto': 'https' };
+	const onward = request({ host: HOST, port, method, path, headers }, (response) => {
+		answer.writeHead(response.statusCode!, response.headers);
+		response.pipe(answer);
+	});
+	onward.on('error', () => answer.destroy());
+	asked.pipe(onward);
+}
+
+function answerForN8n(
+	verified: VerifiedNode[],
+	{ url }: IncomingMessage,
+	answer: ServerResponse,
+): void {
+	const listed = { data: verified, meta: { pagination: { page: 1, pageCount: 1 } } };
+	// The other question is whether a package is banned.
+	const body = url?.startsWith('/api/community-nodes') ? listed : { status: 'OK' };
+	answer.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }

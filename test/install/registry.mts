@@ -22,61 +22,39 @@ export interface Published {
 	checksum: string;
 }
 
-/** A registry of npm packages on this machine, which holds what is published here and asks nobody. */
-export class Registry {
-	private readonly server: Server;
-	private readonly folder: string;
-
-	private constructor(server: Server, folder: string) {
-		this.server = server;
-		this.folder = folder;
-	}
-
-	/** Starts an empty one that keeps its packages in a folder. */
-	static async start(folder: string): Promise<Registry> {
-		const anybody = { access: '$all', publish: '$all', unpublish: '$all' };
-		const server = await runServer({
-			storage: join(folder, 'storage'),
-			configPath: join(folder, 'config.yaml'),
-			auth: { htpasswd: { file: join(folder, 'htpasswd') } },
-			packages: { '**': anybody },
-			web: { enable: false },
-			log: { type: 'stdout', level: 'fatal' },
-		});
-		server.listen(0, '127.0.0.1');
-		await once(server, 'listening');
-		return new Registry(server, folder);
-	}
-
-	get port(): number {
-		return (this.server.address() as AddressInfo).port;
-	}
-
+/** Starts a registry of npm packages on this machine: empty, with a folder for its packages, asking nobody. */
+export async function startRegistry(folder: string) {
+	const anybody = { access: '$all', publish: '$all', unpublish: '$all' };
+	const server = await runServer({
+		storage: join(folder, 'storage'),
+		configPath: join(folder, 'config.yaml'),
+		auth: { htpasswd: { file: join(folder, 'htpasswd') } },
+		packages: { '**': anybody },
+		web: { enable: false },
+		log: { type: 'stdout', level: 'fatal' },
+	});
+	await once(server.listen(0, '127.0.0.1'), 'listening');
+	const { port } = server.address() as AddressInfo;
+	const place = `//127.0.0.1:${port}/`;
 	/** What tells npm to publish here. npm publishes nothing without a token; this registry takes any. */
-	get options(): string[] {
-		const place = `//127.0.0.1:${this.port}/`;
-		return [`--registry=http:${place}`, `--${place}:_authToken=anybody`];
-	}
-
+	const options = [`--registry=http:${place}`, `--${place}:_authToken=anybody`];
 	/** Publishes what `npm pack` makes of this project, with another version number. */
-	async publish(version: string): Promise<Published> {
-		const target = join(this.folder, version);
-		packInto(project, target);
-		const file = join(target, 'package.json');
+	const publish = async (version: string): Promise<Published> => {
+		const cwd = join(folder, version);
+		packInto(project, cwd);
+		const file = join(cwd, 'package.json');
 		const manifest = JSON.parse(readFileSync(file, 'utf8'));
 		writeFileSync(file, JSON.stringify({ ...manifest, version }));
-		await run('npm', ['publish', '--ignore-scripts', ...this.options], {
-			cwd: target,
-			env: cleanEnvironment(),
-		});
-		const answer = await fetch(`http://127.0.0.1:${this.port}/${manifest.name}/${version}`);
+		const args = ['publish', '--ignore-scripts', ...options];
+		await run('npm', args, { cwd, env: cleanEnvironment() });
+		const answer = await fetch(`http:${place}${manifest.name}/${version}`);
 		const { dist } = (await answer.json()) as { dist: { integrity: string } };
 		return { version, checksum: dist.integrity };
-	}
-
-	async close(): Promise<void> {
-		this.server.close();
-		this.server.closeAllConnections();
-		await once(this.server, 'close');
-	}
+	};
+	const close = async () => {
+		server.close();
+		server.closeAllConnections();
+		await once(server, 'close');
+	};
+	return { port, options, publish, close };
 }

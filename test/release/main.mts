@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { temporaryFolder } from '../../tools/cleanup.mts';
-import { Registry } from '../install/registry.mts';
+import { startRegistry } from '../install/registry.mts';
 import { Clone } from './clone.mts';
 import { readJobs, type Job } from './jobs.mts';
 
@@ -24,7 +24,7 @@ if (names.length === 0 || unknown.length > 0) {
 }
 
 const folder = temporaryFolder('registry');
-const registry = await Registry.start(folder.path);
+const registry = await startRegistry(folder.path);
 try {
 	for (const name of names) {
 		for (const job of jobs.filter((one) => one.name === name)) await runJob(job);
