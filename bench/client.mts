@@ -62,14 +62,6 @@ export class Client {
 		return address;
 	}
 
-	/** How many bytes a generation's stream has; nothing is made of them. */
-	async drain(prompt: string): Promise<number> {
-		const { body } = await this.#call('/v1/video/text-to-video', { prompt });
-		let bytes = 0;
-		for await (const part of body!) bytes += part.length;
-		return bytes;
-	}
-
 	close(): void {
 		this.#socket.close();
 	}

@@ -12,6 +12,8 @@ export interface Row {
 	show: Show;
 }
 
+export const row = (name: string, cells: Cell[], show: Show): Row => ({ name, cells, show });
+
 /** Figures side by side: what is measured in rows, the contenders in columns, ours first. */
 export interface Table {
 	title: string;

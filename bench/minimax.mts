@@ -3,20 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { FakeService } from '../test/service/fakeService.mts';
 import { Client, type Access } from './client.mts';
-import type { Operation } from './service.mts';
 
-/** The API of MiniMax as far as n8n's node for it calls it. */
-export interface MiniMax {
-	/** What the node's credential wants as its address. */
-	readonly url: string;
-	/** Requests that have arrived so far. */
-	readonly requests: Readonly<Record<Operation, number>>;
-	close(): Promise<void>;
-}
+export type MiniMax = Awaited<ReturnType<typeof startMiniMax>>;
 
 interface VideoTask {
 	status: 'Processing' | 'Success' | 'Fail';
-	fileId: string;
 	address?: string;
 }
 
@@ -24,11 +15,11 @@ const SPEECH = '/v1/t2a_v2';
 const GOOD = { status_code: 0, status_msg: 'success' };
 
 /**
- * Starts a stand-in for MiniMax's API. Behind it the simulator does the work, so a task takes as
+ * Starts a stand-in for MiniMax's API, as far as n8n's node for it calls it. Behind it the simulator does the work, so a task takes as
  * long, and its file is the same, as for everybody else. As MiniMax does, it answers a speech
  * request when the speech is there, and a video request at once, with a task to be queried.
  */
-export async function startMiniMax(access: Access): Promise<MiniMax> {
+export async function startMiniMax(access: Access) {
 	const client = new Client(access);
 	const videos = new Map<string, VideoTask>();
 	const requests = { speech: 0, video: 0 };
@@ -64,7 +55,7 @@ export async function startMiniMax(access: Access): Promise<MiniMax> {
 	}
 
 	function startVideo(prompt: string): string {
-		const task: VideoTask = { status: 'Processing', fileId: randomUUID() };
+		const task: VideoTask = { status: 'Processing' };
 		const id = randomUUID();
 		videos.set(id, task);
 		void client.video(prompt).then(
@@ -74,15 +65,15 @@ export async function startMiniMax(access: Access): Promise<MiniMax> {
 		return id;
 	}
 
+	/** A video's file has the id of its task. */
 	function query(id: string): object {
-		const { status, fileId } = videos.get(id)!;
-		const file_id = status === 'Success' ? fileId : '';
+		const { status } = videos.get(id)!;
+		const file_id = status === 'Success' ? id : '';
 		return { task_id: id, status, file_id, base_resp: GOOD };
 	}
 
 	function retrieve(id: string): object {
-		const found = [...videos.values()].find(({ fileId }) => fileId === id)!;
-		const file = { file_id: id, filename: 'output.mp4', download_url: found.address };
+		const file = { file_id: id, filename: 'output.mp4', download_url: videos.get(id)!.address };
 		return { file, base_resp: GOOD };
 	}
 
@@ -101,7 +92,9 @@ export async function startMiniMax(access: Access): Promise<MiniMax> {
 		);
 	});
 	return {
+		/** What the node's credential wants as its address. */
 		url: `${service.url}/v1`,
+		/** Requests that have arrived so far. */
 		requests,
 		async close() {
 			client.close();

@@ -7,6 +7,7 @@ import { installPackage } from '../tools/n8n/package.mts';
 import { freePorts } from '../tools/n8n/ports.mts';
 import { Rest } from '../tools/n8n/rest.mts';
 import { storedAt } from '../tools/n8n/results.mts';
+import type { Process } from './contenders/contender.mts';
 import type { Workflow } from './workflow.mts';
 
 /** What an execution left behind. */
@@ -26,7 +27,7 @@ export interface Published {
 }
 
 /** The complete n8n with the packed package in it. */
-export class N8n {
+export class N8n implements Process {
 	readonly instance: Instance;
 	readonly #folder: TemporaryFolder;
 	readonly #rest: Rest;
@@ -112,17 +113,14 @@ export class N8n {
 		if (ids.length > 0) await this.#rest.request('POST', '/rest/executions/delete', { ids });
 	}
 
-	/** Resident memory of n8n's process, in bytes (Linux). */
 	memory(): number {
 		return this.instance.memory();
 	}
 
-	/** Memory that n8n's process still uses once garbage is collected, in bytes. */
 	async memoryInUse(): Promise<number> {
 		return await this.#ask('/in-use');
 	}
 
-	/** The most memory that it used at once since the last call, garbage included, in bytes. */
 	async peakInUse(): Promise<number> {
 		return await this.#ask('/peak');
 	}

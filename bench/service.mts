@@ -1,4 +1,4 @@
-import { startSimulator, type RequestRecord, type Simulator } from '../simulator/simulator.mts';
+import type { RequestRecord, Simulator } from '../simulator/simulator.mts';
 import type { Access } from './client.mts';
 
 export type Operation = 'speech' | 'video';
@@ -25,29 +25,26 @@ export class Account {
 	/** Requests of this account's that have arrived, downloads and opening the socket included. */
 	requests(operation: Operation): number {
 		const area = operation === 'speech' ? /^\/(v1\/labs\/|ws$)/ : /^\/v1\/video\//;
-		const calls = this.#simulator.requests.filter(
-			(request) => area.test(request.path) && this.#sent(request),
-		);
-		return calls.length + this.downloads(operation);
+		const calls = this.#count((request) => area.test(request.path) && this.#sent(request));
+		return calls + this.downloads(operation);
 	}
 
 	downloads(operation: Operation): number {
 		const results = [...this.#results(operation)];
 		const mine = new Set(results.map(({ address }) => new URL(address).pathname));
-		return this.#simulator.requests.filter(({ on, path }) => on === 'file' && mine.has(path))
-			.length;
+		return this.#count(({ on, path }) => on === 'file' && mine.has(path));
 	}
 
 	/** How often tasks were looked up in a span of time, in milliseconds since 1970. */
 	lookups(from: number, to: number): number {
-		return this.#simulator.requests.filter(
+		return this.#count(
 			(request) =>
 				request.method === 'GET' &&
 				request.path.startsWith('/v1/labs/task/') &&
 				request.time >= from &&
 				request.time < to &&
 				this.#sent(request),
-		).length;
+		);
 	}
 
 	/** How many results there are so far. */
@@ -74,6 +71,10 @@ export class Account {
 		});
 	}
 
+	#count(counts: (request: RequestRecord) => boolean): number {
+		return this.#simulator.requests.filter(counts).length;
+	}
+
 	#sent({ headers, query }: RequestRecord): boolean {
 		const { token } = this.access;
 		return headers.authorization === `Bearer ${token}` || query.token === token;
@@ -92,19 +93,4 @@ export class Account {
 			}
 		}
 	}
-}
-
-const ACCOUNTS = 20;
-
-/** Starts the service; `account` gives the account of a name, a new one for each. */
-export async function startService() {
-	const free = Array.from({ length: ACCOUNTS }, (_, number) => `bench-token-${number}`);
-	const simulator = await startSimulator({ otherTokens: [...free] });
-	const accounts = new Map<string, Account>();
-	const account = (name: string): Account => {
-		const found = accounts.get(name) ?? new Account(simulator, free.pop()!);
-		accounts.set(name, found);
-		return found;
-	};
-	return { simulator, account };
 }

@@ -1,5 +1,4 @@
-import type { Simulator } from '../simulator/simulator.mts';
-import type { Access } from './client.mts';
+import { startSimulator, type Simulator } from '../simulator/simulator.mts';
 import type { Contender } from './contenders/contender.mts';
 import { handBuilt } from './contenders/handBuilt.mts';
 import { ours } from './contenders/ours.mts';
@@ -7,7 +6,7 @@ import { PlainClient } from './contenders/plainClient.mts';
 import { vendor } from './contenders/vendor.mts';
 import { startMiniMax } from './minimax.mts';
 import { N8n } from './n8n.mts';
-import { startService, type Account } from './service.mts';
+import { Account } from './service.mts';
 
 /** A contender with its account at the service. */
 export interface Entrant<C extends Contender = Contender> {
@@ -44,28 +43,32 @@ export interface Arena<N extends Name> {
 	entrants: Record<N, Entrant>;
 }
 
+/** One for each account. */
+const TOKENS = Array.from({ length: 20 }, (_, number) => `bench-token-${number}`);
+
 /** What all measures share. */
 export class Setting {
 	readonly simulator: Simulator;
 	readonly client: Entrant<PlainClient>;
-	readonly #account: (name: string) => Account;
+	readonly #accounts = new Map<string, Account>();
 	readonly #running = new Set<N8n>();
 
-	private constructor(simulator: Simulator, account: (name: string) => Account) {
+	private constructor(simulator: Simulator) {
 		this.simulator = simulator;
-		this.#account = account;
-		const own = account('client');
-		this.client = { contender: new PlainClient(own), account: own };
+		const account = this.account('client');
+		this.client = { contender: new PlainClient(account), account };
 	}
 
 	static async start(): Promise<Setting> {
-		const { simulator, account } = await startService();
-		return new Setting(simulator, account);
+		return new Setting(await startSimulator({ otherTokens: [...TOKENS] }));
 	}
 
-	/** What an account of this name has to show the service. */
-	access(name: string): Access {
-		return this.#account(name).access;
+	/** The account of a name, a new one for each. */
+	account(name: string): Account {
+		const found =
+			this.#accounts.get(name) ?? new Account(this.simulator, TOKENS[this.#accounts.size]!);
+		this.#accounts.set(name, found);
+		return found;
 	}
 
 	/** Starts an n8n with the package in it, and publishes the contenders. */
@@ -79,7 +82,7 @@ export class Setting {
 
 	/** Publishes a contender with an account of its own in an n8n. */
 	async enter(n8n: N8n, name: Name, id: string = name): Promise<Entrant> {
-		const account = this.#account(id);
+		const account = this.account(id);
 		return { contender: await CONTENDERS[name](n8n, id, account), account };
 	}
 

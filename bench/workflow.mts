@@ -20,7 +20,12 @@ export type Lines = Array<[from: string, to: string, output?: number]>;
  * A workflow that runs in production when `/webhook/NAME` is called with `{ items }`, sends each of
  * them through the steps, and answers when its execution has ended.
  */
-export function workflowOf(name: string, steps: Step[], output: string, lines?: Lines): Workflow {
+export function workflowOf(
+	name: string,
+	steps: Step[],
+	lines?: Lines,
+	output = steps.at(-1)!.name,
+): Workflow {
 	const all: Step[] = [
 		{
 			name: 'Webhook',
@@ -42,16 +47,11 @@ export function workflowOf(name: string, steps: Step[], output: string, lines?: 
 		},
 		...steps,
 	];
-	const [, first] = all.map((step) => step.name) as [string, string];
-	const inOrder = steps.map((step, index): Lines[number] => [
-		steps[index - 1]?.name ?? first,
-		step.name,
-	]);
+	const inOrder = steps.map(({ name: to }, index): Lines[number] => [all[index + 1]!.name, to]);
 	const connections: IConnections = {};
-	for (const [from, to, at = 0] of [['Webhook', first], ...(lines ?? inOrder)] as Lines) {
+	for (const [from, to, at = 0] of [['Webhook', 'Items'], ...(lines ?? inOrder)] as Lines) {
 		const { main } = (connections[from] ??= { main: [] }) as { main: object[][] };
-		while (main.length <= at) main.push([]);
-		main[at]!.push({ node: to, type: 'main', index: 0 });
+		(main[at] ??= []).push({ node: to, type: 'main', index: 0 });
 	}
 	return {
 		name,

@@ -7,6 +7,16 @@ export interface Made {
 	errors: string[];
 }
 
+/** What a process takes, in bytes; a plain one can't be asked for what it uses. */
+export interface Process {
+	/** Resident memory. */
+	memory(): number;
+	/** What is used once garbage is collected. */
+	memoryInUse?(): Promise<number>;
+	/** The most that was used at once since the last call, garbage included. */
+	peakInUse?(): Promise<number>;
+}
+
 /** One way of getting from texts to files. */
 export interface Contender {
 	readonly name: string;
@@ -18,9 +28,6 @@ export interface Contender {
 	clear(operation: Operation): Promise<void>;
 	/** Requests sent so far, downloads included. */
 	requests(operation: Operation): number;
-	/** Resident memory of the process that does the work, in bytes. */
-	memory(): number;
-	/** The process from within, where it can be asked: see `N8n`. */
-	memoryInUse?(): Promise<number>;
-	peakInUse?(): Promise<number>;
+	/** The one that does the work. */
+	readonly process: Process;
 }

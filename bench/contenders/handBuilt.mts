@@ -1,6 +1,6 @@
 import type { N8n } from '../n8n.mts';
-import type { Account } from '../service.mts';
-import { workflowOf, type Step } from '../workflow.mts';
+import type { Account, Operation } from '../service.mts';
+import type { Step } from '../workflow.mts';
 import type { Contender } from './contender.mts';
 import { inN8n } from './inN8n.mts';
 
@@ -80,15 +80,13 @@ export async function handBuilt(n8n: N8n, id: string, account: Account): Promise
 		create('/v1/video/text-to-video', { prompt: '={{ $json.text }}' }),
 		download(`={{ JSON.parse($json.data.match(${complete})[1])[0].file_url }}`),
 	];
-	return await inN8n(n8n, 'hand-built workflow', (of) => account.requests(of), {
-		speech: workflowOf(`${id}-speech`, speech, 'Download', [
-			['Items', 'Create'],
-			['Create', 'Wait'],
-			['Wait', 'Read'],
-			['Read', 'If'],
-			['If', 'Download', 0],
-			['If', 'Wait', 1],
-		]),
-		video: workflowOf(`${id}-video`, video, 'Download'),
-	});
+	const requests = (of: Operation) => account.requests(of);
+	return await inN8n(n8n, id, 'hand-built workflow', requests, { speech, video }, [
+		['Items', 'Create'],
+		['Create', 'Wait'],
+		['Wait', 'Read'],
+		['Read', 'If'],
+		['If', 'Download', 0],
+		['If', 'Wait', 1],
+	]);
 }

@@ -1,18 +1,20 @@
 import type { Operation } from '../service.mts';
 import type { N8n } from '../n8n.mts';
-import type { Workflow } from '../workflow.mts';
+import { workflowOf, type Lines, type Step } from '../workflow.mts';
 import type { Contender } from './contender.mts';
 
-/** A contender with a workflow of n8n's for each operation, which it publishes. */
+/** A contender whose steps are published in n8n, as a workflow for each operation; their names begin with `id`. */
 export async function inN8n(
 	n8n: N8n,
+	id: string,
 	name: string,
 	requests: Contender['requests'],
-	workflows: Record<Operation, Workflow>,
+	{ speech, video }: Record<Operation, Step[]>,
+	speechLines?: Lines,
 ): Promise<Contender> {
 	const published = {
-		speech: await n8n.publish(workflows.speech),
-		video: await n8n.publish(workflows.video),
+		speech: await n8n.publish(workflowOf(`${id}-speech`, speech, speechLines)),
+		video: await n8n.publish(workflowOf(`${id}-video`, video)),
 	};
 	return {
 		name,
@@ -26,8 +28,6 @@ export async function inN8n(
 			};
 		},
 		clear: async (operation) => await n8n.forget(published[operation]),
-		memory: () => n8n.memory(),
-		memoryInUse: async () => await n8n.memoryInUse(),
-		peakInUse: async () => await n8n.peakInUse(),
+		process: n8n,
 	};
 }

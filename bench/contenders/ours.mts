@@ -1,6 +1,5 @@
 import type { N8n } from '../n8n.mts';
-import type { Account } from '../service.mts';
-import { workflowOf } from '../workflow.mts';
+import type { Account, Operation } from '../service.mts';
 import type { Contender } from './contender.mts';
 import { inN8n } from './inN8n.mts';
 
@@ -43,8 +42,7 @@ export async function ours(
 		operation: 'textToVideo',
 		prompt: '={{ $json.text }}',
 	});
-	return await inN8n(n8n, 'Media Generation node', (of) => account.requests(of), {
-		speech: workflowOf(`${id}-speech`, [speech], 'Media Generation'),
-		video: workflowOf(`${id}-video`, [video], 'Media Generation'),
-	});
+	const requests = (of: Operation) => account.requests(of);
+	const steps = { speech: [speech], video: [video] };
+	return await inN8n(n8n, id, 'Media Generation node', requests, steps);
 }

@@ -1,8 +1,9 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../tools/cleanup.mts';
+import { residentMemory } from '../../tools/n8n/instance.mts';
 import type { Account, Operation } from '../service.mts';
 import type { Contender } from './contender.mts';
 import type { Done, Task } from './plainClientProcess.mts';
@@ -10,46 +11,33 @@ import type { Done, Task } from './plainClientProcess.mts';
 /** A process of Node with `fetch` and a WebSocket, without n8n: what can be had at best. */
 export class PlainClient implements Contender {
 	readonly name = 'plain client, no n8n';
+	readonly process = { memory: () => residentMemory(this.#child) };
 	readonly #account: Account;
 	readonly #child: ChildProcess;
 	readonly #folder = temporaryFolder('client');
 	readonly #files: Record<Operation, string[]> = { speech: [], video: [] };
-	readonly #waiting = new Map<number, (result: Done['result']) => void>();
+	readonly #waiting = new Map<number, (files: string[]) => void>();
 	#tasks = 0;
 
 	constructor(account: Account) {
 		this.#account = account;
 		this.#child = fork(join(import.meta.dirname, 'plainClientProcess.mts'));
-		this.#child.on('message', ({ number, result }: Done) => this.#waiting.get(number)?.(result));
+		this.#child.on('message', ({ number, files }: Done) => this.#waiting.get(number)?.(files));
 		this.#child.on('exit', (code) => {
 			if (code) throw new Error(`The plain client ended with ${code}`);
 		});
 	}
 
 	async make(operation: Operation, texts: string[]): Promise<number> {
-		const { ended, result } = await this.#run(operation, texts);
-		this.#files[operation].push(...(result as string[]));
-		return ended;
-	}
-
-	/** Reads a video's stream to its end without making anything of it; how many bytes it had. */
-	async drain(prompt: string): Promise<number> {
-		return Number((await this.#run('drain', [prompt])).result);
-	}
-
-	async #run(what: Task['what'], texts: string[]): Promise<{ ended: number; result: unknown }> {
 		const number = ++this.#tasks;
-		const task: Task = {
-			number,
-			what,
-			texts,
-			access: this.#account.access,
-			folder: this.#folder.path,
-		};
-		const done = new Promise<Done['result']>((resolve) => void this.#waiting.set(number, resolve));
+		const { access } = this.#account;
+		const task: Task = { number, operation, texts, access, folder: this.#folder.path };
+		const done = new Promise<string[]>((resolve) => void this.#waiting.set(number, resolve));
 		this.#child.send(task);
-		const result = await done;
-		return { ended: Date.now(), result };
+		const files = await done;
+		const ended = Date.now();
+		this.#files[operation].push(...files);
+		return ended;
 	}
 
 	async made(operation: Operation) {
@@ -62,11 +50,6 @@ export class PlainClient implements Contender {
 
 	requests(operation: Operation): number {
 		return this.#account.requests(operation);
-	}
-
-	memory(): number {
-		const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
-		return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 	}
 
 	async close(): Promise<void> {

@@ -2,10 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Client, save, type Access } from '../client.mts';
+import type { Operation } from '../service.mts';
 
 export interface Task {
 	number: number;
-	what: 'speech' | 'video' | 'drain';
+	operation: Operation;
 	texts: string[];
 	access: Access;
 	/** Where the files go. */
@@ -14,25 +15,25 @@ export interface Task {
 
 export interface Done {
 	number: number;
-	/** The paths of the files, or of `drain` the number of bytes. */
-	result: string[] | number;
+	/** Their paths. */
+	files: string[];
 }
 
-async function run({ what, texts, access, folder }: Task): Promise<Done['result']> {
+async function run({ operation, texts, access, folder }: Task): Promise<string[]> {
 	const client = new Client(access);
 	const file = async (text: string) => {
-		const address = await (what === 'speech' ? client.speak(text) : client.video(text));
+		const address = await (operation === 'speech' ? client.speak(text) : client.video(text));
 		const path = join(folder, randomUUID());
 		await save(address, path);
 		return path;
 	};
 	try {
-		return what === 'drain' ? await client.drain(texts[0]!) : await Promise.all(texts.map(file));
+		return await Promise.all(texts.map(file));
 	} finally {
 		client.close();
 	}
 }
 
 process.on('message', (task: Task) => {
-	void run(task).then((result) => process.send!({ number: task.number, result } satisfies Done));
+	void run(task).then((files) => process.send!({ number: task.number, files } satisfies Done));
 });

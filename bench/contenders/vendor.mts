@@ -1,7 +1,6 @@
 import type { MiniMax } from '../minimax.mts';
 import type { N8n } from '../n8n.mts';
 import type { Account, Operation } from '../service.mts';
-import { workflowOf } from '../workflow.mts';
 import type { Contender } from './contender.mts';
 import { inN8n } from './inN8n.mts';
 
@@ -35,8 +34,6 @@ export async function vendor(
 	});
 	const requests = (operation: Operation) =>
 		minimax.requests[operation] + account.downloads(operation);
-	return await inN8n(n8n, 'MiniMax node of n8n', requests, {
-		speech: workflowOf(`${id}-speech`, [speech], 'MiniMax'),
-		video: workflowOf(`${id}-video`, [video], 'MiniMax'),
-	});
+	const steps = { speech: [speech], video: [video] };
+	return await inN8n(n8n, id, 'MiniMax node of n8n', requests, steps);
 }

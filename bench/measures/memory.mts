@@ -34,14 +34,15 @@ interface Cost {
 
 async function costOf(entrant: Entrant, size: number): Promise<Cost> {
 	const { contender } = entrant;
-	const inUse = (await contender.memoryInUse?.()) ?? NaN;
-	await contender.peakInUse?.();
-	const resident = contender.memory();
+	const { process } = contender;
+	const inUse = (await process.memoryInUse?.()) ?? NaN;
+	await process.peakInUse?.();
+	const resident = process.memory();
 	let most = resident;
-	const watch = setInterval(() => (most = Math.max(most, contender.memory())), SAMPLE_MS);
+	const watch = setInterval(() => (most = Math.max(most, process.memory())), SAMPLE_MS);
 	const text = line(`[sim:slow=0.5] [sim:big-file=${size / MEBIBYTE}]`);
 	const ended = await contender.make('speech', [text]).finally(() => clearInterval(watch));
-	const mostInUse = (await contender.peakInUse?.()) ?? NaN;
+	const mostInUse = (await process.peakInUse?.()) ?? NaN;
 	const [results] = await check(entrant, 'speech', [[text]]);
 	return {
 		resident: most - resident,
@@ -76,7 +77,7 @@ export async function measureMemory(setting: Setting) {
 	]);
 	const entrants = [...arenas.flatMap((arena) => Object.values(arena.entrants)), setting.client];
 	await warmUp(entrants, ['speech']);
-	await Promise.all(entrants.map(({ contender }) => settled(contender)));
+	await Promise.all(entrants.map(({ contender }) => settled(contender.process)));
 	const all: Array<Array<Cost | string>> = [];
 	for (const entrant of entrants) all.push(await costsOf(entrant));
 	await Promise.all(arenas.map((arena) => setting.leave(arena)));

@@ -5,8 +5,8 @@ import {
 	kilobytes,
 	median,
 	seconds,
+	row,
 	type Goal,
-	type Row,
 	type Table,
 } from '../figures.mts';
 import type { N8n } from '../n8n.mts';
@@ -86,7 +86,6 @@ export async function measureScale(setting: Setting) {
 	const { memory } = await many(oursAddresses, 'speech', arena.n8n);
 	await setting.leave(arena);
 
-	const row = (name: string, cells: Row['cells'], show = seconds): Row => ({ name, cells, show });
 	const table: Table = {
 		title: `${MANY} items, and what one costs`,
 		about:
@@ -97,9 +96,9 @@ export async function measureScale(setting: Setting) {
 			`${COSTED_SECONDS} s with their files, the median of ${COSTED_TIMES} runs.`,
 		columns: ['Media Generation node', 'Hand-built workflow'],
 		rows: [
-			row('speech, addresses', [speech.seconds, 'not run']),
-			row('videos, addresses', [video.seconds, 'not run']),
-			row('speech, files', [files.seconds, 'not run']),
+			row('speech, addresses', [speech.seconds, 'not run'], seconds),
+			row('videos, addresses', [video.seconds, 'not run'], seconds),
+			row('speech, files', [files.seconds, 'not run'], seconds),
 			row('memory in use per item', [memory, 'not run'], kilobytes),
 			row('processor time per item', [own, built], milliseconds),
 		],

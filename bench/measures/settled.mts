@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Contender } from '../contenders/contender.mts';
+import type { Process } from '../contenders/contender.mts';
 
 /** n8n gives memory back for some 20 s after its start, on a busy machine for longer. */
 const LEAST_MS = 25_000;
@@ -8,12 +8,12 @@ const LOOK_MS = 8000;
 const ENOUGH_BYTES = 2 * 1024 ** 2;
 
 /** Resolves when a process that has just started gives no more memory back. */
-export async function settled(contender: Pick<Contender, 'memory' | 'memoryInUse'>): Promise<void> {
+export async function settled(process: Process): Promise<void> {
 	const began = Date.now();
 	await pause(LEAST_MS);
 	for (let before = Infinity; Date.now() - began < LATEST_MS;) {
-		await contender.memoryInUse?.();
-		const now = contender.memory();
+		await process.memoryInUse?.();
+		const now = process.memory();
 		if (before - now < ENOUGH_BYTES) return;
 		before = now;
 		await pause(LOOK_MS);

@@ -4,7 +4,7 @@ import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
 import { startS3 } from '../../tools/servers/s3.mts';
 import { startSftp } from '../../tools/servers/sftp.mts';
 import { startWebDav } from '../../tools/servers/webDav.mts';
-import { mebibytes, type Cell, type Row, type Table } from '../figures.mts';
+import { mebibytes, row, type Cell, type Table } from '../figures.mts';
 import { N8n } from '../n8n.mts';
 import { workflowOf, type Step } from '../workflow.mts';
 import { settled } from './settled.mts';
@@ -29,12 +29,11 @@ interface Store {
 
 type Servers = Awaited<ReturnType<typeof startServers>>;
 
-async function startServers() {
-	const s3 = await startS3(BUCKET);
-	const sftp = await startSftp();
-	const webDav = await startWebDav();
-	return { s3, sftp, webDav };
-}
+const startServers = async () => ({
+	s3: await startS3(BUCKET),
+	sftp: await startSftp(),
+	webDav: await startWebDav(),
+});
 
 function storesOf({ s3, sftp, webDav }: Servers): Store[] {
 	const base = (type: string, typeVersion: number, parameters: Step['parameters']) => ({
@@ -117,7 +116,7 @@ async function costOf(
 	}
 	const path = name.replace(/\W+/g, '-').toLowerCase();
 	// Its items have no files, which would be looked for on the disk.
-	const workflow = await n8n.publish(workflowOf(path, steps, 'Items'));
+	const workflow = await n8n.publish(workflowOf(path, steps, undefined, 'Items'));
 	const text = `[sim:slow=0.5] [sim:big-file=${SIZE / MEBIBYTE}] A long video.`;
 	const before = await n8n.memoryInUse();
 	await n8n.peakInUse();
@@ -152,11 +151,13 @@ export async function measureStorage(): Promise<Table> {
 		for (const server of Object.values(servers)) await server.stop();
 		await simulator.close();
 	}
-	const rows = storesOf(servers).map(({ name }, index): Row => ({
-		name,
-		cells: columns.map((cells) => cells[index]!),
-		show: mebibytes,
-	}));
+	const rows = storesOf(servers).map(({ name }, index) =>
+		row(
+			name,
+			columns.map((cells) => cells[index]!),
+			mebibytes,
+		),
+	);
 	const about =
 		`By how much the memory that n8n uses grows at its peak while a video of ${mebibytes(SIZE)} is ` +
 		'made and stored, garbage included, which is collected before each. Looked at every 10 ms. What ' +

@@ -15,7 +15,7 @@ const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
 export async function measureTrigger(setting: Setting): Promise<Goal> {
 	const arena = await setting.arena();
 	const { n8n } = arena;
-	const { token: apiToken, baseUrl } = setting.access('trigger');
+	const { token: apiToken, baseUrl } = setting.account('trigger').access;
 	const data = { apiToken, baseUrl, webSocketUrl: '', allowHttp: false };
 	const credential = await n8n.credential('mediaGenerationApi', data);
 	await n8n.publish({

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { atMost, kilobytes, seconds, times, type Goal, type Row, type Table } from '../figures.mts';
+import type { Process } from '../contenders/contender.mts';
 import type { N8n } from '../n8n.mts';
 import { line, race, warmUp } from '../run.mts';
 import type { Entrant, Setting } from '../setting.mts';
@@ -16,8 +17,6 @@ const SPREAD_SECONDS = 10;
 /** How long before the first one is done the memory is looked at. */
 const AHEAD_MS = 5000;
 const SAMPLE_MS = 100;
-
-type Process = Pick<N8n, 'memory'> & Partial<Pick<N8n, 'memoryInUse'>>;
 
 interface Waiting {
 	/** Bytes per waiting item by which the process has grown: at most, and without garbage. */
@@ -78,7 +77,7 @@ async function waitingOf(entrant: Entrant): Promise<Waiting> {
 	let accepted = 0;
 	let lookups = 0;
 	const memory = await memoryOf(
-		contender,
+		contender.process,
 		async () => await race(entrant, 'speech', ...batches()),
 		async (began) => {
 			const firstDone = began + LEAST_SECONDS * 1000;
@@ -108,7 +107,7 @@ async function n8nAlone(n8n: N8n) {
 			parameters: { amount: LEAST_SECONDS },
 		},
 	];
-	const workflow = await n8n.publish(workflowOf('alone', steps, 'Wait'));
+	const workflow = await n8n.publish(workflowOf('alone', steps));
 	return async () => await Promise.all(batches().map((texts) => n8n.run(workflow, texts)));
 }
 
@@ -122,7 +121,9 @@ export async function measureWaiting(setting: Setting) {
 	const entrants = [own.entrants.ours100, built.entrants.handBuilt, setting.client] as const;
 	await warmUp(entrants, ['speech']);
 	const run = await n8nAlone(alone.n8n);
-	await Promise.all([alone.n8n, ...entrants.map(({ contender }) => contender)].map(settled));
+	await Promise.all(
+		[alone.n8n, ...entrants.map(({ contender }) => contender.process)].map(settled),
+	);
 	const [aloneMemory, ours, handBuilt, client] = await Promise.all([
 		memoryOf(alone.n8n, run),
 		...entrants.map(waitingOf),

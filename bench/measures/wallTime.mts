@@ -1,4 +1,4 @@
-import { atMost, below, seconds, type Goal, type Table } from '../figures.mts';
+import { atMost, below, row, seconds, type Goal, type Table } from '../figures.mts';
 import { lines, race } from '../run.mts';
 import type { Arena, Entrant, Setting } from '../setting.mts';
 import type { Aside } from './aside.mts';
@@ -18,36 +18,29 @@ export async function measureWallTime(
 		const { times, requests } = await race(entrant, 'speech', lines(count, SECONDS));
 		return { seconds: times[0]!.seconds, requests: requests / count };
 	};
-	const measured = new Map<number, ByContender>();
-	let requestsOfTen: ByContender | undefined;
-	for (const count of COUNTS) {
-		const own = await timed(ours, count);
-		const built = await timed(handBuilt, count);
-		const plain = await timed(client, count);
-		const of = (key: 'seconds' | 'requests') => ({
-			ours: own[key],
-			handBuilt: built[key],
-			client: plain[key],
-		});
-		measured.set(count, of('seconds'));
-		if (count === 10) requestsOfTen = of('requests');
-	}
+	const timedAll = async (count: number) => ({
+		count,
+		ours: await timed(ours, count),
+		handBuilt: await timed(handBuilt, count),
+		client: await timed(client, count),
+	});
+	const measured: Array<Awaited<ReturnType<typeof timedAll>>> = [];
+	for (const count of COUNTS) measured.push(await timedAll(count));
+	const [, ten, fifty, twoHundred] = measured;
 	const set = new Map<number, number>([
 		[50, (await timed(ours50, 50)).seconds],
 		[200, (await timed(ours100, 200)).seconds],
 	]);
-
 	const blocked = (await timed(oursBlocked, 50)).seconds;
-	const fifty = measured.get(50)!;
 	const goals: Goal[] = [
-		atMost('50 items of 3 s, nothing set', 4, fifty.ours, seconds),
+		atMost('50 items of 3 s, nothing set', 4, fifty!.ours.seconds, seconds),
 		below(
 			'50 items of 3 s, nothing set, beside the hand-built workflow',
-			fifty.handBuilt,
-			fifty.ours,
+			fifty!.handBuilt.seconds,
+			fifty!.ours.seconds,
 			seconds,
 		),
-		atMost('200 items of 3 s, nothing set', 8, measured.get(200)!.ours, seconds),
+		atMost('200 items of 3 s, nothing set', 8, twoHundred!.ours.seconds, seconds),
 		atMost('50 items of 3 s, WebSocket blocked, Poll Interval 2 s', 6.5, blocked, seconds),
 	];
 	const table = ({ vendor }: Aside): Table => {
@@ -65,19 +58,26 @@ export async function measureWallTime(
 				'MiniMax node, video',
 				'Plain client, no n8n',
 			],
-			rows: COUNTS.map((count) => ({
-				name: count === 1 ? '1 item' : `${count} items`,
-				cells: [
-					measured.get(count)!.ours,
-					set.get(count) ?? '–',
-					measured.get(count)!.handBuilt,
-					vendor.speech[count] ?? 'not run',
-					vendor.video[count] ?? 'not run',
-					measured.get(count)!.client,
-				],
-				show: seconds,
-			})),
+			rows: measured.map(({ count, ...of }) =>
+				row(
+					count === 1 ? '1 item' : `${count} items`,
+					[
+						of.ours.seconds,
+						set.get(count) ?? '–',
+						of.handBuilt.seconds,
+						vendor.speech[count] ?? 'not run',
+						vendor.video[count] ?? 'not run',
+						of.client.seconds,
+					],
+					seconds,
+				),
+			),
 		};
 	};
-	return { table, goals, requestsOfTen: requestsOfTen! };
+	const requestsOfTen: ByContender = {
+		ours: ten!.ours.requests,
+		handBuilt: ten!.handBuilt.requests,
+		client: ten!.client.requests,
+	};
+	return { table, goals, requestsOfTen };
 }
