@@ -8,7 +8,7 @@ const FOLDER = join(project, 'out/e2e');
 /** Those that README shows, in docs/. */
 const SHOWN = ['panel', 'editor', 'video', 'trigger', 'credential'];
 /** A picture of README is replaced when its size in bytes differs by more than this share: not for an ID in it. */
-const CHANGED = 0.01;
+const CHANGED = 0.003;
 
 /** Keeps a picture of what a person sees, and with it the one that README shows. */
 export async function takePicture(page: Page, name: string): Promise<void> {
