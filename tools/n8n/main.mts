@@ -27,13 +27,6 @@ const SERVICE_PORT = 8787;
 
 const examples = readExamples();
 const chosen = examples.find(({ name }) => name === values.run);
-if (chosen?.isTriggered) {
-	console.error(
-		`"${chosen.name}" is started by speech tasks: publish “${chosen.title}” in the editor ` +
-			'(npm run n8n), then create one there, with “Media Generation: a text to a speech file”.',
-	);
-	process.exit(2);
-}
 if (values.run !== undefined && !chosen?.runsAlone) {
 	const names = examples.filter(({ runsAlone }) => runsAlone).map(({ name }) => name);
 	console.error(`No example "${values.run}" runs by itself; these do: ${names.join(', ')}.`);
