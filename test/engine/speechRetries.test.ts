@@ -19,9 +19,9 @@ test.each([
 
 test('readings that fail to the end: the message tells of them', async () => {
 	onRead(answer(500, { error: 'boom' }), ALWAYS);
-	const { message } = bad(await run(speech('Hi.', { timeout: 3, pollInterval: 1 })));
+	const { message } = bad(await run(speech('Hi.', { timeout: 6, pollInterval: 1 })));
 	expect(message).toMatch(
-		/^No result after 3 seconds \(last known: pending, 100 %, then HTTP 500\)/,
+		/^No result after 6 seconds \(last known: pending, 100 %, then HTTP 500\)/,
 	);
 	expect(message).toContain(tasks()[0]!.id);
 });
