@@ -93,7 +93,20 @@ export function matchHistory(
 	const open = all.filter((entry) => entry.prompt === prompt && !proven.includes(entry));
 	const nobodys = open.filter((entry) => isUntold(entry) && !isKnown(entry, taken));
 	const sharing = claims.filter((other) => other.prompt.trim() === prompt);
-	const free = withoutFailed(nobodys, sharing);
+	return matchByPrompt(claim, all, proven, withoutFailed(nobodys, sharing), sharing);
+}
+
+/**
+ * The same where ids prove only `proven`: which of `free`, the entries of its prompt that nobody has, are
+ * the claim's, and not those of others `sharing` that prompt.
+ */
+function matchByPrompt(
+	claim: Claim,
+	all: HistoryEntry[],
+	proven: HistoryEntry[],
+	free: HistoryEntry[],
+	sharing: Claim[],
+): Verdict {
 	const mine = free.filter(mayBeOf(claim));
 	// The requests that may have made one of these, `claim` among them, and all that they may have made.
 	const rivals = sharing
@@ -109,18 +122,17 @@ export function matchHistory(
 		[...ids].some((id) => !all.some((entry) => entry.id === id));
 
 	// With images, an id that was told is the only possible proof, even if it has not appeared yet.
-	if (areEqual && !(claim.withImages && claim.ids.size > 0)) {
-		const isAlone = rivals.length === 1 && surplus <= 0;
-		const isEven = areLost && surplus === 0;
-		const share = isAlone ? mine : isEven ? shareOf(claim, rivals, pool) : undefined;
-		if (share) {
-			const own = all.filter((entry) => proven.includes(entry) || share.includes(entry));
-			const waitMs = claim.withImages ? IMAGES_MS : isAwaited(claim) ? ID_AWAITED_MS : undefined;
-			const candidates = waitMs === undefined ? [] : asListed(share);
-			return { own, candidates, hopeless: false, waitMs };
-		}
+	const mayShare = areEqual && !(claim.withImages && claim.ids.size > 0);
+	const isAlone = rivals.length === 1 && surplus <= 0;
+	const isEven = areLost && surplus === 0;
+	const share = mayShare && (isAlone ? mine : isEven && shareOf(claim, rivals, pool));
+	if (share) {
+		const own = all.filter((entry) => proven.includes(entry) || share.includes(entry));
+		const waitMs = claim.withImages ? IMAGES_MS : isAwaited(claim) ? ID_AWAITED_MS : undefined;
+		const candidates = waitMs === undefined ? [] : asListed(share);
+		return { own, candidates, hopeless: false, waitMs };
 	}
-	if (proven.length > 0) return provenOnly;
+	if (proven.length > 0) return { own: proven, candidates: [], hopeless: false };
 	const isFull = areEqual ? surplus > 0 : surplus >= 0;
 	const areAwaited = rivals.some(({ owner }) => isAwaited(owner));
 	return { own: [], candidates: asListed(mine), hopeless: areLost && !areAwaited && isFull };
