@@ -73,8 +73,12 @@ export async function requestStream(
 ): Promise<GenerationOutcome> {
 	const closing = new AbortController();
 	const close = () => closing.abort(NO_REASON);
-	const signal = anyOf(order.creating, closing.signal);
-	const noteAsked = () => order.listener.onAsked(askedOf(claim));
+	const creating = anyOf(order.creating, closing.signal);
+	const opened = await openStream(api, order, claim, creating).catch((error: unknown) => {
+		close();
+		if (!mayBeUnderWay(error)) throw error;
+	});
+	if (!opened) return { kind: 'lost', text: 'the service did not respond' };
 	const hear = (progress: GenerationProgress) => {
 		const { id } = progress;
 		const isNamed = id !== undefined && !claim.ids.has(id);
@@ -82,39 +86,44 @@ export async function requestStream(
 		order.listener.onProgress(progress, isNamed ? askedOf(claim) : undefined);
 	};
 	const events = new GenerationEvents(api.credential, hear, order.expected);
-	// A function of its own, so that the body, which may be large, is freed once the stream is open.
-	const open = async () => {
-		const { bytes, release } = await order.body(order.signal);
-		try {
-			claim.digest = await requestDigest(order, bytes);
-			const answer = await api.openStream(order.generation, bytes, {
-				signal,
-				begin: order.signal,
-				limitMs: order.idleMs,
-				onSend() {
-					claim.began = Date.now();
-					noteAsked();
-				},
-				onRefused() {
-					// Until it is sent again, no entry can belong to it.
-					claim.began = Infinity;
-					order.listener.onRefused();
-				},
-			});
-			claim.clockOffsetMs = answer.clockOffsetMs;
-			noteAsked();
-			return answer.body;
-		} finally {
-			release?.();
-		}
-	};
-	const opened = await open().catch((error: unknown) => {
-		close();
-		if (!mayBeUnderWay(error)) throw error;
-	});
-	if (!opened) return { kind: 'lost', text: 'the service did not respond' };
 	const ended = api.rateLimit.begin('stream');
 	return await readStream(opened, events, order, close).finally(ended);
+}
+
+/**
+ * Sends the create call of `claim`, and returns its stream. A function of its own, so that the body, which
+ * may be large, is freed once the stream is open.
+ */
+async function openStream(
+	api: Api,
+	order: GenerationOrder,
+	claim: Claim,
+	signal: AbortSignal,
+): Promise<ByteStream> {
+	const { listener } = order;
+	const { bytes, release } = await order.body(order.signal);
+	try {
+		claim.digest = await requestDigest(order, bytes);
+		const answer = await api.openStream(order.generation, bytes, {
+			signal,
+			begin: order.signal,
+			limitMs: order.idleMs,
+			onSend() {
+				claim.began = Date.now();
+				listener.onAsked(askedOf(claim));
+			},
+			onRefused() {
+				// Until it is sent again, no entry can belong to it.
+				claim.began = Infinity;
+				listener.onRefused();
+			},
+		});
+		claim.clockOffsetMs = answer.clockOffsetMs;
+		listener.onAsked(askedOf(claim));
+		return answer.body;
+	} finally {
+		release?.();
+	}
 }
 
 /** Reads a stream to its outcome, or to a silence. Throws the signal's reason when that aborts. */
