@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import { jsonStringify, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
 import { ASPECT_RATIOS, MODEL_IDS, NUMBER_OF_VIDEOS, SPEECH_SETTINGS } from '../../shared/contract';
-import * as field from '../../shared/n8n/descriptions';
+import {
+	FIRST_RESOURCE,
+	FIRST_SPEECH_OPERATION,
+	INPUT_FIELD,
+	useSpeakerBoost,
+} from '../../shared/n8n/descriptions';
 import { isRecord } from '../../shared/parsing/coerce';
 
 /**
@@ -14,15 +19,15 @@ import { isRecord } from '../../shared/parsing/coerce';
  * output field still asks for the same.
  */
 const PARAMETERS: Record<string, unknown> = {
-	resource: field.FIRST_RESOURCE,
-	operation: field.FIRST_SPEECH_OPERATION,
+	resource: FIRST_RESOURCE,
+	operation: FIRST_SPEECH_OPERATION,
 	text: '',
 	voiceId: '',
 	modelId: MODEL_IDS[0],
 	prompt: '',
 	aspectRatio: ASPECT_RATIOS[0],
 	numberOfVideos: NUMBER_OF_VIDEOS.default,
-	binaryPropertyName: field.INPUT_FIELD,
+	binaryPropertyName: INPUT_FIELD,
 };
 
 /** The same for the options. */
@@ -30,7 +35,7 @@ const OPTIONS: Record<string, unknown> = {
 	...Object.fromEntries(
 		Object.entries(SPEECH_SETTINGS).map(([name, { default: byDefault }]) => [name, byDefault]),
 	),
-	useSpeakerBoost: field.useSpeakerBoost.default,
+	useSpeakerBoost: useSpeakerBoost.default,
 	prompt: '',
 };
 

@@ -6,7 +6,15 @@ import { generate } from '../../shared/generation/generation';
 import type { GenerationOrder } from '../../shared/generation/generationStream';
 import { findAgain } from '../../shared/generation/historyRecovery';
 import { GENERATIONS, type MediaKind } from '../../shared/media';
-import * as field from '../../shared/n8n/descriptions';
+import {
+	concurrency,
+	download as downloadField,
+	idleTimeout,
+	maxPaid,
+	options,
+	outputField,
+	timeout,
+} from '../../shared/n8n/descriptions';
 import { generatedBy } from '../../shared/n8n/origins';
 import { GenerationRecord } from './generationRecord';
 import type { Item } from './item';
@@ -21,24 +29,17 @@ export const generationFields = (
 	kind: MediaKind,
 	...more: INodeProperties[]
 ): INodeProperties[] => [
-	field.download,
-	field.options(
-		field.concurrency,
-		field.idleTimeout,
-		field.maxPaid,
-		...more,
-		field.outputField,
-		field.timeout(kind),
-	),
+	downloadField,
+	options(concurrency, idleTimeout, maxPaid, ...more, outputField, timeout(kind)),
 ];
 
 /** The job of one generation. */
 export function generationJob(item: Item, order: Order): Job {
 	const { run, api, parameters } = item;
 	const kind = GENERATIONS[order.generation].makes;
-	const timeoutMs = parameters.durationOption(field.timeout(kind));
-	const idleMs = parameters.durationOption(field.idleTimeout);
-	const isFileWanted = parameters.fileFlag(field.download);
+	const timeoutMs = parameters.durationOption(timeout(kind));
+	const idleMs = parameters.durationOption(idleTimeout);
+	const isFileWanted = parameters.fileFlag(downloadField);
 	const fileField = parameters.outputField();
 	item.planPaid();
 

@@ -2,7 +2,13 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord } from '../../../shared/contract';
 import { fetchEntryFiles } from '../../../shared/generation/entryFiles';
-import * as field from '../../../shared/n8n/descriptions';
+import {
+	concurrency,
+	downloadIfAsked,
+	options,
+	outputField,
+	returnAllAndLimit,
+} from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
 import { settled, type Made } from '../../run/job';
@@ -19,14 +25,11 @@ export const getAllHistory: Operation = {
 		description: 'List the videos and images generated so far, newest first',
 		action: 'Get many videos and images from the history',
 	},
-	fields: [
-		...field.returnAllAndLimit,
-		field.options(field.concurrency, field.downloadIfAsked, field.outputField),
-	],
+	fields: [...returnAllAndLimit, options(concurrency, downloadIfAsked, outputField)],
 	prepare(item) {
 		const { parameters, api, run } = item;
 		const limit = parameters.limit();
-		const downloads = parameters.fileFlagOption(field.downloadIfAsked);
+		const downloads = parameters.fileFlagOption(downloadIfAsked);
 		const fileField = parameters.outputField();
 
 		return async () => {

@@ -4,7 +4,13 @@ import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
 import { aboutTask, waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
-import * as field from '../../../shared/n8n/descriptions';
+import {
+	download as downloadField,
+	pollInterval,
+	subtitles as subtitlesField,
+	SUBTITLES_FIELD,
+	timeout,
+} from '../../../shared/n8n/descriptions';
 import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Item } from '../../run/item';
@@ -18,15 +24,15 @@ export type WaitFields = ReturnType<typeof readWaitFields>;
 /** Throws a Failure of kind invalidInput that names the field at fault. */
 export function readWaitFields(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
-	const subtitles = parameters.fileFlagOption(field.subtitles);
-	if (subtitles && outputField === field.SUBTITLES_FIELD) {
-		const text = `must not be "${field.SUBTITLES_FIELD}", which is the field of the subtitles`;
+	const subtitles = parameters.fileFlagOption(subtitlesField);
+	if (subtitles && outputField === SUBTITLES_FIELD) {
+		const text = `must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`;
 		throw invalidInput('Put Output File in Field', text);
 	}
 	return {
-		timeoutMs: parameters.durationOption(field.timeout('speech')),
-		pollIntervalMs: parameters.durationOption(field.pollInterval),
-		download: parameters.fileFlag(field.download),
+		timeoutMs: parameters.durationOption(timeout('speech')),
+		pollIntervalMs: parameters.durationOption(pollInterval),
+		download: parameters.fileFlag(downloadField),
 		subtitles,
 		outputField,
 	};
@@ -153,6 +159,6 @@ export const binaryOf = (
 	file || subtitles
 		? {
 				...(file && { [outputField]: file }),
-				...(subtitles && { [field.SUBTITLES_FIELD]: subtitles }),
+				...(subtitles && { [SUBTITLES_FIELD]: subtitles }),
 			}
 		: undefined;

@@ -1,5 +1,5 @@
 import { withDeadline } from '../../../shared/async/deadline';
-import * as field from '../../../shared/n8n/descriptions';
+import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/operation';
 import { fileOf, spokenOutput } from './collect';
@@ -15,11 +15,11 @@ export const getSpeech: Operation = {
 		description: 'Get the current state of a speech task',
 		action: 'Get a speech task',
 	},
-	fields: [field.taskId, field.downloadIfAsked],
+	fields: [taskId, downloadIfAsked],
 	prepare(item) {
 		const { parameters, api, run } = item;
 		const id = parameters.taskId();
-		const isFileWanted = parameters.fileFlag(field.downloadIfAsked);
+		const isFileWanted = parameters.fileFlag(downloadIfAsked);
 		const outputField = parameters.outputField();
 
 		return async () => {

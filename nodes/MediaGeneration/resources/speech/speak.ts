@@ -2,7 +2,20 @@ import type { INodeProperties } from 'n8n-workflow';
 import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../shared/contract';
 import { splitText, type TextPart } from './splitText';
 import { invalidInput } from '../../../shared/failure';
-import * as field from '../../../shared/n8n/descriptions';
+import {
+	concurrency,
+	download,
+	FIRST_SPEECH_OPERATION,
+	maxPaid,
+	NOT_FOR_TOOLS,
+	options,
+	outputField,
+	pollInterval,
+	subtitles,
+	timeout,
+	useSpeakerBoost,
+	type NumberField,
+} from '../../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Item } from '../../run/item';
 import type { Job } from '../../run/job';
@@ -26,14 +39,14 @@ const SETTINGS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
 	style: ['Style Exaggeration', "How much to exaggerate the voice's own style, from 0 to 1"],
 };
 
-const setting = (name: keyof typeof SPEECH_SETTINGS): field.NumberField => {
+const setting = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
 	const [displayName, description] = SETTINGS[name];
 	const { min: minValue, max: maxValue, default: byDefault } = SPEECH_SETTINGS[name];
 	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
 	return { displayName, name, type: 'number', typeOptions, default: byDefault, description };
 };
 
-const splitLongerThan: field.NumberField = {
+const splitLongerThan: NumberField = {
 	displayName: 'Split Text Longer Than',
 	name: 'splitLongerThan',
 	type: 'number',
@@ -105,10 +118,10 @@ const fields: INodeProperties[] = [
 	},
 	waitForCompletion,
 	{
-		...field.download,
-		displayOptions: { ...field.NOT_FOR_TOOLS, show: { waitForCompletion: [true] } },
+		...download,
+		displayOptions: { ...NOT_FOR_TOOLS, show: { waitForCompletion: [true] } },
 	},
-	field.options(
+	options(
 		{
 			displayName: 'Callback URL',
 			name: 'callbackUrl',
@@ -117,18 +130,18 @@ const fields: INodeProperties[] = [
 			placeholder: 'e.g. https://example.com/speech-done',
 			description: 'A URL that the service calls when the task is completed',
 		},
-		field.concurrency,
-		field.subtitles,
-		field.maxPaid,
-		field.pollInterval,
-		field.outputField,
+		concurrency,
+		subtitles,
+		maxPaid,
+		pollInterval,
+		outputField,
 		setting('similarity'),
 		setting('speed'),
 		splitLongerThan,
 		setting('stability'),
 		setting('style'),
-		field.timeout('speech'),
-		field.useSpeakerBoost,
+		timeout('speech'),
+		useSpeakerBoost,
 	),
 ];
 
@@ -143,7 +156,7 @@ function readRequest(parameters: NodeParameters): SpeechRequest {
 		similarity: parameters.numberOption(setting('similarity')),
 		style: parameters.numberOption(setting('style')),
 		speed: parameters.numberOption(setting('speed')),
-		use_speaker_boost: parameters.flagOption(field.useSpeakerBoost),
+		use_speaker_boost: parameters.flagOption(useSpeakerBoost),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
 }
@@ -199,7 +212,7 @@ function prepare(item: Item): Job {
 export const speak: Operation = {
 	option: {
 		name: 'Speak',
-		value: field.FIRST_SPEECH_OPERATION,
+		value: FIRST_SPEECH_OPERATION,
 		description: 'Convert text to speech and wait for the audio file',
 		action: 'Convert text to speech',
 	},

@@ -1,5 +1,14 @@
 import { withDeadline } from '../../../shared/async/deadline';
-import * as field from '../../../shared/n8n/descriptions';
+import {
+	concurrency,
+	download,
+	options,
+	outputField,
+	pollInterval,
+	subtitles,
+	taskId,
+	timeout,
+} from '../../../shared/n8n/descriptions';
 import type { Operation } from '../../run/operation';
 import { collect, readWaitFields } from './collect';
 import { forAllParts, MAX_PARTS, speechOutput } from './parts';
@@ -14,18 +23,12 @@ export const waitForSpeech: Operation = {
 	},
 	fields: [
 		{
-			...field.taskId,
+			...taskId,
 			description:
 				'The ID that Speech → Speak returns as <code>task_id</code>. Several, separated by commas, are collected as one speech, as with <code>task_ids</code> of a text that was split.',
 		},
-		field.download,
-		field.options(
-			field.concurrency,
-			field.subtitles,
-			field.pollInterval,
-			field.outputField,
-			field.timeout('speech'),
-		),
+		download,
+		options(concurrency, subtitles, pollInterval, outputField, timeout('speech')),
 	],
 	prepare(item) {
 		const { parameters, run } = item;
