@@ -233,6 +233,9 @@ export class EntryStore extends EventStore<Kept> {
 }
 
 const opened = (since: number, createdAt: number): Open => ({
-	...{ since, createdAt },
-	...{ isQueued: false, isEmitted: false, misses: 0 },
+	since,
+	createdAt,
+	isQueued: false,
+	isEmitted: false,
+	misses: 0,
 });

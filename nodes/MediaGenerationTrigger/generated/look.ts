@@ -75,7 +75,10 @@ export class Look {
 		const standings = this.standings();
 		const hasAnchor = this.hasKnown(standings) || (isComplete && size === 0);
 		const outcome: Outcome = {
-			...{ ready: [], failed: [], making: [], passed: [] },
+			ready: [],
+			failed: [],
+			making: [],
+			passed: [],
 			hasLostTrack: false,
 			isCut: this.isCut,
 			reach: 1,

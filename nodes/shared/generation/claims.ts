@@ -45,7 +45,10 @@ export class Claims {
 		const { told, key = randomUUID(), ...asked } = order;
 		this.take(order.others ?? []);
 		const claim: Claim = {
-			...{ digest: '', withImages: false, ...asked, key },
+			digest: '',
+			withImages: false,
+			...asked,
+			key,
 			ids: new Set(told),
 			lost: false,
 			until: Infinity,
