@@ -19,8 +19,8 @@ import { contextOf, Resume } from '../paid/resume';
 import { Spending } from '../paid/spending';
 import { costHint, firstOf, paidWords } from '../paid/summary';
 
-/** Bytes of request bodies with images that may be in memory at once. */
-const BODY_BYTES = 256 * 1024 * 1024;
+/** Bytes of encoded images, and of sounds to join, that may be in memory at once. */
+const MEMORY_BYTES = 256 * 1024 * 1024;
 
 /**
  * Whether a model calls the node. `isToolExecution` tells agents up to version 2; later ones have the
@@ -36,8 +36,7 @@ export class Run {
 	readonly resume: Resume;
 	readonly spending: Spending;
 	readonly concurrency: Concurrency;
-	/** Bytes of encoded images in memory. */
-	readonly bodies = new Semaphore(BODY_BYTES);
+	readonly memory = new Semaphore(MEMORY_BYTES);
 	readonly history: HistoryReader;
 	/** Aborts when n8n cancels the execution. */
 	readonly canceled: AbortSignal;

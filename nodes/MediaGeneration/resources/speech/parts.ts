@@ -140,7 +140,7 @@ async function join(
 			read: async () => await readStored(helpers, file),
 		})),
 	);
-	const release = await run.bodies.acquire(sumOf(sounds.map(({ bytes }) => bytes)), run.stopped);
+	const release = await run.memory.acquire(sumOf(sounds.map(({ bytes }) => bytes)), run.stopped);
 	try {
 		const joined = await joinAudio(sounds);
 		if ('why' in joined) return joined;

@@ -65,7 +65,7 @@ export class InputImages {
 			);
 		}
 
-		const release = await this.item.run.bodies.acquire(total, signal);
+		const release = await this.item.run.memory.acquire(total, signal);
 		const write = async () => {
 			const body = Buffer.allocUnsafe(total);
 			let at = body.write(json.slice(0, inside));
