@@ -25,8 +25,8 @@ function namesOf({ index, taskId, asked, files }: ItemRequest, redact: Redactor)
 
 /**
  * In words, how many items of a run that ends early are paid, or may be, and the way to what was paid;
- * undefined when nothing is. `requests` are those of its items, in order; `failed` is the item that ends it, none
- * when the run is stopped.
+ * undefined when nothing is. `requests` are those of its items, in order; `failed` is the item that ends
+ * it, none when the run is stopped.
  */
 export function paidWords(
 	requests: ItemRequest[],

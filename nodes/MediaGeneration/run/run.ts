@@ -54,6 +54,7 @@ export class Run {
 	/** Items that cost something in this run. */
 	readonly charged = new Set<number>();
 	private readonly hints = new Map<string, { message: string; items: Set<number> }>();
+	/** The item whose failure ends the run. */
 	private firstFailed: { error: unknown; itemIndex?: number } | undefined;
 
 	constructor(
@@ -136,10 +137,12 @@ export class Run {
 	throwIfEnded(): void {
 		// A canceled run is not a failed item: "continue on fail" must not swallow it.
 		const isCanceled = this.canceled.aborted;
-		if (isCanceled) this.firstFailed = { error: new Failure('canceled') };
-		else this.showHints();
-		if (!this.firstFailed) return;
-		const { error, itemIndex } = this.firstFailed;
+		if (!isCanceled) this.showHints();
+		const end: typeof this.firstFailed = isCanceled
+			? { error: new Failure('canceled') }
+			: this.firstFailed;
+		if (!end) return;
+		const { error, itemIndex } = end;
 		const { redact } = this.credential;
 		const note = paidWords(this.resume.ofRun(), redact, itemIndex);
 		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
