@@ -28,6 +28,7 @@ const MAX_ENTRIES = 600;
 const MAX_LOOK_PAGES = 30;
 /** Fewer entries than this, on a page that is the last, are the whole history: no page is smaller. */
 const MIN_PAGE_SIZE = 20;
+
 /** `unsure`: only what comes after it can tell whether it is old or new. */
 type Standing = 'known' | 'old' | 'new' | 'unsure';
 

@@ -81,8 +81,9 @@ export class Arrivals {
 			}
 			return;
 		}
-		if (this.waiting.size >= MAX_WAITING)
+		if (this.waiting.size >= MAX_WAITING) {
 			return this.watch.warn('too many tasks at once: some are ignored');
+		}
 		this.waiting.set(taskId, { first: now, last: now, wasUnderWay });
 		if (!this.isWorking) void this.work();
 	}

@@ -135,8 +135,8 @@ export class InputImages {
 
 	private checkEncoded({ field, data }: Image, base64: Buffer, length: number): void {
 		if (base64.length !== length) throw this.badImage(`The file in '${field}' cannot be read`);
-		if (!data.mimeType?.startsWith('image/'))
-			this.checkBytes(field, base64.toString('latin1', 0, 64));
+		if (data.mimeType?.startsWith('image/')) return;
+		this.checkBytes(field, base64.toString('latin1', 0, 64));
 	}
 
 	private checkBytes(field: string, base64: string): void {
