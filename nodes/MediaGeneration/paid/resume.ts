@@ -25,7 +25,7 @@ export interface PaidRequest {
 	madeAt?: number;
 }
 
-/** Whether the service may have accepted it or not, as far as is known. */
+/** True while nobody can tell whether the service has accepted it. */
 export const isUnclear = ({ sentAt, asked, isAccepted }: PaidRequest): boolean =>
 	sentAt !== undefined || (asked !== undefined && !isAccepted);
 
@@ -132,7 +132,7 @@ export class Resume {
 		return keys;
 	}
 
-	/** The key of a whole item, which is held from now on. */
+	/** Holds an item's key: one under which an earlier call has left something, else a new one. */
 	private hold(index: number): string {
 		if (this.isTool || this.common === undefined) this.common = this.commonOf(index);
 		const item = this.context.getInputData()[index]!;

@@ -44,6 +44,7 @@ export class Item {
 		if (limit > 0) spending.plan(this.index, unpaid.length, limit);
 	}
 
+	/** A create call goes out, perhaps not for the first time. */
 	asked(): void {
 		this.log.asked();
 		this.run.spending.sent();

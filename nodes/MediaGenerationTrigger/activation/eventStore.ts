@@ -6,7 +6,7 @@ import { thisProcess } from '../../shared/account';
  */
 export const KEY_LASTS_MS = 120_000;
 
-/** By key: the last trigger's memory, since one of that node was closed. */
+/** By key: the memory of the node's latest trigger, from the moment one was closed. */
 class LeftBehind extends Map<string, EventStore<{ at: number }>> {}
 
 const leftBehind = () => thisProcess.shared(LeftBehind);
@@ -44,6 +44,7 @@ export abstract class EventStore<Kept extends { at: number }> {
 	/** It is about to be emitted; or, with false, n8n could not start its execution. */
 	emitted(name: string, isEmitted = true): void {
 		const entry = this.open.get(name);
+		// n8n may say so after minutes: then it is the next trigger's to emit.
 		const heir = leftBehind().get(this.key) ?? this;
 		if (entry) entry.isEmitted = isEmitted;
 		else if (!isEmitted) heir.reopen(name, heir === this);
@@ -59,6 +60,7 @@ export abstract class EventStore<Kept extends { at: number }> {
 	/** Takes what was left, or what n8n has stored if that is newer. */
 	protected take(stored?: Kept): Kept | undefined {
 		const before = leftBehind().get(this.key);
+		// From now on, what the one before can't emit after all comes here.
 		if (before) leftBehind().set(this.key, this);
 		const left = before?.leftAt && (before.kept(before.leftAt) as Kept | undefined);
 		if (!left || !stored) return left || stored;

@@ -48,9 +48,11 @@ export class SelfStarts {
 		const [first] = this.creators;
 		if (!first) return;
 		const { settings, warn } = this.activation;
-		const where = 'if n8n runs executions in workers (queue mode), ';
+		const where = settings.includeOwnTasks
+			? ''
+			: 'if n8n runs executions in workers (queue mode), ';
 		warn(
-			`'${first.name}' follows the trigger: ${settings.includeOwnTasks ? '' : where}all that it creates starts the workflow again, until an error stops it after ten times in a row`,
+			`'${first.name}' follows the trigger: ${where}all that it creates starts the workflow again, until an error stops it after ten times in a row`,
 		);
 	}
 
@@ -75,10 +77,10 @@ export class SelfStarts {
 	}
 
 	/**
-	 * To be called when an event is known, and its result right before that is emitted: how deep in a chain
-	 * of executions it is, undefined if it is to be passed over. Where the answer to the create call never
-	 * came, the `text` that it speaks or shows tells whose it is, if known. A chain that is too long ends
-	 * the trigger; later events of its family are passed over.
+	 * How deep in a chain of executions an event is. Call this when it becomes known, and what this returns
+	 * right before it is emitted: undefined then means that it is to be passed over. Where the answer to the
+	 * create call never came, the `text` that it speaks or shows tells whose it is, if known. A chain that is
+	 * too long ends the trigger; later events of its family are passed over.
 	 */
 	depthLater(name: string, text: string | undefined): () => number | undefined {
 		// A video or image is heard of late: that an execution waited for it says nothing.

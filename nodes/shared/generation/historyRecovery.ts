@@ -82,7 +82,9 @@ class Looks {
 		// A file that may be another's is worse than none.
 		this.partial = waitMs !== undefined && claim.withImages ? got : files;
 		const isAll = files.length > 0 && files.length + failed.length >= claim.expected;
+		// Beside files that had come, the others are waited for as long as there is time.
 		const isSettled = this.isUnchanged(files) && !isRest;
+		// What completes those is hardly another's, unless the prompt says little.
 		const isCertain = waitMs === undefined || (isRest && !claim.withImages);
 		const isFinal = isSettled || (isAll && isCertain);
 		const isDone = isFinal && (waitMs === undefined || ageOf(claim, own[0]!) >= waitMs);

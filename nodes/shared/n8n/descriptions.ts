@@ -6,6 +6,7 @@ import type { MediaKind } from '../media';
  * defaults and ranges that the code reads.
  */
 
+/** What the node does when nothing is chosen. */
 export const FIRST_RESOURCE = 'speech';
 export const FIRST_SPEECH_OPERATION = 'speak';
 

@@ -128,7 +128,7 @@ export class GenerationEvents {
 		return rest.replace(/\r\n?/g, '\n');
 	}
 
-	/** Ends a stream with an endless event. */
+	/** Ends a stream with an endless event, by what has come since the last empty line. */
 	private measure(lines: string): void {
 		const own = lines.slice(lines.lastIndexOf('\n\n') + 1);
 		if (own.length < lines.length) this.pending = 0;

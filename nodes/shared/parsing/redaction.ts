@@ -46,6 +46,7 @@ export function redactor(apiToken: string): Redactor {
 			if (!found) return out + said.slice(at);
 			out += said.slice(at, found.index) + mask;
 			at = heads.lastIndex;
+			// Each head is a group: the one that matched tells the form.
 			for (const character of forms[found.indexOf(found[0], 1) - 1]!.rest) {
 				const next = new RegExp(character, 'iy');
 				next.lastIndex = at;
