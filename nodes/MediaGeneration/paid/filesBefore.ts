@@ -1,20 +1,15 @@
-import type { IExecuteFunctions, INode, ITaskData } from 'n8n-workflow';
+import type { IExecuteFunctions, INode } from 'n8n-workflow';
 import type { GeneratedFile } from '../../shared/contract';
+import type { ExecutionInternals } from '../../shared/n8n/origins';
 import { asText } from '../../shared/parsing/coerce';
-
-/** What n8n knows of an execution but offers no method for; any of it may be missing. */
-interface Internals {
-	workflow?: { nodes?: Record<string, INode> };
-	runExecutionData?: { resultData?: { runData?: Record<string, ITaskData[]> } };
-}
 
 /** What n8n keeps of this execution: one object for as long as it runs in this process. */
 export const executionOf = (context: IExecuteFunctions): object =>
-	(context as Internals).runExecutionData ?? {};
+	(context as ExecutionInternals).runExecutionData ?? {};
 
 /** The videos and images that nodes of this execution have put out so far, perhaps in another process. */
 export function filesBefore(context: IExecuteFunctions): GeneratedFile[] {
-	const { workflow, runExecutionData } = context as Internals;
+	const { workflow, runExecutionData } = context as ExecutionInternals;
 	return Object.entries(runExecutionData?.resultData?.runData ?? {})
 		.filter(([name]) => isCreator(workflow?.nodes?.[name]))
 		.flatMap(([, runs]) => runs.flatMap(({ data }) => data?.main?.flat() ?? []))

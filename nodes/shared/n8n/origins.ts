@@ -1,4 +1,4 @@
-import type { IDataObject, IExecuteFunctions, ITaskData } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INode, ITaskData } from 'n8n-workflow';
 import { accountOf, thisProcess } from '../account';
 import { steadyNow } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
@@ -157,7 +157,8 @@ export const generationOriginsOf = (credential: Credential): GenerationOrigins =
 	accountOf(credential).shared(GenerationOrigins);
 
 /** What n8n knows of an execution but offers no method for; any of it may be missing. */
-interface Internals {
+export interface ExecutionInternals {
+	workflow?: { nodes?: Record<string, INode> };
 	runExecutionData?: {
 		parentExecution?: { workflowId?: string };
 		resultData?: { runData?: Record<string, ITaskData[]> };
@@ -196,7 +197,7 @@ export async function generatedBy(
 
 /** The origin of what an execution creates, which is noted as one that runs in this process. */
 function originIn(context: IExecuteFunctions, credential: Credential, origins: Origins): Origin {
-	const { parentExecution, resultData } = (context as Internals).runExecutionData ?? {};
+	const { parentExecution, resultData } = (context as ExecutionInternals).runExecutionData ?? {};
 	const { id } = context.getWorkflow();
 	const calledBy = parentExecution?.workflowId;
 	const event = context
