@@ -76,8 +76,8 @@ export class HistoryPages {
 	private first: ReadPage | undefined;
 
 	/**
-	 * One page (§4.9), the first being 1; that one may have been read up to `maxAgeMs` ago. Within the pace
-	 * of those who look at what others do. Throws a Failure.
+	 * One page (§4.9), the first being 1; that one may have been read up to `maxAgeMs` ago. Others wait for
+	 * their turn among the trigger's readings. Throws a Failure.
 	 */
 	async read(api: Api, page: number, maxAgeMs: number, signal: AbortSignal): Promise<ReadPage> {
 		if (page === 1 && this.first && steadyNow() - this.first.readAt < maxAgeMs) return this.first;
