@@ -30,8 +30,6 @@ export class Family {
 
 /** How long after an execution is over something of it may go on or first be heard of, in ms. */
 export const AFTERMATH_MS = 60_000;
-/** How many executions are remembered. */
-export const MAX_EXECUTIONS = 5000;
 
 /** An execution that an event of a trigger has started. */
 export interface StartedExecution {

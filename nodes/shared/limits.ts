@@ -42,8 +42,8 @@ export const MAX_JOINED_BYTES = 256 * MIB;
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;
 
 /** Drops the oldest of what is remembered until at most `most` are left. */
-export function dropOldest(
-	kept: Pick<Map<string, unknown> | Set<string>, 'size' | 'keys' | 'delete'>,
+export function dropOldest<Key>(
+	kept: { size: number; keys(): Iterable<Key>; delete(key: Key): unknown },
 	most: number,
 ): void {
 	for (const key of kept.keys()) {

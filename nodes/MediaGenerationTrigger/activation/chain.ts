@@ -3,9 +3,6 @@ import { steadyNow } from '../../shared/async/deadline';
 import { AFTERMATH_MS, StartedExecutions, type StartedExecution } from '../../shared/executions';
 import { dropOldest } from '../../shared/limits';
 
-/** How many executions in a row may each start the next one. */
-export const MAX_CHAIN = 10;
-
 /** How long one that waits for its task may be over when the task's end becomes known here, in ms. */
 const SLACK_MS = 10_000;
 /** How many tasks' possible parents are remembered. */

@@ -1,13 +1,18 @@
 import type { IRun, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
 import { settledWithin, steadyNow } from '../../shared/async/deadline';
-import { MAX_EXECUTIONS, StartedExecutions } from '../../shared/executions';
+import { StartedExecutions } from '../../shared/executions';
 import { Failure } from '../../shared/failure';
+import { dropOldest } from '../../shared/limits';
 import type { Origins } from '../../shared/n8n/origins';
 import { asText, isRecord } from '../../shared/parsing/coerce';
 import type { Activation } from './activation';
-import { Chain, MAX_CHAIN } from './chain';
+import { Chain } from './chain';
 
+/** How many executions in a row may each start the next one. */
+const MAX_CHAIN = 10;
+/** How many executions are remembered. */
+const MAX_EXECUTIONS = 5000;
 /** No create call takes longer, in ms. */
 const MAX_CREATE_MS = 130_000;
 
@@ -109,9 +114,7 @@ export class SelfStarts {
 		const family = this.origins.familyOf(name);
 		family.add(depth);
 		const execution = { chain, workflowId, calls, depth, family, overAt: Infinity };
-		const all = thisProcess.shared(StartedExecutions).add(execution);
-		const [oldest] = all;
-		if (all.size > MAX_EXECUTIONS) all.delete(oldest!);
+		dropOldest(thisProcess.shared(StartedExecutions).add(execution), MAX_EXECUTIONS);
 		void over.then((run) => {
 			execution.overAt = steadyNow();
 			// A run in a worker comes without the data of its nodes, or with its job.
