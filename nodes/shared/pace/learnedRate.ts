@@ -4,16 +4,16 @@ const PRESENT_MS = 2000;
 const PROOF = 10;
 /** … by this factor with each further one. */
 const GROWTH = 1.1;
-/** After so many the rate was too high again, which is what a limit does. */
+/** A refusal after more accepted requests than these came because the rate had grown: that is a limit. */
 const GROWN = 12;
 /** The lowest rate after a first refusal, which may have been meant for others, in requests per ms. */
 const MIN_RATE_AT_FIRST = 1 / 1000;
 /** The rate from which nothing is held back any more, in requests per ms. */
 const UNLIMITED = 1 / 20;
 /**
- * A lower rate is of no help if it never grew between so many refusals in a row, though as many requests
- * were accepted in between: the service refuses by chance, not by how often it is asked. The more refusals,
- * the fewer requests prove it.
+ * A lower rate is of no help if it never grew between so many refusals in a row, though so many requests
+ * were accepted before the last one: the service refuses by chance, not by how often it is asked. The more
+ * refusals, the fewer requests prove it.
  */
 const NO_HELP = [
 	{ refusals: 6, accepts: 2 },
