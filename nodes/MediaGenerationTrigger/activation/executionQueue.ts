@@ -147,12 +147,10 @@ export class ExecutionQueue {
 			(run) => ({ run, isRefused: false }),
 			(error: unknown) => ({ run: undefined, isRefused: this.isRefusal(error) }),
 		);
+		const over = outcome.then(({ run }) => run);
 		this.note(emission, true);
 		store.save();
-		emission.begin(
-			depth,
-			outcome.then(({ run }) => run),
-		);
+		emission.begin(depth, over);
 		try {
 			this.context.emit([[item]], undefined, done, this.deduplicationKey(emission));
 		} catch {

@@ -29,6 +29,8 @@ export class EntryEvents {
 		const { entryStore, selfStarts } = this;
 		const { context, api, settings, executionQueue, closing } = this.activation;
 		const depth = selfStarts.depthLater(name, entry.prompt || undefined);
+		const fetchFiles = async (signal: AbortSignal) =>
+			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
 		let passOn = () => {};
 		const emitted = new Promise<void>((resolve) => (passOn = resolve));
 		const over = executionQueue.add({
@@ -39,11 +41,7 @@ export class EntryEvents {
 			store: entryStore,
 			depth: async () => (entryStore.isOpen(mark) ? depth() : undefined),
 			json: eventOf(entry),
-			fetchFiles:
-				settings.download && !entry.failed
-					? async (signal) =>
-							await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal)
-					: undefined,
+			fetchFiles: settings.download && !entry.failed ? fetchFiles : undefined,
 			after: this.before,
 			begin: (found, ended) => {
 				selfStarts.begin(name, found, ended);

@@ -61,9 +61,10 @@ export function redactor(apiToken: string): Redactor {
 		if (typeof part !== 'object' || part === null) return part;
 		const before = Object.entries(part) as Array<[string, unknown]>;
 		const after = before.map(([key, entry]) => [text(key), value(entry)] as const);
-		if (after.every((pair, index) => pair.every((one, at) => Object.is(one, before[index]![at])))) {
-			return part;
-		}
+		const isSame = after.every(
+			([key, entry], at) => key === before[at]![0] && Object.is(entry, before[at]![1]),
+		);
+		if (isSame) return part;
 		return (Array.isArray(part) ? after.map(([, entry]) => entry) : Object.fromEntries(after)) as T;
 	}
 
