@@ -198,7 +198,7 @@ function prepare(item: Item): Job {
 		const paid = (index: number) => run.resume.find(keys[index]!);
 		const spoken = await forAllParts(item, parts.length, paid, async (part) => {
 			const own = { ...request, input: parts[part.index]!.text };
-			return await speakPart(item, part, own, keys[part.index]!, wanted);
+			return await speakPart(item, part, { request: own, key: keys[part.index]! }, wanted);
 		});
 		if (waits) return await speechOutput(item, spoken as Spoken[], wanted);
 		const taskIds = spoken.map(({ taskId }) => taskId);

@@ -8,18 +8,24 @@ import type { PaidRequest } from '../../paid/resume';
 import type { Item } from '../../run/item';
 import { collect, type Part, type Spoken, type WaitFields } from './collect';
 
+/** What is to be said, and the key by which a retry recognises it. */
+interface Order {
+	request: SpeechRequest;
+	key: string;
+}
+
 /**
- * Creates the task of a text, or of a part of it, unless an earlier attempt has: a retry recognises it by
- * `key`. Waits and fetches as far as that is `wanted`.
+ * Creates the task of a text, or of a part of it, unless an earlier attempt has. Waits and fetches as far
+ * as that is `wanted`.
  */
 export async function speakPart(
 	item: Item,
 	part: Part,
-	request: SpeechRequest,
-	key: string,
+	order: Order,
 	wanted: WaitFields & { waits: boolean },
 ): Promise<Spoken | Pick<Spoken, 'taskId'>> {
 	const { run, api } = item;
+	const { key } = order;
 	// Messages can precede the create call's answer, so the socket is there before the task.
 	const subscription = wanted.waits ? run.subscribe() : undefined;
 	return await withDeadline(wanted.timeoutMs, part.stopped, async (signal) => {
@@ -35,7 +41,7 @@ export async function speakPart(
 			// The deadline applies here, too.
 			await Promise.race([subscription?.ready, whenAborted(signal)]);
 		}
-		const taskId = resumed ?? (await create(item, part, request, key, wanted.timeoutMs, signal));
+		const taskId = resumed ?? (await create(item, part, order, wanted.timeoutMs, signal));
 		if (!subscription) return { taskId };
 		const justCreated = resumed === undefined;
 		const wait = { taskId, signal, subscription, justCreated, isKnown: true };
@@ -68,8 +74,7 @@ const isGone = (error: unknown) =>
 async function create(
 	item: Item,
 	part: Part,
-	request: SpeechRequest,
-	key: string,
+	{ request, key }: Order,
 	limitMs: number,
 	begin: AbortSignal,
 ): Promise<string> {
