@@ -140,23 +140,27 @@ export class World {
 
 	/** Resolves once the predicate holds; it is tried again after every recorded event. */
 	async waitFor(predicate: () => boolean, timeoutMs = 100_000): Promise<void> {
-		const { promise, resolve, reject } = Promise.withResolvers<void>();
-		const check = () => {
-			try {
-				if (predicate()) resolve();
-				else if (this.#isClosed) reject(new Error('Simulator closed'));
-			} catch (error) {
-				reject(error);
-			}
-		};
-		const late = () => reject(new Error(`Not seen within ${timeoutMs} ms: ${predicate}`));
-		const timer = setTimeout(late, timeoutMs);
-		this.#checks.add(check);
-		check();
-		await promise.finally(() => {
-			clearTimeout(timer);
-			this.#checks.delete(check);
+		let stop = () => {};
+		// Not Promise.withResolvers: the tests of the oldest n8n run this on Node 20.
+		const seen = new Promise<void>((resolve, reject) => {
+			const check = () => {
+				try {
+					if (predicate()) resolve();
+					else if (this.#isClosed) reject(new Error('Simulator closed'));
+				} catch (error) {
+					reject(error);
+				}
+			};
+			const late = () => reject(new Error(`Not seen within ${timeoutMs} ms: ${predicate}`));
+			const timer = setTimeout(late, timeoutMs);
+			this.#checks.add(check);
+			stop = () => {
+				clearTimeout(timer);
+				this.#checks.delete(check);
+			};
+			check();
 		});
+		await seen.finally(stop);
 	}
 
 	async close(): Promise<void> {
