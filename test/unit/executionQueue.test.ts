@@ -70,6 +70,21 @@ it('when too much progress waits, the oldest is left out, but never an end', asy
 	expect(names.filter((name) => name.endsWith('failed')).length).toBe(20);
 });
 
+it('nothing is kept of progress that is left out, and what waits for long meanwhile is logged', async () => {
+	const { queue, event, log } = emitting();
+	for (let n = 0; n < 20; n++) void queue.add(event(`${n}`, 'completed'));
+	let leftOut = 0;
+	for (let percentage = 1; percentage <= 50; percentage++) {
+		for (let n = 20; n < 50; n++) {
+			void queue.add(event(`${n}`, `progress ${percentage}`)).then(() => leftOut++);
+		}
+		await jest.advanceTimersByTimeAsync(1000);
+	}
+	expect(leftOut).toBe(500);
+	await jest.advanceTimersByTimeAsync(15_000);
+	expect(log).toEqual([expect.stringMatching(/\d+ events waiting for more than a minute/)]);
+});
+
 it('a wait of more than a minute is logged once', async () => {
 	const { queue, event, log, closing } = emitting();
 	for (let n = 0; n < 60; n++) void queue.add(event(`${n}`, 'completed'));

@@ -57,8 +57,11 @@ export interface Emission {
 /** Starts executions: those about one thing one after another, and not too many at once. */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_AT_ONCE);
-	/** By what they are about: resolves when the last event of it has been dealt with. */
-	private readonly ends = new Map<string, Promise<void>>();
+	/**
+	 * By what they are about: those that wait while another one is being emitted, and what to call when one
+	 * has been dealt with.
+	 */
+	private readonly queues = new Map<string, Map<Emission, () => void>>();
 	/** What was not emitted yet, the oldest first. */
 	private readonly waiting = new Set<Emission>();
 	private isLate = false;
@@ -79,19 +82,26 @@ export class ExecutionQueue {
 		const { about, isProgress } = emission;
 		if (this.waiting.size === 0) this.isLate = false;
 		this.waiting.add(emission);
+		const end = new Promise<void>((onOver) => {
+			const queue = this.queues.get(about);
+			if (queue) queue.set(emission, onOver);
+			else void this.work(about, new Map([[emission, onOver]]));
+		});
 		if (isProgress) this.leaveOutOldest();
-		const end = this.follow(emission, this.ends.get(about));
-		this.ends.set(about, end);
 		void this.warnIfLate(emission, end);
 		await end;
-		if (this.ends.get(about) === end) this.ends.delete(about);
 	}
 
-	private async follow(emission: Emission, before?: Promise<void>): Promise<void> {
-		await before;
-		// If this fails, the trigger was closed, or else the next event must not suffer from it.
-		if (this.waiting.has(emission)) await this.start(emission).catch(() => {});
-		this.waiting.delete(emission);
+	private async work(about: string, queue: Map<Emission, () => void>): Promise<void> {
+		this.queues.set(about, queue);
+		for (const [emission, onOver] of queue) {
+			queue.delete(emission);
+			// If this fails, the trigger was closed, or else the next event must not suffer from it.
+			await this.start(emission).catch(() => {});
+			this.waiting.delete(emission);
+			onOver();
+		}
+		this.queues.delete(about);
 	}
 
 	/** Emits until n8n has started the execution, and waits for its end. */
@@ -180,11 +190,17 @@ export class ExecutionQueue {
 		return dropsDuplicates(this.context) && !hasBegun;
 	}
 
-	/** Drops the oldest progress event when too many wait. */
+	/** Drops the oldest progress event that is not being emitted, when too many wait: nothing of it is kept. */
 	private leaveOutOldest(): void {
 		if (this.waiting.size <= MAX_PROGRESS) return;
 		const progress = [...this.waiting].filter(({ isProgress }) => isProgress);
-		if (progress.length > MAX_PROGRESS) this.waiting.delete(progress[0]!);
+		if (progress.length <= MAX_PROGRESS) return;
+		const oldest = progress.find((emission) => this.queues.get(emission.about)?.has(emission));
+		if (!oldest) return;
+		const queue = this.queues.get(oldest.about);
+		queue?.get(oldest)?.();
+		queue?.delete(oldest);
+		this.waiting.delete(oldest);
 	}
 
 	/** Logs once when events have waited for long, until none waits any more. */
