@@ -56,7 +56,7 @@ describe('blanking the token out', () => {
 	});
 
 	it.each(['', 'a', 'ab', 'Bearer ', 'user:'])('is blanked out in base64, after %p', (before) => {
-		for (const token of [TOKEN, 'ÿ?>key~~~/0123456']) {
+		for (const token of [TOKEN, 'ÿ?>key~~~/0123456', '0123456789abcdef?>key~~~']) {
 			for (const after of ['', '!', '?!']) {
 				const bytes = Buffer.from(before + token + after, 'utf8');
 				for (const text of [bytes.toString('base64'), bytes.toString('base64url')]) {

@@ -13,23 +13,25 @@ function written(character: string): string {
 	return `(?:%(?:25)?${code}|\\\\u00${code}|\\\\?\\${character})`;
 }
 
+/** The same in base64, which has two letters of its own in addresses. */
+const writtenInBase64 = (letter: string) =>
+	/[+/]/.test(letter) ? `(?:[-_]|${written(letter)})` : letter;
+
 /**
  * The token within a text in base64, which encodes three bytes at a time: its letters depend on where in
  * such a group it begins. Those that also depend on its neighbours are left out.
  */
 const inBase64 = (apiToken: string) =>
-	[0, 1, 2].flatMap((before) => {
+	[0, 1, 2].map((before) => {
 		const bytes = Buffer.from(' '.repeat(before) + apiToken);
 		const [from, to] = [Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6)];
-		const encodings = ['base64', 'base64url'] as const;
-		return encodings.map((encoding) => bytes.toString(encoding).slice(from, to));
+		return Array.from(bytes.toString('base64').slice(from, to), writtenInBase64);
 	});
 
 /** Made once for each credential. A token of fewer than six characters is left: words may contain it. */
 export function redactor(apiToken: string): Redactor {
 	if (apiToken.length < 6) return { text: (said) => said, value: (value) => value };
-	const forms = [apiToken, ...inBase64(apiToken)].map((form) => {
-		const characters = Array.from(form, written);
+	const forms = [Array.from(apiToken, written), ...inBase64(apiToken)].map((characters) => {
 		// The service may have cut it off, so this much is enough; nor can an expression be of any length.
 		const length = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
 		return { head: characters.slice(0, length).join(''), rest: characters.slice(length) };
