@@ -67,6 +67,13 @@ describe('blanking the token out', () => {
 		}
 	});
 
+	it('is blanked out whole if it has backslashes, as they are or in JSON', () => {
+		const token = 'a\\b0123456789\\\\\\rest"of';
+		for (const form of [token, JSON.stringify(token).slice(1, -1), encodeURIComponent(token)]) {
+			expect(redactor(token).text(`a ${form} z`)).toBe('a ***** z');
+		}
+	});
+
 	it('is blanked out whole, however long it is', () => {
 		const token = 'abc/+=XYZ'.repeat(450);
 		for (const form of [token, encodeURIComponent(token), Buffer.from(token).toString('base64')]) {

@@ -6,9 +6,14 @@ export interface Redactor {
 	value<T>(value: T): T;
 }
 
-/** A character of the token as it may stand in a text: in JSON, in an address, or in one within another. */
+/**
+ * A character of the token as it may stand in a text: in JSON, in an address, or in one within another.
+ * Backslashes in a row, which JSON doubles, count as one.
+ */
 function written(character: string): string {
 	if (/\w/.test(character)) return character;
+	const { length } = character;
+	if (character.startsWith('\\')) return `(?:%(?:25)?5c|\\\\u005c|\\\\){${length},${length * 4}}`;
 	const code = character.charCodeAt(0).toString(16).padStart(2, '0');
 	return `(?:%(?:25)?${code}|\\\\u00${code}|\\\\?\\${character})`;
 }
@@ -31,11 +36,13 @@ const inBase64 = (apiToken: string) =>
 /** Made once for each credential. A token of fewer than six characters is left: words may contain it. */
 export function redactor(apiToken: string): Redactor {
 	if (apiToken.length < 6) return { text: (said) => said, value: (value) => value };
-	const forms = [Array.from(apiToken, written), ...inBase64(apiToken)].map((characters) => {
-		// The service may have cut it off, so this much is enough; nor can an expression be of any length.
-		const length = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
-		return { head: characters.slice(0, length).join(''), rest: characters.slice(length) };
-	});
+	const forms = [apiToken.match(/\\+|./g)!.map(written), ...inBase64(apiToken)].map(
+		(characters) => {
+			// The service may have cut it off, so this much is enough; nor can an expression be of any length.
+			const length = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
+			return { head: characters.slice(0, length).join(''), rest: characters.slice(length) };
+		},
+	);
 	const heads = new RegExp(forms.map(({ head }) => `(${head})`).join('|'), 'gi');
 	// The mask must not make another token of what is left around it.
 	const mask = apiToken.includes('*') ? '•••••' : '*****';
