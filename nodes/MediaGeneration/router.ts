@@ -3,10 +3,9 @@ import { readCredential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { concurrency as concurrencyField } from '../shared/n8n/descriptions';
 import { toNodeError } from '../shared/n8n/nodeErrors';
-import { Item } from './run/item';
-import { NotMade, type Job } from './run/job';
 import { failedItem } from './failedItem';
 import { findOperation } from './resources';
+import { NotMade, type Job } from './run/job';
 import { isToolRun, Run } from './run/run';
 
 /** Runs the chosen operation for every input item. */
@@ -22,32 +21,31 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 		return [this.getInputData().map((_, index) => failedItem(this, index, credential))];
 	}
 	const run = new Run(this, credential, goesOn);
-	const outcomes = await run.all(readJobs(run));
+	const outcomes = await run.all(readJobs(this, run));
 	run.throwIfEnded();
-	const { redact } = credential;
-	const output = outcomes.flatMap((parts, index) =>
-		parts.map((part) => (part instanceof NotMade ? failedItem(this, index, part, redact) : part)),
+	const items = outcomes.flatMap((parts, index) =>
+		parts.map((part) =>
+			part instanceof NotMade ? failedItem(this, index, part, credential.redact) : part,
+		),
 	);
-	// With Retry On Fail, n8n runs the node again for any `error` in the output.
-	if (output.every(({ json }) => !json.error)) run.resume.clear();
-	return [output];
+	return [items];
 }
 
 /** Reads the fields of all items before anything is sent for one of them. */
-function readJobs(run: Run): Array<Job | NotMade> {
-	const { context } = run;
+function readJobs(context: IExecuteFunctions, run: Run): Array<Job | NotMade> {
 	const input = context.getInputData();
 	try {
 		const resource = context.getNodeParameter('resource', 0);
 		const name = context.getNodeParameter('operation', 0);
 		const operation = findOperation(resource, name);
+		run.operation = `${resource}:${name}`;
 		let concurrency: number | undefined;
 		const jobs = input.map((_, index) => {
 			try {
-				const item = new Item(run, index);
+				const work = run.workOn(index);
 				// The first item whose options can be resolved decides; one whose options can't be fails alone.
-				concurrency ??= item.parameters.numberOption(concurrencyField);
-				return item.log.logged(`${resource}:${name}`, operation.prepare(item));
+				concurrency ??= work.parameters.numberOption(concurrencyField);
+				return operation.prepare(work);
 			} catch (error) {
 				return new NotMade(error);
 			}
@@ -56,7 +54,7 @@ function readJobs(run: Run): Array<Job | NotMade> {
 		const refused = run.spending.reserve();
 		return jobs.map((job, index) => {
 			const failure = refused.get(index);
-			return failure ? new NotMade(failure.with({ taskIds: run.resume.taskIdsOf(index) })) : job;
+			return failure ? new NotMade(failure.with({ taskIds: run.paidTasksOf(index) })) : job;
 		});
 	} catch (error) {
 		return input.map(() => new NotMade(error));

@@ -1,11 +1,10 @@
-import type { WorkflowResult } from '../../demo/engine.mts';
 import { logged, removeLog } from '../faults/log.mts';
 import { good, stop } from './seen';
 import { answer, onCreate, onFile, tasks } from './service';
-import { begin, EACH, image, node, NODE, RETRY, run, sim, speech, texts, video } from './setup';
+import { begin, EACH, image, node, RETRY, run, sim, speech, texts, video } from './setup';
 import { SENTENCES, split, TEXT } from './longText';
 
-/* What n8n's log and tracing tell an operator of what was paid for. */
+/* What n8n's log tells an operator of what was paid for. */
 
 afterAll(removeLog);
 
@@ -26,12 +25,10 @@ async function linesAtInfo() {
 const events = (lines: Array<{ event?: string }>) => lines.map(({ event }) => event);
 const waited = expect.stringMatching(/^\d+$/);
 const lastTask = () => [...sim.tasks.keys()].at(-1)!;
-const tracedOf = (result: WorkflowResult) =>
-	result.run.data.resultData.runData[NODE]?.[0]?.metadata?.tracing;
 
 test('a spoken text leaves a line when it is paid, and one when it ends', async () => {
 	onCreate(answer(429));
-	const result = await run(speech('Hello.'));
+	await run(speech('Hello.'));
 	const task = lastTask();
 	const bytes = String(sim.fileBytes(sim.tasks.get(task)!.audioUrl!)!.length);
 	const end = { operation: 'speech:speak', channel: 'websocket', waited_ms: waited, bytes };
@@ -39,12 +36,6 @@ test('a spoken text leaves a line when it is paid, and one when it ends', async 
 		{ item: '0', event: 'paid', kind: 'speech', task, attempts: '2' },
 		{ item: '0', event: 'done', task, attempts: '2', ...end },
 	]);
-	expect(tracedOf(result)).toEqual({
-		'media.paid': 1,
-		'media.failed': 0,
-		'media.waited_ms': expect.any(Number),
-		'media.bytes': Number(bytes),
-	});
 });
 
 test('an image whose stream was lost was found in the history', async () => {
@@ -108,8 +99,7 @@ test('each part of a long text has its own line, with its own task and attempts'
 
 test('a long text that fails says which part did, and its task', async () => {
 	const text = TEXT.replace('sentence 02', '[sim:task-fails] sentence 02');
-	const result = await run(split(text, { concurrency: 1 }));
-	expect(tracedOf(result)).toMatchObject({ 'media.paid': 3, 'media.failed': 1 });
+	await run(split(text, { concurrency: 1 }));
 	const failed = (await linesAtInfo()).at(-1);
 	const { id } = tasks().find(({ input }) => input.includes('task-fails'))!;
 	expect(failed).toMatchObject({ event: 'failed', reason: 'taskFailed', part: '3', task: id });

@@ -1,23 +1,23 @@
-import type { PaidRequest } from '../../nodes/MediaGeneration/paid/resume';
-import { costHint, paidWords } from '../../nodes/MediaGeneration/paid/summary';
+import { costHint, paidWords, type ItemRequest } from '../../nodes/MediaGeneration/paid/summary';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
-type Asked = NonNullable<PaidRequest['asked']>;
+type Asked = NonNullable<Extract<ItemRequest, { state: 'accepted' }>['asked']>;
 
 /** What is said when item `failed` ends a run with these requests, or a stop. */
 const words = (requests: Parameters<typeof paidWords>[0], failed?: number) =>
 	paidWords(requests, redactor(''), failed);
 /** A generation whose stream has told these ids. */
+const task = (index: number, taskId: string) => ({ index, state: 'task' as const, taskId });
 const telling = (index: number, kind: Asked['kind'], ...told: string[]) => ({
 	index,
-	isAccepted: true,
+	state: 'accepted' as const,
 	asked: { kind, told } as Asked,
 });
 
 test('at most five ids are named, however many are paid', () => {
-	const requests = Array.from({ length: 100 }, (_, index) => ({ index, taskId: `t${index}` }));
+	const requests = Array.from({ length: 100 }, (_, index) => task(index, `t${index}`));
 	expect(words(requests, 3)).toBe(
-		"99 other items are paid for. To collect them at no extra charge, set On Error in the node's settings to 'Continue' and retry this execution with the currently saved workflow. Paid: item 0: task t0; item 1: task t1; item 2: task t2; item 4: task t4; item 5: task t5 and 94 more.",
+		"99 other items are paid for. To collect them at no extra charge, set On Error in the node's settings to 'Continue (using error output)', and choose 'Retry with currently saved workflow (from node with error)'. Paid: item 0: task t0; item 1: task t1; item 2: task t2; item 4: task t4; item 5: task t5 and 94 more.",
 	);
 });
 
@@ -28,12 +28,14 @@ test('the ids of one item count each', () => {
 
 test('a very long address is cut', () => {
 	const files = [{ fileUrl: `https://files.example/${'x'.repeat(5000)}`, fields: {} }];
-	expect(words([{ ...telling(0, 'image'), files }])!.length).toBeLessThan(600);
+	expect(words([{ ...telling(0, 'image'), state: 'made', files, madeAt: 1 }])!.length).toBeLessThan(
+		600,
+	);
 });
 
 test('what is paid and what may be are told apart; the rest is not named', () => {
-	const failed = { index: 2, taskId: '8', doubtful: true };
-	const requests = [{ index: 0, sentAt: 1 }, { index: 1, taskId: '7' }, failed];
+	const sent = { index: 0, state: 'sent' as const, sentAt: 1 };
+	const requests = [sent, task(1, '7'), { ...task(2, '8'), isGone: true }];
 	expect(words(requests)).toBe(
 		"1 item is paid for. To collect it at no extra charge, use Speech → Wait with the task ID, or, for videos and images, History → Get Many. Paid: item 1: task 7. 1 item may be paid for: the service did not confirm it. Check History → Get Many, or the provider's website, before you run this again. Unconfirmed: item 0: speech requested.",
 	);
@@ -42,7 +44,7 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 
 test('nothing is said when nothing else is paid', () => {
 	expect(words([])).toBeUndefined();
-	expect(words([{ index: 4, taskId: '7' }], 4)).toBeUndefined();
+	expect(words([task(4, '7')], 4)).toBeUndefined();
 });
 
 test.each<[string, Parameters<typeof costHint>, string | undefined]>([

@@ -104,7 +104,7 @@ function streamOf(name: string, data: object): unknown {
 	events.push(Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`));
 	return [events.outcome, heard];
 }
-const paidFor = (taskId: string) => paidWords([{ index: 0, taskId }], redact);
+const paidFor = (taskId: string) => paidWords([{ index: 0, state: 'task', taskId }], redact);
 /** Whatever cuts a text, and to how many characters. */
 it.each<[string, number, (text: string) => unknown]>([
 	[

@@ -9,8 +9,8 @@ function run(
 	const spending = new Spending(store, executionId);
 	spending.plan(0, planned, limit);
 	if (spending.reserve().size > 0) return false;
-	for (let n = unsent; n < planned; n++) spending.sent();
-	for (let n = 0; n < refused; n++) spending.refused();
+	for (let n = unsent; n < planned; n++) spending.countSent();
+	for (let n = 0; n < refused; n++) spending.countRefused();
 	spending.settle();
 	return true;
 }
@@ -38,7 +38,7 @@ test('without a limit nothing is kept in the node’s context', () => {
 	const store = {};
 	const spending = new Spending(store, '1');
 	spending.reserve();
-	spending.sent();
+	spending.countSent();
 	spending.settle();
 	expect(store).toEqual({});
 });

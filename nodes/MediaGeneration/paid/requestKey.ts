@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import { jsonStringify, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
+import {
+	jsonStringify,
+	type IDataObject,
+	type IExecuteFunctions,
+	type INodeExecutionData,
+} from 'n8n-workflow';
 import { ASPECT_RATIOS, MODEL_IDS, NUMBER_OF_VIDEOS, SPEECH_SETTINGS } from '../../shared/contract';
 import {
 	FIRST_RESOURCE,
@@ -7,7 +12,10 @@ import {
 	INPUT_FIELD,
 	useSpeakerBoost,
 } from '../../shared/n8n/descriptions';
+import type { Credential } from '../../shared/http/credential';
+import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { isRecord } from '../../shared/parsing/coerce';
+import { isOfProcess } from './paidLog';
 
 /**
  * How a retry recognises a request: by the node's parameters and the input item, never by the values
@@ -47,7 +55,7 @@ const PASSING =
 	/\$now|\$today|\$execution|\$resume|\$runIndex|toolCallId|random|\bDate(?:Time)?\b/i;
 
 /** The unresolved values of the parameters that decide what is paid for. */
-export function requestParameters(parameters: Record<string, unknown>): unknown[] {
+function requestParameters(parameters: Record<string, unknown>): unknown[] {
 	const { options } = parameters;
 	const chosen = isRecord(options) ? options : {};
 	return [
@@ -63,7 +71,7 @@ export function requestParameters(parameters: Record<string, unknown>): unknown[
  * The same for a model's call. Its unresolved parameters never change, so its calls are told apart by
  * what expressions resolve to, except for parts that change with each attempt.
  */
-export function calledParameters(context: IExecuteFunctions, index: number): unknown[] {
+function calledParameters(context: IExecuteFunctions, index: number): unknown[] {
 	return requestParameters(context.getNode().parameters).map((value) => {
 		if (typeof value !== 'string' || !value.startsWith('=')) return value;
 		const lasting = value
@@ -77,7 +85,7 @@ export function calledParameters(context: IExecuteFunctions, index: number): unk
  * What distinguishes one input item from another. Files count by name, type and size, since n8n
  * renames their ids at the end of an execution. The id of a model's call changes with each call.
  */
-export function itemIdentity({ json, binary = {} }: INodeExecutionData): unknown[] {
+function itemIdentity({ json, binary = {} }: INodeExecutionData): unknown[] {
 	const files = Object.entries(binary).map(
 		([field, { fileName, mimeType, bytes, fileSize, data }]) => [
 			field,
@@ -90,8 +98,30 @@ export function itemIdentity({ json, binary = {} }: INodeExecutionData): unknown
 }
 
 /** A short digest of `parts`; the same again after n8n has stored and read them. */
-export const digestOf = (...parts: unknown[]): string =>
+const digestOf = (...parts: unknown[]): string =>
 	createHash('sha256')
 		.update(jsonStringify(parts, { replaceCircularRefs: true }))
 		.digest('hex')
 		.slice(0, 32);
+
+/**
+ * The keys under which the requests of a run's items are kept in `store`, by the item's index. A loop's
+ * next round is another request; a model's repeated call is the same one.
+ */
+export function keysIn(
+	store: IDataObject,
+	context: IExecuteFunctions,
+	isTool: boolean,
+	{ accountKey }: Credential,
+): (index: number) => string {
+	const { name, parameters, credentials } = context.getNode();
+	const { id, name: credentialName } = credentials?.[CREDENTIAL_TYPE] ?? {};
+	const account = isOfProcess(store) ? [accountKey, name] : [id ?? credentialName];
+	const round = () => context.evaluateExpression('{{ $runIndex }}', 0) ?? 0;
+	const common = isTool
+		? (index: number) => digestOf('tool', account, calledParameters(context, index))
+		: () => ofRun;
+	const ofRun = isTool ? '' : digestOf(round(), account, requestParameters(parameters));
+	const items = context.getInputData();
+	return (index) => `${index}:${digestOf(common(index), itemIdentity(items[index]!))}`;
+}

@@ -55,12 +55,12 @@ export class Spending {
 		return new Map([...this.plans.keys()].map((index) => [index, failure]));
 	}
 
-	sent(): void {
+	countSent(): void {
 		this.unsent--;
 	}
 
 	/** The service has definitely not accepted it. */
-	refused(): void {
+	countRefused(): void {
 		this.unsent++;
 	}
 

@@ -1,6 +1,6 @@
 import { clip } from '../../shared/parsing/coerce';
 import type { Redactor } from '../../shared/parsing/redaction';
-import { isUnclear, type PaidRequest } from './resume';
+import type { PaidRequest } from './paidLog';
 
 /** How many ids or items a message names, and how many characters of each. */
 const MAX_NAMED = 5;
@@ -12,14 +12,22 @@ export function firstOf(names: string[], separator: string): string {
 	return names.slice(0, MAX_NAMED).join(separator) + more;
 }
 
-type ItemRequest = PaidRequest & { index: number };
+/** What is kept of a request of an item of the run. */
+export type ItemRequest = PaidRequest & { index: number };
+
+/** The ids of what a request has made, or is known to make. */
+function idsOf(request: PaidRequest): string[] {
+	if (request.state === 'task') return [request.taskId];
+	if (request.state === 'made') return request.files.map(({ id, fileUrl }) => id ?? fileUrl);
+	return request.asked?.told ?? [];
+}
 
 /** What a request has made, or may have made, each with its item. */
-function namesOf({ index, taskId, asked, files }: ItemRequest, redact: Redactor): string[] {
-	const isTask = taskId !== undefined;
-	const what = `item ${index}: ${isTask ? 'task' : (asked?.kind ?? 'speech')}`;
-	const ids = isTask ? [taskId] : (files?.map(({ id, fileUrl }) => id ?? fileUrl) ?? asked?.told);
-	if (!ids?.length) return [`${what} requested`];
+function namesOf(request: ItemRequest, redact: Redactor): string[] {
+	const kind = request.state === 'task' ? 'task' : (request.asked?.kind ?? 'speech');
+	const what = `item ${request.index}: ${kind}`;
+	const ids = idsOf(request);
+	if (ids.length === 0) return [`${what} requested`];
 	return ids.map((id) => `${what} ${clip(redact.text(id), MAX_CHARS)}`);
 }
 
@@ -33,7 +41,9 @@ export function paidWords(
 	redact: Redactor,
 	failed?: number,
 ): string | undefined {
-	const costs = requests.filter(({ index, doubtful }) => index !== failed && !doubtful);
+	const costs = requests.filter(
+		(request) => request.index !== failed && !(request.state === 'task' && request.isGone),
+	);
 	const isStopped = failed === undefined;
 	const say = (those: ItemRequest[]) => {
 		const items = new Set(those.map(({ index }) => index)).size;
@@ -44,12 +54,12 @@ export function paidWords(
 			? { list, count: `1${other} item`, is: 'is', it: 'it' }
 			: { list, count: `${items}${other} items`, is: 'are', it: 'them' };
 	};
-	const paid = say(costs.filter((request) => !isUnclear(request)));
-	const unsure = say(costs.filter(isUnclear));
+	const paid = say(costs.filter(({ state }) => state !== 'sent'));
+	const unsure = say(costs.filter(({ state }) => state === 'sent'));
 	// In a retry the same input fails again, so it has to be let past. n8n offers none of a stopped run.
 	const way = isStopped
 		? 'use Speech → Wait with the task ID, or, for videos and images, History → Get Many'
-		: "set On Error in the node's settings to 'Continue' and retry this execution with the currently saved workflow";
+		: "set On Error in the node's settings to 'Continue (using error output)', and choose 'Retry with currently saved workflow (from node with error)'";
 	const again = isStopped
 		? "Check History → Get Many, or the provider's website, before you run this again."
 		: `A retry does not send ${unsure.it} again.`;

@@ -4,7 +4,7 @@ import { FIRST_RESOURCE } from '../../shared/n8n/descriptions';
 import { getAccount } from './account/get';
 import { getAllHistory } from './history/getAll';
 import { createImage } from './image/create';
-import type { Operation } from '../run/operation';
+import type { Operation } from '../run/work';
 import { deleteSpeech } from './speech/delete';
 import { getSpeech } from './speech/get';
 import { speak } from './speech/speak';

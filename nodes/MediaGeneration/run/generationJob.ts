@@ -2,6 +2,9 @@ import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../shared/async/deadline';
 import type { GeneratedFile } from '../../shared/contract';
 import { download } from '../../shared/http/download';
+import { accountOf } from '../../shared/account';
+import { claimsOf } from '../../shared/generation/claims';
+import { HistoryReader } from '../../shared/generation/historyReader';
 import { generate } from '../../shared/generation/generation';
 import type { GenerationOrder } from '../../shared/generation/generationStream';
 import { findAgain } from '../../shared/generation/historyRecovery';
@@ -17,8 +20,8 @@ import {
 } from '../../shared/n8n/descriptions';
 import { generatedBy } from '../../shared/n8n/origins';
 import { GenerationRecord } from './generationRecord';
-import type { Item } from './item';
 import { NotMade, settled, type Job, type Made } from './job';
+import type { Work } from './work';
 
 /* What all operations with a generation stream share: fields, stream, history, download, items. */
 
@@ -34,20 +37,25 @@ export const generationFields = (
 ];
 
 /** The job of one generation. */
-export function generationJob(item: Item, order: Order): Job {
-	const { run, api, parameters } = item;
+export function generationJob(work: Work, order: Order): Job {
+	const { api, canceled, context, credential, parameters, paid, signal: stopped } = work;
 	const kind = GENERATIONS[order.generation].makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
 	const isFileWanted = parameters.fileFlag(downloadField);
 	const fileField = parameters.outputField();
-	item.planPaid();
+	const history = accountOf(credential).shared(HistoryReader, api);
+	const claims = claimsOf(credential);
+	for (const left of paid.ofNode()) {
+		if (left.state === 'made') claims.recall(left.asked, left.files, left.madeAt);
+		else if (left.state !== 'task' && left.asked) claims.recall(left.asked);
+	}
+	const [kept] = paid.plan(parameters);
 
 	return async () => {
-		await run.concurrency.spread(run.stopped);
-		return await withDeadline(timeoutMs, run.stopped, async (signal) => {
-			const [key] = run.resume.keysOf(item.index);
-			const record = new GenerationRecord(item, key!, kind);
+		await work.concurrency.spread(stopped);
+		return await withDeadline(timeoutMs, stopped, async (signal) => {
+			const record = new GenerationRecord(work, kept!, kind);
 			const files = await make(record, signal);
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: Made[] = [];
@@ -62,11 +70,11 @@ export function generationJob(item: Item, order: Order): Job {
 		const { asked, files: had } = record.earlier ?? {};
 		if (had && had.length >= order.expected) return had;
 		const earlier = asked && { asked, files: had };
-		const shared = run.stopped;
-		const files = await withDeadline(timeoutMs, run.canceled, async (creating) => {
+		const shared = stopped;
+		const files = await withDeadline(timeoutMs, canceled, async (creating) => {
 			const asking = { ...order, signal, creating, shared, idleMs, earlier, listener: record };
-			const generating = async () => await generate(api, run.history, run.claims, asking);
-			return await generatedBy(run.context, run.credential, generating, order);
+			const generating = async () => await generate(api, history, claims, asking);
+			return await generatedBy(context, credential, generating, order);
 		}).catch((error: unknown) => {
 			throw record.failed(error);
 		});
@@ -85,8 +93,8 @@ export function generationJob(item: Item, order: Order): Job {
 		const isKept = files.some(({ fileUrl }) => fileUrl === file.fileUrl);
 		if (!(made instanceof NotMade) || !asked || !isKept || signal.aborted) return made;
 		// An address that was kept by an earlier attempt may have expired since.
-		const search = { claims: run.claims, asked, shared: run.stopped };
-		const renewed = await findAgain(run.history, search, file);
+		const search = { claims, asked, shared: stopped };
+		const renewed = await findAgain(history, search, file);
 		return renewed ? await settled(fileOutput(renewed, name, signal)) : made;
 	}
 
@@ -96,11 +104,11 @@ export function generationJob(item: Item, order: Order): Job {
 		signal: AbortSignal,
 	): Promise<INodeExecutionData> {
 		const json = { ...fields, file_url: fileUrl };
-		if (!isFileWanted) return item.output(json);
-		item.tell(`downloading the ${kind}`);
+		if (!isFileWanted) return work.output(json);
+		work.report.progress(`downloading the ${kind}`);
 		const file = { url: fileUrl, kind, id: name, justMade: true };
-		const binary = await download(run.context, run.credential, file, signal);
-		return item.output(json, { [fileField]: binary });
+		const binary = await download(context, credential, file, signal);
+		return work.output(json, { [fileField]: binary });
 	}
 }
 

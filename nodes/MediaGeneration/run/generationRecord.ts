@@ -5,18 +5,24 @@ import type { GenerationListener } from '../../shared/generation/generationStrea
 import type { SentRequest } from '../../shared/generation/historyMatching';
 import type { MediaKind } from '../../shared/media';
 import type { GenerationProgress } from '../../shared/parsing/generationEvents';
-import type { PaidRequest } from '../paid/resume';
-import type { Item } from './item';
+import type { PaidRecord } from '../paid/payments';
+import type { Work } from './work';
 
 /** How many different status words are shown for one generation: the service has four. */
 const MAX_WORDS = 50;
 /** How many ids are named for one generation: it makes four files at most (§8). */
 const MAX_IDS = 8;
 
+/** What an earlier attempt asked for, and its files. */
+interface Earlier {
+	asked: SentRequest;
+	files?: GeneratedFile[];
+}
+
 /** Notes how one generation goes: for a retry, for the summary of what was paid, in the log, on screen. */
 export class GenerationRecord implements GenerationListener {
 	/** What an earlier attempt has left. */
-	readonly earlier: PaidRequest | undefined;
+	readonly earlier: Earlier | undefined;
 	/** What was sent and not refused. */
 	private sent: SentRequest | undefined;
 	private isAccepted: boolean;
@@ -25,33 +31,34 @@ export class GenerationRecord implements GenerationListener {
 	private readonly said = new Set<string>();
 
 	constructor(
-		private readonly item: Item,
-		private readonly key: string,
+		private readonly work: Work,
+		private readonly paid: PaidRecord,
 		private readonly kind: MediaKind,
 	) {
-		this.earlier = item.run.resume.find(key);
-		const { asked, isAccepted, files } = this.earlier ?? {};
-		this.sent = asked;
-		this.isAccepted = isAccepted ?? false;
-		if (files) {
-			item.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
-			item.log.note({ channel: 'kept' });
+		const { left } = paid;
+		this.isAccepted = left !== undefined && left.state !== 'sent';
+		if (left && left.state !== 'task' && left.asked) this.earlier = { ...left, asked: left.asked };
+		this.sent = this.earlier?.asked;
+		if (left?.state === 'made') {
+			work.report.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
+			work.report.note({ channel: 'kept' });
 		}
 	}
 
 	onAsked(now: SentRequest): void {
-		if (this.sent === undefined) {
-			this.item.asked();
-			this.item.log.note({ channel: 'stream' });
-		}
+		const isFirst = this.sent === undefined;
 		this.sent = now;
-		this.save();
+		if (isFirst) {
+			this.work.report.noteAttempt();
+			this.work.report.note({ channel: 'stream' });
+			this.paid.markSent({ state: 'sent', sentAt: Date.now(), asked: now });
+		} else this.save();
 		this.say(`requesting the ${this.kind}`);
 	}
 
 	onRefused(): void {
 		this.sent = undefined;
-		this.item.refused(this.key);
+		this.paid.markRefused();
 	}
 
 	onProgress({ status }: GenerationProgress, asked?: SentRequest): void {
@@ -62,9 +69,9 @@ export class GenerationRecord implements GenerationListener {
 
 	onLost(reason: string): void {
 		this.isLost = true;
-		this.item.log.note({ channel: 'history' });
-		this.item.report(`${reason}; looking for the ${this.kind} in the history`);
-		this.item.hint(
+		this.work.report.note({ channel: 'history' });
+		this.work.report.milestone(`${reason}; looking for the ${this.kind} in the history`);
+		this.work.report.hint(
 			'lost',
 			`The service stopped reporting (${reason}), so the result was looked up in the history. It was not requested a second time`,
 		);
@@ -74,33 +81,33 @@ export class GenerationRecord implements GenerationListener {
 	failed(error: unknown): unknown {
 		if (mayStillCome(error)) return withFacts(error, { ids: this.idsWith([]) });
 		// What was definitely not accepted, or has failed, has to be asked for again by the next attempt.
-		this.item.run.resume.remove(this.key);
+		this.paid.forget();
 		return error;
 	}
 
 	/** Its files are there, `expected` of them or fewer. */
 	done(files: GeneratedFile[], expected: number): void {
 		this.accept(false, files);
-		this.save({ files, madeAt: Date.now() });
+		if (this.sent) this.paid.keep({ state: 'made', asked: this.sent, files, madeAt: Date.now() });
 		if (files.length < expected) this.hintOnMissing(`${files.length} of ${expected} files`);
-		this.item.report(`${this.kind} done`);
+		this.work.report.milestone(`${this.kind} done`);
 	}
 
 	private hintOnMissing(ofThese: string): void {
 		if (!this.isLost && this.sent?.cutAt === undefined) {
-			return this.item.hint('fewer', 'The service generated fewer files than requested');
+			return this.work.report.hint('fewer', 'The service generated fewer files than requested');
 		}
-		this.item.hint(
+		this.work.report.hint(
 			`cut: ${ofThese}`,
 			`Found ${ofThese}: the service stopped reporting before all were ready. The others have been charged and may still come: see History → Get Many`,
 		);
 	}
 
 	private accept(hasNews: boolean, files: GeneratedFile[] = []): void {
-		this.item.log.note({ ids: this.idsWith(files).join() || undefined });
+		this.work.report.note({ ids: this.idsWith(files).join() || undefined });
 		const isFirst = !this.isAccepted;
 		this.isAccepted = true;
-		if (isFirst) this.item.log.paid(this.kind);
+		if (isFirst) this.work.report.recordPayment(this.kind);
 		if (isFirst || hasNews) this.save();
 	}
 
@@ -110,15 +117,16 @@ export class GenerationRecord implements GenerationListener {
 		return [...new Set([...told, ...files.map(({ id }) => id)])].filter((id) => id !== undefined);
 	}
 
-	private save(made: Pick<PaidRequest, 'files' | 'madeAt'> = {}): void {
-		const { sent, isAccepted } = this;
-		this.item.run.resume.save(this.key, { asked: sent, isAccepted, ...made });
+	private save(): void {
+		const { sent: asked, isAccepted } = this;
+		if (asked && isAccepted) this.paid.keep({ state: 'accepted', asked });
+		else this.paid.keep({ state: 'sent', sentAt: Date.now(), asked });
 	}
 
 	/** Each word once. */
 	private say(text: string): void {
 		if (this.said.has(text) || this.said.size >= MAX_WORDS) return;
 		this.said.add(text);
-		this.item.tell(text);
+		this.work.report.progress(text);
 	}
 }

@@ -1,26 +1,25 @@
-import type { IExecuteFunctions } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { accountOf } from '../../shared/account';
-import type { Credential } from '../../shared/http/credential';
-import { claimsOf, type Claims } from '../../shared/generation/claims';
-import { Failure } from '../../shared/failure';
-import { HistoryReader } from '../../shared/generation/historyReader';
-import { egressCheckOf } from '../../shared/http/request';
-import { subscribe, type Subscription } from '../../shared/speech/notifications';
-import { rateLimitOf } from '../../shared/pace/rateLimit';
-import { isOverload } from '../../shared/parsing/errorResponses';
 import { Api } from '../../shared/api/api';
 import { steadyNow } from '../../shared/async/deadline';
-import { Semaphore } from '../../shared/async/semaphore';
+import type { ServiceRecord } from '../../shared/contract';
+import { Failure } from '../../shared/failure';
+import type { Credential } from '../../shared/http/credential';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
+import { NodeParameters } from '../../shared/n8n/parameters';
+import { rateLimitOf } from '../../shared/pace/rateLimit';
+import { isOverload } from '../../shared/parsing/errorResponses';
+import { saysNothing } from '../../shared/parsing/errorText';
+import { takeTurn } from '../paid/callTurns';
+import { contextOf, PaidLog } from '../paid/paidLog';
+import { Payments } from '../paid/payments';
+import { keysIn } from '../paid/requestKey';
+import { Spending } from '../paid/spending';
+import { costHint, firstOf, paidWords, type ItemRequest } from '../paid/summary';
 import { Concurrency, forEachConcurrently } from './concurrency';
 import { NotMade, withOtherFiles, type Job, type Made } from './job';
-import { executionOf, filesBefore } from '../paid/filesBefore';
-import { contextOf, Resume } from '../paid/resume';
-import { Spending } from '../paid/spending';
-import { costHint, firstOf, paidWords } from '../paid/summary';
-
-/** Bytes of encoded images, and of sounds to join, that may be in memory at once. */
-const MEMORY_BYTES = 256 * 1024 * 1024;
+import { Report } from './report';
+import type { Work } from './work';
 
 /**
  * Whether a model calls the node. `isToolExecution` tells agents up to version 2; later ones have the
@@ -29,37 +28,29 @@ const MEMORY_BYTES = 256 * 1024 * 1024;
 export const isToolRun = (context: IExecuteFunctions): boolean =>
 	context.isToolExecution?.() === true || context.getNode().type.endsWith('Tool');
 
-/** What all items of one run of the node share. */
+/** One run of the node: what its items share, and what ends it. */
 export class Run {
-	readonly api: Api;
-	readonly isTool: boolean;
-	readonly resume: Resume;
-	readonly spending: Spending;
 	readonly concurrency: Concurrency;
-	readonly memory = new Semaphore(MEMORY_BYTES);
-	readonly history: HistoryReader;
-	/** Aborts when n8n cancels the execution. */
-	readonly canceled: AbortSignal;
-	/**
-	 * The same, or when an item's failure ends the node. A create call under way only ends with
-	 * `canceled`, since its answer says what was paid for.
-	 */
-	readonly stopped: AbortSignal;
-	private knownClaims: Claims | undefined;
+	readonly spending: Spending;
+	/** Resource and operation, as n8n's log names them. */
+	operation = '';
+	/** By item; none for an item whose options can't be resolved. */
+	private readonly works: Work[] = [];
+	private readonly api: Api;
+	private readonly isTool: boolean;
+	private readonly store: IDataObject;
+	private readonly log: PaidLog;
+	private readonly keyOf: (index: number) => string;
+	private readonly canceled: AbortSignal;
 	private readonly stopping = new AbortController();
-	private socket: Subscription | undefined;
+	private readonly stopped: AbortSignal;
 	private readonly leave: () => void;
-	/** For n8n's tracing: paid requests, failed items, the longest wait, the size of all files. */
-	readonly traced = { paid: 0, failed: 0, waited_ms: 0, bytes: 0 };
-	/** Items that cost something in this run. */
-	readonly charged = new Set<number>();
-	private readonly hints = new Map<string, { message: string; items: Set<number> }>();
 	/** The item whose failure ends the run. */
 	private firstFailed: { error: unknown; itemIndex?: number } | undefined;
 
 	constructor(
-		readonly context: IExecuteFunctions,
-		readonly credential: Credential,
+		private readonly context: IExecuteFunctions,
+		private readonly credential: Credential,
 		/** True when one item's failure does not end the node. */
 		private readonly goesOn: boolean,
 	) {
@@ -67,48 +58,96 @@ export class Run {
 		this.concurrency = new Concurrency(rateLimitOf(credential));
 		this.api = new Api(context, credential, this.concurrency);
 		this.isTool = isToolRun(context);
-		this.resume = new Resume(context, this.isTool, credential);
+		this.store = contextOf(context, this.isTool);
+		this.log = new PaidLog(this.store, credential.redact);
+		this.keyOf = keysIn(this.store, context, this.isTool, credential);
 		const executionId = context.getExecutionId();
 		// Without an execution each call of a model counts by itself.
-		const store = executionId === undefined ? {} : contextOf(context, this.isTool);
-		this.spending = new Spending(store, executionId ?? '');
-		this.history = new HistoryReader(this.api);
+		this.spending = new Spending(executionId === undefined ? {} : this.store, executionId ?? '');
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
 	}
 
+	/** What an operation gets of one input item. */
+	workOn(index: number): Work {
+		const { context, credential, api, canceled, concurrency, log, spending } = this;
+		const { redact } = credential;
+		const work: Work = {
+			index,
+			context,
+			credential,
+			api,
+			// A model takes text only: it can be given a file's address, but not the file.
+			parameters: new NodeParameters(
+				(name, fallback) => context.getNodeParameter(name, index, fallback as never),
+				!this.isTool,
+			),
+			signal: this.stopped,
+			canceled,
+			concurrency,
+			report: new Report(context, redact, index),
+			paid: new Payments(log, spending, index, this.keyOf(index)),
+			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
+				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
+				if (saysNothing(json.error)) delete json.error;
+				return {
+					json: redact.value(json) as INodeExecutionData['json'],
+					...(binary ? { binary } : {}),
+					pairedItem: { item: index },
+				};
+			},
+		};
+		this.works[index] = work;
+		return work;
+	}
+
 	/**
 	 * Does the jobs and returns what became of each. Unless the run goes on, the first failure ends the
-	 * others, and nothing is sent if a job is missing. Ends the run. Neither a job nor this rejects.
+	 * others, and nothing is sent if a job is missing. Ends the run. Never rejects.
 	 */
 	async all(jobs: Array<Job | NotMade>): Promise<Made[][]> {
 		const outcomes = jobs.map((job): Made[] => (job instanceof NotMade ? [job] : []));
 		outcomes.forEach((parts, index) => this.noteFailure(parts, index));
+		const leaveTurns = await this.takeTurns();
 		if (!this.firstFailed) {
 			await forEachConcurrently(jobs.length, this.concurrency, async (index) => {
 				const job = jobs[index];
 				if (!job || job instanceof NotMade || this.stopped.aborted) return false;
-				const began = steadyNow();
-				const parts = await job();
-				outcomes[index] = parts;
-				if (parts.some((part) => part instanceof NotMade && isOverload(part.error))) {
-					this.concurrency.refused(began);
-				}
-				return !this.noteFailure(parts, index);
+				outcomes[index] = await this.done(job, this.works[index]!);
+				return !this.noteFailure(outcomes[index], index);
 			});
 		}
-		this.noteCost(outcomes);
-		this.end();
+		// Stops what still runs in the background.
+		this.stopping.abort(new Failure('canceled'));
+		this.spending.settle();
+		this.leave();
+		if (!this.canceled.aborted) this.showHints(outcomes);
+		// With Retry On Fail, n8n runs the node again for any `error` in the output.
+		const isFailed = (part: Made) => part instanceof NotMade || part.json.error;
+		if (!outcomes.flat().some(isFailed)) this.forgetPaid();
+		for (const leaveTurn of leaveTurns) leaveTurn();
 		return outcomes;
 	}
 
-	private noteCost(outcomes: Made[][]): void {
-		const failed = outcomes.map((parts) => parts.some((part) => part instanceof NotMade));
-		const resumed = [...(this.hints.get('resumed')?.items ?? [])];
-		const collected = resumed.filter((index) => !failed[index] && !this.charged.has(index));
-		const failures = failed.filter(Boolean).length;
-		const text = costHint(outcomes.length, collected.length, failures, this.traced.paid);
-		if (text !== undefined) this.hints.set('cost', { message: text, items: new Set() });
+	/** Equal calls of a model wait for one another, since the later may collect what the first has left. */
+	private async takeTurns(): Promise<Array<() => void>> {
+		if (!this.isTool) return [];
+		return await Promise.all(
+			this.works.map(async ({ paid }) => await takeTurn(this.store, paid.key)),
+		);
+	}
+
+	/** What a job comes to. */
+	private async done(job: Job, work: Work): Promise<Made[]> {
+		const { report, paid } = work;
+		const began = steadyNow();
+		const made = await job().catch((error: unknown) => [new NotMade(error)]);
+		if (made.some((part) => part instanceof NotMade && isOverload(part.error))) {
+			this.concurrency.refused(began);
+		}
+		const unclear = paid.left().filter(({ state }) => state === 'sent').length;
+		report.finish(this.operation, made, Math.round(steadyNow() - began), unclear);
+		return made;
 	}
 
 	/** Notes and returns whether something of an item could not be made, which may end the run. */
@@ -121,30 +160,20 @@ export class Run {
 		return missing !== undefined;
 	}
 
-	/** All items have ended: stops what still runs in the background, and releases what they shared. */
-	private end(): void {
-		this.stopping.abort(new Failure('canceled'));
-		this.spending.settle();
-		this.resume.release();
-		this.leave();
-		// The next round of a loop, or another execution, may be about to begin.
-		this.socket?.release(this.canceled.aborted ? undefined : 'soon');
-		const named = Object.entries(this.traced).map(([key, value]) => [`media.${key}`, value]);
-		this.context.setMetadata({ tracing: Object.fromEntries(named) });
-	}
-
 	/** Throws the error of a run that was canceled, or that one item's failure has ended. */
 	throwIfEnded(): void {
 		// A canceled run is not a failed item: "continue on fail" must not swallow it.
 		const isCanceled = this.canceled.aborted;
-		if (!isCanceled) this.showHints();
 		const end: typeof this.firstFailed = isCanceled
 			? { error: new Failure('canceled') }
 			: this.firstFailed;
 		if (!end) return;
 		const { error, itemIndex } = end;
 		const { redact } = this.credential;
-		const note = paidWords(this.resume.ofRun(), redact, itemIndex);
+		const requests = this.works.flatMap(({ index, paid }) =>
+			paid.left().map((left): ItemRequest => ({ ...left, index })),
+		);
+		const note = paidWords(requests, redact, itemIndex);
 		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
 		// n8n may have closed a canceled execution before receiving the error.
 		if (isCanceled && note) {
@@ -153,41 +182,45 @@ export class Run {
 		throw thrown;
 	}
 
-	/**
-	 * Which file belongs to which request. Knows from the start what earlier attempts of this node, in any
-	 * process, asked for and got, and what nodes of this execution have put out.
-	 */
-	get claims(): Claims {
-		if (!this.knownClaims) {
-			this.knownClaims = claimsOf(this.credential);
-			for (const { asked, files, madeAt } of this.resume.list()) {
-				if (asked) this.knownClaims.recall(asked, files, madeAt);
+	/** The tasks that an earlier attempt has paid for of an item. */
+	paidTasksOf(index: number): string[] {
+		const left = this.works[index]?.paid.left() ?? [];
+		return left.flatMap((one) => (one.state === 'task' && !one.isGone ? [one.taskId] : []));
+	}
+
+	/** All items have come out well: a retry has nothing of theirs to collect. */
+	private forgetPaid(): void {
+		this.log.drop(this.works.flatMap(({ paid }) => paid.records.map(({ key }) => key)));
+	}
+
+	/** Shows the hints of all items, each once with the items it is about, and what the run has cost. */
+	private showHints(outcomes: Made[][]): void {
+		const itemsOf = new Map<string, { message: string; items: number[] }>();
+		for (const { index, report } of this.works.filter(Boolean)) {
+			for (const [about, message] of report.hints) {
+				const known = itemsOf.get(about);
+				if (known) known.items.push(index);
+				else itemsOf.set(about, { message, items: [index] });
 			}
-			this.knownClaims.recallFiles(executionOf(this.context), () => filesBefore(this.context));
 		}
-		return this.knownClaims;
-	}
-
-	/** A share of the account's socket, which stays open until the run ends. */
-	subscribe(): Subscription {
-		const share = () => subscribe(this.credential, egressCheckOf(this.context));
-		this.socket ??= share();
-		return share();
-	}
-
-	/** A hint shown with the output, once per `about`, with the items it concerns. */
-	hint(about: string, message: string, index: number): void {
-		const hint = this.hints.get(about) ?? { message, items: new Set() };
-		hint.items.add(index);
-		this.hints.set(about, hint);
-	}
-
-	private showHints(): void {
-		for (const { message, items } of this.hints.values()) {
-			const numbers = [...items].sort((a, b) => a - b).map(String);
-			const which = numbers.length > 0 ? ` (item ${firstOf(numbers, ', ')})` : '';
-			const text = this.credential.redact.text(message + which);
+		const messages = [...itemsOf.values()].map(
+			({ message, items }) => `${message} (item ${firstOf(items.map(String), ', ')})`,
+		);
+		const cost = this.costOf(outcomes);
+		for (const message of cost === undefined ? messages : [...messages, cost]) {
+			const text = this.credential.redact.text(message);
 			this.context.addExecutionHints({ message: text, location: 'outputPane' });
 		}
+	}
+
+	private costOf(outcomes: Made[][]): string | undefined {
+		const failed = outcomes.map((parts) => parts.some((part) => part instanceof NotMade));
+		const works = this.works.filter(Boolean);
+		const collected = works.filter(
+			({ index, report }) =>
+				!failed[index] && report.paidRequests === 0 && report.hints.has('resumed'),
+		);
+		const paid = works.reduce((sum, { report }) => sum + report.paidRequests, 0);
+		return costHint(outcomes.length, collected.length, failed.filter(Boolean).length, paid);
 	}
 }

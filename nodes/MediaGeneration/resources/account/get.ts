@@ -1,4 +1,4 @@
-import type { Operation } from '../../run/operation';
+import type { Operation } from '../../run/work';
 
 /** Account → Get (§4.10): the record as the service has it. */
 export const getAccount: Operation = {
@@ -9,5 +9,7 @@ export const getAccount: Operation = {
 		action: 'Get account quota or credit',
 	},
 	fields: [],
-	prepare: (item) => async () => [item.output(await item.api.getAccount(item.run.stopped))],
+	prepare:
+		({ api, signal, output }) =>
+		async () => [output(await api.getAccount(signal))],
 };

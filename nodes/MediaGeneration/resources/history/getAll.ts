@@ -12,7 +12,7 @@ import {
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
 import { settled, type Made } from '../../run/job';
-import type { Operation } from '../../run/operation';
+import type { Operation } from '../../run/work';
 
 /** How long the files of one entry may take, in ms. */
 const FILES_MS = 3_600_000;
@@ -26,8 +26,7 @@ export const getAllHistory: Operation = {
 		action: 'Get many videos and images from the history',
 	},
 	fields: [...returnAllAndLimit, options(concurrency, downloadIfAsked, outputField)],
-	prepare(item) {
-		const { parameters, api, run } = item;
+	prepare({ context, credential, api, parameters, signal, output }) {
 		const limit = parameters.limit();
 		const downloads = parameters.fileFlagOption(downloadIfAsked);
 		const fileField = parameters.outputField();
@@ -38,21 +37,21 @@ export const getAllHistory: Operation = {
 				limit,
 				idField: 'id',
 				fetch: async (page, pageSize) =>
-					await api.listHistory({ page, page_size: pageSize }, run.stopped),
+					await api.listHistory({ page, page_size: pageSize }, signal),
 			});
-			const output: Made[] = [];
-			for (const entry of entries) output.push(await settled(entryOutput(entry)));
-			return output;
+			const made: Made[] = [];
+			for (const entry of entries) made.push(await settled(entryOutput(entry)));
+			return made;
 		};
 
 		/** One item per entry. If it has several files, the later ones get numbered fields. */
 		async function entryOutput(record: ServiceRecord): Promise<INodeExecutionData> {
-			const files = readGeneratedFiles(record, run.credential.baseUrl);
+			const files = readGeneratedFiles(record, credential.baseUrl);
 			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };
-			if (!downloads || files.length === 0) return item.output(json);
-			const fetch = async (signal: AbortSignal) =>
-				await fetchEntryFiles(run.context, run.credential, { record, files }, fileField, signal);
-			return item.output(json, await withDeadline(FILES_MS, run.stopped, fetch));
+			if (!downloads || files.length === 0) return output(json);
+			const fetch = async (over: AbortSignal) =>
+				await fetchEntryFiles(context, credential, { record, files }, fileField, over);
+			return output(json, await withDeadline(FILES_MS, signal, fetch));
 		}
 	},
 };

@@ -1,6 +1,6 @@
 import { prompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
-import type { Operation } from '../../run/operation';
+import type { Operation } from '../../run/work';
 
 /** Image → Create (§4.8). */
 export const createImage: Operation = {
@@ -14,9 +14,9 @@ export const createImage: Operation = {
 		prompt('e.g. A lighthouse at dawn, watercolor', 'What the image should show'),
 		...generationFields('image'),
 	],
-	prepare(item) {
-		const request = { prompt: item.parameters.text('prompt', 'Prompt') };
-		return generationJob(item, {
+	prepare(work) {
+		const request = { prompt: work.parameters.text('prompt', 'Prompt') };
+		return generationJob(work, {
 			generation: 'image',
 			prompt: request.prompt,
 			expected: 1,

@@ -13,7 +13,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
-import type { Item } from '../../run/item';
+import type { Work } from '../../run/work';
 
 /** How long the subtitles of a task may take, in ms: the sound is there and waits for them. */
 const SUBTITLES_MS = 60_000;
@@ -60,25 +60,26 @@ export interface Spoken {
 
 /** Waits for a task, and fetches what is wanted of it. Throws a Failure with the task's id. */
 export async function collect(
-	item: Item,
+	work: Work,
 	part: Part,
 	wait: Omit<TaskWait, 'pollIntervalMs' | 'watch' | 'onProgress'>,
 	wanted: WaitFields,
 ): Promise<Spoken> {
 	const { taskId, signal, subscription } = wait;
+	const { report } = work;
 	const began = Date.now();
-	if (part.count === 1) item.log.note({ task: taskId });
-	const task = await waitForTask(item.api, {
+	if (part.count === 1) report.note({ task: taskId });
+	const task = await waitForTask(work.api, {
 		...wait,
 		pollIntervalMs: wanted.pollIntervalMs,
-		onProgress: (percentage) => item.tell(`${part.name}task ${taskId}: ${percentage} %`),
+		onProgress: (percentage) => report.progress(`${part.name}task ${taskId}: ${percentage} %`),
 	});
-	item.report(`${part.name}task ${taskId} completed`);
-	item.log.note({ channel: subscription.isOpen() ? 'websocket' : 'polling' });
+	report.milestone(`${part.name}task ${taskId} completed`);
+	report.note({ channel: subscription.isOpen() ? 'websocket' : 'polling' });
 	const waited = Date.now() - began;
 	// A result that was there at once says nothing about the channel.
 	if (!subscription.isOpen() && waited >= wanted.pollIntervalMs * 0.9) {
-		item.hint(
+		report.hint(
 			'polling',
 			`The WebSocket of the service could not be used, so results were looked up every ${wanted.pollIntervalMs / 1000} s instead and may have arrived late. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
 		);
@@ -86,26 +87,25 @@ export async function collect(
 	const justMade = wait.justCreated || waited >= 1000;
 	const spoken: Spoken = { taskId, task };
 	if (wanted.download) {
-		item.tell(`${part.name}task ${taskId}: downloading the file`);
-		spoken.file = await fileOf(item, taskId, task.audioUrl, signal, { justMade });
+		report.progress(`${part.name}task ${taskId}: downloading the file`);
+		spoken.file = await fileOf(work, taskId, task.audioUrl, signal, { justMade });
 	}
 	// The subtitles of a part are of no use without its sound, which says how long it is.
 	if (wanted.subtitles && (wanted.download || part.count === 1)) {
-		spoken.subtitles = await subtitlesOf(item, spoken, signal, justMade);
+		spoken.subtitles = await subtitlesOf(work, spoken, signal, justMade);
 	}
 	return spoken;
 }
 
 /** One of the files of a task, if there is one. Throws a Failure with the task's id. */
 export async function fileOf(
-	item: Item,
+	{ context, credential }: Work,
 	id: string,
 	url: string | undefined,
 	signal: AbortSignal,
 	more: { justMade?: boolean; isSubtitles?: true } = {},
 ): Promise<IBinaryData | undefined> {
 	if (url === undefined) return undefined;
-	const { context, credential } = item.run;
 	const file = { url, kind: 'speech', id, ...more } as const;
 	return await download(context, credential, file, signal).catch((error: unknown) => {
 		throw aboutTask(error, id);
@@ -114,19 +114,19 @@ export async function fileOf(
 
 /** The subtitles of a task, if it has any. When they can't be fetched, a hint says why. */
 async function subtitlesOf(
-	item: Item,
+	work: Work,
 	{ taskId, task }: Spoken,
 	signal: AbortSignal,
 	justMade: boolean,
 ): Promise<IBinaryData | undefined> {
 	const more = { justMade, isSubtitles: true } as const;
 	const fetch = async (over: AbortSignal) =>
-		await fileOf(item, taskId, task.subtitleUrl, over, more);
+		await fileOf(work, taskId, task.subtitleUrl, over, more);
 	return await withDeadline(SUBTITLES_MS, signal, fetch).catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 		const { kind, facts } = error;
 		const why = (kind === 'badFile' && facts.text) || wordingOf(error).message;
-		item.hint(
+		work.report.hint(
 			`no subtitles: ${why}`,
 			`Subtitles could not be downloaded: ${why}. Speech → Wait with the task ID tries again at no extra charge`,
 		);
@@ -144,12 +144,12 @@ export const spokenFields = ({ taskId, task }: Spoken): ServiceRecord => ({
 
 /** The output item of a task. */
 export const spokenOutput = (
-	item: Item,
+	{ output }: Work,
 	spoken: Spoken,
 	outputField: string,
 	more: ServiceRecord = {},
 ): INodeExecutionData =>
-	item.output({ ...spokenFields(spoken), ...more }, binaryOf(outputField, spoken));
+	output({ ...spokenFields(spoken), ...more }, binaryOf(outputField, spoken));
 
 /** The files of an output item. */
 export const binaryOf = (

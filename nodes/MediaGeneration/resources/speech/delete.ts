@@ -1,6 +1,6 @@
 import { taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
-import type { Operation } from '../../run/operation';
+import type { Operation } from '../../run/work';
 
 /** Speech → Delete (§4.3). */
 export const deleteSpeech: Operation = {
@@ -11,14 +11,14 @@ export const deleteSpeech: Operation = {
 		action: 'Delete a speech task',
 	},
 	fields: [taskId],
-	prepare(item) {
-		const id = item.parameters.taskId();
+	prepare({ api, parameters, signal, output }) {
+		const id = parameters.taskId();
 
 		return async () => {
-			await item.api.deleteTask(id, item.run.stopped).catch((error: unknown) => {
+			await api.deleteTask(id, signal).catch((error: unknown) => {
 				throw aboutTask(error, id);
 			});
-			return [item.output({ task_id: id, deleted: true })];
+			return [output({ task_id: id, deleted: true })];
 		};
 	},
 };

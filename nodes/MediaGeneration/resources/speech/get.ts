@@ -1,7 +1,7 @@
 import { withDeadline } from '../../../shared/async/deadline';
 import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
-import type { Operation } from '../../run/operation';
+import type { Operation } from '../../run/work';
 import { fileOf, spokenOutput } from './collect';
 
 /** How long one reading with its retries and a download may take, in ms. */
@@ -16,21 +16,21 @@ export const getSpeech: Operation = {
 		action: 'Get a speech task',
 	},
 	fields: [taskId, downloadIfAsked],
-	prepare(item) {
-		const { parameters, api, run } = item;
+	prepare(work) {
+		const { parameters, api } = work;
 		const id = parameters.taskId();
 		const isFileWanted = parameters.fileFlag(downloadIfAsked);
 		const outputField = parameters.outputField();
 
 		return async () => {
-			const got = await withDeadline(GET_MS, run.stopped, async (signal) => {
+			const got = await withDeadline(GET_MS, work.signal, async (signal) => {
 				const task = await api.getTask(id, signal);
 				const url = isFileWanted ? task.audioUrl : undefined;
-				return { taskId: id, task, file: await fileOf(item, id, url, signal) };
+				return { taskId: id, task, file: await fileOf(work, id, url, signal) };
 			}).catch((error: unknown) => {
 				throw aboutTask(error, id);
 			});
-			return [spokenOutput(item, got, outputField)];
+			return [spokenOutput(work, got, outputField)];
 		};
 	},
 };

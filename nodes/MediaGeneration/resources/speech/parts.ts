@@ -9,8 +9,9 @@ import type { FileType } from '../../../shared/media';
 import { fileNameOf } from '../../../shared/parsing/fileType';
 import { isOverload } from '../../../shared/parsing/errorResponses';
 import { forEachConcurrently } from '../../run/concurrency';
-import type { PaidRequest } from '../../paid/resume';
-import type { Item } from '../../run/item';
+import type { PaidRequest } from '../../paid/paidLog';
+import { memory } from '../../run/memory';
+import type { Work } from '../../run/work';
 import { readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import {
 	binaryOf,
@@ -25,19 +26,19 @@ import {
 export const MAX_PARTS = 200;
 
 /**
- * Does `work` for each part of a speech, side by side as far as the run's concurrency goes; `paidFor` is
+ * Does `speak` for each part of a speech, side by side as far as the run's concurrency goes; `paidFor` is
  * what is remembered of a part at any moment. When one fails, no other is begun, and the failure names
  * the tasks of all, which are paid, and the parts that may be.
  */
 export async function forAllParts<Result>(
-	item: Item,
+	work: Work,
 	count: number,
 	paidFor: (index: number) => PaidRequest | undefined,
-	work: (part: Part) => Promise<Result>,
+	speak: (part: Part) => Promise<Result>,
 ): Promise<Result[]> {
-	const { stopped, concurrency } = item.run;
-	if (count === 1) return [await work({ index: 0, count, name: '', stopped })];
-	item.log.note({ parts: count });
+	const { signal: stopped, concurrency } = work;
+	if (count === 1) return [await speak({ index: 0, count, name: '', stopped })];
+	work.report.note({ parts: count });
 	const stopping = new AbortController();
 	const either = AbortSignal.any([stopped, stopping.signal]);
 	const results = new Array<Result>(count);
@@ -48,7 +49,7 @@ export async function forAllParts<Result>(
 		const began = steadyNow();
 		const name = `part ${index + 1} of ${count}, `;
 		try {
-			results[index] = await work({ index, count, name, stopped: either });
+			results[index] = await speak({ index, count, name, stopped: either });
 			return true;
 		} catch (error) {
 			if (isOverload(error)) concurrency.refused(began);
@@ -64,9 +65,10 @@ export async function forAllParts<Result>(
 	const taskIds: string[] = [];
 	const unclearParts: number[] = [];
 	for (let index = 0; index < count; index++) {
-		const { taskId, doubtful, sentAt } = paidFor(index) ?? {};
-		if (taskId !== undefined && !doubtful && !gone.has(index)) taskIds.push(taskId);
-		if (sentAt !== undefined && index !== failed?.index) unclearParts.push(index + 1);
+		const left = paidFor(index);
+		const isThere = left?.state === 'task' && !left.isGone && !gone.has(index);
+		if (isThere) taskIds.push(left.taskId);
+		if (left?.state === 'sent' && index !== failed?.index) unclearParts.push(index + 1);
 	}
 	const part = failed && `${failed.index + 1} of ${count}`;
 	throw withFacts(failed?.error ?? abortReason(stopped), { taskIds, unclearParts, part });
@@ -74,11 +76,11 @@ export async function forAllParts<Result>(
 
 /** What comes out of a speech: one item with its file, or one for each part where they can't be joined. */
 export async function speechOutput(
-	item: Item,
+	work: Work,
 	spoken: Spoken[],
 	{ outputField, subtitles }: Pick<WaitFields, 'outputField' | 'subtitles'>,
 ): Promise<INodeExecutionData[]> {
-	if (spoken.length === 1) return [spokenOutput(item, spoken[0]!, outputField)];
+	if (spoken.length === 1) return [spokenOutput(work, spoken[0]!, outputField)];
 	const json = {
 		...commonFields(spoken),
 		status: 'completed',
@@ -89,27 +91,27 @@ export async function speechOutput(
 	};
 	const files = spoken.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < spoken.length) {
-		if (subtitles) hintUnjoined(item, "that needs their sound. Turn on 'Download File'");
-		return [item.output(json)];
+		if (subtitles) hintUnjoined(work, "that needs their sound. Turn on 'Download File'");
+		return [work.output(json)];
 	}
-	const joined = await join(item, spoken, files, json.task_id).catch((error: unknown) => {
+	const joined = await join(work, spoken, files, json.task_id).catch((error: unknown) => {
 		if (error instanceof Failure) throw error;
 		const { message = 'no reason given' } = error as Partial<Error>;
 		const text = `n8n could not store it: ${message}`;
 		throw new Failure('badFile', { text, taskIds: json.task_ids });
 	});
-	if ('file' in joined) return [item.output(json, binaryOf(outputField, joined))];
-	item.hint(
+	if ('file' in joined) return [work.output(json, binaryOf(outputField, joined))];
+	work.report.hint(
 		'parts',
 		`The parts of a speech come out one by one, since they could not be joined: ${joined.why}`,
 	);
 	return spoken.map((one, index) =>
-		spokenOutput(item, one, outputField, { part: index + 1, parts: spoken.length }),
+		spokenOutput(work, one, outputField, { part: index + 1, parts: spoken.length }),
 	);
 }
 
-const hintUnjoined = (item: Item, why: string) =>
-	item.hint(
+const hintUnjoined = ({ report }: Work, why: string) =>
+	report.hint(
 		`subtitles: ${why}`,
 		`The subtitles of the parts of a speech could not be joined: ${why}. Speech → Wait with a single task ID fetches the subtitles of that part`,
 	);
@@ -127,20 +129,19 @@ const sumOf = (sizes: number[]) => sizes.reduce((sum, size) => sum + size, 0);
 
 /** The files of all parts as one in n8n's storage, with their subtitles, or why they can't be. */
 async function join(
-	item: Item,
+	work: Work,
 	spoken: Spoken[],
 	files: IBinaryData[],
 	id: string,
 ): Promise<{ file: IBinaryData; subtitles?: IBinaryData } | { why: string }> {
-	const { run } = item;
-	const { helpers } = run.context;
+	const { helpers } = work.context;
 	const sounds = await Promise.all(
 		files.map(async (file) => ({
 			bytes: await sizeOfStored(helpers, file),
 			read: async () => await readStored(helpers, file),
 		})),
 	);
-	const release = await run.memory.acquire(sumOf(sounds.map(({ bytes }) => bytes)), run.stopped);
+	const release = await memory().acquire(sumOf(sounds.map(({ bytes }) => bytes)), work.signal);
 	try {
 		const joined = await joinAudio(sounds);
 		if ('why' in joined) return joined;
@@ -163,18 +164,18 @@ async function join(
 		);
 		if (sumOf(sizes) > MAX_JOINED_SUBTITLES_BYTES) {
 			const megabytes = MAX_JOINED_SUBTITLES_BYTES / 1024 / 1024;
-			return void hintUnjoined(item, `together they have more than ${megabytes} MB`);
+			return void hintUnjoined(work, `together they have more than ${megabytes} MB`);
 		}
 		const texts = there.map(async ({ file, startMs }) => {
 			return { text: (await readStored(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(texts));
-		if ('why' in joined) return void hintUnjoined(item, joined.why);
+		if ('why' in joined) return void hintUnjoined(work, joined.why);
 		return await store({ ...joined, bytes: Buffer.from(joined.text) });
 	}
 
 	async function store({ bytes, mimeType, extension }: FileType & { bytes: Buffer }) {
-		const name = fileNameOf('speech', run.credential.redact.text(id), extension);
+		const name = fileNameOf('speech', work.credential.redact.text(id), extension);
 		return await helpers.prepareBinaryData(bytes, name, mimeType);
 	}
 }

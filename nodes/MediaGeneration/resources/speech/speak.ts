@@ -17,9 +17,8 @@ import {
 	type NumberField,
 } from '../../../shared/n8n/descriptions';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
-import type { Item } from '../../run/item';
 import type { Job } from '../../run/job';
-import type { Operation } from '../../run/operation';
+import type { Operation, Work } from '../../run/work';
 import { readWaitFields, type Spoken } from './collect';
 import { forAllParts, MAX_PARTS, speechOutput } from './parts';
 import { speakPart } from './speakPart';
@@ -185,26 +184,29 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	);
 }
 
-function prepare(item: Item): Job {
-	const { parameters, run } = item;
+function prepare(work: Work): Job {
+	const { parameters, paid, output } = work;
 	const request = readRequest(parameters);
 	const parts = readParts(parameters, request.input);
 	const waits = parameters.flag(waitForCompletion);
 	const wanted = { ...readWaitFields(parameters), waits };
-	item.planPaid(parts);
+	const records = paid.plan(parameters, parts);
 
 	return async () => {
-		const keys = run.resume.keysOf(item.index, parts);
-		const paid = (index: number) => run.resume.find(keys[index]!);
-		const spoken = await forAllParts(item, parts.length, paid, async (part) => {
-			const own = { ...request, input: parts[part.index]!.text };
-			return await speakPart(item, part, { request: own, key: keys[part.index]! }, wanted);
-		});
-		if (waits) return await speechOutput(item, spoken as Spoken[], wanted);
+		const spoken = await forAllParts(
+			work,
+			parts.length,
+			(index) => records[index]!.left,
+			async (part) => {
+				const own = { ...request, input: parts[part.index]!.text };
+				return await speakPart(work, part, { request: own, record: records[part.index]! }, wanted);
+			},
+		);
+		if (waits) return await speechOutput(work, spoken as Spoken[], wanted);
 		const taskIds = spoken.map(({ taskId }) => taskId);
 		const status = 'pending';
-		if (parts.length === 1) return [item.output({ task_id: taskIds[0], status })];
-		return [item.output({ task_ids: taskIds, parts: parts.length, status })];
+		if (parts.length === 1) return [output({ task_id: taskIds[0], status })];
+		return [output({ task_ids: taskIds, parts: parts.length, status })];
 	};
 }
 

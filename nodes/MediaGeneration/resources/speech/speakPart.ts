@@ -2,16 +2,19 @@ import type { Api } from '../../../shared/api/api';
 import type { SpeechRequest } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withFacts } from '../../../shared/failure';
+import { egressCheckOf } from '../../../shared/http/request';
+import { subscribe } from '../../../shared/speech/notifications';
 import { createdBy } from '../../../shared/n8n/origins';
 import { aboutTask } from '../../../shared/speech/speechTask';
-import type { PaidRequest } from '../../paid/resume';
-import type { Item } from '../../run/item';
+import type { PaidRequest } from '../../paid/paidLog';
+import type { PaidRecord } from '../../paid/payments';
+import type { Work } from '../../run/work';
 import { collect, type Part, type Spoken, type WaitFields } from './collect';
 
-/** What is to be said, and the key by which a retry recognises it. */
+/** What is to be said, and what is kept of it for a retry. */
 interface Order {
 	request: SpeechRequest;
-	key: string;
+	record: PaidRecord;
 }
 
 /**
@@ -19,37 +22,37 @@ interface Order {
  * as that is `wanted`.
  */
 export async function speakPart(
-	item: Item,
+	work: Work,
 	part: Part,
 	order: Order,
 	wanted: WaitFields & { waits: boolean },
 ): Promise<Spoken | Pick<Spoken, 'taskId'>> {
-	const { run, api } = item;
-	const { key } = order;
+	const { context, credential, api, report } = work;
+	const { record } = order;
 	// Messages can precede the create call's answer, so the socket is there before the task.
-	const subscription = wanted.waits ? run.subscribe() : undefined;
+	const subscription = wanted.waits ? subscribe(credential, egressCheckOf(context)) : undefined;
 	return await withDeadline(wanted.timeoutMs, part.stopped, async (signal) => {
-		const remembered = run.resume.find(key);
+		const remembered = record.left;
 		const resumed = await taskToResume(api, remembered, signal);
 		if (resumed !== undefined) {
 			// It is no longer doubtful.
-			run.resume.save(key, { taskId: resumed });
-			item.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
-		} else if (remembered?.sentAt) {
+			record.keep({ state: 'task', taskId: resumed });
+			report.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
+		} else if (remembered?.state === 'sent') {
 			throw new Failure('unclear', { maybeAccepted: true, isSpeech: true });
 		} else {
 			// The deadline applies here, too.
 			await Promise.race([subscription?.ready, whenAborted(signal)]);
 		}
-		const taskId = resumed ?? (await create(item, part, order, wanted.timeoutMs, signal));
+		const taskId = resumed ?? (await create(work, part, order, wanted.timeoutMs, signal));
 		if (!subscription) return { taskId };
 		const justCreated = resumed === undefined;
 		const wait = { taskId, signal, subscription, justCreated, isKnown: true };
-		return await collect(item, part, wait, wanted).catch((error: unknown) => {
-			if (isGone(error)) run.resume.save(key, { taskId, doubtful: true });
+		return await collect(work, part, wait, wanted).catch((error: unknown) => {
+			if (isGone(error)) record.keep({ state: 'task', taskId, isGone: true });
 			throw error;
 		});
-	}).finally(() => subscription?.release());
+	}).finally(() => subscription?.release(work.signal.aborted ? undefined : 'soon'));
 }
 
 /** A failed task is worth nothing, but it is read once more before another is paid for. */
@@ -58,8 +61,9 @@ async function taskToResume(
 	remembered: PaidRequest | undefined,
 	signal: AbortSignal,
 ): Promise<string | undefined> {
-	const { taskId, doubtful } = remembered ?? {};
-	if (taskId === undefined || !doubtful) return taskId;
+	if (remembered?.state !== 'task') return undefined;
+	const { taskId, isGone: wasGone } = remembered;
+	if (!wasGone) return taskId;
 	const task = await api.getTask(taskId, signal).catch((error: unknown) => {
 		if (!isGone(error)) throw aboutTask(error, taskId);
 	});
@@ -72,38 +76,38 @@ const isGone = (error: unknown) =>
 
 /** Creates the task; `begin` aborts when no further attempt may begin. */
 async function create(
-	item: Item,
+	work: Work,
 	part: Part,
-	{ request, key }: Order,
+	{ request, record }: Order,
 	limitMs: number,
 	begin: AbortSignal,
 ): Promise<string> {
-	const { run, api } = item;
+	const { context, credential, api, report } = work;
 	let attempts = 0;
 	// Another item's failure does not end it: its answer says what was paid for.
-	return await withDeadline(limitMs, run.canceled, async (signal) => {
-		item.report(`${part.name}sending the text`);
+	return await withDeadline(limitMs, work.canceled, async (signal) => {
+		report.milestone(`${part.name}sending the text`);
 		const limits = {
 			signal,
 			begin,
 			onSend() {
 				// The next attempt must not pay again for what may have been accepted.
-				run.resume.save(key, { sentAt: Date.now() });
+				record.markSent({ state: 'sent', sentAt: Date.now() });
 				attempts++;
-				item.asked();
+				report.noteAttempt();
 			},
-			onRefused: () => item.refused(key),
+			onRefused: () => record.markRefused(),
 		};
 		const send = async () => await api.createTask(request, limits);
-		const taskId = await createdBy(run.context, run.credential, send, request.input).catch(
+		const taskId = await createdBy(context, credential, send, request.input).catch(
 			(error: unknown) => {
 				throw withFacts(error, { isSpeech: true });
 			},
 		);
-		run.resume.save(key, { taskId });
-		item.tell(`${part.name}task ${taskId} created`);
+		record.keep({ state: 'task', taskId });
+		report.progress(`${part.name}task ${taskId} created`);
 		const own = part.count === 1 ? {} : { part: part.index + 1 };
-		item.log.paid('speech', { ...own, task: taskId, attempts });
+		report.recordPayment('speech', { ...own, task: taskId, attempts });
 		return taskId;
 	});
 }

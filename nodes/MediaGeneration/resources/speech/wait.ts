@@ -9,7 +9,9 @@ import {
 	taskId,
 	timeout,
 } from '../../../shared/n8n/descriptions';
-import type { Operation } from '../../run/operation';
+import { egressCheckOf } from '../../../shared/http/request';
+import { subscribe } from '../../../shared/speech/notifications';
+import type { Operation } from '../../run/work';
 import { collect, readWaitFields } from './collect';
 import { forAllParts, MAX_PARTS, speechOutput } from './parts';
 
@@ -30,24 +32,24 @@ export const waitForSpeech: Operation = {
 		download,
 		options(concurrency, subtitles, pollInterval, outputField, timeout('speech')),
 	],
-	prepare(item) {
-		const { parameters, run } = item;
+	prepare(work) {
+		const { context, credential, parameters, signal } = work;
 		const ids = parameters.taskIdsOfSpeech(MAX_PARTS);
 		const wanted = readWaitFields(parameters);
 
 		return async () => {
-			const paid = (index: number) => ({ taskId: ids[index]! });
-			const spoken = await forAllParts(item, ids.length, paid, async (part) => {
+			const paid = (index: number) => ({ state: 'task', taskId: ids[index]! }) as const;
+			const spoken = await forAllParts(work, ids.length, paid, async (part) => {
 				const wait = {
 					taskId: ids[part.index]!,
-					subscription: run.subscribe(),
+					subscription: subscribe(credential, egressCheckOf(context)),
 					justCreated: false,
 				};
-				return await withDeadline(wanted.timeoutMs, part.stopped, async (signal) => {
-					return await collect(item, part, { ...wait, signal }, wanted);
-				}).finally(() => wait.subscription.release());
+				return await withDeadline(wanted.timeoutMs, part.stopped, async (over) => {
+					return await collect(work, part, { ...wait, signal: over }, wanted);
+				}).finally(() => wait.subscription.release(signal.aborted ? undefined : 'soon'));
 			});
-			return await speechOutput(item, spoken, wanted);
+			return await speechOutput(work, spoken, wanted);
 		};
 	},
 };

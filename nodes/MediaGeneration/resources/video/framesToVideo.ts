@@ -1,7 +1,7 @@
 import { inputImages, NOT_FOR_TOOLS, optionalPrompt } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/coerce';
 import { generationFields, generationJob } from '../../run/generationJob';
-import type { Operation } from '../../run/operation';
+import type { Operation } from '../../run/work';
 import { InputImages } from './images';
 
 /** Video → Frames to Video (§4.7); a prompt is sent only when there is one. */
@@ -20,10 +20,10 @@ export const framesToVideo: Operation = {
 			optionalPrompt('e.g. Slow camera pan', 'What should happen between the frames'),
 		),
 	],
-	prepare(item) {
-		const prompt = asText(item.parameters.options.prompt);
-		const images = new InputImages(item, 'Frames');
-		return generationJob(item, {
+	prepare(work) {
+		const prompt = asText(work.parameters.options.prompt);
+		const images = new InputImages(work, 'Frames');
+		return generationJob(work, {
 			generation: 'framesToVideo',
 			prompt: prompt ?? '',
 			expected: 1,

@@ -4,7 +4,8 @@ import { INPUT_FIELD } from '../../../shared/n8n/descriptions';
 import { isImage } from '../../../shared/parsing/fileType';
 import type { GenerationBody } from '../../../shared/generation/generationStream';
 import { asText, isRecord } from '../../../shared/parsing/coerce';
-import type { Item } from '../../run/item';
+import { memory } from '../../run/memory';
+import type { Work } from '../../run/work';
 import { sizeOfStored } from '../../../shared/n8n/storedFile';
 
 /* Input images → the base64 array of a create call (§4.6, §4.7), with one encoded copy in memory. */
@@ -32,10 +33,10 @@ export class InputImages {
 	 * that takes them. Throws a Failure that names the missing or unfit one.
 	 */
 	constructor(
-		private readonly item: Item,
+		private readonly work: Work,
 		private readonly displayName: 'Ingredients' | 'Frames',
 	) {
-		const raw = item.parameters.raw('binaryPropertyName', INPUT_FIELD);
+		const raw = work.parameters.raw('binaryPropertyName', INPUT_FIELD);
 		const names = (asText(raw) ?? '').split(',').map((name) => name.trim());
 		// An expression may also give the file itself.
 		const given = isRecord(raw) ? [raw as unknown as IBinaryData] : names.filter(Boolean);
@@ -48,7 +49,7 @@ export class InputImages {
 
 	/**
 	 * The JSON body, such as `{ "frames": ["<base64>", …], …rest }`, written straight into one buffer while
-	 * the images are read as streams, once the run has room for it. Throws a Failure that names an empty
+	 * the images are read as streams, once there is room for it. Throws a Failure that names an empty
 	 * or unfit image or says that they are too large, or the signal's reason.
 	 */
 	async encode(rest: Record<string, string>, signal: AbortSignal): Promise<GenerationBody> {
@@ -65,7 +66,7 @@ export class InputImages {
 			);
 		}
 
-		const release = await this.item.run.memory.acquire(total, signal);
+		const release = await memory().acquire(total, signal);
 		const write = async () => {
 			const body = Buffer.allocUnsafe(total);
 			let at = body.write(json.slice(0, inside));
@@ -86,7 +87,7 @@ export class InputImages {
 	}
 
 	private get helpers() {
-		return this.item.run.context.helpers;
+		return this.work.context.helpers;
 	}
 
 	private imageIn(given: string | IBinaryData): Image {
@@ -108,11 +109,11 @@ export class InputImages {
 	}
 
 	private dataOf(given: string | IBinaryData, field: string): IBinaryData {
-		const { index, run } = this.item;
+		const { index, context } = this.work;
 		try {
 			return this.helpers.assertBinaryData(index, given);
 		} catch {
-			const { binary, json } = run.context.getInputData()[index]!;
+			const { binary, json } = context.getInputData()[index]!;
 			// Where n8n keeps files in the items' JSON, their names are paths.
 			const paths = isRecord(json._files) ? Object.keys(json._files).map((n) => `_files.${n}`) : [];
 			const names = [...Object.keys(binary ?? {}), ...paths];

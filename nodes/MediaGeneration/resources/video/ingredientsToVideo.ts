@@ -1,6 +1,6 @@
 import { inputImages, NOT_FOR_TOOLS, videoPrompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
-import type { Operation } from '../../run/operation';
+import type { Operation } from '../../run/work';
 import { InputImages } from './images';
 
 /** Video → Ingredients to Video (§4.6). */
@@ -20,10 +20,10 @@ export const ingredientsToVideo: Operation = {
 		),
 		...generationFields('video'),
 	],
-	prepare(item) {
-		const prompt = item.parameters.text('prompt', 'Prompt');
-		const images = new InputImages(item, 'Ingredients');
-		return generationJob(item, {
+	prepare(work) {
+		const prompt = work.parameters.text('prompt', 'Prompt');
+		const images = new InputImages(work, 'Ingredients');
+		return generationJob(work, {
 			generation: 'ingredientsToVideo',
 			prompt,
 			expected: 1,

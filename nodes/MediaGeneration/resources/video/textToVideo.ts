@@ -1,7 +1,7 @@
 import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, NUMBER_OF_VIDEOS } from '../../../shared/contract';
 import { videoPrompt, type NumberField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
-import type { Operation } from '../../run/operation';
+import type { Operation } from '../../run/work';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
 
@@ -43,8 +43,8 @@ export const textToVideo: Operation = {
 		numberOfVideos,
 		...generationFields('video'),
 	],
-	prepare(item) {
-		const { parameters } = item;
+	prepare(work) {
+		const { parameters } = work;
 		const request = {
 			prompt: parameters.text('prompt', 'Prompt'),
 			aspect_ratio: parameters.choice(
@@ -55,7 +55,7 @@ export const textToVideo: Operation = {
 			),
 			number_of_videos: parameters.number(numberOfVideos),
 		};
-		return generationJob(item, {
+		return generationJob(work, {
 			generation: 'textToVideo',
 			prompt: request.prompt,
 			expected: request.number_of_videos,

@@ -1,7 +1,7 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { options, returnAllAndLimit } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/coerce';
-import type { Operation } from '../../run/operation';
+import type { Operation } from '../../run/work';
 
 /** `middle_aged` → `Middle Aged`. */
 const titled = (value: string) =>
@@ -63,8 +63,7 @@ export const getAllVoices: Operation = {
 		action: 'Get many voices',
 	},
 	fields: [...returnAllAndLimit, options(...Object.values(FILTERS))],
-	prepare(item) {
-		const { parameters, api, run } = item;
+	prepare({ parameters, api, signal, output }) {
 		const limit = parameters.limit();
 		const query: Record<string, string> = {};
 		for (const [parameter, { name }] of Object.entries(FILTERS)) {
@@ -73,8 +72,8 @@ export const getAllVoices: Operation = {
 		}
 
 		return async () => {
-			const voices = await api.allVoices(query, limit, run.stopped);
-			return voices.map((voice) => item.output(voice));
+			const voices = await api.allVoices(query, limit, signal);
+			return voices.map((voice) => output(voice));
 		};
 	},
 };

@@ -1,5 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { Resume } from '../../nodes/MediaGeneration/paid/resume';
+import { takeTurn } from '../../nodes/MediaGeneration/paid/callTurns';
+import { contextOf, PaidLog } from '../../nodes/MediaGeneration/paid/paidLog';
+import { keysIn } from '../../nodes/MediaGeneration/paid/requestKey';
 import { readCredential } from '../../nodes/shared/http/credential';
 
 const address = (apiToken = 'token-of-the-test') =>
@@ -16,12 +18,10 @@ interface Call {
 function execution(executionId: string | null = '1') {
 	const store: IDataObject = {};
 	let runIndex = -1;
-	let nodesRead = 0;
 	return {
 		store,
-		nodesRead: () => nodesRead,
-		/** The node runs once more. */
-		run(call: Partial<Call> = {}): Resume {
+		/** The node runs once more; the keys of its first two items, and where they are kept. */
+		run(call: Partial<Call> = {}) {
 			const round = ++runIndex;
 			const { text = 'Hello.', isTool = false, account = address() } = call;
 			const { items = [{ json: { t: 1 } }, { json: { t: 1 } }] } = call;
@@ -31,36 +31,40 @@ function execution(executionId: string | null = '1') {
 				evaluateExpression: (expression: string) =>
 					expression.replaceAll('{{ $runIndex }}', String(round)),
 				getInputData: () => items,
-				getNode() {
-					nodesRead++;
-					return { name: 'Media', parameters: { text }, credentials: {} };
-				},
-			};
-			return new Resume(context as unknown as IExecuteFunctions, isTool, account);
+				getNode: () => ({ name: 'Media', parameters: { text }, credentials: {} }),
+			} as unknown as IExecuteFunctions;
+			const kept = contextOf(context, isTool);
+			const keys = keysIn(kept, context, isTool, account);
+			return { keys: items.map((_, index) => keys(index)), log: new PaidLog(kept, account.redact) };
 		},
 	};
 }
 type Execution = ReturnType<typeof execution>;
 
-const keyOf = (resume: Resume, index = 0) => resume.keysOf(index)[0]!;
-
 /** A call that paid for a task and failed after it. */
 function failing({ run }: Execution, taskId: string, call?: Partial<Call>): void {
-	const resume = run(call);
-	resume.save(keyOf(resume), { taskId });
-	resume.release();
+	const { keys, log } = run(call);
+	log.keep(keys[0]!, { state: 'task', taskId });
 }
 
 /** What a call finds that was paid for before. */
 function foundBy({ run }: Execution, call?: Partial<Call>) {
-	const resume = run(call);
-	return resume.find(keyOf(resume))?.taskId;
+	const { keys, log } = run(call);
+	const left = log.find(keys[0]!);
+	return left?.state === 'task' ? left.taskId : undefined;
 }
 
 test('a loop’s next round is another request', () => {
 	const here = execution();
 	failing(here, '1');
 	expect(foundBy(here)).toBeUndefined();
+});
+
+test('neither key nor log holds the token', () => {
+	const { store, run } = execution();
+	const { keys, log } = run({ items: [{ json: { t: 'token-of-the-test' } }] });
+	log.keep(keys[0]!, { state: 'task', taskId: 'x-token-of-the-test' });
+	expect(JSON.stringify(store)).not.toContain('token-of-the-test');
 });
 
 describe('a further attempt of one round', () => {
@@ -87,30 +91,24 @@ describe('a further attempt of one round', () => {
 		expect(retry(here, after)).toBe(found);
 	});
 
-	test('an item may contain itself', () => {
+	test('an item may contain itself, and items of the same content are two', () => {
 		const json: IDataObject = { t: 1 };
 		json.self = json;
-		const resume = execution().run({ items: [{ json }] });
-		expect(keyOf(resume)).toMatch(/^0:\w+$/);
-	});
-
-	test('items of the same content are two, and the node is looked at once for all', () => {
-		const here = execution();
-		const resume = here.run();
-		expect(keyOf(resume)).not.toBe(keyOf(resume, 1));
-		expect(here.nodesRead()).toBe(1);
+		const { keys } = execution().run({ items: [{ json }, { json }] });
+		expect(keys[0]).toMatch(/^0:\w+$/);
+		expect(keys[1]).toMatch(/^1:\w+$/);
 	});
 });
 
 describe('calls of a model', () => {
 	const isTool = true;
-	const call = (text: string) => ({ isTool, items: [{ json: { text, toolCallId: text.length } }] });
 
 	test('the values of expressions tell them apart, except those that change with each try', () => {
 		const here = execution();
 		const text = '={{ $runIndex }} of {{ $now }}';
-		failing(here, '2', { ...call('Hi.'), text });
-		expect(foundBy(here, { ...call('Bye.'), text })).toBeUndefined();
+		const call = (json: IDataObject) => ({ isTool, text, items: [{ json }] });
+		failing(here, '2', call({ text: 'Hi.' }));
+		expect(foundBy(here, call({ text: 'Bye.' }))).toBeUndefined();
 		// evaluateExpression stands for any value: here the round, without its name.
 		const other = execution();
 		const run = (value: string) => ({ isTool, text: `={{ ${value} }}` });
@@ -124,30 +122,26 @@ describe('calls of a model', () => {
 		expect(foundBy(here, { isTool, items: [{ json: { text: 'A', toolCallId: 'y' } }] })).toBe('1');
 	});
 
-	test('a call that succeeds forgets its own request, not that of another under way', () => {
-		const { run, store } = execution();
-		const slow = run({ isTool, text: 'A long story.' });
-		const slowKey = keyOf(slow);
-		slow.save(slowKey, { taskId: '1' });
-		const quick = run({ isTool });
-		const quickKey = keyOf(quick);
-		quick.save(quickKey, { taskId: '2' });
-		quick.clear();
-		expect(slow.find(quickKey)).toBeUndefined();
-		expect(slow.find(slowKey)).toEqual({ taskId: '1' });
-		slow.clear();
-		expect(store).toEqual({});
-	});
-
-	test('of two at the same time, the one that has failed is found', () => {
-		const here = execution();
-		const [good, bad] = [here.run({ isTool }), here.run({ isTool })];
-		good!.save(keyOf(good!), { taskId: 'good' });
-		bad!.save(keyOf(bad!), { taskId: 'bad' });
-		bad!.release();
-		good!.release();
-		good!.clear();
-		expect(foundBy(here, { isTool })).toBe('bad');
+	test('equal ones at the same time take turns, others do not wait', async () => {
+		const { store } = execution();
+		const order: string[] = [];
+		const call = async (key: string, name: string, work: Promise<unknown>) => {
+			const leave = await takeTurn(store, key);
+			order.push(`${name} begins`);
+			await work;
+			order.push(`${name} ends`);
+			leave();
+		};
+		let end = () => {};
+		const slow = call('a', 'first', new Promise<void>((resolve) => (end = resolve)));
+		const next = call('a', 'second', Promise.resolve());
+		await call('b', 'other', Promise.resolve());
+		end();
+		await Promise.all([slow, next]);
+		expect(order).toEqual([
+			...['first begins', 'other begins', 'other ends', 'first ends'],
+			...['second begins', 'second ends'],
+		]);
 	});
 });
 
@@ -174,40 +168,5 @@ describe('without an execution', () => {
 		for (let call = 0; call <= 500; call++) failingOutside('1', `Text ${call}`);
 		expect(foundOutside('Text 0')).toBeUndefined();
 		expect(foundOutside('Text 500')).toBe('1');
-	});
-});
-
-describe('parts of a text', () => {
-	const cutAt = (at: number) => [
-		{ start: 0, end: 50 },
-		{ start: 51, end: at },
-	];
-
-	test('are found by their stretch of it, on their own, and forgotten with the item', () => {
-		const here = execution();
-		const resume = here.run();
-		const [one, two] = resume.keysOf(0, cutAt(90));
-		resume.save(one!, { taskId: '1' });
-		resume.save(two!, { taskId: '2' });
-		resume.release();
-		const again = execution();
-		Object.assign(again.store, here.store);
-
-		const other = again.run();
-		const found = other.keysOf(0, cutAt(99)).map((key) => other.find(key)?.taskId);
-		expect(found).toEqual(['1', undefined]);
-		resume.clear();
-		expect(here.store).toEqual({});
-	});
-
-	test('a further call of a model finds those that the second of two at the same time has left', () => {
-		const here = execution();
-		const [first, second] = [here.run({ isTool: true }), here.run({ isTool: true })];
-		first.keysOf(0, cutAt(90));
-		second.save(second.keysOf(0, cutAt(90))[0]!, { taskId: '2' });
-		second.release();
-		first.release();
-		const third = here.run({ isTool: true });
-		expect(third.find(third.keysOf(0, cutAt(90))[0]!)?.taskId).toBe('2');
 	});
 });
