@@ -31,7 +31,7 @@ export const commands = {
 	'test:storage': nodeTests('test/storage', ensureN8n, ensureStorageServers),
 	'test:nightly': { needs: nightly.needs, run: [...nightly.run, '--rows', '400'] },
 	'test:release': {
-		needs: [ensureDist, ensureLintTools, ensureRegistry],
+		needs: [ensureDist, ensureLintTools],
 		run: [...jest, 'test/release', 'test/leaks', '--testPathIgnorePatterns=/node_modules/'],
 	},
 	'test:oldest': nodeTests('test/oldest', ensureOldest),
@@ -49,7 +49,6 @@ export const commands = {
 	simulator: { needs: [], run: ['simulator/main.mts'] },
 	bench: { needs: [ensureDist, ensureN8n, ensureStorageServers], run: ['bench/main.mts'] },
 	release: { needs: [], run: ['tools/release/main.mts'] },
-	jobs: { needs: [ensureLintTools, ensureRegistry], run: ['test/release/main.mts'] },
 	lint: { needs: [ensureLintTools], run: ['tools/lint/main.mts'] },
 	'lint:fix': { needs: [ensureLintTools], run: ['tools/lint/main.mts', '--fix'] },
 };

@@ -11,12 +11,16 @@ let temporary: TemporaryFolder;
 let folder: string;
 
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
-const commit = () => git(folder, 'commit', '--quiet', '--all', '--message', 'Changes');
 const tags = () => git(folder, 'tag', '--list');
 
 function writePackage(version: string, scripts: Record<string, string> = {}) {
 	const passing = { lint: 'node --version', test: 'node --version' };
 	write('package.json', JSON.stringify({ version, scripts: { ...passing, ...scripts } }));
+}
+
+function commitPackage(version: string, scripts?: Record<string, string>) {
+	writePackage(version, scripts);
+	git(folder, 'commit', '--quiet', '--all', '--message', 'Changes');
 }
 
 const changelog = (...sections: string[]) => write('CHANGELOG.md', sections.join('\n'));
@@ -50,7 +54,7 @@ beforeEach(() => {
 	writePackage('1.10.0');
 	changelog('# Changelog', '', '## [Unreleased]', '', section('1.10.0'), section('1.9.0'));
 	git(folder, 'add', '.');
-	commit();
+	git(folder, 'commit', '--quiet', '--message', 'Begin');
 	git(folder, 'tag', 'v1.9.0');
 	git(folder, 'tag', 'v1.2.0');
 });
@@ -88,52 +92,41 @@ test('a dry run makes no tag', () => {
 	expect(tags()).not.toContain('v1.10.0');
 });
 
-test('refuses a work tree with changes, and names them', () => {
-	write('forgotten.txt', '');
-	expect(refused()).toMatch(/not clean[^]*\?\? forgotten\.txt/);
-});
-
-test('refuses another branch, and none', () => {
-	git(folder, 'switch', '--quiet', '--create', 'feature');
-	expect(refused()).toContain('This is the branch feature: releases are made from main.');
-	git(folder, 'switch', '--quiet', '--detach');
-	expect(refused()).toContain('This is no branch');
-});
-
-test.each([
-	['that of the latest tag', '1.9.0'],
-	['one between tags', '1.3.0'],
-	['that of an older tag', '1.2.0'],
-])('refuses a version that is not newer: %s', (_, version) => {
-	writePackage(version);
-	changelog(section(version));
-	commit();
-	expect(refused()).toContain(
-		`The version in package.json, ${version}, is not newer than the latest tag, v1.9.0.`,
-	);
-});
-
-test('refuses what is no version', () => {
-	writePackage('1.10');
-	commit();
-	expect(refused()).toContain('must be like 1.2.3; it is "1.10"');
-});
-
-test('refuses a lock file of another version', () => {
-	write('package-lock.json', JSON.stringify({ version: '1.9.0' }));
-	git(folder, 'add', '.');
-	commit();
-	expect(refused()).toContain('package-lock.json says 1.9.0, package.json 1.10.0.');
-});
-
-test.each([
-	['no section', section('1.9.0'), /no section "## \[1\.10\.0\] - YYYY-MM-DD"/],
-	['no date', '## [1.10.0]\n\n- Something\n', /no section/],
-	['a version that only looks alike', section('1.10.01'), /no section/],
-	['an empty section', `## [1.10.0] - 2026-11-21\n\n${section('1.9.0')}`, /is empty/],
-])('refuses a change log with %s', (_, text, words) => {
-	changelog(text);
-	commit();
+test.each<[what: string, spoil: () => void, words: RegExp]>([
+	[
+		'a work tree with changes, and names them',
+		() => write('forgotten.txt', ''),
+		/not clean[^]*\?\? forgotten\.txt/,
+	],
+	['another branch', () => git(folder, 'switch', '--quiet', '--create', 'other'), /branch other:/],
+	['no branch', () => git(folder, 'switch', '--quiet', '--detach'), /This is no branch/],
+	...['1.9.0', '1.3.0', '1.2.0'].map((version): [string, () => void, RegExp] => [
+		`the version ${version}, which is not newer than all tags`,
+		() => commitPackage(version),
+		/is not newer than the latest tag, v1\.9\.0\./,
+	]),
+	['what is no version', () => commitPackage('1.10'), /like 1\.2\.3; it is "1\.10"/],
+	[
+		'a lock file of another version',
+		() => write('package-lock.json', JSON.stringify({ version: '1.9.0' })),
+		/package-lock\.json says 1\.9\.0, package\.json 1\.10\.0\./,
+	],
+	['no section', () => changelog(section('1.9.0')), /no section "## \[1\.10\.0\] - YYYY-MM-DD"/],
+	['no date', () => changelog('## [1.10.0]\n\n- Something\n'), /no section/],
+	['a version that only looks alike', () => changelog(section('1.10.01')), /no section/],
+	['an empty section', () => changelog(`## [1.10.0] - 2026-11-21\n\n${section('1.9.0')}`), /empty/],
+	...['lint', 'test'].map((name): [string, () => void, RegExp] => [
+		`a ${name} that is not green`,
+		() => commitPackage('1.10.0', { [name]: 'exit 3' }),
+		new RegExp(`npm (run )?${name} is not green \\(exit code 3\\)`),
+	]),
+	[
+		'checks that themselves change files',
+		() => commitPackage('1.10.0', { test: `node --eval "fs.writeFileSync('left-behind', '')"` }),
+		/not clean[^]*left-behind/,
+	],
+])('refuses %s', (_, spoil, words) => {
+	spoil();
 	expect(refused()).toMatch(words);
 });
 
@@ -141,16 +134,4 @@ test('says all that is wrong at once', () => {
 	writePackage('1.9.0');
 	changelog('');
 	expect(refused()).toMatch(/not clean[^]*not newer[^]*no section/);
-});
-
-test.each(['lint', 'test'])('refuses when %s is not green', (name) => {
-	writePackage('1.10.0', { [name]: 'exit 3' });
-	commit();
-	expect(refused()).toMatch(new RegExp(`npm (run )?${name} is not green \\(exit code 3\\)`));
-});
-
-test('refuses when the checks themselves change files', () => {
-	writePackage('1.10.0', { test: `node --eval "fs.writeFileSync('left-behind', '')"` });
-	commit();
-	expect(refused()).toMatch(/not clean[^]*left-behind/);
 });
