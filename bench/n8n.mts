@@ -7,7 +7,6 @@ import { installPackage } from '../tools/n8n/package.mts';
 import { freePorts } from '../tools/n8n/ports.mts';
 import { Rest } from '../tools/n8n/rest.mts';
 import { storedAt } from '../tools/n8n/results.mts';
-import type { Process } from './contenders/contender.mts';
 import type { Workflow } from './workflow.mts';
 
 /** What an execution left behind. */
@@ -27,12 +26,11 @@ export interface Published {
 }
 
 /** The complete n8n with the packed package in it. */
-export class N8n implements Process {
+export class N8n {
 	readonly instance: Instance;
 	readonly #folder: TemporaryFolder;
 	readonly #rest: Rest;
 	readonly #probe: string;
-	readonly #closing: Array<() => Promise<void>> = [];
 
 	private constructor(instance: Instance, folder: TemporaryFolder, probe: string) {
 		this.instance = instance;
@@ -113,14 +111,17 @@ export class N8n implements Process {
 		if (ids.length > 0) await this.#rest.request('POST', '/rest/executions/delete', { ids });
 	}
 
+	/** Resident memory, in bytes. */
 	memory(): number {
 		return this.instance.memory();
 	}
 
+	/** Bytes in use once garbage is collected. */
 	async memoryInUse(): Promise<number> {
 		return await this.#ask('/in-use');
 	}
 
+	/** The most bytes that were in use at once since the last call, garbage included. */
 	async peakInUse(): Promise<number> {
 		return await this.#ask('/peak');
 	}
@@ -129,14 +130,8 @@ export class N8n implements Process {
 		return Number(await (await fetch(this.#probe + path)).text());
 	}
 
-	/** Has something closed together with this n8n. */
-	alsoClose(close: () => Promise<void>): void {
-		this.#closing.push(close);
-	}
-
 	async close(): Promise<void> {
 		await this.instance.stop();
-		for (const close of this.#closing) await close();
 		this.#folder.remove();
 	}
 }

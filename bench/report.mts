@@ -1,20 +1,66 @@
+/* What the measures found, for people to read. */
 import { format, resolveConfig } from 'prettier';
-import type { Goal, Row, Table } from './figures.mts';
 
-const cell = (row: Row, index: number): string => {
-	const value = row.cells[index]!;
+type Show = (value: number) => string;
+
+/** A figure, or in words why there is none. */
+export type Cell = number | string;
+
+export interface Row {
+	name: string;
+	cells: Cell[];
+	/** How a figure is shown. */
+	show: Show;
+}
+
+/** Figures side by side: what is measured in rows, the contenders in columns, ours first. */
+export interface Table {
+	title: string;
+	/** How it was measured. */
+	about: string;
+	columns: string[];
+	rows: Row[];
+}
+
+/** What the node of this package must keep to. */
+export interface Goal {
+	name: string;
+	goal: string;
+	measured: string;
+	met: boolean;
+}
+
+export const COLUMNS = ['Media Generation node', 'Hand-built workflow'];
+
+export const row = (name: string, cells: Cell[], show: Show): Row => ({ name, cells, show });
+export const seconds = (value: number) => `${value.toFixed(value < 1 ? 3 : 1)} s`;
+export const mebibytes = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(0)} MiB`;
+export const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(0)} KB`;
+
+/** A goal that a figure is at most a limit. */
+export function atMost(name: string, limit: number, measured: number, show: Show): Goal {
+	return { name, goal: `≤ ${show(limit)}`, measured: show(measured), met: measured <= limit };
+}
+
+export function median(values: number[]): number {
+	const sorted = values.toSorted((a, b) => a - b);
+	const middle = sorted.length >> 1;
+	return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** A figure with, in brackets, how many times the first column's it is. */
+function cell({ cells, show }: Row, index: number): string {
+	const value = cells[index]!;
 	if (typeof value === 'string') return value;
-	const own = row.cells[0];
-	const shown = row.show(value);
-	if (index === 0 || typeof own !== 'number' || own <= 0) return shown;
-	const ratio = value / own;
-	return `${shown} (× ${ratio.toPrecision(ratio < 100 ? 2 : 3).replace(/e\+\d+$/, '')})`;
-};
+	const [own] = cells;
+	if (index === 0 || typeof own !== 'number' || own <= 0) return show(value);
+	return `${show(value)} (× ${Number((value / own).toPrecision(2))})`;
+}
 
 const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
 
-function section({ title, about, columns, rows }: Table): string {
-	return [
+const section = ({ title, about, columns, rows }: Table): string =>
+	[
 		`## ${title}`,
 		'',
 		about,
@@ -23,10 +69,9 @@ function section({ title, about, columns, rows }: Table): string {
 		line(['---', ...columns.map(() => '---:')]),
 		...rows.map((row) => line([row.name, ...columns.map((_, index) => cell(row, index))])),
 	].join('\n');
-}
 
-function goalSection(goals: Goal[]): string {
-	return [
+const goalSection = (goals: Goal[]): string =>
+	[
 		'## Goals of this package',
 		'',
 		line(['', 'goal', 'measured', '']),
@@ -35,10 +80,6 @@ function goalSection(goals: Goal[]): string {
 			line([name, goal, measured, met ? 'met' : '**not met**']),
 		),
 	].join('\n');
-}
-
-const WHOM =
-	'For those who want to know how fast the node is and how much memory it takes before they rely on it, and for those who change it. Using it needs none of this.';
 
 const formatted = async (text: string): Promise<string> =>
 	await format(text, { ...(await resolveConfig(import.meta.filename)), parser: 'markdown' });
@@ -53,15 +94,10 @@ export async function withSection(text: string, table: Table): Promise<string> {
 	return await formatted(`${text.slice(0, begin)}${section(table)}\n\n${rest}`);
 }
 
-/** The figures as a page of Markdown. */
+/** The figures as a page of Markdown; `head` says where they come from. */
 export async function page(head: string, goals: Goal[], tables: Table[]): Promise<string> {
-	const text = [
-		'# Measured',
-		WHOM,
-		head,
-		'![Four figures of the tables below](bench.svg)',
-		goalSection(goals),
-		...tables.map(section),
-	].join('\n\n');
-	return await formatted(text);
+	const whom =
+		'For those who want to know how fast the node is and how much memory it takes before they rely on it, and for those who change it. Using it needs none of this.';
+	const parts = ['# Measured', whom, head, goalSection(goals), ...tables.map(section)];
+	return await formatted(parts.join('\n\n'));
 }

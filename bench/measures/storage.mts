@@ -1,13 +1,14 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
 import { startS3 } from '../../tools/servers/s3.mts';
 import { startSftp } from '../../tools/servers/sftp.mts';
 import { startWebDav } from '../../tools/servers/webDav.mts';
-import { mebibytes, row, type Cell, type Table } from '../figures.mts';
-import { N8n } from '../n8n.mts';
+import type { Account } from '../account.mts';
+import type { N8n } from '../n8n.mts';
+import { mebibytes, row, type Cell, type Table } from '../report.mts';
+import type { Setting } from '../setting.mts';
+import { settled } from '../settled.mts';
 import { workflowOf, type Step } from '../workflow.mts';
-import { settled } from './settled.mts';
 
 const MEBIBYTE = 1024 ** 2;
 const SIZE = 256 * MEBIBYTE;
@@ -97,10 +98,9 @@ function storesOf({ s3, sftp, webDav }: Servers): Store[] {
 /** By how many bytes n8n's memory in use grows at most while a file is made and stored; why not. */
 async function costOf(
 	n8n: N8n,
-	simulator: Simulator,
+	{ baseUrl, token: apiToken }: Account,
 	{ name, step, credential, stored }: Store,
 ): Promise<Cell> {
-	const { baseUrl, token: apiToken } = simulator;
 	const own = await n8n.credential('mediaGenerationApi', { baseUrl, apiToken });
 	const make: Step = {
 		name: 'Make',
@@ -131,25 +131,21 @@ async function costOf(
 }
 
 /** Memory that it costs to make a large file and hand it to one of n8n's storage nodes. */
-export async function measureStorage(): Promise<Table> {
-	const simulator = await startSimulator();
+export async function measureStorage(setting: Setting): Promise<Table> {
+	const account = setting.account();
 	const servers = await startServers();
 	const columns: Cell[][] = [];
 	try {
 		for (const { mode } of MODES) {
-			const n8n = await N8n.start({ N8N_DEFAULT_BINARY_DATA_MODE: mode });
-			try {
-				await settled(n8n);
-				const cells: Cell[] = [];
-				for (const store of storesOf(servers)) cells.push(await costOf(n8n, simulator, store));
-				columns.push(cells);
-			} finally {
-				await n8n.close();
-			}
+			const n8n = await setting.startN8n({ N8N_DEFAULT_BINARY_DATA_MODE: mode });
+			await settled(n8n);
+			const cells: Cell[] = [];
+			for (const store of storesOf(servers)) cells.push(await costOf(n8n, account, store));
+			columns.push(cells);
+			await setting.leave(n8n);
 		}
 	} finally {
 		for (const server of Object.values(servers)) await server.stop();
-		await simulator.close();
 	}
 	const rows = storesOf(servers).map(({ name }, index) =>
 		row(

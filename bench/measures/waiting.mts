@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { atMost, kilobytes, seconds, times, type Goal, type Row, type Table } from '../figures.mts';
-import type { Process } from '../contenders/contender.mts';
+import { line, warmUp, type Contender } from '../contender.mts';
+import { handBuilt } from '../handBuilt.mts';
 import type { N8n } from '../n8n.mts';
-import { line, race, warmUp } from '../run.mts';
-import type { Entrant, Setting } from '../setting.mts';
+import { ours } from '../ours.mts';
+import { atMost, kilobytes, row, seconds, type Goal, type Table } from '../report.mts';
+import type { Setting } from '../setting.mts';
+import { settled } from '../settled.mts';
 import { workflowOf } from '../workflow.mts';
-import { lookupGoal } from './requests.mts';
-import { settled } from './settled.mts';
 
 const EXECUTIONS = 10;
 const ITEMS = 100;
@@ -18,49 +18,29 @@ const SPREAD_SECONDS = 10;
 const AHEAD_MS = 5000;
 const SAMPLE_MS = 100;
 
-interface Waiting {
-	/** Bytes per waiting item by which the process has grown: at most, and without garbage. */
-	most: number;
+/** Bytes per waiting item by which n8n has grown, garbage collected, and that are left when all have ended. */
+interface Memory {
 	resident: number;
-	/** Bytes per waiting item that are in use, and that still are when all have ended. */
 	inUse: number;
 	left: number;
-	/** Seconds from the calls of the workflow until the service had accepted all tasks. */
-	accepted: number;
-	/** Lookups per task and minute from then on until the first was done. */
-	lookups: number;
 }
 
-/** Memory of a process while `run` waits; `work` is called meanwhile. */
-async function memoryOf(
-	process: Process,
-	run: () => Promise<unknown>,
-	work: (began: number) => Promise<void> = async () => {},
-): Promise<Pick<Waiting, 'most' | 'resident' | 'inUse' | 'left'>> {
-	const inUse = async () => (await process.memoryInUse?.()) ?? NaN;
-	const inUseBefore = await inUse();
-	const before = process.memory();
-	const began = Date.now();
-	let most = before;
-	const watch = setInterval(() => (most = Math.max(most, process.memory())), SAMPLE_MS);
+/** Memory of an n8n while `run` waits. */
+async function memoryOf(n8n: N8n, run: () => Promise<unknown>): Promise<Memory> {
+	const inUseBefore = await n8n.memoryInUse();
+	const before = n8n.memory();
 	const over = run();
 	// What goes wrong in it is thrown further down.
 	over.catch(() => {});
-	try {
-		await work(began);
-		await pause(Math.max(0, began + LEAST_SECONDS * 1000 - AHEAD_MS - Date.now()));
-	} finally {
-		clearInterval(watch);
-	}
-	const inUseThen = await inUse();
-	const resident = process.memory();
+	await pause(LEAST_SECONDS * 1000 - AHEAD_MS);
+	const inUse = await n8n.memoryInUse();
+	const resident = n8n.memory();
 	await over;
 	const each = (bytes: number) => bytes / WAITING;
 	return {
-		most: each(most - before),
 		resident: each(resident - before),
-		inUse: each(inUseThen - inUseBefore),
-		left: each((await inUse()) - inUseBefore),
+		inUse: each(inUse - inUseBefore),
+		left: each((await n8n.memoryInUse()) - inUseBefore),
 	};
 }
 
@@ -71,73 +51,65 @@ const batch = (): string[] =>
 	});
 const batches = () => Array.from({ length: EXECUTIONS }, batch);
 
-async function waitingOf(entrant: Entrant): Promise<Waiting> {
-	const { contender, account } = entrant;
-	const tasksBefore = account.tasks();
-	let accepted = 0;
-	let lookups = 0;
-	const memory = await memoryOf(
-		contender.process,
-		async () => await race(entrant, 'speech', ...batches()),
-		async (began) => {
-			const firstDone = began + LEAST_SECONDS * 1000;
-			while (account.tasks() < tasksBefore + WAITING) {
-				if (Date.now() > firstDone) throw new Error(`${contender.name} took too long`);
-				await pause(SAMPLE_MS);
-			}
-			const since = Date.now();
-			accepted = (since - began) / 1000;
-			await pause(firstDone - AHEAD_MS - since);
-			const minutes = (firstDone - AHEAD_MS - since) / 60_000;
-			lookups = account.lookups(since, firstDone - AHEAD_MS) / WAITING / minutes;
-		},
-	);
-	return { ...memory, accepted, lookups };
+/** When the service had accepted all tasks, in seconds, and lookups per task and minute until the first was done. */
+async function lookupsOf({ account, name }: Contender) {
+	const [began, tasksBefore] = [Date.now(), account.tasks()];
+	const end = began + LEAST_SECONDS * 1000 - AHEAD_MS;
+	while (account.tasks() < tasksBefore + WAITING) {
+		if (Date.now() > end) throw new Error(`${name} took too long`);
+		await pause(SAMPLE_MS);
+	}
+	const since = Date.now();
+	await pause(end - since);
+	const lookups = account.lookups(since, end) / WAITING / ((end - since) / 60_000);
+	return { accepted: (since - began) / 1000, lookups };
+}
+
+async function waitingOf(contender: Contender) {
+	const [memory, lookups] = await Promise.all([
+		memoryOf(contender.n8n, async () => await contender.race('speech', ...batches())),
+		lookupsOf(contender),
+	]);
+	return { ...memory, ...lookups };
 }
 
 /** n8n without any contender: each item has one expression evaluated, and waits in a Wait node. */
-async function n8nAlone(n8n: N8n) {
+async function waitingAlone(n8n: N8n): Promise<Memory> {
 	const set = { assignments: [{ id: '1', name: 'a', type: 'string', value: '={{ $json.text }}' }] };
+	const base = (name: string) => `n8n-nodes-base.${name}`;
 	const steps = [
-		{ name: 'Set', type: 'n8n-nodes-base.set', typeVersion: 3.4, parameters: { assignments: set } },
+		{ name: 'Set', type: base('set'), typeVersion: 3.4, parameters: { assignments: set } },
 		{
 			name: 'Wait',
-			type: 'n8n-nodes-base.wait',
+			type: base('wait'),
 			typeVersion: 1.1,
 			parameters: { amount: LEAST_SECONDS },
 		},
 	];
 	const workflow = await n8n.publish(workflowOf('alone', steps));
-	return async () => await Promise.all(batches().map((texts) => n8n.run(workflow, texts)));
+	const run = async () => await Promise.all(batches().map((texts) => n8n.run(workflow, texts)));
+	return await memoryOf(n8n, run);
 }
 
 /** What it costs to wait for many speech tasks at the same time. */
-export async function measureWaiting(setting: Setting) {
-	const [own, built, alone] = await Promise.all([
-		setting.arena('ours100'),
-		setting.arena('handBuilt'),
-		setting.arena(),
+export async function measureWaiting(setting: Setting): Promise<{ table: Table; goals: Goal[] }> {
+	const options = { concurrency: ITEMS };
+	const own = await ours(await setting.startN8n(), setting.account(), { options });
+	const built = await handBuilt(await setting.startN8n(), setting.account());
+	const alone = await setting.startN8n();
+	const all = [own.n8n, built.n8n, alone];
+	await warmUp([own, built]);
+	await Promise.all(all.map(settled));
+	const [ownCost, builtCost, aloneCost] = await Promise.all([
+		waitingOf(own),
+		waitingOf(built),
+		waitingAlone(alone),
 	]);
-	const entrants = [own.entrants.ours100, built.entrants.handBuilt, setting.client] as const;
-	await warmUp(entrants, ['speech']);
-	const run = await n8nAlone(alone.n8n);
-	await Promise.all(
-		[alone.n8n, ...entrants.map(({ contender }) => contender.process)].map(settled),
-	);
-	const [aloneMemory, ours, handBuilt, client] = await Promise.all([
-		memoryOf(alone.n8n, run),
-		...entrants.map(waitingOf),
-	]);
-	await Promise.all([own, built, alone].map((arena) => setting.leave(arena)));
+	await Promise.all(all.map((n8n) => setting.leave(n8n)));
 
-	const row = (name: string, kind: keyof Waiting, show: Row['show'] = kilobytes): Row => ({
-		name,
-		cells: [ours, handBuilt, aloneMemory as Partial<Waiting>, client].map((waiting) => {
-			const value = waiting?.[kind];
-			return value === undefined || Number.isNaN(value) ? '–' : value;
-		}),
-		show,
-	});
+	const memory = (name: string, kind: keyof Memory) =>
+		row(name, [ownCost[kind], builtCost[kind], aloneCost[kind]], kilobytes);
+	const times = (value: number) => value.toFixed(1);
 	const table: Table = {
 		title: `${WAITING} speech tasks waited for at once`,
 		about:
@@ -145,27 +117,27 @@ export async function measureWaiting(setting: Setting) {
 			`${LEAST_SECONDS} to ${LEAST_SECONDS + SPREAD_SECONDS} s. Memory by which the process has ` +
 			'grown, per item: each contender in an n8n of its own that has given back what its start ' +
 			'took, all at the same time. "n8n alone" evaluates one expression for each item and waits in ' +
-			'a Wait node. The MiniMax node would wait for 10 of them at once; it was not run. Most of what ' +
-			'the node takes beyond n8n is the young generation of V8’s heap, which the garbage of 90 lookups ' +
-			'a second makes grow to its full size of some 130 MB, once for the whole process: started with ' +
-			'`--max-semi-space-size=2`, it took 44 KB an item beyond n8n alone, and 10 KB without lookups.',
-		columns: ['Media Generation node', 'Hand-built workflow', 'n8n alone', 'Plain client, no n8n'],
+			'a Wait node. Most of what the node takes beyond n8n is the young generation of V8’s heap, ' +
+			'which the garbage of 90 lookups a second makes grow to its full size of some 130 MB, once ' +
+			'for the whole process: started with `--max-semi-space-size=2`, it took 44 KB an item beyond ' +
+			'n8n alone, and 10 KB without lookups.',
+		columns: ['Media Generation node', 'Hand-built workflow', 'n8n alone'],
 		rows: [
-			row('resident memory, at most', 'most'),
-			row('resident memory, garbage collected', 'resident'),
-			row('memory in use, garbage collected', 'inUse'),
-			row('memory in use after all have ended', 'left'),
-			row('lookups per task and minute', 'lookups', times),
-			row('until all tasks are accepted', 'accepted', seconds),
+			memory('resident memory, garbage collected', 'resident'),
+			memory('memory in use, garbage collected', 'inUse'),
+			memory('memory in use after all have ended', 'left'),
+			row('lookups per task and minute', [ownCost.lookups, builtCost.lookups, '–'], times),
+			row('until all tasks are accepted', [ownCost.accepted, builtCost.accepted, '–'], seconds),
 		],
 	};
 	const goal = (name: string, bytes: number) =>
 		atMost(`${name} per waiting item, ${WAITING} waiting`, 50_000, bytes, kilobytes);
-	const goals: Goal[] = [
-		goal('memory in use', ours!.inUse),
-		goal('resident memory', ours!.resident),
-		goal('resident memory, beyond what n8n alone takes,', ours!.resident - aloneMemory.resident),
-		lookupGoal(`${WAITING} tasks`, ours!.lookups),
+	const goals = [
+		goal('memory in use', ownCost.inUse),
+		goal('resident memory', ownCost.resident),
+		goal('resident memory, beyond what n8n alone takes,', ownCost.resident - aloneCost.resident),
+		// Half of what a Poll Interval of 5 s comes to: each message restarts the pause.
+		atMost(`lookups per task and minute, ${WAITING} waiting`, 6, ownCost.lookups, times),
 	];
 	return { table, goals };
 }

@@ -1,15 +1,14 @@
-import type { N8n } from '../n8n.mts';
-import type { Account, Operation } from '../service.mts';
-import type { Step } from '../workflow.mts';
-import type { Contender } from './contender.mts';
-import { inN8n } from './inN8n.mts';
+import type { Account } from './account.mts';
+import { Contender } from './contender.mts';
+import type { N8n } from './n8n.mts';
+import type { Lines, Step } from './workflow.mts';
 
 /** Seconds between two looks at a task: shorter than most such workflows have it. */
 const WAIT_SECONDS = 5;
 
 /** What is built of n8n's own nodes where there is none for a service. */
-export async function handBuilt(n8n: N8n, id: string, account: Account): Promise<Contender> {
-	const { token, baseUrl, voiceId } = account.access;
+export async function handBuilt(n8n: N8n, account: Account): Promise<Contender> {
+	const { token, baseUrl, voiceId } = account;
 	const credential = await n8n.credential('httpBearerAuth', { token });
 	const http = (name: string, parameters: object): Step => ({
 		name,
@@ -80,13 +79,13 @@ export async function handBuilt(n8n: N8n, id: string, account: Account): Promise
 		create('/v1/video/text-to-video', { prompt: '={{ $json.text }}' }),
 		download(`={{ JSON.parse($json.data.match(${complete})[1])[0].file_url }}`),
 	];
-	const requests = (of: Operation) => account.requests(of);
-	return await inN8n(n8n, id, 'hand-built workflow', requests, { speech, video }, [
+	const loop: Lines = [
 		['Items', 'Create'],
 		['Create', 'Wait'],
 		['Wait', 'Read'],
 		['Read', 'If'],
 		['If', 'Download', 0],
 		['If', 'Wait', 1],
-	]);
+	];
+	return await Contender.publish('hand-built workflow', n8n, account, { speech, video }, loop);
 }

@@ -1,28 +1,27 @@
-import type { N8n } from '../n8n.mts';
-import type { Account, Operation } from '../service.mts';
-import type { Contender } from './contender.mts';
-import { inN8n } from './inN8n.mts';
+import type { Account } from './account.mts';
+import { Contender } from './contender.mts';
+import type { N8n } from './n8n.mts';
 
 /** Nothing listens there. */
 const NO_SOCKET = 'ws://127.0.0.1:9';
 
 interface Changes {
+	/** The node's options; none leaves all of them as they are. */
+	options?: Record<string, number>;
 	/** Without its WebSocket, as behind a proxy that lets none through. */
-	blocked?: boolean;
+	isBlocked?: boolean;
 	/** False: addresses are put out, no files. */
 	download?: boolean;
 }
 
-/** The node of this package, with options other than its defaults. */
+/** The node of this package. */
 export async function ours(
 	n8n: N8n,
-	id: string,
 	account: Account,
-	options: Record<string, unknown>,
-	{ blocked = false, download = true }: Changes = {},
+	{ options = {}, isBlocked = false, download = true }: Changes = {},
 ): Promise<Contender> {
-	const { token: apiToken, baseUrl, voiceId } = account.access;
-	const data = { apiToken, baseUrl, webSocketUrl: blocked ? NO_SOCKET : '', allowHttp: false };
+	const { token: apiToken, baseUrl, voiceId } = account;
+	const data = { apiToken, baseUrl, webSocketUrl: isBlocked ? NO_SOCKET : '', allowHttp: false };
 	const credential = await n8n.credential('mediaGenerationApi', data);
 	const step = (parameters: Record<string, unknown>) => ({
 		name: 'Media Generation',
@@ -42,7 +41,6 @@ export async function ours(
 		operation: 'textToVideo',
 		prompt: '={{ $json.text }}',
 	});
-	const requests = (of: Operation) => account.requests(of);
 	const steps = { speech: [speech], video: [video] };
-	return await inN8n(n8n, id, 'Media Generation node', requests, steps);
+	return await Contender.publish('Media Generation node', n8n, account, steps);
 }
