@@ -13,10 +13,10 @@ export function failedItem(
 	redact?: Redactor,
 ): INodeExecutionData {
 	const node = context.getNode();
-	// A model asks for one thing at a time and knows no item numbers.
-	const itemIndex = isToolRun(context) ? undefined : index;
-	const error = toNodeError(cause, { node, itemIndex, redact });
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
+	// A model asks for one thing at a time, and at the error output the row's own columns are there.
+	const itemIndex = isToolRun(context) || hasErrorOutput ? undefined : index;
+	const error = toNodeError(cause, { node, itemIndex, redact });
 	// n8n lays this over the columns of the row, of which `description` is often one.
 	const isTaken = hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};

@@ -29,6 +29,8 @@ export type FailureKind =
 export interface FailureFacts {
 	/** Display name of the parameter or credential field at fault. */
 	field?: string;
+	/** The items at fault, when bad input ends a run. */
+	items?: number[];
 	/** What the service (or the check) says, readable, without mark-up. */
 	text?: string;
 	/** HTTP status. */

@@ -1,7 +1,7 @@
 import { logged, removeLog } from '../faults/log.mts';
 import { bad, good, saved, stop } from './seen';
 import { ALWAYS, answer, onCreate, onFile, posts, taskOf } from './service';
-import { begin, EACH, fakeTime, run, sim, speech, texts, video } from './setup';
+import { begin, EACH, fakeTime, run, said, sim, speech, texts, video } from './setup';
 import { hasten } from './time';
 import { status } from './videos';
 
@@ -102,7 +102,7 @@ test.each([
 });
 
 describe('a stop', () => {
-	test('names what is paid and what may be, in the error and once in the log', async () => {
+	test('names what is paid and what may be, in the error, on the screen and once in the log', async () => {
 		onCreate({ hang: true, accepted: true }, ofItem('Three'));
 		const items = texts('One [sim:slow=600]', 'Two [sim:slow=600]', 'Three.');
 		const execution = await begin(speech(EACH), items);
@@ -116,6 +116,8 @@ describe('a stop', () => {
 		expect(description).not.toContain(three);
 		const warning = `Media Generation: The execution was canceled. ${description}`;
 		expect((await logged()).split(warning)).toHaveLength(2);
+		// n8n throws the step's data away, and shows no error of a stopped node.
+		expect(said.at(-1)).toBe(`Stopped. ${description}`);
 	});
 
 	test('says nothing of what was not asked for', async () => {

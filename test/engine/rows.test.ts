@@ -50,6 +50,34 @@ test('the error output keeps the columns of the row, but error, status and task 
 	});
 });
 
+describe('empty rows', () => {
+	const items = Array.from({ length: 30 }, (_, n) => ({
+		t: [6, 20, 29].includes(n) ? ' ' : 'Hi.',
+	}));
+
+	test('are told together, with the column to check and the way to let them pass', async () => {
+		const { message, description, itemIndex } = bad(await run(speech(EACH), { items }));
+		expect(message).toBe("'Text' is empty in 3 items: 6, 20, 29");
+		expect(description).toMatch(/^Check the column's name in the expression of 'Text'/);
+		expect(description).toContain("set On Error to 'Continue (using error output)'");
+		expect([itemIndex, posts()]).toEqual([6, 0]);
+	});
+
+	test('one is told by its number', async () => {
+		const { message } = bad(await run(speech(EACH), { items: items.slice(0, 10) }));
+		expect(message).toBe("'Text' is empty [item 6]");
+	});
+
+	test('that leave by the error output have no number: their columns tell', async () => {
+		const result = await run(node(speech(EACH), ERROR_OUTPUT), { items: items.slice(0, 10) });
+		const [regular, failed] = result.task(NODE)!.data!.main!;
+		expect([regular!.length, failed!.map(({ json }) => json.error)]).toEqual([
+			9,
+			["'Text' is empty"],
+		]);
+	});
+});
+
 describe('options that cannot be read', () => {
 	const broken = "={{ $json.speed ? $json.speed : $('Missing').item.json.speed }}";
 	const rows = [{ t: 'One.' }, { t: 'Two.', speed: 1 }, { t: 'Three.', speed: 1.1 }];

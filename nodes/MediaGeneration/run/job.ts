@@ -1,5 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { Failure } from '../../shared/failure';
+import { Failure, isFailure } from '../../shared/failure';
 import { asText } from '../../shared/parsing/coerce';
 
 /** Why an output item could not be made. */
@@ -12,6 +12,17 @@ export type Made = INodeExecutionData | NotMade;
 
 /** The work of one item, whose fields have been read and found good. */
 export type Job = () => Promise<Made[]>;
+
+/** The failure of bad input, with all items that have the same: a person mends them together. */
+export function toldTogether(error: unknown, jobs: Array<Job | NotMade>): unknown {
+	if (!isFailure(error, 'invalidInput')) return error;
+	const { field, text } = error.facts;
+	const items = jobs.flatMap((job, index) => {
+		const failed = job instanceof NotMade && isFailure(job.error, 'invalidInput') && job.error;
+		return failed && failed.facts.field === field && failed.facts.text === text ? [index] : [];
+	});
+	return error.with({ items });
+}
 
 /** The outcome of `work`; its failure must not cost the other files of the item. */
 export const settled = async (work: Promise<INodeExecutionData>): Promise<Made> =>

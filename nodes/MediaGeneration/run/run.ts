@@ -17,7 +17,7 @@ import { keysIn } from '../paid/requestKey';
 import { Spending } from '../paid/spending';
 import { costHint, firstOf, paidWords, type ItemRequest } from '../paid/summary';
 import { Concurrency, forEachConcurrently } from './concurrency';
-import { NotMade, withOtherFiles, type Job, type Made } from './job';
+import { NotMade, toldTogether, withOtherFiles, type Job, type Made } from './job';
 import { Report } from './report';
 import type { Work } from './work';
 
@@ -108,6 +108,7 @@ export class Run {
 	async all(jobs: Array<Job | NotMade>): Promise<Made[][]> {
 		const outcomes = jobs.map((job): Made[] => (job instanceof NotMade ? [job] : []));
 		outcomes.forEach((parts, index) => this.noteFailure(parts, index));
+		if (this.firstFailed) this.firstFailed.error = toldTogether(this.firstFailed.error, jobs);
 		const leaveTurns = await this.takeTurns();
 		if (!this.firstFailed) {
 			await forEachConcurrently(jobs.length, this.concurrency, async (index) => {
@@ -175,8 +176,9 @@ export class Run {
 		);
 		const note = paidWords(requests, redact, itemIndex);
 		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
-		// n8n may have closed a canceled execution before receiving the error.
+		// n8n may have closed a canceled execution before receiving the error, and throws its data away.
 		if (isCanceled && note) {
+			this.context.sendMessageToUI(`Stopped. ${note}`);
 			this.context.logger.warn(`Media Generation: ${thrown.message}. ${note}`);
 		}
 		throw thrown;

@@ -18,6 +18,9 @@ const limit = (ms = 0) => {
 	return seconds > 0 && seconds < Infinity ? `${seconds} seconds` : 'some time';
 };
 const http = (status = 0) => (Number.isInteger(status) && status > 0 ? ` (HTTP ${status})` : '');
+/** The items at fault, where there are several. */
+const inItems = (items: number[]) =>
+	items.length > 1 ? ` in ${items.length} items: ${few(items.map(String))}` : '';
 /** The first few ids. */
 const few = (texts: string[]) => clip(texts.slice(0, 5).join(', '), 1500);
 
@@ -65,9 +68,19 @@ const remedy = ({ text }: FailureFacts, change: string) =>
 	saysTooMuch(text) ? "Set a lower 'Concurrency' under Options" : change;
 
 const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
-	invalidInput: ({ field = 'A field', text = 'is not valid' }) => ({
-		message: `'${field}' ${text}`,
-		description: `Change '${field}'. Nothing was sent to the service.`,
+	invalidInput: ({ field = 'A field', text = 'is not valid', items = [] }) => ({
+		message: `'${field}' ${text}${inItems(items)}`,
+		description: [
+			// n8n itself refuses a required field that is left empty, so it is an expression.
+			items.length > 0 && text === 'is empty'
+				? `Check the column's name in the expression of '${field}'.`
+				: `Change '${field}'.`,
+			items.length > 1 &&
+				"To let such items pass, set On Error to 'Continue (using error output)' in the node's settings.",
+			'Nothing was sent to the service.',
+		]
+			.filter(Boolean)
+			.join(' '),
 	}),
 	badImage: ({ field = 'The field', text = '' }) => ({
 		message: text.trim() || 'A file is missing',

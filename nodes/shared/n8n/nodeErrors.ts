@@ -45,7 +45,8 @@ export function toNodeError(
 		if (note) error.description = withNote(error.description);
 		return error;
 	}
-	const item = itemIndex === undefined ? '' : ` [item ${itemIndex}]`;
+	const isTogether = error instanceof Failure && (error.facts.items?.length ?? 0) > 1;
+	const item = itemIndex === undefined || isTogether ? '' : ` [item ${itemIndex}]`;
 	if (!(error instanceof Failure)) {
 		// Only the text is kept: stack and cause may hold secrets.
 		const text = asText(isRecord(error) ? error.message : error);
