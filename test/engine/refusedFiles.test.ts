@@ -1,7 +1,7 @@
 import { bad, good } from './seen';
 import { ALWAYS, answer, onFile, posts, requests, tasks } from './service';
-import { begin, CONTINUE, fakeTime, node, sim, speech, start, video } from './setup';
-import { hasten, passUntil } from './time';
+import { CONTINUE, fakeTime, node, sim, speech, start, video } from './setup';
+import { hasten } from './time';
 
 /* File hosts that refuse for rate or load. */
 
@@ -47,26 +47,6 @@ test('a host that refuses a file now and then gives the others as fast as before
 	expect(seconds).toBeLessThan(60);
 });
 
-test.each([
-	[20, 20],
-	[1, 1],
-])('a host that gives %d files in %d s gives fifty', async (most, within) => {
-	const given: number[] = [];
-	sim.fault({
-		on: 'file',
-		...ALWAYS,
-		action: answer(429, ''),
-		get path() {
-			while (given[0]! <= Date.now() - within * 1000) given.shift();
-			return given.length < most && given.push(Date.now()) ? 'none of these' : '/';
-		},
-	});
-	const { result, seconds } = await hasten(speech(N), items(50));
-	expect(good(result)).toHaveLength(50);
-	expect(seconds).toBeLessThan(100);
-	expect(files().length).toBeLessThan(150);
-});
-
 test('files whose turn never comes are told apart from those not made in time', async () => {
 	onFile(answer(429, '', { 'Retry-After': '86400' }), ALWAYS);
 	const fields = speech(N, { timeout: 50 });
@@ -76,17 +56,4 @@ test('files whose turn never comes are told apart from those not made in time', 
 		expect(tasks().map(({ id }) => String(id))).toContain(json.task_id);
 	}
 	expect(good(result)).toHaveLength(10);
-});
-
-test('all that wait for files of a host that refuses rest together', async () => {
-	onFile(answer(429, '', { 'Retry-After': '20' }), ALWAYS);
-	const running = await begin(speech(N), items(10));
-	await passUntil(() => tasks().length === 10 && files().length > 0);
-	const since = Date.now();
-	await passUntil(() => Date.now() - since > 120_000, 130);
-	// All at once, before the first was refused, then one each 20 s for all of them.
-	expect(files().length).toBeLessThanOrEqual(10 + 6);
-	expect(files().length).toBeGreaterThanOrEqual(5);
-	running.cancel();
-	await passUntil(() => sim.openConnections() === 0);
 });

@@ -156,7 +156,7 @@ test('where the sound is not joined, each part comes with its own', async () => 
 test.each<[string, object, string]>([
 	['are gone', answer(410, { error: 'expired' }), '410 (expired)'],
 	['are something else', answer(200, 'Hello.'), 'neither SRT nor VTT'],
-	['are too large', notes(300_000), 'larger than subtitles are: more than 2 MB'],
+	['are too large', notes(300_000), 'too large: more than 2 MB'],
 ])('when they %s, the sound comes out, and a hint says why', async (_, action, said) => {
 	onSubtitles(action);
 	const items = [{ n: 1 }, { n: 2 }];

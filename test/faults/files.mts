@@ -100,7 +100,7 @@ const files: Row[] = [
 		make: ({ sim }) => {
 			sim.fault({ ...on.file, ...always, ...answer(200, twoGib(), AUDIO) });
 		},
-		fails: `${NAMED}larger than announced: more than 256 MB`,
+		fails: `${NAMED}too large: more than 256 MB`,
 		note: 'fetched once, and given up at 256 MB',
 		check: ({ sim }) => {
 			assert.equal(sim.count('GET', '/files/audio'), 1);

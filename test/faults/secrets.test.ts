@@ -65,11 +65,11 @@ const CUTS: Array<
 	[string, number, Operation, 'create' | 'read' | 'file', (text: string) => FaultAction]
 > = [
 	['an error', 500, VOICES, 'read', (error) => said(400, { error })],
-	['an error in plain text', 300, VOICES, 'read', (text) => said(400, text)],
-	['an error that broke off', 300, VOICES, 'read', (text) => said(400, `{"error":"${text}`)],
+	['an error in plain text', 500, VOICES, 'read', (text) => said(400, text)],
+	['an error that broke off', 500, VOICES, 'read', (text) => said(400, `{"error":"${text}`)],
 	['an error in a task', 500, SPEAK, 'create', (error) => said(200, { data: { id: 1, error } })],
 	['the reason in the history', 500, IMAGE, 'read', inHistory],
-	['what a file host says', 300, FILE, 'file', (text) => said(410, text)],
+	['what a file host says', 500, FILE, 'file', (text) => said(410, text)],
 	[
 		'the type of a file',
 		195,

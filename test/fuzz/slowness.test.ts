@@ -79,7 +79,9 @@ const READERS: Record<string, (text: string) => unknown> = {
 	redactOf: (text) => redactor(text.slice(0, 4000)).text(text),
 	stream: (text) => {
 		const events = new GenerationEvents(SOURCE);
-		events.push(Buffer.from(text));
+		const bytes = Buffer.from(text);
+		// As large as n8n hands them on.
+		for (let at = 0; at < bytes.length; at += 65_536) events.push(bytes.subarray(at, at + 65_536));
 		return events.end();
 	},
 	streamInSmallParts(text) {

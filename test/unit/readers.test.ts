@@ -164,7 +164,7 @@ describe('the address of a file', () => {
 		expect(readFileUrl(value, BASE)).toBeUndefined();
 	});
 
-	it.each(['url', 'audioUrl', 'audio_url', 'uri', 'link', 'src', 'audio', 'file', 'path'])(
+	it.each(['url', 'audio_url', 'file_url', 'result', 'audio', 'path'])(
 		'is found in an object under %s',
 		(key) => {
 			expect(readFileUrl({ duration: 3, [key]: FILE }, BASE)).toBe(FILE);
@@ -307,7 +307,6 @@ describe('generated files', () => {
 		['a relative path', { file_url: '/f/a.mp4' }, [`${ORIGIN}/f/a.mp4`]],
 		['one item that failed', [{ id: 1, status: 'failed', file_url: '' }, { file_url: B }], [B]],
 		['file_urls beside an empty file_url', { file_url: '', file_urls: [A, B] }, [A, B]],
-		['file_urls as a JSON text', { id: 1, file_urls: JSON.stringify([A, B]) }, [A, B]],
 		['file_url beside another kind', { file_url: A, url: 'https://example.com/watch/1' }, [A]],
 	])('are found in %s', (_, raw, expected) => {
 		expect(urls(raw)).toEqual(expected);
@@ -337,9 +336,8 @@ describe('a page of a list', () => {
 		expect(readPage(raw)).toMatchObject({ items: [{ id: 1 }], ...expected });
 	});
 
-	it.each([{ items: [] }, { data: [], total: 0 }, { voices: null, total: 0 }])(
-		'can be empty: %p',
-		(raw) => expect(readPage(raw)?.items).toEqual([]),
+	it.each([{ items: [] }, { data: [], total: 0 }])('can be empty: %p', (raw) =>
+		expect(readPage(raw)?.items).toEqual([]),
 	);
 
 	it('leaves out what is no record', () => {
@@ -355,12 +353,9 @@ describe('a page of a list', () => {
 
 describe('a reason', () => {
 	const passedOn = JSON.stringify({ code: 'x', message: 'Say "please"' });
-	const stack =
-		'TypeError: no voice\n    at speak (/srv/app.js:10:2)\n    at async <anonymous>\nSee docs';
 	const angles = 'speed must be > 0.7 and < 1.2, style < 1 or > 0';
 	it.each<[string, unknown, string]>([
 		['angle brackets that are no mark-up', { error: angles }, angles],
-		["a list of places in the service's code", { error: stack }, 'TypeError: no voice See docs'],
 		['several lines', { error: 'Too long:\nat most 100 letters' }, 'Too long: at most 100 letters'],
 		['JSON that is passed on as a text', passedOn, 'Say "please"'],
 		['JSON that is passed on as an error', { error: passedOn }, 'Say "please"'],
@@ -378,22 +373,21 @@ describe('a reason', () => {
 });
 
 describe('the value of an `error`', () => {
-	it.each([
-		...['', ' ', 'none', 'None', 'NULL', 'undefined', 'ok', 'OK ', 'success', 'false', '0'],
-		...['no error', 'No_Errors', '{}', '[]', undefined, null, false, 0, NaN, [], {}],
-		...[{ code: 0, message: '' }, { code: 0, message: 'ok' }, [null, {}], { a: { b: [] } }],
-	])('%p says nothing', (error) => {
-		expect(saysNothing(error)).toBe(true);
-		expect(saysFailure({ error })).toBe(false);
-		expect(saysFailure({ error, success: false })).toBe(true);
-		expect(readReason({ error, message: 'Too long' })).toBe('Too long');
-	});
+	it.each([...['', ' ', undefined, null, false, 0, [], {}, { code: 0, message: '' }]])(
+		'%p says nothing',
+		(error) => {
+			expect(saysNothing(error)).toBe(true);
+			expect(saysFailure({ error })).toBe(false);
+			expect(saysFailure({ error, success: false })).toBe(true);
+			expect(readReason({ error, message: 'Too long' })).toBe('Too long');
+		},
+	);
 
-	it.each([
-		...['no', 'null voice', 'not ok', 'error', 1, true],
-		...[{ code: 7 }, { code: 0, message: 'Too long' }, ['none', 'Too long']],
-	])('%p says something', (error) => {
-		expect(saysNothing(error)).toBe(false);
-		expect(saysFailure({ error })).toBe(true);
-	});
+	it.each([...['no', 'error', 1, true, { code: 7 }, { code: 0, message: 'Too long' }]])(
+		'%p says something',
+		(error) => {
+			expect(saysNothing(error)).toBe(false);
+			expect(saysFailure({ error })).toBe(true);
+		},
+	);
 });

@@ -63,7 +63,7 @@ export class TaskEvents {
 			fetchFiles:
 				settings.download && url !== undefined
 					? async (signal) => {
-							const file = { url, kind: 'speech' as const, id, justMade: true, othersWait: true };
+							const file = { url, kind: 'speech' as const, id, justMade: true };
 							const data = await download(context, api.credential, file, signal);
 							return { [settings.outputField]: data };
 						}

@@ -21,7 +21,7 @@ export async function fetchEntryFiles(
 	for (const [index, { fileUrl: url }] of files.entries()) {
 		const suffix = index === 0 ? '' : String(index + 1);
 		const kind = fileKindOf(record, url);
-		const file = { url, kind, id: suffix ? `${id}-${suffix}` : id, othersWait: true };
+		const file = { url, kind, id: suffix ? `${id}-${suffix}` : id };
 		binary[field + suffix] = await download(context, credential, file, signal);
 	}
 	return binary;

@@ -2,7 +2,7 @@ import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-work
 import type { Credential } from './credential';
 import { readErrorText, readRetryAfter } from '../parsing/errorResponses';
 import { peek, readErrorBody } from './bodies';
-import { abortReason, sleep, steadyNow, watchSilence } from '../async/deadline';
+import { abortReason, remainingMs, sleep, steadyNow, watchSilence } from '../async/deadline';
 import { Failure, isTransient, type FailureFacts } from '../failure';
 import type { FileType, MediaKind } from '../media';
 import {
@@ -12,11 +12,9 @@ import {
 	subtitleTypeOf,
 	whyNoFile,
 } from '../parsing/fileType';
-import { codeOf } from './networkErrors';
-import { sendRequest, type ByteStream, type HttpResponse } from './request';
+import { codeOf, sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 import { backOffMs } from '../async/backOff';
-import { hostPaces } from '../pace/hostPaces';
 
 /** How long a file host may take to answer, and be silent while a file comes, in ms. */
 const SILENCE_MS = 60_000;
@@ -24,7 +22,7 @@ const MAX_ATTEMPTS = 5;
 /** How long a new file may be unknown to its host, and the longest pause meanwhile, in ms. */
 const JUST_MADE_MS = 20_000;
 const MAX_PAUSE_MS = 4000;
-/** How long a host may refuse for rate or load a file that others wait for, in ms. */
+/** How long a host that refuses for rate or load is asked again where nothing sets a deadline, in ms. */
 const MAX_REFUSED_MS = 300_000;
 
 /** Any n8n context that may store a file. */
@@ -39,68 +37,22 @@ export interface FileToFetch {
 	justMade?: boolean;
 	/** The subtitles of a speech instead of its sound. */
 	isSubtitles?: boolean;
-	/** True if others wait for it: a host that refuses for rate or load is not asked until the deadline. */
-	othersWait?: boolean;
 }
 
 const badFile = (text: string, transient: boolean, facts: FailureFacts = {}) =>
 	new Failure('badFile', { text, transient, ...facts });
 
-/** From the first byte to the one named first, of as many as are named second. */
-const WHOLE_RANGE = /^bytes 0-(\d+)\/(\d+)$/;
-
-async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal) {
-	// No part was asked for: a cache that answers with one would pass off a piece as the file.
-	const [, last, size] = WHOLE_RANGE.exec(answer.headers['content-range'] ?? '') ?? [];
-	if (answer.status === 206 && Number(last) + 1 !== Number(size)) {
-		throw badFile('the file host sent only a part of it', true, { status: 206 });
-	}
-	if (answer.status >= 200 && answer.status < 300) return;
-	const text = await readErrorBody(answer, signal).catch(() => '');
-	const said = readErrorText(text);
-	// A new file may take a moment to reach its host. Redirects have been followed by now.
-	const transient = answer.status >= 400 && ![401, 410, 416].includes(answer.status);
-	throw badFile(
-		`the file host responded with ${answer.status}${said ? ` (${said})` : ''}`,
-		transient,
-		{ status: answer.status, retryAfterMs: retryAfterOf(answer) },
-	);
-}
-
-const retryAfterOf = ({ headers }: HttpResponse) =>
-	readRetryAfter(headers['retry-after'], Date.now());
-
-/** True where a host refuses for rate or load, which passes. */
-const isRefusal = ({ status, retryAfterMs }: FailureFacts) =>
-	status === 429 || (status === 503 && retryAfterMs !== undefined);
-
-/** Asks for a file at its host's pace. */
-async function ask(
-	context: FileContext,
-	credential: Credential,
-	{ url }: FileToFetch,
-	signal: AbortSignal,
-): Promise<HttpResponse> {
-	const { origin } = new URL(url);
-	const pace = hostPaces().of(origin);
-	if (pace && !(await pace.waitForSlot(signal))) {
-		throw badFile('its host refuses so many requests', true, { status: 429 });
-	}
-	const sentAt = steadyNow();
-	const answer = await sendRequest(context, {
-		method: 'GET',
-		url,
-		accept: '*/*',
-		isFile: true,
-		timeoutMs: SILENCE_MS,
-		signal,
-		credential,
-	}).finally(() => pace?.answered());
-	const retryAfterMs = retryAfterOf(answer);
-	if (isRefusal({ status: answer.status, retryAfterMs })) {
-		hostPaces().refused(origin, sentAt, retryAfterMs);
-	} else hostPaces().accepted(origin, sentAt);
-	return answer;
+/** Throws the Failure of an answer that is not the whole file: no part was asked for. */
+async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Promise<void> {
+	const { status, headers } = answer;
+	if (status >= 200 && status < 300 && status !== 206) return;
+	const said = readErrorText(await readErrorBody(answer, signal).catch(() => ''));
+	// Redirects have been followed by now.
+	const transient = status !== 401 && status !== 410 && (status < 300 || status >= 400);
+	throw badFile(`the file host responded with ${status}${said ? ` (${said})` : ''}`, transient, {
+		status,
+		retryAfterMs: readRetryAfter(headers['retry-after'], Date.now()),
+	});
 }
 
 /**
@@ -144,13 +96,20 @@ async function fetchOnce(
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
-	const answer = await ask(context, credential, file, signal);
+	const answer = await sendRequest(context, {
+		method: 'GET',
+		url: file.url,
+		accept: '*/*',
+		isFile: true,
+		timeoutMs: SILENCE_MS,
+		signal,
+		credential,
+	});
 	const announced = Number(answer.headers['content-length']) || 0;
 	// A file that is compressed anyway announces its compressed size.
 	const most = file.isSubtitles ? MAX_SUBTITLES_BYTES : Math.max(announced, MAX_UNANNOUNCED_BYTES);
-	const than = file.isSubtitles ? 'subtitles are' : 'announced';
 	const megabytes = Math.round(most / 1024 / 1024);
-	const tooLarge = badFile(`it is larger than ${than}: more than ${megabytes} MB`, false);
+	const tooLarge = badFile(`it is too large: more than ${megabytes} MB`, false);
 	const received = meter(answer.body, most, tooLarge);
 	const over = new AbortController();
 	const lastAt = () => received.lastAt;
@@ -174,6 +133,14 @@ async function fetchOnce(
 	}
 }
 
+/** For how long, in ms since the first attempt, a file is asked for however often it was. */
+function patienceMs({ facts }: Failure, { justMade }: FileToFetch, signal: AbortSignal): number {
+	const { status, retryAfterMs } = facts;
+	const isRefused = status === 429 || (status === 503 && retryAfterMs !== undefined);
+	if (isRefused) return remainingMs(signal) === Infinity ? MAX_REFUSED_MS : Infinity;
+	return justMade && status === 404 ? JUST_MADE_MS : 0;
+}
+
 /**
  * Fetches a generated file into n8n's binary storage, streamed, with the type that its bytes show.
  * Follows redirects; the token goes to the API's origin only. Repeated a few times while the failure
@@ -189,42 +156,34 @@ export async function download(
 	const began = steadyNow();
 	let last: Failure | undefined;
 	for (let attempt = 0; ; attempt++) {
-		const outcome = await fetchOnce(context, credential, file, signal).catch(failureOf);
-		if (!(outcome instanceof Failure)) return outcome;
+		const made = await fetchOnce(context, credential, file, signal).catch(failureOf);
+		if (!(made instanceof Failure)) return made;
 		if (signal.aborted) {
 			const reason = abortReason(signal);
 			// What the host has said tells more than that the time is up.
-			const said = last ?? (isRefusal(outcome.facts) && outcome);
-			throw aboutFile((reason.kind === 'timedOut' && said) || reason, file);
+			const told = reason.kind === 'timedOut' ? (last ?? reason) : reason;
+			throw told.with({ fileUrl: file.url });
 		}
-		const isRefused = isRefusal(outcome.facts);
-		const isNew = file.justMade && outcome.facts.status === 404;
-		const patienceMs = isRefused ? (file.othersWait ? MAX_REFUSED_MS : Infinity) : JUST_MADE_MS;
-		const isAwaited = (isRefused || isNew) && steadyNow() - began < patienceMs;
-		const isLast = attempt + 1 >= MAX_ATTEMPTS && !isAwaited;
-		if (!isTransient(outcome) || isLast) throw aboutFile(outcome, file);
-		last = outcome;
-		const told = isRefused && outcome.facts.retryAfterMs;
-		await sleep(Math.max(told || 0, backOffMs(attempt, MAX_PAUSE_MS)), signal);
+		last = made;
+		const isAwaited = steadyNow() - began < patienceMs(made, file, signal);
+		if (!isTransient(made) || (attempt + 1 >= MAX_ATTEMPTS && !isAwaited)) {
+			throw made.with({ fileUrl: file.url });
+		}
+		await sleep(Math.max(made.facts.retryAfterMs ?? 0, backOffMs(attempt, MAX_PAUSE_MS)), signal);
 	}
 }
 
-const aboutFile = (failure: Failure, file: FileToFetch) => failure.with({ fileUrl: file.url });
-
-const CONNECTION = /^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|ERR_CANCELED|HPE_|ABORT_ERR|UND_)/;
+const CONNECTION = /^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|ERR_CANCELED|HPE_|ABORT_ERR|UND_|Z_)/;
 
 /** Why a file was not stored. A broken connection may pass; an error of n8n's storage does not. */
 function failureOf(error: unknown): Failure {
 	if (error instanceof Failure && error.kind !== 'noAnswer') return error;
-	const { name, message } = error as { name?: string; message?: string };
-	const code = codeOf(error);
-	if (code.startsWith('Z_')) return badFile('it arrived damaged', true);
+	const { name = '', message = '' } = error as Partial<Error>;
 	const isConnection =
 		error instanceof Failure ||
-		CONNECTION.test(code) ||
-		/abort|cancel/i.test(name ?? '') ||
-		/abort|closed|hang up|timed out/i.test(message ?? '');
+		CONNECTION.test(codeOf(error)) ||
+		/abort|cancel|closed|hang up|timed out/i.test(`${name} ${message}`);
 	return isConnection
 		? badFile('the connection broke during the download', true)
-		: badFile(`n8n could not store it: ${message ?? 'no reason given'}`, false);
+		: badFile(`n8n could not store it: ${message || 'no reason given'}`, false);
 }

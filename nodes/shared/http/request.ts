@@ -7,7 +7,6 @@ import type {
 } from 'n8n-workflow';
 import { abortReason, anyOf, NO_REASON, throwIfAborted } from '../async/deadline';
 import type { Credential } from './credential';
-import { failureOfConnection } from './networkErrors';
 import { Failure } from '../failure';
 import { MAX_REDIRECTS } from '../limits';
 import { asWebUrl } from '../parsing/coerce';
@@ -79,6 +78,31 @@ export const egressCheckOf =
 			throw new Failure('unreachable', { host: new URL(url).host, text: 'blocked' });
 		}
 	};
+
+/** The code of an error's innermost cause, such as ECONNRESET; '' if there is none. */
+export function codeOf(error: unknown, depth = 0): string {
+	if (typeof error !== 'object' || error === null || depth > 4) return '';
+	const { code, cause } = error as { code?: unknown; cause?: unknown };
+	return codeOf(cause, depth + 1) || (typeof code === 'string' ? code : '');
+}
+
+/** The Failure of a request to `url` that got no answer. */
+export function failureOfConnection(error: unknown, url: string): Failure {
+	const code = codeOf(error).toUpperCase();
+	const { host } = new URL(url);
+	const unreachable = (text: string, transient?: true) =>
+		new Failure('unreachable', { host, text, transient });
+	if (code === 'ECONNREFUSED') return unreachable('refused', true);
+	if (/^(?:ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)/.test(code)) {
+		return unreachable('host', true);
+	}
+	if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY|EPROTO/.test(code)) {
+		return unreachable('certificate');
+	}
+	const { name = '', message = '' } = (error ?? {}) as Partial<Error>;
+	if (/ssrf|blocked/i.test(`${name} ${message}`)) return unreachable('blocked');
+	return new Failure('noAnswer', { host, transient: true });
+}
 
 /** Where a request is redirected to; undefined if nowhere, or to where it may not go. */
 function redirectTarget(request: HttpRequest, answer: HttpResponse): string | undefined {

@@ -8,9 +8,9 @@ import { failureOfStatus, readAnswer } from '../parsing/errorResponses';
 import { ACCOUNT_PATH } from '../contract';
 import { asWrongAddress, Failure } from '../failure';
 import { readErrorBody, readText } from '../http/bodies';
-import type { ByteStream } from '../http/request';
+import { failureOfConnection, type ByteStream } from '../http/request';
 import { withDeadline } from '../async/deadline';
-import { failureOfConnection } from '../http/networkErrors';
+
 import { wordingOf } from './messages';
 import { isRecord } from '../parsing/coerce';
 import type { Redactor } from '../parsing/redaction';

@@ -1,52 +1,48 @@
 import { Failure, type FailureFacts } from '../failure';
-import { asText, clip, looksLikeHtml, parseJson } from './coerce';
+import { asText, looksLikeHtml, parseJson } from './coerce';
 import { isFailed, readReason } from './errorText';
 import type { Redactor } from './redaction';
 
 /** What an HTTP answer says when it is a failure. Pure; the shapes: docs/contract.md, “HTTP”. */
 
-const CREDIT = new RegExp(
-	[
-		// Bounded, since "_" counts as a letter and a space here: long rows of it would take forever.
-		'insufficient[\\s_-]{0,3}(?:\\w{1,40}[\\s_-]{1,3})?(?:credit|quota|balance|fund)',
-		"(?:not|n't)(?: have)? enough (?:\\w{1,40} )?(?:credit|quota|balance)",
-		'out of (?:credit|quota)',
-		'no (?:more )?(?:credit|quota)s?\\b(?![^.]{0,20}(?:charged|used|deducted|consumed))',
-		'(?:credit|quota|balance)s?\\b[^.]{0,40}(?:exceeded|exhausted|used up|too low|insufficient|not enough|empty|run out)',
-		'(?:exceed|exhaust)\\w{0,10}[^.]{0,30}(?:credit|quota|balance)',
-		'payment[\\s_-]required',
-	].join('|'),
-	'i',
-);
-const VOICE =
-	/voice[^.]{0,80}?(?:invalid|not[\s_-](?:be[\s_-])?found|unknown|not[\s_-]exist|missing|required)|(?:invalid|unknown|bad|wrong|no such|unsupported)[\s_-]*voice/i;
-const TOKEN =
-	/(?:invalid|expired|missing|bad|wrong|revoked)[\s_-]*(?:(?:api|access|bearer)[\s_-]*)?(?:token|api[\s_-]*key)|(?:token|api[\s_-]*key)\b[^.]{0,30}(?:expired|invalid|revoked|not valid)|invalid[\s_-]*api[\s_-]*key|unauthori[sz]ed/i;
+const oneOf = (...patterns: RegExp[]) =>
+	new RegExp(patterns.map(({ source }) => source).join('|'), 'i');
 
-/** Says that too much is under way or asked for at the moment; in words apart by spaces. */
-const TOO_MUCH = new RegExp(
-	[
-		'too many (?:\\w{1,20} ){0,2}(?:requests|calls|tasks|jobs|generations|connections|at once|at a time)',
-		'too many (?:concurrent|simultaneous|parallel|running|active)',
-		'rate ?limit',
-		'(?:concurren\\w{0,10}|simultaneous|parallel)(?: \\w{1,20}){0,2} (?:limit|max|exceed|reached)',
-		'(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel)',
-		'overload|throttl|(?:at|over) capacity|queue (?:is )?full|(?:high|heavy) (?:demand|load)\\b',
-		"(?:server|service|system|model|we)(?: is| are|'re)? (?:\\w{1,20} )?busy",
-	].join('|'),
-	'i',
+/* What texts mean, their words apart by single spaces. Repetitions are bounded: long texts take long. */
+const CREDIT = oneOf(
+	/insufficient (?:\w{1,40} )?(?:credit|quota|balance|fund)/,
+	/enough (?:\w{1,40} )?(?:credit|quota|balance)/,
+	/out of (?:credit|quota)|no credits? left/,
+	/(?:credit|quota|balance)s?\b[^.]{0,40}(?:exceeded|exhausted|used up|too low|not enough)/,
+	/(?:exceed|exhaust)\w{0,10}[^.]{0,30}(?:credit|quota|balance)|payment required/,
 );
+const VOICE = oneOf(
+	/voice[^.]{0,80}?(?:invalid|not (?:be )?found|unknown|not exist|missing|required)/,
+	/(?:invalid|unknown|unsupported) voice/,
+);
+const TOKEN = oneOf(
+	/(?:invalid|expired|missing|wrong|revoked) (?:(?:api|access|bearer) )?(?:token|key)/,
+	/(?:token|api key)\b[^.]{0,30}(?:expired|invalid|revoked|not valid)|unauthori[sz]ed/,
+);
+const TOO_MUCH = oneOf(
+	/too many (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|generations|at once)|\b429\b/,
+	/rate limit|overload|throttl|at capacity|queue (?:is )?full|high demand|\bbusy\b/,
+	/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached)/,
+	/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel)/,
+);
+
+/** With words of `machine_words`, `MachineWords` and `machine-words` apart. */
+const wordsOf = (text = ''): string =>
+	text.replace(/[\s_-]+/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2');
 
 /** The longest wait that Retry-After can impose, in ms. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /** True when a text says that credit or quota ran out. */
-export const saysOutOfCredit = (text = ''): boolean => CREDIT.test(text);
+export const saysOutOfCredit = (text?: string): boolean => CREDIT.test(wordsOf(text));
 
 /** True when a text says that too much is under way or asked for. */
-export const saysTooMuch = (text = ''): boolean =>
-	// As in `too_many_requests` and `TooManyRequests`.
-	TOO_MUCH.test(text.replace(/[_-]+/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2'));
+export const saysTooMuch = (text?: string): boolean => TOO_MUCH.test(wordsOf(text));
 
 /** True for a failure that would not happen with fewer requests at once. */
 export const isOverload = (error: unknown): boolean =>
@@ -65,17 +61,15 @@ export function readRetryAfter(header: unknown, now: number): number | undefined
 export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
 	if (json !== undefined) return readReason(json);
-	if (/^\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(body)) return undefined;
-	// This may be JSON that was cut off.
-	return clip(readReason(body) ?? '', 300) || undefined;
+	return looksLikeHtml(body) ? undefined : readReason(body);
 }
 
 /** The Failure that a text of the service means, whatever channel it came over. */
 export function failureOfText(text: string | undefined, facts: FailureFacts = {}): Failure {
-	const withText = { ...facts, text };
-	if (saysOutOfCredit(text)) return new Failure('outOfCredit', withText);
-	if (text !== undefined && TOKEN.test(text)) return new Failure('tokenRefused', withText);
-	if (text !== undefined && VOICE.test(text)) return new Failure('invalidVoice', withText);
+	const [words, withText] = [wordsOf(text), { ...facts, text }];
+	if (CREDIT.test(words)) return new Failure('outOfCredit', withText);
+	if (TOKEN.test(words)) return new Failure('tokenRefused', withText);
+	if (VOICE.test(words)) return new Failure('invalidVoice', withText);
 	return new Failure('rejected', withText);
 }
 
@@ -100,21 +94,19 @@ export function failureOfStatus(status: number, body: string): Failure {
 	if (status === 402) return new Failure('outOfCredit', facts);
 	const passing = { ...facts, transient: true };
 	if (status === 429 || (status < 500 && saysTooMuch(text))) {
-		// A quota that is exceeded may be one of requests.
+		// A quota that is exceeded may be one of requests, which passes.
 		const isOut = /insufficient|credit|balance/i.test(text ?? '') && saysOutOfCredit(text);
 		return isOut ? new Failure('outOfCredit', facts) : new Failure('rateLimited', passing);
 	}
 	const isRefused = status === 401 || status === 403;
 	// A web page with 401 or 403 comes from an edge in front of the service, and passes.
-	if (status === 408 || status === 425 || (isRefused && looksLikeHtml(body))) {
+	if (status === 408 || (isRefused && looksLikeHtml(body))) {
 		return new Failure('unavailable', passing);
 	}
 	const said = failureOfText(text, facts);
 	if (said.kind === 'outOfCredit') return said;
 	if (isRefused) return new Failure('tokenRefused', facts);
-	// A method or a version of HTTP that the service does not know stays unknown.
-	const transient = status !== 501 && status !== 505;
-	if (status >= 500) return new Failure('unavailable', { ...facts, transient });
+	if (status >= 500) return new Failure('unavailable', passing);
 	if (said.kind !== 'rejected' || (status !== 404 && status !== 410)) return said;
 	const isEdge = body.trim() !== '' && parseJson(body) === undefined;
 	return new Failure('notFound', isEdge ? { ...facts, isEdge } : facts);

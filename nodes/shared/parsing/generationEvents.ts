@@ -12,8 +12,8 @@ import { isFailed, isFailureWord, readReason, saysFailure } from './errorText';
 export type GenerationOutcome =
 	/** `cut`: why it ended before all files were there, unless the service ended it. */
 	| { kind: 'complete'; files: GeneratedFile[]; cut?: string }
-	/** The service says that it failed. */
-	| { kind: 'failed'; text?: string }
+	/** The service says that it failed; `isFirst`: before it has said anything else. */
+	| { kind: 'failed'; text?: string; isFirst?: boolean }
 	/** A web page came instead: an edge answered, not the service. */
 	| { kind: 'page' }
 	/** It ended without a result: the generation may go on. */
@@ -25,9 +25,6 @@ export interface GenerationProgress {
 	/** Identifier of the item in the making, when an event carries one. */
 	id?: string;
 }
-
-/** What a line takes in memory besides its text, in characters; the parser's maxBufferSize leaves it out. */
-const LINE_CHARS = 64;
 
 /** The value in an event's data: JSON (also JSON inside a JSON string), or a bare text. */
 function readData(data: string): unknown {
@@ -63,21 +60,20 @@ export class GenerationEvents {
 	/** The last event, if it reported progress: the same event again says nothing new. */
 	private last: EventSourceMessage | undefined;
 	private readonly ids = new Set<string>();
-	/** The last part ended with CR: an LF that comes next belongs to it. */
-	private endedInReturn = false;
-	/** The size of the unfinished event, in characters. */
-	private pending = 0;
-	private readonly parser = createParser({ onEvent: (event) => this.onEvent(event) });
+	private readonly parser = createParser({
+		maxBufferSize: MAX_EVENT_CHARS,
+		onEvent: (event) => this.onEvent(event),
+		onError: ({ type }) => {
+			if (type === 'max-buffer-size-exceeded') this.lose('an event was larger than any result');
+		},
+	});
 
 	constructor(
 		private readonly source: Source,
 		private readonly onProgress: (progress: GenerationProgress) => void = () => {},
 		/** Files asked for. */
 		private readonly expected = 1,
-	) {
-		// The parser looks for a byte order mark in its first part; the decoder has already dropped it.
-		this.parser.feed('\n');
-	}
+	) {}
 
 	/** Takes the next part, cut anywhere. Returns the outcome once there is one. */
 	push(part: Uint8Array): GenerationOutcome | undefined {
@@ -111,31 +107,12 @@ export class GenerationEvents {
 		if (this.outcome || text === '') return this.outcome;
 		if (this.mode === 'unknown') this.mode = /^[[{<]/.test(text) ? 'plain' : 'events';
 		if (this.mode === 'events') {
-			const lines = this.withPlainLineEnds(text);
-			this.parser.feed(lines);
-			this.measure(lines);
+			this.parser.feed(text);
 			return this.outcome;
 		}
 		this.plain += text;
 		if (this.plain.length > MAX_EVENT_CHARS) this.lose('the answer was larger than any result');
 		return this.outcome;
-	}
-
-	/** CR and CR LF as LF: a part with CR takes the parser quadratic time. */
-	private withPlainLineEnds(text: string): string {
-		const rest = this.endedInReturn && text.startsWith('\n') ? text.slice(1) : text;
-		this.endedInReturn = text.endsWith('\r');
-		return rest.replace(/\r\n?/g, '\n');
-	}
-
-	/** Ends a stream with an endless event, by what has come since the last empty line. */
-	private measure(lines: string): void {
-		const own = lines.slice(lines.lastIndexOf('\n\n') + 1);
-		if (own.length < lines.length) this.pending = 0;
-		this.pending += own.length + (own.split('\n').length - 1) * LINE_CHARS;
-		if (this.pending <= MAX_EVENT_CHARS) return;
-		this.lose('an event was larger than any result');
-		this.parser.reset();
 	}
 
 	/** Some deployments answer with plain JSON instead of a stream; edges answer with a page. */
@@ -149,7 +126,6 @@ export class GenerationEvents {
 	private onEvent(event: EventSourceMessage): void {
 		if (this.outcome) return;
 		this.heard = true;
-		this.pending = 0;
 		if (event.data === this.last?.data && event.event === this.last.event) return;
 		this.last = undefined;
 		const value = readData(event.data);

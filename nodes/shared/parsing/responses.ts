@@ -29,31 +29,19 @@ export interface Source {
 	redact: Redactor;
 }
 
-/** Keys under which an object may hold an address, the most certain first; lower case, without "_". */
-const ADDRESS_KEYS = [
-	...['fileurl', 'audiourl', 'result', 'url', 'downloadurl', 'href', 'address'],
-	...['uri', 'link', 'src', 'audio', 'file', 'path', 'data'],
-];
+/** Where an object may hold an address, the most certain first. */
+const ADDRESS_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href', 'path', 'data'];
 
 /** The file address in a value, or anywhere within it, resolved against `baseUrl`; undefined if none. */
 export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
-	if (Array.isArray(value)) {
-		return value.map((entry) => readFileUrl(entry, baseUrl)).find((url) => url !== undefined);
-	}
-	if (isRecord(value)) {
-		const plain = (key: string) => key.replaceAll('_', '').toLowerCase();
-		const named = new Map(Object.entries(value).map(([key, entry]) => [plain(key), entry]));
-		return readFileUrl(
-			ADDRESS_KEYS.map((key) => named.get(key)).filter((entry) => entry !== undefined),
-			baseUrl,
-		);
+	if (typeof value === 'object' && value !== null) {
+		const inner = isRecord(value) ? ADDRESS_KEYS.map((key) => value[key]) : Object.values(value);
+		return inner.map((entry) => readFileUrl(entry, baseUrl)).find((url) => url !== undefined);
 	}
 	const text = typeof value === 'string' ? value.trim() : '';
 	if (text.length > MAX_ADDRESS_CHARS) return undefined;
 	// A word or a sentence would resolve as well, to a meaningless path.
-	const isAddress =
-		/^(?:https?:\/\/|\/\S)/i.test(text) || (!/\s/.test(text) && /\/.|\.\w{2,5}$/.test(text));
-	if (!isAddress || /^n\/a$/i.test(text)) return undefined;
+	if (!/^(?:https?:\/)?\/\S|^\S+\.\w{2,5}(?:\?\S*)?$/i.test(text)) return undefined;
 	const url = asWebUrl(text, `${baseUrl}/`);
 	return url && url.href.length <= MAX_ADDRESS_CHARS ? url.href : undefined;
 }
@@ -123,15 +111,14 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	}
 	if (!isRecord(raw)) return [];
 	const id = asId(raw.id) ?? asId(raw.task_id);
-	const many = asList(raw.file_urls);
 	const urlsOf = (values: unknown[]) =>
 		values.map((value) => readFileUrl(value, baseUrl)).filter((url) => url !== undefined);
-	const named = urlsOf([raw.file_url, ...many]);
+	const named = urlsOf([raw.file_url, raw.file_urls].flat());
 	const own = named.length > 0 ? named : urlsOf([raw.url, raw.result]).slice(0, 1);
 	if (own.length > 0) {
 		return [...new Set(own)].map((fileUrl) => ({ id, fileUrl, fields: raw }));
 	}
-	for (const key of ['data', 'items', 'videos', 'images', 'files', 'results']) {
+	for (const key of ['data', 'videos', 'images', 'files']) {
 		const inner = readGeneratedFiles(raw[key], baseUrl);
 		if (inner.length > 0) return inner;
 	}
@@ -143,12 +130,6 @@ export const marksOf = (files: GeneratedFile[]): string[] =>
 	files
 		.flatMap(({ id, fileUrl }) => [id, fileUrl, unsigned(fileUrl)])
 		.filter((mark) => mark !== undefined);
-
-/** A list, a list as JSON text, or a single value as a list of one. */
-function asList(value: unknown): unknown[] {
-	const list = typeof value === 'string' && /^\s*\[/.test(value) ? parseJson(value) : value;
-	return Array.isArray(list) ? list : [value];
-}
 
 export interface Page {
 	items: ServiceRecord[];
@@ -164,20 +145,16 @@ export interface Page {
 export function readPage(raw: unknown): Page | undefined {
 	if (Array.isArray(raw)) return { items: raw.filter(isRecord), bare: true };
 	if (!isRecord(raw)) return undefined;
-	for (const key of ['voices', 'data', 'items', 'histories', 'results']) {
-		const value = raw[key] === null && asNumber(raw.total) === 0 ? [] : raw[key];
-		if (Array.isArray(value)) {
-			return {
-				items: value.filter(isRecord),
-				total: asNumber(raw.total),
-				pageSize: asNumber(raw.page_size),
-				bare: false,
-			};
-		}
-		if (isRecord(value)) {
-			const inner = readPage(value);
-			if (inner) return inner;
-		}
+	for (const key of ['voices', 'data', 'items']) {
+		const items = raw[key];
+		if (isRecord(items)) return readPage(items);
+		if (!Array.isArray(items)) continue;
+		return {
+			items: items.filter(isRecord),
+			total: asNumber(raw.total),
+			pageSize: asNumber(raw.page_size),
+			bare: false,
+		};
 	}
 	return undefined;
 }
