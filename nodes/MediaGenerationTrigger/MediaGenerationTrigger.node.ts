@@ -8,13 +8,7 @@ import {
 } from 'n8n-workflow';
 import { downloadIfAsked, options, outputField } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
-import {
-	checkInterval,
-	includeOwnTasks,
-	progressStep,
-	taskIds,
-	triggerOn,
-} from './activation/settings';
+import { checkInterval, progressStep, taskIds, triggerOn } from './activation/settings';
 import { startTrigger } from './trigger';
 
 const WHILE_BUILDING =
@@ -55,14 +49,6 @@ export class MediaGenerationTrigger implements INodeType {
 		properties: [
 			triggerOn,
 			taskIds,
-			{
-				displayName:
-					"Tasks that this workflow creates do not start it again. In n8n's queue mode the trigger can't tell such tasks from others: if a Speak node follows it, enter the tasks to watch in 'Task IDs', or the workflow keeps starting itself until an error stops it after ten times in a row.",
-				name: 'ownTasksNotice',
-				type: 'notice',
-				default: '',
-				displayOptions: { show: { taskIds: [''] } },
-			},
 			options(
 				checkInterval,
 				{
@@ -70,7 +56,6 @@ export class MediaGenerationTrigger implements INodeType {
 					description:
 						'Whether to put the file itself into the output when a task is completed, or a video or image is made',
 				},
-				includeOwnTasks,
 				progressStep,
 				outputField,
 			),

@@ -1,4 +1,4 @@
-import type { ITriggerFunctions, ITriggerResponse } from 'n8n-workflow';
+import type { IDataObject, ITriggerFunctions, ITriggerResponse } from 'n8n-workflow';
 import { accountOf } from '../shared/account';
 import { Api } from '../shared/api/api';
 import { Failure } from '../shared/failure';
@@ -9,6 +9,7 @@ import type { Activation } from './activation/activation';
 import { dropsDuplicates, ExecutionQueue } from './activation/executionQueue';
 import { EntryStore } from './generated/entryStore';
 import { HistoryWatch } from './generated/historyWatch';
+import { ownWorkOf, refuseSelfStart } from './activation/followers';
 import { readSettings } from './activation/settings';
 import { TaskStore } from './tasks/taskStore';
 import { TaskWatch } from './tasks/taskWatch';
@@ -27,7 +28,7 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 	const closeFunction = async () => {
 		if (closing.signal.aborted) return;
 		closing.abort(new Failure('canceled'));
-		if (!isManual) for (const { store } of watches) store.leave();
+		if (!isManual) for (const { store } of watches) store.leaveBehind();
 		// n8n (2.41) waits for an event even when listening was stopped: a worker would be busy for ever.
 		else context.emit([]);
 	};
@@ -35,6 +36,8 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 
 	const listen = async () => {
 		const settings = readSettings(context);
+		// By hand only one event comes.
+		if (!isManual) refuseSelfStart(context, settings);
 		credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
 		const { baseUrl, redact } = credential;
 		const scope = `${context.getWorkflow().id}\n${node.id}\n${baseUrl}`;
@@ -51,13 +54,16 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 			api: new Api(context, credential),
 			settings,
 			executionQueue: new ExecutionQueue(context, redact, scope, signal),
-			scope: isManual ? undefined : scope,
 			isManual,
 			closing: signal,
+			isOwnWork: ownWorkOf(context, credential, signal),
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
 			onFatal,
 		};
-		watches = watchesOf(activation);
+		// By hand nothing is saved, so nothing of earlier tests counts.
+		watches = isManual
+			? watchesOf(activation, {}, '')
+			: watchesOf(activation, context.getWorkflowStaticData('node'), scope);
 		await Promise.all(watches.map(async (watch) => await watch.start()));
 	};
 
@@ -73,11 +79,8 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 }
 
 /** What listens for the chosen events. */
-function watchesOf(activation: Activation) {
-	const { api, context, settings, scope, isManual } = activation;
-	// By hand nothing is saved, so nothing of earlier tests counts.
-	const kept = isManual ? {} : context.getWorkflowStaticData('node');
-	const key = scope ?? '';
+function watchesOf(activation: Activation, kept: IDataObject, key: string) {
+	const { api, context, settings, isManual } = activation;
 	const emitsAgain = !isManual && dropsDuplicates(context);
 	const watches = [];
 	if (settings.ofTasks) {

@@ -23,7 +23,7 @@ class Registry {
 /**
  * Everything that this process shares for one account: its socket (Connection), its pace (RateLimit),
  * the readings under way (SingleFlight), what is known of its speech tasks (KnownTasks) and of who
- * made what (Origins, GenerationOrigins, Claims), its history (HistoryPages), and the checks of its
+ * made what (OwnWork, Claims), its history (HistoryPages), and the checks of its
  * token (TokenCheck).
  */
 class Account extends Registry {
@@ -42,9 +42,8 @@ class Account extends Registry {
 }
 
 /**
- * What belongs to no account: what a trigger leaves to its next activation (LeftBehind, Chains),
- * the executions it has started (StartedExecutions), a model's calls where n8n keeps nothing
- * (ModelCalls), and how often hosts of files are asked (HostPaces).
+ * What belongs to no account: what a trigger leaves to its next activation (LeftBehind), a model's
+ * calls where n8n keeps nothing (ModelCalls), and how often hosts of files are asked (HostPaces).
  */
 export const thisProcess = new Registry();
 

@@ -96,7 +96,7 @@ describe('progress', () => {
 		});
 	});
 
-	it('starts an execution of a task only when the one before has ended', async () => {
+	it('starts an execution of a task when the one before has ended, with the latest percentage', async () => {
 		const trigger = await activate({ parameters: onAll, executionsLast: true });
 		const taskId = await createTask('In order');
 		const other = await createTask('Beside');
@@ -106,7 +106,7 @@ describe('progress', () => {
 		expect(trigger.events().sort()).toEqual(bothAt(21));
 		trigger.started.forEach(({ done }) => done());
 		await trigger.has(4);
-		expect(trigger.events().slice(2).sort()).toEqual(bothAt(43));
+		expect(trigger.events().slice(2).sort()).toEqual(bothAt(93));
 	});
 });
 

@@ -1,17 +1,9 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { HistoryItem } from '../../simulator/simulator.mts';
-import { ALWAYS, answer, looks, made, onCreate, onHistory, requests } from './service';
-import { fakeTime, node, sim, start, video } from './setup';
-import { completion, status } from './videos';
+import { ALWAYS, answer, looks, made, onHistory, requests } from './service';
+import { fakeTime, sim, video } from './setup';
 import { hasten, pass } from './time';
-import {
-	activate,
-	type ActiveTrigger,
-	creating,
-	executed,
-	listenByHand,
-	type TriggerSetting,
-} from './triggerSetup';
+import { activate, type ActiveTrigger, listenByHand, type TriggerSetting } from './triggerSetup';
 
 /* New entries of the history start workflows. Time is made to pass: the history is read once a minute. */
 
@@ -19,7 +11,6 @@ const INTERVAL_SECONDS = 60;
 
 const idsOf = ({ started }: ActiveTrigger) =>
 	started.map(({ item: { json } }) => `${json.event} ${json.id}`);
-const generated = (...items: HistoryItem[]) => items.map(({ id }) => `generated ${id}`);
 
 beforeEach(fakeTime);
 
@@ -50,24 +41,6 @@ describe('a new video', () => {
 		expect(trigger.started.map((one) => one.item)).toEqual([
 			{ json: { ...item, event: 'generated' } },
 		]);
-	});
-
-	it('is told by the next activation if n8n says only then that it could not start the execution', async () => {
-		let sayNo = (_error: Error) => {};
-		const execute = async () => await new Promise<never>((_, reject) => (sayNo = reject));
-		const nodeId = 'refused-entry';
-		const trigger = await follow({}, { nodeId, execute });
-		const { id } = add();
-		await nextLook();
-		expect(idsOf(trigger)).toEqual([`generated ${id}`]);
-		await trigger.close();
-		const next = await follow({}, { nodeId });
-		await nextLook();
-		expect(idsOf(next)).toEqual([]);
-		sayNo(new Error('SQLITE_BUSY'));
-		await nextLook();
-		expect(idsOf(next)).toEqual([`generated ${id}`]);
-		expect(next.started[0]!.key).toBe(trigger.started[0]!.key);
 	});
 
 	it('costs one page a minute, no WebSocket and no reading of tasks', async () => {
@@ -229,72 +202,5 @@ describe('by hand', () => {
 		const { id } = add();
 		await pass(15);
 		expect((await listening.first)!.json).toMatchObject({ event: 'generated', id });
-	});
-});
-
-describe('what the workflow itself has made', () => {
-	/** A node behind the trigger that makes a video. */
-	const making = (id: string, options: IDataObject = {}) => {
-		const fields = video('=Again {{ $json.id }}', {}, { download: false });
-		const parameters = { events: ['generated'], options };
-		return creating(id, parameters, node(fields, { name: 'Make' }));
-	};
-
-	/** The trigger ends with the error of a workflow that starts itself, after ten executions. */
-	async function expectEnded(trigger: ActiveTrigger) {
-		add();
-		await pass(20 * INTERVAL_SECONDS, 5);
-		expect(trigger.started.length).toBe(10);
-		expect(trigger.errors[0]!.message).toMatch(/started itself ten times in a row/);
-	}
-
-	it.each([false, true])(
-		'starts nothing; listed while in the making: %s',
-		async (historyMaking) => {
-			await start({ pace: 9, dialect: { historyMaking } });
-			const trigger = await activate(executed(making(`own ${historyMaking}`)));
-			add();
-			await pass(10 * INTERVAL_SECONDS, 2);
-			expect(trigger.started.length).toBe(1);
-			expect(sim.creates).toBe(1);
-			add();
-			await pass(5 * INTERVAL_SECONDS, 2);
-			expect(trigger.started.length).toBe(2);
-		},
-	);
-
-	it('starts nothing though the history has it before the workflow', async () => {
-		const trigger = await activate(executed(making('before')));
-		const foreign = add();
-		const own = made('own', { prompt: `Again ${foreign.id}` });
-		onCreate({ sse: [status('processing'), { delayMs: 200_000 }, completion([own]), 'END'] });
-		await nextLook();
-		expect(trigger.started.length).toBe(1);
-		add({ id: own.id, prompt: own.prompt });
-		const another = add();
-		await pass(5 * INTERVAL_SECONDS);
-		expect(idsOf(trigger).slice(0, 2)).toEqual(generated(foreign, another));
-		expect(idsOf(trigger)).not.toContain('generated own');
-	});
-
-	it('starts nothing where the answer is lost and the history alone knows of it', async () => {
-		await start({ pace: 1 });
-		const trigger = await activate(executed(making('lost')));
-		onCreate({ sse: ['RESET'], finishesInHistoryAfterMs: 1_200_000 }, ALWAYS);
-		add();
-		await pass(40 * INTERVAL_SECONDS, 10);
-		expect(sim.history.length).toBe(2);
-		expect(trigger.started.length).toBe(1);
-	});
-
-	it('starts it where the user wants that, until an error ends it after ten times', async () => {
-		await start({ pace: 1 });
-		await expectEnded(await activate(executed(making('wanted', { includeOwnTasks: true }))));
-	});
-
-	it('is ended by an error as well where executions run in workers', async () => {
-		await start({ pace: 1 });
-		const execute = async () => void add();
-		await expectEnded(await activate({ ...executed(making('workers')), execute }));
 	});
 });

@@ -65,39 +65,6 @@ describe('an event whose execution n8n could not start', () => {
 		expect(next.started[0]!.key).toBe(trigger.started[0]!.key);
 	});
 
-	it('is emitted again also when n8n says so only after minutes', async () => {
-		const late: Array<(error: Error) => void> = [];
-		const trigger = await refusing(0, {
-			execute: async (_, number) =>
-				number > 0 ? undefined : await new Promise((_resolve, reject) => late.push(reject)),
-		});
-		await createTask('Slow to say so');
-		await passUntil(() => trigger.started.length === 1);
-		await jest.advanceTimersByTimeAsync(180_000);
-		late[0]!(busy());
-		await passUntil(() => trigger.started.length === 2);
-		expect(trigger.started[1]!.key).toBe(trigger.started[0]!.key);
-	});
-
-	it.each(['before', 'after'])(
-		'that n8n reports only %s the next activation is emitted by that one',
-		async (when) => {
-			let sayNo = (_error: Error) => {};
-			const nodeId = `refused ${when}`;
-			const execute = async () => await new Promise<never>((_, reject) => (sayNo = reject));
-			const trigger = await refusing(0, { nodeId, execute });
-			const taskId = await createTask('Published again meanwhile');
-			await passUntil(() => trigger.started.length === 1);
-			await trigger.close();
-			if (when === 'before') sayNo(busy());
-			const next = await activate({ nodeId });
-			if (when === 'after') sayNo(busy());
-			await passUntil(() => next.started.length === 1);
-			expect(next.events()).toEqual([`completed ${taskId} 100`]);
-			expect(next.started[0]!.key).toBe(trigger.started[0]!.key);
-		},
-	);
-
 	it.each(['The execution was cancelled manually', 'No active execution found'])(
 		'is not one whose execution has begun: %s',
 		async (text) => {

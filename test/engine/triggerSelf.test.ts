@@ -1,57 +1,123 @@
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, INode } from 'n8n-workflow';
 import { good } from './seen';
-import { ALWAYS, answer, message, onCreate, onRead, posts, readings, tasks } from './service';
-import { begin, node, run, sim, speech, start } from './setup';
+import { onCreate, posts, readings } from './service';
+import { begin, node, run, sim, speech, start, video } from './setup';
 import {
 	activate,
-	type ActiveTrigger,
-	areMade,
 	createTask,
-	creating,
-	executed,
+	listenByHand,
 	onAll,
 	told,
 	type TriggerSetting,
 } from './triggerSetup';
 
-/** The trigger has ended with the error of a workflow that starts itself, after ten executions. */
-async function expectEnded(trigger: ActiveTrigger) {
-	const { message } = await trigger.failed();
-	expect(message).toMatch(/started itself ten times in a row/);
-	// By this word n8n would give the workflow up.
-	expect(message).not.toMatch(/Authorization/);
-	expect(trigger.started.length).toBe(10);
-}
+const generated = { events: ['generated'] };
+const speak = () => node(speech('Again'), { name: 'Speak' });
+const agent = node({}, { name: 'Agent', type: '@n8n/n8n-nodes-langchain.agent' });
+const called = (parameters: IDataObject, name = 'Called') => node(parameters, { name });
+const asTool = (name: string): INode => {
+	return { ...called({}, name), type: 'n8n-nodes-media-generation.mediaGenerationTool' };
+};
 
-/** Speak behind the trigger. */
-const speaking = (id: string, options: IDataObject = {}) =>
-	creating(id, { options }, node(speech('Again'), { name: 'Speak' }));
+describe('a workflow that would start itself', () => {
+	it.each<[string, () => TriggerSetting]>([
+		['Speak', () => ({ behind: [speak()] })],
+		['Speak', () => ({ behind: [agent, speak()] })],
+		['Speaker', () => ({ behind: [agent], tools: [asTool('Speaker')] })],
+		['Called', () => ({ behind: [called({ resource: '={{ $json.resource }}' })] })],
+		['Called', () => ({ behind: [called({ operation: '={{ $json.operation }}' })] })],
+		['Called', () => ({ behind: [called({ resource: 'image' })], parameters: generated })],
+		[
+			'Called',
+			() => ({
+				behind: [called(video('Again'))],
+				parameters: { events: ['completed', 'generated'], taskIds: '1' },
+			}),
+		],
+		['Speak', () => ({ behind: [speak()], activationMode: 'init' })],
+	])('is not published, and the error names the node: %s', async (name, setting) => {
+		const { message } = (await activate(setting()).catch((error: Error) => error)) as Error;
+		expect(message).toMatch(`'${name}' follows this trigger`);
+		expect(message).toMatch(new RegExp(`call '${name}' in another workflow`, 'i'));
+		// By this word n8n would give the workflow up.
+		expect(message).not.toMatch(/Authorization/);
+		expect(sim.requests).toEqual([]);
+	});
 
-describe('a task that an execution of the workflow itself created', () => {
-	it('starts nothing, though it is told of before its id is known', async () => {
+	it('is told that Task IDs are the other way out, where these help', async () => {
+		const refusal = async (setting: TriggerSetting) => await activate(setting).catch(String);
+		expect(await refusal({ behind: [speak()] })).toMatch(/'Task IDs'/);
+		const behind = [called(video('Again'))];
+		expect(await refusal({ behind, parameters: generated })).not.toMatch(/'Task IDs'/);
+	});
+
+	it.each<[string, () => TriggerSetting]>([
+		['Task IDs are named', () => ({ behind: [speak()], parameters: { taskIds: '4711' } })],
+		['the node is disabled', () => ({ behind: [{ ...speak(), disabled: true }] })],
+		['it makes something else', () => ({ behind: [called(video('Other'))] })],
+		['it only waits', () => ({ behind: [called({ operation: 'wait' })] })],
+		['it makes speech, not videos', () => ({ behind: [speak()], parameters: generated })],
+	])('is one only if it really would: not where %s', async (_, setting) => {
+		const trigger = await activate(setting());
+		expect(trigger.errors).toEqual([]);
+	});
+
+	it('may be tried by hand, where one event comes', async () => {
+		const listening = await listenByHand({ behind: [speak()] });
+		await listening.start();
+		const taskId = await createTask('By hand');
+		expect((await listening.first)?.json.task_id).toBe(taskId);
+		await listening.close();
+	});
+});
+
+it('what a workflow creates beside its trigger is told like everything else', async () => {
+	const trigger = await activate({ workflowId: 'workflow-under-test' });
+	good(await run(speech('By the schedule')));
+	await trigger.has(1);
+	expect(told(trigger)).toEqual(new Set(sim.tasks.keys()));
+});
+
+describe('where a sub-workflow is called after the trigger', () => {
+	const CALLER = 'caller';
+	/** The workflow of `run` and `begin`, called by another. */
+	const called = {
+		behind: [
+			node(
+				{ workflowId: { __rl: true, mode: 'id', value: 'workflow-under-test' } },
+				{ name: 'Call', type: 'n8n-nodes-base.executeWorkflow' },
+			),
+		],
+	};
+	const asCalled = async (text: string, calledBy = CALLER) => {
+		const running = await begin(speech(text));
+		running.soFar().data.parentExecution = { workflowId: calledBy, executionId: '1' };
+		return running;
+	};
+
+	it('what that creates starts nothing, though it is told of before its id is known', async () => {
 		await start({ pace: 0.1 });
-		const trigger = await activate({ workflowId: 'workflow-under-test', parameters: onAll });
-		good(await run(speech('[sim:messages-first] Mine')));
+		const trigger = await activate({ ...called, workflowId: CALLER, parameters: onAll });
+		good(await (await asCalled('[sim:messages-first] Its own')).finished);
 		const foreign = await createTask('Somebody else’s');
 		await trigger.has(6);
 		expect(told(trigger)).toEqual(new Set([foreign]));
 	});
 
-	it('starts one where the user wants that', async () => {
-		const trigger = await activate({
-			workflowId: 'workflow-under-test',
-			parameters: { options: { includeOwnTasks: true } },
-		});
-		await run(speech('Mine'));
+	it.each([
+		['called by another workflow', 'another', called],
+		['not called after the trigger', CALLER, {}],
+	])('what one creates that is %s is told', async (_, calledBy, setting) => {
+		const trigger = await activate({ ...setting, workflowId: CALLER });
+		good(await (await asCalled('Not its own', calledBy)).finished);
 		await trigger.has(1);
-		expect(trigger.events()).toEqual([`completed ${tasks()[0]!.id} 100`]);
 	});
 
-	it('holds up the events of other tasks only until its create call is answered', async () => {
+	it('other tasks wait only until its create call is answered', async () => {
 		await start({ pace: 0 });
-		const trigger = await activate({ workflowId: 'workflow-under-test' });
+		const trigger = await activate({ ...called, workflowId: CALLER });
 		onCreate({ hang: true });
-		const running = await begin(speech('Never answered'));
+		const running = await asCalled('Never answered');
 		await sim.waitFor(() => posts() === 1);
 		const foreign = await createTask('Somebody else’s');
 		await sim.waitFor(() => readings(foreign).length === 1);
@@ -60,121 +126,4 @@ describe('a task that an execution of the workflow itself created', () => {
 		await trigger.has(1);
 		expect(trigger.events()).toEqual([`completed ${foreign} 100`]);
 	});
-});
-
-describe('a workflow that starts itself', () => {
-	it('does so once for a task of somebody else, and not for its own', async () => {
-		await start({ pace: 0.02 });
-		const trigger = await activate(executed(speaking('own')));
-		await createTask('Somebody else’s');
-		await sim.waitFor(() => sim.tasks.size === 2);
-		await createTask('Another');
-		await sim.waitFor(() => sim.tasks.size === 4 && areMade());
-		await trigger.has(2);
-		expect(trigger.started.length).toBe(2);
-		expect(posts()).toBe(4);
-	});
-
-	it('is ended by an error after ten times in a row where the user wants its own tasks', async () => {
-		await start({ pace: 0.01 });
-		const trigger = await activate(executed(speaking('chain', { includeOwnTasks: true })));
-		await createTask('The first');
-		await expectEnded(trigger);
-		await sim.waitFor(areMade);
-		expect(posts()).toBe(11);
-	});
-
-	it('is ended as well when two workflows start each other', async () => {
-		await start({ pace: 0.01 });
-		const first = await activate(executed(speaking('ping')));
-		const second = await activate(executed(speaking('pong')));
-		await run(speech('The first'));
-		const error = await Promise.race([first.failed(), second.failed()]);
-		expect(error.message).toMatch(/started itself ten times in a row/);
-		await first.close();
-		await second.close();
-		await sim.waitFor(areMade);
-		expect(posts()).toBeLessThan(30);
-	});
-});
-
-describe('a workflow whose create calls are accepted but lose their answers', () => {
-	/** The service makes a task of each call, and cuts the connection. */
-	const cut = () => onCreate({ accepted: true, reset: true }, ALWAYS);
-
-	it('starts once for a task of somebody else, and not for its own', async () => {
-		await start({ pace: 0.02 });
-		const trigger = await activate(executed(speaking('cut')));
-		const foreign = await createTask('Somebody else’s');
-		cut();
-		await sim.waitFor(() => sim.tasks.size === 2 && areMade());
-		const own = [...sim.tasks.keys()].find((taskId) => taskId !== foreign)!;
-		await sim.waitFor(() => sim.tasks.get(own)!.reads > 0);
-		sim.clearFaults();
-		const another = await createTask('Another');
-		await trigger.until(`completed ${another} 100`);
-		expect(trigger.events()).toEqual([`completed ${foreign} 100`, `completed ${another} 100`]);
-	});
-
-	it('is ended by an error after ten times in a row where the service does not tell the texts of tasks', async () => {
-		await start({ pace: 0.02 });
-		const trigger = await activate(executed(speaking('cut-nameless')));
-		onRead(answer(200, { status: 'completed', audio_url: '/a.wav' }), ALWAYS);
-		await createTask('Somebody else’s');
-		cut();
-		await expectEnded(trigger);
-	});
-});
-
-describe('where executions run in workers', () => {
-	/** A worker: this process knows nothing of what it creates, but it lasts until the trigger has read that. */
-	const worker = (setting: TriggerSetting = {}): TriggerSetting => ({
-		behind: speaking('elsewhere').nodes.slice(1),
-		workflowId: `elsewhere-${Math.random()}`,
-		execute: async () => {
-			const taskId = await createTask('By a worker');
-			await sim.waitFor(() => sim.tasks.get(taskId)!.reads > 0);
-			return undefined;
-		},
-		...setting,
-	});
-
-	it('a workflow that starts itself is ended by an error after ten times in a row', async () => {
-		await start({ pace: 0.02 });
-		const trigger = await activate(worker());
-		await createTask('The first');
-		await expectEnded(trigger);
-	});
-
-	it('goes on where no execution was running when the tasks came up', async () => {
-		await start({ pace: 0 });
-		const trigger = await activate(worker({ execute: undefined }));
-		for (let n = 1; n <= 15; n++) {
-			await createTask(`Number ${n}`);
-			await trigger.has(n);
-		}
-		expect(trigger.errors).toEqual([]);
-	});
-
-	it('goes on where no Speak follows the trigger', async () => {
-		await start({ pace: 0.02 });
-		const behind = [node(speech('Again'), { disabled: true })];
-		const trigger = await activate(worker({ behind }));
-		await createTask('The first');
-		await trigger.has(15);
-		expect(trigger.errors).toEqual([]);
-	});
-});
-
-it('an account that is busy does not end a workflow whose executions run here', async () => {
-	await start({ pace: 0.02 });
-	const trigger = await activate(executed(speaking('busy')));
-	await createTask('The first');
-	await sim.waitFor(() => sim.tasks.size === 2);
-	for (let n = 0; n < 15; n++) {
-		sim.push(message(await createTask(`Number ${n}`), 5));
-		await sim.waitFor(() => sim.tasks.size >= 2 * n + 4);
-	}
-	await trigger.has(16);
-	expect(trigger.errors).toEqual([]);
 });

@@ -1,10 +1,16 @@
-import type { IDataObject, INode, INodeExecutionData, IRun, ITriggerResponse } from 'n8n-workflow';
-import type { WorkflowFile } from '../../demo/engine.mts';
+import type {
+	IDataObject,
+	INode,
+	INodeExecutionData,
+	IRun,
+	ITriggerResponse,
+	WorkflowActivateMode,
+} from 'n8n-workflow';
 import { core, useBinaryMode } from '../../demo/n8n.mts';
 import { eventually } from '../../tools/eventually.mts';
 import * as service from '../service/order.mts';
-import { activateTrigger, inARow, prepareTrigger, triggerNode } from '../service/triggerNode.mts';
-import { begin, credential, sim } from './setup';
+import { activateTrigger, prepareTrigger, triggerNode } from '../service/triggerNode.mts';
+import { credential, sim } from './setup';
 
 /** Every event of tasks. */
 export const onAll = { events: ['progress', 'completed', 'failed'] };
@@ -31,6 +37,10 @@ export interface TriggerSetting {
 	workflowId?: string;
 	/** What follows the trigger, one node after another. */
 	behind?: INode[];
+	/** What the last of these, an agent, may call. */
+	tools?: INode[];
+	/** Who asks; a person who publishes unless given. */
+	activationMode?: WorkflowActivateMode;
 	/** Runs an execution to its end, instead of none; called for each emission with its number from 0. */
 	execute?(item: INodeExecutionData, number: number): Promise<IRun | undefined>;
 }
@@ -40,35 +50,14 @@ afterEach(async () => {
 	for (const trigger of open.splice(0)) await trigger.close();
 });
 
-/** A workflow as n8n has it when it is published: the trigger, and a node that creates more behind it. */
-export function creating(
-	id: string,
-	parameters: IDataObject,
-	creator: INode,
-): WorkflowFile & { id: string } {
-	const nodes = [triggerNode(parameters), creator];
-	return { id, nodes, connections: inARow(nodes) };
-}
-
-/** What the trigger of a workflow starts, in this process as in n8n's regular mode. */
-export function executed(workflow: WorkflowFile & { id: string }): TriggerSetting {
-	const [trigger, ...behind] = workflow.nodes;
-	return {
-		workflowId: workflow.id,
-		parameters: trigger!.parameters as IDataObject,
-		behind,
-		execute: async (item) => {
-			const execution = await begin(workflow, { mode: 'trigger', input: [item] });
-			return (await execution.finished).run;
-		},
-	};
-}
-
 /** What n8n needs of a workflow to start its trigger. */
 function workflowOf(setting: TriggerSetting) {
 	const { parameters = {}, nodeId, workflowId = 'workflow-with-trigger', behind = [] } = setting;
+	const { tools, activationMode } = setting;
 	return {
 		workflowId,
+		tools,
+		activationMode,
 		nodes: [triggerNode(parameters, nodeId ?? `trigger-${Math.random()}`), ...behind],
 		credential: credential(setting.credential),
 	};

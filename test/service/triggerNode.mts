@@ -3,7 +3,9 @@ import type {
 	ICredentialDataDecryptedObject,
 	IDataObject,
 	INode,
+	INodeTypes,
 	ITriggerResponse,
+	WorkflowActivateMode,
 } from 'n8n-workflow';
 import { additionalDataFor } from '../../demo/engine.mts';
 import { core, n8nWorkflow } from '../../demo/n8n.mts';
@@ -15,7 +17,11 @@ export interface TriggerWorkflow {
 	workflowId: string;
 	/** The trigger, and what follows it, one node after another. */
 	nodes: INode[];
+	/** What the last of them, an agent, may call. */
+	tools?: INode[];
 	credential: ICredentialDataDecryptedObject;
+	/** Who asks; a person who publishes unless given. */
+	activationMode?: WorkflowActivateMode;
 	/** What an earlier activation left; changed in place. */
 	staticData?: IDataObject;
 }
@@ -44,12 +50,16 @@ export const inARow = (nodes: INode[]): IConnections =>
 
 /** What n8n makes of a workflow before its trigger starts. */
 export async function prepareTrigger(
-	{ workflowId, nodes, credential, staticData = {} }: TriggerWorkflow,
+	{ workflowId, nodes, tools = [], credential, staticData = {} }: TriggerWorkflow,
 	mode: 'trigger' | 'manual',
 ) {
 	const loader = await loadPackage();
-	const file = { id: workflowId, name: 'Triggered', nodes, connections: inARow(nodes) };
-	const nodeTypes = nodeTypesOf(loader);
+	const connections = inARow(nodes);
+	for (const { name } of tools) {
+		connections[name] = { ai_tool: [[{ node: nodes.at(-1)!.name, type: 'ai_tool', index: 0 }]] };
+	}
+	const file = { id: workflowId, name: 'Triggered', nodes: [...nodes, ...tools], connections };
+	const nodeTypes = withUnknown(nodeTypesOf(loader));
 	const workflow = new n8nWorkflow.Workflow({ ...file, active: true, nodeTypes, staticData });
 	const credentials = { mediaGenerationApi: credential };
 	const data = additionalDataFor(file, mode, { credentials }, (name) => {
@@ -58,6 +68,15 @@ export async function prepareTrigger(
 	return { workflow, node: nodes[0]!, data };
 }
 
+/** A node that does not run here may be of any type. */
+const withUnknown = (types: INodeTypes): INodeTypes => ({
+	...types,
+	getByNameAndVersion: (type, version) => {
+		const isKnown = /mediaGeneration(?!Tool)|manualTrigger|\.set$/.test(type);
+		return isKnown ? types.getByNameAndVersion(type, version) : (undefined as never);
+	},
+});
+
 /** Activates a workflow, as n8n does when it is published; throws what n8n would show. */
 export async function activateTrigger(
 	setting: TriggerWorkflow,
@@ -65,7 +84,10 @@ export async function activateTrigger(
 	fail: Context[6],
 ): Promise<ITriggerResponse> {
 	const { workflow, node, data } = await prepareTrigger(setting, 'trigger');
-	const context = new core.TriggerContext(workflow, node, data, 'trigger', 'activate', emit, fail);
+	const { activationMode = 'activate' } = setting;
+	const context = new core.TriggerContext(
+		...([workflow, node, data, 'trigger', activationMode, emit, fail] as const),
+	);
 	const type = workflow.nodeTypes.getByNameAndVersion(node.type, 1);
 	return (await type.trigger!.call(context)) as ITriggerResponse;
 }

@@ -51,9 +51,9 @@ class Setting {
 		const ready = this.last.ready.map(({ entry }) => idOf(entry.record));
 		for (const found of [...this.last.ready, ...this.last.failed]) {
 			this.store.queue(found);
-			this.store.emitted(found.mark);
+			this.store.markEmitted(found.mark, true);
 			this.store.save();
-			this.store.end(found.mark);
+			this.store.markOver(found.mark);
 		}
 		this.store.save();
 		this.told.push(...ready);
@@ -76,7 +76,7 @@ class Setting {
 
 	/** n8n was killed, or the workflow taken back and published again. */
 	restart(how: 'killed' | 'closed', account?: string): void {
-		if (how === 'closed') this.store.leave();
+		if (how === 'closed') this.store.leaveBehind();
 		this.store = this.open(account, how === 'killed');
 		this.reach = 1;
 	}

@@ -11,7 +11,7 @@ function savedAtTheEnd(taskId: string) {
 	const store = new TaskStore(saved, 'before', SERVICE, true);
 	store.see(taskId);
 	store.over(taskId);
-	store.emitted(taskId);
+	store.markEmitted(taskId, true);
 	store.save();
 	jest.useRealTimers();
 	return structuredClone(saved);
@@ -46,7 +46,7 @@ describe('what was kept', () => {
 		const data = {};
 		const store = new TaskStore(data, 'first', SERVICE, true);
 		for (const taskId of ['1', '2']) store.see(taskId);
-		store.end('2');
+		store.markOver('2');
 		store.save();
 		return structuredClone(data);
 	}
@@ -60,15 +60,6 @@ describe('what was kept', () => {
 		expect(store.isOver('2')).toBe(counts);
 	});
 
-	it('by a closed trigger does not start again what has ended a workflow that started itself', () => {
-		const store = new TaskStore({}, 'ended by an error', SERVICE, true);
-		store.see('1');
-		store.leave();
-		store.end('1');
-		const next = new TaskStore({}, 'ended by an error', SERVICE, true);
-		expect([next.tasks(), next.isOver('1')]).toEqual([[], true]);
-	});
-
 	it('in this process is newer than what n8n has saved before the clock was set back', () => {
 		const data = {};
 		const store = new TaskStore(data, 'set back', SERVICE, true);
@@ -76,7 +67,7 @@ describe('what was kept', () => {
 		store.save();
 		jest.useFakeTimers({ now: Date.now() - 180 * MINUTE });
 		store.see('2');
-		store.leave();
+		store.leaveBehind();
 		const next = new TaskStore(data, 'set back', SERVICE, true);
 		jest.useRealTimers();
 		expect(next.tasks()).toEqual(['1', '2']);

@@ -18,7 +18,7 @@ import {
 	outputField,
 	timeout,
 } from '../../shared/n8n/descriptions';
-import { generatedBy } from '../../shared/n8n/origins';
+import { recordFiles } from '../../shared/n8n/ownWork';
 import { GenerationRecord } from './generationRecord';
 import { NotMade, settled, type Job, type Made } from './job';
 import type { Work } from './work';
@@ -73,8 +73,7 @@ export function generationJob(work: Work, order: Order): Job {
 		const shared = stopped;
 		const files = await withDeadline(timeoutMs, canceled, async (creating) => {
 			const asking = { ...order, signal, creating, shared, idleMs, earlier, listener: record };
-			const generating = async () => await generate(api, history, claims, asking);
-			return await generatedBy(context, credential, generating, order);
+			return await recordFiles(work, generate(api, history, claims, asking));
 		}).catch((error: unknown) => {
 			throw record.failed(error);
 		});

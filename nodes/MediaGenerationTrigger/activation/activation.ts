@@ -10,12 +10,15 @@ export interface Activation {
 	api: Api;
 	settings: Settings;
 	executionQueue: ExecutionQueue;
-	/** Identifies this trigger and service in this process; undefined by hand. */
-	scope: string | undefined;
 	/** A person listens for one event, and is told of every problem. */
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */
 	closing: AbortSignal;
+	/**
+	 * True for what a sub-workflow has created that is called after the trigger; a file goes by its marks
+	 * (`marksOf`), a task by `nameOfTask`. Never rejects.
+	 */
+	isOwnWork(names: string[]): Promise<boolean>;
 	/** Writes a line to n8n's log. */
 	warn(text: string): void;
 	/** Call this when there is no point in going on, for instance because the token is refused. */

@@ -6,7 +6,7 @@ import type {
 	IRun,
 	ITriggerFunctions,
 } from 'n8n-workflow';
-import { settledWithin, sleep, withDeadline } from '../../shared/async/deadline';
+import { settledWithin, sleep, steadyNow, withDeadline } from '../../shared/async/deadline';
 import { Semaphore } from '../../shared/async/semaphore';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
@@ -24,8 +24,7 @@ const MAX_ATTEMPTS = 10;
 /** The pause before the second attempt, in ms; doubles up to the longest, about four minutes in total. */
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
-/** How many progress events may wait; beyond that the oldest is dropped. */
-const MAX_PROGRESS = 1000;
+/** An event that has waited for longer than this, in ms, is worth a line in the log. */
 const LATE_MS = 60_000;
 
 /** One event that is to start one execution. */
@@ -34,16 +33,13 @@ export interface Emission {
 	about: string;
 	/** The same for the same event, also after a restart. */
 	name: string;
-	/** Progress may be dropped when too much of it waits; an end never is. */
+	/** A newer percentage takes the place of an older one that waits; an end always starts an execution. */
 	isProgress: boolean;
 	/** What `store` knows it by. */
 	key: string;
-	store: Pick<EventStore<never>, 'emitted' | 'end' | 'save'>;
-	/**
-	 * Asked when its turn comes: how deep in a chain of executions it is, undefined if it is to start
-	 * nothing after all. Never rejects.
-	 */
-	depth(): Promise<number | undefined>;
+	store: Pick<EventStore<never>, 'markEmitted' | 'markOver' | 'save'>;
+	/** Asked when its turn comes: false if it is to start nothing after all. Never rejects. */
+	isWanted(): Promise<boolean>;
 	/** What is put out. */
 	json: IDataObject;
 	/** Fetches its files. If that fails, the `error` of what is put out says why there are none. */
@@ -51,19 +47,23 @@ export interface Emission {
 	/** It is not emitted before this resolves, though its files are fetched. */
 	after?: Promise<unknown>;
 	/** Called right before it is emitted; `over` resolves when the execution has ended. */
-	begin(depth: number, over: Promise<IRun | undefined>): void;
+	begin?(over: Promise<unknown>): void;
+}
+
+/** The events about one thing. */
+interface Line {
+	/** Resolves when all of them have been dealt with. */
+	end: Promise<void>;
+	/** The percentage that waits behind an earlier event. */
+	progress?: Emission;
 }
 
 /** Starts executions: those about one thing one after another, and not too many at once. */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_AT_ONCE);
-	/**
-	 * By what they are about: those that wait while another one is being emitted, and what to call when one
-	 * has been dealt with.
-	 */
-	private readonly queues = new Map<string, Map<Emission, () => void>>();
-	/** What was not emitted yet, the oldest first. */
-	private readonly waiting = new Set<Emission>();
+	private readonly lines = new Map<string, Line>();
+	/** How many have not had their turn. */
+	private waiting = 0;
 	private isLate = false;
 
 	/** `scope` identifies this trigger and service. */
@@ -80,52 +80,55 @@ export class ExecutionQueue {
 	 */
 	async add(emission: Emission): Promise<void> {
 		const { about, isProgress } = emission;
-		if (this.waiting.size === 0) this.isLate = false;
-		this.waiting.add(emission);
-		const end = new Promise<void>((onOver) => {
-			const queue = this.queues.get(about);
-			if (queue) queue.set(emission, onOver);
-			else void this.work(about, new Map([[emission, onOver]]));
-		});
-		if (isProgress) this.leaveOutOldest();
-		void this.warnIfLate(emission, end);
-		await end;
-	}
-
-	private async work(about: string, queue: Map<Emission, () => void>): Promise<void> {
-		this.queues.set(about, queue);
-		for (const [emission, onOver] of queue) {
-			queue.delete(emission);
-			// If this fails, the trigger was closed, or else the next event must not suffer from it.
+		const line = this.lines.get(about);
+		if (line && isProgress) line.progress = emission;
+		const start = async () => {
+			if (line && isProgress && line.progress !== emission) return;
+			// If it fails, the trigger was closed, or else the next event must not suffer from it.
 			await this.start(emission).catch(() => {});
-			this.waiting.delete(emission);
-			onOver();
-		}
-		this.queues.delete(about);
+		};
+		const end = line ? line.end.then(start) : start();
+		if (line) line.end = end;
+		else this.lines.set(about, { end });
+		await end;
+		if (this.lines.get(about)?.end === end) this.lines.delete(about);
 	}
 
 	/** Emits until n8n has started the execution, and waits for its end. */
 	private async start(emission: Emission): Promise<void> {
-		const depth = await emission.depth();
-		if (depth === undefined) return emission.store.end(emission.key);
+		const { store, key, isProgress, about, name } = emission;
+		if (!(await emission.isWanted())) return store.markOver(key);
 		for (let attempt = 1; ; attempt++) {
-			const release = await this.slots.acquire(1, this.signal);
-			this.waiting.delete(emission);
+			const release = await this.enter();
 			try {
 				const item = await this.itemOf(emission);
 				await emission.after;
-				if (this.signal.aborted || (await this.isStarted(emission, item, depth))) return;
+				if (this.signal.aborted || (await this.isStarted(emission, item))) return;
 			} finally {
 				release();
 			}
-			this.waiting.add(emission);
-			this.note(emission, false);
-			const event = `the event '${emission.name}' of ${emission.about}`;
+			if (!isProgress) store.markEmitted(key, false);
+			const event = `the event '${name}' of ${about}`;
 			if (attempt === MAX_ATTEMPTS) return this.log('error', `n8n did not start ${event}`);
 			if (attempt === 1) this.log('warn', `n8n could not start ${event}, trying again`);
 			const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
 			await sleep(pauseMs, this.signal);
 		}
+	}
+
+	/** Resolves when one more may be started, with what makes room for the next. */
+	private async enter(): Promise<() => void> {
+		const began = steadyNow();
+		this.waiting++;
+		const release = await this.slots.acquire(1, this.signal).finally(() => this.waiting--);
+		const wasLate = this.isLate;
+		this.isLate = this.waiting > 0 && (wasLate || steadyNow() - began > LATE_MS);
+		if (this.isLate && !wasLate) {
+			const events = `${this.waiting} event${this.waiting === 1 ? '' : 's'}`;
+			const limit = `at most ${MAX_AT_ONCE} executions run at once`;
+			this.log('warn', `${events} waiting for more than a minute: ${limit}`);
+		}
+		return release;
 	}
 
 	private async itemOf({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {
@@ -140,44 +143,25 @@ export class ExecutionQueue {
 		);
 	}
 
-	/** Progress is not kept. */
-	private note({ isProgress, key, store }: Emission, isEmitted: boolean): void {
-		if (!isProgress) store.emitted(key, isEmitted);
-	}
-
 	/** Tells n8n. False if it could not start the execution; true once that is over or takes too long. */
-	private async isStarted(
-		emission: Emission,
-		item: INodeExecutionData,
-		depth: number,
-	): Promise<boolean> {
+	private async isStarted(emission: Emission, item: INodeExecutionData): Promise<boolean> {
 		const { store, key, isProgress } = emission;
 		const done = this.context.helpers.createDeferredPromise<IRun>();
-		const outcome = done.promise.then(
-			(run) => ({ run, isRefused: false }),
-			(error: unknown) => ({ run: undefined, isRefused: this.isRefusal(error) }),
+		const refused = done.promise.then(
+			() => false,
+			(error: unknown) => this.isRefusal(error),
 		);
-		const over = outcome.then(({ run }) => run);
-		this.note(emission, true);
+		if (!isProgress) store.markEmitted(key, true);
 		store.save();
-		emission.begin(depth, over);
+		emission.begin?.(refused);
 		try {
 			this.context.emit([[item]], undefined, done, this.deduplicationKey(emission));
 		} catch {
 			done.reject(new Error('cancelled'));
 			return false;
 		}
-		const first = await settledWithin(MAX_EXECUTION_MS, this.signal, outcome);
-		if (first?.isRefused) return false;
-		if (!isProgress) store.end(key);
-		// A database can be busy for longer than the wait for an execution.
-		if (!first) {
-			void outcome.then(({ isRefused }) => {
-				if (!isRefused) return;
-				this.note(emission, false);
-				if (!this.signal.aborted) void this.add(emission);
-			});
-		}
+		if (await settledWithin(MAX_EXECUTION_MS, this.signal, refused)) return false;
+		if (!isProgress) store.markOver(key);
 		return true;
 	}
 
@@ -188,31 +172,6 @@ export class ExecutionQueue {
 	private isRefusal(error: unknown): boolean {
 		const hasBegun = /cancell?ed|stalled|no active execution/i.test(String(error));
 		return dropsDuplicates(this.context) && !hasBegun;
-	}
-
-	/** Drops the oldest progress event that is not being emitted, when too many wait: nothing of it is kept. */
-	private leaveOutOldest(): void {
-		if (this.waiting.size <= MAX_PROGRESS) return;
-		const progress = [...this.waiting].filter(({ isProgress }) => isProgress);
-		if (progress.length <= MAX_PROGRESS) return;
-		const oldest = progress.find((emission) => this.queues.get(emission.about)?.has(emission));
-		if (!oldest) return;
-		const queue = this.queues.get(oldest.about);
-		queue?.get(oldest)?.();
-		queue?.delete(oldest);
-		this.waiting.delete(oldest);
-	}
-
-	/** Logs once when events have waited for long, until none waits any more. */
-	private async warnIfLate(emission: Emission, end: Promise<void>): Promise<void> {
-		await settledWithin(LATE_MS, this.signal, end);
-		if (this.signal.aborted || this.isLate || !this.waiting.has(emission)) return;
-		this.isLate = true;
-		const events = `${this.waiting.size} event${this.waiting.size === 1 ? '' : 's'}`;
-		this.log(
-			'warn',
-			`${events} waiting for more than a minute: at most ${MAX_AT_ONCE} executions run at once`,
-		);
 	}
 
 	private log(level: 'warn' | 'error', text: string): void {

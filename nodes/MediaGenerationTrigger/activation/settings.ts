@@ -1,5 +1,5 @@
 import type { INodeProperties, ITriggerFunctions } from 'n8n-workflow';
-import { downloadIfAsked, type NumberField, type SwitchField } from '../../shared/n8n/descriptions';
+import { downloadIfAsked, type NumberField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
 
 /** All that may start an execution; saved workflows hold `value`. */
@@ -64,15 +64,6 @@ export const progressStep: NumberField = {
 		'By how many percentage points the progress must rise before the workflow starts again',
 };
 
-export const includeOwnTasks: SwitchField = {
-	displayName: 'Include Tasks of This Workflow',
-	name: 'includeOwnTasks',
-	type: 'boolean',
-	default: false,
-	description:
-		'Whether tasks, videos and images that executions of this workflow create start it as well. If a node that creates more follows the trigger, an error stops this after ten times in a row.',
-};
-
 /** What happens to a speech task. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], 'generated'>;
 
@@ -95,8 +86,6 @@ export function readSettings(context: ITriggerFunctions) {
 		progressStep: fields.numberOption(progressStep),
 		download: fields.fileFlagOption(downloadIfAsked),
 		outputField: fields.outputField(),
-		/** Also what executions of this workflow create. */
-		includeOwnTasks: fields.flagOption(includeOwnTasks),
 		/** How often the history is read. */
 		checkIntervalMs: fields.durationOption(checkInterval),
 	};

@@ -4,7 +4,6 @@ import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { readReason, saysNothing } from '../../shared/parsing/errorText';
 import type { Activation } from '../activation/activation';
-import type { SelfStarts } from '../activation/selfStarts';
 import type { EntryStore, Found } from './entryStore';
 
 /**
@@ -21,14 +20,12 @@ export class EntryEvents {
 	constructor(
 		private readonly activation: Activation,
 		private readonly entryStore: EntryStore,
-		private readonly selfStarts: SelfStarts,
 	) {}
 
-	/** An entry has its file, or has failed. `name` tells whose it is. */
-	emit({ mark, entry }: Found, name: string): void {
-		const { entryStore, selfStarts } = this;
-		const { context, api, settings, executionQueue, closing } = this.activation;
-		const depth = selfStarts.depthLater(name, entry.prompt || undefined);
+	/** An entry has its file, or has failed. */
+	emit({ mark, entry }: Found): void {
+		const { activation, entryStore } = this;
+		const { context, api, settings, executionQueue, closing } = activation;
 		const fetchFiles = async (signal: AbortSignal) =>
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
 		let passOn = () => {};
@@ -39,14 +36,11 @@ export class EntryEvents {
 			isProgress: false,
 			key: mark,
 			store: entryStore,
-			depth: async () => (entryStore.isOpen(mark) ? depth() : undefined),
+			isWanted: async () => entryStore.isOpen(mark) && !(await activation.isOwnWork(entry.marks)),
 			json: eventOf(entry),
 			fetchFiles: settings.download && !entry.failed ? fetchFiles : undefined,
 			after: this.before,
-			begin: (found, ended) => {
-				selfStarts.begin(name, found, ended);
-				void Promise.race([ended, sleep(PAUSE_MS, closing)]).then(passOn);
-			},
+			begin: (ended) => void Promise.race([ended, sleep(PAUSE_MS, closing)]).then(passOn),
 		});
 		this.before = Promise.race([emitted, over]);
 	}

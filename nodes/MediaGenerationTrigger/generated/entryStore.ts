@@ -142,7 +142,7 @@ export class EntryStore extends EventStore<Kept> {
 			.map(([mark, { createdAt }]) => [mark, createdAt]);
 	}
 
-	/** Notes what a look has found. What is ready or has failed stays open until `end`. */
+	/** Notes what a look has found. What is ready or has failed stays open until `markOver`. */
 	note(outcome: Outcome, now = Date.now()): void {
 		const { ready, failed, making, passed, baseline, seen } = outcome;
 		this.isEmpty = false;
@@ -158,7 +158,7 @@ export class EntryStore extends EventStore<Kept> {
 			// Without an id it can't be known again once it has a file: that makes it a new one.
 			if (found.entry.id === undefined) continue;
 			const { since } = this.see(found, now);
-			if (now - since > FOLLOWED_MS) this.end(found.mark);
+			if (now - since > FOLLOWED_MS) this.markOver(found.mark);
 		}
 		for (const [mark, entry] of this.open) {
 			entry.misses = seen.has(mark) || entry.isQueued ? 0 : entry.misses + 1;
@@ -179,7 +179,7 @@ export class EntryStore extends EventStore<Kept> {
 		if (entry) entry.isQueued = true;
 		if (this.open.size <= MAX_OPEN) return false;
 		const oldest = [...this.open].find(([, { isQueued, isEmitted }]) => isQueued && !isEmitted);
-		if (oldest) this.end(oldest[0]);
+		if (oldest) this.markOver(oldest[0]);
 		return oldest !== undefined;
 	}
 
@@ -188,16 +188,20 @@ export class EntryStore extends EventStore<Kept> {
 		return this.open.has(mark);
 	}
 
-	end(mark: string): void {
+	protected emitted(): string[] {
+		return [...this.open].filter(([, { isEmitted }]) => isEmitted).map(([mark]) => mark);
+	}
+
+	markEmitted(mark: string, isEmitted: boolean): void {
+		const entry = this.open.get(mark);
+		if (entry) entry.isEmitted = isEmitted;
+	}
+
+	markOver(mark: string): void {
 		const entry = this.open.get(mark);
 		if (!entry) return;
 		this.open.delete(mark);
 		this.know(mark, entry.createdAt);
-	}
-
-	protected reopen(mark: string, isQueued: boolean): void {
-		this.open.set(mark, { ...opened(Date.now(), this.known.get(mark) ?? NaN), isQueued });
-		this.known.delete(mark);
 	}
 
 	save(): void {

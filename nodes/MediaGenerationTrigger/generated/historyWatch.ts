@@ -2,12 +2,9 @@ import { accountOf } from '../../shared/account';
 import { passes, requireToken } from '../../shared/api/tokenCheck';
 import { sleep, steadyNow, withDeadline } from '../../shared/async/deadline';
 import { Failure } from '../../shared/failure';
-import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { HistoryPages } from '../../shared/generation/historyReader';
 import { wordingOf } from '../../shared/n8n/messages';
-import { generationOriginsOf, type Origins } from '../../shared/n8n/origins';
 import type { Activation } from '../activation/activation';
-import { SelfStarts } from '../activation/selfStarts';
 import { EntryEvents } from './entryEvents';
 import type { EntryStore, Found, Outcome } from './entryStore';
 import { Look } from './look';
@@ -24,8 +21,6 @@ const MAX_EMITTED = 500;
 /** Reads the history of an account every so often, and emits what is new in it. */
 export class HistoryWatch {
 	private readonly pages: HistoryPages;
-	private readonly origins: Origins;
-	private readonly selfStarts: SelfStarts;
 	private readonly events: EntryEvents;
 	private reach = 1;
 	/** When the first page was last read, in ms since 1970. */
@@ -39,9 +34,7 @@ export class HistoryWatch {
 	) {
 		const { credential } = activation.api;
 		this.pages = accountOf(credential).shared(HistoryPages);
-		this.origins = generationOriginsOf(credential);
-		this.selfStarts = new SelfStarts(activation, this.origins, 'media');
-		this.events = new EntryEvents(activation, store, this.selfStarts);
+		this.events = new EntryEvents(activation, store);
 	}
 
 	/**
@@ -53,7 +46,6 @@ export class HistoryWatch {
 		// With speech tasks, their watch checks the token.
 		if (!settings.ofTasks) await requireToken(api, isManual, closing);
 		if (closing.aborted) return;
-		this.selfStarts.warn();
 		const look = async (signal: AbortSignal) => await this.look(0, signal);
 		await withDeadline(FIRST_LOOK_MS, closing, look).catch((error: unknown) => this.refuse(error));
 		if (!closing.aborted) void this.goOn();
@@ -100,7 +92,7 @@ export class HistoryWatch {
 		const newest = passed.filter(({ entry }) => !entry.failed).at(-1);
 		if (!newest) return;
 		this.store.see(newest);
-		this.events.emit(newest, this.nameOf(newest.entry));
+		this.events.emit(newest);
 	}
 
 	private take(outcome: Outcome): void {
@@ -111,15 +103,14 @@ export class HistoryWatch {
 			warn('the history holds nothing that was there before, so everything in it now is skipped');
 		}
 		this.hasLostTrack = outcome.hasLostTrack;
-		const { ready, failed, making } = outcome;
-		for (const { entry } of making) this.see(this.nameOf(entry));
+		const { ready, failed } = outcome;
 		const emitsFailed = settings.events.has('failed');
 		for (const found of failed) {
 			if (emitsFailed && found.entry.id !== undefined) this.emit(found);
-			else store.end(found.mark);
+			else store.markOver(found.mark);
 		}
 		const left = ready.slice(0, -MAX_EMITTED);
-		for (const { mark } of left) store.end(mark);
+		for (const { mark } of left) store.markOver(mark);
 		if (left.length > 0 || (outcome.isCut && ready.length > 0)) {
 			warn(
 				`more than ${MAX_EMITTED} new videos and images at once: only the newest start an execution`,
@@ -130,26 +121,12 @@ export class HistoryWatch {
 	}
 
 	private emit(found: Found): void {
-		const { store } = this;
-		const name = this.nameOf(found.entry);
-		if (!this.see(name)) return store.end(found.mark);
-		// The next look knows whose it is.
-		if (this.selfStarts.isAwaited(found.entry.prompt)) return;
-		if (store.queue(found)) {
+		if (this.store.queue(found)) {
 			this.activation.warn(
 				'too many videos and images wait for an execution: the oldest is dropped',
 			);
 		}
-		this.events.emit(found, name);
-	}
-
-	private see(name: string): boolean {
-		return this.selfStarts.see(name, this.intervalMs);
-	}
-
-	/** The name by which the origin of an entry is known, or would be. */
-	private nameOf({ marks, prompt }: HistoryEntry): string {
-		return marks.find((mark) => this.origins.of(mark) !== undefined) ?? marks[0] ?? prompt;
+		this.events.emit(found);
 	}
 
 	/** Throws what keeps an activation from making sense; the rest passes, or is worth a line in the log. */

@@ -1,7 +1,7 @@
 import { download } from '../../shared/http/download';
+import { nameOfTask } from '../../shared/n8n/ownWork';
 import type { Activation } from '../activation/activation';
 import type { TaskEventKind } from '../activation/settings';
-import type { SelfStarts } from '../activation/selfStarts';
 import type { TaskStore } from './taskStore';
 
 /** What the trigger puts out for one event. */
@@ -20,7 +20,6 @@ export class TaskEvents {
 	constructor(
 		private readonly activation: Activation,
 		private readonly taskStore: TaskStore,
-		private readonly selfStarts: SelfStarts,
 	) {}
 
 	/** The progress of a task has risen to `percentage`. */
@@ -32,33 +31,26 @@ export class TaskEvents {
 		void this.emit(event, `progress ${percentage}`);
 	}
 
-	/**
-	 * A task has ended; `text` is what it speaks, if known. Resolves when that has been emitted, if it
-	 * is wanted; never rejects.
-	 */
-	async end(event: TaskEvent, text?: string): Promise<void> {
+	/** A task has ended. Resolves when that has been emitted, if it is wanted; never rejects. */
+	async end(event: TaskEvent): Promise<void> {
 		const { taskStore } = this;
 		const isWanted = this.activation.settings.events.has(event.event);
-		if (!isWanted) return taskStore.end(event.task_id);
+		if (!isWanted) return taskStore.markOver(event.task_id);
 		taskStore.over(event.task_id);
-		await this.emit(event, event.event, text);
+		await this.emit(event, event.event);
 	}
 
-	private async emit(event: TaskEvent, name: string, text?: string): Promise<void> {
-		const { taskStore, selfStarts } = this;
-		const { context, api, settings, executionQueue } = this.activation;
+	private async emit(event: TaskEvent, name: string): Promise<void> {
+		const { activation, taskStore } = this;
+		const { context, api, settings, executionQueue } = activation;
 		const { task_id: id, audio_url: url } = event;
-		const depth = selfStarts.depthLater(id, text);
 		await executionQueue.add({
 			about: id,
 			name,
 			isProgress: event.event === 'progress',
 			key: id,
 			store: taskStore,
-			depth: async () => {
-				await selfStarts.answered();
-				return depth();
-			},
+			isWanted: async () => !(await activation.isOwnWork([nameOfTask(id)])),
 			json: { ...event },
 			fetchFiles:
 				settings.download && url !== undefined
@@ -68,7 +60,6 @@ export class TaskEvents {
 							return { [settings.outputField]: data };
 						}
 					: undefined,
-			begin: (found, over) => selfStarts.begin(id, found, over),
 		});
 	}
 }

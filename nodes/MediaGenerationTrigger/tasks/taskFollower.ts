@@ -3,7 +3,6 @@ import { sleep, steadyNow } from '../../shared/async/deadline';
 import type { SpeechTask } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
-import { asText } from '../../shared/parsing/coerce';
 import { failureOfText } from '../../shared/parsing/errorResponses';
 import type { Subscription } from '../../shared/speech/notifications';
 import { endedBefore, isNew } from './endedBefore';
@@ -54,14 +53,14 @@ export class TaskFollower {
 			hidden = found === 'hidden' ? hidden + 1 : 0;
 			if (hidden >= HIDDEN_TIMES) {
 				warn(`the service does not show task ${taskId}: it is no longer looked up`);
-				return taskStore.end(taskId);
+				return taskStore.markOver(taskId);
 			}
 			missing = found === 'missing' ? missing + 1 : 0;
 			// A task that was heard of gets patience enough anyway.
 			if (missing > 0 && (!isOld || missing >= MISSING_TIMES)) {
 				warn(`the service knows no task ${taskId}: it is no longer looked up`);
 				// One that is named in the parameters may still be created.
-				return settings.taskIds.has(taskId) ? taskStore.forget(taskId) : taskStore.end(taskId);
+				return settings.taskIds.has(taskId) ? taskStore.forget(taskId) : taskStore.markOver(taskId);
 			}
 			if (!missing) await sleep(REFUSED_MS, signal);
 			else if (await this.isNamed(taskId, signal)) isOld = false;
@@ -115,14 +114,14 @@ export class TaskFollower {
 		this.arrivals.found(isNew(task));
 		if (since !== undefined) {
 			if (endedBefore(task, since)) {
-				this.taskStore.end(taskId);
+				this.taskStore.markOver(taskId);
 				return 'over';
 			}
 			this.events.progress(taskId, highest);
 		}
-		const { status, audioUrl, fields } = task;
+		const { status, audioUrl } = task;
 		const event = { ...completion(taskId), status, ...(audioUrl ? { audio_url: audioUrl } : {}) };
-		await this.events.end(event, asText(fields.input));
+		await this.events.end(event);
 		return 'over';
 	}
 

@@ -46,9 +46,6 @@ export class TaskStore extends EventStore<Kept> {
 	/** The percentage that was last emitted of tasks that are no longer watched. */
 	private readonly forgotten = new Map<string, number>();
 
-	/** Called with a task whose end an earlier trigger of this node could not emit after all. */
-	onReopened = (_taskId: string): void => {};
-
 	/**
 	 * `store` is the node's static data; `key` identifies the node and the service in this process. What
 	 * was kept of another `service` does not count: its tasks may have the same ids. With `emitsAgain`,
@@ -126,7 +123,16 @@ export class TaskStore extends EventStore<Kept> {
 		if (entry) entry.isOver = true;
 	}
 
-	end(taskId: string): void {
+	protected emitted(): string[] {
+		return [...this.open].filter(([, { isEmitted }]) => isEmitted).map(([taskId]) => taskId);
+	}
+
+	markEmitted(taskId: string, isEmitted: boolean): void {
+		const entry = this.open.get(taskId);
+		if (entry) entry.isEmitted = isEmitted;
+	}
+
+	markOver(taskId: string): void {
 		this.open.delete(taskId);
 		this.ended.delete(taskId);
 		this.ended.add(taskId);
@@ -146,17 +152,10 @@ export class TaskStore extends EventStore<Kept> {
 		Object.assign(this.store, this.kept());
 	}
 
-	protected reopen(taskId: string, isQueued: boolean): void {
-		this.ended.delete(taskId);
-		this.see(taskId);
-		if (isQueued) this.over(taskId);
-		else this.onReopened(taskId);
-	}
-
 	/** While n8n starts no executions, ends that could not be emitted pile up. */
 	private dropOldestEnd(): void {
 		for (const [taskId, { isOver }] of this.open) {
-			if (isOver) return this.end(taskId);
+			if (isOver) return this.markOver(taskId);
 		}
 	}
 

@@ -3,14 +3,12 @@ import { Failure, isFailure } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
 import { knownTasksOf, type KnownTasks } from '../../shared/api/knownTasks';
 import { subscribe, type Subscription, type MessageKind } from '../../shared/speech/notifications';
-import { originsOf } from '../../shared/n8n/origins';
 import { canListen } from '../../shared/speech/webSocket';
 import { checkTokenTogether, requireToken } from '../../shared/api/tokenCheck';
 import type { Activation } from '../activation/activation';
 import { TaskEvents } from './taskEvents';
 import { TaskFollower } from './taskFollower';
 import { MAX_WATCHED_MS, MAX_UNDER_WAY, type TaskStore } from './taskStore';
-import { SelfStarts } from '../activation/selfStarts';
 import { Arrivals } from './arrivals';
 
 /** How often the socket is checked, in ms. */
@@ -29,7 +27,6 @@ type Sight = 'old' | 'underWay' | 'ended';
 /** Watches the speech tasks of an account, and emits what becomes of them. */
 export class TaskWatch {
 	private readonly known: KnownTasks;
-	private readonly selfStarts: SelfStarts;
 	private taskFollower: TaskFollower | undefined;
 	private readonly arrivals: Arrivals;
 	/** Tasks that are watched, those that were seen first in front; aborted to give one up. */
@@ -47,7 +44,6 @@ export class TaskWatch {
 	) {
 		const { api, closing, warn } = activation;
 		this.known = knownTasksOf(api.credential);
-		this.selfStarts = new SelfStarts(activation, originsOf(api.credential));
 		this.arrivals = new Arrivals(closing, {
 			hasRoom: () => this.watched.size < MAX_UNDER_WAY,
 			since: () => this.since,
@@ -61,7 +57,7 @@ export class TaskWatch {
 	 * when it makes no sense to listen.
 	 */
 	async start(): Promise<void> {
-		const { activation, store, selfStarts } = this;
+		const { activation, store } = this;
 		const { api, context, settings, isManual, closing } = activation;
 		const { credential } = api;
 		if (!canListen() && settings.taskIds.size === 0) throw new Failure('noWebSocket');
@@ -71,16 +67,14 @@ export class TaskWatch {
 		if (closing.aborted) return;
 		const subscription = subscribe(credential, checkEgress);
 		closing.addEventListener('abort', () => subscription.release(), { once: true });
-		const events = new TaskEvents(activation, store, selfStarts);
+		const events = new TaskEvents(activation, store);
 		this.taskFollower = new TaskFollower(activation, store, subscription, events, this.arrivals);
 		const restored = store.tasks().filter((taskId) => this.isWanted(taskId));
 		for (const taskId of new Set([...restored, ...settings.taskIds])) {
-			if (!store.isOver(taskId) && selfStarts.see(taskId)) void this.watch(taskId, 'old');
+			if (!store.isOver(taskId)) void this.watch(taskId, 'old');
 		}
-		store.onReopened = (taskId) => this.take(taskId, 'old');
 		this.since = steadyNow();
 		subscription.followAll((...message) => this.hear(...message));
-		if (settings.taskIds.size === 0) selfStarts.warn();
 		void this.tryTokenWhileClosed(subscription);
 		// Whoever creates a task as soon as the workflow is active expects it to be heard.
 		await subscription.ready;
@@ -95,7 +89,6 @@ export class TaskWatch {
 			return;
 		}
 		if ((this.known.endedAt(taskId) ?? Infinity) < this.since) return;
-		if (!this.selfStarts.see(taskId)) return;
 		if (kind === 'past') return void this.lookInto(taskId);
 		const wasUnderWay = this.past.delete(taskId) || this.aside.has(taskId);
 		if (isEnd) this.end(taskId, wasUnderWay);

@@ -184,10 +184,10 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			"Take 'Video or Image Made' out of 'Trigger On': it can't be noticed without the history.",
 	}),
-	startsItself: ({ text = 'ten times in a row' }) => ({
-		message: `The workflow has started itself ${text}`,
+	startsItself: ({ text = 'A node', isSpeech }) => ({
+		message: `'${text}' follows this trigger and creates what it listens for, so the workflow would start itself again and again. ${isSpeech ? "Enter the tasks to listen for in 'Task IDs', or call" : 'Call'} '${text}' in another workflow`,
 		description:
-			"Each execution created something that was charged and started the next execution. Turn off 'Include Tasks of This Workflow', enter the speech tasks to watch in 'Task IDs', or create in a workflow without this trigger.",
+			"Each execution would pay for the event that starts the next one. By hand, with 'Execute step', the workflow can be tried as it is.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };

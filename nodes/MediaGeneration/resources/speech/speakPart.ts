@@ -4,7 +4,7 @@ import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withFacts } from '../../../shared/failure';
 import { egressCheckOf } from '../../../shared/http/request';
 import { subscribe } from '../../../shared/speech/notifications';
-import { createdBy } from '../../../shared/n8n/origins';
+import { recordTask } from '../../../shared/n8n/ownWork';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { PaidRequest } from '../../paid/paidLog';
 import type { PaidRecord } from '../../paid/payments';
@@ -82,7 +82,7 @@ async function create(
 	limitMs: number,
 	begin: AbortSignal,
 ): Promise<string> {
-	const { context, credential, api, report } = work;
+	const { api, report } = work;
 	let attempts = 0;
 	// Another item's failure does not end it: its answer says what was paid for.
 	return await withDeadline(limitMs, work.canceled, async (signal) => {
@@ -98,12 +98,10 @@ async function create(
 			},
 			onRefused: () => record.markRefused(),
 		};
-		const send = async () => await api.createTask(request, limits);
-		const taskId = await createdBy(context, credential, send, request.input).catch(
-			(error: unknown) => {
-				throw withFacts(error, { isSpeech: true });
-			},
-		);
+		const creating = recordTask(work, api.createTask(request, limits));
+		const taskId = await creating.catch((error: unknown) => {
+			throw withFacts(error, { isSpeech: true });
+		});
 		record.keep({ state: 'task', taskId });
 		report.progress(`${part.name}task ${taskId} created`);
 		const own = part.count === 1 ? {} : { part: part.index + 1 };

@@ -1,0 +1,76 @@
+import type { ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
+import { accountOf } from '../../shared/account';
+import { Failure } from '../../shared/failure';
+import type { Credential } from '../../shared/http/credential';
+import { OwnWork, type SubWorkflow } from '../../shared/n8n/ownWork';
+import { asText, isRecord } from '../../shared/parsing/coerce';
+import type { Settings } from './settings';
+
+/** Which nodes create what, by the values of their parameters; '' stands for the default. */
+const CREATING = {
+	speech: { resources: ['', 'speech'], operations: ['', 'speak'] },
+	media: {
+		resources: ['video', 'image'],
+		operations: ['', 'create', 'textToVideo', 'ingredientsToVideo', 'framesToVideo'],
+	},
+};
+
+/**
+ * Throws a Failure (startsItself) when a node that creates what the trigger hears of follows it: each
+ * execution would pay for the event that starts the next one.
+ */
+export function refuseSelfStart(context: ITriggerFunctions, settings: Settings): void {
+	const { events, ofTasks, taskIds } = settings;
+	const after = followersOf(context);
+	const speaks = ofTasks && taskIds.size === 0 && after.find((node) => creates(node, 'speech'));
+	const films = events.has('generated') && after.find((node) => creates(node, 'media'));
+	if (speaks) throw new Failure('startsItself', { text: speaks.name, isSpeech: true });
+	if (films) throw new Failure('startsItself', { text: films.name });
+}
+
+/**
+ * Tells what sub-workflows that are called after the trigger have created, as far as this process knows,
+ * by the names of `ownWork.ts`; false for everything where none is called.
+ */
+export function ownWorkOf(
+	context: ITriggerFunctions,
+	credential: Credential,
+	signal: AbortSignal,
+): (names: string[]) => Promise<boolean> {
+	const calls = followersOf(context)
+		.filter(({ type }) => /\.(?:executeWorkflow|toolWorkflow)$/.test(type))
+		.map(({ parameters }) => parameters?.workflowId as unknown)
+		.map((called) => asText(isRecord(called) ? called.value : called) ?? '');
+	// The workflow of an expression, or of pasted JSON, could be any.
+	const isAny = calls.some((called) => called === '' || called.startsWith('='));
+	const { id: workflowId } = context.getWorkflow();
+	const isOwn = ({ id, calledBy }: SubWorkflow) =>
+		calledBy === workflowId && (isAny || calls.includes(id));
+	return async (names) => {
+		if (calls.length === 0) return false;
+		return await accountOf(credential).shared(OwnWork).includes(names, isOwn, signal);
+	};
+}
+
+/** The nodes that an execution of this trigger may reach, tools of an agent among them. */
+function followersOf(context: ITriggerFunctions): NodeTypeAndVersion[] {
+	const isEnabled = ({ disabled }: NodeTypeAndVersion) => !disabled;
+	const options = { includeNodeParameters: true };
+	const after = context.getChildNodes(context.getNode().name, options).filter(isEnabled);
+	const tools = after.flatMap(({ name }) =>
+		context.getParentNodes(name, { ...options, connectionType: 'ai_tool' }),
+	);
+	return [...after, ...tools.filter(isEnabled)];
+}
+
+/** Whether a node is of this package, and may create this: an expression may say anything. */
+function creates({ type, parameters }: NodeTypeAndVersion, what: keyof typeof CREATING): boolean {
+	const { resources, operations } = CREATING[what];
+	// n8n hands an expression over without its "=" where a field takes none.
+	const maybe = (value: unknown = '', wanted: string[]) =>
+		wanted.includes(String(value)) || /^=|\{\{/.test(String(value));
+	const isOurs = /\.mediaGeneration(?:Tool)?$/.test(type);
+	return (
+		isOurs && maybe(parameters?.resource, resources) && maybe(parameters?.operation, operations)
+	);
+}
