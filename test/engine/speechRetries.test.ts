@@ -1,10 +1,11 @@
 import { bad, good } from './seen';
 import { ALWAYS, answer, onCreate, onRead, posts, readings, tasks } from './service';
-import { run, sim, speech } from './setup';
+import { EACH, run, sim, speech, task, texts } from './setup';
 import { wait } from './longText';
 
 const EDGE = '<!DOCTYPE html><html><body><h1>Just a moment</h1></body></html>';
 
+const TEN = Array.from({ length: 10 }, (_, n) => `Text ${n}.`);
 const REFUSED_WITH_200 = answer(200, { error: 'rate limit exceeded' });
 
 test.each([
@@ -24,6 +25,18 @@ test('readings that fail to the end: the message tells of them', async () => {
 		/^No result after 6 seconds \(last known: pending, 100 %, then HTTP 500\)/,
 	);
 	expect(message).toContain(tasks()[0]!.id);
+});
+
+test('Wait right after Speak collects ten of ten from a replica that lags', async () => {
+	const created = await run(speech(EACH, {}, { waitForCompletion: false }), texts(...TEN));
+	const ids = good(created).map(({ json }) => json.task_id as string);
+	// So often is a task read in 0.8 s.
+	for (const id of ids) {
+		onRead(answer(404, { error: 'task_not_found' }), { path: `/v1/labs/task/${id}`, times: 5 });
+	}
+	const items = { items: ids.map((task_id) => ({ task_id })) };
+	const collected = await run(task('wait', '={{ $json.task_id }}'), items);
+	expect(good(collected).map(({ json }) => json.task_id)).toEqual(ids);
 });
 
 test('Wait outlasts a rate limit of more than a few refusals', async () => {

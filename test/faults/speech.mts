@@ -63,7 +63,7 @@ const tasks: Row[] = [
 	}),
 	row('An ingress answers 404 with a page for a moment', [SPEAK, 'speech:wait'], {
 		faults: [{ ...on.read, times: 2, ...answer(404, PAGE) }],
-		note: 'several 404s in a row over a minute end the wait',
+		note: '404s over ten seconds end the wait',
 	}),
 	row('The task is unknown', ['speech:get', 'speech:wait', 'speech:delete'], {
 		setting: { parameters: { taskId: '4711' } },

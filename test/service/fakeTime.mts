@@ -1,12 +1,5 @@
-/** Fakes timers and dates from now on. The service is real: what its connections need is not faked. */
+/** Fakes timers and clocks from now on. The service is real: what its connections need is not faked. */
 export const fakeTime = () =>
 	jest.useFakeTimers({
-		doNotFake: [
-			'nextTick',
-			'setImmediate',
-			'clearImmediate',
-			'queueMicrotask',
-			'performance',
-			'hrtime',
-		],
+		doNotFake: ['nextTick', 'setImmediate', 'clearImmediate', 'queueMicrotask', 'hrtime'],
 	});

@@ -101,7 +101,7 @@ test.each<[string, number]>([
 test('the steady clock goes on when the machine’s is set back', async () => {
 	const began = steadyNow();
 	jest.setSystemTime(Date.now() - 10_800_000);
-	expect(steadyNow() - began).toBe(0);
+	expect(steadyNow()).toBe(began);
 	await jest.advanceTimersByTimeAsync(1000);
 	expect(steadyNow() - began).toBe(1000);
 });

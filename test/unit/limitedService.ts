@@ -185,7 +185,8 @@ export function speak(service: Service, batch: Batch) {
 		const start = Date.now();
 		const { signal, stop } = startDeadline(timeout * 1000);
 		const pollIntervalMs = pollInterval * 1000;
-		const wait = { signal, pollIntervalMs, subscription: subscription(isOpen), justCreated: true };
+		const begins = 'created' as const;
+		const wait = { signal, pollIntervalMs, subscription: subscription(isOpen), begins };
 		const error = await api
 			.createTask({} as SpeechRequest, { signal })
 			.then(async (taskId) => await waitForTask(api, { ...wait, taskId, onProgress() {} }))

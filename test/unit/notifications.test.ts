@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
-import type { NewsKind } from '../../nodes/shared/async/timetable';
+import type { NewsKind } from '../../nodes/shared/async/pollUntil';
 import { subscribe as listenTo, type Subscription } from '../../nodes/shared/speech/notifications';
 import { readCredential } from '../../nodes/shared/http/credential';
 import { FakeService } from '../service/fakeService.mts';

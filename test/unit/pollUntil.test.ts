@@ -1,30 +1,20 @@
-import { startDeadline, steadyNow } from '../../nodes/shared/async/deadline';
-import { Failure } from '../../nodes/shared/failure';
+import { startDeadline } from '../../nodes/shared/async/deadline';
 import {
 	pollUntil,
 	type News,
-	type Reading,
+	type NewsKind,
 	type PollOptions,
+	type Reading,
+	type ReadingReason,
 } from '../../nodes/shared/async/pollUntil';
-import type { NewsKind } from '../../nodes/shared/async/timetable';
+import { Failure } from '../../nodes/shared/failure';
 
-/** A channel in the test's hand. */
-function channel(live = true) {
-	let tell: (news: NewsKind) => void = () => {};
-	const news: News & { live: boolean; tell(word: NewsKind): void } = {
-		live,
-		isLive: () => news.live,
-		start: (onNews) => (tell = onNews),
-		tell: (word) => tell(word),
-	};
-	return news;
-}
-
-const never = () => new AbortController().signal;
 const pending: Reading<string> = { done: false };
 const soon: Reading<string> = { done: false, soon: true };
 const done: Reading<string> = { done: true, value: 'the result' };
 const found = async () => done;
+const passing = () => new Failure('unavailable', { transient: true });
+const refused = () => new Failure('rateLimited', { transient: true });
 /** A reading that takes so many milliseconds, unless its signal ends it. */
 const slowly = (ms: number) => async (signal: AbortSignal) =>
 	await new Promise<Reading<string>>((resolve, reject) => {
@@ -32,208 +22,188 @@ const slowly = (ms: number) => async (signal: AbortSignal) =>
 		signal.addEventListener('abort', () => reject(passing()));
 	});
 const unanswered = async () => await new Promise<never>(() => {});
-const passing = () => new Failure('unavailable', { transient: true });
-/** `seconds`: until the deadline. */
-type Options = Partial<PollOptions<string>> & { seconds?: number };
-
-/** Readings that find these one after another. */
+/** Readings that find these one after another, the last of them from then on. */
 const inTurn =
 	(...found: Array<Reading<string> | Failure>) =>
 	async () => {
-		const next = found.shift()!;
+		const next = found.length > 1 ? found.shift()! : found[0]!;
 		if (next instanceof Failure) throw next;
 		return next;
 	};
+/** Nobody's turn comes. */
+const noTurn: PollOptions<string>['waitForTurn'] = async (_, __, signal) =>
+	await new Promise((resolve) => {
+		signal.addEventListener('abort', () => resolve(false), { once: true });
+	});
 
-/** An account that may be asked again in `ms`. */
-const restingFor = (ms: number) => {
-	const freeAt = Date.now() + ms;
-	return () => Math.max(0, freeAt - Date.now());
-};
+/** What is heard after so many seconds. */
+type Heard = [at: number, news: NewsKind];
+
+interface Setting extends Partial<PollOptions<string>> {
+	/** Until the deadline. */
+	seconds?: number;
+	heard?: Heard[];
+	isLive?: boolean;
+}
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 /** Starts a wait and notes at which second each reading took place, and how it ended. */
-function start({ read = async () => pending, seconds: limit, ...options }: Options = {}) {
+function start({ seconds: limit = 1e6, heard = [], isLive = false, ...options }: Setting = {}) {
 	const began = Date.now();
 	const seconds = () => (Date.now() - began) / 1000;
+	const news: News = {
+		isLive: () => isLive,
+		start(onNews) {
+			for (const [at, kind] of heard) {
+				if (at === 0) onNews(kind);
+				else setTimeout(() => onNews(kind), at * 1000);
+			}
+		},
+	};
 	const wait = {
 		at: new Array<number>(),
+		last: new Array<boolean>(),
 		ended: undefined as { value?: string; error?: unknown; at: number } | undefined,
 		pass: async (s: number) => await jest.advanceTimersByTimeAsync(s * 1000),
 	};
+	const deadline = startDeadline(limit * 1000);
+	const read = options.read ?? inTurn(pending);
 	void pollUntil<string>({
 		pollMs: 5000,
-		cooldownMs: () => 0,
-		signal: limit === undefined ? never() : startDeadline(limit * 1000).signal,
+		signal: deadline.signal,
+		news,
 		...options,
-		async read(signal, lastAt) {
+		async read(signal, isLast) {
 			wait.at.push(seconds());
-			return await read(signal, lastAt);
+			wait.last.push(isLast);
+			return await read(signal, isLast);
 		},
-	}).then(
-		(value) => (wait.ended = { value, at: seconds() }),
-		(error: unknown) => (wait.ended = { error, at: seconds() }),
-	);
+	})
+		.then(
+			(value) => (wait.ended = { value, at: seconds() }),
+			(error: unknown) => (wait.ended = { error, at: seconds() }),
+		)
+		.finally(() => deadline.stop());
 	return wait;
 }
 
-describe('when readings take place', () => {
-	it('ever less often on a live channel, and at the constant pace again once it is lost', async () => {
-		const news = channel();
-		const wait = start({ news });
-		await wait.pass(66);
-		expect(wait.at).toEqual([5, 15, 35, 65]);
-		news.live = false;
-		news.tell('lost');
-		await wait.pass(15);
-		expect(wait.at.slice(4)).toEqual([71, 76, 81]);
-	});
-
-	it('not before the account may be asked again, even when the outcome is announced', async () => {
-		const news = channel();
-		const wait = start({ news, cooldownMs: restingFor(3000) });
-		news.tell('outcome');
-		await wait.pass(2.9);
-		expect(wait.at).toEqual([]);
-		await wait.pass(0.1);
-		expect(wait.at).toEqual([3]);
-	});
-});
-
-describe('a wait ends with its result', () => {
-	/** Nobody's turn comes. */
-	const waitForTurn: PollOptions<string>['waitForTurn'] = async (_, __, signal) =>
-		await new Promise((resolve) => {
-			signal.addEventListener('abort', () => resolve(false), { once: true });
-		});
-	const announced: News = { isLive: () => true, start: (tell) => tell('outcome') };
-	const quick = inTurn(pending, done);
-	let reads = 0;
-	const slowFirst = async () => {
-		if (++reads === 1) await new Promise((resolve) => setTimeout(resolve, 4500));
-		return await quick();
-	};
-
-	it.each<[title: string, at: number, options: Options]>([
-		['at once where it may be there already', 0, { readFirst: true, read: found }],
-		['at once where it was announced before the wait', 0, { news: announced, read: found }],
-		['soon where a reading announced it', 5.35, { read: inTurn(soon, soon, soon, done) }],
-		['although readings fail, if that may pass', 15, { read: inTurn(passing(), passing(), done) }],
-		['right before the deadline', 28, { seconds: 30, pollMs: 60_000, read: found }],
-		['then, though no turn has come', 9, { seconds: 10, waitForTurn, read: found }],
-		['then by one more reading, after a slow one', 9.5, { seconds: 10, read: slowFirst }],
-	])('%s', async (_, at, options) => {
-		const wait = start(options);
-		await wait.pass(at);
-		expect(wait.ended).toEqual({ value: 'the result', at });
-	});
-
-	it('as soon as that is announced', async () => {
-		const news = channel();
-		const wait = start({ news, read: found });
-		await wait.pass(2);
-		news.tell('outcome');
-		await wait.pass(0);
-		expect(wait.ended).toEqual({ value: 'the result', at: 2 });
-	});
-});
-
-it('an outcome announced again and again leaves a reading under way the time to answer', async () => {
-	const news = channel();
-	const wait = start({ news, read: slowly(150) });
-	for (let count = 0; count < 20; count++) {
-		news.tell('outcome');
-		await wait.pass(0.1);
-	}
-	expect(wait.ended).toMatchObject({ value: 'the result' });
-	expect(wait.ended!.at).toBeLessThan(0.5);
-});
-
-describe('right before the deadline', () => {
-	it('every reading is told of it', async () => {
-		const told: number[] = [];
-		const began = steadyNow();
-		const read = async (_: AbortSignal, lastAt: number) => {
-			told.push((lastAt - began) / 1000);
-			return pending;
-		};
-		await start({ seconds: 10, read }).pass(10);
-		expect(told).toEqual([9, 9]);
-	});
-
-	it('the account is left alone as long as it asks for', async () => {
-		const cooldownMs = restingFor(19_000);
-		const wait = start({ seconds: 20, pollMs: 60_000, cooldownMs });
-		await wait.pass(20);
-		expect(wait.at).toEqual([19]);
-	});
-});
-
-describe('deadline and cancel', () => {
-	it('end a pause at once, with their reason', async () => {
-		const wait = start({ seconds: 12 });
-		await wait.pass(12);
-		const error = { kind: 'timedOut', facts: { limitMs: 12_000 } };
-		expect(wait.ended).toMatchObject({ at: 12, error });
-		// The last one is made right before the deadline.
-		expect(wait.at).toEqual([5, 10, 10.8]);
-	});
-
-	const over = AbortSignal.abort();
-	it.each<[title: string, at: number, kind: string, options: Options]>([
-		['although a reading hangs', 7, 'timedOut', { seconds: 7, read: slowly(60_000) }],
-		['although a reading ignores its signal', 7, 'timedOut', { seconds: 7, read: unanswered }],
-		['while the account rests', 3, 'timedOut', { seconds: 3, cooldownMs: () => 60_000 }],
-		['before a reading', 0, 'canceled', { signal: over, readFirst: true, read: found }],
-		['although it hangs', 0, 'canceled', { signal: over, readFirst: true, read: unanswered }],
-	])('end the wait %s', async (_, at, kind, options) => {
-		const wait = start(options);
-		await wait.pass(at + 1);
-		expect(wait.ended).toMatchObject({ at, error: { kind } });
-	});
-
-	it('win over a result that comes too late', async () => {
-		const cancel = new AbortController();
-		const wait = start({
-			signal: cancel.signal,
-			async read() {
-				cancel.abort(new Failure('canceled'));
-				return done;
+describe('reads', () => {
+	const live = { isLive: true };
+	it.each<[title: string, at: number[], setting: Setting]>([
+		['every poll interval', [5, 10, 15], {}],
+		['at once where the outcome may be there already', [0, 5, 10], { readFirst: true }],
+		['ever more rarely beside a live channel, up to 30 s', [5, 15, 35, 65, 95], live],
+		['never more often than told', [60, 120], { ...live, pollMs: 60_000 }],
+		['as rarely as told', [5, 15, 35, 75, 125], { ...live, longestPauseMs: 50_000 }],
+		['after new silence', [5, 15, 25, 35], { ...live, heard: [[20, 'progress']] }],
+		['soon after the channel was lost', [5, 15, 25], { heard: [[20, 'lost']], ...live }],
+		['sooner once it is back', [5, 15, 22], { heard: [[20, 'back']], ...live }],
+		[
+			'no later for one that comes and goes',
+			[5, 10],
+			{
+				heard: [
+					[8, 'lost'],
+					[9, 'back'],
+				],
 			},
-		});
+		],
+		['on when readings fail, if that may pass', [5, 10, 15], { read: inTurn(passing()) }],
+		['soon after a refusal', [5, 5.05, 10.05], { read: inTurn(refused(), pending) }],
+		['in quick succession what is imminent', [5, 5.05, 5.15, 5.35], { read: inTurn(soon) }],
+		['once before a long deadline', [118], { seconds: 120, pollMs: 1e6 }],
+		['once before a short one', [0.9], { seconds: 1 }],
+		['then also when no turn came', [9], { seconds: 10, waitForTurn: noTurn }],
+		['then in place of a reading that hangs', [5, 9], { seconds: 10, read: slowly(60_000) }],
+	])('%s', async (_, at, setting) => {
+		const wait = start(setting);
+		await wait.pass(at.at(-1)!);
+		expect(wait.at).toEqual(at);
+	});
+
+	it('an announced outcome at once, in quick succession, then at its pace', async () => {
+		const wait = start({ heard: [[2, 'outcome']] });
+		await wait.pass(19);
+		expect(wait.at.slice(0, 4)).toEqual([2, 2.05, 2.15, 2.35]);
+		expect(wait.at.slice(-3)).toEqual([8.05, 13.05, 18.05]);
+	});
+
+	it('and tells which is the last', async () => {
+		const wait = start({ seconds: 8 });
+		await wait.pass(8);
+		expect(wait.last).toEqual([false, true]);
+	});
+});
+
+it.each<[reason: ReadingReason | undefined, title: string, setting: Setting]>([
+	['first', 'at the beginning', { readFirst: true }],
+	['silence', 'after silence', {}],
+	['catchUp', 'once the channel is back', { heard: [[1, 'back']] }],
+	['silence', 'after a message', { heard: [[1, 'progress']] }],
+	[undefined, 'of an announced outcome', { heard: [[1, 'outcome']] }],
+])('gives %s as the reason of a reading %s', async (reason, _, setting) => {
+	const reasons: ReadingReason[] = [];
+	const waitForTurn = async (why: ReadingReason) => reasons.push(why) > 0;
+	await start({ ...setting, waitForTurn }).pass(6);
+	expect(reasons[0]).toBe(reason);
+});
+
+describe('a wait ends', () => {
+	const over = AbortSignal.abort();
+	const fatal = new Failure('taskFailed', { text: 'no' });
+	const unknown = new TypeError('oops');
+	const value = 'the result';
+	it.each<[title: string, ended: object, setting: Setting]>([
+		['with what a reading finds', { value, at: 5 }, { read: found }],
+		['as soon as it is announced', { value, at: 2 }, { read: found, heard: [[2, 'outcome']] }],
+		['at once if that was before', { value, at: 0 }, { read: found, heard: [[0, 'outcome']] }],
+		['with a final failure', { error: fatal, at: 5 }, { read: inTurn(fatal) }],
+		[
+			'with an unknown one',
+			{ error: unknown, at: 5 },
+			{ read: async () => Promise.reject(unknown) },
+		],
+		['at its deadline', { error: { kind: 'timedOut' }, at: 7 }, { seconds: 7 }],
+		['although a reading hangs', { at: 7 }, { seconds: 7, read: unanswered }],
+		['before a reading', { error: { kind: 'canceled' }, at: 0 }, { signal: over, readFirst: true }],
+	])('%s', async (_, ended, setting) => {
+		const wait = start(setting);
+		await wait.pass(8);
+		expect(wait.ended).toMatchObject(ended);
+	});
+
+	it('with the reason of a cancel, though a reading finds the result', async () => {
+		const cancel = new AbortController();
+		const read = async () => {
+			cancel.abort(new Failure('canceled'));
+			return done;
+		};
+		const wait = start({ signal: cancel.signal, read });
 		await wait.pass(5);
 		expect(wait.ended).toMatchObject({ error: { kind: 'canceled' } });
 	});
 
-	it('leave no timer behind once the wait is over', async () => {
-		const deadline = startDeadline(3_600_000);
-		const wait = start({ signal: deadline.signal, news: channel(), read: inTurn(pending, done) });
+	it('with one reading of what is announced again and again', async () => {
+		const heard = Array.from({ length: 20 }, (_, count): Heard => [count / 10, 'outcome']);
+		const wait = start({ heard, read: slowly(150) });
+		await wait.pass(2);
+		expect(wait.ended).toMatchObject({ value, at: 0.15 });
+	});
+
+	it('and leaves no timer behind', async () => {
+		const wait = start({ read: inTurn(pending, done) });
 		await wait.pass(20);
-		expect(wait.ended).toMatchObject({ value: 'the result' });
-		deadline.stop();
-		await wait.pass(0);
+		expect(wait.ended).toMatchObject({ value });
 		expect(jest.getTimerCount()).toBe(0);
 	});
-});
-
-it.each([
-	['final', new Failure('taskFailed', { text: 'no' })],
-	['not one that is known', new TypeError('oops')],
-])('a reading ends the wait at once when its failure is %s', async (_, error) => {
-	const wait = start({ read: async () => await Promise.reject(error) });
-	await wait.pass(5);
-	expect(wait.ended).toEqual({ error, at: 5 });
 });
 
 it('a wait goes on reading when the clock is set back', async () => {
 	const wait = start();
 	await wait.pass(5);
 	jest.setSystemTime(Date.now() - 10_800_000);
-	// One pause may begin anew.
 	await wait.pass(10);
-	expect(wait.at.length).toBe(2);
-	await wait.pass(10);
-	expect(wait.at.length).toBe(4);
+	expect(wait.at).toHaveLength(3);
 });

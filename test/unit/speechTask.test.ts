@@ -1,14 +1,13 @@
-import { failureOfStatus } from '../../nodes/shared/parsing/errorResponses';
+import type { Api } from '../../nodes/shared/api/api';
 import { startDeadline } from '../../nodes/shared/async/deadline';
 import type { SpeechTask } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
-import type { Follower, Subscription } from '../../nodes/shared/speech/notifications';
-import type { Api } from '../../nodes/shared/api/api';
+import { failureOfStatus } from '../../nodes/shared/parsing/errorResponses';
+import type { Subscription } from '../../nodes/shared/speech/notifications';
 import { waitForTask, type TaskWait } from '../../nodes/shared/speech/speechTask';
 
 const JSON_404 = () => failureOfStatus(404, '{"error":"task_not_found"}');
 const PAGE_404 = () => failureOfStatus(404, '<html><head><title>404 Not Found</title></head>');
-const PLAIN_404 = () => failureOfStatus(404, 'default backend - 404');
 const EMPTY_404 = () => failureOfStatus(404, '');
 const PASSING = () => failureOfStatus(503, '');
 
@@ -20,112 +19,92 @@ const task = (state: SpeechTask['state']): SpeechTask => ({
 });
 const PENDING = () => task('pending');
 const DONE = () => task('completed');
-const CREATED = { justCreated: true };
+const NO_ADDRESS = (): SpeechTask => ({ state: 'completed', status: 'completed', fields: {} });
 type Answer = () => SpeechTask | Failure;
 const times = (count: number, ...answers: Answer[]) => Array<Answer[]>(count).fill(answers).flat();
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** Waits for a task that is read as `answers` say, the last of them from then on. */
-function start(answers: Answer[], options: Partial<TaskWait> = {}) {
-	let follower: Follower | undefined;
+/** Waits up to half an hour for a task that is read as `answers` say, the last of them from then on. */
+async function outcomeOf(begins: TaskWait['begins'], answers: Answer[]) {
+	const began = Date.now();
 	let readings = 0;
-	const subscription = {
-		isOpen: () => false,
-		isLive: () => false,
-		follow(_: string, added: Follower) {
-			follower = added;
-			return () => {};
-		},
-	} as unknown as Subscription;
 	const api = {
-		rateLimit: { cooldownMs: () => 0, turns: { lookup: async () => true }, begin: () => () => {} },
+		rateLimit: {
+			turns: { lookup: async () => true, watch: async () => true },
+			begin: () => () => {},
+		},
 		async getTask() {
 			const answer = answers[Math.min(readings++, answers.length - 1)]!();
 			if ('kind' in answer) throw answer;
 			return answer;
 		},
 	} as unknown as Api;
-	const began = Date.now();
+	const subscription = { isLive: () => false, follow: () => () => {} } as unknown as Subscription;
 	const wait: TaskWait = {
 		taskId: '12',
-		signal: startDeadline(options.justCreated === true ? 3_600_000 : 1_800_000).signal,
+		begins,
+		signal: startDeadline(1_800_000).signal,
 		pollIntervalMs: 5000,
 		subscription,
-		justCreated: false,
 		onProgress() {},
-		...options,
 	};
-	let ended: { status?: string; kind?: string; seconds: number } | undefined;
-	const seconds = () => Math.round((Date.now() - began) / 1000);
-	void waitForTask(api, wait).then(
-		({ status }) => (ended = { status, seconds: seconds() }),
-		({ kind }: Failure) => (ended = { kind, seconds: seconds() }),
+	const end = waitForTask(api, wait).then(
+		({ status }) => ({ status }),
+		({ kind }: Failure) => ({ kind }),
 	);
-	return {
-		message: (percentage: number) =>
-			follower!(percentage === 100 ? 'outcome' : 'progress', percentage),
-		pass: async (s: number) => await jest.advanceTimersByTimeAsync(s * 1000),
-		readings: () => readings,
-		get ended() {
-			return ended;
-		},
-	};
+	const ended = end.then((found) => ({
+		...found,
+		seconds: Math.round((Date.now() - began) / 1000),
+		readings,
+	}));
+	await jest.advanceTimersByTimeAsync(300_000);
+	return await Promise.race([ended, undefined]);
 }
 
-describe('a 404 that passes does not end the wait', () => {
-	it.each<[string, Answer[], Partial<TaskWait>]>([
-		['of a task created half a minute ago', [...times(11, PENDING), JSON_404, DONE], CREATED],
-		['of a task of an earlier attempt', [JSON_404, DONE], { isKnown: true }],
-		['of a task that was read before', [PENDING, JSON_404, DONE], {}],
-		['again and again, with readings between', [...times(20, PENDING, JSON_404), DONE], {}],
-		['for three quarters of a minute', [PENDING, ...times(9, JSON_404), DONE], {}],
-		['with a page of an ingress, at the first reading', [PAGE_404, DONE], {}],
-		['with a text of an ingress, at the first reading', [PLAIN_404, DONE], {}],
-		['with a page of an ingress, later', [PENDING, PAGE_404, PAGE_404, DONE], {}],
-	])('%s', async (_, answers, options) => {
-		const wait = start(answers, options);
-		await wait.pass(300);
-		expect(wait.ended).toMatchObject({ status: 'completed' });
-		expect(wait.readings()).toBe(answers.length);
+describe.each(['created', 'kept', 'given', 'heard', 'stored'] as const)('a task %s', (begins) => {
+	const first = begins === 'created' || begins === 'heard' ? 5 : 0;
+
+	it('is read at once unless it was only just made, or a message brings its news', async () => {
+		expect(await outcomeOf(begins, [DONE])).toMatchObject({ status: 'completed', seconds: first });
 	});
 
-	it('of a task that a message announced', async () => {
-		const wait = start([JSON_404, DONE]);
-		wait.message(5);
-		await wait.pass(10);
-		expect(wait.ended).toMatchObject({ status: 'completed' });
+	it.each<[string, Answer[]]>([
+		['of a replica that lags', [JSON_404, JSON_404, DONE]],
+		['of an ingress', [PAGE_404, EMPTY_404, DONE]],
+		['in between', [...times(20, PENDING, JSON_404), DONE]],
+	])('may not be found for a moment: a 404 %s', async (_, answers) => {
+		const { length: readings } = answers;
+		expect(await outcomeOf(begins, answers)).toMatchObject({ status: 'completed', readings });
+	});
+
+	it.each<[string, Answer[], number]>([
+		['JSON', [JSON_404], 11],
+		['a page', [PAGE_404], 11],
+		['nothing', [EMPTY_404], 11],
+		['JSON, beside failures that pass', [PENDING, JSON_404, PASSING, JSON_404], 16],
+	])('is not there after ten seconds of 404s with %s', async (_, answers, seconds) => {
+		const found = await outcomeOf(begins, answers);
+		expect(found).toMatchObject({ kind: 'notFound' });
+		expect(found!.seconds).toBeGreaterThanOrEqual(10);
+		expect(found!.seconds).toBeLessThanOrEqual(first + seconds);
+	});
+
+	it('that never gets an address is given up after a minute', async () => {
+		const found = await outcomeOf(begins, [NO_ADDRESS]);
+		expect(found).toMatchObject({ kind: 'noAddress' });
+		expect(found!.seconds - first).toBeGreaterThanOrEqual(60);
 	});
 });
 
-describe('a task that is not there', () => {
-	it.each([
-		['JSON', JSON_404],
-		['nothing', EMPTY_404],
-	])('is said at once when only a person has named it, by a 404 with %s', async (_, answer) => {
-		const wait = start([answer]);
-		await wait.pass(0);
-		expect(wait.ended).toEqual({ kind: 'notFound', seconds: 0 });
-	});
-
-	it.each<[string, Answer[], Partial<TaskWait>, number]>([
-		['created by us', [JSON_404], CREATED, 65],
-		['of an earlier attempt', [JSON_404], { isKnown: true }, 60],
-		['read before', [PENDING, JSON_404], {}, 65],
-		['read before, beside failures that pass', [PENDING, JSON_404, PASSING, JSON_404], {}, 65],
-		['hidden by an ingress', [PAGE_404], {}, 60],
-	])('is said after a minute of nothing else: %s', async (_, answers, options, seconds) => {
-		const wait = start(answers, options);
-		await wait.pass(59);
-		expect(wait.ended).toBeUndefined();
-		await wait.pass(100);
-		expect(wait.ended).toEqual({ kind: 'notFound', seconds });
-	});
-
-	it('is not said of two readings, however far apart', async () => {
-		const wait = start([PENDING, JSON_404, JSON_404, DONE], { pollIntervalMs: 300_000 });
-		await wait.pass(1000);
-		expect(wait.ended).toMatchObject({ status: 'completed' });
-	});
-});
+it.each<[TaskWait['begins'], object | undefined]>([
+	['given', { kind: 'unavailable', seconds: 0 }],
+	['created', undefined],
+])(
+	'a task %s: failures from the first reading on may be another address (%p)',
+	async (begins, end) => {
+		const found = await outcomeOf(begins, [PASSING]);
+		expect(found).toEqual(end && expect.objectContaining(end));
+	},
+);

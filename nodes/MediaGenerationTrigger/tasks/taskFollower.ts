@@ -95,8 +95,7 @@ export class TaskFollower {
 			signal,
 			pollIntervalMs: SILENCE_MS,
 			subscription: this.subscription,
-			justCreated: !isOld,
-			watch: { readFirst: isOld },
+			begins: isOld ? 'stored' : 'heard',
 			onProgress,
 		}).then(
 			async (task) => await this.completed(taskId, task, since, highest),

@@ -1,19 +1,12 @@
 import { sleep as n8nSleep } from 'n8n-workflow';
 import { Failure } from '../failure';
 
-let latest = 0;
-let setBackMs = 0;
-
 /**
- * The time in ms since 1970, by a clock that goes on when the machine's is set back. For what lasts or
- * comes later in this process: pauses, limits, what came first. Not for times that are kept or compared
- * with the service's.
+ * The time in ms since 1970, by a clock that goes on when the machine's is set. For what lasts or comes
+ * later in this process: pauses, limits, what came first. Not for times that are kept or compared with
+ * the service's.
  */
-export function steadyNow(): number {
-	const now = Date.now() + setBackMs;
-	setBackMs += Math.max(0, latest - now);
-	return (latest = Math.max(latest, now));
-}
+export const steadyNow = (): number => performance.timeOrigin + performance.now();
 
 /**
  * Resolves after `ms` milliseconds or as soon as `signal` aborts; never rejects. n8n-workflow's

@@ -146,7 +146,6 @@ export async function findLost(
 			read: async () => await look(over),
 			signal: over,
 			pollMs: LOOK_MS,
-			cooldownMs: () => api.rateLimit.cooldownMs(),
 			readFirst: true,
 		});
 	const spentMs = isRest && claim.cutAt !== undefined ? Date.now() - claim.cutAt : 0;

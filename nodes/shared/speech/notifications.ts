@@ -1,6 +1,6 @@
 import type { Credential } from '../http/credential';
 import { sleep } from '../async/deadline';
-import type { NewsKind } from '../async/timetable';
+import type { NewsKind } from '../async/pollUntil';
 import { accountOf } from '../account';
 import { knownTasksOf, type KnownTasks } from '../api/knownTasks';
 import { readNotification } from '../parsing/responses';

@@ -62,7 +62,7 @@ export interface Spoken {
 export async function collect(
 	work: Work,
 	part: Part,
-	wait: Omit<TaskWait, 'pollIntervalMs' | 'watch' | 'onProgress'>,
+	wait: Omit<TaskWait, 'pollIntervalMs' | 'onProgress'>,
 	wanted: WaitFields,
 ): Promise<Spoken> {
 	const { taskId, signal, subscription } = wait;
@@ -84,7 +84,7 @@ export async function collect(
 			`The WebSocket of the service could not be used, so results were looked up every ${wanted.pollIntervalMs / 1000} s instead and may have arrived late. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
 		);
 	}
-	const justMade = wait.justCreated || waited >= 1000;
+	const justMade = wait.begins === 'created' || waited >= 1000;
 	const spoken: Spoken = { taskId, task };
 	if (wanted.download) {
 		report.progress(`${part.name}task ${taskId}: downloading the file`);

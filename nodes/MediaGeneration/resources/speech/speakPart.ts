@@ -46,8 +46,8 @@ export async function speakPart(
 		}
 		const taskId = resumed ?? (await create(work, part, order, wanted.timeoutMs, signal));
 		if (!subscription) return { taskId };
-		const justCreated = resumed === undefined;
-		const wait = { taskId, signal, subscription, justCreated, isKnown: true };
+		const begins = resumed === undefined ? 'created' : 'kept';
+		const wait = { taskId, begins, signal, subscription } as const;
 		return await collect(work, part, wait, wanted).catch((error: unknown) => {
 			if (isGone(error)) record.keep({ state: 'task', taskId, isGone: true });
 			throw error;

@@ -43,8 +43,8 @@ export const waitForSpeech: Operation = {
 				const wait = {
 					taskId: ids[part.index]!,
 					subscription: subscribe(credential, egressCheckOf(context)),
-					justCreated: false,
-				};
+					begins: 'given',
+				} as const;
 				return await withDeadline(wanted.timeoutMs, part.stopped, async (over) => {
 					return await collect(work, part, { ...wait, signal: over }, wanted);
 				}).finally(() => wait.subscription.release(signal.aborted ? undefined : 'soon'));
