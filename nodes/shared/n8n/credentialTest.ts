@@ -3,17 +3,14 @@ import type {
 	ICredentialTestFunctions,
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
-import { readCredential, type Credential } from '../http/credential';
-import { failureOfStatus, readAnswer } from '../parsing/errorResponses';
+import { whenAborted, withDeadline } from '../async/deadline';
 import { ACCOUNT_PATH } from '../contract';
 import { asWrongAddress, Failure } from '../failure';
-import { readErrorBody, readText } from '../http/bodies';
-import { failureOfConnection, type ByteStream } from '../http/request';
-import { withDeadline } from '../async/deadline';
-
-import { wordingOf } from './messages';
+import { readCredential, type Credential } from '../http/credential';
+import { failureOfConnection } from '../http/request';
 import { isRecord } from '../parsing/coerce';
-import type { Redactor } from '../parsing/redaction';
+import { failureOfStatus, readAnswer } from '../parsing/errorResponses';
+import { wordingOf } from './messages';
 
 const TEST_MS = 15_000;
 
@@ -35,52 +32,31 @@ export async function testMediaGenerationApi(
 }
 
 /** Throws a Failure unless the account can be read. */
-async function readAccount(context: ICredentialTestFunctions, credential: Credential) {
-	const { apiToken, redact } = credential;
-	const url = credential.baseUrl + ACCOUNT_PATH;
+async function readAccount(
+	context: ICredentialTestFunctions,
+	{ apiToken, baseUrl, redact }: Credential,
+): Promise<void> {
+	const url = baseUrl + ACCOUNT_PATH;
 	// n8n offers nothing newer than `request` to a credential test.
-	const { request } = context.helpers;
-	const { statusCode, body }: { statusCode: number; body: unknown } = await request({
+	const asked: Promise<{ statusCode: number; body: unknown }> = context.helpers.request({
 		method: 'GET',
 		uri: url,
 		headers: { Accept: 'application/json', Authorization: `Bearer ${apiToken}` },
 		simple: false,
 		resolveWithFullResponse: true,
-		useStream: true,
 		followRedirect: false,
 		timeout: TEST_MS,
-	}).catch((error: unknown) => {
+	});
+	// `timeout` counts silence only: a body may come letter by letter.
+	const inTime = async (over: AbortSignal) => await Promise.race([asked, whenAborted(over)]);
+	const answer = await withDeadline(TEST_MS, undefined, inTime).catch((error: unknown) => {
 		throw failureOfConnection(error, url);
 	});
-	const isGood = statusCode >= 200 && statusCode < 300;
-	const text = isStream(body)
-		? await readBody(body, statusCode, url, redact)
-		: typeof body === 'string'
-			? body
-			: JSON.stringify(body ?? '');
-	if (!isGood) throw asWrongAddress(failureOfStatus(statusCode, redact.text(text)));
-	const account = readAnswer(text, redact);
-	if (!isRecord(account)) throw new Failure('notTheService');
-}
-
-const isStream = (body: unknown): body is ByteStream =>
-	typeof (body as ByteStream | undefined)?.destroy === 'function';
-
-/** The body of the answer, in bounded size and time. */
-async function readBody(
-	body: ByteStream,
-	status: number,
-	url: string,
-	redact: Redactor,
-): Promise<string> {
-	const close = () => void body.destroy();
-	const answer = { status, headers: {}, body, url, redact, close };
-	body.on('error', () => {});
-	const read = async (signal: AbortSignal) => {
-		signal.addEventListener('abort', close, { once: true });
-		return await (status < 300 ? readText : readErrorBody)(answer, signal);
-	};
-	return await withDeadline(TEST_MS, undefined, read).catch((error: Failure) => {
-		throw error.kind === 'timedOut' ? failureOfConnection(error, url) : error;
-	});
+	if (!answer) throw failureOfConnection(undefined, url);
+	const { statusCode, body } = answer;
+	const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
+	if (statusCode < 200 || statusCode > 299) {
+		throw asWrongAddress(failureOfStatus(statusCode, redact.text(text)));
+	}
+	if (!isRecord(readAnswer(text, redact))) throw new Failure('notTheService');
 }

@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ICredentialsDecrypted, IWorkflowExecuteAdditionalData } from 'n8n-workflow';
+import { core, removeEngineFolder } from '../../demo/n8n.mts';
+import { testMediaGenerationApi } from '../../nodes/shared/n8n/credentialTest';
+
+/* The credential's test button, with n8n's own request helper. */
+
+afterAll(() => removeEngineFolder());
+
+const TOKEN = 'tok_0123456789abcdef';
+
+async function press(data: object) {
+	const context = new core.CredentialTestContext({} as IWorkflowExecuteAdditionalData);
+	const credential = { id: '1', name: 'c', type: 'mediaGenerationApi', data };
+	return await testMediaGenerationApi.call(context, credential as unknown as ICredentialsDecrypted);
+}
+
+const answer =
+	(status: number, body: string, headers = {}): RequestListener =>
+	(_, response) =>
+		void response.writeHead(status, headers).end(body);
+
+it.each<[string, RequestListener, RegExp]>([
+	['an account', answer(200, '{"balance":3}'), /^The service accepts the token$/],
+	[
+		'a refused token, which it says',
+		answer(401, JSON.stringify({ error: `bad ${TOKEN}` })),
+		/^Authorization failed: the service refused the API token: bad \*{5}\. Open the credential/,
+	],
+	['an error with status 200', answer(200, '{"error":"invalid_token"}'), /refused the API token/],
+	['a page', answer(200, '<html><p>Welcome</p></html>'), /not come from a media.*'Base URL'/],
+	['a list', answer(200, '[]'), /not come from a media/],
+	['another server', answer(404, '{"error":"no such path"}'), /not come from a media/],
+	['an outage', answer(503, 'maintenance'), /not available \(HTTP 503\): maintenance/],
+	['a redirect', answer(302, '', { location: 'https://x.example' }), /redirects to/],
+	['a reset', ({ socket }) => void socket.resetAndDestroy(), /did not respond/],
+])('says what %s means', async (_, handle, said) => {
+	const server = createServer(handle);
+	await once(server.listen(0, '127.0.0.1'), 'listening');
+	const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/`;
+	const { status, message } = await press({ apiToken: `Bearer ${TOKEN}`, baseUrl });
+	expect(message).toMatch(said);
+	expect(message).not.toContain(TOKEN);
+	expect(status).toBe(/accepts/.test(message) ? 'OK' : 'Error');
+	server.close();
+});
+
+it.each([
+	[{ apiToken: '', baseUrl: 'https://media.example.com' }, "'API Token' is empty"],
+	[{ apiToken: TOKEN }, "'Base URL' is empty"],
+])('names the field that is wrong: %j', async (data, message) => {
+	expect(await press(data)).toEqual({ status: 'Error', message });
+});
