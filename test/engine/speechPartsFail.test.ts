@@ -110,7 +110,7 @@ test('another item that fails ends the parts, and the message names them', async
 	const { message, description } = bad(await run(split(EACH, { concurrency: 20 }), items));
 	expect(message).toContain('[item 1]');
 	expect(description).toMatch(
-		/^1 other item is paid for\..* Paid: item 0: task \d+; item 0: task \d+.* and 7 more\./,
+		/1 other item is paid for\..* Paid: item 0: task \d+; item 0: task \d+.* and 7 more\./,
 	);
 	await allClosed();
 });

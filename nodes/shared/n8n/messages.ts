@@ -1,6 +1,6 @@
 import type { Failure, FailureFacts, FailureKind } from '../failure';
 import { clip } from '../parsing/coerce';
-import { saysTooMuch } from '../parsing/errorResponses';
+import { saysTooMuch, saysUsedUp } from '../parsing/errorResponses';
 
 /** The only place that puts failures into words. Pure. */
 
@@ -114,9 +114,11 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			'Add credit with the provider, then run this again. Account → Get shows what is left.',
 	}),
-	rateLimited: ({ retryAfterMs }) => ({
-		message: 'The service received too many requests from this account',
-		description: `Wait ${retryAfterMs ? limit(Math.ceil(retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
+	rateLimited: (facts) => ({
+		message: `The service received too many requests from this account${said(facts)}`,
+		description: saysUsedUp(facts.text)
+			? 'A used-up quota comes back when its period ends, or with a larger plan. Account → Get shows what is left.'
+			: `Wait ${facts.retryAfterMs ? limit(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
 	}),
 	invalidVoice: (facts) => ({
 		message: `The service does not accept this voice${said(facts)}`,
@@ -151,8 +153,8 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			"Nothing was returned, because it would have been incomplete. Request less, for example with a 'Limit' instead of 'Return All'. If that does not help, contact the provider of the service.",
 	}),
-	unclear: () => ({
-		message: 'An earlier attempt sent this request and got no clear response',
+	unclear: (facts) => ({
+		message: `An earlier attempt sent this request and got no clear response${said(facts)}`,
 		description:
 			'It is not sent again automatically, since every accepted request is charged. To send it again, start the workflow from the beginning.',
 	}),
@@ -166,8 +168,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	streamLost: (facts) => ({
 		message: `The service stopped reporting before the result was ready${said(facts)}`,
-		description:
-			'The generation may still be running, and has been charged. Check History → Get Many before you run this again: it is not requested a second time automatically.',
+		description: `The generation may still be running, and ${facts.maybeAccepted ? 'may have' : 'has'} been charged. Check History → Get Many before you run this again: it is not requested a second time automatically.`,
 	}),
 	timedOut: ({ limitMs, lastNews }) => ({
 		message: `No result after ${limit(limitMs)}${lastNews ? ` (last known: ${lastNews})` : ''}`,
@@ -213,7 +214,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 		words.description,
 		ids?.length
 			? `It has been charged, and appears in History → Get Many as ${few(ids)}.`
-			: facts.maybeAccepted && unsure(facts),
+			: facts.maybeAccepted && kind !== 'streamLost' && unsure(facts),
 		collecting(kind, facts),
 		unclearParts?.length &&
 			`The service may have accepted and charged for these parts, too, without saying so: ${unclearParts.join(', ')}. A retry does not send them again.`,

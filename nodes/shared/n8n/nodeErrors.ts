@@ -11,7 +11,7 @@ export interface ErrorPlace {
 	itemIndex?: number;
 	/** Of the credential, if one could be read. */
 	redact?: Redactor;
-	/** Put before the description: what has to be known before a new run. */
+	/** Put behind the description: what else is paid. */
 	note?: string;
 }
 
@@ -38,8 +38,11 @@ export function toNodeError(
 	error: unknown,
 	{ node, itemIndex, redact = redactor(''), note }: ErrorPlace,
 ): NodeApiError | NodeOperationError {
-	const withNote = (description?: string | null) =>
-		redact.text([note, description].filter(Boolean).join(' '));
+	const withNote = (description?: string | null) => {
+		// An address at the end must not take up a full stop.
+		const cure = note ? description?.replace(/[^.]$/, '$& .') : description;
+		return redact.text([cure, note].filter(Boolean).join(' '));
+	};
 	if (error instanceof NodeApiError || error instanceof NodeOperationError) {
 		if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 		if (note) error.description = withNote(error.description);
