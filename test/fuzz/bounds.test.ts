@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { redactor } from '../../nodes/shared/parsing/redaction';
-import { failureOfStatus, readAnswer } from '../../nodes/shared/parsing/errorResponses';
+import { failureOfStatus, readAnswer } from '../../nodes/shared/parsing/errors';
 import { readHistory } from '../../nodes/shared/generation/historyEntries';
 import { Failure } from '../../nodes/shared/failure';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
@@ -12,7 +12,7 @@ import {
 	MAX_MESSAGE_CHARS,
 } from '../../nodes/shared/limits';
 import * as readers from '../../nodes/shared/parsing/responses';
-import * as reasons from '../../nodes/shared/parsing/errorText';
+import * as reasons from '../../nodes/shared/parsing/errors';
 import { parseJson } from '../../nodes/shared/parsing/coerce';
 import { BASE, SOURCE, valueOrFailure } from './check';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Failure } from '../../nodes/shared/failure';
 import * as readers from '../../nodes/shared/parsing/responses';
-import * as reasons from '../../nodes/shared/parsing/errorText';
-import * as answers from '../../nodes/shared/parsing/errorResponses';
+import * as reasons from '../../nodes/shared/parsing/errors';
+import * as answers from '../../nodes/shared/parsing/errors';
 import * as single from '../../nodes/shared/parsing/coerce';
 import { anAddress, anyBody, anyFigure, anyJson, anyText, recordOf } from './arbitraries';
 import { always, BASE, SOURCE, valueOrFailure } from './check';

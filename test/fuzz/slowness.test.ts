@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
 import { redactor } from '../../nodes/shared/parsing/redaction';
-import * as answers from '../../nodes/shared/parsing/errorResponses';
+import * as answers from '../../nodes/shared/parsing/errors';
 import { joinSubtitles } from '../../nodes/MediaGeneration/audio/subtitles';
 import { readHistory } from '../../nodes/shared/generation/historyEntries';
 import * as fileTypes from '../../nodes/shared/parsing/fileType';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import * as readers from '../../nodes/shared/parsing/responses';
-import * as reasons from '../../nodes/shared/parsing/errorText';
+import * as reasons from '../../nodes/shared/parsing/errors';
 import * as values from '../../nodes/shared/parsing/coerce';
 import { always, BASE, runs, SOURCE, valueOrFailure } from './check';
 import { slowTexts, type Repeated } from './corpus';

@@ -5,7 +5,7 @@ import {
 	isImage,
 	whyNoFile,
 } from '../../nodes/shared/parsing/fileType';
-import type { MediaKind } from '../../nodes/shared/media';
+import type { MediaKind } from '../../nodes/shared/contract';
 
 const bytes = (text: string) => Buffer.concat([Buffer.from(text, 'latin1'), Buffer.alloc(64)]);
 const HEADS = {

@@ -2,7 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
 import { readCredential, type Credential } from '../../nodes/shared/http/credential';
 import { startDeadline } from '../../nodes/shared/async/deadline';
-import { isOverload } from '../../nodes/shared/parsing/errorResponses';
+import { isOverload } from '../../nodes/shared/parsing/errors';
 import type { SpeechRequest } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
 import type { Subscription } from '../../nodes/shared/speech/notifications';

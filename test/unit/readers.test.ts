@@ -16,7 +16,7 @@ import {
 	looksLikeHtml,
 	parseJson,
 } from '../../nodes/shared/parsing/coerce';
-import { readReason, saysFailure, saysNothing } from '../../nodes/shared/parsing/errorText';
+import { readReason, saysFailure, saysNothing } from '../../nodes/shared/parsing/errors';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
 const ORIGIN = 'https://media.example.com';

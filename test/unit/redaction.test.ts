@@ -2,7 +2,7 @@ import type { INode } from 'n8n-workflow';
 import { paidWords } from '../../nodes/MediaGeneration/paid/summary';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
-import { readAnswer } from '../../nodes/shared/parsing/errorResponses';
+import { readAnswer } from '../../nodes/shared/parsing/errors';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import { readSpeechTask } from '../../nodes/shared/parsing/responses';

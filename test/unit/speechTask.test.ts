@@ -2,7 +2,7 @@ import type { Api } from '../../nodes/shared/api/api';
 import { startDeadline } from '../../nodes/shared/async/deadline';
 import type { SpeechTask } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
-import { failureOfStatus } from '../../nodes/shared/parsing/errorResponses';
+import { failureOfStatus } from '../../nodes/shared/parsing/errors';
 import type { Subscription } from '../../nodes/shared/speech/notifications';
 import { waitForTask, type TaskWait } from '../../nodes/shared/speech/speechTask';
 

@@ -1,5 +1,5 @@
 import { MAX_JOINED_BYTES } from '../../shared/limits';
-import type { FileType } from '../../shared/media';
+import type { FileType } from '../../shared/contract';
 import { indexFrame, readMp3, type Mp3 } from './mp3';
 import { readWav, wavHead, type Wav } from './wav';
 

@@ -1,4 +1,4 @@
-import type { FileType } from '../../shared/media';
+import type { FileType } from '../../shared/contract';
 import { CUE_TIME, plainLines, SRT, subtitleTypeOf } from '../../shared/parsing/fileType';
 
 /**

@@ -1,6 +1,6 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../shared/async/deadline';
-import type { GeneratedFile } from '../../shared/contract';
+import { type GeneratedFile, GENERATIONS, type MediaKind } from '../../shared/contract';
 import { download } from '../../shared/http/download';
 import { accountOf } from '../../shared/account';
 import { claimsOf } from '../../shared/generation/claims';
@@ -8,7 +8,6 @@ import { HistoryReader } from '../../shared/generation/historyReader';
 import { generate } from '../../shared/generation/generation';
 import type { GenerationOrder } from '../../shared/generation/generationStream';
 import { findAgain } from '../../shared/generation/historyRecovery';
-import { GENERATIONS, type MediaKind } from '../../shared/media';
 import {
 	concurrency,
 	download as downloadField,

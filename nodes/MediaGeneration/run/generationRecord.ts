@@ -1,9 +1,8 @@
-import type { GeneratedFile } from '../../shared/contract';
+import type { GeneratedFile, MediaKind } from '../../shared/contract';
 import { withFacts } from '../../shared/failure';
 import { mayStillCome } from '../../shared/generation/generation';
 import type { GenerationListener } from '../../shared/generation/generationStream';
 import type { SentRequest } from '../../shared/generation/historyMatching';
-import type { MediaKind } from '../../shared/media';
 import type { GenerationProgress } from '../../shared/parsing/generationEvents';
 import type { PaidRecord } from '../paid/payments';
 import type { Work } from './work';

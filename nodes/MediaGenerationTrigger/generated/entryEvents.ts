@@ -2,7 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 import { sleep } from '../../shared/async/deadline';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
-import { readReason, saysNothing } from '../../shared/parsing/errorText';
+import { readReason, saysNothing } from '../../shared/parsing/errors';
 import type { Activation } from '../activation/activation';
 import type { EntryStore, Found } from './entryStore';
 

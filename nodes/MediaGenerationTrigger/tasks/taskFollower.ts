@@ -3,7 +3,7 @@ import { sleep, steadyNow } from '../../shared/async/deadline';
 import type { SpeechTask } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
-import { failureOfText } from '../../shared/parsing/errorResponses';
+import { failureOfText } from '../../shared/parsing/errors';
 import type { Subscription } from '../../shared/speech/notifications';
 import { endedBefore, isNew } from './endedBefore';
 import { waitForTask } from '../../shared/speech/speechTask';

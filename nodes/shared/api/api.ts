@@ -1,11 +1,17 @@
 import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
-import { failureSaidIn, readAnswer } from '../parsing/errorResponses';
+import { failureSaidIn, readAnswer } from '../parsing/errors';
 import { peek, readText } from '../http/bodies';
 import { RetryingClient, type ApiCall } from './retry';
-import { ACCOUNT_PATH, type ServiceRecord, type SpeechRequest, type SpeechTask } from '../contract';
+import {
+	ACCOUNT_PATH,
+	type ServiceRecord,
+	type SpeechRequest,
+	type SpeechTask,
+	GENERATIONS,
+	type Generation,
+} from '../contract';
 import { Failure, isFailure } from '../failure';
-import { GENERATIONS, type Generation } from '../media';
 import type { ByteStream, HttpResponse } from '../http/request';
 import { knownTasksOf } from './knownTasks';
 import { readAllPages } from './pagination';

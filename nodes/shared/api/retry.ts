@@ -1,5 +1,5 @@
 import type { Credential } from '../http/credential';
-import { failureOfStatus, isOverload, readRetryAfter } from '../parsing/errorResponses';
+import { failureOfStatus, isOverload, readRetryAfter } from '../parsing/errors';
 import { readErrorBody } from '../http/bodies';
 import { abortReason, sleep, startDeadline, steadyNow } from '../async/deadline';
 import { Failure, isFailure, isTransient, type FailureKind } from '../failure';

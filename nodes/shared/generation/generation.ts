@@ -1,8 +1,7 @@
 import type { Api } from '../api/api';
-import type { GeneratedFile } from '../contract';
+import { type GeneratedFile, GENERATIONS } from '../contract';
 import { Failure } from '../failure';
-import { GENERATIONS } from '../media';
-import { failureOfText } from '../parsing/errorResponses';
+import { failureOfText } from '../parsing/errors';
 import type { GenerationOutcome } from '../parsing/generationEvents';
 import { askedOf, type Claims } from './claims';
 import { requestStream, type GenerationOrder } from './generationStream';

@@ -9,11 +9,10 @@ import {
 	throwIfAborted,
 	watchSilence,
 } from '../async/deadline';
-import type { GeneratedFile } from '../contract';
+import { type GeneratedFile, GENERATIONS, type Generation } from '../contract';
 import { Failure } from '../failure';
 import { closeAtEnd } from '../http/bodies';
 import type { ByteStream } from '../http/request';
-import { GENERATIONS, type Generation } from '../media';
 import {
 	GenerationEvents,
 	type GenerationOutcome,

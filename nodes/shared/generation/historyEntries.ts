@@ -1,6 +1,6 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
 import { readGeneratedFiles } from '../parsing/responses';
-import { isFailureWord } from '../parsing/errorText';
+import { isFailureWord } from '../parsing/errors';
 import { asId, asText, asTime, unsigned } from '../parsing/coerce';
 
 /** An entry of the history (§2.3), and how it is recognised. Pure. */

@@ -1,6 +1,5 @@
-import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS } from '../contract';
+import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type MediaKind } from '../contract';
 import { countFiles, isKnown, type HistoryEntry } from './historyEntries';
-import type { MediaKind } from '../media';
 import { asText } from '../parsing/coerce';
 import { kindSaid } from '../parsing/fileType';
 

@@ -6,7 +6,7 @@ import type { HistoryReader } from './historyReader';
 import { Failure, isFailure, withFacts } from '../failure';
 import { MAX_FILES } from '../limits';
 import { asText, unsigned } from '../parsing/coerce';
-import { readReason } from '../parsing/errorText';
+import { readReason } from '../parsing/errors';
 import { marksOf } from '../parsing/responses';
 import type { Api } from '../api/api';
 import type { Claim, SentRequest } from './historyMatching';

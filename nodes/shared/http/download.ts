@@ -1,10 +1,10 @@
 import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
 import type { Credential } from './credential';
-import { readErrorText, readRetryAfter } from '../parsing/errorResponses';
+import { readErrorText, readRetryAfter } from '../parsing/errors';
 import { peek, readErrorBody } from './bodies';
 import { abortReason, remainingMs, sleep, steadyNow, watchSilence } from '../async/deadline';
 import { Failure, isTransient, type FailureFacts } from '../failure';
-import type { FileType, MediaKind } from '../media';
+import type { FileType, MediaKind } from '../contract';
 import {
 	fileNameOf,
 	fileTypeOf,

@@ -9,7 +9,7 @@ import { asWrongAddress, Failure } from '../failure';
 import { readCredential, type Credential } from '../http/credential';
 import { failureOfConnection } from '../http/request';
 import { isRecord } from '../parsing/coerce';
-import { failureOfStatus, readAnswer } from '../parsing/errorResponses';
+import { failureOfStatus, readAnswer } from '../parsing/errors';
 import { wordingOf } from './messages';
 
 const TEST_MS = 15_000;

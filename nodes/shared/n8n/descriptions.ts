@@ -1,5 +1,5 @@
 import type { IDisplayOptions, INodeProperties, INodePropertyTypeOptions } from 'n8n-workflow';
-import type { MediaKind } from '../media';
+import type { MediaKind } from '../contract';
 
 /**
  * Fields that several operations share, so that a value survives a switch between them, with the

@@ -1,6 +1,6 @@
 import type { Failure, FailureFacts, FailureKind } from '../failure';
 import { clip } from '../parsing/coerce';
-import { saysTooMuch, saysUsedUp } from '../parsing/errorResponses';
+import { saysTooMuch, saysUsedUp } from '../parsing/errors';
 
 /** The only place that puts failures into words. Pure. */
 

@@ -1,7 +1,7 @@
 import type { GeneratedFile } from '../contract';
 import { MAX_FILES } from '../limits';
 import { asId, isRecord, unsigned } from './coerce';
-import { isFailed } from './errorText';
+import { isFailed } from './errors';
 
 /** The files that a stream's completions have named so far. Pure. */
 export class Completions {

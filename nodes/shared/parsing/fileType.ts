@@ -1,4 +1,4 @@
-import { MIME_TYPES, type FileType, type MediaKind } from '../media';
+import { MIME_TYPES, type FileType, type MediaKind } from '../contract';
 import { asText, looksLikeHtml } from './coerce';
 
 /** The type of a file, from its first bytes, its header and its address. Pure. */

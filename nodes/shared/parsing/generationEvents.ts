@@ -5,7 +5,7 @@ import { Completions, entriesOf, isCutOff } from './completions';
 import type { Redactor } from './redaction';
 import { readGeneratedFiles, type Source } from './responses';
 import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
-import { isFailed, isFailureWord, readReason, saysFailure } from './errorText';
+import { isFailed, isFailureWord, readReason, saysFailure } from './errors';
 
 /** From the bytes of a generation stream to its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
 

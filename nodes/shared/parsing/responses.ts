@@ -6,7 +6,7 @@ import {
 	type TaskState,
 } from '../contract';
 import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_WORD_CHARS } from '../limits';
-import { isFailureWord, readReason, saysFailure } from './errorText';
+import { isFailureWord, readReason, saysFailure } from './errors';
 import type { Redactor } from './redaction';
 import {
 	asId,

@@ -5,7 +5,7 @@ import {
 	readAnswer,
 	readErrorText,
 	readRetryAfter,
-} from '../../nodes/shared/parsing/errorResponses';
+} from '../../nodes/shared/parsing/errors';
 import { Failure, type FailureKind } from '../../nodes/shared/failure';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import { failureOf } from './refusal';
