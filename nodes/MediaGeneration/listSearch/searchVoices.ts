@@ -35,20 +35,23 @@ function languageName(text: string): string | undefined {
 
 const idOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
 
+/** What describes a voice, its language by its name, in words. */
+function traitsOf(voice: ServiceRecord): string[] {
+	const language = traitOf(voice, 'language') ?? '';
+	const traits = TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' '));
+	return [languageName(language) ?? language, ...traits].filter((trait) => !!trait) as string[];
+}
+
 /** One entry of the picker, with the address at which the voice can be heard; undefined without an id. */
 export function voiceEntry(voice: ServiceRecord): INodeListSearchItems | undefined {
 	const value = idOf(voice);
 	if (value === undefined) return undefined;
-	const language = traitOf(voice, 'language');
-	const shown = [
-		language && (languageName(language) ?? language),
-		...TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' ')),
-	].filter((trait) => trait !== undefined && trait.length <= 30);
-	const traits = [...new Set(shown)].slice(0, 4);
+	const short = traitsOf(voice).filter((trait) => trait.length <= 30);
+	const traits = [...new Set(short)].slice(0, 4).join(', ');
 	const name = asText(voice.name) ?? value;
 	const preview = asWebUrl(asText(voice.preview_url) ?? '');
 	return {
-		name: traits.length > 0 ? `${name} (${traits.join(', ')})` : name,
+		name: traits ? `${name} (${traits})` : name,
 		value,
 		...(preview ? { url: preview.href } : {}),
 	};
@@ -62,19 +65,15 @@ const words = (text = '') => ` ${text.toLowerCase().replace(/[\s_,-]+/g, ' ')}`;
  * ("male" is not "female"). A language counts by its code and by its name.
  */
 export function matches(voice: ServiceRecord, filter: string): boolean {
-	const labels = isRecord(voice.labels) ? voice.labels : {};
-	const uses = [voice.use_cases, labels.use_cases].flat().map(asText);
-	const language = traitOf(voice, 'language') ?? '';
-	const traits = TRAITS.map((trait) => traitOf(voice, trait));
-	const known = [...traits, ...uses, language, languageName(language)].map(words).join('');
+	const uses = [voice.use_cases].flat().map(asText);
+	const known = [...traitsOf(voice), ...uses, traitOf(voice, 'language')].map(words).join('');
 	const named = [asText(voice.name), idOf(voice)].map(words).join('');
 	return words(filter)
 		.trim()
 		.split(' ')
 		.every((word) => {
-			const code = languageName(word)?.toLowerCase();
-			const isLanguage = code !== undefined && code === language.toLowerCase();
-			return isLanguage || named.includes(word) || known.includes(` ${word}`);
+			const begun = [word, languageName(word)].filter((text) => text !== undefined).map(words);
+			return named.includes(word) || begun.some((text) => known.includes(text));
 		});
 }
 

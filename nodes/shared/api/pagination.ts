@@ -1,7 +1,7 @@
 import type { ServiceRecord } from '../contract';
 import { Failure } from '../failure';
 import { MAX_PAGES } from '../limits';
-import { type Page } from '../parsing/responses';
+import type { Page } from '../parsing/responses';
 import { asText } from '../parsing/coerce';
 
 export const MAX_PAGE_SIZE = 100;
@@ -20,15 +20,14 @@ export interface Paging {
 
 /**
  * True when `found` is the last page of a list. `seen` records came with it and the pages before;
- * `pageSize` were asked for. An announced total that the page contradicts is ignored.
+ * `pageSize` were asked for.
  */
 export function isLastPage(found: Page, seen: number, pageSize: number): boolean {
 	const { items, total, pageSize: echoed, bare } = found;
-	if (bare) return items.length !== pageSize;
-	const held = echoed !== undefined && echoed > 0 ? Math.min(echoed, pageSize) : pageSize;
-	const isShort = items.length < held;
-	const isTold = total !== undefined && (isShort || total > items.length);
-	return items.length === 0 || (isTold ? seen >= total : isShort);
+	if (bare || items.length === 0) return items.length !== pageSize;
+	return total !== undefined
+		? seen >= total
+		: items.length < Math.min(echoed || pageSize, pageSize);
 }
 
 /**

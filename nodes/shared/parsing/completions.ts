@@ -20,15 +20,12 @@ export class Completions {
 	}
 
 	/** Adds the files of one completion, which may repeat earlier ones. */
-	add(files: GeneratedFile[]): void {
-		const before = new Map<string, number>();
+	addFiles(files: GeneratedFile[]): void {
 		for (const file of files) {
-			const key = keyOf(file);
-			const place = before.get(key) ?? 0;
-			before.set(key, place + 1);
-			// The most recently signed address is valid longest.
-			this.named.set(`${key} ${place}`, file);
-			if (file.id !== undefined) this.fileless.delete(file.id);
+			// A later completion may sign the address anew: that is valid longest.
+			const { id, fileUrl } = file;
+			this.named.set(id === undefined ? fileUrl : `${id} ${unsigned(fileUrl)}`, file);
+			if (id !== undefined) this.fileless.delete(id);
 		}
 	}
 
@@ -37,10 +34,6 @@ export class Completions {
 		this.fileless.add(id ?? `entry ${this.fileless.size}`);
 	}
 }
-
-/** How a file is recognised in a later completion, where its address may be signed anew. */
-const keyOf = ({ id, fileUrl }: GeneratedFile): string =>
-	JSON.stringify(id === undefined ? [fileUrl] : [id, unsigned(fileUrl)]);
 
 /** The entries of a completion, no more than there can be files. */
 export const entriesOf = (value: unknown): unknown[] =>

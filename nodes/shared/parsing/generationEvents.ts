@@ -159,7 +159,7 @@ export class GenerationEvents {
 
 	private complete(value: unknown, files: GeneratedFile[]): void {
 		if (files.length > MAX_FILES) return this.lose(`the completion named ${files.length} files`);
-		this.completions.add(files);
+		this.completions.addFiles(files);
 		for (const entry of entriesOf(value).filter(isFailed)) {
 			if (readGeneratedFiles(entry, this.source.baseUrl).length > 0) continue;
 			this.completions.addFileless(entry);
