@@ -21,7 +21,7 @@ class Registry {
 }
 
 /**
- * Everything that this process shares for one account: its socket (Connection), its pace (RateLimit),
+ * Everything that this process shares for one account: its socket (Connection), its pace (Pace),
  * the readings under way (SingleFlight), what is known of its speech tasks (KnownTasks) and of who
  * made what (OwnWork, Claims), its history (HistoryPages), and the checks of its
  * token (TokenCheck).
@@ -42,8 +42,8 @@ class Account extends Registry {
 }
 
 /**
- * What belongs to no account: what a trigger leaves to its next activation (LeftBehind), a model's
- * calls where n8n keeps nothing (ModelCalls), and how often hosts of files are asked (HostPaces).
+ * What belongs to no account: what a trigger leaves to its next activation (LeftBehind), and a
+ * model's calls where n8n keeps nothing (ModelCalls).
  */
 export const thisProcess = new Registry();
 

@@ -1,17 +1,27 @@
 import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
+import { Failure } from '../../nodes/shared/failure';
+import { Pace } from '../../nodes/shared/pace/pace';
 
-/** Begins with a service that nobody knows anything about, unless something was learnt. */
-const limiter = (concurrency: number, learnt = { maxAtOnce: Infinity }) => {
-	const made = new Concurrency(learnt);
+/** The limit of a run whose account nobody knows anything about, unless another run has. */
+const limiter = (concurrency: number, pace = new Pace()) => {
+	const made = new Concurrency(pace, new AbortController().signal);
 	made.configure(concurrency);
 	return made;
 };
 const times = (count: number, work: () => void) => {
 	for (let index = 0; index < count; index++) work();
 };
-/** A moment after everything so far. */
-const later = () => Date.now() + ++moments;
-let moments = 0;
+const isAlive = async () => {};
+/** The service refuses a create call while `underWay` are, sent after everything so far. */
+const refuse = (pace: Pace, underWay: number) => {
+	const ends = Array.from({ length: underWay + 1 }, () => pace.markUnderWay());
+	jest.setSystemTime(Date.now() + 10);
+	pace.recordRefusal('create', Date.now() - 1, new Failure('rateLimited'));
+	for (const end of ends) end();
+};
+
+beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] }));
+afterEach(() => jest.useRealTimers());
 
 /** Lets everything that is ready run. */
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));
@@ -34,34 +44,60 @@ function works() {
 }
 
 describe('automatic concurrency', () => {
-	it('begins with 10 and grows by one with each accepted create call, up to 100', () => {
+	it('begins with 10 and grows by one with each accepted create call, up to 100', async () => {
 		const automatic = limiter(0);
 		expect(automatic.limit).toBe(10);
-		automatic.accepted();
-		automatic.succeeded();
+		automatic.recordAccepted(isAlive);
+		automatic.recordSuccess();
 		expect(automatic.limit).toBe(11);
-		times(200, () => automatic.accepted());
+		times(200, () => automatic.recordAccepted(isAlive));
 		expect(automatic.limit).toBe(100);
+	});
+
+	it('doubles beyond 20 once what was begun last is known to be alive', async () => {
+		const automatic = limiter(0);
+		let markAlive = () => {};
+		const alive = new Promise<void>((resolve) => (markAlive = resolve));
+		times(50, () => automatic.recordAccepted(async () => await alive));
+		expect(automatic.limit).toBe(20);
+		markAlive();
+		await settle();
+		expect(automatic.limit).toBe(60);
+	});
+
+	it('is halved where that has failed because too much is under way, and never grows so far again', async () => {
+		const pace = new Pace();
+		const automatic = limiter(0, pace);
+		const ends = Array.from({ length: 20 }, () => pace.markUnderWay());
+		const error = new Failure('taskFailed', { text: 'Too many concurrent tasks' });
+		const began = Date.now();
+		jest.setSystemTime(began + 10);
+		times(10, () => automatic.recordAccepted(async () => await Promise.reject(error)));
+		await settle();
+		expect(automatic.limit).toBe(10);
+		for (const end of ends.splice(5)) {
+			end();
+			pace.recordOverload(began, 1);
+		}
+		expect(automatic.limit).toBe(5);
+		times(50, () => automatic.recordSuccess());
+		expect(automatic.limit).toBe(5);
 	});
 
 	it('grows with each success where nothing is created', () => {
 		const automatic = limiter(0);
-		automatic.succeeded();
+		automatic.recordSuccess();
 		expect(automatic.limit).toBe(11);
 	});
 
-	it('is halved once by refusals of what was begun before the first of them came', () => {
-		const automatic = limiter(0);
-		const began = Date.now() - 1;
-		times(8, () => automatic.refused(began));
+	it('is halved by each refusal, never below one, and grows again by successes', () => {
+		const pace = new Pace();
+		const automatic = limiter(0, pace);
+		refuse(pace, 9);
 		expect(automatic.limit).toBe(5);
-	});
-
-	it('is halved by each later one, never below one, and grows again', () => {
-		const automatic = limiter(0);
-		times(11, () => automatic.refused(later()));
+		times(11, () => refuse(pace, 9));
 		expect(automatic.limit).toBe(1);
-		times(3, () => automatic.succeeded());
+		times(3, () => automatic.recordSuccess());
 		expect(automatic.limit).toBe(4);
 	});
 });
@@ -70,16 +106,16 @@ describe('a given concurrency', () => {
 	it.each([1, 500])('of %i holds from the start and is never exceeded', (concurrency) => {
 		const fixed = limiter(concurrency);
 		expect(fixed.limit).toBe(concurrency);
-		times(200, () => fixed.accepted());
+		times(200, () => fixed.recordAccepted(isAlive));
 		expect(fixed.limit).toBe(concurrency);
 	});
 
 	it('is lowered while the service refuses, also by what other executions have learnt', () => {
-		const learnt = { maxAtOnce: Infinity };
-		limiter(20, learnt).refused(later());
-		const other = limiter(20, learnt);
+		const pace = new Pace();
+		refuse(pace, 19);
+		const other = limiter(20, pace);
 		expect(other.limit).toBe(10);
-		times(50, () => other.succeeded());
+		times(50, () => other.recordSuccess());
 		expect(other.limit).toBe(20);
 	});
 });
@@ -102,13 +138,13 @@ describe('work on many items', () => {
 
 	it('takes up more as the limit grows, and less once the service refuses', async () => {
 		const { work, started, open, end } = works();
-		const automatic = limiter(0);
-		const over = forEachConcurrently(100, automatic, work);
+		const pace = new Pace();
+		const over = forEachConcurrently(100, limiter(0, pace), work);
 		await settle();
 		expect(open.size).toBe(10);
 		await end(0);
 		expect(open.size).toBe(11);
-		automatic.refused(later());
+		refuse(pace, 10);
 		await end(1, 2, 3);
 		// 11 of 12 were open and 3 ended: the limit of 5, grown to 8, lets none in.
 		expect(started.length).toBe(12);
@@ -121,11 +157,13 @@ describe('work on many items', () => {
 		const { work, open, end } = works();
 		const automatic = limiter(0);
 		const over = forEachConcurrently(100, automatic, work);
-		times(5, () => automatic.accepted());
+		times(5, () => automatic.recordAccepted(isAlive));
 		await settle();
 		expect(open.size).toBe(15);
-		times(200, () => automatic.accepted());
-		await settle();
+		for (let round = 0; round < 3; round++) {
+			times(70, () => automatic.recordAccepted(isAlive));
+			await settle();
+		}
 		expect(open.size).toBe(100);
 		await end(...open.keys());
 		await over;

@@ -66,8 +66,7 @@ describe('what the history holds of a request', () => {
 		const history: ServiceRecord[] = [];
 		const over = new AbortController();
 		const histories = jest.fn(async () => ({ items: [...history], bare: false, clockOffsetMs: 0 }));
-		const rateLimit = { cooldownMs: () => 0 };
-		const api = { listHistory: histories, credential: address, rateLimit } as unknown as Api;
+		const api = { listHistory: histories, credential: address } as unknown as Api;
 		const claims = new Claims();
 		const claim = claims.begin({ prompt: 'P', began: SINCE, kind: 'video', expected: 1, ...asked });
 		const { signal } = over;

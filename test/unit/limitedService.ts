@@ -6,7 +6,7 @@ import { isOverload } from '../../nodes/shared/parsing/errors';
 import type { SpeechRequest } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
 import type { Subscription } from '../../nodes/shared/speech/notifications';
-import { rateLimitOf } from '../../nodes/shared/pace/rateLimit';
+import { paceOf } from '../../nodes/shared/pace/pace';
 import { Api } from '../../nodes/shared/api/api';
 import { waitForTask } from '../../nodes/shared/speech/speechTask';
 
@@ -175,7 +175,7 @@ export function speak(service: Service, batch: Batch) {
 	const { items, concurrency = 0, pollInterval = 2, timeout = 3600, isOpen = false } = batch;
 	const began = Date.now();
 	const address = batch.address ?? newAccount();
-	const limiter = new Concurrency(rateLimitOf(address));
+	const limiter = new Concurrency(paceOf(address), new AbortController().signal);
 	limiter.configure(concurrency);
 	const api = new Api(contextFor(service), address, limiter);
 	/** How each item ended, and how many seconds after the batch began. */
@@ -193,7 +193,7 @@ export function speak(service: Service, batch: Batch) {
 			.then(() => undefined)
 			.catch((failure: Failure) => failure);
 		stop();
-		if (isOverload(error)) limiter.refused(start);
+		if (isOverload(error)) api.pace.recordOverload(start, 1);
 		ends.push({ at: (Date.now() - began) / 1000, error });
 		return error === undefined;
 	};

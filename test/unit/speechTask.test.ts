@@ -31,9 +31,9 @@ async function outcomeOf(begins: TaskWait['begins'], answers: Answer[]) {
 	const began = Date.now();
 	let readings = 0;
 	const api = {
-		rateLimit: {
+		pace: {
 			turns: { lookup: async () => true, watch: async () => true },
-			begin: () => () => {},
+			markUnderWay: () => () => {},
 		},
 		async getTask() {
 			const answer = answers[Math.min(readings++, answers.length - 1)]!();

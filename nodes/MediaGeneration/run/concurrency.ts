@@ -1,79 +1,66 @@
-import { sleep, steadyNow } from '../../shared/async/deadline';
-import type { LoadListener } from '../../shared/api/retry';
+import { steadyNow } from '../../shared/async/deadline';
+import type { Check, LoadListener } from '../../shared/api/retry';
+import type { Pace } from '../../shared/pace/pace';
+import { isOverload } from '../../shared/parsing/errors';
 
 /** Where automatic concurrency begins, and where it stops growing. */
 const AUTOMATIC_START = 10;
 const AUTOMATIC_MAX = 100;
-/** How many requests go out with each turn of the event loop. */
-const SENT_PER_TURN = 3;
+/** Some services accept everything and fail what is too much: beyond this, something has to be alive. */
+const UNCHECKED_MAX = 20;
 
 /** What is worked on: input items, or the parts that one of them consists of. */
 type Unit = 'item' | 'part';
 
 /**
- * How many items are processed at once (`options.concurrency`). Each create call that is accepted
- * adds one, up to the maximum. A refusal for rate or load halves it; after that, each success adds
- * one.
+ * How many items are in work at once (`options.concurrency`). Automatic: each create call that is
+ * accepted adds one, up to the maximum; where nothing is created, each success does. Never more than the
+ * account's pace allows, which refusals lower.
  */
 export class Concurrency implements LoadListener {
 	private start = AUTOMATIC_START;
 	private max = AUTOMATIC_MAX;
+	/** Up to here it may grow, until what was begun last is known to be alive; then to twice that. */
+	private checkedMax = UNCHECKED_MAX;
+	private isChecking = false;
+	/** Checks what was begun last. */
+	private youngest: Check | undefined;
 	private accepts = 0;
 	private successes = 0;
-	/** When the last refusal came, in ms since 1970. */
-	private refusedAt = 0;
 	private active = 0;
-	private spreadSoFar = 0;
-	private lastTurn = Promise.resolve();
 	/** What starts each that has no place yet. */
 	private readonly waiting = { part: new Set<() => void>(), item: new Set<() => void>() };
 
-	/** `learnt`: what this account's executions know of refusals; Infinity before the first. */
-	constructor(private readonly learnt: { maxAtOnce: number }) {}
+	/** `stopped` ends a check that is under way. */
+	constructor(
+		private readonly pace: Pace,
+		private readonly stopped: AbortSignal,
+	) {}
 
 	/** 0: automatic; 1–500: that many from the start. */
 	configure(concurrency: number): void {
-		this.start = concurrency === 0 ? AUTOMATIC_START : concurrency;
-		this.max = concurrency === 0 ? AUTOMATIC_MAX : concurrency;
+		if (concurrency === 0) return;
+		this.start = this.max = this.checkedMax = concurrency;
 	}
 
 	get limit(): number {
 		// Operations that create nothing, and results of an earlier attempt, grow it by their successes.
 		const grown = this.start + Math.max(this.accepts, this.successes);
-		return Math.min(this.max, grown, this.learnt.maxAtOnce);
+		return Math.min(this.max, grown, this.checkedMax, this.pace.atOnce);
 	}
 
-	accepted(): void {
+	recordAccepted(check: Check): void {
 		this.accepts++;
+		this.youngest = check;
 		this.startMore();
+		void this.grow();
 	}
 
-	succeeded(): void {
+	/** Something was done from beginning to end. */
+	recordSuccess(): void {
 		this.successes++;
-		this.learnt.maxAtOnce++;
-	}
-
-	/**
-	 * The service has refused what began at `since` (ms since 1970). Of several calls begun before the
-	 * first refusal, only that refusal counts.
-	 */
-	refused(since: number): void {
-		if (since <= this.refusedAt) return;
-		this.refusedAt = steadyNow();
-		this.learnt.maxAtOnce = Math.max(1, Math.floor(this.limit / 2));
-	}
-
-	/**
-	 * Resolves when it is this item's turn to send its request, or `signal` aborts. Requests that go out
-	 * together come back together, and the processor idles in between.
-	 */
-	async spread(signal: AbortSignal): Promise<void> {
-		const turn = this.lastTurn;
-		this.spreadSoFar++;
-		if (this.spreadSoFar % SENT_PER_TURN === 0) {
-			this.lastTurn = turn.then(async () => await sleep(1, signal));
-		}
-		await turn;
+		this.checkedMax = this.max;
+		this.pace.recordSuccess();
 	}
 
 	/** Resolves when there is a place, which `leave` gives back. Parts get one before items. */
@@ -87,6 +74,27 @@ export class Concurrency implements LoadListener {
 	leave(): void {
 		this.active--;
 		this.startMore();
+	}
+
+	/** Lets it grow beyond what is checked, as far as what was begun last is alive. */
+	private async grow(): Promise<void> {
+		if (this.isChecking) return;
+		this.isChecking = true;
+		while (this.youngest && this.start + this.accepts >= this.checkedMax) {
+			if (this.checkedMax === this.max) break;
+			const check = this.youngest;
+			// Only something younger is worth another check.
+			this.youngest = undefined;
+			const since = steadyNow();
+			await check(this.stopped).then(
+				() => (this.checkedMax = Math.min(this.max, this.checkedMax * 2)),
+				(error: unknown) => {
+					if (isOverload(error)) this.pace.recordOverload(since, 0);
+				},
+			);
+			this.startMore();
+		}
+		this.isChecking = false;
 	}
 
 	private startMore(): void {
@@ -115,7 +123,7 @@ export async function forEachConcurrently(
 	let left = count;
 	const works = Array.from({ length: count }, async (_, index) => {
 		await concurrency.enter(of);
-		if (await work(index)) concurrency.succeeded();
+		if (await work(index)) concurrency.recordSuccess();
 		left--;
 		// The last part leaves its place to the item.
 		if (of === 'item' || left > 0) concurrency.leave();

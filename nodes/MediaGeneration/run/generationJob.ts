@@ -51,9 +51,8 @@ export function generationJob(work: Work, order: Order): Job {
 	}
 	const [kept] = paid.plan(parameters);
 
-	return async () => {
-		await work.concurrency.spread(stopped);
-		return await withDeadline(timeoutMs, stopped, async (signal) => {
+	return async () =>
+		await withDeadline(timeoutMs, stopped, async (signal) => {
 			const record = new GenerationRecord(work, kept!, kind);
 			const files = await make(record, signal);
 			// One file that can't be fetched must not cost the others, which are paid for as well.
@@ -63,7 +62,6 @@ export function generationJob(work: Work, order: Order): Job {
 			}
 			return output;
 		});
-	};
 
 	async function make(record: GenerationRecord, signal: AbortSignal): Promise<GeneratedFile[]> {
 		const { asked, files: had } = record.earlier ?? {};

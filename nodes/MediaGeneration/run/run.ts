@@ -7,7 +7,7 @@ import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
-import { rateLimitOf } from '../../shared/pace/rateLimit';
+import { paceOf } from '../../shared/pace/pace';
 import { isOverload, saysNothing } from '../../shared/parsing/errors';
 import { takeTurn } from '../paid/callTurns';
 import { contextOf, PaidLog } from '../paid/paidLog';
@@ -54,8 +54,6 @@ export class Run {
 		private readonly goesOn: boolean,
 	) {
 		this.leave = accountOf(credential).use();
-		this.concurrency = new Concurrency(rateLimitOf(credential));
-		this.api = new Api(context, credential, this.concurrency);
 		this.isTool = isToolRun(context);
 		this.store = contextOf(context, this.isTool);
 		this.log = new PaidLog(this.store, credential.redact);
@@ -65,6 +63,8 @@ export class Run {
 		this.spending = new Spending(executionId === undefined ? {} : this.store, executionId ?? '');
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
+		this.concurrency = new Concurrency(paceOf(credential), this.stopped);
+		this.api = new Api(context, credential, this.concurrency);
 	}
 
 	/** What an operation gets of one input item. */
@@ -143,7 +143,7 @@ export class Run {
 		const began = steadyNow();
 		const made = await job().catch((error: unknown) => [new NotMade(error)]);
 		if (made.some((part) => part instanceof NotMade && isOverload(part.error))) {
-			this.concurrency.refused(began);
+			this.api.pace.recordOverload(began, 1);
 		}
 		const unclear = paid.left().filter(({ state }) => state === 'sent').length;
 		report.finish(this.operation, made, Math.round(steadyNow() - began), unclear);

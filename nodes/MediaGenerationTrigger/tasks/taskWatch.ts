@@ -136,7 +136,7 @@ export class TaskWatch {
 		const { api, closing } = this.activation;
 		if (this.past.size >= MAX_UNDER_WAY) return;
 		this.past.add(taskId);
-		await api.rateLimit.turns.watch('past', closing);
+		await api.pace.turns.watch(closing);
 		// Meanwhile a message may have said that it is.
 		const isOpen = !closing.aborted && this.past.has(taskId);
 		const reading = isOpen ? api.getTask(taskId, closing) : undefined;

@@ -54,24 +54,32 @@ export class Api extends RetryingClient {
 		};
 		const { raw } = await this.json(call, (record) => readCreatedTaskId(record) !== undefined);
 		const taskId = readCreatedTaskId(raw);
-		if (taskId !== undefined) return taskId;
+		if (taskId !== undefined) {
+			this.load?.recordAccepted(async (signal) => await this.checkAlive(taskId, signal));
+			return taskId;
+		}
 		const refusal = failureSaidIn(readCreated(raw), this.credential.redact);
 		throw refusal ?? new Failure('notTheService', { maybeAccepted: true });
 	}
 
-	/** §4.2. Throws a Failure; `repeat` 'once' leaves repeating to the caller. `lastAt`: see ApiCall. */
+	/** Reads a task that was just created; throws a Failure unless it is on its way. */
+	private async checkAlive(taskId: string, signal: AbortSignal): Promise<void> {
+		const { state, message } = await this.getTask(taskId, signal);
+		if (state === 'error') throw new Failure('taskFailed', { text: message });
+	}
+
+	/** §4.2. Throws a Failure; `repeat` 'once' leaves repeating to the caller. */
 	async getTask(
 		taskId: string,
 		signal: AbortSignal,
 		repeat: 'read' | 'once' = 'read',
-		lastAt?: number,
 	): Promise<SpeechTask> {
 		// A failed task has an `error` of its own, which is not the answer's.
 		const isTask = (raw: unknown) => readSpeechTask(raw, this.credential) !== undefined;
 		const flights = singleFlightOf(this.credential);
 		return await flights.share(`${repeat} ${taskId}`, signal, async (readSignal) => {
 			const path = taskPath(taskId);
-			const call: ApiCall = { method: 'GET', path, repeat, lastAt, signal: readSignal };
+			const call: ApiCall = { method: 'GET', path, repeat, signal: readSignal };
 			const { raw, clockOffsetMs } = await this.json(call, isTask);
 			const task = readSpeechTask(raw, this.credential);
 			if (!task) throw new Failure('notTheService', { transient: true });
@@ -108,7 +116,10 @@ export class Api extends RetryingClient {
 	async openStream(
 		generation: Generation,
 		body: Buffer,
-		options: Pick<ApiCall, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
+		options: Pick<ApiCall, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'> & {
+			/** Resolves once the stream is known to be alive, and throws if it is not. */
+			alive?: Promise<unknown>;
+		},
 	): Promise<{ body: ByteStream; clockOffsetMs?: number }> {
 		const call: ApiCall = {
 			method: 'POST',
@@ -120,6 +131,7 @@ export class Api extends RetryingClient {
 		};
 		return await this.send(call, async (answer) => {
 			await this.throwIfRefused(answer);
+			this.load?.recordAccepted(async () => await options.alive);
 			return { body: answer.body, clockOffsetMs: clockOffsetOf(answer) };
 		});
 	}

@@ -1,8 +1,9 @@
 import type { Credential } from '../http/credential';
 import { failureOfStatus, isOverload, readRetryAfter } from '../parsing/errors';
-import { readErrorBody } from '../http/bodies';
+import { ACCOUNT_PATH } from '../contract';
+import { readErrorBody, readText } from '../http/bodies';
 import { abortReason, sleep, startDeadline, steadyNow } from '../async/deadline';
-import { Failure, isFailure, isTransient, type FailureKind } from '../failure';
+import { Failure, isFailure, isTransient, withFacts, type FailureKind } from '../failure';
 import {
 	sendRequest,
 	type HttpRequest,
@@ -10,11 +11,13 @@ import {
 	type ServiceContext,
 } from '../http/request';
 import { backOffMs } from '../async/backOff';
-import { rateLimitOf, type CallKind, type RateLimit } from '../pace/rateLimit';
+import { paceOf, type CallKind, type Pace } from '../pace/pace';
 import { asWebUrl } from '../parsing/coerce';
 
 /** How long one reading may take before it is given up, in ms. */
 const READING_MS = 30_000;
+/** How long the reading may take that shows whether an outage is over, in ms. */
+const PROBE_MS = 10_000;
 /** How many times a read, or a create call that was definitely not accepted, is sent at most. */
 const MAX_ATTEMPTS = 5;
 /** How long a read without a deadline of its own is sent again while the account is refused, in ms. */
@@ -22,7 +25,7 @@ const MAX_REFUSED_MS = 300_000;
 
 /**
  * Which failures are repeated: of a `read` all that may pass; of a `create` call, which is paid for once
- * it is accepted, only refusals (a connection, 429); `once`: none, because the caller repeats by itself.
+ * it is accepted, only refusals (a connection, 429); `once`: never; the caller has its own loop.
  */
 type Repeat = 'read' | 'create' | 'once';
 
@@ -33,22 +36,20 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'body' |
 	limitMs?: number;
 	/** Aborts when no further attempt may begin; one under way goes on. */
 	begin?: AbortSignal;
-	/** When a reading is sent though the account rests, unless readings were refused; ms since 1970. */
-	lastAt?: number;
 	/** An event stream, which outlives the call: only its headers fall under `limitMs`. */
 	streamed?: boolean;
-	/** Called right before each attempt goes out, after any cooldown. */
+	/** Called right before each attempt goes out, after any rest. */
 	onSend?(): void;
 	/** Called when the service has definitely not accepted an attempt of a create call. */
 	onRefused?(): void;
 }
 
-/** Told what the service makes of the work that is asked of it. */
+/** Resolves once what was begun is known to be alive, and throws a Failure if it is not. */
+export type Check = (signal: AbortSignal) => Promise<unknown>;
+
+/** Told of each create call that the service has accepted. */
 export interface LoadListener {
-	/** It has accepted a create call. */
-	accepted(): void;
-	/** It refuses for rate or load what was sent at `sentAt`, in ms since 1970. */
-	refused(sentAt: number): void;
+	recordAccepted(check: Check): void;
 }
 
 /** After these the service may have accepted (and charged) a create call without saying so. */
@@ -69,11 +70,32 @@ const ofCreate = (error: unknown): unknown =>
 		? error.with({ maybeAccepted: true })
 		: error;
 
-/** Why a call never went out: only an account that is refused lets its callers wait. */
-const notClear = (begin: AbortSignal): Failure => {
-	const reason = abortReason(begin);
-	return reason.kind === 'timedOut' ? new Failure('rateLimited') : reason;
-};
+/** Whether not the service has answered, but nobody, or what stands in front of it. */
+const isOutage = (error: unknown): error is Failure =>
+	isFailure(error, 'noAnswer', 'unavailable', 'timedOut', 'notTheService', 'unreachable') ||
+	(isFailure(error, 'notFound') && error.facts.isEdge === true);
+
+/** Whether the service refuses for rate or load, and has begun nothing. */
+const isRefusal = (error: unknown): error is Failure =>
+	isFailure(error, 'rateLimited') ||
+	(isFailure(error, 'unavailable') &&
+		error.facts.status === 503 &&
+		(error.facts.retryAfterMs !== undefined || isOverload(error)));
+
+/** Tells the pace how a call has failed. `isAgain`: whether it is sent again. */
+function recordFailure(
+	pace: Pace,
+	kind: CallKind,
+	sentAt: number,
+	failure: unknown,
+	isAgain: boolean,
+): void {
+	if (!(failure instanceof Failure) || failure.kind === 'canceled') return;
+	if (isRefusal(failure)) pace.recordRefusal(kind, sentAt, failure);
+	else if (!isOutage(failure)) pace.recordAnswer(kind, sentAt, false);
+	// A connection that was refused may only have come a moment too early.
+	else if (kind === 'create' && !isAgain) pace.recordOutage(sentAt, failure);
+}
 
 /** A reading given up at its own limit may be repeated. */
 const ofReading = (error: unknown): unknown =>
@@ -84,12 +106,12 @@ export class RetryingClient {
 	constructor(
 		readonly context: ServiceContext,
 		readonly credential: Credential,
-		private readonly load?: LoadListener,
+		protected readonly load?: LoadListener,
 	) {}
 
-	/** What is learnt of the account's limits; asked for anew each time, since it may be forgotten. */
-	get rateLimit(): RateLimit {
-		return rateLimitOf(this.credential);
+	/** How the account may be asked; looked up anew each time, since it may be forgotten. */
+	get pace(): Pace {
+		return paceOf(this.credential);
 	}
 
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
@@ -98,30 +120,75 @@ export class RetryingClient {
 		consume: (answer: HttpResponse, signal: AbortSignal) => Promise<T>,
 	): Promise<T> {
 		const { begin = call.signal, limitMs = READING_MS } = call;
+		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
 		const began = steadyNow();
 		let last: unknown;
 		for (let attempt = 0; ; attempt++) {
 			// Nothing is under way here: what the service last said tells more than "timed out".
 			if (begin.aborted) throw last ?? abortReason(begin);
-			const isClear = await this.rateLimit.waitForSlot(begin, call.lastAt);
-			if (!isClear) throw last ?? notClear(begin);
+			if (!(await this.waitForSlot(kind, begin))) throw this.whyNotSent(kind, begin, began, last);
+			const { pace } = this;
 			call.onSend?.();
+			const sentAt = steadyNow();
 			const limit = startDeadline(limitMs, call.signal);
 			try {
 				const result = await this.exchange(call, limit.signal, limitMs, consume);
 				if (call.streamed) limit.lift();
 				else limit.stop();
-				if (call.repeat === 'create') this.load?.accepted();
+				pace.recordAnswer(kind, sentAt, true);
 				return result;
 			} catch (error) {
 				limit.stop();
 				const failure = call.signal.aborted ? abortReason(call.signal) : ofReading(error);
-				last = call.repeat === 'create' ? ofCreate(failure) : failure;
+				last = kind === 'create' ? ofCreate(failure) : failure;
 				if (last instanceof Failure && !last.facts.maybeAccepted) call.onRefused?.();
-				if (call.signal.aborted || !this.mayRepeat(call, last, attempt, began)) throw last;
+				const isAgain = !call.signal.aborted && this.mayRepeat(call, last, attempt, began);
+				recordFailure(pace, kind, sentAt, last, isAgain);
+				if (isFailure(last, 'rateLimited') && pace.isGivenUp) throw pace.lastFailure ?? last;
+				if (!isAgain) throw last;
+			} finally {
+				pace.releaseSlot(kind, sentAt);
 			}
 			if (!isFailure(last, 'rateLimited')) await sleep(backOffMs(attempt), begin);
 		}
+	}
+
+	/**
+	 * Resolves with true once it is a call's turn, with false if `begin` aborts first, or the account is given
+	 * up. After an outage a reading has to go well before something is paid for.
+	 */
+	private async waitForSlot(kind: CallKind, begin: AbortSignal): Promise<boolean> {
+		for (;;) {
+			const { pace } = this;
+			if (!(await pace.acquireSlot(kind, begin))) return false;
+			if (kind === 'read' || !pace.needsReading) return true;
+			const sentAt = steadyNow();
+			const probe: ApiCall = {
+				method: 'GET',
+				path: ACCOUNT_PATH,
+				repeat: 'once',
+				limitMs: PROBE_MS,
+				signal: begin,
+			};
+			const failure = await this.send(probe, readText).then(
+				() => undefined,
+				(error: unknown) => error,
+			);
+			if (!begin.aborted && !isOutage(failure)) return true;
+			if (!begin.aborted && isOutage(failure)) pace.recordOutage(sentAt, failure);
+			pace.releaseSlot(kind, sentAt);
+			if (pace.isGivenUp) return false;
+		}
+	}
+
+	/** Why a call, which has waited since `since`, never went out; `last` is how it has failed before. */
+	private whyNotSent(kind: CallKind, begin: AbortSignal, since: number, last: unknown): unknown {
+		const reason = begin.aborted ? abortReason(begin) : undefined;
+		if (reason && reason.kind !== 'timedOut') return last ?? reason;
+		if (kind === 'read') return last ?? new Failure('rateLimited');
+		if (reason) this.pace.recordTimeOut(since);
+		// Only an account that is refused, or away, lets its callers wait.
+		return this.pace.lastFailure ?? last ?? new Failure('rateLimited');
 	}
 
 	private mayRepeat({ repeat }: ApiCall, failure: unknown, attempt: number, began: number) {
@@ -130,7 +197,7 @@ export class RetryingClient {
 			// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
 			if (repeat === 'create') return true;
 			// So does a read that has none, where the account is known to be let through at other times.
-			if (this.rateLimit.hasWorked && steadyNow() - began < MAX_REFUSED_MS) return true;
+			if (this.pace.hasWorked && steadyNow() - began < MAX_REFUSED_MS) return true;
 		}
 		if (attempt + 1 >= MAX_ATTEMPTS) return false;
 		if (repeat === 'read') return isTransient(failure);
@@ -144,7 +211,6 @@ export class RetryingClient {
 		timeoutMs: number,
 		consume: (answer: HttpResponse, signal: AbortSignal) => Promise<T>,
 	): Promise<T> {
-		const sentAt = steadyNow();
 		const answer = await sendRequest(this.context, {
 			method: call.method,
 			url: this.credential.baseUrl + call.path,
@@ -154,27 +220,13 @@ export class RetryingClient {
 			timeoutMs,
 			signal,
 			credential: this.credential,
-		}).finally(() => this.rateLimit.answered());
-		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
+		});
 		const isGood = answer.status >= 200 && answer.status < 300;
 		const read = isGood ? consume(answer, signal) : this.throwFailureOf(call, answer, signal);
-		return await read.then(
-			(result) => {
-				this.rateLimit.accepted(kind, sentAt);
-				return result;
-			},
-			(error: unknown) => {
-				const retryAfterMs = readRetryAfter(answer.headers['retry-after'], Date.now());
-				// Some refuse with status 200, and say so in the body.
-				const isLimited = isFailure(error, 'rateLimited');
-				const isTooMuch = retryAfterMs !== undefined || isOverload(error);
-				const isRefused = isLimited || (answer.status === 503 && isTooMuch);
-				if (isRefused) this.rateLimit.refused(kind, sentAt, retryAfterMs);
-				else this.rateLimit.accepted(kind, sentAt);
-				if (isRefused || answer.status === 503) this.load?.refused(sentAt);
-				throw isLimited ? error.with({ retryAfterMs }) : error;
-			},
-		);
+		return await read.catch((error: unknown) => {
+			const retryAfterMs = readRetryAfter(answer.headers['retry-after'], Date.now());
+			throw retryAfterMs === undefined ? error : withFacts(error, { retryAfterMs });
+		});
 	}
 
 	private async throwFailureOf(

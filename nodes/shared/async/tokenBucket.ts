@@ -1,21 +1,28 @@
 import { NO_REASON, sleep, steadyNow, whenAborted } from './deadline';
 
+interface Waiting {
+	/** What is its own: its interval, or an amount. */
+	own: number;
+	/** Ends its wait: with true when its turn has come. */
+	end(isMine: boolean): void;
+}
+
 /** Admits callers one after another, in order of arrival. */
 export class Queue {
-	private readonly waiting = new Set<{ own: number; admit(): void }>();
+	private readonly waiting = new Set<Waiting>();
 	private wake = new AbortController();
 	private isMoving = false;
 
 	/**
-	 * `restMs` returns how many milliseconds the next one still has to wait, given what is its own: its
-	 * interval, or an amount. `onAdmit` is called right before it is admitted.
+	 * `restMs` returns how many milliseconds the next one still has to wait, given what is its own.
+	 * `onAdmit` is called right before it is admitted.
 	 */
 	constructor(
 		private readonly restMs: (own: number) => number,
 		private readonly onAdmit: (own: number) => void,
 	) {}
 
-	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
+	/** Resolves with true when the turn comes, with false if `signal` aborts first, or all are sent away. */
 	async enter(signal: AbortSignal, own = Infinity): Promise<boolean> {
 		if (signal.aborted) return false;
 		if (this.waiting.size === 0 && this.restMs(own) <= 0) {
@@ -23,16 +30,14 @@ export class Queue {
 			return true;
 		}
 		return await new Promise<boolean>((resolve) => {
-			const leave = () => {
+			const leave = () => waiting.end(false);
+			const end = (isMine: boolean) => {
 				this.waiting.delete(waiting);
-				this.nudge();
-				resolve(false);
-			};
-			const admit = () => {
 				signal.removeEventListener('abort', leave);
-				resolve(true);
+				this.nudge();
+				resolve(isMine);
 			};
-			const waiting = { own, admit };
+			const waiting = { own, end };
 			this.waiting.add(waiting);
 			signal.addEventListener('abort', leave, { once: true });
 			void this.move();
@@ -42,6 +47,11 @@ export class Queue {
 	/** To be called when the result of `restMs` may have changed. */
 	nudge(): void {
 		this.wake.abort(NO_REASON);
+	}
+
+	/** Ends the wait of all. */
+	sendAway(): void {
+		for (const { end } of [...this.waiting]) end(false);
 	}
 
 	private async move(): Promise<void> {
@@ -56,9 +66,8 @@ export class Queue {
 				await (restMs < Infinity ? sleep(restMs, signal) : whenAborted(signal));
 				continue;
 			}
-			this.waiting.delete(next);
 			this.onAdmit(next.own);
-			next.admit();
+			next.end(true);
 		}
 		this.isMoving = false;
 	}
@@ -66,47 +75,29 @@ export class Queue {
 
 /** Limits how often something is done; turns are given in the order they were asked for. */
 export class TokenBucket {
-	/** How many turns could be taken right now. */
-	private left: number;
-	private countedAt = steadyNow();
+	/** When all turns will be there again, by `steadyNow`. */
+	private fullAt = 0;
 	private takenAt = 0;
 	private readonly line = new Queue(
-		() => Math.max(this.takenAt + this.apartMs - steadyNow(), this.restMs()),
+		() => Math.max(this.takenAt + this.apartMs, this.fullAt - this.spareMs) - steadyNow(),
 		() => {
-			this.left--;
 			this.takenAt = steadyNow();
+			this.fullAt = Math.max(this.fullAt, this.takenAt) + this.everyMs;
 		},
 	);
+	private readonly spareMs: number;
 
-	/**
-	 * `atOnce` turns may be taken together, or `apartMs` milliseconds apart, then one every `everyMs()`
-	 * milliseconds.
-	 */
+	/** `atOnce` turns may be taken `apartMs` milliseconds apart, then one every `everyMs`. */
 	constructor(
-		private readonly atOnce: number,
-		private readonly everyMs: () => number,
+		atOnce: number,
+		private readonly everyMs: number,
 		private readonly apartMs = 0,
 	) {
-		this.left = atOnce;
+		this.spareMs = (atOnce - 1) * everyMs;
 	}
 
 	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
 	async take(signal: AbortSignal): Promise<boolean> {
 		return await this.line.enter(signal);
-	}
-
-	/** Returns a turn that was taken for nothing. */
-	giveBack(): void {
-		this.left = Math.min(this.atOnce, this.left + 1);
-		this.line.nudge();
-	}
-
-	/** Milliseconds until the next turn. */
-	private restMs(): number {
-		const now = steadyNow();
-		const everyMs = this.everyMs();
-		this.left = Math.min(this.atOnce, this.left + (now - this.countedAt) / everyMs);
-		this.countedAt = now;
-		return this.left >= 1 ? 0 : (1 - this.left) * everyMs;
 	}
 }

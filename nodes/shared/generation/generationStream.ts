@@ -85,7 +85,7 @@ export async function requestStream(
 		order.listener.onProgress(progress, isNamed ? askedOf(claim) : undefined);
 	};
 	const events = new GenerationEvents(api.credential, hear, order.expected);
-	const ended = api.rateLimit.begin('stream');
+	const ended = api.pace.markUnderWay();
 	return await readStream(opened, events, order, close).finally(ended);
 }
 

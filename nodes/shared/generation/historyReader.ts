@@ -83,7 +83,7 @@ export class HistoryPages {
 		if (page === 1 && this.first && steadyNow() - this.first.readAt < maxAgeMs) return this.first;
 		const flights = singleFlightOf(api.credential);
 		return await flights.share(`history ${page}`, signal, async (over) => {
-			await api.rateLimit.turns.watch('poll', over);
+			await api.pace.turns.watch(over);
 			const readAt = steadyNow();
 			const found = await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, over);
 			const read = { page: found, readAt };

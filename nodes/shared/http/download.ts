@@ -24,6 +24,8 @@ const JUST_MADE_MS = 20_000;
 const MAX_PAUSE_MS = 4000;
 /** How long a host that refuses for rate or load is asked again where nothing sets a deadline, in ms. */
 const MAX_REFUSED_MS = 300_000;
+/** The longest pause that it can ask for, in ms: some ask for a day. */
+const MAX_TOLD_MS = 60_000;
 
 /** Any n8n context that may store a file. */
 export type FileContext = IExecuteFunctions | ITriggerFunctions;
@@ -169,7 +171,8 @@ export async function download(
 		if (!isTransient(made) || (attempt + 1 >= MAX_ATTEMPTS && !isAwaited)) {
 			throw made.with({ fileUrl: file.url });
 		}
-		await sleep(Math.max(made.facts.retryAfterMs ?? 0, backOffMs(attempt, MAX_PAUSE_MS)), signal);
+		const toldMs = Math.min(MAX_TOLD_MS, made.facts.retryAfterMs ?? 0);
+		await sleep(Math.max(toldMs, backOffMs(attempt, MAX_PAUSE_MS)), signal);
 	}
 }
 

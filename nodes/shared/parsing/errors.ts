@@ -94,8 +94,8 @@ const TOO_MUCH = oneOf(
 const wordsOf = (text = ''): string =>
 	text.replace(/[\s_-]+/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2');
 
-/** The longest wait that Retry-After can impose, in ms. */
-const MAX_RETRY_AFTER_MS = 60_000;
+/** The longest wait that Retry-After can ask for, in ms: a day. */
+const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /** True when a text says that credit or quota ran out. */
 export const saysOutOfCredit = (text?: string): boolean => CREDIT.test(wordsOf(text));
@@ -111,7 +111,7 @@ export const saysTooMuch = (text?: string): boolean => TOO_MUCH.test(wordsOf(tex
 export const isOverload = (error: unknown): boolean =>
 	error instanceof Failure && saysTooMuch(error.facts.text);
 
-/** Retry-After, seconds or a date, in ms from 0 to 60 000; undefined if senseless. `now` in ms since 1970. */
+/** Retry-After, seconds or a date, in ms from 0 to a day; undefined if senseless. `now` in ms since 1970. */
 export function readRetryAfter(header: unknown, now: number): number | undefined {
 	const text = asText(header);
 	if (text === undefined) return undefined;

@@ -118,7 +118,7 @@ class Sightings {
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, subscription } = wait;
-	const { turns } = api.rateLimit;
+	const { pace } = api;
 	const { readFirst, isProven, watched } = BEGINNINGS[wait.begins];
 	const sightings = new Sightings(isProven, wait.onProgress);
 
@@ -133,15 +133,14 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		},
 	};
 	const waitForTurn = async (reason: ReadingReason, pauseMs: number, over: AbortSignal) => {
-		if (!watched) return reason === 'first' || (await turns.lookup(pauseMs, over));
-		const poll = subscription.isLive() ? 'livePoll' : 'poll';
-		return await turns.watch(reason === 'silence' ? poll : 'catchUp', over);
+		if (!watched) return reason === 'first' || (await pace.turns.lookup(pauseMs, over));
+		return await pace.turns.watch(over);
 	};
-	const endWait = api.rateLimit.begin(watched ? 'watched' : 'task');
+	const endWait = watched ? () => {} : pace.markUnderWay();
 	return await pollUntil({
-		read: async (over, isLast) => {
+		read: async (over) => {
 			const repeat = sightings.isProven ? 'once' : 'read';
-			return await api.getTask(taskId, over, repeat, isLast ? steadyNow() : undefined).then(
+			return await api.getTask(taskId, over, repeat).then(
 				(task) => sightings.noteTask(task),
 				(error: unknown) => sightings.noteFailure(error),
 			);
@@ -154,7 +153,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		waitForTurn,
 	})
 		.catch((error: unknown) => {
-			throw aboutTask(error, taskId, sightings.lastNews(api.rateLimit.isRefused));
+			throw aboutTask(error, taskId, sightings.lastNews(pace.isRefused));
 		})
 		.finally(() => {
 			endWait();

@@ -54,7 +54,7 @@ export class ReconnectingSocket {
 	private isForbidden = !canListen();
 	/** Attempts in a row that failed, or opened one that was no good. */
 	private failures = 0;
-	private readonly atOnce = new TokenBucket(AT_ONCE_TIMES, () => AT_ONCE_EVERY_MS);
+	private readonly atOnce = new TokenBucket(AT_ONCE_TIMES, AT_ONCE_EVERY_MS);
 	/** When it was last lost, in ms since 1970; 0 if never. */
 	lostAt = 0;
 

@@ -51,7 +51,7 @@ export async function forAllParts<Result>(
 			results[index] = await speak({ index, count, name, stopped: either });
 			return true;
 		} catch (error) {
-			if (isOverload(error)) concurrency.refused(began);
+			if (isOverload(error)) work.api.pace.recordOverload(began, 1);
 			// A task that failed can't be collected, though it is named as what failed.
 			if (isFailure(error, 'taskFailed', 'notFound')) gone.add(index);
 			failed ??= { index, error };

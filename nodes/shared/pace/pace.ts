@@ -1,0 +1,232 @@
+import { accountOf } from '../account';
+import { steadyNow } from '../async/deadline';
+import { Queue } from '../async/tokenBucket';
+import { Failure } from '../failure';
+import { Breaker } from './breaker';
+import { Pause } from './pause';
+import { ReadingTurns } from './readingTurns';
+
+/** How long after its last use the pace of an account is forgotten, in ms. */
+const FORGET_MS = 300_000;
+/** For how long an account may accept nothing before all that waits fails, in ms: a quota is used up. */
+const GIVE_UP_MS = 600_000;
+/** … or by how much longer than the service asks to wait. */
+const BEYOND_TOLD_MS = 60_000;
+/** The pause between requests to an account that was given up, each of which is tried once, in ms. */
+const GIVEN_UP_PAUSE_MS = 50;
+
+/** A request for work, which is paid, or a reading. */
+export type CallKind = 'create' | 'read';
+
+/**
+ * How often an account is asked, and how much of it is under way at once: additive increase,
+ * multiplicative decrease, since no service announces its limits. All users of the account in this
+ * process keep to it together. Held in memory only; all times by `steadyNow`.
+ */
+export class Pace {
+	/** How many create calls, tasks and streams may be under way; Infinity before any refusal. */
+	atOnce = Infinity;
+	/** Whether anything was ever accepted: then a refusal is a limit, and passes. */
+	hasWorked = false;
+	/** The account has accepted nothing for long: each call is tried once, until one is accepted. */
+	isGivenUp = false;
+	/** With more at once, tasks have failed. */
+	private ceiling = Infinity;
+	private refusedAt = 0;
+	private readonly pause = new Pause();
+	private lastSent = 0;
+	private lastUsed = steadyNow();
+	private creating = 0;
+	private acceptedAt = 0;
+	/** Since when all create calls fail, and how the last one did. */
+	private failing: { since: number; last: Failure } | undefined;
+	/** Tasks that items wait for, and streams: the service may wait for one of them to end. */
+	private underWay = 0;
+	private readonly creates = new Breaker();
+	private readonly all = new Breaker();
+	/** Create calls wait here first, … */
+	private readonly createLine = new Queue(
+		() => this.createRestMs(),
+		() => {
+			this.creating++;
+			this.creates.markSent();
+		},
+	);
+	/** … and then, with all others, here. */
+	private readonly line = new Queue(
+		() => this.restMs(),
+		() => {
+			this.lastSent = steadyNow();
+			this.all.markSent();
+		},
+	);
+	/** For readings that nothing announced. */
+	readonly turns = new ReadingTurns(() => this.underWay);
+
+	/** Whether it was not used for so long that it says nothing about now. */
+	get isStale(): boolean {
+		return this.inWork === 0 && steadyNow() - this.lastUsed > FORGET_MS;
+	}
+
+	/** Whether the account rests altogether. */
+	get isRefused(): boolean {
+		return !this.all.isClosed;
+	}
+
+	/** Whether a create call has to wait until a reading has gone well: after an outage. */
+	get needsReading(): boolean {
+		return this.creates.needsReading;
+	}
+
+	/** How the last create call failed, if none was accepted since; says nothing of charges. */
+	get lastFailure(): Failure | undefined {
+		return this.failing?.last;
+	}
+
+	/**
+	 * Resolves with true once a request may go out, with false if `signal` aborts first, or the account is
+	 * given up. Call `releaseSlot` once it is answered.
+	 */
+	async acquireSlot(kind: CallKind, signal: AbortSignal): Promise<boolean> {
+		this.lastUsed = steadyNow();
+		if (kind === 'read') return await this.line.enter(signal);
+		const wasGivenUp = this.isGivenUp;
+		if (!(await this.createLine.enter(signal))) return false;
+		const isMine = await this.line.enter(signal);
+		if (isMine && (wasGivenUp || !this.isGivenUp)) return true;
+		this.releaseSlot(kind, Infinity);
+		return false;
+	}
+
+	/** What was sent at `sentAt` has come to an end. */
+	releaseSlot(kind: CallKind, sentAt: number): void {
+		this.all.endProbe(sentAt);
+		if (kind === 'create') {
+			this.creates.endProbe(sentAt);
+			this.creating--;
+		}
+		this.nudge();
+	}
+
+	/** Counts one more task or stream under way, until the returned function is called. */
+	markUnderWay(): () => void {
+		this.underWay++;
+		return () => {
+			this.underWay--;
+			this.lastUsed = steadyNow();
+			this.nudge();
+		};
+	}
+
+	/** The service has answered what was sent at `sentAt`. `isAccepted`: it does what it was asked for. */
+	recordAnswer(kind: CallKind, sentAt: number, isAccepted: boolean): void {
+		this.hasWorked = true;
+		this.all.close(sentAt);
+		if (kind === 'read') this.creates.markWell(sentAt);
+		else {
+			this.creates.close(sentAt);
+			if (isAccepted) {
+				this.acceptedAt = steadyNow();
+				this.failing = undefined;
+				this.isGivenUp = false;
+			}
+		}
+		if (sentAt > this.refusedAt) this.pause.recordAccepted();
+	}
+
+	/** The service has refused, for rate or load, what was sent at `sentAt`. */
+	recordRefusal(kind: CallKind, sentAt: number, failure: Failure): void {
+		// What is under way may be what keeps the service from starting more, unless it limits the rate.
+		const isFull = kind === 'create' && this.inWork > 1 && this.pause.ms === 0;
+		if (isFull) this.halve(sentAt);
+		else if (this.isNews(sentAt)) this.pause.lengthen();
+		const breaker = isFull ? this.creates : this.all;
+		breaker.trip(sentAt, false, failure.facts.retryAfterMs);
+		if (kind === 'create') this.noteFailing(failure);
+	}
+
+	/** A create call sent at `sentAt` has failed as in an outage, and may have been accepted. */
+	recordOutage(sentAt: number, failure: Failure): void {
+		this.creates.trip(sentAt, true);
+		this.noteFailing(failure);
+	}
+
+	/**
+	 * What was accepted after `since` has failed because too much was under way. That is paid, so as much
+	 * never is again. `lost`: 1 for an item that ends with it, 0 for one whose end will tell it once more.
+	 */
+	recordOverload(since: number, lost: 0 | 1): void {
+		if (since > this.refusedAt) this.ceiling = Math.min(this.ceiling, this.inWork + lost);
+		this.halve(since);
+		this.ceiling = Math.max(1, this.ceiling - lost);
+		this.atOnce = Math.min(this.atOnce, this.ceiling);
+	}
+
+	/** An item is done. */
+	recordSuccess(): void {
+		this.atOnce = Math.min(this.ceiling, this.atOnce + 1);
+		this.createLine.nudge();
+	}
+
+	/** A create call that was to be accepted since `since` was not in time. */
+	recordTimeOut(since: number): void {
+		if (this.failing && this.acceptedAt < since && this.underWay === 0) this.giveUp();
+	}
+
+	private get inWork(): number {
+		return this.creating + this.underWay;
+	}
+
+	/** Of calls sent before the last refusal, only that refusal counts. */
+	private isNews(sentAt: number): boolean {
+		if (sentAt <= this.refusedAt) return false;
+		this.refusedAt = steadyNow();
+		return true;
+	}
+
+	private halve(sentAt: number): void {
+		if (!this.isNews(sentAt)) return;
+		this.atOnce = Math.max(1, Math.floor(Math.min(this.atOnce, this.inWork) / 2));
+	}
+
+	private noteFailing(failure: Failure): void {
+		const now = steadyNow();
+		const { maybeAccepted, ...facts } = failure.facts;
+		const since = this.failing?.since ?? now;
+		const last = new Failure(failure.kind, { ...facts, limitMs: now - since });
+		this.failing = { since, last };
+		const patienceMs = Math.max(GIVE_UP_MS, (facts.retryAfterMs ?? 0) + BEYOND_TOLD_MS);
+		if (now - since >= patienceMs && this.underWay === 0) this.giveUp();
+	}
+
+	/** All that waits fails, with the service's last words. */
+	private giveUp(): void {
+		this.isGivenUp = true;
+		this.createLine.sendAway();
+		this.nudge();
+	}
+
+	private nudge(): void {
+		this.createLine.nudge();
+		this.line.nudge();
+	}
+
+	private createRestMs(): number {
+		if (this.inWork > 0 && this.inWork >= this.atOnce) return Infinity;
+		const { restMs } = this.creates;
+		return this.isGivenUp && restMs < Infinity ? 0 : restMs;
+	}
+
+	private restMs(): number {
+		const pauseMs = this.isGivenUp ? GIVEN_UP_PAUSE_MS : this.pause.ms;
+		const restMs = this.isGivenUp ? 0 : this.all.restMs;
+		return Math.max(restMs, this.lastSent + pauseMs - steadyNow());
+	}
+}
+
+/** The pace of a credential's account in this process. */
+export function paceOf(credential: { accountKey: string }): Pace {
+	const account = accountOf(credential);
+	if (account.shared(Pace).isStale) account.drop(Pace);
+	return account.shared(Pace);
+}
