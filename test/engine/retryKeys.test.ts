@@ -45,7 +45,7 @@ test('"Retry execution" collects with a new resume URL, a longer timeout, anothe
 	const item = { t: 'One', at: new Date(0) as unknown as string, none: undefined };
 	const failed = await run(first, { items: [item] });
 	bad(failed);
-	const options = { timeout: 30, callbackUrl, outputField: 'audio', stability: 0.75 };
+	const options = { timeout: 30, callbackUrl, outputField: 'audio' };
 	const second = node(speech(text, options));
 	good(await run(second, { retryOf: stored(failed, second) }));
 	expect(posts()).toBe(1);

@@ -5,66 +5,44 @@ import {
 	type IExecuteFunctions,
 	type INodeExecutionData,
 } from 'n8n-workflow';
-import { ASPECT_RATIOS, MODEL_IDS, NUMBER_OF_VIDEOS, SPEECH_SETTINGS } from '../../shared/contract';
-import {
-	FIRST_RESOURCE,
-	FIRST_SPEECH_OPERATION,
-	INPUT_FIELD,
-	useSpeakerBoost,
-} from '../../shared/n8n/descriptions';
 import type { Credential } from '../../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { isRecord } from '../../shared/parsing/coerce';
 import { isOfProcess } from './paidLog';
 
-/**
+/*
  * How a retry recognises a request: by the node's parameters and the input item, never by the values
  * of expressions, since `{{ $now }}` or a resume URL changes with each attempt.
  */
 
-/**
- * The parameters that decide what is paid for, with their defaults. A longer timeout or another
- * output field still asks for the same.
- */
-const PARAMETERS: Record<string, unknown> = {
-	resource: FIRST_RESOURCE,
-	operation: FIRST_SPEECH_OPERATION,
-	text: '',
-	voiceId: '',
-	modelId: MODEL_IDS[0],
-	prompt: '',
-	aspectRatio: ASPECT_RATIOS[0],
-	numberOfVideos: NUMBER_OF_VIDEOS.default,
-	binaryPropertyName: INPUT_FIELD,
-};
-
-/** The same for the options. */
-const OPTIONS: Record<string, unknown> = {
-	...Object.fromEntries(
-		Object.entries(SPEECH_SETTINGS).map(([name, { default: byDefault }]) => [name, byDefault]),
-	),
-	useSpeakerBoost: useSpeakerBoost.default,
-	prompt: '',
-};
-
-const valuesOf = (held: Record<string, unknown>, defaults: Record<string, unknown>) =>
-	Object.entries(defaults).map(([name, byDefault]) => held[name] ?? byDefault);
+/** Parameters and options that don't change what is paid for: with others, a retry still collects it. */
+const NOT_PAID_FOR = new Set([
+	...[
+		'callbackUrl',
+		'concurrency',
+		'download',
+		'idleTimeout',
+		'maxPaidPerExecution',
+		'outputField',
+	],
+	...['pollInterval', 'splitLongerThan', 'subtitles', 'timeout', 'waitForCompletion'],
+]);
 
 /** Parts of an expression whose value changes from one attempt to the next. */
 const PASSING =
 	/\$now|\$today|\$execution|\$resume|\$runIndex|toolCallId|random|\bDate(?:Time)?\b/i;
 
-/** The unresolved values of the parameters that decide what is paid for. */
-function requestParameters(parameters: Record<string, unknown>): unknown[] {
-	const { options } = parameters;
-	const chosen = isRecord(options) ? options : {};
-	return [
-		// Of a resource locator only the value counts, not its mode or the cached name.
-		...valuesOf(parameters, PARAMETERS).map((value) => (isRecord(value) ? value.value : value)),
-		...valuesOf(chosen, OPTIONS),
-		// The whole collection may be an expression.
-		chosen === options ? undefined : options,
-	];
+/** Of a resource locator only the value counts, not its mode or the cached name. */
+const valueOf = (held: unknown) => (isRecord(held) && '__rl' in held ? held.value : held);
+
+/** The unresolved parameters that decide what is paid for, each as its name and value. */
+function paidParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
+	// The whole collection may be an expression.
+	const chosen = isRecord(options) ? options : { options };
+	return Object.entries({ ...others, ...chosen })
+		.filter(([name, value]) => !NOT_PAID_FOR.has(name) && value !== undefined)
+		.map(([name, value]) => [name, valueOf(value)])
+		.sort();
 }
 
 /**
@@ -72,12 +50,12 @@ function requestParameters(parameters: Record<string, unknown>): unknown[] {
  * what expressions resolve to, except for parts that change with each attempt.
  */
 function calledParameters(context: IExecuteFunctions, index: number): unknown[] {
-	return requestParameters(context.getNode().parameters).map((value) => {
-		if (typeof value !== 'string' || !value.startsWith('=')) return value;
+	return paidParameters(context.getNode().parameters).map(([name, value]) => {
+		if (typeof value !== 'string' || !value.startsWith('=')) return [name, value];
 		const lasting = value
 			.slice(1)
 			.replace(/\{\{[\s\S]*?\}\}/g, (expression) => (PASSING.test(expression) ? '' : expression));
-		return [value, context.evaluateExpression(lasting, index)];
+		return [name, value, context.evaluateExpression(lasting, index)];
 	});
 }
 
@@ -117,11 +95,11 @@ export function keysIn(
 	const { name, parameters, credentials } = context.getNode();
 	const { id, name: credentialName } = credentials?.[CREDENTIAL_TYPE] ?? {};
 	const account = isOfProcess(store) ? [accountKey, name] : [id ?? credentialName];
-	const round = () => context.evaluateExpression('{{ $runIndex }}', 0) ?? 0;
-	const common = isTool
-		? (index: number) => digestOf('tool', account, calledParameters(context, index))
-		: () => ofRun;
-	const ofRun = isTool ? '' : digestOf(round(), account, requestParameters(parameters));
+	const round: unknown = isTool ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
+	const ofRun = digestOf(round ?? 0, account, isTool ? [] : paidParameters(parameters));
 	const items = context.getInputData();
-	return (index) => `${index}:${digestOf(common(index), itemIdentity(items[index]!))}`;
+	return (index) => {
+		const own = isTool ? calledParameters(context, index) : [];
+		return `${index}:${digestOf(ofRun, own, itemIdentity(items[index]!))}`;
+	};
 }
