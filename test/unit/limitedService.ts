@@ -2,7 +2,6 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
 import { readCredential, type Credential } from '../../nodes/shared/http/credential';
 import { startDeadline } from '../../nodes/shared/async/deadline';
-import { isOverload } from '../../nodes/shared/parsing/errors';
 import type { SpeechRequest } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
 import type { Subscription } from '../../nodes/shared/speech/notifications';
@@ -23,6 +22,8 @@ export interface Limit {
 	retryAfter?: () => string | undefined;
 	/** The status of a refusal; 429 unless given. */
 	status?: number;
+	/** Its words. */
+	says?: string;
 }
 
 export const NO_LIMIT: Limit = { allows: () => Infinity, passes: () => true };
@@ -139,7 +140,7 @@ export function contextFor(service: Service): IExecuteFunctions {
 		const headers = body ? {} : { 'retry-after': service.limit.retryAfter?.() };
 		await new Promise((resolve) => setTimeout(resolve, 10));
 		const statusCode = body ? 200 : (service.limit.status ?? 429);
-		const text = JSON.stringify(body ?? { error: 'overloaded' });
+		const text = JSON.stringify(body ?? { error: service.limit.says ?? 'overloaded' });
 		return { statusCode, headers, body: stream(text) };
 	};
 	const helpers = { httpRequest: (options: never) => send(options) };
@@ -182,7 +183,6 @@ export function speak(service: Service, batch: Batch) {
 	const ends: Array<{ at: number; error?: Failure }> = [];
 	let isOver = false;
 	const item = async () => {
-		const start = Date.now();
 		const { signal, stop } = startDeadline(timeout * 1000);
 		const pollIntervalMs = pollInterval * 1000;
 		const begins = 'created' as const;
@@ -193,7 +193,6 @@ export function speak(service: Service, batch: Batch) {
 			.then(() => undefined)
 			.catch((failure: Failure) => failure);
 		stop();
-		if (isOverload(error)) api.pace.recordOverload(start, 1);
 		ends.push({ at: (Date.now() - began) / 1000, error });
 		return error === undefined;
 	};

@@ -34,6 +34,7 @@ async function outcomeOf(begins: TaskWait['begins'], answers: Answer[]) {
 		pace: {
 			turns: { lookup: async () => true, watch: async () => true },
 			markUnderWay: () => () => {},
+			noteFailed() {},
 		},
 		async getTask() {
 			const answer = answers[Math.min(readings++, answers.length - 1)]!();

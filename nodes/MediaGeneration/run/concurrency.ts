@@ -1,7 +1,6 @@
 import { steadyNow } from '../../shared/async/deadline';
 import type { Check, LoadListener } from '../../shared/api/retry';
 import type { Pace } from '../../shared/pace/pace';
-import { isOverload } from '../../shared/parsing/errors';
 
 /** Where automatic concurrency begins, and where it stops growing. */
 const AUTOMATIC_START = 10;
@@ -88,9 +87,8 @@ export class Concurrency implements LoadListener {
 			const since = steadyNow();
 			await check(this.stopped).then(
 				() => (this.checkedMax = Math.min(this.max, this.checkedMax * 2)),
-				(error: unknown) => {
-					if (isOverload(error)) this.pace.recordOverload(since, 0);
-				},
+				// Whoever waits for it will note it once more.
+				(error: unknown) => this.pace.noteFailed(error, since, 0),
 			);
 			this.startMore();
 		}

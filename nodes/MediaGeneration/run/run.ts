@@ -8,7 +8,7 @@ import type { Credential } from '../../shared/http/credential';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
 import { paceOf } from '../../shared/pace/pace';
-import { isOverload, saysNothing } from '../../shared/parsing/errors';
+import { saysNothing } from '../../shared/parsing/errors';
 import { takeTurn } from '../paid/callTurns';
 import { contextOf, PaidLog } from '../paid/paidLog';
 import { Payments } from '../paid/payments';
@@ -142,9 +142,6 @@ export class Run {
 		const { report, paid } = work;
 		const began = steadyNow();
 		const made = await job().catch((error: unknown) => [new NotMade(error)]);
-		if (made.some((part) => part instanceof NotMade && isOverload(part.error))) {
-			this.api.pace.recordOverload(began, 1);
-		}
 		const unclear = paid.left().filter(({ state }) => state === 'sent').length;
 		report.finish(this.operation, made, Math.round(steadyNow() - began), unclear);
 		return made;

@@ -1,5 +1,5 @@
 import type { Credential } from '../http/credential';
-import { failureOfStatus, isOverload, readRetryAfter } from '../parsing/errors';
+import { failureOfStatus, readRetryAfter, saysTooMuch } from '../parsing/errors';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import { abortReason, sleep, startDeadline, steadyNow } from '../async/deadline';
@@ -80,7 +80,7 @@ const isRefusal = (error: unknown): error is Failure =>
 	isFailure(error, 'rateLimited') ||
 	(isFailure(error, 'unavailable') &&
 		error.facts.status === 503 &&
-		(error.facts.retryAfterMs !== undefined || isOverload(error)));
+		(error.facts.retryAfterMs !== undefined || saysTooMuch(error.facts.text)));
 
 /** Tells the pace how a call has failed. `isAgain`: whether it is sent again. */
 function recordFailure(

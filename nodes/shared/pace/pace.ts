@@ -2,12 +2,15 @@ import { accountOf } from '../account';
 import { steadyNow } from '../async/deadline';
 import { Queue } from '../async/tokenBucket';
 import { Failure } from '../failure';
+import { isOverload } from '../parsing/errors';
 import { Breaker } from './breaker';
 import { Pause } from './pause';
 import { ReadingTurns } from './readingTurns';
 
 /** How long after its last use the pace of an account is forgotten, in ms. */
 const FORGET_MS = 300_000;
+/** After so many successes since a task has failed because too many ran, one more is tried. */
+const SUCCESSES_TO_RISE = 50;
 /** For how long an account may accept nothing before all that waits fails, in ms: a quota is used up. */
 const GIVE_UP_MS = 600_000;
 /** … or by how much longer than the service asks to wait. */
@@ -30,8 +33,9 @@ export class Pace {
 	hasWorked = false;
 	/** The account has accepted nothing for long: each call is tried once, until one is accepted. */
 	isGivenUp = false;
-	/** With more at once, tasks have failed. */
+	/** With more at once, tasks have failed; rises with successes since. */
 	private ceiling = Infinity;
+	private successes = 0;
 	private refusedAt = 0;
 	private readonly pause = new Pause();
 	private lastSent = 0;
@@ -152,18 +156,23 @@ export class Pace {
 	}
 
 	/**
-	 * What was accepted after `since` has failed because too much was under way. That is paid, so as much
-	 * never is again. `lost`: 1 for an item that ends with it, 0 for one whose end will tell it once more.
+	 * What was accepted after `since`, and counts as under way, has failed with `error`. Where too much was
+	 * under way, that is paid all the same, so as much is not for long. `lost`: 1 if it ends with this, 0
+	 * if its end will be noted, too.
 	 */
-	recordOverload(since: number, lost: 0 | 1): void {
-		if (since > this.refusedAt) this.ceiling = Math.min(this.ceiling, this.inWork + lost);
+	noteFailed(error: unknown, since: number, lost: 0 | 1): void {
+		if (!isOverload(error)) return;
+		if (since > this.refusedAt) this.ceiling = Math.min(this.ceiling, this.inWork);
 		this.halve(since);
 		this.ceiling = Math.max(1, this.ceiling - lost);
 		this.atOnce = Math.min(this.atOnce, this.ceiling);
+		this.successes = 0;
 	}
 
 	/** An item is done. */
 	recordSuccess(): void {
+		this.successes++;
+		if (this.successes % SUCCESSES_TO_RISE === 0) this.ceiling++;
 		this.atOnce = Math.min(this.ceiling, this.atOnce + 1);
 		this.createLine.nudge();
 	}

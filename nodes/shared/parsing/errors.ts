@@ -1,4 +1,4 @@
-import { Failure, type FailureFacts } from '../failure';
+import { Failure, isFailure, type FailureFacts } from '../failure';
 import { MAX_REASON_CHARS } from '../limits';
 import { asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
 import type { Redactor } from './redaction';
@@ -107,9 +107,9 @@ export const saysUsedUp = (text?: string): boolean =>
 /** True when a text says that too much is under way or asked for. */
 export const saysTooMuch = (text?: string): boolean => TOO_MUCH.test(wordsOf(text));
 
-/** True for a failure that would not happen with fewer requests at once. */
+/** True where something was begun, and has failed because too much was under way. */
 export const isOverload = (error: unknown): boolean =>
-	error instanceof Failure && saysTooMuch(error.facts.text);
+	isFailure(error, 'taskFailed', 'generationFailed') && saysTooMuch(error.facts.text);
 
 /** Retry-After, seconds or a date, in ms from 0 to a day; undefined if senseless. `now` in ms since 1970. */
 export function readRetryAfter(header: unknown, now: number): number | undefined {

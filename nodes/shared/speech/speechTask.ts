@@ -136,6 +136,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		if (!watched) return reason === 'first' || (await pace.turns.lookup(pauseMs, over));
 		return await pace.turns.watch(over);
 	};
+	const began = steadyNow();
 	const endWait = watched ? () => {} : pace.markUnderWay();
 	return await pollUntil({
 		read: async (over) => {
@@ -153,6 +154,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		waitForTurn,
 	})
 		.catch((error: unknown) => {
+			if (!watched) pace.noteFailed(error, began, 1);
 			throw aboutTask(error, taskId, sightings.lastNews(pace.isRefused));
 		})
 		.finally(() => {

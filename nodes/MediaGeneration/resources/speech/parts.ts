@@ -1,12 +1,11 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
-import { abortReason, steadyNow } from '../../../shared/async/deadline';
+import { abortReason } from '../../../shared/async/deadline';
 import { joinAudio } from '../../audio/joinAudio';
 import { joinSubtitles } from '../../audio/subtitles';
 import type { ServiceRecord, FileType } from '../../../shared/contract';
 import { Failure, isFailure, withFacts } from '../../../shared/failure';
 import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';
 import { fileNameOf } from '../../../shared/parsing/fileType';
-import { isOverload } from '../../../shared/parsing/errors';
 import { forEachConcurrently } from '../../run/concurrency';
 import type { PaidRequest } from '../../paid/paidLog';
 import { memory } from '../../run/memory';
@@ -45,13 +44,11 @@ export async function forAllParts<Result>(
 	let failed: { index: number; error: unknown } | undefined;
 	const workOn = async (index: number) => {
 		if (either.aborted) return false;
-		const began = steadyNow();
 		const name = `part ${index + 1} of ${count}, `;
 		try {
 			results[index] = await speak({ index, count, name, stopped: either });
 			return true;
 		} catch (error) {
-			if (isOverload(error)) work.api.pace.recordOverload(began, 1);
 			// A task that failed can't be collected, though it is named as what failed.
 			if (isFailure(error, 'taskFailed', 'notFound')) gone.add(index);
 			failed ??= { index, error };
