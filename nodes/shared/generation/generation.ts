@@ -1,4 +1,5 @@
 import type { Api } from '../api/api';
+import { steadyNow } from '../async/deadline';
 import { type GeneratedFile, GENERATIONS } from '../contract';
 import { Failure } from '../failure';
 import { failureOfText } from '../parsing/errors';
@@ -35,6 +36,7 @@ export async function generate(
 		claim.cutAt ??= Date.now();
 		listener.onAsked(askedOf(claim));
 	};
+	const began = steadyNow();
 	const make = async () => {
 		const outcome = earlier ? outcomeOf(earlier) : await requestStream(api, order, claim);
 		switch (outcome.kind) {
@@ -64,6 +66,7 @@ export async function generate(
 			return files;
 		},
 		(error: unknown) => {
+			api.pace.noteFailed(error, began, 1);
 			if (mayStillCome(error)) {
 				claims.leave(claim);
 				if (claim.others?.length) listener.onAsked(askedOf(claim));
