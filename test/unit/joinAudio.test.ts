@@ -136,38 +136,34 @@ const ID3_2_FOOTED = cat(
 	Buffer.from('3DI\x04\0\x10\0\0\x03\0', 'latin1'),
 );
 const ID3_1 = cat(Buffer.from('TAG'), Buffer.alloc(125, 0xff));
-const APE = (hasHeader: boolean) => {
-	const content = cat(Buffer.alloc(192, 0), frame(99), frame(99));
-	const mark = (flags: number) =>
-		cat(Buffer.from('APETAGEX'), u32(2000, content.length + 32, 1, flags, 0, 0));
-	return hasHeader ? cat(mark(0xa0000000), content, mark(0x80000000)) : cat(content, mark(0));
-};
-/** Less than its own 32 bytes: whoever steps back by that gets nowhere. */
-const EMPTY_APE = cat(Buffer.from('APETAGEX'), u32(2000, 0, 0, 0, 0, 0));
+const APE = cat(Buffer.from('APETAGEX'), u32(2000, 200, 1, 0xa0000000, 0, 0), Buffer.alloc(192));
 
 describe('MP3', () => {
 	const frames = (sound: JoinedSound) => Buffer.concat(readMp3(sound.bytes)!.stretches);
 	const all = cat(mp3(3), mp3(2, 11));
 
-	it('is joined frame by frame, behind an index that counts them', async () => {
-		const sound = await joined(mp3(3), mp3(2, 11));
-		expect(frames(sound)).toEqual(all);
-		expect(sound).toMatchObject({ mimeType: 'audio/mpeg', extension: 'mp3', startsMs: [0, 72] });
-		const at = sound.bytes.indexOf('Info');
+	/** At 40 kbit/s, with 120 bytes. */
+	const low = cat(frame(1, 0x54).subarray(0, 120), frame(2, 0x54).subarray(0, 120));
+
+	it.each<[string, Buffer, Buffer]>([
+		['one bit rate', mp3(3), mp3(2, 11)],
+		['different bit rates', mp3(3), low],
+		['a bit rate whose frames are small', low, mp3(3)],
+	])('of %s is joined frame by frame, behind one that counts them', async (_, one, other) => {
+		const sound = await joined(one, other);
+		expect(frames(sound)).toEqual(cat(one, other));
+		const startsMs = [0, one === low ? 48 : 72];
+		expect(sound).toMatchObject({ mimeType: 'audio/mpeg', extension: 'mp3', startsMs });
+		const at = sound.bytes.indexOf('Xing');
 		expect(at).toBe(4 + 9);
 		expect(sound.bytes.readUInt32BE(at + 8)).toBe(5);
 		expect(sound.bytes.readUInt32BE(at + 12)).toBe(sound.bytes.length);
-		const table = [...sound.bytes.subarray(at + 16, at + 116)];
-		// The index itself is a sixth of the file.
-		expect([table[0], table[20], table[99]]).toEqual([42, 85, 213]);
 	});
 
 	it.each<[string, Buffer]>([
 		['ID3v2', cat(ID3_2, ID3_2_FOOTED, mp3(3))],
 		['ID3v1', cat(mp3(3), ID3_1)],
-		['APEv2 and ID3v1', cat(mp3(3), APE(true), ID3_1)],
-		['APEv2 without a header', cat(mp3(3), APE(false))],
-		['APEv2 that says it has no length', cat(mp3(3), EMPTY_APE)],
+		['APEv2 and ID3v1', cat(mp3(3), APE, ID3_1)],
 		['an index of Xing', cat(index('Xing'), mp3(3))],
 		['an index of LAME', cat(ID3_2, index(), mp3(3))],
 		['an index of Fraunhofer', cat(index('VBRI'), mp3(3))],
@@ -178,21 +174,6 @@ describe('MP3', () => {
 	])('%s is left out', async (_, first) => {
 		const rest = first.includes(frame(11)) ? [] : [mp3(2, 11)];
 		expect(frames(await joined(first, ...rest))).toEqual(all);
-	});
-
-	/** At 40 kbit/s. */
-	const low = cat(frame(1, 0x54).subarray(0, 120), frame(2, 0x54).subarray(0, 120));
-
-	it('different bit rates are said to vary', async () => {
-		const sound = await joined(mp3(3), low);
-		expect(readMp3(sound.bytes)!.sound.sizes.length).toBe(5);
-		expect(sound.bytes.includes('Xing')).toBe(true);
-	});
-
-	it('a bit rate that has no room for the index is said to vary', async () => {
-		// A player that knows no "Info" would take that of the index for that of the sound.
-		const { bytes } = await joined(low, low);
-		expect(bytes.subarray(13, 17).toString()).toBe('Xing');
 	});
 
 	it.each<[string, Buffer, string]>([

@@ -1,6 +1,6 @@
 import { MAX_JOINED_BYTES } from '../../shared/limits';
 import type { FileType } from '../../shared/contract';
-import { indexFrame, readMp3, type Mp3 } from './mp3';
+import { infoFrame, readMp3, type Mp3 } from './mp3';
 import { readWav, wavHead, type Wav } from './wav';
 
 /** Joins sound files without decoding them. Pure. */
@@ -50,7 +50,8 @@ export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { why
 		durationMs += sound.durationMs;
 	}
 	const first = sounds[0]!;
-	const head = isWav(first) ? wavHead(first, end - HEAD_BYTES) : indexFrame(sounds.filter(isMp3));
+	const bytes = end - HEAD_BYTES;
+	const head = isWav(first) ? wavHead(first, bytes) : infoFrame(sounds.filter(isMp3), bytes);
 	const start = HEAD_BYTES - head.copy(joined, HEAD_BYTES - head.length);
 	if (isWav(first) && end % 2) joined[end++] = 0;
 	return {

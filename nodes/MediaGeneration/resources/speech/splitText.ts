@@ -12,39 +12,23 @@ const SPACE = /[^\S\u00a0\u202f\ufeff]+/g;
 const TAG = /<[A-Za-z/!?][^<>]*>/g;
 /** How far beyond a cut the text tells whether a sentence ends there, in characters. */
 const LOOKAHEAD = 64;
-/** Characters that a word may have, wherever it is asked which one ends somewhere. */
-const MAX_WORD_LENGTH = 64;
-/** Quotes and brackets that close a sentence. */
-const CLOSING = /[\p{Pe}\p{Pf}"'\u2019]+$/u;
 
 /* The rules are the same in every country: what a retry collects must have been cut alike. */
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 const words = new Intl.Segmenter('en', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/**
- * Abbreviations, without their full stop, in the most widely spoken languages. Single letters, numbers
- * and those with a full stop inside are known by their form.
- */
+/** Common ones, without their full stop. Single letters, numbers and `z.B.` are known by their form. */
 const ABBREVIATIONS = new Set(
-	(
-		'dr mr mrs ms prof rev hon sen gov gen col capt lt sgt st jr sr messrs mt ft no nos vs etc al ' +
-		'fig vol ch pp ed eds cf approx dept est inc ltd corp co ave blvd rd tel ext min max sec hr hrs ' +
-		'jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ' +
-		'hr hrn fr nr bzw usw vgl ggf evtl inkl zzgl ca bd str abs art kap tab abb mio mrd std geb gest ' +
-		'mm mme mmes mlle mgr me env av bd chap ' +
-		'sra srta dra ud uds vd pág núm cap dña ee lic ing ' +
-		'sig dott prof ecc pag dir spett ' +
-		'exmo exma dep eng av séc ' +
-		'dhr mevr mw bv enz blz resp ' +
-		'ул им гг руб тыс млн млрд стр рис см пр напр проф акад'
-	).split(' '),
+	'dr mr mrs ms prof st jr sr no nos vs etc fig vol inc ltd co approx hr hrn fr nr bzw usw ca mme sra ud ул'.split(
+		' ',
+	),
 );
 
 /** Whether a full stop that ends at `end` belongs to an abbreviation or a number. */
 function isAbbreviated(text: string, end: number): boolean {
-	const before = text.slice(Math.max(0, end - MAX_WORD_LENGTH), end).replace(CLOSING, '');
-	const word = /([\p{L}\p{M}\p{N}.]+)\.$/u.exec(before)?.[1];
+	const before = text.slice(Math.max(0, end - LOOKAHEAD), end);
+	const word = /([\p{L}\p{M}\p{N}.]+)\.[\p{Pe}\p{Pf}"']*$/u.exec(before)?.[1];
 	if (word === undefined) return false;
 	return (
 		/^(?:\p{L}\p{M}*|\d{1,3}|[IVXLCDM]+)$/u.test(word) ||
@@ -53,132 +37,105 @@ function isAbbreviated(text: string, end: number): boolean {
 	);
 }
 
+const isSpace = (text: string, at: number) => text.charAt(at).search(SPACE) === 0;
+
 /** `at`, or where the white space begins that ends there. */
 function beforeSpace(text: string, at: number): number {
 	let end = at;
-	while (end > 0 && isSpace(text, end - 1)) end--;
+	while (isSpace(text, end - 1)) end--;
 	return end;
 }
 
 function afterSpace(text: string, at: number): number {
 	let start = at;
-	while (start < text.length && isSpace(text, start)) start++;
+	while (isSpace(text, start)) start++;
 	return start;
 }
 
-const isSpace = (text: string, at: number) => /[^\S\u00a0\u202f\ufeff]/.test(text[at]!);
-
 /**
  * The parts of a text, each of at most `most` characters (UTF-16 units) and, except for the last, at least
- * a third of that, as far as tags and white space allow: cut at a paragraph that ends in the last
- * third, else at a sentence, else at a line or a word, never within a character or a tag. Together they
- * are the text; only white space at the cuts is left out. Throws a RangeError when a single character
- * or tag is longer than `most`.
+ * a third of that where white space allows it: cut at a paragraph that ends in the last third, else at a
+ * sentence, else at a line or a word. What has no white space in it, such as an address, is cut only when
+ * it is longer than a part, and then in no character or tag. Together the parts are the text; only white
+ * space at the cuts is left out. Throws a RangeError when a single character or tag is longer than `most`.
  */
 export function* splitText(text: string, most: number): Generator<TextPart> {
-	const whole = text.slice(0, beforeSpace(text, text.length));
-	let start = afterSpace(whole, 0);
-	while (start < whole.length) {
-		const end = whole.length - start > most ? start + firstCut(whole, start, most) : whole.length;
-		yield { text: whole.slice(start, end), start, end };
-		start = afterSpace(whole, end);
-	}
-}
-
-/** Where the text from `start` on, longer than `most`, is cut first, counted from `start`. */
-function firstCut(text: string, start: number, most: number): number {
-	const least = Math.ceil(most / 3);
-	const reach = afterSpace(text, start + most) - start;
-	const rest = text.slice(start, start + reach + LOOKAHEAD);
-	const tags = tagsFrom(text, start, most);
-	const plain = withoutTags(rest, tags);
-
-	const ends = sentenceEnds(plain, reach).filter((end) => end >= least && end <= most);
-	const isEnd = new Set(ends);
-	// The last one first.
-	const spaces = [...plain.matchAll(SPACE)]
-		.map(({ index, 0: run }) => ({ index, lines: run.split('\n').length - 1 }))
-		.filter(({ index }) => index >= least && index <= most)
-		.reverse();
-	const paragraph =
-		spaces.find(({ index, lines }) => lines > 1 || (lines === 1 && isEnd.has(index)))?.index ?? 0;
-	if (paragraph >= (most * 2) / 3) return paragraph;
-
-	const around = (at: number) => tags.find((tag) => tag.start < at && at < tag.end);
-	const found =
-		Math.max(paragraph, ends.at(-1) ?? 0) ||
-		spaces.find(({ lines }) => lines > 0)?.index ||
-		spaces.find(({ index }) => !isAbbreviated(plain, index))?.index ||
-		spaces[0]?.index ||
-		wordEnd(rest, most, (at) => at >= least && !around(at));
-	if (found) return found;
-	const end = characterEnd(rest, most);
-	const cut = around(end)?.start ?? end;
-	if (cut === 0) throw new RangeError('A character or a tag is longer than a part');
-	return beforeSpace(rest, cut);
-}
-
-interface Tag {
-	start: number;
-	end: number;
-}
-
-/** The tags that begin in the `length` characters from `start` on, where none is under way. */
-function tagsFrom(text: string, start: number, length: number): Tag[] {
-	const tags: Tag[] = [];
-	const tag = new RegExp(TAG);
-	tag.lastIndex = start;
-	for (let match = tag.exec(text); match; match = tag.exec(text)) {
-		const at = match.index - start;
-		if (at >= length) break;
-		tags.push({ start: at, end: at + match[0].length });
-	}
-	return tags;
-}
-
-/** The text with a stand-in for each tag, in which no sentence ends. */
-function withoutTags(text: string, tags: Tag[]): string {
-	let end = 0;
-	const pieces: string[] = [];
-	for (const tag of tags) {
-		const inside = text.slice(tag.start, tag.end);
-		// An opening tag belongs to the sentence after it, as a letter would; others to the one before.
-		const standIn = /^<[A-Za-z][^]*[^/]>$/.test(inside) ? 'X' : '"';
-		pieces.push(text.slice(end, tag.start), standIn.repeat(inside.length));
-		end = tag.end;
-	}
-	return pieces.join('') + text.slice(end);
-}
-
-/** Where sentences end in `text` up to `reach`, without the white space after them; rising. */
-function sentenceEnds(text: string, reach: number): number[] {
-	// The end of a line does not end a sentence.
-	const line = text.replace(/[\r\n\u2028\u2029]/g, ' ');
-	return [...sentences.segment(line)]
-		.filter(({ index }) => index > 0 && index <= reach)
-		.map(({ index }) => beforeSpace(line, index))
-		.filter((end) => !isAbbreviated(line, end));
-}
-
-/** The last end of a word up to `most` that `fits`, in scripts without spaces between words. */
-function wordEnd(text: string, most: number, fits: (at: number) => boolean): number | undefined {
-	const segments = words.segment(text);
-	for (let at = most; at > most - MAX_WORD_LENGTH && fits(at); at--) {
-		const { index, isWordLike } = segments.containing(at)!;
-		const isAfterOpening = /[\p{Ps}\p{Pi}]/u.test(text[index - 1] ?? '');
-		// Punctuation at the end of a word stays with it.
-		if (isWordLike && !isAfterOpening) {
-			const end = beforeSpace(text, index);
-			return fits(end) ? end : undefined;
+	const plain = text.replace(TAG, standIn);
+	const length = beforeSpace(text, text.length);
+	let start = afterSpace(text, 0);
+	while (start < length) {
+		let end = length;
+		if (length - start > most) {
+			const rest = plain.slice(start, start + most + LOOKAHEAD);
+			const cut = cutAtSpace(rest, most) ?? beforeTag(text.slice(start), cutInRun(rest, most));
+			if (cut === 0) throw new RangeError('A character or a tag is longer than a part');
+			end = start + cut;
 		}
-		at = index;
+		yield { text: text.slice(start, end), start, end };
+		start = afterSpace(text, end);
 	}
-	return undefined;
 }
 
-/** The last end of a character, as a reader counts them, up to `most`; 0 when the first is longer. */
-function characterEnd(text: string, most: number): number {
-	const { index } = graphemes.segment(text).containing(most)!;
+/**
+ * What takes the place of a tag while places to cut are looked for: an opening tag belongs to the
+ * sentence after it, as a letter would; others to the one before.
+ */
+const standIn = (tag: string) => (/^<[A-Za-z][^]*[^/]>$/.test(tag) ? 'X' : '"').repeat(tag.length);
+
+/** The best white space to cut a text at that is longer than `most`; undefined when there is none. */
+function cutAtSpace(rest: string, most: number): number | undefined {
+	const sentenceEnds = new Set(sentenceEndsOf(rest));
+	// The last one first.
+	const spaces = [...rest.matchAll(SPACE)]
+		.filter(({ index }) => index > 0 && index <= most)
+		.map(({ index: at, 0: run }) => {
+			const lines = run.split('\n').length - 1;
+			const isSentence = sentenceEnds.has(at);
+			return { at, lines, isSentence, isParagraph: lines > 1 || (lines === 1 && isSentence) };
+		})
+		.reverse();
+	const wanted: Array<(space: (typeof spaces)[number]) => boolean> = [
+		({ at, isParagraph }) => isParagraph && at >= (most * 2) / 3,
+		({ isParagraph, isSentence }) => isParagraph || isSentence,
+		({ lines }) => lines > 0,
+		({ at }) => !isAbbreviated(rest, at),
+		() => true,
+	];
+	const filled = spaces.filter(({ at }) => at >= most / 3);
+	for (const isWanted of wanted) {
+		const space = filled.find(isWanted);
+		if (space) return space.at;
+	}
+	return spaces[0]?.at;
+}
+
+/** Where sentences end in `text`, without the white space after them; rising. */
+const sentenceEndsOf = (text: string) =>
+	// The end of a line does not end a sentence.
+	[...sentences.segment(text.replace(/[\r\n\u2028\u2029]/g, ' '))]
+		.map(({ index }) => beforeSpace(text, index))
+		.filter((end) => end > 0 && !isAbbreviated(text, end));
+
+/** Where to cut what has no white space: at a sentence or a word, else between two characters. */
+function cutInRun(rest: string, most: number): number {
+	// Punctuation stays with the word before it, or after an opening bracket.
+	const wordEnds = [...words.segment(rest)]
+		.filter(({ isWordLike, index }) => isWordLike && !/[\p{Ps}\p{Pi}]/u.test(rest[index - 1] ?? ''))
+		.map(({ index }) => index);
+	const lastOf = (ends: number[]) => ends.filter((at) => at >= most / 3 && at <= most).at(-1);
+	const found = lastOf(sentenceEndsOf(rest)) ?? lastOf(wordEnds);
+	if (found !== undefined) return found;
+	const { index } = graphemes.segment(rest).containing(most)!;
 	if (index > 0) return index;
-	return text.codePointAt(most - 1)! > 0xffff ? most - 1 : most;
+	// What a reader counts as a single character is longer: it is cut between two code points.
+	return rest.codePointAt(most - 1)! > 0xffff ? most - 1 : most;
+}
+
+/** `at`, or where the tag begins that is around it. */
+function beforeTag(text: string, at: number): number {
+	for (const { index, 0: tag } of text.matchAll(TAG)) {
+		if (index >= at) break;
+		if (index + tag.length > at) return index;
+	}
+	return at;
 }
