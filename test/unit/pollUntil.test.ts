@@ -5,7 +5,6 @@ import {
 	type NewsKind,
 	type PollOptions,
 	type Reading,
-	type ReadingReason,
 } from '../../nodes/shared/async/pollUntil';
 import { Failure } from '../../nodes/shared/failure';
 
@@ -31,7 +30,7 @@ const inTurn =
 		return next;
 	};
 /** Nobody's turn comes. */
-const noTurn: PollOptions<string>['waitForTurn'] = async (_, __, signal) =>
+const noTurn: PollOptions<string>['waitForTurn'] = async (_, signal) =>
 	await new Promise((resolve) => {
 		signal.addEventListener('abort', () => resolve(false), { once: true });
 	});
@@ -64,7 +63,6 @@ function start({ seconds: limit = 1e6, heard = [], isLive = false, ...options }:
 	};
 	const wait = {
 		at: new Array<number>(),
-		last: new Array<boolean>(),
 		ended: undefined as { value?: string; error?: unknown; at: number } | undefined,
 		pass: async (s: number) => await jest.advanceTimersByTimeAsync(s * 1000),
 	};
@@ -75,10 +73,9 @@ function start({ seconds: limit = 1e6, heard = [], isLive = false, ...options }:
 		signal: deadline.signal,
 		news,
 		...options,
-		async read(signal, isLast) {
+		async read(signal) {
 			wait.at.push(seconds());
-			wait.last.push(isLast);
-			return await read(signal, isLast);
+			return await read(signal);
 		},
 	})
 		.then(
@@ -129,25 +126,18 @@ describe('reads', () => {
 		expect(wait.at.slice(0, 4)).toEqual([2, 2.05, 2.15, 2.35]);
 		expect(wait.at.slice(-3)).toEqual([8.05, 13.05, 18.05]);
 	});
-
-	it('and tells which is the last', async () => {
-		const wait = start({ seconds: 8 });
-		await wait.pass(8);
-		expect(wait.last).toEqual([false, true]);
-	});
 });
 
-it.each<[reason: ReadingReason | undefined, title: string, setting: Setting]>([
-	['first', 'at the beginning', { readFirst: true }],
-	['silence', 'after silence', {}],
-	['catchUp', 'once the channel is back', { heard: [[1, 'back']] }],
-	['silence', 'after a message', { heard: [[1, 'progress']] }],
+it.each<[pauseMs: number | undefined, title: string, setting: Setting]>([
+	[0, 'at the beginning', { readFirst: true }],
+	[5000, 'after silence', {}],
+	[5000, 'once the channel is back', { heard: [[1, 'back']] }],
 	[undefined, 'of an announced outcome', { heard: [[1, 'outcome']] }],
-])('gives %s as the reason of a reading %s', async (reason, _, setting) => {
-	const reasons: ReadingReason[] = [];
-	const waitForTurn = async (why: ReadingReason) => reasons.push(why) > 0;
+])('waits for a turn after a pause of %p ms %s', async (pauseMs, _, setting) => {
+	const pauses: number[] = [];
+	const waitForTurn = async (pause: number) => pauses.push(pause) > 0;
 	await start({ ...setting, waitForTurn }).pass(6);
-	expect(reasons[0]).toBe(reason);
+	expect(pauses[0]).toBe(pauseMs);
 });
 
 describe('a wait ends', () => {

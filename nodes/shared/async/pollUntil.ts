@@ -27,15 +27,9 @@ export interface News {
 	start(onNews: (news: NewsKind) => void): void;
 }
 
-/** Why a reading is made that nothing announced: the first one, silence, or a channel that is back. */
-export type ReadingReason = 'first' | 'silence' | 'catchUp';
-
 export interface PollOptions<T> {
-	/**
-	 * Reads once; throws a Failure. A transient one is repeated, any other ends the wait. `isLast`: the
-	 * time is nearly up.
-	 */
-	read(signal: AbortSignal, isLast: boolean): Promise<Reading<T>>;
+	/** Reads once; throws a Failure. A transient one is repeated, any other ends the wait. */
+	read(signal: AbortSignal): Promise<Reading<T>>;
 	/** Deadline and cancel: the wait throws its reason (a Failure) at once. */
 	signal: AbortSignal;
 	/** Milliseconds of silence before a reading. */
@@ -47,9 +41,10 @@ export interface PollOptions<T> {
 	news?: News;
 	/**
 	 * Resolves with true once a reading that nothing announced may be made, with false if the signal
-	 * aborts first. At once unless given. `pauseMs`: milliseconds between two such readings at present.
+	 * aborts first. At once unless given. `pauseMs`: milliseconds between two such readings at present, 0
+	 * before the first.
 	 */
-	waitForTurn?(reason: ReadingReason, pauseMs: number, signal: AbortSignal): Promise<boolean>;
+	waitForTurn?(pauseMs: number, signal: AbortSignal): Promise<boolean>;
 }
 
 const MAX_PAUSE_MS = 30_000;
@@ -63,9 +58,7 @@ const LAST_MS = 2000;
 
 /** When a wait reads, given what is heard and found. */
 class Schedule {
-	/** Why the next reading is made, unless it is announced. */
-	reason: ReadingReason;
-	/** Milliseconds of silence before a reading, at present. */
+	/** Milliseconds of silence before the next reading. */
 	pauseMs: number;
 	/** When the last reading is due, whatever was heard; Infinity once it was made. */
 	lastAt: number;
@@ -77,9 +70,8 @@ class Schedule {
 	constructor(private readonly options: Omit<PollOptions<unknown>, 'read'>) {
 		const leftMs = remainingMs(options.signal);
 		const now = steadyNow();
-		this.reason = options.readFirst ? 'first' : 'silence';
-		this.pauseMs = options.pollMs;
-		this.nextAt = options.readFirst ? now : now + options.pollMs;
+		this.pauseMs = options.readFirst ? 0 : options.pollMs;
+		this.nextAt = now + this.pauseMs;
 		this.lastAt = now + leftMs - Math.min(LAST_MS, leftMs * LAST_SHARE);
 	}
 
@@ -106,10 +98,8 @@ class Schedule {
 			// A channel that comes and goes must not put the next reading off again and again.
 			const soonestMs = kind === 'back' ? Math.min(pollMs, CATCH_UP_MS) : pollMs;
 			this.nextAt = Math.min(this.nextAt, now + soonestMs);
-			this.reason = 'catchUp';
 			return false;
 		}
-		this.reason = 'silence';
 		if (kind === 'progress') {
 			if (!this.isAnnounced && this.quick === 0) this.nextAt = now + pollMs;
 			return false;
@@ -123,7 +113,6 @@ class Schedule {
 
 	/** A reading begins. */
 	begin(): void {
-		this.reason = 'silence';
 		if (this.isLastDue) this.lastAt = Infinity;
 	}
 
@@ -137,7 +126,7 @@ class Schedule {
 		}
 		const isSlower = news?.isLive() && !this.isAnnounced;
 		const longestMs = Math.max(pollMs, longestPauseMs);
-		this.pauseMs = isSlower ? Math.min(this.pauseMs * 2, longestMs) : pollMs;
+		this.pauseMs = isSlower && this.pauseMs > 0 ? Math.min(this.pauseMs * 2, longestMs) : pollMs;
 		this.nextAt = steadyNow() + this.pauseMs;
 		this.isAnnounced = false;
 		this.quick = 0;
@@ -184,21 +173,20 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 
 	async function isMyTurn(): Promise<boolean> {
 		if (!waitForTurn || !schedule.needsTurn) return true;
-		const { reason, pauseMs, lastAt } = schedule;
+		const { pauseMs, lastAt } = schedule;
 		const patience = startDeadline(lastAt - steadyNow(), signal, pause.signal);
-		const isMine = await waitForTurn(reason, pauseMs, patience.signal);
+		const isMine = await waitForTurn(pauseMs, patience.signal);
 		patience.stop();
 		return isMine;
 	}
 
 	/** One reading; undefined when it is given up for the last one, or for one that was announced. */
 	async function readOnce(): Promise<Reading<T> | undefined> {
-		const isLast = schedule.isLastDue;
 		schedule.begin();
 		reading = new AbortController();
 		const limit = startDeadline(schedule.lastAt - steadyNow(), signal, reading.signal);
 		const found = await Promise.race([
-			options.read(limit.signal, isLast).catch((error: unknown) => ({ error })),
+			options.read(limit.signal).catch((error: unknown) => ({ error })),
 			// Ends the wait also when the reading is shared with others and goes on.
 			whenAborted(limit.signal),
 		]);

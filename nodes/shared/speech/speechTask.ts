@@ -1,6 +1,6 @@
 import type { Api } from '../api/api';
 import { steadyNow } from '../async/deadline';
-import { pollUntil, type News, type Reading, type ReadingReason } from '../async/pollUntil';
+import { pollUntil, type News, type Reading } from '../async/pollUntil';
 import type { SpeechTask } from '../contract';
 import { Failure, withFacts } from '../failure';
 import type { Subscription } from './notifications';
@@ -132,9 +132,9 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			});
 		},
 	};
-	const waitForTurn = async (reason: ReadingReason, pauseMs: number, over: AbortSignal) => {
-		if (!watched) return reason === 'first' || (await pace.turns.lookup(pauseMs, over));
-		return await pace.turns.watch(over);
+	const waitForTurn = async (pauseMs: number, over: AbortSignal) => {
+		if (watched) return await pace.turns.watch(over);
+		return pauseMs === 0 || (await pace.turns.lookup(pauseMs, over));
 	};
 	const began = steadyNow();
 	const endWait = watched ? () => {} : pace.markUnderWay();
