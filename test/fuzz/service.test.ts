@@ -15,7 +15,6 @@ const AT_ONCE = 24;
 
 /* Jest fails a test from which a rejection or an exception escapes. */
 describe('a service that answers anything', () => {
-	/* `npm run soak` goes on with it for as long as one likes. */
 	it('gets output or words from every operation, in time, and is paid once', async () => {
 		const from = seed();
 		const found: string[] = [];

@@ -26,9 +26,9 @@ export class DataTable {
 		return await DataTable.find(rest, name);
 	}
 
-	async columns(): Promise<string[]> {
-		const columns = await this.rest.request('GET', `${this.path}/columns`);
-		return columns.map(({ name }: { name: string }) => name);
+	/** Creates a table of another name with these columns and one row. */
+	async createOther(name: string, columns: string[], [column, value]: [string, string]) {
+		await (await DataTable.create(this.rest, name, columns)).add({ [column]: value });
 	}
 
 	/** All rows, the oldest first. */
@@ -38,7 +38,7 @@ export class DataTable {
 	}
 
 	/** Adds rows; resolves to their ids. */
-	async add<Rows extends Row[]>(...rows: Rows): Promise<{ [Index in keyof Rows]: number }> {
+	async add(...rows: Row[]): Promise<number[]> {
 		const body = { data: rows, returnType: 'id' };
 		const added = await this.rest.request('POST', `${this.path}/insert`, body);
 		return added.map(({ id }: { id: number }) => id);
@@ -46,11 +46,6 @@ export class DataTable {
 
 	async change(id: number, data: Row): Promise<void> {
 		await this.rest.request('PATCH', `${this.path}/rows`, { filter: only(id), data });
-	}
-
-	async remove(id: number): Promise<void> {
-		const filter = encodeURIComponent(JSON.stringify(only(id)));
-		await this.rest.request('DELETE', `${this.path}/rows?filter=${filter}`);
 	}
 }
 

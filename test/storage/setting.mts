@@ -1,73 +1,168 @@
 import assert from 'node:assert/strict';
-import { beforeEach } from 'node:test';
-import { importInto, type Credential } from '../../tools/n8n/examples.mts';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { importInto } from '../../tools/n8n/examples.mts';
 import { runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
-import type { Rest } from '../../tools/n8n/rest.mts';
+import { startPostgres } from '../../tools/servers/postgres.mts';
+import { startS3 } from '../../tools/servers/s3.mts';
+import { startSftp } from '../../tools/servers/sftp.mts';
+import { startWebDav } from '../../tools/servers/webDav.mts';
 import { changedExample, setUp as setUpInstance } from '../n8n/setting.mts';
+import { FakeService } from '../service/fakeService.mts';
+import { DataTable, type Row } from './dataTable.mts';
+import { Texts } from './texts.mts';
 
 /** How long a night may take, on a machine that is busy with other things. */
 export const NIGHT_MS = 180_000;
 
-/** A complete n8n that runs, with the examples in it; `credentials` are those of the servers that they use. */
-export async function setUp(credentials: Credential[] = [], environment: NodeJS.ProcessEnv = {}) {
-	const setting = await setUpInstance({ pace: 0.02 }, environment);
-	const { instance, simulator, rest, start, close } = setting;
-	let paidBefore = 0;
-	beforeEach(() => void (paidBefore = simulator.creates));
+/** A complete n8n that runs, with the examples and the servers on which they store files. */
+export async function setUp() {
+	const postgres = await startPostgres();
+	const s3 = await startS3('voice.nightly', 'my.videos');
+	const bucket = await FakeService.inFrontOf(s3.url);
+	const sftp = await startSftp();
+	const webDav = await startWebDav();
+	const setting = await setUpInstance({ pace: 0.02 });
+	const { instance, rest, start } = setting;
+	const aws = { ...s3.credential, s3Endpoint: bucket.url };
+	const name = 'Any';
+	const close = async () => {
+		await setting.close();
+		await bucket.stop();
+		for (const server of [postgres, s3, sftp, webDav]) await server.stop();
+	};
 	try {
-		await importInto(instance, 'credentials', credentials);
+		await importInto(instance, 'credentials', [
+			{ id: 'storagePostgres', name, type: 'postgres', data: postgres.credential },
+			{ id: 'storageAws', name, type: 'aws', data: aws },
+			{ id: 'storageSftp', name, type: 'sftp', data: sftp.credential },
+			{ id: 'storageWebDav', name, type: 'nextCloudApi', data: webDav.credential },
+		]);
 		await start();
 	} catch (error) {
 		await close();
 		throw error;
 	}
-	/** Starts a workflow as its schedule would; resolves to the execution's id. */
-	const begin = async (workflowId: string) => await runByHand(rest, workflowId, 'Every night');
-	const end = async (workflowId: string, status: 'success' | 'error') => {
-		const execution = await waitForEnd(rest, await begin(workflowId), NIGHT_MS);
-		const { message = '', description = '' } = execution.data.resultData.error ?? {};
-		assert.equal(execution.status, status, `${message}\n${description}`);
-		return `${message}\n${description}`;
+	for (const folder of [join(sftp.files, 'videos'), join(webDav.files, 'images')]) {
+		mkdirSync(folder);
+		chmodSync(folder, 0o777);
+	}
+	// No folder can be made of a file.
+	writeFileSync(join(sftp.files, 'nowhere'), 'A file.');
+	return {
+		...setting,
+		postgres,
+		s3,
+		/** What n8n takes for S3: requests can be refused there. */
+		bucket,
+		/** The file that lies where a row says. */
+		async fileAt(path: string): Promise<Buffer> {
+			if (path.startsWith('s3://')) {
+				const object = await fetch(path.replace('s3:/', s3.url));
+				assert.equal(object.status, 200, path);
+				return Buffer.from(await object.arrayBuffer());
+			}
+			const places = { videos: sftp.files, images: webDav.files };
+			const [place] = path.split('/');
+			return readFileSync(join(places[place as 'videos'] ?? instance.folder, path));
+		},
+		/** Starts a workflow as its schedule would; resolves to the execution's id. */
+		begin: async (id: string) => await runByHand(rest, id, 'Every night'),
+		/** Resolves to what an execution says once it has ended, nothing when it has succeeded. */
+		async ended(execution: string): Promise<string> {
+			const { status, data } = await waitForEnd(rest, execution, NIGHT_MS);
+			const { message, description } = data.resultData.error ?? {};
+			return status === 'success' ? '' : `${status}: ${message}\n${description}`;
+		},
+		/** What a power cut does: n8n is killed, and started again. */
+		async powerCut() {
+			await instance.crash();
+			await start();
+		},
+		/** Puts a copy of an example into n8n, with its text changed; resolves to its id. */
+		async importCopy(example: string, ...changes: Array<[from: string, to: string]>) {
+			const text = JSON.stringify(changedExample(example));
+			const changed = changes.reduce((sum, [from, to]) => sum.replaceAll(from, to), text);
+			assert.notEqual(changed, text, 'the copy differs from the example');
+			const copy = await rest.request('POST', '/rest/workflows', JSON.parse(changed));
+			return String(copy.id);
+		},
+		close,
 	};
-	/** Starts a workflow as its schedule would, and waits until it has succeeded. */
-	const night = async (workflowId: string) => await end(workflowId, 'success');
-	/** The same, and waits until it has failed; resolves to the failure's message and description. */
-	const badNight = async (workflowId: string) => await end(workflowId, 'error');
-	/** How many create calls were accepted since the present test began. */
-	const paid = () => simulator.creates - paidBefore;
-	/** What a power cut does: n8n is killed, and started again. */
-	const powerCut = async () => {
-		await instance.crash();
-		await start();
-	};
-	/** Cuts the power while a night waits for `count` tasks about a word; then lets these end. */
-	const cutNight = async (workflowId: string, word: string, count: number) => {
-		await begin(workflowId);
-		const cut = () => [...simulator.tasks.values()].filter(({ input }) => input.includes(word));
-		const areCollected = () => cut().length === count && cut().every(({ reads }) => reads > 0);
-		await simulator.waitFor(areCollected, NIGHT_MS);
-		await powerCut();
-		for (const { id } of cut()) simulator.endTask(id);
-	};
-	return { ...setting, begin, night, badNight, paid, powerCut, cutNight };
 }
 
-/** Puts a copy of an example into n8n, with its text changed; resolves to its id. */
-export async function importCopy(
-	rest: Rest,
-	name: string,
-	change: (text: string) => string,
-): Promise<string> {
-	const text = JSON.stringify(changedExample(name));
-	const changed = change(text);
-	if (changed === text) throw new Error(`The copy of ${name} does not differ from the example`);
-	return (await rest.request('POST', '/rest/workflows', JSON.parse(changed))).id;
+export type Setting = Awaited<ReturnType<typeof setUp>>;
+
+/** A table as the examples use it. */
+interface Table {
+	rows(): Promise<Row[]>;
+	add(...rows: Row[]): Promise<any[]>;
+	change(id: any, data: Row): Promise<void>;
+	createOther(name: string, columns: string[], row: [string, string]): Promise<void>;
+	/** Lets the claims of the nights so far be a day old. */
+	dayPasses?(): Promise<void>;
+	close?(): Promise<void>;
 }
 
-/** A copy whose node Speak splits texts of more than 12 characters. */
-export async function importSplitting(rest: Rest, name: string): Promise<string> {
-	const workflow = changedExample(name, (node) => {
-		node('Speak').parameters.options.splitLongerThan = 12;
-	});
-	return (await rest.request('POST', '/rest/workflows', workflow)).id;
+/** An example that, every night, makes what its table's new rows say, and stores it. */
+export interface Recipe {
+	example: string;
+	id: string;
+	/** The columns of what is to be made, and of what the service calls it. */
+	columns: [input: string, made: string];
+	extension: string;
+	table(setting: Setting): Promise<Table>;
+	tableName: string;
+	/** Where the file of a row with an odd title lies. */
+	path: string;
+	/** A change to the workflow that leaves no place for files. */
+	noPlace: [from: string, to: string];
 }
+
+const dataTable =
+	(name: string) =>
+	async ({ rest }: Setting): Promise<Table> =>
+		await DataTable.find(rest, name);
+
+export const RECIPES: Recipe[] = [
+	{
+		example: 'nightly-table',
+		id: 'exampleNightlyTable',
+		columns: ['text', 'task_id'],
+		extension: 'wav',
+		table: dataTable('texts_to_speak'),
+		tableName: 'texts_to_speak',
+		path: '.n8n-files/',
+		noPlace: ['"=.n8n-files/', '"=.n8n-files/nowhere/'],
+	},
+	{
+		example: 'nightly-postgres',
+		id: 'exampleNightlyPg',
+		columns: ['text', 'task_id'],
+		extension: 'wav',
+		table: async ({ postgres }) => await Texts.connect(postgres),
+		tableName: 'texts_to_speak',
+		path: 's3://voice.nightly/speech/',
+		noPlace: ['voice.nightly', 'no.such'],
+	},
+	{
+		example: 'videos-sftp',
+		id: 'exampleVideosSftp',
+		columns: ['prompt', 'file_url'],
+		extension: 'mp4',
+		table: dataTable('videos_to_make'),
+		tableName: 'videos_to_make',
+		path: 'videos/',
+		noPlace: ['"=videos/', '"=nowhere/'],
+	},
+	{
+		example: 'images-webdav',
+		id: 'exampleImagesDav',
+		columns: ['prompt', 'file_url'],
+		extension: 'png',
+		table: dataTable('images_to_make'),
+		tableName: 'images_to_make',
+		path: 'images/',
+		noPlace: ['"=images/', '"=nowhere/'],
+	},
+];

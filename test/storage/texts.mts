@@ -37,15 +37,27 @@ export class Texts {
 	}
 
 	/** Adds a row for each text; resolves to their ids. */
-	async add<Rows extends Array<{ title?: string; text: string }>>(
-		...rows: Rows
-	): Promise<{ [Index in keyof Rows]: string }> {
-		const ids = [];
+	async add(...rows: Row[]): Promise<string[]> {
+		const ids: string[] = [];
 		for (const { title, text } of rows) {
 			const sql = 'INSERT INTO texts_to_speak (title, text) VALUES ($1, $2) RETURNING id';
-			ids.push(...(await this.query(sql, title, text)).map(({ id }) => id as string));
+			ids.push((await this.query(sql, title, text))[0]!.id);
 		}
-		return ids as { [Index in keyof Rows]: string };
+		return ids;
+	}
+
+	async change(id: string, data: Row): Promise<void> {
+		for (const [column, value] of Object.entries(data)) {
+			await this.query(`UPDATE texts_to_speak SET ${column} = $2 WHERE id = $1`, id, value);
+		}
+	}
+
+	/** Creates a table of another name with these columns and one row. */
+	async createOther(name: string, columns: string[], [column, value]: [string, string]) {
+		const texts = columns.map((each) => `${each} text`).join();
+		const claims = 'claimed_by text, claimed_at timestamptz';
+		await this.query(`CREATE TABLE ${name} (id bigserial, ${texts}, ${claims})`);
+		await this.query(`INSERT INTO ${name} (${column}) VALUES ($1)`, value);
 	}
 
 	/** Makes the claims of all nights so far a day older. */

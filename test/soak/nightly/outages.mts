@@ -20,28 +20,15 @@ export async function killMain(nightly: Nightly, rows: number): Promise<void> {
 	nightly.say('main is back');
 }
 
-/**
- * Kills the worker that runs a night; resolves to the texts that it had paid for and not noted: what
- * was in that instant.
- */
-export async function killWorker(
-	nightly: Nightly,
-	rows: number,
-	execution: string,
-): Promise<string[]> {
-	const { cluster, simulator } = nightly;
+/** Kills the worker that runs a night. */
+export async function killWorker(nightly: Nightly, rows: number, execution: string) {
+	const { cluster } = nightly;
 	await paid(nightly, rows * 0.2);
 	const [worker] = await cluster.workersOf(execution);
 	await worker!.crash();
 	nightly.say('a worker is killed');
-	const without = await nightly.sql(
-		'SELECT text FROM texts_to_speak WHERE claimed_by = $1 AND task_id IS NULL AND file IS NULL',
-		execution,
-	);
-	const inputs = new Set([...simulator.tasks.values()].map(({ input }) => input));
 	await cluster.addWorker();
 	nightly.say('another worker is there');
-	return without.map(({ text }) => text as string).filter((text) => inputs.has(text));
 }
 
 export async function killPostgres(nightly: Nightly, rows: number): Promise<void> {

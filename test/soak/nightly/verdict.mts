@@ -2,26 +2,26 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import type { Row } from '../../storage/dataTable.mts';
 import type { Nightly } from './nightly.mts';
 
-/** What is not as it must be; `cut` are the texts that may be paid for once more. */
-export async function judge(nightly: Nightly, cut: string[]): Promise<string[]> {
+/** What is not as it must be. */
+export async function judge(nightly: Nightly): Promise<string[]> {
 	const { simulator } = nightly;
 	const problems: string[] = [];
-	if (cut.length > 1)
-		problems.push(`${cut.length} tasks were not noted when the worker was killed`);
-
 	const rows = await nightly.sql('SELECT * FROM texts_to_speak ORDER BY id');
 	const keys = Map.groupBy(await nightly.keys(), (key) => /^speech\/(\d+)-/.exec(key)?.[1]);
 	const tasks = Map.groupBy(simulator.tasks.values(), ({ input }) => input);
 	for (const row of rows) {
 		// A task that failed may be followed by another one.
 		const paid = (tasks.get(row.text) ?? []).filter(({ status }) => status !== 'failed').length;
-		if (paid > (cut.includes(row.text) ? 2 : 1)) problems.push(`paid ${paid} times: ${told(row)}`);
+		if (paid > 1) problems.push(`paid ${paid} times: ${told(row)}`);
 		const wrong = await wrongWith(nightly, row, keys.get(row.id) ?? []);
 		if (wrong) problems.push(`${wrong}: ${told(row)}`);
 		keys.delete(row.id);
 	}
 	for (const key of [...keys.values()].flat()) problems.push(`no row is of the file ${key}`);
 
+	// The worker was killed between marking a row and noting its task.
+	const begun = rows.filter(({ file }) => file === 'begun').length;
+	if (begun > 1) problems.push(`${begun} rows are left as begun`);
 	const refused = (status: number) => (request: { method: string; status: number }) =>
 		request.method === 'POST' && request.status === status;
 	const unclear = rows.filter(({ file }) => file === 'unclear').length;
@@ -35,9 +35,9 @@ export async function judge(nightly: Nightly, cut: string[]): Promise<string[]> 
 	if (connections > 0) problems.push(`${connections} connections are left open`);
 
 	const stored = rows.filter(({ file }) => file?.startsWith('s3://')).length;
-	const failed = rows.length - stored - unclear;
+	const failed = rows.length - stored - unclear - begun;
 	nightly.say(
-		`${rows.length} rows: ${stored} stored, ${failed} failed, ${unclear} unclear; ${simulator.creates} create calls were paid, ${cut.length} of them lost with the worker; ${simulator.requests.length} requests`,
+		`${rows.length} rows: ${stored} stored, ${failed} failed, ${unclear} unclear, ${begun} begun; ${simulator.creates} create calls were paid, ${simulator.requests.length} requests`,
 	);
 	return problems;
 }
@@ -52,7 +52,7 @@ async function wrongWith(
 ): Promise<string | undefined> {
 	if (!file?.startsWith('s3://')) {
 		if (keys.length > 0) return 'a file that it knows nothing of';
-		return error ? undefined : 'neither a file nor a reason';
+		return error || file === 'begun' ? undefined : 'neither a file nor a reason';
 	}
 	const [key, ...others] = keys;
 	if (!key || others.length > 0 || !file.endsWith(`/${key}`)) return `not its file: ${keys.join()}`;

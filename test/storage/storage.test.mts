@@ -1,0 +1,342 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { eventually } from '../../tools/eventually.mts';
+import { activate, postJson, retry } from '../../tools/n8n/executions.mts';
+import { programPath } from '../../tools/servers/serve.mts';
+import { HELD } from '../n8n/setting.mts';
+import { RemoteWorkflow, type Execution } from '../n8n/workflows.mts';
+import { WorkflowFile } from '../queue/setting.mts';
+import { order } from '../service/order.mts';
+import { DataTable } from './dataTable.mts';
+import { NIGHT_MS, RECIPES, setUp, type Recipe } from './setting.mts';
+
+/* The examples that store files, with the servers on which they store them. */
+
+const setting = await setUp();
+const { simulator, rest, s3, bucket, begin, ended, powerCut, fileAt, importCopy } = setting;
+after(setting.close);
+
+let paidBefore = 0;
+beforeEach(() => void (paidBefore = simulator.creates));
+/** How many create calls were accepted since the present test began. */
+const paid = () => simulator.creates - paidBefore;
+const night = async (id: string) => assert.equal(await ended(await begin(id)), '');
+
+/** The next file of a task or address that the service made, as it serves it. */
+const servedAs = (made: string) =>
+	simulator.fileBytes(simulator.tasks.get(made)?.audioUrl ?? made) ?? assert.fail(made);
+
+for (const recipe of RECIPES) {
+	describe(`every night: ${recipe.example}`, { timeout: 600_000 }, () => nightly(recipe));
+}
+
+function nightly({ example, id, columns, extension, path, tableName, noPlace, ...recipe }: Recipe) {
+	const [input, made] = columns;
+	const isSpeech = made === 'task_id';
+	let table: Awaited<ReturnType<typeof recipe.table>>;
+	after(async () => await table.close?.());
+	const nextNight = async (workflow = id) => {
+		await table.dayPasses?.();
+		await night(workflow);
+	};
+	const rowOf = async (row: unknown) => (await table.rows()).find((each) => each.id === row)!;
+	const add = async (...texts: string[]) =>
+		await table.add(...texts.map((text) => ({ [input]: text })));
+
+	/** Every row's file lies where it says, and is the service's, byte for byte. */
+	async function assertAllStored(): Promise<void> {
+		for (const row of await table.rows()) {
+			assert.equal(row.error, null);
+			assert.ok(servedAs(row[made]).equals(await fileAt(row.file)), row.file);
+		}
+	}
+
+	it('makes its table, and an empty night is a good one', async () => {
+		await night(id);
+		table = await recipe.table(setting);
+		assert.deepEqual(await table.rows(), []);
+		assert.equal(paid(), 0);
+	});
+
+	it('stores a file for each row, whatever its title is', async () => {
+		await table.add({ title: '../Sea/2026: "ü\\b"? #1', [input]: 'The sea.' });
+		await add(...Array.from({ length: 6 }, (_, index) => `A boat, number ${index}.`));
+		await nextNight();
+		await assertAllStored();
+		const [first, second] = await table.rows();
+		assert.equal(first!.file, `${path}${first!.id}--Sea-2026-ü-b-1.${extension}`);
+		assert.equal(second!.file, `${path}${second!.id}-untitled.${extension}`);
+		assert.equal(paid(), 7);
+	});
+
+	it('says why a row failed, and takes it up the next night, and no other', async () => {
+		const fails = isSpeech ? '[sim:task-fails] Two.' : '[sim:unsafe] Two.';
+		const [empty, failing] = await add('', fails);
+		await nextNight();
+		assert.match((await rowOf(empty)).error, /is empty/);
+		assert.match((await rowOf(failing)).error, /could not generate/);
+		assert.equal(paid(), 1);
+		await table.change(empty, { [input]: 'No more.' });
+		await table.change(failing, { [input]: 'Works.' });
+		await nextNight();
+		await assertAllStored();
+		assert.equal(paid(), 3);
+	});
+
+	it('keeps what found no place, and stores it the next night', async () => {
+		const [row] = await add('No place.');
+		for (let nights = 0; nights < 2; nights++) await nextNight(await importCopy(example, noPlace));
+		const { file, error, [made]: kept } = await rowOf(row);
+		assert.ok(kept && error);
+		assert.equal(file, null);
+		await nextNight();
+		await assertAllStored();
+		assert.equal(paid(), 1);
+	});
+
+	for (const missing of ['file', 'error', made]) {
+		it(`ends before anything is paid when the table has no column ${missing}`, async () => {
+			const left = ['title', input, made, 'file', 'error'].filter((column) => column !== missing);
+			const other = `${tableName}_without_${missing}`;
+			await table.createOther(other, left, [input, 'Not to be paid.']);
+			const workflow = await importCopy(example, [tableName, other]);
+			assert.match(await ended(await begin(workflow)), /column/i);
+			assert.equal(paid(), 0);
+		});
+	}
+
+	it('pays once for each row when a night begins while another is at work', async () => {
+		await add(...Array.from({ length: 8 }, (_, index) => `Overlap ${index}.`));
+		const first = await begin(id);
+		await simulator.waitFor(() => paid() > 1, NIGHT_MS);
+		await table.dayPasses?.();
+		for (const execution of [await begin(id), first]) assert.equal(await ended(execution), '');
+		await nextNight();
+		await assertAllStored();
+		assert.equal(paid(), 8);
+	});
+
+	it('says of a row that a power cut has met while it was paid for that it had begun', async () => {
+		simulator.fault({ method: 'POST', action: { hang: true, accepted: true } });
+		const [row] = await add('Right then.');
+		await begin(id);
+		await simulator.waitFor(() => paid() === 1, NIGHT_MS);
+		await powerCut();
+		await nextNight();
+		assert.equal((await rowOf(row)).file, 'begun');
+		assert.equal(paid(), 1);
+		await table.change(row, { file: null });
+		await nextNight();
+		await assertAllStored();
+	});
+
+	if (!isSpeech) return;
+
+	it('collects what a night that was cut short has paid for', async () => {
+		const known = simulator.tasks.size;
+		await add(...['A', 'B', 'C'].map((name) => `${HELD} Cut ${name}.`));
+		await begin(id);
+		const cut = () => [...simulator.tasks.values()].slice(known);
+		const areCollected = () => cut().length === 3 && cut().every(({ reads }) => reads > 0);
+		await simulator.waitFor(areCollected, NIGHT_MS);
+		await powerCut();
+		for (const task of cut()) simulator.endTask(task.id);
+		await nextNight();
+		await assertAllStored();
+		assert.equal(paid(), 3);
+	});
+
+	it('never sends again by itself what the service may have accepted', async () => {
+		simulator.fault({ method: 'POST', action: { reset: true, accepted: true } });
+		const [row] = await add('Unclear.');
+		for (let nights = 0; nights < 2; nights++) {
+			await nextNight();
+			assert.equal((await rowOf(row)).file, 'unclear');
+		}
+		assert.equal(paid(), 1);
+		await table.change(row, { file: null });
+		await nextNight();
+		await assertAllStored();
+	});
+
+	it('pays once for a text that is split, and not by itself for one that failed in part', async () => {
+		const workflow = await importCopy(example, [
+			'"options":{}',
+			'"options":{"splitLongerThan":12}',
+		]);
+		simulator.fault({ method: 'POST', after: 3, action: { reset: true, accepted: true } });
+		const [whole, half] = await add(...Array<string>(2).fill('First part. Other part.'));
+		for (let nights = 0; nights < 3; nights++) await nextNight(workflow);
+		const { task_id: taskIds, file, error } = await rowOf(whole);
+		assert.equal(error, null);
+		assert.equal(taskIds.split(',').length, 2);
+		assert.ok((await fileAt(file)).length > 44);
+		const failed = await rowOf(half);
+		assert.deepEqual([failed.task_id, failed.file], [null, 'unclear']);
+		assert.equal(paid(), 4);
+	});
+}
+
+it('the feed of the week lists the files with their lengths and types, well-formed', async () => {
+	await night('exampleFeed');
+	const feed = String(await fileAt('s3://voice.nightly/feed.xml'));
+	const find = (xpath: string): string => {
+		const args = ['--nonet', '--xpath', xpath, '-'];
+		return execFileSync(programPath('xmllint'), args, { input: feed, encoding: 'utf8' }).trim();
+	};
+	const channel = '/rss[@version="2.0"]/channel[title and link and description]';
+	const count = Number(find(`count(${channel}/item)`));
+	assert.ok(count > 7, feed);
+	for (let index = 1; index <= count; index++) {
+		const text = (path: string) => find(`string(${channel}/item[${index}]/${path})`);
+		const key = text('enclosure/@url').replace('https://podcast.example.com/', '');
+		assert.ok(decodeURI(key).includes(text('title').replaceAll(' ', '-')), key);
+		assert.equal(text('enclosure/@type'), 'audio/wav');
+		const { length } = await fileAt(`s3://voice.nightly/${key}`);
+		assert.equal(Number(text('enclosure/@length')), length);
+	}
+});
+
+describe('failed-again: what failed executions have paid for', { timeout: 600_000 }, () => {
+	const id = 'exampleFailedAgain';
+	let table: DataTable;
+
+	/** Runs speak-list with these texts, as a webhook does; this workflow is its error workflow. */
+	async function speakInVain(texts: string[], splitLongerThan = 0): Promise<void> {
+		const path = `speak-${texts.length}-${splitLongerThan}`;
+		const file = new WorkflowFile('speak-list', path).withLinesOfTheCall();
+		Object.assign(file.node('Speak each line').parameters.options, { timeout: 3, splitLongerThan });
+		const { id: _, ...content } = file.content;
+		const settings = { ...content.settings, errorWorkflow: id };
+		await (await RemoteWorkflow.create(rest, { ...content, settings })).publish();
+		await postJson(`${rest.baseUrl}/webhook/${path}`, { lines: texts });
+	}
+
+	/** The ids of the rows after the first `before`, once there are so many. */
+	const noted = async (before: number, count: number): Promise<string[]> =>
+		await eventually('the tasks to be noted', NIGHT_MS, async () => {
+			const rows = (await table.rows()).slice(before);
+			return rows.length === count && rows.map((row) => row.task_id).sort();
+		});
+
+	before(async () => {
+		await night(id);
+		table = await DataTable.find(rest, 'tasks_to_collect');
+		await activate(rest, id);
+	});
+
+	for (const [what, texts, splitLongerThan] of [
+		['of several items', ['A', 'B', 'C'].map((name) => `${HELD} Late ${name}.`), 0],
+		[
+			'of every part of a text',
+			[['A', 'B', 'C'].map((name) => `${HELD} Part ${name}.`).join(' ')],
+			30,
+		],
+	] as const) {
+		it(`collects the tasks ${what}, and pays for nothing`, async () => {
+			const [rowsBefore, tasksBefore] = [(await table.rows()).length, simulator.tasks.size];
+			await speakInVain([...texts], splitLongerThan);
+			const ids = await noted(rowsBefore, 3);
+			assert.deepEqual(ids, [...simulator.tasks.keys()].slice(tasksBefore).sort());
+			for (const task of ids) simulator.endTask(task);
+			await night(id);
+			for (const { task_id: task, file, error } of (await table.rows()).slice(rowsBefore)) {
+				assert.equal(error, null);
+				assert.ok(servedAs(task).equals(await fileAt(file)));
+			}
+			assert.equal(paid(), 3);
+		});
+	}
+
+	it('tries again what is not there yet, and gives up what the service could not make', async () => {
+		const before = (await table.rows()).length;
+		await speakInVain(['[sim:task-fails] Never.']);
+		const [failed] = await noted(before, 1);
+		await table.add({ task_id: '404404' });
+		await night(id);
+		const { reads } = simulator.tasks.get(failed!)!;
+		await night(id);
+		assert.equal(simulator.tasks.get(failed!)!.reads, reads);
+		const [given, unknown] = (await table.rows()).slice(before);
+		assert.equal(given!.file, 'failed');
+		assert.match(given!.error, /could not generate the speech/);
+		assert.equal(unknown!.file, null);
+		assert.match(unknown!.error, /has no task with this ID/);
+	});
+});
+
+describe('videos-to-s3: every new video of the account', { timeout: 600_000 }, () => {
+	/** How often the node that stores tries, and the one that fetches a file again. */
+	const TRIES = 5;
+	let workflow: RemoteWorkflow;
+	let refused = 0;
+	/** From now on this many requests to the bucket are refused, and no others. */
+	function refuse(times: number): void {
+		refused = 0;
+		bucket.forget();
+		bucket.on(
+			/./,
+			(request, response) => {
+				refused++;
+				request.resume();
+				response.writeHead(503).end();
+			},
+			times,
+		);
+	}
+	const gone = (times: number) =>
+		simulator.fault({ on: 'file', times, action: { respond: { status: 410 } } });
+	const make = async (what: 'text-to-video' | 'create-image', prompt: string) => {
+		await order(simulator, `video/${what}`, { prompt });
+		return simulator.history.find((item) => item.prompt === prompt)!;
+	};
+
+	before(async () => {
+		const often = ['"download":true', '"download":true,"checkInterval":10'] as [string, string];
+		workflow = new RemoteWorkflow(rest, await importCopy('videos-to-s3', often));
+		await make('text-to-video', 'Made before');
+		await workflow.publish();
+	});
+
+	let seen = 0;
+	/** The newest of the executions, once so many more are over. */
+	async function nextExecution(count = 1): Promise<Execution> {
+		seen += count;
+		const all = await workflow.ended(seen, NIGHT_MS);
+		assert.equal(all.length, seen);
+		return all.sort((a, b) => Number(b.id) - Number(a.id))[0]!;
+	}
+
+	for (const [what, hinder, status] of [
+		['goes to S3, and no image', () => make('create-image', 'A picture'), 'success'],
+		['goes there when the bucket refuses at first', () => refuse(2), 'success'],
+		// The trigger's request, and the first one of the node behind it.
+		['goes there when it could not be downloaded at first', () => gone(2), 'success'],
+		['goes there by a retry when the bucket is away for long', () => refuse(Infinity), 'error'],
+		['goes there by a retry when it could not be downloaded', () => gone(1 + TRIES), 'error'],
+		['goes there by a retry after a power cut', () => refuse(Infinity), 'crashed'],
+	] as const) {
+		it(what, async () => {
+			const isImage = Boolean(await hinder());
+			const video = await make('text-to-video', what);
+			if (status === 'crashed') {
+				await eventually('the bucket to be tried', NIGHT_MS, () => refused > 0);
+				await powerCut();
+			}
+			const execution = await nextExecution(isImage ? 2 : 1);
+			assert.equal(execution.status, status);
+			refuse(0);
+			const paidSoFar = simulator.creates;
+			if (status !== 'success') {
+				assert.equal((await retry(rest, execution.id, true)).status, 'success');
+				await nextExecution();
+			}
+			const stored = await fileAt(`s3://my.videos/videos/${video.id}.mp4`);
+			assert.ok(servedAs(video.file_url).equals(stored));
+			const list = await (await fetch(`${s3.url}/my.videos?list-type=2`)).text();
+			assert.doesNotMatch(list, /\.png/);
+			assert.equal(simulator.creates, paidSoFar);
+		});
+	}
+});
