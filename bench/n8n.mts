@@ -4,7 +4,7 @@ import { temporaryFolder, type TemporaryFolder } from '../tools/cleanup.mts';
 import { activate, executionsOf, waitForEnd } from '../tools/n8n/executions.mts';
 import { Instance } from '../tools/n8n/instance.mts';
 import { installPackage } from '../tools/n8n/package.mts';
-import { freePorts } from '../tools/n8n/ports.mts';
+import { freePorts } from '../tools/ports.mts';
 import { Rest } from '../tools/n8n/rest.mts';
 import { storedAt } from '../tools/n8n/results.mts';
 import type { Workflow } from './workflow.mts';

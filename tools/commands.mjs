@@ -12,10 +12,6 @@ import {
 } from './setup.mjs';
 
 const jest = ['node_modules/jest/bin/jest.js'];
-const nightly = {
-	needs: [ensureDist, ensureN8n, ensureQueueServers, ensureStorageServers],
-	run: ['test/soak/nightly/main.mts'],
-};
 
 /**
  * What `npm run NAME` does: the parts that it needs, then what Node 24 is to run.
@@ -29,16 +25,16 @@ export const commands = {
 	'test:queue': nodeTests('test/queue', ensureN8n, ensureQueueServers),
 	'test:install': nodeTests('test/install', ensureN8n, ensureBrowser, ensureRegistry),
 	'test:storage': nodeTests('test/storage', ensureN8n, ensureStorageServers),
-	'test:nightly': { needs: nightly.needs, run: [...nightly.run, '--rows', '400'] },
+	'test:nightly': {
+		needs: [ensureDist, ensureN8n, ensureQueueServers, ensureStorageServers],
+		run: ['test/soak/nightly/main.mts'],
+	},
 	'test:release': {
 		needs: [ensureDist, ensureLintTools],
 		run: [...jest, 'test/release', 'test/leaks', '--testPathIgnorePatterns=/node_modules/'],
 	},
 	'test:oldest': nodeTests('test/oldest', ensureOldest),
 	'test:audio': nodeTests('test/audio', ensureAudioPrograms, ensureBrowser),
-	soak: process.argv.includes('--nightly')
-		? nightly
-		: { needs: [ensureDist], run: ['test/soak/main.mts'] },
 	leaks: { needs: [ensureDist], run: ['--expose-gc', 'test/leaks/main.mts'] },
 	'leaks:generated': {
 		needs: [ensureDist],

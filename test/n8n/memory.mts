@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Simulator } from '../../simulator/simulator.mts';
 import type { Instance } from '../../tools/n8n/instance.mts';
-import { freePort } from '../../tools/n8n/ports.mts';
+import { freePort } from '../../tools/ports.mts';
 
 const MIB = 2 ** 20;
 

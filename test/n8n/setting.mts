@@ -10,7 +10,7 @@ import { nodeOf, readExample, type FileNode } from '../../tools/examples.mts';
 import { importExamples, readExamples } from '../../tools/n8n/examples.mts';
 import { Instance } from '../../tools/n8n/instance.mts';
 import { installPackage } from '../../tools/n8n/package.mts';
-import { freePorts } from '../../tools/n8n/ports.mts';
+import { freePorts } from '../../tools/ports.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
 
 /** In a text: nothing of it is ready before the test says so. */

@@ -7,7 +7,7 @@ import { project } from './package.mts';
 const folder = join(project, 'examples');
 
 export interface Example {
-	/** The file's name without its ending: what `--run` takes. */
+	/** The file's name without its ending. */
 	name: string;
 	id: string;
 	title: string;

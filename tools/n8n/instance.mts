@@ -1,21 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { createWriteStream, mkdirSync, readFileSync, type WriteStream } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { onExit } from '../cleanup.mts';
-import { guard } from '../guarded.mts';
 import { cleanEnvironment } from '../process.mjs';
+import { prints, start, type Program } from '../program.mts';
 
 const n8nCommand = join(import.meta.dirname, 'node_modules/n8n/bin/n8n');
 const READY = 'Editor is now accessible via';
-const GRACE_MS = 15_000;
-
-/** Memory of a child's process, in bytes (Linux). */
-export function residentMemory({ pid }: ChildProcess): number {
-	const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-	return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
-}
 
 /** The complete n8n with a folder of its own for everything it writes. */
 export class Instance {
@@ -25,7 +14,7 @@ export class Instance {
 	readonly folder: string;
 	readonly logFile: string;
 	private readonly environment: NodeJS.ProcessEnv;
-	private readonly children = new Set<ChildProcess>();
+	private readonly programs = new Set<Program>();
 
 	/** `extra` are environment variables beyond those that every instance here has. */
 	constructor(
@@ -39,15 +28,13 @@ export class Instance {
 		this.baseUrl = `http://127.0.0.1:${ports.editor}`;
 		this.environment = { ...environmentFor(folder, this.files, ports), ...extra };
 		mkdirSync(this.files, { recursive: true });
-		onExit(() => this.kill('SIGKILL'));
 	}
 
 	/** Runs one of n8n's commands to its end. */
 	async command(...args: string[]): Promise<void> {
-		const { child, log } = this.spawn(args);
-		child.stdout.pipe(log, { end: false });
-		const code = await this.ended(child, log);
-		if (code !== 0) throw new Error(`n8n ${args[0]} ended with ${code}; see ${this.logFile}`);
+		const { exitCode } = await this.run(args);
+		if (exitCode !== 0)
+			throw new Error(`n8n ${args[0]} ended with ${exitCode}; see ${this.logFile}`);
 	}
 
 	/**
@@ -60,33 +47,24 @@ export class Instance {
 
 	/** Runs one of n8n's commands that serves; resolves once it has printed `ready`. */
 	async serve(args: string[], ready: string, extra: NodeJS.ProcessEnv = {}): Promise<void> {
-		const { child, log } = this.spawn(args, extra);
-		child.stdout.pipe(log, { end: false });
-		const ended = this.ended(child, log);
-		await new Promise<void>((resolve, reject) => {
-			createInterface({ input: child.stdout }).on('line', (line) => {
-				if (line.includes(ready)) resolve();
-			});
-			void ended.then((code) => {
-				reject(new Error(`n8n ended with ${code} while starting; see ${this.logFile}`));
-			});
-		});
+		const program = this.run(args, extra);
+		if (await prints(program, ready)) return;
+		const { exitCode } = await program;
+		throw new Error(`n8n ended with ${exitCode} while starting; see ${this.logFile}`);
 	}
 
-	/** Ends whatever runs, and what that has started. */
+	/** Ends whatever runs; what takes too long, by force. */
 	async stop(): Promise<void> {
-		const ended = this.stopped();
+		const stopped = this.stopped();
 		this.kill('SIGTERM');
-		const impatient = setTimeout(() => this.kill('SIGKILL'), GRACE_MS);
-		await ended;
-		clearTimeout(impatient);
+		await stopped;
 	}
 
 	/** What a power cut does (kill -9); `start` goes on with what was saved. */
 	async crash(): Promise<void> {
-		const ended = this.stopped();
+		const stopped = this.stopped();
 		this.kill('SIGKILL');
-		await ended;
+		await stopped;
 	}
 
 	/** Halts whatever runs until `wake`, as a machine that is put to sleep does. */
@@ -100,13 +78,14 @@ export class Instance {
 
 	/** Memory of the server's process, in bytes (Linux). */
 	memory(): number {
-		return residentMemory([...this.children][0]!);
+		const status = readFileSync(`/proc/${[...this.programs][0]!.pid}/status`, 'utf8');
+		return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 	}
 
 	/** Processor time of the server's process since its start, in seconds (Linux). */
 	processorSeconds(): number {
-		const [child] = this.children;
-		const stat = readFileSync(`/proc/${child?.pid}/stat`, 'utf8');
+		const [program] = this.programs;
+		const stat = readFileSync(`/proc/${program?.pid}/stat`, 'utf8');
 		// After the command's name in brackets: utime and stime, in hundredths of a second.
 		const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 		return (Number(fields[11]) + Number(fields[12])) / 100;
@@ -114,43 +93,20 @@ export class Instance {
 
 	/** Resolves when nothing runs any more. */
 	async stopped(): Promise<void> {
-		await Promise.all([...this.children].map((child) => once(child, 'close')));
+		await Promise.all(this.programs);
 	}
 
-	private spawn(args: string[], extra: NodeJS.ProcessEnv = {}) {
-		const log = createWriteStream(this.logFile, { flags: 'a' });
-		// A group of its own: Ctrl-C reaches n8n through stop() alone, and nothing is left behind.
-		const child = spawn(process.execPath, [n8nCommand, ...args], {
-			cwd: this.folder,
-			env: { ...this.environment, ...extra },
-			stdio: ['ignore', 'pipe', 'pipe'],
-			detached: true,
-		});
-		child.stderr.pipe(log, { end: false });
-		this.children.add(child);
-		guard(child);
-		return { child, log };
-	}
-
-	private async ended(child: ChildProcess, log: WriteStream): Promise<number | string | null> {
-		return await new Promise((resolve, reject) => {
-			child.once('error', reject);
-			child.once('close', (code, signal) => {
-				this.children.delete(child);
-				log.end(() => resolve(code ?? signal));
-			});
-		});
+	private run(args: string[], extra: NodeJS.ProcessEnv = {}): Program {
+		const env = { ...this.environment, ...extra };
+		const place = { cwd: this.folder, env, log: this.logFile };
+		const program = start(process.execPath, [n8nCommand, ...args], place);
+		this.programs.add(program);
+		void program.finally(() => this.programs.delete(program));
+		return program;
 	}
 
 	private kill(signal: NodeJS.Signals): void {
-		for (const { pid } of this.children) {
-			if (pid === undefined) continue;
-			try {
-				process.kill(-pid, signal);
-			} catch {
-				// It has just ended by itself.
-			}
-		}
+		for (const program of this.programs) program.kill(signal);
 	}
 }
 

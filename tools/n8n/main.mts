@@ -1,37 +1,18 @@
-/*
- * `npm run n8n`: the complete n8n with this package in it, beside the simulated service.
- * `npm run n8n -- --run speak`: runs one example without the editor and prints what came out.
- */
+/* `npm run n8n`: the complete n8n with this package in it, beside the simulated service. */
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
-import { claimFolder } from './claim.mts';
+import { startSimulator } from '../../simulator/simulator.mts';
 import { fingerprint, stamp } from '../freshness.mjs';
+import { freePorts, isFree } from '../ports.mts';
 import { whenOrphaned } from '../process.mjs';
 import { step } from '../progress.mjs';
-import { importExamples, readExamples, type Example } from './examples.mts';
-import { execute } from './executions.mts';
+import { claimFolder } from './claim.mts';
+import { importExamples } from './examples.mts';
 import { Instance } from './instance.mts';
 import { installPackage, project } from './package.mts';
-import { freePorts, isFree } from './ports.mts';
 import { OWNER, Rest } from './rest.mts';
-import { copyFiles, itemsOf } from './results.mts';
 
-const { values } = parseArgs({
-	options: {
-		run: { type: 'string' },
-	},
-});
 const EDITOR_PORT = 5678;
 const SERVICE_PORT = 8787;
-
-const examples = readExamples();
-const chosen = examples.find(({ name }) => name === values.run);
-if (values.run !== undefined && !chosen?.runsAlone) {
-	const names = examples.filter(({ runsAlone }) => runsAlone).map(({ name }) => name);
-	console.error(`No example "${values.run}" runs by itself; these do: ${names.join(', ')}.`);
-	process.exit(2);
-}
 
 const folder = join(project, '.n8n-instance');
 const claim = claimFolder(folder);
@@ -39,33 +20,29 @@ if (claim.holder) {
 	console.log(
 		`n8n is already running: ${claim.holder}. End that one first (Ctrl+C where it runs).`,
 	);
-	process.exit(chosen ? 1 : 0);
+	process.exit();
 }
+
+// On the usual ports, or on any others when those are taken.
+const [other, broker] = (await freePorts(2)) as [number, number];
+const editor = (await isFree(EDITOR_PORT)) ? EDITOR_PORT : other;
+const areFree = (await isFree(SERVICE_PORT)) && (await isFree(SERVICE_PORT + 1));
+const usual = { port: SERVICE_PORT, filePort: SERVICE_PORT + 1 };
+const service = await startSimulator({ pace: 1, ...(areFree && usual) });
+const n8n = new Instance(folder, { editor, broker });
+
 let closing: Promise<void> | undefined;
-let simulator: Simulator | undefined;
-let instance: Instance | undefined;
-
-const close = () =>
-	(closing ??= (async () => {
-		await instance?.stop();
-		await simulator?.close();
-	})());
-
+const close = () => (closing ??= Promise.all([n8n.stop(), service.close()]).then(() => {}));
 const end = () => {
 	if (!closing) console.log('\nClosing …');
-	void close().then(() => process.exit(chosen ? 130 : 0));
+	void close().then(() => process.exit());
 };
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
 whenOrphaned(end);
 
 try {
-	simulator = await startService();
-	const [other, broker] = (await freePorts(2)) as [number, number];
-	const editor = (await isFree(EDITOR_PORT)) ? EDITOR_PORT : other;
-	instance = new Instance(folder, { editor, broker });
-	await prepare(instance, simulator);
-	if (chosen) await runExample(instance, chosen);
-	else await openEditor(instance, simulator);
+	await prepare();
+	await openEditor();
 } catch (error) {
 	if (!closing) {
 		console.error(error instanceof Error ? error.message : error);
@@ -74,14 +51,7 @@ try {
 }
 await close();
 
-/** On its usual ports, or on any others when those are taken. */
-async function startService(): Promise<Simulator> {
-	const usual = { port: SERVICE_PORT, filePort: SERVICE_PORT + 1 };
-	const areFree = (await isFree(usual.port)) && (await isFree(usual.filePort));
-	return await startSimulator({ pace: 1, ...(areFree && usual) });
-}
-
-async function prepare(n8n: Instance, service: Simulator): Promise<void> {
+async function prepare(): Promise<void> {
 	await step('Putting the package into n8n', async () => installPackage(folder));
 	const imported = stamp(join(folder, 'imported'));
 	const state = fingerprint([join(project, 'examples')]) + service.baseUrl;
@@ -92,23 +62,9 @@ async function prepare(n8n: Instance, service: Simulator): Promise<void> {
 	imported.put(state);
 }
 
-async function runExample(n8n: Instance, example: Example): Promise<void> {
-	console.log(`\n${example.title}  (examples/${example.name}.json)`);
-	const rest = await startServer(n8n);
-	const run = await step('Running the workflow in n8n', () => execute(rest, example.id));
-	const items = itemsOf(run, example.nodeName);
-	console.log(`\n"${example.nodeName}" put out ${items.length} item(s):\n`);
-	for (const { json } of items) console.log(JSON.stringify(json, null, 2));
-	for (const path of copyFiles(n8n, items, join(project, 'out', 'n8n'))) console.log(`→ ${path}`);
-}
-
-async function startServer(n8n: Instance): Promise<Rest> {
+async function openEditor(): Promise<void> {
 	await step('Starting n8n', () => n8n.start());
-	return await Rest.of(n8n);
-}
-
-async function openEditor(n8n: Instance, service: Simulator): Promise<void> {
-	await startServer(n8n);
+	await new Rest(n8n.baseUrl).logIn();
 	claim.tell(`${n8n.baseUrl}/home/workflows`);
 	console.log(`
   Open         ${n8n.baseUrl}/home/workflows

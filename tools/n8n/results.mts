@@ -1,4 +1,3 @@
-import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IBinaryData, INodeExecutionData, IRun } from 'n8n-workflow';
 import type { Instance } from './instance.mts';
@@ -11,20 +10,4 @@ export function itemsOf(run: Pick<IRun, 'data'>, nodeName: string): INodeExecuti
 /** Where n8n has stored a file. */
 export function storedAt(instance: Instance, { id = '' }: IBinaryData): string {
 	return join(instance.folder, '.n8n/storage', id.replace(/^filesystem-v2:/, ''));
-}
-
-/** Copies the files of the items, with their own names; returns their paths. */
-export function copyFiles(
-	instance: Instance,
-	items: INodeExecutionData[],
-	folder: string,
-): string[] {
-	mkdirSync(folder, { recursive: true });
-	return items
-		.flatMap(({ binary = {} }) => Object.values(binary))
-		.map((file) => {
-			const path = join(folder, file.fileName ?? 'file');
-			copyFileSync(storedAt(instance, file), path);
-			return path;
-		});
 }

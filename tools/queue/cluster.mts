@@ -5,7 +5,7 @@ import { temporaryFolder } from '../cleanup.mts';
 import { eventually } from '../eventually.mts';
 import { Instance } from '../n8n/instance.mts';
 import { installPackage } from '../n8n/package.mts';
-import { freePorts } from '../n8n/ports.mts';
+import { freePorts } from '../ports.mts';
 import { startPostgres } from '../servers/postgres.mts';
 import { startRedis } from '../servers/redis.mts';
 

@@ -17,7 +17,7 @@ function refuse(problems: string[]): never {
 	process.exit(1);
 }
 
-const { release, problems } = readRelease(folder);
+const { version, tag, notes, problems } = readRelease(folder);
 if (problems.length > 0) refuse(problems);
 
 for (const args of COMMANDS) {
@@ -29,19 +29,11 @@ for (const args of COMMANDS) {
 const after = readRelease(folder).problems;
 if (after.length > 0) refuse(after);
 
-const { version, tag, notes } = release;
 if (values['dry-run']) {
 	console.log(`\nVersion ${version} can be released. A dry run: there is no tag ${tag}.`);
 } else {
-	git(
-		folder,
-		'tag',
-		'--annotate',
-		tag,
-		'--cleanup=verbatim',
-		'--message',
-		`${version}\n\n${notes}`,
-	);
+	const message = `${version}\n\n${notes}`;
+	git(folder, 'tag', '--annotate', tag, '--cleanup=verbatim', '--message', message);
 	console.log(`\nTagged ${tag}, on this machine only. To publish it:
 
   git push --atomic origin main ${tag}

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
-import { freePort } from '../n8n/ports.mts';
+import { freePort } from '../ports.mts';
 import {
 	HOST,
 	newPassword,
@@ -45,7 +45,7 @@ export async function startPostgres(): Promise<Postgres> {
 		'--no-sync',
 	];
 	const stdio: ['ignore', 'ignore', 'inherit'] = ['ignore', 'ignore', 'inherit'];
-	execFileSync(programPath('initdb'), creation, { stdio, ...placeOf(folder, account) });
+	execFileSync(programPath('initdb'), creation, { stdio, ...placeOf(folder), ...account });
 	// What makes data survive a power cut of the machine takes most of the time, and nobody wants this
 	// data. It survives an end of the server, though: every commit is handed to the system.
 	const settings = ['fsync=off', 'full_page_writes=off'];

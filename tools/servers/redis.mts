@@ -1,5 +1,5 @@
 import { temporaryFolder } from '../cleanup.mts';
-import { freePort } from '../n8n/ports.mts';
+import { freePort } from '../ports.mts';
 import { HOST, newPassword, programPath, serve, type Server } from './serve.mts';
 
 /** Redis on a free port, in memory alone; with the variables by which n8n finds it. */

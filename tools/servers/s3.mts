@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
-import { freePort } from '../n8n/ports.mts';
+import { freePort } from '../ports.mts';
 import { HOST, serve } from './serve.mts';
 
 const program = join(import.meta.dirname, 's3Process.mjs');

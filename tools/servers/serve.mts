@@ -1,10 +1,9 @@
 /* How servers for tests are run: each in a folder of its own, which is removed with it. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { createInterface } from 'node:readline';
-import { onExit, type TemporaryFolder } from '../cleanup.mts';
-import { guard } from '../guarded.mts';
+import type { TemporaryFolder } from '../cleanup.mts';
 import { cleanEnvironment } from '../process.mjs';
+import { prints, start } from '../program.mts';
 import { findPrograms } from './programs.mjs';
 
 /** Where every server listens: nobody else on the network can reach it. */
@@ -58,44 +57,30 @@ export async function serve(plan: Plan): Promise<Server> {
 
 /** Starts a server's process; resolves, once it is ready, to what ends it. */
 async function launch(plan: Plan): Promise<() => Promise<void>> {
-	const { command, args, input = '', folder, ready, signal = 'SIGTERM', account } = plan;
-	const child = spawn(command, args, {
-		stdio: ['pipe', 'pipe', 'pipe'],
-		// Ctrl-C is not to end it before n8n, which would complain at length.
-		detached: true,
-		...placeOf(folder, account),
+	const { command, args, input, folder, ready, signal, account } = plan;
+	const program = start(command, args, {
+		...placeOf(folder),
+		account,
+		input,
+		killSignal: signal,
 	});
-	guard(child);
-	const forget = onExit(() => void child.kill(signal));
-	const ended = new Promise((resolve) => child.once('error', resolve).once('close', resolve));
-	const end = async () => {
-		child.kill(signal);
-		await ended;
-		forget();
-	};
 	const lines: string[] = [];
-	const isReady = new Promise<boolean>((resolve) => {
-		for (const output of [child.stdout, child.stderr]) {
-			createInterface({ input: output }).on('line', (line) => {
-				if (lines.push(line) > SHOWN_LINES) lines.shift();
-				if (line.includes(ready)) resolve(true);
-			});
-		}
-		void ended.then(() => resolve(false));
+	const isReady = await prints(program, ready, (line) => {
+		if (lines.push(line) > SHOWN_LINES) lines.shift();
 	});
-	child.stdin.end(input);
-	if (await isReady) return end;
-	await end();
-	throw new Error(`${command} did not start:\n${lines.join('\n')}`);
+	if (!isReady) throw new Error(`${command} did not start:\n${lines.join('\n')}`);
+	return async () => {
+		program.kill();
+		await program;
+	};
 }
 
 export const newPassword = () => randomBytes(16).toString('hex');
 
-/** Where and as whom a server's program is run. */
-export const placeOf = (folder: TemporaryFolder, account: Account | undefined) => ({
+/** Where a server's program is run. */
+export const placeOf = (folder: TemporaryFolder) => ({
 	cwd: folder.path,
 	env: cleanEnvironment({ LC_ALL: 'C' }),
-	...account,
 });
 
 /** The path of a program. Throws if it is not installed. */

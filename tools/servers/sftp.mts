@@ -3,7 +3,7 @@ import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
-import { freePort } from '../n8n/ports.mts';
+import { freePort } from '../ports.mts';
 import { HOST, programPath, serve, unprivileged } from './serve.mts';
 
 /** OpenSSH on a free port, for SFTP alone, with one user and one key. */

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
-import { freePort } from '../n8n/ports.mts';
+import { freePort } from '../ports.mts';
 import { HOST, newPassword, programPath, serve } from './serve.mts';
 
 /** A plain WebDAV server on a free port, with one user. */
