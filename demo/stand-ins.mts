@@ -15,30 +15,33 @@ import type {
 
 type Execute = (this: IExecuteFunctions) => Promise<INodeExecutionData[][]>;
 
-type Kind = 'trigger' | 'transform' | 'note';
-
-function standIn(name: string, kind: Kind, execute: Execute, ...properties: INodeProperties[]) {
-	const node: INodeType = {
+/** A node with its fields: their types, and the values that they have unless others are set. */
+function standIn(
+	name: string,
+	execute: Execute,
+	fields: Array<[name: string, type: INodeProperties['type'], value: INodeProperties['default']]>,
+): INodeType {
+	const isTrigger = name.endsWith('Trigger');
+	return {
 		description: {
 			displayName: name,
 			name,
-			group: [kind === 'trigger' ? 'trigger' : 'transform'],
+			group: [isTrigger ? 'trigger' : 'transform'],
 			version: [1, 2, 3, 3.1, 3.2, 3.3, 3.4],
 			description: `Stand-in for ${name}`,
 			defaults: { name },
-			inputs: kind === 'transform' ? ['main'] : [],
-			outputs: kind === 'note' ? [] : ['main'],
-			properties,
+			inputs: isTrigger ? [] : ['main'],
+			outputs: ['main'],
+			properties: fields.map(([field, type, value]) => ({
+				displayName: field,
+				name: field,
+				type,
+				default: value,
+			})),
 		},
 		execute,
 	};
-	return node;
 }
-
-const field = (name: string, type: INodeProperties['type'], value: INodeProperties['default']) => {
-	const property: INodeProperties = { displayName: name, name, type, default: value };
-	return property;
-};
 
 const pairedWith = (item: number, json: IDataObject): INodeExecutionData => ({
 	json,
@@ -80,20 +83,17 @@ async function splitOut(this: IExecuteFunctions) {
 const asRecord = (name: string, part: unknown) =>
 	(typeof part === 'object' && part !== null ? part : { [name]: part }) as IDataObject;
 
-export const standIns: Record<string, INodeType> = {
-	'n8n-nodes-base.manualTrigger': standIn('manualTrigger', 'trigger', passOn),
-	'n8n-nodes-base.stickyNote': standIn('stickyNote', 'note', passOn),
-	'n8n-nodes-base.set': standIn(
-		'set',
-		'transform',
-		editFields,
-		field('assignments', 'assignmentCollection', {}),
-		field('includeOtherFields', 'boolean', false),
-	),
-	'n8n-nodes-base.splitOut': standIn(
-		'splitOut',
-		'transform',
-		splitOut,
-		field('fieldToSplitOut', 'string', ''),
-	),
-};
+const STAND_INS = [
+	standIn('manualTrigger', passOn, []),
+	standIn('stickyNote', passOn, []),
+	standIn('set', editFields, [
+		['assignments', 'assignmentCollection', {}],
+		['includeOtherFields', 'boolean', false],
+	]),
+	standIn('splitOut', splitOut, [['fieldToSplitOut', 'string', '']]),
+];
+
+/** By the names under which workflows know the real ones. */
+export const standIns = Object.fromEntries(
+	STAND_INS.map((node) => [`n8n-nodes-base.${node.description.name}`, node]),
+);

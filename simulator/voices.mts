@@ -10,18 +10,10 @@ const NAMES =
 	'Ada Amir Anton Aria Bela Boris Bruno Clara Dario Dina Elena Emil Farah Felix Greta Hana Hugo Ida Ines Ivan Jonas Julia Kai Lena Leo Lina Luca Maja Marco Mara Milan Mira Nadia Nils Nora Omar Otto Pia Rosa Sami Tara Theo Uma Vera Yuki Zoe'.split(
 		' ',
 	);
-const LANGUAGES: ReadonlyArray<readonly [string, string]> = [
-	['en', 'american'],
-	['en', 'british'],
-	['de', 'standard'],
-	['es', 'peninsular'],
-	['fr', 'parisian'],
-	['it', 'standard'],
-	['ja', 'standard'],
-	['pl', 'standard'],
-	['pt', 'brazilian'],
-	['vi', 'northern'],
-];
+const LANGUAGES =
+	'en-american en-british de-standard es-peninsular fr-parisian it-standard ja-standard pl-standard pt-brazilian vi-northern'.split(
+		' ',
+	);
 const GENDERS = ['female', 'male', 'neutral'];
 const AGES = ['young', 'middle_aged', 'old'];
 const CATEGORIES = ['premade', 'professional', 'high_quality', 'generated'];
@@ -42,7 +34,7 @@ function makeVoice(name: string, character: string) {
 		if (chance < 0.05) return null;
 		return chance < 0.1 ? ` ${value}  ` : value;
 	};
-	const [language, accent] = pick(LANGUAGES);
+	const [language = '', accent = ''] = pick(LANGUAGES).split('-');
 	const use = pick(USE_CASES);
 	return {
 		voice_id: Array.from({ length: 20 }, () => pick(ALPHABET)).join(''),

@@ -28,28 +28,14 @@ function chunk(type: string, data: Buffer): Buffer {
 	return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 }
 
+/** One colour runs into another, from the top to the bottom. */
 function pixels(prompt: string): Buffer {
 	const random = randomFrom(seedOf(prompt));
-	const colour = () => [random() * 255, random() * 255, random() * 255];
-	const top = colour();
-	const bottom = colour();
-	const discs = Array.from({ length: 4 + Math.floor(random() * 4) }, () => ({
-		x: random() * WIDTH,
-		y: random() * HEIGHT,
-		square: (25 + random() * 85) ** 2,
-		colour: colour(),
-	}));
+	const [top, bottom] = [0, 1].map(() => [random() * 255, random() * 255, random() * 255]);
 	// One filter byte (0, none) goes before each line.
-	const data = Buffer.alloc(HEIGHT * (1 + WIDTH * 3));
-	for (let y = 0, at = 0; y < HEIGHT; y++) {
-		data[at++] = 0;
-		for (let x = 0; x < WIDTH; x++) {
-			const disc = discs.find((d) => (d.x - x) ** 2 + (d.y - y) ** 2 < d.square);
-			for (let c = 0; c < 3; c++) {
-				const ground = (top[c] ?? 0) + (((bottom[c] ?? 0) - (top[c] ?? 0)) * y) / HEIGHT;
-				data[at++] = disc ? (disc.colour[c] ?? 0) * 0.7 + ground * 0.3 : ground;
-			}
-		}
-	}
-	return data;
+	const lines = Array.from({ length: HEIGHT }, (_, y) => {
+		const colour = top!.map((value, c) => value + ((bottom![c]! - value) * y) / HEIGHT);
+		return Buffer.concat([Buffer.of(0), Buffer.alloc(WIDTH * 3, Buffer.from(colour))]);
+	});
+	return Buffer.concat(lines);
 }

@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { temporaryFolder } from '../../tools/cleanup.mts';
 import { eventually } from '../../tools/eventually.mts';
 import { execute } from '../../tools/n8n/executions.mts';
-import { project } from '../../tools/n8n/package.mts';
 import { openEditor } from '../e2e/browser.mts';
 import { example, setUp } from '../n8n/setting.mts';
 import { RemoteWorkflow, triggered } from '../n8n/workflows.mts';
 import { createTask } from '../service/order.mts';
 import { startInternet } from './internet.mts';
-import { startRegistry, type Published } from './registry.mts';
+import { startRegistry } from './registry.mts';
 
 /*
  * What a user does with the package in n8n's Settings → Community nodes, from the first installation
@@ -24,7 +21,7 @@ const PACKAGES = '/rest/community-packages';
 const folder = temporaryFolder('registry');
 const registry = await startRegistry(folder.path);
 const first = await registry.publish('1.0.0');
-const internet = await startInternet(registry.port, folder.path, [verifiedNode(first)]);
+const internet = await startInternet(registry.port, folder.path);
 const editor = await openEditor(setUp({}, internet.environment, () => {}));
 const { instance, simulator, rest, start, page, close } = editor;
 after(async () => {
@@ -35,7 +32,7 @@ after(async () => {
 });
 
 describe("n8n's own installer", { timeout: 600_000 }, () => {
-	let next: Published;
+	let next: string;
 
 	/** What n8n lists as installed. */
 	const installed = async () => {
@@ -76,8 +73,8 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 		await page.getByPlaceholder('e.g. n8n-nodes-chatwork').fill(NAME);
 		await page.getByText('I understand the risks').click();
 		await page.getByRole('button', { name: 'Install', exact: true }).click();
-		await page.getByText(`v${first.version}`).waitFor();
-		assert.deepEqual(await installed(), listed(first.version));
+		await page.getByText(`v${first}`).waitFor();
+		assert.deepEqual(await installed(), listed(first));
 		const names = ['mediaGeneration', 'mediaGenerationTool', 'mediaGenerationTrigger'];
 		assert.deepEqual(
 			(await ourNodes()).sort(),
@@ -120,14 +117,14 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 		const end = (ids: string[]) => ids.forEach((id) => simulator.endTask(id));
 
 		next = await registry.publish('1.0.1');
-		assert.deepEqual(await installed(), listed(first.version, next.version));
+		assert.deepEqual(await installed(), listed(first, next));
 		const over = await begin(9);
 		end(over.slice(0, 3));
-		const updating = rest.request('PATCH', PACKAGES, { name: NAME, version: next.version });
+		const updating = rest.request('PATCH', PACKAGES, { name: NAME, version: next });
 		end(over.slice(3, 6));
 		await updating;
 		end(over.slice(6));
-		assert.deepEqual(await installed(), listed(next.version));
+		assert.deepEqual(await installed(), listed(next));
 		await assertOnceEach(workflow, tasks);
 		await execute(rest, example('speak').id);
 		tasks.push([...simulator.tasks.keys()].at(-1)!);
@@ -140,7 +137,7 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 		await simulator.waitFor(() => simulator.sockets() === 1, 60_000);
 		end(others);
 		await assertOnceEach(workflow, tasks);
-		assert.deepEqual(await installed(), listed(next.version));
+		assert.deepEqual(await installed(), listed(next));
 		await workflow.unpublish();
 	});
 
@@ -150,51 +147,8 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 		assert.deepEqual(await ourNodes(), []);
 		await assert.rejects(execute(rest, example('speak').id), /n8n-nodes-media-generation/);
 
-		// As a verified package: n8n compares the checksum, and refuses a version that it doesn't know.
-		const verified = { name: NAME, verify: true };
-		await assert.rejects(
-			rest.request('POST', PACKAGES, { ...verified, version: next.version }),
-			/not verified by n8n/,
-		);
-		await rest.request('POST', PACKAGES, { ...verified, version: first.version });
-		assert.deepEqual(await installed(), listed(first.version, next.version));
+		await rest.request('POST', PACKAGES, { name: NAME, version: first });
+		assert.deepEqual(await installed(), listed(first, next));
 		await execute(rest, example('speak').id);
-	});
-
-	it('installs what the environment names, by its checksum, when only verified may be', async () => {
-		await instance.stop();
-		const startWith = async (checksum: string) => {
-			await start({
-				N8N_UNVERIFIED_PACKAGES_ENABLED: 'false',
-				N8N_COMMUNITY_PACKAGES_MANAGED_BY_ENV: 'true',
-				N8N_COMMUNITY_PACKAGES: JSON.stringify([{ name: NAME, version: next.version, checksum }]),
-			});
-		};
-		await startWith(first.checksum);
-		assert.equal((await installed())[0]?.installedVersion, first.version, 'another checksum');
-		await instance.stop();
-		await startWith(next.checksum);
-		assert.deepEqual(await installed(), listed(next.version));
-		await execute(rest, example('speak').id);
-		await assert.rejects(
-			rest.request('DELETE', `${PACKAGES}?name=${NAME}`),
-			/managed via environment variables/,
-		);
 	});
 });
-
-/** n8n's record of a version that it has verified. */
-function verifiedNode({ version, checksum }: Published) {
-	const file = 'dist/nodes/MediaGeneration/MediaGeneration.node.js';
-	const { MediaGeneration } = createRequire(join(project, 'package.json'))(`./${file}`);
-	return {
-		id: 1,
-		name: `${NAME}.mediaGeneration`,
-		packageName: NAME,
-		npmVersion: version,
-		checksum,
-		updatedAt: new Date().toISOString(),
-		nodeDescription: new MediaGeneration().description,
-		nodeVersions: [],
-	};
-}

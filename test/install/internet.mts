@@ -12,29 +12,13 @@ const REGISTRY = 'registry.npmjs.org';
 /** Where an n8n asks what is verified and what is banned; one that is developed asks the second. */
 const N8N_HOSTS = ['api.n8n.io', 'api-staging.n8n.io'];
 
-/** One of n8n's records of verified nodes. */
-export interface VerifiedNode {
-	id: number;
-	name: string;
-	packageName: string;
-	npmVersion: string;
-	checksum: string;
-	updatedAt: string;
-	nodeDescription: unknown;
-	nodeVersions: Array<{ npmVersion: string; checksum: string }>;
-}
-
 /**
  * What n8n and its npm reach of the internet: npm's registry, which is the local one, and n8n's list
  * of verified nodes. It is a proxy with certificates of its own, because n8n takes packages from
  * another address than npm's with a paid licence only. Nobody else can be reached. Starts it before a
  * registry on this machine; what n8n must trust is written to the folder.
  */
-export async function startInternet(
-	registryPort: number,
-	folder: string,
-	verified: VerifiedNode[],
-) {
+export async function startInternet(registryPort: number, folder: string) {
 	const certificates = join(folder, 'certificates.pem');
 	const pairs = [REGISTRY, ...N8N_HOSTS].map((host) => ({ host, ...selfSigned(host) }));
 	const contexts = new Map(pairs.map(({ host, ...pair }) => [host, createSecureContext(pair)]));
@@ -43,7 +27,7 @@ export async function startInternet(
 		{ SNICallback: (host, give) => give(null, contexts.get(host)) },
 		(asked, answer) => {
 			if (asked.headers.host === REGISTRY) passOn(registryPort, asked, answer);
-			else answerForN8n(verified, asked, answer);
+			else answerForN8n(asked, answer);
 		},
 	);
 	const proxy = createServer((_, answer) => answer.writeHead(502).end());
@@ -93,13 +77,9 @@ function passOn(port: number, asked: IncomingMessage, answer: ServerResponse): v
 	asked.pipe(onward);
 }
 
-function answerForN8n(
-	verified: VerifiedNode[],
-	{ url }: IncomingMessage,
-	answer: ServerResponse,
-): void {
-	const listed = { data: verified, meta: { pagination: { page: 1, pageCount: 1 } } };
-	// The other question is whether a package is banned.
+/** Nothing is verified, and nothing is banned. */
+function answerForN8n({ url }: IncomingMessage, answer: ServerResponse): void {
+	const listed = { data: [], meta: { pagination: { page: 1, pageCount: 1 } } };
 	const body = url?.startsWith('/api/community-nodes') ? listed : { status: 'OK' };
 	answer.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }

@@ -8,8 +8,6 @@ import { MODEL } from './chatModel.mts';
 import { RemoteWorkflow } from './workflows.mts';
 
 const START = 'Start';
-/** More than any conversation here takes. */
-const MOST_ROUNDS = 150;
 
 /** The tools that the model is offered: names, and the parameters of their nodes. */
 export type Tools = Record<string, IDataObject>;
@@ -55,7 +53,6 @@ async function runAgent(rest: Rest, version: number, tools: INode[]): Promise<vo
 		...(version < 2 ? { agent: 'toolsAgent' } : {}),
 		promptType: 'define',
 		text: 'Begin.',
-		options: { maxIterations: MOST_ROUNDS },
 	});
 	const model = {
 		...node('Model', '@n8n/n8n-nodes-langchain.lmChatOpenAi', 1.2, {
@@ -115,7 +112,7 @@ async function agentsModule(rest: Rest, tools: Tools): Promise<void> {
 				credentials,
 			},
 		})),
-		config: { toolCallConcurrency: 10, maxIterations: MOST_ROUNDS },
+		config: { toolCallConcurrency: 10 },
 	};
 	const agents = `/rest/projects/${projectId}/agents/v2`;
 	const { id } = await rest.request('POST', agents, { name: 'Agent', schema });

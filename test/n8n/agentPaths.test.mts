@@ -149,23 +149,6 @@ for (const [path, converse] of Object.entries(paths)) {
 			assert.match(String(empty!.description), /^Change 'Text'/);
 			assert.match(String(unknown!.error), /nobody/);
 		});
-
-		it('leaves nothing behind after a hundred rounds', async (t) => {
-			const paid = simulator.creates;
-			const before = instance.memory();
-			const rounds = Array.from({ length: 100 }, (_, n) =>
-				calling(['Speak', { text: `No ${n}.` }]),
-			);
-			model.script(...rounds, () => 'Done.');
-			await converse(rest, { Speak: SPEAK });
-			assert.equal(model.requests.length, 101);
-			assert.equal(simulator.creates - paid, 100);
-			const texts = new Set([...simulator.tasks.values()].slice(-100).map(({ input }) => input));
-			assert.equal(texts.size, 100);
-			assert.equal(recordsOf(100)[0]![0]!.input, 'No 99.');
-			await simulator.waitFor(() => simulator.sockets() + simulator.openConnections() === 0);
-			t.diagnostic(`${Math.round((instance.memory() - before) / 2 ** 20)} MiB more`);
-		});
 	});
 }
 

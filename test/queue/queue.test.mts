@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { INodeExecutionData } from 'n8n-workflow';
-import {
-	postJson,
-	retry,
-	runByHand,
-	waitForEnd,
-	waitForStatus,
-} from '../../tools/n8n/executions.mts';
+import { runByHand, waitForEnd, waitForStatus } from '../../tools/n8n/executions.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
 import { example, HELD } from '../n8n/setting.mts';
 import { RemoteWorkflow, triggered } from '../n8n/workflows.mts';
@@ -18,8 +11,6 @@ import { setUp, WorkflowFile } from './setting.mts';
 /* n8n's own distributed engine: main, Redis, PostgreSQL and two workers, one job each at a time. */
 
 const SPEAK = 'Speak each line';
-const PAUSE = 'Until somebody calls';
-const DIGEST = 'Digest';
 
 const PATIENCE_MS = 60_000;
 
@@ -28,47 +19,6 @@ const lines = (count: number, about: string) =>
 const heldLines = (count: number, about: string) =>
 	lines(count, about).map((line) => `${HELD} ${line}`);
 
-/** Speaks, waits until it is called, and then reads the files. */
-function speakRestRead(): WorkflowFile {
-	const file = new WorkflowFile('speak-list', 'handed-over').withLinesOfTheCall();
-	const base = (name: string) => `n8n-nodes-base.${name}`;
-	file.add(
-		{
-			name: PAUSE,
-			type: base('wait'),
-			typeVersion: 1.1,
-			webhookId: 'pause',
-			parameters: { resume: 'webhook', httpMethod: 'POST', options: {} },
-		},
-		[SPEAK],
-	);
-	// The call takes the place of the items: after it, those of Speak are used again.
-	file.add(
-		{
-			name: 'Items again',
-			type: base('merge'),
-			typeVersion: 3.2,
-			parameters: { mode: 'chooseBranch', useDataOfInput: 2 },
-		},
-		[PAUSE, SPEAK],
-	);
-	return file.add(
-		{
-			name: DIGEST,
-			type: base('crypto'),
-			typeVersion: 1,
-			parameters: {
-				action: 'hash',
-				type: 'SHA256',
-				binaryData: true,
-				binaryPropertyName: 'data',
-				dataPropertyName: 'sha256',
-			},
-		},
-		['Items again'],
-	);
-}
-
 function rests(): WorkflowFile {
 	const file = new WorkflowFile('durable', 'rests');
 	file.node('Speak').parameters.text = `${HELD} A chapter.`;
@@ -76,7 +26,6 @@ function rests(): WorkflowFile {
 }
 
 const { cluster, simulator, rest, call, tasksAbout, endTasksAbout, close } = await setUp([
-	speakRestRead(),
 	new WorkflowFile('speak-list', 'plain').withLinesOfTheCall(),
 	new WorkflowFile('paid-once', 'ledger').withLinesOfTheCall(),
 	rests(),
@@ -84,37 +33,21 @@ const { cluster, simulator, rest, call, tasksAbout, endTasksAbout, close } = awa
 after(close);
 
 describe('the queue mode', { timeout: 400_000 }, () => {
-	it('runs a batch as a single n8n does, and another worker reads its files', async () => {
+	it('runs a batch as a single n8n does, and main reads its files', async () => {
 		const texts = lines(12, 'the batch');
-		const execution = await call('handed-over', { lines: texts });
-		const resting = await waitForStatus(rest, execution, ['waiting']);
-		const [first, ...others] = await cluster.workersOf(execution);
-		assert.ok(first && others.length === 0, 'one worker ran it so far');
-		const items = itemsOf(resting, SPEAK);
+		const execution = await call('plain', { lines: texts });
+		const done = await waitForEnd(rest, execution);
+		assert.equal(done.status, 'success');
+		assert.equal((await cluster.workersOf(execution)).length, 1, 'one worker ran it');
+		const items = itemsOf(done, SPEAK);
 		assert.deepEqual(
 			items.map(({ json, pairedItem }) => [json.input, json.status, pairedItem]),
 			texts.map((text, item) => [text, 'completed', { item }]),
 		);
 		assert.equal(simulator.creates, texts.length);
-
-		await first.stop();
-		const { metadata } = resting.data.resultData.runData[PAUSE]!.at(-1)!;
-		await postJson(String(metadata?.resumeUrl), {});
-		const done = await waitForEnd(rest, execution);
-		await cluster.addWorker();
-		assert.equal(done.status, 'success');
-		assert.equal(
-			(await cluster.workersOf(execution, 2)).length,
-			2,
-			'the other worker ran the rest',
-		);
-		const served = items.map(({ json }) => simulator.fileBytes(String(json.audio_url))!);
-		assert.deepEqual(
-			itemsOf(done, DIGEST).map(({ json }) => json.sha256),
-			served.map((bytes) => createHash('sha256').update(bytes).digest('hex')),
-		);
-		for (const [index, item] of items.entries()) {
-			assert.ok((await fileOf(item)).equals(served[index]!), 'main reads the same bytes');
+		for (const item of items) {
+			const served = simulator.fileBytes(String(item.json.audio_url));
+			assert.ok(served?.equals(await fileOf(item)), 'main reads the same bytes');
 		}
 	});
 
@@ -190,19 +123,15 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 
 	describe('when both workers are killed', () => {
 		let rested: string;
-		let noted: string;
-		let plain: string;
 
 		before(async () => {
 			rested = await call('rests');
 			await waitForStatus(rest, rested, ['waiting']);
-			noted = await call('ledger', { lines: heldLines(4, 'the ledger') });
-			plain = await call('plain', { lines: heldLines(4, 'the lost batch') });
+			await call('ledger', { lines: heldLines(4, 'the ledger') });
 			const collecting = () => {
 				const tasks = tasksAbout('the ledger');
 				return tasks.length === 4 && tasks.every(({ reads }) => reads > 0);
 			};
-			await simulator.waitFor(() => tasksAbout('the lost batch').length === 4, PATIENCE_MS);
 			await simulator.waitFor(collecting, PATIENCE_MS);
 			await Promise.all(cluster.workers.map((worker) => worker.crash()));
 			endTasksAbout('A chapter');
@@ -225,19 +154,6 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 				assert.ok(served?.equals(await fileOf(item)));
 			}
 			assert.equal(tasksAbout('the ledger').length, 4);
-		});
-
-		it('n8n itself runs nothing again', async () => {
-			for (const lost of [plain, noted]) {
-				const { status, data } = await waitForEnd(rest, lost, 90_000);
-				assert.equal(status, 'error');
-				assert.match(String(data.resultData.error?.message), /failed to be processed too many/);
-				// What a retry would need is gone.
-				assert.deepEqual(data.resultData.runData, {});
-				const retried = await retry(rest, lost);
-				assert.deepEqual(retried.data.resultData.runData, {});
-			}
-			assert.equal(tasksAbout('the lost batch').length, 4);
 		});
 	});
 });

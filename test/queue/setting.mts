@@ -16,18 +16,13 @@ const IMPATIENT = {
 /** As in n8n 3: executions by hand go to the workers, too. */
 const BY_HAND_ON_WORKERS = { OFFLOAD_MANUAL_EXECUTIONS_TO_WORKERS: 'true' };
 
-type Connections = Record<
-	string,
-	{ main: Array<Array<{ node: string; type: string; index: number }>> }
->;
-
 /** A workflow file, as far as tests change it. */
 export class WorkflowFile {
 	readonly content: {
 		id: string;
 		name: string;
 		nodes: FileNode[];
-		connections: Connections;
+		connections: object;
 		settings: object;
 	};
 
@@ -51,18 +46,6 @@ export class WorkflowFile {
 	withLinesOfTheCall(): this {
 		const { assignments } = this.node('Lines').parameters;
 		assignments.assignments[0].value = `={{ $('${BY_HAND}').first().json.body.lines }}`;
-		return this;
-	}
-
-	/** Appends a node behind others; `from` are the nodes that feed its inputs, in their order. */
-	add(node: FileNode, from: string[]): this {
-		const { id, nodes, connections } = this.content;
-		const place = { id: `${id}-${nodes.length}`, position: [200 * nodes.length, 0] };
-		nodes.push({ ...node, ...place });
-		for (const [index, source] of from.entries()) {
-			const outputs = (connections[source] ??= { main: [[]] });
-			outputs.main[0]!.push({ node: node.name, type: 'main', index });
-		}
 		return this;
 	}
 }

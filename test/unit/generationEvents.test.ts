@@ -43,35 +43,53 @@ const completion = (...entries: unknown[]) =>
 const COMPLETE = completion(ITEM);
 const WORDS = ['starting', 'processing'];
 const STREAM = WORDS.map(status).join('') + COMPLETE;
-const JSON_ANSWER = JSON.stringify([ITEM]);
+/** A text in two parts, cut at each of its bytes. */
+const cutAnywhere = (text: string) =>
+	Array.from({ length: Buffer.byteLength(text) + 1 }, (_, cut) => {
+		const bytes = Buffer.from(text);
+		return { cut, parts: [bytes.subarray(0, cut), bytes.subarray(cut)] };
+	});
 /** The outcome of a whole one. */
 const COMPLETED = { kind: 'complete', files: [{ id: 'v1', fileUrl: FILE, fields: ITEM }] };
 
 describe('a stream of events', () => {
-	it('gives progress, and its files as soon as the completion is there, whatever follows', () => {
-		const { outcome, early, words } = hear([STREAM + event('error', '"late"') + status('late')]);
-		expect({ outcome, early, words }).toEqual({ outcome: COMPLETED, early: true, words: WORDS });
-		expect(outcomeOf(event('error', '"first"'), COMPLETE)).toMatchObject({ text: 'first' });
+	it('gives progress, and its files as soon as the completion is there', () => {
+		const { outcome, early, words } = hear([STREAM]);
+		expect(outcome).toEqual(COMPLETED);
+		expect(early).toBe(true);
+		expect(words).toEqual(WORDS);
 	});
 
-	it.each<[string, string, words?: string[]]>([
+	it('tells a status once until another comes', () => {
+		const words = ['starting', 'starting', 'processing', 'starting'];
+		expect(hear(words.map(status)).words).toEqual(['starting', 'processing', 'starting']);
+	});
+
+	it.each([
 		['line ends LF', STREAM],
 		['line ends CRLF', STREAM.replaceAll('\n', '\r\n')],
+		['line ends CR', STREAM.replaceAll('\n', '\r')],
 		['no space after the colon', STREAM.replaceAll(': "', ':"').replace('data: [', 'data:[')],
 		['comments', `: hello\n\n${STREAM.replaceAll('data:', ': ping\ndata:')}`],
 		['a byte order mark', `\uFEFF${STREAM}`],
 		['no final blank line', STREAM.trimEnd()],
+		['no final line end, CRLF', STREAM.trimEnd().replaceAll('\n', '\r\n')],
+		['one final line end', `${STREAM.trimEnd()}\n`],
 		['blank lines before it', `\n\n\n${STREAM}`],
 		['data over several lines', STREAM.replace('[{', '[\ndata: {').replace('}]', '}\ndata: ]')],
-		['plain JSON', JSON_ANSWER, []],
-		['an envelope over several lines', JSON.stringify({ data: [ITEM], error: null }, null, 2), []],
-		['JSON behind white space', `\uFEFF\r\n  ${JSON_ANSWER}\n`, []],
-	])('is the same with %s, cut in two at every byte', (_, text, expected = WORDS) => {
-		const bytes = Buffer.from(text);
-		for (let cut = 0; cut <= bytes.length; cut++) {
-			const { outcome, words } = hear([bytes.subarray(0, cut), bytes.subarray(cut)]);
-			expect({ cut, outcome, words }).toEqual({ cut, outcome: COMPLETED, words: expected });
+	])('is the same with %s, cut in two at every byte', (_, text) => {
+		for (const { cut, parts } of cutAnywhere(text)) {
+			const { outcome, words } = hear(parts);
+			expect({ cut, outcome, words }).toEqual({ cut, outcome: COMPLETED, words: WORDS });
 		}
+	});
+
+	it('takes the first terminal event, whatever follows', () => {
+		const later = event('error', '"late"') + completion({ id: 'v2', file_url: '/v2.mp4' });
+		const { outcome, words } = hear([COMPLETE + later + status('late')]);
+		expect({ outcome, words }).toEqual({ outcome: COMPLETED, words: [] });
+		const failed = { kind: 'failed', text: 'first' };
+		expect(outcomeOf(event('error', '"first"'), COMPLETE)).toEqual(failed);
 	});
 });
 
@@ -91,33 +109,33 @@ describe('progress', () => {
 
 	it('is any event whose name or word is unknown', () => {
 		const { words, outcome } = hear([event('something_new', '"warming up"'), COMPLETE]);
-		expect([words, outcome.kind]).toEqual([['warming up'], 'complete']);
+		expect(words).toEqual(['warming up']);
+		expect(outcome.kind).toBe('complete');
 	});
 
-	it('is told once until another comes, and is not what a comment or an empty event says', () => {
-		const words = ['starting', 'starting', 'processing', 'starting'];
-		expect(hear(words.map(status)).words).toEqual(['starting', 'processing', 'starting']);
+	it('is not what a comment or an empty event says', () => {
 		expect(hear([': ping\n\nevent: video_generation_status\n\ndata:\n\n']).words).toEqual([]);
 	});
 });
 
 describe('a completion', () => {
 	it.each([
+		['an array', JSON.stringify([ITEM])],
 		['a single object', JSON.stringify(ITEM)],
 		['an array in a JSON string', JSON.stringify(JSON.stringify([ITEM]))],
 		['an envelope', JSON.stringify({ data: [ITEM] })],
-		['one that failed beside one that did not', JSON.stringify([{ status: 'failed' }, ITEM])],
 	])('can hold %s', (_, data) => {
 		expect(outcomeOf(event('video_generation_complete', data))).toEqual(COMPLETED);
 	});
 
 	it('is known by its file addresses, whatever the name of the event', () => {
-		for (const name of ['image_generation_complete', 'image_ready', 'message']) {
+		for (const name of ['image_generation_complete', 'image_ready', 'done', 'message']) {
 			expect(outcomeOf(event(name, '{"id":"i","file_urls":["/a.png","/b.png"]}'))).toMatchObject({
 				kind: 'complete',
 				files: [{ fileUrl: `${BASE}/a.png` }, { fileUrl: `${BASE}/b.png` }],
 			});
 		}
+		expect(outcomeOf(`data: {"url":"${FILE}"}\n\n`).kind).toBe('complete');
 	});
 
 	it('can hold an item whose status is another word, or even an error of its own', () => {
@@ -127,32 +145,39 @@ describe('a completion', () => {
 		expect(outcomeOf(completion(made, failed))).toMatchObject(outcome);
 	});
 
-	it('without any file is not a result, but tells the id to look for in the history', () => {
+	it('without any file is not a result, also when some have failed', () => {
 		const made = '{"id":"v1","status":"completed"}';
 		for (const data of ['[]', '{}', '"done"', `[${made}]`, `[{"status":"failed"},${made}]`]) {
-			const { outcome, progress } = hear([event('video_generation_complete', data)]);
-			expect(outcome.kind).toBe('lost');
-			if (data.includes('v1')) expect(progress.map(({ id }) => id)).toContain('v1');
+			expect(outcomeOf(event('video_generation_complete', data)).kind).toBe('lost');
 		}
-		expect(hear([made]).progress).toContainEqual(expect.objectContaining({ id: 'v1' }));
 	});
 
 	it.each(['failed', 'MEDIA_GENERATION_STATUS_FAILED', 'Cancelled'])(
 		'of which every entry is %s is a failure, with its reason',
-		(word) => {
-			const entry = { id: 'v1', status: word, file_url: null, error_message: 'UNSAFE_GENERATION' };
-			for (const text of [completion(entry), JSON.stringify([entry])]) {
-				expect(outcomeOf(text)).toMatchObject({ kind: 'failed', text: 'UNSAFE_GENERATION' });
-			}
+		(status) => {
+			const entry = { id: 'v1', status, file_url: null, error_message: 'UNSAFE_GENERATION' };
+			const failed = { kind: 'failed', text: 'UNSAFE_GENERATION' };
+			expect(outcomeOf(completion(entry))).toEqual(failed);
+			expect(outcomeOf(JSON.stringify([entry]))).toEqual(failed);
 		},
 	);
+
+	it('of which one entry failed has the files of the others', () => {
+		const failed = { id: 'v2', status: 'failed', file_url: null };
+		expect(outcomeOf(completion(failed, ITEM))).toEqual(COMPLETED);
+	});
+
+	it('without any file still tells the id to look for in the history', () => {
+		const { progress } = hear([completion({ id: 'v1', file_url: '' })]);
+		expect(progress).toContainEqual(expect.objectContaining({ id: 'v1' }));
+	});
 
 	it('that breaks off in the middle does not count, whether or not the connection broke', () => {
 		for (let cut = 1; cut < COMPLETE.length - 1; cut += 7) {
 			expect(hear([COMPLETE.slice(0, cut)], 'broken').outcome.kind).toBe('lost');
 		}
-		expect(hear([JSON_ANSWER], 'broken').outcome.kind).toBe('lost');
-		expect(outcomeOf(COMPLETE.slice(0, COMPLETE.indexOf('file_url') + 20)).kind).toBe('lost');
+		const half = COMPLETE.slice(0, COMPLETE.indexOf('file_url') + 20);
+		expect(outcomeOf(half).kind).toBe('lost');
 	});
 });
 
@@ -177,18 +202,29 @@ describe('completions that come one per video', () => {
 		for (const ending of ENDINGS) expect(idsOf(events, ending)).toEqual(all);
 	});
 
-	it.each<[string, string[][], files: number]>([
-		['one when their addresses are signed anew', [['a?1'], ['a?2', 'b?2'], ['a?3']], 2],
-		['several when one id has several paths', [['a/1'], ['a/2'], ['a/3']], 3],
-		['several without an id, of which only the signature differs', [['?1'], ['?2'], ['?3']], 3],
-	])('are files by id and address: %s', (_, paths, files) => {
-		const events = paths.map((each) =>
-			completion(
-				...each.map((path) => ({ id: path[0]!.replace('?', ''), file_url: `${FILE}/${path}` })),
-			),
-		);
+	/** Files at these paths, their addresses signed for the `time`th time. */
+	const signed = (time: number, ...paths: string[]) =>
+		paths.map((path) => ({ id: path[0], file_url: `${HOST}/${path}?signature=${time}` }));
+	const addressesOf = (...events: string[]) => {
 		const { outcome } = hear(events, 'end', 3);
-		expect(outcome).toMatchObject({ kind: 'complete', files: { length: files } });
+		return outcome.kind === 'complete' && outcome.files.map(({ fileUrl }) => fileUrl.slice(26));
+	};
+
+	it('are the same files when those before are repeated with addresses signed anew', () => {
+		const repeated = [['a'], ['a', 'b'], ['a', 'b', 'c']].map((paths, time) =>
+			completion(...signed(time, ...paths)),
+		);
+		expect(addressesOf(...repeated)).toEqual(['a?signature=2', 'b?signature=2', 'c?signature=2']);
+	});
+
+	it('are several files when one id has several paths', () => {
+		const paths = ['a/1', 'a/2', 'a/3'].map((path) => completion(...signed(0, path)));
+		expect(addressesOf(...paths)).toHaveLength(3);
+	});
+
+	it('are several files when only the rest of the address tells those without an id apart', () => {
+		const nameless = [1, 2, 3].map((n) => completion({ file_url: `${FILE}?signature=${n}` }));
+		expect(addressesOf(...nameless)).toHaveLength(3);
 	});
 
 	const two = made('a', 'b').map((one) => completion(one));
@@ -201,7 +237,7 @@ describe('completions that come one per video', () => {
 		['the last one has no file yet', [completion({ id: 'c' })], true, ENDINGS],
 		['a status tells of a failure', [status('failed')], false, []],
 		['a completion is cut in two', [completion(...made('c')).slice(0, 60)], false, ENDINGS],
-		['an event is larger than any', [`data: ${'x'.repeat(3 << 20)}`], true, ENDINGS],
+		['an event is larger than any', [`data: ${'x'.repeat(9 << 20)}`], true, ENDINGS],
 	])('count as far as they came, as all or as cut off, when %s', (_, more, early, cutBy) => {
 		for (const ending of ENDINGS) {
 			const expected = { early, ids: ['a', 'b'], isCut: cutBy.includes(ending) };
@@ -221,7 +257,8 @@ describe('completions that come one per video', () => {
 		const all = (fields: object) => ['a', 'b', 'c'].map((id) => completion({ id, ...fields }));
 		const failed = all({ status: 'failed', error: 'UNSAFE' });
 		expect(hear(failed, 'end', 3)).toMatchObject({ early: true, outcome: { kind: 'failed' } });
-		const { outcome, progress, early } = hear(all({ status: 'completed' }), 'end', 3);
+		const named = all({ status: 'completed' });
+		const { outcome, progress, early } = hear(named, 'end', 3);
 		expect({ kind: outcome.kind, early }).toEqual({ kind: 'lost', early: true });
 		expect(progress.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
 	});
@@ -232,55 +269,117 @@ describe('completions that come one per video', () => {
 	});
 });
 
-// The plainest events: docs/faults.md.
-it.each<[string, string, string | undefined]>([
-	['a bare text', event('error', 'Create video failed'), 'Create video failed'],
-	['JSON in JSON', event('error', '"{\\"error\\":\\"AUDIO_FILTERED\\"}"'), 'AUDIO_FILTERED'],
-	['a code alone', event('error', '{"code":"UNSAFE_GENERATION"}'), 'UNSAFE_GENERATION'],
-	['no final blank line', `${status('processing')}event: error\ndata: "no"`, 'no'],
-	['another name', event('image_generation_failed', '"quota"'), 'quota'],
-	['an error in data of another name', status({ error: 'no credits' }), 'no credits'],
-	['a last status of failure', status('x') + status({ status: 'FAILED', message: 'bad' }), 'bad'],
-	['a last word of failure', status('x') + status('failed'), undefined],
-])('a failure is told by %s', (_, stream, text) => {
-	expect(outcomeOf(stream)).toMatchObject({ kind: 'failed', text });
+describe('an error event', () => {
+	// The plainest events: docs/faults.md.
+	it.each([
+		['a bare text', 'Create video failed', 'Create video failed'],
+		['JSON in a JSON string', '"{\\"error\\":\\"AUDIO_FILTERED\\"}"', 'AUDIO_FILTERED'],
+		['a code alone', '{"code":"UNSAFE_GENERATION"}', 'UNSAFE_GENERATION'],
+	])('with %s is a failure', (_, data, text) => {
+		expect(outcomeOf(event('error', data))).toEqual({ kind: 'failed', text });
+	});
+
+	it('can come after progress, and without a final blank line', () => {
+		const outcome = outcomeOf(status('processing'), 'event: error\ndata: "no"');
+		expect(outcome).toEqual({ kind: 'failed', text: 'no' });
+	});
+
+	it('can be data that holds an error, under another name', () => {
+		const failed = { kind: 'failed', text: 'no credits' };
+		expect(outcomeOf(status({ error: 'no credits' }))).toEqual(failed);
+	});
+
+	it.each(['error', 'Error', 'video_generation_error', 'image_generation_failed'])(
+		'is one of the name %s',
+		(name) => {
+			expect(outcomeOf(event(name, '"quota"'))).toEqual({ kind: 'failed', text: 'quota' });
+		},
+	);
 });
 
-it('a status that tells of a failure is none when something comes after it', () => {
-	expect(outcomeOf(status('failed'), status('processing'))).toMatchObject({ kind: 'lost' });
-	expect(outcomeOf(status('failed'), COMPLETE)).toEqual(COMPLETED);
+describe('a plain answer instead of a stream', () => {
+	const json = JSON.stringify([ITEM]);
+
+	it.each([
+		['an object', JSON.stringify(ITEM)],
+		['an envelope', JSON.stringify({ data: [ITEM], error: null })],
+		['JSON over several lines', JSON.stringify([ITEM], null, 2)],
+		['JSON behind a byte order mark', `\uFEFF${json}`],
+		['JSON behind white space', `\r\n  ${json}\n`],
+	])('is the result when it is %s, cut at every byte', (_, text) => {
+		for (const { cut, parts } of cutAnywhere(text)) {
+			expect({ cut, outcome: hear(parts).outcome }).toEqual({ cut, outcome: COMPLETED });
+		}
+	});
+
+	it.each([
+		['half of a JSON answer', '[{"id":"v1","file_ur', /broke off/],
+		['JSON without a file', '{"status":"accepted"}', /no file/],
+		['an empty array', '[]', /no file/],
+		['plain text', 'Service unavailable', /.+/],
+		['nothing', '', /empty/],
+		['white space', '\n\n  \n', /empty/],
+	])('is no result and no failure when it is %s', (_, text, reason) => {
+		const outcome = outcomeOf(text);
+		expect(outcome).toEqual({ kind: 'lost', text: expect.stringMatching(reason) });
+	});
+
+	it.each(['<h1>Forbidden</h1>', '<!DOCTYPE html><p>502</p>', '\n<html><body>502</body></html>'])(
+		'is an edge’s page, told apart from a result that may come, when it is HTML: %p',
+		(page) => {
+			expect(outcomeOf(...page)).toEqual({ kind: 'page' });
+		},
+	);
+
+	it('that breaks with its connection is no result', () => {
+		expect(hear([json], 'broken').outcome.kind).toBe('lost');
+	});
+
+	it('without a file still tells the id to look for in the history', () => {
+		const { progress } = hear(['{"id":"v1","status":"processing"}']);
+		expect(progress).toContainEqual(expect.objectContaining({ id: 'v1' }));
+	});
 });
 
-it.each([
-	['[{"id":"v1","file_ur', /broke off/],
-	['{"status":"accepted"}', /no file/],
-	['[]', /no file/],
-	['Service unavailable', /.+/],
-	['', /empty/],
-	['\n\n  \n: ping\n\n', /empty/],
+describe('a status that tells of a failure', () => {
+	it('is the outcome when nothing comes after it', () => {
+		const told = { status: 'FAILED', message: 'UNSAFE_GENERATION' };
+		for (const ending of ENDINGS) {
+			const { outcome } = hear([status('processing'), status(told)], ending);
+			expect(outcome).toEqual({ kind: 'failed', text: 'UNSAFE_GENERATION' });
+		}
+		expect(outcomeOf(status('failed'))).toEqual({ kind: 'failed', text: undefined });
+	});
+
+	it('is none when something comes after it', () => {
+		expect(outcomeOf(status('failed'), status('processing'))).toMatchObject({ kind: 'lost' });
+		expect(outcomeOf(status('failed'), COMPLETE)).toEqual(COMPLETED);
+	});
+});
+
+test.each([
 	[status('processing'), /in progress/],
-])('%j is no result and no failure, and it is said why', (text, reason) => {
-	expect(outcomeOf(text)).toEqual({ kind: 'lost', text: expect.stringMatching(reason) });
+	[': ping\n\n', /empty/],
+])('a stream that ends without a result says whether it had begun: %j', (text, said) => {
+	expect(outcomeOf(text)).toEqual({ kind: 'lost', text: expect.stringMatching(said) });
 });
-
-it.each(['<h1>Forbidden</h1>', '<!DOCTYPE html><p>502</p>', '\n<html><body>502</body></html>'])(
-	'an edge’s page is told apart from a result that may come: %p',
-	(page) => expect(outcomeOf(...page)).toEqual({ kind: 'page' }),
-);
 
 describe('more than any result can be', () => {
 	const MIB = 1024 * 1024;
 
-	it('ends within 4 MiB, once for all', () => {
+	it.each([
+		['a line without end', 'data: '],
+		['white space and then a line', '\n \nevent: '],
+	])('%s ends within 4 MiB, once for all', (_, first) => {
 		const events = new GenerationEvents(SOURCE);
-		let outcome = events.push(Buffer.from('\n \nevent: '));
+		let outcome = events.push(Buffer.from(first));
 		for (let mib = 0; mib < 4; mib++) outcome ??= events.push(Buffer.alloc(MIB, 'x'));
 		expect(outcome).toEqual({ kind: 'lost', text: expect.stringMatching(/larger/) });
 		expect(events.push(Buffer.from(`\n\n${COMPLETE}`))).toBe(outcome);
 		expect(events.end()).toBe(outcome);
 	});
 
-	it('is not a large result', () => {
+	it('a large result is taken all the same', () => {
 		const bytes = Buffer.from(completion({ ...ITEM, prompt: 'x'.repeat(MIB) }));
 		const parts = [];
 		for (let at = 0; at < bytes.length; at += 65_536) parts.push(bytes.subarray(at, at + 65_536));

@@ -6,7 +6,14 @@ import { redactor } from '../../nodes/shared/parsing/redaction';
 
 const TOKEN = 'tok_0123456789abcdef';
 const redact = redactor(TOKEN);
-const node = { name: 'Media Generation', parameters: {} } as INode;
+const node: INode = {
+	id: 'n1',
+	name: 'Media Generation',
+	type: 'n8n-nodes-media-generation.mediaGeneration',
+	typeVersion: 1,
+	position: [0, 0],
+	parameters: {},
+};
 
 /** Every kind, with the facts it usually comes with. */
 const KINDS: Record<FailureKind, FailureFacts> = {
@@ -26,7 +33,7 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 	taskFailed: { text: 'no' },
 	generationFailed: { text: 'UNSAFE_GENERATION' },
 	tooLarge: { text: 'a list of more than 1000 pages' },
-	unclear: { maybeAccepted: true, text: 'HTTP 502 at 14:03' },
+	unclear: { maybeAccepted: true },
 	noAddress: { limitMs: 60_000 },
 	badFile: { text: 'the file is empty', fileUrl: 'https://files.example.com/a.mp3' },
 	streamLost: { text: 'nothing was heard for 300 s' },
@@ -39,96 +46,114 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 const kinds = Object.keys(KINDS) as FailureKind[];
 const failure = (kind: FailureKind, facts: FailureFacts = {}) =>
 	new Failure(kind, { ...KINDS[kind], ...facts });
-const wordsOf = (kind: FailureKind, facts?: FailureFacts) => {
-	const { message, description } = wordingOf(failure(kind, facts));
-	return `${message}. ${description}`;
-};
 
-test.each(kinds)('%s: what happened, what to do, and which task it is about', (kind) => {
-	const { message, description } = wordingOf(failure(kind));
-	for (const text of kind === 'canceled' ? [message] : [message, description]) {
-		expect(text.length).toBeGreaterThan(10);
-		expect(text).not.toMatch(/undefined|null|\[object|NaN/);
-	}
-	const error = toNodeError(failure(kind), { node, itemIndex: 3 });
-	expect(error instanceof NodeApiError || error instanceof NodeOperationError).toBe(true);
-	expect(error).toMatchObject({ message: `${message} [item 3]`, description });
-	expect(error.context.itemIndex).toBe(3);
-	const ofTask = wordingOf(failure(kind, { taskId: 'task-4711' }));
-	expect(ofTask.message).toContain('task-4711');
-	// A task that failed or does not exist cannot be collected.
-	if (kind !== 'taskFailed' && kind !== 'notFound') {
-		const way = /Speech → Wait with task ID task-4711.*charged as a new task/;
-		expect(ofTask.description).toMatch(way);
-	}
+describe('every kind of failure', () => {
+	it.each(kinds)('says what happened, and what to do: %s', (kind) => {
+		const { message, description } = wordingOf(failure(kind));
+		for (const text of kind === 'canceled' ? [message] : [message, description]) {
+			expect(text.length).toBeGreaterThan(10);
+			expect(text).not.toMatch(/undefined|null|\[object|NaN/);
+		}
+	});
+
+	it('has words of its own', () => {
+		const messages = kinds.map((kind) => wordingOf(failure(kind)).message);
+		expect(messages).toEqual([...new Set(messages)]);
+	});
+
+	it.each(kinds)('names the task it is about, and how to collect its result: %s', (kind) => {
+		const { message, description } = wordingOf(failure(kind, { taskId: 'task-4711' }));
+		expect(message).toContain('task-4711');
+		// A task that failed or does not exist cannot be collected.
+		if (kind !== 'taskFailed' && kind !== 'notFound') {
+			expect(description).toMatch(/Speech → Wait with task ID task-4711.*charged as a new task/);
+		}
+	});
+
+	it.each(kinds)('becomes an error of n8n with the item: %s', (kind) => {
+		const words = wordingOf(failure(kind));
+		const error = toNodeError(failure(kind), { node, itemIndex: 3 });
+		expect(error instanceof NodeApiError || error instanceof NodeOperationError).toBe(true);
+		expect(error.message).toBe(`${words.message} [item 3]`);
+		expect(error.description).toBe(words.description);
+		expect(error.context.itemIndex).toBe(3);
+		expect(error.node.name).toBe('Media Generation');
+	});
 });
 
-test('each kind has words of its own', () => {
-	const messages = kinds.map((kind) => wordingOf(failure(kind)).message);
-	expect(messages).toEqual([...new Set(messages)]);
-});
+describe('what a message says', () => {
+	it.each([
+		...(['tokenRefused', 'outOfCredit', 'invalidVoice'] as const),
+		...(['rejected', 'generationFailed', 'taskFailed'] as const),
+	])("repeats the service's own words: %s", (kind) => {
+		expect(wordingOf(failure(kind, { text: 'xyz said so' })).message).toContain('xyz said so');
+	});
 
-const NINE = Array.from({ length: 9 }, (_, index) => `video-${index}`);
-const QUOTA = 'You exceeded your current quota, please check your plan and billing details.';
-const BUSY = 'Too many concurrent tasks';
-const ENTRIES = [{ id: 'e1', createdAt: '2026-01-01T10:00:05Z' }, { id: 'e2' }];
+	it.each(['taskFailed', 'generationFailed'] as const)(
+		'does not blame the input when the service had too much to do: %s',
+		(kind) => {
+			const { description } = wordingOf(failure(kind, { text: 'Too many concurrent tasks' }));
+			expect(description).toMatch(/^Set a lower 'Concurrency'.* charged as a new/);
+		},
+	);
 
-it.each<[FailureKind, FailureFacts, RegExp]>([
-	...(['tokenRefused', 'outOfCredit', 'invalidVoice', 'rejected', 'unavailable'] as const).map(
-		(kind): [FailureKind, FailureFacts, RegExp] => [kind, { text: 'xyz' }, /: xyz/],
-	),
-	['taskFailed', { text: BUSY }, /Set a lower 'Concurrency'.* charged as a new/],
-	['generationFailed', { text: BUSY }, /Set a lower 'Concurrency'.* charged as a new/],
-	['unreachable', { host: 'h.example:8443' }, /^h\.example:8443 refused/],
-	['unreachable', { text: 'certificate' }, /certificate that n8n trusts/],
-	['unreachable', { text: 'blocked' }, /security settings of this n8n/],
-	['rateLimited', {}, /Wait 7 seconds/],
-	['rateLimited', { retryAfterMs: 800 }, /Wait 1 second,/],
-	[
-		'rateLimited',
-		{ text: QUOTA },
-		/account: You exceeded your current quota.* Account → Get shows/,
-	],
-	['unclear', {}, /no clear response: HTTP 502 at 14:03/],
-	['badFile', {}, /available at https:\/\/files\.example\.com\/a\.mp3/],
-	['streamLost', {}, /still be running, and has been charged/],
-	['streamLost', { maybeAccepted: true }, /^(?!.*has been charged).*may have been charged/],
-	['streamLost', { candidates: ENTRIES }, /e1 \(created 2026-01-01T10:00:05Z\), e2/],
-	[
-		'timedOut',
-		{ ids: NINE, maybeAccepted: true },
-		/^(?!.*may have accepted).* as video-0, video-1, video-2, video-3, video-4\./,
-	],
-])('%s with %j says so', (kind, facts, said) => {
-	expect(wordsOf(kind, facts)).toMatch(said);
-});
+	it('tells why a host is unreachable', () => {
+		const messages = ['refused', 'host', 'certificate', 'blocked'].map(
+			(text) => wordingOf(new Failure('unreachable', { host: 'h.example:8443', text })).message,
+		);
+		expect(new Set(messages).size).toBe(4);
+		for (const message of messages) expect(message).toMatch(/^h\.example:8443 /);
+	});
 
-it.each<[unknown, string]>([
-	[new NodeOperationError(node, 'Referenced node does not exist'), 'Item 1 goes on *****.'],
-	[new TypeError('x is not a function'), 'Item 1 goes on *****.'],
-	[
-		failure('badImage'),
-		expect.stringMatching(/to the service\. Item 1 goes on \*{5}\.$/) as string,
-	],
-	[failure('badFile'), expect.stringMatching(/a\.mp3 \. Item 1 goes on/) as string],
-])('what else is paid stands behind what to do about %s', (thrown, description) => {
-	const error = toNodeError(thrown, { node, redact, note: `Item 1 goes on ${TOKEN}.` });
-	expect(error.description).toEqual(description);
+	it('says how long to wait when the service told it', () => {
+		const waits = (facts = {}) => wordingOf(failure('rateLimited', facts)).description;
+		expect(waits()).toContain('7 seconds');
+		expect(waits({ retryAfterMs: 800 })).toContain('1 second,');
+	});
+
+	it('gives the address of a paid file that could not be downloaded', () => {
+		expect(wordingOf(failure('badFile')).description).toContain('https://files.example.com/a.mp3');
+	});
+
+	it('lists the entries of the history that may be a lost result', () => {
+		const candidates = [{ id: 'e1', createdAt: '2026-01-01T10:00:05Z' }, { id: 'e2' }];
+		const { description } = wordingOf(failure('streamLost', { candidates }));
+		expect(description).toContain('e1 (created 2026-01-01T10:00:05Z), e2');
+	});
+
+	it('names the ids of what is paid, instead of saying that it may be', () => {
+		const ids = Array.from({ length: 9 }, (_, index) => `video-${index}`);
+		const { description } = wordingOf(failure('timedOut', { ids, maybeAccepted: true }));
+		expect(description).toContain('as video-0, video-1, video-2, video-3, video-4.');
+		expect(description).not.toMatch(/may have accepted/);
+	});
+
+	it.each([
+		["one of n8n's own", new NodeOperationError(node, 'Referenced node does not exist')],
+		['one that nobody foresaw', new TypeError('x is not a function')],
+		['a cancel', failure('canceled')],
+	])('adds what else is worth knowing to %s', (_, thrown) => {
+		const error = toNodeError(thrown, { node, redact, note: `Item 1 goes on ${TOKEN}.` });
+		expect(error.description).toBe('Item 1 goes on *****.');
+	});
 });
 
 describe('for n8n', () => {
-	it('a fault of the input is no failure of the API, which has its status', () => {
+	it('a fault of the input is no failure of the API', () => {
 		for (const kind of ['invalidInput', 'taskFailed', 'generationFailed'] as const) {
 			expect(toNodeError(failure(kind), { node })).toBeInstanceOf(NodeOperationError);
 		}
-		const error = toNodeError(failure('rejected'), { node });
-		expect(error).toBeInstanceOf(NodeApiError);
-		expect(error).toMatchObject({ httpCode: '422' });
+		expect(toNodeError(failure('rejected'), { node })).toBeInstanceOf(NodeApiError);
+	});
+
+	it('the HTTP status is there for whoever looks for it', () => {
+		expect(toNodeError(failure('rejected'), { node })).toMatchObject({ httpCode: '422' });
 	});
 
 	it('words are kept although they contain an error code that n8n would put its own text for', () => {
 		const failed = failure('rejected', { text: 'ECONNREFUSED 404 ETIMEDOUT' });
-		expect(toNodeError(failed, { node }).message).toContain('ECONNREFUSED 404 ETIMEDOUT');
+		const error = toNodeError(failed, { node });
+		expect(error.message).toContain('ECONNREFUSED 404 ETIMEDOUT');
 	});
 
 	it("n8n's own errors keep their words and get the item", () => {

@@ -24,26 +24,56 @@ const BASE = `${ORIGIN}/api`;
 const FILE = 'https://files.example.com/a.mp3';
 
 describe('texts and numbers', () => {
-	it.each<[(value: unknown) => unknown, unknown, unknown]>([
-		[asText, '  padded ', 'padded'],
-		[asText, 1204871, '1204871'],
-		...['  ', null, true, {}].map((none) => [asText, none, undefined] as const),
-		[asNumber, ' 7.5 ', 7.5],
-		...['', 'seven', 'Infinity', null].map((none) => [asNumber, none, undefined] as const),
-		[asPercentage, '93', 93],
+	it.each([
+		['abc', 'abc'],
+		['  padded ', 'padded'],
+		[1204871, '1204871'],
+		[0, '0'],
+	])('the text of %p is %p', (value, expected) => {
+		expect(asText(value)).toBe(expected);
+	});
+
+	it.each([
+		[7, 7],
+		['7', 7],
+		[' 7.5 ', 7.5],
+	])('the number of %p is %p', (value, expected) => {
+		expect(asNumber(value)).toBe(expected);
+	});
+
+	it.each([
+		[0, 0],
+		[57, 57],
+		['93', 93],
+		[42.4, 42],
 		// 100 announces the outcome.
-		[asPercentage, 99.6, 99],
-		[asPercentage, -3, 0],
-		[asPercentage, 250, 100],
-		[asTime, '2026-01-01T10:00:00+02:00', 1_767_254_400_000],
-		[asTime, 1_767_254_400, 1_767_254_400_000],
-		[asTime, 1_767_254_400_000, 1_767_254_400_000],
-		[asTime, 'yesterday', NaN],
-		[asTime, null, NaN],
-	] as Array<[(value: unknown) => unknown, unknown, unknown]>)(
-		'%p of %p is %p',
-		(read, value, is) => expect(read(value)).toBe(is),
-	);
+		[99.6, 99],
+		[-3, 0],
+		[250, 100],
+	])('the percentage of %p is %p', (value, expected) => {
+		expect(asPercentage(value)).toBe(expected);
+	});
+
+	it('anything else is no text, number or percentage', () => {
+		const values = ['', '  ', null, undefined, NaN, true, {}];
+		expect(values.map(asText)).toEqual(values.map(() => undefined));
+		const figures = ['', 'seven', 'Infinity', null, true];
+		expect(figures.map(asNumber)).toEqual(figures.map(() => undefined));
+		expect(['x', null].map(asPercentage)).toEqual([undefined, undefined]);
+	});
+
+	it.each([
+		['2026-01-01T10:00:00+02:00', 1_767_254_400_000],
+		['2026-01-01T08:00:00.000Z', 1_767_254_400_000],
+		[1_767_254_400, 1_767_254_400_000],
+		[1_767_254_400_000, 1_767_254_400_000],
+		['1767254400.25', 1_767_254_400_250],
+		['yesterday', NaN],
+		[2026, Date.UTC(2026, 0)],
+		[null, NaN],
+	])('the time of %p is %p', (value, expected) => {
+		expect(asTime(value)).toBe(expected);
+	});
 
 	it('a time without a zone is in UTC, wherever n8n runs', () => {
 		const built = join(__dirname, '../../dist/nodes/shared/parsing/coerce.js');
@@ -64,22 +94,32 @@ describe('texts and numbers', () => {
 
 	it('JSON is read also behind a byte order mark, and nothing else is JSON', () => {
 		expect(parseJson('\uFEFF{"a":1}')).toEqual({ a: 1 });
-		expect(['{"a":', ''].map(parseJson)).toEqual([undefined, undefined]);
+		expect(parseJson('{"a":')).toBeUndefined();
+		expect(parseJson('')).toBeUndefined();
 	});
 
-	it('a web page is known by its beginning', () => {
-		const pages = ['<!DOCTYPE html><p>', '\n <html lang="en">', '<?xml version="1.0"?>', '<h1>502'];
-		expect(pages.map(looksLikeHtml)).toEqual(pages.map(() => true));
-		expect(['{"a":"<html>"}', 'event: x', ''].some(looksLikeHtml)).toBe(false);
+	it.each([
+		['<!DOCTYPE html><p>', true],
+		['\n <html lang="en">', true],
+		['<?xml version="1.0"?>', true],
+		['<!-- edge --><html>', true],
+		['{"a":"<html>"}', false],
+		['event: x', false],
+		['', false],
+	])('%p is a web page: %p', (text, expected) => {
+		expect(looksLikeHtml(text)).toBe(expected);
 	});
 });
 
 describe('the identifier of a created task', () => {
 	it.each([
+		['as the contract has it', { task_id: '184467' }, '184467'],
 		['as a number', { task_id: 184467 }, '184467'],
 		['under id', { id: '5f0c7c1e-8c5b-4a35' }, '5f0c7c1e-8c5b-4a35'],
+		['under id as a number', { id: 7 }, '7'],
 		['task_id before id', { id: 1, task_id: '2' }, '2'],
 		['in an envelope', { success: true, data: { task_id: '184467' } }, '184467'],
+		['an error that is empty beside it', { task_id: '9', error: '' }, '9'],
 		['an error that says nothing beside its id', { id: '9', error: { code: 0 } }, '9'],
 		['an error beside it', { task_id: '9', error: 'Voice replaced' }, '9'],
 	])('is read %s', (_, raw, expected) => {
@@ -90,8 +130,9 @@ describe('the identifier of a created task', () => {
 		...[{}, { task_id: '' }, { task_id: null }, [], '184467', null],
 		...[
 			{ id: '9', error: 'Too long' },
-			{ error: 'Too long', data: { id: '9' } },
+			{ id: '9', success: false },
 		],
+		...[{ data: { id: '9', error: 'Too long' } }, { error: 'Too long', data: { id: '9' } }],
 	])('is missing in %p', (raw) => {
 		expect(readCreatedTaskId(raw)).toBeUndefined();
 	});
@@ -99,29 +140,38 @@ describe('the identifier of a created task', () => {
 
 describe('the address of a file', () => {
 	it.each([
-		['a padded address', ` ${FILE}\n`, FILE],
+		['an absolute address', FILE, FILE],
+		['a padded one', ` ${FILE}\n`, FILE],
 		['an absolute path', '/files/a.mp3', `${ORIGIN}/files/a.mp3`],
 		['a relative path', 'files/a.mp3', `${BASE}/files/a.mp3`],
 		['an address without scheme', '//cdn.example.com/a.mp3', 'https://cdn.example.com/a.mp3'],
+		['an object with url', { url: FILE }, FILE],
+		['an object with audio_url', { audio_url: FILE, subtitle: '/a.srt' }, FILE],
 		['an object in an object', { result: { file_url: FILE } }, FILE],
 		['a list', [null, '', FILE], FILE],
-		['the surest key of an object', { path: '/var/tmp/a.mp3', file_url: '', url: FILE }, FILE],
+		['an object whose first key is empty', { file_url: '', url: FILE }, FILE],
+		['the surest key of an object', { path: '/var/tmp/a.mp3', url: FILE }, FILE],
 		['a path with a space', '/files/My Voice.mp3', `${ORIGIN}/files/My%20Voice.mp3`],
-		...['url', 'audio_url', 'file_url', 'audio', 'path'].map((key): [string, object, string] => [
-			`an object under ${key}`,
-			{ data: { [key]: FILE } },
-			FILE,
-		]),
+		['an address with a space', `${ORIGIN}/My Voice.mp3`, `${ORIGIN}/My%20Voice.mp3`],
 	])('is read from %s', (_, value, expected) => {
 		expect(readFileUrl(value, BASE)).toBe(expected);
 	});
 
 	it.each([
-		...['', null, 42, {}, [], { url: null }, 'not there yet', 'pending', 'N/A'],
-		...['javascript:alert(1)', 'file:///etc/passwd', 'http://'],
+		...['', '  ', null, undefined, 42, true, {}, [], { url: null }, 'not there yet', 'pending'],
+		...['javascript:alert(1)', 'file:///etc/passwd', 'http://', 'N/A'],
 	])('is missing in %p', (value) => {
 		expect(readFileUrl(value, BASE)).toBeUndefined();
 	});
+
+	it.each(['url', 'audio_url', 'file_url', 'result', 'audio', 'path'])(
+		'is found in an object under %s',
+		(key) => {
+			expect(readFileUrl({ duration: 3, [key]: FILE }, BASE)).toBe(FILE);
+			expect(readFileUrl({ data: { [key]: FILE } }, BASE)).toBe(FILE);
+			expect(readFileUrl({ audio: { [key]: FILE } }, BASE)).toBe(FILE);
+		},
+	);
 });
 
 describe('a speech task', () => {
@@ -129,6 +179,7 @@ describe('a speech task', () => {
 
 	it.each([
 		['audio_url', { audio_url: FILE }],
+		['result', { result: FILE }],
 		['an object under result', { result: { url: FILE } }],
 		['result where audio_url is null', { audio_url: null, result: FILE }],
 		['an envelope', { data: { status: 'completed', audio_url: FILE } }],
@@ -137,17 +188,24 @@ describe('a speech task', () => {
 		expect(read).toMatchObject({ state: 'completed', status: 'completed', audioUrl: FILE });
 	});
 
-	it.each([
-		...['pending', 'processing', 'completed', 'error'].map((status) => [status, status]),
-		...[' Completed ', 'COMPLETED'].map((status) => [status, 'completed']),
-		...['Failed', 'CANCELLED', 'canceled'].map((status) => [status, 'error']),
-	])('with the status %p is %s', (status, state) => {
-		expect(task({ status })).toMatchObject({ state, status: state, audioUrl: undefined });
+	it('can be completed without an address', () => {
+		const read = task({ status: 'completed', audio_url: '' });
+		expect(read).toMatchObject({ state: 'completed', audioUrl: undefined });
 	});
 
-	it.each(['queued', '404', 'constructor'])(
+	it.each([
+		...['pending', 'processing', 'completed', 'error'].map((status) => [status, status]),
+		...['COMPLETED', ' Completed '].map((status) => [status, 'completed']),
+		...['Failed', 'CANCELLED'].map((status) => [status, 'error']),
+	])('with the status %p is %s', (status, state) => {
+		expect(task({ status })).toMatchObject({ state, status: state });
+	});
+
+	it.each(['queued', 'rendering', '404', 'constructor'])(
 		'with the unknown status %p is not finished, and keeps the word',
-		(status) => expect(task({ status })).toMatchObject({ state: 'processing', status }),
+		(status) => {
+			expect(task({ status })).toMatchObject({ state: 'processing', status });
+		},
 	);
 
 	it('that failed may say why', () => {
@@ -156,18 +214,30 @@ describe('a speech task', () => {
 		expect(task({ ...failed, message: 'Voice is gone' })?.message).toBe('Voice is gone');
 	});
 
-	it.each(['subtitle', 'subtitle_url'])('has its subtitles under %s', (key) => {
-		const read = (value: unknown) => task({ status: 'completed', audio_url: FILE, [key]: value });
-		expect(read(FILE)?.subtitleUrl).toBe(FILE);
-		for (const none of [null, '', 'Hello there.', {}]) {
-			expect(read(none)?.subtitleUrl).toBeUndefined();
-			expect(read(none)?.fields[key]).toBe(none);
-		}
+	it.each([
+		['subtitle', { subtitle: FILE }],
+		['subtitle_url', { subtitle_url: FILE }],
+	])('has its subtitles under %s', (_, fields) => {
+		expect(task({ status: 'completed', audio_url: FILE, ...fields })?.subtitleUrl).toBe(FILE);
 	});
 
+	it.each([null, '', 'Hello there.', {}, 'file:///etc/passwd'])(
+		'has no subtitles with %p',
+		(subtitle) => {
+			const read = task({ status: 'completed', audio_url: FILE, subtitle });
+			expect(read?.subtitleUrl).toBeUndefined();
+			expect(read?.fields.subtitle).toBe(subtitle);
+		},
+	);
+
 	it('keeps everything the service sent', () => {
-		const raw = { id: 'u-1', status: 'processing', process_percentage: '57', voice: { a: 1 } };
-		expect(task(raw)).toMatchObject({ percentage: 57, fields: raw });
+		const raw = { id: 'u-1', status: 'processing', subtitle: '/s.srt', voice: { a: 1 } };
+		expect(task(raw)?.fields).toEqual(raw);
+	});
+
+	it('tells its progress', () => {
+		expect(task({ status: 'processing', process_percentage: '57' })?.percentage).toBe(57);
+		expect(task({ status: 'processing' })?.percentage).toBeUndefined();
 	});
 
 	it('is completed by its address where a deployment leaves the status out', () => {
@@ -175,7 +245,7 @@ describe('a speech task', () => {
 	});
 
 	it.each([
-		...[null, [], 'completed', { id: 1 }, { error: 'Task not found' }],
+		...[null, [], 'completed', {}, { id: 1 }, { error: 'Task not found' }],
 		{ error: 'Task not found', url: '/v1/labs/task/1' },
 	])('is not what %p is', (raw) => {
 		expect(task(raw)).toBeUndefined();
@@ -183,14 +253,18 @@ describe('a speech task', () => {
 });
 
 describe('a notification', () => {
+	const message = (payload: unknown, type = 'labs_status_updated') =>
+		readNotification(JSON.stringify({ type, payload }));
+
 	it.each([
 		['as the contract has it', { task_id: 't-1', process_percentage: 43 }, 't-1', 43],
 		['with numbers', { task_id: 12, process_percentage: '71' }, '12', 71],
 		['with an id', { id: 12, process_percentage: 100 }, '12', 100],
+		['beyond the range', { task_id: '1', process_percentage: 180 }, '1', 100],
+		['below the range', { task_id: '1', process_percentage: -1 }, '1', 0],
 		['without a percentage', { task_id: '1' }, '1', undefined],
 	])('is read %s', (_, payload, taskId, percentage) => {
-		const text = JSON.stringify({ type: 'labs_status_updated', payload });
-		expect(readNotification(text)).toEqual({ taskId, percentage });
+		expect(message(payload)).toEqual({ taskId, percentage });
 	});
 
 	it.each([
@@ -203,19 +277,28 @@ describe('a notification', () => {
 });
 
 describe('generated files', () => {
+	const files = (raw: unknown) => readGeneratedFiles(raw, BASE);
+	const urls = (raw: unknown) => files(raw).map(({ fileUrl }) => fileUrl);
 	const A = 'https://files.example.com/a.mp4';
 	const B = 'https://files.example.com/b.mp4';
 
-	it("have their id and the service's fields", () => {
-		const raw = [{ id: 2, file_url: A, status: 'MEDIA_GENERATION_STATUS_SUCCESSFUL' }];
-		expect(readGeneratedFiles(raw, BASE)).toEqual([{ id: '2', fileUrl: A, fields: raw[0] }]);
+	it("are the elements of the completion event, each with its id and the service's fields", () => {
+		const raw = [
+			{ id: 'a', prompt: 'p', file_url: A, status: 'completed' },
+			{ id: 2, file_url: B, status: 'MEDIA_GENERATION_STATUS_SUCCESSFUL' },
+		];
+		expect(files(raw)).toEqual([
+			{ id: 'a', fileUrl: A, fields: raw[0] },
+			{ id: '2', fileUrl: B, fields: raw[1] },
+		]);
 	});
 
 	it.each([
 		['a single object', { id: 'a', file_url: A }, [A]],
+		['file_urls', { id: 'a', file_urls: [A, B] }, [A, B]],
 		['one text under file_urls', { file_urls: A }, [A]],
 		['objects in file_urls', { file_urls: [{ url: A }, { url: B }] }, [A, B]],
-		['file_urls beside file_url: null', { file_url: null, file_urls: [A, B] }, [A, B]],
+		['file_url: null beside file_urls', { file_url: null, file_urls: [A, B] }, [A, B]],
 		['the same address twice', { file_url: A, file_urls: [A, B] }, [A, B]],
 		['a list of addresses', [A, B], [A, B]],
 		['an address alone', A, [A]],
@@ -223,32 +306,49 @@ describe('generated files', () => {
 		['images of an image answer', { images: [{ url: A }] }, [A]],
 		['a relative path', { file_url: '/f/a.mp4' }, [`${ORIGIN}/f/a.mp4`]],
 		['one item that failed', [{ id: 1, status: 'failed', file_url: '' }, { file_url: B }], [B]],
+		['file_urls beside an empty file_url', { file_url: '', file_urls: [A, B] }, [A, B]],
 		['file_url beside another kind', { file_url: A, url: 'https://example.com/watch/1' }, [A]],
-		['a status', { id: 'a', status: 'processing', file_url: null }, []],
-		['empty addresses', { file_url: '', file_urls: [] }, []],
-		['an error', { error: 'UNSAFE_GENERATION' }, []],
-		['a word under result', { status: 'processing', result: 'none' }, []],
 	])('are found in %s', (_, raw, expected) => {
-		expect(readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl)).toEqual(expected);
+		expect(urls(raw)).toEqual(expected);
+	});
+
+	it.each([
+		['a status word', 'processing'],
+		['a status', { id: 'a', status: 'processing', file_url: null }],
+		['empty addresses', { file_url: '', file_urls: [] }],
+		['an empty list', []],
+		['an error', { error: 'UNSAFE_GENERATION' }],
+		['a word under result', { status: 'processing', result: 'none' }],
+	])('are not found in %s', (_, raw) => {
+		expect(files(raw)).toEqual([]);
 	});
 });
 
 describe('a page of a list', () => {
 	it.each([
-		['a bare array', [{ id: 1 }, null, 'x'], { bare: true }],
+		['a bare array', [{ id: 1 }], { bare: true }],
 		['voices', { voices: [{ id: 1 }], total: 3, page: 0, page_size: 1 }, { total: 3, pageSize: 1 }],
 		['data', { data: [{ id: 1 }], total: '3', page_size: '1' }, { total: 3, pageSize: 1 }],
+		['items', { items: [{ id: 1 }] }, { total: undefined, pageSize: undefined }],
 		['a nested list', { data: { items: [{ id: 1 }], total: 9 } }, { total: 9 }],
 		['figures that are null', { data: [{ id: 1 }], total: null }, { total: undefined }],
 	])('is read from %s', (_, raw, expected) => {
 		expect(readPage(raw)).toMatchObject({ items: [{ id: 1 }], ...expected });
 	});
 
-	it('can be empty, or none', () => {
-		expect([[], { data: [], total: 0 }].map((raw) => readPage(raw)?.items)).toEqual([[], []]);
-		const none = [null, 'x', {}, { total: 3 }, { error: 'no' }, { voices: null, message: 'moved' }];
-		expect(none.map(readPage)).toEqual(none.map(() => undefined));
+	it.each([{ items: [] }, { data: [], total: 0 }])('can be empty: %p', (raw) =>
+		expect(readPage(raw)?.items).toEqual([]),
+	);
+
+	it('leaves out what is no record', () => {
+		expect(readPage([null, 'x', { id: 1 }])?.items).toEqual([{ id: 1 }]);
+		expect(readPage([])?.items).toEqual([]);
 	});
+
+	it.each([null, 'x', {}, { total: 3 }, { error: 'no' }, { voices: null, message: 'moved' }])(
+		'is not what %p is',
+		(raw) => expect(readPage(raw)).toBeUndefined(),
+	);
 });
 
 describe('a reason', () => {
@@ -257,6 +357,7 @@ describe('a reason', () => {
 	it.each<[string, unknown, string]>([
 		['angle brackets that are no mark-up', { error: angles }, angles],
 		['several lines', { error: 'Too long:\nat most 100 letters' }, 'Too long: at most 100 letters'],
+		['JSON that is passed on as a text', passedOn, 'Say "please"'],
 		['JSON that is passed on as an error', { error: passedOn }, 'Say "please"'],
 		['JSON that is cut off before it', '{"trace":"aaaa', '{"trace":"aaaa'],
 		['a text that begins like JSON', '[1] is no voice', '[1] is no voice'],
@@ -269,18 +370,24 @@ describe('a reason', () => {
 		for (let level = 0; level < 50; level++) deep = { error: deep };
 		expect(readReason(deep)).toBeUndefined();
 	});
+});
 
-	it.each(['', ' ', null, false, 0, [], {}, { code: 0, message: '' }])(
-		'is none, and no failure, where `error` is %p',
+describe('the value of an `error`', () => {
+	it.each([...['', ' ', undefined, null, false, 0, [], {}, { code: 0, message: '' }]])(
+		'%p says nothing',
 		(error) => {
-			expect([saysNothing(error), saysFailure({ error })]).toEqual([true, false]);
+			expect(saysNothing(error)).toBe(true);
+			expect(saysFailure({ error })).toBe(false);
 			expect(saysFailure({ error, success: false })).toBe(true);
 			expect(readReason({ error, message: 'Too long' })).toBe('Too long');
 		},
 	);
 
-	it.each(['no', 1, true, { code: 7 }, { code: 0, message: 'Too long' }])(
-		'makes a failure of an `error` that is %p',
-		(error) => expect([saysNothing(error), saysFailure({ error })]).toEqual([false, true]),
+	it.each([...['no', 'error', 1, true, { code: 7 }, { code: 0, message: 'Too long' }]])(
+		'%p says something',
+		(error) => {
+			expect(saysNothing(error)).toBe(false);
+			expect(saysFailure({ error })).toBe(true);
+		},
 	);
 });
