@@ -35,28 +35,19 @@ export const streams: Uint8Array[] = [
 ].map((text) => Buffer.from(text));
 
 export const values: unknown[] = [
-	{ id: 'credit'.repeat(100) },
 	// encodeURIComponent threw for the path of the next request, after the task was paid.
 	{ task_id: '\ud800', status: 'pending' },
-	{ id: 1, status: 'x'.repeat(1000) },
+	{ id: 'credit'.repeat(100), status: 'x'.repeat(1000) },
 	['a/'.repeat(20_000)],
 	{ error: Array.from({ length: 9 }, () => Array.from({ length: 9 }, () => 'x'.repeat(900))) },
-	`https://files.example.com/${'é'.repeat(3000)}`,
 	{ data: { data: { data: { data: [] } } }, error: { toString: 1, error: { valueOf: [] } } },
 ];
 
 export const bodies: string[] = [
 	// Control characters came through into messages.
-	'"\\u0000"',
+	'"\u0000"',
 	'\u001b[31m',
-	'[{"id":"\u0000',
 	`{"error":"${'x'.repeat(499)}🪲"}`,
-	// Without the tag within it, it was a tag.
-	'<a </p>>',
-	'{"message":["files/<a.mp4",">"]}',
-	// Read, and then too deep for everything that goes through it.
-	'['.repeat(101) + ']'.repeat(101),
-	`${'{"data":'.repeat(5000)}1${'}'.repeat(5000)}`,
 	'{"type":"labs_status_updated","payload":{"task_id":"\\udc00","process_percentage":1e999}}',
 	'1e999',
 ];
@@ -113,7 +104,6 @@ export const histories: History[] = [
 export const credentials: Array<Record<string, unknown>> = [
 	{ baseUrl: { toString: '' } },
 	{ baseUrl: 'https://media.example.com', apiToken: { toString: 'x' } },
-	{ baseUrl: 'https://media.example.com', webSocketUrl: { valueOf: 1 }, apiToken: 'token' },
 	{ baseUrl: `https://a/${'/'.repeat(20_000)}x`, apiToken: 'token' },
 	{ baseUrl: 'https://a', apiToken: 'x'.repeat(100_000) },
 ];
@@ -121,8 +111,6 @@ export const credentials: Array<Record<string, unknown>> = [
 export const tokensAndValues: Array<{ apiToken: string; value: unknown }> = [
 	// Encoded by another rule, or in small letters.
 	{ apiToken: '+*2%aa', value: [{ '': '%2B%2A2%25aa' }] },
-	{ apiToken: '2*a*a5', value: '2%2aa%2aa5' },
-	{ apiToken: '#*$vP-}x$$]=', value: '#*$vP-%7Dx$$%5D=' },
 	{ apiToken: 'a/b"c\\d', value: { text: 'a\\/b\\"c\\\\d' } },
 	// What was put in its place made a token again.
 	{ apiToken: '******', value: '***********' },
@@ -135,8 +123,6 @@ export const failures: Array<{ kind: FailureKind; facts: FailureFacts }> = [
 	{ kind: 'rateLimited', facts: { retryAfterMs: Infinity } },
 	{ kind: 'timedOut', facts: { limitMs: NaN } },
 	{ kind: 'unavailable', facts: { status: NaN } },
-	{ kind: 'badFile', facts: {} },
-	{ kind: 'badImage', facts: { text: '' } },
 	{ kind: 'streamLost', facts: { candidates: [{ id: 'x'.repeat(100_000) }] } },
 ];
 

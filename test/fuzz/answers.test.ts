@@ -1,0 +1,212 @@
+import fc from 'fast-check';
+import { readAllPages } from '../../nodes/shared/api/pagination';
+import { Failure } from '../../nodes/shared/failure';
+import * as single from '../../nodes/shared/parsing/coerce';
+import * as errors from '../../nodes/shared/parsing/errors';
+import * as fileTypes from '../../nodes/shared/parsing/fileType';
+import {
+	GenerationEvents,
+	type GenerationProgress,
+} from '../../nodes/shared/parsing/generationEvents';
+import * as readers from '../../nodes/shared/parsing/responses';
+import { anAddress, anyBody, anyFigure, anyJson, anyText, recordOf } from './arbitraries';
+import { always, alwaysAsync, BASE, SOURCE, valueOrFailure } from './check';
+import { bodies, contentTypes, entries, streams, values } from './corpus';
+
+/* Whatever comes from a service is read as something that can be used and shown, or as nothing. */
+
+const isAddress = (url: string | undefined) => {
+	if (url === undefined) return;
+	expect(['http:', 'https:']).toContain(new URL(url).protocol);
+	expect(readers.readFileUrl(url, BASE)).toBe(url);
+};
+const isId = (id: string | undefined) => {
+	if (id === undefined) return;
+	expect(id).toMatch(/^\S.{0,499}$/s);
+	// It must be able to stand in the path of a request.
+	expect(() => encodeURIComponent(id)).not.toThrow();
+};
+const isPercentage = (percentage: number | undefined) => {
+	expect(Math.abs((percentage ?? 0) - 50)).toBeLessThanOrEqual(50);
+};
+const isReason = (reason: string | undefined) => {
+	if (reason === undefined) return;
+	expect(reason).toBe(reason.trim());
+	// Control characters are nothing to show.
+	// eslint-disable-next-line no-control-regex
+	expect(reason).toMatch(/^[^\x00-\x1f\x7f]{1,1600}$/);
+};
+
+const value = fc.oneof(anyJson, anyFigure, anAddress, recordOf(anyJson));
+
+test.each<[string, (raw: unknown) => void]>([
+	[
+		'a task',
+		(raw) => {
+			isId(readers.readCreatedTaskId(raw));
+			const task = readers.readSpeechTask(raw, SOURCE);
+			if (!task) return;
+			expect(['pending', 'processing', 'completed', 'error']).toContain(task.state);
+			expect(task.status).toMatch(/^.{1,500}$/s);
+			isAddress(task.audioUrl);
+			isPercentage(task.percentage);
+			isReason(task.message);
+		},
+	],
+	[
+		'files',
+		(raw) => {
+			isAddress(readers.readFileUrl(raw, BASE));
+			for (const { id, fileUrl, fields } of readers.readGeneratedFiles(raw, BASE)) {
+				isId(id);
+				isAddress(fileUrl);
+				expect(single.isRecord(fields)).toBe(true);
+			}
+		},
+	],
+	[
+		'a page of records',
+		(raw) => {
+			const { items = [], total = 0, pageSize = 0 } = readers.readPage(raw) ?? {};
+			expect([items.every(single.isRecord), isFinite(total + pageSize)]).toEqual([true, true]);
+		},
+	],
+	['a reason', (raw) => isReason(errors.readReason(raw))],
+])('any value is %s, or none', (_, read) => always(value, { examples: values, normal: 150 }, read));
+
+const message = fc.oneof(
+	anyBody,
+	anyJson.map((payload) => JSON.stringify({ type: 'labs_status_updated', payload })),
+);
+
+test.each<[string, (text: string) => void]>([
+	[
+		'a notification of some task',
+		(text) => {
+			const { taskId, percentage } = readers.readNotification(text) ?? {};
+			isId(taskId);
+			isPercentage(percentage);
+		},
+	],
+	[
+		'an answer, or a failure and nothing else',
+		(text) => {
+			const read = valueOrFailure(() => errors.readAnswer(text, SOURCE.redact));
+			if (read instanceof Failure) isReason(read.facts.text);
+			else expect(read).toEqual(single.parseJson(text));
+			isReason(errors.readErrorText(text));
+		},
+	],
+	[
+		'a failure by its status',
+		(text) => {
+			const { facts } = errors.failureOfStatus(400 + (text.length % 200), text);
+			isReason(facts.text);
+		},
+	],
+])('any text is %s, or nothing', (_, read) =>
+	always(message, { examples: bodies, normal: 150 }, read),
+);
+
+test('any Retry-After asks for a wait of at most a day, or for none', () => {
+	const header = fc.oneof(fc.constant(undefined), anyFigure, anyJson);
+	always(fc.tuple(header, fc.integer({ min: 0 })), {}, ([raw, now]) => {
+		const ms = errors.readRetryAfter(raw, now) ?? 0;
+		expect(ms).toBeGreaterThanOrEqual(0);
+		expect(ms).toBeLessThanOrEqual(86_400_000);
+	});
+});
+
+test('any file has a type of the known ones, and a name that is safe everywhere', () => {
+	const file = fc.record({
+		bytes: fc.oneof(fc.uint8Array({ maxLength: 512 }), anyText.map(Buffer.from)),
+		header: fc.oneof(fc.constantFrom(undefined, ...contentTypes), anyText),
+		url: anAddress.map((address) => readers.readFileUrl(address, BASE) ?? BASE),
+		kind: fc.constantFrom('speech' as const, 'video' as const, 'image' as const),
+		id: anyText,
+	});
+	always(file, { normal: 250 }, ({ bytes, header, url, kind, id }) => {
+		const type = fileTypes.fileTypeOf(bytes, header, url, kind);
+		expect(type.mimeType).toMatch(/^(?:audio|video|image)\/[a-z0-9.+-]+$/);
+		const name = fileTypes.fileNameOf(kind, id, type.extension);
+		expect(name).toMatch(/^(?:speech|video|image)-[A-Za-z0-9._-]{1,120}\.[a-z0-9]{2,4}$/);
+		expect(fileTypes.whyNoFile(bytes, header) ?? '').toMatch(/^.{0,300}$/s);
+	});
+});
+
+test('any entry of the history is a video or an image', () => {
+	always(fc.oneof(recordOf(anyJson), fc.constantFrom(...entries)), {}, (entry) => {
+		expect(['video', 'image']).toContain(fileTypes.fileKindOf(entry, BASE));
+	});
+});
+
+test('any pages end, within few requests, with as many records as wanted, none of them twice', async () => {
+	const many = fc
+		.tuple(fc.constantFrom(0, 1, 20, 99, 100, 101), fc.nat(2000))
+		.map(([count, from]) => Array.from({ length: count }, (_, index) => ({ id: from + index })));
+	const items = fc.oneof(fc.array(recordOf(anyJson), { maxLength: 6 }), many);
+	const raw = fc.oneof(items, fc.record({ data: items, total: anyFigure, page_size: anyFigure }));
+	const pages = fc.array(
+		raw.map((page) => readers.readPage(page)!),
+		{ minLength: 1, maxLength: 12 },
+	);
+	const limit = fc.oneof(fc.constant(Infinity), fc.integer({ min: 1, max: 1200 }));
+	await alwaysAsync(fc.tuple(pages, limit), {}, async ([all, most]) => {
+		let requests = 0;
+		const found = await readAllPages({
+			first: 1,
+			limit: most,
+			idField: 'id',
+			// A list of pages over and over again: nothing new comes after the first time.
+			fetch: async () => all[requests++ % all.length]!,
+		});
+		expect(requests).toBeLessThanOrEqual(all.length + 1);
+		expect(found.length).toBeLessThanOrEqual(most);
+		expect(new Set(found.map((record) => JSON.stringify(record))).size).toBe(found.length);
+	});
+});
+
+const line = fc.oneof(
+	anyBody.map((text) => `data: ${text}`),
+	anyJson.map((json) => `data: ${JSON.stringify(JSON.stringify(json))}`),
+	fc.constantFrom('event: video_generation_complete', 'event:error', ': ping', 'retry: x', ''),
+	anyText.map((text) => `event:${text}`),
+);
+const lines = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n')), { maxLength: 12 });
+const stream: fc.Arbitrary<Uint8Array> = fc.oneof(
+	{
+		weight: 4,
+		arbitrary: fc
+			.tuple(fc.constantFrom('', '\ufeff', ' ', '\n'), lines)
+			.map(([start, all]) => Buffer.from(start + all.flat().join(''))),
+	},
+	anyBody.map(Buffer.from),
+	fc.uint8Array({ maxLength: 300 }),
+);
+
+test('any stream ends in an outcome and progress that can be shown, the same however it is cut', () => {
+	const hear = (parts: Uint8Array[], ending: 'end' | 'broken') => {
+		const progress: GenerationProgress[] = [];
+		const events = new GenerationEvents(SOURCE, (news) => progress.push(news));
+		for (const part of parts) events.push(part);
+		return { outcome: events[ending](), progress };
+	};
+	const cuts = fc.array(fc.nat(4000), { maxLength: 12 });
+	const examples = streams.map((bytes): [Uint8Array, number[]] => [bytes, [1, 7, 20]]);
+	always(fc.tuple(stream, cuts), { normal: 400, examples }, ([bytes, wished]) => {
+		const places = wished.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b);
+		const parts = [0, ...places].map((start, index) => bytes.subarray(start, places[index]));
+		const single = Array.from(bytes, (byte) => Uint8Array.of(byte));
+		for (const ending of ['end', 'broken'] as const) {
+			const { outcome, progress } = hear([bytes], ending);
+			expect(hear(parts, ending)).toEqual({ outcome, progress });
+			expect(hear(single, ending)).toEqual({ outcome, progress });
+			if (outcome.kind === 'complete') outcome.files.forEach(({ fileUrl }) => isAddress(fileUrl));
+			else if (outcome.kind !== 'page') isReason(outcome.text);
+			for (const { status, id } of progress) {
+				expect(status).toMatch(/^.{1,500}$/s);
+				isId(id);
+			}
+		}
+	});
+});

@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
+import { matches, voiceEntry } from '../../nodes/MediaGeneration/listSearch/searchVoices';
+import { Failure, type FailureFacts, type FailureKind } from '../../nodes/shared/failure';
+import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
+import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
+import { redactor } from '../../nodes/shared/parsing/redaction';
+import { findToken } from '../faults/canary.mts';
+import { saved } from '../faults/check.mts';
+import { anAddress, anyJson, anyText, recordOf } from './arbitraries';
+import { always, valueOrFailure } from './check';
+import { credentials, failures, thrown, tokensAndValues } from './corpus';
+
+/* What a person reads and enters. */
+
+const TOKEN = 'sk-secret/0123+456=';
+const node = { name: 'Media Generation', parameters: {} } as INode;
+
+test('any record of a voice is shown by a name and an id, or not at all', () => {
+	always(fc.tuple(recordOf(anyJson), anyText), {}, ([voice, filter]) => {
+		const { name, value } = voiceEntry(voice) ?? { name: 'none', value: 'none' };
+		expect([true, false]).toContain(matches(voice, filter));
+		expect([name, value]).not.toContain('');
+		expect(name).not.toMatch(/^\[object Object\]$/);
+	});
+});
+
+/** A text of the service as the readers hand it on, at times with the token in it. */
+const said = fc
+	.tuple(
+		anyText.map((text) => text.slice(0, 500)),
+		fc.constantFrom('', TOKEN, encodeURIComponent(TOKEN)),
+	)
+	.map((parts) => parts.join(''));
+const figure = fc.constantFrom(0, 1, 0.5, 60_000, -1, 1e21, NaN, Infinity);
+const facts: fc.Arbitrary<FailureFacts> = fc.record(
+	{
+		field: said,
+		text: said,
+		status: figure,
+		host: said,
+		retryAfterMs: figure,
+		limitMs: figure,
+		maybeAccepted: fc.boolean(),
+		taskId: said,
+		fileUrl: fc.oneof(anAddress, said),
+		otherFiles: fc.array(anAddress, { maxLength: 4 }),
+		lastNews: said,
+		ids: fc.array(said, { maxLength: 8 }),
+		candidates: fc.array(fc.record({ id: said, createdAt: said }), { maxLength: 8 }),
+	},
+	{ requiredKeys: [] },
+);
+const KINDS: FailureKind[] = [
+	...(['invalidInput', 'badImage', 'unreachable', 'rateLimited', 'notFound', 'rejected'] as const),
+	...(['unavailable', 'taskFailed', 'generationFailed', 'unclear', 'badFile'] as const),
+	...(['streamLost', 'timedOut', 'canceled'] as const),
+];
+const failure = fc.record({ kind: fc.constantFrom(...KINDS), facts });
+
+/** Words that show a mistake in the program, unless the service said them itself. */
+const SLIPS = ['undefined', 'null', 'NaN', 'Infinity', '[object', 'function'];
+
+test('any failure is an error of n8n in plain words, without the token, with its item', () => {
+	always(fc.tuple(failure, said), { normal: 300 }, ([{ kind, facts: known }, note]) => {
+		const place = { node, itemIndex: 3, redact: redactor(TOKEN), note };
+		const error = toNodeError(new Failure(kind, known), place);
+		expect(error instanceof NodeApiError || error instanceof NodeOperationError).toBe(true);
+		expect(findToken(TOKEN, { error: saved(error) })).toBeUndefined();
+		expect(error.message).toMatch(/\S.* \[item 3\]$/s);
+		// Figures that are none become null in JSON.
+		const given = JSON.stringify({ ...known, note, status: 0, limitMs: 0, retryAfterMs: 0 });
+		const words = `${error.message} ${error.description}`;
+		expect(SLIPS.filter((slip) => words.includes(slip) && !given.includes(slip))).toEqual([]);
+		expect(words.length).toBeLessThan(30_000);
+	});
+});
+
+test.each(failures)('$kind with odd facts is told in words', ({ kind, facts: known }) => {
+	const { message, description } = toNodeError(new Failure(kind, known), { node });
+	expect(`${message} ${description}`).not.toMatch(/undefined|null|NaN|Infinity/);
+	expect(`${message} ${description}`.length).toBeLessThan(5000);
+});
+
+test('anything that is thrown is an error of n8n with words', () => {
+	const anything = fc.oneof(
+		fc.anything({ withNullPrototype: true, withBigInt: true }),
+		said.map((text) => new TypeError(text)),
+		anyJson.map((text) => Object.assign(new Error(), { message: text })),
+	);
+	always(anything, { examples: thrown, normal: 300 }, (error) => {
+		const { message } = toNodeError(error, { node, itemIndex: 3, redact: redactor(TOKEN) });
+		expect(message).toMatch(/^.{1,5000}\[item 3\]$/su);
+		expect(findToken(TOKEN, { message })).toBeUndefined();
+	});
+});
+
+const address = fc
+	.tuple(
+		fc.constantFrom('https://', 'http://', 'wss://', 'HTTPS:\\\\', 'ftp://', ''),
+		fc.oneof(fc.constantFrom('media.example.com', 'localhost', '127.0.0.1:1', 'a@b', ''), anyText),
+		fc.oneof(fc.constantFrom('', '/', '/v1/', '//v1//', '/ws', '/a/ws?'), anyText),
+	)
+	.map((parts) => parts.join(''));
+const credential = fc.record(
+	{
+		apiToken: fc.oneof(fc.constantFrom(TOKEN, `Bearer ${TOKEN}`), anyText, anyJson),
+		baseUrl: fc.oneof({ weight: 5, arbitrary: address }, anyJson),
+		webSocketUrl: fc.oneof({ weight: 5, arbitrary: address }, anyJson),
+		allowHttp: fc.oneof(fc.boolean(), anyJson),
+	},
+	{ requiredKeys: [] },
+);
+
+test('any credential is an address that requests can be sent to, or a failure that names the field', () => {
+	always(credential, { examples: credentials, normal: 300 }, (fields) => {
+		const read = valueOrFailure(() => readCredential(fields));
+		if (read instanceof Failure) {
+			expect(read.kind).toBe('invalidInput');
+			expect(['API Token', 'Base URL', 'WebSocket URL']).toContain(read.facts.field);
+			return;
+		}
+		const request = new URL(`${read.baseUrl}/v1/labs/task`);
+		expect([request.origin, request.search + request.username]).toEqual([read.origin, '']);
+		const socket = new URL(`${read.webSocketUrl}/ws?token=x`);
+		expect([socket.search, socket.pathname.endsWith('/ws')]).toEqual(['?token=x', true]);
+		expect(() => new Headers({ Authorization: `Bearer ${read.apiToken}` })).not.toThrow();
+		expect(read.apiToken).toBe(cleanToken(read.apiToken));
+		if (fields.allowHttp === true) return;
+		for (const { protocol, hostname } of [request, socket]) {
+			expect(/^(?:https|wss):$/.test(protocol) || /localhost$|^127\.|::1/.test(hostname)).toBe(
+				true,
+			);
+		}
+	});
+});
+
+/** The same text as it stands in addresses and in JSON. */
+const encodings = (text: string) => [
+	text,
+	encodeURIComponent(text),
+	encodeURIComponent(text).replace(/%../g, (code) => code.toLowerCase()),
+	new URLSearchParams({ t: text }).toString().slice(2),
+	JSON.stringify(text).slice(1, -1).replaceAll('/', '\\/'),
+];
+const characterOf = (code: number) => String.fromCharCode(code);
+const token = fc.oneof(
+	fc.string({ unit: fc.integer({ min: 0x21, max: 0x5b }).map(characterOf), minLength: 6 }),
+	fc.string({ unit: fc.constantFrom('a', '*', '%', '2', '5', '+'), minLength: 6, maxLength: 9 }),
+);
+/** JSON that holds the token here and there, in keys and texts, encoded in some way. */
+const holding = token.chain((apiToken) => {
+	const part = fc.oneof(fc.constantFrom(...encodings(apiToken), apiToken.slice(0, 3)), anyText);
+	const text = fc.array(part, { maxLength: 4 }).map((parts) => parts.join(''));
+	const value = fc.tuple(text, fc.dictionary(text, fc.oneof(text, anyJson), { maxKeys: 3 }));
+	return fc.record({ apiToken: fc.constant(apiToken), value });
+});
+
+/** All texts in a value, keys included. */
+const textsOf = (value: unknown): string[] =>
+	typeof value === 'string'
+		? [value]
+		: Object.entries((value as object | null) ?? {})
+				.flat()
+				.flatMap(textsOf);
+
+test('nothing that is put out holds the token, and what does not hold it is left alone', () => {
+	always(holding, { examples: tokensAndValues as never[], normal: 250 }, ({ apiToken, value }) => {
+		const redact = redactor(apiToken);
+		const clean = redact.value(value);
+		const forms = encodings(apiToken);
+		for (const text of textsOf(clean)) {
+			expect(forms.filter((form) => text.includes(form))).toEqual([]);
+		}
+		expect(redact.value(clean)).toBe(clean);
+		const without = JSON.parse(JSON.stringify(value).replaceAll(/q/gi, '')) as unknown;
+		expect(redactor(`Q${apiToken}`).value(without)).toBe(without);
+	});
+});
