@@ -39,9 +39,10 @@ async function inlineParser() {
 }
 
 function copyAssets() {
-	return src(['icons/*.svg', 'nodes/**/*.node.json'], { base: '.', encoding: false }).pipe(
-		dest('dist'),
-	);
+	return src(['icons/*.svg', 'nodes/**/*.node.json', 'nodes/**/__schema__/**/*.json'], {
+		base: '.',
+		encoding: false,
+	}).pipe(dest('dist'));
 }
 
 exports.build = series(clean, compile, parallel(inlineParser, copyAssets));

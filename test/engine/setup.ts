@@ -14,6 +14,7 @@ import {
 	startSimulator,
 } from '../../simulator/simulator.mts';
 import { inARow } from '../service/triggerNode.mts';
+import { misfits, schemaOf } from './schemas';
 
 /** Name of the node under test in every workflow built here. */
 export const NODE = 'Media Generation';
@@ -113,9 +114,23 @@ function optionsFor(subject: Subject, setting: Setting): RunOptions {
 	};
 }
 
+/** Every item that the node puts out fits the schema that n8n shows before. */
+function expectSchema(subject: Subject, result: WorkflowResult): void {
+	const { resource = 'speech', operation = 'speak' } =
+		workflowOf(subject).nodes.find(({ name }) => name === NODE)?.parameters ?? {};
+	const schema = schemaOf('MediaGeneration', String(resource), String(operation));
+	const items = result.task(NODE)?.data?.main?.[0] ?? [];
+	const wrong = items
+		.filter(({ json }) => !json.error)
+		.map(({ json }) => misfits(json, schema ?? {}));
+	expect(wrong.flat()).toEqual([]);
+}
+
 /** Runs it to the end of the execution. */
 export async function run(subject: Subject, setting: Setting = {}): Promise<WorkflowResult> {
-	return await runWorkflow(optionsFor(subject, setting));
+	const result = await runWorkflow(optionsFor(subject, setting));
+	expectSchema(subject, result);
+	return result;
 }
 
 /** The same, to be canceled on the way; canceled by itself when the test ends. */

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { INodePropertyOptions } from 'n8n-workflow';
+import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
 import { temporaryFolder } from '../../tools/cleanup.mts';
 import { packAlone } from '../../tools/pack.mts';
 
@@ -32,7 +34,27 @@ describe('the tarball', () => {
 		const others = files.filter((path) => !path.startsWith('dist/'));
 		expect(others.filter((path) => !/^(package\.json|README\.md|LICENSE)$/.test(path))).toEqual([]);
 		const built = files.filter((path) => path.startsWith('dist/'));
-		expect(built.filter((path) => !/(\.js|\.svg|\.node\.json)$/.test(path))).toEqual([]);
+		const shipped = /(\.js|\.svg|\.node\.json|__schema__\/.*\.json)$/;
+		expect(built.filter((path) => !shipped.test(path))).toEqual([]);
+	});
+
+	test('holds an output schema of every operation, and of the trigger', () => {
+		const shown = (node: string) => {
+			const folder = `dist/nodes/${node}/__schema__/v1.0.0/`;
+			const own = files.filter((path) => path.startsWith(folder));
+			return own.map((path) => path.slice(folder.length, -'.json'.length)).sort();
+		};
+		const action = new MediaGeneration().description.properties;
+		const operations = action
+			.filter(({ name }) => name === 'operation')
+			.flatMap(({ displayOptions, options = [] }) =>
+				options.map(
+					(option) =>
+						`${displayOptions!.show!.resource![0]}/${(option as INodePropertyOptions).value}`,
+				),
+			);
+		expect(shown('MediaGeneration')).toEqual(operations.sort());
+		expect(shown('MediaGenerationTrigger')).toEqual(['output']);
 	});
 
 	test('asks npm for nothing', () => {

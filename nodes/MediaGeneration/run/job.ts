@@ -13,9 +13,9 @@ export type Made = INodeExecutionData | NotMade;
 /** The work of one item, whose fields have been read and found good. */
 export type Job = () => Promise<Made[]>;
 
-/** The failure of bad input, with all items that have the same: a person mends them together. */
+/** The failure of an empty field, with all items that lack the same: a person mends them together. */
 export function toldTogether(error: unknown, jobs: Array<Job | NotMade>): unknown {
-	if (!isFailure(error, 'invalidInput')) return error;
+	if (!isFailure(error, 'invalidInput') || error.facts.text !== 'is empty') return error;
 	const { field, text } = error.facts;
 	const items = jobs.flatMap((job, index) => {
 		const failed = job instanceof NotMade && isFailure(job.error, 'invalidInput') && job.error;

@@ -72,7 +72,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `'${field}' ${text}${inItems(items)}`,
 		description: [
 			// n8n itself refuses a required field that is left empty, so it is an expression.
-			items.length > 0 && text === 'is empty'
+			items.length > 0
 				? `Check the column's name in the expression of '${field}'.`
 				: `Change '${field}'.`,
 			items.length > 1 &&
