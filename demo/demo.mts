@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { startSimulator } from '../simulator/simulator.mts';
 import { readExample } from '../tools/examples.mts';
 import { runWorkflow, type WorkflowFile } from './engine.mts';
-import { Bars } from './progress.mts';
 
 const project = join(import.meta.dirname, '..');
 const out = join(project, 'out', 'demo');
@@ -58,14 +57,14 @@ async function demonstrate({ file, node, labels }: (typeof EXAMPLES)[number]): P
 	const path = join(project, 'examples', file);
 	const workflow: WorkflowFile = readExample(path);
 	console.log(`${workflow.name}  (examples/${file})`);
-	const bars = new Bars(labels);
 	const result = await runWorkflow({
 		workflow: upTo(workflow, node),
 		credentials,
-		onMessage: (text) => bars.show(text),
+		// A node says "Item 0: task 12: 43 %".
+		onMessage: (text) =>
+			console.log(`  ${text.replace(/^Item (\d+)/, (_, index) => labels[index] ?? '')}`),
 		signal: stopping.signal,
 	});
-	bars.finish(result.run.status === 'success');
 	for (const hint of result.hints(node)) console.log(`  Hint: ${hint.message}`);
 	if (result.error && !stopping.signal.aborted) {
 		console.log(`  ${result.error.message}\n  ${result.error.description ?? ''}`);

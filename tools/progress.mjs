@@ -1,11 +1,5 @@
-/* Shows what is being done and how long it takes: a live line on a terminal, else plain lines. */
-const terminal = process.stderr.isTTY === true;
-const FRAMES = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
-const FRAME_MS = 100;
-const PLAIN_LINE_MS = 15_000;
-
-const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(terminal ? 0 : 1)} s`;
-const write = (text) => process.stderr.write(text);
+/* Says what is being done, and how long it takes. */
+const SIGN_OF_LIFE_MS = 15_000;
 
 /**
  * Runs `work` under a title. `work` receives a function that says how far it is.
@@ -16,26 +10,18 @@ const write = (text) => process.stderr.write(text);
  */
 export async function step(title, work) {
 	const since = performance.now();
+	const seconds = () => `${((performance.now() - since) / 1000).toFixed(1)} s`;
 	let detail = '';
-	let frame = 0;
-	const state = () => `${title} … ${seconds(since)}${detail && `, ${detail}`}`;
-	const draw = () => write(`\r\x1b[2K${FRAMES[frame++ % FRAMES.length]} ${state()}`);
-	if (terminal) draw();
-	else write(`- ${title} …\n`);
-	const timer = setInterval(
-		terminal ? draw : () => write(`  ${state()}\n`),
-		terminal ? FRAME_MS : PLAIN_LINE_MS,
-	);
-	const end = (mark) => {
-		clearInterval(timer);
-		write(`${terminal ? '\r\x1b[2K' : ''}${mark} ${title} (${seconds(since)})\n`);
-	};
+	console.error(`- ${title} …`);
+	const timer = setInterval(() => console.error(`  ${seconds()} ${detail}`), SIGN_OF_LIFE_MS);
 	try {
 		const result = await work((text) => (detail = text));
-		end('✓');
+		console.error(`✓ ${title} (${seconds()})`);
 		return result;
 	} catch (error) {
-		end('✗');
+		console.error(`✗ ${title} (${seconds()})`);
 		throw error;
+	} finally {
+		clearInterval(timer);
 	}
 }

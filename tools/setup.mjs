@@ -78,9 +78,6 @@ const VLC_FOR_PYTHON = '/usr/lib/python3/dist-packages/vlc.py';
 /** The Node that the package `node` brings to a folder; its address. */
 async function ensureNode(folder, major) {
 	const node = join(folder, 'node_modules/node/bin/node');
-	const proven = stamp(join(folder, 'node_modules/.node-runs'));
-	const state = fingerprint([node]);
-	if (proven.holds(state)) return node;
 	if (!runs(node, major)) {
 		// It comes with an install script, and npm may be set to run none.
 		await step(`Fetching Node ${major}`, () =>
@@ -93,7 +90,6 @@ async function ensureNode(folder, major) {
 	if (!runs(node, major)) {
 		throw new SetupError(`Node ${major} could not be installed as ${node}.`);
 	}
-	proven.put(fingerprint([node]));
 	return node;
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Simulator } from '../../simulator/simulator.mts';
 import { compare, lines, type Contender } from '../contender.mts';
-import { atMost, COLUMNS, row, seconds, type Cell, type Goal, type Table } from '../report.mts';
+import { atMost, seconds, type Goal } from '../report.mts';
 
 const COUNT = 50;
 const SECONDS = 3;
@@ -12,11 +12,7 @@ const SLACK = 1.5;
 
 interface Outcome {
 	seconds: number;
-	/** Items paid for, and items that came out. */
-	paid: number;
 	delivered: number;
-	refused: number;
-	error: string | undefined;
 }
 
 type Limit = Partial<Pick<Simulator, 'mostAtOnce' | 'requestLimit'>>;
@@ -29,27 +25,18 @@ async function outcomeOf(
 	limit: Limit,
 ): Promise<Outcome> {
 	const { account } = contender;
-	const requestsBefore = simulator.requests.length;
-	const paidBefore = account.tasks();
 	const texts = lines(COUNT, SECONDS);
 	const began = Date.now();
 	Object.assign(simulator, limit);
 	const ended = await contender.make('speech', texts).finally(() => {
 		Object.assign(simulator, { mostAtOnce: undefined, requestLimit: undefined });
 	});
-	const requests = simulator.requests.slice(requestsBefore);
 	const { files, errors } = await contender.made('speech');
 	if (errors.length === 0) {
 		await compare(contender.name, files, account.results('speech', texts));
 	}
 	await contender.clear('speech');
-	return {
-		seconds: (ended - began) / 1000,
-		paid: account.tasks() - paidBefore,
-		delivered: files.length,
-		refused: requests.filter(({ status }) => status === 429).length,
-		error: errors[0],
-	};
+	return { seconds: (ended - began) / 1000, delivered: files.length };
 }
 
 /**
@@ -59,12 +46,10 @@ async function outcomeOf(
 export async function measureLimits(
 	simulator: Simulator,
 	own: Contender,
-	built: Contender,
 	newcomer: () => Promise<Contender>,
-): Promise<{ table: Table; goals: Goal[] }> {
+): Promise<Goal[]> {
 	const few = { mostAtOnce: AT_ONCE };
 	const ours = await outcomeOf(simulator, own, few);
-	const handBuilt = await outcomeOf(simulator, built, few);
 	const least = Math.ceil(COUNT / AT_ONCE) * SECONDS;
 	const about = `${COUNT} items where the service allows ${AT_ONCE} at once`;
 	const blocked = await outcomeOf(simulator, await newcomer(), few);
@@ -82,37 +67,7 @@ export async function measureLimits(
 		const allows = `the service allows ${rate} requests a minute`;
 		goals.push(...goalsOf(`${COUNT} items where ${allows}, WebSocket blocked`, rated, leastByRate));
 	}
-	const cells = (of: (outcome: Outcome) => Cell) => [of(ours), of(handBuilt)];
-	const table: Table = {
-		title: about,
-		about:
-			`Items of ${SECONDS} s, nothing set; a request beyond ${AT_ONCE} running tasks is answered ` +
-			`429 with Retry-After 1. It can't be done in less than ${least} s.`,
-		columns: COLUMNS,
-		rows: [
-			row(
-				'time',
-				cells(({ error, seconds }) => (error ? 'fails' : seconds)),
-				seconds,
-			),
-			row(
-				'items paid for',
-				cells(({ paid }) => paid),
-				String,
-			),
-			row(
-				'items delivered',
-				cells(({ delivered }) => delivered),
-				String,
-			),
-			row(
-				'requests refused',
-				cells(({ refused }) => refused),
-				String,
-			),
-		],
-	};
-	return { table, goals };
+	return goals;
 }
 
 function goalsOf(about: string, outcome: Outcome, leastSeconds: number): Goal[] {

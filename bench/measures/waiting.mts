@@ -3,10 +3,9 @@ import { line, warmUp, type Contender } from '../contender.mts';
 import { handBuilt } from '../handBuilt.mts';
 import type { N8n } from '../n8n.mts';
 import { ours } from '../ours.mts';
-import { atMost, kilobytes, row, seconds, type Goal, type Table } from '../report.mts';
+import { atMost, COLUMNS, kilobytes, row, seconds, type Goal, type Table } from '../report.mts';
 import type { Setting } from '../setting.mts';
 import { settled } from '../settled.mts';
-import { workflowOf } from '../workflow.mts';
 
 const EXECUTIONS = 10;
 const ITEMS = 100;
@@ -73,42 +72,18 @@ async function waitingOf(contender: Contender) {
 	return { ...memory, ...lookups };
 }
 
-/** n8n without any contender: each item has one expression evaluated, and waits in a Wait node. */
-async function waitingAlone(n8n: N8n): Promise<Memory> {
-	const set = { assignments: [{ id: '1', name: 'a', type: 'string', value: '={{ $json.text }}' }] };
-	const base = (name: string) => `n8n-nodes-base.${name}`;
-	const steps = [
-		{ name: 'Set', type: base('set'), typeVersion: 3.4, parameters: { assignments: set } },
-		{
-			name: 'Wait',
-			type: base('wait'),
-			typeVersion: 1.1,
-			parameters: { amount: LEAST_SECONDS },
-		},
-	];
-	const workflow = await n8n.publish(workflowOf('alone', steps));
-	const run = async () => await Promise.all(batches().map((texts) => n8n.run(workflow, texts)));
-	return await memoryOf(n8n, run);
-}
-
 /** What it costs to wait for many speech tasks at the same time. */
 export async function measureWaiting(setting: Setting): Promise<{ table: Table; goals: Goal[] }> {
 	const options = { concurrency: ITEMS };
 	const own = await ours(await setting.startN8n(), setting.account(), { options });
 	const built = await handBuilt(await setting.startN8n(), setting.account());
-	const alone = await setting.startN8n();
-	const all = [own.n8n, built.n8n, alone];
 	await warmUp([own, built]);
-	await Promise.all(all.map(settled));
-	const [ownCost, builtCost, aloneCost] = await Promise.all([
-		waitingOf(own),
-		waitingOf(built),
-		waitingAlone(alone),
-	]);
-	await Promise.all(all.map((n8n) => setting.leave(n8n)));
+	await Promise.all([own, built].map(({ n8n }) => settled(n8n)));
+	const [ownCost, builtCost] = await Promise.all([waitingOf(own), waitingOf(built)]);
+	await Promise.all([own, built].map(({ n8n }) => setting.leave(n8n)));
 
 	const memory = (name: string, kind: keyof Memory) =>
-		row(name, [ownCost[kind], builtCost[kind], aloneCost[kind]], kilobytes);
+		row(name, [ownCost[kind], builtCost[kind]], kilobytes);
 	const times = (value: number) => value.toFixed(1);
 	const table: Table = {
 		title: `${WAITING} speech tasks waited for at once`,
@@ -116,18 +91,16 @@ export async function measureWaiting(setting: Setting): Promise<{ table: Table; 
 			`${EXECUTIONS} executions of ${ITEMS} items, for the node with concurrency ${ITEMS}; tasks of ` +
 			`${LEAST_SECONDS} to ${LEAST_SECONDS + SPREAD_SECONDS} s. Memory by which the process has ` +
 			'grown, per item: each contender in an n8n of its own that has given back what its start ' +
-			'took, all at the same time. "n8n alone" evaluates one expression for each item and waits in ' +
-			'a Wait node. Most of what the node takes beyond n8n is the young generation of V8’s heap, ' +
+			'took, both at the same time. Most of what the node takes is the young generation of V8’s heap, ' +
 			'which the garbage of 90 lookups a second makes grow to its full size of some 130 MB, once ' +
-			'for the whole process: started with `--max-semi-space-size=2`, it took 44 KB an item beyond ' +
-			'n8n alone, and 10 KB without lookups.',
-		columns: ['Media Generation node', 'Hand-built workflow', 'n8n alone'],
+			'for the whole process.',
+		columns: COLUMNS,
 		rows: [
 			memory('resident memory, garbage collected', 'resident'),
 			memory('memory in use, garbage collected', 'inUse'),
 			memory('memory in use after all have ended', 'left'),
-			row('lookups per task and minute', [ownCost.lookups, builtCost.lookups, '–'], times),
-			row('until all tasks are accepted', [ownCost.accepted, builtCost.accepted, '–'], seconds),
+			row('lookups per task and minute', [ownCost.lookups, builtCost.lookups], times),
+			row('until all tasks are accepted', [ownCost.accepted, builtCost.accepted], seconds),
 		],
 	};
 	const goal = (name: string, bytes: number) =>
@@ -135,7 +108,6 @@ export async function measureWaiting(setting: Setting): Promise<{ table: Table; 
 	const goals = [
 		goal('memory in use', ownCost.inUse),
 		goal('resident memory', ownCost.resident),
-		goal('resident memory, beyond what n8n alone takes,', ownCost.resident - aloneCost.resident),
 		// Half of what a Poll Interval of 5 s comes to: each message restarts the pause.
 		atMost(`lookups per task and minute, ${WAITING} waiting`, 6, ownCost.lookups, times),
 	];
