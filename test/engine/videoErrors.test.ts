@@ -1,7 +1,7 @@
 import { allClosed, bad, good, only, stop } from './seen';
 import { ALWAYS, answer, looks, onCreate, onFile, onHistory, posts } from './service';
 import { begin, CONTINUE, node, run, sim, start, video } from './setup';
-import { status } from './videos';
+import { event, status } from './videos';
 
 test.each(['file:///etc/passwd', '', '//'])(
 	'a redirect of the create call to %p is put in plain words',
@@ -25,6 +25,20 @@ describe('what surely was not accepted is sent again', () => {
 		expect([posts(), sim.creates]).toEqual([3, 1]);
 		await allClosed();
 	});
+
+	test.each<[string, unknown]>([
+		['as a number', { code: 429, error: 'Try later' }],
+		['in words', 'Too many concurrent tasks'],
+	])(
+		'an error that comes first in a stream and says %s that too much is under way',
+		async (_, data) => {
+			onCreate({ sse: [event('error', data), 'END'] }, { times: 2 });
+			const [item] = good(await run(video('Boat', {}, { download: false })));
+			expect(item!.json.id).toBe(sim.history[0]!.id);
+			expect([posts(), looks()]).toEqual([3, 0]);
+			await allClosed();
+		},
+	);
 
 	test('429 until the timeout: so say items whose turn never came', async () => {
 		onCreate(answer(429, '', { 'Retry-After': '600000' }), ALWAYS);

@@ -11,7 +11,8 @@ import {
 	posts,
 	requests,
 } from './service';
-import { begin, EACH, node, RETRY, run, sim, start, texts, video } from './setup';
+import { begin, EACH, fakeTime, node, RETRY, run, sim, start, texts, video } from './setup';
+import { hasten } from './time';
 import { completion, elsewhere, ids, lose, NEVER, quickVideo, raw, serveFiles } from './videos';
 
 /** Retry On Fail, with pauses of a second, in which the service goes on. */
@@ -43,6 +44,18 @@ describe('Retry On Fail never pays again', () => {
 			expectOnce(await run(node(video('A', { timeout: 5 }), RETRY)));
 		},
 	);
+
+	test('HTTP 502, not in the history either: the retry says so, and when, but not that it is paid', async () => {
+		fakeTime();
+		onCreate(answer(502));
+		const subject = node(quickVideo('A', { options: { timeout: 60 } }), { ...RETRY, maxTries: 3 });
+		const { result } = await hasten(subject);
+		const { message, description } = bad(result);
+		expect(message).toMatch(/earlier attempt .* no clear response: HTTP 502 at \d\d:\d\d/);
+		expect(description).toMatch(/may have accepted/);
+		expect(description).not.toMatch(/has been charged/);
+		expect([posts(), looks()]).toEqual([1, 4]);
+	});
 
 	test('one bad item among good ones: the good ones are paid once', async () => {
 		onCreate(answer(400), { after: 2 });

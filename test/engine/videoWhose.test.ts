@@ -1,7 +1,7 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { bad, good } from './seen';
 import { answer, made, onCreate, onFile, posts, requests } from './service';
-import { begin, CONTINUE, EACH, node, run, sim, workflow } from './setup';
+import { begin, CONTINUE, EACH, node, run, sim } from './setup';
 import { completion, elsewhere, ids, quickVideo, raw, serveFiles, status } from './videos';
 
 /* Whose file it is, where several items, tries or people asked for the same. */
@@ -74,31 +74,6 @@ describe('an earlier attempt', () => {
 			expect(posts()).toBe(2);
 		},
 	);
-
-	test('that began right after another of its prompt had its file does not take it, in another process', async () => {
-		raw([completion([made('theirs')]), 'END']);
-		good(await run(quickVideo('P')));
-		const theirs = made('theirs', { created_at: new Date().toISOString() });
-		lose();
-		const failed = await run(quickVideo('P'));
-		bad(failed);
-		sim.history.push(theirs);
-		const again = bad(await run(quickVideo('P'), { retryOf: failed.run, ...elsewhere() }));
-		expect(again.message).toMatch(/stopped reporting/);
-	});
-});
-
-test('what an earlier node of the execution has put out is no later one’s, in another process', async () => {
-	raw([completion([made('first')]), 'END']);
-	onCreate(answer(400, { error: 'Not now' }), { after: 1 });
-	const both = workflow(node(quickVideo('P'), { name: 'First' }), node(quickVideo('P')));
-	const failed = await run(both);
-	expect(bad(failed).message).toMatch(/Not now/);
-	lose();
-	sim.history.push(made('first', { created_at: new Date().toISOString() }));
-	const again = bad(await run(both, { retryOf: failed.run, ...elsewhere() }));
-	expect(again.message).toMatch(/stopped reporting/);
-	expect(posts()).toBe(3);
 });
 
 test('what was made while the account had to rest was made before the request', async () => {

@@ -76,7 +76,7 @@ const network: Row[] = [
 		operations: WITH_IMAGES,
 		setting: { options: { timeout: 8 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
-		fails: 'stopped reporting…has been charged…not requested a second time',
+		fails: 'stopped reporting…may have been charged…not requested a second time',
 		note: 'found once nothing else with that prompt has come for five minutes',
 	},
 	row('A reading is reset before any answer', [SPEAK, ...READING, 'speech:delete'], {

@@ -27,7 +27,7 @@ const readAll = (value: unknown) => {
 	readers.readGeneratedFiles(value, BASE);
 	readers.readPage(value);
 	redactor('invalid_token').value(value);
-	readHistory([{ value }], BASE, 0);
+	readHistory([{ value }], BASE);
 };
 
 test.each([

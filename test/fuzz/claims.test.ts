@@ -4,7 +4,7 @@ import { readHistory } from '../../nodes/shared/generation/historyEntries';
 import type { Claim } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { asId } from '../../nodes/shared/parsing/coerce';
-import { judge } from '../unit/judge';
+import { judge, sent } from '../unit/judge';
 import { anyJson, anyText, recordOf } from './arbitraries';
 import { always, BASE } from './check';
 import { entries as corpus, histories, type History } from './corpus';
@@ -37,14 +37,13 @@ const entry: fc.Arbitrary<Record<string, unknown>> = fc
 
 const order = fc.record({
 	prompt: fc.constantFrom(...PROMPTS),
-	began: fc.integer({ min: NOW - 30_000, max: NOW + 30_000 }),
+	sentAt: fc.integer({ min: NOW - 30_000, max: NOW + 30_000 }),
 	expected: fc.integer({ min: 1, max: 4 }),
 	kind: fc.constantFrom('video' as const, 'image' as const),
 	aspectRatio: fc.constantFrom<string | undefined>(undefined, 'VIDEO_ASPECT_RATIO_LANDSCAPE'),
-	digest: fc.constantFrom('x', 'y'),
 	withImages: fc.boolean(),
-	ids: fc.subarray(['a', 'b']),
-	lost: fc.boolean(),
+	told: fc.subarray(['a', 'b']),
+	isLost: fc.boolean(),
 });
 
 const history: fc.Arbitrary<History> = fc.record({
@@ -63,11 +62,11 @@ describe('whatever the history holds', () => {
 			},
 			({ orders, entries, offset }) => {
 				const claims = new Claims();
-				const open = orders.map((each, index) => {
-					const claim = claims.begin(each);
+				const open = orders.map(({ isLost, ...each }, index) => {
 					// No two streams tell of the same item.
-					for (const known of each.ids) claim.ids.add(known + String(index));
-					claim.lost = each.lost;
+					const told = each.told.map((known) => known + String(index));
+					const claim = claims.open(sent({ ...each, told }));
+					if (isLost) claim.state = 'lost';
 					return claim;
 				});
 				const owners = new Map<unknown, Claim>();
@@ -78,7 +77,9 @@ describe('whatever the history holds', () => {
 						expect(owners.get(found) ?? claim).toBe(claim);
 						owners.set(found, claim);
 						const id = asId(found.id) ?? asId(found.task_id) ?? '';
-						expect(open.filter((each) => each.ids.has(id) && each !== claim)).toEqual([]);
+						expect(open.filter((each) => each.request.told.includes(id) && each !== claim)).toEqual(
+							[],
+						);
 					}
 				}
 			},
@@ -88,10 +89,10 @@ describe('whatever the history holds', () => {
 	it('belongs to nobody else once somebody has it', () => {
 		always(fc.tuple(order, fc.array(entry, { maxLength: 5 })), {}, ([one, entries]) => {
 			const claims = new Claims();
-			const first = claims.begin(one);
+			const first = claims.open(sent(one));
 			const { own } = judge(claims, first, entries);
-			claims.end(first, readGeneratedFiles(own, BASE));
-			const second = claims.begin(one);
+			claims.settle(first, readGeneratedFiles(own, BASE));
+			const second = claims.open(sent(one));
 			const taken = new Set(readGeneratedFiles(own, BASE).map(({ fileUrl }) => fileUrl));
 			const again = readGeneratedFiles(judge(claims, second, entries).own, BASE);
 			expect(again.filter(({ fileUrl }) => taken.has(fileUrl))).toEqual([]);
@@ -100,7 +101,7 @@ describe('whatever the history holds', () => {
 
 	it('is done, failed, or neither', () => {
 		always(entry, { examples: corpus }, (each) => {
-			const { files, failed } = readHistory([each], BASE, 0)[0]!;
+			const { files, failed } = readHistory([each], BASE)[0]!;
 			expect(failed && files.length > 0).toBe(false);
 		});
 	});

@@ -1,5 +1,5 @@
 import type { FailureFacts, FailureKind } from '../../nodes/shared/failure';
-import type { Claims } from '../../nodes/shared/generation/claims';
+import type { SentRequest } from '../../nodes/shared/generation/historyMatching';
 import type { Operation } from '../faults/stage.mts';
 
 /*
@@ -62,7 +62,7 @@ export const entries: Array<Record<string, unknown>> = [
 	{ media_type: [{ toString: null }], prompt: 'A boat', created_at: '2026-01-01T10:00:05Z' },
 ];
 
-type Order = Parameters<Claims['begin']>[0] & { ids: string[]; lost: boolean };
+type Order = Omit<SentRequest, 'key'> & { isLost: boolean };
 
 /** Generations of one account, numbered from 0: those of number 1 may know the ids "a1" and "b1". */
 export interface History {
@@ -74,19 +74,18 @@ export interface History {
 
 const ORDER: Order = {
 	prompt: 'A bird',
-	began: Date.parse('2026-01-01T10:00:00Z'),
+	sentAt: Date.parse('2026-01-01T10:00:00Z'),
 	expected: 2,
 	kind: 'video',
-	digest: 'x',
 	withImages: false,
-	ids: ['b'],
-	lost: true,
+	told: ['b'],
+	isLost: true,
 };
 
 export const histories: History[] = [
 	// Both took the entry in the middle: each thought that the other one had all of its own.
 	{
-		orders: [ORDER, { ...ORDER, lost: false }],
+		orders: [ORDER, { ...ORDER, isLost: false }],
 		entries: [
 			{ id: 'b0' },
 			{ prompt: 'A bird', created_at: '2026-01-01T10:00:00.000Z' },
@@ -95,7 +94,7 @@ export const histories: History[] = [
 		offset: 0,
 	},
 	...entries.map((broken) => ({
-		orders: [{ ...ORDER, prompt: String(broken.prompt ?? ''), ids: [], expected: 1 }],
+		orders: [{ ...ORDER, prompt: String(broken.prompt ?? ''), told: [], expected: 1 }],
 		entries: [broken],
 		offset: 0,
 	})),

@@ -67,7 +67,7 @@ const READERS: Record<string, (text: string) => unknown> = {
 	whyNoFile: (text) => fileTypes.whyNoFile(Buffer.from(text), text),
 	fileNameOf: (text) => fileTypes.fileNameOf('image', text, 'png'),
 	kindSaid: (text) => fileTypes.kindSaid({ type: text }, `${BASE}/a.mp4`),
-	readHistory: (text) => readHistory([{ status: text, url: text, created_at: text }], BASE, 0),
+	readHistory: (text) => readHistory([{ status: text, url: text, created_at: text }], BASE),
 	subtitleTypeOf: fileTypes.subtitleTypeOf,
 	joinSrt: (text) => joinSubtitles([{ text: `1\n0:0:0-->0:0:1\n${text}`, startMs: 1 }]),
 	joinVtt: (text) => joinSubtitles([{ text: `WEBVTT\n\n${text}`, startMs: 1 }]),

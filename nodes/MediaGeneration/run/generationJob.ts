@@ -1,13 +1,15 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../shared/async/deadline';
 import { type GeneratedFile, GENERATIONS, type MediaKind } from '../../shared/contract';
-import { download } from '../../shared/http/download';
-import { accountOf } from '../../shared/account';
+import { Failure } from '../../shared/failure';
 import { claimsOf } from '../../shared/generation/claims';
-import { HistoryReader } from '../../shared/generation/historyReader';
-import { generate } from '../../shared/generation/generation';
-import type { GenerationOrder } from '../../shared/generation/generationStream';
-import { findAgain } from '../../shared/generation/historyRecovery';
+import {
+	requestStream,
+	type GenerationOrder,
+	type StreamLimits,
+} from '../../shared/generation/generationStream';
+import { findAgain, findInHistory } from '../../shared/generation/historySearch';
+import { download } from '../../shared/http/download';
 import {
 	concurrency,
 	download as downloadField,
@@ -18,13 +20,13 @@ import {
 	timeout,
 } from '../../shared/n8n/descriptions';
 import { recordFiles } from '../../shared/n8n/ownWork';
+import { failureOfText } from '../../shared/parsing/errors';
+import type { GenerationOutcome } from '../../shared/parsing/generationEvents';
 import { GenerationRecord } from './generationRecord';
 import { NotMade, settled, type Job, type Made } from './job';
 import type { Work } from './work';
 
 /* What all operations with a generation stream share: fields, stream, history, download, items. */
-
-type Order = Pick<GenerationOrder, 'generation' | 'aspectRatio' | 'prompt' | 'expected' | 'body'>;
 
 /** The last fields of each; `more` are further options. */
 export const generationFields = (
@@ -36,25 +38,26 @@ export const generationFields = (
 ];
 
 /** The job of one generation. */
-export function generationJob(work: Work, order: Order): Job {
-	const { api, canceled, context, credential, parameters, paid, signal: stopped } = work;
+export function generationJob(work: Work, order: GenerationOrder): Job {
+	const { canceled, context, credential, parameters, paid } = work;
 	const kind = GENERATIONS[order.generation].makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
 	const isFileWanted = parameters.fileFlag(downloadField);
 	const fileField = parameters.outputField();
-	const history = accountOf(credential).shared(HistoryReader, api);
-	const claims = claimsOf(credential);
-	for (const left of paid.ofNode()) {
-		if (left.state === 'made') claims.recall(left.asked, left.files, left.madeAt);
-		else if (left.state !== 'task' && left.asked) claims.recall(left.asked);
-	}
 	const [kept] = paid.plan(parameters);
+	recallEarlier(work);
 
 	return async () =>
-		await withDeadline(timeoutMs, stopped, async (signal) => {
-			const record = new GenerationRecord(work, kept!, kind);
-			const files = await make(record, signal);
+		await withDeadline(timeoutMs, work.signal, async (signal) => {
+			const record = new GenerationRecord(work, kept!, order);
+			const files = await withDeadline(timeoutMs, canceled, async (creating) => {
+				const limits = { signal, creating, idleMs };
+				return await recordFiles(work, generate(work, order, record, limits));
+			}).catch((error: unknown) => {
+				throw record.markFailed(error);
+			});
+			record.markMade(files);
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: Made[] = [];
 			for (const [index, name] of namesOf(files).entries()) {
@@ -63,34 +66,17 @@ export function generationJob(work: Work, order: Order): Job {
 			return output;
 		});
 
-	async function make(record: GenerationRecord, signal: AbortSignal): Promise<GeneratedFile[]> {
-		const { asked, files: had } = record.earlier ?? {};
-		if (had && had.length >= order.expected) return had;
-		const earlier = asked && { asked, files: had };
-		const shared = stopped;
-		const files = await withDeadline(timeoutMs, canceled, async (creating) => {
-			const asking = { ...order, signal, creating, shared, idleMs, earlier, listener: record };
-			return await recordFiles(work, generate(api, history, claims, asking));
-		}).catch((error: unknown) => {
-			throw record.failed(error);
-		});
-		record.done(files, order.expected);
-		return files;
-	}
-
 	async function outputOf(
-		{ earlier }: GenerationRecord,
+		record: GenerationRecord,
 		file: GeneratedFile,
 		name: string,
 		signal: AbortSignal,
 	): Promise<Made> {
 		const made = await settled(fileOutput(file, name, signal));
-		const { asked, files = [] } = earlier ?? {};
-		const isKept = files.some(({ fileUrl }) => fileUrl === file.fileUrl);
-		if (!(made instanceof NotMade) || !asked || !isKept || signal.aborted) return made;
+		const isKept = record.kept.some(({ fileUrl }) => fileUrl === file.fileUrl);
+		if (!(made instanceof NotMade) || !isKept || signal.aborted) return made;
 		// An address that was kept by an earlier attempt may have expired since.
-		const search = { claims, asked, shared: stopped };
-		const renewed = await findAgain(history, search, file);
+		const renewed = await findAgain(work.api, record.claim!.request, file, signal);
 		return renewed ? await settled(fileOutput(renewed, name, signal)) : made;
 	}
 
@@ -106,6 +92,66 @@ export function generationJob(work: Work, order: Order): Job {
 		const binary = await download(context, credential, file, signal);
 		return work.output(json, { [fileField]: binary });
 	}
+}
+
+/** What this node asked for and got for its other items, also in earlier attempts, is no other's. */
+function recallEarlier({ credential, paid }: Work): void {
+	const claims = claimsOf(credential);
+	for (const left of paid.ofNode()) {
+		if (left.state === 'made') claims.recall(left.asked, left.files, left.madeAt);
+		else if (left.state !== 'task' && left.asked) claims.recall(left.asked);
+	}
+}
+
+/**
+ * The files of one create call: its stream tells of them, or, if that ends too early, the history, since
+ * the generation goes on and is paid for. What an earlier attempt has sent is not sent again. Throws a
+ * Failure.
+ */
+async function generate(
+	{ api }: Work,
+	order: GenerationOrder,
+	record: GenerationRecord,
+	limits: StreamLimits,
+): Promise<GeneratedFile[]> {
+	const { claim, kept, why } = record;
+	const { signal } = limits;
+	if (kept.length >= order.expected) return kept;
+	const cut = why ?? 'an earlier attempt of this node lost the stream';
+	const earlier: GenerationOutcome =
+		kept.length === 0
+			? { kind: 'lost', text: cut }
+			: {
+					kind: 'complete',
+					files: kept,
+					cut: claim?.request.cutAt === undefined ? undefined : cut,
+				};
+	const outcome = claim ? earlier : await requestStream(api, order, record, limits);
+	switch (outcome.kind) {
+		case 'page':
+			throw new Failure('notTheService', { maybeAccepted: true });
+		case 'failed':
+			throw failedAs(outcome.text);
+		case 'lost':
+			record.markLost(outcome.text);
+			return await findInHistory(api, record.claim!, outcome.text, signal);
+		case 'complete': {
+			const { files, cut: reason = '' } = outcome;
+			const isCut = outcome.cut !== undefined;
+			if (files.length >= order.expected) return files;
+			record.markPartial(files, isCut);
+			if (isCut && !signal.aborted) record.markLost(reason);
+			return await findInHistory(api, record.claim!, reason, signal, !isCut);
+		}
+	}
+}
+
+/** The Failure behind the service's words for a failed generation. */
+function failedAs(text: string | undefined): Failure {
+	const failure = failureOfText(text);
+	return failure.kind === 'rejected' || failure.kind === 'invalidVoice'
+		? new Failure('generationFailed', { text })
+		: failure;
 }
 
 /** Several files of one element share its id; saved to disk, none may overwrite another. */

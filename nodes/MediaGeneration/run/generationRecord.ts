@@ -1,131 +1,170 @@
-import type { GeneratedFile, MediaKind } from '../../shared/contract';
-import { withFacts } from '../../shared/failure';
-import { mayStillCome } from '../../shared/generation/generation';
-import type { GenerationListener } from '../../shared/generation/generationStream';
-import type { SentRequest } from '../../shared/generation/historyMatching';
+import { randomUUID } from 'node:crypto';
+import { type GeneratedFile, GENERATIONS } from '../../shared/contract';
+import { Failure, isFailure, withFacts } from '../../shared/failure';
+import { claimsOf } from '../../shared/generation/claims';
+import type { GenerationListener, GenerationOrder } from '../../shared/generation/generationStream';
+import type { Claim, SentRequest } from '../../shared/generation/historyMatching';
 import type { GenerationProgress } from '../../shared/parsing/generationEvents';
+import { encounterOf } from '../paid/encounter';
 import type { PaidRecord } from '../paid/payments';
 import type { Work } from './work';
 
-/** How many different status words are shown for one generation: the service has four. */
-const MAX_WORDS = 50;
 /** How many ids are named for one generation: it makes four files at most (§8). */
 const MAX_IDS = 8;
 
-/** What an earlier attempt asked for, and its files. */
-interface Earlier {
-	asked: SentRequest;
-	files?: GeneratedFile[];
-}
-
-/** Notes how one generation goes: for a retry, for the summary of what was paid, in the log, on screen. */
+/** What this attempt, or an earlier one, has sent for an item, and what came of it. */
 export class GenerationRecord implements GenerationListener {
-	/** What an earlier attempt has left. */
-	readonly earlier: Earlier | undefined;
-	/** What was sent and not refused. */
-	private sent: SentRequest | undefined;
-	private isAccepted: boolean;
+	/** What was sent; undefined unless the service may have accepted it. */
+	claim: Claim | undefined;
+	/** The files that an earlier attempt has got. */
+	readonly kept: GeneratedFile[] = [];
+	/** What the attempt met that sent it and got no clear answer. */
+	why: string | undefined;
+	/** The service has said that it has begun. */
+	private isAccepted = false;
 	/** Its stream was lost: what the history lacks may still come. */
 	private isLost = false;
-	private readonly said = new Set<string>();
 
 	constructor(
 		private readonly work: Work,
 		private readonly paid: PaidRecord,
-		private readonly kind: MediaKind,
+		private readonly order: GenerationOrder,
 	) {
 		const { left } = paid;
-		this.isAccepted = left !== undefined && left.state !== 'sent';
-		if (left && left.state !== 'task' && left.asked) this.earlier = { ...left, asked: left.asked };
-		this.sent = this.earlier?.asked;
-		if (left?.state === 'made') {
+		if (!left || left.state === 'task' || !left.asked) return;
+		if (left.state === 'sent') this.why = left.why;
+		else this.isAccepted = true;
+		if (left.state === 'made') {
+			this.kept = left.files;
 			work.report.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
 			work.report.note({ channel: 'kept' });
 		}
+		this.claim = this.claims.open(left.asked, 'lost', this.kept);
 	}
 
-	onAsked(now: SentRequest): void {
-		const isFirst = this.sent === undefined;
-		this.sent = now;
-		if (isFirst) {
-			this.work.report.noteAttempt();
-			this.work.report.note({ channel: 'stream' });
-			this.paid.markSent({ state: 'sent', sentAt: Date.now(), asked: now });
-		} else this.save();
-		this.say(`requesting the ${this.kind}`);
+	markSent(): void {
+		const { generation, prompt, expected, aspectRatio } = this.order;
+		const { makes: kind, withImages } = GENERATIONS[generation];
+		const asked = { prompt, expected, kind, aspectRatio, withImages, told: [] };
+		const request: SentRequest = { ...asked, key: randomUUID(), sentAt: Date.now() };
+		this.claim = this.claims.open(request);
+		this.work.report.noteAttempt();
+		this.work.report.note({ channel: 'stream' });
+		this.paid.markSent({ state: 'sent', sentAt: request.sentAt, asked: request });
+		this.work.report.progress(`requesting the ${kind}`);
 	}
 
-	onRefused(): void {
-		this.sent = undefined;
+	markRefused(): void {
+		if (this.claim) this.claims.drop(this.claim);
+		this.claim = undefined;
 		this.paid.markRefused();
 	}
 
-	onProgress({ status }: GenerationProgress, asked?: SentRequest): void {
-		this.sent = asked ?? this.sent;
-		this.accept(asked !== undefined);
-		this.say(`${this.kind} ${status}`);
+	markAnswered(clockOffsetMs: number | undefined): void {
+		this.claim!.request.clockOffsetMs = clockOffsetMs;
+		this.save();
 	}
 
-	onLost(reason: string): void {
+	showProgress({ status, id }: GenerationProgress): void {
+		if (this.noteId(id)) this.save();
+		this.markAccepted();
+		this.work.report.progress(`${this.kind} ${status}`);
+	}
+
+	/** Only `files` have come. If the stream was cut, a later attempt waits for the others. */
+	markPartial(files: GeneratedFile[], isCut: boolean): void {
+		this.claims.receive(this.claim!, files);
+		if (isCut) this.claim!.request.cutAt ??= Date.now();
+		this.markAccepted();
+		this.save();
+	}
+
+	/** The stream has told too little, for `reason`: from now on only the history can tell more. */
+	markLost(reason: string): void {
+		const { report } = this.work;
 		this.isLost = true;
-		this.work.report.note({ channel: 'history' });
-		this.work.report.milestone(`${reason}; looking for the ${this.kind} in the history`);
-		this.work.report.hint(
+		report.note({ channel: 'history' });
+		report.milestone(`${reason}; looking for the ${this.kind} in the history`);
+		report.hint(
 			'lost',
 			`The service stopped reporting (${reason}), so the result was looked up in the history. It was not requested a second time`,
 		);
 	}
 
-	/** It has failed with `error`; returns that with what is known of the generation. */
-	failed(error: unknown): unknown {
-		if (mayStillCome(error)) return withFacts(error, { ids: this.idsWith([]) });
-		// What was definitely not accepted, or has failed, has to be asked for again by the next attempt.
-		this.paid.forget();
-		return error;
-	}
-
-	/** Its files are there, `expected` of them or fewer. */
-	done(files: GeneratedFile[], expected: number): void {
-		this.accept(false, files);
-		if (this.sent) this.paid.keep({ state: 'made', asked: this.sent, files, madeAt: Date.now() });
-		if (files.length < expected) this.hintOnMissing(`${files.length} of ${expected} files`);
-		this.work.report.milestone(`${this.kind} done`);
-	}
-
-	private hintOnMissing(ofThese: string): void {
-		if (!this.isLost && this.sent?.cutAt === undefined) {
-			return this.work.report.hint('fewer', 'The service generated fewer files than requested');
+	/** Its files are there, as many as asked for or fewer. */
+	markMade(files: GeneratedFile[]): void {
+		const { request: asked } = this.claim!;
+		const { report } = this.work;
+		if (files.length < asked.expected) {
+			// A later attempt waits for the others.
+			if (this.isLost) asked.cutAt ??= Date.now();
+			const found = `${files.length} of ${asked.expected} files`;
+			const hint =
+				asked.cutAt === undefined
+					? 'The service generated fewer files than requested'
+					: `Found ${found}: the service stopped reporting before all were ready. The others have been charged and may still come: see History → Get Many`;
+			report.hint(hint, hint);
 		}
-		this.work.report.hint(
-			`cut: ${ofThese}`,
-			`Found ${ofThese}: the service stopped reporting before all were ready. The others have been charged and may still come: see History → Get Many`,
-		);
+		for (const { id } of files) this.noteId(id);
+		this.markAccepted();
+		this.claims.settle(this.claim!, files);
+		this.paid.keep({ state: 'made', asked, files, madeAt: Date.now() });
+		report.milestone(`${this.kind} done`);
 	}
 
-	private accept(hasNews: boolean, files: GeneratedFile[] = []): void {
-		this.work.report.note({ ids: this.idsWith(files).join() || undefined });
-		const isFirst = !this.isAccepted;
+	/** It has failed with `error`; returns that with what is known of the generation. */
+	markFailed(error: unknown): unknown {
+		const mayStillCome =
+			!(error instanceof Failure) ||
+			error.facts.maybeAccepted ||
+			isFailure(error, 'streamLost', 'unclear');
+		if (!this.claim || !mayStillCome) {
+			// The next attempt has to ask for it again.
+			if (this.claim) this.claims.settle(this.claim, []);
+			this.paid.forget();
+			return error;
+		}
+		const { request } = this.claim;
+		this.claims.giveUp(this.claim);
+		if (!this.isAccepted && !this.isLost) {
+			this.why = encounterOf(error, this.work.context);
+			request.isUnlikely = isFailure(error, 'unavailable', 'notTheService');
+			this.save();
+		}
+		return withFacts(error, {
+			ids: request.told,
+			maybeAccepted: this.isAccepted ? undefined : true,
+		});
+	}
+
+	/** The service has begun it, so it is paid. */
+	private markAccepted(): void {
+		const { report } = this.work;
+		report.note({ ids: this.claim!.request.told.join() || undefined });
+		if (this.isAccepted) return;
 		this.isAccepted = true;
-		if (isFirst) this.work.report.recordPayment(this.kind);
-		if (isFirst || hasNews) this.save();
+		report.recordPayment(this.kind);
+		this.save();
 	}
 
-	/** The ids that the service has told, and those of the files. */
-	private idsWith(files: GeneratedFile[]): string[] {
-		const told = this.sent?.told.slice(0, MAX_IDS) ?? [];
-		return [...new Set([...told, ...files.map(({ id }) => id)])].filter((id) => id !== undefined);
+	private noteId(id: string | undefined): boolean {
+		const { told } = this.claim!.request;
+		const isNews = id !== undefined && !told.includes(id) && told.length < MAX_IDS;
+		if (isNews) told.push(id);
+		return isNews;
 	}
 
 	private save(): void {
-		const { sent: asked, isAccepted } = this;
-		if (asked && isAccepted) this.paid.keep({ state: 'accepted', asked });
-		else this.paid.keep({ state: 'sent', sentAt: Date.now(), asked });
+		const { request: asked } = this.claim!;
+		if (this.isAccepted) this.paid.keep({ state: 'accepted', asked });
+		else this.paid.keep({ state: 'sent', sentAt: asked.sentAt, why: this.why, asked });
 	}
 
-	/** Each word once. */
-	private say(text: string): void {
-		if (this.said.has(text) || this.said.size >= MAX_WORDS) return;
-		this.said.add(text);
-		this.work.report.progress(text);
+	private get kind() {
+		return GENERATIONS[this.order.generation].makes;
+	}
+
+	private get claims() {
+		return claimsOf(this.work.credential);
 	}
 }

@@ -55,7 +55,7 @@ export class Look {
 		this.pages++;
 		const before = this.seen.size;
 		const items = newestOf(page);
-		for (const entry of inPlace(readHistory(items, this.baseUrl, 0))) {
+		for (const entry of inPlace(readHistory(items, this.baseUrl))) {
 			const mark = markOf(entry);
 			if (!this.seen.has(mark)) this.seen.set(mark, { ...entry, place: this.seen.size });
 		}

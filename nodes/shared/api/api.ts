@@ -1,7 +1,8 @@
 import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
 import { failureSaidIn, readAnswer } from '../parsing/errors';
-import { peek, readText } from '../http/bodies';
+import { readText } from '../http/bodies';
+import { refusalChecked } from './firstEvent';
 import { RetryingClient, type ApiCall } from './retry';
 import {
 	ACCOUNT_PATH,
@@ -12,7 +13,7 @@ import {
 	type Generation,
 } from '../contract';
 import { Failure, isFailure } from '../failure';
-import type { ByteStream, HttpResponse } from '../http/request';
+import type { HttpResponse } from '../http/request';
 import { knownTasksOf } from './knownTasks';
 import { readAllPages } from './pagination';
 import {
@@ -22,9 +23,8 @@ import {
 	readSpeechTask,
 	type Page,
 } from '../parsing/responses';
-import { isRecord, parseJson } from '../parsing/coerce';
+import { isRecord } from '../parsing/coerce';
 import { SingleFlight } from '../async/singleFlight';
-import { MAX_ERROR_BYTES } from '../limits';
 
 /** How long the create call of a speech task may take, in ms: one that is given up may be paid for. */
 const CREATE_MS = 120_000;
@@ -109,18 +109,15 @@ export class Api extends RetryingClient {
 	}
 
 	/**
-	 * §4.5–4.8: starts a generation and returns its event stream once the headers are there, at the
+	 * §4.5–4.8: starts a generation and returns its event stream once it has begun, its headers at the
 	 * latest after `limitMs`, and the service's clock minus ours in ms, if it says. The stream lives until
 	 * it ends or `signal` aborts.
 	 */
 	async openStream(
 		generation: Generation,
 		body: Buffer,
-		options: Pick<ApiCall, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'> & {
-			/** Resolves once the stream is known to be alive, and throws if it is not. */
-			alive?: Promise<unknown>;
-		},
-	): Promise<{ body: ByteStream; clockOffsetMs?: number }> {
+		options: Pick<ApiCall, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
+	): Promise<{ body: AsyncIterable<Uint8Array>; clockOffsetMs?: number }> {
 		const call: ApiCall = {
 			method: 'POST',
 			path: GENERATIONS[generation].path,
@@ -130,27 +127,16 @@ export class Api extends RetryingClient {
 			...options,
 		};
 		return await this.send(call, async (answer) => {
-			await this.throwIfRefused(answer);
-			this.load?.recordAccepted(async () => await options.alive);
-			return { body: answer.body, clockOffsetMs: clockOffsetOf(answer) };
+			const { begin = options.signal } = options;
+			const checking = refusalChecked(answer.body, this.credential, begin);
+			const body = await checking.catch((error: unknown) => {
+				answer.close();
+				throw error;
+			});
+			// It has said something by then, or is one that takes its time to begin.
+			this.load?.recordAccepted(async () => {});
+			return { body, clockOffsetMs: clockOffsetOf(answer) };
 		});
-	}
-
-	/** Some refuse for rate or load with status 200, in a short record. What is none can still be read. */
-	private async throwIfRefused(answer: HttpResponse): Promise<void> {
-		const { headers, body } = answer;
-		const size = Number(headers['content-length']);
-		// Compressed, it has another size.
-		const isCompressed = headers['content-encoding'] !== undefined;
-		const isShort = size > 0 && size <= MAX_ERROR_BYTES && !isCompressed;
-		if (!isShort || !/json/i.test(headers['content-type'] ?? '')) return;
-		// If it breaks off, whoever reads on will see.
-		const begun = await peek(body, size).catch(() => undefined);
-		const failure =
-			begun && failureSaidIn(parseJson(begun.head.toString()), this.credential.redact);
-		if (!isFailure(failure, 'rateLimited')) return;
-		answer.close();
-		throw failure;
 	}
 
 	/** §4.9: one page of the history, newest first, and the service's clock minus ours in ms. */

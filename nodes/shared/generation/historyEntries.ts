@@ -11,8 +11,6 @@ export interface HistoryEntry {
 	prompt: string;
 	/** In ms since 1970 by the service's clock; NaN if unknown. */
 	createdAt: number;
-	/** The service's clock minus ours when it was read, in ms. */
-	clockOffsetMs: number;
 	files: GeneratedFile[];
 	/** The service says that it failed. */
 	failed: boolean;
@@ -34,12 +32,8 @@ const unsignedOf = ({ files }: Pick<HistoryEntry, 'files'>) => [
 	...new Set(files.map(({ fileUrl }) => unsigned(fileUrl))),
 ];
 
-/** `history`, newest first, as entries, the oldest first. `clockOffsetMs`: the service's clock minus ours. */
-export function readHistory(
-	history: ServiceRecord[],
-	baseUrl: string,
-	clockOffsetMs: number,
-): HistoryEntry[] {
+/** `history`, newest first, as entries, the oldest first; `baseUrl` resolves relative addresses. */
+export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
 	const entries = history.map((record, place): HistoryEntry => {
 		const files = readGeneratedFiles(record, baseUrl);
 		return {
@@ -47,7 +41,6 @@ export function readHistory(
 			id: asId(record.id) ?? asId(record.task_id),
 			prompt: asText(record.prompt) ?? '',
 			createdAt: asTime(record.created_at),
-			clockOffsetMs,
 			files,
 			failed: files.length === 0 && isFailureWord(record.status),
 			place,

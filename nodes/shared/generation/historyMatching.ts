@@ -1,197 +1,177 @@
-import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type MediaKind } from '../contract';
+import {
+	ASPECT_RATIO_ALIASES,
+	ASPECT_RATIOS,
+	type GeneratedFile,
+	type MediaKind,
+} from '../contract';
 import { countFiles, isKnown, type HistoryEntry } from './historyEntries';
 import { asText } from '../parsing/coerce';
 import { kindSaid } from '../parsing/fileType';
 
-/** What one generation asked for and was told: enough for a later attempt to search for it. */
+/** A request for videos or images, as a later attempt needs it: it is kept with the execution. */
 export interface SentRequest {
-	/** Unique among generations, also those of other processes. */
+	/** Unique, also among the requests of other processes. */
 	key: string;
 	/** As sent; '' if none. */
 	prompt: string;
-	/** When the request went out, ms since 1970 by our clock; Infinity before. */
-	began: number;
-	/** The service's clock minus ours at that time, in ms, if its answer told: a clock may be set meanwhile. */
-	clockOffsetMs?: number;
-	/** Files asked for. */
-	expected: number;
 	kind: MediaKind;
 	aspectRatio?: string;
-	/** Of the request: the files of two with the same one are interchangeable. */
-	digest: string;
-	/** Images are part of the request: its prompt alone says little. */
+	/** Files asked for. */
+	expected: number;
+	/** Images are part of it: its prompt alone says little. */
 	withImages: boolean;
-	/** Identifiers of the item that events carried. */
+	/** When it went out, in ms since 1970 by our clock. */
+	sentAt: number;
+	/** The service's clock minus ours at that time, in ms, once an answer has told: clocks may be set. */
+	clockOffsetMs?: number;
+	/** Ids of its files that events have told. */
 	told: string[];
-	/** When its stream was cut after some of the files had come, ms since 1970. */
+	/** When its stream was cut after some of its files had come, in ms since 1970. */
 	cutAt?: number;
-	/** Marks of files that others of its prompt got while it was under way, or right before. */
-	others?: string[];
+	/** The create call was answered by an error, as hardly anything that was accepted is. */
+	isUnlikely?: boolean;
 }
 
-/** One generation of this process, and for a while after it has ended. */
-export interface Claim extends Omit<SentRequest, 'told'> {
-	ids: Set<string>;
-	/** True once its stream is lost, or over: nothing more is told of it. */
-	lost: boolean;
-	/** Entries made later (ms since 1970, our clock) are not its own; Infinity while it is under way. */
+/** A request of this process, until some time after it is over. */
+export interface Claim {
+	request: SentRequest;
+	/** `lost`: only the history can tell more; `over`: it has all that it will get. */
+	state: 'streaming' | 'lost' | 'over';
+	/** Entries made later are not its own, in ms since 1970 by our clock. */
 	until: number;
-	/** How many files it is known or expected to make. */
-	wants: number;
-	/** How many files it has, and how they are recognised. */
-	got: number;
+	/** The files that it has, and how they are recognised. */
+	files: GeneratedFile[];
 	marks: ReadonlySet<string>;
 }
 
+/** What of the history belongs to a request. */
 export interface Verdict {
-	/** Entries that are this claim's, the oldest first. */
+	/** Its own entries, the oldest first. */
 	own: HistoryEntry[];
-	/** Entries that may be this claim's or another's, in the order in which a person will see them. */
+	/** Entries that may be its own or another's, in the order in which a person will see them. */
 	candidates: HistoryEntry[];
-	/** There are more entries than were asked for: no later look can tell whose they are. */
-	hopeless: boolean;
-	/** They belong to it only if no others appear within this many ms after the request. */
-	waitMs?: number;
+	/** False while an id was told whose entry is not there: what only the prompt speaks for can wait. */
+	isCertain: boolean;
+	/** No later look can tell more. */
+	isHopeless: boolean;
 }
 
-/** How long the entry of an id that was told may take to appear, in ms, before the prompt decides. */
-const ID_AWAITED_MS = 60_000;
-/** The same where images are part of the request, and the prompt says little: videos rarely take longer. */
+/** How long the prompt alone proves nothing where images are part of the request, in ms. */
 const IMAGES_MS = 300_000;
-
 /** `created_at` and Date headers are cut to the second. */
-export const CLOCK_TOLERANCE_MS = 2000;
+const CLOCK_TOLERANCE_MS = 2000;
+
+/** How far back a request's entries may go, in ms since 1970 by the service's clock. */
+export const sinceOf = ({ sentAt, clockOffsetMs }: SentRequest, offsetMs: number): number =>
+	sentAt + (clockOffsetMs ?? offsetMs) - CLOCK_TOLERANCE_MS;
 
 /**
- * What belongs to `claim`. Proof is an id that events told. Else an entry must have exactly the prompt,
- * be made after the request went out, and be taken by nobody. Those that another request of this prompt
- * may have made as well are candidates only, unless the requests are equal, all streams are lost, and
- * there are just as many files as they lack: then each gets its share, in order. `all` are the entries of
- * one look, the oldest first; `claims` those of the account, `claim` among them; `taken` the marks of
- * files that somebody has.
+ * What of `all`, the entries of one look, the oldest first, belongs to `claim`, one of the account's
+ * `claims`. An id that was told is proof. Else its own are the entries of exactly its prompt, kind and
+ * shape, made since it was sent and taken by nobody, if they are no more than it lacks, and no other open
+ * request can have made one of them; equal requests share, in the order they were sent. `now` is in ms
+ * since 1970 by the service's clock.
  */
 export function matchHistory(
 	claim: Claim,
 	all: HistoryEntry[],
 	claims: Claim[],
-	taken: ReadonlySet<string>,
+	now: number,
 ): Verdict {
+	const { request, files, marks } = claim;
+	const proven = all.filter(isProvenFor(claim));
+	const provenOnly = { own: proven, candidates: [], isCertain: true, isHopeless: false };
+	if (request.expected <= countFiles(proven)) return provenOnly;
+
 	const others = claims.filter((other) => other !== claim);
-	const toldToOthers = new Set(others.flatMap(({ ids }) => [...ids]));
-	// An id that two streams were told, perhaps a number of the event, proves nothing.
-	const isUntold = ({ id = '' }: HistoryEntry) => !toldToOthers.has(id);
-	const proven = all.filter(isProvenFor(claim)).filter(isUntold);
-	const provenOnly: Verdict = { own: proven, candidates: [], hopeless: false };
-	const received = all.filter((entry) => isKnown(entry, claim.marks));
-	// Its files may be here under other names, so no entry is known to be a further file.
-	if (countFiles(received) < claim.got) return provenOnly;
-	// Fewer than asked for may be just those that events named.
-	if (proven.length > 0 && lackOf(claim, all) <= 0) return provenOnly;
-
-	const prompt = claim.prompt.trim();
-	const open = all.filter((entry) => entry.prompt === prompt && !proven.includes(entry));
-	const nobodys = open.filter((entry) => isUntold(entry) && !isKnown(entry, taken));
-	const sharing = claims.filter((other) => other.prompt.trim() === prompt);
-	return matchByPrompt(claim, all, proven, withoutFailed(nobodys, sharing), sharing);
-}
-
-/**
- * The same where ids prove only `proven`: which of `free`, the entries of its prompt that nobody has, are
- * the claim's, and not those of others `sharing` that prompt.
- */
-function matchByPrompt(
-	claim: Claim,
-	all: HistoryEntry[],
-	proven: HistoryEntry[],
-	free: HistoryEntry[],
-	sharing: Claim[],
-): Verdict {
+	const isTheirs = (entry: HistoryEntry) =>
+		others.some((other) => isProvenFor(other)(entry) || hasFailedAs(other)(entry));
+	const free = all
+		.filter((entry) => entry.prompt === promptOf(claim) && !isProvenFor(claim)(entry))
+		.filter((entry) => !isTheirs(entry));
 	const mine = free.filter(mayBeOf(claim));
-	// The requests that may have made one of these, `claim` among them, and all that they may have made.
-	const rivals = sharing
-		.filter((other) => other === claim || mine.some(mayBeOf(other)))
-		.map((owner) => ({ owner, lack: lackOf(owner, all) }))
-		.filter(({ lack }) => lack > 0);
-	const pool = free.filter((entry) => rivals.some(({ owner }) => mayBeOf(owner)(entry)));
-	const surplus = countFiles(pool) - rivals.reduce((sum, { lack }) => sum + lack, 0);
-	const areEqual = rivals.every(({ owner }) => owner.digest === claim.digest);
-	const areLost = rivals.every(({ owner }) => owner.lost);
-	/** An id was told whose entry has not appeared yet. */
-	const isAwaited = ({ ids }: Claim) =>
-		[...ids].some((id) => !all.some((entry) => entry.id === id));
+	if (mine.length === 0) return provenOnly;
 
-	// With images, an id that was told is the only possible proof, even if it has not appeared yet.
-	const mayShare = areEqual && !(claim.withImages && claim.ids.size > 0);
-	const isAlone = rivals.length === 1 && surplus <= 0;
-	const isEven = areLost && surplus === 0;
-	const share = mayShare && (isAlone ? mine : isEven && shareOf(claim, rivals, pool));
-	if (share) {
-		const own = all.filter((entry) => proven.includes(entry) || share.includes(entry));
-		const waitMs = claim.withImages ? IMAGES_MS : isAwaited(claim) ? ID_AWAITED_MS : undefined;
-		const candidates = waitMs === undefined ? [] : asListed(share);
-		return { own, candidates, hopeless: false, waitMs };
-	}
-	if (proven.length > 0) return { own: proven, candidates: [], hopeless: false };
-	const isFull = areEqual ? surplus > 0 : surplus >= 0;
-	const areAwaited = rivals.some(({ owner }) => isAwaited(owner));
-	return { own: [], candidates: asListed(mine), hopeless: areLost && !areAwaited && isFull };
+	// The open requests that may have made one of these, and all that they may have made.
+	const lackOf = (owner: Claim) =>
+		owner.request.expected - countFiles(all.filter(isProvenFor(owner)));
+	const isRival = (other: Claim) =>
+		other.state !== 'over' && lackOf(other) > 0 && mine.some(mayBeOf(other));
+	const rivals = others.filter((other) => promptOf(other) === promptOf(claim)).filter(isRival);
+	const open = claims.filter((owner) => owner === claim || rivals.includes(owner));
+	const pool = free.filter((entry) => open.some((owner) => mayBeOf(owner)(entry)));
+	const surplus = countFiles(pool) - open.reduce((sum, owner) => sum + lackOf(owner), 0);
+	const areEqual = rivals.every((rival) => isEqual(rival.request, request));
+	const areLost = rivals.every(({ state }) => state === 'lost');
+	const isCertain = request.told.every((told) => all.some(({ id }) => id === told));
+	// The same words go with a hundred pictures.
+	const isTooSoon = request.withImages && (!isCertain || now < sinceOf(request, 0) + IMAGES_MS);
+	// If its files are here under other names, these entries may be no further ones.
+	const areNamed = countFiles(all.filter((entry) => isKnown(entry, marks))) >= files.length;
+	const isClear = areEqual && areLost && surplus <= 0 && areNamed && !isTooSoon;
+	const share = isClear ? shareOf(claim, open, pool, lackOf) : [];
+	return {
+		own: all.filter((entry) => proven.includes(entry) || share.includes(entry)),
+		candidates: share.length > 0 ? [] : mine.sort((a, b) => a.place - b.place),
+		isCertain,
+		isHopeless: areLost && isCertain && (areEqual ? surplus > 0 : surplus >= 0),
+	};
 }
 
-interface Rival {
-	owner: Claim;
-	/** How many files it lacks. */
-	lack: number;
-}
+const promptOf = ({ request }: Claim) => request.prompt.trim();
 
-/** How many files `owner` lacks besides those that are proven to be its own. */
-const lackOf = (owner: Claim, all: HistoryEntry[]) =>
-	owner.wants - countFiles(all.filter(isProvenFor(owner)));
-
-const asListed = (entries: HistoryEntry[]) => [...entries].sort((a, b) => a.place - b.place);
+/** Their files are interchangeable. */
+const isEqual = (a: SentRequest, b: SentRequest) =>
+	!a.withImages && !b.withImages && a.kind === b.kind && a.aspectRatio === b.aspectRatio;
 
 /** An event told its id to `owner`, or it holds a file that `owner` has. */
-const isProvenFor = (owner: Claim) => (entry: HistoryEntry) =>
-	owner.ids.has(entry.id ?? '') || isKnown(entry, owner.marks);
+const isProvenFor =
+	({ request, marks }: Claim) =>
+	(entry: HistoryEntry) =>
+		request.told.includes(entry.id ?? '') || isKnown(entry, marks);
+
+/** `other` is known to have failed, which this failed entry tells of. */
+const hasFailedAs = (other: Claim) => (entry: HistoryEntry) =>
+	entry.failed &&
+	other.state === 'over' &&
+	other.files.length === 0 &&
+	entry.prompt === promptOf(other) &&
+	mayBeOf(other)(entry);
 
 /** It was made while `owner` was under way, and nothing speaks against it. */
 const mayBeOf =
-	(owner: Claim) =>
-	({ createdAt, clockOffsetMs, record, files }: HistoryEntry): boolean => {
-		const madeAt = createdAt - (owner.clockOffsetMs ?? clockOffsetMs);
-		if (!(madeAt >= owner.began - CLOCK_TOLERANCE_MS && madeAt <= owner.until)) return false;
+	({ request, until }: Claim) =>
+	({ createdAt, record, files }: HistoryEntry): boolean => {
+		const { clockOffsetMs = 0, aspectRatio, kind } = request;
+		const latest = until + clockOffsetMs + CLOCK_TOLERANCE_MS;
+		if (!(createdAt >= sinceOf(request, 0) && createdAt <= latest)) return false;
 		const said = asText(record.aspect_ratio) ?? '';
 		const ratio =
 			ASPECT_RATIOS.find((known) => known === said) ?? ASPECT_RATIO_ALIASES.get(said.toLowerCase());
-		if (ratio && owner.aspectRatio && ratio !== owner.aspectRatio) return false;
-		const kind = kindSaid(record, files[0]?.fileUrl ?? 'https://localhost');
-		return (kind ?? owner.kind) === owner.kind;
+		if (ratio && aspectRatio && ratio !== aspectRatio) return false;
+		return (kindSaid(record, files[0]?.fileUrl ?? 'https://localhost') ?? kind) === kind;
 	};
 
-/** `free` without one failed entry for each generation whose stream said that it failed. */
-function withoutFailed(free: HistoryEntry[], sharing: Claim[]): HistoryEntry[] {
-	const left = [...free];
-	for (const failed of sharing.filter(({ wants }) => wants === 0)) {
-		const at = left.findIndex((entry) => entry.failed && mayBeOf(failed)(entry));
-		if (at >= 0) left.splice(at, 1);
-	}
-	return left;
-}
-
 /**
- * What of `pool` is `claim`'s when all of the rivals get what they lack in the order they began;
- * undefined when it does not come out even.
+ * What of `pool` is `claim`'s when each of the open requests in turn gets what it lacks, first those that
+ * somebody waits for.
  */
-function shareOf(claim: Claim, rivals: Rival[], pool: HistoryEntry[]): HistoryEntry[] | undefined {
-	let left = pool;
-	let own: HistoryEntry[] | undefined;
-	for (const { owner, lack } of [...rivals].sort((a, b) => a.owner.began - b.owner.began)) {
+function shareOf(
+	claim: Claim,
+	open: Claim[],
+	pool: HistoryEntry[],
+	lackOf: (owner: Claim) => number,
+): HistoryEntry[] {
+	const left = new Set(pool);
+	const isWaitedFor = ({ until }: Claim) => until === Infinity;
+	const inTurn = [...open.filter(isWaitedFor), ...open.filter((owner) => !isWaitedFor(owner))];
+	for (const owner of inTurn) {
 		const share: HistoryEntry[] = [];
-		for (const entry of left.filter(mayBeOf(owner))) {
-			if (countFiles(share) < lack) share.push(entry);
+		for (const entry of [...left].filter(mayBeOf(owner))) {
+			if (countFiles(share) < lackOf(owner)) share.push(entry);
 		}
-		if (countFiles(share) !== lack) return undefined;
-		left = left.filter((entry) => !share.includes(entry));
-		if (owner === claim) own = share;
+		if (owner === claim) return share;
+		for (const entry of share) left.delete(entry);
 	}
-	return own;
+	return [];
 }

@@ -4,66 +4,78 @@ import { singleFlightOf, type Api } from '../api/api';
 import { asTime } from '../parsing/coerce';
 import type { Page } from '../parsing/responses';
 import { readHistory, type HistoryEntry } from './historyEntries';
+import { sinceOf, type SentRequest } from './historyMatching';
 
 /** How long a look is fresh enough for everyone, in ms. */
 const FRESH_MS = 8_000;
-/** A look goes back further by so many ms: the next request's, sent a moment before, is served as well. */
-const SLACK_MS = 5_000;
 /** How many entries a look reads at most. */
 const MAX_ENTRIES = 2000;
 
-/** How far back a look goes, in ms since 1970: by our clock, or by the service's where that is known. */
-export interface Reach {
-	ours: number;
-	service: number;
+/** What was in the history when it was read. */
+export interface HistoryLook {
+	/** The oldest first. */
+	entries: HistoryEntry[];
+	/** The service's clock minus ours, in ms. */
+	clockOffsetMs: number;
+	/** It goes back so far: in ms since 1970 by the service's clock. */
+	since: number;
+	readAt: number;
 }
 
-/** The history (§4.9) as a run reads it: one look serves all items that wait. */
+/** The history (§4.9) of an account, in which lost results are looked up: one look serves all that wait. */
 export class HistoryReader {
-	private look: Promise<HistoryEntry[]> | undefined;
-	private lookedAt = 0;
-	private reach: Reach = { ours: Infinity, service: Infinity };
-
-	constructor(private readonly api: Api) {}
+	private last: HistoryLook | undefined;
 
 	/**
-	 * The entries made since `since`, the oldest first, as they were at `asOf` or later; `signal` is the one
-	 * of all items together.
+	 * A look back to the first of `requests`, at most some seconds old, and made at `asOf` or later, by
+	 * `steadyNow`. Throws a Failure.
 	 */
-	async newest(since: Reach, signal: AbortSignal, asOf = 0): Promise<HistoryEntry[]> {
+	async look(
+		api: Api,
+		requests: SentRequest[],
+		signal: AbortSignal,
+		asOf = 0,
+	): Promise<HistoryLook> {
 		const oldest = Math.max(asOf, steadyNow() - FRESH_MS);
-		const { ours, service } = this.reach;
-		const isFresh = this.lookedAt >= oldest && ours <= since.ours && service <= since.service;
-		if (!this.look || !isFresh) {
-			this.lookedAt = steadyNow();
-			this.reach = {
-				ours: Math.min(since.ours - SLACK_MS, ours),
-				service: Math.min(since.service - SLACK_MS, service),
-			};
-			this.look = this.readBackTo(this.reach, signal);
-			this.look.catch(() => (this.look = undefined));
+		const since = (offsetMs: number) =>
+			requests.reduce((least, request) => Math.min(least, sinceOf(request, offsetMs)), Infinity);
+		const isEnough = (look: HistoryLook) =>
+			look.readAt >= oldest && look.since <= since(look.clockOffsetMs);
+		while (!this.last || !isEnough(this.last)) {
+			this.last = await singleFlightOf(api.credential).share(
+				'look',
+				signal,
+				async (over) => await readBackTo(api, since, over),
+			);
 		}
-		return await this.look;
+		return this.last;
 	}
+}
 
-	private async readBackTo({ ours, service }: Reach, signal: AbortSignal): Promise<HistoryEntry[]> {
-		let clockOffsetMs = 0;
-		const items = await readAllPages({
-			first: 1,
-			limit: MAX_ENTRIES,
-			idField: 'id',
-			fetch: async (page, pageSize) => {
-				const found = await this.api.listHistory({ page, page_size: pageSize }, signal);
-				({ clockOffsetMs } = found);
-				return found;
-			},
-			isEnough: (page) => {
-				const oldest = asTime(page.items.at(-1)?.created_at);
-				return !(oldest >= Math.min(service, ours + clockOffsetMs));
-			},
-		});
-		return readHistory(items, this.api.credential.baseUrl, clockOffsetMs);
-	}
+/** Reads back to `since`, or as far as a look goes; that depends on the service's clock minus ours. */
+async function readBackTo(
+	api: Api,
+	since: (clockOffsetMs: number) => number,
+	signal: AbortSignal,
+): Promise<HistoryLook> {
+	const look = { entries: [], clockOffsetMs: 0, since: -Infinity, readAt: steadyNow() };
+	const items = await readAllPages({
+		first: 1,
+		limit: MAX_ENTRIES,
+		idField: 'id',
+		fetch: async (page, pageSize) => {
+			const found = await api.listHistory({ page, page_size: pageSize }, signal);
+			look.clockOffsetMs = found.clockOffsetMs;
+			return found;
+		},
+		isEnough: ({ items }) => {
+			const wanted = since(look.clockOffsetMs);
+			const isEnough = items.length > 0 && !(asTime(items.at(-1)?.created_at) >= wanted);
+			if (isEnough) look.since = wanted;
+			return isEnough;
+		},
+	});
+	return { ...look, entries: readHistory(items, api.credential.baseUrl) };
 }
 
 interface ReadPage {

@@ -1,4 +1,4 @@
-import { anyOf, NO_REASON, sleep, startDeadline, throwIfAborted } from '../async/deadline';
+import { startDeadline, throwIfAborted } from '../async/deadline';
 import { Failure } from '../failure';
 import type { ByteStream, HttpResponse } from './request';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
@@ -7,8 +7,6 @@ import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 
 /** How long to wait for the body of an error answer. */
 const ERROR_BODY_MS = 5000;
-/** How long a stream may take to end once it is no longer wanted. */
-const ENDING_MS = 100;
 
 /** The whole body. Throws a Failure if it is too large or breaks off, or the signal's reason. */
 export async function readText(answer: HttpResponse, signal: AbortSignal): Promise<string> {
@@ -51,23 +49,6 @@ export async function peek(
 	const whole = left > 0 || stream.readableEnded;
 	if (!whole) stream.unshift(head);
 	return { head, whole };
-}
-
-/**
- * Closes a stream that is no longer wanted: once the service has ended it, which most do at once, after a
- * moment, or when `signal` aborts. Breaking one off takes n8n's helper half a millisecond.
- */
-export async function closeAtEnd(
-	stream: ByteStream,
-	close: () => void,
-	signal: AbortSignal,
-): Promise<void> {
-	const ended = new AbortController();
-	stream.on('close', () => ended.abort(NO_REASON));
-	stream.resume();
-	await sleep(ENDING_MS, anyOf(signal, ended.signal));
-	ended.abort(NO_REASON);
-	close();
 }
 
 async function readUpTo(maxBytes: number, answer: HttpResponse, signal: AbortSignal) {

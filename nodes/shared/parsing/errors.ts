@@ -140,14 +140,20 @@ export function failureOfText(text: string | undefined, facts: FailureFacts = {}
 export function failureSaidIn(record: unknown, redact: Redactor): Failure | undefined {
 	if (!isFailed(record)) return undefined;
 	const text = readReason(redact.value(record)) ?? 'no reason given';
-	const failure = failureOfText(text);
-	// With an id, something may have been begun that was too much.
-	const isRefusal = failure.kind === 'rejected' && saysTooMuch(text) && !hasId(record);
-	return isRefusal ? new Failure('rateLimited', { text, transient: true }) : failure;
+	const isRefusal = saysRefused(record, text);
+	return isRefusal ? new Failure('rateLimited', { text, transient: true }) : failureOfText(text);
 }
 
-/** True where an id is named anywhere, such as in an envelope. */
-const hasId = (record: unknown) => /"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(record));
+/**
+ * True for an error, `text` its reason, that says in words or as 429 that too much is under way. With an
+ * id, anywhere, something may have been begun that was too much.
+ */
+export function saysRefused(error: unknown, text: string | undefined): boolean {
+	const json = JSON.stringify(error);
+	if (/"(?:task_?)?id":(?!null|"")/i.test(json)) return false;
+	const isTooMuch = saysTooMuch(text) || /"(?:code|status)":"?429\b/i.test(json);
+	return isTooMuch && failureOfText(text).kind === 'rejected';
+}
 
 /** The Failure of an answer with an HTTP error status. `body`, which is cut here, has to be redacted. */
 export function failureOfStatus(status: number, body: string): Failure {

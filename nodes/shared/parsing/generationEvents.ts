@@ -5,15 +5,15 @@ import { Completions, entriesOf, isCutOff } from './completions';
 import type { Redactor } from './redaction';
 import { readGeneratedFiles, type Source } from './responses';
 import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
-import { isFailed, isFailureWord, readReason, saysFailure } from './errors';
+import { isFailed, isFailureWord, readReason, saysFailure, saysRefused } from './errors';
 
 /** From the bytes of a generation stream to its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
 
 export type GenerationOutcome =
 	/** `cut`: why it ended before all files were there, unless the service ended it. */
 	| { kind: 'complete'; files: GeneratedFile[]; cut?: string }
-	/** The service says that it failed; `isFirst`: before it has said anything else. */
-	| { kind: 'failed'; text?: string; isFirst?: boolean }
+	/** The service says that it failed; `isTooMuch`: because too much is under way, and nothing was begun. */
+	| { kind: 'failed'; text?: string; isTooMuch?: boolean }
 	/** A web page came instead: an edge answered, not the service. */
 	| { kind: 'page' }
 	/** It ended without a result: the generation may go on. */
@@ -187,7 +187,8 @@ export class GenerationEvents {
 
 	private fail(value: unknown): void {
 		const text = readReason(this.source.redact.value(value));
-		this.finish({ kind: 'failed', text: isFailureWord(text) ? undefined : text });
+		const isTooMuch = saysRefused(value, text) || undefined;
+		this.finish({ kind: 'failed', text: isFailureWord(text) ? undefined : text, isTooMuch });
 	}
 
 	/** Nothing more is heard; `isCut` unless it was the service that ended it. */

@@ -2,7 +2,6 @@ import type { IBinaryData } from 'n8n-workflow';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { INPUT_FIELD } from '../../../shared/n8n/descriptions';
 import { isImage } from '../../../shared/parsing/fileType';
-import type { GenerationBody } from '../../../shared/generation/generationStream';
 import { asText, isRecord } from '../../../shared/parsing/coerce';
 import { memory } from '../../run/memory';
 import type { Work } from '../../run/work';
@@ -52,7 +51,7 @@ export class InputImages {
 	 * the images are read as streams, once there is room for it. Throws a Failure that names an empty
 	 * or unfit image or says that they are too large, or the signal's reason.
 	 */
-	async encode(rest: Record<string, string>, signal: AbortSignal): Promise<GenerationBody> {
+	async encode(rest: Record<string, string>, signal: AbortSignal) {
 		const lengths = await this.encodedLengths();
 		const json = JSON.stringify({ [this.displayName.toLowerCase()]: [], ...rest });
 		const inside = json.indexOf('[') + 1;
