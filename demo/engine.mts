@@ -17,7 +17,7 @@ import type {
 } from 'n8n-workflow';
 import { credentialsHelperFor, type Credentials } from './credentials.mts';
 import { binaryData, core, n8nWorkflow, useBinaryMode, type BinaryMode } from './n8n.mts';
-import { loadPackage, nodeTypesOf } from './package.mts';
+import { loadPackage, nodeTypesOf, type Loader } from './package.mts';
 
 export { removeEngineFolder } from './n8n.mts';
 export { loadPackage } from './package.mts';
@@ -45,6 +45,8 @@ export interface RunOptions {
 	binaryMode?: BinaryMode;
 	/** An earlier run that failed: does what n8n's "Retry execution" does. */
 	retryOf?: IRun;
+	/** The package and whatever else the workflow needs, if not this package as built in `dist`. */
+	loader?: Loader;
 }
 
 export interface WorkflowResult {
@@ -68,7 +70,7 @@ export interface RunningWorkflow {
 	cancel(): void;
 }
 
-/** Runs a workflow to its end in n8n's own engine, with this package as built in `dist`. */
+/** Runs a workflow to its end in n8n's own engine. */
 export async function runWorkflow(options: RunOptions): Promise<WorkflowResult> {
 	return await (
 		await startWorkflow(options)
@@ -78,7 +80,7 @@ export async function runWorkflow(options: RunOptions): Promise<WorkflowResult> 
 /** The same, for those who want to cancel it on the way. */
 export async function startWorkflow(options: RunOptions): Promise<RunningWorkflow> {
 	await useBinaryMode(options.binaryMode ?? 'default');
-	const loader = await loadPackage();
+	const loader = options.loader ?? (await loadPackage());
 	const mode = options.retryOf ? 'retry' : (options.mode ?? 'manual');
 	const file = { id: randomUUID(), name: 'Workflow', ...structuredClone(options.workflow) };
 	const workflow = new n8nWorkflow.Workflow({

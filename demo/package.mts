@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { INodeType, INodeTypes, IVersionedNodeType } from 'n8n-workflow';
+import type { ICredentialType, INodeType, INodeTypes, IVersionedNodeType } from 'n8n-workflow';
 import { core, n8nWorkflow } from './n8n.mts';
 import { standIns } from './stand-ins.mts';
 
@@ -7,11 +7,16 @@ import { standIns } from './stand-ins.mts';
 const packageFolder =
 	process.env.MEDIA_GENERATION_PACKAGE ?? fileURLToPath(new URL('..', import.meta.url));
 
-type Loader = InstanceType<typeof core.PackageDirectoryLoader>;
-let loading: Promise<Loader> | undefined;
+type WholeLoader = InstanceType<typeof core.PackageDirectoryLoader>;
+/** What of a loader is needed to run workflows. */
+export type Loader = Pick<WholeLoader, 'packageName' | 'known'> & {
+	getNode(name: string): { type: INodeType | IVersionedNodeType };
+	getCredential(name: string): { type: ICredentialType };
+};
+let loading: Promise<WholeLoader> | undefined;
 
 /** This package as built in `dist` unless told otherwise, loaded the way n8n loads an installed one. */
-export async function loadPackage(): Promise<Loader> {
+export async function loadPackage(): Promise<WholeLoader> {
 	return await (loading ??= (async () => {
 		const loader = new core.PackageDirectoryLoader(packageFolder);
 		await loader.loadAll();

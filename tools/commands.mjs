@@ -35,6 +35,7 @@ export const commands = {
 	},
 	'test:oldest': nodeTests('test/oldest', ensureOldest),
 	'test:audio': nodeTests('test/audio', ensureAudioPrograms, ensureBrowser),
+	worlds: { needs: [], run: ['test/worlds/main.mts'] },
 	leaks: { needs: [ensureDist], run: ['--expose-gc', 'test/leaks/main.mts'] },
 	'leaks:generated': {
 		needs: [ensureDist],

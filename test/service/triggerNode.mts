@@ -9,7 +9,7 @@ import type {
 } from 'n8n-workflow';
 import { additionalDataFor } from '../../demo/engine.mts';
 import { core, n8nWorkflow } from '../../demo/n8n.mts';
-import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
+import { loadPackage, nodeTypesOf, type Loader } from '../../demo/package.mts';
 
 type Context = ConstructorParameters<typeof core.TriggerContext>;
 
@@ -24,6 +24,8 @@ export interface TriggerWorkflow {
 	activationMode?: WorkflowActivateMode;
 	/** What an earlier activation left; changed in place. */
 	staticData?: IDataObject;
+	/** The package, if not the one built in `dist`. */
+	loader?: Loader;
 }
 
 /** The trigger node, as a workflow holds it. */
@@ -50,10 +52,10 @@ export const inARow = (nodes: INode[]): IConnections =>
 
 /** What n8n makes of a workflow before its trigger starts. */
 export async function prepareTrigger(
-	{ workflowId, nodes, tools = [], credential, staticData = {} }: TriggerWorkflow,
+	{ workflowId, nodes, tools = [], credential, staticData = {}, ...more }: TriggerWorkflow,
 	mode: 'trigger' | 'manual',
 ) {
-	const loader = await loadPackage();
+	const loader = more.loader ?? (await loadPackage());
 	const connections = inARow(nodes);
 	for (const { name } of tools) {
 		connections[name] = { ai_tool: [[{ node: nodes.at(-1)!.name, type: 'ai_tool', index: 0 }]] };

@@ -1,0 +1,457 @@
+import type { Given, Ledger, Line, Of } from './ledger.mts';
+import { API, TOKEN } from './service.mts';
+
+/*
+ * Decides the promises by what the service and n8n have noted, without knowing what was planned. Each
+ * returns what it complains of.
+ */
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+/** An execution with its retries, and what came of them. */
+interface Family {
+	name: string;
+	begun: Of<'begun'>;
+	attempts: Array<Of<'attempt'>>;
+	ended: Array<Of<'ended'>>;
+	stopped: Of<'stopped'> | undefined;
+}
+
+/** A ledger, looked up. */
+class Book {
+	readonly lines: Line[];
+	readonly families: Family[];
+	private readonly processOf: Map<number, Of<'asked'>>;
+	private readonly answers: Map<number, Of<'answer'>>;
+	readonly charges: Array<Of<'charge'>>;
+
+	constructor({ lines }: Pick<Ledger, 'lines'>) {
+		this.lines = lines;
+		this.processOf = new Map(this.of('asked').map((line) => [line.n, line]));
+		this.answers = new Map(this.of('answer').map((line) => [line.n, line]));
+		this.charges = this.of('charge');
+		const killedAt = this.of('killed');
+		const root = (execution: string) => execution.replace(/( again)+$/, '');
+		const all = Map.groupBy(this.of('begun'), ({ execution }) => root(execution));
+		this.families = [...all].map(([name, [begun]]) => {
+			const own = <T extends { execution?: string }>(some: T[]) =>
+				some.filter(({ execution }) => root(execution ?? '') === name);
+			return {
+				name,
+				begun: begun!,
+				attempts: own(this.of('attempt')),
+				ended: own(this.of('ended')),
+				stopped: own(this.of('stopped'))[0],
+			};
+		});
+		// What a killed process was at can't be asked of it.
+		this.families = this.families.filter(
+			({ begun, ended }) =>
+				ended.length > 0 ||
+				!killedAt.some(({ at, process }) => at >= begun.at && process === begun.process),
+		);
+	}
+
+	of<What extends Line['what']>(what: What): Array<Of<What>> {
+		return this.lines.filter((line): line is Of<What> & Line => line.what === what);
+	}
+
+	/** On whose behalf a request was sent. */
+	asker(n: number): Of<'asked'> | undefined {
+		return this.processOf.get(n);
+	}
+
+	/** The create calls of an attempt for a text that the service may have accepted. */
+	maybePaid(attempts: ReadonlySet<number>): Array<Of<'request'>> {
+		return this.of('request').filter(({ n, method }) => {
+			const { attempt } = this.asker(n) ?? {};
+			if (method !== 'POST' || attempt === undefined || !attempts.has(attempt)) return false;
+			const { status } = this.answers.get(n) ?? { status: 0 };
+			return status === 0 || status >= 500 || this.charges.some((charge) => charge.n === n);
+		});
+	}
+
+	/** The charges of an execution and its retries. */
+	chargesOf({ attempts }: Family): Array<Of<'charge'>> {
+		const own = new Set<number | undefined>(attempts.map(({ attempt }) => attempt));
+		return this.charges.filter(({ n }) => n >= 0 && own.has(this.asker(n)?.attempt));
+	}
+
+	hasFailed(id: string, isTold?: true): boolean {
+		return this.of('failed').some((line) => line.id === id && (!isTold || line.isTold));
+	}
+
+	/** The kinds of faults that there were. */
+	faults(): Array<{
+		kind: string;
+		as?: unknown;
+		what?: string;
+		forMs?: number;
+		lagMs?: number;
+		bareMs?: number;
+	}> {
+		return this.of('fault').map(({ fault }) => JSON.parse(fault));
+	}
+
+	/** When all faults that end had ended. */
+	calmFrom(): number {
+		return Math.max(0, ...this.of('fault').map(({ ends }) => (ends < 60 * MINUTE ? ends : 0)));
+	}
+}
+
+const count = <T,>(all: T[], holds: (one: T) => boolean) => all.filter(holds).length;
+
+/** The text is the item's, or a part of it. */
+const isOf = (item: string, text: string) => item === text || item.includes(text);
+
+/** 1. At most one paid request per item and attempt; a retry collects what was paid for. */
+function paidOnce(book: Book): string[] {
+	return book.families.flatMap((family) => {
+		const wrong: string[] = [];
+		const check = (attempts: number[], items: string[], mayRepeat: boolean, where: string) => {
+			const sent = Map.groupBy(book.maybePaid(new Set(attempts)), ({ text }) => text!);
+			for (const [text, requests] of sent) {
+				const items_ = count(items, (item) => isOf(item, text));
+				const failed = book.charges.filter(
+					(one) => one.text === text && book.hasFailed(one.id, true),
+				);
+				const most = items_ + (mayRepeat ? failed.length : 0);
+				if (requests.length > most)
+					wrong.push(`${requests.length} paid requests for "${text}" in ${where}`);
+			}
+		};
+		for (const { attempt, texts } of family.attempts)
+			check([attempt], texts, false, `attempt ${attempt}`);
+		const all = family.attempts.map(({ attempt }) => attempt);
+		check(all, family.begun.asked.items, true, family.name);
+		return wrong;
+	});
+}
+
+/** 2. The file belongs to its item. */
+function ownFile(book: Book): string[] {
+	const textOf = new Map(
+		book.of('made').flatMap(({ id, marks }) => {
+			const { text } = book.charges.find((charge) => charge.id === id)!;
+			return marks.map((mark) => [mark, text] as const);
+		}),
+	);
+	return book.families.flatMap(({ ended }) => {
+		const given = ended.flatMap((line) => line.given);
+		const used = new Map<string, number>();
+		return given.flatMap(({ text, marks, json }) => {
+			const wrong: string[] = [];
+			const named = [...JSON.stringify(json).matchAll(/made\/([\w-]+)\./g)].map(
+				([, mark]) => mark!,
+			);
+			const isError = json.error !== undefined;
+			for (const mark of new Set([...marks, ...(isError ? [] : named)])) {
+				const own = textOf.get(mark);
+				if (own === undefined || !isOf(text, own))
+					wrong.push(`${mark} (${own}) at the item "${text}"`);
+			}
+			for (const mark of marks) used.set(mark, (used.get(mark) ?? 0) + 1);
+			for (const mark of marks) if (used.get(mark)! > 1) wrong.push(`${mark} twice`);
+			const places = marks.map((mark) => text.indexOf(textOf.get(mark) ?? ''));
+			if (places.some((place, index) => place < (places[index - 1] ?? 0)))
+				wrong.push(`parts in disorder: ${marks}`);
+			return wrong;
+		});
+	});
+}
+
+/** 3. What is paid is delivered or named. */
+function deliveredOrNamed(book: Book): string[] {
+	const told = new Set(book.of('told').map(({ id }) => id));
+	const said = book.of('said');
+	return book.families.flatMap((family) => {
+		const { begun, ended, stopped, name } = family;
+		if (ended.length === 0) return [];
+		const delivered = new Set(ended.flatMap(({ given }) => given.flatMap(({ marks }) => marks)));
+		// Beyond the first few, an error says how many there are, and n8n's log which.
+		const isCounted = stopped !== undefined || / more\b/.test(ended.map(saidBy).join());
+		const own = said.filter(({ execution, process }) =>
+			execution === undefined ? process === begun.process && isCounted : execution.startsWith(name),
+		);
+		const texts = [...own, ...ended].map((line) => JSON.stringify(line)).join('\n');
+		const isNamed = (id: string) => new RegExp(`${id}(?!\\d)`).test(texts);
+		return book.chargesOf(family).flatMap(({ id, n, text, amount }) => {
+			const attempt = family.attempts.find((one) => one.attempt === book.asker(n)?.attempt);
+			// A process that was killed says nothing any more.
+			if (!ended.some(({ execution }) => execution === attempt?.execution)) return [];
+			const marks = book.of('made').find((made) => made.id === id)?.marks ?? [];
+			const missing = marks.length === amount ? marks.filter((mark) => !delivered.has(mark)) : [id];
+			if (missing.length === 0 || book.hasFailed(id, true)) return [];
+			if (isNamed(id) || missing.every(isNamed)) return [];
+			const isHinted = /paid|charged|history/i.test(texts);
+			return isHinted && (!told.has(id) || stopped)
+				? []
+				: [`nobody says what became of ${id} ("${text}")`];
+		});
+	});
+}
+
+/** 4. The node waits as long as it is told and no longer, and survives what passes. */
+function inTime(book: Book): string[] {
+	const faults = book.faults();
+	const passes = faults.every(
+		({ kind, what, lagMs = 0, bareMs = 0, forMs = 0 }) =>
+			/^(messages|sockets)$/.test(kind) ||
+			what === 'sockets' ||
+			(kind === 'lag' && lagMs <= 5000) ||
+			(kind === 'bare' && bareMs <= 3000) ||
+			(kind === 'files' && forMs <= 15_000),
+	);
+	return book.families.flatMap((family) => {
+		const { begun, ended, attempts, name, stopped } = family;
+		const { items, options, operation, tries } = begun.asked;
+		const last = ended.at(-1);
+		if (!last) return [`${name} does not end`];
+		const wrong: string[] = [];
+		const usual = /speak|wait/.test(operation) ? 3600 : operation === 'create' ? 900 : 1800;
+		const timeoutMs = (options.timeout ?? usual) * SECOND;
+		const parts = options.splitLongerThan ? 3 * items.length : items.length;
+		const mostMs = tries * parts * (timeoutMs + MINUTE) + 11 * MINUTE;
+		for (const { execution, at } of ended) {
+			const from = book.of('begun').find((line) => line.execution === execution)!.at;
+			if (at - from > mostMs) wrong.push(`${execution} takes ${(at - from) / SECOND} s`);
+		}
+		const isBad =
+			last.status !== 'success' || last.given.some(({ json }) => json.error !== undefined);
+		if (passes && isBad && !stopped && timeoutMs >= 5 * MINUTE)
+			wrong.push(`${name} fails: ${saidBy(last)}`);
+		if (last.status === 'engine') wrong.push(`${name} breaks n8n: ${last.error}`);
+		for (const { id, at, n } of book.chargesOf(family)) {
+			const attempt = attempts.find((one) => one.attempt === book.asker(n)?.attempt)!;
+			const late = book
+				.of('request')
+				.filter(
+					(line) =>
+						line.path.endsWith(`/${id}`) &&
+						book.asker(line.n)?.attempt === attempt.attempt &&
+						line.at > at + timeoutMs + 10 * SECOND,
+				);
+			if (late.length > 0) wrong.push(`${id} is read ${late.at(-1)!.at - at} ms after its request`);
+		}
+		return wrong;
+	});
+}
+
+const saidBy = ({ error, given }: Of<'ended'>) =>
+	error ?? given.find(({ json }) => json.error)?.json.error;
+
+/** 4b. The result is looked up as soon as a message says that it is there, and after the faults all ends well. */
+function promptly(book: Book): string[] {
+	const kinds = book.faults().map(({ kind }) => kind);
+	const wrong: string[] = [];
+	if (
+		!kinds.some((kind) => /outage|rate|atOnce|quota|lost|cut|lag|fails/.test(kind)) &&
+		book.of('killed').length === 0
+	) {
+		for (const family of book.families.filter(({ stopped }) => !stopped)) {
+			const { at: began } = family.begun;
+			for (const { id, n } of book.chargesOf(family)) {
+				const { process } = book.asker(n)!;
+				const end = family.ended.find((one) => one.at > began)?.at ?? Infinity;
+				const heard = book.of('heard').find((line) => {
+					return (
+						line.id === id && line.percentage === 100 && line.process === process && line.at < end
+					);
+				});
+				const isRead = book.of('request').some(({ path, at }) => {
+					return heard && path.endsWith(`/${id}`) && at >= heard.at && at <= heard.at + 1500;
+				});
+				if (heard && !isRead) wrong.push(`${id} is not read when it is said to be ready`);
+			}
+		}
+	}
+	for (const family of book.families) {
+		const { begun, ended, name, attempts, stopped } = family;
+		const last = ended.at(-1);
+		const charges = book.chargesOf(family);
+		const unclear = book
+			.maybePaid(new Set(attempts.map(({ attempt }) => attempt)))
+			.filter(
+				({ n }) => !book.of('told').some(({ id }) => charges.find((one) => one.id === id)?.n === n),
+			);
+		const isRetried =
+			begun.asked.onError === 'stopWorkflow' && !stopped && book.of('killed').length === 0;
+		const failures = count(charges, ({ id }) => book.hasFailed(id));
+		if (last && isRetried && last.status !== 'success' && unclear.length === 0 && failures < 2) {
+			wrong.push(`${name} never ends well: ${saidBy(last)}`);
+		}
+	}
+	return wrong;
+}
+
+/** 5. As fast as the service lets it be, and no faster than told. */
+function atPace(book: Book): string[] {
+	const wrong: string[] = [];
+	for (const family of book.families) {
+		const { begun, ended } = family;
+		const { concurrency = 0 } = begun.asked.options;
+		const isCalm = book.faults().length === 0 && !family.stopped && book.of('killed').length === 0;
+		const charges = book.chargesOf(family);
+		for (const { underWay, id } of charges) {
+			if (concurrency > 0 && underWay > concurrency && isCalm)
+				wrong.push(`${underWay} at once with ${id}`);
+		}
+		const isWide = (concurrency === 0 || concurrency >= 20) && charges.length <= 10;
+		const last = Math.max(
+			...charges.map(({ id }) => book.of('made').find((made) => made.id === id)?.at ?? 0),
+		);
+		const isOneRound = family.attempts.length === 1;
+		if (isCalm && isWide && isOneRound && charges.length > 0 && ended[0]!.at > last + 1000) {
+			wrong.push(`${begun.execution} ends ${ended[0]!.at - last} ms after its last result`);
+		}
+		const sent = charges.map(({ at }) => at);
+		if (isCalm && isWide && isOneRound && Math.max(...sent) > Math.min(...sent) + 2000)
+			wrong.push('it begins late');
+	}
+	return wrong;
+}
+
+/** From when to when a process listened for a trigger without a break. */
+function lives(
+	book: Book,
+	trigger: string,
+): Array<{ from: number; to: number; process: string; events: string[] }> {
+	const found: ReturnType<typeof lives> = [];
+	let open: (typeof found)[number] | undefined;
+	for (const line of book.lines) {
+		if (line.what === 'published' && line.trigger === trigger && line.refused === undefined) {
+			found.push(
+				(open = { from: line.at, to: Infinity, process: line.process, events: line.events }),
+			);
+		}
+		const isEnd =
+			(line.what === 'unpublished' && line.trigger === trigger) ||
+			(line.what === 'published' && line.refused !== undefined) ||
+			((line.what === 'killed' || line.what === 'restarted') && line.process === open?.process);
+		if (isEnd && open) open.to = line.at;
+	}
+	return found;
+}
+
+/** 6. Each event starts one execution. */
+function eventsOnce(book: Book): string[] {
+	const wrong = book.of('dead').map(({ trigger, text }) => `${trigger} has died: ${text}`);
+	const eventOf = ({ json }: Given) => `${json.event} ${json.task_id ?? json.id}`;
+	const triggers = new Set(book.of('published').map(({ trigger }) => trigger));
+	for (const trigger of triggers) {
+		const started = book.of('started').filter((line) => line.trigger === trigger && line.isNew);
+		const events = Map.groupBy(
+			started.filter(({ given }) => given.json.event !== 'progress'),
+			({ given }) => eventOf(given),
+		);
+		for (const [event, all] of events)
+			if (all.length > 1) wrong.push(`${event} starts ${all.length} executions`);
+		for (const { given, at } of started) {
+			const { event, task_id: task, id } = given.json;
+			const isTrue = book.lines.some((line) => {
+				if (line.at > at) return false;
+				if (event === 'completed') return line.what === 'made' && line.id === task;
+				if (event === 'failed') return line.what === 'failed' && line.id === task;
+				return event === 'progress' || (line.what === 'made' && line.marks.includes(String(id)));
+			});
+			if (!isTrue) wrong.push(`${eventOf(given)} is not true`);
+		}
+		for (const { from, to, process, events: wished } of lives(book, trigger)) {
+			const grace = (at: number) => Math.max(at, book.calmFrom()) + 10 * MINUTE <= to;
+			const heard = (id: string) =>
+				book
+					.of('heard')
+					.some(
+						(line) => line.id === id && line.process === process && line.at > from && line.at < to,
+					);
+			for (const { id, at, marks } of book.of('made')) {
+				const isSpeech = id.startsWith('speech');
+				const wanted = isSpeech ? [`completed ${id}`] : marks.map((mark) => `generated ${mark}`);
+				if (at <= from || !grace(at) || (isSpeech && !heard(id))) continue;
+				for (const event of wanted) {
+					if (wished.includes(event.split(' ')[0]!) && !events.has(event))
+						wrong.push(`${event} starts nothing`);
+				}
+			}
+			for (const { id, at, isTold } of book.of('failed')) {
+				if (at <= from || isTold || !id.startsWith('speech') || !wished.includes('failed'))
+					continue;
+				if (grace(at) && heard(id) && !events.has(`failed ${id}`))
+					wrong.push(`failed ${id} starts nothing`);
+			}
+		}
+	}
+	return wrong;
+}
+
+/** 7. What is open, kept and asked is bounded. */
+function bounded(book: Book): string[] {
+	const wrong: string[] = [];
+	for (const { timers, requests, sockets } of book.of('left')) {
+		if (timers + requests + sockets > 0)
+			wrong.push(`left open: ${timers} timers, ${requests} requests, ${sockets} sockets`);
+	}
+	if (book.of('saved').some(({ text }) => text.length > 50_000))
+		wrong.push('static data without end');
+	const things =
+		book.charges.length +
+		book.families.reduce((sum, { begun }) => sum + begun.asked.items.length, 0);
+	const minutes = Map.groupBy(book.of('request'), ({ at }) => Math.floor(at / MINUTE));
+	for (const [minute, requests] of minutes) {
+		if (requests.length > 60 + 70 * things)
+			wrong.push(`${requests.length} requests in minute ${minute}`);
+	}
+	const served = Map.groupBy(book.of('served'), ({ mark }) => mark);
+	const times = book.of('attempt').length + 1;
+	for (const [mark, all] of served)
+		if (all.length > times) wrong.push(`${mark} is fetched ${all.length} times`);
+	return wrong;
+}
+
+/** 8. The token goes to the API and nowhere else; stop means stop. */
+function tokenAndStop(book: Book): string[] {
+	const hosts = new Map(book.of('request').map(({ n, host }) => [n, host]));
+	const astray = book
+		.of('token')
+		.filter(({ n, where }) => where === 'address' || `https://${hosts.get(n)}` !== API);
+	const wrong = astray.map(({ n, where }) => `the token goes to ${hosts.get(n)} in the ${where}`);
+	for (const line of book.lines) {
+		if (!/^(ended|said|published|started|saved|dead)$/.test(line.what)) continue;
+		const text = JSON.stringify(line);
+		if ([TOKEN, encodeURIComponent(TOKEN)].some((form) => text.includes(form)))
+			wrong.push(`the token is in what is ${line.what}`);
+	}
+	for (const { stopped, attempts, name, ended, begun } of book.families) {
+		if (!stopped) continue;
+		const own = new Set<number | undefined>(attempts.map(({ attempt }) => attempt));
+		const late = book.of('asked').filter(({ n, at, attempt }) => {
+			return n >= 0 && own.has(attempt) && at > stopped.at + SECOND;
+		});
+		if (late.length > 0) wrong.push(`${name} sends ${late.length} requests after it was stopped`);
+		// n8n itself goes through what is left of Retry On Fail, a second each.
+		const mostMs = begun.asked.tries * SECOND;
+		if (ended.every(({ at }) => at > stopped.at + mostMs)) wrong.push(`${name} does not stop`);
+	}
+	return wrong;
+}
+
+export const promises = {
+	paidOnce,
+	ownFile,
+	deliveredOrNamed,
+	inTime,
+	promptly,
+	atPace,
+	eventsOnce,
+	bounded,
+	tokenAndStop,
+};
+
+/** All that is wrong with what happened in a world, each with the promise that it breaks. */
+export function audit(ledger: Pick<Ledger, 'lines'>): string[] {
+	const book = new Book(ledger);
+	return Object.entries(promises).flatMap(([name, decide]) =>
+		[...new Set(decide(book))].map((complaint) => `${name}: ${complaint}`),
+	);
+}

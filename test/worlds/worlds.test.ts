@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+
+const main = join(__dirname, 'main.mts');
+const HALVES = cpus().length > 1 ? 2 : 1;
+/** How long a half may take, in seconds: a busy machine plays fewer worlds. */
+const WITHIN = 35;
+
+/** Plays so many worlds in a process of its own; resolves with what it prints. */
+async function worlds(seed: number, count: number, within = WITHIN): Promise<string> {
+	const args = [main, '--seed', seed, '--count', count, '--within', within].map(String);
+	return await new Promise((resolve) => {
+		execFile(process.execPath, args, (_, output, errors) => resolve(output + errors));
+	});
+}
+
+/** What is wrong, and how many worlds were played. */
+const read = (output: string) => {
+	const [, played, violations] = /worlds: (\d+) played, (\d+) violations\s*$/.exec(output) ?? [];
+	return { played: Number(played), violations: violations === '0' ? 0 : output };
+};
+
+test('a thousand worlds, a quarter of them new, keep the promises', async () => {
+	const fresh = Math.floor(Math.random() * 2 ** 30);
+	console.log(`New worlds: npm run worlds -- --seed ${fresh} --count 250`);
+	const halves = Array.from({ length: HALVES }, async (_, half) => {
+		const known = await worlds(1 + half * 375, 375, WITHIN * 0.75);
+		return [known, await worlds(fresh + half * 125, 125, WITHIN * 0.25)];
+	});
+	const results = (await Promise.all(halves)).flat().map(read);
+	expect(results.map(({ violations }) => violations)).toEqual(results.map(() => 0));
+	expect(Math.min(...results.map(({ played }) => played))).toBeGreaterThan(10);
+});
+
+test('a seed is the same world twice', async () => {
+	const verbose = async () =>
+		await new Promise((resolve) => {
+			const args = [main, '--seed', '17', '--count', '12', '--verbose'];
+			execFile(process.execPath, args, (_, output) => resolve(output));
+		});
+	const [once, twice] = await Promise.all([verbose(), verbose()]);
+	expect(once).toMatch(/^seed 17: [0-9a-f]{16}\n(?:.*\n){11}worlds: 12 played/);
+	expect(twice).toBe(once);
+});
