@@ -1,5 +1,5 @@
 import { allClosed, bad, good, hints, only, origins } from './seen';
-import { answer, onFile, onRead, posts, taskOf, tasks } from './service';
+import { answer, onCreate, onFile, onRead, posts, taskOf, tasks } from './service';
 import { CONTINUE, EACH, node, RETRY, run, sim, speech, texts } from './setup';
 
 test('continue on fail keeps the other items and gives task_id beside error', async () => {
@@ -54,6 +54,14 @@ test.each([
 		await expectOnce(4);
 	},
 );
+
+test('Retry On Fail: what may not be sent again says what the first attempt met', async () => {
+	onCreate({ accepted: true, ...answer(502, '<html><body>Bad Gateway</body></html>') });
+	const { message, description } = bad(await run(node(speech('Hello.'), RETRY)));
+	expect(message).toMatch(/got no clear response: HTTP 502 at \d\d:\d\d UTC/);
+	expect(description).toContain('It is not sent again automatically');
+	expect(posts()).toBe(1);
+});
 
 test('"Retry execution" collects too', async () => {
 	const within = (timeout: number) => speech(`${EACH} [sim:slow=24]`, { timeout });

@@ -46,8 +46,8 @@ export interface Part {
 	count: number;
 	/** In front of what is said about it: `part 3 of 12, `, or nothing for the only one. */
 	name: string;
-	/** Aborts when the run stops, or when another part has failed. */
-	stopped: AbortSignal;
+	/** Aborts when the run ends, or when another part has failed. */
+	signal: AbortSignal;
 }
 
 /** A task that is done, with its file where that was wanted. */

@@ -1,13 +1,12 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
-import { abortReason } from '../../../shared/async/deadline';
+import { throwIfAborted } from '../../../shared/async/deadline';
 import { joinAudio } from '../../audio/joinAudio';
 import { joinSubtitles } from '../../audio/subtitles';
 import type { ServiceRecord, FileType } from '../../../shared/contract';
-import { Failure, isFailure, withFacts } from '../../../shared/failure';
+import { Failure, withFacts } from '../../../shared/failure';
 import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';
 import { fileNameOf } from '../../../shared/parsing/fileType';
 import { forEachConcurrently } from '../../run/concurrency';
-import type { PaidRequest } from '../../paid/paidLog';
 import { memory } from '../../run/memory';
 import type { Work } from '../../run/work';
 import { readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
@@ -24,50 +23,39 @@ import {
 export const MAX_PARTS = 200;
 
 /**
- * Does `speak` for each part of a speech, side by side as far as the run's concurrency goes; `paidFor` is
- * what is remembered of a part at any moment. When one fails, no other is begun, and the failure names
- * the tasks of all, which are paid, and the parts that may be.
+ * Does `speak` for each part of a speech, side by side as far as the run's concurrency goes. When one
+ * fails, no other is begun, and the failure names the part.
  */
 export async function forAllParts<Result>(
 	work: Work,
 	count: number,
-	paidFor: (index: number) => PaidRequest | undefined,
 	speak: (part: Part) => Promise<Result>,
 ): Promise<Result[]> {
-	const { signal: stopped, concurrency } = work;
-	if (count === 1) return [await speak({ index: 0, count, name: '', stopped })];
+	if (count === 1) return [await speak({ index: 0, count, name: '', signal: work.signal })];
 	work.report.note({ parts: count });
 	const stopping = new AbortController();
-	const either = AbortSignal.any([stopped, stopping.signal]);
+	const signal = AbortSignal.any([work.signal, stopping.signal]);
 	const results = new Array<Result>(count);
-	const gone = new Set<number>();
-	let failed: { index: number; error: unknown } | undefined;
-	const workOn = async (index: number) => {
-		if (either.aborted) return false;
-		const name = `part ${index + 1} of ${count}, `;
-		try {
-			results[index] = await speak({ index, count, name, stopped: either });
-			return true;
-		} catch (error) {
-			// A task that failed can't be collected, though it is named as what failed.
-			if (isFailure(error, 'taskFailed', 'notFound')) gone.add(index);
-			failed ??= { index, error };
-			stopping.abort(new Failure('canceled'));
-			return false;
-		}
+	let failure: unknown;
+	const speakOne = async (index: number) => {
+		if (signal.aborted) return false;
+		const place = `${index + 1} of ${count}`;
+		return await speak({ index, count, name: `part ${place}, `, signal }).then(
+			(result) => {
+				results[index] = result;
+				return true;
+			},
+			(error: unknown) => {
+				failure ??= withFacts(error, { part: place });
+				stopping.abort(new Failure('canceled'));
+				return false;
+			},
+		);
 	};
-	await forEachConcurrently(count, concurrency, workOn, 'part');
-	if (failed === undefined && !stopped.aborted) return results;
-	const taskIds: string[] = [];
-	const unclearParts: number[] = [];
-	for (let index = 0; index < count; index++) {
-		const left = paidFor(index);
-		const isThere = left?.state === 'task' && !left.isGone && !gone.has(index);
-		if (isThere) taskIds.push(left.taskId);
-		if (left?.state === 'sent' && index !== failed?.index) unclearParts.push(index + 1);
-	}
-	const part = failed && `${failed.index + 1} of ${count}`;
-	throw withFacts(failed?.error ?? abortReason(stopped), { taskIds, unclearParts, part });
+	await forEachConcurrently(count, work.concurrency, speakOne, 'part');
+	if (failure !== undefined) throw failure;
+	throwIfAborted(work.signal);
+	return results;
 }
 
 /** What comes out of a speech: one item with its file, or one for each part where they can't be joined. */

@@ -1,7 +1,7 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../shared/contract';
 import { splitText, type TextPart } from './splitText';
-import { invalidInput } from '../../../shared/failure';
+import { Failure, invalidInput } from '../../../shared/failure';
 import {
 	concurrency,
 	download,
@@ -19,9 +19,9 @@ import {
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Job } from '../../run/job';
 import type { Operation, Work } from '../../run/work';
-import { readWaitFields, type Spoken } from './collect';
+import { readWaitFields } from './collect';
 import { forAllParts, MAX_PARTS, speechOutput } from './parts';
-import { speakPart } from './speakPart';
+import { speakPart, submitPart, type Order } from './speakPart';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
@@ -187,27 +187,41 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 function prepare(work: Work): Job {
 	const { parameters, paid, output } = work;
 	const request = readRequest(parameters);
-	const parts = readParts(parameters, request.input);
+	const texts = readParts(parameters, request.input);
 	const waits = parameters.flag(waitForCompletion);
-	const wanted = { ...readWaitFields(parameters), waits };
-	const records = paid.plan(parameters, parts);
+	const wanted = readWaitFields(parameters);
+	const records = paid.plan(parameters, texts);
+	const orders = texts.map(({ text: input }, index): Order => {
+		return { request: { ...request, input }, record: records[index]!, limitMs: wanted.timeoutMs };
+	});
 
 	return async () => {
-		const spoken = await forAllParts(
-			work,
-			parts.length,
-			(index) => records[index]!.left,
-			async (part) => {
-				const own = { ...request, input: parts[part.index]!.text };
-				return await speakPart(work, part, { request: own, record: records[part.index]! }, wanted);
-			},
-		);
-		if (waits) return await speechOutput(work, spoken as Spoken[], wanted);
-		const taskIds = spoken.map(({ taskId }) => taskId);
+		if (waits) {
+			const spoken = await forAllParts(work, orders.length, async (part) => {
+				return await speakPart(work, part, orders[part.index]!, wanted);
+			}).catch(failWithTasks);
+			return await speechOutput(work, spoken, wanted);
+		}
+		const tasks = await forAllParts(work, orders.length, async (part) => {
+			return await submitPart(work, part, orders[part.index]!);
+		}).catch(failWithTasks);
+		const taskIds = tasks.map(({ taskId }) => taskId);
 		const status = 'pending';
-		if (parts.length === 1) return [output({ task_id: taskIds[0], status })];
-		return [output({ task_ids: taskIds, parts: parts.length, status })];
+		if (taskIds.length === 1) return [output({ task_id: taskIds[0], status })];
+		return [output({ task_ids: taskIds, parts: taskIds.length, status })];
 	};
+
+	/** Names the tasks of all parts, which are paid, and the parts that may be. */
+	function failWithTasks(error: unknown): never {
+		if (records.length === 1 || !(error instanceof Failure)) throw error;
+		const left = records.map((record) => record.left);
+		const taskIds = left.flatMap((one) =>
+			one?.state === 'task' && !one.isGone ? [one.taskId] : [],
+		);
+		const failedPart = Number.parseInt(error.facts.part ?? '');
+		const parts = left.flatMap((one, index) => (one?.state === 'sent' ? [index + 1] : []));
+		throw error.with({ taskIds, unclearParts: parts.filter((part) => part !== failedPart) });
+	}
 }
 
 /** Speech → Speak: creates the tasks of a text (§4.1), waits for them (§6.2, §4.2), fetches their audio. */

@@ -1,111 +1,130 @@
-import type { Api } from '../../../shared/api/api';
 import type { SpeechRequest } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withFacts } from '../../../shared/failure';
 import { egressCheckOf } from '../../../shared/http/request';
-import { subscribe } from '../../../shared/speech/notifications';
+import { wordingOf } from '../../../shared/n8n/messages';
 import { recordTask } from '../../../shared/n8n/ownWork';
-import { aboutTask } from '../../../shared/speech/speechTask';
-import type { PaidRequest } from '../../paid/paidLog';
+import { subscribe } from '../../../shared/speech/notifications';
+import { aboutTask, type TaskWait } from '../../../shared/speech/speechTask';
 import type { PaidRecord } from '../../paid/payments';
 import type { Work } from '../../run/work';
 import { collect, type Part, type Spoken, type WaitFields } from './collect';
 
 /** What is to be said, and what is kept of it for a retry. */
-interface Order {
+export interface Order {
 	request: SpeechRequest;
 	record: PaidRecord;
+	/** Milliseconds until it must be there. */
+	limitMs: number;
 }
 
-/**
- * Creates the task of a text, or of a part of it, unless an earlier attempt has. Waits and fetches as far
- * as that is `wanted`.
- */
+/** A task, and how waiting for it begins. */
+type Submitted = Pick<TaskWait, 'taskId' | 'begins'>;
+
+/** Submits a text, or a part of a long one, and waits for its task and its file. */
 export async function speakPart(
 	work: Work,
 	part: Part,
 	order: Order,
-	wanted: WaitFields & { waits: boolean },
-): Promise<Spoken | Pick<Spoken, 'taskId'>> {
-	const { context, credential, api, report } = work;
-	const { record } = order;
+	wanted: WaitFields,
+): Promise<Spoken> {
 	// Messages can precede the create call's answer, so the socket is there before the task.
-	const subscription = wanted.waits ? subscribe(credential, egressCheckOf(context)) : undefined;
-	return await withDeadline(wanted.timeoutMs, part.stopped, async (signal) => {
-		const remembered = record.left;
-		const resumed = await taskToResume(api, remembered, signal);
-		if (resumed !== undefined) {
-			// It is no longer doubtful.
-			record.keep({ state: 'task', taskId: resumed });
-			report.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
-		} else if (remembered?.state === 'sent') {
-			throw new Failure('unclear', { maybeAccepted: true, isSpeech: true });
-		} else {
-			// The deadline applies here, too.
-			await Promise.race([subscription?.ready, whenAborted(signal)]);
-		}
-		const taskId = resumed ?? (await create(work, part, order, wanted.timeoutMs, signal));
-		if (!subscription) return { taskId };
-		const begins = resumed === undefined ? 'created' : 'kept';
-		const wait = { taskId, begins, signal, subscription } as const;
+	const subscription = subscribe(work.credential, egressCheckOf(work.context));
+	return await withDeadline(order.limitMs, part.signal, async (signal) => {
+		const task = await submit(work, part, order, signal, subscription.ready);
+		const wait = { ...task, signal, subscription };
 		return await collect(work, part, wait, wanted).catch((error: unknown) => {
-			if (isGone(error)) record.keep({ state: 'task', taskId, isGone: true });
+			if (isGone(error)) order.record.keep({ state: 'task', taskId: task.taskId, isGone: true });
 			throw error;
 		});
-	}).finally(() => subscription?.release(work.signal.aborted ? undefined : 'soon'));
+	}).finally(() => subscription.release(work.signal.aborted ? undefined : 'soon'));
+}
+
+/** The same for a task that nobody waits for here. */
+export async function submitPart(work: Work, part: Part, order: Order): Promise<Submitted> {
+	return await withDeadline(order.limitMs, part.signal, async (signal) => {
+		return await submit(work, part, order, signal);
+	});
+}
+
+/**
+ * The task of a text: that of an earlier attempt, or a new one, which is paid. `begin` aborts when no
+ * create call may begin any more; none does before `ready`. Throws a Failure.
+ */
+async function submit(
+	work: Work,
+	part: Part,
+	order: Order,
+	begin: AbortSignal,
+	ready?: Promise<void>,
+): Promise<Submitted> {
+	const { record } = order;
+	const { left } = record;
+	if (left?.state === 'sent') {
+		throw new Failure('unclear', { text: left.why, maybeAccepted: true, isSpeech: true });
+	}
+	if (left?.state === 'task') {
+		const { taskId } = left;
+		if (!left.isGone || (await isThereAfterAll(work, taskId, begin))) {
+			record.keep({ state: 'task', taskId });
+			work.report.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
+			return { taskId, begins: 'kept' };
+		}
+	}
+	// The deadline applies here, too.
+	await Promise.race([ready, whenAborted(begin)]);
+	return { taskId: await create(work, part, order, begin), begins: 'created' };
 }
 
 /** A failed task is worth nothing, but it is read once more before another is paid for. */
-async function taskToResume(
-	api: Api,
-	remembered: PaidRequest | undefined,
-	signal: AbortSignal,
-): Promise<string | undefined> {
-	if (remembered?.state !== 'task') return undefined;
-	const { taskId, isGone: wasGone } = remembered;
-	if (!wasGone) return taskId;
+async function isThereAfterAll({ api }: Work, taskId: string, signal: AbortSignal) {
 	const task = await api.getTask(taskId, signal).catch((error: unknown) => {
 		if (!isGone(error)) throw aboutTask(error, taskId);
 	});
-	return task === undefined || task.state === 'error' ? undefined : taskId;
+	return task !== undefined && task.state !== 'error';
 }
 
-/** A 404 from an edge says nothing about the task. */
-const isGone = (error: unknown) =>
+/** Whether a task is worth nothing. A 404 from an edge says nothing about it. */
+const isGone = (error: unknown): boolean =>
 	isFailure(error, 'taskFailed') || (isFailure(error, 'notFound') && !error.facts.isEdge);
 
-/** Creates the task; `begin` aborts when no further attempt may begin. */
 async function create(
 	work: Work,
 	part: Part,
-	{ request, record }: Order,
-	limitMs: number,
+	{ request, record, limitMs }: Order,
 	begin: AbortSignal,
 ): Promise<string> {
-	const { api, report } = work;
+	const { report } = work;
 	let attempts = 0;
+	let sentAt = 0;
+	report.milestone(`${part.name}sending the text`);
 	// Another item's failure does not end it: its answer says what was paid for.
-	return await withDeadline(limitMs, work.canceled, async (signal) => {
-		report.milestone(`${part.name}sending the text`);
-		const limits = {
-			signal,
-			begin,
-			onSend() {
-				// The next attempt must not pay again for what may have been accepted.
-				record.markSent({ state: 'sent', sentAt: Date.now() });
-				attempts++;
-				report.noteAttempt();
-			},
-			onRefused: () => record.markRefused(),
+	const creating = withDeadline(limitMs, work.canceled, async (signal) => {
+		const onSend = () => {
+			sentAt = Date.now();
+			// The next attempt must not pay again for what may have been accepted.
+			record.markSent({ state: 'sent', sentAt });
+			attempts++;
+			report.noteAttempt();
 		};
-		const creating = recordTask(work, api.createTask(request, limits));
-		const taskId = await creating.catch((error: unknown) => {
-			throw withFacts(error, { isSpeech: true });
-		});
-		record.keep({ state: 'task', taskId });
-		report.progress(`${part.name}task ${taskId} created`);
-		const own = part.count === 1 ? {} : { part: part.index + 1 };
-		report.recordPayment('speech', { ...own, task: taskId, attempts });
-		return taskId;
+		const onRefused = () => record.markRefused();
+		return await work.api.createTask(request, { signal, begin, onSend, onRefused });
 	});
+	const taskId = await recordTask(work, creating).catch((error: unknown) => {
+		const isUnclear = error instanceof Failure && error.facts.maybeAccepted;
+		if (isUnclear) record.keep({ state: 'sent', sentAt, why: whatItMet(error, sentAt) });
+		throw withFacts(error, { isSpeech: true });
+	});
+	record.keep({ state: 'task', taskId });
+	report.progress(`${part.name}task ${taskId} created`);
+	const own = part.count === 1 ? {} : { part: part.index + 1 };
+	report.recordPayment('speech', { ...own, task: taskId, attempts });
+	return taskId;
+}
+
+/** How a call sent at `sentAt` (ms since 1970) ended, for a later attempt: `HTTP 502 at 14:03 UTC`. */
+function whatItMet(failure: Failure, sentAt: number): string {
+	const { status } = failure.facts;
+	const words = status === undefined ? wordingOf(failure).message : `HTTP ${status}`;
+	return `${words} at ${new Date(sentAt).toISOString().slice(11, 16)} UTC`;
 }

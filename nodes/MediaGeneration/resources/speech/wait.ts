@@ -1,4 +1,6 @@
 import { withDeadline } from '../../../shared/async/deadline';
+import { isFailure, withFacts } from '../../../shared/failure';
+import { egressCheckOf } from '../../../shared/http/request';
 import {
 	concurrency,
 	download,
@@ -6,13 +8,12 @@ import {
 	outputField,
 	pollInterval,
 	subtitles,
-	taskId,
+	taskId as taskIdField,
 	timeout,
 } from '../../../shared/n8n/descriptions';
-import { egressCheckOf } from '../../../shared/http/request';
 import { subscribe } from '../../../shared/speech/notifications';
-import type { Operation } from '../../run/work';
-import { collect, readWaitFields } from './collect';
+import type { Operation, Work } from '../../run/work';
+import { collect, readWaitFields, type Part, type WaitFields } from './collect';
 import { forAllParts, MAX_PARTS, speechOutput } from './parts';
 
 /** Speech → Wait: waits for existing tasks and fetches their audio, at no extra cost. */
@@ -25,7 +26,7 @@ export const waitForSpeech: Operation = {
 	},
 	fields: [
 		{
-			...taskId,
+			...taskIdField,
 			description:
 				'The ID that Speech → Speak returns as <code>task_id</code>. Several, separated by commas, are collected as one speech, as with <code>task_ids</code> of a text that was split.',
 		},
@@ -33,23 +34,27 @@ export const waitForSpeech: Operation = {
 		options(concurrency, subtitles, pollInterval, outputField, timeout('speech')),
 	],
 	prepare(work) {
-		const { context, credential, parameters, signal } = work;
-		const ids = parameters.taskIdsOfSpeech(MAX_PARTS);
-		const wanted = readWaitFields(parameters);
+		const ids = work.parameters.taskIdsOfSpeech(MAX_PARTS);
+		const wanted = readWaitFields(work.parameters);
 
 		return async () => {
-			const paid = (index: number) => ({ state: 'task', taskId: ids[index]! }) as const;
-			const spoken = await forAllParts(work, ids.length, paid, async (part) => {
-				const wait = {
-					taskId: ids[part.index]!,
-					subscription: subscribe(credential, egressCheckOf(context)),
-					begins: 'given',
-				} as const;
-				return await withDeadline(wanted.timeoutMs, part.stopped, async (over) => {
-					return await collect(work, part, { ...wait, signal: over }, wanted);
-				}).finally(() => wait.subscription.release(signal.aborted ? undefined : 'soon'));
+			const spoken = await forAllParts(work, ids.length, async (part) => {
+				return await waitForPart(work, part, ids[part.index]!, wanted);
+			}).catch((error: unknown) => {
+				// A task that failed can't be collected, though it is named as what failed.
+				const gone = isFailure(error, 'taskFailed', 'notFound') ? error.facts.taskId : undefined;
+				const taskIds = ids.filter((id) => id !== gone);
+				throw ids.length > 1 ? withFacts(error, { taskIds }) : error;
 			});
 			return await speechOutput(work, spoken, wanted);
 		};
 	},
 };
+
+async function waitForPart(work: Work, part: Part, taskId: string, wanted: WaitFields) {
+	const subscription = subscribe(work.credential, egressCheckOf(work.context));
+	return await withDeadline(wanted.timeoutMs, part.signal, async (signal) => {
+		const wait = { taskId, begins: 'given', signal, subscription } as const;
+		return await collect(work, part, wait, wanted);
+	}).finally(() => subscription.release(work.signal.aborted ? undefined : 'soon'));
+}
