@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { PAGE } from '../service/bodies.mts';
 import { FakeService } from '../service/fakeService.mts';
-import { file } from './files.mts';
-import { anyMood, json, MOODS, type Asked } from './moods.mts';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { anyMood, errorBody, file, json, MOODS, odd, stream, type Asked } from './answers.mts';
 import { Random } from './random.mts';
-import { socket } from './sockets.mts';
-import { stream } from './streams.mts';
-import { errorBody, odd } from './words.mts';
+
+const sockets = new WebSocketServer({ noServer: true });
 
 /** A create call, and whether the service has said that it failed. */
 interface Post {
@@ -217,10 +217,45 @@ export class Hostile {
 		file({ request, response, random, token: 'nobody', elsewhere: this.elsewhere });
 	}
 
+	/** Answers a handshake or leaves it. */
 	private upgrade(request: IncomingMessage, duplex: Socket, early: Buffer): void {
 		const token = new URL(request.url!, this.baseUrl).searchParams.get('token') ?? '';
 		const account = this.accounts.get(token);
 		if (!account) return void duplex.destroy();
-		socket(request, duplex, early, account.random, token, () => [...account.tasks.keys()]);
+		duplex.on('error', () => duplex.destroy());
+		const kind = account.random.word('open open open refuse page hang close noise');
+		if (kind === 'hang') return void duplex.resume().on('end', () => duplex.destroy());
+		if (kind === 'close') return void duplex.destroy();
+		if (kind === 'noise') return void duplex.end(account.random.bytes(100));
+		if (kind === 'refuse') return void duplex.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n');
+		if (kind === 'page') return void duplex.end(`HTTP/1.1 200 OK\r\n\r\n${PAGE}`);
+		sockets.handleUpgrade(request, duplex, early, (opened) => {
+			opened.on('error', () => opened.terminate());
+			chatter(opened, account, token);
+		});
 	}
+}
+
+/** Says what a service would and would not say. */
+function chatter(opened: WebSocket, { random, tasks }: Account, token: string): void {
+	const message = () => {
+		const task_id = random.pick([...tasks.keys(), random.whole(1, 99), odd(random, token)]);
+		const process_percentage = random.pick([0, 43, 99, 100, 101, -5, 55.5, odd(random, token)]);
+		const type = random.pick<unknown>(['labs_status_updated', 'other', odd(random, token)]);
+		const payload = random.pick<unknown>([{ task_id, process_percentage }, odd(random, token)]);
+		return JSON.stringify({ type, payload });
+	};
+	const timer = setInterval(
+		() => {
+			const kind = random.word('progress progress progress progress noise flood end ping');
+			if (kind === 'end' && random.chance(0.1)) opened.terminate();
+			else if (kind === 'ping') opened.ping();
+			else if (kind === 'noise') opened.send(random.bytes(50), { binary: random.chance(0.5) });
+			else if (kind === 'flood' && random.chance(0.05)) {
+				for (let n = 0; n < 3000; n++) opened.send(message());
+			} else opened.send(message());
+		},
+		random.whole(5, 100),
+	);
+	opened.on('close', () => clearInterval(timer));
 }
