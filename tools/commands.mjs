@@ -27,7 +27,7 @@ export const commands = {
 	'test:storage': nodeTests('test/storage', ensureN8n, ensureStorageServers),
 	'test:nightly': {
 		needs: [ensureDist, ensureN8n, ensureQueueServers, ensureStorageServers],
-		run: ['test/soak/nightly/main.mts'],
+		run: ['test/nightly/main.mts'],
 	},
 	'test:release': {
 		needs: [ensureDist, ensureLintTools],

@@ -6,7 +6,7 @@ export default {
 		'{bench,simulator}/main.mts',
 		'demo/demo.mts',
 		'tools/*/main.mts',
-		'test/{leaks,soak/nightly}/main.mts',
+		'test/{leaks,nightly,worlds}/main.mts',
 		'test/leaks/{trigger,generated}.mts',
 		// Run by Node's own test runner.
 		'test/{audio,e2e,install,n8n,oldest,queue,storage}/*.test.mts',

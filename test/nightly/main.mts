@@ -6,7 +6,7 @@
  */
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { eventually } from '../../../tools/eventually.mts';
+import { eventually } from '../../tools/eventually.mts';
 import { Nightly } from './nightly.mts';
 import { killMain, killPostgres, killS3, killWorker } from './outages.mts';
 import { judge, processesIn } from './verdict.mts';

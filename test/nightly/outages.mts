@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { eventually } from '../../../tools/eventually.mts';
+import { eventually } from '../../tools/eventually.mts';
 import { LOOK_MS, PATIENCE_MS, type Nightly } from './nightly.mts';
 
 /** How long a server is away: shorter than the example goes on asking PostgreSQL. */

@@ -1,5 +1,5 @@
 import { readdirSync, readlinkSync } from 'node:fs';
-import type { Row } from '../../storage/dataTable.mts';
+import type { Row } from '../storage/dataTable.mts';
 import type { Nightly } from './nightly.mts';
 
 /** What is not as it must be. */

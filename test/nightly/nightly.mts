@@ -1,10 +1,10 @@
-import type { FaultRule, Simulator } from '../../../simulator/simulator.mts';
-import { eventually } from '../../../tools/eventually.mts';
-import type { Cluster } from '../../../tools/queue/cluster.mts';
-import { startS3, type S3 } from '../../../tools/servers/s3.mts';
-import { setUp, WorkflowFile, type Setting } from '../../queue/setting.mts';
-import type { Row } from '../../storage/dataTable.mts';
-import { Texts } from '../../storage/texts.mts';
+import type { FaultRule, Simulator } from '../../simulator/simulator.mts';
+import { eventually } from '../../tools/eventually.mts';
+import type { Cluster } from '../../tools/queue/cluster.mts';
+import { startS3, type S3 } from '../../tools/servers/s3.mts';
+import { setUp, WorkflowFile, type Setting } from '../queue/setting.mts';
+import type { Row } from '../storage/dataTable.mts';
+import { Texts } from '../storage/texts.mts';
 
 /**
  * How soon n8n notes that an execution is over whose worker was given up while main was away, in
