@@ -30,8 +30,6 @@ export const MAX_ID_CHARS = 500;
 export const MAX_WORD_CHARS = 200;
 /** Characters of the service's own words in a message. */
 export const MAX_REASON_CHARS = 500;
-/** Characters of an API token, which must fit into a request line. */
-export const MAX_TOKEN_CHARS = 4096;
 /** Bytes of the subtitles of one task: an hour of speech, word by word, has about 0.5 MB. */
 export const MAX_SUBTITLES_BYTES = 2 * MIB;
 /** Bytes of the subtitles of all parts of a speech, which are joined in memory. */

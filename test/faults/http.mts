@@ -33,8 +33,6 @@ const TOO_LONG: Array<[string, string | object]> = [
 	['`{ message }`', { message: 'Text is too long' }],
 	['`{ detail }`', { detail: 'Text is too long' }],
 	['nested objects', { error: { error: { message: 'Text is too long' } } }],
-	['a list', { errors: [{ field: 'input', message: 'Text is too long' }] }],
-	['plain text', 'Text is too long'],
 ];
 
 const bodies: Row[] = [
@@ -138,7 +136,7 @@ const limits: Row[] = [
 		note: 'the node rests for at most a minute at a time',
 	}),
 	row('429 to a reading', READS, { faults: reading(429, {}, { 'Retry-After': '1' }) }),
-	...[500, 502, 503, 504, 520, 524].map((status) =>
+	...[500, 502, 503, 504].map((status) =>
 		row(`${status} to a reading`, READS, {
 			faults: reading(status, PAGE),
 		}),
@@ -147,7 +145,7 @@ const limits: Row[] = [
 		...create(503, { error: 'overloaded' }),
 		fails: `not available (HTTP 503): overloaded…${UNSURE}`,
 	}),
-	...[504, 520, 524].map((status) =>
+	...[504, 520].map((status) =>
 		row(`${status} to a create call that was accepted`, [VIDEO, IMAGE], {
 			make: accepted((_, response) => response.writeHead(status).end(PAGE)),
 			hints: 'looked up in the history',

@@ -2,10 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { selfSigned } from './certificate.mts';
-import { drip, type Handler } from '../service/fakeService.mts';
+import type { Handler } from '../service/fakeService.mts';
 import {
 	always,
-	CREATING,
 	IMAGE,
 	inFront,
 	isMute,
@@ -27,11 +26,6 @@ const resetAfterHead: Handler = (_, response) => {
 	response.writeHead(200, { 'content-length': 100 });
 	response.write('{"task_id": "1');
 	setTimeout(() => response.socket?.resetAndDestroy(), 20);
-};
-
-const slowLoris: Handler = ({ socket }) => {
-	socket.write('HTTP/1.1 200 OK\r\nX-Slow: ');
-	drip(socket, 'a', 50);
 };
 
 const network: Row[] = [
@@ -92,24 +86,6 @@ const network: Row[] = [
 	}),
 	row('A reading is reset after its headers', [SPEAK, ...READING], {
 		make: inFront(/^GET /, resetAfterHead, 1),
-	}),
-	row('Headers come letter by letter, without end (slow loris)', ['speech:wait'], {
-		setting: { options: { timeout: 2 } },
-		make: inFront(/^GET /, slowLoris),
-		fails: 'No result after 2 seconds',
-	}),
-	row('Headers of the create call come letter by letter, without end', CREATING, {
-		setting: { options: { timeout: 6 } },
-		make: inFront(/^POST /, slowLoris),
-		fails: `No result after 6 seconds…${UNSURE}`,
-		note: 'a generation whose `Idle Timeout` is shorter is looked for in the history',
-		paid: 0,
-	}),
-	row('Headers of a generation come letter by letter beyond its idle timeout', [VIDEO], {
-		setting: { options: { timeout: 8, idleTimeout: 1 } },
-		make: inFront(/^POST /, slowLoris),
-		fails: 'stopped reporting before the result was ready',
-		paid: 0,
 	}),
 	row('The server restarts while the node waits', [SPEAK], {
 		service: { pace: 0.1 },

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import type { Upgrades } from '../service/fakeService.mts';
 import { row, SPEAK, type Row } from './row.mts';
 
@@ -51,26 +50,6 @@ const sockets: Row[] = [
 			sim.push({ type: 'labs_status_updated', payload: null });
 			sim.push({ type: 'labs_status_updated', payload: { task_id: {}, process_percentage: [] } });
 			sim.push(`"${'x'.repeat(4 << 20)}"`);
-		},
-	}),
-	row('10,000 progress messages a second', [SPEAK], {
-		service: { pace: 0.3 },
-		during: async ({ sim }) => {
-			await sim.waitFor(() => sim.sockets() === 1 && sim.tasks.size === 1);
-			const [taskId] = [...sim.tasks.keys()] as [string];
-			for (let batch = 0; batch < 20 && sim.sockets() > 0; batch++) {
-				for (let n = 0; n < 500; n++) {
-					const id = n % 2 === 0 ? taskId : `other-${batch}-${n}`;
-					const payload = { task_id: id, process_percentage: n % 100 };
-					sim.push({ type: 'labs_status_updated', payload });
-				}
-				await new Promise((resolve) => setTimeout(resolve, 50));
-			}
-		},
-		note: 'no percentage is reported twice',
-		check: ({ messages }) => {
-			const told = messages.filter((text) => / %$/.test(text));
-			assert.equal(new Set(told).size, told.length, told.join());
 		},
 	}),
 ];

@@ -50,7 +50,7 @@ test.each([
 function outcomeOf(stream: string) {
 	const events = new GenerationEvents(SOURCE);
 	events.push(Buffer.from(stream));
-	return events.end();
+	return events.markEnded();
 }
 
 describe('a stream without end', () => {
@@ -71,7 +71,7 @@ describe('a stream without end', () => {
 		for (let pushed = 0; pushed < 6 * MIB; pushed += bytes.length) {
 			if (events.push(bytes)) endedAfter ??= pushed;
 		}
-		return { endedAfter, taken: heap() - before, outcome: events.end() };
+		return { endedAfter, taken: heap() - before, outcome: events.markEnded() };
 	}
 
 	it.each([

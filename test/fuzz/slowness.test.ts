@@ -82,13 +82,13 @@ const READERS: Record<string, (text: string) => unknown> = {
 		const bytes = Buffer.from(text);
 		// As large as n8n hands them on.
 		for (let at = 0; at < bytes.length; at += 65_536) events.push(bytes.subarray(at, at + 65_536));
-		return events.end();
+		return events.markEnded();
 	},
 	streamInSmallParts(text) {
 		const events = new GenerationEvents(SOURCE);
 		const bytes = Buffer.from(text);
 		for (let at = 0; at < bytes.length; at += 20) events.push(bytes.subarray(at, at + 20));
-		return events.end();
+		return events.markEnded();
 	},
 };
 

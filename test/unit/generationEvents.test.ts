@@ -24,9 +24,13 @@ interface Heard {
 	words: string[];
 }
 
-type Ending = 'end' | 'broken';
-const ENDINGS: Ending[] = ['end', 'broken'];
-function hear(parts: Array<string | Uint8Array>, ending: Ending = 'end', expected?: number): Heard {
+type Ending = 'markEnded' | 'markBroken';
+const ENDINGS: Ending[] = ['markEnded', 'markBroken'];
+function hear(
+	parts: Array<string | Uint8Array>,
+	ending: Ending = 'markEnded',
+	expected?: number,
+): Heard {
 	const progress: GenerationProgress[] = [];
 	const events = new GenerationEvents(SOURCE, (news) => progress.push(news), expected);
 	let early = false;
@@ -174,7 +178,7 @@ describe('a completion', () => {
 
 	it('that breaks off in the middle does not count, whether or not the connection broke', () => {
 		for (let cut = 1; cut < COMPLETE.length - 1; cut += 7) {
-			expect(hear([COMPLETE.slice(0, cut)], 'broken').outcome.kind).toBe('lost');
+			expect(hear([COMPLETE.slice(0, cut)], 'markBroken').outcome.kind).toBe('lost');
 		}
 		const half = COMPLETE.slice(0, COMPLETE.indexOf('file_url') + 20);
 		expect(outcomeOf(half).kind).toBe('lost');
@@ -206,7 +210,7 @@ describe('completions that come one per video', () => {
 	const signed = (time: number, ...paths: string[]) =>
 		paths.map((path) => ({ id: path[0], file_url: `${HOST}/${path}?signature=${time}` }));
 	const addressesOf = (...events: string[]) => {
-		const { outcome } = hear(events, 'end', 3);
+		const { outcome } = hear(events, 'markEnded', 3);
 		return outcome.kind === 'complete' && outcome.files.map(({ fileUrl }) => fileUrl.slice(26));
 	};
 
@@ -229,7 +233,7 @@ describe('completions that come one per video', () => {
 
 	const two = made('a', 'b').map((one) => completion(one));
 	it.each<[string, string[], early: boolean, cutBy: Ending[]]>([
-		['the stream ends', [], false, ['broken']],
+		['the stream ends', [], false, ['markBroken']],
 		['an error event comes', [event('error', '"no more"')], true, []],
 		['an event reports an error', [status({ error: 'no' })], true, []],
 		['a last completion is empty', [completion()], true, []],
@@ -256,15 +260,18 @@ describe('completions that come one per video', () => {
 	it('are a failure when all have failed, and lost with all their ids when none has a file', () => {
 		const all = (fields: object) => ['a', 'b', 'c'].map((id) => completion({ id, ...fields }));
 		const failed = all({ status: 'failed', error: 'UNSAFE' });
-		expect(hear(failed, 'end', 3)).toMatchObject({ early: true, outcome: { kind: 'failed' } });
+		expect(hear(failed, 'markEnded', 3)).toMatchObject({
+			early: true,
+			outcome: { kind: 'failed' },
+		});
 		const named = all({ status: 'completed' });
-		const { outcome, progress, early } = hear(named, 'end', 3);
+		const { outcome, progress, early } = hear(named, 'markEnded', 3);
 		expect({ kind: outcome.kind, early }).toEqual({ kind: 'lost', early: true });
 		expect(progress.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
 	});
 
 	it('are fewer when a plain answer has no more', () => {
-		const { outcome } = hear([JSON.stringify(made('a', 'b'))], 'end', 3);
+		const { outcome } = hear([JSON.stringify(made('a', 'b'))], 'markEnded', 3);
 		expect(outcome).toMatchObject({ kind: 'complete', files: [{ id: 'a' }, { id: 'b' }] });
 	});
 });
@@ -332,7 +339,7 @@ describe('a plain answer instead of a stream', () => {
 	);
 
 	it('that breaks with its connection is no result', () => {
-		expect(hear([json], 'broken').outcome.kind).toBe('lost');
+		expect(hear([json], 'markBroken').outcome.kind).toBe('lost');
 	});
 
 	it('without a file still tells the id to look for in the history', () => {
@@ -376,7 +383,7 @@ describe('more than any result can be', () => {
 		for (let mib = 0; mib < 4; mib++) outcome ??= events.push(Buffer.alloc(MIB, 'x'));
 		expect(outcome).toEqual({ kind: 'lost', text: expect.stringMatching(/larger/) });
 		expect(events.push(Buffer.from(`\n\n${COMPLETE}`))).toBe(outcome);
-		expect(events.end()).toBe(outcome);
+		expect(events.markEnded()).toBe(outcome);
 	});
 
 	it('a large result is taken all the same', () => {

@@ -26,7 +26,7 @@ export async function refusalChecked(
 		// If it breaks off, whoever reads on will see.
 		const part = await Promise.race([next, whenAborted(patience.signal)]).catch(() => undefined);
 		if (!part) break;
-		if (part.done) events.end();
+		if (part.done) events.markEnded();
 		else events.push(part.value);
 	}
 	patience.stop();

@@ -111,9 +111,9 @@ async function readToOutcome(
 			const outcome = events.push(part);
 			if (outcome) return outcome;
 		}
-		return events.end();
+		return events.markEnded();
 	} catch {
-		return events.broken(why);
+		return events.markBroken(why);
 	} finally {
 		over.abort(NO_REASON);
 	}

@@ -25,8 +25,6 @@ export interface ByteStream extends AsyncIterable<Uint8Array> {
 	destroy(error?: Error): unknown;
 	/** With `destroyOnReturn` false, a loop that is left does not destroy the stream. */
 	iterator(options: { destroyOnReturn: boolean }): AsyncIterable<Uint8Array>;
-	/** Lets what is left pass unread. */
-	resume(): unknown;
 	unshift(chunk: Uint8Array): unknown;
 	on(event: string, listener: (value: never) => void): unknown;
 	/** Called by the source with each part that comes in. */

@@ -1,10 +1,9 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { STREAM_ENDS, type GeneratedFile, type ServiceRecord } from '../contract';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from '../limits';
-import { Completions, entriesOf, isCutOff } from './completions';
 import type { Redactor } from './redaction';
 import { readGeneratedFiles, type Source } from './responses';
-import { asId, asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
+import { asId, asText, clip, isRecord, looksLikeHtml, parseJson, unsigned } from './coerce';
 import { isFailed, isFailureWord, readReason, saysFailure, saysRefused } from './errors';
 
 /** From the bytes of a generation stream to its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
@@ -42,6 +41,16 @@ function progressOf(value: unknown, redact: Redactor): GenerationProgress | unde
 	return { status: clip(redact.text(word ?? 'working'), MAX_WORD_CHARS), id };
 }
 
+/** The entries of a completion, no more than there can be files. */
+const entriesOf = (value: unknown): unknown[] =>
+	Array.isArray(value) ? value.slice(0, MAX_FILES) : [value];
+
+/** True for an entry whose file is still to come, or that was cut off. */
+const isCutOff = (entry: unknown): boolean =>
+	isRecord(entry)
+		? !isFailed(entry) && asId(entry.id) !== undefined
+		: typeof entry === 'string' && /^[[{]/.test(entry);
+
 /**
  * Reads a stream part by part. The outcome is known once as many files have come as were asked for, in
  * one completion or several, or an event says that no more will come.
@@ -52,7 +61,10 @@ export class GenerationEvents {
 	private mode: 'unknown' | 'events' | 'plain' = 'unknown';
 	private plain = '';
 	private heard = false;
-	private readonly completions = new Completions();
+	/** The files, each once, in the order they were first named. */
+	private readonly files = new Map<string, GeneratedFile>();
+	/** Entries of completions that named no file, by id. */
+	private readonly fileless = new Set<string>();
 	/** Why there is no file, after a completion without one. */
 	private lack: string | undefined;
 	/** The last event, if it reported a failure: it counts unless something comes after it. */
@@ -81,7 +93,7 @@ export class GenerationEvents {
 	}
 
 	/** The stream ended by itself. */
-	end(): GenerationOutcome {
+	markEnded(): GenerationOutcome {
 		this.feed(this.decoder.decode());
 		// The last event counts even without the blank line that should follow it.
 		if (this.mode === 'events' && !this.outcome) this.parser.feed('\n\n');
@@ -90,7 +102,7 @@ export class GenerationEvents {
 	}
 
 	/** It broke, or was given up for the reason `why`: an event that is cut in two does not count. */
-	broken(why?: string): GenerationOutcome {
+	markBroken(why?: string): GenerationOutcome {
 		return this.conclude(true, why);
 	}
 
@@ -120,7 +132,7 @@ export class GenerationEvents {
 		const value = parseJson(this.plain);
 		if (looksLikeHtml(this.plain)) this.finish({ kind: 'page' });
 		else if (value === undefined) this.lose('the answer broke off');
-		else this.take(value, 'the answer named no file');
+		else this.readResult(value, 'the answer named no file');
 	}
 
 	private onEvent(event: EventSourceMessage): void {
@@ -132,14 +144,14 @@ export class GenerationEvents {
 		const name = event.event ?? '';
 		if (STREAM_ENDS.failed.test(name)) return this.fail(value);
 		const isEnd = STREAM_ENDS.complete.test(name);
-		if (this.take(value, isEnd ? 'the completion named no file' : undefined)) return;
+		if (this.readResult(value, isEnd ? 'the completion named no file' : undefined)) return;
 		this.failure = isFailureWord(isRecord(value) ? value.status : value) ? value : undefined;
 		this.last = event;
 		this.report(value);
 	}
 
 	/** True if `value` is a result; `lack`: what it lacks if it names no file and should. */
-	private take(value: unknown, lack: string | undefined): boolean {
+	private readResult(value: unknown, lack: string | undefined): boolean {
 		const files = readGeneratedFiles(value, this.source.baseUrl);
 		if (files.length > 0) this.complete(value, files);
 		else if (saysFailure(value)) this.fail(value);
@@ -159,10 +171,14 @@ export class GenerationEvents {
 
 	private complete(value: unknown, files: GeneratedFile[]): void {
 		if (files.length > MAX_FILES) return this.lose(`the completion named ${files.length} files`);
-		this.completions.addFiles(files);
+		for (const file of files) {
+			// A later completion may sign the address anew: that is valid longest.
+			const { id, fileUrl } = file;
+			this.files.set(id === undefined ? fileUrl : `${id} ${unsigned(fileUrl)}`, file);
+			if (id !== undefined) this.fileless.delete(id);
+		}
 		for (const entry of entriesOf(value).filter(isFailed)) {
-			if (readGeneratedFiles(entry, this.source.baseUrl).length > 0) continue;
-			this.completions.addFileless(entry);
+			if (readGeneratedFiles(entry, this.source.baseUrl).length === 0) this.noteFileless(entry);
 		}
 		this.failure = undefined;
 		if (this.isAll()) this.conclude();
@@ -175,14 +191,20 @@ export class GenerationEvents {
 		this.failure = failed.length > 0 && failed.length === entries.length ? entries : undefined;
 		this.lack = text;
 		for (const entry of entries.filter(isRecord)) {
-			this.completions.addFileless(entry);
+			this.noteFileless(entry);
 			if (this.failure === undefined) this.report(entry);
 		}
 		if (!entries.some(isRecord) || this.isAll()) this.conclude(entries.some(isCutOff));
 	}
 
+	private noteFileless(entry: unknown): void {
+		const id = isRecord(entry) ? (asId(entry.id) ?? asId(entry.task_id)) : undefined;
+		this.fileless.add(id ?? `entry ${this.fileless.size}`);
+	}
+
+	/** True when as many files have come, or will not come, as were asked for. */
 	private isAll(): boolean {
-		return this.completions.count >= this.expected;
+		return this.files.size + this.fileless.size >= this.expected;
 	}
 
 	private fail(value: unknown): void {
@@ -193,13 +215,13 @@ export class GenerationEvents {
 
 	/** Nothing more is heard; `isCut` unless it was the service that ended it. */
 	private lose(text: string, isCut = true): void {
-		const mayLack = isCut && this.completions.files.length < this.expected;
+		const mayLack = isCut && this.files.size < this.expected;
 		this.finish({ kind: 'lost', text }, mayLack ? text : undefined);
 	}
 
 	/** Files that have come are paid for, whatever follows. */
 	private finish(outcome: GenerationOutcome, cut?: string): void {
-		const { files } = this.completions;
+		const files = [...this.files.values()];
 		this.outcome ??= files.length > 0 ? { kind: 'complete', files, cut } : outcome;
 	}
 }
