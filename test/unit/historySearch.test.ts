@@ -79,7 +79,7 @@ function searching(asked: Partial<SentRequest> = {}, got: GeneratedFile[] = []) 
 	const { api, listHistory } = account(history);
 	const claim = claimsOf(api.credential).open(sent(asked), 'streaming', got);
 	const find = async (isOneLook = false, signal = over.signal) =>
-		await findInHistory(api, claim, 'it broke', signal, isOneLook);
+		await findInHistory(api, claim, isOneLook ? undefined : 'it broke', signal);
 	/** How the search ends, and after how many seconds. */
 	async function searched(isOneLook = false) {
 		const began = Date.now();

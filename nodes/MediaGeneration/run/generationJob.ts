@@ -1,7 +1,6 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../shared/async/deadline';
 import { type GeneratedFile, GENERATIONS, type MediaKind } from '../../shared/contract';
-import { Failure } from '../../shared/failure';
 import { claimsOf } from '../../shared/generation/claims';
 import {
 	requestStream,
@@ -20,8 +19,6 @@ import {
 	timeout,
 } from '../../shared/n8n/descriptions';
 import { recordFiles } from '../../shared/n8n/ownWork';
-import { failureOfText } from '../../shared/parsing/errors';
-import type { GenerationOutcome } from '../../shared/parsing/generationEvents';
 import { GenerationRecord } from './generationRecord';
 import { NotMade, settled, type Job, type Made } from './job';
 import type { Work } from './work';
@@ -73,7 +70,7 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 		signal: AbortSignal,
 	): Promise<Made> {
 		const made = await settled(fileOutput(file, name, signal));
-		const isKept = record.kept.some(({ fileUrl }) => fileUrl === file.fileUrl);
+		const isKept = record.earlier?.files.some(({ fileUrl }) => fileUrl === file.fileUrl);
 		if (!(made instanceof NotMade) || !isKept || signal.aborted) return made;
 		// An address that was kept by an earlier attempt may have expired since.
 		const renewed = await findAgain(work.api, record.claim!.request, file, signal);
@@ -114,44 +111,10 @@ async function generate(
 	record: GenerationRecord,
 	limits: StreamLimits,
 ): Promise<GeneratedFile[]> {
-	const { claim, kept, why } = record;
-	const { signal } = limits;
-	if (kept.length >= order.expected) return kept;
-	const cut = why ?? 'an earlier attempt of this node lost the stream';
-	const earlier: GenerationOutcome =
-		kept.length === 0
-			? { kind: 'lost', text: cut }
-			: {
-					kind: 'complete',
-					files: kept,
-					cut: claim?.request.cutAt === undefined ? undefined : cut,
-				};
-	const outcome = claim ? earlier : await requestStream(api, order, record, limits);
-	switch (outcome.kind) {
-		case 'page':
-			throw new Failure('notTheService', { maybeAccepted: true });
-		case 'failed':
-			throw failedAs(outcome.text);
-		case 'lost':
-			record.markLost(outcome.text);
-			return await findInHistory(api, record.claim!, outcome.text, signal);
-		case 'complete': {
-			const { files, cut: reason = '' } = outcome;
-			const isCut = outcome.cut !== undefined;
-			if (files.length >= order.expected) return files;
-			record.markPartial(files, isCut);
-			if (isCut && !signal.aborted) record.markLost(reason);
-			return await findInHistory(api, record.claim!, reason, signal, !isCut);
-		}
-	}
-}
-
-/** The Failure behind the service's words for a failed generation. */
-function failedAs(text: string | undefined): Failure {
-	const failure = failureOfText(text);
-	return failure.kind === 'rejected' || failure.kind === 'invalidVoice'
-		? new Failure('generationFailed', { text })
-		: failure;
+	const { files, cut } = record.earlier ?? (await requestStream(api, order, record, limits));
+	if (files.length >= order.expected) return files;
+	record.markIncomplete(files, cut);
+	return await findInHistory(api, record.claim!, cut, limits.signal);
 }
 
 /** Several files of one element share its id; saved to disk, none may overwrite another. */

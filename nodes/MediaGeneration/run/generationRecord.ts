@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { type GeneratedFile, GENERATIONS } from '../../shared/contract';
 import { Failure, isFailure, withFacts } from '../../shared/failure';
 import { claimsOf } from '../../shared/generation/claims';
-import type { GenerationListener, GenerationOrder } from '../../shared/generation/generationStream';
+import type {
+	GenerationListener,
+	GenerationOrder,
+	Heard,
+} from '../../shared/generation/generationStream';
 import type { Claim, SentRequest } from '../../shared/generation/historyMatching';
 import type { GenerationProgress } from '../../shared/parsing/generationEvents';
 import { encounterOf } from '../paid/encounter';
@@ -16,10 +20,10 @@ const MAX_IDS = 8;
 export class GenerationRecord implements GenerationListener {
 	/** What was sent; undefined unless the service may have accepted it. */
 	claim: Claim | undefined;
-	/** The files that an earlier attempt has got. */
-	readonly kept: GeneratedFile[] = [];
+	/** What an earlier attempt has heard. */
+	readonly earlier: Heard | undefined;
 	/** What the attempt met that sent it and got no clear answer. */
-	why: string | undefined;
+	private why: string | undefined;
 	/** The service has said that it has begun. */
 	private isAccepted = false;
 	/** Its stream was lost: what the history lacks may still come. */
@@ -34,12 +38,15 @@ export class GenerationRecord implements GenerationListener {
 		if (!left || left.state === 'task' || !left.asked) return;
 		if (left.state === 'sent') this.why = left.why;
 		else this.isAccepted = true;
+		const files = left.state === 'made' ? left.files : [];
+		const isCut = files.length === 0 || left.asked.cutAt !== undefined;
+		const cut = this.why ?? 'an earlier attempt of this node lost the stream';
+		this.earlier = { files, cut: isCut ? cut : undefined };
 		if (left.state === 'made') {
-			this.kept = left.files;
 			work.report.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
 			work.report.note({ channel: 'kept' });
 		}
-		this.claim = this.claims.open(left.asked, 'lost', this.kept);
+		this.claim = this.claims.open(left.asked, 'lost', files);
 	}
 
 	markSent(): void {
@@ -71,23 +78,23 @@ export class GenerationRecord implements GenerationListener {
 		this.work.report.progress(`${this.kind} ${status}`);
 	}
 
-	/** Only `files` have come. If the stream was cut, a later attempt waits for the others. */
-	markPartial(files: GeneratedFile[], isCut: boolean): void {
-		this.claims.receive(this.claim!, files);
-		if (isCut) this.claim!.request.cutAt ??= Date.now();
-		this.markAccepted();
-		this.save();
-	}
-
-	/** The stream has told too little, for `reason`: from now on only the history can tell more. */
-	markLost(reason: string): void {
-		const { report } = this.work;
+	/** Only `files` have come; what `cut` the stream, unless the service has ended it. */
+	markIncomplete(files: GeneratedFile[], cut: string | undefined): void {
+		const { claim, claims, work, kind } = this;
+		if (files.length > 0) {
+			claims.receive(claim!, files);
+			// A later attempt waits for the others.
+			if (cut !== undefined) claim!.request.cutAt ??= Date.now();
+			this.markAccepted();
+			this.save();
+		}
+		if (cut === undefined) return;
 		this.isLost = true;
-		report.note({ channel: 'history' });
-		report.milestone(`${reason}; looking for the ${this.kind} in the history`);
-		report.hint(
+		work.report.note({ channel: 'history' });
+		work.report.milestone(`${cut}; looking for the ${kind} in the history`);
+		work.report.hint(
 			'lost',
-			`The service stopped reporting (${reason}), so the result was looked up in the history. It was not requested a second time`,
+			`The service stopped reporting (${cut}), so the result was looked up in the history. It was not requested a second time`,
 		);
 	}
 

@@ -1,7 +1,8 @@
 import type { Api } from '../api/api';
 import { abortReason, anyOf, NO_REASON, steadyNow, watchSilence } from '../async/deadline';
-import { Failure } from '../failure';
-import type { Generation } from '../contract';
+import type { GeneratedFile, Generation } from '../contract';
+import { Failure, isFailure } from '../failure';
+import { failureOfText } from '../parsing/errors';
 import {
 	GenerationEvents,
 	type GenerationOutcome,
@@ -31,6 +32,13 @@ export interface GenerationListener {
 	showProgress(progress: GenerationProgress): void;
 }
 
+/** What a stream has told. */
+export interface Heard {
+	files: GeneratedFile[];
+	/** Why it ended before all files were there, unless the service has ended it. */
+	cut?: string;
+}
+
 export interface StreamLimits {
 	/** Deadline and cancel of the item. */
 	signal: AbortSignal;
@@ -41,15 +49,15 @@ export interface StreamLimits {
 }
 
 /**
- * Sends a create call and reads its stream to the outcome. Throws a Failure when it is refused or fails,
- * or when the limits' signal aborts.
+ * Sends a create call and reads its stream to the end. Throws a Failure when it is refused or fails, or
+ * when the limits' signal aborts.
  */
 export async function requestStream(
 	api: Api,
 	order: GenerationOrder,
 	listener: GenerationListener,
 	{ signal, creating, idleMs }: StreamLimits,
-): Promise<GenerationOutcome> {
+): Promise<Heard> {
 	const closing = new AbortController();
 	const close = () => closing.abort(NO_REASON);
 	const open = async () => {
@@ -68,7 +76,7 @@ export async function requestStream(
 		close();
 		if (!mayBeUnderWay(error)) throw error;
 	});
-	if (!stream) return { kind: 'lost', text: 'the service did not respond' };
+	if (!stream) return { files: [], cut: 'the service did not respond' };
 	listener.markAnswered(stream.clockOffsetMs);
 	const hear = (progress: GenerationProgress) => listener.showProgress(progress);
 	const events = new GenerationEvents(api.credential, hear, order.expected);
@@ -77,17 +85,28 @@ export async function requestStream(
 	if (signal.aborted) close();
 	return await readToOutcome(stream.body, events, idleMs, close)
 		.then((outcome) => {
-			if (!signal.aborted) return outcome;
-			const reason = abortReason(signal);
+			const reason = signal.aborted ? abortReason(signal) : undefined;
 			// What has come in time must not be lost with what has not.
-			if (reason.kind === 'timedOut' && outcome.kind === 'complete') return outcome;
-			throw reason.with({ maybeAccepted: true });
+			const isInTime = !reason || (reason.kind === 'timedOut' && outcome.kind === 'complete');
+			if (!isInTime) throw reason.with({ maybeAccepted: true });
+			return heardIn(outcome);
 		})
 		.finally(() => {
 			signal.removeEventListener('abort', close);
 			close();
 			ended();
 		});
+}
+
+/** Throws the Failure that an outcome is. */
+function heardIn(outcome: GenerationOutcome): Heard {
+	if (outcome.kind === 'complete') return outcome;
+	if (outcome.kind === 'page') throw new Failure('notTheService', { maybeAccepted: true });
+	const { text } = outcome;
+	if (outcome.kind === 'lost') return { files: [], cut: text };
+	const failure = failureOfText(text);
+	const isOwn = isFailure(failure, 'rejected', 'invalidVoice');
+	throw isOwn ? new Failure('generationFailed', { text }) : failure;
 }
 
 /** Reads a stream to its outcome, to a silence, or until it is closed. */

@@ -30,25 +30,24 @@ const SETTLED_LOOKS = 9;
 const readerOf = ({ credential }: Api) => accountOf(credential).shared(HistoryReader);
 
 /**
- * The files of a generation whose stream has told too little, for `reason`: those that had come, and what
- * the history has or will have within ten minutes, or in one look if the service has ended the stream by
- * itself. Throws a Failure if there are none: with the entries that may be its own, generationFailed, or
+ * The files of a generation whose stream has told too little: those that had come, and what the history
+ * has or will have within ten minutes, or in one look if nothing `cut` the stream and the service has ended
+ * it. Throws a Failure if there are none: with the entries that may be its own, generationFailed, or
  * the signal's reason. Never creates anything.
  */
 export async function findInHistory(
 	api: Api,
 	claim: Claim,
-	reason: string,
+	cut: string | undefined,
 	signal: AbortSignal,
-	isOneLook = false,
 ): Promise<GeneratedFile[]> {
 	const claims = claimsOf(api.credential);
 	const { files: got, request } = claim;
 	const { cutAt = Date.now(), isUnlikely = false } = request;
-	const mostLooks = isOneLook ? 1 : isUnlikely ? UNLIKELY_LOOKS : Infinity;
+	const mostLooks = cut === undefined ? 1 : isUnlikely ? UNLIKELY_LOOKS : Infinity;
 	const leftMs = Math.max(LONGEST_LOOK_MS, cutAt + SEARCH_MS - Date.now());
 	// Those just lost share a look of some seconds ago.
-	const notBefore = isOneLook || claim.state === 'lost' ? steadyNow() : 0;
+	const notBefore = cut === undefined || claim.state === 'lost' ? steadyNow() : 0;
 	let found = got;
 	let candidates: HistoryEntry[] = [];
 	let looks = 0;
@@ -72,7 +71,7 @@ export async function findInHistory(
 		if (isFailure(error, 'generationFailed')) throw error;
 		// If the history can't be read, the generation is still paid for.
 		if (!isOver) throw withFacts(error, { maybeAccepted: true });
-		const facts = { text: reason, candidates: candidates.map(candidateOf) };
+		const facts = { text: cut, candidates: candidates.map(candidateOf) };
 		throw new Failure(isUnlikely ? 'unclear' : 'streamLost', facts);
 	});
 
