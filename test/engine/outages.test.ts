@@ -1,6 +1,5 @@
 import { FakeService, type Handler } from '../service/fakeService.mts';
 import { good } from './seen';
-import { posts, readings } from './service';
 import { begin, CONTINUE, fakeTime, node, sim, speech, start, video } from './setup';
 import { pass, passUntil } from './time';
 
@@ -38,18 +37,20 @@ async function runThroughOutage(subject: object, count: number, requests = /./) 
 test.each([
 	['everything', /./],
 	['create calls alone', /^POST/],
-])('300 rows while %s gets 502 for 15 s: a few fail, and none is paid twice', async (_, requests) => {
-	const { output, lost } = await runThroughOutage(speech(N), 300, requests);
-	expect(output).toHaveLength(300);
-	process.stderr.write(`lost ${lost.length}\n`);
-	expect(lost.length).toBeLessThanOrEqual(15);
-	expect(sim.creates).toBe(300 - lost.length);
-	for (const { json } of lost) expect(json.error).toMatch(/HTTP 502/);
-}, 60_000);
+])(
+	'300 rows while %s gets 502 for 15 s: a few fail, and none is paid twice',
+	async (_, requests) => {
+		const { output, lost } = await runThroughOutage(speech(N), 300, requests);
+		expect(output).toHaveLength(300);
+		expect(lost.length).toBeLessThanOrEqual(15);
+		expect(sim.creates).toBe(300 - lost.length);
+		for (const { json } of lost) expect(json.error).toMatch(/HTTP 502/);
+	},
+	60_000,
+);
 
 test('videos likewise', async () => {
-	const { output, lost } = await runThroughOutage(video(N, { timeout: 600 }), 60);
-	process.stderr.write(`lost videos ${lost.length} of ${output.length}: ${lost[0]?.json.error}\n`);
+	const { lost } = await runThroughOutage(video(N, { timeout: 600 }), 60);
 	expect(lost.length).toBeLessThanOrEqual(15);
 	expect(sim.creates).toBe(60 - lost.length);
 }, 60_000);

@@ -75,7 +75,7 @@ const isOutage = (error: unknown): error is Failure =>
 	isFailure(error, 'noAnswer', 'unavailable', 'timedOut', 'notTheService', 'unreachable') ||
 	(isFailure(error, 'notFound') && error.facts.isEdge === true);
 
-/** Whether the service refuses for rate or load, and has begun nothing. */
+/** Whether the service refuses for rate or load; with 503 it may have begun something all the same. */
 const isRefusal = (error: unknown): error is Failure =>
 	isFailure(error, 'rateLimited') ||
 	(isFailure(error, 'unavailable') &&
@@ -94,7 +94,7 @@ function recordFailure(
 	if (isRefusal(failure)) pace.recordRefusal(kind, sentAt, failure);
 	else if (!isOutage(failure)) pace.recordAnswer(kind, sentAt, false);
 	// A connection that was refused may only have come a moment too early.
-	else if (kind === 'create' && !isAgain) pace.recordOutage(sentAt, failure);
+	if (isOutage(failure) && kind === 'create' && !isAgain) pace.recordOutage(sentAt, failure);
 }
 
 /** A reading given up at its own limit may be repeated. */

@@ -33,6 +33,8 @@ export class Pace {
 	hasWorked = false;
 	/** The account has accepted nothing for long: each call is tried once, until one is accepted. */
 	isGivenUp = false;
+	/** With so many under way one more was refused: beyond, only one is tried at a time. */
+	private full = Infinity;
 	/** With more at once, tasks have failed; rises with successes since. */
 	private ceiling = Infinity;
 	private successes = 0;
@@ -130,6 +132,7 @@ export class Pace {
 		else {
 			this.creates.close(sentAt);
 			if (isAccepted) {
+				this.full = Math.max(this.full, this.underWay + 1);
 				this.acceptedAt = steadyNow();
 				this.failing = undefined;
 				this.isGivenUp = false;
@@ -142,8 +145,10 @@ export class Pace {
 	recordRefusal(kind: CallKind, sentAt: number, failure: Failure): void {
 		// What is under way may be what keeps the service from starting more, unless it limits the rate.
 		const isFull = kind === 'create' && this.inWork > 1 && this.pause.ms === 0;
-		if (isFull) this.halve(sentAt);
-		else if (this.isNews(sentAt)) this.pause.lengthen();
+		if (isFull) {
+			this.full = Math.max(1, this.underWay);
+			this.halve(sentAt);
+		} else if (this.isNews(sentAt)) this.pause.lengthen();
 		const breaker = isFull ? this.creates : this.all;
 		breaker.trip(sentAt, false, failure.facts.retryAfterMs);
 		if (kind === 'create') this.noteFailing(failure);
@@ -221,7 +226,9 @@ export class Pace {
 	}
 
 	private createRestMs(): number {
-		if (this.inWork > 0 && this.inWork >= this.atOnce) return Infinity;
+		const { inWork } = this;
+		if (inWork > 0 && inWork >= this.atOnce) return Infinity;
+		if (this.creating > 0 && inWork >= this.full) return Infinity;
 		const { restMs } = this.creates;
 		return this.isGivenUp && restMs < Infinity ? 0 : restMs;
 	}
