@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
-import { EntryStore, type Outcome } from '../../nodes/MediaGenerationTrigger/generated/entryStore';
-import { Look } from '../../nodes/MediaGenerationTrigger/generated/look';
+import { EntryStore } from '../../nodes/MediaGenerationTrigger/generated/entryStore';
+import { lookInto } from '../../nodes/MediaGenerationTrigger/generated/look';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { readPage } from '../../nodes/shared/parsing/responses';
 
@@ -19,12 +19,10 @@ class Setting {
 	history: ServiceRecord[] = [];
 	told: unknown[] = [];
 	pages = 0;
-	last!: Outcome;
 	now = BEGAN;
 	/** Called before each page is read. */
 	between = (_page: number) => {};
 	readonly data: IDataObject = {};
-	private reach = 1;
 	private key = `node ${++keys}`;
 	private store = this.open();
 
@@ -37,33 +35,31 @@ class Setting {
 		return new EntryStore(saved, (this.key = `node ${++keys}`), account, true, this.now);
 	}
 
-	look(minutes = 1): unknown[] {
+	async look(minutes = 1): Promise<unknown[]> {
 		this.now += minutes * MINUTE;
-		const look = new Look(this.store, BASE, this.reach);
 		this.pages = 0;
-		for (let wanted = true; wanted;) {
-			this.between(++this.pages);
-			wanted = look.add(readPage(this.page(this.pages))!);
-		}
-		this.last = look.outcome();
-		this.reach = this.last.reach;
-		this.store.note(this.last, this.now);
-		const ready = this.last.ready.map(({ entry }) => idOf(entry.record));
-		for (const found of [...this.last.ready, ...this.last.failed]) {
-			this.store.queue(found);
-			this.store.markEmitted(found.mark, true);
+		const { seen, floor } = await lookInto(this.store, BASE, async (page) => {
+			this.between((this.pages = page));
+			return readPage(this.page(page))!;
+		});
+		const ended = this.store.remember(seen, floor, this.now);
+		for (const { mark } of ended) {
+			this.store.markEmitted(mark, true);
 			this.store.save();
-			this.store.markOver(found.mark);
+			this.store.markOver(mark);
 		}
 		this.store.save();
+		const ready = ended.filter(({ failed }) => !failed).map(({ record }) => idOf(record));
 		this.told.push(...ready);
+		// As HistoryWatch does.
+		if (this.pages > 1 && ended.length > 0) ready.push(...(await this.look(0)));
 		return ready;
 	}
 
 	/** A look after these, newest first, have come on top. */
-	lookWith(...added: ServiceRecord[]): unknown[] {
+	async lookWith(...added: ServiceRecord[]): Promise<unknown[]> {
 		this.history.unshift(...added);
-		return this.look();
+		return await this.look();
 	}
 
 	private page(number: number): unknown {
@@ -78,7 +74,6 @@ class Setting {
 	restart(how: 'killed' | 'closed', account?: string): void {
 		if (how === 'closed') this.store.leaveBehind();
 		this.store = this.open(account, how === 'killed');
-		this.reach = 1;
 	}
 }
 
@@ -104,10 +99,10 @@ const entries = (name: string, amount: number, minutes: number, step = 0.01) =>
 const old = (amount: number) => entries('old', amount, -3 * amount, 3);
 
 /** A trigger that has looked into this history once, and told nothing of it. */
-function watching(history: ServiceRecord[], form?: ConstructorParameters<typeof Setting>[0]) {
+async function watching(history: ServiceRecord[], form?: ConstructorParameters<typeof Setting>[0]) {
 	const setting = new Setting(form);
 	setting.history = history;
-	expect(setting.look()).toEqual([]);
+	expect(await setting.look()).toEqual([]);
 	return setting;
 }
 
@@ -119,8 +114,8 @@ const without =
 	(record) => ({ ...record, [field]: undefined });
 
 describe('a history', () => {
-	it('that was empty at first has only new entries', () => {
-		expect(watching([]).lookWith(entry('a', 2))).toEqual(['a']);
+	it('that was empty at first has only new entries', async () => {
+		expect(await (await watching([])).lookWith(entry('a', 2))).toEqual(['a']);
 	});
 
 	it.each<[string, Change]>([
@@ -129,73 +124,47 @@ describe('a history', () => {
 		['has ids that are numbers at times', unchanged],
 		['has no ids', without('id')],
 		['has neither ids nor times', (record) => without('id')(without('created_at')(record))],
-	])('tells each new entry once where it %s', (name, change) => {
-		const setting = watching(entries('1', 300, -900, 3).map(change));
+	])('tells each new entry once where it %s', async (name, change) => {
+		const setting = await watching(entries('1', 300, -900, 3).map(change));
 		for (let wave = 0; wave < 5; wave++) {
 			const fresh = entries(`${wave + 2}`, 3, wave).map(change);
 			setting.history = [...fresh, ...setting.history];
-			expect(setting.look().sort()).toEqual(fresh.map(idOf).sort());
+			expect((await setting.look()).sort()).toEqual(fresh.map(idOf).sort());
 			if (name.includes('numbers')) {
 				setting.history = setting.history.map((r) => ({ ...r, id: Number(r.id) }));
 			}
-			expect(setting.look()).toEqual([]);
-			expect(setting.pages).toBe(1);
+			expect(await setting.look()).toEqual([]);
 		}
 	});
 
-	it('in one bare array, in any order, tells what was made after everything in it', () => {
+	it('in one bare array, in any order, tells what was made after everything in it', async () => {
 		const shuffled = old(700).sort(() => Math.random() - 0.5);
-		const setting = watching(shuffled, { whole: true });
+		const setting = await watching(shuffled, { whole: true });
 		setting.history.push(entry('a', 2), entry('b', 1));
-		expect(setting.look()).toEqual(['b', 'a']);
+		expect(await setting.look()).toEqual(['b', 'a']);
 	});
 
-	it('of 100,000 entries in one array is remembered by its newest alone', () => {
-		const setting = watching(entries('old', 100_000, -90_000), { whole: true });
-		expect(setting.lookWith(entry('a', 2))).toEqual(['a']);
+	it('of 100,000 entries in one array is remembered by its newest alone', async () => {
+		const setting = await watching(entries('old', 100_000, -90_000), { whole: true });
+		expect(await setting.lookWith(entry('a', 2))).toEqual(['a']);
 		expect(JSON.stringify(setting.data).length).toBeLessThan(50_000);
 	});
 
-	it('in which nothing is known any more is passed over as it is', () => {
-		const setting = watching(old(150).map(without('id')));
+	it('in which nothing is known any more is passed over as it is', async () => {
+		const setting = await watching(old(150).map(without('id')));
 		// Its addresses are signed in their paths, say: nothing is known again.
 		const changed = () => ({ file_url: `${BASE}/${Math.random()}` });
 		for (let n = 0; n < 3; n++) {
 			setting.history = setting.history.map((record) => ({ ...record, ...changed() }));
-			expect(setting.look()).toEqual([]);
-			expect(setting.last.hasLostTrack).toBe(true);
+			expect(await setting.look()).toEqual([]);
 		}
 	});
 
-	it('that names each entry anew each time tells only what was made later', () => {
-		const setting = watching(old(150));
-		let number = 0;
-		const rename = () => {
-			setting.history = setting.history.map((record) => ({ ...record, id: `id-${++number}` }));
-		};
-		for (let n = 0; n < 3; n++) {
-			rename();
-			expect(setting.look()).toEqual([]);
-		}
-		rename();
-		expect(setting.lookWith(entry('new', 10))).toEqual(['new']);
-		rename();
-		expect(setting.look()).toEqual([]);
-	});
-
-	it('that puts an entry in late, among older ones, has it told', () => {
-		const setting = watching(old(300));
-		setting.lookWith(entry('fast', 5));
+	it('that puts an entry in late, among older ones, has it told', async () => {
+		const setting = await watching(old(300));
+		await setting.lookWith(entry('fast', 5));
 		setting.history.splice(1, 0, entry('slow', 1));
-		expect(setting.look()).toEqual(['slow']);
-	});
-
-	it('with an entry from the future goes on like any other', () => {
-		const setting = watching([entry('odd', 1e7), ...old(150)]);
-		for (let n = 0; n < 60; n++) {
-			setting.history.splice(1, 0, ...entries(`wave${n}-`, 25, n));
-			expect(setting.look()).toHaveLength(25);
-		}
+		expect(await setting.look()).toEqual(['slow']);
 	});
 });
 
@@ -204,35 +173,29 @@ describe('entries that are deleted', () => {
 		['with times', unchanged],
 		['without times', without('created_at')],
 		['of one time', atOneTime],
-	])('bring up older ones that are not new: %s', (_, change) => {
-		const setting = watching(old(400).map(change));
+	])('bring up older ones that are not new: %s', async (_, change) => {
+		const setting = await watching(old(400).map(change));
 		for (const [n, amount] of [1, 50, 1, 99].entries()) {
 			setting.history.splice(0, amount);
-			expect(setting.look()).toEqual([]);
-			expect(setting.lookWith(change(entry(`new ${n}`, 5 + n)))).toEqual([`new ${n}`]);
+			expect(await setting.look()).toEqual([]);
+			expect(await setting.lookWith(change(entry(`new ${n}`, 5 + n)))).toEqual([`new ${n}`]);
 		}
 	});
 
-	it('bring up nothing new when all that was known goes', () => {
-		const setting = watching(old(400));
+	it('bring up nothing new when all that was known goes', async () => {
+		const setting = await watching(old(400));
 		setting.history.splice(0, 150);
-		expect(setting.look()).toEqual([]);
+		expect(await setting.look()).toEqual([]);
 		expect(setting.pages).toBe(1);
-		expect(setting.lookWith(entry('a', 5))).toEqual(['a']);
+		expect(await setting.lookWith(entry('a', 5))).toEqual(['a']);
 	});
 
-	it('while the pages are read hide an entry for one look at most', () => {
-		const setting = watching(old(300));
+	it('while the pages are read hide no entry', async () => {
+		const setting = await watching(old(300));
 		setting.history.unshift(...entries('new', 250, 0));
 		setting.between = (page) => void (page === 2 && setting.history.splice(3, 1));
-		setting.look();
-		setting.between = () => {};
-		expect(setting.told).toHaveLength(249);
-		setting.lookWith(...entries('newer', 5, 10));
-		expect(new Set(setting.told).size).toBe(255);
-		expect(setting.told).toHaveLength(255);
-		for (let n = 0; n < 2; n++) setting.look();
-		expect(setting.pages).toBe(1);
+		await setting.look();
+		expect(setting.told.sort()).toEqual(named('new', 250).sort());
 	});
 });
 
@@ -241,111 +204,101 @@ describe('many at once', () => {
 		['pages with a total', {}],
 		['bare arrays', { asArray: true }],
 		['small pages', { size: 20 }],
-	])('are all told, in order, while more come in: %s', (_, form) => {
-		const setting = watching(old(300), form);
+	])('are all told, in order, while more come in: %s', async (_, form) => {
+		const setting = await watching(old(300), form);
 		setting.history.unshift(...entries('new', 480, 0));
 		let late = 0;
 		setting.between = () => setting.history.unshift(entry(`late ${late++}`, 20 + late));
-		setting.look();
+		await setting.look();
 		setting.between = () => {};
-		setting.look();
+		await setting.look();
 		expect(setting.told).toEqual([...named('new', 480), ...named('late ', late)]);
 	});
 
-	it('and more than a look takes: the newest are told', () => {
-		const setting = watching(old(300));
-		expect(setting.lookWith(...entries('new', 900, 0))).toEqual(named('new', 900).slice(300));
-		expect(setting.last.isCut).toBe(true);
-		expect(setting.look()).toEqual([]);
+	it('and more than a look takes: the newest are told', async () => {
+		const setting = await watching(old(300));
+		expect(await setting.lookWith(...entries('new', 900, 0))).toEqual(named('new', 900).slice(300));
+		expect(await setting.look()).toEqual([]);
 	});
 });
 
 describe('an entry in the making', () => {
-	it('is told when it has its file, also one that was there at first', () => {
-		const setting = watching([making('a', -1), ...old(20)]);
-		expect(setting.lookWith(making('b', 1))).toEqual([]);
+	it('is told when it has its file, also one that was there at first', async () => {
+		const setting = await watching([making('a', -1), ...old(20)]);
+		expect(await setting.lookWith(making('b', 1))).toEqual([]);
 		setting.history[0] = entry('b', 1);
-		expect(setting.look()).toEqual(['b']);
+		expect(await setting.look()).toEqual(['b']);
 		setting.history[1] = entry('a', -1);
-		expect(setting.look()).toEqual(['a']);
-		expect(setting.look()).toEqual([]);
+		expect(await setting.look()).toEqual(['a']);
+		expect(await setting.look()).toEqual([]);
 	});
 
 	it.each([
 		['with times', unchanged],
 		['without times', without('created_at')],
-	])('is followed where newer ones have moved it off the first page: %s', (_, change) => {
-		const setting = watching(old(300).map(change));
-		setting.lookWith(change(making('slow', 1)));
-		expect(setting.lookWith(...entries('new', 250, 2).map(change))).toHaveLength(250);
-		setting.look();
+	])('is followed where newer ones have moved it off the first page: %s', async (_, change) => {
+		const setting = await watching(old(300).map(change));
+		await setting.lookWith(change(making('slow', 1)));
+		expect(await setting.lookWith(...entries('new', 250, 2, 0.2).map(change))).toHaveLength(250);
+		await setting.look();
 		expect(setting.pages).toBe(3);
 		setting.history[250] = change(entry('slow', 1));
-		expect(setting.look()).toEqual(['slow']);
-		setting.look();
+		expect(await setting.look()).toEqual(['slow']);
+		await setting.look();
 		expect(setting.pages).toBe(1);
 	});
 
-	it('is given up after two hours', () => {
-		const setting = watching([]);
-		setting.lookWith(making('a', 1));
-		setting.look(2 * 60 + 1);
+	it('is given up after two hours', async () => {
+		const setting = await watching([]);
+		await setting.lookWith(making('a', 1));
+		await setting.look(2 * 60 + 1);
 		setting.history = [entry('a', 1)];
-		expect(setting.look()).toEqual([]);
+		expect(await setting.look()).toEqual([]);
 	});
 
-	it('that is deleted is looked for a few times only', () => {
-		const setting = watching(old(300));
-		setting.lookWith(making('a', 1));
-		setting.history = [...entries('new', 250, 2), ...setting.history.slice(1)];
-		for (let n = 0; n < 4; n++) setting.look();
-		setting.look();
-		expect(setting.pages).toBe(1);
-	});
-
-	it('without an id is told when it has its file', () => {
-		const setting = watching(old(150).map(without('id')));
-		expect(setting.lookWith(without('id')(making('a', 1)))).toEqual([]);
+	it('without an id is told when it has its file', async () => {
+		const setting = await watching(old(150).map(without('id')));
+		expect(await setting.lookWith(without('id')(making('a', 1)))).toEqual([]);
 		setting.history[0] = without('id')(entry('a', 1));
-		expect(setting.look()).toEqual([`${BASE}/a.mp4`]);
-		expect(setting.look()).toEqual([]);
+		expect(await setting.look()).toEqual([`${BASE}/a.mp4`]);
+		expect(await setting.look()).toEqual([]);
 	});
 });
 
 describe('a restart', () => {
-	it.each(['killed', 'closed'] as const)('(%s) repeats nothing and misses nothing', (how) => {
-		const setting = watching([making('slow', -1), ...old(300)]);
-		setting.lookWith(entry('a', 1));
+	it.each(['killed', 'closed'] as const)('(%s) repeats nothing and misses nothing', async (how) => {
+		const setting = await watching([making('slow', -1), ...old(300)]);
+		await setting.lookWith(entry('a', 1));
 		setting.restart(how);
 		setting.history.unshift(...entries('meanwhile', 250, 2));
 		setting.history[251] = entry('slow', -1);
 		setting.now += 24 * HOUR;
-		expect(setting.look()).toEqual(['slow', ...named('meanwhile', 250)]);
-		expect(setting.look()).toEqual([]);
+		expect(await setting.look()).toEqual(['slow', ...named('meanwhile', 250)]);
+		expect(await setting.look()).toEqual([]);
 	});
 
-	it('with a new token goes on with the same history', () => {
-		const setting = watching(old(300));
+	it('with a new token goes on with the same history', async () => {
+		const setting = await watching(old(300));
 		setting.restart('killed', 'the same account, renewed');
-		expect(setting.lookWith(entry('a', 1))).toEqual(['a']);
-		expect(setting.lookWith(entry('b', 2))).toEqual(['b']);
+		expect(await setting.lookWith(entry('a', 1))).toEqual(['a']);
+		expect(await setting.lookWith(entry('b', 2))).toEqual(['b']);
 	});
 
-	it('with another account begins anew', () => {
-		const setting = watching(old(300));
+	it('with another account begins anew', async () => {
+		const setting = await watching(old(300));
 		setting.restart('closed', 'another account');
 		setting.history = entries('other', 300, -905, 3);
-		expect(setting.look()).toEqual([]);
-		expect(setting.lookWith(entry('b', 20))).toEqual(['b']);
+		expect(await setting.look()).toEqual([]);
+		expect(await setting.lookWith(entry('b', 20))).toEqual(['b']);
 	});
 });
 
-it('after a day of looks no more is remembered than after an hour', () => {
-	const setting = watching(old(300));
+it('after a day of looks no more is remembered than after an hour', async () => {
+	const setting = await watching(old(300));
 	const sizes: number[] = [];
 	for (let minute = 0; minute < 24 * 60; minute++) {
 		setting.history = [...entries(`${minute}-`, 3, minute), ...setting.history].slice(0, 300);
-		setting.look();
+		await setting.look();
 		if (minute % 100 === 0) sizes.push(JSON.stringify(setting.data).length);
 	}
 	expect(setting.told).toHaveLength(3 * 24 * 60);

@@ -1,40 +1,41 @@
 import { accountOf } from '../../shared/account';
 import { passes, requireToken } from '../../shared/api/tokenCheck';
-import { sleep, steadyNow, withDeadline } from '../../shared/async/deadline';
-import { Failure } from '../../shared/failure';
+import { sleep, withDeadline } from '../../shared/async/deadline';
+import { Failure, isFailure } from '../../shared/failure';
+import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import { HistoryPages } from '../../shared/generation/historyReader';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from '../activation/activation';
-import { EntryEvents } from './entryEvents';
-import type { EntryStore, Found, Outcome } from './entryStore';
-import { Look } from './look';
+import { eventOf } from './entryEvents';
+import type { EntryStore, MarkedEntry } from './entryStore';
+import { lookInto } from './look';
 
 /** How long an activation waits for the first look, in ms; it is made again later. */
 const FIRST_LOOK_MS = 20_000;
 /** How often, at least, the newest entry is looked for while a person waits for it, in ms. */
 const BY_HAND_MS = 10_000;
-/** A page that another trigger has read is taken unless it is older than this part of the interval. */
-const FRESH = 0.5;
-/** How many entries of one look are emitted at most: the newest. */
-const MAX_EMITTED = 500;
+/** How many new entries of one look start an execution, and how many may wait for that: the newest. */
+const MAX_NEW = 500;
+const MAX_WAITING = 1000;
+/**
+ * How long the next event waits for the end of an execution, in ms: n8n may store executions that begin
+ * at the same time in another order.
+ */
+const PAUSE_MS = 1000;
 
 /** Reads the history of an account every so often, and emits what is new in it. */
 export class HistoryWatch {
 	private readonly pages: HistoryPages;
-	private readonly events: EntryEvents;
-	private reach = 1;
-	/** When the first page was last read, in ms since 1970. */
-	private readAt = 0;
+	/** Resolves when the last event was emitted and the next may follow, or when it will not be emitted. */
+	private before: Promise<void> = Promise.resolve();
+	private waiting = 0;
 	private isInTrouble = false;
-	private hasLostTrack = false;
 
 	constructor(
 		private readonly activation: Activation,
 		readonly store: EntryStore,
 	) {
-		const { credential } = activation.api;
-		this.pages = accountOf(credential).shared(HistoryPages);
-		this.events = new EntryEvents(activation, store);
+		this.pages = accountOf(activation.api.credential).shared(HistoryPages);
 	}
 
 	/**
@@ -46,9 +47,11 @@ export class HistoryWatch {
 		// With speech tasks, their watch checks the token.
 		if (!settings.ofTasks) await requireToken(api, isManual, closing);
 		if (closing.aborted) return;
-		const look = async (signal: AbortSignal) => await this.look(0, signal);
-		await withDeadline(FIRST_LOOK_MS, closing, look).catch((error: unknown) => this.refuse(error));
-		if (!closing.aborted) void this.goOn();
+		const look = async (signal: AbortSignal) => await this.look(signal);
+		await withDeadline(FIRST_LOOK_MS, closing, look)
+			.catch((error: unknown) => this.refuse(error))
+			// Where nobody is told of the failure, as after a restart, it goes on trying.
+			.finally(() => void this.goOn());
 	}
 
 	private get intervalMs(): number {
@@ -59,88 +62,82 @@ export class HistoryWatch {
 	private async goOn(): Promise<void> {
 		const { closing } = this.activation;
 		for (;;) {
-			// Triggers that share a reading are due together from then on.
-			const dueAt = this.readAt + this.intervalMs;
-			await sleep(Math.min(this.intervalMs, Math.max(0, dueAt - steadyNow())), closing);
+			await sleep(this.pages.msToNext(this.intervalMs), closing);
 			if (closing.aborted) return;
-			this.readAt = steadyNow();
-			await this.look(this.intervalMs * FRESH, closing).then(
+			await this.look(closing).then(
 				() => (this.isInTrouble = false),
 				(error: unknown) => this.report(error),
 			);
 		}
 	}
 
-	/** Reads as many pages as there may be news on, the first at most `maxAgeMs` old. */
-	private async look(maxAgeMs: number, signal: AbortSignal): Promise<void> {
-		const { api, isManual, closing } = this.activation;
-		const look = new Look(this.store, api.credential.baseUrl, this.reach);
-		for (let number = 1, isWanted = true; isWanted; number++) {
-			const { page, readAt } = await this.pages.read(api, number, maxAgeMs, signal);
-			if (number === 1) this.readAt = readAt;
-			isWanted = look.add(page) && !isManual;
-		}
-		const outcome = look.outcome();
+	/** Reads as much of the history as there may be news in, and has it emitted. */
+	private async look(signal: AbortSignal): Promise<void> {
+		const { store, pages, activation } = this;
+		const { api, closing, isManual, settings, warn } = activation;
+		let last = 0;
+		const { seen, floor } = await lookInto(store, api.credential.baseUrl, async (page) => {
+			last = page;
+			return await pages.read(api, page, signal);
+		});
 		if (closing.aborted) return;
-		if (isManual) return this.showNewest(outcome);
-		this.reach = outcome.reach;
-		this.take(outcome);
-	}
-
-	/** By hand the newest entry is shown, whatever was there before. */
-	private showNewest({ passed }: Outcome): void {
-		const newest = passed.filter(({ entry }) => !entry.failed).at(-1);
-		if (!newest) return;
-		this.store.see(newest);
-		this.events.emit(newest);
-	}
-
-	private take(outcome: Outcome): void {
-		const { store } = this;
-		const { settings, warn } = this.activation;
-		store.note(outcome);
-		if (outcome.hasLostTrack && !this.hasLostTrack) {
-			warn('the history holds nothing that was there before, so everything in it now is skipped');
+		const ended = store.remember(seen, floor);
+		// By hand the newest entry is shown, whatever was there before.
+		const isShown = isManual && floor !== undefined;
+		if (isShown) ended.push(...seen.filter(({ files }) => files.length > 0).slice(-1));
+		const wanted = ended.filter(({ failed }) => !failed || settings.events.has('failed'));
+		const most = Math.min(MAX_NEW, MAX_WAITING - this.waiting);
+		const told = new Set(wanted.slice(Math.max(0, wanted.length - most)));
+		if (told.size < wanted.length) {
+			warn(`more than ${MAX_NEW} new videos and images: only the newest start an execution`);
 		}
-		this.hasLostTrack = outcome.hasLostTrack;
-		const { ready, failed } = outcome;
-		const emitsFailed = settings.events.has('failed');
-		for (const found of failed) {
-			if (emitsFailed && found.entry.id !== undefined) this.emit(found);
-			else store.markOver(found.mark);
+		for (const entry of ended) {
+			if (told.has(entry)) this.emit(entry);
+			else store.markOver(entry.mark);
 		}
-		const left = ready.slice(0, -MAX_EMITTED);
-		for (const { mark } of left) store.markOver(mark);
-		if (left.length > 0 || (outcome.isCut && ready.length > 0)) {
-			warn(
-				`more than ${MAX_EMITTED} new videos and images at once: only the newest start an execution`,
-			);
-		}
-		for (const found of ready.slice(-MAX_EMITTED)) this.emit(found);
 		store.save();
+		// A deletion hides an entry that it moves to a page which was already read.
+		if (last > 1 && ended.length > 0) await this.look(signal);
 	}
 
-	private emit(found: Found): void {
-		if (this.store.queue(found)) {
-			this.activation.warn(
-				'too many videos and images wait for an execution: the oldest is dropped',
-			);
-		}
-		this.events.emit(found);
+	/** Files are fetched together, events are emitted in order. */
+	private emit(entry: MarkedEntry): void {
+		const { activation, store } = this;
+		const { context, api, settings, executionQueue, closing } = activation;
+		const { mark, marks, id, failed } = entry;
+		const fetchFiles = async (signal: AbortSignal) =>
+			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
+		let passOn = () => {};
+		const emitted = new Promise<void>((resolve) => (passOn = resolve));
+		this.waiting++;
+		const over = executionQueue.add({
+			about: id ?? mark,
+			name: failed ? 'generation failed' : 'generated',
+			isProgress: false,
+			key: mark,
+			store,
+			isWanted: async () => !(await activation.isOwnWork(marks)),
+			json: eventOf(entry),
+			fetchFiles: settings.download && !failed ? fetchFiles : undefined,
+			after: this.before,
+			begin: (ended) => void Promise.race([ended, sleep(PAUSE_MS, closing)]).then(passOn),
+		});
+		this.before = Promise.race([emitted, over]);
+		void this.before.then(() => this.waiting--);
 	}
 
-	/** Throws what keeps an activation from making sense; the rest passes, or is worth a line in the log. */
+	/** Throws what a person has to mend; the rest passes. */
 	private refuse(trouble: unknown): void {
-		const { isManual, settings, closing } = this.activation;
-		if (closing.aborted) return;
-		const { kind, facts = {} }: Partial<Failure> = trouble instanceof Failure ? trouble : {};
-		const isAbsent = kind === 'notFound' && !facts.isEdge;
-		const isAway = passes(trouble) || (kind === 'notFound' && !(isAbsent && this.store.isEmpty));
-		const isFatal = kind === 'tokenRefused' || isManual || !(settings.ofTasks || isAway);
-		if (isFatal) throw isAbsent ? new Failure('noHistory', { status: facts.status }) : trouble;
+		const { isManual } = this.activation;
+		const isAbsent = isFailure(trouble, 'notFound') && !trouble.facts.isEdge;
+		if (isAbsent && this.store.isEmpty) {
+			throw new Failure('noHistory', { status: trouble.facts.status });
+		}
+		if (isManual || !(passes(trouble) || isFailure(trouble, 'notFound'))) throw trouble;
 		this.report(trouble);
 	}
 
+	/** Writes one line to the log until a look has gone well again. */
 	private report(trouble: unknown): void {
 		const { closing, warn, onFatal } = this.activation;
 		if (closing.aborted) return;

@@ -60,7 +60,7 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
 }
 
 /** Sorts entries: the oldest first, those of one second in their order, those without a time last. */
-export function oldestFirst(entries: HistoryEntry[]): HistoryEntry[] {
+export function oldestFirst<Entry extends HistoryEntry>(entries: Entry[]): Entry[] {
 	const time = ({ createdAt }: HistoryEntry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
 	return entries.sort((a, b) => time(a) - time(b) || b.place - a.place);
 }

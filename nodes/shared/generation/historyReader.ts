@@ -78,29 +78,24 @@ async function readBackTo(
 	return { ...look, entries: readHistory(items, api.credential.baseUrl) };
 }
 
-interface ReadPage {
-	page: Page;
-	readAt: number;
-}
-
 /** The history of an account as its triggers read it, again and again: one reading serves them all. */
 export class HistoryPages {
-	private first: ReadPage | undefined;
+	/** All triggers read at this time and whole intervals later, in ms since 1970. */
+	private readonly firstRead = steadyNow();
 
-	/**
-	 * One page (§4.9), the first being 1; that one may have been read up to `maxAgeMs` ago. Others wait for
-	 * their turn among the trigger's readings. Throws a Failure.
-	 */
-	async read(api: Api, page: number, maxAgeMs: number, signal: AbortSignal): Promise<ReadPage> {
-		if (page === 1 && this.first && steadyNow() - this.first.readAt < maxAgeMs) return this.first;
+	/** Milliseconds until the next reading, at least half an interval. */
+	msToNext(intervalMs: number): number {
+		const soonest = steadyNow() + intervalMs / 2;
+		const intervals = Math.ceil((soonest - this.firstRead) / intervalMs);
+		return this.firstRead + intervals * intervalMs - steadyNow();
+	}
+
+	/** One page (§4.9), the first being 1; it waits for its turn among the readings. Throws a Failure. */
+	async read(api: Api, page: number, signal: AbortSignal): Promise<Page> {
 		const flights = singleFlightOf(api.credential);
 		return await flights.share(`history ${page}`, signal, async (over) => {
 			await api.pace.turns.watch(over);
-			const readAt = steadyNow();
-			const found = await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, over);
-			const read = { page: found, readAt };
-			if (page === 1) this.first = read;
-			return read;
+			return await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, over);
 		});
 	}
 }
