@@ -12,21 +12,16 @@ const MIN_PAGE_SIZE = 20;
 /** An entry that is listed only once it has its file may have been made so many ms before. */
 const LATE_MS = 600_000;
 
-/** What a look has seen, as `EntryStore.remember` takes it. */
-interface Look {
-	seen: MarkedEntry[];
-	floor?: number;
-}
-
 /**
  * Looks into the history for what may be new to `store`. `read` fetches a page, the first being 1; others
- * change the history meanwhile. `baseUrl` resolves relative addresses.
+ * change the history meanwhile. `baseUrl` resolves relative addresses. Resolves with what
+ * `EntryStore.remember` takes.
  */
 export async function lookInto(
 	store: EntryStore,
 	baseUrl: string,
 	read: (page: number) => Promise<Page>,
-): Promise<Look> {
+): Promise<{ seen: MarkedEntry[]; floor?: number }> {
 	const found = new Map<string, MarkedEntry>();
 	let floor = NaN;
 	for (let number = 1; ; number++) {
