@@ -1,5 +1,5 @@
 import type { FailureFacts, FailureKind } from '../../nodes/shared/failure';
-import type { SentRequest } from '../../nodes/shared/generation/historyMatching';
+import type { SentRequest } from '../../nodes/shared/contract';
 import type { Operation } from '../faults/stage.mts';
 
 /*

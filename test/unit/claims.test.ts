@@ -1,7 +1,7 @@
-import type { ServiceRecord } from '../../nodes/shared/contract';
+import type { ServiceRecord, SentRequest } from '../../nodes/shared/contract';
 import { Claims } from '../../nodes/shared/generation/claims';
 import { readHistory } from '../../nodes/shared/generation/historyEntries';
-import type { Claim, SentRequest } from '../../nodes/shared/generation/historyMatching';
+import type { Claim } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { judge, sent, SENT_AT } from './judge';
 

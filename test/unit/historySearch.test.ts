@@ -1,9 +1,8 @@
 import type { Api } from '../../nodes/shared/api/api';
 import { startDeadline } from '../../nodes/shared/async/deadline';
-import type { GeneratedFile, ServiceRecord } from '../../nodes/shared/contract';
+import type { GeneratedFile, ServiceRecord, SentRequest } from '../../nodes/shared/contract';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 import { claimsOf } from '../../nodes/shared/generation/claims';
-import type { SentRequest } from '../../nodes/shared/generation/historyMatching';
 import { HistoryReader } from '../../nodes/shared/generation/historyReader';
 import { findInHistory } from '../../nodes/shared/generation/historySearch';
 import { sent, SENT_AT } from './judge';

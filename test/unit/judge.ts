@@ -1,7 +1,7 @@
-import type { ServiceRecord } from '../../nodes/shared/contract';
+import type { ServiceRecord, SentRequest } from '../../nodes/shared/contract';
 import type { Claims } from '../../nodes/shared/generation/claims';
 import { readHistory, type HistoryEntry } from '../../nodes/shared/generation/historyEntries';
-import type { Claim, SentRequest } from '../../nodes/shared/generation/historyMatching';
+import type { Claim } from '../../nodes/shared/generation/historyMatching';
 
 export const SENT_AT = Date.parse('2026-01-01T10:00:00Z');
 

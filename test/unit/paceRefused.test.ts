@@ -166,7 +166,9 @@ test('refusals of a create call leave nothing behind on the signal of the run', 
 	const { signal } = new AbortController();
 	const deadline = startDeadline(60_000);
 	const limits = { signal, begin: deadline.signal, limitMs: 300_000 };
-	const opened = api.openStream('image', Buffer.from('{}'), limits).catch(() => {});
+	const opened = api
+		.openStream('image', Buffer.from('{}'), limits, async (body) => body)
+		.catch(() => {});
 	while (service.seen.length < 3) await jest.advanceTimersByTimeAsync(50);
 	expect(getEventListeners(signal, 'abort').length).toBeLessThan(3);
 	await jest.advanceTimersByTimeAsync(60_000);

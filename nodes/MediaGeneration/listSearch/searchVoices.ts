@@ -8,7 +8,7 @@ import { withDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
-import { isLastPage, MAX_PAGE_SIZE } from '../../shared/api/pagination';
+import { allVoices, isLastPage, MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/coerce';
 import { Api } from '../../shared/api/api';
 
@@ -125,7 +125,7 @@ async function findVoices(
 	// The service has no search, or one that does not look into all that is shown of a voice.
 	const isSearched = search === '' || (results.length > 0 && results.length === found.items.length);
 	if (!isSearched && page === 0) {
-		return { results: entriesOf(await api.allVoices({}, MAX_SEARCHED, signal)) };
+		return { results: entriesOf(await allVoices(api, {}, MAX_SEARCHED, signal)) };
 	}
 	const next: Place = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
 	const isLast = isLastPage(found, next.seen, MAX_PAGE_SIZE);

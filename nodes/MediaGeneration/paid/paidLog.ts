@@ -1,7 +1,6 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
-import type { GeneratedFile } from '../../shared/contract';
-import type { SentRequest } from '../../shared/generation/historyMatching';
+import type { GeneratedFile, SentRequest } from '../../shared/contract';
 import { isRecord } from '../../shared/parsing/coerce';
 import type { Redactor } from '../../shared/parsing/redaction';
 

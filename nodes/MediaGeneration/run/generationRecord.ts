@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type GeneratedFile, GENERATIONS } from '../../shared/contract';
+import { type GeneratedFile, GENERATIONS, type SentRequest } from '../../shared/contract';
 import { Failure, isFailure, withFacts } from '../../shared/failure';
 import { claimsOf } from '../../shared/generation/claims';
 import type {
@@ -7,7 +7,7 @@ import type {
 	GenerationOrder,
 	Heard,
 } from '../../shared/generation/generationStream';
-import type { Claim, SentRequest } from '../../shared/generation/historyMatching';
+import type { Claim } from '../../shared/generation/historyMatching';
 import type { GenerationProgress } from '../../shared/parsing/generationEvents';
 import { encounterOf } from '../paid/encounter';
 import type { PaidRecord } from '../paid/payments';

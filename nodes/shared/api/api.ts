@@ -2,7 +2,6 @@ import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
 import { failureSaidIn, readAnswer } from '../parsing/errors';
 import { readText } from '../http/bodies';
-import { refusalChecked } from './firstEvent';
 import { RetryingClient, type ApiCall } from './retry';
 import {
 	ACCOUNT_PATH,
@@ -15,7 +14,6 @@ import {
 import { Failure, isFailure } from '../failure';
 import type { HttpResponse } from '../http/request';
 import { knownTasksOf } from './knownTasks';
-import { readAllPages } from './pagination';
 import {
 	readCreated,
 	readCreatedTaskId,
@@ -110,13 +108,14 @@ export class Api extends RetryingClient {
 
 	/**
 	 * §4.5–4.8: starts a generation and returns its event stream once it has begun, its headers at the
-	 * latest after `limitMs`, and the service's clock minus ours in ms, if it says. The stream lives until
-	 * it ends or `signal` aborts.
+	 * latest after `limitMs`, and the service's clock minus ours in ms, if it says. `check` returns the same
+	 * stream once it has said something, or throws a refusal. It lives until it ends or `signal` aborts.
 	 */
 	async openStream(
 		generation: Generation,
 		body: Buffer,
 		options: Pick<ApiCall, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
+		check: (stream: AsyncIterable<Uint8Array>) => Promise<AsyncIterable<Uint8Array>>,
 	): Promise<{ body: AsyncIterable<Uint8Array>; clockOffsetMs?: number }> {
 		const call: ApiCall = {
 			method: 'POST',
@@ -127,9 +126,7 @@ export class Api extends RetryingClient {
 			...options,
 		};
 		return await this.send(call, async (answer) => {
-			const { begin = options.signal } = options;
-			const checking = refusalChecked(answer.body, this.credential, begin);
-			const body = await checking.catch((error: unknown) => {
+			const body = await check(answer.body).catch((error: unknown) => {
 				answer.close();
 				throw error;
 			});
@@ -147,17 +144,6 @@ export class Api extends RetryingClient {
 	/** §4.4: one page of voices. */
 	async listVoices(query: Query, signal: AbortSignal): Promise<Page> {
 		return await this.page('/v1/labs/voices', query, signal);
-	}
-
-	/** The same, from all pages: each voice once, `limit` of them at most. */
-	async allVoices(query: Query, limit: number, signal: AbortSignal): Promise<ServiceRecord[]> {
-		return await readAllPages({
-			first: 0,
-			limit,
-			idField: 'voice_id',
-			fetch: async (page, pageSize) =>
-				await this.listVoices({ ...query, page, page_size: pageSize }, signal),
-		});
 	}
 
 	/** §4.10. `repeat` 'once' leaves repeating to the caller. */

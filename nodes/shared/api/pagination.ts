@@ -1,3 +1,4 @@
+import type { Api } from './api';
 import type { ServiceRecord } from '../contract';
 import { Failure } from '../failure';
 import { MAX_PAGES } from '../limits';
@@ -56,3 +57,18 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 		}
 	}
 }
+
+/** All voices (§4.4), each once, `limit` of them at most. */
+export const allVoices = async (
+	api: Api,
+	query: Record<string, string>,
+	limit: number,
+	signal: AbortSignal,
+): Promise<ServiceRecord[]> =>
+	await readAllPages({
+		first: 0,
+		limit,
+		idField: 'voice_id',
+		fetch: async (page, pageSize) =>
+			await api.listVoices({ ...query, page, page_size: pageSize }, signal),
+	});

@@ -2,7 +2,7 @@ import type { Credential } from '../http/credential';
 import { failureOfStatus, readRetryAfter, saysTooMuch } from '../parsing/errors';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
-import { abortReason, sleep, startDeadline, steadyNow } from '../async/deadline';
+import { abortReason, backOffMs, sleep, startDeadline, steadyNow } from '../async/deadline';
 import { Failure, isFailure, isTransient, withFacts, type FailureKind } from '../failure';
 import {
 	sendRequest,
@@ -10,7 +10,6 @@ import {
 	type HttpResponse,
 	type ServiceContext,
 } from '../http/request';
-import { backOffMs } from '../async/backOff';
 import { paceOf, type CallKind, type Pace } from '../pace/pace';
 import { asWebUrl } from '../parsing/coerce';
 

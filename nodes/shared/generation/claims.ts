@@ -1,9 +1,9 @@
 import { accountOf } from '../account';
-import type { GeneratedFile } from '../contract';
+import type { GeneratedFile, SentRequest } from '../contract';
 import type { Credential } from '../http/credential';
 import { marksOf } from '../parsing/responses';
 import type { HistoryEntry } from './historyEntries';
-import { matchHistory, type Claim, type SentRequest, type Verdict } from './historyMatching';
+import { matchHistory, type Claim, type Verdict } from './historyMatching';
 
 /** How long after it was given up a generation may still finish, and how long it is remembered, in ms. */
 const LINGERS_MS = 30 * 60 * 1000;

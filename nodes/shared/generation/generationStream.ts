@@ -1,3 +1,4 @@
+import { refusalChecked } from '../api/firstEvent';
 import type { Api } from '../api/api';
 import { abortReason, anyOf, NO_REASON, steadyNow, watchSilence } from '../async/deadline';
 import type { GeneratedFile, Generation } from '../contract';
@@ -63,13 +64,18 @@ export async function requestStream(
 	const open = async () => {
 		const { bytes, release } = await order.body(signal);
 		return await api
-			.openStream(order.generation, bytes, {
-				signal: anyOf(creating, closing.signal),
-				begin: signal,
-				limitMs: idleMs,
-				onSend: () => listener.markSent(),
-				onRefused: () => listener.markRefused(),
-			})
+			.openStream(
+				order.generation,
+				bytes,
+				{
+					signal: anyOf(creating, closing.signal),
+					begin: signal,
+					limitMs: idleMs,
+					onSend: () => listener.markSent(),
+					onRefused: () => listener.markRefused(),
+				},
+				async (body) => await refusalChecked(body, api.credential, signal),
+			)
 			.finally(release);
 	};
 	const stream = await open().catch((error: unknown) => {

@@ -2,35 +2,11 @@ import {
 	ASPECT_RATIO_ALIASES,
 	ASPECT_RATIOS,
 	type GeneratedFile,
-	type MediaKind,
+	type SentRequest,
 } from '../contract';
 import { countFiles, isKnown, type HistoryEntry } from './historyEntries';
 import { asText } from '../parsing/coerce';
 import { kindSaid } from '../parsing/fileType';
-
-/** A request for videos or images, as a later attempt needs it: it is kept with the execution. */
-export interface SentRequest {
-	/** Unique, also among the requests of other processes. */
-	key: string;
-	/** As sent; '' if none. */
-	prompt: string;
-	kind: MediaKind;
-	aspectRatio?: string;
-	/** Files asked for. */
-	expected: number;
-	/** Images are part of it: its prompt alone says little. */
-	withImages: boolean;
-	/** When it went out, in ms since 1970 by our clock. */
-	sentAt: number;
-	/** The service's clock minus ours at that time, in ms, once an answer has told: clocks may be set. */
-	clockOffsetMs?: number;
-	/** Ids of its files that events have told. */
-	told: string[];
-	/** When its stream was cut after some of its files had come, in ms since 1970. */
-	cutAt?: number;
-	/** The create call was answered by an error, as hardly anything that was accepted is. */
-	isUnlikely?: boolean;
-}
 
 /** A request of this process, until some time after it is over. */
 export interface Claim {

@@ -4,7 +4,8 @@ import { singleFlightOf, type Api } from '../api/api';
 import { asTime } from '../parsing/coerce';
 import type { Page } from '../parsing/responses';
 import { readHistory, type HistoryEntry } from './historyEntries';
-import { sinceOf, type SentRequest } from './historyMatching';
+import { sinceOf } from './historyMatching';
+import type { SentRequest } from '../contract';
 
 /** How long a look is fresh enough for everyone, in ms. */
 const FRESH_MS = 8_000;

@@ -2,7 +2,7 @@ import { accountOf } from '../account';
 import type { Api } from '../api/api';
 import { remainingMs, steadyNow, withDeadline } from '../async/deadline';
 import { pollUntil, type Reading } from '../async/pollUntil';
-import type { GeneratedFile } from '../contract';
+import type { GeneratedFile, SentRequest } from '../contract';
 import { Failure, isFailure, withFacts } from '../failure';
 import { MAX_FILES } from '../limits';
 import { asText, unsigned } from '../parsing/coerce';
@@ -10,7 +10,7 @@ import { readReason } from '../parsing/errors';
 import { marksOf } from '../parsing/responses';
 import { claimsOf } from './claims';
 import { isKnown, type HistoryEntry } from './historyEntries';
-import type { Claim, SentRequest } from './historyMatching';
+import type { Claim } from './historyMatching';
 import { HistoryReader } from './historyReader';
 
 /** Milliseconds between looks into the history; all items that search share one look. */

@@ -2,7 +2,14 @@ import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-work
 import type { Credential } from './credential';
 import { readErrorText, readRetryAfter } from '../parsing/errors';
 import { peek, readErrorBody } from './bodies';
-import { abortReason, remainingMs, sleep, steadyNow, watchSilence } from '../async/deadline';
+import {
+	abortReason,
+	backOffMs,
+	remainingMs,
+	sleep,
+	steadyNow,
+	watchSilence,
+} from '../async/deadline';
 import { Failure, isTransient, type FailureFacts } from '../failure';
 import type { FileType, MediaKind } from '../contract';
 import {
@@ -14,7 +21,6 @@ import {
 } from '../parsing/fileType';
 import { codeOf, sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
-import { backOffMs } from '../async/backOff';
 
 /** How long a file host may take to answer, and be silent while a file comes, in ms. */
 const SILENCE_MS = 60_000;

@@ -1,5 +1,4 @@
-import { sleep, steadyNow } from '../async/deadline';
-import { backOffMs } from '../async/backOff';
+import { backOffMs, sleep, steadyNow } from '../async/deadline';
 import type { EgressCheck } from '../http/request';
 import { TokenBucket } from '../async/tokenBucket';
 

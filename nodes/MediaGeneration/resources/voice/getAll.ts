@@ -1,3 +1,4 @@
+import { allVoices } from '../../../shared/api/pagination';
 import type { INodeProperties } from 'n8n-workflow';
 import { options, returnAllAndLimit } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/coerce';
@@ -72,7 +73,7 @@ export const getAllVoices: Operation = {
 		}
 
 		return async () => {
-			const voices = await api.allVoices(query, limit, signal);
+			const voices = await allVoices(api, query, limit, signal);
 			return voices.map((voice) => output(voice));
 		};
 	},
