@@ -58,7 +58,7 @@ test.each([
 test('Retry On Fail: what may not be sent again says what the first attempt met', async () => {
 	onCreate({ accepted: true, ...answer(502, '<html><body>Bad Gateway</body></html>') });
 	const { message, description } = bad(await run(node(speech('Hello.'), RETRY)));
-	expect(message).toMatch(/got no clear response: HTTP 502 at \d\d:\d\d UTC/);
+	expect(message).toMatch(/got no clear response: HTTP 502 at \d\d:\d\d/);
 	expect(description).toContain('It is not sent again automatically');
 	expect(posts()).toBe(1);
 });

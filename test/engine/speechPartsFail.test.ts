@@ -88,7 +88,7 @@ test('a part without a clear answer is not sent again', async () => {
 	const { message, description } = bad(await run(node(split(), RETRY)));
 	// What the first attempt met, and when.
 	expect(message).toMatch(
-		/^An earlier attempt sent this request and got no clear response: \S+ did not respond at \d\d:\d\d UTC – part 3 of 12/,
+		/^An earlier attempt sent this request and got no clear response: \S+ did not respond at \d\d:\d\d – part 3 of 12/,
 	);
 	expect(description).toContain('may have accepted the request');
 	expect(sent()).toEqual(SENTENCES);

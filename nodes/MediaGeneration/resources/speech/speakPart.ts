@@ -2,10 +2,10 @@ import type { SpeechRequest } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withFacts } from '../../../shared/failure';
 import { egressCheckOf } from '../../../shared/http/request';
-import { wordingOf } from '../../../shared/n8n/messages';
 import { recordTask } from '../../../shared/n8n/ownWork';
 import { subscribe } from '../../../shared/speech/notifications';
 import { aboutTask, type TaskWait } from '../../../shared/speech/speechTask';
+import { encounterOf } from '../../paid/encounter';
 import type { PaidRecord } from '../../paid/payments';
 import type { Work } from '../../run/work';
 import { collect, type Part, type Spoken, type WaitFields } from './collect';
@@ -112,7 +112,7 @@ async function create(
 	});
 	const taskId = await recordTask(work, creating).catch((error: unknown) => {
 		const isUnclear = error instanceof Failure && error.facts.maybeAccepted;
-		if (isUnclear) record.keep({ state: 'sent', sentAt, why: whatItMet(error, sentAt) });
+		if (isUnclear) record.keep({ state: 'sent', sentAt, why: encounterOf(error, work.context) });
 		throw withFacts(error, { isSpeech: true });
 	});
 	record.keep({ state: 'task', taskId });
@@ -120,11 +120,4 @@ async function create(
 	const own = part.count === 1 ? {} : { part: part.index + 1 };
 	report.recordPayment('speech', { ...own, task: taskId, attempts });
 	return taskId;
-}
-
-/** How a call sent at `sentAt` (ms since 1970) ended, for a later attempt: `HTTP 502 at 14:03 UTC`. */
-function whatItMet(failure: Failure, sentAt: number): string {
-	const { status } = failure.facts;
-	const words = status === undefined ? wordingOf(failure).message : `HTTP ${status}`;
-	return `${words} at ${new Date(sentAt).toISOString().slice(11, 16)} UTC`;
 }
