@@ -86,6 +86,7 @@ export async function requestStream(
 	listener.markAnswered(stream.clockOffsetMs);
 	const hear = (progress: GenerationProgress) => listener.showProgress(progress);
 	const events = new GenerationEvents(api.credential, hear, order.expected);
+	const began = steadyNow();
 	const ended = api.pace.markUnderWay();
 	signal.addEventListener('abort', close, { once: true });
 	if (signal.aborted) close();
@@ -96,6 +97,10 @@ export async function requestStream(
 			const isInTime = !reason || (reason.kind === 'timedOut' && outcome.kind === 'complete');
 			if (!isInTime) throw reason.with({ maybeAccepted: true });
 			return heardIn(outcome);
+		})
+		.catch((error: unknown) => {
+			api.pace.noteFailed(error, began, 1);
+			throw error;
 		})
 		.finally(() => {
 			signal.removeEventListener('abort', close);
