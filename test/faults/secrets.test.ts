@@ -4,7 +4,7 @@ import type { FaultAction } from '../../simulator/simulator.mts';
 import { contentsOf, findAnyCanary, findToken } from './canary.mts';
 import { assertClean, saved } from './check.mts';
 import { ECHOES, type Echo } from './echoes.mts';
-import { always, answer, GENERATIONS, IMAGE, on, SPEAK } from './row.mts';
+import { always, answer, IMAGE, on, SPEAK } from './row.mts';
 import { NODE, onStage, OPERATIONS, Stage, type Operation } from './stage.mts';
 
 /*
@@ -133,30 +133,6 @@ test.concurrent.each(OPERATIONS)(
 			const shown = JSON.stringify(result.items(NODE));
 			if (operation !== 'speech:delete') expect(shown).toContain('*****');
 			await assertClean(stage, result);
-		}),
-);
-
-test.concurrent.each(GENERATIONS)(
-	'a retry fetches a file whose address holds the token, and nothing of it is saved (%s)',
-	async (operation) =>
-		await onStage(operation, async (stage) => {
-			const { sim } = stage;
-			const address = `${sim.baseUrl}/files/x.png?token=${encodeURIComponent(sim.token)}&raw=${sim.token}`;
-			sim.fault({ ...on.create, ...answer(200, [{ id: 'x', file_url: address }]) });
-			sim.fault({ ...on.file, ...answer(410) });
-			sim.fault({ ...on.file, ...always, ...answer(200, Buffer.alloc(2000, 1)) });
-			const failed = await stage.run();
-			expect(failed.error?.message).toMatch(/could not be downloaded/);
-			expect(findToken(sim.token, { run: saved(failed.run) })).toBeUndefined();
-			const again = await stage.run({ retryOf: failed.run });
-			expect(again.items(NODE)[0]?.binary?.data?.bytes).toBe(2000);
-			await assertClean(stage, again);
-			const asked = sim.requests.filter(({ path }) => path === '/files/x.png');
-			expect(asked.map(({ query }) => [query.token, query.raw])).toEqual(
-				// An address that is taken apart has a space for each "+".
-				asked.map(() => [sim.token, sim.token.replace('+', ' ')]),
-			);
-			expect(asked.length).toBe(2);
 		}),
 );
 
