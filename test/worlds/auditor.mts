@@ -138,27 +138,30 @@ function ownFile(book: Book): string[] {
 		}),
 	);
 	return book.families.flatMap(({ ended }) => {
-		const given = ended.flatMap((line) => line.given);
-		const used = new Map<string, number>();
-		return given.flatMap(({ text, marks, json }) => {
-			const wrong: string[] = [];
+		return ended.flatMap(({ given }) => wrongFiles(given, textOf));
+	});
+}
+
+function wrongFiles(given: Given[], textOf: Map<string, string>): string[] {
+	const used = given.flatMap(({ marks }) => marks);
+	const wrong = [...new Set(used)].filter((mark) => count(used, (one) => one === mark) > 1);
+	return given.reduce(
+		(complaints, { text, marks, json }) => {
 			const named = [...JSON.stringify(json).matchAll(/made\/([\w-]+)\./g)].map(
 				([, mark]) => mark!,
 			);
-			const isError = json.error !== undefined;
-			for (const mark of new Set([...marks, ...(isError ? [] : named)])) {
+			for (const mark of json.error === undefined ? [...marks, ...named] : marks) {
 				const own = textOf.get(mark);
 				if (own === undefined || !isOf(text, own))
-					wrong.push(`${mark} (${own}) at the item "${text}"`);
+					complaints.push(`${mark} (${own}) at the item "${text}"`);
 			}
-			for (const mark of marks) used.set(mark, (used.get(mark) ?? 0) + 1);
-			for (const mark of marks) if (used.get(mark)! > 1) wrong.push(`${mark} twice`);
 			const places = marks.map((mark) => text.indexOf(textOf.get(mark) ?? ''));
 			if (places.some((place, index) => place < (places[index - 1] ?? 0)))
-				wrong.push(`parts in disorder: ${marks}`);
-			return wrong;
-		});
-	});
+				complaints.push(`parts in disorder: ${marks}`);
+			return complaints;
+		},
+		wrong.map((mark) => `${mark} twice`),
+	);
 }
 
 /** 3. What is paid is delivered or named. */

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { audit } from './auditor.mts';
 import { play } from './play.mts';
-import { sizeOf, without, worldOf } from './world.mts';
+import { lesser, sizeOf, without, worldOf } from './world.mts';
 
 const { values } = parseArgs({
 	options: {
@@ -12,6 +12,10 @@ const { values } = parseArgs({
 		without: { type: 'string', default: '' },
 		/** Kills the process at this effect. */
 		kill: { type: 'string' },
+		/** Kills it at every one of its effects, in a world each. */
+		kills: { type: 'boolean' },
+		/** Worlds of one or two things. */
+		small: { type: 'boolean' },
 		/** Stops after so many seconds. */
 		within: { type: 'string', default: 'Infinity' },
 		verbose: { type: 'boolean' },
@@ -22,9 +26,11 @@ const { values } = parseArgs({
 
 const numbers = values.without.split(',').filter(Boolean).map(Number);
 
+const made = (seed: number) => (values.small ? lesser(worldOf(seed)) : worldOf(seed));
+
 /** Plays a world without some of its parts. */
 async function playSeed(seed: number, dropped: Iterable<number>, kill?: number) {
-	const { ledger, effects } = await play({ ...without(worldOf(seed), new Set(dropped)), kill });
+	const { ledger, effects } = await play({ ...without(made(seed), new Set(dropped)), kill });
 	return { ledger, effects, wrong: audit(ledger) };
 }
 
@@ -36,7 +42,7 @@ async function shrink(
 	kill?: number,
 ): Promise<number[]> {
 	const dropped = new Set(from);
-	for (let part = 0; part < sizeOf(worldOf(seed)); part++) {
+	for (let part = 0; part < sizeOf(made(seed)); part++) {
 		if (dropped.has(part)) continue;
 		const { wrong } = await playSeed(seed, [...dropped, part], kill);
 		if (wrong.some((complaint) => complaint.startsWith(promise))) dropped.add(part);
@@ -45,25 +51,30 @@ async function shrink(
 }
 
 let violations = 0;
-const first = Number(values.seed);
-const count = Number(values.count);
-const end = performance.now() + 1000 * Number(values.within);
 let played = 0;
-for (let seed = first; seed < first + count && performance.now() < end; seed++) {
+const end = performance.now() + 1000 * Number(values.within);
+
+/** Plays one world and prints what is wrong with it. Resolves with how many effects it had. */
+async function judge(seed: number, kill?: number): Promise<number> {
 	played++;
-	const kill = values.kill === undefined ? undefined : Number(values.kill);
-	const { ledger, wrong } = await playSeed(seed, numbers, kill);
+	const { ledger, effects, wrong } = await playSeed(seed, numbers, kill);
 	if (values.ledger) for (const line of ledger.lines) console.log(JSON.stringify(line));
 	if (values.verbose) console.log(`seed ${seed}: ${ledger.digest()}`);
-	if (wrong.length === 0) continue;
+	if (wrong.length === 0) return effects;
 	violations++;
 	console.log(`seed ${seed}: ${wrong.join('\n  ')}`);
 	const needless = await shrink(seed, wrong[0]!.split(':')[0]!, numbers, kill);
-	const more = [
-		needless.length > 0 ? ` --without ${needless}` : '',
-		kill ? ` --kill ${kill}` : '',
-	].join('');
-	console.log(`  npm run worlds -- --seed ${seed}${more} --ledger`);
+	const more = `${values.small ? ' --small' : ''}${kill ? ` --kill ${kill}` : ''}`;
+	const less = needless.length > 0 ? ` --without ${needless}` : '';
+	console.log(`  npm run worlds -- --seed ${seed}${more}${less} --ledger`);
+	return effects;
+}
+
+const first = Number(values.seed);
+for (let seed = first; seed < first + Number(values.count) && performance.now() < end; seed++) {
+	const effects = await judge(seed, values.kill === undefined ? undefined : Number(values.kill));
+	if (!values.kills) continue;
+	for (let kill = 1; kill <= effects && performance.now() < end; kill++) await judge(seed, kill);
 }
 console.log(`worlds: ${played} played, ${violations} violations`);
 removeEngineFolder();

@@ -109,11 +109,13 @@ class Player {
 
 	private schedule(): void {
 		const { clock, world, service } = this;
-		world.executions.forEach((plan, index) =>
-			clock.after(plan.at, () =>
-				this.execute(plan, `execution ${index}`, this.process(plan.process)),
-			),
-		);
+		world.executions.forEach((plan, index) => {
+			const start = () => {
+				if (this.processes[plan.process]?.isDead) clock.after(6 * SECOND, start);
+				else this.execute(plan, `execution ${index}`, this.process(plan.process));
+			};
+			clock.after(plan.at, start);
+		});
 		for (const { at, operation, text } of world.others)
 			clock.after(at, () => service.order(operation, text));
 		for (const trigger of this.triggers) {
@@ -130,9 +132,7 @@ class Player {
 	}
 
 	private process(index: number): N8n {
-		const known = this.processes[index];
-		if (known && !known.isDead) return known;
-		return (this.processes[index] = startProcess(`n8n ${index}`, (attempt, context) => {
+		return (this.processes[index] ??= startProcess(`n8n ${index}`, (attempt, context) => {
 			this.ledger.note({
 				what: 'attempt',
 				attempt,
@@ -166,12 +166,14 @@ class Player {
 
 	private startAgain(index: number): void {
 		this.ledger.note({ what: 'restarted', process: `n8n ${index}` });
-		this.process(index);
+		delete this.processes[index];
 		const crashed = this.unfinished.splice(0).filter(({ process, runAgain }) => {
 			return process.isDead || void this.unfinished.push({ process, runAgain });
 		});
 		for (const { runAgain } of crashed) runAgain();
-		for (const trigger of this.triggers.filter(({ isWanted }) => isWanted))
+		for (const trigger of this.triggers.filter(
+			({ plan, isWanted }) => isWanted && plan.process === index,
+		))
 			this.publish(trigger, 'init');
 	}
 
@@ -257,6 +259,8 @@ class Player {
 	private publish(trigger: Published, mode: 'activate' | 'init' | 'update', tries = 1): void {
 		const { ledger, clock } = this;
 		const { name, plan } = trigger;
+		// It is published when n8n is there again.
+		if (this.processes[plan.process]?.isDead) return;
 		const process = this.process(plan.process);
 		const life = ++trigger.life;
 		const staticData = structuredClone(trigger.saved);
@@ -291,21 +295,19 @@ class Player {
 			if (!isCurrent() || !trigger.isWanted) return;
 			const text = `${error.message} ${(error as { description?: string }).description ?? ''}`;
 			ledger.note({ what: 'published', trigger: name, ...about, refused: text });
+			const isByPerson = mode === 'activate' && !atRunTime;
 			// A person tries until it works; n8n tries five times by itself.
-			if (mode === 'activate' && !atRunTime) {
-				return void clock.after(30 * SECOND, () => trigger.isWanted && this.publish(trigger, mode));
-			}
-			if (tries >= 5) return ledger.note({ what: 'dead', trigger: name, text });
+			if (tries >= 5 && !isByPerson) return ledger.note({ what: 'dead', trigger: name, text });
 			const next = atRunTime ? 'update' : mode;
-			clock.after(
-				2 ** tries * SECOND,
-				() => trigger.isWanted && this.publish(trigger, next, tries + 1),
-			);
+			clock.after(isByPerson ? 30 * SECOND : 2 ** tries * SECOND, () => {
+				if (life === trigger.life && trigger.isWanted) this.publish(trigger, next, tries + 1);
+			});
 		};
 		running.run({ process }, () => {
 			activateTrigger(setting, emit, (error) => {
 				if (!isCurrent()) return;
-				void this.close(trigger).then(() => running.run(undefined, () => again(error, true)));
+				again(error, true);
+				void this.close(trigger);
 			})
 				.then(async ({ closeFunction }) => {
 					if (!isCurrent()) return await closeFunction?.();
@@ -321,6 +323,7 @@ class Player {
 	private async unpublish(trigger: Published): Promise<void> {
 		if (!trigger.isWanted) return;
 		trigger.isWanted = false;
+		trigger.life++;
 		await this.close(trigger);
 		this.ledger.note({ what: 'unpublished', trigger: trigger.name });
 	}
@@ -329,7 +332,6 @@ class Player {
 		const { close } = trigger;
 		trigger.close = undefined;
 		await close?.();
-		trigger.life++;
 	}
 
 	private logger() {

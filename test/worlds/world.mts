@@ -87,6 +87,17 @@ export const sizeOf = (world: World): number =>
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
+/** As much of a world as it takes to try each of its effects. */
+export const lesser = (world: World): World => ({
+	...world,
+	executions: world.executions
+		.slice(0, 1)
+		.map((one) => ({ ...one, items: one.items.slice(0, 2), rounds: 1 })),
+	others: world.others.slice(0, 2),
+	restarts: [],
+	faults: world.faults.slice(0, 1),
+});
+
 /** The world of a seed. */
 export function worldOf(seed: number): World {
 	const random = new Random(seed);
