@@ -93,6 +93,14 @@ describe('a new video', () => {
 	});
 });
 
+it('of more than 500 new entries the newest 500 are told, the oldest first', async () => {
+	const trigger = await follow();
+	const items = Array.from({ length: 550 }, () => add());
+	await pass(2 * INTERVAL_SECONDS);
+	const newest = items.slice(-500).map(({ id }) => `generated ${id}`);
+	expect(idsOf(trigger)).toEqual(newest);
+});
+
 it('several triggers of an account share one reading a minute', async () => {
 	const triggers = [await follow()];
 	await pass(20);
