@@ -1,9 +1,16 @@
-import type { IDataObject, ITriggerFunctions, ITriggerResponse } from 'n8n-workflow';
+import type {
+	IDataObject,
+	ITriggerFunctions,
+	ITriggerResponse,
+	WorkflowActivateMode,
+} from 'n8n-workflow';
 import { accountOf } from '../shared/account';
 import { Api } from '../shared/api/api';
+import { confirmRefusal, requireToken } from '../shared/api/tokenCheck';
 import { Failure } from '../shared/failure';
 import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
+import { wordingOf } from '../shared/n8n/messages';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Activation } from './activation/activation';
 import { dropsDuplicates, ExecutionQueue } from './activation/executionQueue';
@@ -13,6 +20,12 @@ import { ownWorkOf, refuseSelfStart } from './activation/followers';
 import { readSettings } from './activation/settings';
 import { TaskStore } from './tasks/taskStore';
 import { TaskWatch } from './tasks/taskWatch';
+
+/**
+ * n8n itself activates, as after a restart. It tries five times within some 15 s and then leaves the trigger
+ * dead, so what may pass is no reason to throw; a person who publishes is told at once.
+ */
+const PATIENT = new Set<string>(['init', 'leadershipChange'] satisfies WorkflowActivateMode[]);
 
 /**
  * Listens for what happens to speech tasks, and looks for new videos and images: until it is closed,
@@ -44,27 +57,49 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		const { signal } = closing;
 		if (signal.aborted) return;
 		signal.addEventListener('abort', accountOf(credential).use(), { once: true });
-		const onFatal = (failure: Failure) => {
+		const api = new Api(context, credential);
+		const end = (failure: Failure) => {
 			if (signal.aborted) return;
 			context.emitError(asNodeError(failure));
 			void closeFunction();
 		};
+		let isConfirming = false;
+		const onFatal = async (failure: Failure) => {
+			if (isManual || failure.kind !== 'tokenRefused') return end(failure);
+			if (isConfirming) return;
+			isConfirming = true;
+			const refusal = await confirmRefusal(api, signal);
+			isConfirming = false;
+			if (refusal) end(refusal);
+		};
 		const activation: Activation = {
 			context,
-			api: new Api(context, credential),
+			api,
 			settings,
 			executionQueue: new ExecutionQueue(context, redact, scope, signal),
 			isManual,
 			closing: signal,
 			isOwnWork: ownWorkOf(context, credential, signal),
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
-			onFatal,
+			onFatal: (failure) => void onFatal(failure),
 		};
 		// By hand nothing is saved, so nothing of earlier tests counts.
 		watches = isManual
 			? watchesOf(activation, {}, '')
 			: watchesOf(activation, context.getWorkflowStaticData('node'), scope);
-		await Promise.all(watches.map(async (watch) => await watch.start()));
+		if (!PATIENT.has(context.getActivationMode())) {
+			await requireToken(api, isManual, signal);
+			if (signal.aborted) return;
+			await Promise.all(watches.map(async (watch) => await watch.start()));
+			return;
+		}
+		for (const watch of watches) {
+			void watch.start().catch((error: unknown) => {
+				const failure = error instanceof Failure ? error : new Failure('noAnswer');
+				if (failure.kind === 'tokenRefused') void onFatal(failure);
+				else activation.warn(`${wordingOf(failure).message}. It goes on trying`);
+			});
+		}
 	};
 
 	const start = async () =>

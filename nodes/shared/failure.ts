@@ -21,6 +21,7 @@ export type FailureKind =
 	| 'badFile'
 	| 'streamLost'
 	| 'noWebSocket'
+	| 'noSocket'
 	| 'noHistory'
 	| 'startsItself'
 	| 'timedOut'

@@ -64,7 +64,8 @@ export class RemoteWorkflow {
 	/** The tasks that its trigger remembers as under way, as n8n has saved it. */
 	async remembered(): Promise<string[]> {
 		const { staticData } = await this.rest.request('GET', `/rest/workflows/${this.id}`);
-		return Object.keys(staticData?.[`node:${TRIGGER}`]?.underWay ?? {});
+		const tasks: string[][] = staticData?.[`node:${TRIGGER}`]?.tasks ?? [];
+		return tasks.filter(([, state]) => state === 'underWay').map(([taskId]) => taskId!);
 	}
 }
 

@@ -1,4 +1,4 @@
-import { endedBefore, isNew } from '../../nodes/MediaGenerationTrigger/tasks/endedBefore';
+import { endedBefore } from '../../nodes/MediaGenerationTrigger/tasks/endedBefore';
 
 const SINCE = Date.parse('2026-11-22T12:00:00Z');
 const task = (fields: object, clockOffsetMs = 0) => ({
@@ -31,15 +31,4 @@ describe('the record of a completed task', () => {
 	])('does not say so: %s', (_, fields, offset = 0) => {
 		expect(endedBefore(task(fields, offset), SINCE)).toBe(false);
 	});
-});
-
-it.each<[boolean, string, object, number?]>([
-	[true, 'created a minute ago', { created_at: '2026-11-22T13:59:00+02:00' }],
-	[true, 'ended a minute ago', { created_at: '2026-11-22T11:00:00Z', endedAt: SINCE - 60_000 }],
-	[true, 'the same by a clock that is ahead', { created_at: '2026-11-22T12:04:30Z' }, 300_000],
-	[false, 'created ten minutes ago', { created_at: '2026-11-22T11:50:00Z' }],
-	[false, 'no zone', { created_at: '2026-11-22 12:00:00' }],
-	[false, 'no time', {}],
-])('the record of a completed task says that it is new: %s for %s', (is, _, fields, offset = 0) => {
-	expect(isNew(task(fields, offset), SINCE)).toBe(is);
 });

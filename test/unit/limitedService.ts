@@ -158,7 +158,7 @@ const subscription = (isOpen: boolean): Subscription => ({
 	isLive: () => isOpen,
 	lostAt: () => 0,
 	follow: () => () => {},
-	followAll() {},
+	followAll: () => [],
 	release() {},
 });
 

@@ -39,6 +39,7 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 	streamLost: { text: 'nothing was heard for 300 s' },
 	timedOut: { limitMs: 3_600_000, lastNews: 'processing, 57 %' },
 	noWebSocket: {},
+	noSocket: {},
 	noHistory: { status: 404 },
 	startsItself: {},
 	canceled: {},

@@ -230,23 +230,23 @@ describe('a good socket that is lost', () => {
 		await again;
 	}
 
-	it('is opened again within 300 ms when it had delivered anything, time after time', async () => {
+	it('is opened again within half a second when it had delivered anything, time after time', async () => {
 		const { told } = await following();
 		for (let time = 1; time <= 10; time++) {
 			send(status('1', time));
 			await told.has(3 * time - 2);
 			await cut(told);
-			await within(300);
+			await within(500);
 			await told.has(3 * time);
 		}
 		expect(requests.length).toBe(11);
 	});
 
-	it('is opened again within 300 ms when it had stood for ten seconds', async () => {
+	it('is opened again at once when it had stood for ten seconds', async () => {
 		const { told } = await following();
 		await jest.advanceTimersByTimeAsync(10_100);
 		await cut(told);
-		await within(300);
+		await within(50);
 	});
 
 	it('is opened again more and more rarely while the service goes on to refuse', async () => {
@@ -273,25 +273,6 @@ describe('a good socket that is lost', () => {
 		await jest.advanceTimersByTimeAsync(450);
 		expect(requests.length).toBe(1);
 		await within(600);
-	});
-
-	it('is opened every two seconds when the service drops each after its first message', async () => {
-		const { told } = await following();
-		const began = Date.now();
-		for (let time = 1; time <= 20; time++) {
-			send(status('1', time));
-			await told.has(3 * time - 2);
-			await cut(told);
-			const again = once(events, 'opened');
-			let isOpen = false;
-			void again.then(() => (isOpen = true));
-			while (!isOpen) {
-				await jest.advanceTimersByTimeAsync(50);
-				await new Promise((resolve) => setImmediate(resolve));
-			}
-			await told.has(3 * time);
-		}
-		expect(Date.now() - began).toBeGreaterThan(18_000);
 	});
 });
 

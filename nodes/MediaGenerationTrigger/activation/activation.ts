@@ -21,6 +21,9 @@ export interface Activation {
 	isOwnWork(names: string[]): Promise<boolean>;
 	/** Writes a line to n8n's log. */
 	warn(text: string): void;
-	/** Call this when there is no point in going on, for instance because the token is refused. */
+	/**
+	 * Ends the trigger with an error. A refused token is first checked three times over two minutes, unless
+	 * a person waits: whoever calls this goes on until `closing` aborts.
+	 */
 	onFatal(failure: Failure): void;
 }

@@ -1,5 +1,5 @@
 import { accountOf } from '../../shared/account';
-import { passes, requireToken } from '../../shared/api/tokenCheck';
+import { passes } from '../../shared/api/tokenCheck';
 import { sleep, withDeadline } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
@@ -43,10 +43,7 @@ export class HistoryWatch {
 	 * itself. Throws a Failure when it makes no sense to go on.
 	 */
 	async start(): Promise<void> {
-		const { api, closing, isManual, settings } = this.activation;
-		// With speech tasks, their watch checks the token.
-		if (!settings.ofTasks) await requireToken(api, isManual, closing);
-		if (closing.aborted) return;
+		const { closing } = this.activation;
 		const look = async (signal: AbortSignal) => await this.look(signal);
 		await withDeadline(FIRST_LOOK_MS, closing, look)
 			.catch((error: unknown) => this.refuse(error))

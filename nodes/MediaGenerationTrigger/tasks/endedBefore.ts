@@ -19,12 +19,6 @@ export function endedBefore({ fields, clockOffsetMs = 0 }: SpeechTask, since: nu
 	return Number.isFinite(ended) && ended - clockOffsetMs + CUT_MS < since;
 }
 
-/** True when the record of a completed task says that it was created or ended at about this time. */
-export function isNew({ fields, clockOffsetMs = 0 }: SpeechTask, now = Date.now()): boolean {
-	const latest = latestOf(fields, (key) => key === 'createdat' || END_KEYS.has(key));
-	return Math.abs(latest - clockOffsetMs - now) < MAX_ORDINARY_MS;
-}
-
 /** The latest time in the fields of these names (in small letters, without "_"), or -Infinity. */
 function latestOf(fields: ServiceRecord, isOne: (key: string) => boolean): number {
 	const times = Object.entries(fields)

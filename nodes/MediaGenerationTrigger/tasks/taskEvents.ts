@@ -25,26 +25,30 @@ export class TaskEvents {
 	/** The progress of a task has risen to `percentage`. */
 	progress(taskId: string, percentage: number): void {
 		const { settings } = this.activation;
-		const isStep = this.taskStore.rise(taskId, percentage, settings.progressStep);
+		const isStep = this.taskStore.reportProgress(taskId, percentage, settings.progressStep);
 		if (!isStep || !settings.events.has('progress')) return;
 		const event: TaskEvent = { event: 'progress', task_id: taskId, process_percentage: percentage };
-		void this.emit(event, `progress ${percentage}`);
+		this.emit(event, `progress ${percentage}`);
 	}
 
-	/** A task has ended. Resolves when that has been emitted, if it is wanted; never rejects. */
-	async end(event: TaskEvent): Promise<void> {
-		const { taskStore } = this;
+	/** A task has ended. */
+	end(event: TaskEvent): void {
 		const isWanted = this.activation.settings.events.has(event.event);
-		if (!isWanted) return taskStore.markOver(event.task_id);
-		taskStore.over(event.task_id);
-		await this.emit(event, event.event);
+		if (!isWanted) return this.taskStore.markOver(event.task_id);
+		this.taskStore.markEnding(event.task_id);
+		this.emit(event, event.event);
 	}
 
-	private async emit(event: TaskEvent, name: string): Promise<void> {
+	private emit(event: TaskEvent, name: string): void {
 		const { activation, taskStore } = this;
 		const { context, api, settings, executionQueue } = activation;
 		const { task_id: id, audio_url: url } = event;
-		await executionQueue.add({
+		const fetchFiles = async (signal: AbortSignal) => {
+			const file = { url: url!, kind: 'speech' as const, id, justMade: true, othersWait: true };
+			const data = await download(context, api.credential, file, signal);
+			return { [settings.outputField]: data };
+		};
+		void executionQueue.add({
 			about: id,
 			name,
 			isProgress: event.event === 'progress',
@@ -52,14 +56,7 @@ export class TaskEvents {
 			store: taskStore,
 			isWanted: async () => !(await activation.isOwnWork([nameOfTask(id)])),
 			json: { ...event },
-			fetchFiles:
-				settings.download && url !== undefined
-					? async (signal) => {
-							const file = { url, kind: 'speech' as const, id, justMade: true };
-							const data = await download(context, api.credential, file, signal);
-							return { [settings.outputField]: data };
-						}
-					: undefined,
+			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
 		});
 	}
 }

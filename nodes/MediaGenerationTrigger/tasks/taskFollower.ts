@@ -1,29 +1,21 @@
-import { checkTokenTogether } from '../../shared/api/tokenCheck';
-import { sleep, steadyNow } from '../../shared/async/deadline';
+import { checkToken, FRESH_MS } from '../../shared/api/tokenCheck';
+import { sleep } from '../../shared/async/deadline';
 import type { SpeechTask } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
-import { failureOfText } from '../../shared/parsing/errors';
 import type { Subscription } from '../../shared/speech/notifications';
-import { endedBefore, isNew } from './endedBefore';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Activation } from '../activation/activation';
-import type { Arrivals } from './arrivals';
+import { endedBefore } from './endedBefore';
 import type { TaskEvents } from './taskEvents';
 import type { TaskStore } from './taskStore';
 
 /** How long a task may be silent before it is read, in ms; doubles up to 5 minutes. */
 const SILENCE_MS = 30_000;
-/** How long to wait before following a task again that the service refused to show, in ms. */
-const REFUSED_MS = 60_000;
-/** How many times a task that the service does not know is looked up, and the pause in between, in ms. */
-const MISSING_TIMES = 3;
-const MISSING_MS = 30_000;
+/** How long to wait before following a task again whose reading was refused, in ms. */
+const REFUSED_MS = 20_000;
 /** How many times a task is looked up that the service does not show to this token. */
 const HIDDEN_TIMES = 2;
-
-/** What following a task came to: its end, something to retry after, no such task, or another user's. */
-type Followed = 'over' | 'refused' | 'missing' | 'hidden';
 
 /** Follows tasks to their ends, one by one. */
 export class TaskFollower {
@@ -32,143 +24,110 @@ export class TaskFollower {
 		private readonly taskStore: TaskStore,
 		private readonly subscription: Subscription,
 		private readonly events: TaskEvents,
-		private readonly arrivals: Arrivals,
 	) {}
 
 	/**
-	 * Follows one task until its end is emitted. `isOld`: it may not be under way. If it says that it
-	 * ended before `since` (ms since 1970), it is passed over. Never rejects.
+	 * Follows one task until its end is known, or there is nothing to follow. `isAnnounced`: a message has
+	 * just named it, so that it need not be read at once. One that ended before `notBefore` (ms since 1970)
+	 * is passed over. Never rejects.
 	 */
-	async toEnd(
+	async follow(
 		taskId: string,
-		isOld: boolean,
-		since: number | undefined,
+		isAnnounced: boolean,
+		notBefore: number,
 		signal: AbortSignal,
 	): Promise<void> {
-		const { taskStore } = this;
-		const { settings, warn } = this.activation;
-		for (let missing = 0, hidden = 0; ;) {
-			const found = await this.follow(taskId, isOld, since, signal);
-			if (found === 'over') return;
-			hidden = found === 'hidden' ? hidden + 1 : 0;
-			if (hidden >= HIDDEN_TIMES) {
-				warn(`the service does not show task ${taskId}: it is no longer looked up`);
+		const { activation, taskStore } = this;
+		let isTold = false;
+		for (let hidden = 0, isFirst = true; ; isFirst = false) {
+			const failure = await this.wait(taskId, isAnnounced && isFirst, notBefore, signal);
+			if (!failure || failure.kind === 'canceled' || signal.aborted) return;
+			const { message } = wordingOf(failure);
+			if (failure.kind === 'timedOut') return taskStore.forget(taskId);
+			if (failure.kind === 'notFound') {
+				// Someone who tests with a task's ID wants to know that there is no such task.
+				if (activation.isManual) activation.onFatal(failure);
+				else activation.warn(`${message}: it is no longer looked up`);
+				return taskStore.forget(taskId);
+			}
+			const isHidden = failure.kind === 'tokenRefused' && !(await this.isAccountRefused(failure));
+			if (isHidden && ++hidden >= HIDDEN_TIMES) {
+				activation.warn(`the service does not show task ${taskId}: it is no longer looked up`);
 				return taskStore.markOver(taskId);
 			}
-			missing = found === 'missing' ? missing + 1 : 0;
-			// A task that was heard of gets patience enough anyway.
-			if (missing > 0 && (!isOld || missing >= MISSING_TIMES)) {
-				warn(`the service knows no task ${taskId}: it is no longer looked up`);
-				// One that is named in the parameters may still be created.
-				return settings.taskIds.has(taskId) ? taskStore.forget(taskId) : taskStore.markOver(taskId);
-			}
-			if (!missing) await sleep(REFUSED_MS, signal);
-			else if (await this.isNamed(taskId, signal)) isOld = false;
+			if (!isTold && failure.kind !== 'tokenRefused') activation.warn(message);
+			isTold = true;
+			await sleep(REFUSED_MS, signal);
 		}
 	}
 
-	/** True as soon as a message names a task, false after a while. */
-	private async isNamed(taskId: string, signal: AbortSignal): Promise<boolean> {
-		const named = new AbortController();
-		const unfollow = this.subscription.follow(taskId, (news) => {
-			if (news === 'progress' || news === 'outcome') named.abort();
-		});
-		await sleep(MISSING_MS, AbortSignal.any([signal, named.signal]));
-		unfollow();
-		return named.signal.aborted;
-	}
-
-	private async follow(
+	/** Waits for its end, and makes an event of it; resolves with why that failed. */
+	private async wait(
 		taskId: string,
-		isOld: boolean,
-		since: number | undefined,
+		isAnnounced: boolean,
+		notBefore: number,
 		signal: AbortSignal,
-	): Promise<Followed> {
+	): Promise<Failure | undefined> {
 		let highest = 0;
 		const onProgress = (percentage: number) => {
 			highest = percentage;
 			// A task that may have ended long ago makes no progress.
-			if (since === undefined) this.events.progress(taskId, percentage);
+			if (notBefore === 0) this.events.progress(taskId, percentage);
 		};
 		return await waitForTask(this.activation.api, {
 			taskId,
 			signal,
 			pollIntervalMs: SILENCE_MS,
 			subscription: this.subscription,
-			begins: isOld ? 'stored' : 'heard',
+			begins: isAnnounced ? 'heard' : 'stored',
 			onProgress,
 		}).then(
-			async (task) => await this.completed(taskId, task, since, highest),
-			async (error: unknown) => await this.failed(taskId, error, highest),
+			(task) => this.complete(taskId, task, notBefore, highest),
+			(error: unknown) => this.fail(taskId, error, highest),
 		);
 	}
 
 	/** `highest` is the percentage that was last heard of. */
-	private async completed(
+	private complete(
 		taskId: string,
 		task: SpeechTask,
-		since: number | undefined,
+		notBefore: number,
 		highest: number,
-	): Promise<Followed> {
-		this.arrivals.found(isNew(task));
-		if (since !== undefined) {
-			if (endedBefore(task, since)) {
-				this.taskStore.markOver(taskId);
-				return 'over';
-			}
+	): undefined {
+		if (notBefore > 0) {
+			if (endedBefore(task, notBefore)) return void this.taskStore.markOver(taskId);
 			this.events.progress(taskId, highest);
 		}
 		const { status, audioUrl } = task;
-		const event = { ...completion(taskId), status, ...(audioUrl ? { audio_url: audioUrl } : {}) };
-		await this.events.end(event);
-		return 'over';
+		this.events.end({
+			...completion(taskId),
+			status,
+			...(audioUrl ? { audio_url: audioUrl } : {}),
+		});
 	}
 
-	/** It has failed, or the wait for its end has. */
-	private async failed(taskId: string, error: unknown, highest: number): Promise<Followed> {
-		const { closing, isManual, warn, onFatal } = this.activation;
+	/** Returns the failure unless it is an end of the task. */
+	private fail(taskId: string, error: unknown, highest: number): Failure | undefined {
 		const failure = error instanceof Failure ? error : new Failure('noAnswer');
-		if (closing.aborted) return 'over';
-		switch (failure.kind) {
-			case 'taskFailed': {
-				const reason = failure.facts.text ?? 'The service gave no reason';
-				const event = { event: 'failed', task_id: taskId, process_percentage: highest } as const;
-				await this.events.end({ ...event, status: 'error', error: reason });
-				return 'over';
-			}
-			case 'noAddress': {
-				const { message } = wordingOf(failure);
-				await this.events.end({ ...completion(taskId), status: 'completed', error: message });
-				return 'over';
-			}
-			case 'tokenRefused':
-				return await this.refused(failure);
-			case 'notFound':
-				// Someone who tests with a task's ID wants to know that there is no such task.
-				if (isManual) onFatal(failure);
-				return isManual ? 'over' : 'missing';
-			case 'timedOut':
-				this.taskStore.forget(taskId);
-				return 'over';
-			case 'canceled':
-				return 'over';
-			default:
-				warn(wordingOf(failure).message);
-				return 'refused';
+		if (failure.kind === 'taskFailed') {
+			const reason = failure.facts.text ?? 'The service gave no reason';
+			const event = { event: 'failed', task_id: taskId, process_percentage: highest } as const;
+			this.events.end({ ...event, status: 'error', error: reason });
+		} else if (failure.kind === 'noAddress') {
+			const { message } = wordingOf(failure);
+			this.events.end({ ...completion(taskId), status: 'completed', error: message });
+		} else {
+			return failure;
 		}
+		return undefined;
 	}
 
-	/** The service refuses to show a task: to this token, or only because it is another user's. */
-	private async refused(failure: Failure): Promise<Followed> {
+	/** False when the service only refuses to show a task: it is another user's. */
+	private async isAccountRefused(failure: Failure): Promise<boolean> {
 		const { api, closing, isManual, onFatal } = this.activation;
-		const isSaid = failureOfText(failure.facts.text).kind === 'tokenRefused';
-		const trouble =
-			isManual || isSaid ? failure : await checkTokenTogether(api, steadyNow(), closing);
-		if (closing.aborted) return 'over';
-		if (trouble === undefined) return 'hidden';
-		if (!(trouble instanceof Failure) || trouble.kind !== 'tokenRefused') return 'refused';
-		onFatal(failure);
-		return 'over';
+		const trouble = isManual ? failure : await checkToken(api, FRESH_MS, closing);
+		if (trouble instanceof Failure && trouble.kind === 'tokenRefused') onFatal(trouble);
+		return trouble !== undefined;
 	}
 }
 

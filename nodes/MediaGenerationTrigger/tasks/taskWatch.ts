@@ -1,117 +1,90 @@
+import { checkToken, FRESH_MS } from '../../shared/api/tokenCheck';
 import { sleep, startDeadline, steadyNow } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
-import { knownTasksOf, type KnownTasks } from '../../shared/api/knownTasks';
-import { subscribe, type Subscription, type MessageKind } from '../../shared/speech/notifications';
+import { subscribe, type Subscription } from '../../shared/speech/notifications';
 import { canListen } from '../../shared/speech/webSocket';
-import { checkTokenTogether, requireToken } from '../../shared/api/tokenCheck';
 import type { Activation } from '../activation/activation';
 import { TaskEvents } from './taskEvents';
 import { TaskFollower } from './taskFollower';
-import { MAX_WATCHED_MS, MAX_UNDER_WAY, type TaskStore } from './taskStore';
-import { Arrivals } from './arrivals';
+import { MAX_WATCHED_MS, type TaskStore } from './taskStore';
 
-/** How often the socket is checked, in ms. */
+/** How many tasks are followed at once; the oldest gives way, and is taken up again by its next message. */
+const MAX_FOLLOWED = 1000;
+/** How long the socket may take to open before that is an error, in ms, and how often it is looked at. */
+const OPENING_MS = 5000;
+const OPENING_LOOK_MS = 200;
+/** How often an open socket is looked at, in ms. */
 const LOOK_MS = 5000;
 /** How long a good token is trusted while the socket is closed, in ms. */
 const TRUSTED_MS = 60_000;
-const MAX_ASIDE = 10_000;
-/** A task is given up for another only when it has been under way for longer than this, in ms. */
-const LONG_MS = 600_000;
-/** One that ends sooner after it was first heard of may be an old one whose messages are repeated, in ms. */
-const YOUNG_MS = 10_000;
 
-/** What is known of a task at first: nothing but its id, that it is under way, or that it has ended. */
-type Sight = 'old' | 'underWay' | 'ended';
+/** How a task comes to be known: a message says that it is under way, or has ended, or it is named or kept. */
+type Beginning = 'underWay' | 'ended' | 'known';
 
 /** Watches the speech tasks of an account, and emits what becomes of them. */
 export class TaskWatch {
-	private readonly known: KnownTasks;
-	private taskFollower: TaskFollower | undefined;
-	private readonly arrivals: Arrivals;
-	/** Tasks that are watched, those that were seen first in front; aborted to give one up. */
-	private readonly watched = new Map<string, AbortController>();
-	/** Tasks that wait until one can be watched. */
-	private readonly aside = new Map<string, Sight>();
-	/** Tasks heard of before, whose first reading tells whether they are still under way. */
-	private readonly past = new Set<string>();
-	/** When the trigger began to listen, by `steadyNow`: what ended before is none of its business. */
-	private since = Infinity;
+	private follower: TaskFollower | undefined;
+	/** What gives up the following of each task, the oldest in front. */
+	private readonly followed = new Map<string, AbortController>();
+	/** When the trigger began to listen, in ms since 1970: what ended before is none of its business. */
+	private since = 0;
 
 	constructor(
 		private readonly activation: Activation,
 		readonly store: TaskStore,
-	) {
-		const { api, closing, warn } = activation;
-		this.known = knownTasksOf(api.credential);
-		this.arrivals = new Arrivals(closing, {
-			hasRoom: () => this.watched.size < MAX_UNDER_WAY,
-			since: () => this.since,
-			letGo: (taskId, wasUnderWay) => this.take(taskId, wasUnderWay ? 'underWay' : 'ended'),
-			warn,
-		});
-	}
+	) {}
 
 	/**
-	 * Checks address and token, listens, and catches up with the tasks that are known. Throws a Failure
-	 * when it makes no sense to listen.
+	 * Listens until the trigger is closed, and catches up with the tasks that are known. Resolves when the
+	 * socket is open; throws a Failure for what a person must mend, and goes on listening all the same.
 	 */
 	async start(): Promise<void> {
 		const { activation, store } = this;
-		const { api, context, settings, isManual, closing } = activation;
-		const { credential } = api;
-		if (!canListen() && settings.taskIds.size === 0) throw new Failure('noWebSocket');
+		const { api, context, settings, closing } = activation;
+		const isSelective = settings.taskIds.size > 0;
+		if (!canListen() && !isSelective) throw new Failure('noWebSocket');
 		const checkEgress = egressCheckOf(context);
-		await checkEgress(`${credential.webSocketUrl}/ws`);
-		await requireToken(api, isManual, closing);
+		await checkEgress(`${api.credential.webSocketUrl}/ws`);
 		if (closing.aborted) return;
-		const subscription = subscribe(credential, checkEgress);
+		const subscription = subscribe(api.credential, checkEgress);
 		closing.addEventListener('abort', () => subscription.release(), { once: true });
 		const events = new TaskEvents(activation, store);
-		this.taskFollower = new TaskFollower(activation, store, subscription, events, this.arrivals);
-		const restored = store.tasks().filter((taskId) => this.isWanted(taskId));
-		for (const taskId of new Set([...restored, ...settings.taskIds])) {
-			if (!store.isOver(taskId)) void this.watch(taskId, 'old');
-		}
-		this.since = steadyNow();
-		subscription.followAll((...message) => this.hear(...message));
-		void this.tryTokenWhileClosed(subscription);
+		this.follower = new TaskFollower(activation, store, subscription, events);
+		this.since = Date.now();
+		for (const taskId of [...store.underWay(), ...settings.taskIds]) this.take(taskId, 'known');
+		const heardBefore = subscription.followAll((taskId, percentage) =>
+			this.take(taskId, percentage === 100 ? 'ended' : 'underWay'),
+		);
+		for (const taskId of heardBefore) void this.lookInto(taskId);
 		// Whoever creates a task as soon as the workflow is active expects it to be heard.
 		await subscription.ready;
+		// Tasks that are named are looked up instead.
+		const isOpen = isSelective || (await this.opens(subscription));
+		const isBlocked = !isOpen && (await checkToken(api, FRESH_MS, closing)) === undefined;
+		void this.tryTokenWhileClosed(subscription, isBlocked);
+		if (isBlocked && !closing.aborted) throw new Failure('noSocket');
 	}
 
-	private hear(taskId: string, percentage: number | undefined, kind: MessageKind): void {
-		if (kind === 'repeat' && percentage === 100) this.arrivals.again(taskId);
-		if (kind === 'repeat' || !this.isWanted(taskId)) return;
-		const isEnd = percentage === 100 && !this.activation.settings.taskIds.has(taskId);
-		if (this.isKnown(taskId)) {
-			if (isEnd && this.isYoung(taskId)) this.end(taskId, true);
-			return;
+	/** Whether the socket opens within some seconds: the first attempt may fail for a reason that passes. */
+	private async opens(subscription: Subscription): Promise<boolean> {
+		const { closing } = this.activation;
+		const latest = steadyNow() + OPENING_MS;
+		while (!subscription.isOpen() && steadyNow() < latest && !closing.aborted) {
+			await sleep(OPENING_LOOK_MS, closing);
 		}
-		if ((this.known.endedAt(taskId) ?? Infinity) < this.since) return;
-		if (kind === 'past') return void this.lookInto(taskId);
-		const wasUnderWay = this.past.delete(taskId) || this.aside.has(taskId);
-		if (isEnd) this.end(taskId, wasUnderWay);
-		else this.take(taskId, 'underWay');
+		return subscription.isOpen();
 	}
 
-	/**
-	 * A task has ended when it was first heard of, or soon after. One of many gives its place to others
-	 * until its turn comes; it stays in the store, as far as that has room.
-	 */
-	private end(taskId: string, wasUnderWay: boolean): void {
-		if (wasUnderWay && this.arrivals.isCalm()) return this.take(taskId, 'underWay');
-		this.giveUp(taskId);
-		this.aside.delete(taskId);
-		if (this.store.size > MAX_UNDER_WAY) this.store.forget(taskId);
-		this.arrivals.add(taskId, wasUnderWay);
-	}
-
-	/** Watches a task that a message has named, as soon as there is room. */
-	private take(taskId: string, sight: Sight): void {
-		if (this.isKnown(taskId) || this.activation.closing.aborted) return;
-		if (this.watched.size < MAX_UNDER_WAY || this.giveUpOldest()) void this.watch(taskId, sight);
-		else if (this.aside.size < MAX_ASIDE) this.aside.set(taskId, sight);
+	/** Follows a task, unless that is done already, or it is not wanted. */
+	private take(taskId: string, begins: Beginning): void {
+		if (!this.isWanted(taskId) || this.followed.has(taskId) || this.store.hasEnded(taskId)) return;
+		void this.follow(taskId, begins);
+		if (this.followed.size <= MAX_FOLLOWED) return;
+		const [[oldest, over] = ['', undefined]] = this.followed;
+		over?.abort();
+		this.followed.delete(oldest);
+		this.store.forget(oldest);
 	}
 
 	private isWanted(taskId: string): boolean {
@@ -122,84 +95,47 @@ export class TaskWatch {
 		return api.credential.redact.text(taskId) === taskId;
 	}
 
-	private isKnown(taskId: string): boolean {
-		return this.watched.has(taskId) || this.store.isOver(taskId);
+	private async follow(taskId: string, begins: Beginning): Promise<void> {
+		const { api, closing, settings } = this.activation;
+		const over = new AbortController();
+		this.followed.set(taskId, over);
+		const mayBeOld = begins === 'ended' && !settings.taskIds.has(taskId);
+		const { since, notBefore } = this.store.watch(taskId, mayBeOld ? this.since : 0);
+		const leftMs = Math.max(1000, since + MAX_WATCHED_MS - Date.now());
+		const { signal, stop } = startDeadline(leftMs, closing, over.signal);
+		// Each has to be read, and thousands may be named at once.
+		if (mayBeOld) await api.pace.turns.watch(signal);
+		await this.follower!.follow(taskId, begins === 'underWay', notBefore, signal);
+		stop();
+		if (this.followed.get(taskId) === over) this.followed.delete(taskId);
 	}
 
-	private isYoung(taskId: string): boolean {
-		const { store } = this;
-		return !store.isOver(taskId) && Date.now() - store.see(taskId) < YOUNG_MS;
-	}
-
-	/** Watches a task that was heard of before the trigger began, if it is still under way. */
+	/** Follows a task that was under way by a message from before the trigger began, if it still is. */
 	private async lookInto(taskId: string): Promise<void> {
 		const { api, closing } = this.activation;
-		if (this.past.size >= MAX_UNDER_WAY) return;
-		this.past.add(taskId);
-		await api.pace.turns.watch(closing);
-		// Meanwhile a message may have said that it is.
-		const isOpen = !closing.aborted && this.past.has(taskId);
-		const reading = isOpen ? api.getTask(taskId, closing) : undefined;
-		const task = await reading?.catch(() => undefined);
-		if (!this.past.delete(taskId) || closing.aborted || !task) return;
-		if (this.known.endedAt(taskId) === undefined) this.take(taskId, 'underWay');
+		if (!(await api.pace.turns.watch(closing))) return;
+		const task = await api.getTask(taskId, closing).catch(() => undefined);
+		const isUnderWay = task && task.state !== 'completed' && task.state !== 'error';
+		if (isUnderWay) this.take(taskId, 'underWay');
 	}
 
 	/** A socket that can't be opened does not say why: the account's answer does. */
-	private async tryTokenWhileClosed(subscription: Subscription): Promise<void> {
+	private async tryTokenWhileClosed(subscription: Subscription, isKnown: boolean): Promise<void> {
 		const { api, closing, warn, onFatal } = this.activation;
-		let isTold = false;
-		for (;;) {
+		for (let isTold = isKnown; ;) {
 			await sleep(LOOK_MS, closing);
 			if (closing.aborted) return;
 			if (subscription.isOpen()) {
 				isTold = false;
 				continue;
 			}
-			if (!isTold) {
-				isTold = true;
-				warn('the WebSocket was closed: reopening it');
-			}
+			if (!isTold) warn('the WebSocket was closed: reopening it');
+			isTold = true;
 			// The token may have been revoked, and the socket dropped for that.
-			const since = Math.max(subscription.lostAt(), steadyNow() - TRUSTED_MS);
-			const trouble = await checkTokenTogether(api, since, closing);
+			const closedMs = steadyNow() - subscription.lostAt();
+			const maxAgeMs = Math.max(FRESH_MS, Math.min(TRUSTED_MS, closedMs));
+			const trouble = await checkToken(api, maxAgeMs, closing);
 			if (isFailure(trouble, 'tokenRefused')) onFatal(trouble);
 		}
-	}
-
-	private async watch(taskId: string, sight: Sight): Promise<void> {
-		const givenUp = new AbortController();
-		this.watched.set(taskId, givenUp);
-		const leftMs = Math.max(1000, this.store.see(taskId) + MAX_WATCHED_MS - Date.now());
-		const deadline = startDeadline(leftMs, this.activation.closing, givenUp.signal);
-		try {
-			if (sight === 'ended') this.store.doubt(taskId, Date.now() - (steadyNow() - this.since));
-			const since = this.store.doubted(taskId);
-			await this.taskFollower!.toEnd(taskId, sight === 'old', since, deadline.signal);
-		} finally {
-			deadline.stop();
-			if (this.watched.get(taskId) === givenUp) this.watched.delete(taskId);
-			const [next] = this.aside;
-			if (next && this.aside.delete(next[0])) this.take(...next);
-		}
-	}
-
-	/** Gives up the task that is under way for longest, if that is long; false when there is none. */
-	private giveUpOldest(): boolean {
-		const { store } = this;
-		for (const taskId of this.watched.keys()) {
-			// It only waits for its end to be emitted.
-			if (this.known.endedAt(taskId) !== undefined) continue;
-			if (store.see(taskId) > Date.now() - LONG_MS) return false;
-			this.giveUp(taskId);
-			store.forget(taskId);
-			return true;
-		}
-		return false;
-	}
-
-	private giveUp(taskId: string): void {
-		this.watched.get(taskId)?.abort();
-		this.watched.delete(taskId);
 	}
 }

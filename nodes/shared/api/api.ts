@@ -13,7 +13,6 @@ import {
 } from '../contract';
 import { Failure, isFailure } from '../failure';
 import type { HttpResponse } from '../http/request';
-import { knownTasksOf } from './knownTasks';
 import {
 	readCreated,
 	readCreatedTaskId,
@@ -81,8 +80,6 @@ export class Api extends RetryingClient {
 			const { raw, clockOffsetMs } = await this.json(call, isTask);
 			const task = readSpeechTask(raw, this.credential);
 			if (!task) throw new Failure('notTheService', { transient: true });
-			const isOver = task.state === 'completed' || task.state === 'error';
-			if (isOver) knownTasksOf(this.credential).end(taskId);
 			return { ...task, clockOffsetMs };
 		});
 	}

@@ -1,12 +1,15 @@
 import { accountOf } from '../account';
-import { steadyNow, withDeadline } from '../async/deadline';
-import { asWrongAddress, isFailure, isTransient } from '../failure';
+import { sleep, steadyNow, withDeadline } from '../async/deadline';
+import { asWrongAddress, isFailure, isTransient, type Failure } from '../failure';
 import { singleFlightOf, type Api } from './api';
 
 /** How long the reading of the account may take, in ms. */
 const CHECK_MS = 20_000;
-/** How old a check may be for whoever wants one, in ms: so there are five a minute at most. */
-const FRESH_MS = 12_000;
+/** How old an answer may be for whoever only has a doubt, in ms: so there are five checks a minute at most. */
+export const FRESH_MS = 12_000;
+/** How many times in a row the token must be refused until that counts, and the pauses in between, in ms. */
+const REFUSALS = 3;
+const REFUSALS_APART_MS = 60_000;
 
 /** The last check of an account's token in this process: when it began, and what it came to. */
 class TokenCheck {
@@ -14,27 +17,21 @@ class TokenCheck {
 	trouble: unknown;
 }
 
-/** Reads the account (§4.10); resolves with why that fails, or undefined. */
-async function checkToken(api: Api, signal: AbortSignal): Promise<unknown> {
-	const read = async (over: AbortSignal) => await api.getAccount(over, 'once');
-	return await withDeadline(CHECK_MS, signal, read).then(() => undefined, asWrongAddress);
-}
-
 /**
- * The same, once for all in this process that use the account: an answer to a check that began at
- * `since` (ms since 1970) or later will do, and any that is some seconds old. Resolves with the signal's
- * reason (a Failure) when that aborts first.
+ * Reads the account (§4.10), once for all in this process; resolves with why that fails, or undefined. An
+ * answer of the last `maxAgeMs` will do. Resolves with the signal's reason (a Failure) when that aborts.
  */
-export async function checkTokenTogether(
+export async function checkToken(
 	api: Api,
-	since: number,
+	maxAgeMs: number,
 	signal: AbortSignal,
 ): Promise<unknown> {
 	const last = accountOf(api.credential).shared(TokenCheck);
-	if (last.began >= Math.min(since, steadyNow() - FRESH_MS)) return last.trouble;
+	if (last.began > steadyNow() - maxAgeMs) return last.trouble;
 	const check = async (over: AbortSignal) => {
 		const began = steadyNow();
-		const trouble = await checkToken(api, over);
+		const read = async (inTime: AbortSignal) => await api.getAccount(inTime, 'once');
+		const trouble = await withDeadline(CHECK_MS, over, read).then(() => undefined, asWrongAddress);
 		if (!over.aborted) Object.assign(last, { began, trouble });
 		return trouble;
 	};
@@ -42,22 +39,33 @@ export async function checkTokenTogether(
 	return await checked.catch((canceled: unknown) => canceled);
 }
 
+/**
+ * Resolves with the refusal if the token is refused for two minutes; undefined as soon as it is not, or
+ * nobody can tell: a replica with a cold cache refuses good ones, too.
+ */
+export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Failure | undefined> {
+	for (let refusals = 1; ; refusals++) {
+		const trouble = await checkToken(api, FRESH_MS, signal);
+		if (signal.aborted || !isFailure(trouble, 'tokenRefused')) return undefined;
+		if (refusals === REFUSALS) return trouble;
+		await sleep(REFUSALS_APART_MS, signal);
+	}
+}
+
 /** True for trouble that passes and says nothing against the address or the token. */
 export const passes = (trouble: unknown): boolean =>
 	isTransient(trouble) || isFailure(trouble, 'timedOut', 'outOfCredit');
 
 /**
- * Throws what keeps a trigger from working: a refused token, but not a service that is away for the
- * moment. With `mustWork`, since a person is waiting for an event, throws any failure.
+ * Throws what a person must mend before a trigger can work, such as a refused token, but not a service
+ * that is away for the moment. With `mustWork`, since the person waits for an event, throws any failure.
  */
 export async function requireToken(
 	api: Api,
 	mustWork: boolean,
 	signal: AbortSignal,
 ): Promise<void> {
-	const trouble = mustWork
-		? await checkToken(api, signal)
-		: await checkTokenTogether(api, steadyNow(), signal);
+	const trouble = await checkToken(api, 0, signal);
 	if (trouble === undefined || signal.aborted) return;
 	if (mustWork || !passes(trouble)) throw trouble;
 }

@@ -180,6 +180,11 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			"Run n8n on Node.js 22 or later. Or enter the tasks in 'Task IDs': those are looked up instead.",
 	}),
+	noSocket: () => ({
+		message:
+			"The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or enter the tasks in 'Task IDs': those are looked up instead",
+		description: 'Without a WebSocket the trigger hears of no task.',
+	}),
 	noHistory: ({ status }) => ({
 		message: `The service keeps no history of videos and images${http(status)}`,
 		description:

@@ -1,11 +1,10 @@
-import type { Credential } from '../http/credential';
+import { accountOf } from '../account';
 import { sleep } from '../async/deadline';
 import type { NewsKind } from '../async/pollUntil';
-import { accountOf } from '../account';
-import { knownTasksOf, type KnownTasks } from '../api/knownTasks';
-import { readNotification } from '../parsing/responses';
+import type { Credential } from '../http/credential';
 import type { EgressCheck } from '../http/request';
 import { dropOldest } from '../limits';
+import { readNotification } from '../parsing/responses';
 import { ReconnectingSocket } from './webSocket';
 
 /** Hears of the one task it follows, and of the socket. `percentage` (0–100) is that of a message, if known. */
@@ -14,11 +13,8 @@ export type Follower = (news: NewsKind, percentage?: number) => void;
 const tell = (follower: Follower, percentage: number | undefined) =>
 	follower(percentage === 100 ? 'outcome' : 'progress', percentage);
 
-/** `repeat`: about a task that has ended before; `past`: from before anybody listened. */
-export type MessageKind = 'news' | 'repeat' | 'past';
-
 /** Hears of every task of the account. */
-type TaskListener = (taskId: string, percentage: number | undefined, kind: MessageKind) => void;
+type TaskListener = (taskId: string, percentage: number | undefined) => void;
 
 /** One user's share of the account's socket. */
 export type Subscription = ReturnType<Connection['subscribe']>;
@@ -35,7 +31,6 @@ class Connection {
 	private readonly latest = new Map<string, number | undefined>();
 	private readonly followers = new Map<string, Set<Follower>>();
 	private readonly listeners = new Set<TaskListener>();
-	private readonly known: KnownTasks;
 	private readonly socket: ReconnectingSocket;
 	private users = 0;
 
@@ -44,7 +39,6 @@ class Connection {
 		const { webSocketUrl, apiToken } = credential;
 		const url = `${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`;
 		const account = accountOf(credential);
-		this.known = knownTasksOf(credential);
 		this.socket = new ReconnectingSocket(url, checkEgress, {
 			onText: (text) => this.receive(text),
 			onOver: () => account.drop(Connection),
@@ -67,7 +61,7 @@ class Connection {
 			isOpen: () => this.socket.isOpen,
 			/** Whether it can be relied on: open, and not silent for so long that it may be dead. */
 			isLive: () => this.socket.isLive,
-			/** When the socket was last lost, in ms since 1970; 0 if never. */
+			/** When the socket was last lost, by `steadyNow`; 0 if never. */
 			lostAt: () => this.socket.lostAt,
 			/** Earlier messages are delivered at once (the service repeats none). Returns what ends it. */
 			follow: (taskId: string, follower: Follower): (() => void) => {
@@ -84,14 +78,13 @@ class Connection {
 				if (this.latest.has(taskId)) tell(follower, this.latest.get(taskId));
 				return unfollow;
 			},
-			/** All messages from now on; first the last ones of tasks not known to have ended, latest first. */
-			followAll: (listener: TaskListener): void => {
-				if (!mine) return;
+			/** All messages from now on. Returns the tasks that were under way by the last ones, latest first. */
+			followAll: (listener: TaskListener): string[] => {
+				if (!mine) return [];
 				mine.add(() => this.listeners.delete(listener));
 				this.listeners.add(listener);
-				for (const [taskId, percentage] of [...this.latest].reverse()) {
-					if (this.known.endedAt(taskId) === undefined) listener(taskId, percentage, 'past');
-				}
+				const underWay = [...this.latest].filter(([, percentage]) => percentage !== 100);
+				return underWay.map(([taskId]) => taskId).reverse();
 			},
 			/** The last one closes the socket: at once, or a moment later if others may follow `soon`. */
 			release: (when?: 'soon'): void => {
@@ -115,13 +108,12 @@ class Connection {
 	private receive(text: string): boolean {
 		const message = readNotification(text);
 		if (!message) return false;
-		const { taskId, percentage } = message;
-		const kind = this.known.hear(taskId, percentage) ? 'news' : 'repeat';
 		// A socket that stays open without a user is as good as closed.
 		if (this.users === 0) return true;
+		const { taskId, percentage } = message;
 		this.remember(taskId, percentage);
 		for (const follower of this.followers.get(taskId) ?? []) tell(follower, percentage);
-		for (const listener of this.listeners) listener(taskId, percentage, kind);
+		for (const listener of this.listeners) listener(taskId, percentage);
 		return true;
 	}
 

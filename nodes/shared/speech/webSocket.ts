@@ -1,6 +1,5 @@
 import { backOffMs, sleep, steadyNow } from '../async/deadline';
 import type { EgressCheck } from '../http/request';
-import { TokenBucket } from '../async/tokenBucket';
 
 export interface SocketEvents {
 	/** A message as text; binary ones are read as UTF-8. Returns true if it came from the service. */
@@ -15,11 +14,8 @@ export interface SocketEvents {
 const GIVE_UP_OPENING_MS = 15_000;
 /** How long a socket may be silent before it counts as dead and is replaced, in ms. */
 const IDLE_MS = 60_000;
-/** A socket that stayed open this long, in ms, or brought a message, was a good one. */
+/** A socket that stayed open this long, in ms, is reopened at once. */
 const LASTING_MS = 10_000;
-/** A good one is reopened at once so many times, then so rarely: each may be dropped after its first message. */
-const AT_ONCE_TIMES = 10;
-const AT_ONCE_EVERY_MS = 2000;
 const MAX_BACK_OFF_MS = 30_000;
 
 /** True where the runtime has a WebSocket (Node 22 and later). */
@@ -29,7 +25,7 @@ export const canListen = (): boolean => typeof WebSocket === 'function';
 interface Session {
 	socket: WebSocket;
 	began: number;
-	/** When anything last came, in ms since 1970. */
+	/** When anything last came, by `steadyNow`. */
 	lastHeard: number;
 	hasDelivered: boolean;
 }
@@ -53,8 +49,9 @@ export class ReconnectingSocket {
 	private isForbidden = !canListen();
 	/** Attempts in a row that failed, or opened one that was no good. */
 	private failures = 0;
-	private readonly atOnce = new TokenBucket(AT_ONCE_TIMES, AT_ONCE_EVERY_MS);
-	/** When it was last lost, in ms since 1970; 0 if never. */
+	/** The pause before the next attempt, in ms. */
+	private pauseMs = 0;
+	/** When it was last lost, by `steadyNow`; 0 if never. */
 	lostAt = 0;
 
 	/** `url` may hold a secret after its "?": only the part before is shown to `checkEgress`. */
@@ -86,6 +83,7 @@ export class ReconnectingSocket {
 		this.unneeded = new AbortController();
 		this.firstAttempt = new AbortController();
 		this.failures = 0;
+		this.pauseMs = 0;
 		this.awake.abort();
 	}
 
@@ -116,7 +114,7 @@ export class ReconnectingSocket {
 		const { current, leaving, isNeeded, isForbidden, untilIdleMs } = this;
 		if (isForbidden) this.firstAttempt.abort();
 		if (isNeeded && !isForbidden && !current) {
-			await this.untilNextAttempt();
+			if (this.pauseMs > 0) await sleep(this.pauseMs, this.unneeded.signal);
 			if (this.isNeeded) await this.open();
 		} else if (isNeeded && current && !leaving && untilIdleMs <= 0) {
 			await this.open();
@@ -128,12 +126,6 @@ export class ReconnectingSocket {
 		}
 	}
 
-	private async untilNextAttempt(): Promise<void> {
-		const { signal } = this.unneeded;
-		if (this.failures === 0) await this.atOnce.take(signal);
-		else await sleep(backOffMs(this.failures, MAX_BACK_OFF_MS), signal);
-	}
-
 	/** Opens one. It takes over from a silent one without a gap. */
 	private async open(): Promise<void> {
 		const { signal } = this.unneeded;
@@ -142,7 +134,7 @@ export class ReconnectingSocket {
 		if (!session && signal.aborted) return;
 		const previous = this.current;
 		if (session) this.current = session;
-		else this.failures++;
+		else this.pauseMs = backOffMs(++this.failures, MAX_BACK_OFF_MS);
 		if (previous) this.askToClose(previous);
 		else if (session) this.events.onChange(true);
 		firstAttempt.abort();
@@ -188,9 +180,10 @@ export class ReconnectingSocket {
 	private closed(session: Session): void {
 		if (this.leaving === session) this.leaving = undefined;
 		if (this.current === session) {
+			const hasLasted = steadyNow() - session.began > LASTING_MS;
 			// One that is dropped as soon as it opens is treated like one that is refused.
-			const isGood = session.hasDelivered || steadyNow() - session.began > LASTING_MS;
-			this.failures = isGood ? 0 : this.failures + 1;
+			this.failures = hasLasted || session.hasDelivered ? 0 : this.failures + 1;
+			this.pauseMs = hasLasted ? 0 : backOffMs(this.failures, MAX_BACK_OFF_MS);
 			this.lose();
 		}
 		this.awake.abort();
