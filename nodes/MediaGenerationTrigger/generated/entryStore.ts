@@ -66,7 +66,7 @@ export class EntryStore extends EventStore<Kept> {
 		this.keptAccount = kept.account;
 		this.floor = kept.floor ?? NaN;
 		const isSafe = emitsAgain && now - kept.at < KEY_LASTS_MS;
-		for (const [mark, { createdAt, state, since }] of kept.entries) {
+		for (const [mark, { createdAt, state, since = now }] of kept.entries) {
 			const isOver = !state || (state === 'emitted' && !isSafe);
 			// The next look finds those that waited, with their files.
 			const open = isOver ? {} : { state: 'making' as const, since };
