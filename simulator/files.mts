@@ -1,7 +1,5 @@
-import { freeBoxHeader, videoMp4 } from './media/mp4.mts';
-import { speechMp3 } from './media/mp3.mts';
-import { promptPng } from './media/png.mts';
-import { speechWav, wavHeader } from './media/wav.mts';
+import { freeBoxHeader, imagePng, speechMp3, videoMp4 } from './media/clips.mts';
+import { speechSeconds, speechWav, wavHeader } from './media/wav.mts';
 import { figure, scenarioOf, type Scenario } from './scenarios.mts';
 import type { HistoryItem, TaskRecord } from './types.mts';
 import type { World } from './world.mts';
@@ -29,7 +27,13 @@ for (let i = 0; i < FILLER_BYTES; i += 2) filler[i] = (i * 7 + (i >> 8)) & 0x7f;
 /** Puts the sound file of a speech task up and returns its address as the API gives it. */
 export function storeSpeech(world: World, { id, input, voiceId }: TaskRecord, s: Scenario): string {
 	if (s.has('mp3')) {
-		return store(world, `/files/audio/${id}.mp3`, 'audio/mpeg', () => speechMp3(input), s);
+		return store(
+			world,
+			`/files/audio/${id}.mp3`,
+			'audio/mpeg',
+			() => speechMp3(speechSeconds(input)),
+			s,
+		);
 	}
 	const big = bigSize(s, LEAST_SPEECH);
 	const head = big ? () => wavHeader(big - 44) : () => speechWav(input, voiceId);
@@ -42,8 +46,7 @@ export function storeGenerated(world: World, item: HistoryItem): string {
 	const scenario = scenarioOf(prompt);
 	const big = bigSize(scenario);
 	if (type === 'image') {
-		const head = () => promptPng(prompt, id);
-		return store(world, `/files/image/${id}.png`, 'image/png', head, scenario, big);
+		return store(world, `/files/image/${id}.png`, 'image/png', () => imagePng(id), scenario, big);
 	}
 	const head = () => {
 		const video = videoMp4(id, ratio.endsWith('PORTRAIT'));

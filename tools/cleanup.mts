@@ -3,9 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onExit } from 'signal-exit';
 
-// From here, since tools/n8n finds the packages of n8n first.
-export { onExit };
-
 export interface TemporaryFolder {
 	path: string;
 	remove(): void;

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline';
 
@@ -29,35 +28,12 @@ function forwardSignals(child) {
 	});
 }
 
-/** npm starts a shell that starts the command: the process behind that shell (Linux), or none. */
-function parentOfShell(pid) {
-	try {
-		const [, name, rest] = /\((.*)\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-		return name === 'sh' ? rest.split(' ')[1] : undefined;
-	} catch {
-		return undefined;
-	}
-}
-
-/** Calls `callback` once whoever started this process is gone, also by kill -9. */
-export function whenOrphaned(callback) {
-	const ancestors = () => `${process.ppid} ${parentOfShell(process.ppid)}`;
-	const atStart = ancestors();
-	const timer = setInterval(() => {
-		if (ancestors() === atStart) return;
-		clearInterval(timer);
-		callback();
-	}, 1000);
-	timer.unref();
-}
-
 const codeOf = (code, signal) => code ?? 128 + (constants.signals[signal] ?? 0);
 
 /** Runs a command in this terminal; resolves to its exit code. */
 export async function runHere(command, args, options = {}) {
 	const child = spawn(command, args, { stdio: 'inherit', ...options });
 	forwardSignals(child);
-	whenOrphaned(() => child.kill('SIGTERM'));
 	return codeOf(...(await once(child, 'close')));
 }
 

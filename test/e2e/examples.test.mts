@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { promptPng } from '../../simulator/media/png.mts';
+import { imagePng } from '../../simulator/media/clips.mts';
 import { readExamples } from '../../tools/n8n/examples.mts';
 import { example } from '../n8n/setting.mts';
 import { createTask } from '../service/order.mts';
@@ -66,7 +66,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 		const images = ['one', 'two', 'three'].map((name) => ({
 			name: `${name}.png`,
 			mimeType: 'image/png',
-			buffer: promptPng(name, name),
+			buffer: imagePng(name),
 		}));
 		await form.locator('input[type=file]').setInputFiles(images);
 		await form.locator('textarea').fill('They walk in the park');

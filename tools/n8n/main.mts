@@ -2,10 +2,8 @@
 import { join } from 'node:path';
 import { startSimulator } from '../../simulator/simulator.mts';
 import { fingerprint, stamp } from '../freshness.mjs';
-import { freePorts, isFree } from '../ports.mts';
-import { whenOrphaned } from '../process.mjs';
+import { freePort, isFree } from '../ports.mts';
 import { step } from '../progress.mjs';
-import { claimFolder } from './claim.mts';
 import { importExamples } from './examples.mts';
 import { Instance } from './instance.mts';
 import { installPackage, project } from './package.mts';
@@ -15,21 +13,16 @@ const EDITOR_PORT = 5678;
 const SERVICE_PORT = 8787;
 
 const folder = join(project, '.n8n-instance');
-const claim = claimFolder(folder);
-if (claim.holder) {
-	console.log(
-		`n8n is already running: ${claim.holder}. End that one first (Ctrl+C where it runs).`,
-	);
-	process.exit();
+// Two n8n must not share a database.
+if (!(await isFree(EDITOR_PORT))) {
+	console.error(`Port ${EDITOR_PORT} is taken: is n8n running already? End that one first.`);
+	process.exit(1);
 }
-
-// On the usual ports, or on any others when those are taken.
-const [other, broker] = (await freePorts(2)) as [number, number];
-const editor = (await isFree(EDITOR_PORT)) ? EDITOR_PORT : other;
+// On its usual ports, or on any others when those are taken.
 const areFree = (await isFree(SERVICE_PORT)) && (await isFree(SERVICE_PORT + 1));
 const usual = { port: SERVICE_PORT, filePort: SERVICE_PORT + 1 };
 const service = await startSimulator({ pace: 1, ...(areFree && usual) });
-const n8n = new Instance(folder, { editor, broker });
+const n8n = new Instance(folder, { editor: EDITOR_PORT, broker: await freePort() });
 
 let closing: Promise<void> | undefined;
 const close = () => (closing ??= Promise.all([n8n.stop(), service.close()]).then(() => {}));
@@ -38,7 +31,6 @@ const end = () => {
 	void close().then(() => process.exit());
 };
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
-whenOrphaned(end);
 
 try {
 	await prepare();
@@ -65,7 +57,6 @@ async function prepare(): Promise<void> {
 async function openEditor(): Promise<void> {
 	await step('Starting n8n', () => n8n.start());
 	await new Rest(n8n.baseUrl).logIn();
-	claim.tell(`${n8n.baseUrl}/home/workflows`);
 	console.log(`
   Open         ${n8n.baseUrl}/home/workflows
   Email        ${OWNER.email}
