@@ -14,7 +14,7 @@ export type JobEvent =
 	| { type: 'status'; word: string }
 	| { type: 'complete'; items: HistoryItem[] }
 	| { type: 'error'; code: string; status: number }
-	| { type: 'cut'; reset: boolean };
+	| { type: 'cut' };
 
 /** A generation under way; it goes on, and is paid, whether or not anyone is told. */
 export interface GenerationJob {
@@ -68,8 +68,8 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 			world.changed();
 			job.tell(failure);
 		});
-	} else if (scenario.has('stream-ends-early') || scenario.has('stream-resets')) {
-		at(0.5, () => job.tell({ type: 'cut', reset: scenario.has('stream-resets') }));
+	} else if (scenario.has('stream-resets')) {
+		at(0.5, () => job.tell({ type: 'cut' }));
 		const late = duration + world.paced(LATE_HISTORY_MS);
 		world.timers.after(late, () => void done());
 	} else {

@@ -16,10 +16,9 @@ const { values } = parseArgs({
 const port = Number(values.port);
 const figure = (value: string | undefined) => (value === undefined ? undefined : Number(value));
 const simulator = await startSimulator({
+	...values,
 	port,
 	filePort: port === 0 ? 0 : port + 1,
-	host: values.host,
-	token: values.token,
 	pace: Number(values.pace),
 	credits: figure(values.credits),
 	mostAtOnce: figure(values['most-at-once']),

@@ -46,7 +46,6 @@ export function refusal(world: World, call: Call, scenario: Scenario): PlainRepl
 		const known = Object.keys(scenarioWords).join(', ');
 		return problem(400, `No scenario "${unknown}". Known: ${known}`);
 	}
-	if (scenario.has('html-error')) return htmlReply(502, '502 Bad Gateway');
 	const working = [...world.working].filter(({ token }) => token === call.token).length;
 	if (working >= (world.mostAtOnce ?? Infinity)) {
 		return problem(429, 'too_many_at_once', { 'Retry-After': '1' });

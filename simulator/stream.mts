@@ -50,7 +50,7 @@ function stepsOf(world: World, kind: 'video' | 'image', event: JobEvent): RawStr
 		case 'error':
 			return [frame(world, 'error', errorData(world, event.status, event.code)), 'END'];
 		case 'cut':
-			return [event.reset ? 'RESET' : 'END'];
+			return ['RESET'];
 	}
 }
 

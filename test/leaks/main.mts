@@ -66,7 +66,6 @@ const KINDS: Kind[] = [
 	{ parameters: list('voice') },
 	{ parameters: speak('No credit [sim:no-credits]'), fails: true },
 	{ parameters: list('account') },
-	{ parameters: make('image', 'create', 'A page [sim:html-error]'), fails: true },
 	{ parameters: make('image', 'create', 'Plain [sim:plain-json]') },
 	{ parameters: speak('Big [sim:big-file=40]'), cancelAfterMs: 60 },
 ];

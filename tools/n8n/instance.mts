@@ -82,15 +82,6 @@ export class Instance {
 		return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 	}
 
-	/** Processor time of the server's process since its start, in seconds (Linux). */
-	processorSeconds(): number {
-		const [program] = this.programs;
-		const stat = readFileSync(`/proc/${program?.pid}/stat`, 'utf8');
-		// After the command's name in brackets: utime and stime, in hundredths of a second.
-		const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-		return (Number(fields[11]) + Number(fields[12])) / 100;
-	}
-
 	/** Resolves when nothing runs any more. */
 	async stopped(): Promise<void> {
 		await Promise.all(this.programs);
