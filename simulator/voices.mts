@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { store } from './files.mts';
 import { randomFrom, seedOf } from './media/random.mts';
 import { speechWav } from './media/wav.mts';
@@ -19,7 +20,6 @@ const AGES = ['young', 'middle_aged', 'old'];
 const CATEGORIES = ['premade', 'professional', 'high_quality', 'generated'];
 const USE_CASES = ['narration', 'conversational', 'advertisement', 'social_media', 'characters'];
 const CHARACTERS = ['Warm', 'Bright', 'Calm', 'Deep', 'Crisp'];
-const ALPHABET = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'];
 
 /** 230 voices, the same every time; some traits are null or padded, as in the field. */
 export function makeVoices(): Voice[] {
@@ -28,16 +28,15 @@ export function makeVoices(): Voice[] {
 
 function makeVoice(name: string, character: string) {
 	const random = randomFrom(seedOf(`${name} ${character}`));
-	const pick = <Item,>(list: readonly Item[]) => list[Math.floor(random() * list.length)] as Item;
-	const untidy = (value: string): string | null => {
+	const pick = (list: readonly string[]) => list[Math.floor(random() * list.length)]!;
+	const untidy = (value: string) => {
 		const chance = random();
-		if (chance < 0.05) return null;
-		return chance < 0.1 ? ` ${value}  ` : value;
+		return chance < 0.05 ? null : chance < 0.1 ? ` ${value}  ` : value;
 	};
 	const [language = '', accent = ''] = pick(LANGUAGES).split('-');
 	const use = pick(USE_CASES);
 	return {
-		voice_id: Array.from({ length: 20 }, () => pick(ALPHABET)).join(''),
+		voice_id: createHash('sha256').update(`${name} ${character}`).digest('hex').slice(0, 20),
 		name: random() < 0.04 ? `  ${name} - ${character} ` : `${name} - ${character}`,
 		language: untidy(language),
 		gender: untidy(pick(GENDERS)),
