@@ -208,8 +208,9 @@ describe('what an earlier attempt, perhaps in another process, has sent', () => 
 		expect(own(opened({}), first!)).toEqual([]);
 	});
 
-	it('and got is no other’s', () => {
-		claims.recall(sent(), filesOf(first!));
+	it('and got is no other’s, however long ago', () => {
+		claims.recall(sent(), filesOf(first!), SENT_AT - 180 * MINUTE);
+		claims.recall(sent(), filesOf(), SENT_AT - 180 * MINUTE);
 		expect(own(opened({}), first!)).toEqual([]);
 	});
 

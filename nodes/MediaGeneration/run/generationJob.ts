@@ -43,7 +43,6 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 	const isFileWanted = parameters.fileFlag(downloadField);
 	const fileField = parameters.outputField();
 	const [kept] = paid.plan(parameters);
-	recallEarlier(work);
 
 	return async () =>
 		await withDeadline(timeoutMs, work.signal, async (signal) => {
@@ -106,15 +105,16 @@ function recallEarlier({ credential, paid }: Work): void {
  * Failure.
  */
 async function generate(
-	{ api }: Work,
+	work: Work,
 	order: GenerationOrder,
 	record: GenerationRecord,
 	limits: StreamLimits,
 ): Promise<GeneratedFile[]> {
-	const { files, cut } = record.earlier ?? (await requestStream(api, order, record, limits));
+	const { files, cut } = record.earlier ?? (await requestStream(work.api, order, record, limits));
 	if (files.length >= order.expected) return files;
 	record.markIncomplete(files, cut);
-	return await findInHistory(api, record.claim!, cut, limits.signal);
+	recallEarlier(work);
+	return await findInHistory(work.api, record.claim!, cut, limits.signal);
 }
 
 /** Several files of one element share its id; saved to disk, none may overwrite another. */

@@ -61,13 +61,13 @@ export class Claims {
 	}
 
 	private close(claim: Claim, state: Claim['state'], until: number): void {
-		Object.assign(claim, { state, until });
+		Object.assign(claim, { state, until, closedAt: Date.now() });
 		this.claims.delete(claim.request.key);
 		this.claims.set(claim.request.key, claim);
 		const outdated = Date.now() - REMEMBERED_MS;
 		for (const [key, old] of this.claims) {
-			if (old.until === Infinity) continue;
-			if (old.until > outdated && this.claims.size <= MAX_CLAIMS) break;
+			if (old.closedAt === undefined) continue;
+			if (old.closedAt > outdated && this.claims.size <= MAX_CLAIMS) break;
 			this.claims.delete(key);
 		}
 	}

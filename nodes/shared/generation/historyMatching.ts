@@ -15,6 +15,8 @@ export interface Claim {
 	state: 'streaming' | 'lost' | 'over';
 	/** Entries made later are not its own, in ms since 1970 by our clock. */
 	until: number;
+	/** When nobody waited for it any more, in ms since 1970. */
+	closedAt?: number;
 	/** The files that it has, and how they are recognised. */
 	files: GeneratedFile[];
 	marks: ReadonlySet<string>;
@@ -60,8 +62,9 @@ export function matchHistory(
 	if (request.expected <= countFiles(proven)) return provenOnly;
 
 	const others = claims.filter((other) => other !== claim);
+	const taken = new Set(others.flatMap((other) => [...other.request.told, ...other.marks]));
 	const isTheirs = (entry: HistoryEntry) =>
-		others.some((other) => isProvenFor(other)(entry) || hasFailedAs(other)(entry));
+		isKnown(entry, taken) || (entry.failed && others.some((other) => hasFailedAs(other)(entry)));
 	const free = all
 		.filter((entry) => entry.prompt === promptOf(claim) && !isProvenFor(claim)(entry))
 		.filter((entry) => !isTheirs(entry));
@@ -106,9 +109,8 @@ const isProvenFor =
 	(entry: HistoryEntry) =>
 		request.told.includes(entry.id ?? '') || isKnown(entry, marks);
 
-/** `other` is known to have failed, which this failed entry tells of. */
+/** `other` is known to have failed, which a failed entry tells of. */
 const hasFailedAs = (other: Claim) => (entry: HistoryEntry) =>
-	entry.failed &&
 	other.state === 'over' &&
 	other.files.length === 0 &&
 	entry.prompt === promptOf(other) &&
@@ -139,7 +141,7 @@ function shareOf(
 	lackOf: (owner: Claim) => number,
 ): HistoryEntry[] {
 	const left = new Set(pool);
-	const isWaitedFor = ({ until }: Claim) => until === Infinity;
+	const isWaitedFor = ({ closedAt }: Claim) => closedAt === undefined;
 	const inTurn = [...open.filter(isWaitedFor), ...open.filter((owner) => !isWaitedFor(owner))];
 	for (const owner of inTurn) {
 		const share: HistoryEntry[] = [];
