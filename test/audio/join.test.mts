@@ -103,20 +103,3 @@ test(`${TEXTS} random texts in six languages and all formats are whole, sample b
 	await Promise.all(Array.from({ length: AT_ONCE }, work));
 	assert.equal(tried.size, Math.min(TEXTS, Object.keys(FORMATS).length));
 });
-
-test('different sampling rates are not joined', async () => {
-	await speak('en', 'Hello.', join(folder, 'a.wav'));
-	const file = async (format: string) => {
-		const path = join(folder, 'part');
-		await FORMATS[format]!(join(folder, 'a.wav'), path);
-		return readFileSync(path);
-	};
-	for (const [one, other] of [
-		['MP3 of ffmpeg, 24 kHz, bare', 'MP3 of LAME, average, 16 kHz'],
-		['WAV, 16 bit', 'WAV, A-law'],
-		['WAV, 16 bit', 'MP3 of LAME, constant'],
-	] as const) {
-		const { why } = await joinParts([await file(one), await file(other)]);
-		assert.match(why, /^part 1 is .*, part 2 is /);
-	}
-});
