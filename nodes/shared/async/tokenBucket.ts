@@ -1,15 +1,9 @@
 import { NO_REASON, sleep, steadyNow, whenAborted } from './deadline';
 
-interface Waiting {
-	/** What is its own: its interval, or an amount. */
-	own: number;
-	/** Ends its wait: with true when its turn has come. */
-	end(isMine: boolean): void;
-}
-
 /** Admits callers one after another, in order of arrival. */
 export class Queue {
-	private readonly waiting = new Set<Waiting>();
+	/** What ends each wait, with true when the turn has come, and what is its own: an interval, or an amount. */
+	private readonly waiting = new Map<(isMine: boolean) => void, number>();
 	private wake = new AbortController();
 	private isMoving = false;
 
@@ -30,15 +24,14 @@ export class Queue {
 			return true;
 		}
 		return await new Promise<boolean>((resolve) => {
-			const leave = () => waiting.end(false);
+			const leave = () => end(false);
 			const end = (isMine: boolean) => {
-				this.waiting.delete(waiting);
+				this.waiting.delete(end);
 				signal.removeEventListener('abort', leave);
 				this.nudge();
 				resolve(isMine);
 			};
-			const waiting = { own, end };
-			this.waiting.add(waiting);
+			this.waiting.set(end, own);
 			signal.addEventListener('abort', leave, { once: true });
 			void this.move();
 		});
@@ -51,7 +44,7 @@ export class Queue {
 
 	/** Ends the wait of all. */
 	sendAway(): void {
-		for (const { end } of [...this.waiting]) end(false);
+		for (const end of [...this.waiting.keys()]) end(false);
 	}
 
 	private async move(): Promise<void> {
@@ -60,14 +53,15 @@ export class Queue {
 		for (;;) {
 			const [next] = this.waiting;
 			if (!next) break;
-			const restMs = Math.ceil(this.restMs(next.own));
+			const [end, own] = next;
+			const restMs = Math.ceil(this.restMs(own));
 			if (restMs > 0) {
 				const { signal } = (this.wake = new AbortController());
 				await (restMs < Infinity ? sleep(restMs, signal) : whenAborted(signal));
 				continue;
 			}
-			this.onAdmit(next.own);
-			next.end(true);
+			this.onAdmit(own);
+			end(true);
 		}
 		this.isMoving = false;
 	}
