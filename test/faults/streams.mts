@@ -94,7 +94,7 @@ const shapes: Row[] = [
 		row(`An error event: ${shape}`, operations, {
 			service: { dialect: { errorShape } },
 			setting: { text: 'A [sim:unsafe]' },
-			fails: 'could not generate this: …UNSAFE_GENERATION',
+			fails: 'could not generate this: UNSAFE_GENERATION',
 		}),
 	),
 	row('An error event: AUDIO_FILTERED', [VIDEO], {

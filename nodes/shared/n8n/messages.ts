@@ -57,12 +57,6 @@ const whereabouts = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 const unsure = ({ isSpeech }: FailureFacts) =>
 	`The service may have accepted the request and charged for it. Check ${isSpeech ? "the provider's website" : "History → Get Many (or the provider's website)"} before you run this again.`;
 
-/** What the contract calls a refusal of the content (§7). */
-const refusal = (facts: FailureFacts) =>
-	/^unsafe(?:_generation)?$/i.test(facts.text ?? '')
-		? `: rejected as unsafe (${facts.text})`
-		: said(facts);
-
 /** What to do before the next attempt; `change` unless the service had too much to do. */
 const remedy = ({ text }: FailureFacts, change: string) =>
 	saysTooMuch(text) ? "Set a lower 'Concurrency' under Options" : change;
@@ -141,11 +135,11 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: 'The problem is at the service. Try again later.',
 	}),
 	taskFailed: (facts) => ({
-		message: `The service could not generate the speech${refusal(facts)}`,
+		message: `The service could not generate the speech${said(facts)}`,
 		description: `${remedy(facts, 'Change the text, voice or model')} and run this again: it will be charged as a new task.`,
 	}),
 	generationFailed: (facts) => ({
-		message: `The service could not generate this${refusal(facts)}`,
+		message: `The service could not generate this${said(facts)}`,
 		description: `${remedy(facts, 'Change the prompt or images')} and run this again: it will be charged as a new generation.`,
 	}),
 	tooLarge: (facts) => ({
