@@ -41,7 +41,6 @@ export const commands = {
 		needs: [ensureDist],
 		run: ['--expose-gc', 'test/leaks/generated.mts'],
 	},
-	'leaks:trigger': { needs: [ensureDist, ensureN8n], run: ['test/leaks/trigger.mts'] },
 	n8n: { needs: [ensureDist, ensureN8n], run: ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: ['simulator/main.mts'] },
 	bench: { needs: [ensureDist, ensureN8n, ensureStorageServers], run: ['bench/main.mts'] },

@@ -168,6 +168,8 @@ it('a token that is revoked ends the trigger', async () => {
 	const trigger = await follow();
 	sim.revoke(sim.token);
 	await nextLook();
+	// It is checked three times over two minutes.
+	await pass(130);
 	expect(trigger.errors[0]!.message).toMatch(/refused the API token/);
 	const before = looks();
 	await pass(3 * INTERVAL_SECONDS);
