@@ -22,8 +22,8 @@ class Registry {
 
 /**
  * Everything that this process shares for one account: its socket (Connection), its pace (Pace),
- * the readings under way (SingleFlight), who made what (OwnWork, Claims), its history (HistoryPages),
- * and the checks of its token (TokenCheck).
+ * the readings under way (SingleFlight), who made what (OwnWork, Claims), its history (HistoryPages,
+ * HistoryReader), and the checks of its token (TokenCheck).
  */
 class Account extends Registry {
 	users = 0;

@@ -191,15 +191,6 @@ describe('when the service has ended the stream before all files had come', () =
 describe('when the stream was cut after a file had come', () => {
 	const cut = () => searching({ expected: 3, cutAt: Date.now() }, came('a'));
 
-	it('the others are waited for, as long as for a lost one', async () => {
-		const { history, searched } = cut();
-		history.push(file('a'));
-		setTimeout(() => history.unshift(file('c', 300), file('b', 290)), 300_000);
-		const { ids, seconds } = await searched();
-		expect(ids).toEqual(['a', 'b', 'c']);
-		expect(seconds).toBeLessThan(320);
-	});
-
 	it('all that has come by the end of the search, or by the deadline, comes out', async () => {
 		const { history, over, searched } = cut();
 		history.push(file('a'));
