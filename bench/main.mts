@@ -1,7 +1,7 @@
 /*
- * `npm run bench [-- --storage]`: this package's node beside a workflow built by hand, in one run, in the
- * complete n8n, against the simulator. Writes docs/bench.md and a section of docs/storage.md
- * (`--storage`: that alone). Ends with an error when a contender's files are not exactly the right ones.
+ * `npm run bench`: this package's node beside a workflow built by hand, in one run, in the complete n8n,
+ * against the simulator. Writes docs/bench.md. Ends with an error when a contender's files are not
+ * exactly the right ones.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
@@ -11,12 +11,11 @@ import { project } from '../tools/n8n/package.mts';
 import { warmUp } from './contender.mts';
 import { handBuilt } from './handBuilt.mts';
 import { ours } from './ours.mts';
-import { page, withSection } from './report.mts';
+import { page } from './report.mts';
 import { measureLatency } from './measures/latency.mts';
 import { measureLimits } from './measures/limits.mts';
 import { measureMemory } from './measures/memory.mts';
 import { measureScale } from './measures/scale.mts';
-import { measureStorage } from './measures/storage.mts';
 import { measureWaiting } from './measures/waiting.mts';
 import { measureWallTime } from './measures/wallTime.mts';
 import { Setting } from './setting.mts';
@@ -25,13 +24,6 @@ const began = Date.now();
 const [load] = loadavg();
 const setting = await Setting.start();
 try {
-	if (!process.argv.includes('--storage')) await writePage();
-	await writeStorage();
-} finally {
-	await setting.close();
-}
-
-async function writePage(): Promise<void> {
 	const memory = await step('Memory of files', () => measureMemory(setting));
 	const n8n = await step('Starting n8n', () => setting.startN8n());
 	const own = await ours(n8n, setting.account());
@@ -54,13 +46,8 @@ async function writePage(): Promise<void> {
 	const text = await page(head(), goals, [latency, ...all.map(({ table }) => table)]);
 	console.log(`\n${text}`);
 	writeFileSync(join(project, 'docs/bench.md'), text);
-}
-
-/** The section of docs/storage.md that is measured. */
-async function writeStorage(): Promise<void> {
-	const table = await step('Memory of storage nodes', () => measureStorage(setting));
-	const path = join(project, 'docs/storage.md');
-	writeFileSync(path, await withSection(readFileSync(path, 'utf8'), table));
+} finally {
+	await setting.close();
 }
 
 function head(): string {

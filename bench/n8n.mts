@@ -39,14 +39,12 @@ export class N8n {
 		this.#probe = probe;
 	}
 
-	/** `environment` are variables beyond those of every instance here. */
-	static async start(environment: NodeJS.ProcessEnv = {}): Promise<N8n> {
+	static async start(): Promise<N8n> {
 		const folder = temporaryFolder('bench');
 		const [editor, broker, probe] = (await freePorts(3)) as [number, number, number];
 		const variables = {
 			NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'probe.mts'))}`,
 			BENCH_PROBE_PORT: String(probe),
-			...environment,
 		};
 		const instance = new Instance(folder.path, { editor, broker }, variables);
 		const n8n = new N8n(instance, folder, `http://127.0.0.1:${probe}`);
@@ -118,16 +116,7 @@ export class N8n {
 
 	/** Bytes in use once garbage is collected. */
 	async memoryInUse(): Promise<number> {
-		return await this.#ask('/in-use');
-	}
-
-	/** The most bytes that were in use at once since the last call, garbage included. */
-	async peakInUse(): Promise<number> {
-		return await this.#ask('/peak');
-	}
-
-	async #ask(path: string): Promise<number> {
-		return Number(await (await fetch(this.#probe + path)).text());
+		return Number(await (await fetch(`${this.#probe}/in-use`)).text());
 	}
 
 	async close(): Promise<void> {

@@ -81,23 +81,11 @@ const goalSection = (goals: Goal[]): string =>
 		),
 	].join('\n');
 
-const formatted = async (text: string): Promise<string> =>
-	await format(text, { ...(await resolveConfig(import.meta.filename)), parser: 'markdown' });
-
-/** A page of Markdown in which one section, the one of the table's title, is written anew. */
-export async function withSection(text: string, table: Table): Promise<string> {
-	const heading = `## ${table.title}\n`;
-	const begin = text.indexOf(heading);
-	if (begin < 0) throw new Error(`There is no section “${table.title}”`);
-	const next = text.indexOf('\n## ', begin);
-	const rest = next < 0 ? '' : text.slice(next + 1);
-	return await formatted(`${text.slice(0, begin)}${section(table)}\n\n${rest}`);
-}
-
 /** The figures as a page of Markdown; `head` says where they come from. */
 export async function page(head: string, goals: Goal[], tables: Table[]): Promise<string> {
 	const whom =
 		'For those who want to know how fast the node is and how much memory it takes before they rely on it, and for those who change it. Using it needs none of this.';
 	const parts = ['# Measured', whom, head, goalSection(goals), ...tables.map(section)];
-	return await formatted(parts.join('\n\n'));
+	const options = await resolveConfig(import.meta.filename);
+	return await format(parts.join('\n\n'), { ...options, parser: 'markdown' });
 }

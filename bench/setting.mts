@@ -24,9 +24,9 @@ export class Setting {
 		return new Account(this.simulator, TOKENS[this.#accounts++]!);
 	}
 
-	/** Starts an n8n with the package in it; `environment` are variables beyond those of every one. */
-	async startN8n(environment?: NodeJS.ProcessEnv): Promise<N8n> {
-		const n8n = await N8n.start(environment);
+	/** Starts an n8n with the package in it. */
+	async startN8n(): Promise<N8n> {
+		const n8n = await N8n.start();
 		this.#running.add(n8n);
 		return n8n;
 	}

@@ -43,7 +43,7 @@ export const commands = {
 	},
 	n8n: { needs: [ensureDist, ensureN8n], run: ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: ['simulator/main.mts'] },
-	bench: { needs: [ensureDist, ensureN8n, ensureStorageServers], run: ['bench/main.mts'] },
+	bench: { needs: [ensureDist, ensureN8n], run: ['bench/main.mts'] },
 	release: { needs: [], run: ['tools/release/main.mts'] },
 	lint: { needs: [ensureLintTools], run: ['tools/lint/main.mts'] },
 	'lint:fix': { needs: [ensureLintTools], run: ['tools/lint/main.mts', '--fix'] },
