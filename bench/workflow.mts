@@ -20,12 +20,7 @@ export type Lines = Array<[from: string, to: string, output?: number]>;
  * A workflow that runs in production when `/webhook/NAME` is called with `{ items }`, sends each of
  * them through the steps, and answers when its execution has ended.
  */
-export function workflowOf(
-	name: string,
-	steps: Step[],
-	lines?: Lines,
-	output = steps.at(-1)!.name,
-): Workflow {
+export function workflowOf(name: string, steps: Step[], lines?: Lines): Workflow {
 	const all: Step[] = [
 		{
 			name: 'Webhook',
@@ -64,6 +59,6 @@ export function workflowOf(
 		})),
 		connections,
 		settings: { executionOrder: 'v1' },
-		output,
+		output: steps.at(-1)!.name,
 	};
 }

@@ -8,20 +8,12 @@ import { runWorkflow, type WorkflowFile } from './engine.mts';
 const project = join(import.meta.dirname, '..');
 const out = join(project, 'out', 'demo');
 
-/** The examples to run, the node that makes the files, and a name for each of its items. */
+/** The examples to run, and the node that makes the files. */
 const EXAMPLES = [
-	{ file: 'speak.json', node: 'Speak a text', labels: ['Welcome! This sentence …'] },
-	{
-		file: 'speak-list.json',
-		node: 'Speak each line',
-		labels: ['Good morning, …', 'Today we let …', 'Three lines, …'],
-	},
-	{ file: 'image.json', node: 'Make an image', labels: ['A lighthouse at dawn'] },
-	{
-		file: 'videos.json',
-		node: 'Make the videos',
-		labels: ['A paper boat …', 'A lighthouse …'],
-	},
+	{ file: 'speak.json', node: 'Speak a text' },
+	{ file: 'speak-list.json', node: 'Speak each line' },
+	{ file: 'image.json', node: 'Make an image' },
+	{ file: 'videos.json', node: 'Make the videos' },
 ];
 
 const stopping = new AbortController();
@@ -53,16 +45,14 @@ try {
 }
 process.exit(stopping.signal.aborted ? 130 : (process.exitCode ?? 0));
 
-async function demonstrate({ file, node, labels }: (typeof EXAMPLES)[number]): Promise<void> {
+async function demonstrate({ file, node }: (typeof EXAMPLES)[number]): Promise<void> {
 	const path = join(project, 'examples', file);
 	const workflow: WorkflowFile = readExample(path);
 	console.log(`${workflow.name}  (examples/${file})`);
 	const result = await runWorkflow({
 		workflow: upTo(workflow, node),
 		credentials,
-		// A node says "Item 0: task 12: 43 %".
-		onMessage: (text) =>
-			console.log(`  ${text.replace(/^Item (\d+)/, (_, index) => labels[index] ?? '')}`),
+		onMessage: (text) => console.log(`  ${text}`),
 		signal: stopping.signal,
 	});
 	for (const hint of result.hints(node)) console.log(`  Hint: ${hint.message}`);

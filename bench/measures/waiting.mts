@@ -3,7 +3,7 @@ import { line, warmUp, type Contender } from '../contender.mts';
 import { handBuilt } from '../handBuilt.mts';
 import type { N8n } from '../n8n.mts';
 import { ours } from '../ours.mts';
-import { atMost, COLUMNS, kilobytes, row, seconds, type Goal, type Table } from '../report.mts';
+import { atMost, COLUMNS, kilobytes, row, type Goal, type Table } from '../report.mts';
 import type { Setting } from '../setting.mts';
 import { settled } from '../settled.mts';
 
@@ -50,18 +50,17 @@ const batch = (): string[] =>
 	});
 const batches = () => Array.from({ length: EXECUTIONS }, batch);
 
-/** When the service had accepted all tasks, in seconds, and lookups per task and minute until the first was done. */
-async function lookupsOf({ account, name }: Contender) {
-	const [began, tasksBefore] = [Date.now(), account.tasks()];
-	const end = began + LEAST_SECONDS * 1000 - AHEAD_MS;
+/** Lookups per task and minute, from when all are accepted until the first is done. */
+async function lookupsOf({ account, name }: Contender): Promise<number> {
+	const tasksBefore = account.tasks();
+	const end = Date.now() + LEAST_SECONDS * 1000 - AHEAD_MS;
 	while (account.tasks() < tasksBefore + WAITING) {
 		if (Date.now() > end) throw new Error(`${name} took too long`);
 		await pause(SAMPLE_MS);
 	}
 	const since = Date.now();
 	await pause(end - since);
-	const lookups = account.lookups(since, end) / WAITING / ((end - since) / 60_000);
-	return { accepted: (since - began) / 1000, lookups };
+	return account.lookups(since, end) / WAITING / ((end - since) / 60_000);
 }
 
 async function waitingOf(contender: Contender) {
@@ -69,7 +68,7 @@ async function waitingOf(contender: Contender) {
 		memoryOf(contender.n8n, async () => await contender.race('speech', ...batches())),
 		lookupsOf(contender),
 	]);
-	return { ...memory, ...lookups };
+	return { ...memory, lookups };
 }
 
 /** What it costs to wait for many speech tasks at the same time. */
@@ -100,7 +99,6 @@ export async function measureWaiting(setting: Setting): Promise<{ table: Table; 
 			memory('memory in use, garbage collected', 'inUse'),
 			memory('memory in use after all have ended', 'left'),
 			row('lookups per task and minute', [ownCost.lookups, builtCost.lookups], times),
-			row('until all tasks are accepted', [ownCost.accepted, builtCost.accepted], seconds),
 		],
 	};
 	const goal = (name: string, bytes: number) =>

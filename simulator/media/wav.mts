@@ -1,7 +1,7 @@
 import { randomFrom, seedOf } from './random.mts';
 
 const RATE = 16_000;
-export const LETTERS_PER_SECOND = 15;
+const LETTERS_PER_SECOND = 15;
 /** Keeps a very long text from making a file of hundreds of megabytes. */
 const LONGEST_SECONDS = 600;
 const HEADER_BYTES = 44;

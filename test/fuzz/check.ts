@@ -12,9 +12,6 @@ const SEED = process.env.FUZZ_SEED === undefined ? undefined : Number(process.en
 /** How many runs a property gets that has `normal` of them without FUZZ_TIMES. */
 export const runs = (normal: number) => Math.ceil(normal * TIMES);
 
-/** The seed to use where fast-check does not pick it: FUZZ_SEED, or another one each time. */
-export const seed = () => SEED ?? Date.now() % 0x7fffffff;
-
 jest.setTimeout(300_000 * TIMES);
 
 /** Where the readers are told that an answer comes from. */
