@@ -1,6 +1,8 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
 import type { GeneratedFile, SentRequest } from '../../shared/contract';
+import { Failure } from '../../shared/failure';
+import { wordingOf } from '../../shared/n8n/messages';
 import { isRecord } from '../../shared/parsing/coerce';
 import type { Redactor } from '../../shared/parsing/redaction';
 
@@ -14,6 +16,19 @@ export type PaidRequest =
 	| { state: 'accepted'; asked: SentRequest }
 	/** Its files, all made by `madeAt`, in ms since 1970. */
 	| { state: 'made'; asked: SentRequest; files: GeneratedFile[]; madeAt: number };
+
+/** What an attempt met that got no clear answer, for the next one: "HTTP 502 at 14:03". */
+export function encounterOf(error: unknown, context: IExecuteFunctions): string {
+	const failure = error instanceof Failure ? error : new Failure('noAnswer');
+	const { status } = failure.facts;
+	const what = status === undefined ? wordingOf(failure).message : `HTTP ${status}`;
+	const time = new Date().toLocaleTimeString('en-GB', {
+		hour: '2-digit',
+		minute: '2-digit',
+		timeZone: context.getTimezone(),
+	});
+	return `${what} at ${time}`;
+}
 
 const FIELD = 'mediaGenerationCreated';
 

@@ -20,7 +20,7 @@ import {
 } from '../../shared/n8n/descriptions';
 import { recordFiles } from '../../shared/n8n/ownWork';
 import { GenerationRecord } from './generationRecord';
-import { NotMade, settled, type Job, type Made } from './job';
+import { type Job, type Made, NotMade, settled } from './job';
 import type { Work } from './work';
 
 /* What all operations with a generation stream share: fields, stream, history, download, items. */

@@ -9,7 +9,7 @@ import type {
 } from '../../shared/generation/generationStream';
 import type { Claim } from '../../shared/generation/historyMatching';
 import type { GenerationProgress } from '../../shared/parsing/generationEvents';
-import { encounterOf } from '../paid/encounter';
+import { encounterOf } from '../paid/paidLog';
 import type { PaidRecord } from '../paid/payments';
 import type { Work } from './work';
 

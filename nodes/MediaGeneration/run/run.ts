@@ -16,9 +16,9 @@ import { keysIn } from '../paid/requestKey';
 import { Spending } from '../paid/spending';
 import { costHint, firstOf, paidWords, type ItemRequest } from '../paid/summary';
 import { Concurrency, forEachConcurrently } from './concurrency';
-import { NotMade, toldTogether, withOtherFiles, type Job, type Made } from './job';
-import { Report } from './report';
+import { type Job, type Made, NotMade, toldTogether, withOtherFiles } from './job';
 import type { Work } from './work';
+import { Report } from './report';
 
 /**
  * Whether a model calls the node. `isToolExecution` tells agents up to version 2; later ones have the

@@ -7,7 +7,7 @@ import type {
 	ITriggerFunctions,
 } from 'n8n-workflow';
 import { settledWithin, sleep, steadyNow, withDeadline } from '../../shared/async/deadline';
-import { Semaphore } from '../../shared/async/semaphore';
+import { Semaphore } from '../../shared/async/queue';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { Redactor } from '../../shared/parsing/redaction';

@@ -1,4 +1,6 @@
 import type { IBinaryData, IExecuteFunctions } from 'n8n-workflow';
+import { thisProcess } from '../account';
+import { Semaphore } from '../async/queue';
 
 type Helpers = IExecuteFunctions['helpers'];
 
@@ -15,3 +17,15 @@ export async function readStored(helpers: Helpers, { id, data }: IBinaryData): P
 	if (id === undefined) return Buffer.from(data, 'base64');
 	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
 }
+
+/** Bytes of encoded images, and of sounds to join, that may be in memory at once. */
+const MEMORY_BYTES = 256 * 1024 * 1024;
+
+class Memory extends Semaphore {
+	constructor() {
+		super(MEMORY_BYTES);
+	}
+}
+
+/** The memory for large buffers, in bytes, which all executions of this process share. */
+export const memory = (): Semaphore => thisProcess.shared(Memory);

@@ -1,10 +1,9 @@
 import { accountOf } from '../account';
 import { steadyNow } from '../async/deadline';
-import { Queue } from '../async/tokenBucket';
+import { Queue } from '../async/queue';
 import { Failure } from '../failure';
 import { isOverload } from '../parsing/errors';
-import { Breaker } from './breaker';
-import { Pause } from './pause';
+import { Breaker, Pause } from './breaker';
 import { ReadingTurns } from './readingTurns';
 
 /** How long after its last use the pace of an account is forgotten, in ms. */

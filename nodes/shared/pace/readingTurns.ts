@@ -1,5 +1,5 @@
 import { steadyNow } from '../async/deadline';
-import { Queue, TokenBucket } from '../async/tokenBucket';
+import { Queue, TokenBucket } from '../async/queue';
 
 /** Lookups of many tasks are spread over the interval, at most this far apart, in ms. */
 const MAX_SPREAD_MS = 250;

@@ -11,7 +11,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
-import { settled, type Made } from '../../run/job';
+import { type Made, settled } from '../../run/job';
 import type { Operation } from '../../run/work';
 
 /** How long the files of one entry may take, in ms. */

@@ -7,9 +7,8 @@ import { Failure, withFacts } from '../../../shared/failure';
 import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';
 import { fileNameOf } from '../../../shared/parsing/fileType';
 import { forEachConcurrently } from '../../run/concurrency';
-import { memory } from '../../run/memory';
+import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { Work } from '../../run/work';
-import { readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import {
 	binaryOf,
 	spokenFields,

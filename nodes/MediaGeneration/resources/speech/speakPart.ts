@@ -5,7 +5,7 @@ import { egressCheckOf } from '../../../shared/http/request';
 import { recordTask } from '../../../shared/n8n/ownWork';
 import { subscribe } from '../../../shared/speech/notifications';
 import { aboutTask, type TaskWait } from '../../../shared/speech/speechTask';
-import { encounterOf } from '../../paid/encounter';
+import { encounterOf } from '../../paid/paidLog';
 import type { PaidRecord } from '../../paid/payments';
 import type { Work } from '../../run/work';
 import { collect, type Part, type Spoken, type WaitFields } from './collect';

@@ -3,9 +3,8 @@ import { Failure, invalidInput } from '../../../shared/failure';
 import { INPUT_FIELD } from '../../../shared/n8n/descriptions';
 import { isImage } from '../../../shared/parsing/fileType';
 import { asText, isRecord } from '../../../shared/parsing/coerce';
-import { memory } from '../../run/memory';
+import { memory, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { Work } from '../../run/work';
-import { sizeOfStored } from '../../../shared/n8n/storedFile';
 
 /* Input images → the base64 array of a create call (§4.6, §4.7), with one encoded copy in memory. */
 

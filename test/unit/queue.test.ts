@@ -1,4 +1,4 @@
-import { Semaphore } from '../../nodes/shared/async/semaphore';
+import { Semaphore } from '../../nodes/shared/async/queue';
 import { Failure } from '../../nodes/shared/failure';
 
 const never = new AbortController().signal;
