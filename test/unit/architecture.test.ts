@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import typescript from 'typescript';
 
 /* What CONTRIBUTING's map promises of the code's rooms. */
 
@@ -103,3 +104,70 @@ test('CONTRIBUTING names files that exist', () => {
 	// This one is the operation that the guide makes up.
 	expect(named.filter((name) => !isThere(name))).toEqual(['resources/music/create.ts']);
 });
+
+/** The files that a file imports, directly and through others, types included. */
+function reachedFrom(file: string): Set<string> {
+	const reached = new Set<string>();
+	const visit = (from: string) => {
+		for (const target of imports.get(from) ?? []) {
+			if (reached.has(target)) continue;
+			reached.add(target);
+			visit(target);
+		}
+	};
+	visit(file);
+	return reached;
+}
+
+test.each([
+	['account/get', 30],
+	['speech/speak', 45],
+])('an operation gets what it needs: %s imports at most %d files', (operation, most) => {
+	const reached = reachedFrom(`nodes/MediaGeneration/resources/${operation}.ts`);
+	expect([...reached].sort().slice(most)).toEqual([]);
+});
+
+test('one word for one thing: no type twice, no method in more than three classes', () => {
+	const types: string[] = [];
+	const methods = new Map<string, Set<string>>();
+	for (const file of files) {
+		const source = typescript.createSourceFile(file, textOf(file), typescript.ScriptTarget.ES2022);
+		for (const statement of source.statements) {
+			const isType =
+				typescript.isTypeAliasDeclaration(statement) ||
+				typescript.isInterfaceDeclaration(statement) ||
+				typescript.isClassDeclaration(statement);
+			if (!isType || !statement.name) continue;
+			types.push(statement.name.text);
+			if (!typescript.isClassDeclaration(statement)) continue;
+			for (const member of statement.members) {
+				const isMethod = typescript.isMethodDeclaration(member) || typescript.isGetAccessor(member);
+				if (!isMethod || !typescript.isIdentifier(member.name)) continue;
+				const classes = methods.get(member.name.text) ?? new Set();
+				methods.set(member.name.text, classes.add(statement.name.text));
+			}
+		}
+	}
+	expect(types.filter((name, at) => types.indexOf(name) !== at)).toEqual([]);
+	const common = [...methods].filter(([, classes]) => classes.size > 3);
+	expect(common.map(([name, classes]) => `${name}: ${[...classes].join()}`)).toEqual([]);
+});
+
+/** What the code may have grown to; lowered with each step (see the budget in the history of this file). */
+const MOST_LINES = { 'nodes credentials': 10_700 };
+
+test.each(Object.entries(MOST_LINES))(
+	'the lines of %s stay within their budget',
+	(folders, most) => {
+		const lines = folders
+			.split(' ')
+			.flatMap((folder) =>
+				readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+					(file) => `${folder}/${file}`,
+				),
+			)
+			.filter((file) => file.endsWith('.ts'))
+			.reduce((sum, file) => sum + textOf(file).split('\n').length - 1, 0);
+		expect(lines).toBeLessThanOrEqual(most);
+	},
+);

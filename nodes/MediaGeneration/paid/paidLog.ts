@@ -95,7 +95,7 @@ export class PaidLog {
 	}
 
 	/** Forgets what is kept under these keys. */
-	drop(keys: string[]): void {
+	erase(keys: string[]): void {
 		const entries = entriesOf(this.store);
 		for (const key of keys) delete entries[key];
 		if (Object.keys(entries).length === 0) delete this.store[FIELD];

@@ -42,7 +42,7 @@ export class PaidRecord {
 	}
 
 	forget(): void {
-		this.log.drop([this.key]);
+		this.log.erase([this.key]);
 	}
 }
 

@@ -69,11 +69,11 @@ export class GenerationRecord implements GenerationListener {
 
 	markAnswered(clockOffsetMs: number | undefined): void {
 		this.claim!.request.clockOffsetMs = clockOffsetMs;
-		this.save();
+		this.keepState();
 	}
 
 	showProgress({ status, id }: GenerationProgress): void {
-		if (this.noteId(id)) this.save();
+		if (this.noteId(id)) this.keepState();
 		this.markAccepted();
 		this.work.report.progress(`${this.kind} ${status}`);
 	}
@@ -86,7 +86,7 @@ export class GenerationRecord implements GenerationListener {
 			// A later attempt waits for the others.
 			if (cut !== undefined) claim!.request.cutAt ??= Date.now();
 			this.markAccepted();
-			this.save();
+			this.keepState();
 		}
 		if (cut === undefined) return;
 		this.isLost = true;
@@ -136,7 +136,7 @@ export class GenerationRecord implements GenerationListener {
 		if (!this.isAccepted && !this.isLost) {
 			this.why = encounterOf(error, this.work.context);
 			request.isUnlikely = isFailure(error, 'unavailable', 'notTheService');
-			this.save();
+			this.keepState();
 		}
 		return withFacts(error, {
 			ids: request.told,
@@ -151,7 +151,7 @@ export class GenerationRecord implements GenerationListener {
 		if (this.isAccepted) return;
 		this.isAccepted = true;
 		report.recordPayment(this.kind);
-		this.save();
+		this.keepState();
 	}
 
 	private noteId(id: string | undefined): boolean {
@@ -161,7 +161,7 @@ export class GenerationRecord implements GenerationListener {
 		return isNews;
 	}
 
-	private save(): void {
+	private keepState(): void {
 		const { request: asked } = this.claim!;
 		if (this.isAccepted) this.paid.keep({ state: 'accepted', asked });
 		else this.paid.keep({ state: 'sent', sentAt: asked.sentAt, why: this.why, asked });

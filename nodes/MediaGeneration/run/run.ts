@@ -188,7 +188,7 @@ export class Run {
 
 	/** All items have come out well: a retry has nothing of theirs to collect. */
 	private forgetPaid(): void {
-		this.log.drop(this.works.flatMap(({ paid }) => paid.records.map(({ key }) => key)));
+		this.log.erase(this.works.flatMap(({ paid }) => paid.records.map(({ key }) => key)));
 	}
 
 	/** Shows the hints of all items, each once with the items it is about, and what the run has cost. */

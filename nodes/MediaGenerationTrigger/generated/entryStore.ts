@@ -25,7 +25,7 @@ interface Remembered {
 }
 
 /** What is kept in n8n's static data, under one key; JSON makes null of NaN. */
-interface Kept {
+interface KeptEntries {
 	at: number;
 	account: string;
 	floor: number | null;
@@ -35,10 +35,11 @@ interface Kept {
 const KEY = 'generated';
 const keyOf = (key: string) => `${KEY}\n${key}`;
 
-const isKept = (value: unknown): value is Kept => isRecord(value) && Array.isArray(value.entries);
+const isKept = (value: unknown): value is KeptEntries =>
+	isRecord(value) && Array.isArray(value.entries);
 
 /** The trigger's memory of the history's entries, which outlives a new deployment and a restart. */
-export class EntryStore extends EventStore<Kept> {
+export class EntryStore extends EventStore<KeptEntries> {
 	/** By mark, the last seen at the end. */
 	readonly entries = new Map<string, Remembered>();
 	/** What was made after this time, by the service's clock, is known; NaN when it tells no times. */
@@ -153,7 +154,7 @@ export class EntryStore extends EventStore<Kept> {
 		return [...this.entries].filter(([, { state }]) => state === 'emitted').map(([mark]) => mark);
 	}
 
-	protected kept(): Kept | undefined {
+	protected kept(): KeptEntries | undefined {
 		const { keptAccount: account, floor } = this;
 		if (account === undefined) return undefined;
 		return { at: Date.now(), account, floor, entries: [...this.entries] };

@@ -17,7 +17,7 @@ interface Task {
 }
 
 /** What is kept in n8n's static data, each key assigned as a whole: n8n notices no deeper change. */
-interface Kept {
+interface KeptTasks {
 	at: number;
 	/** The address of the service. */
 	service: string;
@@ -30,10 +30,11 @@ const MAX_OVER = 1000;
 /** How long a task may be under way before it is forgotten, in ms. */
 export const MAX_WATCHED_MS = 24 * 3600 * 1000;
 
-const isKept = (value: unknown): value is Kept => isRecord(value) && Array.isArray(value.tasks);
+const isKept = (value: unknown): value is KeptTasks =>
+	isRecord(value) && Array.isArray(value.tasks);
 
 /** The trigger's memory of tasks, which survives a lost socket, a deployment and a restart. */
-export class TaskStore extends EventStore<Kept> {
+export class TaskStore extends EventStore<KeptTasks> {
 	private readonly tasks = new Map<string, Task>();
 
 	/**
@@ -120,8 +121,8 @@ export class TaskStore extends EventStore<Kept> {
 		return this.in('emitted');
 	}
 
-	protected kept(): Kept {
-		const tasks = [...this.tasks].map(([taskId, task]): Kept['tasks'][0] => {
+	protected kept(): KeptTasks {
+		const tasks = [...this.tasks].map(([taskId, task]): KeptTasks['tasks'][0] => {
 			const { state, since, reported, notBefore } = task;
 			return [taskId, state, since, reported, notBefore];
 		});
