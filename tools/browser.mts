@@ -6,16 +6,5 @@ import { BROWSERS } from './setup.mjs';
 export async function openBrowser(): Promise<Browser> {
 	const executablePath = BROWSERS.find((path) => existsSync(path));
 	if (executablePath === undefined) throw new Error('No Chromium: apt-get install chromium');
-	return await chromium.launch({
-		executablePath,
-		args: [
-			'--no-sandbox',
-			'--disable-gpu',
-			'--disable-quic',
-			'--no-first-run',
-			'--disable-background-networking',
-			'--disable-component-update',
-			'--disable-sync',
-		],
-	});
+	return await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 }
