@@ -40,7 +40,9 @@ export const byId = (page: Page, id: string) => page.locator(`[data-test-id="${i
 
 /** The node of that name on the canvas. */
 export const canvasNode = (page: Page, name: string) =>
-	byId(page, 'canvas-node').filter({ hasText: name }).first();
+	byId(page, 'canvas-node')
+		.filter({ has: page.getByText(name, { exact: true }) })
+		.first();
 
 /** Waits until each of the labels can be seen. */
 export async function seesLabels(page: Page, ...labels: string[]): Promise<void> {

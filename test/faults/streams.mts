@@ -144,8 +144,8 @@ const losses: Row[] = [
 			'A completion with a `file:` or `javascript:` address',
 			[
 				event('video_generation_complete', [
-					{ id: 'x', file_url: 'file:///etc/passwd' },
-					{ id: 'y', file_url: 'javascript:alert(1)' },
+					{ file_url: 'file:///etc/passwd' },
+					{ file_url: 'javascript:alert(1)' },
 				]),
 				SOON,
 			],
