@@ -92,7 +92,9 @@ test('each part of a long text has its own line, with its own task and attempts'
 	});
 	expect(paid).toHaveLength(12);
 	expect(lines).toHaveLength(12);
-	expect(lines).toEqual(expect.arrayContaining(paid));
+	// The part that was refused is paid for when the others have been heard of.
+	const each = paid.map((line) => expect.objectContaining(line));
+	expect(lines).toEqual(expect.arrayContaining(each));
 	const made = { operation: 'speech:speak', parts: '12', attempts: '13', channel: 'websocket' };
 	expect(end).toEqual({ item: '0', event: 'done', ...made, waited_ms: waited, bytes });
 });
