@@ -16,6 +16,8 @@ const { values } = parseArgs({
 		kills: { type: 'boolean' },
 		/** Worlds of one or two things. */
 		small: { type: 'boolean' },
+		/** Stops at the first violation, as it is. */
+		first: { type: 'boolean' },
 		/** Stops after so many seconds. */
 		within: { type: 'string', default: 'Infinity' },
 		verbose: { type: 'boolean' },
@@ -52,6 +54,7 @@ async function shrink(
 
 let violations = 0;
 let played = 0;
+const mayGoOn = () => performance.now() < end && !(values.first && violations > 0);
 const end = performance.now() + 1000 * Number(values.within);
 
 /** Plays one world and prints what is wrong with it. Resolves with how many effects it had. */
@@ -63,6 +66,7 @@ async function judge(seed: number, kill?: number): Promise<number> {
 	if (wrong.length === 0) return effects;
 	violations++;
 	console.log(`seed ${seed}: ${wrong.join('\n  ')}`);
+	if (values.first) return effects;
 	const needless = await shrink(seed, wrong[0]!.split(':')[0]!, numbers, kill);
 	const more = `${values.small ? ' --small' : ''}${kill ? ` --kill ${kill}` : ''}`;
 	const less = needless.length > 0 ? ` --without ${needless}` : '';
@@ -71,10 +75,10 @@ async function judge(seed: number, kill?: number): Promise<number> {
 }
 
 const first = Number(values.seed);
-for (let seed = first; seed < first + Number(values.count) && performance.now() < end; seed++) {
+for (let seed = first; seed < first + Number(values.count) && mayGoOn(); seed++) {
 	const effects = await judge(seed, values.kill === undefined ? undefined : Number(values.kill));
 	if (!values.kills) continue;
-	for (let kill = 1; kill <= effects && performance.now() < end; kill++) await judge(seed, kill);
+	for (let kill = 1; kill <= effects && mayGoOn(); kill++) await judge(seed, kill);
 }
 console.log(`worlds: ${played} played, ${violations} violations`);
 removeEngineFolder();

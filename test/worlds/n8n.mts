@@ -1,10 +1,11 @@
 import crypto from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
 import { build } from 'esbuild';
 import type { ICredentialType, IExecuteFunctions, INodeType } from 'n8n-workflow';
-import { core, n8nWorkflow } from '../../demo/n8n.mts';
+import { n8nWorkflow } from '../../demo/n8n.mts';
 import type { Loader } from '../../demo/package.mts';
 import { type Process, running } from './clock.mts';
 
@@ -13,6 +14,17 @@ const require = createRequire(import.meta.url);
 
 type Module = Record<string, new () => INodeType & ICredentialType>;
 type Run = (exports: Module, require: (name: string) => unknown) => void;
+
+/** A defect to plant: in which file, what, and what in its place. */
+const mutant = process.env.WORLDS_MUTANT && (JSON.parse(process.env.WORLDS_MUTANT) as string[]);
+
+function plant({ path }: { path: string }) {
+	const [file, from, to] = mutant as string[];
+	if (!path.endsWith(file!)) return undefined;
+	const text = readFileSync(path, 'utf8');
+	if (!text.includes(from!)) throw new Error(`${file} has no ${from}`);
+	return { contents: text.replace(from!, to!), loader: 'ts' as const };
+}
 
 /** The product as one script, so that each process can have its own copy of all it shares. */
 async function compile(): Promise<Run> {
@@ -26,6 +38,9 @@ async function compile(): Promise<Run> {
 		platform: 'node',
 		format: 'cjs',
 		external: ['n8n-workflow'],
+		plugins: mutant
+			? [{ name: 'mutant', setup: (making) => making.onLoad({ filter: /\.ts$/ }, plant) }]
+			: [],
 	});
 	const text = made.outputFiles[0]!.text;
 	const wrapped = `(exports, require) => { const module = { exports };${text}\nObject.assign(exports, module.exports); }`;
@@ -82,7 +97,7 @@ export function startProcess(
 	action.execute = async function (this: IExecuteFunctions) {
 		const attempt = ++attempts;
 		onAttempt(attempt, this);
-		return await running.run({ process, attempt }, () => execute.call(this));
+		return await running.run({ process: own, attempt }, () => execute.call(this));
 	};
 	const nodes: Record<string, INodeType> = {
 		mediaGeneration: action,
@@ -90,7 +105,7 @@ export function startProcess(
 		rounds: roundsOf,
 	};
 	const credential = new exports.MediaGenerationApi!();
-	const process = {
+	const own = {
 		name,
 		isDead: false,
 		loader: {
@@ -100,9 +115,8 @@ export function startProcess(
 			getCredential: () => ({ type: credential }),
 		},
 	};
-	return process;
+	return own;
 }
 
 /** Attempts are counted from 1 in each world. */
 export const countAttemptsAnew = () => void (attempts = 0);
-void core;
