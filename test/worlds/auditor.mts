@@ -198,14 +198,13 @@ function deliveredOrNamed(book: Book): string[] {
 /** 4. The node waits as long as it is told and no longer, and survives what passes. */
 function inTime(book: Book): string[] {
 	const faults = book.faults();
-	const passes = faults.every(
-		({ kind, what, lagMs = 0, bareMs = 0, forMs = 0 }) =>
-			/^(messages|sockets)$/.test(kind) ||
-			what === 'sockets' ||
-			(kind === 'lag' && lagMs <= 5000) ||
-			(kind === 'bare' && bareMs <= 3000) ||
-			(kind === 'files' && forMs <= 15_000),
-	);
+	const isKilled = book.of('killed').length > 0;
+	const passes = faults.every(({ kind, as, lagMs = 0, bareMs = 0, forMs = 0 }) => {
+		if (kind === 'lag') return lagMs <= 5000;
+		if (kind === 'bare') return bareMs <= 3000;
+		if (kind === 'rate' || kind === 'atOnce') return as !== 'task' && forMs <= 5 * MINUTE;
+		return /^(messages|sockets|files|cut|silent)$/.test(kind);
+	});
 	return book.families.flatMap((family) => {
 		const { begun, ended, attempts, name, stopped } = family;
 		const { items, options, operation, tries } = begun.asked;
@@ -222,8 +221,23 @@ function inTime(book: Book): string[] {
 		}
 		const isBad =
 			last.status !== 'success' || last.given.some(({ json }) => json.error !== undefined);
-		if (passes && isBad && !stopped && timeoutMs >= 5 * MINUTE)
+		const isPatient = timeoutMs >= 15 * MINUTE && new Set(items).size === items.length;
+		if (passes && isBad && !stopped && isPatient && !isKilled)
 			wrong.push(`${name} fails: ${saidBy(last)}`);
+		const made = book
+			.of('made')
+			.filter(({ id }) => book.chargesOf(family).some((charge) => charge.id === id));
+		const lastMade = Math.max(begun.at, book.calmFrom(), ...made.map(({ at }) => at));
+		const late = operation === 'ingredientsToVideo' ? 6 * MINUTE : 75 * SECOND;
+		if (passes && !isBad && !isKilled && ended.length === 1 && last.at > lastMade + late) {
+			wrong.push(`${name} ends ${(last.at - lastMade) / SECOND} s after its last result`);
+		}
+		for (const { execution, at } of ended) {
+			const from = book.of('begun').find((line) => line.execution === execution)!.at;
+			const isNothing = !book.charges.some((line) => line.at > from && line.at < at);
+			if (operation !== 'wait' && isNothing && at - from > 13 * MINUTE * tries)
+				wrong.push(`${execution} waits for nothing`);
+		}
 		if (last.status === 'engine') wrong.push(`${name} breaks n8n: ${last.error}`);
 		for (const { id, at, n } of book.chargesOf(family)) {
 			const attempt = attempts.find((one) => one.attempt === book.asker(n)?.attempt)!;

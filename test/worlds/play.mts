@@ -70,8 +70,7 @@ class Player {
 		Object.assign(Container.get(Logger), this.logger());
 		try {
 			this.schedule();
-			const last = this.lastPlanned();
-			await clock.pass(last);
+			await clock.pass(this.lastPlanned() + SECOND);
 			// What waits longest does so for an hour, each time.
 			const isOver = () => this.underWay === 0;
 			await clock.pass(8 * HOUR, isOver);

@@ -127,9 +127,9 @@ export class Service {
 		const rate = this.fault('rate');
 		if (rate) {
 			const { now } = this.clock;
-			while (this.asked.length > 0 && this.asked[0]! <= now - 60_000) this.asked.shift();
-			if (this.asked.length >= rate.perMinute) {
-				const restMs = this.asked[0]! + 60_000 - now;
+			while (this.asked.length > 0 && this.asked[0]! <= now - rate.windowMs) this.asked.shift();
+			if (this.asked.length >= rate.most) {
+				const restMs = this.asked[0]! + rate.windowMs - now;
 				const headers = rate.says ? { 'retry-after': String(Math.ceil(restMs / 1000)) } : {};
 				return this.refuse(exchange, 429, 'Too many requests', headers);
 			}
@@ -333,7 +333,11 @@ export class Service {
 
 	private serve(exchange: Exchange): void {
 		const mark = /\/([^/]+)\.\w+$/.exec(exchange.url.pathname)?.[1] ?? '';
-		const fault = this.fault('files')?.as;
+		const { as, youngMs = 0 } = this.fault('files') ?? {};
+		const work = this.works.find(
+			({ id }) => mark.startsWith(id) && !/\d/.test(mark.charAt(id.length)),
+		);
+		const fault = work && this.clock.now < (work.over ?? 0) + youngMs ? as : undefined;
 		if (fault === 404 || fault === 503) return this.json(exchange, fault, PAGE);
 		const bytes = fileOf(mark);
 		const isWhole = fault !== 'cut';

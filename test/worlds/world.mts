@@ -3,7 +3,7 @@ import { Random } from './random.mts';
 /** What goes wrong with the service, from `at` on for `forMs` (ms), or with one create call. */
 export type Fault =
 	| { kind: 'outage'; at: number; forMs: number; as: number | 'html' | 'reset' | 'refused' }
-	| { kind: 'rate'; at: number; forMs: number; perMinute: number; says: boolean }
+	| { kind: 'rate'; at: number; forMs: number; most: number; windowMs: number; says: boolean }
 	| { kind: 'atOnce'; at: number; forMs: number; most: number; as: 429 | 'task' }
 	| { kind: 'quota'; at: number; forMs: number; as: 429 | 402 }
 	| { kind: 'cut'; at: number; what: 'streams' | 'sockets' }
@@ -11,7 +11,7 @@ export type Fault =
 	| { kind: 'messages'; at: number; forMs: number; as: 'late' | 'early' | 'twice' | 'none' }
 	| { kind: 'lag'; at: number; forMs: number; lagMs: number }
 	| { kind: 'bare'; at: number; forMs: number; bareMs: number }
-	| { kind: 'files'; at: number; forMs: number; as: 503 | 404 | 'cut' }
+	| { kind: 'files'; at: number; forMs: number; as: 503 | 404 | 'cut'; youngMs: number }
 	/** The create call with this number gets no answer, whether or not it was accepted. */
 	| { kind: 'lost'; create: number; as: 502 | 'reset' | 'hang'; isAccepted: boolean }
 	/** What this one makes fails, or its stream ends without a word. */
@@ -195,7 +195,8 @@ function faultOf(random: Random): Fault {
 		() => ({
 			kind: 'rate',
 			...during,
-			perMinute: random.pick([10, 30, 120]),
+			most: random.pick([10, 30, 120]),
+			windowMs: MINUTE,
 			says: random.chance(0.5),
 		}),
 		() => ({
@@ -204,13 +205,23 @@ function faultOf(random: Random): Fault {
 			most: random.whole(1, 5),
 			as: random.pick([429, 429, 'task']),
 		}),
-		() => ({ kind: 'quota', ...during, as: random.pick([429, 402]) }),
+		() => ({
+			kind: 'quota',
+			...during,
+			forMs: Math.min(55 * MINUTE, random.pick([1, 12, 55]) * forMs),
+			as: random.pick([429, 402]),
+		}),
 		() => ({ kind: 'cut', at: during.at, what: random.pick(['streams', 'sockets']) }),
 		() => ({ kind: 'sockets', ...during, as: random.pick(['refused', 'deaf']) }),
 		() => ({ kind: 'messages', ...always, as: random.pick(['late', 'early', 'twice', 'none']) }),
 		() => ({ kind: 'lag', ...always, lagMs: random.pick([500, 2000, 5000]) }),
 		() => ({ kind: 'bare', ...always, bareMs: random.pick([500, 3000, 8000]) }),
-		() => ({ kind: 'files', ...during, as: random.pick([503, 404, 'cut']) }),
+		() => ({
+			kind: 'files',
+			...always,
+			as: random.pick([503, 404, 'cut']),
+			youngMs: random.pick([300, 1000, 2500]),
+		}),
 		() => ({
 			kind: 'lost',
 			create,
