@@ -26,9 +26,7 @@ it.each<[baseUrl: string, expected: string, socket: string]>([
 		'wss://example.com:8443',
 	],
 	['https://example.com/v1/media', 'https://example.com/v1/media', 'wss://example.com'],
-	['https://example.com/api-v1', 'https://example.com/api-v1', 'wss://example.com'],
 	['http://localhost:8787', 'http://localhost:8787', 'ws://localhost:8787'],
-	['http://api.localhost', 'http://api.localhost', 'ws://api.localhost'],
 	['http://127.1.2.3/v1', 'http://127.1.2.3', 'ws://127.1.2.3'],
 	['http://[::1]:8787', 'http://[::1]:8787', 'ws://[::1]:8787'],
 ])('the base URL %s is read as %s, with the socket at %s', (baseUrl, expected, webSocketUrl) => {

@@ -1,13 +1,5 @@
 import { getEventListeners } from 'node:events';
-import {
-	anyOf,
-	remainingMs,
-	settledWithin,
-	startDeadline,
-	steadyNow,
-	whenAborted,
-	withDeadline,
-} from '../../nodes/shared/async/deadline';
+import { remainingMs, startDeadline, steadyNow } from '../../nodes/shared/async/deadline';
 import { Failure } from '../../nodes/shared/failure';
 
 beforeEach(() => jest.useFakeTimers());
@@ -62,71 +54,10 @@ describe('a deadline', () => {
 	});
 });
 
-describe('work under a deadline', () => {
-	test.each([
-		['done', async () => 'done'],
-		['failed', async () => await Promise.reject<string>(new Error('failed'))],
-	])('leaves nothing behind once it is %s', async (word, work) => {
-		const run = new AbortController();
-		const outcome = withDeadline(1000, run.signal, work).catch((error: Error) => error.message);
-		expect(await outcome).toBe(word);
-		expect(getEventListeners(run.signal, 'abort')).toEqual([]);
-		expect(jest.getTimerCount()).toBe(0);
-	});
-
-	test('is told of its end', async () => {
-		const outcome = withDeadline(1000, undefined, async (signal) => {
-			await whenAborted(signal);
-			throw signal.reason;
-		});
-		const failed = expect(outcome).rejects.toMatchObject({ kind: 'timedOut' });
-		await jest.advanceTimersByTimeAsync(1000);
-		await failed;
-	});
-});
-
-test.each<[string, number]>([
-	['the time is up', 1000],
-	['the signal aborts', 10],
-])('what is waited for is undefined when %s first', async (_, ms) => {
-	const run = new AbortController();
-	const outcome = settledWithin(1000, run.signal, new Promise(() => {}));
-	await jest.advanceTimersByTimeAsync(ms);
-	if (ms < 1000) run.abort();
-	expect(await outcome).toBeUndefined();
-	expect(await settledWithin(1000, new AbortController().signal, Promise.resolve(7))).toBe(7);
-	expect(jest.getTimerCount()).toBe(0);
-});
-
 test('the steady clock goes on when the machine’s is set back', async () => {
 	const began = steadyNow();
 	jest.setSystemTime(Date.now() - 10_800_000);
 	expect(steadyNow()).toBe(began);
 	await jest.advanceTimersByTimeAsync(1000);
 	expect(steadyNow() - began).toBe(1000);
-});
-
-describe('a signal that aborts with the first of several', () => {
-	test('aborts for its reason, and leaves the others alone', () => {
-		const [one, other] = [new AbortController(), new AbortController()];
-		const either = anyOf(one.signal, other.signal);
-		expect(either.aborted).toBe(false);
-		other.abort('canceled');
-		expect(either).toMatchObject({ aborted: true, reason: 'canceled' });
-		one.abort('late');
-		expect(either.reason).toBe('canceled');
-	});
-
-	test('is aborted from the start if one of them is', () => {
-		const other = new AbortController();
-		expect(anyOf(other.signal, AbortSignal.abort('over'))).toMatchObject({ reason: 'over' });
-		expect(getEventListeners(other.signal, 'abort')).toEqual([]);
-	});
-
-	test('leaves nothing behind on a signal that outlives it', () => {
-		const [long, short] = [new AbortController(), new AbortController()];
-		anyOf(long.signal, short.signal);
-		short.abort();
-		expect(getEventListeners(long.signal, 'abort')).toEqual([]);
-	});
 });

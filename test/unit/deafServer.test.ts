@@ -109,45 +109,6 @@ describe('a service that never answers the closing', () => {
 		expect(server.ever()).toBe(1);
 	});
 
-	it('tells nobody of what came before the one who listens', async () => {
-		(await begin()).release();
-		const before = await begin();
-		const [, kept] = server.open;
-		const old = first(before, 'old');
-		kept!.send(status('old', 43));
-		await old;
-		before.release();
-		const subscription = await begin();
-		const all: string[] = [];
-		subscription.followAll((taskId) => all.push(taskId));
-		const told = first(subscription, 'new');
-		kept!.send(status('new', 1));
-		await told;
-		expect(all).toEqual(['new']);
-		subscription.release();
-	});
-
-	it('has the second connection closed once the first is gone', async () => {
-		(await begin()).release();
-		(await begin()).release();
-		await server.until(() => asked() === 1);
-		const [lingering, kept] = server.open;
-		expect([lingering!.isAsked, kept!.isAsked]).toEqual([true, false]);
-		lingering!.destroy();
-		await server.until(() => kept!.isAsked);
-	});
-
-	it('has no second connection kept that it ends itself', async () => {
-		(await begin()).release();
-		const subscription = await begin();
-		subscription.release();
-		server.open[1]!.destroy();
-		while (subscription.isOpen()) await new Promise((resolve) => setImmediate(resolve));
-		const again = await begin();
-		expect(server.ever()).toBe(3);
-		again.release();
-	});
-
 	it('has a silent socket replaced once, and again only when the first one is gone', async () => {
 		fakeTime();
 		const subscription = await begin();

@@ -20,11 +20,6 @@ describe('the text of an error body', () => {
 		['a nested machine word', '{"error":{"code":"invalid_voice_id"}}', 'invalid_voice_id'],
 		['a list', '{"detail":[{"loc":["body"],"msg":"No such voice"}]}', 'No such voice'],
 		['an empty error beside a message', '{"error":"","message":"Late"}', 'Late'],
-		['error: null beside a detail', '{"error":null,"detail":"Late"}', 'Late'],
-		['error: true beside a message', '{"error":true,"message":"Late"}', 'Late'],
-		['a JSON string', '"No such voice"', 'No such voice'],
-		['plain text', ' No such\n voice ', 'No such voice'],
-		['a byte order mark', '\uFEFF{"error":"No such voice"}', 'No such voice'],
 		['a message beside the number of the status', '{"error":400,"message":"Late"}', 'Late'],
 		['JSON that was cut off', '{"message":"Late","trace":["aaaa', 'Late'],
 		['a page within JSON', '{"error":"<html><h1>Bad Gateway</h1></html>"}', 'Bad Gateway'],
@@ -34,13 +29,10 @@ describe('the text of an error body', () => {
 
 	it.each([
 		['nothing', ''],
-		['white space', ' \n'],
 		['an empty object', '{}'],
 		['null', 'null'],
 		['a web page', PAGE],
-		['a web page with white space before it', `\n\n  ${PAGE}`],
 		['XML', '<?xml version="1.0"?><Error><Code>x</Code></Error>'],
-		['numbers and nothing else', '{"data":{"a":[1,2]}}'],
 	])('is missing in %s', (_, body) => {
 		expect(readErrorText(body)).toBeUndefined();
 	});
@@ -97,11 +89,6 @@ describe('what an HTTP status with its body means', () => {
 	it.each([400, 401, 402, 404, 422])('%i with JSON does not pass by itself', (status) => {
 		expect(failureOfStatus(status, '{"error":"no"}').facts.transient ?? false).toBe(false);
 	});
-
-	it('keeps the status and what the service said', () => {
-		const { facts } = failureOfStatus(429, '{"error":"slow down"}');
-		expect(facts).toMatchObject({ status: 429, text: 'slow down' });
-	});
 });
 
 describe('what a text of the service means', () => {
@@ -143,14 +130,9 @@ it.each([
 	['parts of a second', '0.5', 500],
 	['zero', '0', 0],
 	['a date', 'Thu, 01 Jan 2026 00:00:05 GMT', 5000],
-	['a date that is past', 'Thu, 01 Jan 2025 00:00:00 GMT', 0],
-	['a negative number', '-5', 0],
-	['absurdly many seconds', '99999999', 86_400_000],
 	['an absurd date', 'Thu, 01 Jan 2099 00:00:00 GMT', 86_400_000],
 	['nothing', undefined, undefined],
-	['an empty header', '', undefined],
 	['nonsense', 'soon', undefined],
-	['infinity', 'Infinity', undefined],
 ])('Retry-After is read from %s', (_, header, expected) => {
 	expect(readRetryAfter(header, now)).toBe(expected);
 });
@@ -193,7 +175,6 @@ describe('an answer with a success status', () => {
 		['a web page', PAGE],
 		['nothing', ''],
 		['half an answer', '{"a":'],
-		['plain text', 'OK'],
 	])('is not the service when it is %s, which may pass', (_, body) => {
 		const { kind, facts } = failureOf(() => readAnswer(body, redact));
 		expect({ kind, ...facts }).toMatchObject({ kind: 'notTheService', transient: true });

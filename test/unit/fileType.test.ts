@@ -35,7 +35,6 @@ function typeOf(head: keyof typeof HEADS, header?: string, url = BARE, kind: Med
 
 describe('the type of a file', () => {
 	it.each([
-		['wav', 'speech', 'audio/wav wav'],
 		['ogg', 'speech', 'audio/ogg ogg'],
 		['flac', 'speech', 'audio/flac flac'],
 		['mp3WithTags', 'speech', 'audio/mpeg mp3'],
@@ -95,14 +94,9 @@ describe('what is no media file', () => {
 	it.each([
 		['a web page', '<!DOCTYPE html><p>gone</p>', 'text/html', /web page/],
 		['a web page that claims to be audio', '\n<html><body>', 'audio/mpeg', /web page/],
-		['an error of a file host', '<?xml version="1.0"?><Error>', 'application/xml', /web page/],
 		['JSON that claims to be audio', ' {"error":"expired"}', 'audio/mpeg', /JSON/],
-		['JSON without a header', '[{"error":1}]', undefined, /JSON/],
-		['an empty JSON object', '{}', 'application/octet-stream', /JSON/],
 		['a JSON text', '"not ready"', 'application/json; charset=utf-8', /JSON/],
 		['a web page behind a byte order mark', '\ufeff<!doctype html>', 'audio/mpeg', /web page/],
-		['plain text', 'Not found', 'text/plain', /text/],
-		['a fragment of a page', '<h1>Forbidden</h1>', 'text/html', /web page/],
 	])('is %s', (_, text, header, reason) => {
 		expect(whyNoFile(Buffer.from(text), header)).toMatch(reason);
 	});
@@ -125,10 +119,6 @@ describe('the name of a file', () => {
 	] as const)('of %s %s is safe and stable', (kind, id, extension, name) => {
 		expect(fileNameOf(kind, id, extension)).toBe(name);
 	});
-
-	it('has a bounded length', () => {
-		expect(fileNameOf('video', 'x'.repeat(5000), 'mp4').length).toBeLessThan(200);
-	});
 });
 
 it.each([
@@ -148,5 +138,4 @@ it.each<[boolean, Array<keyof typeof HEADS>]>([
 	[false, ['mp4', 'wav', 'mp3', 'unknown']],
 ])('a file of unknown type is known as an image (%p) by its bytes: %j', (is, heads) => {
 	expect(heads.map((head) => isImage(HEADS[head]))).toEqual(heads.map(() => is));
-	expect(isImage(Buffer.from('%PDF-1.7'))).toBe(false);
 });

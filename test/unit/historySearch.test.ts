@@ -1,9 +1,7 @@
 import type { Api } from '../../nodes/shared/api/api';
-import { startDeadline } from '../../nodes/shared/async/deadline';
 import type { GeneratedFile, ServiceRecord, SentRequest } from '../../nodes/shared/contract';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 import { claimsOf } from '../../nodes/shared/generation/claims';
-import { HistoryReader } from '../../nodes/shared/generation/historyReader';
 import { findInHistory } from '../../nodes/shared/generation/historySearch';
 import { sent, SENT_AT } from './judge';
 
@@ -12,7 +10,6 @@ import { sent, SENT_AT } from './judge';
 beforeEach(() => void jest.useFakeTimers({ now: SENT_AT + 1000 }));
 afterEach(() => void jest.useRealTimers());
 
-const never = new AbortController().signal;
 let accounts = 0;
 
 /** An account whose history is `list`, in pages of a hundred. */
@@ -35,36 +32,6 @@ const file = (id: string, seconds = 5): ServiceRecord => ({
 	prompt: 'P',
 	file_url: `https://files.example.com/${id}.mp4`,
 	created_at: new Date(SENT_AT + seconds * 1000).toISOString(),
-});
-const many = (count: number, first: number, seconds: number) =>
-	Array.from({ length: count }, (_, index) => file(`e${first + index}`, seconds));
-
-describe('a look into the history', () => {
-	const reader = new HistoryReader();
-	beforeEach(() => Object.assign(reader, { last: undefined }));
-
-	it('holds an entry once although a new one has shifted the pages meanwhile', async () => {
-		const newer = many(100, 0, 60);
-		const { api, listHistory } = account([...newer, newer[99]!, ...many(99, 100, -60)]);
-		const { entries } = await reader.look(api, [sent()], never);
-		expect(listHistory).toHaveBeenCalledTimes(2);
-		expect(entries.filter(({ id }) => id === 'e99')).toHaveLength(1);
-	});
-
-	it('goes no further back than the request, and serves all who ask at once', async () => {
-		const { api, listHistory } = account([...many(100, 0, -60), ...many(100, 100, -120)]);
-		const requests = [sent({ sentAt: SENT_AT + 1000 }), sent()];
-		await Promise.all(requests.map((request) => reader.look(api, [request], never)));
-		expect(listHistory.mock.calls.length).toBeLessThanOrEqual(2);
-	});
-
-	it('of a whole history, however short, serves earlier requests as well', async () => {
-		const { api, listHistory } = account([file('a')]);
-		for (const sentAt of [SENT_AT, SENT_AT - 60_000, 0]) {
-			await reader.look(api, [sent({ sentAt })], never);
-		}
-		expect(listHistory).toHaveBeenCalledTimes(1);
-	});
 });
 
 /** What a stream has told of these. */
@@ -111,22 +78,6 @@ it.each<[title: string, asked: Partial<SentRequest>, least: number, most: number
 	expect(seconds).toBeLessThanOrEqual(most);
 });
 
-it('all of the files asked for are found, though they are ready one by one', async () => {
-	const { history, searched } = searching({ expected: 3 });
-	for (const seconds of [0, 60, 120]) {
-		setTimeout(() => history.unshift(file(`e${seconds}`, seconds)), seconds * 1000);
-	}
-	expect((await searched()).ids).toEqual(['e0', 'e60', 'e120']);
-});
-
-it('a file is found by a look right before the deadline', async () => {
-	const { history, find } = searching();
-	setTimeout(() => history.push(file('mine')), 5000);
-	const found = find(false, startDeadline(8000).signal);
-	await jest.advanceTimersByTimeAsync(8000);
-	expect((await found).map(({ id }) => id)).toEqual(['mine']);
-});
-
 it('with images, it is not told apart from a stranger’s that comes within those minutes', async () => {
 	const { history, searched } = searching({ withImages: true });
 	setTimeout(() => history.push(file('foreign')), 15_000);
@@ -145,17 +96,6 @@ it.each<[string, FailureFacts, number]>([
 	for (let n = 0; n < times; n++) listHistory.mockRejectedValueOnce(new Failure('notFound', facts));
 	expect(await searched()).toMatchObject({ ids: ['mine'] });
 	expect(listHistory).toHaveBeenCalledTimes(times + 1);
-});
-
-it.each([
-	['that finds nothing', undefined],
-	['that fails', new Failure('unavailable', { status: 502, transient: true })],
-])('what the service has hardly accepted is looked for twice, by a look %s', async (_, failure) => {
-	const { listHistory, searched } = searching({ isUnlikely: true });
-	if (failure) listHistory.mockRejectedValue(failure);
-	const { error, seconds } = await searched();
-	expect(error).toMatchObject({ kind: 'unclear', facts: { text: 'it broke' } });
-	expect([listHistory.mock.calls.length, seconds]).toEqual([2, 10]);
 });
 
 describe('when the service has ended the stream before all files had come', () => {
@@ -179,12 +119,6 @@ describe('when the service has ended the stream before all files had come', () =
 		history.push(...entries);
 		const files = await find(true);
 		expect(files.map(({ fileUrl }) => fileUrl.split('/').pop())).toEqual(names);
-	});
-
-	it('a look that hangs costs none of those that came', async () => {
-		const { listHistory, searched } = searching({ expected: 2 }, came('a'));
-		listHistory.mockReturnValue(new Promise(() => {}));
-		expect(await searched(true)).toMatchObject({ ids: ['a'], seconds: 15 });
 	});
 });
 

@@ -66,43 +66,15 @@ describe('WAV', () => {
 		expect(samplesOf(await joined(first, wav(two)))).toEqual(cat(one, two));
 	});
 
-	it('with an odd number of bytes is filled up to an even one', async () => {
-		const eight = (...samples: number[]) => wav(Buffer.from(samples), { bits: 8 });
-		const { bytes } = await joined(eight(1, 2), eight(3));
-		expect(bytes).toEqual(eight(1, 2, 3));
-		expect(bytes.length % 2).toBe(0);
-		expect(bytes.readUInt32LE(4)).toBe(bytes.length - 8);
-	});
-
-	it('floating point says how many samples it has', async () => {
-		const floats = wav(Buffer.alloc(8), { tag: 3, bits: 32 });
-		const { bytes } = await joined(floats, floats);
-		expect(bytes.readUInt32LE(bytes.indexOf('fact') + 8)).toBe(4);
-	});
-
-	it('an extensible header is kept, and means the same as a plain one', async () => {
-		const guid = Buffer.from('0100000000001000800000aa00389b71', 'hex');
-		const head = [u16(0xfffe, 1), u32(8000, 16000), u16(2, 16, 22, 16), u32(4)];
-		const description = cat(...head, guid);
-		const sound = await joined(wav(one, { description }), wav(two));
-		expect(samplesOf(sound)).toEqual(cat(one, two));
-		expect(sound.bytes.readUInt16LE(20)).toBe(0xfffe);
-	});
-
 	it.each<[string, Buffer, string]>([
 		[
 			'another rate',
 			wav(two, { rate: 16_000 }),
 			'part 1 is WAV with 16 bit, 1 × 8000 Hz, part 2 is WAV with 16 bit, 1 × 16000 Hz',
 		],
-		['more channels', wav(two, { channels: 2 }), '2 × 8000 Hz'],
-		['other bits', wav(two, { bits: 8 }), 'WAV with 8 bit'],
 		['another encoding', wav(two, { tag: 7, bits: 8 }), 'µ-law'],
-		['a packed encoding', wav(two, { tag: 17, bits: 4 }), 'part 2 has no sound'],
 		['no samples', wav(Buffer.alloc(0)), 'part 2 has no sound'],
-		['no header', wav(two).subarray(0, 12), 'part 2 has no sound'],
 		['an empty file', Buffer.alloc(0), 'part 2 has no sound'],
-		['JSON', Buffer.from('{"error":"not yet"}'), 'part 2 has no sound'],
 		['an MP3', mp3(3), 'part 2 is MP3 with 24000 Hz, mono'],
 	])('is not joined with %s', async (_, second, said) => {
 		expect(await why(wav(one), second)).toContain(said);
@@ -148,7 +120,6 @@ describe('MP3', () => {
 	it.each<[string, Buffer, Buffer]>([
 		['one bit rate', mp3(3), mp3(2, 11)],
 		['different bit rates', mp3(3), low],
-		['a bit rate whose frames are small', low, mp3(3)],
 	])('of %s is joined frame by frame, behind one that counts them', async (_, one, other) => {
 		const sound = await joined(one, other);
 		expect(frames(sound)).toEqual(cat(one, other));
@@ -162,9 +133,7 @@ describe('MP3', () => {
 
 	it.each<[string, Buffer]>([
 		['ID3v2', cat(ID3_2, ID3_2_FOOTED, mp3(3))],
-		['ID3v1', cat(mp3(3), ID3_1)],
 		['APEv2 and ID3v1', cat(mp3(3), APE, ID3_1)],
-		['an index of Xing', cat(index('Xing'), mp3(3))],
 		['an index of LAME', cat(ID3_2, index(), mp3(3))],
 		['an index of Fraunhofer', cat(index('VBRI'), mp3(3))],
 		['what only looks like a frame', cat(Buffer.alloc(7), frame(9).subarray(0, 50), mp3(3))],
@@ -182,7 +151,6 @@ describe('MP3', () => {
 			cat(frame(1, 0x80), Buffer.alloc(16), frame(2, 0x80), Buffer.alloc(16)),
 			'part 1 is MP3 with 24000 Hz, mono, part 2 is MP3 with 22050 Hz, mono',
 		],
-		['two channels', cat(frame(1, 0x84, 0x40), frame(2, 0x84, 0x40)), '24000 Hz, stereo'],
 		['no frames', ID3_2, 'part 2 has no sound'],
 		['only an index', index(), 'part 2 has no sound'],
 	])('is not joined with %s', async (_, second, said) => {

@@ -114,10 +114,6 @@ const without =
 	(record) => ({ ...record, [field]: undefined });
 
 describe('a history', () => {
-	it('that was empty at first has only new entries', async () => {
-		expect(await (await watching([])).lookWith(entry('a', 2))).toEqual(['a']);
-	});
-
 	it.each<[string, Change]>([
 		['has no times', without('created_at')],
 		['has the same time for all', atOneTime],
@@ -135,19 +131,6 @@ describe('a history', () => {
 			}
 			expect(await setting.look()).toEqual([]);
 		}
-	});
-
-	it('in one bare array, in any order, tells what was made after everything in it', async () => {
-		const shuffled = old(700).sort(() => Math.random() - 0.5);
-		const setting = await watching(shuffled, { whole: true });
-		setting.history.push(entry('a', 2), entry('b', 1));
-		expect(await setting.look()).toEqual(['b', 'a']);
-	});
-
-	it('of 100,000 entries in one array is remembered by its newest alone', async () => {
-		const setting = await watching(entries('old', 100_000, -90_000), { whole: true });
-		expect(await setting.lookWith(entry('a', 2))).toEqual(['a']);
-		expect(JSON.stringify(setting.data).length).toBeLessThan(50_000);
 	});
 
 	it('that puts an entry in late, among older ones, has it told', async () => {
@@ -171,14 +154,6 @@ describe('entries that are deleted', () => {
 			expect(await setting.lookWith(change(entry(`new ${n}`, 5 + n)))).toEqual([`new ${n}`]);
 		}
 	});
-
-	it('while the pages are read hide no entry', async () => {
-		const setting = await watching(old(300));
-		setting.history.unshift(...entries('new', 250, 0));
-		setting.between = (page) => void (page === 2 && setting.history.splice(3, 1));
-		await setting.look();
-		expect(setting.told.sort()).toEqual(named('new', 250).sort());
-	});
 });
 
 describe('many at once', () => {
@@ -195,12 +170,6 @@ describe('many at once', () => {
 		setting.between = () => {};
 		await setting.look();
 		expect(setting.told).toEqual([...named('new', 480), ...named('late ', late)]);
-	});
-
-	it('and more than a look takes: the newest are told', async () => {
-		const setting = await watching(old(300));
-		expect(await setting.lookWith(...entries('new', 900, 0))).toEqual(named('new', 900).slice(300));
-		expect(await setting.look()).toEqual([]);
 	});
 });
 
@@ -237,14 +206,6 @@ describe('an entry in the making', () => {
 		setting.history = [entry('a', 1)];
 		expect(await setting.look()).toEqual([]);
 	});
-
-	it('without an id is told when it has its file', async () => {
-		const setting = await watching(old(150).map(without('id')));
-		expect(await setting.lookWith(without('id')(making('a', 1)))).toEqual([]);
-		setting.history[0] = without('id')(entry('a', 1));
-		expect(await setting.look()).toEqual([`${BASE}/a.mp4`]);
-		expect(await setting.look()).toEqual([]);
-	});
 });
 
 describe('a restart', () => {
@@ -264,13 +225,5 @@ describe('a restart', () => {
 		setting.restart('killed', 'the same account, renewed');
 		expect(await setting.lookWith(entry('a', 1))).toEqual(['a']);
 		expect(await setting.lookWith(entry('b', 2))).toEqual(['b']);
-	});
-
-	it('with another account begins anew', async () => {
-		const setting = await watching(old(300));
-		setting.restart('closed', 'another account');
-		setting.history = entries('other', 300, -905, 3);
-		expect(await setting.look()).toEqual([]);
-		expect(await setting.lookWith(entry('b', 20))).toEqual(['b']);
 	});
 });

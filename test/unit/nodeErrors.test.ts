@@ -1,4 +1,4 @@
-import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
+import { NodeOperationError, type INode } from 'n8n-workflow';
 import { Failure, type FailureFacts, type FailureKind } from '../../nodes/shared/failure';
 import { wordingOf } from '../../nodes/shared/n8n/messages';
 import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
@@ -70,16 +70,6 @@ describe('every kind of failure', () => {
 			expect(description).toMatch(/Speech → Wait with task ID task-4711.*charged as a new task/);
 		}
 	});
-
-	it.each(kinds)('becomes an error of n8n with the item: %s', (kind) => {
-		const words = wordingOf(failure(kind));
-		const error = toNodeError(failure(kind), { node, itemIndex: 3 });
-		expect(error instanceof NodeApiError || error instanceof NodeOperationError).toBe(true);
-		expect(error.message).toBe(`${words.message} [item 3]`);
-		expect(error.description).toBe(words.description);
-		expect(error.context.itemIndex).toBe(3);
-		expect(error.node.name).toBe('Media Generation');
-	});
 });
 
 describe('what a message says', () => {
@@ -106,22 +96,6 @@ describe('what a message says', () => {
 		for (const message of messages) expect(message).toMatch(/^h\.example:8443 /);
 	});
 
-	it('says how long to wait when the service told it', () => {
-		const waits = (facts = {}) => wordingOf(failure('rateLimited', facts)).description;
-		expect(waits()).toContain('7 seconds');
-		expect(waits({ retryAfterMs: 800 })).toContain('1 second,');
-	});
-
-	it('gives the address of a paid file that could not be downloaded', () => {
-		expect(wordingOf(failure('badFile')).description).toContain('https://files.example.com/a.mp3');
-	});
-
-	it('lists the entries of the history that may be a lost result', () => {
-		const candidates = [{ id: 'e1', createdAt: '2026-01-01T10:00:05Z' }, { id: 'e2' }];
-		const { description } = wordingOf(failure('streamLost', { candidates }));
-		expect(description).toContain('e1 (created 2026-01-01T10:00:05Z), e2');
-	});
-
 	it('names the ids of what is paid, instead of saying that it may be', () => {
 		const ids = Array.from({ length: 9 }, (_, index) => `video-${index}`);
 		const { description } = wordingOf(failure('timedOut', { ids, maybeAccepted: true }));
@@ -140,17 +114,6 @@ describe('what a message says', () => {
 });
 
 describe('for n8n', () => {
-	it('a fault of the input is no failure of the API', () => {
-		for (const kind of ['invalidInput', 'taskFailed', 'generationFailed'] as const) {
-			expect(toNodeError(failure(kind), { node })).toBeInstanceOf(NodeOperationError);
-		}
-		expect(toNodeError(failure('rejected'), { node })).toBeInstanceOf(NodeApiError);
-	});
-
-	it('the HTTP status is there for whoever looks for it', () => {
-		expect(toNodeError(failure('rejected'), { node })).toMatchObject({ httpCode: '422' });
-	});
-
 	it('words are kept although they contain an error code that n8n would put its own text for', () => {
 		const failed = failure('rejected', { text: 'ECONNREFUSED 404 ETIMEDOUT' });
 		const error = toNodeError(failed, { node });

@@ -46,8 +46,6 @@ describe('all records of a paged list', () => {
 
 	it.each([
 		['figures are texts', paged(() => ({ total: '250', page: '1', page_size: '100' }))],
-		['every page is called the first', paged(() => ({ total: 250, page: 1, page_size: 100 }))],
-		['pages are smaller than asked for, and say so', pagesOf20({ page_size: 20 })],
 		['pages are smaller than asked for, and tell the total', pagesOf20({ total: 250 })],
 	])('are read when %s', async (_, answer) => {
 		expect((await read(answer)).ids).toEqual(ids);
@@ -55,7 +53,6 @@ describe('all records of a paged list', () => {
 
 	it.each<[string, Parameters<typeof read>[0], count: number, pages: number]>([
 		['are not asked for beyond the total', paged(() => ({ total: 200 }), records(200)), 200, 2],
-		['end with an empty page when the total is not told', paged(undefined, records(200)), 200, 3],
 		['end when the total never comes', paged(() => ({ total: 500 }), records(130)), 130, 3],
 		['end when every page is the same', () => ({ data: records(100), total: 100_000 }), 100, 2],
 	])('%s', async (_, answer, count, pages) => {
@@ -72,13 +69,6 @@ describe('all records of a paged list', () => {
 		});
 		await expect(reading).rejects.toMatchObject({ kind: 'tooLarge' });
 		expect(pages).toBe(1000);
-	});
-
-	it('are told apart by their own identifier, also without one', async () => {
-		const named = [{ voice_id: 'a' }, { voice_id: 'b' }, { id: 'c' }];
-		const voices = [...named, { name: 'd' }, { name: 'e' }];
-		const { found } = await read(() => [...voices, { voice_id: 'a' }], { idField: 'voice_id' });
-		expect(found).toEqual(voices);
 	});
 });
 

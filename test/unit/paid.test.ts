@@ -1,35 +1,16 @@
-import { costHint, paidWords, type ItemRequest } from '../../nodes/MediaGeneration/paid/summary';
+import { costHint, paidWords } from '../../nodes/MediaGeneration/paid/summary';
 import { redactor } from '../../nodes/shared/parsing/redaction';
-
-type Asked = NonNullable<Extract<ItemRequest, { state: 'accepted' }>['asked']>;
 
 /** What is said when item `failed` ends a run with these requests, or a stop. */
 const words = (requests: Parameters<typeof paidWords>[0], failed?: number) =>
 	paidWords(requests, redactor(''), failed);
 /** A generation whose stream has told these ids. */
 const task = (index: number, taskId: string) => ({ index, state: 'task' as const, taskId });
-const telling = (index: number, kind: Asked['kind'], ...told: string[]) => ({
-	index,
-	state: 'accepted' as const,
-	asked: { kind, told } as Asked,
-});
 
 test('at most five ids are named, however many are paid', () => {
 	const requests = Array.from({ length: 100 }, (_, index) => task(index, `t${index}`));
 	expect(words(requests, 3)).toBe(
 		"99 other items are paid for. To collect them at no extra charge, set On Error in the node's settings to 'Continue (using error output)', and choose 'Retry with currently saved workflow (from node with error)'. Paid: item 0: task t0; item 1: task t1; item 2: task t2; item 4: task t4; item 5: task t5 and 94 more.",
-	);
-});
-
-test('the ids of one item count each', () => {
-	const requests = [telling(0, 'video', 'a', 'b', 'c', 'd'), telling(1, 'video', 'e', 'f')];
-	expect(words(requests)).toContain('item 0: video d; item 1: video e and 1 more.');
-});
-
-test('a very long address is cut', () => {
-	const files = [{ fileUrl: `https://files.example/${'x'.repeat(5000)}`, fields: {} }];
-	expect(words([{ ...telling(0, 'image'), state: 'made', files, madeAt: 1 }])!.length).toBeLessThan(
-		600,
 	);
 });
 

@@ -93,25 +93,11 @@ describe('reads', () => {
 		['at once where the outcome may be there already', [0, 5, 10], { readFirst: true }],
 		['ever more rarely beside a live channel, up to 30 s', [5, 15, 35, 65, 95], live],
 		['never more often than told', [60, 120], { ...live, pollMs: 60_000 }],
-		['as rarely as told', [5, 15, 35, 75, 125], { ...live, longestPauseMs: 50_000 }],
-		['after new silence', [5, 15, 25, 35], { ...live, heard: [[20, 'progress']] }],
 		['soon after the channel was lost', [5, 15, 25], { heard: [[20, 'lost']], ...live }],
-		['sooner once it is back', [5, 15, 22], { heard: [[20, 'back']], ...live }],
-		[
-			'no later for one that comes and goes',
-			[5, 10],
-			{
-				heard: [
-					[8, 'lost'],
-					[9, 'back'],
-				],
-			},
-		],
 		['on when readings fail, if that may pass', [5, 10, 15], { read: inTurn(passing()) }],
 		['soon after a refusal', [5, 5.05, 10.05], { read: inTurn(refused(), pending) }],
 		['in quick succession what is imminent', [5, 5.05, 5.15, 5.35], { read: inTurn(soon) }],
 		['once before a long deadline', [118], { seconds: 120, pollMs: 1e6 }],
-		['once before a short one', [0.9], { seconds: 1 }],
 		['then also when no turn came', [9], { seconds: 10, waitForTurn: noTurn }],
 		['then in place of a reading that hangs', [5, 9], { seconds: 10, read: slowly(60_000) }],
 	])('%s', async (_, at, setting) => {
@@ -128,33 +114,15 @@ describe('reads', () => {
 	});
 });
 
-it.each<[pauseMs: number | undefined, title: string, setting: Setting]>([
-	[0, 'at the beginning', { readFirst: true }],
-	[5000, 'after silence', {}],
-	[5000, 'once the channel is back', { heard: [[1, 'back']] }],
-	[undefined, 'of an announced outcome', { heard: [[1, 'outcome']] }],
-])('waits for a turn after a pause of %p ms %s', async (pauseMs, _, setting) => {
-	const pauses: number[] = [];
-	const waitForTurn = async (pause: number) => pauses.push(pause) > 0;
-	await start({ ...setting, waitForTurn }).pass(6);
-	expect(pauses[0]).toBe(pauseMs);
-});
-
 describe('a wait ends', () => {
 	const over = AbortSignal.abort();
 	const fatal = new Failure('taskFailed', { text: 'no' });
-	const unknown = new TypeError('oops');
 	const value = 'the result';
 	it.each<[title: string, ended: object, setting: Setting]>([
 		['with what a reading finds', { value, at: 5 }, { read: found }],
 		['as soon as it is announced', { value, at: 2 }, { read: found, heard: [[2, 'outcome']] }],
 		['at once if that was before', { value, at: 0 }, { read: found, heard: [[0, 'outcome']] }],
 		['with a final failure', { error: fatal, at: 5 }, { read: inTurn(fatal) }],
-		[
-			'with an unknown one',
-			{ error: unknown, at: 5 },
-			{ read: async () => Promise.reject(unknown) },
-		],
 		['at its deadline', { error: { kind: 'timedOut' }, at: 7 }, { seconds: 7 }],
 		['although a reading hangs', { at: 7 }, { seconds: 7, read: unanswered }],
 		['before a reading', { error: { kind: 'canceled' }, at: 0 }, { signal: over, readFirst: true }],
@@ -173,20 +141,6 @@ describe('a wait ends', () => {
 		const wait = start({ signal: cancel.signal, read });
 		await wait.pass(5);
 		expect(wait.ended).toMatchObject({ error: { kind: 'canceled' } });
-	});
-
-	it('with one reading of what is announced again and again', async () => {
-		const heard = Array.from({ length: 20 }, (_, count): Heard => [count / 10, 'outcome']);
-		const wait = start({ heard, read: slowly(150) });
-		await wait.pass(2);
-		expect(wait.ended).toMatchObject({ value, at: 0.15 });
-	});
-
-	it('and leaves no timer behind', async () => {
-		const wait = start({ read: inTurn(pending, done) });
-		await wait.pass(20);
-		expect(wait.ended).toMatchObject({ value });
-		expect(jest.getTimerCount()).toBe(0);
 	});
 });
 

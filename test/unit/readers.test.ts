@@ -116,10 +116,7 @@ describe('the identifier of a created task', () => {
 		['as the contract has it', { task_id: '184467' }, '184467'],
 		['as a number', { task_id: 184467 }, '184467'],
 		['under id', { id: '5f0c7c1e-8c5b-4a35' }, '5f0c7c1e-8c5b-4a35'],
-		['under id as a number', { id: 7 }, '7'],
-		['task_id before id', { id: 1, task_id: '2' }, '2'],
 		['in an envelope', { success: true, data: { task_id: '184467' } }, '184467'],
-		['an error that is empty beside it', { task_id: '9', error: '' }, '9'],
 		['an error that says nothing beside its id', { id: '9', error: { code: 0 } }, '9'],
 		['an error beside it', { task_id: '9', error: 'Voice replaced' }, '9'],
 	])('is read %s', (_, raw, expected) => {
@@ -141,18 +138,12 @@ describe('the identifier of a created task', () => {
 describe('the address of a file', () => {
 	it.each([
 		['an absolute address', FILE, FILE],
-		['a padded one', ` ${FILE}\n`, FILE],
 		['an absolute path', '/files/a.mp3', `${ORIGIN}/files/a.mp3`],
 		['a relative path', 'files/a.mp3', `${BASE}/files/a.mp3`],
 		['an address without scheme', '//cdn.example.com/a.mp3', 'https://cdn.example.com/a.mp3'],
-		['an object with url', { url: FILE }, FILE],
-		['an object with audio_url', { audio_url: FILE, subtitle: '/a.srt' }, FILE],
-		['an object in an object', { result: { file_url: FILE } }, FILE],
 		['a list', [null, '', FILE], FILE],
-		['an object whose first key is empty', { file_url: '', url: FILE }, FILE],
 		['the surest key of an object', { path: '/var/tmp/a.mp3', url: FILE }, FILE],
 		['a path with a space', '/files/My Voice.mp3', `${ORIGIN}/files/My%20Voice.mp3`],
-		['an address with a space', `${ORIGIN}/My Voice.mp3`, `${ORIGIN}/My%20Voice.mp3`],
 	])('is read from %s', (_, value, expected) => {
 		expect(readFileUrl(value, BASE)).toBe(expected);
 	});
@@ -181,16 +172,10 @@ describe('a speech task', () => {
 		['audio_url', { audio_url: FILE }],
 		['result', { result: FILE }],
 		['an object under result', { result: { url: FILE } }],
-		['result where audio_url is null', { audio_url: null, result: FILE }],
 		['an envelope', { data: { status: 'completed', audio_url: FILE } }],
 	])('has its address under %s', (_, fields) => {
 		const read = task({ id: 1, status: 'completed', ...fields });
 		expect(read).toMatchObject({ state: 'completed', status: 'completed', audioUrl: FILE });
-	});
-
-	it('can be completed without an address', () => {
-		const read = task({ status: 'completed', audio_url: '' });
-		expect(read).toMatchObject({ state: 'completed', audioUrl: undefined });
 	});
 
 	it.each([
@@ -235,11 +220,6 @@ describe('a speech task', () => {
 		expect(task(raw)?.fields).toEqual(raw);
 	});
 
-	it('tells its progress', () => {
-		expect(task({ status: 'processing', process_percentage: '57' })?.percentage).toBe(57);
-		expect(task({ status: 'processing' })?.percentage).toBeUndefined();
-	});
-
 	it('is completed by its address where a deployment leaves the status out', () => {
 		expect(task({ id: 1, audio_url: FILE })).toMatchObject({ state: 'completed', audioUrl: FILE });
 	});
@@ -260,8 +240,6 @@ describe('a notification', () => {
 		['as the contract has it', { task_id: 't-1', process_percentage: 43 }, 't-1', 43],
 		['with numbers', { task_id: 12, process_percentage: '71' }, '12', 71],
 		['with an id', { id: 12, process_percentage: 100 }, '12', 100],
-		['beyond the range', { task_id: '1', process_percentage: 180 }, '1', 100],
-		['below the range', { task_id: '1', process_percentage: -1 }, '1', 0],
 		['without a percentage', { task_id: '1' }, '1', undefined],
 	])('is read %s', (_, payload, taskId, percentage) => {
 		expect(message(payload)).toEqual({ taskId, percentage });
@@ -296,13 +274,8 @@ describe('generated files', () => {
 	it.each([
 		['a single object', { id: 'a', file_url: A }, [A]],
 		['file_urls', { id: 'a', file_urls: [A, B] }, [A, B]],
-		['one text under file_urls', { file_urls: A }, [A]],
-		['objects in file_urls', { file_urls: [{ url: A }, { url: B }] }, [A, B]],
-		['file_url: null beside file_urls', { file_url: null, file_urls: [A, B] }, [A, B]],
 		['the same address twice', { file_url: A, file_urls: [A, B] }, [A, B]],
-		['a list of addresses', [A, B], [A, B]],
 		['an address alone', A, [A]],
-		['an envelope in an envelope', { data: { videos: [{ file_url: A }] } }, [A]],
 		['images of an image answer', { images: [{ url: A }] }, [A]],
 		['a relative path', { file_url: '/f/a.mp4' }, [`${ORIGIN}/f/a.mp4`]],
 		['one item that failed', [{ id: 1, status: 'failed', file_url: '' }, { file_url: B }], [B]],
@@ -330,8 +303,6 @@ describe('a page of a list', () => {
 		['voices', { voices: [{ id: 1 }], total: 3, page: 0, page_size: 1 }, { total: 3, pageSize: 1 }],
 		['data', { data: [{ id: 1 }], total: '3', page_size: '1' }, { total: 3, pageSize: 1 }],
 		['items', { items: [{ id: 1 }] }, { total: undefined, pageSize: undefined }],
-		['a nested list', { data: { items: [{ id: 1 }], total: 9 } }, { total: 9 }],
-		['figures that are null', { data: [{ id: 1 }], total: null }, { total: undefined }],
 	])('is read from %s', (_, raw, expected) => {
 		expect(readPage(raw)).toMatchObject({ items: [{ id: 1 }], ...expected });
 	});
@@ -339,11 +310,6 @@ describe('a page of a list', () => {
 	it.each([{ items: [] }, { data: [], total: 0 }])('can be empty: %p', (raw) =>
 		expect(readPage(raw)?.items).toEqual([]),
 	);
-
-	it('leaves out what is no record', () => {
-		expect(readPage([null, 'x', { id: 1 }])?.items).toEqual([{ id: 1 }]);
-		expect(readPage([])?.items).toEqual([]);
-	});
 
 	it.each([null, 'x', {}, { total: 3 }, { error: 'no' }, { voices: null, message: 'moved' }])(
 		'is not what %p is',
@@ -356,19 +322,10 @@ describe('a reason', () => {
 	const angles = 'speed must be > 0.7 and < 1.2, style < 1 or > 0';
 	it.each<[string, unknown, string]>([
 		['angle brackets that are no mark-up', { error: angles }, angles],
-		['several lines', { error: 'Too long:\nat most 100 letters' }, 'Too long: at most 100 letters'],
-		['JSON that is passed on as a text', passedOn, 'Say "please"'],
 		['JSON that is passed on as an error', { error: passedOn }, 'Say "please"'],
 		['JSON that is cut off before it', '{"trace":"aaaa', '{"trace":"aaaa'],
-		['a text that begins like JSON', '[1] is no voice', '[1] is no voice'],
 	])('is found in %s', (_, value, reason) => {
 		expect(readReason(value)).toBe(reason);
-	});
-
-	it('is looked for to a bounded depth', () => {
-		let deep: unknown = 'far down';
-		for (let level = 0; level < 50; level++) deep = { error: deep };
-		expect(readReason(deep)).toBeUndefined();
 	});
 });
 

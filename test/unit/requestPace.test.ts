@@ -32,12 +32,6 @@ function sendMany(pace: Pace, amount: number) {
 }
 
 describe('requests of an account', () => {
-	it('go out at once until one is refused', async () => {
-		const sent = sendMany(account(), 20);
-		await jest.advanceTimersByTimeAsync(0);
-		expect(sent).toEqual(Array(20).fill(0));
-	});
-
 	it('all rest for as long as the service asks, wherever they come from', async () => {
 		refuse(account('shared'), 5000);
 		const sent = sendMany(account('shared'), 1);
@@ -46,56 +40,6 @@ describe('requests of an account', () => {
 		expect([sent, other]).toEqual([[], [0]]);
 		await jest.advanceTimersByTimeAsync(400);
 		expect(sent.length).toBe(1);
-	});
-
-	/** Fifty requests of an account that was refused after a hundred. */
-	async function sendAfterRefusal() {
-		const pace = account();
-		sendMany(pace, 100);
-		await jest.advanceTimersByTimeAsync(10);
-		refuse(pace, 1000);
-		return { pace, sent: sendMany(pace, 50) };
-	}
-
-	it('come back one by one, at first slowly', async () => {
-		const { sent } = await sendAfterRefusal();
-		await jest.advanceTimersByTimeAsync(9000);
-		expect(sent.length).toBe(50);
-		const first = sent[0]!;
-		expect(sent.filter((at) => at < first + 0.2).length).toBe(1);
-		expect(sent.filter((at) => at < first + 1).length).toBeLessThanOrEqual(6);
-	});
-
-	it('rest again, and all of them, when the first ones are refused again', async () => {
-		const { pace, sent } = await sendAfterRefusal();
-		while (sent.length === 0) await jest.advanceTimersByTimeAsync(50);
-		refuse(pace, 3000);
-		await jest.advanceTimersByTimeAsync(2900);
-		expect(sent.length).toBe(1);
-		await jest.advanceTimersByTimeAsync(15_000);
-		expect(sent.length).toBe(50);
-	});
-
-	it('wait for the answer to the first one after a rest, but not for ever', async () => {
-		const pace = account();
-		refuse(pace, 1000);
-		let sent = 0;
-		for (let n = 0; n < 3; n++) void pace.acquireSlot('read', never()).then(() => sent++);
-		await jest.advanceTimersByTimeAsync(2500);
-		expect(sent).toBe(1);
-		await jest.advanceTimersByTimeAsync(1500);
-		expect(sent).toBe(2);
-	});
-
-	it('stop resting when nobody wants them any more', async () => {
-		const pace = account();
-		refuse(pace, 60_000);
-		const cancel = new AbortController();
-		const over = pace.acquireSlot('read', cancel.signal);
-		cancel.abort();
-		expect(await over).toBe(false);
-		await jest.advanceTimersByTimeAsync(0);
-		expect(jest.getTimerCount()).toBe(0);
 	});
 });
 

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { json } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
 import {
 	startSimulator,
 	type Simulator,
 	type SimulatorOptions,
 } from '../../simulator/simulator.mts';
-import { FakeService } from '../service/fakeService.mts';
 
 let simulator: Simulator;
 let sockets: WebSocket[] = [];
@@ -96,34 +94,6 @@ describe('speech', () => {
 		expect(simulator.creates).toBe(1);
 	});
 
-	it('deletes tasks and calls back', async () => {
-		let call: (body: unknown) => void;
-		const called = new Promise((resolve) => (call = resolve));
-		const service = await FakeService.start(async (request, response) => {
-			call(await json(request));
-			response.end();
-		});
-		const id = await speak('Hi', { call_back_url: service.url });
-		const body = await called;
-		await service.stop();
-		const { audio_url: result } = await read(id);
-		expect(body).toMatchObject({ id, input: 'Hi', result, error: '' });
-
-		expect(await told(`/v1/labs/task/${id}`, { method: 'DELETE' })).toEqual({ success: true });
-		expect(await read(id)).toEqual({ error: 'task_not_found' });
-	});
-
-	it('ends a task when told, and only one under way', async () => {
-		const id = await speak('[sim:slow=3600] Hello');
-		expect(await read(id)).toMatchObject({ status: 'pending' });
-		simulator.endTask(id);
-		const { status, audio_url: url } = await read(id);
-		expect(status).toBe('completed');
-		expect(simulator.fileBytes(String(url))?.length).toBeGreaterThan(0);
-		expect(() => simulator.endTask(id)).toThrow(/is completed/);
-		expect(() => simulator.endTask('nobody')).toThrow(/unknown/);
-	});
-
 	it.each([
 		[{ input: '' }, 'input_required'],
 		[{ voice_id: 'nobody' }, 'invalid_voice_id'],
@@ -135,34 +105,6 @@ describe('speech', () => {
 		expect(answer.status).toBe(400);
 		expect(await answer.json()).toEqual({ error });
 		expect(simulator.creates).toBe(0);
-	});
-
-	it('lets an account have only so many at once, and charges for those alone', async () => {
-		await start({ mostAtOnce: 2, otherTokens: ['other-token'] });
-		const id = await speak('[sim:slow=1000] One');
-		const ending = await speak('[sim:slow=1000] Two');
-		for (const [path, body] of [
-			['/v1/labs/task', order('Three')],
-			['/v1/video/create-image', { prompt: 'A tree' }],
-		] as const) {
-			const refused = await api(path, { body });
-			expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
-		}
-		expect(simulator.creates).toBe(2);
-		const theirs = await api('/v1/labs/task', { body: order('Theirs'), token: 'other-token' });
-		expect(theirs.status).toBe(200);
-
-		simulator.endTask(ending);
-		await completed(ending);
-		await draw();
-		await api(`/v1/labs/task/${id}`, { method: 'DELETE' });
-		await Promise.all([speak('[sim:slow=1000] Four'), speak('[sim:slow=1000] Five')]);
-		expect((await api('/v1/labs/task', { body: order('Six') })).status).toBe(429);
-		simulator.mostAtOnce = undefined;
-		const last = await speak('Six');
-		const before = Date.now();
-		await completed(last);
-		expect(simulator.tasks.get(last)?.readyAt).toBeGreaterThanOrEqual(before);
 	});
 });
 
@@ -190,37 +132,9 @@ describe('video and images', () => {
 		expect(items).toContainEqual(history[0]);
 		expect(simulator.creates).toBe(1);
 	});
-
-	it('ends early, while the item comes to the history all the same', async () => {
-		const body = { prompt: '[sim:stream-resets] A boat' };
-		const answer = await api('/v1/video/text-to-video', { body });
-		await expect(answer.text()).rejects.toThrow();
-		expect(simulator.history).toEqual([]);
-		await simulator.waitFor(() => simulator.history.length === 1);
-		expect(simulator.history[0]!.prompt).toBe(body.prompt);
-	});
 });
 
 describe('faults', () => {
-	/** Of so many requests, one after another. */
-	async function statusesOf(requests: number): Promise<number[]> {
-		const statuses: number[] = [];
-		while (statuses.length < requests) statuses.push((await api('/v1/video/me')).status);
-		return statuses;
-	}
-
-	it('lets requests pass first, and stops at the number of times', async () => {
-		const respond = { status: 503, body: 'busy', headers: { 'Retry-After': '1' } };
-		simulator.fault({ path: /me$/, after: 1, times: 2, action: { respond } });
-		expect(await statusesOf(4)).toEqual([200, 503, 503, 200]);
-	});
-
-	it('hits a share of the requests, in a row if several rules are alike', async () => {
-		const rule = { every: 4, times: Infinity, action: { respond: { status: 429 } } };
-		for (let i = 0; i < 2; i++) simulator.fault(rule);
-		expect(await statusesOf(8)).toEqual([429, 429, 200, 200, 429, 429, 200, 200]);
-	});
-
 	it('cuts a file after some bytes, though its whole length was declared', async () => {
 		await draw();
 		const url = simulator.history[0]!.file_url;
@@ -266,31 +180,5 @@ describe('faults', () => {
 		const leaked = await fetch(file, { headers: { Authorization: 'Bearer demo-token' } });
 		expect(leaked.status).toBe(400);
 		expect(simulator.leaks).toHaveLength(1);
-	});
-
-	it('knows the key, the credits and its own clock', async () => {
-		await start({ credits: 1, dialect: { clockSkewSeconds: 3600 } });
-		const wrong = await api('/v1/video/me', { token: 'wrong' });
-		expect([wrong.status, await wrong.json()]).toEqual([401, { error: 'invalid_token' }]);
-		const ahead = Date.parse(wrong.headers.get('date')!) - Date.now();
-		expect(Math.round(ahead / 60_000)).toBe(60);
-		await speak('Hello');
-		const refused = await api('/v1/labs/task', { body: order('Hello') });
-		expect(refused.status).toBe(402);
-		expect(simulator.creates).toBe(1);
-	});
-
-	it('refuses a revoked token and ends its sockets, not those of others', async () => {
-		await start({ otherTokens: ['other-token'] });
-		await listen();
-		await listen('other-token');
-		const closed = once(sockets[0]!, 'close');
-		simulator.revoke(simulator.token);
-		await closed;
-		await simulator.waitFor(() => simulator.sockets() === 1);
-		expect((await api('/v1/video/me')).status).toBe(401);
-		await expect(listen()).rejects.toThrow('401');
-		expect((await api('/v1/video/me', { token: 'other-token' })).status).toBe(200);
-		expect(sockets[1]!.readyState).toBe(WebSocket.OPEN);
 	});
 });

@@ -30,25 +30,6 @@ describe('a reading that several want', () => {
 		expect(one.signals.length).toBe(1);
 	});
 
-	it('is made anew once it is over', async () => {
-		const one = reading();
-		const first = shared('b', never(), one.read);
-		one.answer('old');
-		await first;
-		const second = shared('b', never(), one.read);
-		one.answer('new');
-		expect(await second).toBe('new');
-		expect(one.signals.length).toBe(2);
-	});
-
-	it('is not shared with those who want something else', async () => {
-		const [one, other] = [reading(), reading()];
-		const both = [shared('c', never(), one.read), shared('d', never(), other.read)];
-		one.answer('c');
-		other.answer('d');
-		expect(await Promise.all(both)).toEqual(['c', 'd']);
-	});
-
 	it('fails for all, and is made anew by the next', async () => {
 		const one = reading();
 		const all = [1, 2].map(async () => await shared('e', never(), one.read).catch(String));
@@ -70,23 +51,5 @@ describe('a reading that several want', () => {
 		cancel(second);
 		expect(await leftToo).toBe('canceled');
 		expect(one.signals[0]!.aborted).toBe(true);
-	});
-
-	it('is not given to those who gave it up and ask again at the same moment', async () => {
-		const one = reading();
-		const leaving = [new AbortController(), new AbortController()];
-		const left = leaving.map(
-			async ({ signal }) => await shared('g', signal, one.read).catch(() => 'left'),
-		);
-		leaving.forEach(cancel);
-		const givenUp = one.answer;
-		const again = shared('g', never(), one.read);
-		givenUp('stale');
-		await new Promise((resolve) => setImmediate(resolve));
-		const third = shared('g', never(), one.read);
-		expect(one.signals.length).toBe(2);
-		one.answer('fresh');
-		expect(await Promise.all([again, third])).toEqual(['fresh', 'fresh']);
-		expect(await Promise.all(left)).toEqual(['left', 'left']);
 	});
 });

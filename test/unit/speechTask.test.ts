@@ -8,7 +8,6 @@ import { waitForTask, type TaskWait } from '../../nodes/shared/speech/speechTask
 
 const JSON_404 = () => failureOfStatus(404, '{"error":"task_not_found"}');
 const PAGE_404 = () => failureOfStatus(404, '<html><head><title>404 Not Found</title></head>');
-const EMPTY_404 = () => failureOfStatus(404, '');
 const PASSING = () => failureOfStatus(503, '');
 
 const task = (state: SpeechTask['state']): SpeechTask => ({
@@ -73,7 +72,6 @@ describe.each(['created', 'kept', 'given', 'heard', 'stored'] as const)('a task 
 
 	it.each<[string, Answer[]]>([
 		['of a replica that lags', [JSON_404, JSON_404, DONE]],
-		['of an ingress', [PAGE_404, EMPTY_404, DONE]],
 		['in between', [...times(20, PENDING, JSON_404), DONE]],
 	])('may not be found for a moment: a 404 %s', async (_, answers) => {
 		const { length: readings } = answers;
@@ -83,7 +81,6 @@ describe.each(['created', 'kept', 'given', 'heard', 'stored'] as const)('a task 
 	it.each<[string, Answer[], number]>([
 		['JSON', [JSON_404], 11],
 		['a page', [PAGE_404], 11],
-		['nothing', [EMPTY_404], 11],
 		['JSON, beside failures that pass', [PENDING, JSON_404, PASSING, JSON_404], 16],
 	])('is not there after ten seconds of 404s with %s', async (_, answers, seconds) => {
 		const found = await outcomeOf(begins, answers);

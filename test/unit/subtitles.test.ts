@@ -20,11 +20,8 @@ it.each<[string, string, 'srt' | 'vtt' | undefined]>([
 	['WEBVTT behind a BOM, with a title', '\uFEFFWEBVTT - Mine\r\n\r\n', 'vtt'],
 	['WEBVTTX', `WEBVTTX\n\n${CUE}`, undefined],
 	['nothing', '', undefined],
-	['white space', ' \n\n', undefined],
 	['a web page', '<!DOCTYPE html><!-- a --><html></html>', undefined],
-	['JSON', '{"error":"not yet"}', undefined],
 	['words', 'All is said.\n\n1\n' + CUE, undefined],
-	['a number alone', '1\n', undefined],
 	['lyrics with times', '[00:01.00] Hi.', undefined],
 ])('subtitles that begin with %s', (_, text, extension) => {
 	expect(subtitleTypeOf(text)?.extension).toBe(extension);
@@ -40,32 +37,16 @@ describe('SRT', () => {
 
 	it.each<[string, string]>([
 		['is numbered anew, and later by what comes before', second],
-		['with CRLF and a BOM', `\uFEFF${second.replaceAll('\n', '\r\n')}`],
-		['with CR', second.replaceAll('\n', '\r')],
 		['without numbers', second.replace('1\n', '')],
-		['without an empty line at the end', second.trim()],
 		['with more empty lines', `\n\n${second}\n \n`],
 		['with points in its times', second.replaceAll(/,(?=\d)/g, '.')],
 		['with times that lack hours', second.replaceAll('00:00:0', '00:0')],
-		['with single digits', second.replaceAll('00:00:0', '0:0:')],
-		['with short fractions', second.replace(',100', ',1').replace(',000', '')],
-		['without spaces around the arrow', second.replace(' --> ', '-->')],
 	])('%s', (_, text) => {
 		expect(joined([0, first], [2625, text])).toBe(whole);
 		expect(joinSubtitles([{ text, startMs: 0 }])).toMatchObject({
 			mimeType: 'application/x-subrip',
 			extension: 'srt',
 		});
-	});
-
-	it('is rounded to a whole millisecond, up to the next hour', () => {
-		expect(joined([3_596_999.6, second])).toContain('00:59:57,100 --> 00:59:58,000');
-		expect(joined([3_599_899.7, second])).toContain('01:00:00,000 --> 01:00:00,900');
-	});
-
-	it('goes beyond 99 hours', () => {
-		const late = srt('1\n99:59:59,000 --> 100:00:00,500\nLate.');
-		expect(joined([1000, late])).toContain('100:00:00,000 --> 100:00:01,500');
 	});
 
 	it('cues without an empty line between them are cues all the same', () => {
@@ -105,11 +86,6 @@ describe('VTT', () => {
 		);
 	});
 
-	it('times within a cue are later, too', () => {
-		const text = vtt('00:00.000 --> 00:02.000\n<c>A</c> <00:00.500>b <01:00:01.000><i>c</i>');
-		expect(joined([1000, text])).toContain('<c>A</c> <00:00:01.500>b <01:00:02.000><i>c</i>');
-	});
-
 	it('styles and regions come first, each once; notes stay where they are', () => {
 		const style = 'STYLE\n::cue { color: red }';
 		const region = 'REGION\nid:a';
@@ -126,16 +102,5 @@ describe('VTT', () => {
 		const part = vtt(`1\n${cue}`, `intro\n${cue}`, cue);
 		const numbered = [1, 2, 3, 4, 5, 6].map((number) => `${number}\n${cue}`);
 		expect(joined([0, part], [0, part])).toBe(vtt(...numbered));
-	});
-
-	it('a header that no empty line follows is no name', () => {
-		const text = joined([0, 'WEBVTT\n00:00.000 --> 00:01.000\nA']);
-		expect(text).toBe(vtt('1\n00:00:00.000 --> 00:00:01.000\nA'));
-	});
-
-	it('without a cue is empty', () => {
-		expect(joined([0, 'WEBVTT'], [500, vtt('00:00.000 --> 00:01.000\nA')])).toBe(
-			vtt('1\n00:00:00.500 --> 00:00:01.500\nA'),
-		);
 	});
 });
