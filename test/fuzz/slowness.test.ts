@@ -73,8 +73,6 @@ const READERS: Record<string, (text: string) => unknown> = {
 	joinVtt: (text) => joinSubtitles([{ text: `WEBVTT\n\n${text}`, startMs: 1 }]),
 	cleanToken: (text) => valueOrFailure(() => cleanToken(text)),
 	readAddress: (text) => valueOrFailure(() => readCredential({ apiToken: text, baseUrl: text })),
-	readAddressPath: (text) =>
-		valueOrFailure(() => readCredential({ apiToken: 'token', baseUrl: `https://a/${text}` })),
 	redact: (text) => redactor('invalid_token').value({ text, [text]: [text] }),
 	redactOf: (text) => redactor(text.slice(0, 4000)).text(text),
 	stream: (text) => {
