@@ -8,7 +8,7 @@ const text = 'One text.';
 const asked = {
 	operation: 'speak',
 	items: [text],
-	options: { timeout: 300, concurrency: 1 },
+	options: { timeout: 900, concurrency: 1 },
 	onError: 'stopWorkflow',
 	tries: 1,
 };
@@ -141,7 +141,7 @@ test.each<[string, string, Line[]]>([
 	[
 		'inTime',
 		'a reading long after the timeout',
-		add(400, ...request(6, 'GET', '/v1/labs/task/speech-0')),
+		add(1000, ...request(6, 'GET', '/v1/labs/task/speech-0')),
 	],
 	[
 		'promptly',
