@@ -33,13 +33,6 @@ test('a rate limit in the middle of a batch: everything is made, once', async ()
 	expectAll(await run(speech(N), { items: items(12) }), 12);
 });
 
-test('a service that allows only eight at once: nothing is lost, nothing is paid twice', async () => {
-	await start({ mostAtOnce: 8 });
-	expectAll(await run(speech(N, { concurrency: 50 }), { items: items(30) }), 30);
-	// Those that wait do not all ask again after each rest.
-	expect(posts()).toBeLessThan(120);
-});
-
 test('automatic: all of 60 are begun before the first one is done', async () => {
 	const running = await begin(speech(`${N} [sim:slow=2000]`), { items: items(60) });
 	await sim.waitFor(() => sim.tasks.size === 60);

@@ -27,26 +27,11 @@ test.each<[string, () => IDataObject, () => unknown]>([
 		() => image('A', {}, { download: false }),
 		() => onCreate({ sse: [...events({ status: 'generating' }, { file_url }), 'END'] }),
 	],
-	[
-		'plain JSON instead of a stream',
-		() => video('A', {}, { download: false }),
-		() => onCreate(answer(200, { id: 'v', file_url, error })),
-	],
 ])('%s: a success, paid once', async (_, parameters, arrange) => {
 	arrange();
 	const [item] = good(await run(node(parameters(), RETRY)));
 	expect(item!.json).not.toHaveProperty('error');
 	expect(posts()).toBe(1);
-});
-
-test.each([
-	['account', 'get', '/v1/video/me', { balance: 3, error }],
-	['voice', 'getAll', '/v1/labs/voices', { voices: [{ id: 1 }], error }],
-	['history', 'getAll', '/v1/video/histories', { data: [{ id: 1 }], error }],
-])('%s: a success', async (resource, operation, path, body) => {
-	sim.fault({ method: 'GET', path, action: answer(200, body) });
-	good(await run(node({ resource, operation }, RETRY)));
-	expect(sim.count('GET', path)).toBe(1);
 });
 
 test('a warning beside a result is passed on, and the next attempt pays for nothing', async () => {

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { Dialect } from '../../simulator/simulator.mts';
-import { bad, expectServed, good, only } from './seen';
+import { expectServed, good, only } from './seen';
 import { ALWAYS, answer, looks, made, onFile, onHistory, requests } from './service';
 import { CONTINUE, HISTORY, image, node, run, sim, start, video } from './setup';
 
@@ -24,13 +24,6 @@ test.each<[string, Partial<Dialect>]>([
 	expect(asked()[0]?.headers.authorization).toBe(`Bearer ${sim.token}`);
 });
 
-test.each(['paged', 'array'] as const)('limits: %s', async (shape) => {
-	await start({ dialect: { voices: shape } });
-	expect(good(await run(voices()))).toHaveLength(50);
-	expect(good(await run(voices({ limit: 7 })))).toHaveLength(7);
-	expect(good(await run(voices({ limit: 150 })))).toHaveLength(150);
-});
-
 test('filters are sent', async () => {
 	await start({ dialect: { voices: 'paged' } });
 	const traits = { language: 'en', gender: 'female', age: 'young', category: 'premade' };
@@ -45,14 +38,6 @@ test.each(['quota', 'balance'] as const)('account: %s', async (shape) => {
 	const { json, pairedItem } = only(await run(account));
 	expect(json).toHaveProperty(shape === 'quota' ? 'available_quota' : 'credits');
 	expect(pairedItem).toEqual({ item: 0 });
-});
-
-test('what does not come from the service is no account and no list of voices', async () => {
-	sim.fault({ action: answer(200, '"hello"'), ...ALWAYS });
-	for (const fields of [account, voices()]) {
-		const { message } = bad(await run(fields));
-		expect(message).toMatch(/does not come from a media generation service/);
-	}
 });
 
 const history = (parameters: IDataObject = {}, options: IDataObject = {}) => ({
@@ -112,23 +97,6 @@ test('entries that come in while the pages are read: nothing twice, nothing miss
 	await sim.waitFor(() => looks() === 2);
 	fill(3, 'new');
 	expect(idsOf(good(await running))).toEqual(numbered(205));
-});
-
-test('numbers as ids, file_urls, null fields and error: "" pass through', async () => {
-	const body = [
-		{ id: 7, prompt: null, file_urls: ['https://x.test/a.mp4', 'https://x.test/b.mp4'], error: '' },
-		{ id: '8', file_url: '/files/c.mp4', extra: { a: [1] } },
-		{ id: 9, status: 'processing', file_url: null },
-	];
-	onHistory(answer(200, body));
-	const output = good(await run(history()));
-	expect(idsOf(output)).toEqual([7, '8', 9]);
-	expect(output[0]!.json.file_url).toBe('https://x.test/a.mp4');
-	expect(output[0]!.json.file_urls).toEqual(body[0]!.file_urls);
-	expect(output[1]!.json).toMatchObject({
-		file_url: `${sim.baseUrl}/files/c.mp4`,
-		extra: { a: [1] },
-	});
 });
 
 describe('options.download', () => {

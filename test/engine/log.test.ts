@@ -1,7 +1,7 @@
 import { logged, removeLog } from '../faults/log.mts';
 import { good, stop } from './seen';
 import { answer, onCreate, onFile, tasks } from './service';
-import { begin, EACH, image, node, RETRY, run, sim, speech, texts, video } from './setup';
+import { begin, EACH, image, node, RETRY, run, sim, speech, texts } from './setup';
 import { SENTENCES, split, TEXT } from './longText';
 
 /* What n8n's log tells an operator of what was paid for. */
@@ -38,14 +38,6 @@ test('a spoken text leaves a line when it is paid, and one when it ends', async 
 	]);
 });
 
-test('an image whose stream was lost was found in the history', async () => {
-	await run(image('[sim:stream-resets] A paper boat'));
-	expect(await linesAtInfo()).toMatchObject([
-		{ event: 'paid', kind: 'image', attempts: '1' },
-		{ event: 'done', operation: 'image:create', channel: 'history' },
-	]);
-});
-
 test.each([
 	['is refused', answer(422, { error: 'no' }), undefined],
 	['is not answered', { accepted: true, ...answer(500) }, '1'],
@@ -59,13 +51,6 @@ test.each([
 		expect(lines[0]!.maybe_paid).toBe(maybePaid);
 	},
 );
-
-test('a generation that the service calls unsafe is not paid', async () => {
-	await run(image('[sim:unsafe] A paper boat'));
-	const failed = (await linesAtInfo()).at(-1);
-	expect(failed).toMatchObject({ event: 'failed', operation: 'image:create' });
-	expect(failed).not.toHaveProperty('maybe_paid');
-});
 
 test('what costs nothing leaves no line, and no line holds a token', async () => {
 	await run({ resource: 'account', operation: 'get' });
@@ -99,45 +84,6 @@ test('each part of a long text has its own line, with its own task and attempts'
 	expect(end).toEqual({ item: '0', event: 'done', ...made, waited_ms: waited, bytes });
 });
 
-test('a long text that fails says which part did, and its task', async () => {
-	const text = TEXT.replace('sentence 02', '[sim:task-fails] sentence 02');
-	await run(split(text, { concurrency: 1 }));
-	const failed = (await linesAtInfo()).at(-1);
-	const { id } = tasks().find(({ input }) => input.includes('task-fails'))!;
-	expect(failed).toMatchObject({ event: 'failed', reason: 'taskFailed', part: '3', task: id });
-	expect(failed).not.toHaveProperty('maybe_paid');
-});
-
-test('videos of one request have one line, and the size of all their files', async () => {
-	const result = await run(video('A paper boat', {}, { numberOfVideos: 2 }));
-	const files = good(result).map(({ binary }) => binary!.data!);
-	const sizes = await Promise.all(files.map(async (file) => (await result.bytes(file)).length));
-	const streamed = { item: '0', attempts: '1', channel: 'stream' };
-	expect(await linesAtInfo()).toMatchObject([
-		{ ...streamed, event: 'paid', kind: 'video' },
-		{
-			...{ ...streamed, event: 'done', operation: 'video:textToVideo', waited_ms: waited },
-			ids: expect.stringContaining(String(sim.history[0]!.id)),
-			bytes: String(sizes.reduce((sum, size) => sum + size)),
-		},
-	]);
-});
-
-test('a request that a retry finds to be paid has one paid line, from then on', async () => {
-	// Its answer is lost, and for now the history, too.
-	onCreate({ accepted: true, ...answer(504) });
-	const result = await run(node(image('A paper boat', { timeout: 1 }), { ...RETRY, maxTries: 4 }));
-	expect(good(result)).toHaveLength(1);
-	const lines = await linesAtInfo();
-	const [failed] = lines;
-	expect(failed).toMatchObject({ reason: 'streamLost', attempts: '1', maybe_paid: '1' });
-	// On a busy machine more than one attempt may be too short.
-	const [paid, done, ...others] = lines.filter(({ event }) => event !== 'failed');
-	expect([paid!.event, done!.event, others]).toEqual(['paid', 'done', []]);
-	expect(done).toMatchObject({ channel: 'history' });
-	expect(done).not.toHaveProperty('maybe_paid');
-});
-
 test('what a retry collects is not paid again, and its end is told', async () => {
 	onFile(answer(410));
 	await run(node(image('A paper boat'), RETRY));
@@ -157,9 +103,4 @@ test('an execution that is stopped leaves the end of every item that was paid', 
 	const lines = await linesAtInfo();
 	expect(events(lines)).toEqual(['paid', 'paid', 'failed', 'failed']);
 	expect(lines[3]).toMatchObject({ reason: 'canceled', task: expect.anything() });
-});
-
-test('what a limit keeps from being sent leaves no line', async () => {
-	await run(speech('Hello.', { maxPaidPerExecution: 1 }), { items: [{}, {}] });
-	expect(await linesAtInfo()).toEqual([]);
 });

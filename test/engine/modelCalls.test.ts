@@ -6,7 +6,10 @@ import { answer, onCreate, onRead } from './service';
 import { credential, image, node, sim, speech, start } from './setup';
 import { ids, SENTENCES, split, TEXT } from './longText';
 
-/* Tool calls of a model as n8n makes them, each with a context of the engine's own classes. */
+/*
+ * Tool calls of a model as n8n makes them, each with a context of the engine's own classes. n8n's Agents:
+ * test/n8n/agentPaths.test.mts.
+ */
 
 type RunData = ConstructorParameters<typeof core.ExecuteContext>[4];
 type Call = (parameters: IDataObject, args?: IDataObject) => Promise<IDataObject[]>;
@@ -43,7 +46,7 @@ type Parts = Awaited<ReturnType<typeof partsFor>>;
 
 async function outputOf(
 	{ flow, nodeType }: Parts,
-	context: InstanceType<typeof core.ExecuteContext | typeof core.SupplyDataContext>,
+	context: InstanceType<typeof core.SupplyDataContext>,
 ): Promise<IDataObject[]> {
 	await flow.expression.acquireIsolate?.();
 	try {
@@ -54,21 +57,6 @@ async function outputOf(
 		await flow.expression.releaseIsolate?.();
 	}
 }
-
-/** n8n's Agents: a workflow of this node alone, and run data without `executionData`. */
-const agents: Call = async (parameters, args = {}) => {
-	const parts = await partsFor(parameters, { version: 1, resultData: { runData: {} } } as RunData);
-	const { flow, tool, additionalData, runData } = parts;
-	const items = [{ json: args }];
-	const inputData = { main: [items] };
-	const executeData = { node: tool, data: inputData, source: null };
-	const context = new core.ExecuteContext(
-		...([flow, tool, additionalData, 'internal', runData, 0, items, inputData] as const),
-		...([executeData, [] as never[]] as const),
-	);
-	expect(() => context.getContext('node')).toThrow('not initialized');
-	return await outputOf(parts, context);
-};
 
 const startedRunData = () => n8nWorkflow.createRunExecutionData({}) as RunData;
 
@@ -101,26 +89,7 @@ const TEXT_OF_MODEL = "={{ $fromAI('text') }}";
 const hello = (options: IDataObject = {}) =>
 	speech(`${TEXT_OF_MODEL} {{ $now.toMillis() }}`, options);
 
-test.each<[string, IDataObject, RegExp | undefined]>([
-	['account:get', {}, undefined],
-	['history:getAll', {}, undefined],
-	['voice:getAll', {}, undefined],
-	['image:create', { prompt: TEXT_OF_MODEL }, undefined],
-	['video:textToVideo', { prompt: TEXT_OF_MODEL }, undefined],
-	['video:ingredientsToVideo', { prompt: 'A' }, /This item has no files/],
-	['video:framesToVideo', {}, /This item has no files/],
-	['speech:get', { taskId: '7' }, /7/],
-	['speech:wait', { taskId: '7' }, /7/],
-	['speech:delete', { taskId: '7' }, /7/],
-])("%s works in n8n's Agents", async (name, parameters, error) => {
-	const [resource, operation] = name.split(':');
-	const [record] = await agents({ resource, operation, ...parameters }, { text: 'A boat' });
-	if (error) expect(record!.error).toMatch(error);
-	else expect(record?.error).toBeUndefined();
-});
-
 describe.each([
-	["n8n's Agents", () => agents],
 	['MCP Server Trigger', () => mcp],
 	['AI Agent', agentOfOneRun],
 ])('%s', (_, callOf) => {
@@ -139,17 +108,6 @@ describe.each([
 		const [anew] = await call(hello(), { text: 'Hi.' });
 		expect(anew!.task_id).not.toBe(collected!.task_id);
 		expect(sim.creates).toBe(3);
-	});
-
-	test('two calls at the same time with the same words are two requests', async () => {
-		const call = callOf();
-		const first = call(image(TEXT_OF_MODEL), { text: 'A [sim:slow=50]' });
-		await sim.waitFor(() => sim.creates === 1);
-		const second = call(image(TEXT_OF_MODEL), { text: 'A [sim:slow=50]' });
-		const both = await Promise.all([first, second]);
-		const addresses = both.map(([record]) => record!.file_url);
-		expect(new Set(addresses).size).toBe(2);
-		expect(sim.creates).toBe(2);
 	});
 
 	test('a long text: its addresses; asked again, only what is missing is paid', async () => {
@@ -180,7 +138,7 @@ test('an agent that asks for a hundred images gets as many as it may pay for', a
 });
 
 test('a model gets the address of subtitles, and no file', async () => {
-	const [record] = await agents(hello({ subtitles: true }), { text: 'Hi.' });
+	const [record] = await mcp(hello({ subtitles: true }), { text: 'Hi.' });
 	expect(record!.subtitle).toMatch(/^http.*\.srt$/);
 	expect(sim.count('GET', '/files/')).toBe(0);
 });

@@ -59,36 +59,6 @@ describe('when another item fails', () => {
 			'1 other item may be paid for: the service did not confirm it. A retry does not send it again. Unconfirmed: item 0: speech requested.',
 		);
 	});
-
-	test('a create call that is refused after all is not named, one without an answer is', async () => {
-		fakeTime();
-		const late = (status: number) => ({ delayMs: 20_000, ...answer(status, {}) });
-		onCreate(late(400), ofItem('Two'));
-		onCreate(late(502), ofItem('Three'));
-		const items = texts('One [sim:task-fails]', 'Two.', 'Three.');
-		const { description, itemIndex } = bad((await hasten(speech(EACH), items)).result);
-		expect(itemIndex).toBe(0);
-		expect(description).toContain('Unconfirmed: item 2: speech requested.');
-		expect(description).not.toContain('item 1');
-	});
-
-	test('the headers of a stream are waited for; the stream itself is not', async () => {
-		fakeTime();
-		onCreate({ delayMs: 60_000 }, ofItem('One'));
-		const items = texts('One [sim:slow=600]', 'Two [sim:unsafe]');
-		const { result, seconds } = await hasten(video(EACH), items);
-		expect(seconds).toBeGreaterThan(50);
-		expect(seconds).toBeLessThan(90);
-		expect(bad(result).description).toContain('item 0: video requested');
-	});
-});
-
-test('the videos that a stream has told of are named', async () => {
-	const sse = [tellsId('video-7'), tellsId('video-8'), tellsId('video-7')];
-	onCreate({ sse }, ofItem('One'));
-	onCreate({ delayMs: 500 }, ofItem('Two'));
-	const { description } = bad(await run(video(EACH), texts('One', 'Two [sim:unsafe]')));
-	expect(description).toContain('Paid: item 0: video video-7; item 0: video video-8.');
 });
 
 test.each([

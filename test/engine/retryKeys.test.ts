@@ -29,13 +29,6 @@ test('Retry On Fail collects although text and callback differ with each try', a
 	expect(posts()).toBe(2);
 });
 
-test('Retry On Fail asks for no other image although the prompt differs with each try', async () => {
-	await start({ pace: 0.01 });
-	withoutFiles();
-	good(await run(node(image(`=A boat ${TIMES}`), RETRY)));
-	expect(sim.creates).toBe(1);
-});
-
 test('"Retry execution" collects with a new resume URL, a longer timeout, another field', async () => {
 	withoutFiles();
 	const text = '={{ $json.t }} {{ $execution.id }}';

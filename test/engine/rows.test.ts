@@ -1,5 +1,5 @@
 import { bad, good, only } from './seen';
-import { onCreate, posts, taskOf, tasks } from './service';
+import { onCreate, posts, taskOf } from './service';
 import { CONTINUE, EACH, ERROR_OUTPUT, image, NODE, node, run, speech, start } from './setup';
 
 /*
@@ -63,11 +63,6 @@ describe('empty rows', () => {
 		expect([itemIndex, posts()]).toEqual([6, 0]);
 	});
 
-	test('one is told by its number', async () => {
-		const { message } = bad(await run(speech(EACH), { items: items.slice(0, 10) }));
-		expect(message).toBe("'Text' is empty [item 6]");
-	});
-
 	test('that leave by the error output have no number: their columns tell', async () => {
 		const result = await run(node(speech(EACH), ERROR_OUTPUT), { items: items.slice(0, 10) });
 		const [regular, failed] = result.task(NODE)!.data!.main!;
@@ -89,24 +84,6 @@ describe('options that cannot be read', () => {
 		expect(output[0]!.json.error).toMatch(/exist.*\[item 0\]/);
 		expect(posts()).toBe(2);
 	});
-
-	test('without "continue on fail" the error names the row, and nothing is paid', async () => {
-		const items = [rows[1]!, rows[0]!, rows[2]!];
-		const { itemIndex, message } = bad(await run(speech(EACH, { speed: broken }), { items }));
-		expect([itemIndex, message]).toEqual([1, expect.stringContaining('[item 1]')]);
-		expect(posts()).toBe(0);
-	});
-
-	test('an invalid concurrency fails its row; the others keep to the first valid one', async () => {
-		await start({ pace: 0.02 });
-		const fields = speech(EACH, { concurrency: '={{ $json.c }}' });
-		const items = ['many', 1, 9].map((c, n) => ({ t: ['One.', 'Two.', 'Three.'][n], c }));
-		const output = good(await run(node(fields, CONTINUE), { items }));
-		expect(output[0]!.json.error).toMatch(/'Concurrency' must be.*\[item 0\]/);
-		expect(output.map(({ json }) => json.input)).toEqual([undefined, 'Two.', 'Three.']);
-		const [first, second] = tasks();
-		expect(Date.parse(second!.createdAt)).toBeGreaterThanOrEqual(first!.readyAt!);
-	});
 });
 
 describe('a failed item on the regular output, without the columns of its row, tells what to do', () => {
@@ -120,12 +97,6 @@ describe('a failed item on the regular output, without the columns of its row, t
 			'a task that failed is over',
 			() => speech('[sim:task-fails]'),
 			{ task_id, status: 'error' },
-			asIs,
-		],
-		[
-			'a task that takes long is not',
-			() => speech('[sim:slow=36000]', { timeout: 1 }),
-			{ task_id },
 			asIs,
 		],
 		['a create call without a clear answer', () => speech('A'), { maybe_paid }, unanswered],

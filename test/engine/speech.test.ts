@@ -1,5 +1,5 @@
 import { allClosed, expectServed, good, hints, only, saved } from './seen';
-import { onRead, posts, readings, requests, tasks } from './service';
+import { posts, readings, requests, tasks } from './service';
 import { run, sim, speech, start, task } from './setup';
 
 test('a text becomes a file, byte for byte, with one POST and one reading after the 100 % message', async () => {
@@ -101,11 +101,4 @@ test('Get puts out a task in any state, also a failed one', async () => {
 	const item = only(await run(task('get', id, { download: true })));
 	const error = 'Speech synthesis failed';
 	expect(item.json).toMatchObject({ task_id: id, status: 'error', error });
-});
-
-test('a redirect within the API is followed for a reading', async () => {
-	good(await run(speech('Hi.', {}, { waitForCompletion: false })));
-	const [id] = sim.tasks.keys();
-	onRead({ redirect: `/v1/labs/task/${id}` }, { path: '/v1/labs/task/alias' });
-	expect(only(await run(task('get', 'alias'))).json.id).toBe(Number(id));
 });

@@ -1,5 +1,5 @@
 import { allClosed, bad, good, hints, only, origins } from './seen';
-import { answer, onCreate, onFile, onRead, posts, taskOf, tasks } from './service';
+import { answer, onCreate, onRead, posts, taskOf, tasks } from './service';
 import { CONTINUE, EACH, node, RETRY, run, sim, speech, texts } from './setup';
 
 test('continue on fail keeps the other items and gives task_id beside error', async () => {
@@ -76,12 +76,5 @@ test('"Retry execution" collects too', async () => {
 
 test('a new execution of the same text is paid for, as it has to be', async () => {
 	for (let round = 0; round < 2; round++) good(await run(speech('Hello.')));
-	expect(sim.creates).toBe(2);
-});
-
-test('two items with the same text are two tasks, also on a second attempt', async () => {
-	onFile(answer(410));
-	const output = good(await run(node(speech('Same.'), RETRY), { items: [{}, {}] }));
-	expect(new Set(output.map(({ json }) => json.task_id)).size).toBe(2);
 	expect(sim.creates).toBe(2);
 });

@@ -1,7 +1,7 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { allClosed, bad, good, only, stop } from './seen';
 import { answer, onCreate, onFile, onRead, posts, tasks } from './service';
-import { begin, CONTINUE, EACH, node, RETRY, run, sim, start, texts } from './setup';
+import { begin, node, RETRY, run, sim, start } from './setup';
 import { expectSound, idOf, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
 const THIRD = SENTENCES[2]!;
@@ -39,7 +39,6 @@ test('once a part has failed no other is sent, and those under way are not waite
 test.each([
 	['is refused', () => onCreate(refused, ofThird)],
 	['has no file', () => onFile(answer(410), { after: 2 })],
-	['comes as JSON', () => onFile(answer(200, { error: 'gone' }), { after: 2, times: 5 })],
 ])(
 	'Retry On Fail: when a part %s, the others are collected and not paid again',
 	async (_, arrange) => {
@@ -74,15 +73,6 @@ test('a failed task is named as what failed, not as one to collect', async () =>
 	expect(description).not.toContain(failed);
 });
 
-test('what an earlier attempt paid for is named by the next, also of parts that it did not come to', async () => {
-	onCreate(refused, ofThird);
-	onFile(answer(410), { after: 2 });
-	const { message, description } = bad(await run(node(split(TEXT, { concurrency: 1 }), RETRY)));
-	expect(message).toContain('part 1 of 12');
-	expect(ids()).toHaveLength(2);
-	expect(description).toContain(`as the tasks ${ids().join(', ')}.`);
-});
-
 test('a part without a clear answer is not sent again', async () => {
 	onCreate({ reset: true, accepted: true }, ofThird);
 	const { message, description } = bad(await run(node(split(), RETRY)));
@@ -92,28 +82,6 @@ test('a part without a clear answer is not sent again', async () => {
 	);
 	expect(description).toContain('may have accepted the request');
 	expect(sent()).toEqual(SENTENCES);
-});
-
-test('a part without a clear answer is named beside another that failed', async () => {
-	onCreate({ reset: true, accepted: true, delayMs: 500 }, { body: SENTENCES[4] });
-	onCreate(refused, ofThird);
-	const { json } = only(await run(node(split(TEXT, { concurrency: 5 }), CONTINUE)));
-	expect(json).toMatchObject({
-		error: expect.stringContaining('part 3 of 12'),
-		maybe_paid: true,
-		task_ids: ids().filter((id) => id !== idOf(SENTENCES[4]!)),
-		description: expect.stringContaining('without saying so: 5. A retry does not send them'),
-	});
-});
-
-test('another item that fails ends the parts, and the message names them', async () => {
-	const items = texts(SLOW, 'Two [sim:task-fails]');
-	const { message, description } = bad(await run(split(EACH, { concurrency: 20 }), items));
-	expect(message).toContain('[item 1]');
-	expect(description).toMatch(
-		/1 other item is paid for\..* Paid: item 0: task \d+; item 0: task \d+.* and 7 more\./,
-	);
-	await allClosed();
 });
 
 test('a canceled execution ends all parts at once', async () => {

@@ -1,22 +1,11 @@
 import { bad, good } from './seen';
-import { ALWAYS, answer, onCreate, onRead, posts, readings, tasks } from './service';
+import { ALWAYS, answer, onCreate, onRead, posts, tasks } from './service';
 import { EACH, run, sim, speech, task, texts } from './setup';
-import { wait } from './longText';
 
 const EDGE = '<!DOCTYPE html><html><body><h1>Just a moment</h1></body></html>';
 
 const TEN = Array.from({ length: 10 }, (_, n) => `Text ${n}.`);
 const REFUSED_WITH_200 = answer(200, { error: 'rate limit exceeded' });
-
-test.each([
-	['429 with nonsense in it', answer(429, {}, { 'Retry-After': 'soon' })],
-	['200 that says it was too much', REFUSED_WITH_200],
-	['a page with 200', answer(200, EDGE)],
-])('a reading is repeated after %s', async (_, action) => {
-	onRead(action);
-	good(await run(speech('Hi.')));
-	expect([readings().length, posts()]).toEqual([2, 1]);
-});
 
 test('readings that fail to the end: the message tells of them', async () => {
 	onRead(answer(500, { error: 'boom' }), ALWAYS);
@@ -37,14 +26,6 @@ test('Wait right after Speak collects ten of ten from a replica that lags', asyn
 	const items = { items: ids.map((task_id) => ({ task_id })) };
 	const collected = await run(task('wait', '={{ $json.task_id }}'), items);
 	expect(good(collected).map(({ json }) => json.task_id)).toEqual(ids);
-});
-
-test('Wait outlasts a rate limit of more than a few refusals', async () => {
-	good(await run(speech('Hi.', {}, { waitForCompletion: false })));
-	const taskId = tasks()[0]!.id;
-	onRead(answer(429, {}, { 'Retry-After': '0' }), { times: 6 });
-	good(await run(wait(taskId, { timeout: 25 })));
-	expect(readings()).toHaveLength(7);
 });
 
 test.each([

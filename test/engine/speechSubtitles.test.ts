@@ -5,7 +5,7 @@ import { readWav } from '../../nodes/MediaGeneration/audio/wav';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { allClosed, good, hints, only, saved } from './seen';
 import { ALWAYS, answer, onFile, posts, requests, tasks } from './service';
-import { run, sim, speech, start } from './setup';
+import { run, sim, speech } from './setup';
 import { ids, SENTENCES, split, wait } from './longText';
 
 const subtitles = true;
@@ -98,11 +98,6 @@ test('without the sound, the subtitles alone', async () => {
 	await expectAsMade(result);
 });
 
-test("on the API's own host they get the token", async () => {
-	await start({ dialect: { apiFiles: 'private', relativeAudioUrl: true, audioField: 'result' } });
-	await expectAsMade(await run(speech('Hello.', { subtitles })));
-});
-
 test.each(['', '[sim:subtitles=vtt]', '[sim:mp3]'])(
 	'those of a long text are joined with its sound, on time %s',
 	async (word) => {
@@ -129,30 +124,6 @@ test('Wait joins those of several tasks, in the order of their ids, from files o
 	expect(posts()).toBe(3);
 });
 
-test('a part without subtitles leaves a gap', async () => {
-	const result = await run(long(text(3, '[sim:subtitles=none]', (part) => part === 1)));
-	const [first, second, third] = good(result)[0]!.json.task_ids as [string, string, string];
-	const times = timesOf(await textOf(result));
-	const gap = durationOf(first) + durationOf(second);
-	expect(times.map(([begin]) => begin)).toContain(Math.round(gap));
-	expect(times).toHaveLength(timesOf(served(first)).length + timesOf(served(third)).length);
-});
-
-test('those of several parts need their sound, and a hint says so', async () => {
-	const result = await run(long(text(3), {}, { download: false }));
-	expect(good(result)[0]!.binary).toBeUndefined();
-	expect(hints(result).join()).toContain("Turn on 'Download File'");
-});
-
-test('where the sound is not joined, each part comes with its own', async () => {
-	const ogg = answer(200, 'OggS..', { 'Content-Type': 'audio/ogg' });
-	onFile(ogg, { path: '/files/audio', ...ALWAYS });
-	const result = await run(long(text(2)));
-	for (const [index, { json }] of good(result).entries()) {
-		expect(await textOf(result, index)).toBe(served(String(json.task_id)));
-	}
-});
-
 test.each<[string, object, string]>([
 	['are gone', answer(410, { error: 'expired' }), '410 (expired)'],
 	['are something else', answer(200, 'Hello.'), 'neither SRT nor VTT'],
@@ -168,13 +139,6 @@ test.each<[string, object, string]>([
 	expect(hints(result)[0]).toMatch(/^Subtitles could not .*at no extra charge \(item 0, 1\)$/);
 	expect([posts(), sim.leaks.length]).toEqual([2, 0]);
 	await allClosed();
-});
-
-test('more than 16 MB of them are not joined', async () => {
-	onSubtitles(notes(240_000));
-	const result = await run(long(text(9)));
-	expect(filesOf(result)).toEqual(['data']);
-	expect(hints(result).join()).toContain('together they have more than 16 MB');
 });
 
 test('a host of subtitles that never answers does not cost the sound, when time is up', async () => {

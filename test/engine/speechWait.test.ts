@@ -1,16 +1,10 @@
 import { allClosed, bad, good, hints, only, saved, stop } from './seen';
-import { message, onRead, posts, readings, tasks } from './service';
+import { message, posts, readings, tasks } from './service';
 import { begin, CONTINUE, ERROR_OUTPUT, NODE, node, run, said, sim, speech, start } from './setup';
 
 const taskId = () => tasks()[0]!.id;
 /** The first task is there, and its messages are heard. */
 const underWay = async () => await sim.waitFor(() => sim.tasks.size === 1 && sim.sockets() === 1);
-
-test('messages that come before the create response are not lost', async () => {
-	good(await run(speech('Hi [sim:messages-first]')));
-	expect(said.join()).toContain('43 %');
-	expect(readings()).toHaveLength(1);
-});
 
 test.each(['duplicate-progress', 'backward-progress'])(
 	'%s: percentages only rise',
@@ -40,31 +34,6 @@ test('a refused socket: polls, and one hint for all items says so', async () => 
 	expect(hints(result)).toEqual([expect.stringMatching(/WebSocket.*item 0, 1, 2/s)]);
 	expect(JSON.stringify(result.hints(NODE))).not.toContain(sim.token);
 	expect(posts()).toBe(3);
-	await allClosed();
-});
-
-test('a socket that drops is opened again, and its messages count', async () => {
-	await start({ pace: 0.6 });
-	const execution = await begin(speech('Hello.', { pollInterval: 60 }));
-	await sim.waitFor(() => (tasks()[0]?.percentage ?? 0) >= 21);
-	sim.dropSockets();
-	await sim.waitFor(() => sim.sockets() === 1, 3000);
-	good(await execution.finished);
-	expect(sim.socketsEver).toBe(2);
-	expect(said.join()).toContain('93 %');
-	expect(readings().length).toBeLessThanOrEqual(2);
-	await allClosed();
-});
-
-test('a reading that hangs is given up when the outcome is announced', async () => {
-	await start({ pace: 0.4 });
-	onRead({ hang: true });
-	const execution = await begin(speech('Hello. [sim:silent-socket]'));
-	await sim.waitFor(() => readings().length === 1);
-	await sim.waitFor(() => tasks()[0]?.status === 'completed');
-	sim.push(message(taskId(), 100));
-	good(await execution.finished);
-	expect(readings()).toHaveLength(2);
 	await allClosed();
 });
 

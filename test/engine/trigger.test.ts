@@ -1,5 +1,5 @@
 import { good } from './seen';
-import { answer, message, onFile, tasks } from './service';
+import { answer, onFile, tasks } from './service';
 import { begin, sim, speech, start } from './setup';
 import { activate, areMade, createTask, isMade, onAll } from './triggerSetup';
 
@@ -18,36 +18,6 @@ describe('a task that completes', () => {
 			},
 		});
 		expect(sim.tasks.get(taskId)!.reads).toBe(1);
-	});
-
-	it('starts one, also when its end is told several times', async () => {
-		const trigger = await activate();
-		const first = await createTask('[sim:duplicate-progress] One');
-		await trigger.has(1);
-		sim.push(message(first, 100));
-		sim.push(message(first, 43));
-		const second = await createTask('Two');
-		await trigger.has(2);
-		expect(trigger.events()).toEqual([`completed ${first} 100`, `completed ${second} 100`]);
-	});
-
-	it('is not told before the service has said so, and given the address', async () => {
-		const trigger = await activate();
-		const taskId = await createTask('[sim:late-address=20] Late');
-		await sim.waitFor(() => sim.tasks.get(taskId)!.status === 'completed');
-		expect(sim.tasks.get(taskId)!.audioUrl).toBeUndefined();
-		expect(trigger.started).toEqual([]);
-		const [only] = await trigger.has(1);
-		expect(only!.item.json.audio_url).toBe(sim.tasks.get(taskId)!.audioUrl);
-	});
-
-	it('starts one when it was under way before the workflow was activated', async () => {
-		await start({ pace: 0.2 });
-		const taskId = await createTask('[sim:slow=5] Early');
-		await sim.waitFor(() => sim.tasks.get(taskId)!.percentage >= 43);
-		const trigger = await activate();
-		await trigger.has(1);
-		expect(trigger.events()).toEqual([`completed ${taskId} 100`]);
 	});
 
 	it('brings its audio along where asked to', async () => {

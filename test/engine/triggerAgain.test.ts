@@ -1,5 +1,5 @@
 import { TaskStore } from '../../nodes/MediaGenerationTrigger/tasks/taskStore';
-import { answer, message, onRead } from './service';
+import { message } from './service';
 import { fakeTime, sim, start } from './setup';
 import { pass, passUntil } from './time';
 import { activate, activateListening, areMade, createTask, isMade } from './triggerSetup';
@@ -24,50 +24,6 @@ describe('a lost socket', () => {
 		expect(trigger.events()).toEqual([`completed ${taskId} 100`]);
 		expect(sim.tasks.get(taskId)!.reads).toBe(1);
 	});
-
-	it('is opened again at once though the clock was set back, and short tasks are told', async () => {
-		await start({ pace: 0.1 });
-		const trigger = await activateListening();
-		sim.push(message('other', 5));
-		const now = Date.now;
-		const spy = jest.spyOn(Date, 'now').mockImplementation(() => now() - 10_800_000);
-		try {
-			sim.dropSockets();
-			await sim.waitFor(() => sim.sockets() === 1);
-			const taskId = await createTask('After the clock was set back');
-			await trigger.until(`completed ${taskId} 100`);
-		} finally {
-			spy.mockRestore();
-		}
-	});
-
-	it('costs one reading of a silent task, and none of one that is heard of right after', async () => {
-		await activate();
-		const silent = await createTask('[sim:slow=1000] Silent');
-		const heard = await createTask('[sim:slow=1000] Heard of');
-		for (const taskId of [silent, heard]) sim.push(message(taskId, 5));
-		sim.dropSockets();
-		await sim.waitFor(() => sim.sockets() === 1);
-		sim.push(message(heard, 10));
-		await sim.waitFor(() => sim.tasks.get(silent)!.reads === 1);
-		expect(sim.tasks.get(heard)!.reads).toBe(0);
-	});
-
-	it('hides no failure, which is told with its reason', async () => {
-		await start({ pace: 0.1 });
-		const trigger = await activate({ parameters: onEnds });
-		const taskId = await createTask('[sim:task-fails-late] Fails');
-		await sim.waitFor(() => sim.tasks.get(taskId)!.status === 'failed');
-		sim.dropSockets();
-		await trigger.has(1);
-		expect(trigger.started[0]!.item.json).toEqual({
-			event: 'failed',
-			task_id: taskId,
-			process_percentage: 93,
-			status: 'error',
-			error: 'Speech synthesis failed',
-		});
-	});
 });
 
 it('a silent task that has failed is found out by a reading after half a minute', async () => {
@@ -84,9 +40,9 @@ it('a silent task that has failed is found out by a reading after half a minute'
 
 describe('a restart of n8n', () => {
 	/** Leaves a task under way behind, saved with the execution of another. */
-	async function cutOff(setting: { old?: boolean } = {}) {
+	async function cutOff() {
 		await start({ pace: 0.1 });
-		const before = await activate({ nodeId: 'restarted', ...setting });
+		const before = await activate({ nodeId: 'restarted' });
 		const underWay = await createTask('[sim:slow=10] Under way');
 		await seen(underWay);
 		const done = await createTask('[sim:slow=1] Done');
@@ -124,28 +80,6 @@ describe('a restart of n8n', () => {
 		expect(first!.key!.length).toBeLessThanOrEqual(255);
 		expect(first!.item.json.task_id).toBe(done);
 	});
-
-	it('tells nothing again where n8n knows no keys', async () => {
-		const { before, underWay, staticData } = await cutOff({ old: true });
-		await before.close();
-		await sim.waitFor(() => isMade(underWay));
-		const after = await activate({ nodeId: 'restarted-old', staticData, old: true });
-		const later = await createTask('Later');
-		await after.has(2);
-		expect(after.events()).toEqual([`completed ${underWay} 100`, `completed ${later} 100`]);
-	});
-
-	it('finds what n8n was told of by the key it had', async () => {
-		await start({ pace: 0.1 });
-		const before = await activate({ nodeId: 'killed', executionsLast: true });
-		const taskId = await createTask('[sim:slow=1] Told');
-		await before.has(1);
-		const staticData = before.saved();
-		const after = await activate({ nodeId: 'killed', staticData });
-		await after.has(1);
-		expect(after.events()).toEqual([`completed ${taskId} 100`]);
-		expect(after.started[0]!.key).toBe(before.started[0]!.key);
-	});
 });
 
 it('a new deployment goes on with the tasks under way, though n8n has saved nothing of them', async () => {
@@ -159,13 +93,4 @@ it('a new deployment goes on with the tasks under way, though n8n has saved noth
 	const after = await activate({ nodeId: 'deployed' });
 	await after.has(1);
 	expect(after.events()).toEqual([`completed ${taskId} 100`]);
-});
-
-it('a task that a replica does not know yet is told all the same', async () => {
-	await start({ pace: 0.1 });
-	const taskId = await createTask('[sim:slow=1] Just made');
-	onRead(answer(404, {}), { times: 3 });
-	const trigger = await activate({ parameters: { taskIds: taskId } });
-	await trigger.has(1);
-	expect(trigger.events()).toEqual([`completed ${taskId} 100`]);
 });

@@ -58,37 +58,6 @@ describe('a task first heard of at 100 %', () => {
 		sim.push(message('first', 43));
 		expect(readings('first').length).toBe(1);
 	});
-
-	it('is judged by that moment also if it can be read only after the next activation', async () => {
-		await start({ pace: 0 });
-		const nodeId = 'deployed-amid-hearsay';
-		const trigger = await activateListening({ nodeId });
-		const old = { path: '/v1/labs/task/old' };
-		onRead({ hang: true }, old);
-		fakeTime();
-		sim.push(message('old', 100));
-		await passUntil(() => readings('old').length === 1);
-		await trigger.close();
-		onRead(completed({ created_at: ago(3_600_000) }), { ...old, ...ALWAYS });
-		const next = await activate({ nodeId });
-		await passUntil(() => readings('old').length === 2);
-		const taskId = await createTask('New');
-		await passUntil(() => next.events().includes(`completed ${taskId} 100`));
-		expect(told(next)).toEqual(new Set([taskId]));
-	});
-
-	it('is read in its turn where hundreds are, and each is told once', async () => {
-		await start({ pace: 0 });
-		const trigger = await activateListening();
-		onRead(completed(), ALWAYS);
-		fakeTime();
-		for (let n = 0; n < 200; n++) sim.push(message(`many-${n}`, 100));
-		await pass(1);
-		expect(readings().length).toBeLessThan(50);
-		expect(await passUntil(() => trigger.started.length === 200)).toBeLessThanOrEqual(30);
-		expect(told(trigger).size).toBe(200);
-		expect(readings().length).toBe(200);
-	});
 });
 
 describe('a task that the service does not know', () => {
@@ -107,36 +76,4 @@ describe('a task that the service does not know', () => {
 		await passHearing(5);
 		expect(readings('never').length).toBe(asked);
 	});
-
-	it('is followed, if it is named in the parameters, as soon as a message names it', async () => {
-		await start({ pace: 0 });
-		// The simulator counts its tasks.
-		const next = String(Number(await createTask('Before')) + 1);
-		const trigger = await activate({ parameters: { taskIds: next } });
-		await sim.waitFor(() => readings(next).length === 1);
-		fakeTime();
-		await passHearing(2);
-		const asked = readings(next).length;
-		await passHearing(5);
-		expect(readings(next).length).toBe(asked);
-		expect(await createTask('Comes at last')).toBe(next);
-		await passUntil(() => trigger.started.length === 1);
-		expect(trigger.events()).toEqual([`completed ${next} 100`]);
-	});
-});
-
-it('a task that the service does not show to this token does not end the trigger, and is looked up twice', async () => {
-	await start({ pace: 0 });
-	const trigger = await activateListening();
-	onRead(answer(403, { error: 'forbidden' }), { path: '/v1/labs/task/of-another', ...ALWAYS });
-	const looked = () => readings('of-another').length;
-	fakeTime();
-	sim.push(message('of-another', 43));
-	sim.push(message('of-another', 100));
-	await passUntil(() => looked() === 2, 100);
-	await passHearing(5);
-	expect(looked()).toBe(2);
-	expect(trigger.errors).toEqual([]);
-	const taskId = await createTask('Our own');
-	await passUntil(() => trigger.events().includes(`completed ${taskId} 100`));
 });

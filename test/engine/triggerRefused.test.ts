@@ -75,12 +75,4 @@ describe('an event whose execution n8n could not start', () => {
 			expect(trigger.started.length).toBe(1);
 		},
 	);
-
-	it('is not emitted again where n8n would start it a second time', async () => {
-		const trigger = await refusing(1, { old: true });
-		await createTask('Old n8n');
-		await passUntil(() => trigger.started.length === 1);
-		await jest.advanceTimersByTimeAsync(600_000);
-		expect(trigger.started.length).toBe(1);
-	});
 });

@@ -31,8 +31,6 @@ export interface TriggerSetting {
 	nodeId?: string;
 	/** Executions end by themselves at once, unless this is true. */
 	executionsLast?: boolean;
-	/** An n8n that knows no deduplication key. */
-	old?: boolean;
 	/** Other than the one that all triggers here share. */
 	workflowId?: string;
 	/** What follows the trigger, one node after another. */
@@ -73,7 +71,7 @@ export async function activate(setting: TriggerSetting = {}) {
 	const started: Started[] = [];
 	const errors: Error[] = [];
 	let saved = asSaved();
-	const emitNew: Emit = (output, _response, ending, key) => {
+	const emit: Emit = (output, _response, ending, key) => {
 		const item = output[0]![0]!;
 		saved = asSaved();
 		const done = (run?: IRun) => ending?.resolve(run ?? ({} as IRun));
@@ -82,12 +80,9 @@ export async function activate(setting: TriggerSetting = {}) {
 			setting.execute(item, started.length - 1).then(done, (error: Error) => ending?.reject(error));
 		} else if (!setting.executionsLast) done();
 	};
-	const emitOld: Emit = (output, response, ending) => emitNew(output, response, ending);
 	await useBinaryMode('default');
-	const response = await activateTrigger(
-		{ ...workflowOf(setting), staticData },
-		setting.old ? emitOld : emitNew,
-		(error) => errors.push(error),
+	const response = await activateTrigger({ ...workflowOf(setting), staticData }, emit, (error) =>
+		errors.push(error),
 	);
 	saved = asSaved();
 	const until = async (what: string, holds: () => boolean) =>

@@ -1,5 +1,5 @@
 import { allClosed } from './seen';
-import { ALWAYS, answer, message, onFile, onRead, readings, requests } from './service';
+import { ALWAYS, answer, message, onFile, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
 import { pass, passUntil } from './time';
 import {
@@ -11,7 +11,6 @@ import {
 	listenByHand,
 } from './triggerSetup';
 
-const checks = () => requests('GET', '/v1/video/me').length;
 const refusal = async (work: Promise<unknown>) =>
 	(await work.catch((error: Error) => error)) as Error & { description?: string };
 
@@ -39,18 +38,6 @@ describe('a trigger that cannot work', () => {
 		expect(error.constructor.name).toBe('NodeApiError');
 		expect(error.description).toMatch(/API Token/);
 		expect(sim.socketsEver).toBe(0);
-	});
-
-	it('says that another web server is at the address', async () => {
-		const error = await refusal(activate({ credential: { baseUrl: sim.fileOrigin } }));
-		expect(error.message).toMatch(/not come from a media generation service/);
-	});
-
-	it('does without a service that is away for the moment', async () => {
-		sim.fault({ path: '/v1/video/me', action: answer(503) });
-		const trigger = await activate();
-		await createTask('Later');
-		await trigger.has(1);
 	});
 });
 
@@ -184,15 +171,6 @@ describe('listening by hand', () => {
 		await allClosed();
 	});
 
-	it('tells at once of a named task that is there already', async () => {
-		const taskId = await createTask('There');
-		await sim.waitFor(() => isMade(taskId));
-		const listening = await listenByHand({ parameters: { taskIds: taskId } });
-		await listening.start();
-		expect((await listening.first)?.json.task_id).toBe(taskId);
-		await listening.close();
-	});
-
 	it('can be given up, before and after it has begun', async () => {
 		const listening = await listenByHand();
 		await listening.start();
@@ -221,35 +199,5 @@ describe('listening by hand', () => {
 		const { message: text } = await refusal(listening.start());
 		expect(text).toMatch(/whether a proxy blocks WebSockets/);
 		await allClosed();
-	});
-});
-
-describe('twenty triggers of one account', () => {
-	const activateAll = async () =>
-		await Promise.all(Array.from({ length: 20 }, async () => await activate()));
-
-	it('ask five times a minute at most, while WebSockets are blocked', async () => {
-		fakeTime();
-		await activateAll();
-		await sim.waitFor(() => sim.sockets() === 1);
-		sim.setWebSocketMode('refuse');
-		sim.dropSockets();
-		await pass(60);
-		expect(checks()).toBeLessThanOrEqual(5);
-		await pass(120);
-		expect(checks()).toBeGreaterThanOrEqual(3);
-		expect(checks()).toBeLessThanOrEqual(15);
-	});
-
-	it('all end soon after the token was revoked', async () => {
-		fakeTime();
-		const triggers = await activateAll();
-		await sim.waitFor(() => sim.sockets() === 1);
-		await pass(1);
-		sim.revoke(sim.token);
-		const haveEnded = () => triggers.every(({ errors }) => errors.length > 0);
-		expect(await passUntil(haveEnded, 200)).toBeLessThanOrEqual(150);
-		for (const { errors } of triggers) expect(errors[0]!.message).toMatch(/refused the API token/);
-		expect(checks()).toBeLessThanOrEqual(30);
 	});
 });

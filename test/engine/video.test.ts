@@ -2,7 +2,7 @@ import type { RawStreamStep } from '../../simulator/simulator.mts';
 import { expectServed, good, hints, only, origins } from './seen';
 import { ALWAYS, answer, looks, onFile, requests } from './service';
 import { CONTINUE, image, node, run, said, sim, start, video } from './setup';
-import { completion, event, raw, serveFiles, status } from './videos';
+import { completion, raw, serveFiles } from './videos';
 
 const LANDSCAPE = { aspect_ratio: 'VIDEO_ASPECT_RATIO_LANDSCAPE' };
 
@@ -67,18 +67,6 @@ describe('video: textToVideo', () => {
 		expect(hints(result)).toEqual([]);
 	});
 
-	test('several addresses in one element are several items with names of their own', async () => {
-		const urls = good(await run(video('X', {}, { numberOfVideos: 3, download: false })));
-		const addresses = urls.map(({ json }) => json.file_url as string);
-		const both = { id: 'both', prompt: 'Y', file_urls: addresses.slice(0, 2) };
-		raw([completion([both, { id: 'both-2', prompt: 'Y', file_url: addresses[2] }]), 'END']);
-		const output = good(await run(video('Y', {}, { numberOfVideos: 3 })));
-		expect(output.map(({ json }) => json.file_url)).toEqual(addresses);
-		const names = output.map(({ binary }) => binary!.data!.fileName);
-		// Written to disk under its name, one must not replace the other.
-		expect(new Set(names).size).toBe(3);
-	});
-
 	test('one of several files cannot be fetched: the others are not lost', async () => {
 		onFile(answer(410), { after: 1, ...ALWAYS });
 		const subject = node(video('Two', {}, { numberOfVideos: 2 }), CONTINUE);
@@ -99,8 +87,6 @@ const END = completion([{ id: 'new', file_url: '/files/a.mp4' }]);
 test.each<[string, RawStreamStep[]]>([
 	['is left open after it', [END]],
 	['is reset after it', [END, { delayMs: 50 }, 'RESET']],
-	['tells of an error after it', [END, event('error', 'late'), 'END']],
-	['tells other things before it', [': hello\n\nid: 7\n\n', event('ping', ''), status(42), END]],
 ])('the result comes out although the stream %s', async (_, sse) => {
 	raw(sse);
 	serveFiles();

@@ -1,17 +1,7 @@
-import { allClosed, bad, good, only, stop } from './seen';
+import { allClosed, good, only, stop } from './seen';
 import { ALWAYS, answer, looks, onCreate, onFile, onHistory, posts } from './service';
 import { begin, CONTINUE, node, run, sim, start, video } from './setup';
 import { event, status } from './videos';
-
-test.each(['file:///etc/passwd', '', '//'])(
-	'a redirect of the create call to %p is put in plain words',
-	async (location) => {
-		onCreate(answer(302, '', { Location: location }));
-		const { message } = bad(await run(video('P')));
-		expect(message).toBe('The service redirects to another address [item 0]');
-		expect(sim.requests).toHaveLength(1);
-	},
-);
 
 describe('what surely was not accepted is sent again', () => {
 	test.each([
@@ -48,18 +38,6 @@ describe('what surely was not accepted is sent again', () => {
 		// The third comes when nothing was accepted for a whole timeout: it is tried once.
 		expect(posts()).toBe(3);
 		for (const { json } of output) expect(json.error).toMatch(/too many requests/);
-	});
-
-	test('a refused connection, until the service is up', async () => {
-		// Not one of those that other tests, at the same time, are given as free ports.
-		const port = 20_000 + Math.floor(Math.random() * 10_000);
-		const credential = { baseUrl: `http://127.0.0.1:${port}` };
-		const refused = bad(await run(video('P', { timeout: 2 }), { credential }));
-		expect(refused.message).toMatch(/refused the connection|No result after/);
-		const running = await begin(video('Late', {}, { download: false }), { credential });
-		await start({ port, token: sim.token });
-		expect(only(await running.finished).json.prompt).toBe('Late');
-		expect(sim.creates).toBe(1);
 	});
 });
 

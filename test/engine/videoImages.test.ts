@@ -1,8 +1,7 @@
-import { deflateSync } from 'node:zlib';
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { BinaryMode } from '../../demo/n8n.mts';
-import { bad, good, origins, out } from './seen';
-import { posts, requests } from './service';
+import { bad, good, origins } from './seen';
+import { requests } from './service';
 import { image, node, run, sim, start, video, workflow } from './setup';
 
 beforeEach(async () => await start({ pace: 0.01 }));
@@ -121,29 +120,4 @@ describe('unfit files are named with field and item, before anything is sent', (
 		expect(message).toContain("No file in 'data'. This item's files: photo_0, photo_1, ");
 		expect(message).toMatch(/photo_9, … \[item 0\]$/);
 	});
-
-	test('so are those that n8n keeps in the JSON of the item', async () => {
-		const input = [{ json: { _files: { photo: { ...file(png(9)) } } } }];
-		const { message } = bad(await run(ingredients('data'), { input }));
-		expect(message).toContain("No file in 'data'. This item's files: _files.photo [item 0]");
-	});
-
-	test('frames are named frames', async () => {
-		const { all } = bad(await run(frames('data'), { input: [item({})] }));
-		expect(all).toMatch(/^No file in 'data'.*'Frames' must name the input fields/);
-	});
 });
-
-test('ten ingredients of 4 MB: an honest attempt in bounded memory', async () => {
-	const bytes = Buffer.concat([PNG, deflateSync(Buffer.alloc(1))], 4 << 20);
-	const one = file(bytes);
-	const names = Array.from({ length: 10 }, (_, n) => `f${n}`);
-	const binary = Object.fromEntries(names.map((name) => [name, one]));
-	// Pushing so much through a busy machine takes as long as it takes: no limit of the item's own.
-	const result = await run(ingredients(names.join()), { input: [item(binary)] });
-	if (result.error) expect(bad(result).message).toMatch(/'Ingredients'.*MB/);
-	else expect(out(result)[0]!.json.prompt).toBe('They dance');
-	expect(posts()).toBeLessThanOrEqual(1);
-	// Many megabytes that the next tests need not look at.
-	sim.requests.length = 0;
-}, 300_000);

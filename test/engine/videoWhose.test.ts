@@ -1,8 +1,8 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
-import { bad, good } from './seen';
-import { answer, made, onCreate, onFile, posts, requests } from './service';
-import { begin, CONTINUE, EACH, node, run, sim } from './setup';
-import { completion, elsewhere, ids, quickVideo, raw, serveFiles, status } from './videos';
+import { good } from './seen';
+import { made, posts } from './service';
+import { CONTINUE, EACH, node, run, sim } from './setup';
+import { ids, quickVideo, raw, status } from './videos';
 
 /* Whose file it is, where several items, tries or people asked for the same. */
 
@@ -53,38 +53,4 @@ describe('two items of one prompt, both streams lost', () => {
 		const output = good(await run(beside({ timeout: 3, concurrency: 1 }), PICTURES));
 		expect(ids(output)).toEqual(['first', 'second']);
 	});
-});
-
-describe('an earlier attempt', () => {
-	test.each(['the same process', 'another process'])(
-		'that has a file keeps it, in %s, before any search begins',
-		async (where) => {
-			const theirs = made('theirs');
-			lose(1);
-			raw([{ delayMs: 400 }, completion([theirs]), 'END']);
-			// The file of the first item cannot be fetched, which ends the search of the second.
-			onFile(answer(410));
-			serveFiles();
-			const failed = await run(quickVideo('P', { download: true }), { items: [{}, {}] });
-			expect(bad(failed).message).toMatch(/could not be downloaded.*item 0/);
-			sim.history.push(theirs);
-			const setting = where === 'another process' ? elsewhere() : {};
-			const again = bad(await run(quickVideo('P'), { retryOf: failed.run, ...setting }));
-			expect(again.message).toMatch(/stopped reporting.*item 1/);
-			expect(posts()).toBe(2);
-		},
-	);
-});
-
-test('what was made while the account had to rest was made before the request', async () => {
-	onCreate(answer(429, '', { 'Retry-After': '2' }));
-	lose(1);
-	const running = await begin(quickVideo('P', { options: { timeout: 14 } }));
-	await sim.waitFor(() => posts() === 1);
-	const { time } = requests('POST', '/')[0]!;
-	// The service's clock is known to the second, and so are its times: three seconds before are enough.
-	sim.history.push(made('foreign', { created_at: new Date(time - 1500).toISOString() }));
-	await sim.waitFor(() => posts() === 2);
-	sim.history.unshift(made('mine'));
-	expect(ids(good(await running.finished))).toEqual(['mine']);
 });

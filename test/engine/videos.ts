@@ -39,10 +39,3 @@ export const NEVER = { finishesInHistoryAfterMs: undefined };
 export const raw = (sse: RawStreamStep[], after = 0) => onCreate({ sse }, { after });
 
 export const ids = (items: INodeExecutionData[]) => items.map(({ json }) => json.id ?? json.error);
-
-/**
- * Another process has another memory of who has what; what is kept with the execution is the same.
- */
-export const elsewhere = (): Setting => ({
-	credential: { baseUrl: sim.baseUrl.replace('127.0.0.1', 'localhost') },
-});

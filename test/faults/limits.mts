@@ -14,7 +14,6 @@ import {
 	READING,
 	row,
 	SPEAK,
-	status,
 	VIDEO,
 	type Row,
 } from './row.mts';
@@ -28,10 +27,6 @@ const body =
 	(rule: Partial<FaultRule>, status: number, make: () => Buffer, headers = {}): Row['make'] =>
 	({ sim }) =>
 		sim.fault({ ...rule, ...always, ...answer(status, make(), headers) });
-
-/** The create call is accepted, and answered with that body once the result is in the history. */
-const created = (make: () => Buffer, headers = {}) =>
-	accepted((_, response) => response.writeHead(200, headers).end(make()));
 
 const TOO_LARGE = 'sent more data than it should: a response of more than 16 MB';
 
@@ -56,17 +51,9 @@ const limits: Row[] = [
 		fails: `${TOO_LARGE}…may have accepted the request and charged for it`,
 		check: isGivenUp,
 	}),
-	row('A JSON answer of 100 MB instead of a stream', [VIDEO, IMAGE], {
-		make: created(huge),
-		hints: 'looked up in the history',
-	}),
 	row('A JSON answer of 100 MB, compressed to 100 KB (gzip)', ['account:get', 'history:getAll'], {
 		make: body(on.read, 200, packed, GZIP),
 		fails: TOO_LARGE,
-	}),
-	row('The same, to the create call', [VIDEO], {
-		make: created(packed, GZIP),
-		hints: 'looked up in the history',
 	}),
 	row('An error answer of 100 MB', ['account:get', SPEAK], {
 		make: body(on.any, 500, huge),
@@ -81,15 +68,6 @@ const limits: Row[] = [
 			drip(response, Buffer.alloc(MIB, 'x'), 5);
 		}),
 		hints: '(an event was larger than any result), so the result was looked up in the history',
-	}),
-	row('Endless events, and no result', [VIDEO], {
-		setting: { options: { timeout: 8 } },
-		make: inFront(/^POST /, (_, response) => {
-			response.writeHead(200, { 'content-type': 'text/event-stream' });
-			drip(response, status('processing').repeat(100), 5);
-		}),
-		fails: 'No result after 8 seconds',
-		paid: 0,
 	}),
 	row('An error answer whose body never ends, or breaks off', [SPEAK, VIDEO, 'account:get'], {
 		isLong: true,

@@ -52,10 +52,6 @@ const network: Row[] = [
 		...unsent,
 		fails: 'does not present a certificate that n8n trusts',
 	}),
-	row('The port does not speak TLS', ['account:get'], {
-		make: ({ sim }) => at(sim.baseUrl.replace('http:', 'https:')),
-		fails: 'does not present a certificate that n8n trusts',
-	}),
 	row('The create call is reset before any answer, and was not accepted', [SPEAK], {
 		faults: [{ ...on.create, ...always, action: { reset: true } }],
 		fails: `did not respond…${UNSURE}`,

@@ -4,7 +4,7 @@ import type { FaultAction } from '../../simulator/simulator.mts';
 import { contentsOf, findAnyCanary, findToken } from './canary.mts';
 import { assertClean, saved } from './check.mts';
 import { ECHOES, type Echo } from './echoes.mts';
-import { always, answer, IMAGE, on, SPEAK } from './row.mts';
+import { always, answer, IMAGE, on } from './row.mts';
 import { NODE, onStage, OPERATIONS, Stage, type Operation } from './stage.mts';
 
 /*
@@ -65,11 +65,7 @@ const CUTS: Array<
 	[string, number, Operation, 'create' | 'read' | 'file', (text: string) => FaultAction]
 > = [
 	['an error', 500, VOICES, 'read', (error) => said(400, { error })],
-	['an error in plain text', 500, VOICES, 'read', (text) => said(400, text)],
-	['an error that broke off', 500, VOICES, 'read', (text) => said(400, `{"error":"${text}`)],
-	['an error in a task', 500, SPEAK, 'create', (error) => said(200, { data: { id: 1, error } })],
 	['the reason in the history', 500, IMAGE, 'read', inHistory],
-	['what a file host says', 500, FILE, 'file', (text) => said(410, text)],
 	[
 		'the type of a file',
 		195,

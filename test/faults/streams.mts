@@ -131,14 +131,7 @@ const losses: Row[] = [
 		check: (_, result) => assert.equal(result.items(NODE)[0]!.json.id, 'mine'),
 		hints: FOUND,
 	}),
-	lost('A completion that is cut in two', [
-		'event: video_generation_complete\ndata: [{"id":"x","file_u',
-		SOON,
-		'RESET',
-	]),
-	lost('A completion with nothing in it', [event('video_generation_complete', []), SOON]),
 	lost('Truncated JSON instead of a stream', ['[{"id": "x", ', SOON, 'END']),
-	lost('Bytes that are not text', [Buffer.from([0xff, 0xfe, 0, 1, 10, 10]), SOON, 'END']),
 	{
 		...lost(
 			'A completion with a `file:` or `javascript:` address',
@@ -157,12 +150,6 @@ const losses: Row[] = [
 		...lost('Silence for longer than `Idle Timeout`', [status('processing')]),
 		setting: { options: { idleTimeout: 1 } },
 	},
-	row('The stream breaks, and the history has the result only seconds later', [VIDEO], {
-		isLong: true,
-		setting: { options: { timeout: 60 } },
-		faults: [stream([status('processing'), 'END'], 1500)],
-		hints: FOUND,
-	}),
 	...[3600, -3600].map((clockSkewSeconds): Row => ({
 		...lost(
 			`The stream breaks, and the clock of the service is an hour ${clockSkewSeconds > 0 ? 'ahead' : 'behind'}`,

@@ -10,7 +10,6 @@ import {
 	onAll,
 	type ActiveTrigger,
 } from '../engine/triggerSetup';
-import { eventually } from '../../tools/eventually.mts';
 import { canary, contentsOf, findToken, formsOf } from './canary.mts';
 import { saved } from './check.mts';
 import { echo as echoOf } from './echoes.mts';
@@ -81,19 +80,21 @@ test('messages with the token in place of a task', async () => {
 	await assertSecret(trigger);
 });
 
-test('a file that cannot be fetched', async () => {
-	const trigger = await activate({ parameters: { options: { download: true } } });
-	sim.fault({ ...on.file, ...always, ...answer(410, { error: echo() }) });
+test.each([
+	[
+		'whose file cannot be fetched',
+		{ options: { download: true } },
+		() => sim.fault({ ...on.file, ...always, ...answer(410, { error: echo() }) }),
+	],
+	[
+		'that fails',
+		{ events: ['failed'] },
+		() => says('/v1/labs/task/', 200, { id: 1, status: 'error', error: `failed for ${echo()}` }),
+	],
+])('a task %s', async (_, parameters, arrange) => {
+	const trigger = await activateListening({ parameters });
+	arrange();
 	await createTask('Gone');
-	const [started] = await trigger.has(1);
-	expect(started?.item.json.error).toMatch(/could not be downloaded.*\*\*\*\*\*/);
-	await assertSecret(trigger);
-});
-
-test('a task that fails', async () => {
-	const trigger = await activateListening({ parameters: { events: ['failed'] } });
-	says('/v1/labs/task/', 200, { id: 1, status: 'error', error: `failed for ${echo()}` });
-	sim.push(message('4711', 100));
 	const [started] = await trigger.has(1);
 	expect(started?.item.json.error).toContain('*****');
 	await assertSecret(trigger);
@@ -119,25 +120,4 @@ test('by hand, with a task that is unknown', async () => {
 	expect(error.message).toMatch(/has no task/);
 	await listening.close();
 	await assertSecret(undefined, error);
-});
-
-test('without a WebSocket in the runtime', async () => {
-	const { WebSocket } = globalThis;
-	Object.assign(globalThis, { WebSocket: undefined });
-	try {
-		const error = await refusal(activate());
-		expect(error.message).toMatch(/Node.js without WebSocket/);
-		await assertSecret(undefined, error);
-	} finally {
-		Object.assign(globalThis, { WebSocket });
-	}
-});
-
-test('a task that cannot be read, whose reason is logged', async () => {
-	const trigger = await activateListening();
-	says('/v1/labs/task/', 400, { error: `odd request of ${echo()}` });
-	sim.push(message('4711', 100));
-	const isLogged = async () => (await logged()).includes('rejected the request');
-	await eventually('the reason to be logged', 30_000, isLogged);
-	await assertSecret(trigger);
 });

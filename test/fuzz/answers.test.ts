@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { readAllPages } from '../../nodes/shared/api/pagination';
 import { Failure } from '../../nodes/shared/failure';
 import * as single from '../../nodes/shared/parsing/coerce';
 import * as errors from '../../nodes/shared/parsing/errors';
@@ -10,8 +9,8 @@ import {
 } from '../../nodes/shared/parsing/generationEvents';
 import * as readers from '../../nodes/shared/parsing/responses';
 import { anAddress, anyBody, anyFigure, anyJson, anyText, recordOf } from './arbitraries';
-import { always, alwaysAsync, BASE, SOURCE, valueOrFailure } from './check';
-import { bodies, contentTypes, entries, streams, values } from './corpus';
+import { always, BASE, SOURCE, valueOrFailure } from './check';
+import { bodies, contentTypes, streams, values } from './corpus';
 
 /* Whatever comes from a service is read as something that can be used and shown, or as nothing. */
 
@@ -108,15 +107,6 @@ test.each<[string, (text: string) => void]>([
 	always(message, { examples: bodies, normal: 150 }, read),
 );
 
-test('any Retry-After asks for a wait of at most a day, or for none', () => {
-	const header = fc.oneof(fc.constant(undefined), anyFigure, anyJson);
-	always(fc.tuple(header, fc.integer({ min: 0 })), {}, ([raw, now]) => {
-		const ms = errors.readRetryAfter(raw, now) ?? 0;
-		expect(ms).toBeGreaterThanOrEqual(0);
-		expect(ms).toBeLessThanOrEqual(86_400_000);
-	});
-});
-
 test('any file has a type of the known ones, and a name that is safe everywhere', () => {
 	const file = fc.record({
 		bytes: fc.oneof(fc.uint8Array({ maxLength: 512 }), anyText.map(Buffer.from)),
@@ -131,38 +121,6 @@ test('any file has a type of the known ones, and a name that is safe everywhere'
 		const name = fileTypes.fileNameOf(kind, id, type.extension);
 		expect(name).toMatch(/^(?:speech|video|image)-[A-Za-z0-9._-]{1,120}\.[a-z0-9]{2,4}$/);
 		expect(fileTypes.whyNoFile(bytes, header) ?? '').toMatch(/^.{0,300}$/s);
-	});
-});
-
-test('any entry of the history is a video or an image', () => {
-	always(fc.oneof(recordOf(anyJson), fc.constantFrom(...entries)), {}, (entry) => {
-		expect(['video', 'image']).toContain(fileTypes.fileKindOf(entry, BASE));
-	});
-});
-
-test('any pages end, within few requests, with as many records as wanted, none of them twice', async () => {
-	const many = fc
-		.tuple(fc.constantFrom(0, 1, 20, 99, 100, 101), fc.nat(2000))
-		.map(([count, from]) => Array.from({ length: count }, (_, index) => ({ id: from + index })));
-	const items = fc.oneof(fc.array(recordOf(anyJson), { maxLength: 6 }), many);
-	const raw = fc.oneof(items, fc.record({ data: items, total: anyFigure, page_size: anyFigure }));
-	const pages = fc.array(
-		raw.map((page) => readers.readPage(page)!),
-		{ minLength: 1, maxLength: 12 },
-	);
-	const limit = fc.oneof(fc.constant(Infinity), fc.integer({ min: 1, max: 1200 }));
-	await alwaysAsync(fc.tuple(pages, limit), {}, async ([all, most]) => {
-		let requests = 0;
-		const found = await readAllPages({
-			first: 1,
-			limit: most,
-			idField: 'id',
-			// A list of pages over and over again: nothing new comes after the first time.
-			fetch: async () => all[requests++ % all.length]!,
-		});
-		expect(requests).toBeLessThanOrEqual(all.length + 1);
-		expect(found.length).toBeLessThanOrEqual(most);
-		expect(new Set(found.map((record) => JSON.stringify(record))).size).toBe(found.length);
 	});
 });
 

@@ -5,12 +5,7 @@ import { failureOfStatus, readAnswer } from '../../nodes/shared/parsing/errors';
 import { readHistory } from '../../nodes/shared/generation/historyEntries';
 import { Failure } from '../../nodes/shared/failure';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
-import {
-	MAX_EVENT_CHARS,
-	MAX_FILES,
-	MAX_JSON_LEVELS,
-	MAX_MESSAGE_CHARS,
-} from '../../nodes/shared/limits';
+import { MAX_EVENT_CHARS, MAX_JSON_LEVELS } from '../../nodes/shared/limits';
 import * as readers from '../../nodes/shared/parsing/responses';
 import * as reasons from '../../nodes/shared/parsing/errors';
 import { parseJson } from '../../nodes/shared/parsing/coerce';
@@ -101,35 +96,4 @@ describe('a stream without end', () => {
 		expect([endedAfter, outcome.kind]).toEqual([undefined, 'lost']);
 		expect(taken).toBeLessThan(2 * MIB);
 	});
-});
-
-test('signs of life that name more items than there can be hand on no more of their ids', () => {
-	const ids = new Set<string | undefined>();
-	const events = new GenerationEvents(SOURCE, ({ id }) => ids.add(id));
-	for (let id = 1; id <= 3 * MAX_FILES; id++) {
-		events.push(Buffer.from(`data: {"id":${id},"status":"processing"}\n\n`));
-	}
-	ids.delete(undefined);
-	expect([...ids]).toEqual(Array.from({ length: MAX_FILES }, (_, index) => String(index + 1)));
-});
-
-test('a message over the socket may hold more than it should, and not without end', () => {
-	const message = (padding: number) => {
-		const payload = { task_id: '1', process_percentage: 5, more: 'x'.repeat(padding) };
-		return JSON.stringify({ type: 'labs_status_updated', payload });
-	};
-	const room = MAX_MESSAGE_CHARS - message(0).length;
-	expect(readers.readNotification(message(room))).toEqual({ taskId: '1', percentage: 5 });
-	expect(readers.readNotification(message(room + 1))).toBeUndefined();
-});
-
-test('a completion may name some files, and not more than anybody can ask for', () => {
-	const naming = (files: number) => {
-		const file_urls = Array.from({ length: files }, (_, index) => `${BASE}/${index}.mp4`);
-		return outcomeOf(`event: x_complete\ndata: ${JSON.stringify({ file_urls })}\n\n`);
-	};
-	const most = naming(MAX_FILES);
-	expect(most.kind === 'complete' && most.files.length).toBe(MAX_FILES);
-	const text = `the completion named ${MAX_FILES + 1} files`;
-	expect(naming(MAX_FILES + 1)).toEqual({ kind: 'lost', text });
 });

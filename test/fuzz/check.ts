@@ -43,15 +43,6 @@ export function always<T>(
 	fc.assert(fc.property(arbitrary, holds), parametersOf(settings));
 }
 
-/** The same for what takes time. */
-export async function alwaysAsync<T>(
-	arbitrary: fc.Arbitrary<T>,
-	settings: Settings<NoInfer<T>>,
-	holds: (value: T) => Promise<void>,
-): Promise<void> {
-	await fc.assert(fc.asyncProperty(arbitrary, holds), parametersOf(settings));
-}
-
 /** What `work` gives, or the Failure that it ends with; anything else that it throws goes on. */
 export function valueOrFailure<T>(work: () => T): T | Failure {
 	try {

@@ -1,7 +1,3 @@
-import type { FailureFacts, FailureKind } from '../../nodes/shared/failure';
-import type { SentRequest } from '../../nodes/shared/contract';
-import type { Operation } from '../faults/stage.mts';
-
 /*
  * What once broke something, each tried again in every run. Found by these tests or while they were
  * written; the comments say what happened.
@@ -55,58 +51,6 @@ export const bodies: string[] = [
 /** Names that every object knows were found in the table of types; the download failed. */
 export const contentTypes: string[] = ['constructor', '__proto__', 'Constructor; charset=utf-8'];
 
-export const entries: Array<Record<string, unknown>> = [
-	// Joining them calls what stands in their place of toString.
-	{ type: { toString: 1 } },
-	{ kind: { toString: '', valueOf: '' }, created_at: '2026-01-01T10:00:00Z' },
-	{ media_type: [{ toString: null }], prompt: 'A boat', created_at: '2026-01-01T10:00:05Z' },
-];
-
-type Order = Omit<SentRequest, 'key'> & { isLost: boolean };
-
-/** Generations of one account, numbered from 0: those of number 1 may know the ids "a1" and "b1". */
-export interface History {
-	orders: Order[];
-	entries: Array<Record<string, unknown>>;
-	/** The service's clock minus ours, in ms. */
-	offset: number;
-}
-
-const ORDER: Order = {
-	prompt: 'A bird',
-	sentAt: Date.parse('2026-01-01T10:00:00Z'),
-	expected: 2,
-	kind: 'video',
-	withImages: false,
-	told: ['b'],
-	isLost: true,
-};
-
-export const histories: History[] = [
-	// Both took the entry in the middle: each thought that the other one had all of its own.
-	{
-		orders: [ORDER, { ...ORDER, isLost: false }],
-		entries: [
-			{ id: 'b0' },
-			{ prompt: 'A bird', created_at: '2026-01-01T10:00:00.000Z' },
-			{ id: 'b1' },
-		],
-		offset: 0,
-	},
-	...entries.map((broken) => ({
-		orders: [{ ...ORDER, prompt: String(broken.prompt ?? ''), told: [], expected: 1 }],
-		entries: [broken],
-		offset: 0,
-	})),
-];
-
-export const credentials: Array<Record<string, unknown>> = [
-	{ baseUrl: { toString: '' } },
-	{ baseUrl: 'https://media.example.com', apiToken: { toString: 'x' } },
-	{ baseUrl: `https://a/${'/'.repeat(20_000)}x`, apiToken: 'token' },
-	{ baseUrl: 'https://a', apiToken: 'x'.repeat(100_000) },
-];
-
 export const tokensAndValues: Array<{ apiToken: string; value: unknown }> = [
 	// Encoded by another rule, or in small letters.
 	{ apiToken: '+*2%aa', value: [{ '': '%2B%2A2%25aa' }] },
@@ -114,49 +58,4 @@ export const tokensAndValues: Array<{ apiToken: string; value: unknown }> = [
 	// What was put in its place made a token again.
 	{ apiToken: '******', value: '***********' },
 	{ apiToken: '*****x', value: '*****xx' },
-];
-
-export const failures: Array<{ kind: FailureKind; facts: FailureFacts }> = [
-	{ kind: 'invalidInput', facts: {} },
-	{ kind: 'unreachable', facts: { text: 'constructor' } },
-	{ kind: 'rateLimited', facts: { retryAfterMs: Infinity } },
-	{ kind: 'timedOut', facts: { limitMs: NaN } },
-	{ kind: 'unavailable', facts: { status: NaN } },
-	{ kind: 'streamLost', facts: { candidates: [{ id: 'x'.repeat(100_000) }] } },
-];
-
-/** Came out as no words at all, as "[object Object]", or as another error on the way. */
-export const thrown: unknown[] = [
-	Object.assign(new Error(), { message: 0 }),
-	Object.assign(new Error(), { message: { toString: 1 } }),
-	new Error(''),
-	new Error('\ud800'),
-	new Error('x'.repeat(100_000)),
-	Object.create(null),
-	{},
-	{ message: 'of a kind of its own' },
-	undefined,
-	null,
-	'',
-	Symbol('thrown'),
-];
-
-/** Bodies of answers and the type of the last, by operation: in turn, the last again and again. */
-export const answers: Array<{ operation: Operation; bodies: string[]; type?: string }> = [
-	{
-		// "mimeType.startsWith is not a function", and the file, paid for, was lost.
-		operation: 'speech:wait',
-		bodies: ['{"id":7,"status":"completed","audio_url":"/a.mp3"}', 'a file of no known type'],
-		type: 'constructor',
-	},
-	// A task with an id that no address can hold: "URI malformed", and not a word of the payment.
-	{ operation: 'speech:speak', bodies: ['{"task_id":"\\ud800"}'] },
-	{ operation: 'account:get', bodies: ['{"a":'.repeat(20_000) + '1' + '}'.repeat(20_000)] },
-	{
-		operation: 'video:textToVideo',
-		bodies: [
-			'event: x_complete\ndata: []\n\n',
-			'[{"prompt":"A lighthouse in the rain","created_at":"2099-01-01","type":{"toString":1}}]',
-		],
-	},
 ];

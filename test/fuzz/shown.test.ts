@@ -1,29 +1,18 @@
 import fc from 'fast-check';
 import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
-import { matches, voiceEntry } from '../../nodes/MediaGeneration/listSearch/searchVoices';
 import { Failure, type FailureFacts, type FailureKind } from '../../nodes/shared/failure';
-import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
 import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import { findToken } from '../faults/canary.mts';
 import { saved } from '../faults/check.mts';
-import { anAddress, anyJson, anyText, recordOf } from './arbitraries';
-import { always, valueOrFailure } from './check';
-import { credentials, failures, thrown, tokensAndValues } from './corpus';
+import { anAddress, anyJson, anyText } from './arbitraries';
+import { always } from './check';
+import { tokensAndValues } from './corpus';
 
 /* What a person reads and enters. */
 
 const TOKEN = 'sk-secret/0123+456=';
 const node = { name: 'Media Generation', parameters: {} } as INode;
-
-test('any record of a voice is shown by a name and an id, or not at all', () => {
-	always(fc.tuple(recordOf(anyJson), anyText), {}, ([voice, filter]) => {
-		const { name, value } = voiceEntry(voice) ?? { name: 'none', value: 'none' };
-		expect([true, false]).toContain(matches(voice, filter));
-		expect([name, value]).not.toContain('');
-		expect(name).not.toMatch(/^\[object Object\]$/);
-	});
-});
 
 /** A text of the service as the readers hand it on, at times with the token in it. */
 const said = fc
@@ -74,65 +63,6 @@ test('any failure is an error of n8n in plain words, without the token, with its
 		const words = `${error.message} ${error.description}`;
 		expect(SLIPS.filter((slip) => words.includes(slip) && !given.includes(slip))).toEqual([]);
 		expect(words.length).toBeLessThan(30_000);
-	});
-});
-
-test.each(failures)('$kind with odd facts is told in words', ({ kind, facts: known }) => {
-	const { message, description } = toNodeError(new Failure(kind, known), { node });
-	expect(`${message} ${description}`).not.toMatch(/undefined|null|NaN|Infinity/);
-	expect(`${message} ${description}`.length).toBeLessThan(5000);
-});
-
-test('anything that is thrown is an error of n8n with words', () => {
-	const anything = fc.oneof(
-		fc.anything({ withNullPrototype: true, withBigInt: true }),
-		said.map((text) => new TypeError(text)),
-		anyJson.map((text) => Object.assign(new Error(), { message: text })),
-	);
-	always(anything, { examples: thrown, normal: 300 }, (error) => {
-		const { message } = toNodeError(error, { node, itemIndex: 3, redact: redactor(TOKEN) });
-		expect(message).toMatch(/^.{1,5000}\[item 3\]$/su);
-		expect(findToken(TOKEN, { message })).toBeUndefined();
-	});
-});
-
-const serviceAddress = fc
-	.tuple(
-		fc.constantFrom('https://', 'http://', 'wss://', 'HTTPS:\\\\', 'ftp://', ''),
-		fc.oneof(fc.constantFrom('media.example.com', 'localhost', '127.0.0.1:1', 'a@b', ''), anyText),
-		fc.oneof(fc.constantFrom('', '/', '/v1/', '//v1//', '/ws', '/a/ws?'), anyText),
-	)
-	.map((parts) => parts.join(''));
-const credential = fc.record(
-	{
-		apiToken: fc.oneof(fc.constantFrom(TOKEN, `Bearer ${TOKEN}`), anyText, anyJson),
-		baseUrl: fc.oneof({ weight: 5, arbitrary: serviceAddress }, anyJson),
-		webSocketUrl: fc.oneof({ weight: 5, arbitrary: serviceAddress }, anyJson),
-		allowHttp: fc.oneof(fc.boolean(), anyJson),
-	},
-	{ requiredKeys: [] },
-);
-
-test('any credential is an address that requests can be sent to, or a failure that names the field', () => {
-	always(credential, { examples: credentials, normal: 300 }, (fields) => {
-		const read = valueOrFailure(() => readCredential(fields));
-		if (read instanceof Failure) {
-			expect(read.kind).toBe('invalidInput');
-			expect(['API Token', 'Base URL', 'WebSocket URL']).toContain(read.facts.field);
-			return;
-		}
-		const request = new URL(`${read.baseUrl}/v1/labs/task`);
-		expect([request.origin, request.search + request.username]).toEqual([read.origin, '']);
-		const socket = new URL(`${read.webSocketUrl}/ws?token=x`);
-		expect([socket.search, socket.pathname.endsWith('/ws')]).toEqual(['?token=x', true]);
-		expect(() => new Headers({ Authorization: `Bearer ${read.apiToken}` })).not.toThrow();
-		expect(read.apiToken).toBe(cleanToken(read.apiToken));
-		if (fields.allowHttp === true) return;
-		for (const { protocol, hostname } of [request, socket]) {
-			expect(/^(?:https|wss):$/.test(protocol) || /localhost$|^127\.|::1/.test(hostname)).toBe(
-				true,
-			);
-		}
 	});
 });
 
