@@ -1,7 +1,7 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { FaultAction, RawStreamStep } from '../../simulator/simulator.mts';
 import { ALWAYS, answer, onCreate, onFile } from './service';
-import { type Setting, sim, video } from './setup';
+import { video } from './setup';
 
 /* What the tests of videos have in common. */
 
