@@ -28,15 +28,6 @@ const { instance, simulator, rest, start, close } = await setUp({
 after(close);
 await start();
 
-it('a workflow closes its socket when it is unpublished', async () => {
-	const workflow = await RemoteWorkflow.create(rest, triggered('Unpublished', {}));
-	await workflow.publish();
-	await simulator.waitFor(() => simulator.sockets() === 1);
-	await workflow.unpublish();
-	// An idle one would be closed after a minute.
-	await simulator.waitFor(() => simulator.sockets() === 0, 30_000);
-});
-
 describe('at the same time', { concurrency: true }, () => {
 	it('the examples store files, keep a table and report, whether tasks complete or fail', async () => {
 		const [completed, failed, progress] = ['completed', 'failed', 'progress'].map(

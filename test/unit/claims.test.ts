@@ -88,16 +88,8 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	],
 	['nothing told to another', [{}, {}], [1], { others: [{ told: ['e0'] }] }],
 	['nothing that somebody has', [{}, {}], [1], { others: [{ got: first }] }],
-	[
-		'nothing signed anew',
-		[{}, {}],
-		[1],
-		{ others: [{ got: { file_url: String(first!.file_url).replace('1', '2') } }] },
-	],
 	['its share of equal requests', [{}, {}], [1], { others: [{}] }],
-	['the first, before the other is there', [{}], [0], { later: [{}] }],
 	['nothing before the first has its own', [{}], 'listed', { others: [{}] }],
-	['what nobody else waits for', [{}], [0], { others: [{ is: 'givenUp' }] }],
 	[
 		'nothing while an equal one is on its stream',
 		[{}, {}],
@@ -106,7 +98,6 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	],
 	['nothing beside a different one', [{}], 'listed', { mine: images, others: [{}], after: 6 }],
 	['a failed entry, when it is alone', [failed], [0]],
-	['what a failed one has not made', [failed, {}], [1], { others: [{ is: 'failed' }] }],
 	['nothing with images for five minutes', [{}], 'listed', { mine: images, after: 4 }],
 	['the only entry after them', [{}], [0], { mine: images, after: 6 }],
 	[

@@ -1,10 +1,9 @@
 import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
-import { Failure } from '../../nodes/shared/failure';
 import { Pace } from '../../nodes/shared/pace/pace';
 
-/** The limit of a run whose account nobody knows anything about, unless another run has. */
-const limiter = (concurrency: number, pace = new Pace()) => {
-	const made = new Concurrency(pace, new AbortController().signal);
+/** The limit of a run whose account nobody knows anything about. */
+const limiter = (concurrency: number) => {
+	const made = new Concurrency(new Pace(), new AbortController().signal);
 	made.configure(concurrency);
 	return made;
 };
@@ -12,13 +11,6 @@ const times = (count: number, work: () => void) => {
 	for (let index = 0; index < count; index++) work();
 };
 const isAlive = async () => {};
-/** The service refuses a create call while `underWay` are, sent after everything so far. */
-const refuse = (pace: Pace, underWay: number) => {
-	const ends = Array.from({ length: underWay + 1 }, () => pace.markUnderWay());
-	jest.setSystemTime(Date.now() + 10);
-	pace.recordRefusal('create', Date.now() - 1, new Failure('rateLimited'));
-	for (const end of ends) end();
-};
 
 beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] }));
 afterEach(() => jest.useRealTimers());
@@ -42,29 +34,6 @@ function works() {
 	};
 	return { open, started, work, end };
 }
-
-describe('automatic concurrency', () => {
-	it('begins with 10 and grows by one with each accepted create call, up to 100', async () => {
-		const automatic = limiter(0);
-		expect(automatic.limit).toBe(10);
-		automatic.recordAccepted(isAlive);
-		automatic.recordSuccess();
-		expect(automatic.limit).toBe(11);
-		times(200, () => automatic.recordAccepted(isAlive));
-		expect(automatic.limit).toBe(100);
-	});
-
-	it('is halved by each refusal, never below one, and grows again by successes', () => {
-		const pace = new Pace();
-		const automatic = limiter(0, pace);
-		refuse(pace, 9);
-		expect(automatic.limit).toBe(5);
-		times(11, () => refuse(pace, 9));
-		expect(automatic.limit).toBe(1);
-		times(3, () => automatic.recordSuccess());
-		expect(automatic.limit).toBe(4);
-	});
-});
 
 describe('a given concurrency', () => {
 	it.each([1, 500])('of %i holds from the start and is never exceeded', (concurrency) => {

@@ -20,13 +20,6 @@ describe('a deadline', () => {
 		expect(signal.reason).toMatchObject({ kind: 'canceled' });
 	});
 
-	test('that follows another one ends with whichever is sooner', () => {
-		const { signal } = startDeadline(20_000);
-		expect(remainingMs(startDeadline(60_000, signal).signal)).toBe(20_000);
-		expect(remainingMs(startDeadline(5_000, signal).signal)).toBe(5000);
-		expect(remainingMs(new AbortController().signal)).toBe(Infinity);
-	});
-
 	test('of more seconds than a timer can hold does not end at once', async () => {
 		const { signal } = startDeadline(1e12);
 		await jest.advanceTimersByTimeAsync(86_400_000);

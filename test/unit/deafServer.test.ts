@@ -103,12 +103,6 @@ describe('a service that never answers the closing', () => {
 		expect(asked()).toBe(1);
 	});
 
-	it('is left with a single one by executions that follow each other closely', async () => {
-		for (let run = 0; run < 5; run++) (await begin()).release('soon');
-		await server.until(() => asked() === 1);
-		expect(server.ever()).toBe(1);
-	});
-
 	it('has a silent socket replaced once, and again only when the first one is gone', async () => {
 		fakeTime();
 		const subscription = await begin();

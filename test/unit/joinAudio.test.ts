@@ -74,7 +74,6 @@ describe('WAV', () => {
 		],
 		['another encoding', wav(two, { tag: 7, bits: 8 }), 'µ-law'],
 		['no samples', wav(Buffer.alloc(0)), 'part 2 has no sound'],
-		['an empty file', Buffer.alloc(0), 'part 2 has no sound'],
 		['an MP3', mp3(3), 'part 2 is MP3 with 24000 Hz, mono'],
 	])('is not joined with %s', async (_, second, said) => {
 		expect(await why(wav(one), second)).toContain(said);
@@ -137,7 +136,6 @@ describe('MP3', () => {
 		['an index of LAME', cat(ID3_2, index(), mp3(3))],
 		['an index of Fraunhofer', cat(index('VBRI'), mp3(3))],
 		['what only looks like a frame', cat(Buffer.alloc(7), frame(9).subarray(0, 50), mp3(3))],
-		['a frame that is cut off', cat(mp3(3), frame(9).subarray(0, 100))],
 		['something between', cat(mp3(2), Buffer.alloc(77, 0xff), ID3_2, frame(3), mp3(2, 11))],
 		['files joined before', cat(index(), mp3(2), ID3_1, ID3_2, index(), frame(3), mp3(2, 11))],
 	])('%s is left out', async (_, first) => {

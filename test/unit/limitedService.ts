@@ -26,7 +26,7 @@ export interface Limit {
 	says?: string;
 }
 
-export const NO_LIMIT: Limit = { allows: () => Infinity, passes: () => true };
+const NO_LIMIT: Limit = { allows: () => Infinity, passes: () => true };
 
 /** Everything is refused, with the same words. */
 export const refusal = (retryAfter?: string): Limit => ({
@@ -133,7 +133,7 @@ const stream = (text: string) => ({
 	on() {},
 });
 
-export function contextFor(service: Service): IExecuteFunctions {
+function contextFor(service: Service): IExecuteFunctions {
 	const send = async ({ method, url }: { method: string; url: string }) => {
 		await new Promise((resolve) => setTimeout(resolve, 10));
 		const body = service.answer(method === 'POST', new URL(url).pathname);

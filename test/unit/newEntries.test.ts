@@ -108,7 +108,6 @@ async function watching(history: ServiceRecord[], form?: ConstructorParameters<t
 
 type Change = (record: ServiceRecord) => ServiceRecord;
 const unchanged: Change = (record) => record;
-const atOneTime: Change = (record) => ({ ...record, created_at: '2026-11-20' });
 const without =
 	(field: string): Change =>
 	(record) => ({ ...record, [field]: undefined });
@@ -116,7 +115,6 @@ const without =
 describe('a history', () => {
 	it.each<[string, Change]>([
 		['has no times', without('created_at')],
-		['has the same time for all', atOneTime],
 		['has ids that are numbers at times', unchanged],
 		['has no ids', without('id')],
 		['has neither ids nor times', (record) => without('id')(without('created_at')(record))],
@@ -145,7 +143,6 @@ describe('entries that are deleted', () => {
 	it.each([
 		['with times', unchanged],
 		['without times', without('created_at')],
-		['of one time', atOneTime],
 	])('bring up older ones that are not new: %s', async (_, change) => {
 		const setting = await watching(old(400).map(change));
 		for (const [n, amount] of [1, 50, 1, 99, 150].entries()) {
@@ -160,7 +157,6 @@ describe('many at once', () => {
 	it.each([
 		['pages with a total', {}],
 		['bare arrays', { asArray: true }],
-		['small pages', { size: 20 }],
 	])('are all told, in order, while more come in: %s', async (_, form) => {
 		const setting = await watching(old(300), form);
 		setting.history.unshift(...entries('new', 480, 0));
@@ -218,12 +214,5 @@ describe('a restart', () => {
 		setting.now += 24 * HOUR;
 		expect(await setting.look()).toEqual(['slow', ...named('meanwhile', 250)]);
 		expect(await setting.look()).toEqual([]);
-	});
-
-	it('with a new token goes on with the same history', async () => {
-		const setting = await watching(old(300));
-		setting.restart('killed', 'the same account, renewed');
-		expect(await setting.lookWith(entry('a', 1))).toEqual(['a']);
-		expect(await setting.lookWith(entry('b', 2))).toEqual(['b']);
 	});
 });

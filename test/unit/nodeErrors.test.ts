@@ -88,14 +88,6 @@ describe('what a message says', () => {
 		},
 	);
 
-	it('tells why a host is unreachable', () => {
-		const messages = ['refused', 'host', 'certificate', 'blocked'].map(
-			(text) => wordingOf(new Failure('unreachable', { host: 'h.example:8443', text })).message,
-		);
-		expect(new Set(messages).size).toBe(4);
-		for (const message of messages) expect(message).toMatch(/^h\.example:8443 /);
-	});
-
 	it('names the ids of what is paid, instead of saying that it may be', () => {
 		const ids = Array.from({ length: 9 }, (_, index) => `video-${index}`);
 		const { description } = wordingOf(failure('timedOut', { ids, maybeAccepted: true }));

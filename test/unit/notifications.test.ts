@@ -204,21 +204,6 @@ describe('a good socket that is lost', () => {
 });
 
 describe('a socket that cannot be had', () => {
-	it('holds nothing up where it is refused, and is asked for again later', async () => {
-		mode = 'refuse';
-		const began = Date.now();
-		const subscription = await listening();
-		expect(Date.now() - began).toBeLessThan(2500);
-		expect(subscription.isOpen()).toBe(false);
-		mode = 'accept';
-		await once(events, 'opened');
-		const told = follower();
-		subscription.follow('1', told.follow);
-		sockets[0]!.send(status('1', 5));
-		await told.has(1);
-		expect(subscription.isOpen()).toBe(true);
-	});
-
 	it('is not asked for where the policy of the instance forbids it, nor is the token shown', async () => {
 		const checked: string[] = [];
 		const subscription = listen(token, async (...urls: unknown[]) => {
@@ -257,16 +242,5 @@ describe('a socket that is silent', () => {
 		await jest.advanceTimersByTimeAsync(1000);
 		await Promise.all([again, over]);
 		expect(requests.length).toBe(2);
-	});
-
-	it('still delivers until the one that takes its place is there, and nobody is told', async () => {
-		const { subscription, told } = await following();
-		mode = 'hang';
-		const asked = once(events, 'asked');
-		await jest.advanceTimersByTimeAsync(60_000);
-		await asked;
-		sockets[0]!.send(status('1', 43));
-		expect(await told.has(1)).toEqual([43]);
-		expect(subscription.isOpen()).toBe(true);
 	});
 });

@@ -17,22 +17,6 @@ describe('a service without limits', () => {
 		expect(seconds).toBeLessThan(5.5);
 	});
 
-	it('is asked one by one for what many wait for, not in bursts', async () => {
-		const service = new Service(30);
-		await speak(service, { items: 100, concurrency: 100, pollInterval: 5 }).finish(60);
-		// 100 tasks each 5 s are 20 a second.
-		expect(service.mostLookupsWithin(1000)).toBeLessThanOrEqual(30);
-		expect(service.mostLookupsWithin(100)).toBeLessThanOrEqual(4);
-	});
-
-	it('is asked after 1, 2, 4 … s for one silent task beside a live socket', async () => {
-		const service = new Service(200);
-		await speak(service, { items: 1, pollInterval: 1, isOpen: true }).finish(300);
-		const [created, ...lookups] = service.seen.map(({ at }) => at);
-		const pauses = lookups.map((at, n) => Math.round((at - [created!, ...lookups][n]!) / 1000));
-		expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 30]);
-	});
-
 	it('is asked at most twice a minute for each of many silent tasks, evenly', async () => {
 		const service = new Service(330);
 		const batch = speak(service, { items: 90, concurrency: 90, isOpen: true });

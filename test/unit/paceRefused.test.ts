@@ -1,7 +1,4 @@
-import { getEventListeners } from 'node:events';
-import { startDeadline } from '../../nodes/shared/async/deadline';
-import { Api } from '../../nodes/shared/api/api';
-import { contextFor, newAccount, refusal, Service, speak, tokenBucket } from './limitedService';
+import { refusal, Service, speak, tokenBucket } from './limitedService';
 
 /* Whole batches, on fake timers, against services that refuse by load, for long, or now and then. */
 
@@ -61,20 +58,4 @@ describe.each(['86400', '0', undefined])('an hour of 429, Retry-After %s', (afte
 		}
 		expect(service.creates).toBe(5);
 	});
-});
-
-test('refusals of a create call leave nothing behind on the signal of the run', async () => {
-	const service = new Service(1, refusal('1'));
-	const api = new Api(contextFor(service), newAccount());
-	const { signal } = new AbortController();
-	const deadline = startDeadline(60_000);
-	const limits = { signal, begin: deadline.signal, limitMs: 300_000 };
-	const opened = api
-		.openStream('image', Buffer.from('{}'), limits, async (body) => body)
-		.catch(() => {});
-	while (service.seen.length < 3) await jest.advanceTimersByTimeAsync(50);
-	expect(getEventListeners(signal, 'abort').length).toBeLessThan(3);
-	await jest.advanceTimersByTimeAsync(60_000);
-	await opened;
-	expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

@@ -9,11 +9,9 @@ import {
 import { Failure } from '../../nodes/shared/failure';
 
 const pending: Reading<string> = { done: false };
-const soon: Reading<string> = { done: false, soon: true };
 const done: Reading<string> = { done: true, value: 'the result' };
 const found = async () => done;
 const passing = () => new Failure('unavailable', { transient: true });
-const refused = () => new Failure('rateLimited', { transient: true });
 /** A reading that takes so many milliseconds, unless its signal ends it. */
 const slowly = (ms: number) => async (signal: AbortSignal) =>
 	await new Promise<Reading<string>>((resolve, reject) => {
@@ -29,11 +27,6 @@ const inTurn =
 		if (next instanceof Failure) throw next;
 		return next;
 	};
-/** Nobody's turn comes. */
-const noTurn: PollOptions<string>['waitForTurn'] = async (_, signal) =>
-	await new Promise((resolve) => {
-		signal.addEventListener('abort', () => resolve(false), { once: true });
-	});
 
 /** What is heard after so many seconds. */
 type Heard = [at: number, news: NewsKind];
@@ -92,40 +85,26 @@ describe('reads', () => {
 		['every poll interval', [5, 10, 15], {}],
 		['at once where the outcome may be there already', [0, 5, 10], { readFirst: true }],
 		['ever more rarely beside a live channel, up to 30 s', [5, 15, 35, 65, 95], live],
-		['never more often than told', [60, 120], { ...live, pollMs: 60_000 }],
 		['soon after the channel was lost', [5, 15, 25], { heard: [[20, 'lost']], ...live }],
 		['on when readings fail, if that may pass', [5, 10, 15], { read: inTurn(passing()) }],
-		['soon after a refusal', [5, 5.05, 10.05], { read: inTurn(refused(), pending) }],
-		['in quick succession what is imminent', [5, 5.05, 5.15, 5.35], { read: inTurn(soon) }],
 		['once before a long deadline', [118], { seconds: 120, pollMs: 1e6 }],
-		['then also when no turn came', [9], { seconds: 10, waitForTurn: noTurn }],
 		['then in place of a reading that hangs', [5, 9], { seconds: 10, read: slowly(60_000) }],
 	])('%s', async (_, at, setting) => {
 		const wait = start(setting);
 		await wait.pass(at.at(-1)!);
 		expect(wait.at).toEqual(at);
 	});
-
-	it('an announced outcome at once, in quick succession, then at its pace', async () => {
-		const wait = start({ heard: [[2, 'outcome']] });
-		await wait.pass(19);
-		expect(wait.at.slice(0, 4)).toEqual([2, 2.05, 2.15, 2.35]);
-		expect(wait.at.slice(-3)).toEqual([8.05, 13.05, 18.05]);
-	});
 });
 
 describe('a wait ends', () => {
-	const over = AbortSignal.abort();
 	const fatal = new Failure('taskFailed', { text: 'no' });
 	const value = 'the result';
 	it.each<[title: string, ended: object, setting: Setting]>([
 		['with what a reading finds', { value, at: 5 }, { read: found }],
-		['as soon as it is announced', { value, at: 2 }, { read: found, heard: [[2, 'outcome']] }],
 		['at once if that was before', { value, at: 0 }, { read: found, heard: [[0, 'outcome']] }],
 		['with a final failure', { error: fatal, at: 5 }, { read: inTurn(fatal) }],
 		['at its deadline', { error: { kind: 'timedOut' }, at: 7 }, { seconds: 7 }],
 		['although a reading hangs', { at: 7 }, { seconds: 7, read: unanswered }],
-		['before a reading', { error: { kind: 'canceled' }, at: 0 }, { signal: over, readFirst: true }],
 	])('%s', async (_, ended, setting) => {
 		const wait = start(setting);
 		await wait.pass(8);

@@ -15,16 +15,6 @@ function ask(budget: Semaphore, bytes: number, signal = never) {
 }
 
 describe('the bytes of request bodies in memory', () => {
-	it('stay within the limit: the next one waits until there is room', async () => {
-		const budget = new Semaphore(100);
-		const [first, second, third] = [ask(budget, 60), ask(budget, 40), ask(budget, 10)];
-		await settle();
-		expect([first.entered, second.entered, third.entered]).toEqual([true, true, false]);
-		second.release();
-		await settle();
-		expect(third.entered).toBe(true);
-	});
-
 	it('may be more than the limit for one that comes alone, and it is not overtaken', async () => {
 		const budget = new Semaphore(100);
 		const small = ask(budget, 10);

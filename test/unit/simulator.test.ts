@@ -135,40 +135,6 @@ describe('video and images', () => {
 });
 
 describe('faults', () => {
-	it('cuts a file after some bytes, though its whole length was declared', async () => {
-		await draw();
-		const url = simulator.history[0]!.file_url;
-		simulator.fault({ on: 'file', action: { truncate: 1000 } });
-		const response = await fetch(url);
-		const whole = simulator.fileBytes(url)!;
-		expect(response.headers.get('content-length')).toBe(String(whole.length));
-		let got = 0;
-		const read = async () => {
-			for await (const piece of response.body!) got += piece.length;
-		};
-		await expect(read()).rejects.toThrow();
-		expect(got).toBe(1000);
-		expect((await bytes(url)).equals(whole)).toBe(true);
-	});
-
-	it('writes a raw stream, and notices a reader who leaves', async () => {
-		const sse = ['event: x\n', 'data: 1\n\n'];
-		simulator.fault({ path: '/v1/video', action: { sse, finishesInHistoryAfterMs: 1 } });
-		const answer = await api('/v1/video/text-to-video', { body: { prompt: 'A boat' } });
-		const reader = answer.body!.getReader();
-		await reader.read();
-		expect(simulator.openConnections()).toBe(1);
-		await simulator.waitFor(() => simulator.history.length === 1);
-		await reader.cancel();
-		await simulator.waitFor(() => simulator.openConnections() === 0);
-		expect(simulator.requests[0]!.closedByClient).toBe(true);
-
-		simulator.fault({ path: '/v1/video', action: { sse: ['event: x\n\n', 'RESET'] } });
-		const broken = await api('/v1/video/create-image', { body: { prompt: 'A tree' } });
-		await expect(broken.text()).rejects.toThrow();
-		expect(simulator.requests[1]!.closedByClient).toBe(false);
-	});
-
 	it('records a token that reaches the file origin', async () => {
 		await start({ dialect: { redirectFiles: true } });
 		await draw();
