@@ -276,8 +276,10 @@ function promptly(book: Book): string[] {
 						line.id === id && line.percentage === 100 && line.process === process && line.at < end
 					);
 				});
+				// A message that is late may come after the file.
+				const made = book.of('made').find((line) => line.id === id)?.at ?? Infinity;
 				const isRead = book.of('request').some(({ path, at }) => {
-					return heard && path.endsWith(`/${id}`) && at >= heard.at && at <= heard.at + 1500;
+					return heard && path.endsWith(`/${id}`) && at >= made && at <= heard.at + 1500;
 				});
 				if (heard && !isRead) wrong.push(`${id} is not read when it is said to be ready`);
 			}
