@@ -47,7 +47,7 @@ export async function pushMessages(simulator: Simulator): Promise<void> {
 }
 
 /** A task that the service seems to have had for long. */
-export function addTask(simulator: Simulator, id: string, isOver: boolean) {
+function addTask(simulator: Simulator, id: string, isOver: boolean) {
 	const task = {
 		id,
 		token: simulator.token,

@@ -60,7 +60,7 @@ async function outcomeOf(begins: TaskWait['begins'], answers: Answer[]) {
 		readings,
 	}));
 	await jest.advanceTimersByTimeAsync(300_000);
-	return await Promise.race([ended, undefined]);
+	return await Promise.race([ended, Promise.resolve(undefined)]);
 }
 
 describe.each(['created', 'kept', 'given', 'heard', 'stored'] as const)('a task %s', (begins) => {

@@ -455,7 +455,7 @@ function tokenAndStop(book: Book): string[] {
 	return wrong;
 }
 
-export const promises = {
+const promises = {
 	paidOnce,
 	ownFile,
 	deliveredOrNamed,

@@ -5,7 +5,7 @@ import { share } from './random.mts';
 import type { Fault, World } from './world.mts';
 
 export const API = 'https://api.worlds.test';
-export const FILES = 'https://files.worlds.test';
+const FILES = 'https://files.worlds.test';
 export const TOKEN = 'token/of+the=worlds';
 const PAGE = '<html><body><h1>502 Bad Gateway</h1></body></html>';
 const KINDS = {
