@@ -1,8 +1,7 @@
 import { logged, removeLog } from '../faults/log.mts';
-import { good, stop } from './seen';
-import { answer, onCreate, onFile, tasks } from './service';
+import { stop } from './seen';
+import { answer, onCreate, onFile } from './service';
 import { begin, EACH, image, node, RETRY, run, sim, speech, texts } from './setup';
-import { SENTENCES, split, TEXT } from './longText';
 
 /* What n8n's log tells an operator of what was paid for. */
 
@@ -61,27 +60,6 @@ test('what costs nothing leaves no line, and no line holds a token', async () =>
 	expect(lines).toHaveLength(2);
 	expect(lines[0]).toMatchObject({ event: 'paid', task: '"x' });
 	expect(await logged()).not.toContain(sim.token);
-});
-
-test('each part of a long text has its own line, with its own task and attempts', async () => {
-	onCreate(answer(429), { body: SENTENCES[2]! });
-	const result = await run(split(TEXT));
-	const bytes = String((await result.bytes(good(result)[0]!.binary!.data!)).length);
-	const lines = await linesAtInfo();
-	const end = lines.pop();
-	const paid = tasks().map(({ id, input }) => {
-		const part = SENTENCES.findIndex((sentence) => input.includes(sentence)) + 1;
-		const attempts = part === 3 ? '2' : '1';
-		const shared = { item: '0', event: 'paid', kind: 'speech', parts: '12' };
-		return { ...shared, part: `${part}`, task: id, attempts };
-	});
-	expect(paid).toHaveLength(12);
-	expect(lines).toHaveLength(12);
-	// The part that was refused is paid for when the others have been heard of.
-	const each = paid.map((line) => expect.objectContaining(line));
-	expect(lines).toEqual(expect.arrayContaining(each));
-	const made = { operation: 'speech:speak', parts: '12', attempts: '13', channel: 'websocket' };
-	expect(end).toEqual({ item: '0', event: 'done', ...made, waited_ms: waited, bytes });
 });
 
 test('what a retry collects is not paid again, and its end is told', async () => {

@@ -1,10 +1,9 @@
-import { allClosed, bad, good, hints, only, origins, saved } from './seen';
-import { ALWAYS, answer, onFile, posts, tasks } from './service';
+import { allClosed, bad, good, hints, only, saved } from './seen';
+import { posts, tasks } from './service';
 import { run, said, sim, start } from './setup';
 import { expectSound, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
 const audioUrls = () => ids().map((id) => sim.tasks.get(id)!.audioUrl);
-const first = (count: number) => SENTENCES.slice(0, count).join(' ');
 
 test('a long text comes out as one file, of one task for each part, in order', async () => {
 	const result = await run(split(), { items: [{ a: 1 }] });
@@ -30,10 +29,6 @@ test('a long text comes out as one file, of one task for each part, in order', a
 	expect(saved(result.run)).not.toContain(sim.token);
 	await allClosed();
 	expect(sim.socketsEver).toBe(1);
-});
-
-test('files in a folder are joined as well', async () => {
-	await expectSound(await run(split(), { binaryMode: 'filesystem' }), ids());
 });
 
 test('a text that is not longer is sent as it is, and comes out as ever', async () => {
@@ -79,23 +74,6 @@ test('without downloading: the addresses, no file', async () => {
 	const { json, binary } = only(await run(split(TEXT, {}, { download: false })));
 	expect(json.audio_urls).toEqual(audioUrls());
 	expect(binary).toBeUndefined();
-});
-
-test('parts that cannot be joined come out one by one, with a hint why', async () => {
-	onFile(answer(200, Buffer.from('OggS..'), { 'Content-Type': 'audio/ogg' }), ALWAYS);
-	const result = await run(split(first(3)));
-	const output = good(result);
-	expect(output.map(({ json }) => [json.task_id, json.part, json.parts])).toEqual(
-		ids().map((id, index) => [id, index + 1, 3]),
-	);
-	expect(output.map(({ json }) => json.audio_url)).toEqual(audioUrls());
-	expect(output.map(({ binary }) => binary!.data!.fileName)).toEqual(
-		ids().map((id) => `speech-${id}.ogg`),
-	);
-	expect(origins(output)).toEqual([0, 0, 0]);
-	expect(hints(result)).toEqual([
-		'The parts of a speech come out one by one, since they could not be joined: part 1 has no sound in it that is WAV or MP3 (item 0)',
-	]);
 });
 
 describe('bad input is refused before anything is sent', () => {

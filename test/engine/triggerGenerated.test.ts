@@ -109,18 +109,6 @@ describe('a service that keeps no history', () => {
 	});
 });
 
-it('a token that is revoked ends the trigger', async () => {
-	const trigger = await follow();
-	sim.revoke(sim.token);
-	await nextLook();
-	// It is checked three times over two minutes.
-	await pass(130);
-	expect(trigger.errors[0]!.message).toMatch(/refused the API token/);
-	const before = looks();
-	await pass(3 * INTERVAL_SECONDS);
-	expect(looks()).toBe(before);
-});
-
 it('a token in an entry of the history is in no item, and nowhere in what n8n keeps', async () => {
 	const trigger = await follow();
 	add({ id: sim.token, prompt: `Not with ${sim.token}`, file_url: `/${sim.token}/a.mp4` });

@@ -83,12 +83,6 @@ describe('several fields', () => {
 		good(await run(ingredients('data,two'), { input: [item({ data: untyped, two: typed })] }));
 		expect(sent()).toEqual([png(99), png(50)]);
 	});
-
-	test('an expression may hand over the file itself', async () => {
-		const input = [item({ x: file(png(99)) })];
-		good(await run(ingredients('={{ $input.item.binary.x }}'), { input }));
-		expect(sent()).toEqual([png(99)]);
-	});
 });
 
 describe('unfit files are named with field and item, before anything is sent', () => {
@@ -111,13 +105,5 @@ describe('unfit files are named with field and item, before anything is sent', (
 		expect(error.message).toMatch(message);
 		expect(error.message).toMatch(/\[item [01]\]$|items: 0, 1$/);
 		expect(sim.requests).toEqual([]);
-	});
-
-	test('the fields that the item does have are named', async () => {
-		const photos = Array.from({ length: 12 }, (_, n) => [`photo_${n}`, file(png(9))]);
-		const input = [item(Object.fromEntries(photos))];
-		const { message } = bad(await run(ingredients('data'), { input }));
-		expect(message).toContain("No file in 'data'. This item's files: photo_0, photo_1, ");
-		expect(message).toMatch(/photo_9, … \[item 0\]$/);
 	});
 });

@@ -151,10 +151,6 @@ const limits: Row[] = [
 			hints: 'looked up in the history',
 		}),
 	),
-	row('504 to a create call of speech that was accepted', [SPEAK], {
-		faults: [{ ...on.create, action: { accepted: true, ...answer(504, PAGE).action } }],
-		fails: `not available (HTTP 504)…${UNSURE}`,
-	}),
 	row('Truncated JSON, to a reading', READS, { faults: reading(200, '{"id": 12, "stat') }),
 ];
 

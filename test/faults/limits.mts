@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { FaultRule } from '../../simulator/simulator.mts';
-import { hugeJson, lazy, MIB } from '../service/bodies.mts';
-import { drip } from '../service/fakeService.mts';
-import { accepted } from './network.mts';
+import { hugeJson, lazy } from '../service/bodies.mts';
 import {
 	always,
 	answer,
 	CREATING,
-	IMAGE,
 	inFront,
 	on,
 	READING,
@@ -54,20 +51,6 @@ const limits: Row[] = [
 	row('A JSON answer of 100 MB, compressed to 100 KB (gzip)', ['account:get', 'history:getAll'], {
 		make: body(on.read, 200, packed, GZIP),
 		fails: TOO_LARGE,
-	}),
-	row('An error answer of 100 MB', ['account:get', SPEAK], {
-		make: body(on.any, 500, huge),
-		fails: 'not available (HTTP 500)',
-		paid: 0,
-		check: isGivenUp,
-	}),
-	row('An endless event', [VIDEO, IMAGE], {
-		make: accepted((_, response) => {
-			response.writeHead(200, { 'content-type': 'text/event-stream' });
-			response.write('data: ');
-			drip(response, Buffer.alloc(MIB, 'x'), 5);
-		}),
-		hints: '(an event was larger than any result), so the result was looked up in the history',
 	}),
 	row('An error answer whose body never ends, or breaks off', [SPEAK, VIDEO, 'account:get'], {
 		isLong: true,

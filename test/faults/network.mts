@@ -3,30 +3,12 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { selfSigned } from './certificate.mts';
 import type { Handler } from '../service/fakeService.mts';
-import {
-	always,
-	IMAGE,
-	inFront,
-	isMute,
-	on,
-	READING,
-	row,
-	SPEAK,
-	VIDEO,
-	WITH_IMAGES,
-	type Row,
-} from './row.mts';
+import { always, IMAGE, on, READING, row, SPEAK, VIDEO, WITH_IMAGES, type Row } from './row.mts';
 import type { Stage } from './stage.mts';
 
 const at = (baseUrl: string) => ({ credential: { baseUrl } });
 const unsent = { sent: 0, paid: 0 };
 const UNSURE = 'may have accepted the request and charged for it';
-
-const resetAfterHead: Handler = (_, response) => {
-	response.writeHead(200, { 'content-length': 100 });
-	response.write('{"task_id": "1');
-	setTimeout(() => response.socket?.resetAndDestroy(), 20);
-};
 
 const network: Row[] = [
 	row('The connection is refused', [SPEAK, VIDEO, 'speech:wait', 'account:get'], {
@@ -75,14 +57,6 @@ const network: Row[] = [
 			{ method: 'DELETE', action: { reset: true } },
 		],
 	}),
-	row('The answer is reset after its headers', [SPEAK], {
-		make: inFront(/^POST .*task/, resetAfterHead),
-		fails: `did not respond…${UNSURE}`,
-		paid: 0,
-	}),
-	row('A reading is reset after its headers', [SPEAK, ...READING], {
-		make: inFront(/^GET /, resetAfterHead, 1),
-	}),
 	row('The server restarts while the node waits', [SPEAK], {
 		service: { pace: 0.1 },
 		...restarted((stage) => stage.said(/created$/)),
@@ -91,11 +65,6 @@ const network: Row[] = [
 		service: { pace: 0.02 },
 		...restarted((stage) => stage.sim.waitFor(() => stage.paid === 1)),
 		hints: 'looked up in the history',
-	}),
-	row('The port accepts connections and says nothing', ['speech:wait'], {
-		setting: { options: { timeout: 2 } },
-		make: isMute,
-		fails: 'No result after 2 seconds',
 	}),
 ];
 

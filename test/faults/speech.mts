@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { Handler } from '../service/fakeService.mts';
 import { PAGE } from '../service/bodies.mts';
 import { always, answer, dialect, on, row, SPEAK, type Row } from './row.mts';
 
@@ -27,11 +26,6 @@ const tasks: Row[] = [
 		setting: { text: 'A [sim:task-fails]' },
 		fails: 'could not generate the speech: Speech synthesis failed – task …',
 	})),
-	row('The task fails without a reason', [SPEAK], {
-		service: { dialect: { failureField: 'none' } },
-		setting: { text: 'A [sim:task-fails-late]' },
-		fails: 'could not generate the speech – task …',
-	}),
 	row('An unknown status', [SPEAK, 'speech:wait'], {
 		faults: [{ ...on.read, ...answer(200, { id: 1, status: 'in_some_queue' }) }],
 		note: 'it means: not finished yet',
@@ -66,15 +60,6 @@ const tasks: Row[] = [
 	row('The task is unknown', ['speech:get', 'speech:wait', 'speech:delete'], {
 		setting: { parameters: { taskId: '4711' } },
 		fails: 'has no task with this ID…4711',
-	}),
-	row('The answer to the deletion is lost', ['speech:delete'], {
-		make: async (stage) => {
-			const front = await stage.front();
-			const lose: Handler = (request, response) =>
-				front.forward(request).on('response', () => response.destroy());
-			front.on(/^DELETE /, lose, 1);
-		},
-		note: 'gone at the second attempt counts as deleted',
 	}),
 	row('The callback of the service fails, or lies', [SPEAK], {
 		make: async (stage) => {

@@ -6,7 +6,6 @@ import {
 	activate,
 	activateListening,
 	createTask,
-	listenByHand,
 	onAll,
 	type ActiveTrigger,
 } from '../engine/triggerSetup';
@@ -110,14 +109,4 @@ test('a token that is refused while the workflow is active', async () => {
 	jest.useRealTimers();
 	expect(trigger.errors[0]!.message).toMatch(/refused the API token/);
 	await assertSecret(trigger);
-});
-
-test('by hand, with a task that is unknown', async () => {
-	says('/v1/labs/task/', 404, { error: `nothing of ${echo()}` });
-	const listening = await listenByHand({ parameters: { taskIds: '4711' } });
-	await listening.start();
-	const error = await refusal(listening.first);
-	expect(error.message).toMatch(/has no task/);
-	await listening.close();
-	await assertSecret(undefined, error);
 });

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { Failure } from '../../nodes/shared/failure';
 import * as single from '../../nodes/shared/parsing/coerce';
 import * as errors from '../../nodes/shared/parsing/errors';
-import * as fileTypes from '../../nodes/shared/parsing/fileType';
 import {
 	GenerationEvents,
 	type GenerationProgress,
@@ -10,7 +9,7 @@ import {
 import * as readers from '../../nodes/shared/parsing/responses';
 import { anAddress, anyBody, anyFigure, anyJson, anyText, recordOf } from './arbitraries';
 import { always, BASE, SOURCE, valueOrFailure } from './check';
-import { bodies, contentTypes, streams, values } from './corpus';
+import { bodies, streams, values } from './corpus';
 
 /* Whatever comes from a service is read as something that can be used and shown, or as nothing. */
 
@@ -106,23 +105,6 @@ test.each<[string, (text: string) => void]>([
 ])('any text is %s, or nothing', (_, read) =>
 	always(message, { examples: bodies, normal: 150 }, read),
 );
-
-test('any file has a type of the known ones, and a name that is safe everywhere', () => {
-	const file = fc.record({
-		bytes: fc.oneof(fc.uint8Array({ maxLength: 512 }), anyText.map(Buffer.from)),
-		header: fc.oneof(fc.constantFrom(undefined, ...contentTypes), anyText),
-		url: anAddress.map((address) => readers.readFileUrl(address, BASE) ?? BASE),
-		kind: fc.constantFrom('speech' as const, 'video' as const, 'image' as const),
-		id: anyText,
-	});
-	always(file, { normal: 250 }, ({ bytes, header, url, kind, id }) => {
-		const type = fileTypes.fileTypeOf(bytes, header, url, kind);
-		expect(type.mimeType).toMatch(/^(?:audio|video|image)\/[a-z0-9.+-]+$/);
-		const name = fileTypes.fileNameOf(kind, id, type.extension);
-		expect(name).toMatch(/^(?:speech|video|image)-[A-Za-z0-9._-]{1,120}\.[a-z0-9]{2,4}$/);
-		expect(fileTypes.whyNoFile(bytes, header) ?? '').toMatch(/^.{0,300}$/s);
-	});
-});
 
 const line = fc.oneof(
 	anyBody.map((text) => `data: ${text}`),

@@ -48,9 +48,6 @@ export const bodies: string[] = [
 	'1e999',
 ];
 
-/** Names that every object knows were found in the table of types; the download failed. */
-export const contentTypes: string[] = ['constructor', '__proto__', 'Constructor; charset=utf-8'];
-
 export const tokensAndValues: Array<{ apiToken: string; value: unknown }> = [
 	// Encoded by another rule, or in small letters.
 	{ apiToken: '+*2%aa', value: [{ '': '%2B%2A2%25aa' }] },
