@@ -165,10 +165,8 @@ describe('completions that come one per video', () => {
 	const two = made('a', 'b').map((one) => completion(one));
 	it.each<[string, string[], early: boolean, cutBy: Ending[]]>([
 		['the stream ends', [], false, ['markBroken']],
-		['the last one has no file yet', [completion({ id: 'c' })], true, ENDINGS],
 		['a status tells of a failure', [status('failed')], false, []],
 		['a completion is cut in two', [completion(...made('c')).slice(0, 60)], false, ENDINGS],
-		['an event is larger than any', [`data: ${'x'.repeat(9 << 20)}`], true, ENDINGS],
 	])('count as far as they came, as all or as cut off, when %s', (_, more, early, cutBy) => {
 		for (const ending of ENDINGS) {
 			const expected = { early, ids: ['a', 'b'], isCut: cutBy.includes(ending) };

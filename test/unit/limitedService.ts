@@ -203,5 +203,5 @@ export function speak(service: Service, batch: Batch) {
 		const seconds = Math.max(...ends.map(({ at }) => at));
 		return { seconds, lost: ends.filter(({ error }) => error).length };
 	};
-	return { ends, limiter, finish };
+	return { ends, finish };
 }

@@ -194,14 +194,6 @@ describe('an entry in the making', () => {
 		await setting.look();
 		expect(setting.pages).toBe(1);
 	});
-
-	it('is given up after two hours', async () => {
-		const setting = await watching([]);
-		await setting.lookWith(making('a', 1));
-		await setting.look(2 * 60 + 1);
-		setting.history = [entry('a', 1)];
-		expect(await setting.look()).toEqual([]);
-	});
 });
 
 describe('a restart', () => {

@@ -105,14 +105,6 @@ describe('the socket of an account', () => {
 		expect(requests).toEqual(['/ws?token=a%2Bb%2Fc%3Dd%26e']);
 	});
 
-	it('is one for all who listen', async () => {
-		const all = [listen(), listen(), listen()];
-		await Promise.all(all.map(async ({ ready }) => await ready));
-		expect(all.map((one) => one.isOpen())).toEqual([true, true, true]);
-		await listening();
-		expect(requests.length).toBe(1);
-	});
-
 	it('is not shared with another account, nor are its messages', async () => {
 		const [theirs, mine] = [await listening(`${token}-other`), await listening()];
 		expect(new Set(requests).size).toBe(2);

@@ -194,13 +194,12 @@ describe('the voice picker', () => {
 	}
 	const sliceOf = (page: number, size: number) => voices(250).slice(page * size, (page + 1) * size);
 
-	it.each<[string, Answer]>([
-		['pages', (page) => ({ voices: sliceOf(page, 100), total: 250 })],
-		['bare pages', (page) => sliceOf(page, 100)],
-		['smaller pages, and says so', (page) => ({ voices: sliceOf(page, 30), page_size: 30 })],
-	])('shows all voices of a service with %s', async (_, answer) => {
-		expect(await pickAll(answer)).toEqual(voices(250).map(({ name }) => name));
-	});
+	it.each<[string, Answer]>([['pages', (page) => ({ voices: sliceOf(page, 100), total: 250 })]])(
+		'shows all voices of a service with %s',
+		async (_, answer) => {
+			expect(await pickAll(answer)).toEqual(voices(250).map(({ name }) => name));
+		},
+	);
 
 	it('shows nothing of the token that the service may say, nor hands it to the editor', async () => {
 		const said = (page: number) => ({
