@@ -277,7 +277,9 @@ class Player {
 			staticData,
 			loader: process.loader,
 		};
-		const emit: Parameters<typeof activateTrigger>[1] = (output, _response, ending, key = '') => {
+		const emit: Parameters<typeof activateTrigger>[1] = (output, _response, ending, given) => {
+			// Four parameters tell the trigger that this n8n drops duplicates.
+			const key = given ?? '';
 			this.effect(process);
 			if (process.isDead) return;
 			const item = output[0]?.[0];
