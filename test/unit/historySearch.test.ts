@@ -1,7 +1,9 @@
 import type { Api } from '../../nodes/shared/api/api';
+import { startDeadline } from '../../nodes/shared/async/deadline';
 import type { GeneratedFile, ServiceRecord, SentRequest } from '../../nodes/shared/contract';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 import { claimsOf } from '../../nodes/shared/generation/claims';
+import { HistoryReader } from '../../nodes/shared/generation/historyReader';
 import { findInHistory } from '../../nodes/shared/generation/historySearch';
 import { sent, SENT_AT } from './judge';
 
@@ -10,6 +12,7 @@ import { sent, SENT_AT } from './judge';
 beforeEach(() => void jest.useFakeTimers({ now: SENT_AT + 1000 }));
 afterEach(() => void jest.useRealTimers());
 
+const never = new AbortController().signal;
 let accounts = 0;
 
 /** An account whose history is `list`, in pages of a hundred. */
@@ -32,6 +35,36 @@ const file = (id: string, seconds = 5): ServiceRecord => ({
 	prompt: 'P',
 	file_url: `https://files.example.com/${id}.mp4`,
 	created_at: new Date(SENT_AT + seconds * 1000).toISOString(),
+});
+const many = (count: number, first: number, seconds: number) =>
+	Array.from({ length: count }, (_, index) => file(`e${first + index}`, seconds));
+
+describe('a look into the history', () => {
+	const reader = new HistoryReader();
+	beforeEach(() => Object.assign(reader, { last: undefined }));
+
+	it('holds an entry once although a new one has shifted the pages meanwhile', async () => {
+		const newer = many(100, 0, 60);
+		const { api, listHistory } = account([...newer, newer[99]!, ...many(99, 100, -60)]);
+		const { entries } = await reader.look(api, [sent()], never);
+		expect(listHistory).toHaveBeenCalledTimes(2);
+		expect(entries.filter(({ id }) => id === 'e99')).toHaveLength(1);
+	});
+
+	it('goes no further back than the request, and serves all who ask at once', async () => {
+		const { api, listHistory } = account([...many(100, 0, -60), ...many(100, 100, -120)]);
+		const requests = [sent({ sentAt: SENT_AT + 1000 }), sent()];
+		await Promise.all(requests.map((request) => reader.look(api, [request], never)));
+		expect(listHistory.mock.calls.length).toBeLessThanOrEqual(2);
+	});
+
+	it('of a whole history, however short, serves earlier requests as well', async () => {
+		const { api, listHistory } = account([file('a')]);
+		for (const sentAt of [SENT_AT, SENT_AT - 60_000, 0]) {
+			await reader.look(api, [sent({ sentAt })], never);
+		}
+		expect(listHistory).toHaveBeenCalledTimes(1);
+	});
 });
 
 /** What a stream has told of these. */
@@ -68,6 +101,7 @@ it.each<[title: string, asked: Partial<SentRequest>, least: number, most: number
 	['at once when there are just as many files as were asked for', {}, 0, 0],
 	['after five minutes where images are part of the request', { withImages: true }, 290, 310],
 	['after a minute and a half where more were asked for', { expected: 3 }, 90, 90],
+	['after a minute and a half where the id told is not there', { told: ['id'] }, 90, 90],
 ])('a file is taken %s, when nothing else has come', async (_, asked, least, most) => {
 	const { history, searched } = searching(asked);
 	history.push(file('mine'));
@@ -75,6 +109,22 @@ it.each<[title: string, asked: Partial<SentRequest>, least: number, most: number
 	expect(ids).toEqual(['mine']);
 	expect(seconds).toBeGreaterThanOrEqual(least);
 	expect(seconds).toBeLessThanOrEqual(most);
+});
+
+it('all of the files asked for are found, though they are ready one by one', async () => {
+	const { history, searched } = searching({ expected: 3 });
+	for (const seconds of [0, 60, 120]) {
+		setTimeout(() => history.unshift(file(`e${seconds}`, seconds)), seconds * 1000);
+	}
+	expect((await searched()).ids).toEqual(['e0', 'e60', 'e120']);
+});
+
+it('a file is found by a look right before the deadline', async () => {
+	const { history, find } = searching();
+	setTimeout(() => history.push(file('mine')), 5000);
+	const found = find(false, startDeadline(8000).signal);
+	await jest.advanceTimersByTimeAsync(8000);
+	expect((await found).map(({ id }) => id)).toEqual(['mine']);
 });
 
 it('with images, it is not told apart from a stranger’s that comes within those minutes', async () => {
@@ -97,6 +147,17 @@ it.each<[string, FailureFacts, number]>([
 	expect(listHistory).toHaveBeenCalledTimes(times + 1);
 });
 
+it.each([
+	['that finds nothing', undefined],
+	['that fails', new Failure('unavailable', { status: 502, transient: true })],
+])('what the service has hardly accepted is looked for twice, by a look %s', async (_, failure) => {
+	const { listHistory, searched } = searching({ isUnlikely: true });
+	if (failure) listHistory.mockRejectedValue(failure);
+	const { error, seconds } = await searched();
+	expect(error).toMatchObject({ kind: 'unclear', facts: { text: 'it broke' } });
+	expect([listHistory.mock.calls.length, seconds]).toEqual([2, 10]);
+});
+
 describe('when the service has ended the stream before all files had come', () => {
 	it('one look, made after that, completes them', async () => {
 		const { history, listHistory, claim, searched } = searching({ expected: 3 }, came('a', 'b'));
@@ -108,13 +169,22 @@ describe('when the service has ended the stream before all files had come', () =
 	const alsoAt = (...file_urls: string[]) => ({ ...file('a'), file_urls });
 	it.each<[string, ServiceRecord[], string[]]>([
 		['another of the same entry', [alsoAt('/a2.mp4')], ['a.mp4', 'a2.mp4']],
+		['no more of it than asked for', [alsoAt('/a2.mp4', '/a3.mp4')], ['a.mp4', 'a2.mp4']],
 		['nothing new', [file('a')], ['a.mp4']],
+		['more than were asked for', [file('x'), file('y'), file('a')], ['a.mp4']],
 		['one under another name', [file('x')], ['a.mp4']],
+		['it signed anew', [{ ...file('a'), id: 'x', file_url: `${file('a').file_url}?s` }], ['a.mp4']],
 	])('it may hold %s', async (_, entries, names) => {
 		const { history, find } = searching({ expected: 2 }, came('a'));
 		history.push(...entries);
 		const files = await find(true);
 		expect(files.map(({ fileUrl }) => fileUrl.split('/').pop())).toEqual(names);
+	});
+
+	it('a look that hangs costs none of those that came', async () => {
+		const { listHistory, searched } = searching({ expected: 2 }, came('a'));
+		listHistory.mockReturnValue(new Promise(() => {}));
+		expect(await searched(true)).toMatchObject({ ids: ['a'], seconds: 15 });
 	});
 });
 
@@ -131,6 +201,19 @@ describe('when the stream was cut after a file had come', () => {
 		history.unshift(file('b'));
 		expect(await searched()).toMatchObject({ ids: ['a', 'b'], seconds: 15 });
 		over.abort(new Failure('timedOut'));
+		expect(await searched()).toMatchObject({ ids: ['a'], seconds: 0 });
+	});
+
+	it('nothing is waited for once the history says that the others have failed', async () => {
+		const { history, searched } = cut();
+		const failed = ['b', 'c'].map((id) => ({ ...file(id), file_url: '', status: 'failed' }));
+		history.push(...failed, file('a'));
+		expect(await searched()).toMatchObject({ ids: ['a'], seconds: 0 });
+	});
+
+	it('a history that refuses costs nothing of it', async () => {
+		const { listHistory, searched } = cut();
+		listHistory.mockRejectedValue(new Failure('tokenRefused'));
 		expect(await searched()).toMatchObject({ ids: ['a'], seconds: 0 });
 	});
 });

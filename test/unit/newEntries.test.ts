@@ -108,13 +108,19 @@ async function watching(history: ServiceRecord[], form?: ConstructorParameters<t
 
 type Change = (record: ServiceRecord) => ServiceRecord;
 const unchanged: Change = (record) => record;
+const atOneTime: Change = (record) => ({ ...record, created_at: '2026-11-20' });
 const without =
 	(field: string): Change =>
 	(record) => ({ ...record, [field]: undefined });
 
 describe('a history', () => {
+	it('that was empty at first has only new entries', async () => {
+		expect(await (await watching([])).lookWith(entry('a', 2))).toEqual(['a']);
+	});
+
 	it.each<[string, Change]>([
 		['has no times', without('created_at')],
+		['has the same time for all', atOneTime],
 		['has ids that are numbers at times', unchanged],
 		['has no ids', without('id')],
 		['has neither ids nor times', (record) => without('id')(without('created_at')(record))],
@@ -131,6 +137,19 @@ describe('a history', () => {
 		}
 	});
 
+	it('in one bare array, in any order, tells what was made after everything in it', async () => {
+		const shuffled = old(700).sort(() => Math.random() - 0.5);
+		const setting = await watching(shuffled, { whole: true });
+		setting.history.push(entry('a', 2), entry('b', 1));
+		expect(await setting.look()).toEqual(['b', 'a']);
+	});
+
+	it('of 100,000 entries in one array is remembered by its newest alone', async () => {
+		const setting = await watching(entries('old', 100_000, -90_000), { whole: true });
+		expect(await setting.lookWith(entry('a', 2))).toEqual(['a']);
+		expect(JSON.stringify(setting.data).length).toBeLessThan(50_000);
+	});
+
 	it('that puts an entry in late, among older ones, has it told', async () => {
 		const setting = await watching(old(300));
 		await setting.lookWith(entry('fast', 5));
@@ -143,6 +162,7 @@ describe('entries that are deleted', () => {
 	it.each([
 		['with times', unchanged],
 		['without times', without('created_at')],
+		['of one time', atOneTime],
 	])('bring up older ones that are not new: %s', async (_, change) => {
 		const setting = await watching(old(400).map(change));
 		for (const [n, amount] of [1, 50, 1, 99, 150].entries()) {
@@ -151,12 +171,21 @@ describe('entries that are deleted', () => {
 			expect(await setting.lookWith(change(entry(`new ${n}`, 5 + n)))).toEqual([`new ${n}`]);
 		}
 	});
+
+	it('while the pages are read hide no entry', async () => {
+		const setting = await watching(old(300));
+		setting.history.unshift(...entries('new', 250, 0));
+		setting.between = (page) => void (page === 2 && setting.history.splice(3, 1));
+		await setting.look();
+		expect(setting.told.sort()).toEqual(named('new', 250).sort());
+	});
 });
 
 describe('many at once', () => {
 	it.each([
 		['pages with a total', {}],
 		['bare arrays', { asArray: true }],
+		['small pages', { size: 20 }],
 	])('are all told, in order, while more come in: %s', async (_, form) => {
 		const setting = await watching(old(300), form);
 		setting.history.unshift(...entries('new', 480, 0));
@@ -166,6 +195,12 @@ describe('many at once', () => {
 		setting.between = () => {};
 		await setting.look();
 		expect(setting.told).toEqual([...named('new', 480), ...named('late ', late)]);
+	});
+
+	it('and more than a look takes: the newest are told', async () => {
+		const setting = await watching(old(300));
+		expect(await setting.lookWith(...entries('new', 900, 0))).toEqual(named('new', 900).slice(300));
+		expect(await setting.look()).toEqual([]);
 	});
 });
 
@@ -194,6 +229,22 @@ describe('an entry in the making', () => {
 		await setting.look();
 		expect(setting.pages).toBe(1);
 	});
+
+	it('is given up after two hours', async () => {
+		const setting = await watching([]);
+		await setting.lookWith(making('a', 1));
+		await setting.look(2 * 60 + 1);
+		setting.history = [entry('a', 1)];
+		expect(await setting.look()).toEqual([]);
+	});
+
+	it('without an id is told when it has its file', async () => {
+		const setting = await watching(old(150).map(without('id')));
+		expect(await setting.lookWith(without('id')(making('a', 1)))).toEqual([]);
+		setting.history[0] = without('id')(entry('a', 1));
+		expect(await setting.look()).toEqual([`${BASE}/a.mp4`]);
+		expect(await setting.look()).toEqual([]);
+	});
 });
 
 describe('a restart', () => {
@@ -206,5 +257,20 @@ describe('a restart', () => {
 		setting.now += 24 * HOUR;
 		expect(await setting.look()).toEqual(['slow', ...named('meanwhile', 250)]);
 		expect(await setting.look()).toEqual([]);
+	});
+
+	it('with a new token goes on with the same history', async () => {
+		const setting = await watching(old(300));
+		setting.restart('killed', 'the same account, renewed');
+		expect(await setting.lookWith(entry('a', 1))).toEqual(['a']);
+		expect(await setting.lookWith(entry('b', 2))).toEqual(['b']);
+	});
+
+	it('with another account begins anew', async () => {
+		const setting = await watching(old(300));
+		setting.restart('closed', 'another account');
+		setting.history = entries('other', 300, -905, 3);
+		expect(await setting.look()).toEqual([]);
+		expect(await setting.lookWith(entry('b', 20))).toEqual(['b']);
 	});
 });

@@ -13,6 +13,8 @@ let service: FakeService;
 /** `asked` for a socket, and `opened` one. */
 let events: EventEmitter;
 let requests: string[];
+/** The connection of the latest handshake. */
+let connection: Socket;
 let sockets: ServerSocket[];
 let listenings: Subscription[];
 let count = 0;
@@ -29,6 +31,7 @@ beforeEach(async () => {
 	const page = () => {};
 	service = await FakeService.start(page, (request, socket, early) => {
 		requests.push(request.url!);
+		connection = socket;
 		if (mode === 'refuse') socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n');
 		if (mode === 'hang') socket.resume().on('end', () => socket.end());
 		if (mode === 'accept') {
@@ -105,6 +108,14 @@ describe('the socket of an account', () => {
 		expect(requests).toEqual(['/ws?token=a%2Bb%2Fc%3Dd%26e']);
 	});
 
+	it('is one for all who listen', async () => {
+		const all = [listen(), listen(), listen()];
+		await Promise.all(all.map(async ({ ready }) => await ready));
+		expect(all.map((one) => one.isOpen())).toEqual([true, true, true]);
+		await listening();
+		expect(requests.length).toBe(1);
+	});
+
 	it('is not shared with another account, nor are its messages', async () => {
 		const [theirs, mine] = [await listening(`${token}-other`), await listening()];
 		expect(new Set(requests).size).toBe(2);
@@ -131,6 +142,30 @@ describe('the socket of an account', () => {
 		await over;
 		expect(second.isOpen()).toBe(false);
 	});
+
+	it('is opened anew for whoever listens after it was closed', async () => {
+		const first = await listening();
+		const over = closed(sockets[0]!);
+		first.release();
+		const second = await listening();
+		await over;
+		expect(second.isOpen()).toBe(true);
+		expect(requests.length).toBe(2);
+	});
+
+	it('is given up at once when the last one leaves before the handshake is answered', async () => {
+		mode = 'hang';
+		const asked = once(events, 'asked');
+		const subscription = listen();
+		await asked;
+		const gone = closed(connection);
+		const began = Date.now();
+		subscription.release();
+		await gone;
+		// An answer is waited for three times as long.
+		expect(Date.now() - began).toBeLessThan(5000);
+		expect(requests.length).toBe(1);
+	});
 });
 
 describe('messages', () => {
@@ -145,9 +180,39 @@ describe('messages', () => {
 		subscription.follow('1', told.follow);
 		expect(told.heard).toEqual([latest]);
 	});
+
+	it('are not delivered to one who has left', async () => {
+		const { subscription: first, told: gone } = await following();
+		const { told: stays } = await following();
+		first.release();
+		first.follow('1', gone.follow);
+		send(status('1', 43));
+		await stays.has(1);
+		expect(gone.heard).toEqual([]);
+	});
 });
 
-describe('a socket that is lost', () => {});
+describe('a socket that is lost', () => {
+	it('does not hold up whoever comes meanwhile', async () => {
+		const { told } = await following();
+		mode = 'hang';
+		sockets[0]!.terminate();
+		await told.has(1);
+		const began = Date.now();
+		const second = await listening();
+		expect(Date.now() - began).toBeLessThan(2500);
+		expect(second.isOpen()).toBe(false);
+	});
+
+	it('is not opened again once nobody listens', async () => {
+		const { subscription, told } = await following();
+		sockets[0]!.terminate();
+		await told.has(1);
+		subscription.release();
+		await new Promise((resolve) => setTimeout(resolve, 1300));
+		expect(requests.length).toBe(1);
+	});
+});
 
 describe('a good socket that is lost', () => {
 	beforeEach(() => void fakeTime());
@@ -177,6 +242,13 @@ describe('a good socket that is lost', () => {
 		expect(requests.length).toBe(11);
 	});
 
+	it('is opened again at once when it had stood for ten seconds', async () => {
+		const { told } = await following();
+		await jest.advanceTimersByTimeAsync(10_100);
+		await cut(told);
+		await within(50);
+	});
+
 	it('is opened again more and more rarely while the service goes on to refuse', async () => {
 		const { told } = await following();
 		sockets[0]!.send(status('1', 5));
@@ -193,9 +265,42 @@ describe('a good socket that is lost', () => {
 		// At 0, 0.5, 1.5, 3.5 and 7.5 s at most; after a 401 Node tries each once more by itself.
 		expect(times.length).toBeLessThanOrEqual(10);
 	});
+
+	it('is opened again with a pause when it brought nothing of the service', async () => {
+		const { told } = await following();
+		sockets[0]!.send('{"error":"nothing for you"}');
+		await cut(told);
+		await jest.advanceTimersByTimeAsync(450);
+		expect(requests.length).toBe(1);
+		await within(600);
+	});
 });
 
 describe('a socket that cannot be had', () => {
+	it('holds nothing up beyond 3 s where the handshake is never answered', async () => {
+		mode = 'hang';
+		const began = Date.now();
+		expect((await listening()).isOpen()).toBe(false);
+		const waited = Date.now() - began;
+		expect(waited).toBeGreaterThan(2500);
+		expect(waited).toBeLessThan(10_000);
+	});
+
+	it('holds nothing up where it is refused, and is asked for again later', async () => {
+		mode = 'refuse';
+		const began = Date.now();
+		const subscription = await listening();
+		expect(Date.now() - began).toBeLessThan(2500);
+		expect(subscription.isOpen()).toBe(false);
+		mode = 'accept';
+		await once(events, 'opened');
+		const told = follower();
+		subscription.follow('1', told.follow);
+		sockets[0]!.send(status('1', 5));
+		await told.has(1);
+		expect(subscription.isOpen()).toBe(true);
+	});
+
 	it('is not asked for where the policy of the instance forbids it, nor is the token shown', async () => {
 		const checked: string[] = [];
 		const subscription = listen(token, async (...urls: unknown[]) => {
@@ -234,5 +339,38 @@ describe('a socket that is silent', () => {
 		await jest.advanceTimersByTimeAsync(1000);
 		await Promise.all([again, over]);
 		expect(requests.length).toBe(2);
+	});
+
+	it('is left alone as long as anything comes', async () => {
+		const { told } = await following();
+		for (let round = 1; round <= 4; round++) {
+			await jest.advanceTimersByTimeAsync(50_000);
+			sockets[0]!.send('anything');
+			sockets[0]!.send(status('1', round));
+			await told.has(round);
+		}
+		expect(requests.length).toBe(1);
+	});
+
+	it('still delivers until the one that takes its place is there, and nobody is told', async () => {
+		const { subscription, told } = await following();
+		mode = 'hang';
+		const asked = once(events, 'asked');
+		await jest.advanceTimersByTimeAsync(60_000);
+		await asked;
+		sockets[0]!.send(status('1', 43));
+		expect(await told.has(1)).toEqual([43]);
+		expect(subscription.isOpen()).toBe(true);
+	});
+
+	it('is given up when no other takes its place', async () => {
+		const { subscription, told } = await following();
+		const over = closed(sockets[0]!);
+		mode = 'hang';
+		await jest.advanceTimersByTimeAsync(60_000);
+		await jest.advanceTimersByTimeAsync(15_000);
+		await over;
+		expect(await told.has(1)).toEqual(['change']);
+		expect(subscription.isOpen()).toBe(false);
 	});
 });

@@ -83,11 +83,20 @@ describe('a further attempt of one round', () => {
 
 	test.each<[string, string | undefined, Partial<Call>, Partial<Call>]>([
 		['the same item, stored and read', '1', { items: [item] }, { items: [stored(item)] }],
+		['another item', undefined, { items: [item] }, { items: [{ json: { t: 2 } }] }],
 		['a file of another size', undefined, withFile({}), withFile({ bytes: 8 })],
 	])('%s', (_, found, before, after) => {
 		const here = execution();
 		failing(here, '1', before);
 		expect(retry(here, after)).toBe(found);
+	});
+
+	test('an item may contain itself, and items of the same content are two', () => {
+		const json: IDataObject = { t: 1 };
+		json.self = json;
+		const { keys } = execution().run({ items: [{ json }, { json }] });
+		expect(keys[0]).toMatch(/^0:\w+$/);
+		expect(keys[1]).toMatch(/^1:\w+$/);
 	});
 });
 
@@ -153,5 +162,11 @@ describe('without an execution', () => {
 		expect(foundOutside('One hour.')).toBe('1');
 		jest.setSystemTime(Date.now() + 2000);
 		expect(foundOutside('One hour.')).toBeUndefined();
+	});
+
+	test('the oldest of more than five hundred is forgotten', () => {
+		for (let call = 0; call <= 500; call++) failingOutside('1', `Text ${call}`);
+		expect(foundOutside('Text 0')).toBeUndefined();
+		expect(foundOutside('Text 500')).toBe('1');
 	});
 });

@@ -117,7 +117,8 @@ async function create(
 	});
 	record.keep({ state: 'task', taskId });
 	report.progress(`${part.name}task ${taskId} created`);
-	const own = part.count === 1 ? {} : { part: part.index + 1 };
+	// What the parts have in common may say how another one came.
+	const own = part.count === 1 ? {} : { part: part.index + 1, channel: undefined };
 	report.recordPayment('speech', { ...own, task: taskId, attempts });
 	return taskId;
 }
