@@ -3,7 +3,7 @@ import { failureOfStatus, readRetryAfter, saysTooMuch } from '../parsing/errors'
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import { abortReason, backOffMs, sleep, startDeadline, steadyNow } from '../async/deadline';
-import { Failure, isFailure, isTransient, withFacts, type FailureKind } from '../failure';
+import { Failure, isFailure, isTransient, withFacts } from '../failure';
 import {
 	sendRequest,
 	type HttpRequest,
@@ -51,27 +51,19 @@ export interface LoadListener {
 	recordAccepted(check: Check): void;
 }
 
-/** After these the service may have accepted (and charged) a create call without saying so. */
-const UNSURE = new Set<FailureKind>([
-	'noAnswer',
-	'unavailable',
-	'timedOut',
-	'canceled',
-	'notTheService',
-	'tooLarge',
-]);
+/** The service itself has not answered. */
+const UNANSWERED = ['noAnswer', 'unavailable', 'timedOut', 'notTheService'] as const;
 
-/** A failed create call, with the fact whether it may be charged all the same. */
+/** A failed create call, with the fact whether it may be accepted, and charged, all the same. */
 const ofCreate = (error: unknown): unknown =>
-	error instanceof Failure &&
-	UNSURE.has(error.kind) &&
+	isFailure(error, ...UNANSWERED, 'canceled', 'tooLarge') &&
 	![401, 403].includes(error.facts.status ?? 0)
 		? error.with({ maybeAccepted: true })
 		: error;
 
 /** Whether not the service has answered, but nobody, or what stands in front of it. */
 const isOutage = (error: unknown): error is Failure =>
-	isFailure(error, 'noAnswer', 'unavailable', 'timedOut', 'notTheService', 'unreachable') ||
+	isFailure(error, ...UNANSWERED, 'unreachable') ||
 	(isFailure(error, 'notFound') && error.facts.isEdge === true);
 
 /** Whether the service refuses for rate or load; with 503 it may have begun something all the same. */

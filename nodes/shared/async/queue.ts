@@ -1,4 +1,4 @@
-import { abortReason, NO_REASON, sleep, steadyNow, whenAborted } from './deadline';
+import { abortReason, NO_REASON, sleep, whenAborted } from './deadline';
 
 /** Admits callers one after another, in order of arrival. */
 export class Queue {
@@ -64,35 +64,6 @@ export class Queue {
 			end(true);
 		}
 		this.isMoving = false;
-	}
-}
-
-/** Limits how often something is done; turns are given in the order they were asked for. */
-export class TokenBucket {
-	/** When all turns will be there again, by `steadyNow`. */
-	private fullAt = 0;
-	private takenAt = 0;
-	private readonly line = new Queue(
-		() => Math.max(this.takenAt + this.apartMs, this.fullAt - this.spareMs) - steadyNow(),
-		() => {
-			this.takenAt = steadyNow();
-			this.fullAt = Math.max(this.fullAt, this.takenAt) + this.everyMs;
-		},
-	);
-	private readonly spareMs: number;
-
-	/** `atOnce` turns may be taken `apartMs` milliseconds apart, then one every `everyMs`. */
-	constructor(
-		atOnce: number,
-		private readonly everyMs: number,
-		private readonly apartMs = 0,
-	) {
-		this.spareMs = (atOnce - 1) * everyMs;
-	}
-
-	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
-	async take(signal: AbortSignal): Promise<boolean> {
-		return await this.line.enter(signal);
 	}
 }
 

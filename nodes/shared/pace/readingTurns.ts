@@ -1,5 +1,5 @@
 import { steadyNow } from '../async/deadline';
-import { Queue, TokenBucket } from '../async/queue';
+import { Queue } from '../async/queue';
 
 /** Lookups of many tasks are spread over the interval, at most this far apart, in ms. */
 const MAX_SPREAD_MS = 250;
@@ -8,7 +8,7 @@ const SPREAD_OVER = 0.7;
 /** A trigger follows others' tasks for hours: the interval of all its readings together, in ms. */
 const WATCH_EVERY_MS = 2000;
 /** After a lost socket or a restart hundreds may have ended unheard: so many in a row, … */
-const WATCH_IN_A_ROW = 200;
+const WATCH_SPARE_MS = 199 * WATCH_EVERY_MS;
 /** … this far apart, in ms. */
 const WATCH_APART_MS = 50;
 
@@ -21,7 +21,16 @@ export class ReadingTurns {
 		(everyMs) => this.lastLookup + this.spreadMs(everyMs) - steadyNow(),
 		() => (this.lastLookup = steadyNow()),
 	);
-	private readonly watching = new TokenBucket(WATCH_IN_A_ROW, WATCH_EVERY_MS, WATCH_APART_MS);
+	private lastWatch = 0;
+	/** When as many as may come in a row may do so again, by `steadyNow`: a token bucket. */
+	private fullAt = 0;
+	private readonly watching = new Queue(
+		() => Math.max(this.lastWatch + WATCH_APART_MS, this.fullAt - WATCH_SPARE_MS) - steadyNow(),
+		() => {
+			this.lastWatch = steadyNow();
+			this.fullAt = Math.max(this.fullAt, this.lastWatch) + WATCH_EVERY_MS;
+		},
+	);
 
 	/** `tasks`: how many tasks items wait for at the moment. */
 	constructor(private readonly tasks: () => number) {}
@@ -36,7 +45,7 @@ export class ReadingTurns {
 
 	/** The same for what a trigger follows. */
 	async watch(signal: AbortSignal): Promise<boolean> {
-		return await this.watching.take(signal);
+		return await this.watching.enter(signal);
 	}
 
 	private spreadMs(everyMs: number): number {

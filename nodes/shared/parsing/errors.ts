@@ -39,7 +39,7 @@ function readReasonText(text: string, depth: number): string | undefined {
 }
 
 /** Text without mark-up and control characters, not too long; undefined when nothing is left. */
-export function plainText(text: string): string | undefined {
+function plainText(text: string): string | undefined {
 	const plain = clip(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
 	return asText(clip(plain.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
 }
@@ -96,9 +96,6 @@ const wordsOf = (text = ''): string =>
 
 /** The longest wait that Retry-After can ask for, in ms: a day. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
-
-/** True when a text says that credit or quota ran out. */
-export const saysOutOfCredit = (text?: string): boolean => CREDIT.test(wordsOf(text));
 
 /** True when a text that came with a 429 tells of a quota for a day, a month or a plan. */
 export const saysUsedUp = (text?: string): boolean =>
@@ -164,7 +161,7 @@ export function failureOfStatus(status: number, body: string): Failure {
 	const passing = { ...facts, transient: true };
 	if (status === 429 || (status < 500 && saysTooMuch(text))) {
 		// A quota that is exceeded may be one of requests, which passes.
-		const isOut = /insufficient|credit|balance/i.test(text ?? '') && saysOutOfCredit(text);
+		const isOut = /insufficient|credit|balance/i.test(text ?? '') && CREDIT.test(wordsOf(text));
 		return isOut ? new Failure('outOfCredit', facts) : new Failure('rateLimited', passing);
 	}
 	const isRefused = status === 401 || status === 403;
