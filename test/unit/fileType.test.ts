@@ -1,8 +1,8 @@
 import {
-	fileKindOf,
 	fileNameOf,
 	fileTypeOf,
 	isImage,
+	kindSaid,
 	whyNoFile,
 } from '../../nodes/shared/parsing/fileType';
 import type { MediaKind } from '../../nodes/shared/contract';
@@ -128,9 +128,9 @@ it.each([
 	['its type when it was made from images', { type: 'image_to_video' }, '/a.mp4', 'video'],
 	['its ending', {}, '/a.JPG?x=1', 'image'],
 	['its ending', {}, '/a.mp4', 'video'],
-	['nothing', {}, '/a', 'video'],
+	['nothing', {}, '/a', undefined],
 ])('the kind of an entry of the history is told by %s', (_, entry, path, expected) => {
-	expect(fileKindOf(entry, `https://files.example.com${path}`)).toBe(expected);
+	expect(kindSaid(entry, `https://files.example.com${path}`)).toBe(expected);
 });
 
 it.each<[boolean, Array<keyof typeof HEADS>]>([

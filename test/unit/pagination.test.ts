@@ -7,13 +7,12 @@ const records = (count: number, from = 0) =>
 /** Reads from a service that answers by `answer`; gives the records and the pages asked for. */
 async function read(
 	answer: (page: number, size: number) => unknown,
-	{ first = 1, limit = Infinity, idField = 'id' } = {},
+	{ first = 1, limit = Infinity } = {},
 ) {
 	const asked: Array<[number, number]> = [];
 	const found = await readAllPages({
 		first,
 		limit,
-		idField,
 		async fetch(page, size) {
 			asked.push([page, size]);
 			if (asked.length > 2000) throw new Error('it never ends');

@@ -12,8 +12,6 @@ export interface Paging {
 	first: number;
 	/** Number of records wanted at most. */
 	limit: number;
-	/** The field that identifies a record. */
-	idField: string;
 	fetch(page: number, pageSize: number): Promise<Page>;
 	/** True when the pages after this one are of no use. */
 	isEnough?(page: Page): boolean;
@@ -43,7 +41,7 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 		const found = await paging.fetch(page, pageSize);
 		const before = records.size;
 		for (const item of found.items) {
-			const key = asText(item[paging.idField]) ?? asText(item.id) ?? JSON.stringify(item);
+			const key = asText(item.id) ?? asText(item.voice_id) ?? JSON.stringify(item);
 			if (!records.has(key)) records.set(key, item);
 		}
 		const isLast =
@@ -68,7 +66,6 @@ export const allVoices = async (
 	await readAllPages({
 		first: 0,
 		limit,
-		idField: 'voice_id',
 		fetch: async (page, pageSize) =>
 			await api.listVoices({ ...query, page, page_size: pageSize }, signal),
 	});

@@ -2,7 +2,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { download, type FileContext } from '../http/download';
 import type { Credential } from '../http/credential';
 import { asText } from '../parsing/coerce';
-import { fileKindOf } from '../parsing/fileType';
+import { kindSaid } from '../parsing/fileType';
 import type { HistoryEntry } from './historyEntries';
 
 /**
@@ -20,7 +20,7 @@ export async function fetchEntryFiles(
 	const binary: NonNullable<INodeExecutionData['binary']> = {};
 	for (const [index, { fileUrl: url }] of files.entries()) {
 		const suffix = index === 0 ? '' : String(index + 1);
-		const kind = fileKindOf(record, url);
+		const kind = kindSaid(record, url) ?? 'video';
 		const file = { url, kind, id: suffix ? `${id}-${suffix}` : id };
 		binary[field + suffix] = await download(context, credential, file, signal);
 	}

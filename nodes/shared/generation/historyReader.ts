@@ -63,7 +63,6 @@ async function readBackTo(
 	const items = await readAllPages({
 		first: 1,
 		limit: MAX_ENTRIES,
-		idField: 'id',
 		fetch: async (page, pageSize) => {
 			const found = await api.listHistory({ page, page_size: pageSize }, signal);
 			look.clockOffsetMs = found.clockOffsetMs;

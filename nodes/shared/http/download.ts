@@ -25,9 +25,8 @@ import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 /** How long a file host may take to answer, and be silent while a file comes, in ms. */
 const SILENCE_MS = 60_000;
 const MAX_ATTEMPTS = 5;
-/** How long a new file may be unknown to its host, and the longest pause meanwhile, in ms. */
+/** How long a new file may be unknown to its host, in ms. */
 const JUST_MADE_MS = 20_000;
-const MAX_PAUSE_MS = 4000;
 /** How long a host that refuses for rate or load is asked again where nothing sets a deadline, in ms. */
 const MAX_REFUSED_MS = 300_000;
 /** The longest pause that it can ask for, in ms: some ask for a day. */
@@ -178,7 +177,7 @@ export async function download(
 			throw made.with({ fileUrl: file.url });
 		}
 		const toldMs = Math.min(MAX_TOLD_MS, made.facts.retryAfterMs ?? 0);
-		await sleep(Math.max(toldMs, backOffMs(attempt, MAX_PAUSE_MS)), signal);
+		await sleep(Math.max(toldMs, backOffMs(attempt)), signal);
 	}
 }
 

@@ -133,7 +133,3 @@ export function kindSaid(
 /** Whether these are the first bytes of an image. */
 export const isImage = (bytes: Uint8Array): boolean =>
 	sniff(bytes, 'image')?.startsWith('image/') === true;
-
-/** Whether a history entry is an image or a video; a video unless it says otherwise. */
-export const fileKindOf = (entry: Record<string, unknown>, url: string): MediaKind =>
-	kindSaid(entry, url) ?? 'video';

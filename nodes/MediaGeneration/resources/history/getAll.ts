@@ -35,7 +35,6 @@ export const getAllHistory: Operation = {
 			const entries = await readAllPages({
 				first: 1,
 				limit,
-				idField: 'id',
 				fetch: async (page, pageSize) =>
 					await api.listHistory({ page, page_size: pageSize }, signal),
 			});
