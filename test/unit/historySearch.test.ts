@@ -76,7 +76,9 @@ function searching(asked: Partial<SentRequest> = {}, got: GeneratedFile[] = []) 
 	const history: ServiceRecord[] = [];
 	const over = new AbortController();
 	const { api, listHistory } = account(history);
-	const claim = claimsOf(api.credential).open(sent(asked), 'streaming', got);
+	const claims = claimsOf(api.credential);
+	const claim = claims.open(sent(asked));
+	claims.receive(claim, got);
 	const find = async (isOneLook = false, signal = over.signal) =>
 		await findInHistory(api, claim, isOneLook ? undefined : 'it broke', signal);
 	/** How the search ends, and after how many seconds. */

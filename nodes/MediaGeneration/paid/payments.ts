@@ -19,12 +19,6 @@ export class PaidRecord {
 		return this.log.find(this.key);
 	}
 
-	/** It has to be sent: nothing is paid, or what was paid for is gone. */
-	get isUnpaid(): boolean {
-		const { left } = this;
-		return left === undefined || (left.state === 'task' && left.isGone === true);
-	}
-
 	/** Right before the call goes out: from now on the service may have accepted it. */
 	markSent(request: PaidRequest): void {
 		this.spending.countSent();
@@ -52,7 +46,7 @@ export class Payments {
 	records: PaidRecord[] = [];
 
 	constructor(
-		private readonly log: PaidLog,
+		readonly log: PaidLog,
 		private readonly spending: Spending,
 		private readonly index: number,
 		/** Of the whole item. */
@@ -69,7 +63,10 @@ export class Payments {
 			stretches.length < 2 ? [key] : stretches.map(({ start, end }) => `${key}/${start}-${end}`);
 		this.records = keys.map((each) => new PaidRecord(log, spending, each));
 		const limit = parameters.numberOption(maxPaid);
-		const unpaid = this.records.filter(({ isUnpaid }) => isUnpaid);
+		// Those of which nothing is paid, or what was paid for is gone.
+		const unpaid = this.records.filter(
+			({ left }) => !left || (left.state === 'task' && left.isGone),
+		);
 		if (limit > 0) spending.plan(this.index, unpaid.length, limit);
 		return this.records;
 	}
@@ -79,8 +76,8 @@ export class Payments {
 		return this.records.flatMap(({ left }) => left ?? []);
 	}
 
-	/** What is kept of all items and rounds of this node. */
-	ofNode(): PaidRequest[] {
-		return this.log.list();
+	/** The tasks that are paid for and can be collected. */
+	tasks(): string[] {
+		return this.left().flatMap((one) => (one.state === 'task' && !one.isGone ? [one.taskId] : []));
 	}
 }

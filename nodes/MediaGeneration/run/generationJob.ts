@@ -93,7 +93,7 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 /** What this node asked for and got for its other items, also in earlier attempts, is no other's. */
 function recallEarlier({ credential, paid }: Work): void {
 	const claims = claimsOf(credential);
-	for (const left of paid.ofNode()) {
+	for (const left of paid.log.list()) {
 		if (left.state === 'made') claims.recall(left.asked, left.files, left.madeAt);
 		else if (left.state !== 'task' && left.asked) claims.recall(left.asked);
 	}

@@ -46,7 +46,9 @@ export class GenerationRecord implements GenerationListener {
 			work.report.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
 			work.report.note({ channel: 'kept' });
 		}
-		this.claim = this.claims.open(left.asked, 'lost', files);
+		this.claim = this.claims.open(left.asked);
+		this.claim.state = 'lost';
+		this.claims.receive(this.claim, files);
 	}
 
 	markSent(): void {

@@ -108,7 +108,11 @@ export class Run {
 		const outcomes = jobs.map((job): Made[] => (job instanceof NotMade ? [job] : []));
 		outcomes.forEach((parts, index) => this.noteFailure(parts, index));
 		if (this.firstFailed) this.firstFailed.error = toldTogether(this.firstFailed.error, jobs);
-		const leaveTurns = await this.takeTurns();
+		// Equal calls of a model wait for one another, since the later may collect what the first has left.
+		const turns = this.works.filter(() => this.isTool);
+		const leaveTurns = await Promise.all(
+			turns.map(async ({ paid }) => await takeTurn(this.store, paid.key)),
+		);
 		if (!this.firstFailed) {
 			await forEachConcurrently(jobs.length, this.concurrency, async (index) => {
 				const job = jobs[index];
@@ -124,17 +128,11 @@ export class Run {
 		if (!this.canceled.aborted) this.showHints(outcomes);
 		// With Retry On Fail, n8n runs the node again for any `error` in the output.
 		const isFailed = (part: Made) => part instanceof NotMade || part.json.error;
-		if (!outcomes.flat().some(isFailed)) this.forgetPaid();
+		if (!outcomes.flat().some(isFailed)) {
+			this.log.erase(this.works.flatMap(({ paid }) => paid.records.map(({ key }) => key)));
+		}
 		for (const leaveTurn of leaveTurns) leaveTurn();
 		return outcomes;
-	}
-
-	/** Equal calls of a model wait for one another, since the later may collect what the first has left. */
-	private async takeTurns(): Promise<Array<() => void>> {
-		if (!this.isTool) return [];
-		return await Promise.all(
-			this.works.map(async ({ paid }) => await takeTurn(this.store, paid.key)),
-		);
 	}
 
 	/** What a job comes to. */
@@ -182,13 +180,7 @@ export class Run {
 
 	/** The tasks that an earlier attempt has paid for of an item. */
 	paidTasksOf(index: number): string[] {
-		const left = this.works[index]?.paid.left() ?? [];
-		return left.flatMap((one) => (one.state === 'task' && !one.isGone ? [one.taskId] : []));
-	}
-
-	/** All items have come out well: a retry has nothing of theirs to collect. */
-	private forgetPaid(): void {
-		this.log.erase(this.works.flatMap(({ paid }) => paid.records.map(({ key }) => key)));
+		return this.works[index]?.paid.tasks() ?? [];
 	}
 
 	/** Shows the hints of all items, each once with the items it is about, and what the run has cost. */

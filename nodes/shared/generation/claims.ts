@@ -15,14 +15,10 @@ export class Claims {
 	/** By the request's key: the open ones, and those that are closed, in the order they were. */
 	private readonly claims = new Map<string, Claim>();
 
-	/** A request goes out. Or, `lost`, an earlier attempt has sent it, and got these files so far. */
-	open(
-		request: SentRequest,
-		state: 'streaming' | 'lost' = 'streaming',
-		files: GeneratedFile[] = [],
-	): Claim {
-		const marks = new Set(marksOf(files));
-		const claim: Claim = { request, state, until: Infinity, files, marks };
+	/** A request goes out, or was sent by an earlier attempt. */
+	open(request: SentRequest): Claim {
+		const nothing = { files: [], marks: new Set<string>() };
+		const claim: Claim = { request, state: 'streaming', until: Infinity, ...nothing };
 		this.claims.delete(request.key);
 		this.claims.set(request.key, claim);
 		return claim;

@@ -71,8 +71,11 @@ export async function findInHistory(
 		if (isFailure(error, 'generationFailed')) throw error;
 		// If the history can't be read, the generation is still paid for.
 		if (!isOver) throw withFacts(error, { maybeAccepted: true });
-		const facts = { text: cut, candidates: candidates.map(candidateOf) };
-		throw new Failure(isUnlikely ? 'unclear' : 'streamLost', facts);
+		const named = candidates.map(({ record }) => ({
+			id: asText(record.id) ?? '',
+			createdAt: asText(record.created_at),
+		}));
+		throw new Failure(isUnlikely ? 'unclear' : 'streamLost', { text: cut, candidates: named });
 	});
 
 	async function look(reading: AbortSignal, isLast: boolean): Promise<Reading<GeneratedFile[]>> {
@@ -103,11 +106,6 @@ export async function findInHistory(
 		return { done: false };
 	}
 }
-
-const candidateOf = ({ record }: HistoryEntry) => ({
-	id: asText(record.id) ?? '',
-	createdAt: asText(record.created_at),
-});
 
 /** The files of `own` entries that the request does not have, no more than it lacks. */
 function furtherFiles({ request, files: had, marks }: Claim, own: HistoryEntry[]): GeneratedFile[] {

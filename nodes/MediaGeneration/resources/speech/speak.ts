@@ -1,4 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
+import { withDeadline } from '../../../shared/async/deadline';
 import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../shared/contract';
 import { splitText, type TextPart } from './splitText';
 import { Failure, invalidInput } from '../../../shared/failure';
@@ -21,7 +22,7 @@ import type { Job } from '../../run/job';
 import type { Operation, Work } from '../../run/work';
 import { readWaitFields } from './collect';
 import { forAllParts, MAX_PARTS, speechOutput } from './parts';
-import { speakPart, submitPart, type Order } from './speakPart';
+import { speakPart, submit, type Order } from './speakPart';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
@@ -203,7 +204,9 @@ function prepare(work: Work): Job {
 			return await speechOutput(work, spoken, wanted);
 		}
 		const tasks = await forAllParts(work, orders.length, async (part) => {
-			return await submitPart(work, part, orders[part.index]!);
+			return await withDeadline(wanted.timeoutMs, part.signal, async (signal) => {
+				return await submit(work, part, orders[part.index]!, signal);
+			});
 		}).catch(failWithTasks);
 		const taskIds = tasks.map(({ taskId }) => taskId);
 		const status = 'pending';
@@ -214,13 +217,10 @@ function prepare(work: Work): Job {
 	/** Names the tasks of all parts, which are paid, and the parts that may be. */
 	function failWithTasks(error: unknown): never {
 		if (records.length === 1 || !(error instanceof Failure)) throw error;
-		const left = records.map((record) => record.left);
-		const taskIds = left.flatMap((one) =>
-			one?.state === 'task' && !one.isGone ? [one.taskId] : [],
-		);
 		const failedPart = Number.parseInt(error.facts.part ?? '');
-		const parts = left.flatMap((one, index) => (one?.state === 'sent' ? [index + 1] : []));
-		throw error.with({ taskIds, unclearParts: parts.filter((part) => part !== failedPart) });
+		const parts = records.flatMap(({ left }, index) => (left?.state === 'sent' ? [index + 1] : []));
+		const unclearParts = parts.filter((part) => part !== failedPart);
+		throw error.with({ taskIds: paid.tasks(), unclearParts });
 	}
 }
 

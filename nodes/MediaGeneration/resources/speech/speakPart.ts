@@ -40,18 +40,11 @@ export async function speakPart(
 	}).finally(() => subscription.release(work.signal.aborted ? undefined : 'soon'));
 }
 
-/** The same for a task that nobody waits for here. */
-export async function submitPart(work: Work, part: Part, order: Order): Promise<Submitted> {
-	return await withDeadline(order.limitMs, part.signal, async (signal) => {
-		return await submit(work, part, order, signal);
-	});
-}
-
 /**
  * The task of a text: that of an earlier attempt, or a new one, which is paid. `begin` aborts when no
  * create call may begin any more; none does before `ready`. Throws a Failure.
  */
-async function submit(
+export async function submit(
 	work: Work,
 	part: Part,
 	order: Order,

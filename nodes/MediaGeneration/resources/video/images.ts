@@ -84,10 +84,6 @@ export class InputImages {
 		});
 	}
 
-	private get helpers() {
-		return this.work.context.helpers;
-	}
-
 	private imageIn(given: string | IBinaryData): Image {
 		const field = typeof given === 'string' ? given : 'file';
 		const data = this.dataOf(given, field);
@@ -109,7 +105,7 @@ export class InputImages {
 	private dataOf(given: string | IBinaryData, field: string): IBinaryData {
 		const { index, context } = this.work;
 		try {
-			return this.helpers.assertBinaryData(index, given);
+			return context.helpers.assertBinaryData(index, given);
 		} catch {
 			const { binary, json } = context.getInputData()[index]!;
 			// Where n8n keeps files in the items' JSON, their names are paths.
@@ -124,8 +120,9 @@ export class InputImages {
 
 	/** How many characters each image has as base64. */
 	private async encodedLengths(): Promise<number[]> {
+		const { helpers } = this.work.context;
 		const sizes = await Promise.all(
-			this.images.map(async ({ data }) => await sizeOfStored(this.helpers, data)),
+			this.images.map(async ({ data }) => await sizeOfStored(helpers, data)),
 		);
 		const empty = this.images.find((_, index) => sizes[index] === 0);
 		if (empty) throw this.badImage(`The file in '${empty.field}' is empty`);
@@ -146,7 +143,7 @@ export class InputImages {
 	/** Writes one image as base64 at `at`; returns the position after it. */
 	private async encodeInto(body: Buffer, at: number, { id, data }: IBinaryData): Promise<number> {
 		if (id === undefined) return at + body.write(data, at, 'latin1');
-		const stream = await this.helpers.getBinaryStream(id, STEP_BYTES);
+		const stream = await this.work.context.helpers.getBinaryStream(id, STEP_BYTES);
 		let end = at;
 		let left: Buffer = Buffer.alloc(0);
 		for await (const part of stream as AsyncIterable<Buffer>) {
