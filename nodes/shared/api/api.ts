@@ -52,17 +52,14 @@ export class Api extends RetryingClient {
 		const { raw } = await this.json(call, (record) => readCreatedTaskId(record) !== undefined);
 		const taskId = readCreatedTaskId(raw);
 		if (taskId !== undefined) {
-			this.load?.recordAccepted(async (signal) => await this.checkAlive(taskId, signal));
+			this.load?.recordAccepted(async (signal) => {
+				const { state, message } = await this.getTask(taskId, signal);
+				if (state === 'error') throw new Failure('taskFailed', { text: message });
+			});
 			return taskId;
 		}
 		const refusal = failureSaidIn(readCreated(raw), this.credential.redact);
 		throw refusal ?? new Failure('notTheService', { maybeAccepted: true });
-	}
-
-	/** Reads a task that was just created; throws a Failure unless it is on its way. */
-	private async checkAlive(taskId: string, signal: AbortSignal): Promise<void> {
-		const { state, message } = await this.getTask(taskId, signal);
-		if (state === 'error') throw new Failure('taskFailed', { text: message });
 	}
 
 	/** §4.2. Throws a Failure; `repeat` 'once' leaves repeating to the caller. */
