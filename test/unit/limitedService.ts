@@ -156,7 +156,6 @@ const subscription = (isOpen: boolean): Subscription => ({
 	ready: Promise.resolve(),
 	isOpen: () => isOpen,
 	isLive: () => isOpen,
-	lostAt: () => 0,
 	follow: () => () => {},
 	followAll: () => [],
 	release() {},

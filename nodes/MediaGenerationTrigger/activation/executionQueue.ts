@@ -6,7 +6,7 @@ import type {
 	IRun,
 	ITriggerFunctions,
 } from 'n8n-workflow';
-import { settledWithin, sleep, steadyNow, withDeadline } from '../../shared/async/deadline';
+import { settledWithin, sleep, withDeadline } from '../../shared/async/deadline';
 import { Semaphore } from '../../shared/async/queue';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
@@ -24,8 +24,6 @@ const MAX_ATTEMPTS = 10;
 /** The pause before the second attempt, in ms; doubles up to the longest, about four minutes in total. */
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
-/** An event that has waited for longer than this, in ms, is worth a line in the log. */
-const LATE_MS = 60_000;
 
 /** One event that is to start one execution. */
 export interface Emission {
@@ -37,7 +35,7 @@ export interface Emission {
 	isProgress: boolean;
 	/** What `store` knows it by. */
 	key: string;
-	store: Pick<EventStore<never>, 'markEmitted' | 'markOver' | 'save'>;
+	store: Pick<EventStore<never, never>, 'markEmitted' | 'markOver' | 'save'>;
 	/** Asked when its turn comes: false if it is to start nothing after all. Never rejects. */
 	isWanted(): Promise<boolean>;
 	/** What is put out. */
@@ -62,9 +60,6 @@ interface Line {
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_AT_ONCE);
 	private readonly lines = new Map<string, Line>();
-	/** How many have not had their turn. */
-	private waiting = 0;
-	private isLate = false;
 
 	/** `scope` identifies this trigger and service. */
 	constructor(
@@ -99,7 +94,7 @@ export class ExecutionQueue {
 		const { store, key, isProgress, about, name } = emission;
 		if (!(await emission.isWanted())) return store.markOver(key);
 		for (let attempt = 1; ; attempt++) {
-			const release = await this.enter();
+			const release = await this.slots.acquire(1, this.signal);
 			try {
 				const item = await this.itemOf(emission);
 				await emission.after;
@@ -114,21 +109,6 @@ export class ExecutionQueue {
 			const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
 			await sleep(pauseMs, this.signal);
 		}
-	}
-
-	/** Resolves when one more may be started, with what makes room for the next. */
-	private async enter(): Promise<() => void> {
-		const began = steadyNow();
-		this.waiting++;
-		const release = await this.slots.acquire(1, this.signal).finally(() => this.waiting--);
-		const wasLate = this.isLate;
-		this.isLate = this.waiting > 0 && (wasLate || steadyNow() - began > LATE_MS);
-		if (this.isLate && !wasLate) {
-			const events = `${this.waiting} event${this.waiting === 1 ? '' : 's'}`;
-			const limit = `at most ${MAX_AT_ONCE} executions run at once`;
-			this.log('warn', `${events} waiting for more than a minute: ${limit}`);
-		}
-		return release;
 	}
 
 	private async itemOf({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {

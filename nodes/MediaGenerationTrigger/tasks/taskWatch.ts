@@ -16,7 +16,7 @@ const OPENING_MS = 5000;
 const OPENING_LOOK_MS = 200;
 /** How often an open socket is looked at, in ms. */
 const LOOK_MS = 5000;
-/** How long a good token is trusted while the socket is closed, in ms. */
+/** How long a good token is trusted while the socket stays closed, in ms. */
 const TRUSTED_MS = 60_000;
 
 /** How a task comes to be known: a message says that it is under way, or has ended, or it is named or kept. */
@@ -122,17 +122,16 @@ export class TaskWatch {
 	/** A socket that can't be opened does not say why: the account's answer does. */
 	private async tryTokenWhileClosed(subscription: Subscription, isKnown: boolean): Promise<void> {
 		const { api, closing, warn, onFatal } = this.activation;
-		for (let isTold = isKnown; ;) {
+		for (let closedMs = isKnown ? LOOK_MS : 0; ;) {
 			await sleep(LOOK_MS, closing);
 			if (closing.aborted) return;
 			if (subscription.isOpen()) {
-				isTold = false;
+				closedMs = 0;
 				continue;
 			}
-			if (!isTold) warn('the WebSocket was closed: reopening it');
-			isTold = true;
+			if (closedMs === 0) warn('the WebSocket was closed: reopening it');
 			// The token may have been revoked, and the socket dropped for that.
-			const closedMs = steadyNow() - subscription.lostAt();
+			closedMs += LOOK_MS;
 			const maxAgeMs = Math.max(FRESH_MS, Math.min(TRUSTED_MS, closedMs));
 			const trouble = await checkToken(api, maxAgeMs, closing);
 			if (isFailure(trouble, 'tokenRefused')) onFatal(trouble);

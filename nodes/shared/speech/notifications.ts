@@ -61,8 +61,6 @@ class Connection {
 			isOpen: () => this.socket.isOpen,
 			/** Whether it can be relied on: open, and not silent for so long that it may be dead. */
 			isLive: () => this.socket.isLive,
-			/** When the socket was last lost, by `steadyNow`; 0 if never. */
-			lostAt: () => this.socket.lostAt,
 			/** Earlier messages are delivered at once (the service repeats none). Returns what ends it. */
 			follow: (taskId: string, follower: Follower): (() => void) => {
 				const unfollow = () => {

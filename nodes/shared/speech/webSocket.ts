@@ -14,9 +14,8 @@ export interface SocketEvents {
 const GIVE_UP_OPENING_MS = 15_000;
 /** How long a socket may be silent before it counts as dead and is replaced, in ms. */
 const IDLE_MS = 60_000;
-/** A socket that stayed open this long, in ms, is reopened at once; so are some that brought a message. */
+/** A socket that stayed open this long, in ms, is reopened at once. */
 const LASTING_MS = 10_000;
-const MAX_SHORT = 10;
 const MAX_BACK_OFF_MS = 30_000;
 
 /** True where the runtime has a WebSocket (Node 22 and later). */
@@ -50,12 +49,8 @@ export class ReconnectingSocket {
 	private isForbidden = !canListen();
 	/** Attempts in a row that failed, or opened one that was no good. */
 	private failures = 0;
-	/** Sockets in a row that did not stay open for long. */
-	private short = 0;
 	/** The pause before the next attempt, in ms. */
 	private pauseMs = 0;
-	/** When it was last lost, by `steadyNow`; 0 if never. */
-	lostAt = 0;
 
 	/** `url` may hold a secret after its "?": only the part before is shown to `checkEgress`. */
 	constructor(
@@ -184,12 +179,9 @@ export class ReconnectingSocket {
 		if (this.leaving === session) this.leaving = undefined;
 		if (this.current === session) {
 			const hasLasted = steadyNow() - session.began > LASTING_MS;
-			const isGood = hasLasted || session.hasDelivered;
-			this.short = hasLasted ? 0 : this.short + 1;
 			// One that is dropped as soon as it opens is treated like one that is refused.
-			this.failures = isGood ? 0 : this.failures + 1;
-			const isAtOnce = isGood && this.short <= MAX_SHORT;
-			this.pauseMs = isAtOnce ? 0 : backOffMs(this.failures, MAX_BACK_OFF_MS);
+			this.failures = hasLasted || session.hasDelivered ? 0 : this.failures + 1;
+			this.pauseMs = hasLasted ? 0 : backOffMs(this.failures, MAX_BACK_OFF_MS);
 			this.lose();
 		}
 		this.awake.abort();
@@ -197,7 +189,6 @@ export class ReconnectingSocket {
 
 	private lose(): void {
 		this.current = undefined;
-		this.lostAt = steadyNow();
 		this.events.onChange(false);
 	}
 }
