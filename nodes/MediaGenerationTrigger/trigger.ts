@@ -13,8 +13,9 @@ import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { wordingOf } from '../shared/n8n/messages';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Activation } from './activation/activation';
+import { EventStore } from './activation/eventStore';
 import { dropsDuplicates, ExecutionQueue } from './activation/executionQueue';
-import { EntryStore } from './generated/entryStore';
+import { EntryStore, HISTORY } from './generated/entryStore';
 import { HistoryWatch } from './generated/historyWatch';
 import { ownWorkOf, refuseSelfStart } from './activation/followers';
 import { readSettings } from './activation/settings';
@@ -63,13 +64,9 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 			context.emitError(asNodeError(failure));
 			void closeFunction();
 		};
-		let isConfirming = false;
 		const onFatal = async (failure: Failure) => {
 			if (isManual || failure.kind !== 'tokenRefused') return end(failure);
-			if (isConfirming) return;
-			isConfirming = true;
 			const refusal = await confirmRefusal(api, signal);
-			isConfirming = false;
 			if (refusal) end(refusal);
 		};
 		const activation: Activation = {
@@ -125,6 +122,6 @@ function watchesOf(activation: Activation, kept: IDataObject, key: string) {
 	if (settings.events.has('generated')) {
 		const store = new EntryStore(kept, key, api.credential.accountKey, emitsAgain);
 		watches.push(new HistoryWatch(activation, store));
-	} else EntryStore.forget(kept, key);
+	} else EventStore.drop(kept, HISTORY, key);
 	return watches;
 }

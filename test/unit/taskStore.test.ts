@@ -5,8 +5,6 @@ import { TaskStore } from '../../nodes/MediaGenerationTrigger/tasks/taskStore';
 const MINUTE = 60_000;
 const SERVICE = 'https://media.example.com';
 
-afterEach(() => jest.useRealTimers());
-
 /** What n8n has saved of a task under way, one that it was told of, and one that is over. */
 function saved() {
 	const data = {};
@@ -36,15 +34,4 @@ it.each<[string, number, boolean, string, string[]]>([
 	const store = new TaskStore(saved(), `${setting.join()}`, service, emitsAgain, now);
 	expect(store.underWay()).toEqual(expected);
 	expect(store.hasEnded('over')).toBe(service === SERVICE);
-});
-
-it('what a closed trigger has left is newer than what n8n had saved before the clock was set back', () => {
-	const data = {};
-	const store = new TaskStore(data, 'set back', SERVICE, true);
-	store.watch('1', 0);
-	store.save();
-	jest.useFakeTimers({ now: Date.now() - 180 * MINUTE });
-	store.watch('2', 0);
-	store.leaveBehind();
-	expect(new TaskStore(data, 'set back', SERVICE, true).underWay()).toEqual(['1', '2']);
 });

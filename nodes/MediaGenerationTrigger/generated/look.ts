@@ -47,19 +47,19 @@ export async function lookInto(
 
 /** Whether the page after these may hold something new, or one that is in the making. */
 function mayGoOn(listed: MarkedEntry[], store: EntryStore): boolean {
-	const { newest, entries } = store;
+	const { newest, events } = store;
 	const { mark, createdAt } = listed.at(-1)!;
 	if (createdAt >= listed[0]!.createdAt - (store.isEmpty ? FOLLOWED_MS : LATE_MS)) return true;
 	const isLater = createdAt > newest || !(createdAt < newest || hasKnown(listed, store));
-	if (isLater && !store.isEmpty && !entries.has(mark)) return true;
+	if (isLater && !store.isEmpty && !events.has(mark)) return true;
 	const marks = new Set(listed.map((entry) => entry.mark));
-	return [...entries].some(([one, entry]) => {
-		return entry.state === 'making' && !marks.has(one) && !(createdAt < entry.createdAt);
+	return [...events].some(([one, entry]) => {
+		return entry.state === 'underWay' && !marks.has(one) && !(createdAt < entry.createdAt);
 	});
 }
 
-const hasKnown = (listed: MarkedEntry[], { entries }: EntryStore) =>
-	listed.some(({ mark }) => entries.has(mark));
+const hasKnown = (listed: MarkedEntry[], { events }: EntryStore) =>
+	listed.some(({ mark }) => events.has(mark));
 
 /** A page in its order. A bare array may hold all that was ever made, in any order: its newest. */
 function entriesOf({ items, bare }: Page, baseUrl: string): MarkedEntry[] {

@@ -35,7 +35,7 @@ export class TaskEvents {
 	end(event: TaskEvent): void {
 		const isWanted = this.activation.settings.events.has(event.event);
 		if (!isWanted) return this.taskStore.markOver(event.task_id);
-		this.taskStore.markEnding(event.task_id);
+		this.taskStore.markEmitted(event.task_id, false);
 		this.emit(event, event.event);
 	}
 
