@@ -6,7 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { accountOf } from '../shared/account';
 import { Api } from '../shared/api/api';
-import { confirmRefusal, requireToken } from '../shared/api/tokenCheck';
+import { checkToken, confirmRefusal, passes } from '../shared/api/tokenCheck';
 import { Failure } from '../shared/failure';
 import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
@@ -59,15 +59,12 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		if (signal.aborted) return;
 		signal.addEventListener('abort', accountOf(credential).use(), { once: true });
 		const api = new Api(context, credential);
-		const end = (failure: Failure) => {
-			if (signal.aborted) return;
-			context.emitError(asNodeError(failure));
-			void closeFunction();
-		};
 		const onFatal = async (failure: Failure) => {
-			if (isManual || failure.kind !== 'tokenRefused') return end(failure);
-			const refusal = await confirmRefusal(api, signal);
-			if (refusal) end(refusal);
+			const mayPass = !isManual && failure.kind === 'tokenRefused';
+			const fatal = mayPass ? await confirmRefusal(api, signal) : failure;
+			if (!fatal || signal.aborted) return;
+			context.emitError(asNodeError(fatal));
+			void closeFunction();
 		};
 		const activation: Activation = {
 			context,
@@ -85,8 +82,10 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 			? watchesOf(activation, {}, '')
 			: watchesOf(activation, context.getWorkflowStaticData('node'), scope);
 		if (!PATIENT.has(context.getActivationMode())) {
-			await requireToken(api, isManual, signal);
+			const trouble = await checkToken(api, 0, signal);
 			if (signal.aborted) return;
+			// A service that is away for the moment is no reason, unless a person waits for an event.
+			if (trouble !== undefined && (isManual || !passes(trouble))) throw trouble;
 			await Promise.all(watches.map(async (watch) => await watch.start()));
 			return;
 		}

@@ -55,17 +55,3 @@ export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Fai
 /** True for trouble that passes and says nothing against the address or the token. */
 export const passes = (trouble: unknown): boolean =>
 	isTransient(trouble) || isFailure(trouble, 'timedOut', 'outOfCredit');
-
-/**
- * Throws what a person must mend before a trigger can work, such as a refused token, but not a service
- * that is away for the moment. With `mustWork`, since the person waits for an event, throws any failure.
- */
-export async function requireToken(
-	api: Api,
-	mustWork: boolean,
-	signal: AbortSignal,
-): Promise<void> {
-	const trouble = await checkToken(api, 0, signal);
-	if (trouble === undefined || signal.aborted) return;
-	if (mustWork || !passes(trouble)) throw trouble;
-}
