@@ -10,7 +10,7 @@ const TIMES = Math.max(1, Number(process.env.FUZZ_TIMES ?? 1) || 1);
 const SEED = process.env.FUZZ_SEED === undefined ? undefined : Number(process.env.FUZZ_SEED);
 
 /** How many runs a property gets that has `normal` of them without FUZZ_TIMES. */
-export const runs = (normal: number) => Math.ceil(normal * TIMES);
+const runs = (normal: number) => Math.ceil(normal * TIMES);
 
 jest.setTimeout(300_000 * TIMES);
 
