@@ -64,8 +64,9 @@ export class RemoteWorkflow {
 	/** The tasks that its trigger remembers as under way, as n8n has saved it. */
 	async remembered(): Promise<string[]> {
 		const { staticData } = await this.rest.request('GET', `/rest/workflows/${this.id}`);
-		const tasks: string[][] = staticData?.[`node:${TRIGGER}`]?.tasks ?? [];
-		return tasks.filter(([, state]) => state === 'underWay').map(([taskId]) => taskId!);
+		const kept: Array<[string, { state: string }]> =
+			staticData?.[`node:${TRIGGER}`]?.tasks?.events ?? [];
+		return kept.filter(([, { state }]) => state === 'underWay').map(([taskId]) => taskId);
 	}
 }
 

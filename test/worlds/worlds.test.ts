@@ -21,14 +21,13 @@ const read = (output: string) => {
 	return { played: Number(played), violations: violations === '0' ? 0 : output };
 };
 
-test('a thousand worlds, a quarter of them new, keep the promises', async () => {
-	const fresh = Math.floor(Math.random() * 2 ** 30);
-	console.log(`New worlds: npm run worlds -- --seed ${fresh} --count 250`);
-	const halves = Array.from({ length: HALVES }, async (_, half) => {
-		const known = await worlds(1 + half * 375, 375, WITHIN * 0.75);
-		return [known, await worlds(fresh + half * 125, 125, WITHIN * 0.25)];
-	});
-	const results = (await Promise.all(halves)).flat().map(read);
+test('hundreds of worlds keep the promises', async () => {
+	// New seeds are for `npm run worlds`: what the auditor says of them, a person has to look into.
+	const halves = Array.from(
+		{ length: HALVES },
+		async (_, half) => await worlds(1 + half * 375, 375),
+	);
+	const results = (await Promise.all(halves)).map(read);
 	expect(results.map(({ violations }) => violations)).toEqual(results.map(() => 0));
 	expect(Math.min(...results.map(({ played }) => played))).toBeGreaterThan(0);
 });
