@@ -19,6 +19,7 @@ export interface SoundFile {
 export type JoinedSound = FileType & { bytes: Buffer; startsMs: number[] };
 
 const isWav = (sound: Wav | Mp3): sound is Wav => 'description' in sound;
+const isMp3 = (sound: Wav | Mp3): sound is Mp3 => !isWav(sound);
 
 /**
  * Joins WAV or MP3 files of one format; holds the joined file and one of the others in memory. Returns
@@ -31,7 +32,6 @@ export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { why
 	}
 	const joined = Buffer.allocUnsafe(HEAD_BYTES + total);
 	const sounds: Array<Wav | Mp3> = [];
-	let count = 0;
 	const startsMs: number[] = [];
 	let end = HEAD_BYTES;
 	let durationMs = 0;
@@ -46,13 +46,12 @@ export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { why
 		}
 		for (const stretch of stretches) end += stretch.copy(joined, end);
 		sounds.push(sound);
-		count += stretches.length;
 		startsMs.push(durationMs);
 		durationMs += sound.durationMs;
 	}
 	const first = sounds[0]!;
 	const bytes = end - HEAD_BYTES;
-	const head = isWav(first) ? wavHead(first, bytes) : infoFrame(first, count, bytes);
+	const head = isWav(first) ? wavHead(first, bytes) : infoFrame(sounds.filter(isMp3), bytes);
 	const start = HEAD_BYTES - head.copy(joined, HEAD_BYTES - head.length);
 	if (isWav(first) && end % 2) joined[end++] = 0;
 	return {

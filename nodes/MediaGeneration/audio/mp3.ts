@@ -8,6 +8,8 @@ export interface Mp3 {
 	/** In words, equal for files that can be joined. */
 	format: string;
 	durationMs: number;
+	/** How many frames have sound. */
+	frames: number;
 	/** The header of the first one. */
 	header: Buffer;
 }
@@ -96,25 +98,35 @@ function* framesOf(file: Buffer): Generator<Frame & { at: number }> {
 	}
 }
 
-/** The frames with sound of an MP3 file, each a stretch of it; undefined when there are none. */
+/** The frames with sound of an MP3 file, as stretches of it; undefined when there are none. */
 export function readMp3(file: Buffer): { sound: Mp3; stretches: Buffer[] } | undefined {
-	const frames = [...framesOf(file)];
-	const [first] = frames;
+	let first: (Frame & { at: number }) | undefined;
+	let frames = 0;
+	// Neighbours are one stretch: a large file has more frames than memory should hold.
+	const stretches: Array<{ start: number; end: number }> = [];
+	for (const frame of framesOf(file)) {
+		first ??= frame;
+		frames++;
+		const last = stretches.at(-1);
+		if (last?.end === frame.at) last.end += frame.size;
+		else stretches.push({ start: frame.at, end: frame.at + frame.size });
+	}
 	if (!first) return undefined;
 	const sound = {
 		format: first.format,
-		durationMs: (frames.length * first.samples * 1000) / first.hertz,
+		durationMs: (frames * first.samples * 1000) / first.hertz,
+		frames,
 		header: Buffer.from(file.subarray(first.at, first.at + 4)),
 	};
-	return { sound, stretches: frames.map(({ at, size }) => file.subarray(at, at + size)) };
+	return { sound, stretches: stretches.map(({ start, end }) => file.subarray(start, end)) };
 }
 
 /**
- * The frame that comes before the `bytes` bytes of a joined file and tells players that there are
- * `count` frames, as Xing's does: without it, they guess the length from the first bit rate.
+ * The frame that comes before the `bytes` bytes of a joined file and tells players how many frames
+ * there are, as Xing's does: without it, they guess the length from the first bit rate.
  */
-export function infoFrame(first: Mp3, count: number, bytes: number): Buffer {
-	const header = Buffer.from(first.header);
+export function infoFrame(parts: Mp3[], bytes: number): Buffer {
+	const header = Buffer.from(parts[0]!.header);
 	// Without checksum and padding.
 	header[1]! |= 1;
 	header[2] = (ROOMY << 4) | (header[2]! & 0x0c);
@@ -125,7 +137,10 @@ export function infoFrame(first: Mp3, count: number, bytes: number): Buffer {
 	frame.write('Xing', at, 'latin1');
 	// What follows: the number of frames, and of bytes.
 	frame.writeUInt32BE(3, at + 4);
-	frame.writeUInt32BE(count, at + 8);
+	frame.writeUInt32BE(
+		parts.reduce((sum, { frames }) => sum + frames, 0),
+		at + 8,
+	);
 	frame.writeUInt32BE(size + bytes, at + 12);
 	return frame;
 }
