@@ -84,7 +84,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 		await byId(page, 'parameter-input-operation').locator('input').first().click();
 		await page.getByRole('option', { name: /Text to Video/ }).waitFor();
 		await takePicture(page, 'tool');
-		assert.equal(await page.getByRole('option', { name: /Frames to Video/ }).count(), 0);
+		assert.equal(await page.getByRole('option', { name: /Ordered Images to Video/ }).count(), 0);
 		assert.equal(await page.getByText('Download File').count(), 0);
 	});
 

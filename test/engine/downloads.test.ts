@@ -27,7 +27,7 @@ describe('a file on the origin of the API', () => {
 		const { message, description } = bad(await run(speech('Hi.')));
 		expect(message).toMatch(/401 \(expired for you\)/);
 		expect(message).toContain(task().id);
-		expect(description).toContain(`Speech → Wait with task ID ${task().id}`);
+		expect(description).toContain(`Speech → Collect with task ID ${task().id}`);
 		expect(tokens().at(-1)).toBe(false);
 		await allClosed();
 	});

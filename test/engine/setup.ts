@@ -154,7 +154,7 @@ export const speech = (text: string, options: IDataObject = {}, more: IDataObjec
 	...more,
 });
 
-/** Parameters of Speech → Get, Wait or Delete. */
+/** Parameters of Speech → Get, Collect or Delete. */
 export const task = (operation: string, taskId: unknown, more: IDataObject = {}) => ({
 	resource: 'speech',
 	operation,

@@ -69,7 +69,7 @@ test('two executions at once share one socket', async () => {
 	await allClosed();
 });
 
-test('without waiting: the task id at once; Wait collects it, Get reads it, Delete deletes it', async () => {
+test('without waiting: the task id at once; Collect fetches it, Get reads it, Delete deletes it', async () => {
 	const created = only(await run(speech('Later.', {}, { waitForCompletion: false })));
 	const [id] = sim.tasks.keys();
 	expect(created.json).toEqual({ task_id: id, status: 'pending' });

@@ -57,7 +57,7 @@ test('progress names the part', async () => {
 	expect(said).toContain(`Item 0: part 3 of 12, task ${ids()[2]}: 43 %`);
 });
 
-test('without waiting: all task ids at once, which Wait collects as one file', async () => {
+test('without waiting: all task ids at once, which Collect makes as one file', async () => {
 	const created = only(await run(split(TEXT, {}, { waitForCompletion: false })));
 	expect(created.json).toEqual({ task_ids: ids(), parts: 12, status: 'pending' });
 	expect([posts(), sim.socketsEver]).toEqual([12, 0]);

@@ -22,7 +22,7 @@ test('the message names the part that failed and every task that is paid', async
 	expect(message).toMatch(/out of credit.* – part \d+ of 12 \[item 0\]$/);
 	expect(ids()).toHaveLength(7);
 	expect(description).toContain(
-		`The parts made so far are paid for, as the tasks ${ids().join(', ')}. To collect them at no extra charge, retry, or use Speech → Wait with these IDs.`,
+		`The parts made so far are paid for, as the tasks ${ids().join(', ')}. To collect them at no extra charge, retry, or use Speech → Collect with these IDs.`,
 	);
 	await allClosed();
 });
@@ -91,7 +91,7 @@ test('a canceled execution ends all parts at once', async () => {
 	expect(posts()).toBe(5);
 });
 
-test('Wait: a task that is unknown is named, and those that are there', async () => {
+test('Collect: a task that is unknown is named, and those that are there', async () => {
 	good(await run(split(SENTENCES.slice(0, 2).join(' '), {}, { waitForCompletion: false })));
 	const { message, description } = bad(await run(wait([...ids(), '4711'].join())));
 	expect(message).toContain('has no task with this ID: task_not_found – task 4711, part 3 of 3');

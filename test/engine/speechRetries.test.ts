@@ -16,7 +16,7 @@ test('readings that fail to the end: the message tells of them', async () => {
 	expect(message).toContain(tasks()[0]!.id);
 });
 
-test('Wait right after Speak collects ten of ten from a replica that lags', async () => {
+test('Collect right after Speak fetches ten of ten from a replica that lags', async () => {
 	const created = await run(speech(EACH, {}, { waitForCompletion: false }), texts(...TEN));
 	const ids = good(created).map(({ json }) => json.task_id as string);
 	// So often is a task read in 0.8 s.

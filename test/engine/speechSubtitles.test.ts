@@ -115,7 +115,7 @@ test.each(['', '[sim:subtitles=vtt]', '[sim:mp3]'])(
 	},
 );
 
-test('Wait joins those of several tasks, in the order of their ids, from files on disk, too', async () => {
+test('Collect joins those of several tasks, in the order of their ids, from files on disk, too', async () => {
 	good(await run(long(text(3), {}, { waitForCompletion: false })));
 	const taskIds = ids().reverse();
 	const fields = wait(taskIds.join(','), { subtitles });

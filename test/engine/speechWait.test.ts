@@ -43,7 +43,7 @@ test('the deadline ends the wait, names the task and what to do', async () => {
 	expect(message).toMatch(/^No result after 2 seconds.*\[item 0\]$/);
 	expect(message).toContain(id);
 	expect(description).toContain(
-		`collect the result at no extra charge, use Speech → Wait with task ID ${id}`,
+		`collect the result at no extra charge, use Speech → Collect with task ID ${id}`,
 	);
 	expect(description).toContain('creating it again is charged as a new task');
 	await allClosed();

@@ -90,7 +90,7 @@ describe('unfit files are named with field and item, before anything is sent', (
 	const as = (mimeType: string, fileName = 'x') =>
 		file(Buffer.from('Dear Sir or Madam'), { mimeType, fileName });
 	test.each<[string, Record<string, IBinaryData>, string, RegExp]>([
-		['no field named', { data: fit }, '={{ " , " }}', /'Ingredients' is empty/],
+		['no field named', { data: fit }, '={{ " , " }}', /'Reference Images' is empty/],
 		['a missing field', { data: fit }, 'data, other', /^No file in 'other'\. .*: data /],
 		['no file at all', {}, 'data', /^No file in 'data'\. This item has no files /],
 		['a PDF', { data: as('application/pdf', 'a.pdf') }, 'data', /'data'.*a\.pdf.*not an image/],

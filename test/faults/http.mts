@@ -87,7 +87,7 @@ const refusals: Row[] = [
 	}),
 	row('The key is refused after the task was created', [SPEAK], {
 		faults: [{ ...on.read, ...always, ...answer(401, { error: 'token_expired' }) }],
-		fails: 'refused the API token…task…Speech → Wait with task ID',
+		fails: 'refused the API token…task…Speech → Collect with task ID',
 	}),
 	row('Out of credit: 402', CREATING, {
 		setting: { text: 'A [sim:no-credits]' },

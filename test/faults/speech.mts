@@ -36,7 +36,7 @@ const tasks: Row[] = [
 	row('Completed, and the address never comes', [SPEAK], {
 		setting: { options: { timeout: 8 } },
 		faults: [{ ...on.read, ...always, ...answer(200, { id: 1, status: 'completed' }) }],
-		fails: 'No result after 8 seconds (last known: completed…Speech → Wait with task ID',
+		fails: 'No result after 8 seconds (last known: completed…Speech → Collect with task ID',
 		note: 'or, after a minute without it: has not provided the address of its file',
 	}),
 	row('A file address with `javascript:`', [SPEAK], {

@@ -180,7 +180,7 @@ it('the example offers tools that a model understands, and the user gets the add
 			text: { type: 'string', description: 'The words to be spoken, and nothing else' },
 		},
 		Create_an_image: {
-			about: 'Generate an image from text in Media Generation',
+			about: 'Generate image from text in Media Generation',
 			prompt: {
 				type: 'string',
 				description: 'What is to be seen in the image, in one or two sentences',

@@ -18,7 +18,7 @@ const node: INode = {
 /** Every kind, with the facts it usually comes with. */
 const KINDS: Record<FailureKind, FailureFacts> = {
 	invalidInput: { field: 'Text', text: 'is empty' },
-	badImage: { field: 'Frames', text: "No file in 'data'" },
+	badImage: { field: 'Images, in Order', text: "No file in 'data'" },
 	unreachable: { host: 'media.example.com', text: 'refused', transient: true },
 	noAnswer: { host: 'media.example.com', transient: true },
 	notTheService: { status: 200 },
@@ -67,7 +67,7 @@ describe('every kind of failure', () => {
 		expect(message).toContain('task-4711');
 		// A task that failed or does not exist cannot be collected.
 		if (kind !== 'taskFailed' && kind !== 'notFound') {
-			expect(description).toMatch(/Speech → Wait with task ID task-4711.*charged as a new task/);
+			expect(description).toMatch(/Speech → Collect with task ID task-4711.*charged as a new task/);
 		}
 	});
 });

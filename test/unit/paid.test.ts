@@ -18,7 +18,7 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 	const sent = { index: 0, state: 'sent' as const, sentAt: 1 };
 	const requests = [sent, task(1, '7'), { ...task(2, '8'), isGone: true }];
 	expect(words(requests)).toBe(
-		"1 item is paid for. To collect it at no extra charge, use Speech → Wait with the task ID, or, for videos and images, History → Get Many. Paid: item 1: task 7. 1 item may be paid for: the service did not confirm it. Check History → Get Many, or the provider's website, before you run this again. Unconfirmed: item 0: speech requested.",
+		"1 item is paid for. To collect it at no extra charge, use Speech → Collect with the task ID, or, for videos and images, History → Get Many. Paid: item 1: task 7. 1 item may be paid for: the service did not confirm it. Check History → Get Many, or the provider's website, before you run this again. Unconfirmed: item 0: speech requested.",
 	);
 	expect(words(requests, 1)).toMatch(/^1 other item may be paid for: /);
 });

@@ -58,7 +58,7 @@ export function paidWords(
 	const unsure = say(costs.filter(({ state }) => state === 'sent'));
 	// In a retry the same input fails again, so it has to be let past. n8n offers none of a stopped run.
 	const way = isStopped
-		? 'use Speech → Wait with the task ID, or, for videos and images, History → Get Many'
+		? 'use Speech → Collect with the task ID, or, for videos and images, History → Get Many'
 		: "set On Error in the node's settings to 'Continue (using error output)', and choose 'Retry with currently saved workflow (from node with error)'";
 	const again = isStopped
 		? "Check History → Get Many, or the provider's website, before you run this again."

@@ -195,10 +195,10 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 /** How to collect what is paid for as tasks. */
 function collecting(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
 	if (taskIds?.length) {
-		return `The parts made so far are paid for, as the tasks ${taskIds.join(', ')}. To collect them at no extra charge, retry, or use Speech → Wait with these IDs.`;
+		return `The parts made so far are paid for, as the tasks ${taskIds.join(', ')}. To collect them at no extra charge, retry, or use Speech → Collect with these IDs.`;
 	}
 	if (taskId === undefined || kind === 'taskFailed' || kind === 'notFound') return '';
-	return `To collect the result at no extra charge, use Speech → Wait with task ID ${taskId}; creating it again is charged as a new task.`;
+	return `To collect the result at no extra charge, use Speech → Collect with task ID ${taskId}; creating it again is charged as a new task.`;
 }
 
 /** Message and description of a failure, without item number. Never holds the token. */

@@ -23,7 +23,7 @@ export const getAllHistory: Operation = {
 		name: 'Get Many',
 		value: 'getAll',
 		description: 'List the videos and images generated so far, newest first',
-		action: 'Get many videos and images from the history',
+		action: 'Get many videos and images from history',
 	},
 	fields: [...returnAllAndLimit, options(concurrency, downloadIfAsked, outputField)],
 	prepare({ context, credential, api, parameters, signal, output }) {

@@ -8,7 +8,7 @@ export const createImage: Operation = {
 		name: 'Create',
 		value: 'create',
 		description: 'Generate an image from a text prompt',
-		action: 'Generate an image from text',
+		action: 'Generate image from text',
 	},
 	fields: [
 		prompt('e.g. A lighthouse at dawn, watercolor', 'What the image should show'),

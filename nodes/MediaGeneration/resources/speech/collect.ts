@@ -128,7 +128,7 @@ async function subtitlesOf(
 		const why = (kind === 'badFile' && facts.text) || wordingOf(error).message;
 		work.report.hint(
 			`no subtitles: ${why}`,
-			`Subtitles could not be downloaded: ${why}. Speech → Wait with the task ID tries again at no extra charge`,
+			`Subtitles could not be downloaded: ${why}. Speech → Collect with the task ID tries again at no extra charge`,
 		);
 		return undefined;
 	});

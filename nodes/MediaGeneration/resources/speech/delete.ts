@@ -8,7 +8,7 @@ export const deleteSpeech: Operation = {
 		name: 'Delete',
 		value: 'delete',
 		description: 'Delete a speech task',
-		action: 'Delete a speech task',
+		action: 'Delete speech task',
 	},
 	fields: [taskId],
 	prepare({ api, parameters, signal, output }) {

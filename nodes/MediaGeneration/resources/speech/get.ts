@@ -13,7 +13,7 @@ export const getSpeech: Operation = {
 		name: 'Get',
 		value: 'get',
 		description: 'Get the current state of a speech task',
-		action: 'Get a speech task',
+		action: 'Get speech task',
 	},
 	fields: [taskId, downloadIfAsked],
 	prepare(work) {

@@ -96,7 +96,7 @@ export async function speechOutput(
 const hintUnjoined = ({ report }: Work, why: string) =>
 	report.hint(
 		`subtitles: ${why}`,
-		`The subtitles of the parts of a speech could not be joined: ${why}. Speech → Wait with a single task ID fetches the subtitles of that part`,
+		`The subtitles of the parts of a speech could not be joined: ${why}. Speech → Collect with a single task ID fetches the subtitles of that part`,
 	);
 
 /** What the service says of all parts alike. */

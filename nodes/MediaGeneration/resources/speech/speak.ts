@@ -62,7 +62,7 @@ const waitForCompletion = {
 	type: 'boolean',
 	default: true,
 	description:
-		'Whether to wait until the speech is ready. Turn off to get only the task ID right away and collect the result later with Speech → Wait.',
+		'Whether to wait until the speech is ready. Turn off to get only the task ID right away and collect the result later with Speech → Collect.',
 } satisfies INodeProperties;
 
 const fields: INodeProperties[] = [

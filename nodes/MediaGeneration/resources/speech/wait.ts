@@ -16,13 +16,14 @@ import type { Operation, Work } from '../../run/work';
 import { collect, readWaitFields, type Part, type WaitFields } from './collect';
 import { forAllParts, MAX_PARTS, speechOutput } from './parts';
 
-/** Speech → Wait: waits for existing tasks and fetches their audio, at no extra cost. */
+/** Speech → Collect (`wait`): waits for existing tasks and fetches their audio, at no extra cost. */
 export const waitForSpeech: Operation = {
 	option: {
-		name: 'Wait',
+		name: 'Collect',
 		value: 'wait',
-		description: 'Wait for a speech task that already exists, at no extra charge',
-		action: 'Wait for a speech task',
+		description:
+			'Collect the audio of a speech task that you have already paid for, when it is ready',
+		action: 'Collect audio of speech task',
 	},
 	fields: [
 		{

@@ -4,25 +4,25 @@ import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/work';
 import { InputImages } from './images';
 
-/** Video → Frames to Video (§4.7); a prompt is sent only when there is one. */
+/** Video → Ordered Images to Video (§4.7); a prompt is sent only when there is one. */
 export const framesToVideo: Operation = {
 	option: {
-		name: 'Frames to Video',
+		name: 'Ordered Images to Video',
 		value: 'framesToVideo',
 		description: 'Generate a video that moves through your images in order',
-		action: 'Generate a video from frame images',
+		action: 'Generate video from images in order',
 		displayOptions: NOT_FOR_TOOLS,
 	},
 	fields: [
-		inputImages('Frames', 'The images that the video moves through, in this order'),
+		inputImages('Images, in Order', 'The images that the video moves through, in this order'),
 		...generationFields(
 			'video',
-			optionalPrompt('e.g. Slow camera pan', 'What should happen between the frames'),
+			optionalPrompt('e.g. Slow camera pan', 'What should happen between the images'),
 		),
 	],
 	prepare(work) {
 		const prompt = asText(work.parameters.options.prompt);
-		const images = new InputImages(work, 'Frames');
+		const images = new InputImages(work, 'Images, in Order', 'frames');
 		return generationJob(work, {
 			generation: 'framesToVideo',
 			prompt: prompt ?? '',

@@ -27,12 +27,13 @@ export class InputImages {
 	private readonly images: Image[];
 
 	/**
-	 * `displayName` is that of the parameter that names the images; in lower case, the field of the request
+	 * `displayName` is that of the parameter that names the images, `requestField` the field of the request
 	 * that takes them. Throws a Failure that names the missing or unfit one.
 	 */
 	constructor(
 		private readonly work: Work,
-		private readonly displayName: 'Ingredients' | 'Frames',
+		private readonly displayName: string,
+		private readonly requestField: 'ingredients' | 'frames',
 	) {
 		const raw = work.parameters.raw('binaryPropertyName', INPUT_FIELD);
 		const names = (asText(raw) ?? '').split(',').map((name) => name.trim());
@@ -52,7 +53,7 @@ export class InputImages {
 	 */
 	async encode(rest: Record<string, string>, signal: AbortSignal) {
 		const lengths = await this.encodedLengths();
-		const json = JSON.stringify({ [this.displayName.toLowerCase()]: [], ...rest });
+		const json = JSON.stringify({ [this.requestField]: [], ...rest });
 		const inside = json.indexOf('[') + 1;
 		// Each image has two quotes and a comma around it.
 		const total = lengths.reduce((sum, length) => sum + length + 3, Buffer.byteLength(json));

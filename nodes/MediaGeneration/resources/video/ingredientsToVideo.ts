@@ -3,26 +3,23 @@ import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/work';
 import { InputImages } from './images';
 
-/** Video → Ingredients to Video (§4.6). */
+/** Video → Reference Images to Video (§4.6). */
 export const ingredientsToVideo: Operation = {
 	option: {
-		name: 'Ingredients to Video',
+		name: 'Reference Images to Video',
 		value: 'ingredientsToVideo',
 		description: 'Generate a video that contains what your images show',
-		action: 'Generate a video from reference images',
+		action: 'Generate video from reference images',
 		displayOptions: NOT_FOR_TOOLS,
 	},
 	fields: [
 		videoPrompt,
-		inputImages(
-			'Ingredients',
-			'Images of the people, things or places that the video should contain',
-		),
+		inputImages('Reference Images', 'People, things or places that the video should contain'),
 		...generationFields('video'),
 	],
 	prepare(work) {
 		const prompt = work.parameters.text('prompt', 'Prompt');
-		const images = new InputImages(work, 'Ingredients');
+		const images = new InputImages(work, 'Reference Images', 'ingredients');
 		return generationJob(work, {
 			generation: 'ingredientsToVideo',
 			prompt,
