@@ -38,7 +38,6 @@ function readJobs(context: IExecuteFunctions, run: Run): Array<Job | NotMade> {
 		const resource = context.getNodeParameter('resource', 0);
 		const name = context.getNodeParameter('operation', 0);
 		const operation = findOperation(resource, name);
-		run.operation = `${resource}:${name}`;
 		let concurrency: number | undefined;
 		const jobs = input.map((_, index) => {
 			try {

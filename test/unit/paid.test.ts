@@ -1,4 +1,4 @@
-import { costHint, paidWords } from '../../nodes/MediaGeneration/paid/summary';
+import { paidWords } from '../../nodes/MediaGeneration/paid/summary';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
 /** What is said when item `failed` ends a run with these requests, or a stop. */
@@ -26,18 +26,4 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 test('nothing is said when nothing else is paid', () => {
 	expect(words([])).toBeUndefined();
 	expect(words([task(4, '7')], 4)).toBeUndefined();
-});
-
-test.each<[string, Parameters<typeof costHint>, string | undefined]>([
-	['all generated', [9, 0, 0, 9], undefined],
-	['one that failed', [1, 0, 1, 1], undefined],
-	['bad input only', [3, 0, 3, 0], undefined],
-	[
-		'some of each',
-		[100, 96, 3, 2],
-		'Items: 1 generated, 96 collected from an earlier attempt at no extra charge, 3 failed. Paid requests: 2',
-	],
-	['a failure among others', [3, 0, 1, 3], 'Items: 2 generated, 1 failed. Paid requests: 3'],
-])('what a run has cost: %s', (_, outcome, hint) => {
-	expect(costHint(...outcome)).toBe(hint);
 });

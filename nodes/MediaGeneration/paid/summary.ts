@@ -71,17 +71,3 @@ export function paidWords(
 	];
 	return sentences.filter(Boolean).join(' ') || undefined;
 }
-
-/**
- * In words, what a run generated and cost; undefined if that goes without saying, as for a single item.
- * `paid` counts requests, the others items.
- */
-export function costHint(items: number, collected: number, failed: number, paid: number) {
-	if (items < 2 || collected + failed === 0 || collected + paid === 0) return undefined;
-	const outcomes = [
-		`${items - collected - failed} generated`,
-		collected > 0 && `${collected} collected from an earlier attempt at no extra charge`,
-		failed > 0 && `${failed} failed`,
-	];
-	return `Items: ${outcomes.filter(Boolean).join(', ')}. Paid requests: ${paid}`;
-}

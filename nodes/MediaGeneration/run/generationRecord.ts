@@ -44,7 +44,6 @@ export class GenerationRecord implements GenerationListener {
 		this.earlier = { files, cut: isCut ? cut : undefined };
 		if (left.state === 'made') {
 			work.report.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
-			work.report.note({ channel: 'kept' });
 		}
 		this.claim = this.claims.open(left.asked);
 		this.claim.state = 'lost';
@@ -57,8 +56,6 @@ export class GenerationRecord implements GenerationListener {
 		const asked = { prompt, expected, kind, aspectRatio, withImages, told: [] };
 		const request: SentRequest = { ...asked, key: randomUUID(), sentAt: Date.now() };
 		this.claim = this.claims.open(request);
-		this.work.report.noteAttempt();
-		this.work.report.note({ channel: 'stream' });
 		this.paid.markSent({ state: 'sent', sentAt: request.sentAt, asked: request });
 		this.work.report.progress(`requesting the ${kind}`);
 	}
@@ -92,7 +89,6 @@ export class GenerationRecord implements GenerationListener {
 		}
 		if (cut === undefined) return;
 		this.isLost = true;
-		work.report.note({ channel: 'history' });
 		work.report.milestone(`${cut}; looking for the ${kind} in the history`);
 		work.report.hint(
 			'lost',
@@ -148,11 +144,10 @@ export class GenerationRecord implements GenerationListener {
 
 	/** The service has begun it, so it is paid. */
 	private markAccepted(): void {
-		const { report } = this.work;
-		report.note({ ids: this.claim!.request.told.join() || undefined });
 		if (this.isAccepted) return;
 		this.isAccepted = true;
-		report.recordPayment(this.kind);
+		const ids = this.claim!.request.told.join();
+		this.work.report.recordPayment({ kind: this.kind, ...(ids && { ids }) });
 		this.keepState();
 	}
 

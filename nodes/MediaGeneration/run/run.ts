@@ -1,7 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { accountOf } from '../../shared/account';
 import { Api } from '../../shared/api/api';
-import { steadyNow } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
@@ -14,7 +13,7 @@ import { contextOf, PaidLog } from '../paid/paidLog';
 import { Payments } from '../paid/payments';
 import { keysIn } from '../paid/requestKey';
 import { Spending } from '../paid/spending';
-import { costHint, firstOf, paidWords, type ItemRequest } from '../paid/summary';
+import { firstOf, paidWords, type ItemRequest } from '../paid/summary';
 import { Concurrency, forEachConcurrently } from './concurrency';
 import { type Job, type Made, NotMade, toldTogether, withOtherFiles } from './job';
 import type { Work } from './work';
@@ -31,8 +30,6 @@ export const isToolRun = (context: IExecuteFunctions): boolean =>
 export class Run {
 	readonly concurrency: Concurrency;
 	readonly spending: Spending;
-	/** Resource and operation, as n8n's log names them. */
-	operation = '';
 	/** By item; none for an item whose options can't be resolved. */
 	private readonly works: Work[] = [];
 	private readonly api: Api;
@@ -117,7 +114,7 @@ export class Run {
 			await forEachConcurrently(jobs.length, this.concurrency, async (index) => {
 				const job = jobs[index];
 				if (!job || job instanceof NotMade || this.stopped.aborted) return false;
-				outcomes[index] = await this.done(job, this.works[index]!);
+				outcomes[index] = await job().catch((error: unknown) => [new NotMade(error)]);
 				return !this.noteFailure(outcomes[index], index);
 			});
 		}
@@ -125,7 +122,7 @@ export class Run {
 		this.stopping.abort(new Failure('canceled'));
 		this.spending.settle();
 		this.leave();
-		if (!this.canceled.aborted) this.showHints(outcomes);
+		if (!this.canceled.aborted) this.showHints();
 		// With Retry On Fail, n8n runs the node again for any `error` in the output.
 		const isFailed = (part: Made) => part instanceof NotMade || part.json.error;
 		if (!outcomes.flat().some(isFailed)) {
@@ -133,16 +130,6 @@ export class Run {
 		}
 		for (const leaveTurn of leaveTurns) leaveTurn();
 		return outcomes;
-	}
-
-	/** What a job comes to. */
-	private async done(job: Job, work: Work): Promise<Made[]> {
-		const { report, paid } = work;
-		const began = steadyNow();
-		const made = await job().catch((error: unknown) => [new NotMade(error)]);
-		const unclear = paid.left().filter(({ state }) => state === 'sent').length;
-		report.finish(this.operation, made, Math.round(steadyNow() - began), unclear);
-		return made;
 	}
 
 	/** Notes and returns whether something of an item could not be made, which may end the run. */
@@ -183,8 +170,8 @@ export class Run {
 		return this.works[index]?.paid.tasks() ?? [];
 	}
 
-	/** Shows the hints of all items, each once with the items it is about, and what the run has cost. */
-	private showHints(outcomes: Made[][]): void {
+	/** Shows the hints of all items, each once with the items it is about. */
+	private showHints(): void {
 		const itemsOf = new Map<string, { message: string; items: number[] }>();
 		for (const { index, report } of this.works.filter(Boolean)) {
 			for (const [about, message] of report.hints) {
@@ -193,24 +180,10 @@ export class Run {
 				else itemsOf.set(about, { message, items: [index] });
 			}
 		}
-		const messages = [...itemsOf.values()].map(
-			({ message, items }) => `${message} (item ${firstOf(items.map(String), ', ')})`,
-		);
-		const cost = this.costOf(outcomes);
-		for (const message of cost === undefined ? messages : [...messages, cost]) {
-			const text = this.credential.redact.text(message);
-			this.context.addExecutionHints({ message: text, location: 'outputPane' });
+		for (const { message, items } of itemsOf.values()) {
+			const text = `${message} (item ${firstOf(items.map(String), ', ')})`;
+			const hint = this.credential.redact.text(text);
+			this.context.addExecutionHints({ message: hint, location: 'outputPane' });
 		}
-	}
-
-	private costOf(outcomes: Made[][]): string | undefined {
-		const failed = outcomes.map((parts) => parts.some((part) => part instanceof NotMade));
-		const works = this.works.filter(Boolean);
-		const collected = works.filter(
-			({ index, report }) =>
-				!failed[index] && report.paidRequests === 0 && report.hints.has('resumed'),
-		);
-		const paid = works.reduce((sum, { report }) => sum + report.paidRequests, 0);
-		return costHint(outcomes.length, collected.length, failed.filter(Boolean).length, paid);
 	}
 }

@@ -68,14 +68,12 @@ export async function collect(
 	const { taskId, signal, subscription } = wait;
 	const { report } = work;
 	const began = Date.now();
-	if (part.count === 1) report.note({ task: taskId });
 	const task = await waitForTask(work.api, {
 		...wait,
 		pollIntervalMs: wanted.pollIntervalMs,
 		onProgress: (percentage) => report.progress(`${part.name}task ${taskId}: ${percentage} %`),
 	});
 	report.milestone(`${part.name}task ${taskId} completed`);
-	report.note({ channel: subscription.isOpen() ? 'websocket' : 'polling' });
 	const waited = Date.now() - began;
 	// A result that was there at once says nothing about the channel.
 	if (!subscription.isOpen() && waited >= wanted.pollIntervalMs * 0.9) {

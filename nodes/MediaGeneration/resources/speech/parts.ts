@@ -31,7 +31,6 @@ export async function forAllParts<Result>(
 	speak: (part: Part) => Promise<Result>,
 ): Promise<Result[]> {
 	if (count === 1) return [await speak({ index: 0, count, name: '', signal: work.signal })];
-	work.report.note({ parts: count });
 	const stopping = new AbortController();
 	const signal = AbortSignal.any([work.signal, stopping.signal]);
 	const results = new Array<Result>(count);

@@ -88,7 +88,6 @@ async function create(
 	begin: AbortSignal,
 ): Promise<string> {
 	const { report } = work;
-	let attempts = 0;
 	let sentAt = 0;
 	report.milestone(`${part.name}sending the text`);
 	// Another item's failure does not end it: its answer says what was paid for.
@@ -97,8 +96,6 @@ async function create(
 			sentAt = Date.now();
 			// The next attempt must not pay again for what may have been accepted.
 			record.markSent({ state: 'sent', sentAt });
-			attempts++;
-			report.noteAttempt();
 		};
 		const onRefused = () => record.markRefused();
 		return await work.api.createTask(request, { signal, begin, onSend, onRefused });
@@ -110,8 +107,7 @@ async function create(
 	});
 	record.keep({ state: 'task', taskId });
 	report.progress(`${part.name}task ${taskId} created`);
-	// What the parts have in common may say how another one came.
-	const own = part.count === 1 ? {} : { part: part.index + 1, channel: undefined };
-	report.recordPayment('speech', { ...own, task: taskId, attempts });
+	const own = part.count > 1 && { part: part.index + 1 };
+	report.recordPayment({ kind: 'speech', ...own, task: taskId });
 	return taskId;
 }
