@@ -146,14 +146,12 @@ function socketClassFor(clock: Clock, service: Service, effect: (process: Proces
 		readonly process: Process;
 		readyState = 0;
 		binaryType = 'blob';
-		private readonly store = running.getStore();
-
 		readonly url: string;
 
 		constructor(url: string) {
 			super();
 			this.url = url;
-			this.process = this.store!.process;
+			this.process = running.getStore()!.process;
 			running.run(undefined, () => service.join(this, new URL(url)));
 		}
 
@@ -185,7 +183,9 @@ function socketClassFor(clock: Clock, service: Service, effect: (process: Proces
 		private tell(event: Event): void {
 			effect(this.process);
 			if (this.process.isDead) return;
-			running.run(this.store, () => this.dispatchEvent(event));
+			// The process shares it: what it sets off is not the work of whoever opened it.
+			const { process } = this;
+			running.run({ process }, () => this.dispatchEvent(event));
 			effect(this.process);
 		}
 	};
