@@ -1,29 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { IN_PANEL } from '../n8n/panelWords.mts';
 import { setUp } from '../n8n/setting.mts';
 import { byId, openEditor, playOutput } from './browser.mts';
 import { takePicture } from './pictures.mts';
 
 /* What README's five-minute start describes, done by somebody who has never seen the node. */
-
-/** What people call what the node does. */
-const SEARCHES = [
-	'text to video',
-	'image to video',
-	'text to image',
-	'generate image',
-	'generate video',
-	'speak',
-	'narration',
-	'voiceover',
-	'sound',
-	'audio',
-	'tts',
-	'podcast',
-	'video',
-	'image',
-	'text to speech',
-];
 
 const { simulator, instance, page, close } = await openEditor(setUp({ pace: 1 }));
 after(close);
@@ -82,7 +64,7 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		await names().filter({ hasText: 'Trigger manually' }).click();
 		await byId(page, 'canvas-handle-plus').first().click();
 		const ours = names().filter({ hasText: /^Media Generation$/ });
-		for (const words of SEARCHES) {
+		for (const words of IN_PANEL) {
 			await byId(page, 'node-creator-search-bar').fill(words);
 			await ours
 				.first()

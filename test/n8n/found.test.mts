@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ACTION, catalog, ofN8n, TRIGGER } from './catalog.mts';
+import { IN_PANEL } from './panelWords.mts';
+
+/*
+ * Whether people and builders find the nodes, decided by n8n's own searches. In the builder's, each word
+ * of a phrase counts for itself, and of equals the one that n8n loaded first wins: its own. A blank before
+ * a word in the codex files is worth half a point, so `" video"` is not lost among them.
+ */
+
+const { NodeTypeParser } = ofN8n('@n8n/ai-utilities/node-catalog');
+const { sublimeSearch } = ofN8n('@n8n/utils/search/sublime-search');
+
+/** What people type who want the action node. */
+const WANTED =
+	`text to speech; audiobook; subtitles; voice over; voiceover; narration; read aloud; podcast;
+	tts; speech synthesis; generate audio; text to mp3; ai voice; speak; captions for a talk; narrate article;
+	text to video; image to video; generate video; create video; make a video; animate photo; ai video;
+	talking avatar; video from images; text to image; generate image; create image; ai image; picture;
+	illustration; image from prompt`.split(/;\s+/);
+
+/** What people type who want to be told. */
+const EVENTS =
+	`video finished; new video; when audio is ready; speech completed; task failed; new audio;
+	when a video is made; image created; notify when speech is done; generation finished`.split(/;\s+/);
+
+test("n8n's builder search shows the action node, mostly first", () => {
+	const places = placesOf(ACTION, WANTED);
+	const missed = WANTED.filter((_, at) => places[at] === undefined);
+	assert.equal(WANTED.length, 32);
+	assert.ok(missed.length <= 2, missed.join(', '));
+	assert.ok(places.filter((place) => place === 1).length >= 20, String(places));
+});
+
+test("n8n's builder search shows the trigger among the first three for events", () => {
+	const places = placesOf(TRIGGER, EVENTS);
+	const missed = EVENTS.filter((_, at) => !(places[at]! <= 3));
+	assert.deepEqual(missed, []);
+});
+
+test("n8n's node panel finds what is asked for", () => {
+	// The panel shows both nodes as one card, with the words of the action node.
+	const cards = catalog
+		.filter(({ name, hidden }) => name !== TRIGGER && !hidden)
+		.map((properties) => ({ properties }));
+	const missed = IN_PANEL.filter((words) => {
+		const found = sublimeSearch(words, cards) as Array<{ item: (typeof cards)[number] }>;
+		return !found.slice(0, 2).some(({ item }) => item.properties.name === ACTION);
+	});
+	assert.deepEqual(missed, []);
+});
+
+/** From 1; undefined for what is not among the five that a builder is shown. */
+function placesOf(id: string, phrases: string[]): Array<number | undefined> {
+	const parser = new NodeTypeParser(catalog);
+	return phrases.map((words) => {
+		const found: Array<{ id: string }> = parser.searchNodeTypes(words, 5);
+		return found.findIndex((node) => node.id === id) + 1 || undefined;
+	});
+}
