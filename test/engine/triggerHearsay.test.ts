@@ -1,11 +1,10 @@
 import { ALWAYS, answer, message, onRead, readings } from './service';
-import { begin, fakeTime, sim, speech, start } from './setup';
+import { fakeTime, sim, start } from './setup';
 import { pass, passUntil } from './time';
-import { activate, activateListening, createTask, isMade, onAll, told } from './triggerSetup';
+import { activateListening, createTask, told } from './triggerSetup';
 
 /* Tasks of which little is known when they are first heard of. */
 
-const has = (taskId: string) => sim.tasks.get(taskId)!;
 /** What is read of a task that has completed. */
 const completed = (times: object = {}) =>
 	answer(200, { status: 'completed', audio_url: '/a.wav', ...times });
@@ -18,26 +17,6 @@ async function passHearing(times: number) {
 		await pass(20);
 	}
 }
-
-it('a trigger that is published while others listen tells of what is under way, and of nothing that has ended', async () => {
-	await start({ pace: 0.1 });
-	// They keep the socket open all the time, and hear all tasks.
-	await begin(speech('[sim:slow=1000] Waiting'));
-	const other = await activate({ parameters: { events: ['progress'] } });
-	const failed = await createTask('[sim:task-fails-late] Failed');
-	const ended = await createTask('Completed');
-	const underWay = await createTask('[sim:slow=1000] Under way');
-	await sim.waitFor(() => has(failed).status === 'failed' && isMade(ended));
-	sim.push(message(underWay, 21));
-	// Once it is heard, so are the messages before.
-	await other.until(`progress ${underWay} 21`);
-	const trigger = await activate({ parameters: onAll });
-	await sim.waitFor(() => has(failed).reads === 1 && has(underWay).reads === 1);
-	sim.endTask(underWay);
-	await trigger.until(`completed ${underWay} 100`);
-	expect(told(trigger)).toEqual(new Set([underWay]));
-	expect(has(failed).reads).toBe(1);
-});
 
 describe('a task first heard of at 100 %', () => {
 	it.each<[string, boolean, () => object]>([

@@ -1,135 +1,119 @@
-import { checkToken, FRESH_MS } from '../../shared/api/tokenCheck';
+import type { IDataObject } from 'n8n-workflow';
 import { sleep } from '../../shared/async/deadline';
-import type { SpeechTask } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
+import { download } from '../../shared/http/download';
 import { wordingOf } from '../../shared/n8n/messages';
+import { nameOfTask } from '../../shared/n8n/ownWork';
 import type { Subscription } from '../../shared/speech/notifications';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Activation } from '../activation/activation';
+import type { TaskEventKind } from '../activation/settings';
 import { endedBefore } from './endedBefore';
-import type { TaskEvents } from './taskEvents';
 import type { TaskStore } from './taskStore';
 
 /** How long a task may be silent before it is read, in ms; doubles up to 5 minutes. */
 const SILENCE_MS = 30_000;
-/** How long to wait before following a task again whose reading was refused, in ms. */
-const REFUSED_MS = 20_000;
-/** How many times a task is looked up that the service does not show to this token. */
-const HIDDEN_TIMES = 2;
+/** How long to wait before following a task again that could not be read, in ms; doubles up to an hour. */
+const FIRST_PAUSE_MS = 20_000;
+const MAX_PAUSE_MS = 3_600_000;
 
-/** Follows tasks to their ends, one by one. */
+/** Follows one speech task to its end, and has its events emitted. */
 export class TaskFollower {
+	/** The percentage that was last heard of. */
+	private highest = 0;
+
+	/** A task that ended before `notBefore` (ms since 1970) is passed over. */
 	constructor(
 		private readonly activation: Activation,
 		private readonly taskStore: TaskStore,
-		private readonly subscription: Subscription,
-		private readonly events: TaskEvents,
+		private readonly taskId: string,
+		private notBefore: number,
 	) {}
 
-	/**
-	 * Follows one task until its end is known, or there is nothing to follow. `isAnnounced`: a message has
-	 * just named it, so that it need not be read at once. One that ended before `notBefore` (ms since 1970)
-	 * is passed over. Never rejects.
-	 */
+	/** Resolves when its end is known, or there is nothing to follow. Never rejects. */
 	async follow(
-		taskId: string,
-		isAnnounced: boolean,
-		notBefore: number,
+		subscription: Subscription,
+		begins: 'heard' | 'stored',
 		signal: AbortSignal,
 	): Promise<void> {
-		const { activation, taskStore } = this;
-		let isTold = false;
-		for (let hidden = 0, isFirst = true; ; isFirst = false) {
-			const failure = await this.wait(taskId, isAnnounced && isFirst, notBefore, signal);
+		const { activation, taskStore, taskId } = this;
+		const { api, isManual, onFatal, warn } = activation;
+		let beginning = begins;
+		for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2)) {
+			const failure = await waitForTask(api, {
+				taskId,
+				signal,
+				pollIntervalMs: SILENCE_MS,
+				subscription,
+				begins: beginning,
+				onProgress: (percentage) => this.progress(percentage),
+			}).then(
+				(task) => {
+					if (endedBefore(task, this.notBefore)) return taskStore.markOver(taskId);
+					this.notBefore = 0;
+					this.progress(this.highest);
+					const { status, audioUrl } = task;
+					this.end('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, audioUrl);
+				},
+				(error: unknown) => this.fail(error),
+			);
 			if (!failure || failure.kind === 'canceled' || signal.aborted) return;
-			const { message } = wordingOf(failure);
 			if (failure.kind === 'timedOut') return taskStore.forget(taskId);
-			if (failure.kind === 'notFound') {
-				// Someone who tests with a task's ID wants to know that there is no such task.
-				if (activation.isManual) activation.onFatal(failure);
-				else activation.warn(`${message}: it is no longer looked up`);
-				return taskStore.forget(taskId);
-			}
-			const isHidden = failure.kind === 'tokenRefused' && !(await this.isAccountRefused(failure));
-			if (isHidden && ++hidden >= HIDDEN_TIMES) {
-				activation.warn(`the service does not show task ${taskId}: it is no longer looked up`);
-				return taskStore.markOver(taskId);
-			}
-			if (!isTold && failure.kind !== 'tokenRefused') activation.warn(message);
-			isTold = true;
-			await sleep(REFUSED_MS, signal);
+			const { message } = wordingOf(failure);
+			// Someone who tests with a task's ID wants to know that there is no such task.
+			if (failure.kind === 'tokenRefused' || isManual) onFatal(failure);
+			else if (pauseMs === FIRST_PAUSE_MS) warn(message);
+			if (failure.kind === 'notFound') return taskStore.forget(taskId);
+			await sleep(pauseMs, signal);
+			beginning = 'stored';
 		}
 	}
 
-	/** Waits for its end, and makes an event of it; resolves with why that failed. */
-	private async wait(
-		taskId: string,
-		isAnnounced: boolean,
-		notBefore: number,
-		signal: AbortSignal,
-	): Promise<Failure | undefined> {
-		let highest = 0;
-		const onProgress = (percentage: number) => {
-			highest = percentage;
-			// A task that may have ended long ago makes no progress.
-			if (notBefore === 0) this.events.progress(taskId, percentage);
-		};
-		return await waitForTask(this.activation.api, {
-			taskId,
-			signal,
-			pollIntervalMs: SILENCE_MS,
-			subscription: this.subscription,
-			begins: isAnnounced ? 'heard' : 'stored',
-			onProgress,
-		}).then(
-			(task) => this.complete(taskId, task, notBefore, highest),
-			(error: unknown) => this.fail(taskId, error, highest),
-		);
-	}
-
-	/** `highest` is the percentage that was last heard of. */
-	private complete(
-		taskId: string,
-		task: SpeechTask,
-		notBefore: number,
-		highest: number,
-	): undefined {
-		if (notBefore > 0) {
-			if (endedBefore(task, notBefore)) return void this.taskStore.markOver(taskId);
-			this.events.progress(taskId, highest);
-		}
-		const { status, audioUrl } = task;
-		this.events.end({
-			...completion(taskId),
-			status,
-			...(audioUrl ? { audio_url: audioUrl } : {}),
-		});
+	private progress(percentage: number): void {
+		this.highest = percentage;
+		const { events, progressStep } = this.activation.settings;
+		// A task that may have ended long ago makes no progress.
+		if (this.notBefore > 0) return;
+		const isStep = this.taskStore.reportProgress(this.taskId, percentage, progressStep);
+		if (isStep && events.has('progress')) this.emit('progress', {}, `progress ${percentage}`);
 	}
 
 	/** Returns the failure unless it is an end of the task. */
-	private fail(taskId: string, error: unknown, highest: number): Failure | undefined {
+	private fail(error: unknown): Failure | undefined {
 		const failure = error instanceof Failure ? error : new Failure('noAnswer');
-		if (failure.kind === 'taskFailed') {
+		if (failure.kind === 'noAddress') {
+			this.end('completed', { status: 'completed', error: wordingOf(failure).message });
+		} else if (failure.kind === 'taskFailed') {
 			const reason = failure.facts.text ?? 'The service gave no reason';
-			const event = { event: 'failed', task_id: taskId, process_percentage: highest } as const;
-			this.events.end({ ...event, status: 'error', error: reason });
-		} else if (failure.kind === 'noAddress') {
-			const { message } = wordingOf(failure);
-			this.events.end({ ...completion(taskId), status: 'completed', error: message });
-		} else {
-			return failure;
-		}
+			this.end('failed', { status: 'error', error: reason });
+		} else return failure;
 		return undefined;
 	}
 
-	/** False when the service only refuses to show a task: it is another user's. */
-	private async isAccountRefused(failure: Failure): Promise<boolean> {
-		const { api, closing, isManual, onFatal } = this.activation;
-		const trouble = isManual ? failure : await checkToken(api, FRESH_MS, closing);
-		if (trouble instanceof Failure && trouble.kind === 'tokenRefused') onFatal(trouble);
-		return trouble !== undefined;
+	private end(event: 'completed' | 'failed', facts: IDataObject, audioUrl?: string): void {
+		if (event === 'completed') this.highest = 100;
+		if (!this.activation.settings.events.has(event)) return this.taskStore.markOver(this.taskId);
+		this.taskStore.markEmitted(this.taskId, false);
+		this.emit(event, facts, event, audioUrl);
+	}
+
+	private emit(event: TaskEventKind, facts: IDataObject, name: string, url?: string): void {
+		const { activation, taskStore, taskId: id } = this;
+		const { context, api, settings, executionQueue } = activation;
+		const fetchFiles = async (signal: AbortSignal) => {
+			const file = { url: url!, kind: 'speech' as const, id, justMade: true };
+			const data = await download(context, api.credential, file, signal);
+			return { [settings.outputField]: data };
+		};
+		void executionQueue.add({
+			about: id,
+			name,
+			isProgress: event === 'progress',
+			key: id,
+			store: taskStore,
+			isWanted: async () => !(await activation.isOwnWork([nameOfTask(id)])),
+			json: { event, task_id: id, process_percentage: this.highest, ...facts },
+			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
+		});
 	}
 }
-
-const completion = (taskId: string) =>
-	({ event: 'completed', task_id: taskId, process_percentage: 100 }) as const;

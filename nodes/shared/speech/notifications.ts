@@ -76,13 +76,11 @@ class Connection {
 				if (this.latest.has(taskId)) tell(follower, this.latest.get(taskId));
 				return unfollow;
 			},
-			/** All messages from now on. Returns the tasks that were under way by the last ones, latest first. */
-			followAll: (listener: TaskListener): string[] => {
-				if (!mine) return [];
+			/** All messages from now on. */
+			followAll: (listener: TaskListener): void => {
+				if (!mine) return;
 				mine.add(() => this.listeners.delete(listener));
 				this.listeners.add(listener);
-				const underWay = [...this.latest].filter(([, percentage]) => percentage !== 100);
-				return underWay.map(([taskId]) => taskId).reverse();
 			},
 			/** The last one closes the socket: at once, or a moment later if others may follow `soon`. */
 			release: (when?: 'soon'): void => {
