@@ -21,7 +21,7 @@ const NAMES: Record<Operation, string> = {
 
 const HEAD = `# What goes wrong, and what comes of it
 
-For those who want to know, before they trust the node with paid work, what it does when something fails, and for those who change it. If you have a message in front of you, [README](../README.md#when-something-goes-wrong) is the shorter way.
+For those who want to know, before they trust the node with paid work, what it does when something fails, and for those who change it. If you have a message in front of you, [messages](messages.md) is the shorter way.
 
 Everything that is known to go wrong with the service and on the way to it. Each line runs as a test in n8n's own engine (\`test/faults\`), against the simulated service; this page is made of the same table and checked against it.
 

@@ -60,21 +60,25 @@ beforeEach(() => {
 });
 afterEach(() => temporary.remove());
 
-test('what is unreleased could be the notes of a release', () => {
-	const text = readFileSync(join(__dirname, '../../CHANGELOG.md'), 'utf8');
-	const [, unreleased] = /^## \[Unreleased\]\n([^]*?)(?=^## |$(?![^]))/m.exec(text)!;
-	const [before, ...sections] = unreleased!.split(/^### /m);
-	expect(before!.trim()).toBe('');
-	const titles = sections.map((section) => section.split('\n')[0]);
-	const kinds = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
-	expect(titles).toEqual(kinds.filter((kind) => titles.includes(kind)));
-	for (const section of sections) {
-		const lines = section.split('\n').slice(1).filter(Boolean);
-		expect(lines).not.toEqual([]);
-		expect(lines.filter((line) => !/^(?: {2})?- \S.*[.:]$/.test(line))).toEqual([]);
-		expect(new Set(lines).size).toBe(lines.length);
-	}
-});
+test.each(['Unreleased', '0.1.0'])(
+	'what is said of [%s] could be the notes of a release',
+	(version) => {
+		const text = readFileSync(join(__dirname, '../../CHANGELOG.md'), 'utf8');
+		const [, ...sections] = text
+			.split(/^## /m)
+			.find((part) => part.startsWith(`[${version}]`))!
+			.split(/^### /m);
+		const titles = sections.map((section) => section.split('\n')[0]);
+		const kinds = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
+		expect(titles).toEqual(kinds.filter((kind) => titles.includes(kind)));
+		for (const section of sections) {
+			const lines = section.split('\n').slice(1).filter(Boolean);
+			expect(lines).not.toEqual([]);
+			expect(lines.filter((line) => !/^(?: {2})?- \S.*[.:]$/.test(line))).toEqual([]);
+			expect(new Set(lines).size).toBe(lines.length);
+		}
+	},
+);
 
 test('tags the version with its notes, and says what to push', () => {
 	const { status, stdout } = release();

@@ -45,7 +45,7 @@ test.each(pages)('%s has no dead link', (page) => {
 test('a dead link is noticed', () => {
 	expect(wrongWith('README.md', 'docs/none.md')).toMatch(/there is no docs\/none\.md/);
 	expect(wrongWith('README.md', '#none')).toMatch(/no such heading/);
-	expect(wrongWith('docs/trigger.md', '../README.md#trigger')).toBeUndefined();
+	expect(wrongWith('docs/trigger.md', '../README.md#recipes')).toBeUndefined();
 });
 
 test.each([
@@ -53,9 +53,46 @@ test.each([
 	'nodes/MediaGeneration/MediaGeneration.node.json',
 	'nodes/MediaGenerationTrigger/MediaGenerationTrigger.node.json',
 ])('the documentation that %s names exists', (path) => {
-	const anchors = [...textOf(path).matchAll(/github\.com\/[\w/-]+#([\w-]+)/g)].map(([, a]) => a!);
-	expect(anchors.length).toBeGreaterThan(0);
+	const own = /github\.com\/[\w-]+\/[\w-]+(?:\/blob\/main\/([\w./-]+))?(#[\w-]+)?/g;
+	const links = [...textOf(path).matchAll(own)].map(
+		([, page = 'README.md', anchor = '']) => page + anchor,
+	);
+	expect(links.length).toBeGreaterThan(0);
 	// "readme" is GitHub's own for the page as a whole.
-	const known = [...anchorsOf('README.md'), 'readme'];
-	expect(anchors.filter((anchor) => !known.includes(anchor))).toEqual([]);
+	const others = links.filter((link) => link !== 'README.md#readme');
+	expect(others.map((link) => wrongWith('README.md', link)).filter(Boolean)).toEqual([]);
+});
+
+/** The files that a page links to, by the ending of their names. */
+const linked = (page: string, ending: string) =>
+	[...new Set([...textOf(page).matchAll(/\]\(([^)\s#]+)/g)].map(([, link]) => link!))].filter(
+		(link) => link.endsWith(ending),
+	);
+
+test('README is a page of 1,100 words, with at most fifteen recipes', () => {
+	expect(textOf('README.md').trim().split(/\s+/).length).toBeLessThanOrEqual(1100);
+	expect(linked('README.md', '.json').length).toBeLessThanOrEqual(15);
+});
+
+test.each([
+	['examples', '.json'],
+	['docs', '.md'],
+])('%s/README.md lists every file beside it', (folder, ending) => {
+	const files = readdirSync(join(root, folder)).filter((name) => name.endsWith(ending));
+	const others = files.filter((name) => name !== 'README.md');
+	expect(linked(`${folder}/README.md`, ending)).toEqual(expect.arrayContaining(others));
+});
+
+const forBuilders = textOf('docs/README.md').split('\n## ')[1]!;
+test.each([
+	'README.md',
+	...[...forBuilders.matchAll(/\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`),
+])('the sentences of %s have fifteen words on average, at most', (page) => {
+	const prose = textOf(page)
+		.replace(/^(?:```[^]*?^```|#.*|\|.*)$/gm, '')
+		.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1');
+	const pieces = prose.split(/\n\s*(?:\n|[-\d])|(?<=[.?!])\s/);
+	const sentences = pieces.filter((piece) => /\w\s+\w/.test(piece));
+	const words = sentences.flatMap((sentence) => sentence.match(/\S+/g)!);
+	expect(words.length / sentences.length).toBeLessThanOrEqual(15);
 });
