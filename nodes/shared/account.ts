@@ -21,9 +21,9 @@ class Registry {
 }
 
 /**
- * Everything that this process shares for one account: its socket (Connection), its pace (Pace),
- * the readings under way (SingleFlight), who made what (OwnWork, Claims), its history (HistoryPages,
- * HistoryReader), and the checks of its token (TokenCheck).
+ * Everything that this process shares for one account: its socket (Connection), its pace (Pace), who
+ * made what (OwnWork, Claims), the last look into its history (HistoryReader), and the last check of its
+ * token (TokenCheck).
  */
 class Account extends Registry {
 	users = 0;

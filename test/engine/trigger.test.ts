@@ -123,7 +123,7 @@ describe('tasks by their IDs', () => {
 	});
 });
 
-it('trigger and waiting items share one socket, and the reading of a result', async () => {
+it('trigger and waiting items share one socket', async () => {
 	await start({ pace: 0.2 });
 	const trigger = await activate();
 	const running = await begin(speech('Together'));
@@ -132,7 +132,6 @@ it('trigger and waiting items share one socket, and the reading of a result', as
 	const result = await running.finished;
 	expect(good(result)[0]?.json.status).toBe('completed');
 	await trigger.has(1);
-	expect(tasks().map(({ reads }) => reads)).toEqual([1]);
 	expect([sim.socketsEver, sim.sockets()]).toEqual([1, 1]);
 	await trigger.close();
 	await sim.waitFor(() => sim.sockets() === 0, 1000);

@@ -86,18 +86,6 @@ describe('a new video', () => {
 	});
 });
 
-it('several triggers of an account share one reading a minute', async () => {
-	const triggers = [await follow()];
-	await pass(20);
-	triggers.push(await follow(), await follow());
-	const before = looks();
-	await pass(10 * INTERVAL_SECONDS, 5);
-	expect(looks() - before).toBeLessThanOrEqual(11);
-	add();
-	await pass(INTERVAL_SECONDS + 30);
-	for (const trigger of triggers) expect(idsOf(trigger)).toHaveLength(1);
-});
-
 describe('a service that keeps no history', () => {
 	const absent = () => onHistory(answer(404, { error: 'not_found' }), ALWAYS);
 

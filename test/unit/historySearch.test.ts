@@ -58,6 +58,28 @@ describe('a look into the history', () => {
 		expect(listHistory.mock.calls.length).toBeLessThanOrEqual(2);
 	});
 
+	it('that is given up by the one who made it is made anew by the next', async () => {
+		const { api, listHistory } = account([file('a')]);
+		listHistory.mockImplementationOnce(async () => {
+			throw new Failure('canceled');
+		});
+		const [first, second] = await Promise.allSettled(
+			[sent(), sent()].map((request) => reader.look(api, [request], never)),
+		);
+		expect(first).toMatchObject({ reason: { kind: 'canceled' } });
+		expect(second).toMatchObject({ value: { entries: [{ id: 'a' }] } });
+	});
+
+	it('that fails, fails for all who asked meanwhile', async () => {
+		const { api, listHistory } = account([file('a')]);
+		listHistory.mockRejectedValueOnce(new Failure('unavailable'));
+		const looks = [sent(), sent()].map((request) => reader.look(api, [request], never));
+		expect((await Promise.allSettled(looks)).map(({ status }) => status)).toEqual([
+			'rejected',
+			'rejected',
+		]);
+	});
+
 	it('of a whole history, however short, serves earlier requests as well', async () => {
 		const { api, listHistory } = account([file('a')]);
 		for (const sentAt of [SENT_AT, SENT_AT - 60_000, 0]) {

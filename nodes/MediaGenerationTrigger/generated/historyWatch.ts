@@ -1,9 +1,8 @@
-import { accountOf } from '../../shared/account';
+import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { passes } from '../../shared/api/tokenCheck';
 import { sleep, withDeadline } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
-import { HistoryPages } from '../../shared/generation/historyReader';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from '../activation/activation';
 import { eventOf } from './entryEvents';
@@ -25,7 +24,6 @@ const PAUSE_MS = 1000;
 
 /** Reads the history of an account every so often, and emits what is new in it. */
 export class HistoryWatch {
-	private readonly pages: HistoryPages;
 	/** Resolves when the last event was emitted and the next may follow, or when it will not be emitted. */
 	private before: Promise<void> = Promise.resolve();
 	private waiting = 0;
@@ -34,9 +32,7 @@ export class HistoryWatch {
 	constructor(
 		private readonly activation: Activation,
 		readonly store: EntryStore,
-	) {
-		this.pages = accountOf(activation.api.credential).shared(HistoryPages);
-	}
+	) {}
 
 	/**
 	 * Notes what is there at first, or catches up with what came since the last time; then goes on by
@@ -59,7 +55,7 @@ export class HistoryWatch {
 	private async goOn(): Promise<void> {
 		const { closing } = this.activation;
 		for (;;) {
-			await sleep(this.pages.msToNext(this.intervalMs), closing);
+			await sleep(this.intervalMs, closing);
 			if (closing.aborted) return;
 			await this.look(closing).then(
 				() => (this.isInTrouble = false),
@@ -70,12 +66,13 @@ export class HistoryWatch {
 
 	/** Reads as much of the history as there may be news in, and has it emitted. */
 	private async look(signal: AbortSignal): Promise<void> {
-		const { store, pages, activation } = this;
+		const { store, activation } = this;
 		const { api, closing, isManual, settings, warn } = activation;
 		let last = 0;
 		const { seen, floor } = await lookInto(store, api.credential.baseUrl, async (page) => {
 			last = page;
-			return await pages.read(api, page, signal);
+			await api.pace.turns.watch(signal);
+			return await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, signal);
 		});
 		if (closing.aborted) return;
 		const ended = store.remember(seen, floor);

@@ -1,5 +1,3 @@
-import { accountOf } from '../account';
-import type { Credential } from '../http/credential';
 import { failureSaidIn, readAnswer } from '../parsing/errors';
 import { readText } from '../http/bodies';
 import { RetryingClient, type ApiCall } from './retry';
@@ -21,7 +19,6 @@ import {
 	type Page,
 } from '../parsing/responses';
 import { isRecord } from '../parsing/coerce';
-import { SingleFlight } from '../async/singleFlight';
 
 /** How long the create call of a speech task may take, in ms: one that is given up may be paid for. */
 const CREATE_MS = 120_000;
@@ -29,10 +26,6 @@ const CREATE_MS = 120_000;
 type Query = ApiCall['query'];
 
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
-
-/** The account's readings under way, shared by everyone in this process. */
-export const singleFlightOf = (credential: Credential): SingleFlight =>
-	accountOf(credential).shared(SingleFlight);
 
 /** Every call to the service's API (§4). */
 export class Api extends RetryingClient {
@@ -70,15 +63,11 @@ export class Api extends RetryingClient {
 	): Promise<SpeechTask> {
 		// A failed task has an `error` of its own, which is not the answer's.
 		const isTask = (raw: unknown) => readSpeechTask(raw, this.credential) !== undefined;
-		const flights = singleFlightOf(this.credential);
-		return await flights.share(`${repeat} ${taskId}`, signal, async (readSignal) => {
-			const path = taskPath(taskId);
-			const call: ApiCall = { method: 'GET', path, repeat, signal: readSignal };
-			const { raw, clockOffsetMs } = await this.json(call, isTask);
-			const task = readSpeechTask(raw, this.credential);
-			if (!task) throw new Failure('notTheService', { transient: true });
-			return { ...task, clockOffsetMs };
-		});
+		const call: ApiCall = { method: 'GET', path: taskPath(taskId), repeat, signal };
+		const { raw, clockOffsetMs } = await this.json(call, isTask);
+		const task = readSpeechTask(raw, this.credential);
+		if (!task) throw new Failure('notTheService', { transient: true });
+		return { ...task, clockOffsetMs };
 	}
 
 	/** §4.3. Deleting twice does no harm, so it is repeated like a read. */

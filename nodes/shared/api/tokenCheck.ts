@@ -1,7 +1,7 @@
 import { accountOf } from '../account';
 import { sleep, steadyNow, withDeadline } from '../async/deadline';
 import { asWrongAddress, isFailure, isTransient, type Failure } from '../failure';
-import { singleFlightOf, type Api } from './api';
+import type { Api } from './api';
 
 /** How long the reading of the account may take, in ms. */
 const CHECK_MS = 20_000;
@@ -18,8 +18,8 @@ class TokenCheck {
 }
 
 /**
- * Reads the account (§4.10), once for all in this process; resolves with why that fails, or undefined. An
- * answer of the last `maxAgeMs` will do. Resolves with the signal's reason (a Failure) when that aborts.
+ * Reads the account (§4.10); resolves with why that fails, or undefined. An answer that anybody in this
+ * process got in the last `maxAgeMs` will do. Resolves with the signal's reason (a Failure) when that aborts.
  */
 export async function checkToken(
 	api: Api,
@@ -27,16 +27,12 @@ export async function checkToken(
 	signal: AbortSignal,
 ): Promise<unknown> {
 	const last = accountOf(api.credential).shared(TokenCheck);
-	if (last.began > steadyNow() - maxAgeMs) return last.trouble;
-	const check = async (over: AbortSignal) => {
-		const began = steadyNow();
-		const read = async (inTime: AbortSignal) => await api.getAccount(inTime, 'once');
-		const trouble = await withDeadline(CHECK_MS, over, read).then(() => undefined, asWrongAddress);
-		if (!over.aborted) Object.assign(last, { began, trouble });
-		return trouble;
-	};
-	const checked = singleFlightOf(api.credential).share('token', signal, check);
-	return await checked.catch((canceled: unknown) => canceled);
+	const began = steadyNow();
+	if (last.began > began - maxAgeMs) return last.trouble;
+	const read = async (inTime: AbortSignal) => await api.getAccount(inTime, 'once');
+	const trouble = await withDeadline(CHECK_MS, signal, read).then(() => undefined, asWrongAddress);
+	if (!signal.aborted) Object.assign(last, { began, trouble });
+	return trouble;
 }
 
 /**

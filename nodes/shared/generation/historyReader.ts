@@ -1,8 +1,8 @@
-import { steadyNow } from '../async/deadline';
-import { MAX_PAGE_SIZE, readAllPages } from '../api/pagination';
-import { singleFlightOf, type Api } from '../api/api';
+import { steadyNow, throwIfAborted, whenAborted } from '../async/deadline';
+import { readAllPages } from '../api/pagination';
+import type { Api } from '../api/api';
+import { isFailure } from '../failure';
 import { asTime } from '../parsing/coerce';
-import type { Page } from '../parsing/responses';
 import { readHistory, type HistoryEntry } from './historyEntries';
 import { sinceOf } from './historyMatching';
 import type { SentRequest } from '../contract';
@@ -26,6 +26,8 @@ export interface HistoryLook {
 /** The history (§4.9) of an account, in which lost results are looked up: one look serves all that wait. */
 export class HistoryReader {
 	private last: HistoryLook | undefined;
+	/** That of one of those who wait. */
+	private underWay: Promise<HistoryLook> | undefined;
 
 	/**
 	 * A look back to the first of `requests`, at most some seconds old, and made at `asOf` or later, by
@@ -43,11 +45,16 @@ export class HistoryReader {
 		const isEnough = (look: HistoryLook) =>
 			look.readAt >= oldest && look.since <= since(look.clockOffsetMs);
 		while (!this.last || !isEnough(this.last)) {
-			this.last = await singleFlightOf(api.credential).share(
-				'look',
-				signal,
-				async (over) => await readBackTo(api, since, over),
-			);
+			throwIfAborted(signal);
+			if (this.underWay) {
+				await Promise.race([this.underWay, whenAborted(signal)]).catch((error: unknown) => {
+					// Where only that one's time was up, the next one looks.
+					if (!isFailure(error, 'canceled', 'timedOut')) throw error;
+				});
+				continue;
+			}
+			this.underWay = readBackTo(api, since, signal);
+			this.last = await this.underWay.finally(() => (this.underWay = undefined));
 		}
 		return this.last;
 	}
@@ -76,26 +83,4 @@ async function readBackTo(
 		},
 	});
 	return { ...look, entries: readHistory(items, api.credential.baseUrl) };
-}
-
-/** The history of an account as its triggers read it, again and again: one reading serves them all. */
-export class HistoryPages {
-	/** All triggers read at this time and whole intervals later, in ms since 1970. */
-	private readonly firstRead = steadyNow();
-
-	/** Milliseconds until the next reading, at least half an interval. */
-	msToNext(intervalMs: number): number {
-		const soonest = steadyNow() + intervalMs / 2;
-		const intervals = Math.ceil((soonest - this.firstRead) / intervalMs);
-		return this.firstRead + intervals * intervalMs - steadyNow();
-	}
-
-	/** One page (§4.9), the first being 1; it waits for its turn among the readings. Throws a Failure. */
-	async read(api: Api, page: number, signal: AbortSignal): Promise<Page> {
-		const flights = singleFlightOf(api.credential);
-		return await flights.share(`history ${page}`, signal, async (over) => {
-			await api.pace.turns.watch(over);
-			return await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, over);
-		});
-	}
 }
