@@ -70,9 +70,9 @@ describe('WAV', () => {
 		[
 			'another rate',
 			wav(two, { rate: 16_000 }),
-			'part 1 is WAV with 16 bit, 1 × 8000 Hz, part 2 is WAV with 16 bit, 1 × 16000 Hz',
+			'part 1 is WAV (1) with 16 bit, 1 × 8000 Hz, part 2 is WAV (1) with 16 bit, 1 × 16000 Hz',
 		],
-		['another encoding', wav(two, { tag: 7, bits: 8 }), 'µ-law'],
+		['another encoding', wav(two, { tag: 7, bits: 8 }), 'WAV (7) with 8 bit'],
 		['no samples', wav(Buffer.alloc(0)), 'part 2 has no sound'],
 		['an MP3', mp3(3), 'part 2 is MP3 with 24000 Hz, mono'],
 	])('is not joined with %s', async (_, second, said) => {
