@@ -3,6 +3,8 @@ import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
+import { egressCheckOf } from '../../../shared/http/request';
+import { subscribe } from '../../../shared/speech/notifications';
 import { aboutTask, waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
 import {
 	download as downloadField,
@@ -58,8 +60,28 @@ export interface Spoken {
 	subtitles?: IBinaryData;
 }
 
-/** Waits for a task, and fetches what is wanted of it. Throws a Failure with the task's id. */
+/** A task, and how waiting for it begins. */
+export type Submitted = Pick<TaskWait, 'taskId' | 'begins'>;
+
+/**
+ * Waits for the task that `submit` returns, and fetches what is wanted of it. `submit` sends nothing
+ * before `ready`. Throws a Failure with the task's id.
+ */
 export async function collect(
+	work: Work,
+	part: Part,
+	wanted: WaitFields,
+	submit: (signal: AbortSignal, ready: Promise<void>) => Promise<Submitted>,
+): Promise<Spoken> {
+	// Messages can precede the create call's answer, so the socket is there before the task.
+	const subscription = subscribe(work.credential, egressCheckOf(work.context));
+	return await withDeadline(wanted.timeoutMs, part.signal, async (signal) => {
+		const wait = { ...(await submit(signal, subscription.ready)), signal, subscription };
+		return await fetched(work, part, wait, wanted);
+	}).finally(() => subscription.release(work.signal.aborted ? undefined : 'soon'));
+}
+
+async function fetched(
 	work: Work,
 	part: Part,
 	wait: Omit<TaskWait, 'pollIntervalMs' | 'onProgress'>,

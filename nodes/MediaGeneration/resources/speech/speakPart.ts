@@ -1,14 +1,12 @@
 import type { SpeechRequest } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withFacts } from '../../../shared/failure';
-import { egressCheckOf } from '../../../shared/http/request';
 import { recordTask } from '../../../shared/n8n/ownWork';
-import { subscribe } from '../../../shared/speech/notifications';
-import { aboutTask, type TaskWait } from '../../../shared/speech/speechTask';
+import { aboutTask } from '../../../shared/speech/speechTask';
 import { encounterOf } from '../../paid/paidLog';
 import type { PaidRecord } from '../../paid/payments';
 import type { Work } from '../../run/work';
-import { collect, type Part, type Spoken, type WaitFields } from './collect';
+import { collect, type Part, type Spoken, type Submitted, type WaitFields } from './collect';
 
 /** What is to be said, and what is kept of it for a retry. */
 export interface Order {
@@ -18,9 +16,6 @@ export interface Order {
 	limitMs: number;
 }
 
-/** A task, and how waiting for it begins. */
-type Submitted = Pick<TaskWait, 'taskId' | 'begins'>;
-
 /** Submits a text, or a part of a long one, and waits for its task and its file. */
 export async function speakPart(
 	work: Work,
@@ -28,16 +23,13 @@ export async function speakPart(
 	order: Order,
 	wanted: WaitFields,
 ): Promise<Spoken> {
-	// Messages can precede the create call's answer, so the socket is there before the task.
-	const subscription = subscribe(work.credential, egressCheckOf(work.context));
-	return await withDeadline(order.limitMs, part.signal, async (signal) => {
-		const task = await submit(work, part, order, signal, subscription.ready);
-		const wait = { ...task, signal, subscription };
-		return await collect(work, part, wait, wanted).catch((error: unknown) => {
-			if (isGone(error)) order.record.keep({ state: 'task', taskId: task.taskId, isGone: true });
-			throw error;
-		});
-	}).finally(() => subscription.release(work.signal.aborted ? undefined : 'soon'));
+	return await collect(work, part, wanted, async (signal, ready) => {
+		return await submit(work, part, order, signal, ready);
+	}).catch((error: unknown) => {
+		const { left } = order.record;
+		if (left?.state === 'task' && isGone(error)) order.record.keep({ ...left, isGone: true });
+		throw error;
+	});
 }
 
 /**

@@ -1,6 +1,4 @@
-import { withDeadline } from '../../../shared/async/deadline';
 import { isFailure, withFacts } from '../../../shared/failure';
-import { egressCheckOf } from '../../../shared/http/request';
 import {
 	concurrency,
 	download,
@@ -11,9 +9,8 @@ import {
 	taskId as taskIdField,
 	timeout,
 } from '../../../shared/n8n/descriptions';
-import { subscribe } from '../../../shared/speech/notifications';
-import type { Operation, Work } from '../../run/work';
-import { collect, readWaitFields, type Part, type WaitFields } from './collect';
+import type { Operation } from '../../run/work';
+import { collect, readWaitFields } from './collect';
 import { forAllParts, MAX_PARTS, speechOutput } from './parts';
 
 /** Speech → Collect (`wait`): waits for existing tasks and fetches their audio, at no extra cost. */
@@ -40,7 +37,8 @@ export const waitForSpeech: Operation = {
 
 		return async () => {
 			const spoken = await forAllParts(work, ids.length, async (part) => {
-				return await waitForPart(work, part, ids[part.index]!, wanted);
+				const given = { taskId: ids[part.index]!, begins: 'given' } as const;
+				return await collect(work, part, wanted, async () => given);
 			}).catch((error: unknown) => {
 				// A task that failed can't be collected, though it is named as what failed.
 				const gone = isFailure(error, 'taskFailed', 'notFound') ? error.facts.taskId : undefined;
@@ -51,11 +49,3 @@ export const waitForSpeech: Operation = {
 		};
 	},
 };
-
-async function waitForPart(work: Work, part: Part, taskId: string, wanted: WaitFields) {
-	const subscription = subscribe(work.credential, egressCheckOf(work.context));
-	return await withDeadline(wanted.timeoutMs, part.signal, async (signal) => {
-		const wait = { taskId, begins: 'given', signal, subscription } as const;
-		return await collect(work, part, wait, wanted);
-	}).finally(() => subscription.release(work.signal.aborted ? undefined : 'soon'));
-}
