@@ -8,170 +8,163 @@ import {
 	readPage,
 	readSpeechTask,
 } from '../../nodes/shared/parsing/responses';
-import {
-	asNumber,
-	asPercentage,
-	asText,
-	asTime,
-	looksLikeHtml,
-	parseJson,
-} from '../../nodes/shared/parsing/coerce';
+import * as values from '../../nodes/shared/parsing/coerce';
 import { readReason, saysFailure, saysNothing } from '../../nodes/shared/parsing/errors';
 import { redactor } from '../../nodes/shared/parsing/redaction';
+
+/* What an answer says, in every shape in which deployments say it; more in docs/faults.md, test/fuzz. */
 
 const ORIGIN = 'https://media.example.com';
 const BASE = `${ORIGIN}/api`;
 const FILE = 'https://files.example.com/a.mp3';
+const OTHER = 'https://files.example.com/b.mp3';
+const task = (raw: unknown) => readSpeechTask(raw, { baseUrl: BASE, redact: redactor('') });
+const done = { id: 1, status: 'completed' };
+const message = (payload: unknown, type = 'labs_status_updated') =>
+	JSON.stringify({ type, payload });
 
-describe('texts and numbers', () => {
-	it.each([
-		['abc', 'abc'],
-		['  padded ', 'padded'],
-		[1204871, '1204871'],
-		[0, '0'],
-	])('the text of %p is %p', (value, expected) => {
-		expect(asText(value)).toBe(expected);
-	});
+/** What each reader says of a value. */
+const read = {
+	text: values.asText,
+	number: values.asNumber,
+	percentage: values.asPercentage,
+	time: values.asTime,
+	JSON: (text: unknown) => values.parseJson(text as string),
+	'web page': (text: unknown) => values.looksLikeHtml(text as string),
+	'created task': readCreatedTaskId,
+	address: (raw: unknown) => readFileUrl(raw, BASE),
+	'audio address': (fields: unknown) => task({ ...done, ...(fields as object) })?.audioUrl,
+	'subtitle address': (fields: unknown) =>
+		task({ ...done, audio_url: FILE, ...(fields as object) })?.subtitleUrl,
+	notification: (text: unknown) => readNotification(text as string),
+	files: (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl),
+	page: readPage,
+	reason: readReason,
+};
+type Reader = keyof typeof read;
 
-	it.each([
-		[7, 7],
-		['7', 7],
-		[' 7.5 ', 7.5],
-	])('the number of %p is %p', (value, expected) => {
-		expect(asNumber(value)).toBe(expected);
-	});
+const angles = 'speed must be > 0.7 and < 1.2, style < 1 or > 0';
+const bigIds = '{"data":{"task_id" : 12345678901234567890,"id":1234567890123456789},"id": 7}';
+const quoted = JSON.stringify({ prompt: 'say "id":12345678901234567890, please' });
+const page = { items: [{ id: 1 }], bare: false, total: undefined, pageSize: undefined };
 
-	it.each([
-		[0, 0],
-		[57, 57],
-		['93', 93],
-		[42.4, 42],
-		// 100 announces the outcome.
-		[99.6, 99],
-		[-3, 0],
-		[250, 100],
-	])('the percentage of %p is %p', (value, expected) => {
-		expect(asPercentage(value)).toBe(expected);
-	});
-
-	it('anything else is no text, number or percentage', () => {
-		const values = ['', '  ', null, undefined, NaN, true, {}];
-		expect(values.map(asText)).toEqual(values.map(() => undefined));
-		const figures = ['', 'seven', 'Infinity', null, true];
-		expect(figures.map(asNumber)).toEqual(figures.map(() => undefined));
-		expect(['x', null].map(asPercentage)).toEqual([undefined, undefined]);
-	});
-
-	it.each([
-		['2026-01-01T10:00:00+02:00', 1_767_254_400_000],
-		['2026-01-01T08:00:00.000Z', 1_767_254_400_000],
-		[1_767_254_400, 1_767_254_400_000],
-		[1_767_254_400_000, 1_767_254_400_000],
-		['1767254400.25', 1_767_254_400_250],
-		['yesterday', NaN],
-		[2026, Date.UTC(2026, 0)],
-		[null, NaN],
-	])('the time of %p is %p', (value, expected) => {
-		expect(asTime(value)).toBe(expected);
-	});
-
-	it('a time without a zone is in UTC, wherever n8n runs', () => {
-		const built = join(__dirname, '../../dist/nodes/shared/parsing/coerce.js');
-		const texts = ['2026-01-01T08:00:00.250', '2026-01-01 08:00:00', '2026-01-01T08:00'];
-		const script = `${JSON.stringify(texts)}.map(require(${JSON.stringify(built)}).asTime).join()`;
-		const env = { ...process.env, TZ: 'Asia/Tokyo' };
-		const times = execFileSync(process.execPath, ['-p', script], { env, encoding: 'utf8' });
-		expect(times.trim()).toBe('1767254400250,1767254400000,1767254400000');
-	});
-
-	it('a number beyond 2^53 that identifies something keeps its digits', () => {
-		const json = '{"data":{"task_id" : 12345678901234567890,"id":1234567890123456789},"id": 7}';
-		const data = { task_id: '12345678901234567890', id: '1234567890123456789' };
-		expect(parseJson(json)).toEqual({ data, id: 7 });
-		const quoted = JSON.stringify({ prompt: 'say "id":12345678901234567890, please' });
-		expect(parseJson(quoted)).toEqual(JSON.parse(quoted));
-	});
-
-	it('JSON is read also behind a byte order mark, and nothing else is JSON', () => {
-		expect(parseJson('\uFEFF{"a":1}')).toEqual({ a: 1 });
-		expect(parseJson('{"a":')).toBeUndefined();
-		expect(parseJson('')).toBeUndefined();
-	});
-
-	it.each([
-		['<!DOCTYPE html><p>', true],
-		['\n <html lang="en">', true],
-		['<?xml version="1.0"?>', true],
-		['<!-- edge --><html>', true],
-		['{"a":"<html>"}', false],
-		['event: x', false],
-		['', false],
-	])('%p is a web page: %p', (text, expected) => {
-		expect(looksLikeHtml(text)).toBe(expected);
-	});
+test.each<[Reader, unknown, unknown]>([
+	['text', '  padded ', 'padded'],
+	['text', 1204871, '1204871'],
+	['text', 0, '0'],
+	['number', ' 7.5 ', 7.5],
+	['percentage', '93', 93],
+	['percentage', 42.4, 42],
+	// 100 announces the outcome.
+	['percentage', 99.6, 99],
+	['percentage', -3, 0],
+	['percentage', 250, 100],
+	['time', '2026-01-01T10:00:00+02:00', 1_767_254_400_000],
+	['time', '2026-01-01T08:00:00.000Z', 1_767_254_400_000],
+	['time', 1_767_254_400, 1_767_254_400_000],
+	['time', 1_767_254_400_000, 1_767_254_400_000],
+	['time', '1767254400.25', 1_767_254_400_250],
+	['time', 2026, Date.UTC(2026, 0)],
+	// An identifier beyond 2^53 keeps its digits.
+	['JSON', bigIds, { data: { task_id: '12345678901234567890', id: '1234567890123456789' }, id: 7 }],
+	['JSON', quoted, JSON.parse(quoted)],
+	['JSON', '\uFEFF{"a":1}', { a: 1 }],
+	['web page', '<!DOCTYPE html><p>', true],
+	['web page', '\n <html lang="en">', true],
+	['web page', '<?xml version="1.0"?>', true],
+	['web page', '<!-- edge --><html>', true],
+	['web page', '{"a":"<html>"}', false],
+	['web page', 'event: x', false],
+	['created task', { task_id: 184467 }, '184467'],
+	['created task', { id: '5f0c7c1e-8c5b-4a35' }, '5f0c7c1e-8c5b-4a35'],
+	['created task', { success: true, data: { task_id: '184467' } }, '184467'],
+	['created task', { id: '9', error: { code: 0 } }, '9'],
+	['created task', { task_id: '9', error: 'Voice replaced' }, '9'],
+	['address', '/files/a.mp3', `${ORIGIN}/files/a.mp3`],
+	['address', 'files/a.mp3', `${BASE}/files/a.mp3`],
+	['address', '//cdn.example.com/a.mp3', 'https://cdn.example.com/a.mp3'],
+	['address', [null, '', FILE], FILE],
+	['address', { path: '/var/tmp/a.mp3', url: FILE }, FILE],
+	['address', '/files/My Voice.mp3', `${ORIGIN}/files/My%20Voice.mp3`],
+	['audio address', { audio_url: FILE }, FILE],
+	['audio address', { result: { url: FILE } }, FILE],
+	['subtitle address', { subtitle: FILE }, FILE],
+	['subtitle address', { subtitle_url: FILE }, FILE],
+	[
+		'notification',
+		message({ task_id: 't-1', process_percentage: 43 }),
+		{ taskId: 't-1', percentage: 43 },
+	],
+	['notification', message({ id: 12, process_percentage: '71' }), { taskId: '12', percentage: 71 }],
+	['notification', message({ task_id: '1' }), { taskId: '1', percentage: undefined }],
+	['files', { id: 'a', file_url: FILE }, [FILE]],
+	['files', { id: 'a', file_urls: [FILE, OTHER] }, [FILE, OTHER]],
+	['files', { file_url: FILE, file_urls: [FILE, OTHER] }, [FILE, OTHER]],
+	['files', { file_url: '', file_urls: [FILE, OTHER] }, [FILE, OTHER]],
+	['files', FILE, [FILE]],
+	['files', { images: [{ url: FILE }] }, [FILE]],
+	['files', [{ id: 1, status: 'failed', file_url: '' }, { file_url: OTHER }], [OTHER]],
+	['files', { file_url: FILE, url: 'https://example.com/watch/1' }, [FILE]],
+	['page', [{ id: 1 }], { ...page, bare: true }],
+	['page', { voices: [{ id: 1 }], total: 3, page_size: 1 }, { ...page, total: 3, pageSize: 1 }],
+	['page', { data: [{ id: 1 }], total: '3', page_size: '1' }, { ...page, total: 3, pageSize: 1 }],
+	['page', { items: [{ id: 1 }] }, page],
+	['reason', { error: angles }, angles],
+	['reason', { error: JSON.stringify({ code: 'x', message: 'Say "please"' }) }, 'Say "please"'],
+])('%s: %j is %j', (reader, value, expected) => {
+	expect(read[reader](value)).toEqual(expected);
 });
 
-describe('the identifier of a created task', () => {
-	it.each([
-		['as the contract has it', { task_id: '184467' }, '184467'],
-		['as a number', { task_id: 184467 }, '184467'],
-		['under id', { id: '5f0c7c1e-8c5b-4a35' }, '5f0c7c1e-8c5b-4a35'],
-		['in an envelope', { success: true, data: { task_id: '184467' } }, '184467'],
-		['an error that says nothing beside its id', { id: '9', error: { code: 0 } }, '9'],
-		['an error beside it', { task_id: '9', error: 'Voice replaced' }, '9'],
-	])('is read %s', (_, raw, expected) => {
-		expect(readCreatedTaskId(raw)).toBe(expected);
-	});
-
-	it.each([
-		...[{}, { task_id: '' }, { task_id: null }, [], '184467', null],
-		...[
+const notThere = ['', '  ', null, undefined, true, {}];
+test.each<[Reader, nothing: unknown, raw: unknown[]]>([
+	['text', undefined, [...notThere, NaN]],
+	['number', undefined, ['', 'seven', 'Infinity', null, true]],
+	['percentage', undefined, ['x', null]],
+	['time', NaN, ['yesterday', null]],
+	['JSON', undefined, ['{"a":', '']],
+	['created task', undefined, [{}, { task_id: '' }, { task_id: null }, [], '184467', null]],
+	[
+		'created task',
+		undefined,
+		[
 			{ id: '9', error: 'Too long' },
 			{ id: '9', success: false },
 		],
-		...[{ data: { id: '9', error: 'Too long' } }, { error: 'Too long', data: { id: '9' } }],
-	])('is missing in %p', (raw) => {
-		expect(readCreatedTaskId(raw)).toBeUndefined();
-	});
+	],
+	['created task', undefined, [{ error: 'Too long', data: { id: '9' } }]],
+	['address', undefined, [...notThere, 42, [], { url: null }, 'not there yet', 'pending', 'N/A']],
+	['address', undefined, ['javascript:alert(1)', 'file:///etc/passwd', 'http://']],
+	[
+		'subtitle address',
+		undefined,
+		[null, 'Hello there.', {}, 'file:///a'].map((subtitle) => ({ subtitle })),
+	],
+	[
+		'notification',
+		undefined,
+		[message({ task_id: '1' }, 'hello'), message({}), '[1]', 'null', '{"t', ''],
+	],
+	['files', [], ['processing', { file_url: null, status: 'processing' }, { file_urls: [] }, []]],
+	['files', [], [{ error: 'UNSAFE_GENERATION' }, { status: 'processing', result: 'none' }]],
+	['page', undefined, [null, 'x', {}, { total: 3 }, { error: 'no' }, { voices: null }]],
+])('%s: nothing (%p) is read from %j', (reader, nothing, raw) => {
+	expect(raw.map((value) => read[reader](value))).toEqual(raw.map(() => nothing));
 });
 
-describe('the address of a file', () => {
-	it.each([
-		['an absolute address', FILE, FILE],
-		['an absolute path', '/files/a.mp3', `${ORIGIN}/files/a.mp3`],
-		['a relative path', 'files/a.mp3', `${BASE}/files/a.mp3`],
-		['an address without scheme', '//cdn.example.com/a.mp3', 'https://cdn.example.com/a.mp3'],
-		['a list', [null, '', FILE], FILE],
-		['the surest key of an object', { path: '/var/tmp/a.mp3', url: FILE }, FILE],
-		['a path with a space', '/files/My Voice.mp3', `${ORIGIN}/files/My%20Voice.mp3`],
-	])('is read from %s', (_, value, expected) => {
-		expect(readFileUrl(value, BASE)).toBe(expected);
-	});
-
-	it.each([
-		...['', '  ', null, undefined, 42, true, {}, [], { url: null }, 'not there yet', 'pending'],
-		...['javascript:alert(1)', 'file:///etc/passwd', 'http://', 'N/A'],
-	])('is missing in %p', (value) => {
-		expect(readFileUrl(value, BASE)).toBeUndefined();
-	});
+test('a time without a zone is in UTC, wherever n8n runs', () => {
+	const built = join(__dirname, '../../dist/nodes/shared/parsing/coerce.js');
+	const texts = ['2026-01-01T08:00:00.250', '2026-01-01 08:00:00', '2026-01-01T08:00'];
+	const script = `${JSON.stringify(texts)}.map(require(${JSON.stringify(built)}).asTime).join()`;
+	const env = { ...process.env, TZ: 'Asia/Tokyo' };
+	const times = execFileSync(process.execPath, ['-p', script], { env, encoding: 'utf8' });
+	expect(times.trim()).toBe('1767254400250,1767254400000,1767254400000');
 });
 
 describe('a speech task', () => {
-	const task = (raw: unknown) => readSpeechTask(raw, { baseUrl: BASE, redact: redactor('') });
-
-	it.each([
-		['audio_url', { audio_url: FILE }],
-		['result', { result: FILE }],
-		['an object under result', { result: { url: FILE } }],
-	])('has its address under %s', (_, fields) => {
-		const read = task({ id: 1, status: 'completed', ...fields });
-		expect(read).toMatchObject({ state: 'completed', status: 'completed', audioUrl: FILE });
-	});
-
 	it.each([
 		...['pending', 'processing', 'completed', 'error'].map((status) => [status, status]),
 		...['COMPLETED', ' Completed '].map((status) => [status, 'completed']),
-		...['Failed', 'CANCELLED'].map((status) => [status, 'error']),
+		...['Failed', 'CANCELLED', 'canceled'].map((status) => [status, 'error']),
 	])('with the status %p is %s', (status, state) => {
 		expect(task({ status })).toMatchObject({ state, status: state });
 	});
@@ -183,124 +176,26 @@ describe('a speech task', () => {
 		},
 	);
 
-	it.each([
-		['subtitle', { subtitle: FILE }],
-		['subtitle_url', { subtitle_url: FILE }],
-	])('has its subtitles under %s', (_, fields) => {
-		expect(task({ status: 'completed', audio_url: FILE, ...fields })?.subtitleUrl).toBe(FILE);
-	});
-
-	it.each([null, '', 'Hello there.', {}, 'file:///etc/passwd'])(
-		'has no subtitles with %p',
-		(subtitle) => {
-			const read = task({ status: 'completed', audio_url: FILE, subtitle });
-			expect(read?.subtitleUrl).toBeUndefined();
-			expect(read?.fields.subtitle).toBe(subtitle);
-		},
-	);
-
 	it('is completed by its address where a deployment leaves the status out', () => {
 		expect(task({ id: 1, audio_url: FILE })).toMatchObject({ state: 'completed', audioUrl: FILE });
 	});
 
-	it.each([
-		...[null, [], 'completed', {}, { id: 1 }, { error: 'Task not found' }],
-		{ error: 'Task not found', url: '/v1/labs/task/1' },
-	])('is not what %p is', (raw) => {
-		expect(task(raw)).toBeUndefined();
-	});
-});
-
-describe('a notification', () => {
-	const message = (payload: unknown, type = 'labs_status_updated') =>
-		readNotification(JSON.stringify({ type, payload }));
-
-	it.each([
-		['as the contract has it', { task_id: 't-1', process_percentage: 43 }, 't-1', 43],
-		['with numbers', { task_id: 12, process_percentage: '71' }, '12', 71],
-		['with an id', { id: 12, process_percentage: 100 }, '12', 100],
-		['without a percentage', { task_id: '1' }, '1', undefined],
-	])('is read %s', (_, payload, taskId, percentage) => {
-		expect(message(payload)).toEqual({ taskId, percentage });
-	});
-
-	it.each([
-		JSON.stringify({ type: 'hello', payload: { task_id: '1' } }),
-		JSON.stringify({ type: 'labs_status_updated', payload: {} }),
-		...['{"type":"labs_status_updated"}', '[1]', 'null', '{"type":', '<html></html>', ''],
-	])('is not what %p is', (text) => {
-		expect(readNotification(text)).toBeUndefined();
-	});
-});
-
-describe('generated files', () => {
-	const files = (raw: unknown) => readGeneratedFiles(raw, BASE);
-	const urls = (raw: unknown) => files(raw).map(({ fileUrl }) => fileUrl);
-	const A = 'https://files.example.com/a.mp4';
-	const B = 'https://files.example.com/b.mp4';
-
-	it("are the elements of the completion event, each with its id and the service's fields", () => {
-		const raw = [
-			{ id: 'a', prompt: 'p', file_url: A, status: 'completed' },
-			{ id: 2, file_url: B, status: 'MEDIA_GENERATION_STATUS_SUCCESSFUL' },
-		];
-		expect(files(raw)).toEqual([
-			{ id: 'a', fileUrl: A, fields: raw[0] },
-			{ id: '2', fileUrl: B, fields: raw[1] },
+	it('is not what has neither status nor address', () => {
+		const others = [null, [], 'completed', {}, { id: 1 }];
+		expect(others.map(task)).toEqual(others.map(() => undefined));
+		const error = 'Task not found';
+		expect([{ error }, { error, url: '/v1/labs/task/1' }].map(task)).toEqual([
+			undefined,
+			undefined,
 		]);
 	});
-
-	it.each([
-		['a single object', { id: 'a', file_url: A }, [A]],
-		['file_urls', { id: 'a', file_urls: [A, B] }, [A, B]],
-		['the same address twice', { file_url: A, file_urls: [A, B] }, [A, B]],
-		['an address alone', A, [A]],
-		['images of an image answer', { images: [{ url: A }] }, [A]],
-		['a relative path', { file_url: '/f/a.mp4' }, [`${ORIGIN}/f/a.mp4`]],
-		['one item that failed', [{ id: 1, status: 'failed', file_url: '' }, { file_url: B }], [B]],
-		['file_urls beside an empty file_url', { file_url: '', file_urls: [A, B] }, [A, B]],
-		['file_url beside another kind', { file_url: A, url: 'https://example.com/watch/1' }, [A]],
-	])('are found in %s', (_, raw, expected) => {
-		expect(urls(raw)).toEqual(expected);
-	});
-
-	it.each([
-		['a status word', 'processing'],
-		['a status', { id: 'a', status: 'processing', file_url: null }],
-		['empty addresses', { file_url: '', file_urls: [] }],
-		['an empty list', []],
-		['an error', { error: 'UNSAFE_GENERATION' }],
-		['a word under result', { status: 'processing', result: 'none' }],
-	])('are not found in %s', (_, raw) => {
-		expect(files(raw)).toEqual([]);
-	});
 });
 
-describe('a page of a list', () => {
-	it.each([
-		['a bare array', [{ id: 1 }], { bare: true }],
-		['voices', { voices: [{ id: 1 }], total: 3, page: 0, page_size: 1 }, { total: 3, pageSize: 1 }],
-		['data', { data: [{ id: 1 }], total: '3', page_size: '1' }, { total: 3, pageSize: 1 }],
-		['items', { items: [{ id: 1 }] }, { total: undefined, pageSize: undefined }],
-	])('is read from %s', (_, raw, expected) => {
-		expect(readPage(raw)).toMatchObject({ items: [{ id: 1 }], ...expected });
-	});
-
-	it.each([null, 'x', {}, { total: 3 }, { error: 'no' }, { voices: null, message: 'moved' }])(
-		'is not what %p is',
-		(raw) => expect(readPage(raw)).toBeUndefined(),
-	);
-});
-
-describe('a reason', () => {
-	const passedOn = JSON.stringify({ code: 'x', message: 'Say "please"' });
-	const angles = 'speed must be > 0.7 and < 1.2, style < 1 or > 0';
-	it.each<[string, unknown, string]>([
-		['angle brackets that are no mark-up', { error: angles }, angles],
-		['JSON that is passed on as an error', { error: passedOn }, 'Say "please"'],
-	])('is found in %s', (_, value, reason) => {
-		expect(readReason(value)).toBe(reason);
-	});
+test("generated files have an id and the service's fields each", () => {
+	const raw = [
+		{ id: 2, prompt: 'p', file_url: FILE, status: 'MEDIA_GENERATION_STATUS_SUCCESSFUL' },
+	];
+	expect(readGeneratedFiles(raw, BASE)).toEqual([{ id: '2', fileUrl: FILE, fields: raw[0] }]);
 });
 
 describe('the value of an `error`', () => {
@@ -316,9 +211,6 @@ describe('the value of an `error`', () => {
 
 	it.each([...['no', 'error', 1, true, { code: 7 }, { code: 0, message: 'Too long' }]])(
 		'%p says something',
-		(error) => {
-			expect(saysNothing(error)).toBe(false);
-			expect(saysFailure({ error })).toBe(true);
-		},
+		(error) => expect([saysNothing(error), saysFailure({ error })]).toEqual([false, true]),
 	);
 });
