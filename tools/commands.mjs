@@ -12,14 +12,15 @@ import {
 } from './setup.mjs';
 
 const jest = ['node_modules/jest/bin/jest.js'];
+const GREEN = 'All green. See it at work: npm run n8n. Change something: CONTRIBUTING.md.';
 
 /**
- * What `npm run NAME` does: the parts that it needs, then what Node 24 is to run.
- * @type {Record<string, { needs: Array<(node: string) => Promise<void>>, run: string[] }>}
+ * What `npm run NAME` does: the parts that it needs, then what Node 24 is to run. `next` ends a good run.
+ * @type {Record<string, { needs: Array<(node: string) => Promise<void>>, run: string[], next?: string }>}
  */
 export const commands = {
 	demo: { needs: [ensureDist], run: ['demo/demo.mts'] },
-	test: { needs: [ensureDist, ensureLintTools, ensureNewestNode], run: jest },
+	test: { needs: [ensureDist, ensureLintTools, ensureNewestNode], run: jest, next: GREEN },
 	'test:n8n': nodeTests('test/n8n', ensureN8n),
 	'test:e2e': nodeTests('test/e2e', ensureN8n, ensureBrowser),
 	'test:queue': nodeTests('test/queue', ensureN8n, ensureQueueServers),
@@ -37,10 +38,7 @@ export const commands = {
 	'test:audio': nodeTests('test/audio', ensureAudioPrograms, ensureBrowser),
 	worlds: { needs: [], run: ['test/worlds/main.mts'] },
 	leaks: { needs: [ensureDist], run: ['--expose-gc', 'test/leaks/main.mts'] },
-	'leaks:generated': {
-		needs: [ensureDist],
-		run: ['--expose-gc', 'test/leaks/generated.mts'],
-	},
+	'leaks:generated': { needs: [ensureDist], run: ['--expose-gc', 'test/leaks/generated.mts'] },
 	n8n: { needs: [ensureDist, ensureN8n], run: ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: ['simulator/main.mts'] },
 	bench: { needs: [ensureDist, ensureN8n], run: ['bench/main.mts'] },

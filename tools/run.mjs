@@ -26,6 +26,7 @@ try {
 		cwd: project,
 		env: environmentFor(node),
 	});
+	if (process.exitCode === 0 && command.next) console.log(`\n${command.next}`);
 } catch (error) {
 	console.error(error instanceof SetupError ? `\n${error.message}` : error);
 	process.exitCode = 1;

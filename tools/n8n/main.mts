@@ -69,7 +69,8 @@ async function openEditor(): Promise<void> {
   Files        workflows write to ${n8n.files}
   Log          ${n8n.logFile}
 
-Ctrl+C ends n8n and the service; what you save stays in .n8n-instance/.`);
+Next: open it, choose "Media Generation: a text to a speech file", and click Execute workflow.
+Ctrl+C ends n8n and the service. What you save stays in .n8n-instance/; the service's memory ends.`);
 	await n8n.stopped();
 	if (!closing) throw new Error(`n8n ended by itself; see ${n8n.logFile}`);
 }
