@@ -1,16 +1,15 @@
-import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
+import { Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
 import { Pace } from '../../nodes/shared/pace/pace';
 
 /** The limit of a run whose account nobody knows anything about. */
 const limiter = (concurrency: number) => {
-	const made = new Concurrency(new Pace(), new AbortController().signal);
+	const made = new Concurrency(new Pace());
 	made.configure(concurrency);
 	return made;
 };
 const times = (count: number, work: () => void) => {
 	for (let index = 0; index < count; index++) work();
 };
-const isAlive = async () => {};
 
 beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] }));
 afterEach(() => jest.useRealTimers());
@@ -39,7 +38,7 @@ describe('a given concurrency', () => {
 	it.each([1, 500])('of %i holds from the start and is never exceeded', (concurrency) => {
 		const fixed = limiter(concurrency);
 		expect(fixed.limit).toBe(concurrency);
-		times(200, () => fixed.recordAccepted(isAlive));
+		times(200, () => fixed.recordAccepted());
 		expect(fixed.limit).toBe(concurrency);
 	});
 });
@@ -48,7 +47,9 @@ describe('work on many items', () => {
 	it('starts in order, as many at once as allowed, and ends with the last', async () => {
 		const { work, started, end } = works();
 		let over = false;
-		void forEachConcurrently(4, limiter(2), work).then(() => (over = true));
+		void limiter(2)
+			.forEach(4, work)
+			.then(() => (over = true));
 		await settle();
 		expect(started).toEqual([0, 1]);
 		await end(1);
@@ -62,7 +63,7 @@ describe('work on many items', () => {
 
 	it('with a hundred thousand items that are done at once does not exhaust the stack', async () => {
 		let count = 0;
-		await forEachConcurrently(100_000, limiter(100), async () => {
+		await limiter(100).forEach(100_000, async () => {
 			count++;
 			return true;
 		});
@@ -74,8 +75,8 @@ describe('items in parts', () => {
 	it.each([1, 7])('a hundred items of as many parts, %i at once, all end', async (atOnce) => {
 		let count = 0;
 		const concurrency = limiter(atOnce);
-		await forEachConcurrently(100, concurrency, async () => {
-			await forEachConcurrently(100, concurrency, async () => ++count > 0, 'part');
+		await concurrency.forEach(100, async () => {
+			await concurrency.forEach(100, async () => ++count > 0, 'part');
 			return true;
 		});
 		expect(count).toBe(10_000);

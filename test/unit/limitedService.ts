@@ -1,8 +1,9 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { forEachConcurrently, Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
+import { submit, type Order } from '../../nodes/MediaGeneration/resources/speech/speakPart';
+import { Concurrency } from '../../nodes/MediaGeneration/run/concurrency';
+import type { Work } from '../../nodes/MediaGeneration/run/work';
 import { readCredential, type Credential } from '../../nodes/shared/http/credential';
 import { startDeadline } from '../../nodes/shared/async/deadline';
-import type { SpeechRequest } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
 import type { Subscription } from '../../nodes/shared/speech/notifications';
 import { paceOf } from '../../nodes/shared/pace/pace';
@@ -144,7 +145,11 @@ function contextFor(service: Service): IExecuteFunctions {
 		return { statusCode, headers, body: stream(text) };
 	};
 	const helpers = { httpRequest: (options: never) => send(options) };
-	return { helpers } as unknown as IExecuteFunctions;
+	return {
+		helpers,
+		getWorkflow: () => ({}),
+		getTimezone: () => 'UTC',
+	} as unknown as IExecuteFunctions;
 }
 
 let accounts = 0;
@@ -175,27 +180,42 @@ export function speak(service: Service, batch: Batch) {
 	const { items, concurrency = 0, pollInterval = 2, timeout = 3600, isOpen = false } = batch;
 	const began = Date.now();
 	const address = batch.address ?? newAccount();
-	const limiter = new Concurrency(paceOf(address), new AbortController().signal);
+	const limiter = new Concurrency(paceOf(address));
 	limiter.configure(concurrency);
-	const api = new Api(contextFor(service), address, limiter);
+	const api = new Api(contextFor(service), address);
+	const ignore = () => {};
+	const canceled = new AbortController().signal;
+	const report = {
+		milestone: ignore,
+		progress: ignore,
+		noteAttempt: ignore,
+		recordPayment: ignore,
+	};
+	const work = { api, concurrency: limiter, credential: address, context: api.context };
+	const record = { markSent: ignore, markRefused: ignore, keep: ignore };
+	const order = { request: {}, record, limitMs: timeout * 1000 } as unknown as Order;
+	const part = { index: 0, count: 1, name: '', signal: canceled };
 	/** How each item ended, and how many seconds after the batch began. */
 	const ends: Array<{ at: number; error?: Failure }> = [];
 	let isOver = false;
 	const item = async () => {
 		const { signal, stop } = startDeadline(timeout * 1000);
 		const pollIntervalMs = pollInterval * 1000;
-		const begins = 'created' as const;
-		const wait = { signal, pollIntervalMs, subscription: subscription(isOpen), begins };
-		const error = await api
-			.createTask({} as SpeechRequest, { signal })
-			.then(async (taskId) => await waitForTask(api, { ...wait, taskId, onProgress() {} }))
+		const wait = { signal, pollIntervalMs, subscription: subscription(isOpen), onProgress: ignore };
+		const error = await submit(
+			{ ...work, report, canceled } as unknown as Work,
+			part,
+			order,
+			signal,
+		)
+			.then(async (task) => await waitForTask(api, { ...wait, ...task }))
 			.then(() => undefined)
 			.catch((failure: Failure) => failure);
 		stop();
 		ends.push({ at: (Date.now() - began) / 1000, error });
 		return error === undefined;
 	};
-	void forEachConcurrently(items, limiter, item).then(() => (isOver = true));
+	void limiter.forEach(items, item).then(() => (isOver = true));
 	const finish = async (withinSeconds: number) => {
 		for (let s = 0; s < withinSeconds && !isOver; s++) await jest.advanceTimersByTimeAsync(1000);
 		if (!isOver) throw new Error(`${ends.length} of ${items} items after ${withinSeconds} s`);

@@ -1,5 +1,3 @@
-import { steadyNow } from '../../shared/async/deadline';
-import type { Check, LoadListener } from '../../shared/api/retry';
 import type { Pace } from '../../shared/pace/pace';
 
 /** Where automatic concurrency begins, and where it stops growing. */
@@ -13,86 +11,82 @@ type Unit = 'item' | 'part';
 
 /**
  * How many items are in work at once (`options.concurrency`). Automatic: each create call that is
- * accepted adds one, up to the maximum; where nothing is created, each success does. Never more than the
- * account's pace allows, which refusals lower.
+ * accepted adds one, up to the maximum, as does each success. Never more than the account's pace allows,
+ * which refusals lower.
  */
-export class Concurrency implements LoadListener {
-	private start = AUTOMATIC_START;
+export class Concurrency {
 	private max = AUTOMATIC_MAX;
+	private grown = AUTOMATIC_START;
 	/** Up to here it may grow, until what was begun last is known to be alive; then to twice that. */
 	private checkedMax = UNCHECKED_MAX;
-	private isChecking = false;
-	/** Checks what was begun last. */
-	private youngest: Check | undefined;
-	private accepts = 0;
-	private successes = 0;
 	private active = 0;
 	/** What starts each that has no place yet. */
 	private readonly waiting = { part: new Set<() => void>(), item: new Set<() => void>() };
 
-	/** `stopped` ends a check that is under way. */
-	constructor(
-		private readonly pace: Pace,
-		private readonly stopped: AbortSignal,
-	) {}
+	constructor(private readonly pace: Pace) {}
 
 	/** 0: automatic; 1–500: that many from the start. */
 	configure(concurrency: number): void {
 		if (concurrency === 0) return;
-		this.start = this.max = this.checkedMax = concurrency;
+		this.max = this.grown = this.checkedMax = concurrency;
 	}
 
 	get limit(): number {
-		// Operations that create nothing, and results of an earlier attempt, grow it by their successes.
-		const grown = this.start + Math.max(this.accepts, this.successes);
-		return Math.min(this.max, grown, this.checkedMax, this.pace.atOnce);
+		return Math.min(this.max, this.grown, this.checkedMax, this.pace.atOnce);
 	}
 
-	recordAccepted(check: Check): void {
-		this.accepts++;
-		this.youngest = check;
+	/** The service has accepted a create call. Returns true if it grows on only once that is known to be alive. */
+	recordAccepted(): boolean {
+		this.grown++;
 		this.startMore();
-		void this.grow();
+		return this.grown === this.checkedMax && this.checkedMax < this.max;
+	}
+
+	/** What was begun last is alive. */
+	recordAlive(): void {
+		this.checkedMax = Math.min(this.max, this.checkedMax * 2);
+		this.startMore();
 	}
 
 	/** Something was done from beginning to end. */
-	recordSuccess(): void {
-		this.successes++;
+	private recordSuccess(): void {
+		this.grown++;
 		this.checkedMax = this.max;
 		this.pace.recordSuccess();
 	}
 
-	/** Resolves when there is a place, which `leave` gives back. Parts get one before items. */
-	async enter(of: Unit): Promise<void> {
+	/**
+	 * Runs `work`, which never rejects, for the indexes 0 … count - 1, in order, as many at once as the limit
+	 * allows. It resolves with true on success. The parts of an item under way count as items, in place of
+	 * their own, and go before items that have not begun.
+	 */
+	async forEach(
+		count: number,
+		work: (index: number) => Promise<boolean>,
+		of: Unit = 'item',
+	): Promise<void> {
+		let left = count;
+		const works = Array.from({ length: count }, async (_, index) => {
+			await this.enter(of);
+			if (await work(index)) this.recordSuccess();
+			left--;
+			// The last part leaves its place to the item.
+			if (of === 'item' || left > 0) this.leave();
+		});
+		if (of === 'part') this.leave();
+		await Promise.all(works);
+	}
+
+	private async enter(of: Unit): Promise<void> {
 		await new Promise<void>((start) => {
 			this.waiting[of].add(start);
 			this.startMore();
 		});
 	}
 
-	leave(): void {
+	private leave(): void {
 		this.active--;
 		this.startMore();
-	}
-
-	/** Lets it grow beyond what is checked, as far as what was begun last is alive. */
-	private async grow(): Promise<void> {
-		if (this.isChecking) return;
-		this.isChecking = true;
-		while (this.youngest && this.start + this.accepts >= this.checkedMax) {
-			if (this.checkedMax === this.max) break;
-			const check = this.youngest;
-			// Only something younger is worth another check.
-			this.youngest = undefined;
-			const since = steadyNow();
-			await check(this.stopped).then(
-				() => (this.checkedMax = Math.min(this.max, this.checkedMax * 2)),
-				// Whoever waits for it will note it once more.
-				(error: unknown) => this.pace.noteFailed(error, since, 0),
-			);
-			this.startMore();
-		}
-		this.isChecking = false;
 	}
 
 	private startMore(): void {
@@ -105,27 +99,4 @@ export class Concurrency implements LoadListener {
 			}
 		}
 	}
-}
-
-/**
- * Runs `work`, which never rejects, for the indexes 0 … count - 1, in order, as many at once as
- * `concurrency` allows. It resolves with true on success, which lets the limit grow. The parts of an item
- * under way count as items, in place of their own, and go before items that have not begun.
- */
-export async function forEachConcurrently(
-	count: number,
-	concurrency: Concurrency,
-	work: (index: number) => Promise<boolean>,
-	of: Unit = 'item',
-): Promise<void> {
-	let left = count;
-	const works = Array.from({ length: count }, async (_, index) => {
-		await concurrency.enter(of);
-		if (await work(index)) concurrency.recordSuccess();
-		left--;
-		// The last part leaves its place to the item.
-		if (of === 'item' || left > 0) concurrency.leave();
-	});
-	if (of === 'part') concurrency.leave();
-	await Promise.all(works);
 }

@@ -68,6 +68,9 @@ export class GenerationRecord implements GenerationListener {
 
 	markAnswered(clockOffsetMs: number | undefined): void {
 		this.claim!.request.clockOffsetMs = clockOffsetMs;
+		const { concurrency } = this.work;
+		// It has said something by now, or is one that takes its time to begin.
+		if (concurrency.recordAccepted()) concurrency.recordAlive();
 		this.keepState();
 	}
 

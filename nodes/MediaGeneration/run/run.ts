@@ -14,7 +14,7 @@ import { Payments } from '../paid/payments';
 import { keysIn } from '../paid/requestKey';
 import { Spending } from '../paid/spending';
 import { firstOf, paidWords, type ItemRequest } from '../paid/summary';
-import { Concurrency, forEachConcurrently } from './concurrency';
+import { Concurrency } from './concurrency';
 import { type Job, type Made, NotMade, toldTogether, withOtherFiles } from './job';
 import type { Work } from './work';
 import { Report } from './report';
@@ -60,8 +60,8 @@ export class Run {
 		this.spending = new Spending(executionId === undefined ? {} : this.store, executionId ?? '');
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
-		this.concurrency = new Concurrency(paceOf(credential), this.stopped);
-		this.api = new Api(context, credential, this.concurrency);
+		this.concurrency = new Concurrency(paceOf(credential));
+		this.api = new Api(context, credential);
 	}
 
 	/** What an operation gets of one input item. */
@@ -111,7 +111,7 @@ export class Run {
 			turns.map(async ({ paid }) => await takeTurn(this.store, paid.key)),
 		);
 		if (!this.firstFailed) {
-			await forEachConcurrently(jobs.length, this.concurrency, async (index) => {
+			await this.concurrency.forEach(jobs.length, async (index) => {
 				const job = jobs[index];
 				if (!job || job instanceof NotMade || this.stopped.aborted) return false;
 				outcomes[index] = await job().catch((error: unknown) => [new NotMade(error)]);

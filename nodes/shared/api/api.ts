@@ -44,13 +44,7 @@ export class Api extends RetryingClient {
 		};
 		const { raw } = await this.json(call, (record) => readCreatedTaskId(record) !== undefined);
 		const taskId = readCreatedTaskId(raw);
-		if (taskId !== undefined) {
-			this.load?.recordAccepted(async (signal) => {
-				const { state, message } = await this.getTask(taskId, signal);
-				if (state === 'error') throw new Failure('taskFailed', { text: message });
-			});
-			return taskId;
-		}
+		if (taskId !== undefined) return taskId;
 		const refusal = failureSaidIn(readCreated(raw), this.credential.redact);
 		throw refusal ?? new Failure('notTheService', { maybeAccepted: true });
 	}
@@ -113,8 +107,6 @@ export class Api extends RetryingClient {
 				answer.close();
 				throw error;
 			});
-			// It has said something by then, or is one that takes its time to begin.
-			this.load?.recordAccepted(async () => {});
 			return { body, clockOffsetMs: clockOffsetOf(answer) };
 		});
 	}

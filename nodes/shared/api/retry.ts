@@ -43,14 +43,6 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'body' |
 	onRefused?(): void;
 }
 
-/** Resolves once what was begun is known to be alive, and throws a Failure if it is not. */
-export type Check = (signal: AbortSignal) => Promise<unknown>;
-
-/** Told of each create call that the service has accepted. */
-export interface LoadListener {
-	recordAccepted(check: Check): void;
-}
-
 /** The service itself has not answered. */
 const UNANSWERED = ['noAnswer', 'unavailable', 'timedOut', 'notTheService'] as const;
 
@@ -97,7 +89,6 @@ export class RetryingClient {
 	constructor(
 		readonly context: ServiceContext,
 		readonly credential: Credential,
-		protected readonly load?: LoadListener,
 	) {}
 
 	/** How the account may be asked; looked up anew each time, since it may be forgotten. */

@@ -99,7 +99,7 @@ export async function requestStream(
 			return heardIn(outcome);
 		})
 		.catch((error: unknown) => {
-			api.pace.noteFailed(error, began, 1);
+			api.pace.noteFailed(error, began);
 			throw error;
 		})
 		.finally(() => {

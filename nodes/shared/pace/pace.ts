@@ -161,14 +161,13 @@ export class Pace {
 
 	/**
 	 * What was accepted after `since`, and counts as under way, has failed with `error`. Where too much was
-	 * under way, that is paid all the same, so as much is not for long. `lost`: 1 if it ends with this, 0
-	 * if its end will be noted, too.
+	 * under way, that is paid all the same, so as much is not for long.
 	 */
-	noteFailed(error: unknown, since: number, lost: 0 | 1): void {
+	noteFailed(error: unknown, since: number): void {
 		if (!isOverload(error)) return;
 		if (since > this.refusedAt) this.ceiling = Math.min(this.ceiling, this.inWork);
 		this.halve(since);
-		this.ceiling = Math.max(1, this.ceiling - lost);
+		this.ceiling = Math.max(1, this.ceiling - 1);
 		this.atOnce = Math.min(this.atOnce, this.ceiling);
 		this.successes = 0;
 	}

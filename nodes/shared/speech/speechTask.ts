@@ -154,7 +154,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		waitForTurn,
 	})
 		.catch((error: unknown) => {
-			if (!watched) pace.noteFailed(error, began, 1);
+			if (!watched) pace.noteFailed(error, began);
 			throw aboutTask(error, taskId, sightings.lastNews(pace.isRefused));
 		})
 		.finally(() => {

@@ -6,7 +6,6 @@ import type { ServiceRecord, FileType } from '../../../shared/contract';
 import { Failure, withFacts } from '../../../shared/failure';
 import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';
 import { fileNameOf } from '../../../shared/parsing/fileType';
-import { forEachConcurrently } from '../../run/concurrency';
 import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { Work } from '../../run/work';
 import {
@@ -50,7 +49,7 @@ export async function forAllParts<Result>(
 			},
 		);
 	};
-	await forEachConcurrently(count, work.concurrency, speakOne, 'part');
+	await work.concurrency.forEach(count, speakOne, 'part');
 	if (failure !== undefined) throw failure;
 	throwIfAborted(work.signal);
 	return results;

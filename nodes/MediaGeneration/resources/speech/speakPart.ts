@@ -50,7 +50,8 @@ export async function submit(
 	}
 	if (left?.state === 'task') {
 		const { taskId } = left;
-		if (!left.isGone || (await isThereAfterAll(work, taskId, begin))) {
+		// A failed task is worth nothing, but it is read once more before another is paid for.
+		if (!left.isGone || (await isThere(work, taskId, begin))) {
 			record.keep({ state: 'task', taskId });
 			work.report.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
 			return { taskId, begins: 'kept' };
@@ -58,11 +59,15 @@ export async function submit(
 	}
 	// The deadline applies here, too.
 	await Promise.race([ready, whenAborted(begin)]);
-	return { taskId: await create(work, part, order, begin), begins: 'created' };
+	const taskId = await create(work, part, order, begin);
+	if (!work.concurrency.recordAccepted()) return { taskId, begins: 'created' };
+	const isAlive = await isThere(work, taskId, begin).catch(() => false);
+	if (isAlive) work.concurrency.recordAlive();
+	return { taskId, begins: isAlive ? 'created' : 'kept' };
 }
 
-/** A failed task is worth nothing, but it is read once more before another is paid for. */
-async function isThereAfterAll({ api }: Work, taskId: string, signal: AbortSignal) {
+/** Reads whether the service has a task that has not failed. Throws a Failure. */
+async function isThere({ api }: Work, taskId: string, signal: AbortSignal) {
 	const task = await api.getTask(taskId, signal).catch((error: unknown) => {
 		if (!isGone(error)) throw aboutTask(error, taskId);
 	});
