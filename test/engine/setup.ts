@@ -13,8 +13,8 @@ import {
 	type SimulatorOptions,
 	startSimulator,
 } from '../../simulator/simulator.mts';
+import { misfits, schemaOf } from '../service/schemas.mts';
 import { inARow } from '../service/triggerNode.mts';
-import { misfits, schemaOf } from './schemas';
 
 /** Name of the node under test in every workflow built here. */
 export const NODE = 'Media Generation';

@@ -9,6 +9,7 @@ import type {
 import { core, useBinaryMode } from '../../demo/n8n.mts';
 import { eventually } from '../../tools/eventually.mts';
 import * as service from '../service/order.mts';
+import { misfits, schemaOf } from '../service/schemas.mts';
 import { activateTrigger, prepareTrigger, triggerNode } from '../service/triggerNode.mts';
 import { credential, sim } from './setup';
 
@@ -43,6 +44,10 @@ export interface TriggerSetting {
 	execute?(item: INodeExecutionData, number: number): Promise<IRun | undefined>;
 }
 
+/** Where events do not fit the schema that n8n shows before. */
+const wrong: string[] = [];
+afterEach(() => expect(wrong.splice(0)).toEqual([]));
+
 const open: Array<{ close(): Promise<void> }> = [];
 afterEach(async () => {
 	for (const trigger of open.splice(0)) await trigger.close();
@@ -74,6 +79,7 @@ export async function activate(setting: TriggerSetting = {}) {
 	const emit: Emit = (output, _response, ending, key) => {
 		const item = output[0]![0]!;
 		saved = asSaved();
+		wrong.push(...misfits(item.json, schemaOf('MediaGenerationTrigger')!));
 		const done = (run?: IRun) => ending?.resolve(run ?? ({} as IRun));
 		started.push({ item, key, done });
 		if (setting.execute) {

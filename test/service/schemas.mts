@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { IDataObject } from 'n8n-workflow';
 
 /* The output schemas that n8n shows before anything has run. */
@@ -11,7 +12,7 @@ interface Schema {
 	items?: Schema;
 }
 
-const nodes = join(__dirname, '../../nodes');
+const nodes = fileURLToPath(new URL('../../nodes', import.meta.url));
 
 /** The schema of an operation, or of the trigger. */
 export function schemaOf(node: string, resource = '', operation = 'output'): Schema | undefined {
