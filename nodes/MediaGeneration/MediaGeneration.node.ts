@@ -1,6 +1,8 @@
 import '../shared/n8n/requirements';
 import {
 	NodeConnectionTypes,
+	type IBuilderHint,
+	type IDisplayOptions,
 	type IExecuteFunctions,
 	type INodeExecutionData,
 	type INodeType,
@@ -10,6 +12,31 @@ import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
 import { searchVoices } from './listSearch/searchVoices';
 import { operations, resource, subtitle } from './resources';
 import { router } from './router';
+
+/** What comes out, said here because n8n (2.41) reads output schemas to builders for its own nodes only. */
+const puts = (output: string, show: IDisplayOptions['show']) => ({
+	content: `@output ${output}`,
+	displayOptions: { show },
+});
+
+/** For n8n's Assistant and other builders of workflows, where they would go wrong. */
+const builderHint: IBuilderHint = {
+	searchHint:
+		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed side by side, and the output keeps their order. For lists set onError to continueErrorOutput, so that a bad row leaves by the second output while the others go on. For what others make, use the Media Generation Trigger.',
+	extraTypeDefContent: [
+		puts(
+			'one item per text or task: { json: { task_id: string, status: string, audio_url?: string }, binary?: { data } }',
+			{ resource: ['speech'], operation: ['speak', 'wait', 'get'] },
+		),
+		puts('{ json: { task_id: string, deleted: true } }', { operation: ['delete'] }),
+		puts('one item per file: { json: { file_url: string }, binary: { data } }', {
+			resource: ['video', 'image'],
+		}),
+		puts('one item per voice: { json: { voice_id, name } }', { resource: ['voice'] }),
+		puts('one item per entry: { json: { id, prompt, file_url } }', { resource: ['history'] }),
+		puts('what is known of: { json: { available_quota?, balance? } }', { resource: ['account'] }),
+	],
+};
 
 export class MediaGeneration implements INodeType {
 	description: INodeTypeDescription = {
@@ -22,6 +49,7 @@ export class MediaGeneration implements INodeType {
 		description: 'Generate speech, videos and images, and wait until the file is ready',
 		defaults: { name: 'Media Generation' },
 		usableAsTool: true,
+		builderHint,
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
 		credentials: [

@@ -41,6 +41,13 @@ export class MediaGenerationTrigger implements INodeType {
 			activationHint:
 				"Once you've finished building your workflow, publish it to have it listen all the time (you just won't see those executions here).",
 		},
+		builderHint: {
+			searchHint:
+				'For what others make: generated is of videos and images, the other events are of speech. What this workflow makes itself, the Media Generation node waits for: publishing is refused where that node follows this trigger, unless taskIds is set.',
+			extraTypeDefContent: [
+				{ content: '@output { json: { event, task_id?, audio_url?, file_url?, error? } }' },
+			],
+		},
 		inputs: [],
 		outputs: [NodeConnectionTypes.Main],
 		credentials: [

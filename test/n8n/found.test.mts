@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { schemaOf } from '../service/schemas.mts';
 import { ACTION, catalog, ofN8n, TRIGGER } from './catalog.mts';
 import { IN_PANEL } from './panelWords.mts';
 
@@ -9,6 +10,7 @@ import { IN_PANEL } from './panelWords.mts';
  * a word in the codex files is worth half a point, so `" video"` is not lost among them.
  */
 
+const { synthesizeNodeTypeDef } = ofN8n('./dist/modules/mcp-registry/synthesize-type-def.js');
 const { NodeTypeParser } = ofN8n('@n8n/ai-utilities/node-catalog');
 const { sublimeSearch } = ofN8n('@n8n/utils/search/sublime-search');
 
@@ -49,6 +51,28 @@ test("n8n's node panel finds what is asked for", () => {
 		return !found.slice(0, 4).some(({ item }) => item.properties.name === ACTION);
 	});
 	assert.deepEqual(missed, []);
+});
+
+/** The definition that a builder reads of a node, type by type. */
+const definitionOf = (id: string): string[] =>
+	synthesizeNodeTypeDef(catalog.find(({ name }) => name === id)).split(/(?=^export )/m);
+
+test('a builder reads what comes out of each operation, without mark-up', () => {
+	for (const definition of [...definitionOf(ACTION), ...definitionOf(TRIGGER)]) {
+		assert.doesNotMatch(definition, /&lt;|&gt;/);
+	}
+	const operations = definitionOf(ACTION).filter((type) => type.includes('  operation: '));
+	assert.equal(operations.length, 11);
+	for (const type of operations) {
+		const [, resource, operation] = /resource: '(\w+)';\s+operation: '(\w+)'/.exec(type)!;
+		const schema = schemaOf('MediaGeneration', resource, operation)!;
+		const [, fields] = /@output .*\{ json: \{ (.*?) \}/.exec(type)!;
+		for (const field of fields!.split(', ')) {
+			const [, name] = /^(\w+)(?:\?|:|$)/.exec(field)!;
+			assert.ok(schema.properties![name!], `${name} is not in the schema of ${operation}`);
+		}
+	}
+	assert.match(definitionOf(ACTION).join(''), /Required\.[^/]*\*\/\s+voiceId/);
 });
 
 /** From 1; undefined for what is not among the five that a builder is shown. */

@@ -18,7 +18,7 @@ import { getAllVoices } from './voice/getAll';
  * All that the node can do; the first operation of each resource is its default. What makes something
  * comes first: n8n's panel lists the actions in this order.
  */
-const RESOURCES: Array<{ name: string; value: string; operations: Operation[] }> = [
+const RESOURCES: Array<{ name: string; value: string; operations: [Operation, ...Operation[]] }> = [
 	{
 		name: 'Speech',
 		value: FIRST_RESOURCE,
@@ -40,14 +40,19 @@ export const resource: INodeProperties = {
 	name: 'resource',
 	type: 'options',
 	noDataExpression: true,
-	options: RESOURCES.map(({ name, value }) => ({ name, value })),
+	options: RESOURCES.map(({ name, value, operations: [{ option }, ...others] }) => ({
+		name,
+		value,
+		// Builders are shown this; without it, what `getAll` or `get` says of another resource.
+		...(others.length === 0 && { description: option.description }),
+	})),
 	default: FIRST_RESOURCE,
 };
 
 /** The operations of all resources, with their fields. */
 export const operations: INodeProperties[] = RESOURCES.flatMap(({ value, operations: offered }) => {
 	// n8n's lint wants the default of a field to be a plain name.
-	const byDefault = offered[0]!.option.value;
+	const byDefault = offered[0].option.value;
 	return [
 		{
 			displayName: 'Operation',

@@ -107,7 +107,7 @@ export const subtitles = {
 	default: false,
 	displayOptions: NOT_FOR_TOOLS,
 	description:
-		'Whether to put the subtitles into the output as well, in the field <code>subtitles</code>, where the service has made any',
+		'Whether to put the subtitles into the output as well, in the field subtitles, where the service has made any',
 } satisfies INodeProperties;
 
 export const taskId: INodeProperties = {
@@ -117,7 +117,7 @@ export const taskId: INodeProperties = {
 	required: true,
 	default: '',
 	placeholder: 'e.g. 184467',
-	description: 'The ID of the task, which Speech → Speak returns as <code>task_id</code>',
+	description: 'The ID of the task: task_id in the output of Speech → Speak',
 };
 
 /** The "Options" collection of an operation. */
@@ -188,6 +188,10 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	placeholder: 'e.g. data, data2',
 	description,
 	hint: 'The input binary fields that hold the images, separated by commas. Images in several items become one item with an Aggregate node (Include Binaries on).',
+	builderHint: {
+		propertyHint:
+			"Each item becomes a video of its own. For one video of several images put them into one item: n8n-nodes-base.aggregate with aggregate: 'aggregateAllItemData' and options.includeBinaries, then expr(\"{{ Object.keys($binary).join(', ') }}\") here",
+	},
 });
 
 /** What two of the video operations need. */

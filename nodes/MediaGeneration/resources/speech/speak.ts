@@ -83,6 +83,7 @@ const fields: INodeProperties[] = [
 		required: true,
 		default: { mode: 'list', value: '' },
 		description: 'The voice to use',
+		builderHint: { propertyHint: 'Required. By ID: a voice_id of Voice → Get Many' },
 		modes: [
 			{
 				displayName: 'From List',
