@@ -5,8 +5,8 @@ import { project } from '../../tools/n8n/package.mts';
 
 /** For a look afterwards. */
 const FOLDER = join(project, 'out/e2e');
-/** Those that README shows, in docs/. */
-const SHOWN = ['panel', 'editor', 'video', 'trigger', 'credential'];
+/** Those that README and its pages show, in docs/. */
+const SHOWN = ['panel', 'video', 'trigger', 'credential'];
 /** A picture of README is replaced when its size in bytes differs by more than this share: not for an ID in it. */
 const CHANGED = 0.003;
 
@@ -14,7 +14,10 @@ const CHANGED = 0.003;
 export async function takePicture(page: Page, name: string): Promise<void> {
 	mkdirSync(FOLDER, { recursive: true });
 	const path = join(FOLDER, `${name}.png`);
-	const picture = await page.screenshot({ path, animations: 'disabled' });
+	// n8n's notices and tooltips cover what is to be seen.
+	const cover = '.el-notification, [data-reka-popper-content-wrapper]:has([role=tooltip])';
+	const style = `${cover} { display: none !important }`;
+	const picture = await page.screenshot({ path, animations: 'disabled', style });
 	if (!SHOWN.includes(name)) return;
 	const shown = join(project, 'docs', `${name}.png`);
 	const before = statSync(shown, { throwIfNoEntry: false })?.size ?? 0;
