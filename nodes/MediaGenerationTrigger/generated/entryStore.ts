@@ -5,7 +5,7 @@ import { EventStore, type KeptEvents, type Stateful } from '../activation/eventS
 /** How many entries are remembered: those that were seen last. */
 const MAX_REMEMBERED = 1000;
 /** How long an entry in the making is followed, in ms. */
-export const FOLLOWED_MS = 2 * 3_600_000;
+const FOLLOWED_MS = 2 * 3_600_000;
 /** The floor of a history that is known as a whole. */
 export const EVERYTHING = 0;
 
@@ -58,29 +58,32 @@ export class EntryStore extends EventStore<Remembered, KeptEntries> {
 		for (const entry of this.events.values()) entry.createdAt ??= NaN;
 	}
 
-	/** No look was made yet. */
-	get isEmpty(): boolean {
-		return this.keptAccount === undefined;
-	}
-
 	/** What is remembered is of the account whose history is read. */
 	get isOfAccount(): boolean {
 		return this.keptAccount === this.account;
 	}
 
-	/** When the latest of them was made, by the service's clock; -Infinity if none says. */
-	get newest(): number {
-		const times = [...this.events.values()].map(({ createdAt }) => createdAt);
-		return Math.max(-Infinity, ...times.filter(Number.isFinite));
+	/** Whether one of these is remembered. */
+	hasAny(marks: ReadonlySet<string>): boolean {
+		return [...marks].some((mark) => this.events.has(mark));
+	}
+
+	/** Whether something new, or in the making, may come after `last`, the last of what is `listed`. */
+	mayGoOn({ mark, createdAt }: MarkedEntry, listed: ReadonlySet<string>): boolean {
+		if (this.keptAccount === undefined) return false;
+		const isLater = this.isLater(createdAt, !this.hasAny(listed));
+		if (isLater && !this.events.has(mark)) return true;
+		return this.in('underWay').some(
+			(name) => !listed.has(name) && !(createdAt < this.events.get(name)!.createdAt),
+		);
 	}
 
 	/**
 	 * Takes what a look has `seen`, the last of the history in front, and returns what is to be emitted, the
 	 * oldest first. With a new `floor` nothing is: there was nothing to go by.
 	 *
-	 * New is what is unknown, not older than the floor, and either listed above something known or made after
-	 * all that is. What a deletion moves up has nothing known below it; what is listed late, among older
-	 * ones, has. Only times of the service are compared, with one another.
+	 * New is what is unknown and made after the floor or, without times, listed above something known: what
+	 * a deletion moves up is neither. Only times of the service are compared, with one another.
 	 */
 	remember(seen: MarkedEntry[], floor?: number, now = Date.now()): MarkedEntry[] {
 		if (floor !== undefined) {
@@ -88,14 +91,13 @@ export class EntryStore extends EventStore<Remembered, KeptEntries> {
 			this.floor = floor;
 		}
 		this.keptAccount = this.account;
-		const { newest } = this;
 		const ended: MarkedEntry[] = [];
 		let isAboveKnown = this.floor === EVERYTHING;
 		for (const entry of seen) {
 			const { mark, id, createdAt, files, failed } = entry;
 			const known = this.events.get(mark);
-			const isLater = !(createdAt < this.floor) && (isAboveKnown || createdAt > newest);
-			const isNew = known ? known.state === 'underWay' : isLater && floor === undefined;
+			const isUnknown = floor === undefined && this.isLater(createdAt, isAboveKnown);
+			const isNew = known ? known.state === 'underWay' : isUnknown;
 			const next: Remembered = known ?? { state: 'over', createdAt, since: now };
 			if (files.length > 0 || failed) {
 				if (isNew) ended.push(entry);
@@ -111,6 +113,10 @@ export class EntryStore extends EventStore<Remembered, KeptEntries> {
 		}
 		this.forgetOld(now);
 		return oldestFirst(ended);
+	}
+
+	private isLater(createdAt: number, isAboveKnown: boolean): boolean {
+		return isAboveKnown ? !(createdAt < this.floor) : createdAt > this.floor;
 	}
 
 	protected kept(): KeptEntries | undefined {

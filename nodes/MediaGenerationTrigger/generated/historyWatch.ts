@@ -1,11 +1,13 @@
+import type { IDataObject } from 'n8n-workflow';
 import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { passes } from '../../shared/api/tokenCheck';
 import { sleep, withDeadline } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
+import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
+import { readReason, saysNothing } from '../../shared/parsing/errors';
 import type { Activation } from '../activation/activation';
-import { eventOf } from './entryEvents';
 import type { EntryStore, MarkedEntry } from './entryStore';
 import { lookInto } from './look';
 
@@ -13,9 +15,6 @@ import { lookInto } from './look';
 const FIRST_LOOK_MS = 20_000;
 /** How often, at least, the newest entry is looked for while a person waits for it, in ms. */
 const BY_HAND_MS = 10_000;
-/** How many new entries of one look start an execution, and how many may wait for that: the newest. */
-const MAX_NEW = 500;
-const MAX_WAITING = 1000;
 /**
  * How long the next event waits for the end of an execution, in ms: n8n may store executions that begin
  * at the same time in another order.
@@ -26,7 +25,6 @@ const PAUSE_MS = 1000;
 export class HistoryWatch {
 	/** Resolves when the last event was emitted and the next may follow, or when it will not be emitted. */
 	private before: Promise<void> = Promise.resolve();
-	private waiting = 0;
 	private isInTrouble = false;
 
 	constructor(
@@ -67,10 +65,8 @@ export class HistoryWatch {
 	/** Reads as much of the history as there may be news in, and has it emitted. */
 	private async look(signal: AbortSignal): Promise<void> {
 		const { store, activation } = this;
-		const { api, closing, isManual, settings, warn } = activation;
-		let last = 0;
+		const { api, closing, isManual, settings } = activation;
 		const { seen, floor } = await lookInto(store, api.credential.baseUrl, async (page) => {
-			last = page;
 			await api.pace.turns.watch(signal);
 			return await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, signal);
 		});
@@ -79,19 +75,11 @@ export class HistoryWatch {
 		// By hand the newest entry is shown, whatever was there before.
 		const isShown = isManual && floor !== undefined;
 		if (isShown) ended.push(...seen.filter(({ files }) => files.length > 0).slice(-1));
-		const wanted = ended.filter(({ failed }) => !failed || settings.events.has('failed'));
-		const most = Math.min(MAX_NEW, MAX_WAITING - this.waiting);
-		const told = new Set(wanted.slice(Math.max(0, wanted.length - most)));
-		if (told.size < wanted.length) {
-			warn(`more than ${MAX_NEW} new videos and images: only the newest start an execution`);
-		}
 		for (const entry of ended) {
-			if (told.has(entry)) this.emit(entry);
-			else store.markOver(entry.mark);
+			if (entry.failed && !settings.events.has('failed')) store.markOver(entry.mark);
+			else this.emit(entry);
 		}
 		store.save();
-		// A deletion hides an entry that it moves to a page which was already read.
-		if (last > 1 && ended.length > 0) await this.look(signal);
 	}
 
 	/** Files are fetched together, events are emitted in order. */
@@ -103,7 +91,6 @@ export class HistoryWatch {
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
 		let passOn = () => {};
 		const emitted = new Promise<void>((resolve) => (passOn = resolve));
-		this.waiting++;
 		const over = executionQueue.add({
 			about: id ?? mark,
 			name: failed ? 'generation failed' : 'generated',
@@ -117,14 +104,13 @@ export class HistoryWatch {
 			begin: (ended) => void Promise.race([ended, sleep(PAUSE_MS, closing)]).then(passOn),
 		});
 		this.before = Promise.race([emitted, over]);
-		void this.before.then(() => this.waiting--);
 	}
 
 	/** Throws what a person has to mend; the rest passes. */
 	private refuse(trouble: unknown): void {
 		const { isManual } = this.activation;
 		const isAbsent = isFailure(trouble, 'notFound') && !trouble.facts.isEdge;
-		if (isAbsent && this.store.isEmpty) {
+		if (isAbsent && !this.store.isOfAccount) {
 			throw new Failure('noHistory', { status: trouble.facts.status });
 		}
 		if (isManual || !(passes(trouble) || isFailure(trouble, 'notFound'))) throw trouble;
@@ -142,4 +128,17 @@ export class HistoryWatch {
 		const { message } = wordingOf(failure);
 		warn(`the history can't be read, trying again every ${this.intervalMs / 1000} s: ${message}`);
 	}
+}
+
+/** The event of an entry that has its file, or has failed. */
+function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
+	const named = id === undefined ? record : { ...record, id };
+	if (failed) {
+		const error = readReason(record) ?? 'The service gave no reason';
+		return { ...named, event: 'failed', error } as IDataObject;
+	}
+	const event = { ...named, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
+	// In an event, an `error` says that the file could not be fetched.
+	if (saysNothing(record.error)) delete event.error;
+	return event;
 }
