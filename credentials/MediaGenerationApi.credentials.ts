@@ -42,8 +42,7 @@ export class MediaGenerationApi implements ICredentialType {
 			type: 'string',
 			default: '',
 			placeholder: 'e.g. wss://media.example.com',
-			description:
-				'Where the service reports progress. Leave empty unless the service uses a different host for it than in Base URL.',
+			description: 'Where the service reports progress. Leave empty unless told otherwise.',
 		},
 		{
 			displayName: 'Allow Unencrypted Connection',

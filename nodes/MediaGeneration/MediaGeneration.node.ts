@@ -38,6 +38,20 @@ const builderHint: IBuilderHint = {
 	],
 };
 
+const PROGRESS = "Progress: browser's console (F12).";
+const CHARGED = 'Each run is charged; a retry is not.';
+
+/** What the output panel says before the first run, by operation. */
+const HINTS: Array<[string[], string]> = [
+	[['speak', 'create'], `Speech and images take seconds to minutes. ${PROGRESS} ${CHARGED}`],
+	[['wait'], `Waits until the speech is ready. ${PROGRESS} Nothing is charged.`],
+	[
+		['textToVideo', 'ingredientsToVideo', 'framesToVideo'],
+		`A video takes minutes, longer under load. ${PROGRESS} ${CHARGED}`,
+	],
+	[['getAll'], 'Returns as many as Limit says, unless Return All is on. Nothing is charged.'],
+];
+
 export class MediaGeneration implements INodeType {
 	description: INodeTypeDescription = {
 		displayName: 'Media Generation',
@@ -55,16 +69,12 @@ export class MediaGeneration implements INodeType {
 		credentials: [
 			{ name: 'mediaGenerationApi', required: true, testedBy: 'testMediaGenerationApi' },
 		],
-		hints: [
-			{
-				message:
-					"Speech and images take seconds to minutes, a video one to two minutes, longer under load. Retry On Fail collects what was already paid for instead of creating it again. While this runs, its progress appears in the browser's console (F12).",
-				displayCondition:
-					'={{ ["speak", "wait", "create", "textToVideo", "ingredientsToVideo", "framesToVideo"].includes($parameter["operation"]) }}',
-				whenToDisplay: 'beforeExecution',
-				location: 'outputPane',
-			},
-		],
+		hints: HINTS.map(([operations, message]) => ({
+			message,
+			displayCondition: `={{ ${JSON.stringify(operations)}.includes($parameter["operation"]) }}`,
+			whenToDisplay: 'beforeExecution',
+			location: 'outputPane',
+		})),
 		properties: [resource, ...operations],
 	};
 

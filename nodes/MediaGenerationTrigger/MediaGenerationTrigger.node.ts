@@ -8,7 +8,7 @@ import {
 } from 'n8n-workflow';
 import { downloadIfAsked, options, outputField } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
-import { checkInterval, progressStep, taskIds, triggerOn } from './activation/settings';
+import { checkInterval, progressStep, subtitle, taskIds, triggerOn } from './activation/settings';
 import { startTrigger } from './trigger';
 
 const WHILE_BUILDING =
@@ -21,7 +21,7 @@ export class MediaGenerationTrigger implements INodeType {
 		icon: { light: 'file:../../icons/media.svg', dark: 'file:../../icons/media.dark.svg' },
 		group: ['trigger'],
 		version: 1,
-		subtitle: '={{ $parameter["events"].join(", ") }}',
+		subtitle,
 		// The nodes panel shows this for the action node as well.
 		description:
 			'Generate speech, videos and images, or start the workflow when a speech task completes or fails, or a video or image is made',

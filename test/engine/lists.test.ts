@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { Dialect } from '../../simulator/simulator.mts';
-import { expectServed, good, only } from './seen';
+import { expectServed, good, hints, only } from './seen';
 import { ALWAYS, answer, looks, made, onFile, onHistory, requests } from './service';
 import { CONTINUE, HISTORY, image, node, run, sim, start, video } from './setup';
 
@@ -31,6 +31,23 @@ test('filters are sent', async () => {
 	const options = { ...same, useCases: 'narration' };
 	good(await run(voices({ returnAll: true, options })));
 	expect(asked()[0]?.query).toMatchObject({ ...same, use_cases: 'narration' });
+});
+
+test.each([
+	['de', ['de']],
+	['German', ['de']],
+	[' deutsch ', ['de']],
+	['Klingon', ['Klingon']],
+	['Suomi', ['fi', 'Suomi']],
+])('the language %s is asked for as %j', async (language, sent) => {
+	await start({ dialect: { voices: 'paged' } });
+	const result = await run(voices({ returnAll: true, options: { language } }));
+	const found = good(result).map(({ json }) => String(json.language).trim());
+	expect([...new Set(asked().map(({ query }) => query.language))]).toEqual(sent);
+	expect([...new Set(found)]).toEqual(sent.filter((code) => code === 'de'));
+	expect(hints(result).join()).toMatch(
+		found.length > 0 ? /^$/ : /^No voice matches: .* \(item 0\)$/,
+	);
 });
 
 test.each(['quota', 'balance'] as const)('account: %s', async (shape) => {

@@ -18,7 +18,10 @@ describe('a trigger that cannot work', () => {
 	it.each([
 		[{ events: [] }, /'Trigger On' is empty/],
 		[{ events: ['sometimes'] }, /'Trigger On' must be some of completed, failed, progress/],
-		[{ options: { progressStep: 0 } }, /'Progress Step' must be a number from 1 to 100/],
+		[
+			{ events: ['progress'], options: { progressStep: 0 } },
+			/'Progress Step' must be a number from 1 to 100/,
+		],
 		[{ taskIds: 'a, b/c' }, /'Task IDs' must be just the ID/],
 		[{ options: { outputField: ' ' } }, /'Put Output File in Field' is empty/],
 		[

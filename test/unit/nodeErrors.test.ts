@@ -54,6 +54,7 @@ describe('every kind of failure', () => {
 		for (const text of kind === 'canceled' ? [message] : [message, description]) {
 			expect(text.length).toBeGreaterThan(10);
 			expect(text).not.toMatch(/undefined|null|\[object|NaN/);
+			expect(text).not.toMatch(/error|problem|failure/i);
 		}
 	});
 

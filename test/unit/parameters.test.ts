@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream';
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
 import { returnAll, type NumberField } from '../../nodes/shared/n8n/descriptions';
+import type { ServiceRecord } from '../../nodes/shared/contract';
 import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import {
+	lookedFor,
 	matches,
 	searchVoices,
 	voiceEntry,
@@ -55,6 +57,7 @@ it.each<[Kind, unknown, unknown]>([
 	['task', 184467, '184467'],
 	['task', ' 5f0c7c1e-8c5b-4a35\n', '5f0c7c1e-8c5b-4a35'],
 	['tasks', '12, ab', ['12', 'ab']],
+	['tasks', ' 12\nab\t12 ', ['12', 'ab']],
 	['tasks', ['12', 'ab'], ['12', 'ab']],
 	['tasks', '["12", "ab"]', ['12', 'ab']],
 	['tasks', '[ 12345678901234567890 ]', ['12345678901234567890']],
@@ -72,7 +75,8 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 	['text', 'Text', EMPTY, ['', '  \n', null, undefined]],
 	['text', 'Text', /must be text/, [{}, ['a'], true, NaN]],
 	['voice', 'Voice', EMPTY, [{ mode: 'list', value: '' }, { value: null }, {}, '', undefined]],
-	['ratio', 'Ratio', /LANDSCAPE, PORTRAIT/, ['16:9', 'portrait', '', null, 7, 'constructor']],
+	['voice', 'Voice', /^is a name \(it is "Ann S"\): .* choose From list$/, ['Ann S']],
+	['ratio', 'Ratio', /must be one of tall \(/, ['16:9', 'portrait', '', null, 7, 'constructor']],
 	['whole', 'Setting', /whole number from 1 to 4/, [0, 5, 1.5, 'two', '', null, true, {}, [2]]],
 	['speed', 'Setting', /a number from 0\.7 to 1\.2/, [0.69, 1.21, -1]],
 	['seconds', 'Setting', /from 1 to 604800/, [604_801]],
@@ -118,8 +122,14 @@ describe('a voice in the picker', () => {
 			'Ann (Brazilian Portuguese, middle aged)',
 		],
 		['traits under labels', { name: 'Ann', labels: { accent: 'irish' } }, 'Ann (irish)'],
+		[
+			'the use that was looked for',
+			{ name: 'Ann', language: 'en', use_cases: ['ads', 'audio_narration'] },
+			'Ann (English, audio narration)',
+		],
 	])('is shown with %s', (_, voice, name) => {
-		expect(voiceEntry({ voice_id: 'v1', ...voice })).toEqual({ name, value: 'v1' });
+		const entry = voiceEntry({ voice_id: 'v1', ...voice }, lookedFor('ann narrator'));
+		expect(entry).toEqual({ name, value: 'v1' });
 	});
 
 	const ann = {
@@ -129,15 +139,33 @@ describe('a voice in the picker', () => {
 		use_cases: ['audio_book'],
 		labels: { accent: 'Irish', gender: 'female', age: 'middle_aged', use_cases: null },
 	};
+	const kid = {
+		voice_id: 'v2',
+		name: 'Samantha',
+		labels: { language: 'de', age: 'child', use_cases: ['narration', 'stories'] },
+	};
 	it.each([
-		...['ann irish', 'V1', 'mit', 'female', 'english', 'en'],
-		...['middle aged', 'middle-aged female', 'audio book'],
-	])('is found by "%s"', (filter) => {
-		expect(matches(ann, filter)).toBe(true);
+		...['ann irish', 'V1', 'mit', 'female', 'english', 'en', 'woman'].map((filter) => [
+			filter,
+			ann,
+		]),
+		...['middle aged', 'middle-aged female', 'audio book'].map((filter) => [filter, ann]),
+		...['Deutsch', 'deu', 'german kid', 'narrator', 'story', 'CHILD'].map((filter) => [
+			filter,
+			kid,
+		]),
+		...['中文', '中文 （中国）', 'chinese'].map((filter) => [filter, { language: 'zh-CN' }]),
+		...['Français', 'francais', 'fr'].map((filter) => [filter, { language: 'French' }]),
+	] as Array<[string, ServiceRecord]>)('is found by "%s": %j', (filter, voice) => {
+		expect(matches(voice, lookedFor(filter))).toBe(true);
 	});
 
-	it.each(['ann german', 'male', 'de', 'dle'])('is not found by "%s"', (filter) => {
-		expect(matches(ann, filter)).toBe(false);
+	it.each<[string, ServiceRecord]>([
+		...['ann german', 'male', 'de', 'dle', 'man', 'kid'].map((filter) => [filter, ann] as const),
+		['man', kid],
+		['man', { language: 'Mandarin', description: 'many tones' }],
+	] as Array<[string, ServiceRecord]>)('is not found by "%s": %j', (filter, voice) => {
+		expect(matches(voice, lookedFor(filter))).toBe(false);
 	});
 });
 

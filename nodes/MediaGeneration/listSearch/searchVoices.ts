@@ -1,8 +1,4 @@
-import type {
-	ILoadOptionsFunctions,
-	INodeListSearchItems,
-	INodeListSearchResult,
-} from 'n8n-workflow';
+import type { ILoadOptionsFunctions, INodeListSearchResult } from 'n8n-workflow';
 import { readCredential, type Credential } from '../../shared/http/credential';
 import { withDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
@@ -11,6 +7,7 @@ import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { allVoices, isLastPage, MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/coerce';
 import { Api } from '../../shared/api/api';
+import { languageCodes, languageNames, plain } from './languages';
 
 /** Longest the picker may take, in ms. */
 const SEARCH_MS = 60_000;
@@ -26,28 +23,26 @@ function traitOf(voice: ServiceRecord, trait: string): string | undefined {
 	return asText(voice[trait]) ?? (isRecord(voice.labels) ? asText(voice.labels[trait]) : undefined);
 }
 
-/** The English name of a language code such as `en` or `pt-BR`; undefined for any other text. */
-function languageName(text: string): string | undefined {
-	const code = text.replace('_', '-');
-	if (!/^[a-z]{2,3}(?:-(?:[a-z]{2}|\d{3}))?$/i.test(code)) return undefined;
-	return new Intl.DisplayNames('en', { type: 'language', fallback: 'none' }).of(code);
-}
+/** What a voice is good for, in words. */
+const usesOf = ({ use_cases, labels }: ServiceRecord): string[] =>
+	[use_cases, isRecord(labels) && labels.use_cases].flat().map((use) => plain(asText(use) ?? ''));
 
 const idOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
 
-/** What describes a voice, its language by its name, in words. */
+/** What describes a voice, its language by its English name, in words. */
 function traitsOf(voice: ServiceRecord): string[] {
 	const language = traitOf(voice, 'language') ?? '';
 	const traits = TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' '));
-	return [languageName(language) ?? language, ...traits].filter((trait) => !!trait) as string[];
+	return [languageNames(language)[0] ?? language, ...traits].filter((trait) => !!trait) as string[];
 }
 
-/** One entry of the picker, with the address at which the voice can be heard; undefined without an id. */
-export function voiceEntry(voice: ServiceRecord): INodeListSearchItems | undefined {
+/** One entry of the picker, with where to hear it and the use that was looked for; none without an id. */
+export function voiceEntry(voice: ServiceRecord, looked: RegExp[]) {
 	const value = idOf(voice);
 	if (value === undefined) return undefined;
 	const short = traitsOf(voice).filter((trait) => trait.length <= 30);
-	const traits = [...new Set(short)].slice(0, 4).join(', ');
+	const found = usesOf(voice).filter((use) => looked.some((one) => one.test(`| ${use} `)));
+	const traits = [...new Set([...short.slice(0, 4), ...found.slice(0, 1)])].join(', ');
 	const name = asText(voice.name) ?? value;
 	const preview = asWebUrl(asText(voice.preview_url) ?? '');
 	return {
@@ -57,24 +52,34 @@ export function voiceEntry(voice: ServiceRecord): INodeListSearchItems | undefin
 	};
 }
 
-/** In lower case, with a space before each word, whatever joins them. */
-const words = (text = '') => ` ${text.toLowerCase().replace(/[\s_,-]+/g, ' ')}`;
+/** Words for the same: as whole words, since "male" is not "female", nor "man" Mandarin. */
+const ALIKE = ['male|man|men', 'female|woman|women', 'child|children|kid|kids'];
 
-/**
- * True when every word of the filter appears in the voice's name or id, or begins a word of its traits
- * ("male" is not "female"). A language counts by its code and by its name.
- */
-export function matches(voice: ServiceRecord, filter: string): boolean {
-	const uses = [voice.use_cases].flat().map(asText);
-	const known = [...traitsOf(voice), ...uses, traitOf(voice, 'language')].map(words).join('');
-	const named = [asText(voice.name), idOf(voice)].map(words).join('');
-	return words(filter)
-		.trim()
+/** What a word may end in after its stem: a narrator is found by "narration". */
+const ENDINGS = /(?<=.{4})(?:at)?(?:ion(?:al|s)?|ors?|ers?|ing|ive|e?ments?|ed|ies|y|s)$/;
+
+/** What each word of a filter looks for in the `words` of a voice. */
+export function lookedFor(filter: string): RegExp[] {
+	const codes = languageCodes();
+	return plain(filter)
 		.split(' ')
-		.every((word) => {
-			const begun = [word, languageName(word)].filter((text) => text !== undefined).map(words);
-			return named.includes(word) || begun.some((text) => known.includes(text));
+		.filter(Boolean)
+		.map((word) => {
+			const alike = ALIKE.find((group) => group.split('|').includes(word));
+			if (alike) return new RegExp(` (?:${alike}) `);
+			const language = languageNames(codes.get(word) ?? word).map(plain);
+			const begun = [word.replace(ENDINGS, ''), ...language].join('|');
+			return new RegExp(`^[^|]*${word}| (?:${begun})`);
 		});
+}
+
+/** True when all of it appears in the voice's name or id, or begins a word of what describes it. */
+export function matches(voice: ServiceRecord, looked: RegExp[]): boolean {
+	const language = traitOf(voice, 'language') ?? '';
+	const known = [...traitsOf(voice), ...usesOf(voice), ...languageNames(language), language];
+	const named = plain([asText(voice.name), idOf(voice)].join(' '));
+	const words = ` ${named} | ${plain(known.join(' '))} `;
+	return looked.every((one) => one.test(words));
 }
 
 /** Where the picker goes on: at which page, after how many voices, and how the last page began. */
@@ -110,11 +115,12 @@ async function findVoices(
 ): Promise<INodeListSearchResult> {
 	const { redact } = api.credential;
 	// The editor shows what it is given, and saves what is picked in clear.
+	const looked = lookedFor(search);
 	const entriesOf = (records: ServiceRecord[]) =>
 		redact
 			.value(records)
-			.filter((voice) => search === '' || matches(voice, search))
-			.map(voiceEntry)
+			.filter((voice) => matches(voice, looked))
+			.map((voice) => voiceEntry(voice, looked))
 			.filter((entry) => entry !== undefined);
 	const query = { page, page_size: MAX_PAGE_SIZE, ...(search ? { search } : {}) };
 	const found = await api.listVoices(query, signal);

@@ -1,6 +1,5 @@
 import { updateDisplayOptions, type INodeProperties } from 'n8n-workflow';
 import { invalidInput } from '../../shared/failure';
-import { FIRST_RESOURCE } from '../../shared/n8n/descriptions';
 import { getAccount } from './account/get';
 import { getAllHistory } from './history/getAll';
 import { createImage } from './image/create';
@@ -21,7 +20,7 @@ import { getAllVoices } from './voice/getAll';
 const RESOURCES: Array<{ name: string; value: string; operations: [Operation, ...Operation[]] }> = [
 	{
 		name: 'Speech',
-		value: FIRST_RESOURCE,
+		value: 'speech',
 		operations: [speak, waitForSpeech, getSpeech, deleteSpeech],
 	},
 	{
@@ -46,7 +45,7 @@ export const resource: INodeProperties = {
 		// Builders are shown this; without it, what `getAll` or `get` says of another resource.
 		...(others.length === 0 && { description: option.description }),
 	})),
-	default: FIRST_RESOURCE,
+	default: 'speech',
 };
 
 /** The operations of all resources, with their fields. */

@@ -95,7 +95,7 @@ export class GenerationRecord implements GenerationListener {
 		work.report.milestone(`${cut}; looking for the ${kind} in the history`);
 		work.report.hint(
 			'lost',
-			`The service stopped reporting (${cut}), so the result was looked up in the history. It was not requested a second time`,
+			'The service stopped reporting. The result was looked up in the history. It was not requested a second time',
 		);
 	}
 
@@ -110,7 +110,7 @@ export class GenerationRecord implements GenerationListener {
 			const hint =
 				asked.cutAt === undefined
 					? 'The service generated fewer files than requested'
-					: `Found ${found}: the service stopped reporting before all were ready. The others have been charged and may still come: see History → Get Many`;
+					: `Found ${found}: reporting stopped. The others are charged and may still come: see History → Get Many`;
 			report.hint(hint, hint);
 		}
 		for (const { id } of files) this.noteId(id);

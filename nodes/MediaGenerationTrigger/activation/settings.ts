@@ -40,9 +40,10 @@ export const taskIds: INodeProperties = {
 	name: 'taskIds',
 	type: 'string',
 	default: '',
+	displayOptions: { show: { events: ['completed', 'failed', 'progress'] } },
 	placeholder: 'e.g. 184467, 184468',
 	description:
-		'The speech tasks to listen for, separated by commas. Leave empty for every task of the account.',
+		'The speech tasks to listen for, separated by commas, blanks or lines. Leave empty for every task of the account.',
 };
 
 export const checkInterval: NumberField = {
@@ -51,6 +52,7 @@ export const checkInterval: NumberField = {
 	type: 'number',
 	typeOptions: { minValue: 10, maxValue: 86_400 },
 	default: 60,
+	displayOptions: { show: { '/events': ['generated'] } },
 	description: 'Seconds between two checks for new videos and images',
 };
 
@@ -60,9 +62,15 @@ export const progressStep: NumberField = {
 	type: 'number',
 	typeOptions: { minValue: 1, maxValue: 100 },
 	default: 10,
+	displayOptions: { show: { '/events': ['progress'] } },
 	description:
 		'By how many percentage points the progress must rise before the workflow starts again',
 };
+
+/** The text below the node on the canvas. An expression knows no display names, so it brings its own. */
+export const subtitle = `={{ $parameter.events.map((event) => (${JSON.stringify(
+	Object.fromEntries(EVENTS.map(({ name, value }) => [value, name])),
+)})[event]).join(", ") }}`;
 
 /** What happens to a speech task. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], 'generated'>;

@@ -6,10 +6,6 @@ import type { MediaKind } from '../contract';
  * defaults and ranges that the code reads.
  */
 
-/** What the node does when nothing is chosen. */
-export const FIRST_RESOURCE = 'speech';
-export const FIRST_SPEECH_OPERATION = 'speak';
-
 export const OUTPUT_FIELD = 'data';
 export const INPUT_FIELD = 'data';
 
@@ -81,7 +77,7 @@ export const timeout = (made: MediaKind): NumberField => {
 		typeOptions: { minValue: 1 },
 		default: byDefault,
 		description:
-			'Seconds to wait for one generation, from the request to the file. A result that comes later is not lost: the error message says how to collect it.',
+			'Seconds to wait for one generation, from the request to the file. A result that comes later is not lost: the message says how to collect it.',
 	};
 };
 
@@ -148,9 +144,6 @@ export const limit: NumberField = {
 	description: 'Max number of results to return',
 };
 
-/** `Return All` and `Limit` of a "Get Many" operation. */
-export const returnAllAndLimit: INodeProperties[] = [returnAll, limit];
-
 export const idleTimeout: NumberField = {
 	displayName: 'Idle Timeout',
 	name: 'idleTimeout',
@@ -161,21 +154,20 @@ export const idleTimeout: NumberField = {
 		'Seconds of silence after which the connection to the service counts as lost. The result is then looked up in the history; it is not requested a second time.',
 };
 
-/** An optional prompt, with an example and a description. */
-export const optionalPrompt = (placeholder: string, description: string): INodeProperties => ({
+/** A prompt, with an example and a description. */
+export const prompt = (
+	placeholder: string,
+	description: string,
+	required = true,
+): INodeProperties => ({
 	displayName: 'Prompt',
 	name: 'prompt',
 	type: 'string',
 	typeOptions: { rows: 4 },
+	required,
 	default: '',
 	placeholder,
 	description,
-});
-
-/** A required prompt. */
-export const prompt = (placeholder: string, description: string): INodeProperties => ({
-	...optionalPrompt(placeholder, description),
-	required: true,
 });
 
 /** Input images of a video. */
@@ -183,11 +175,13 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	displayName,
 	name: 'binaryPropertyName',
 	type: 'string',
+	// Where n8n offers the input's file fields, they are chosen; 2.41 only explains the field.
+	typeOptions: { binaryDataProperty: true },
 	required: true,
 	default: INPUT_FIELD,
 	placeholder: 'e.g. data, data2',
 	description,
-	hint: 'The input binary fields that hold the images, separated by commas. Images in several items become one item with an Aggregate node (Include Binaries on).',
+	hint: 'Input fields that hold the images, separated by commas. For several items, put Aggregate before (Include Binaries on).',
 	builderHint: {
 		propertyHint:
 			"Each item becomes a video of its own. For one video of several images put them into one item: n8n-nodes-base.aggregate with aggregate: 'aggregateAllItemData' and options.includeBinaries, then expr(\"{{ Object.keys($binary).join(', ') }}\") here",

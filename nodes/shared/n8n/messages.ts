@@ -116,7 +116,8 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	invalidVoice: (facts) => ({
 		message: `The service does not accept this voice${said(facts)}`,
-		description: "Choose another voice in 'Voice', or find valid IDs with Voice → Get Many.",
+		description:
+			"Enter the ID, not the name, or choose From list in 'Voice'. Voice → Get Many has the IDs, too.",
 	}),
 	notFound: (facts) => ({
 		message: facts.taskId
@@ -132,7 +133,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${http(facts.status)}${said(facts)}`,
-		description: 'The problem is at the service. Try again later.',
+		description: 'This is up to the service. Try again later.',
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${said(facts)}`,

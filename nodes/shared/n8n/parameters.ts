@@ -24,7 +24,10 @@ export class NodeParameters {
 	/** The id in a resource locator, in any of its modes. */
 	locator(name: string, displayName: string): string {
 		const value = this.raw(name, '');
-		return requireText(isRecord(value) ? value.value : value, displayName).trim();
+		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
+		if (!/\s/.test(id)) return id;
+		const text = `is a name ${got(id)}: enter the ID, not the name, or choose From list`;
+		throw invalidInput(displayName, text);
 	}
 
 	/** A text that is not blank; a number counts as text. */
@@ -43,8 +46,8 @@ export class NodeParameters {
 		const text = String(value).trim();
 		const chosen = aliases.get(text.toLowerCase()) ?? allowed.find((each) => each === text);
 		if (chosen !== undefined) return chosen;
-		const all = [...aliases.keys(), ...allowed].join(', ');
-		throw invalidInput(displayName, `must be one of ${all} ${got(value)}`);
+		const short = aliases.size > 0 ? [...aliases.keys()] : allowed;
+		throw invalidInput(displayName, `must be one of ${short.join(', ')} ${got(value)}`);
 	}
 
 	flag(field: SwitchField): boolean {
@@ -86,7 +89,7 @@ export class NodeParameters {
 		return requireTaskId(this.text('taskId', 'Task ID').trim(), 'Task ID');
 	}
 
-	/** The ids of speech tasks, separated by commas; empty when there are none. */
+	/** The ids of speech tasks; empty when there are none. */
 	taskIds(): string[] {
 		return readTaskIds(this.raw('taskIds', ''), 'Task IDs');
 	}
@@ -133,11 +136,11 @@ export class NodeParameters {
 /** A list as JSON text, as models and tables have it; read as text, since ids may have many digits. */
 const JSON_LIST = /^\s*\[([^[\]]*)\]\s*$/;
 
-/** A list, or texts separated by commas; without the empty ones. */
+/** A list, or texts separated by commas, blanks or lines; without the empty ones. */
 function textsIn(raw: unknown): string[] {
 	const text = Array.isArray(raw) ? '' : String(raw ?? '');
 	const list = JSON_LIST.exec(text)?.[1]?.replaceAll('"', '');
-	const parts: unknown[] = Array.isArray(raw) ? raw : (list ?? text).split(',');
+	const parts: unknown[] = Array.isArray(raw) ? raw : (list ?? text).split(/[\s,]+/);
 	return parts.map((part) => String(part).trim()).filter((part) => part !== '');
 }
 

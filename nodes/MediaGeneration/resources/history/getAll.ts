@@ -5,9 +5,10 @@ import { fetchEntryFiles } from '../../../shared/generation/entryFiles';
 import {
 	concurrency,
 	downloadIfAsked,
+	limit,
 	options,
 	outputField,
-	returnAllAndLimit,
+	returnAll,
 } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
@@ -25,16 +26,16 @@ export const getAllHistory: Operation = {
 		description: 'List the videos and images generated so far, newest first',
 		action: 'Get many videos and images from history',
 	},
-	fields: [...returnAllAndLimit, options(concurrency, downloadIfAsked, outputField)],
+	fields: [returnAll, limit, options(concurrency, downloadIfAsked, outputField)],
 	prepare({ context, credential, api, parameters, signal, output }) {
-		const limit = parameters.limit();
+		const most = parameters.limit();
 		const downloads = parameters.fileFlagOption(downloadIfAsked);
 		const fileField = parameters.outputField();
 
 		return async () => {
 			const entries = await readAllPages({
 				first: 1,
-				limit,
+				limit: most,
 				fetch: async (page, pageSize) =>
 					await api.listHistory({ page, page_size: pageSize }, signal),
 			});

@@ -101,7 +101,7 @@ async function fetched(
 	if (!subscription.isOpen() && waited >= wanted.pollIntervalMs * 0.9) {
 		report.hint(
 			'polling',
-			`The WebSocket of the service could not be used, so results were looked up every ${wanted.pollIntervalMs / 1000} s instead and may have arrived late. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
+			`The WebSocket of the service could not be used: results came every ${wanted.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
 		);
 	}
 	const justMade = wait.begins === 'created' || waited >= 1000;
@@ -148,7 +148,7 @@ async function subtitlesOf(
 		const why = (kind === 'badFile' && facts.text) || wordingOf(error).message;
 		work.report.hint(
 			`no subtitles: ${why}`,
-			`Subtitles could not be downloaded: ${why}. Speech → Collect with the task ID tries again at no extra charge`,
+			`Subtitles could not be downloaded: ${why}. Speech → Collect tries again at no extra charge`,
 		);
 		return undefined;
 	});

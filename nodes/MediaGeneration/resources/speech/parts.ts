@@ -82,10 +82,7 @@ export async function speechOutput(
 		throw new Failure('badFile', { text, taskIds: json.task_ids });
 	});
 	if ('file' in joined) return [work.output(json, binaryOf(outputField, joined))];
-	work.report.hint(
-		'parts',
-		`The parts of a speech come out one by one, since they could not be joined: ${joined.why}`,
-	);
+	work.report.hint('parts', `The parts of a speech could not be joined: ${joined.why}`);
 	return spoken.map((one, index) =>
 		spokenOutput(work, one, outputField, { part: index + 1, parts: spoken.length }),
 	);
@@ -94,7 +91,7 @@ export async function speechOutput(
 const hintUnjoined = ({ report }: Work, why: string) =>
 	report.hint(
 		`subtitles: ${why}`,
-		`The subtitles of the parts of a speech could not be joined: ${why}. Speech → Collect with a single task ID fetches the subtitles of that part`,
+		`Subtitles could not be joined: ${why}. Speech → Collect with one task ID fetches those of a part`,
 	);
 
 /** What the service says of all parts alike. */

@@ -6,7 +6,6 @@ import { Failure, invalidInput } from '../../../shared/failure';
 import {
 	concurrency,
 	download,
-	FIRST_SPEECH_OPERATION,
 	maxPaid,
 	NOT_FOR_TOOLS,
 	options,
@@ -53,7 +52,7 @@ const splitLongerThan: NumberField = {
 	typeOptions: { minValue: 0, numberPrecision: 0 },
 	default: 0,
 	description:
-		'Characters that the service takes at once. A longer text is spoken in parts, cut between paragraphs or sentences, and comes out as one file. Each part is a task of its own, and charged. 0 never splits.',
+		'Characters that the service takes at once, such as 2500. A longer text is spoken in parts, cut between paragraphs or sentences, and comes out as one file. Each part is a task of its own, and charged. 0 never splits.',
 };
 
 const waitForCompletion = {
@@ -97,6 +96,7 @@ const fields: INodeProperties[] = [
 				name: 'id',
 				type: 'string',
 				placeholder: 'e.g. 21m00Tcm4TlvDq8ikWAM',
+				hint: 'Enter the ID, not the name, or choose From list',
 			},
 		],
 	},
@@ -229,7 +229,7 @@ function prepare(work: Work): Job {
 export const speak: Operation = {
 	option: {
 		name: 'Speak',
-		value: FIRST_SPEECH_OPERATION,
+		value: 'speak',
 		description: 'Convert text to speech and wait for the audio file',
 		action: 'Convert text to speech',
 	},

@@ -26,7 +26,7 @@ export const waitForSpeech: Operation = {
 		{
 			...taskIdField,
 			description:
-				'The task_id that Speech → Speak returns. Several, separated by commas, are collected as one speech, as with the task_ids of a text that was split.',
+				'The task_id that Speech → Speak returns. Several, separated by commas, blanks or lines, are collected as one speech, as with the task_ids of a text that was split.',
 		},
 		download,
 		options(concurrency, subtitles, pollInterval, outputField, timeout('speech')),

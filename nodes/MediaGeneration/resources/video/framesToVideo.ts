@@ -1,4 +1,4 @@
-import { inputImages, NOT_FOR_TOOLS, optionalPrompt } from '../../../shared/n8n/descriptions';
+import { inputImages, NOT_FOR_TOOLS, prompt } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/coerce';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/work';
@@ -17,17 +17,17 @@ export const framesToVideo: Operation = {
 		inputImages('Images, in Order', 'The images that the video moves through, in this order'),
 		...generationFields(
 			'video',
-			optionalPrompt('e.g. Slow camera pan', 'What should happen between the images'),
+			prompt('e.g. Slow camera pan', 'What should happen between the images', false),
 		),
 	],
 	prepare(work) {
-		const prompt = asText(work.parameters.options.prompt);
+		const text = asText(work.parameters.options.prompt);
 		const images = new InputImages(work, 'Images, in Order', 'frames');
 		return generationJob(work, {
 			generation: 'framesToVideo',
-			prompt: prompt ?? '',
+			prompt: text ?? '',
 			expected: 1,
-			body: async (signal) => await images.encode(prompt ? { prompt } : {}, signal),
+			body: async (signal) => await images.encode(text ? { prompt: text } : {}, signal),
 		});
 	},
 };

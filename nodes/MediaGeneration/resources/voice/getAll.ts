@@ -1,15 +1,13 @@
-import { allVoices } from '../../../shared/api/pagination';
 import type { INodeProperties } from 'n8n-workflow';
-import { options, returnAllAndLimit } from '../../../shared/n8n/descriptions';
+import { allVoices } from '../../../shared/api/pagination';
+import { limit, options, returnAll } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/coerce';
+import { languageCodes, plain } from '../../listSearch/languages';
 import type { Operation } from '../../run/work';
 
 /** `middle_aged` → `Middle Aged`. */
 const titled = (value: string) =>
-	value.replace(
-		/(^|_)([a-z])/g,
-		(_, gap, letter: string) => (gap ? ' ' : '') + letter.toUpperCase(),
-	);
+	value.replaceAll('_', ' ').replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 
 const trait = (name: string, ...values: string[]): INodeProperties => ({
 	displayName: titled(name),
@@ -39,19 +37,9 @@ const FILTERS: Record<string, INodeProperties> = {
 	age: trait('age', 'young', 'middle_aged', 'old'),
 	category: trait('category', 'cloned', 'generated', 'high_quality', 'premade', 'professional'),
 	gender: trait('gender', 'female', 'male', 'neutral'),
-	language: text('Language', 'language', 'en', 'Only voices of this language, by its code'),
+	language: text('Language', 'language', 'German', 'Only of this language, by name or code'),
 	search: text('Search', 'search', 'warm narrator', 'Only voices that match this text'),
-	sort: {
-		displayName: 'Sort',
-		name: 'sort',
-		type: 'options',
-		options: [
-			{ name: 'Any', value: '', description: "The service's own order" },
-			{ name: 'Name', value: 'name' },
-		],
-		default: '',
-		description: 'How to sort the voices',
-	},
+	sort: { ...trait('sort', 'name'), description: 'How to sort the voices' },
 	use_cases: text('Use Cases', 'useCases', 'audiobook', 'Only voices suited to this use'),
 };
 
@@ -63,9 +51,9 @@ export const getAllVoices: Operation = {
 		description: 'List the available voices',
 		action: 'Get many voices',
 	},
-	fields: [...returnAllAndLimit, options(...Object.values(FILTERS))],
-	prepare({ parameters, api, signal, output }) {
-		const limit = parameters.limit();
+	fields: [returnAll, limit, options(...Object.values(FILTERS))],
+	prepare({ parameters, api, signal, output, report }) {
+		const most = parameters.limit();
 		const query: Record<string, string> = {};
 		for (const [parameter, { name }] of Object.entries(FILTERS)) {
 			const value = asText(parameters.options[name]);
@@ -73,7 +61,13 @@ export const getAllVoices: Operation = {
 		}
 
 		return async () => {
-			const voices = await allVoices(api, query, limit, signal);
+			const language = languageCodes().get(plain(query.language ?? ''));
+			let voices = language ? await allVoices(api, { ...query, language }, most, signal) : [];
+			// Some services know languages by their names.
+			if (voices.length === 0) voices = await allVoices(api, query, most, signal);
+			if (voices.length === 0) {
+				report.hint('none', 'No voice matches: check the filters, or leave some out');
+			}
 			return voices.map((voice) => output(voice));
 		};
 	},
