@@ -22,8 +22,8 @@ class Registry {
 
 /**
  * Everything that this process shares for one account: its socket (Connection), its pace (Pace), who
- * made what (OwnWork, Claims), the last look into its history (HistoryReader), and the last check of its
- * token (TokenCheck).
+ * made what (OwnWork, SentRequests), the last look into its history (HistoryReader), and the last check of
+ * its token (TokenCheck).
  */
 class Account extends Registry {
 	users = 0;

@@ -111,15 +111,15 @@ export const GENERATIONS = {
 
 export type Generation = keyof typeof GENERATIONS;
 
-/** A request for videos or images, as a later attempt needs it: it is kept with the execution. */
+/** A request for videos or images, from its create call on. It is kept with the execution for a retry. */
 export interface SentRequest {
 	/** Unique, also among the requests of other processes. */
 	key: string;
-	/** As sent; '' if none. */
+	/** Trimmed; '' if none. */
 	prompt: string;
 	kind: MediaKind;
 	aspectRatio?: string;
-	/** Files asked for. */
+	/** Files asked for; once the service has ended it, those that it has made. */
 	expected: number;
 	/** Images are part of it: its prompt alone says little. */
 	withImages: boolean;
@@ -127,10 +127,10 @@ export interface SentRequest {
 	sentAt: number;
 	/** The service's clock minus ours at that time, in ms, once an answer has told: clocks may be set. */
 	clockOffsetMs?: number;
-	/** Ids of its files that events have told. */
+	/** Ids of its files that the service has told. */
 	told: string[];
-	/** When its stream was cut after some of its files had come, in ms since 1970. */
-	cutAt?: number;
-	/** The create call was answered by an error, as hardly anything that was accepted is. */
-	isUnlikely?: boolean;
+	/** Those that have come. */
+	files: GeneratedFile[];
+	/** Until when the history is searched for the others, in ms since 1970; none while its stream goes on. */
+	searchUntil?: number;
 }

@@ -1,9 +1,9 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { bad, good, only } from './seen';
-import { answer, looks, made, onCreate, onFile, posts } from './service';
+import { answer, looks, made, onCreate, posts } from './service';
 import { EACH, fakeTime, node, RETRY, run, sim, start, texts, video } from './setup';
 import { hasten } from './time';
-import { completion, lose, NEVER, quickVideo, raw, serveFiles } from './videos';
+import { lose, NEVER, quickVideo } from './videos';
 
 /** Retry On Fail, with pauses of a second, in which the service goes on. */
 const SLOWLY = { ...RETRY, maxTries: 3, waitBetweenTries: 1000 };
@@ -31,24 +31,7 @@ describe('Retry On Fail never pays again', () => {
 		expect(message).toMatch(/earlier attempt .* no clear response: HTTP 502 at \d\d:\d\d/);
 		expect(description).toMatch(/may have accepted/);
 		expect(description).not.toMatch(/has been charged/);
-		expect([posts(), looks()]).toEqual([1, 4]);
-	});
-});
-
-describe('"Retry execution" never pays again', () => {
-	test('a file whose address has expired is fetched from the one that the history has now', async () => {
-		const old = made('mine', { file_url: `${sim.fileOrigin}/files/video/mine.mp4?sign=old` });
-		raw([completion([old]), 'END']);
-		onFile(answer(410, { error: 'expired' }), { times: 2 });
-		const failed = await run(video('P', { timeout: 5 }));
-		expect(bad(failed).message).toMatch(/could not be downloaded/);
-		const file_url = old.file_url.replace('old', 'new');
-		sim.history.push({ ...old, file_url });
-		serveFiles();
-		const { json, binary } = only(await run(video('P', { timeout: 5 }), { retryOf: failed.run }));
-		expect(json).toMatchObject({ id: 'mine', file_url });
-		expect(binary).toHaveProperty('data');
-		expect(posts()).toBe(1);
+		expect([posts(), looks()]).toEqual([1, 2]);
 	});
 });
 

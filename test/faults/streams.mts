@@ -164,6 +164,7 @@ const losses: Row[] = [
 			'stopped reporting before the result was ready…has been charged…not requested a second time',
 	}),
 	row('The stream breaks, and the history has two of the same prompt', [VIDEO], {
+		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN, 0)],
 		make: (stage) => entries(stage, 'twin'),
 		fails: 'stopped reporting…may be the result: …twin',

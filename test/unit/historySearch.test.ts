@@ -2,10 +2,10 @@ import type { Api } from '../../nodes/shared/api/api';
 import { startDeadline } from '../../nodes/shared/async/deadline';
 import type { GeneratedFile, ServiceRecord, SentRequest } from '../../nodes/shared/contract';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
-import { claimsOf } from '../../nodes/shared/generation/claims';
 import { HistoryReader } from '../../nodes/shared/generation/historyReader';
 import { findInHistory } from '../../nodes/shared/generation/historySearch';
-import { sent, SENT_AT } from './judge';
+import { requestsOf } from '../../nodes/shared/generation/sentRequests';
+import { sent, SENT_AT } from './sent';
 
 /* What the history holds of a request, when a search takes it, and how often the service is asked. */
 
@@ -89,25 +89,20 @@ describe('a look into the history', () => {
 	});
 });
 
-/** What a stream has told of these. */
-const came = (...ids: string[]): GeneratedFile[] =>
-	ids.map((id) => ({ id, fileUrl: String(file(id).file_url), fields: {} }));
-
-/** A request, `got` of whose files had come, and the history in which it is searched for. */
-function searching(asked: Partial<SentRequest> = {}, got: GeneratedFile[] = []) {
+/** A request whose stream is lost, and the history in which it is searched for, for so many seconds. */
+function searching(asked: Partial<SentRequest> = {}, seconds = 600) {
 	const history: ServiceRecord[] = [];
 	const over = new AbortController();
 	const { api, listHistory } = account(history);
-	const claims = claimsOf(api.credential);
-	const claim = claims.open(sent(asked));
-	claims.receive(claim, got);
-	const find = async (isOneLook = false, signal = over.signal) =>
-		await findInHistory(api, claim, isOneLook ? undefined : 'it broke', signal);
+	const request = sent({ searchUntil: Date.now() + seconds * 1000, ...asked });
+	requestsOf(api.credential).remember(request);
+	const find = async (signal = over.signal) =>
+		await findInHistory(api, request, new Failure('streamLost', { text: 'it broke' }), signal);
 	/** How the search ends, and after how many seconds. */
-	async function searched(isOneLook = false) {
+	async function searched() {
 		const began = Date.now();
 		const result: { ids?: unknown[]; error?: unknown; seconds?: number } = {};
-		void find(isOneLook)
+		void find()
 			.then(
 				(files) => (result.ids = files.map(({ id }) => id)),
 				(error: unknown) => (result.error = error),
@@ -118,14 +113,13 @@ function searching(asked: Partial<SentRequest> = {}, got: GeneratedFile[] = []) 
 		}
 		return result;
 	}
-	return { history, listHistory, over, claim, find, searched };
+	return { history, listHistory, over, request, find, searched };
 }
 
 it.each<[title: string, asked: Partial<SentRequest>, least: number, most: number]>([
 	['at once when there are just as many files as were asked for', {}, 0, 0],
 	['after five minutes where images are part of the request', { withImages: true }, 290, 310],
-	['after a minute and a half where more were asked for', { expected: 3 }, 90, 90],
-	['after a minute and a half where the id told is not there', { told: ['id'] }, 90, 90],
+	['after ten minutes where more were asked for', { expected: 3 }, 600, 610],
 ])('a file is taken %s, when nothing else has come', async (_, asked, least, most) => {
 	const { history, searched } = searching(asked);
 	history.push(file('mine'));
@@ -146,7 +140,7 @@ it('all of the files asked for are found, though they are ready one by one', asy
 it('a file is found by a look right before the deadline', async () => {
 	const { history, find } = searching();
 	setTimeout(() => history.push(file('mine')), 5000);
-	const found = find(false, startDeadline(8000).signal);
+	const found = find(startDeadline(8000).signal);
 	await jest.advanceTimersByTimeAsync(8000);
 	expect((await found).map(({ id }) => id)).toEqual(['mine']);
 });
@@ -174,69 +168,64 @@ it.each<[string, FailureFacts, number]>([
 it.each([
 	['that finds nothing', undefined],
 	['that fails', new Failure('unavailable', { status: 502, transient: true })],
-])('what the service has hardly accepted is looked for twice, by a look %s', async (_, failure) => {
-	const { listHistory, searched } = searching({ isUnlikely: true });
+])('the last look is one %s', async (_, failure) => {
+	const { listHistory, searched } = searching({}, 10);
 	if (failure) listHistory.mockRejectedValue(failure);
 	const { error, seconds } = await searched();
-	expect(error).toMatchObject({ kind: 'unclear', facts: { text: 'it broke' } });
+	expect(error).toMatchObject({ kind: 'streamLost', facts: { text: 'it broke' } });
 	expect([listHistory.mock.calls.length, seconds]).toEqual([2, 10]);
 });
 
-describe('when the service has ended the stream before all files had come', () => {
-	it('one look, made after that, completes them', async () => {
-		const { history, listHistory, claim, searched } = searching({ expected: 3 }, came('a', 'b'));
-		history.push(file('c', 7), file('b', 6), file('a', 5));
-		expect(await searched(true)).toMatchObject({ ids: ['a', 'b', 'c'], seconds: 0 });
-		expect([listHistory.mock.calls.length, claim.state]).toEqual([1, 'lost']);
-	});
+/** A request for three files, one of which has come, searched for during so many seconds. */
+function oneOfThree(seconds?: number) {
+	const { id, file_url } = file('a');
+	const files: GeneratedFile[] = [{ id: 'a', fileUrl: String(file_url), fields: {} }];
+	return searching({ expected: 3, told: [String(id)], files }, seconds);
+}
 
-	const alsoAt = (...file_urls: string[]) => ({ ...file('a'), file_urls });
+describe('when the service has ended the stream before all files had come', () => {
 	it.each<[string, ServiceRecord[], string[]]>([
-		['another of the same entry', [alsoAt('/a2.mp4')], ['a.mp4', 'a2.mp4']],
-		['no more of it than asked for', [alsoAt('/a2.mp4', '/a3.mp4')], ['a.mp4', 'a2.mp4']],
-		['nothing new', [file('a')], ['a.mp4']],
-		['more than were asked for', [file('x'), file('y'), file('a')], ['a.mp4']],
-		['one under another name', [file('x')], ['a.mp4']],
-		['it signed anew', [{ ...file('a'), id: 'x', file_url: `${file('a').file_url}?s` }], ['a.mp4']],
-	])('it may hold %s', async (_, entries, names) => {
-		const { history, find } = searching({ expected: 2 }, came('a'));
+		['completes them', [file('c', 7), file('b', 6), file('a', 5)], ['a', 'b', 'c']],
+		['finds nothing new', [file('a')], ['a']],
+		['finds more than were asked for', [file('x'), file('y'), file('z'), file('a')], ['a']],
+	])('one look %s', async (_, entries, ids) => {
+		const { history, listHistory, searched } = oneOfThree(0);
 		history.push(...entries);
-		const files = await find(true);
-		expect(files.map(({ fileUrl }) => fileUrl.split('/').pop())).toEqual(names);
+		expect(await searched()).toMatchObject({ ids, seconds: 0 });
+		expect(listHistory).toHaveBeenCalledTimes(1);
 	});
 
 	it('a look that hangs costs none of those that came', async () => {
-		const { listHistory, searched } = searching({ expected: 2 }, came('a'));
+		const { listHistory, searched } = oneOfThree(0);
 		listHistory.mockReturnValue(new Promise(() => {}));
-		expect(await searched(true)).toMatchObject({ ids: ['a'], seconds: 15 });
+		expect(await searched()).toMatchObject({ ids: ['a'], seconds: 15 });
 	});
 });
 
 describe('when the stream was cut after a file had come', () => {
-	const cut = () => searching({ expected: 3, cutAt: Date.now() }, came('a'));
-
 	it('all that has come by the end of the search, or by the deadline, comes out', async () => {
-		const { history, over, searched } = cut();
+		const { history, over, searched } = oneOfThree();
 		history.push(file('a'));
 		const { ids, seconds } = await searched();
 		expect(ids).toEqual(['a']);
-		expect(seconds).toBeGreaterThanOrEqual(599);
+		expect(seconds).toBeGreaterThanOrEqual(600);
 		// A later try has no more than the rest of that time: one look here.
 		history.unshift(file('b'));
-		expect(await searched()).toMatchObject({ ids: ['a', 'b'], seconds: 15 });
+		jest.advanceTimersByTime(2000);
+		expect(await searched()).toMatchObject({ ids: ['a', 'b'], seconds: 0 });
 		over.abort(new Failure('timedOut'));
 		expect(await searched()).toMatchObject({ ids: ['a'], seconds: 0 });
 	});
 
 	it('nothing is waited for once the history says that the others have failed', async () => {
-		const { history, searched } = cut();
+		const { history, searched } = oneOfThree();
 		const failed = ['b', 'c'].map((id) => ({ ...file(id), file_url: '', status: 'failed' }));
 		history.push(...failed, file('a'));
 		expect(await searched()).toMatchObject({ ids: ['a'], seconds: 0 });
 	});
 
 	it('a history that refuses costs nothing of it', async () => {
-		const { listHistory, searched } = cut();
+		const { listHistory, searched } = oneOfThree();
 		listHistory.mockRejectedValue(new Failure('tokenRefused'));
 		expect(await searched()).toMatchObject({ ids: ['a'], seconds: 0 });
 	});

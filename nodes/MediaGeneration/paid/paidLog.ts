@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { thisProcess } from '../../shared/account';
-import type { GeneratedFile, SentRequest } from '../../shared/contract';
+import type { SentRequest } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import { isRecord } from '../../shared/parsing/coerce';
@@ -12,10 +12,8 @@ export type PaidRequest =
 	| { state: 'sent'; sentAt: number; why?: string; asked?: SentRequest }
 	/** Speech: its task. `isGone`: the service said that it has failed, or that it does not know it. */
 	| { state: 'task'; taskId: string; isGone?: boolean }
-	/** A video or an image that the service has begun. */
-	| { state: 'accepted'; asked: SentRequest }
-	/** Its files, all made by `madeAt`, in ms since 1970. */
-	| { state: 'made'; asked: SentRequest; files: GeneratedFile[]; madeAt: number };
+	/** A video or an image that the service has begun, and the files that have come. */
+	| { state: 'accepted'; asked: SentRequest };
 
 /** What an attempt met that got no clear answer, for the next one: "HTTP 502 at 14:03". */
 export function encounterOf(error: unknown, context: IExecuteFunctions): string {

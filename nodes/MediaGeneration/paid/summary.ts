@@ -18,8 +18,8 @@ export type ItemRequest = PaidRequest & { index: number };
 /** The ids of what a request has made, or is known to make. */
 function idsOf(request: PaidRequest): string[] {
 	if (request.state === 'task') return [request.taskId];
-	if (request.state === 'made') return request.files.map(({ id, fileUrl }) => id ?? fileUrl);
-	return request.asked?.told ?? [];
+	const { files = [], told = [] } = request.asked ?? {};
+	return files.length > 0 ? files.map(({ id, fileUrl }) => id ?? fileUrl) : told;
 }
 
 /** What a request has made, or may have made, each with its item. */

@@ -1,13 +1,13 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../shared/async/deadline';
 import { type GeneratedFile, GENERATIONS, type MediaKind } from '../../shared/contract';
-import { claimsOf } from '../../shared/generation/claims';
 import {
 	requestStream,
 	type GenerationOrder,
 	type StreamLimits,
 } from '../../shared/generation/generationStream';
-import { findAgain, findInHistory } from '../../shared/generation/historySearch';
+import { findInHistory } from '../../shared/generation/historySearch';
+import { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
 	concurrency,
@@ -20,7 +20,7 @@ import {
 } from '../../shared/n8n/descriptions';
 import { recordFiles } from '../../shared/n8n/ownWork';
 import { GenerationRecord } from './generationRecord';
-import { type Job, type Made, NotMade, settled } from './job';
+import { type Job, type Made, settled } from './job';
 import type { Work } from './work';
 
 /* What all operations with a generation stream share: fields, stream, history, download, items. */
@@ -57,24 +57,10 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: Made[] = [];
 			for (const [index, name] of namesOf(files).entries()) {
-				output.push(await outputOf(record, files[index]!, name, signal));
+				output.push(await settled(fileOutput(files[index]!, name, signal)));
 			}
 			return output;
 		});
-
-	async function outputOf(
-		record: GenerationRecord,
-		file: GeneratedFile,
-		name: string,
-		signal: AbortSignal,
-	): Promise<Made> {
-		const made = await settled(fileOutput(file, name, signal));
-		const isKept = record.earlier?.files.some(({ fileUrl }) => fileUrl === file.fileUrl);
-		if (!(made instanceof NotMade) || !isKept || signal.aborted) return made;
-		// An address that was kept by an earlier attempt may have expired since.
-		const renewed = await findAgain(work.api, record.claim!.request, file, signal);
-		return renewed ? await settled(fileOutput(renewed, name, signal)) : made;
-	}
 
 	async function fileOutput(
 		{ fields, fileUrl }: GeneratedFile,
@@ -90,15 +76,6 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 	}
 }
 
-/** What this node asked for and got for its other items, also in earlier attempts, is no other's. */
-function recallEarlier({ credential, paid }: Work): void {
-	const claims = claimsOf(credential);
-	for (const left of paid.log.list()) {
-		if (left.state === 'made') claims.recall(left.asked, left.files, left.madeAt);
-		else if (left.state !== 'task' && left.asked) claims.recall(left.asked);
-	}
-}
-
 /**
  * The files of one create call: its stream tells of them, or, if that ends too early, the history, since
  * the generation goes on and is paid for. What an earlier attempt has sent is not sent again. Throws a
@@ -111,10 +88,11 @@ async function generate(
 	limits: StreamLimits,
 ): Promise<GeneratedFile[]> {
 	const { files, cut } = record.earlier ?? (await requestStream(work.api, order, record, limits));
-	if (files.length >= order.expected) return files;
+	const { request } = record;
+	if (files.length >= request!.expected) return files;
 	record.markIncomplete(files, cut);
-	recallEarlier(work);
-	return await findInHistory(work.api, record.claim!, cut, limits.signal);
+	const lost = new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut });
+	return await findInHistory(work.api, request!, lost, limits.signal);
 }
 
 /** Several files of one element share its id; saved to disk, none may overwrite another. */

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type GeneratedFile, GENERATIONS, type SentRequest } from '../../shared/contract';
 import { Failure, isFailure, withFacts } from '../../shared/failure';
-import { claimsOf } from '../../shared/generation/claims';
 import type {
 	GenerationListener,
 	GenerationOrder,
 	Heard,
 } from '../../shared/generation/generationStream';
-import type { Claim } from '../../shared/generation/historyMatching';
+import { markEnded, markLost, requestsOf } from '../../shared/generation/sentRequests';
 import type { GenerationProgress } from '../../shared/parsing/generationEvents';
 import { encounterOf } from '../paid/paidLog';
 import type { PaidRecord } from '../paid/payments';
@@ -15,15 +14,17 @@ import type { Work } from './work';
 
 /** How many ids are named for one generation: it makes four files at most (§8). */
 const MAX_IDS = 8;
+/** How long to search for what was answered with an error, in ms: hardly any such request was accepted. */
+const UNLIKELY_MS = 10_000;
 
 /** What this attempt, or an earlier one, has sent for an item, and what came of it. */
 export class GenerationRecord implements GenerationListener {
 	/** What was sent; undefined unless the service may have accepted it. */
-	claim: Claim | undefined;
+	request: SentRequest | undefined;
 	/** What an earlier attempt has heard. */
 	readonly earlier: Heard | undefined;
 	/** What the attempt met that sent it and got no clear answer. */
-	private why: string | undefined;
+	why: string | undefined;
 	/** The service has said that it has begun. */
 	private isAccepted = false;
 	/** Its stream was lost: what the history lacks may still come. */
@@ -38,36 +39,36 @@ export class GenerationRecord implements GenerationListener {
 		if (!left || left.state === 'task' || !left.asked) return;
 		if (left.state === 'sent') this.why = left.why;
 		else this.isAccepted = true;
-		const files = left.state === 'made' ? left.files : [];
-		const isCut = files.length === 0 || left.asked.cutAt !== undefined;
 		const cut = this.why ?? 'an earlier attempt of this node lost the stream';
-		this.earlier = { files, cut: isCut ? cut : undefined };
-		if (left.state === 'made') {
+		this.earlier = { files: left.asked.files, cut };
+		this.request = left.asked;
+		if (left.asked.files.length > 0) {
 			work.report.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
 		}
-		this.claim = this.claims.open(left.asked);
-		this.claim.state = 'lost';
-		this.claims.receive(this.claim, files);
+		markLost(left.asked);
+		this.requests.remember(left.asked);
 	}
 
 	markSent(): void {
 		const { generation, prompt, expected, aspectRatio } = this.order;
 		const { makes: kind, withImages } = GENERATIONS[generation];
-		const asked = { prompt, expected, kind, aspectRatio, withImages, told: [] };
-		const request: SentRequest = { ...asked, key: randomUUID(), sentAt: Date.now() };
-		this.claim = this.claims.open(request);
-		this.paid.markSent({ state: 'sent', sentAt: request.sentAt, asked: request });
+		const sentAt = Date.now();
+		const asked = { prompt: prompt.trim(), kind, aspectRatio, expected, withImages, sentAt };
+		const request = { ...asked, key: randomUUID(), told: [], files: [] };
+		this.request = request;
+		this.requests.remember(request);
+		this.paid.markSent({ state: 'sent', sentAt, asked: request });
 		this.work.report.progress(`requesting the ${kind}`);
 	}
 
 	markRefused(): void {
-		if (this.claim) this.claims.drop(this.claim);
-		this.claim = undefined;
+		if (this.request) this.requests.drop(this.request);
+		this.request = undefined;
 		this.paid.markRefused();
 	}
 
 	markAnswered(clockOffsetMs: number | undefined): void {
-		this.claim!.request.clockOffsetMs = clockOffsetMs;
+		this.request!.clockOffsetMs = clockOffsetMs;
 		const { concurrency } = this.work;
 		// It has said something by now, or is one that takes its time to begin.
 		if (concurrency.recordAccepted()) concurrency.recordAlive();
@@ -82,13 +83,13 @@ export class GenerationRecord implements GenerationListener {
 
 	/** Only `files` have come; what `cut` the stream, unless the service has ended it. */
 	markIncomplete(files: GeneratedFile[], cut: string | undefined): void {
-		const { claim, claims, work, kind } = this;
-		if (files.length > 0) {
-			claims.receive(claim!, files);
-			// A later attempt waits for the others.
-			if (cut !== undefined) claim!.request.cutAt ??= Date.now();
-			this.markAccepted();
-			this.keepState();
+		const { request, requests, work, kind } = this;
+		this.receive(files);
+		markLost(request!, cut === undefined ? 0 : undefined);
+		this.keepState();
+		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
+		for (const left of work.paid.log.list()) {
+			if (left.state !== 'task' && left.asked) requests.recall(left.asked);
 		}
 		if (cut === undefined) return;
 		this.isLost = true;
@@ -101,68 +102,68 @@ export class GenerationRecord implements GenerationListener {
 
 	/** Its files are there, as many as asked for or fewer. */
 	markMade(files: GeneratedFile[]): void {
-		const { request: asked } = this.claim!;
-		const { report } = this.work;
-		if (files.length < asked.expected) {
-			// A later attempt waits for the others.
-			if (this.isLost) asked.cutAt ??= Date.now();
-			const found = `${files.length} of ${asked.expected} files`;
-			const hint =
-				asked.cutAt === undefined
-					? 'The service generated fewer files than requested'
-					: `Found ${found}: reporting stopped. The others are charged and may still come: see History → Get Many`;
-			report.hint(hint, hint);
+		const { expected } = this.order;
+		this.receive(files);
+		if (!this.isLost) markEnded(this.request!);
+		if (files.length < expected) {
+			const hint = this.isLost
+				? `Found ${files.length} of ${expected} files: reporting stopped. The others are charged and may still come: see History → Get Many`
+				: 'The service generated fewer files than requested';
+			this.work.report.hint(hint, hint);
 		}
-		for (const { id } of files) this.noteId(id);
-		this.markAccepted();
-		this.claims.settle(this.claim!, files);
-		this.paid.keep({ state: 'made', asked, files, madeAt: Date.now() });
-		report.milestone(`${this.kind} done`);
+		this.keepState();
+		this.work.report.milestone(`${this.kind} done`);
 	}
 
 	/** It has failed with `error`; returns that with what is known of the generation. */
 	markFailed(error: unknown): unknown {
+		const { request } = this;
 		const mayStillCome =
 			!(error instanceof Failure) ||
 			error.facts.maybeAccepted ||
 			isFailure(error, 'streamLost', 'unclear');
-		if (!this.claim || !mayStillCome) {
+		if (!request || !mayStillCome) {
 			// The next attempt has to ask for it again.
-			if (this.claim) this.claims.settle(this.claim, []);
+			if (request) markEnded(request);
 			this.paid.forget();
 			return error;
 		}
-		const { request } = this.claim;
-		this.claims.giveUp(this.claim);
-		if (!this.isAccepted && !this.isLost) {
-			this.why = encounterOf(error, this.work.context);
-			request.isUnlikely = isFailure(error, 'unavailable', 'notTheService');
-			this.keepState();
-		}
+		const isUnlikely = isFailure(error, 'unavailable', 'notTheService');
+		markLost(request, isUnlikely ? UNLIKELY_MS : undefined);
+		if (!this.isAccepted && !this.isLost) this.why = encounterOf(error, this.work.context);
+		this.keepState();
 		return withFacts(error, {
 			ids: request.told,
 			maybeAccepted: this.isAccepted ? undefined : true,
 		});
 	}
 
+	private receive(files: GeneratedFile[]): void {
+		if (files.length === 0) return;
+		this.request!.files = files;
+		for (const { id } of files) this.noteId(id);
+		this.markAccepted();
+	}
+
 	/** The service has begun it, so it is paid. */
 	private markAccepted(): void {
 		if (this.isAccepted) return;
 		this.isAccepted = true;
-		const ids = this.claim!.request.told.join();
-		this.work.report.recordPayment({ kind: this.kind, ...(ids && { ids }) });
+		const { told } = this.request!;
+		const ids = told.length > 0 && { ids: told.join() };
+		this.work.report.recordPayment({ kind: this.kind, ...ids });
 		this.keepState();
 	}
 
 	private noteId(id: string | undefined): boolean {
-		const { told } = this.claim!.request;
+		const { told } = this.request!;
 		const isNews = id !== undefined && !told.includes(id) && told.length < MAX_IDS;
 		if (isNews) told.push(id);
 		return isNews;
 	}
 
 	private keepState(): void {
-		const { request: asked } = this.claim!;
+		const asked = this.request!;
 		if (this.isAccepted) this.paid.keep({ state: 'accepted', asked });
 		else this.paid.keep({ state: 'sent', sentAt: asked.sentAt, why: this.why, asked });
 	}
@@ -171,7 +172,7 @@ export class GenerationRecord implements GenerationListener {
 		return GENERATIONS[this.order.generation].makes;
 	}
 
-	private get claims() {
-		return claimsOf(this.work.credential);
+	private get requests() {
+		return requestsOf(this.work.credential);
 	}
 }

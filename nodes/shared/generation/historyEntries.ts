@@ -1,7 +1,7 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
-import { readGeneratedFiles } from '../parsing/responses';
+import { asId, asText, asTime } from '../parsing/coerce';
 import { isFailureWord } from '../parsing/errors';
-import { asId, asText, asTime, unsigned } from '../parsing/coerce';
+import { marksOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), and how it is recognised. Pure. */
 export interface HistoryEntry {
@@ -16,7 +16,7 @@ export interface HistoryEntry {
 	failed: boolean;
 	/** Its place in the history, 0 first. */
 	place: number;
-	/** Its id and addresses, also without signatures unless another entry then has the same. */
+	/** Its id and addresses. */
 	marks: string[];
 }
 
@@ -28,34 +28,22 @@ export const countFiles = (entries: HistoryEntry[]): number =>
 export const isKnown = (entry: HistoryEntry, marks: ReadonlySet<string>): boolean =>
 	entry.marks.some((mark) => marks.has(mark));
 
-const unsignedOf = ({ files }: Pick<HistoryEntry, 'files'>) => [
-	...new Set(files.map(({ fileUrl }) => unsigned(fileUrl))),
-];
-
 /** `history`, newest first, as entries, the oldest first; `baseUrl` resolves relative addresses. */
 export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
 	const entries = history.map((record, place): HistoryEntry => {
 		const files = readGeneratedFiles(record, baseUrl);
+		const id = asId(record.id) ?? asId(record.task_id);
 		return {
 			record,
-			id: asId(record.id) ?? asId(record.task_id),
+			id,
 			prompt: asText(record.prompt) ?? '',
 			createdAt: asTime(record.created_at),
 			files,
 			failed: files.length === 0 && isFailureWord(record.status),
 			place,
-			marks: [],
+			marks: [...(id === undefined ? [] : [id]), ...marksOf(files)],
 		};
 	});
-	const holders = new Map<string, number>();
-	for (const address of entries.flatMap(unsignedOf)) {
-		holders.set(address, (holders.get(address) ?? 0) + 1);
-	}
-	for (const entry of entries) {
-		const own = unsignedOf(entry).filter((address) => holders.get(address) === 1);
-		const marks = [entry.id, ...entry.files.map(({ fileUrl }) => fileUrl), ...own];
-		entry.marks = marks.filter((mark) => mark !== undefined);
-	}
 	return oldestFirst(entries);
 }
 

@@ -17,7 +17,6 @@ import {
 	clip,
 	isRecord,
 	parseJson,
-	unsigned,
 } from './coerce';
 
 /** Tolerant readers: raw answer → task, files, pages. Pure; docs/contract.md names each variation. */
@@ -125,11 +124,10 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	return [];
 }
 
-/** How files are recognised: by ids and addresses, with and without their signatures. */
-export const marksOf = (files: GeneratedFile[]): string[] =>
-	files
-		.flatMap(({ id, fileUrl }) => [id, fileUrl, unsigned(fileUrl)])
-		.filter((mark) => mark !== undefined);
+/** How files are recognised: by their ids and addresses. */
+export const marksOf = (files: GeneratedFile[]): string[] => [
+	...new Set(files.flatMap(({ id, fileUrl }) => (id === undefined ? [fileUrl] : [id, fileUrl]))),
+];
 
 export interface Page {
 	items: ServiceRecord[];

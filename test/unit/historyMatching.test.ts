@@ -1,19 +1,22 @@
 import type { ServiceRecord, SentRequest } from '../../nodes/shared/contract';
-import { Claims } from '../../nodes/shared/generation/claims';
 import { readHistory } from '../../nodes/shared/generation/historyEntries';
-import type { Claim } from '../../nodes/shared/generation/historyMatching';
+import { matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
-import { judge, sent, SENT_AT } from './judge';
+import { sent, SENT_AT } from './sent';
 
 /* Whose an entry of the history is, where several requests may have made it. */
 
 const MINUTE = 60_000;
-let claims: Claims;
-beforeEach(() => {
-	jest.useFakeTimers({ now: SENT_AT + MINUTE });
-	claims = new Claims();
-});
+beforeEach(() => void jest.useFakeTimers({ now: SENT_AT + MINUTE }));
 afterEach(() => void jest.useRealTimers());
+
+/** What of `history`, newest first, belongs to a request. */
+function match(request: SentRequest, alike: SentRequest[], history: ServiceRecord[]) {
+	const entries = readHistory(history, 'https://media.example.com');
+	const { own, candidates } = matchHistory(request, alike, entries);
+	const records = [own, candidates].map((some) => some.map(({ record }) => record));
+	return { own: records[0], candidates: records[1] };
+}
 
 const at = (seconds: number) => new Date(SENT_AT + seconds * 1000).toISOString();
 
@@ -26,26 +29,25 @@ const filesOf = (...records: ServiceRecord[]) =>
 	readGeneratedFiles(records, 'https://media.example.com');
 
 type Other = Partial<SentRequest> & {
-	/** What became of it: it was lost unless told otherwise. */
-	is?: 'streaming' | 'givenUp' | 'failed';
+	/** Its stream goes on: it was lost unless told so. */
+	isHeard?: boolean;
 	/** What it has got. */
-	got?: ServiceRecord;
+	got?: ServiceRecord[];
 };
 
-function opened({ is, got, ...fields }: Other): Claim {
-	const claim = claims.open(sent(fields));
-	if (got) claims.settle(claim, filesOf(got));
-	else if (is === 'failed') claims.settle(claim, []);
-	else if (is === 'givenUp') claims.giveUp(claim);
-	else if (is !== 'streaming') claim.state = 'lost';
-	return claim;
+/** A request whose stream was lost when it was sent. */
+function lost({ isHeard, got, ...fields }: Other): SentRequest {
+	const request = sent(fields);
+	if (!isHeard) request.searchUntil = request.sentAt + 10 * MINUTE;
+	if (got) Object.assign(request, { files: filesOf(...got), expected: got.length });
+	return request;
 }
 
-/** What it gets: these entries; nothing while all that may be its own are listed, or for good. */
-type Expected = number[] | 'listed' | 'hopeless';
+/** What it gets: these entries, or nothing while all that may be its own are listed. */
+type Expected = number[] | 'listed';
 
 interface Setting {
-	mine?: Partial<SentRequest>;
+	mine?: Other;
 	/** Sent before it, and after it. */
 	others?: Other[];
 	later?: Other[];
@@ -64,7 +66,7 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['nothing, while there is nothing', [], []],
 	['the only entry', [{}], [0]],
 	['a part of its entries', [{}], [0], { mine: { expected: 2 } }],
-	['nothing of more than it asked for', [{}, {}], 'hopeless'],
+	['nothing of more than it asked for', [{}, {}], 'listed'],
 	['nothing of another prompt', [{ prompt: 'Q' }, { prompt: 'p' }, { prompt: undefined }], []],
 	['what has no prompt, where none was sent', [{ prompt: '' }, {}], [0], { mine: { prompt: '' } }],
 	['nothing made before it', [{ created_at: at(-60) }, { created_at: 'yesterday' }], []],
@@ -90,47 +92,33 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		{ mine: { told: ['e1'] } },
 	],
 	['what an event told as a number', [{ id: 42 }], [0], { mine: { told: ['42'] } }],
-	['the only entry, though of another id than was told', [{}], [0], { mine: { told: ['e9'] } }],
-	[
-		'nothing of another id than was told, with images',
-		[{}],
-		'listed',
-		{ mine: { ...images, told: ['e9'] }, after: 6 },
-	],
+	['nothing of another id than was told', [{}], 'listed', { mine: { told: ['e9'] } }],
 	['nothing told to another', [{}, {}], [1], { others: [{ told: ['e0'] }] }],
-	['nothing that somebody has', [{}, {}], [1], { others: [{ got: first }] }],
+	['nothing that somebody has', [{}, {}], [1], { others: [{ got: [first] }] }],
 	[
 		'nothing that somebody has by its address',
 		[{}, {}],
 		[1],
-		{ others: [{ got: { ...first, id: undefined } }] },
+		{ others: [{ got: [{ ...first, id: undefined }] }] },
 	],
 	[
-		'nothing signed anew',
-		[{}, {}],
-		[1],
-		{ others: [{ got: { file_url: String(first!.file_url).replace('1', '2') } }] },
+		'all that others do not have',
+		[{}],
+		[0],
+		{ others: [{ got: [{ ...first, ...elsewhere, id: 'x' }] }] },
 	],
-	['all that others do not have', [{}], [0], { others: [{ got: { ...elsewhere, id: 'x' } }] }],
 	['its share of equal requests', [{}, {}], [1], { others: [{}] }],
 	['its share as the first of them', [{}, {}], [0], { later: [{}] }],
 	['the first, before the other is there', [{}], [0], { later: [{}] }],
 	['nothing before the first has its own', [{}], 'listed', { others: [{}] }],
-	['what nobody else waits for', [{}], [0], { others: [{ is: 'givenUp' }] }],
-	['nothing of more than equal ones asked for', [{}, {}, {}], 'hopeless', { others: [{}] }],
+	['nothing of more than equal ones asked for', [{}, {}, {}], 'listed', { others: [{}] }],
 	[
 		'nothing while an equal one is on its stream',
 		[{}, {}],
 		'listed',
-		{ later: [{ is: 'streaming' }] },
+		{ later: [{ isHeard: true }] },
 	],
 	['nothing beside a different one', [{}], 'listed', { mine: images, others: [{}], after: 6 }],
-	[
-		'nothing of what it or a different one has made',
-		[{}, {}],
-		'hopeless',
-		{ mine: images, others: [{}], after: 6 },
-	],
 	[
 		'what was made before a different one was sent',
 		[{}],
@@ -138,89 +126,55 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		{ later: [{ ...images, sentAt: SENT_AT + 20_000 }] },
 	],
 	['a failed entry, when it is alone', [failed], [0]],
-	['what a failed one has not made', [failed, {}], [1], { others: [{ is: 'failed' }] }],
+	['what a failed one has not made', [failed, {}], [1], { others: [{ got: [] }] }],
 	['nothing with images for five minutes', [{}], 'listed', { mine: images, after: 4 }],
 	['the only entry after them', [{}], [0], { mine: images, after: 6 }],
 	['what an event told, with images', [{}, {}], [1], { mine: { ...images, told: ['e1'] } }],
 	[
 		'no share of requests with images',
 		[{}, {}],
-		'hopeless',
+		'listed',
 		{ mine: images, others: [images], after: 6 },
 	],
 ])('a request gets %s', (_, entries, expected, setting = {}) => {
 	const { mine, others = [], later = [], after = 1 } = setting;
-	for (const other of others) opened(other);
-	const claim = opened(mine ?? {});
-	for (const other of later) opened(other);
+	const request = lost(mine ?? {});
+	const alike = [...others.map(lost), request, ...later.map(lost)];
 	jest.setSystemTime(SENT_AT + after * MINUTE);
 	const all = entries.map(listed);
 	const isOwn = Array.isArray(expected);
-	const verdict = judge(claims, claim, all.toReversed());
-	expect(verdict.own).toEqual(isOwn ? expected.map((index) => all[index]) : []);
-	expect(verdict.candidates).toEqual(isOwn ? [] : all.toReversed());
-	expect(verdict.isHopeless).toBe(expected === 'hopeless');
+	const { own, candidates } = match(request, alike, all.toReversed());
+	expect(own).toEqual(isOwn ? expected.map((index) => all[index]) : []);
+	expect(candidates).toEqual(isOwn ? [] : all.toReversed());
 });
 
 const made = (...fields: ServiceRecord[]) => fields.map(listed);
-const own = (claim: Claim, ...history: ServiceRecord[]) => judge(claims, claim, history).own;
 
 test('equal requests get the same share whoever looks first, and after one has ended', () => {
-	const [one, two] = [opened({}), opened({ expected: 2 })];
+	const [one, two] = [lost({}), lost({ expected: 2 })];
 	const [a, b, c] = made({}, {}, {});
-	expect(own(two!, a!, b!, c!)).toEqual([b, c]);
-	claims.settle(two!, filesOf(b!, c!));
-	expect(own(one!, a!, b!, c!)).toEqual([a]);
+	expect(match(two, [one, two], [a!, b!, c!]).own).toEqual([b, c]);
+	two.files = filesOf(b!, c!);
+	expect(match(one, [one, two], [a!, b!, c!]).own).toEqual([a]);
 });
 
 test('entries of one second are shared in the order of the history, which is newest first', () => {
-	const both = [opened({}), opened({})];
+	const both = [lost({}), lost({})];
 	const [newer, older] = made({ created_at: at(5) }, { created_at: at(5) });
-	expect(both.map((claim) => own(claim, newer!, older!))).toEqual([[older], [newer]]);
-});
-
-test('beside a file that came under another name, nothing is a further one', () => {
-	const claim = opened({ expected: 2 });
-	claims.receive(claim, filesOf({ ...elsewhere, id: 'job' }));
-	expect(own(claim, first!)).toEqual([]);
+	const shares = both.map((request) => match(request, both, [newer!, older!]).own);
+	expect(shares).toEqual([[older], [newer]]);
 });
 
 test('a request that was given up half an hour ago has made nothing since', () => {
-	opened({ ...images, is: 'givenUp' });
-	const late = opened({ sentAt: SENT_AT + 60 * MINUTE });
+	const late = lost({ sentAt: SENT_AT + 60 * MINUTE });
 	const entry = { ...first, created_at: at(3605) };
-	expect(own(late, entry)).toEqual([entry]);
+	expect(match(late, [lost(images), late], [entry]).own).toEqual([entry]);
 });
 
 test('the request’s time is one of the clock that the service had when it was sent', () => {
-	const hour = 60 * MINUTE;
-	const known = opened({ clockOffsetMs: hour });
+	const request = lost({ clockOffsetMs: 60 * MINUTE });
 	const told = { ...first, created_at: at(3605) };
-	expect(judge(claims, known, [told, first!], -hour).own).toEqual([told]);
-	const unknown = opened({ ...images, prompt: 'Q' });
-	jest.setSystemTime(SENT_AT + 6 * MINUTE);
-	expect(judge(claims, unknown, [{ ...told, prompt: 'Q' }], hour).own).toHaveLength(1);
-});
-
-describe('what an earlier attempt, perhaps in another process, has sent', () => {
-	it('and not got may still be its own', () => {
-		claims.recall(sent(images));
-		expect(own(opened({}), first!)).toEqual([]);
-	});
-
-	it('and got is no other’s, however long ago', () => {
-		claims.recall(sent(), filesOf(first!), SENT_AT - 180 * MINUTE);
-		claims.recall(sent(), filesOf(), SENT_AT - 180 * MINUTE);
-		expect(own(opened({}), first!)).toEqual([]);
-	});
-
-	it('is searched for as one request, however often it is told of', () => {
-		const request = sent({ told: ['e0'] });
-		claims.recall(request);
-		const again = claims.open(request);
-		claims.recall(request);
-		expect(own(again, first!, ...made({}, {}).slice(1))).toEqual([first]);
-	});
+	expect(match(request, [request], [told, first!]).own).toEqual([told]);
 });
 
 test.each<[ServiceRecord, number, boolean]>([

@@ -1,0 +1,51 @@
+import { accountOf } from '../account';
+import type { SentRequest } from '../contract';
+import type { Credential } from '../http/credential';
+import { dropOldest } from '../limits';
+
+/** How long the history is searched for what a lost stream was to tell, in ms. */
+const SEARCH_MS = 600_000;
+/** More than can be under way while one is searched for. */
+const MAX_REMEMBERED = 1000;
+
+/** The requests for videos and images of an account in this process, in the order they were sent. */
+export class SentRequests {
+	private readonly byKey = new Map<string, SentRequest>();
+
+	remember(request: SentRequest): void {
+		this.byKey.set(request.key, request);
+		dropOldest(this.byKey, MAX_REMEMBERED);
+	}
+
+	/** What an earlier attempt, perhaps in another process, has sent. */
+	recall(request: SentRequest): void {
+		if (this.byKey.has(request.key)) return;
+		markLost(request);
+		this.remember(request);
+	}
+
+	/** The service has surely not accepted it. */
+	drop({ key }: SentRequest): void {
+		this.byKey.delete(key);
+	}
+
+	/** Those with the prompt of `request`, itself among them. */
+	alike({ prompt }: SentRequest): SentRequest[] {
+		return [...this.byKey.values()].filter((other) => other.prompt === prompt);
+	}
+}
+
+/** Only the history can tell more of it, within so many ms. */
+export function markLost(request: SentRequest, searchMs = SEARCH_MS): void {
+	request.searchUntil ??= Date.now() + searchMs;
+}
+
+/** Nothing comes any more of what it has not got. */
+export function markEnded(request: SentRequest): void {
+	request.expected = request.files.length;
+	markLost(request, 0);
+}
+
+/** The requests of an account in this process. */
+export const requestsOf = (credential: Credential): SentRequests =>
+	accountOf(credential).shared(SentRequests);
