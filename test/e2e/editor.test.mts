@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { example } from '../n8n/setting.mts';
+import { changedExample, example } from '../n8n/setting.mts';
+import { RemoteWorkflow } from '../n8n/workflows.mts';
 import { createTask } from '../service/order.mts';
 import { byId, canvasNode, openEditor, seesLabels } from './browser.mts';
 import { takePicture } from './pictures.mts';
 
-const { simulator, instance, page, close } = await openEditor();
+const { simulator, instance, rest, page, close } = await openEditor();
 after(close);
 
 describe('in the editor', { timeout: 400_000 }, () => {
@@ -53,6 +54,26 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		await entries.first().hover();
 		await picture('voices');
 		await page.keyboard.press('Escape');
+	});
+
+	it('a field of a node that has never run is dragged into the next one', async () => {
+		const workflow: any = changedExample('speak');
+		const next = { type: 'n8n-nodes-base.httpRequest', typeVersion: 4.2, parameters: {} };
+		workflow.nodes.push({ ...next, id: 'next', name: 'Send it', position: [600, 0] });
+		workflow.connections[speak.nodeName] = {
+			main: [[{ node: 'Send it', type: 'main', index: 0 }]],
+		};
+		const { id } = await RemoteWorkflow.create(rest, workflow);
+		await page.goto(`${instance.baseUrl}/workflow/${id}`);
+		await canvasNode(page, 'Send it').dblclick();
+		await page.getByText('audio_url', { exact: true }).hover();
+		await page.mouse.down();
+		const url = byId(page, 'parameter-input-url').first();
+		const { x, y, width, height } = (await url.boundingBox())!;
+		await page.mouse.move(x + width / 2, y + height / 2, { steps: 10 });
+		await page.mouse.up();
+		await url.getByText('{{ $json.audio_url }}').waitFor();
+		assert.equal(simulator.creates, 0);
 	});
 
 	it('the trigger listens for one event, and shows it', async () => {

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import type { INodeExecutionData } from 'n8n-workflow';
+import type { INodeExecutionData, INodePropertyOptions, INodeTypeDescription } from 'n8n-workflow';
 import type { FaultRule } from '../../simulator/simulator.mts';
 import { execute, type Execution } from '../../tools/n8n/executions.mts';
 import { itemsOf, storedAt } from '../../tools/n8n/results.mts';
 import { formsOf } from '../faults/canary.mts';
 import { FakeService } from '../service/fakeService.mts';
+import { schemaOf } from '../service/schemas.mts';
 import { changedExample, example, filesWith, setUp } from './setting.mts';
 import { RemoteWorkflow } from './workflows.mts';
 
@@ -168,16 +169,34 @@ test('failures of a service that says the token in its answers', async (t) => {
 });
 
 test('n8n knows the node, and the test button speaks plainly', async (t) => {
+	const nodes: INodeTypeDescription[] = await rest.request('GET', '/types/nodes.json');
+	const typeOf = (type: string) =>
+		nodes.find(({ name }) => name === `n8n-nodes-media-generation.${type}`);
+
 	await t.test('node and credential are listed', async () => {
-		const nodes = await rest.request('GET', '/types/nodes.json');
-		const ours = nodes.find(
-			({ name }: { name: string }) => name === 'n8n-nodes-media-generation.mediaGeneration',
-		);
+		const ours: any = typeOf('mediaGeneration');
 		assert.equal(ours?.displayName, 'Media Generation');
 		const icon = await fetch(`${instance.baseUrl}/${ours.iconUrl.light}`);
 		assert.match(icon.headers.get('content-type') ?? '', /svg/);
 		const credentials = await rest.request('GET', '/types/credentials.json');
 		assert.ok(credentials.some(({ name }: { name: string }) => name === 'mediaGenerationApi'));
+	});
+
+	await t.test('what each operation, and the trigger, puts out is served beforehand', async () => {
+		const served = async (type: string, ...operation: string[]) => {
+			const { name, version } = typeOf(type)!;
+			const path = [name, `${String(version)}.0.0`, ...operation].join('/');
+			return JSON.parse(await rest.text('GET', `/schemas/${path}.json`));
+		};
+		for (const { name, displayOptions, options = [] } of typeOf('mediaGeneration')!.properties) {
+			for (const { value } of (name === 'operation' ? options : []) as INodePropertyOptions[]) {
+				const operation = [String(displayOptions!.show!.resource![0]), String(value)];
+				const schema = await served('mediaGeneration', ...operation);
+				assert.deepEqual(schema, schemaOf('MediaGeneration', ...operation), operation.join());
+			}
+		}
+		const ofTrigger = await served('mediaGenerationTrigger');
+		assert.deepEqual(ofTrigger, schemaOf('MediaGenerationTrigger'));
 	});
 
 	const { token: apiToken, baseUrl, fileOrigin } = simulator;

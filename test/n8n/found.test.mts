@@ -65,7 +65,7 @@ test('a builder reads what comes out of each operation, without mark-up', () => 
 	assert.equal(operations.length, 11);
 	for (const type of operations) {
 		const [, resource, operation] = /resource: '(\w+)';\s+operation: '(\w+)'/.exec(type)!;
-		const schema = schemaOf('MediaGeneration', resource, operation)!;
+		const schema = schemaOf('MediaGeneration', resource!, operation!)!;
 		const [, fields] = /@output .*\{ json: \{ (.*?) \}/.exec(type)!;
 		for (const field of fields!.split(', ')) {
 			const [, name] = /^(\w+)(?:\?|:|$)/.exec(field)!;

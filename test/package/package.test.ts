@@ -39,22 +39,19 @@ describe('the tarball', () => {
 	});
 
 	test('holds an output schema of every operation, and of the trigger', () => {
-		const shown = (node: string) => {
-			const folder = `dist/nodes/${node}/__schema__/v1.0.0/`;
-			const own = files.filter((path) => path.startsWith(folder));
-			return own.map((path) => path.slice(folder.length, -'.json'.length)).sort();
-		};
 		const action = new MediaGeneration().description.properties;
 		const operations = action
 			.filter(({ name }) => name === 'operation')
 			.flatMap(({ displayOptions, options = [] }) =>
 				options.map(
 					(option) =>
-						`${displayOptions!.show!.resource![0]}/${(option as INodePropertyOptions).value}`,
+						`MediaGeneration/__schema__/v1.0.0/${displayOptions!.show!.resource![0]}/${(option as INodePropertyOptions).value}`,
 				),
 			);
-		expect(shown('MediaGeneration')).toEqual(operations.sort());
-		expect(shown('MediaGenerationTrigger')).toEqual(['output']);
+		const schemas = [...operations, 'MediaGenerationTrigger/__schema__/v1.0.0'];
+		expect(files.filter((path) => path.includes('__schema__')).sort()).toEqual(
+			schemas.map((path) => `dist/nodes/${path}.json`).sort(),
+		);
 	});
 
 	test('asks npm for nothing', () => {

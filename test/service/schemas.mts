@@ -14,9 +14,9 @@ interface Schema {
 
 const nodes = fileURLToPath(new URL('../../nodes', import.meta.url));
 
-/** The schema of an operation, or of the trigger. */
-export function schemaOf(node: string, resource = '', operation = 'output'): Schema | undefined {
-	const path = join(nodes, node, '__schema__/v1.0.0', resource, `${operation}.json`);
+/** The schema of an operation, or of the trigger, where n8n's server looks for it. */
+export function schemaOf(node: string, ...operation: string[]): Schema | undefined {
+	const path = join(nodes, node, '__schema__', `${['v1.0.0', ...operation].join('/')}.json`);
 	return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Schema) : undefined;
 }
 
