@@ -18,7 +18,8 @@ import {
 	outputField,
 	timeout,
 } from '../../shared/n8n/descriptions';
-import { recordFiles } from '../../shared/n8n/ownWork';
+import { recordOwnWork } from '../../shared/n8n/ownWork';
+import { marksOf } from '../../shared/parsing/responses';
 import { GenerationRecord } from './generationRecord';
 import { type Job, type Made, settled } from './job';
 import type { Work } from './work';
@@ -47,10 +48,11 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 	return async () =>
 		await withDeadline(timeoutMs, work.signal, async (signal) => {
 			const record = new GenerationRecord(work, kept!, order);
-			const files = await withDeadline(timeoutMs, canceled, async (creating) => {
-				const limits = { signal, creating, idleMs };
-				return await recordFiles(work, generate(work, order, record, limits));
-			}).catch((error: unknown) => {
+			const generating = withDeadline(timeoutMs, canceled, async (creating) => {
+				return await generate(work, order, record, { signal, creating, idleMs });
+			});
+			recordOwnWork(work, generating, marksOf);
+			const files = await generating.catch((error: unknown) => {
 				throw record.markFailed(error);
 			});
 			record.markMade(files);

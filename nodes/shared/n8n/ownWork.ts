@@ -1,10 +1,8 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { accountOf } from '../account';
 import { settledWithin } from '../async/deadline';
-import type { GeneratedFile } from '../contract';
 import type { Credential } from '../http/credential';
 import { dropOldest } from '../limits';
-import { marksOf } from '../parsing/responses';
 
 /** What n8n knows of an execution but offers no method for; it may be missing. */
 interface ExecutionInternals {
@@ -27,27 +25,12 @@ export interface SubWorkflow {
  * called them can pass it over.
  */
 export class OwnWork {
-	/** By the task's name, or the marks of the files. */
-	private readonly creators = new Map<string, SubWorkflow>();
-	private readonly underWay = new Map<Promise<void>, SubWorkflow>();
+	private readonly created = new Map<Promise<string[]>, SubWorkflow>();
 
-	/** Notes what a create call returns, by its names; returns that call's result. */
-	async record<T>(
-		creator: SubWorkflow,
-		creating: Promise<T>,
-		namesOf: (made: T) => string[],
-	): Promise<T> {
-		const noted = creating.then(
-			(made) => {
-				for (const name of namesOf(made)) this.creators.set(name, creator);
-				dropOldest(this.creators, MAX_CREATED);
-			},
-			() => {},
-		);
-		const answered = noted.finally(() => this.underWay.delete(answered));
-		this.underWay.set(answered, creator);
-		await answered;
-		return await creating;
+	/** Notes the names of what a create call under way makes; they never reject. */
+	record(creator: SubWorkflow, names: Promise<string[]>): void {
+		this.created.set(names, creator);
+		dropOldest(this.created, MAX_CREATED);
 	}
 
 	/**
@@ -59,42 +42,25 @@ export class OwnWork {
 		isOwn: (creator: SubWorkflow) => boolean,
 		signal: AbortSignal,
 	): Promise<boolean> {
-		const isKnown = () =>
-			names.map((name) => this.creators.get(name)).some((creator) => creator && isOwn(creator));
-		const own = [...this.underWay].filter(([, creator]) => isOwn(creator));
-		if (own.length > 0 && !isKnown()) {
-			const answers = Promise.all(own.map(([answered]) => answered));
-			await settledWithin(MAX_ANSWER_MS, signal, answers);
-		}
-		return isKnown();
+		const own = [...this.created].filter(([, creator]) => isOwn(creator)).map(([made]) => made);
+		const made = await settledWithin(MAX_ANSWER_MS, signal, Promise.all(own));
+		return made?.flat().some((name) => names.includes(name)) === true;
 	}
 }
 
 /** The name under which a speech task is noted: a video may have the same id. */
 export const nameOfTask = (taskId: string): string => `task ${taskId}`;
 
-/** An execution that creates something. */
-interface Execution {
-	context: IExecuteFunctions;
-	credential: Credential;
-}
-
-/** Notes the speech task of a create call; returns that call's result. */
-export const recordTask = async (execution: Execution, creating: Promise<string>) =>
-	await recordWork(execution, creating, (taskId) => [nameOfTask(taskId)]);
-
-/** The same for videos and images. */
-export const recordFiles = async (execution: Execution, creating: Promise<GeneratedFile[]>) =>
-	await recordWork(execution, creating, marksOf);
-
-async function recordWork<T>(
-	{ context, credential }: Execution,
+/** Notes what a create call under way makes, if a workflow has called this one. */
+export function recordOwnWork<T>(
+	{ context, credential }: { context: IExecuteFunctions; credential: Credential },
 	creating: Promise<T>,
 	namesOf: (made: T) => string[],
-): Promise<T> {
+): void {
 	const { parentExecution } = (context as ExecutionInternals).runExecutionData ?? {};
 	const { id = '' } = context.getWorkflow();
 	const calledBy = parentExecution?.workflowId;
-	if (calledBy === undefined) return await creating;
-	return await accountOf(credential).shared(OwnWork).record({ id, calledBy }, creating, namesOf);
+	if (calledBy === undefined) return;
+	const names = creating.then(namesOf, () => []);
+	accountOf(credential).shared(OwnWork).record({ id, calledBy }, names);
 }

@@ -1,7 +1,7 @@
 import type { SpeechRequest } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withFacts } from '../../../shared/failure';
-import { recordTask } from '../../../shared/n8n/ownWork';
+import { nameOfTask, recordOwnWork } from '../../../shared/n8n/ownWork';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import { encounterOf } from '../../paid/paidLog';
 import type { PaidRecord } from '../../paid/payments';
@@ -97,7 +97,8 @@ async function create(
 		const onRefused = () => record.markRefused();
 		return await work.api.createTask(request, { signal, begin, onSend, onRefused });
 	});
-	const taskId = await recordTask(work, creating).catch((error: unknown) => {
+	recordOwnWork(work, creating, (taskId) => [nameOfTask(taskId)]);
+	const taskId = await creating.catch((error: unknown) => {
 		const isUnclear = error instanceof Failure && error.facts.maybeAccepted;
 		if (isUnclear) record.keep({ state: 'sent', sentAt, why: encounterOf(error, work.context) });
 		throw withFacts(error, { isSpeech: true });

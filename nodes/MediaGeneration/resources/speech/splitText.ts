@@ -15,7 +15,6 @@ const LOOKAHEAD = 64;
 
 /* The rules are the same in every country: what a retry collects must have been cut alike. */
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
-const words = new Intl.Segmenter('en', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Common ones, without their full stop. Single letters, numbers and `z.B.` are known by their form. */
@@ -116,19 +115,10 @@ const sentenceEndsOf = (text: string) =>
 		.map(({ index }) => beforeSpace(text, index))
 		.filter((end) => end > 0 && !isAbbreviated(text, end));
 
-/** Where to cut what has no white space: at a sentence or a word, else between two characters. */
+/** Where to cut what has no white space: at a sentence, else between two characters; 0 if there are none. */
 function cutInRun(rest: string, most: number): number {
-	// Punctuation stays with the word before it, or after an opening bracket.
-	const wordEnds = [...words.segment(rest)]
-		.filter(({ isWordLike, index }) => isWordLike && !/[\p{Ps}\p{Pi}]/u.test(rest[index - 1] ?? ''))
-		.map(({ index }) => index);
-	const lastOf = (ends: number[]) => ends.filter((at) => at >= most / 3 && at <= most).at(-1);
-	const found = lastOf(sentenceEndsOf(rest)) ?? lastOf(wordEnds);
-	if (found !== undefined) return found;
-	const { index } = graphemes.segment(rest).containing(most)!;
-	if (index > 0) return index;
-	// What a reader counts as a single character is longer: it is cut between two code points.
-	return rest.codePointAt(most - 1)! > 0xffff ? most - 1 : most;
+	const filled = sentenceEndsOf(rest).filter((at) => at >= most / 3 && at <= most);
+	return filled.at(-1) ?? graphemes.segment(rest).containing(most)!.index;
 }
 
 /** `at`, or where the tag begins that is around it. */
