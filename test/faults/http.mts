@@ -67,7 +67,7 @@ const bodies: Row[] = [
 const refusals: Row[] = [
 	row('401 with JSON', [...CREATING, 'account:get', 'voice:getAll', 'history:getAll'], {
 		...anything(401, { error: 'invalid_token' }),
-		fails: "refused the API token…check 'API Token'",
+		fails: "refused the API token…Enter a new 'API Token'",
 	}),
 	row('403 with JSON', [...BOTH, 'account:get'], {
 		...anything(403, { message: 'forbidden' }),

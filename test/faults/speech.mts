@@ -37,7 +37,7 @@ const tasks: Row[] = [
 		setting: { options: { timeout: 8 } },
 		faults: [{ ...on.read, ...always, ...answer(200, { id: 1, status: 'completed' }) }],
 		fails: 'No result after 8 seconds (last known: completed…Speech → Collect with task ID',
-		note: 'or, after a minute without it: has not provided the address of its file',
+		note: 'or, after a minute without it: its file still has no address',
 	}),
 	row('A file address with `javascript:`', [SPEAK], {
 		setting: { options: { timeout: 8 } },

@@ -84,9 +84,9 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		const words = UNREACHABLE[isReason(text) ? text : 'host'];
 		return { message: `${host ?? 'The service'} ${words.message}`, description: words.description };
 	},
-	noAnswer: ({ host }) => ({
+	noAnswer: ({ host, maybeAccepted }) => ({
 		message: `${host ?? 'The service'} did not respond`,
-		description: 'The connection broke or took too long. Try again in a moment.',
+		description: `The connection broke or took too long.${maybeAccepted ? '' : ' Try again in a moment.'}`,
 	}),
 	notTheService: ({ status }) => ({
 		message: `The response does not come from a media generation service${http(status)}`,
@@ -101,7 +101,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	tokenRefused: (facts) => ({
 		// n8n does not retry the activation of a workflow whose message holds its first word.
 		message: `Authorization failed: the service refused the API token${said(facts)}`,
-		description: "Open the credential and check 'API Token'. Tokens can expire or be revoked.",
+		description: "Enter a new 'API Token' in the credential: it is wrong, expired or revoked.",
 	}),
 	outOfCredit: (facts) => ({
 		message: `The account is out of credit${said(facts)}`,
@@ -133,7 +133,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${http(facts.status)}${said(facts)}`,
-		description: 'This is up to the service. Try again later.',
+		description: `This is up to the service.${facts.maybeAccepted ? '' : ' Try again later.'}`,
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${said(facts)}`,
@@ -151,11 +151,11 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	unclear: (facts) => ({
 		message: `An earlier attempt sent this request and got no clear response${said(facts)}`,
 		description:
-			'It is not sent again automatically, since every accepted request is charged. To send it again, start the workflow from the beginning.',
+			'It is not sent again automatically, since it could be charged twice. To send it all the same, start the workflow from the beginning.',
 	}),
 	noAddress: ({ limitMs }) => ({
-		message: `The task is completed, but the service still has not provided the address of its file after ${limit(limitMs)}`,
-		description: 'The file may still become available.',
+		message: `The task is completed, but its file still has no address after ${limit(limitMs)}`,
+		description: 'It may still come.',
 	}),
 	badFile: (facts) => ({
 		message: `The file was generated but could not be downloaded${said(facts)}`,
