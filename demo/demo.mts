@@ -8,13 +8,7 @@ import { runWorkflow, type WorkflowFile } from './engine.mts';
 const project = join(import.meta.dirname, '..');
 const out = join(project, 'out', 'demo');
 
-/** The examples to run, and the node that makes the files. */
-const EXAMPLES = [
-	{ file: 'speak.json', node: 'Speak a text' },
-	{ file: 'speak-list.json', node: 'Speak each line' },
-	{ file: 'image.json', node: 'Make an image' },
-	{ file: 'videos.json', node: 'Make the videos' },
-];
+const EXAMPLES = ['speak.json', 'dialogue.json', 'images-and-videos.json'];
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -45,35 +39,37 @@ Next: build with it in the complete n8n: npm run n8n`,
 }
 process.exit(stopping.signal.aborted ? 130 : (process.exitCode ?? 0));
 
-async function demonstrate({ file, node }: (typeof EXAMPLES)[number]): Promise<void> {
-	const path = join(project, 'examples', file);
-	const workflow: WorkflowFile = readExample(path);
-	console.log(`${workflow.name}  (examples/${file})`);
+async function demonstrate(example: string): Promise<void> {
+	const workflow: WorkflowFile = readExample(join(project, 'examples', example));
+	console.log(`${workflow.name}  (examples/${example})`);
 	const result = await runWorkflow({
-		workflow: upTo(workflow, node),
+		workflow: withoutDisk(workflow),
 		credentials,
 		onMessage: (text) => console.log(`  ${text}`),
 		signal: stopping.signal,
 	});
-	for (const hint of result.hints(node)) console.log(`  Hint: ${hint.message}`);
+	const ours = workflow.nodes.filter(({ type }) => type.startsWith('n8n-nodes-media-generation.'));
+	for (const { name } of ours) {
+		for (const hint of result.hints(name)) console.log(`  Hint: ${hint.message}`);
+		for (const file of result.items(name).flatMap(({ binary = {} }) => Object.values(binary))) {
+			const saved = join(out, file.fileName!);
+			writeFileSync(saved, await result.bytes(file));
+			console.log(`  → ${saved}`);
+		}
+	}
 	if (result.error && !stopping.signal.aborted) {
 		console.log(`  ${result.error.message}\n  ${result.error.description ?? ''}`);
 		process.exitCode = 1;
 	}
-	for (const file of result.items(node).flatMap(({ binary = {} }) => Object.values(binary))) {
-		const saved = join(out, file.fileName!);
-		writeFileSync(saved, await result.bytes(file));
-		console.log(`  → ${saved}`);
-	}
 	console.log();
 }
 
-/** The workflow without what follows a node: writing to disk is left to the complete n8n. */
-function upTo(workflow: WorkflowFile, last: string): WorkflowFile {
-	const { [last]: _, ...connections } = workflow.connections;
-	const names = Object.values(connections).flatMap(({ main = [] }) =>
-		main.flatMap((targets) => (targets ?? []).map(({ node }) => node)),
-	);
-	const kept = new Set([...Object.keys(connections), ...names]);
-	return { ...workflow, connections, nodes: workflow.nodes.filter(({ name }) => kept.has(name)) };
+/** The workflow without the nodes that write to disk, which are left to the complete n8n. */
+function withoutDisk(workflow: WorkflowFile): WorkflowFile {
+	const nodes = workflow.nodes.filter(({ type }) => !type.endsWith('.readWriteFile'));
+	const isKept = ({ node }: { node: string }) => nodes.some(({ name }) => name === node);
+	const kept = Object.entries(workflow.connections).map(([name, { main = [] }]) => {
+		return [name, { main: main.map((targets) => (targets ?? []).filter(isKept)) }];
+	});
+	return { ...workflow, nodes, connections: Object.fromEntries(kept) };
 }

@@ -83,6 +83,15 @@ async function splitOut(this: IExecuteFunctions) {
 const asRecord = (name: string, part: unknown) =>
 	(typeof part === 'object' && part !== null ? part : { [name]: part }) as IDataObject;
 
+/** Aggregate of one field: the values of all items in one. */
+async function aggregate(this: IExecuteFunctions) {
+	const [field] = this.getNodeParameter('fieldsToAggregate.fieldToAggregate', 0) as IDataObject[];
+	const name = field!.fieldToAggregate as string;
+	const items = this.getInputData();
+	const pairedItem = items.map((_, item) => ({ item }));
+	return [[{ json: { [name]: items.map(({ json }) => json[name]) }, pairedItem }]];
+}
+
 const STAND_INS = [
 	standIn('manualTrigger', passOn, []),
 	standIn('stickyNote', passOn, []),
@@ -91,6 +100,7 @@ const STAND_INS = [
 		['includeOtherFields', 'boolean', false],
 	]),
 	standIn('splitOut', splitOut, [['fieldToSplitOut', 'string', '']]),
+	standIn('aggregate', aggregate, [['fieldsToAggregate', 'json', {}]]),
 ];
 
 /** By the names under which workflows know the real ones. */

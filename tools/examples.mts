@@ -9,7 +9,6 @@ const STORAGE: Record<string, Record<string, { id: string; name: string }>> = {
 	'n8n-nodes-base.postgres': { postgres: { id: 'storagePostgres', name: 'Postgres account' } },
 	'n8n-nodes-base.awsS3': { aws: { id: 'storageAws', name: 'AWS account' } },
 	'n8n-nodes-base.ftp': { sftp: { id: 'storageSftp', name: 'SFTP account' } },
-	'n8n-nodes-base.nextCloud': { nextCloudApi: { id: 'storageWebDav', name: 'NextCloud account' } },
 };
 
 /** A node of a workflow file, with what the tools and tests change about it. */
@@ -21,6 +20,7 @@ export interface FileNode {
 	credentials?: Record<string, unknown>;
 	webhookId?: string;
 	disabled?: boolean;
+	onError?: string;
 }
 
 /** The node of a workflow file that has this name. */
@@ -38,7 +38,7 @@ export function readExample(path: string): any {
 		if (STORAGE[node.type]) node.credentials = STORAGE[node.type];
 		if (!node.type.startsWith('n8n-nodes-media-generation.')) continue;
 		node.credentials = { mediaGenerationApi: CREDENTIAL };
-		if (!('voiceId' in node.parameters)) continue;
+		if (!node.parameters.voiceId || node.parameters.voiceId.value) continue;
 		const { voice_id: value, name: cachedResultName } = voice!;
 		node.parameters.voiceId = { __rl: true, mode: 'list', value, cachedResultName };
 	}

@@ -77,7 +77,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 	});
 
 	it('the trigger listens for one event, and shows it', async () => {
-		const trigger = example('trigger-completed');
+		const trigger = example('trigger-speech');
 		await page.goto(`${instance.baseUrl}/workflow/${trigger.id}`);
 		await canvasNode(page, trigger.nodeName).waitFor();
 		await page.keyboard.press('Control+Enter');

@@ -46,7 +46,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	}
 
 	it('the executions of a published one appear in its list', async () => {
-		await importFile(page, instance.baseUrl, example('trigger-completed').path);
+		await importFile(page, instance.baseUrl, example('trigger-speech').path);
 		await publish(page);
 		await byId(page, 'radio-button-executions').click();
 		await byId(page, 'execution-list-empty').waitFor();
@@ -89,9 +89,9 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	});
 
 	it('the videos play in the output', async () => {
-		await importFile(page, instance.baseUrl, example('videos').path);
+		await importFile(page, instance.baseUrl, example('images-and-videos').path);
 		await execute(page);
-		await canvasNode(page, example('videos').nodeName).dblclick();
+		await canvasNode(page, 'Make the videos').dblclick();
 		assert.ok((await playOutput(page, 'video')) > 0);
 		const width = await page.locator('video').evaluate((video) => (video as any).videoWidth);
 		assert.ok(width > 0, 'there is a picture');

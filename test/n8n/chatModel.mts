@@ -51,14 +51,15 @@ export async function startChatModel() {
 	async function answerTo(request: IncomingMessage) {
 		const asked = (await jsonOf(request)) as ChatRequest;
 		const isStream = asked.stream === true;
-		// n8n's Agents ask for a title as well.
-		if (!asked.tools) return { answer: completion('A title', 0), isStream };
+		if (!asked.tools) return { answer: completion(model.words, 0), isStream };
 		requests.push(asked);
 		const say = answers.shift();
 		if (!say) throw new Error('The script of this model has ended');
 		return { answer: completion(say(asked), requests.length), isStream };
 	}
-	return {
+	const model = {
+		/** What it says to those who give it no tools: n8n's Agents ask so for a title. */
+		words: 'A title',
 		/** Everything that it was asked since the last script, in order. */
 		get requests() {
 			return requests;
@@ -75,6 +76,7 @@ export async function startChatModel() {
 		},
 		close: async () => await service.stop(),
 	};
+	return model;
 }
 
 /** What the tools that the model called in its answer number `round` told it, in that order. */

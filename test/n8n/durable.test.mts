@@ -6,15 +6,13 @@ import type { ExecutionStatus } from 'n8n-workflow';
 import type { TaskRecord } from '../../simulator/simulator.mts';
 import { importInto } from '../../tools/n8n/examples.mts';
 import {
-	execute,
 	postJson,
 	retry,
 	runByHand,
 	waitForEnd,
 	waitForStatus,
 } from '../../tools/n8n/executions.mts';
-import { itemsOf } from '../../tools/n8n/results.mts';
-import { changedExample, example, HELD, setUp } from './setting.mts';
+import { changedExample, HELD, setUp } from './setting.mts';
 
 /*
  * examples/durable.json over a kill -9 of n8n. Four executions are under way at that moment: two
@@ -23,7 +21,6 @@ import { changedExample, example, HELD, setUp } from './setting.mts';
  * So does the fourth, which never rested: what was paid for is only in n8n's saved progress.
  */
 
-const LEDGER = example('paid-once').id;
 const TEXT = `${HELD} A chapter.`;
 /**
  * The execution must still be waiting when n8n is killed, even on a busy machine. The wait ends while
@@ -122,18 +119,6 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 		assert.equal(simulator.creates, 4);
 		// Between two executions the socket rests for a moment.
 		await simulator.waitFor(() => simulator.sockets() === 0);
-	});
-
-	it('a list in a ledger is collected when it is run again, without paying again', async () => {
-		const paidBefore = simulator.creates;
-		for (const time of ['first', 'second']) {
-			const items = itemsOf(await execute(rest, LEDGER), 'Collect the speech');
-			assert.deepEqual(
-				items.map(({ json }) => String(json.input).split(' ')[0]),
-				['This', 'So', 'And'],
-			);
-			assert.equal(simulator.creates - paidBefore, items.length, `the ${time} time`);
-		}
 		assert.deepEqual(simulator.leaks, []);
 	});
 });

@@ -64,13 +64,27 @@ test('one text becomes one speech file', async () => {
 	(await runExample('speak', 1)).forEach(assertSpeech);
 });
 
-test('several lines become speech files, in their order', async () => {
-	const items = await runExample('speak-list', 3);
-	items.forEach(assertSpeech);
+test('a dialogue becomes one file with subtitles, each line in its voice', async () => {
+	const run = await execute(rest, example('dialogue').id);
+	const [item, ...others] = itemsOf(run, 'Collect the dialogue');
+	assert.deepEqual(others, []);
+	const tasks = (item!.json.task_ids as string[]).map((id) => simulator.tasks.get(id)!);
 	assert.deepEqual(
-		items.map(({ json }) => String(json.input).split(' ')[0]),
-		['Good', 'Today', 'Three'],
+		tasks.map(({ input }) => input.split(' ')[0]),
+		['Good', 'It', 'Then'],
 	);
+	const [first, second] = simulator.voiceIds();
+	assert.deepEqual(
+		tasks.map(({ voiceId }) => voiceId),
+		[first, second, first],
+	);
+	const written = (ending: string) =>
+		readFileSync(join(instance.files, `dialogue-${tasks[0]!.id}.${ending}`));
+	// All that a WAV file of the simulator's has in front of its samples are 44 bytes.
+	const samples = tasks.map(({ audioUrl }) => simulator.fileBytes(audioUrl!)!.subarray(44));
+	assert.ok(Buffer.concat(samples).equals(written('wav').subarray(44)));
+	assert.match(written('srt').toString(), /^3$/m);
+	await assertClosedAndSecret(run);
 });
 
 test('the rows of a spreadsheet become stored speech, named by their row', async () => {
@@ -83,10 +97,18 @@ test('the rows of a spreadsheet become stored speech, named by their row', async
 	}
 });
 
-test('bad rows leave a batch by the error output, with their columns', async () => {
+test('bad rows do not stop a spreadsheet, and end as a list with their columns', async () => {
+	const rows = [
+		{ title: 'welcome', text: 'Thank you.' },
+		{ title: 'forgotten' },
+		{ title: 'wait', text: 'Wait.' },
+	];
+	const workflow = changedExample('speak-sheet', (node) => {
+		node('Rows').parameters.assignments.assignments[0].value = JSON.stringify(rows);
+	});
 	const paidBefore = simulator.creates;
-	const run = await execute(rest, example('bad-rows').id);
-	assert.equal(run.status, 'success');
+	const { id } = await RemoteWorkflow.create(rest, workflow);
+	await assert.rejects(execute(rest, id), /Not all rows were spoken: 'Text' is empty/);
 	assert.equal(simulator.creates - paidBefore, 2);
 	for (const title of ['welcome', 'wait']) {
 		assert.ok(readFileSync(join(instance.files, `${title}.wav`)).length > 1000);
@@ -94,7 +116,6 @@ test('bad rows leave a batch by the error output, with their columns', async () 
 	const list = readFileSync(join(instance.files, 'bad-rows.csv'), 'utf8');
 	assert.match(list, /\btitle\b.*\berror\b/);
 	assert.match(list, /^forgotten,.*'Text' is empty/m);
-	await assertClosedAndSecret(run);
 });
 
 test("a feed's newest article becomes one file on the disk, spoken in parts", async () => {
@@ -120,7 +141,6 @@ test("a feed's newest article becomes one file on the disk, spoken in parts", as
 		assert.equal(texts.join(' '), `New\n\n${Array.from({ length: 100 }, () => line).join(' ')}`);
 		const written = readFileSync(join(instance.files, String(item.binary?.data?.fileName)));
 		const parts = (item.json.audio_urls as string[]).map((url) => simulator.fileBytes(url)!);
-		// All that a WAV file of the simulator's has in front of its samples are 44 bytes.
 		const samples = parts.map((part) => part.subarray(44));
 		assert.ok(Buffer.concat(samples).equals(written.subarray(44)));
 		await assertClosedAndSecret(run);
@@ -129,12 +149,19 @@ test("a feed's newest article becomes one file on the disk, spoken in parts", as
 	}
 });
 
-test('a prompt becomes an image on the disk', async () => {
-	for (const item of await runExample('image', 1)) assertWritten(item, /^image\/png$/);
-});
-
-test('prompts become videos on the disk', async () => {
-	for (const item of await runExample('videos', 2)) assertWritten(item, /^video\/mp4$/);
+test('prompts become images, and those become videos, on the disk', async () => {
+	const paidBefore = simulator.creates;
+	const run = await execute(rest, example('images-and-videos').id);
+	for (const [name, type] of [
+		['Make the images', /^image\/png$/],
+		['Make the videos', /^video\/mp4$/],
+	] as const) {
+		const items = itemsOf(run, name);
+		assert.equal(items.length, 2);
+		for (const item of items) assertWritten(item, type);
+	}
+	assert.equal(simulator.creates - paidBefore, 4);
+	await assertClosedAndSecret(run);
 });
 
 /** The item's file, in n8n and on the disk, is the service's. */
@@ -152,8 +179,12 @@ test('failures of a service that says the token in its answers', async (t) => {
 	const cases: Array<[name: string, fault: FaultRule, message: RegExp]> = [
 		['speak', { method: 'POST', action: refuse(401) }, /refused the API token/],
 		['speak', { on: 'file', action: refuse(410) }, /could not be downloaded/],
-		['image', { method: 'POST', action: refuse(500) }, /not available/],
-		['image', { method: 'POST', action: { sse: [event, 'END'] } }, /could not generate this/],
+		['images-and-videos', { method: 'POST', action: refuse(500) }, /not available/],
+		[
+			'images-and-videos',
+			{ method: 'POST', action: { sse: [event, 'END'] } },
+			/could not generate/,
+		],
 	];
 	for (const [name, fault, message] of cases) {
 		await t.test(`${name}: ${message.source}`, async () => {

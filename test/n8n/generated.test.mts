@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { example, setUp } from './setting.mts';
+import { setUp } from './setting.mts';
 import { createCredential, RemoteWorkflow, resting, triggered } from './workflows.mts';
-import { order } from '../service/order.mts';
 
 /* Executions started by new history entries, in a complete n8n. */
 
@@ -19,19 +16,6 @@ const { instance, simulator, rest, start, close } = await setUp({
 });
 after(close);
 await start();
-
-it('the example stores a video that somebody else makes', async () => {
-	const workflow = new RemoteWorkflow(rest, example('trigger-generated').id);
-	await workflow.publish();
-	await order(simulator, 'video/create-image', { prompt: 'A paper boat' });
-	const [stored] = await workflow.ended(1, 300_000);
-	assert.equal(stored?.status, 'success');
-	const { id, file_url } = simulator.history[0]!;
-	const file = readFileSync(join(instance.files, `image-${id}.png`));
-	assert.ok(simulator.fileBytes(file_url)?.equals(file), 'the file is the service’s to the byte');
-	await workflow.unpublish();
-	assert.equal(simulator.socketsEver, 0);
-});
 
 it('every entry starts one execution, in order: n8n is killed and halted, pages shift, readings fail', async (t) => {
 	const { history } = simulator;

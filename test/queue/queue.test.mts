@@ -6,11 +6,12 @@ import { itemsOf } from '../../tools/n8n/results.mts';
 import { example, HELD } from '../n8n/setting.mts';
 import { RemoteWorkflow, triggered } from '../n8n/workflows.mts';
 import { createTask } from '../service/order.mts';
+import { DataTable } from '../storage/dataTable.mts';
 import { setUp, WorkflowFile } from './setting.mts';
 
 /* n8n's own distributed engine: main, Redis, PostgreSQL and two workers, one job each at a time. */
 
-const SPEAK = 'Speak each line';
+const SPEAK = 'Speak each row';
 
 const PATIENCE_MS = 60_000;
 
@@ -26,8 +27,8 @@ function rests(): WorkflowFile {
 }
 
 const { cluster, simulator, rest, call, tasksAbout, endTasksAbout, close } = await setUp([
-	new WorkflowFile('speak-list', 'plain').withLinesOfTheCall(),
-	new WorkflowFile('paid-once', 'ledger').withLinesOfTheCall(),
+	new WorkflowFile('speak-sheet', 'plain').withLinesOfTheCall(),
+	new WorkflowFile('nightly-table', 'ledger', 'Every night'),
 	rests(),
 ]);
 after(close);
@@ -127,7 +128,10 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		before(async () => {
 			rested = await call('rests');
 			await waitForStatus(rest, rested, ['waiting']);
-			await call('ledger', { lines: heldLines(4, 'the ledger') });
+			const columns = ['title', 'text', 'task_id', 'file', 'error'];
+			const table = await DataTable.create(rest, 'texts_to_speak', columns);
+			await table.add(...heldLines(4, 'the ledger').map((text) => ({ text })));
+			await call('ledger');
 			const collecting = () => {
 				const tasks = tasksAbout('the ledger');
 				return tasks.length === 4 && tasks.every(({ reads }) => reads > 0);
@@ -143,8 +147,8 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			assert.equal((await waitForEnd(rest, rested, 2 * PATIENCE_MS)).status, 'success');
 		});
 
-		it('a list in a ledger is started again and collected, without paying again', async () => {
-			const again = await call('ledger', { lines: heldLines(4, 'the ledger') });
+		it('a list in a table is started again and collected, without paying again', async () => {
+			const again = await call('ledger');
 			const done = await waitForEnd(rest, again);
 			assert.equal(done.status, 'success');
 			const items = itemsOf(done, 'Collect the speech');

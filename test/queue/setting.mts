@@ -42,10 +42,13 @@ export class WorkflowFile {
 		return nodeOf(this.content, name);
 	}
 
-	/** The lines to speak come with the webhook's call. */
+	/** The texts of speak-sheet come with the webhook's call; a bad one ends the run, none is stored. */
 	withLinesOfTheCall(): this {
-		const { assignments } = this.node('Lines').parameters;
-		assignments.assignments[0].value = `={{ $('${BY_HAND}').first().json.body.lines }}`;
+		const lines = `$('${BY_HAND}').first().json.body.lines`;
+		const { assignments } = this.node('Rows').parameters;
+		assignments.assignments[0].value = `={{ ${lines}.map((text) => ({ text })) }}`;
+		this.node('Store the speech').disabled = true;
+		delete this.node('Speak each row').onError;
 		return this;
 	}
 }

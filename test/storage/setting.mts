@@ -6,7 +6,6 @@ import { runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
 import { startPostgres } from '../../tools/servers/postgres.mts';
 import { startS3 } from '../../tools/servers/s3.mts';
 import { startSftp } from '../../tools/servers/sftp.mts';
-import { startWebDav } from '../../tools/servers/webDav.mts';
 import { changedExample, setUp as setUpInstance } from '../n8n/setting.mts';
 import { FakeService } from '../service/fakeService.mts';
 import { DataTable, type Row } from './dataTable.mts';
@@ -21,7 +20,6 @@ export async function setUp() {
 	const s3 = await startS3('voice.nightly', 'my.videos');
 	const bucket = await FakeService.inFrontOf(s3.url);
 	const sftp = await startSftp();
-	const webDav = await startWebDav();
 	const setting = await setUpInstance({ pace: 0.02 });
 	const { instance, rest, start } = setting;
 	const aws = { ...s3.credential, s3Endpoint: bucket.url };
@@ -29,24 +27,22 @@ export async function setUp() {
 	const close = async () => {
 		await setting.close();
 		await bucket.stop();
-		for (const server of [postgres, s3, sftp, webDav]) await server.stop();
+		for (const server of [postgres, s3, sftp]) await server.stop();
 	};
 	try {
 		await importInto(instance, 'credentials', [
 			{ id: 'storagePostgres', name, type: 'postgres', data: postgres.credential },
 			{ id: 'storageAws', name, type: 'aws', data: aws },
 			{ id: 'storageSftp', name, type: 'sftp', data: sftp.credential },
-			{ id: 'storageWebDav', name, type: 'nextCloudApi', data: webDav.credential },
 		]);
 		await start();
 	} catch (error) {
 		await close();
 		throw error;
 	}
-	for (const folder of [join(sftp.files, 'videos'), join(webDav.files, 'images')]) {
-		mkdirSync(folder);
-		chmodSync(folder, 0o777);
-	}
+	const videos = join(sftp.files, 'videos');
+	mkdirSync(videos);
+	chmodSync(videos, 0o777);
 	// No folder can be made of a file.
 	writeFileSync(join(sftp.files, 'nowhere'), 'A file.');
 	return {
@@ -62,9 +58,7 @@ export async function setUp() {
 				assert.equal(object.status, 200, path);
 				return Buffer.from(await object.arrayBuffer());
 			}
-			const places = { videos: sftp.files, images: webDav.files };
-			const [place] = path.split('/');
-			return readFileSync(join(places[place as 'videos'] ?? instance.folder, path));
+			return readFileSync(join(path.startsWith('videos/') ? sftp.files : instance.folder, path));
 		},
 		/** Starts a workflow as its schedule would; resolves to the execution's id. */
 		begin: async (id: string) => await runByHand(rest, id, 'Every night'),
@@ -154,15 +148,5 @@ export const RECIPES: Recipe[] = [
 		tableName: 'videos_to_make',
 		path: 'videos/',
 		noPlace: ['"=videos/', '"=nowhere/'],
-	},
-	{
-		example: 'images-webdav',
-		id: 'exampleImagesDav',
-		columns: ['prompt', 'file_url'],
-		extension: 'png',
-		table: dataTable('images_to_make'),
-		tableName: 'images_to_make',
-		path: 'images/',
-		noPlace: ['"=images/', '"=nowhere/'],
 	},
 ];

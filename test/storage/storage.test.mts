@@ -202,11 +202,11 @@ describe('failed-again: what failed executions have paid for', { timeout: 600_00
 	const id = 'exampleFailedAgain';
 	let table: DataTable;
 
-	/** Runs speak-list with these texts, as a webhook does; this workflow is its error workflow. */
+	/** Runs speak-sheet with these texts, as a webhook does; this workflow is its error workflow. */
 	async function speakInVain(texts: string[], splitLongerThan = 0): Promise<void> {
 		const path = `speak-${texts.length}-${splitLongerThan}`;
-		const file = new WorkflowFile('speak-list', path).withLinesOfTheCall();
-		Object.assign(file.node('Speak each line').parameters.options, { timeout: 3, splitLongerThan });
+		const file = new WorkflowFile('speak-sheet', path).withLinesOfTheCall();
+		Object.assign(file.node('Speak each row').parameters.options, { timeout: 3, splitLongerThan });
 		const { id: _, ...content } = file.content;
 		const settings = { ...content.settings, errorWorkflow: id };
 		await (await RemoteWorkflow.create(rest, { ...content, settings })).publish();

@@ -30,8 +30,8 @@ export function readExamples(): Example[] {
 			const ours = first(/^n8n-nodes-media-/) ?? first(/(?<!Trigger|stickyNote)$/);
 			const has = (kind: string) =>
 				nodes.some((node: { type: string }) => node.type.endsWith(kind));
-			// Nobody simulates a feed.
-			const runsAlone = has('.manualTrigger') && !has('.rssFeedRead');
+			// Nobody simulates a feed or a model.
+			const runsAlone = has('.manualTrigger') && !has('.rssFeedRead') && !has('.lmChatOpenAi');
 			return {
 				name: basename(file, '.json'),
 				id,

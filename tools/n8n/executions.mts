@@ -85,10 +85,10 @@ export async function executionsOf(
 }
 
 /** Calls a webhook, of a trigger or of an execution that waits. */
-export async function postJson(url: string, body: object): Promise<void> {
+export async function postJson(url: string, body: object, headers: object = {}): Promise<void> {
 	const response = await fetch(url, {
 		method: 'POST',
-		headers: { 'Content-Type': 'application/json' },
+		headers: { 'Content-Type': 'application/json', ...headers },
 		body: JSON.stringify(body),
 	});
 	if (!response.ok) throw new Error(`${response.status} from ${url}: ${await response.text()}`);
