@@ -31,7 +31,7 @@ export async function hasten(...run: Parameters<typeof begin>) {
 	const { finished } = await begin(...run);
 	let isOver = false;
 	void finished.finally(() => (isOver = true));
-	const seconds = await passUntil(() => isOver, 900);
+	const seconds = await passUntil(() => isOver, 2400);
 	await passUntil(() => sim.sockets() === 0 && sim.openConnections() === 0);
 	return { result: await finished, seconds };
 }

@@ -1,0 +1,100 @@
+import type { WorkflowResult } from '../../demo/engine.mts';
+import { good, out } from './seen';
+import { ALWAYS, answer, onCreate, onRead, posts, readings, tasks } from './service';
+import { begin, CONTINUE, fakeTime, node, run, sim, speech, start } from './setup';
+import { hasten, pass, passUntil } from './time';
+
+/* What an account may send, and does not tell: beside one who knows it, test/worlds/pace.mts. */
+
+const N = '=N {{ $json.n }}';
+const QUOTA = 'You exceeded your current quota, please check your plan and billing details.';
+const items = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
+const rows = (count: number, options = {}, word = '') =>
+	[node(speech(`${N} ${word}`, options), CONTINUE), { items: items(count) }] as const;
+const lostOf = (result: WorkflowResult) => out(result).filter(({ json }) => json.error);
+
+/** How many of the rows are lost, after how many seconds. */
+async function ends(...batch: Parameters<typeof rows>) {
+	const { result, seconds } = await hasten(...rows(...batch));
+	return { seconds, lost: lostOf(result) };
+}
+
+describe('a used-up quota', () => {
+	it('ends 30 rows within two timeouts, with the words of the service', async () => {
+		onCreate(answer(429, { error: QUOTA }), ALWAYS);
+		const began = Date.now();
+		const lost = lostOf(await run(...rows(30, { timeout: 2 })));
+		expect(lost).toHaveLength(30);
+		for (const { json } of lost) expect(json.error).toContain(QUOTA);
+		expect(Date.now() - began).toBeLessThan(8000);
+	});
+
+	it.each([
+		['at once', {}, 600, 680],
+		['longer, where the service asks to wait', { 'Retry-After': '780' }, 840, 900],
+	])('ends all that waits after ten minutes, or %s, and not before', async (_, asks, from, to) => {
+		await start({ pace: 0.01 });
+		good(await run(speech(N), { items: items(1) }));
+		fakeTime();
+		onCreate(answer(429, { error: QUOTA }, asks), ALWAYS);
+		const { seconds, lost } = await ends(30);
+		expect(lost).toHaveLength(30);
+		expect(seconds).toBeGreaterThanOrEqual(from);
+		expect(seconds).toBeLessThanOrEqual(to);
+
+		const before = posts();
+		expect((await ends(5, { concurrency: 1 })).lost).toHaveLength(5);
+		expect(posts() - before).toBe(5);
+		sim.clearFaults();
+		expect((await ends(5)).lost).toEqual([]);
+	});
+
+	it('is not taken for one while a task of the account is under way', async () => {
+		await start({ pace: 1, mostAtOnce: 1 });
+		fakeTime();
+		const { lost, seconds } = await ends(2, {}, '[sim:slow=900]');
+		expect([lost, sim.creates]).toEqual([[], 2]);
+		expect(seconds).toBeGreaterThan(1200);
+	});
+});
+
+it('a service that accepts and charges everything, and fails above five at once, costs at most 15 of 60', async () => {
+	await start({ pace: 1 });
+	fakeTime();
+	const failing = new Set<string>();
+	const busy = answer(200, { id: 1, status: 'error', error: 'Too many concurrent tasks' });
+	/** All beyond the first five fail. */
+	const tooMany = () => {
+		const open = tasks().filter(({ audioUrl, id }) => !audioUrl && !failing.has(id));
+		for (const { id } of open.slice(5)) {
+			failing.add(id);
+			onRead(busy, { path: `/v1/labs/task/${id}`, ...ALWAYS });
+		}
+		return sim.creates === 60;
+	};
+	const watching = sim.waitFor(tooMany, 100_000);
+	const { lost } = await ends(60, { pollInterval: 5 }, '[sim:slow=3]');
+	await watching;
+	expect(lost.length).toBeGreaterThan(0);
+	expect(lost.length).toBeLessThanOrEqual(15);
+	expect(sim.creates).toBe(60);
+});
+
+it('many silent tasks are each read at most twice a minute, evenly', async () => {
+	sim.setWebSocketMode('silent');
+	fakeTime();
+	const running = await begin(...rows(90, {}, '[sim:slow=36000]'));
+	await passUntil(() => sim.tasks.size === 90);
+	await pass(120, 5);
+	const before = readings().length;
+	let most = 0;
+	for (let seconds = 0; seconds < 60; seconds++) {
+		const then = readings().length;
+		await pass(1);
+		most = Math.max(most, readings().length - then);
+	}
+	expect(readings().length - before).toBeLessThanOrEqual(180);
+	expect(most).toBeLessThanOrEqual(20);
+	running.cancel();
+	await passUntil(() => sim.sockets() + sim.openConnections() === 0);
+});
