@@ -72,6 +72,8 @@ export async function play(row: Row, operation: Operation, goesOn: boolean): Pro
 				await assertWhole(stage, result, { isFetched, isOwnFile: row.isOwnFile });
 				const said = result.hints(NODE).map(({ message }) => message);
 				assert.match(said.join(' '), expressionOf(hints));
+				const long = said.filter((hint) => hint.replace(/ \(item .*\)$/, '').length > 120);
+				assert.deepEqual(long, [], 'hints have at most 120 characters');
 			}
 			const calls = { sent: stage.posts(), paid: stage.paid };
 			assert.deepEqual(calls, isPaid(operation) ? { sent, paid } : { sent: 0, paid: 0 });

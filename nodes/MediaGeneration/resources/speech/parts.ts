@@ -91,7 +91,7 @@ export async function speechOutput(
 const hintUnjoined = ({ report }: Work, why: string) =>
 	report.hint(
 		`subtitles: ${why}`,
-		`Subtitles could not be joined: ${why}. Speech → Collect with one task ID fetches those of a part`,
+		`Subtitles could not be joined: ${why}. For those of a part, use Speech → Collect`,
 	);
 
 /** What the service says of all parts alike. */
