@@ -38,16 +38,16 @@ const builderHint: IBuilderHint = {
 	],
 };
 
-const PROGRESS = "Progress: browser's console (F12).";
+const PROGRESS = "Progress is in the browser's console (F12).";
 const CHARGED = 'Each run is charged; a retry is not.';
 
 /** What the output panel says before the first run, by operation. */
 const HINTS: Array<[string[], string]> = [
-	[['speak', 'create'], `Speech and images take seconds to minutes. ${PROGRESS} ${CHARGED}`],
+	[['speak', 'create'], `Takes seconds to minutes. ${PROGRESS} ${CHARGED}`],
 	[['wait'], `Waits until the speech is ready. ${PROGRESS} Nothing is charged.`],
 	[
 		['textToVideo', 'ingredientsToVideo', 'framesToVideo'],
-		`A video takes minutes, longer under load. ${PROGRESS} ${CHARGED}`,
+		`Takes minutes, longer under load. ${PROGRESS} ${CHARGED}`,
 	],
 	[['getAll'], 'Returns as many as Limit says, unless Return All is on. Nothing is charged.'],
 ];

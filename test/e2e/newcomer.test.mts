@@ -81,7 +81,7 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		assert.ok(places[0]! < places[1]! && places[1]! < places[2]!, `${places}`);
 		await names().filter({ hasText: 'Convert text to speech' }).click();
 		await field('text').waitFor();
-		await page.getByText('Speech and images take seconds to minutes').first().waitFor();
+		await page.getByText('Each run is charged; a retry is not.').first().waitFor();
 	});
 
 	it('sees the progress, and plays what was made', async () => {

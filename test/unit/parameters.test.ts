@@ -125,7 +125,7 @@ describe('a voice in the picker', () => {
 		[
 			'the use that was looked for',
 			{ name: 'Ann', language: 'en', use_cases: ['ads', 'audio_narration'] },
-			'Ann (English, audio narration)',
+			'Ann (audio narration, English)',
 		],
 	])('is shown with %s', (_, voice, name) => {
 		const entry = voiceEntry({ voice_id: 'v1', ...voice }, lookedFor('ann narrator'));

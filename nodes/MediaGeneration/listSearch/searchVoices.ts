@@ -42,7 +42,7 @@ export function voiceEntry(voice: ServiceRecord, looked: RegExp[]) {
 	if (value === undefined) return undefined;
 	const short = traitsOf(voice).filter((trait) => trait.length <= 30);
 	const found = usesOf(voice).filter((use) => looked.some((one) => one.test(`| ${use} `)));
-	const traits = [...new Set([...short.slice(0, 4), ...found.slice(0, 1)])].join(', ');
+	const traits = [...new Set([...found.slice(0, 1), ...short.slice(0, 4)])].join(', ');
 	const name = asText(voice.name) ?? value;
 	const preview = asWebUrl(asText(voice.preview_url) ?? '');
 	return {
