@@ -1,7 +1,7 @@
 import { good } from './seen';
-import { answer, onFile, tasks } from './service';
+import { answer, message, onFile, tasks } from './service';
 import { begin, sim, speech, start } from './setup';
-import { activate, areMade, createTask, isMade, onAll } from './triggerSetup';
+import { activate, activateListening, areMade, createTask, isMade, onAll } from './triggerSetup';
 
 describe('a task that completes', () => {
 	it('starts one execution, with the address of its audio, after one reading', async () => {
@@ -51,17 +51,18 @@ describe('progress', () => {
 		[30, [43, 93]],
 		[100, [100]],
 	])('is told in steps of %p points, by default 10', async (progressStep, percentages) => {
-		const trigger = await activate({ parameters: { ...onAll, options: { progressStep } } });
-		const taskId = await createTask('[sim:backward-progress] Back and forth');
-		await trigger.has(percentages.length + 1);
-		expect(trigger.events()).toEqual([
-			...percentages.map((percentage) => `progress ${taskId} ${percentage}`),
-			`completed ${taskId} 100`,
-		]);
-		expect(new Set(trigger.started.map(({ key }) => key)).size).toBe(percentages.length + 1);
+		const trigger = await activateListening({
+			parameters: { ...onAll, options: { progressStep } },
+		});
+		for (const percentage of [21, 43, 40, 57, 71, 93, 100]) {
+			sim.push(message('7', percentage));
+			if (percentages.includes(percentage)) await trigger.until(`progress 7 ${percentage}`);
+		}
+		expect(trigger.events()).toEqual(percentages.map((percentage) => `progress 7 ${percentage}`));
+		expect(new Set(trigger.started.map(({ key }) => key)).size).toBe(percentages.length);
 		expect(trigger.started[0]!.item.json).toEqual({
 			event: 'progress',
-			task_id: taskId,
+			task_id: '7',
 			process_percentage: percentages[0],
 		});
 	});

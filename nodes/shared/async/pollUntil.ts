@@ -56,147 +56,94 @@ const CATCH_UP_MS = 2000;
 const LAST_SHARE = 0.1;
 const LAST_MS = 2000;
 
-/** When a wait reads, given what is heard and found. */
-class Schedule {
-	/** Milliseconds of silence before the next reading. */
-	pauseMs: number;
-	/** When the last reading is due, whatever was heard; Infinity once it was made. */
-	lastAt: number;
-	private nextAt: number;
-	private isAnnounced = false;
-	/** Readings in quick succession so far. */
-	private quick = 0;
-
-	constructor(private readonly options: Omit<PollOptions<unknown>, 'read'>) {
-		const leftMs = remainingMs(options.signal);
-		const now = steadyNow();
-		this.pauseMs = options.readFirst ? 0 : options.pollMs;
-		this.nextAt = now + this.pauseMs;
-		this.lastAt = now + leftMs - Math.min(LAST_MS, leftMs * LAST_SHARE);
-	}
-
-	/** Milliseconds until the next reading is due. */
-	get restMs(): number {
-		return Math.min(this.nextAt, this.lastAt) - steadyNow();
-	}
-
-	get isLastDue(): boolean {
-		return steadyNow() >= this.lastAt;
-	}
-
-	/** Whether a reading has to wait for others: nothing has asked for it. */
-	get needsTurn(): boolean {
-		return !this.isAnnounced && this.quick === 0 && !this.isLastDue;
-	}
-
-	/** Returns true if a reading under way must be given up: it may hang, or report an earlier state. */
-	hear(kind: NewsKind): boolean {
-		const { pollMs } = this.options;
-		const now = steadyNow();
-		this.pauseMs = pollMs;
-		if (kind === 'lost' || kind === 'back') {
-			// A channel that comes and goes must not put the next reading off again and again.
-			const soonestMs = kind === 'back' ? Math.min(pollMs, CATCH_UP_MS) : pollMs;
-			this.nextAt = Math.min(this.nextAt, now + soonestMs);
-			return false;
-		}
-		if (kind === 'progress') {
-			if (!this.isAnnounced && this.quick === 0) this.nextAt = now + pollMs;
-			return false;
-		}
-		const isNew = !this.isAnnounced;
-		this.isAnnounced = true;
-		this.quick = 0;
-		this.nextAt = now;
-		return isNew;
-	}
-
-	/** A reading begins. */
-	begin(): void {
-		if (this.isLastDue) this.lastAt = Infinity;
-	}
-
-	/** A reading has found no outcome; `isSoon`: it can be there any moment. */
-	markPending(isSoon: boolean): void {
-		const { pollMs, longestPauseMs = MAX_PAUSE_MS, news } = this.options;
-		if (isSoon || (this.isAnnounced && this.quick < SOON_MS.length)) {
-			const pauseMs = SOON_MS[Math.min(this.quick++, SOON_MS.length - 1)]!;
-			this.nextAt = steadyNow() + pauseMs;
-			return;
-		}
-		const isSlower = news?.isLive() && !this.isAnnounced;
-		const longestMs = Math.max(pollMs, longestPauseMs);
-		this.pauseMs = isSlower && this.pauseMs > 0 ? Math.min(this.pauseMs * 2, longestMs) : pollMs;
-		this.nextAt = steadyNow() + this.pauseMs;
-		this.isAnnounced = false;
-		this.quick = 0;
-	}
-}
-
 /**
  * Waits for an outcome: reads it when news announce it, after each silence in case they never do, and
  * once more shortly before the time is up.
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
-	const { signal, waitForTurn } = options;
-	const schedule = new Schedule(options);
+	const { signal, pollMs, longestPauseMs = MAX_PAUSE_MS, news, waitForTurn } = options;
+	const leftMs = remainingMs(signal);
+	/** When the last reading is due, whatever was heard; Infinity once it was made. */
+	let lastAt = steadyNow() + leftMs - Math.min(LAST_MS, leftMs * LAST_SHARE);
+	/** Milliseconds of silence before the next reading. */
+	let pauseMs = options.readFirst ? 0 : pollMs;
+	let nextAt = steadyNow() + pauseMs;
+	/** How many readings were made since the outcome can be there any moment; undefined: it can't. */
+	let quick: number | undefined;
 	let pause = new AbortController();
 	let reading = new AbortController();
 
-	options.news?.start((kind) => {
-		if (schedule.hear(kind)) reading.abort(NO_REASON);
+	news?.start((kind) => {
+		const now = steadyNow();
+		pauseMs = pollMs;
+		if (kind === 'outcome') {
+			// A reading under way may hang, or report an earlier state.
+			if (quick === undefined) reading.abort(NO_REASON);
+			quick = 0;
+			nextAt = now;
+		} else if (kind === 'progress') {
+			if (quick === undefined) nextAt = now + pollMs;
+		} else {
+			// A channel that comes and goes must not put the next reading off again and again.
+			nextAt = Math.min(nextAt, now + (kind === 'back' ? Math.min(pollMs, CATCH_UP_MS) : pollMs));
+		}
 		pause.abort(NO_REASON);
 	});
 
 	for (;;) {
-		await untilDue();
-		const found = await readOnce();
-		if (found?.done) return found.value;
-		if (found) schedule.markPending(found.soon === true);
-	}
-
-	/** Resolves once the next reading may be made; throws the signal's reason. */
-	async function untilDue(): Promise<void> {
-		for (let isDue = false; !isDue;) {
-			throwIfAborted(signal);
-			pause = new AbortController();
-			const { restMs } = schedule;
-			if (restMs > 0) {
-				await sleep(restMs, anyOf(signal, pause.signal));
-				pause.abort(NO_REASON);
-			} else {
-				isDue = await isMyTurn();
-			}
-		}
 		throwIfAborted(signal);
+		pause = new AbortController();
+		const restMs = Math.min(nextAt, lastAt) - steadyNow();
+		if (restMs > 0) {
+			await sleep(restMs, anyOf(signal, pause.signal));
+			pause.abort(NO_REASON);
+		} else if (await isMyTurn()) {
+			const found = await readOnce();
+			if (found?.done) return found.value;
+			if (found) plan(found.soon === true);
+		}
 	}
 
+	/** A reading that nothing has asked for waits for others. */
 	async function isMyTurn(): Promise<boolean> {
-		if (!waitForTurn || !schedule.needsTurn) return true;
-		const { pauseMs, lastAt } = schedule;
+		if (!waitForTurn || quick !== undefined || steadyNow() >= lastAt) return true;
 		const patience = startDeadline(lastAt - steadyNow(), signal, pause.signal);
 		const isMine = await waitForTurn(pauseMs, patience.signal);
 		patience.stop();
+		throwIfAborted(signal);
 		return isMine;
 	}
 
 	/** One reading; undefined when it is given up for the last one, or for one that was announced. */
 	async function readOnce(): Promise<Reading<T> | undefined> {
-		schedule.begin();
+		if (steadyNow() >= lastAt) lastAt = Infinity;
 		reading = new AbortController();
-		const limit = startDeadline(schedule.lastAt - steadyNow(), signal, reading.signal);
+		const limit = startDeadline(lastAt - steadyNow(), signal, reading.signal);
 		const found = await Promise.race([
-			options.read(limit.signal).catch((error: unknown) => ({ error })),
-			// Ends the wait also when the reading is shared with others and goes on.
+			options.read(limit.signal).catch((error: unknown) => {
+				if (limit.signal.aborted) return undefined;
+				if (!isTransient(error)) throw error;
+				// The next one goes out as soon as the account's pace lets it.
+				return { done: false as const, soon: isFailure(error, 'rateLimited') };
+			}),
 			whenAborted(limit.signal),
-		]);
-		const isGivenUp = limit.signal.aborted;
-		limit.stop();
+		]).finally(() => limit.stop());
 		throwIfAborted(signal);
-		if (found && 'done' in found) return found;
-		if (isGivenUp || !found) return undefined;
-		if (!isTransient(found.error)) throw found.error;
-		// The next one goes out as soon as the account's pace lets it.
-		return { done: false, soon: isFailure(found.error, 'rateLimited') };
+		return found ?? undefined;
+	}
+
+	/** A reading has found no outcome; `isSoon`: it can be there any moment. */
+	function plan(isSoon: boolean): void {
+		const made = quick ?? 0;
+		if (isSoon || (quick !== undefined && quick < SOON_MS.length)) {
+			quick = made + 1;
+			nextAt = steadyNow() + SOON_MS[Math.min(made, SOON_MS.length - 1)]!;
+			return;
+		}
+		const longestMs = Math.max(pollMs, longestPauseMs);
+		const isSlower = news?.isLive() && quick === undefined && pauseMs > 0;
+		pauseMs = isSlower ? Math.min(pauseMs * 2, longestMs) : pollMs;
+		nextAt = steadyNow() + pauseMs;
+		quick = undefined;
 	}
 }
