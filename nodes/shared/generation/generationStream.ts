@@ -86,7 +86,6 @@ export async function requestStream(
 	listener.markAnswered(stream.clockOffsetMs);
 	const hear = (progress: GenerationProgress) => listener.showProgress(progress);
 	const events = new GenerationEvents(api.credential, hear, order.expected);
-	const began = steadyNow();
 	const ended = api.pace.markUnderWay();
 	signal.addEventListener('abort', close, { once: true });
 	if (signal.aborted) close();
@@ -99,7 +98,7 @@ export async function requestStream(
 			return heardIn(outcome);
 		})
 		.catch((error: unknown) => {
-			api.pace.noteFailed(error, began);
+			api.pace.noteFailed(error);
 			throw error;
 		})
 		.finally(() => {

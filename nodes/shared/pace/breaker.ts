@@ -91,37 +91,114 @@ export class Breaker {
 	}
 }
 
-/** After the first refusal, in ms; doubled by each further one … */
-const FIRST_MS = 250;
-const MAX_MS = 5000;
-/** … and gone after so many accepted requests. */
-const ACCEPTS_TO_RECOVER = 50;
+/** Shorter, too many would be on their way when one is refused; what takes longer is no rate. In ms. */
+const MIN_MS = 50;
+const MAX_MS = 10_000;
+/** What one accepted request can prove, in ms; later, a refusal proves a quarter more. */
+const PROOF_MS = 500;
+const GROWTH = 1.25;
+/** Where fewer than one of so many is refused, no pause is needed; it is forgotten after … */
+const ACCEPTS_A_REFUSAL = 20;
+const ACCEPTS_TO_FORGET = 200;
 
-/** The pause between two requests of an account: multiplied by refusals, shortened by what is accepted. */
+/**
+ * The pause between two requests of an account: after a refusal, that at which the service has let them
+ * through on average since the refusal before, rests included. It fades slowly at first, then faster.
+ */
 export class Pause {
 	/** In ms. */
 	ms = 0;
-	private recoveryMs = 0;
-	private grewAt = 0;
-	/** Requests accepted since it has grown. */
+	/** Whether the rate is known to be limited. */
+	isNeeded = false;
+	private learntMs = 0;
+	/** Since when requests are counted. */
+	private since = steadyNow();
 	private accepts = 0;
+	private refusals = 0;
 
-	recordAccepted(): void {
-		this.accepts++;
-		this.ms = Math.max(0, this.ms - this.recoveryMs);
+	/** The next request to be accepted shows how many were in what time. */
+	markRefused(): void {
+		this.isNeeded = true;
+		this.refusals++;
 	}
 
-	/** It doubles, unless requests have been accepted at a shorter one on average since it last grew. */
-	lengthen(): void {
-		const isFirst = this.grewAt === 0;
-		// Nothing was accepted in between, so nothing new was learnt.
-		if (!isFirst && this.accepts === 0) return;
+	recordAccepted(): void {
+		if (this.refusals > 0) this.learn();
+		this.accepts++;
+		const faded = this.accepts / ACCEPTS_TO_FORGET;
+		if (faded >= 1) {
+			this.isNeeded = false;
+			this.learntMs = 0;
+		}
+		this.ms = this.isNeeded ? Math.max(MIN_MS, this.learntMs * (1 - faded ** 2)) : 0;
+	}
+
+	private learn(): void {
+		const { accepts, refusals, learntMs, ms } = this;
 		const now = steadyNow();
-		const provenMs = isFirst ? Infinity : (now - this.grewAt) / this.accepts;
-		const doubledMs = Math.max(FIRST_MS, this.ms * 2);
-		this.ms = Math.min(MAX_MS, doubledMs, Math.max(this.ms, provenMs));
-		this.recoveryMs = this.ms / ACCEPTS_TO_RECOVER;
-		this.grewAt = now;
+		const averageMs = (now - this.since) / accepts;
+		const isRare = learntMs === 0 && accepts >= refusals * ACCEPTS_A_REFUSAL;
+		const mostMs = learntMs > 0 ? ms * GROWTH : accepts * PROOF_MS;
+		if (!isRare && averageMs <= MAX_MS) this.learntMs = Math.min(averageMs, mostMs);
+		this.since = now;
 		this.accepts = 0;
+		this.refusals = 0;
+	}
+}
+
+/** After so many successes since too much was under way one more is tried, … */
+const SUCCESSES_TO_RISE = 60;
+/** … and after so many if that went well. */
+const SUCCESSES_TO_RISE_AGAIN = 4;
+
+/** How much an account may have under way at once, as refusals and failures show. */
+export class Room {
+	most = Infinity;
+	/** With so many under way one more was refused; 0: never, or for the rate; Infinity: one has failed. */
+	private full = 0;
+	private successesToRise = SUCCESSES_TO_RISE;
+
+	/** Whether that may be why one more than these was refused: not if as many were accepted before. */
+	mayBeFull(others: number): boolean {
+		return others > 0 && others >= this.full;
+	}
+
+	/** One more than these was refused. The first time one is tried after the rest: it may be the rate. */
+	fill(underWay: number): void {
+		const full = Math.max(1, underWay);
+		this.set(full, this.full === 0 ? full + 1 : full);
+	}
+
+	/**
+	 * One more than these was accepted: in answer to a request from before the refusal, or to the first one
+	 * after it. Returns true if the rate was the reason: nothing has ended, only time has passed.
+	 */
+	isRate(underWay: number, isFromBefore: boolean, isFirst: boolean): boolean {
+		const isMore = this.full > 0 && underWay >= this.full;
+		if (isMore && isFromBefore) this.set(underWay + 1, underWay + 2);
+		return isMore && !isFromBefore && isFirst;
+	}
+
+	/** The rate was the reason of a refusal. */
+	lift(): void {
+		if (this.full < Infinity) this.set(0, Infinity);
+	}
+
+	/** One of so many has failed since too much was under way. */
+	noteFailed(inWork: number): void {
+		this.set(Infinity, Math.max(1, Math.min(this.most, inWork) - 1));
+	}
+
+	/** An item is done. */
+	recordSuccess(): void {
+		if (--this.successesToRise > 0) return;
+		this.successesToRise = SUCCESSES_TO_RISE_AGAIN;
+		this.most++;
+	}
+
+	private set(full: number, most: number): void {
+		this.full = full;
+		this.most = most;
+		this.successesToRise = SUCCESSES_TO_RISE;
 	}
 }

@@ -1,15 +1,13 @@
 import { accountOf } from '../account';
-import { steadyNow } from '../async/deadline';
+import { sleep, steadyNow } from '../async/deadline';
 import { Queue } from '../async/queue';
 import { Failure } from '../failure';
 import { isOverload } from '../parsing/errors';
-import { Breaker, Pause } from './breaker';
+import { Breaker, Pause, Room } from './breaker';
 import { ReadingTurns } from './readingTurns';
 
 /** How long after its last use the pace of an account is forgotten, in ms. */
 const FORGET_MS = 300_000;
-/** After so many successes since a task has failed because too many ran, one more is tried. */
-const SUCCESSES_TO_RISE = 50;
 /** For how long an account may accept nothing before all that waits fails, in ms: a quota is used up. */
 const GIVE_UP_MS = 600_000;
 /** … or by how much longer than the service asks to wait. */
@@ -26,19 +24,13 @@ export type CallKind = 'create' | 'read';
  * process keep to it together. Held in memory only; all times by `steadyNow`.
  */
 export class Pace {
-	/** How many create calls, tasks and streams may be under way; Infinity before any refusal. */
-	atOnce = Infinity;
 	/** Whether anything was ever accepted: then a refusal is a limit, and passes. */
 	hasWorked = false;
 	/** The account has accepted nothing for long: each call is tried once, until one is accepted. */
 	isGivenUp = false;
-	/** With so many under way one more was refused: beyond, only one is tried at a time. */
-	private full = Infinity;
-	/** With more at once, tasks have failed; rises with successes since. */
-	private ceiling = Infinity;
-	private successes = 0;
 	private refusedAt = 0;
 	private readonly pause = new Pause();
+	private readonly room = new Room();
 	private lastSent = 0;
 	private lastUsed = steadyNow();
 	private creating = 0;
@@ -67,6 +59,11 @@ export class Pace {
 	);
 	/** For readings that nothing announced. */
 	readonly turns = new ReadingTurns(() => this.underWay);
+
+	/** How many create calls, tasks and streams may be under way. */
+	get atOnce(): number {
+		return this.room.most;
+	}
 
 	/** Whether it was not used for so long that it says nothing about now. */
 	get isStale(): boolean {
@@ -108,9 +105,12 @@ export class Pace {
 		this.all.endProbe(sentAt);
 		if (kind === 'create') {
 			this.creates.endProbe(sentAt);
-			this.creating--;
-		}
-		this.nudge();
+			// What was accepted counts as under way a moment later, and must not be missing meanwhile.
+			void sleep(0).then(() => {
+				this.creating--;
+				this.nudge();
+			});
+		} else this.nudge();
 	}
 
 	/** Counts one more task or stream under way, until the returned function is called. */
@@ -129,26 +129,31 @@ export class Pace {
 		this.all.close(sentAt);
 		if (kind === 'read') this.creates.markWell(sentAt);
 		else {
-			this.creates.close(sentAt);
 			if (isAccepted) {
-				this.full = Math.max(this.full, this.underWay + 1);
-				this.acceptedAt = steadyNow();
+				const isBefore = sentAt <= this.refusedAt;
+				const isRate = this.room.isRate(this.underWay, isBefore, !this.creates.isClosed);
+				if (isRate) this.blameRate();
 				this.failing = undefined;
 				this.isGivenUp = false;
+				this.acceptedAt = steadyNow();
 			}
+			this.creates.close(sentAt);
 		}
 		if (sentAt > this.refusedAt) this.pause.recordAccepted();
 	}
 
 	/** The service has refused, for rate or load, what was sent at `sentAt`. */
 	recordRefusal(kind: CallKind, sentAt: number, failure: Failure): void {
+		const { pause, room } = this;
 		// What is under way may be what keeps the service from starting more, unless it limits the rate.
-		const isFull = kind === 'create' && this.inWork > 1 && this.pause.ms === 0;
-		if (isFull) {
-			this.full = Math.max(1, this.underWay);
-			this.halve(sentAt);
-		} else if (this.isNews(sentAt)) this.pause.lengthen();
-		const breaker = isFull ? this.creates : this.all;
+		const isFull = kind === 'create' && !pause.isNeeded && room.mayBeFull(this.inWork - 1);
+		// An overloaded service (503) tells of no limit.
+		const isBusy = kind === 'create' && failure.kind !== 'rateLimited';
+		if (this.isNews(sentAt) && !isBusy) {
+			if (isFull) room.fill(this.underWay);
+			else this.blameRate();
+		}
+		const breaker = isFull || isBusy ? this.creates : this.all;
 		breaker.trip(sentAt, false, failure.facts.retryAfterMs);
 		if (kind === 'create') this.noteFailing(failure);
 	}
@@ -160,23 +165,16 @@ export class Pace {
 	}
 
 	/**
-	 * What was accepted after `since`, and counts as under way, has failed with `error`. Where too much was
-	 * under way, that is paid all the same, so as much is not for long.
+	 * What counts as under way has failed with `error`. Where too much was under way, that is paid all the
+	 * same, so as much is not for long.
 	 */
-	noteFailed(error: unknown, since: number): void {
-		if (!isOverload(error)) return;
-		if (since > this.refusedAt) this.ceiling = Math.min(this.ceiling, this.inWork);
-		this.halve(since);
-		this.ceiling = Math.max(1, this.ceiling - 1);
-		this.atOnce = Math.min(this.atOnce, this.ceiling);
-		this.successes = 0;
+	noteFailed(error: unknown): void {
+		if (isOverload(error)) this.room.noteFailed(this.inWork);
 	}
 
 	/** An item is done. */
 	recordSuccess(): void {
-		this.successes++;
-		if (this.successes % SUCCESSES_TO_RISE === 0) this.ceiling++;
-		this.atOnce = Math.min(this.ceiling, this.atOnce + 1);
+		this.room.recordSuccess();
 		this.createLine.nudge();
 	}
 
@@ -196,9 +194,9 @@ export class Pace {
 		return true;
 	}
 
-	private halve(sentAt: number): void {
-		if (!this.isNews(sentAt)) return;
-		this.atOnce = Math.max(1, Math.floor(Math.min(this.atOnce, this.inWork) / 2));
+	private blameRate(): void {
+		this.room.lift();
+		this.pause.markRefused();
 	}
 
 	private noteFailing(failure: Failure): void {
@@ -226,7 +224,6 @@ export class Pace {
 	private createRestMs(): number {
 		const { inWork } = this;
 		if (inWork > 0 && inWork >= this.atOnce) return Infinity;
-		if (this.creating > 0 && inWork >= this.full) return Infinity;
 		const { restMs } = this.creates;
 		return this.isGivenUp && restMs < Infinity ? 0 : restMs;
 	}
