@@ -23,6 +23,11 @@ function shipped(packageName: string): INodeTypeDescription[] {
 	return named(packageName, JSON.parse(readFileSync(path, 'utf8')) as INodeTypeDescription[]);
 }
 
+/** What n8n's own validation knows of its nodes' parameters. */
+export const definitionFolders = ['n8n-nodes-base', '@n8n/n8n-nodes-langchain'].map((packageName) =>
+	join(modules, packageName, 'dist/node-definitions'),
+);
+
 const own = await loadPackage();
 
 /** In the order in which n8n loads them, which decides between equals. */
