@@ -38,7 +38,6 @@ export const commands = {
 	'test:audio': nodeTests('test/audio', ensureAudioPrograms, ensureBrowser),
 	worlds: { needs: [], run: ['test/worlds/main.mts'] },
 	leaks: { needs: [ensureDist], run: ['--expose-gc', 'test/leaks/main.mts'] },
-	'leaks:generated': { needs: [ensureDist], run: ['--expose-gc', 'test/leaks/generated.mts'] },
 	n8n: { needs: [ensureDist, ensureN8n], run: ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: ['simulator/main.mts'] },
 	bench: { needs: [ensureDist, ensureN8n], run: ['bench/main.mts'] },

@@ -5,7 +5,6 @@ import { after, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../../tools/eventually.mts';
 import { DataTable } from '../storage/dataTable.mts';
-import { pushMessages, startMeasured } from './memory.mts';
 import { createWave, cutAgainAndAgain, type Cut } from './outages.mts';
 import { example, setUp } from './setting.mts';
 import { createCredential, NOTHING, RemoteWorkflow, resting, triggered } from './workflows.mts';
@@ -188,21 +187,4 @@ it('every completed task starts one execution: sockets are cut, n8n is killed', 
 		`${[...states]}`,
 	);
 	await workflow.unpublish();
-});
-
-it('an hour of messages leaves no memory behind', async (t) => {
-	const workflow = await RemoteWorkflow.create(rest, triggered('Seldom', { events: ['failed'] }));
-	await workflow.publish();
-	// Without what the earlier tests left in memory.
-	await instance.stop();
-	const memory = await startMeasured(instance);
-	await simulator.waitFor(() => simulator.sockets() === 1);
-	const before = await memory.inUse();
-	await pushMessages(simulator);
-	const after = await eventually('the memory to go back', 60_000, async () => {
-		const now = await memory.inUse();
-		return now < before + 20 ? now : undefined;
-	});
-	t.diagnostic(`${before.toFixed(0)} MiB in use before, ${after.toFixed(0)} MiB after`);
-	assert.deepEqual(await workflow.list(), []);
 });

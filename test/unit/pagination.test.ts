@@ -34,12 +34,6 @@ describe('all records of a paged list', () => {
 	const all = records(250);
 	const ids = all.map(({ id }) => id);
 
-	it.each([0, 1])('are read when the first page is %i', async (first) => {
-		const { ids: found, asked } = await read(pagedFrom(first, all), { first });
-		expect(found).toEqual(ids);
-		expect(asked).toEqual([0, 1, 2].map((step) => [first + step, 100]));
-	});
-
 	const pagesOf20 = (extra: object) => (page: number) => pagedFrom(1, all, () => extra)(page, 20);
 	const paged = (extra?: (page: number) => object, list = all) => pagedFrom(1, list, extra);
 
@@ -79,14 +73,4 @@ it.each([
 ])('a bare array of %i, other than a page, is the whole list', async (count, requests) => {
 	const { found, pages } = await read((page) => (page === 1 ? records(count) : []));
 	expect([found.length, pages.length]).toEqual([count, requests]);
-});
-
-it.each([
-	[1, [[1, 1]]],
-	[100, [[1, 100]]],
-	[150, [1, 2].map((page) => [page, 100])],
-])('a limit of %i is kept, and no more is asked for than needed', async (limit, expected) => {
-	const { ids, asked } = await read(pagedFrom(1, records(400)), { limit });
-	expect(ids).toEqual(records(limit).map(({ id }) => id));
-	expect(asked).toEqual(expected);
 });

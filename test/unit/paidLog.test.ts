@@ -67,54 +67,8 @@ test('neither key nor log holds the token', () => {
 	expect(JSON.stringify(store)).not.toContain('token-of-the-test');
 });
 
-describe('a further attempt of one round', () => {
-	const item = { json: { t: 1, deep: { when: new Date(0), none: undefined } } };
-	const file = { mimeType: 'image/png', data: 'filesystem-v2', id: 'a', bytes: 9, fileName: 'a' };
-	const withFile = (changes: object) => ({
-		items: [{ json: {}, binary: { data: { ...file, ...changes } } }],
-	});
-	const stored = <T>(value: T) => JSON.parse(JSON.stringify(value)) as T;
-	/** The same execution as n8n has stored it, and as its node runs again. */
-	const retry = (before: Execution, call: Partial<Call>) => {
-		const after = execution();
-		Object.assign(after.store, stored(before.store));
-		return foundBy(after, call);
-	};
-
-	test.each<[string, string | undefined, Partial<Call>, Partial<Call>]>([
-		['the same item, stored and read', '1', { items: [item] }, { items: [stored(item)] }],
-		['another item', undefined, { items: [item] }, { items: [{ json: { t: 2 } }] }],
-		['a file of another size', undefined, withFile({}), withFile({ bytes: 8 })],
-	])('%s', (_, found, before, after) => {
-		const here = execution();
-		failing(here, '1', before);
-		expect(retry(here, after)).toBe(found);
-	});
-
-	test('an item may contain itself, and items of the same content are two', () => {
-		const json: IDataObject = { t: 1 };
-		json.self = json;
-		const { keys } = execution().run({ items: [{ json }, { json }] });
-		expect(keys[0]).toMatch(/^0:\w+$/);
-		expect(keys[1]).toMatch(/^1:\w+$/);
-	});
-});
-
 describe('calls of a model', () => {
 	const isTool = true;
-
-	test('the values of expressions tell them apart, except those that change with each try', () => {
-		const here = execution();
-		const text = '={{ $runIndex }} of {{ $now }}';
-		const call = (json: IDataObject) => ({ isTool, text, items: [{ json }] });
-		failing(here, '2', call({ text: 'Hi.' }));
-		expect(foundBy(here, call({ text: 'Bye.' }))).toBeUndefined();
-		// evaluateExpression stands for any value: here the round, without its name.
-		const other = execution();
-		const run = (value: string) => ({ isTool, text: `={{ ${value} }}` });
-		failing(other, '1', run('a'));
-		expect([foundBy(other, run('b')), foundBy(other, run('a'))]).toEqual([undefined, '1']);
-	});
 
 	test('the id that n8n gives to a call does not count', () => {
 		const here = execution();

@@ -1,5 +1,4 @@
 import { Semaphore } from '../../nodes/shared/async/queue';
-import { Failure } from '../../nodes/shared/failure';
 
 const never = new AbortController().signal;
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));
@@ -28,22 +27,5 @@ describe('the bytes of request bodies in memory', () => {
 		large.release();
 		await settle();
 		expect(later.entered).toBe(true);
-	});
-
-	it('are not waited for after a cancel, which leaves the room to others', async () => {
-		const budget = new Semaphore(100);
-		const cancel = new AbortController();
-		const first = ask(budget, 60);
-		const canceled = ask(budget, 100, cancel.signal);
-		const [next, last] = [ask(budget, 40), ask(budget, 1)];
-		await settle();
-		expect(next.entered).toBe(false);
-		cancel.abort(new Failure('canceled'));
-		await settle();
-		expect(canceled.error).toMatchObject({ kind: 'canceled' });
-		expect([next.entered, last.entered]).toEqual([true, false]);
-		first.release();
-		await settle();
-		expect(last.entered).toBe(true);
 	});
 });

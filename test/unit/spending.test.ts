@@ -20,14 +20,6 @@ test('the rounds of a loop count together', () => {
 	expect([2, 2, 2, 1].map((planned) => run(store, { planned }))).toEqual([true, true, false, true]);
 });
 
-test('what was planned but not sent, or refused, is free again', () => {
-	const store = {};
-	expect(run(store, { planned: 5, unsent: 3 })).toBe(true);
-	expect(run(store, { planned: 3, refused: 3 })).toBe(true);
-	expect(run(store, { planned: 3 })).toBe(true);
-	expect(run(store)).toBe(false);
-});
-
 test('"Retry execution" counts anew', () => {
 	const store = {};
 	expect(run(store, { planned: 5 })).toBe(true);

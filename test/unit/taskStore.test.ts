@@ -35,3 +35,15 @@ it.each<[string, number, boolean, string, string[]]>([
 	expect(store.underWay()).toEqual(expected);
 	expect(store.hasEnded('over')).toBe(service === SERVICE);
 });
+
+it('of thousands of tasks little is kept, those under way longest', () => {
+	const data = {};
+	const store = new TaskStore(data, 'thousands', SERVICE, true);
+	for (let n = 0; n < 3000; n++) {
+		store.watch(`task ${n}`, 0);
+		if (n > 100) store.markOver(`task ${n}`);
+	}
+	store.save();
+	expect(store.underWay()).toContain('task 7');
+	expect(JSON.stringify(data).length).toBeLessThan(100_000);
+});

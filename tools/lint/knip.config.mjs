@@ -8,7 +8,6 @@ export default {
 		'tools/*/main.mts',
 		'test/{leaks,nightly,worlds}/main.mts',
 		'test/worlds/{mutants,pace}.mts',
-		'test/leaks/generated.mts',
 		// Run by Node's own test runner.
 		'test/{audio,e2e,install,n8n,oldest,queue,storage}/*.test.mts',
 		// Processes of their own, started by name.
