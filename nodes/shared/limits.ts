@@ -32,8 +32,6 @@ export const MAX_WORD_CHARS = 200;
 export const MAX_REASON_CHARS = 500;
 /** Bytes of the subtitles of one task: an hour of speech, word by word, has about 0.5 MB. */
 export const MAX_SUBTITLES_BYTES = 2 * MIB;
-/** Bytes of the subtitles of all parts of a speech, which are joined in memory. */
-export const MAX_JOINED_SUBTITLES_BYTES = 16 * MIB;
 /** Bytes of the sound of all parts of a speech, which is joined in memory. */
 export const MAX_JOINED_BYTES = 256 * MIB;
 /** Bytes of a file of unannounced size, or a compressed one, which can unpack to any size. */

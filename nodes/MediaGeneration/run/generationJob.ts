@@ -72,7 +72,7 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 		const json = { ...fields, file_url: fileUrl };
 		if (!isFileWanted) return work.output(json);
 		work.report.progress(`downloading the ${kind}`);
-		const file = { url: fileUrl, kind, id: name, justMade: true };
+		const file = { url: fileUrl, kind, id: name };
 		const binary = await download(context, credential, file, signal);
 		return work.output(json, { [fileField]: binary });
 	}

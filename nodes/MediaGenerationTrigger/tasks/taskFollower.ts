@@ -101,7 +101,7 @@ export class TaskFollower {
 		const { activation, taskStore, taskId: id } = this;
 		const { context, api, settings, executionQueue } = activation;
 		const fetchFiles = async (signal: AbortSignal) => {
-			const file = { url: url!, kind: 'speech' as const, id, justMade: true };
+			const file = { url: url!, kind: 'speech' as const, id };
 			const data = await download(context, api.credential, file, signal);
 			return { [settings.outputField]: data };
 		};

@@ -25,8 +25,8 @@ import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 /** How long a file host may take to answer, and be silent while a file comes, in ms. */
 const SILENCE_MS = 60_000;
 const MAX_ATTEMPTS = 5;
-/** How long a new file may be unknown to its host, in ms. */
-const JUST_MADE_MS = 20_000;
+/** How long a file, which may be new, may be unknown to its host, in ms. */
+const UNKNOWN_MS = 20_000;
 /** How long a host that refuses for rate or load is asked again where nothing sets a deadline, in ms. */
 const MAX_REFUSED_MS = 300_000;
 /** The longest pause that it can ask for, in ms: some ask for a day. */
@@ -40,8 +40,6 @@ export interface FileToFetch {
 	kind: MediaKind;
 	/** The file is always named `<kind>-<id>.<ext>`. */
 	id: string;
-	/** True if it was made a moment ago and may not have reached its host yet. */
-	justMade?: boolean;
 	/** The subtitles of a speech instead of its sound. */
 	isSubtitles?: boolean;
 }
@@ -141,11 +139,11 @@ async function fetchOnce(
 }
 
 /** For how long, in ms since the first attempt, a file is asked for however often it was. */
-function patienceMs({ facts }: Failure, { justMade }: FileToFetch, signal: AbortSignal): number {
+function patienceMs({ facts }: Failure, signal: AbortSignal): number {
 	const { status, retryAfterMs } = facts;
 	const isRefused = status === 429 || (status === 503 && retryAfterMs !== undefined);
 	if (isRefused) return remainingMs(signal) === Infinity ? MAX_REFUSED_MS : Infinity;
-	return justMade && status === 404 ? JUST_MADE_MS : 0;
+	return status === 404 ? UNKNOWN_MS : 0;
 }
 
 /**
@@ -172,7 +170,7 @@ export async function download(
 			throw told.with({ fileUrl: file.url });
 		}
 		last = made;
-		const isAwaited = steadyNow() - began < patienceMs(made, file, signal);
+		const isAwaited = steadyNow() - began < patienceMs(made, signal);
 		if (!isTransient(made) || (attempt + 1 >= MAX_ATTEMPTS && !isAwaited)) {
 			throw made.with({ fileUrl: file.url });
 		}

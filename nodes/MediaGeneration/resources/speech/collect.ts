@@ -104,15 +104,14 @@ async function fetched(
 			`The WebSocket of the service could not be used: results came every ${wanted.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
 		);
 	}
-	const justMade = wait.begins === 'created' || waited >= 1000;
 	const spoken: Spoken = { taskId, task };
 	if (wanted.download) {
 		report.progress(`${part.name}task ${taskId}: downloading the file`);
-		spoken.file = await fileOf(work, taskId, task.audioUrl, signal, { justMade });
+		spoken.file = await fileOf(work, taskId, task.audioUrl, signal);
 	}
 	// The subtitles of a part are of no use without its sound, which says how long it is.
 	if (wanted.subtitles && (wanted.download || part.count === 1)) {
-		spoken.subtitles = await subtitlesOf(work, spoken, signal, justMade);
+		spoken.subtitles = await subtitlesOf(work, spoken, signal);
 	}
 	return spoken;
 }
@@ -123,10 +122,10 @@ export async function fileOf(
 	id: string,
 	url: string | undefined,
 	signal: AbortSignal,
-	more: { justMade?: boolean; isSubtitles?: true } = {},
+	isSubtitles = false,
 ): Promise<IBinaryData | undefined> {
 	if (url === undefined) return undefined;
-	const file = { url, kind: 'speech', id, ...more } as const;
+	const file = { url, kind: 'speech', id, isSubtitles } as const;
 	return await download(context, credential, file, signal).catch((error: unknown) => {
 		throw aboutTask(error, id);
 	});
@@ -137,11 +136,9 @@ async function subtitlesOf(
 	work: Work,
 	{ taskId, task }: Spoken,
 	signal: AbortSignal,
-	justMade: boolean,
 ): Promise<IBinaryData | undefined> {
-	const more = { justMade, isSubtitles: true } as const;
 	const fetch = async (over: AbortSignal) =>
-		await fileOf(work, taskId, task.subtitleUrl, over, more);
+		await fileOf(work, taskId, task.subtitleUrl, over, true);
 	return await withDeadline(SUBTITLES_MS, signal, fetch).catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 		const { kind, facts } = error;
@@ -155,7 +152,7 @@ async function subtitlesOf(
 }
 
 /** The fields of a task as it was read (§4.2). */
-export const spokenFields = ({ taskId, task }: Spoken): ServiceRecord => ({
+const spokenFields = ({ taskId, task }: Spoken): ServiceRecord => ({
 	...task.fields,
 	task_id: taskId,
 	status: task.status,

@@ -2,20 +2,12 @@ import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
 import { throwIfAborted } from '../../../shared/async/deadline';
 import { joinAudio } from '../../audio/joinAudio';
 import { joinSubtitles } from '../../audio/subtitles';
-import type { ServiceRecord, FileType } from '../../../shared/contract';
+import type { FileType } from '../../../shared/contract';
 import { Failure, withFacts } from '../../../shared/failure';
-import { MAX_JOINED_SUBTITLES_BYTES } from '../../../shared/limits';
 import { fileNameOf } from '../../../shared/parsing/fileType';
 import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { Work } from '../../run/work';
-import {
-	binaryOf,
-	spokenFields,
-	spokenOutput,
-	type Part,
-	type Spoken,
-	type WaitFields,
-} from './collect';
+import { binaryOf, spokenOutput, type Part, type Spoken, type WaitFields } from './collect';
 
 /** Parts of one speech. */
 export const MAX_PARTS = 200;
@@ -63,7 +55,6 @@ export async function speechOutput(
 ): Promise<INodeExecutionData[]> {
 	if (spoken.length === 1) return [spokenOutput(work, spoken[0]!, outputField)];
 	const json = {
-		...commonFields(spoken),
 		status: 'completed',
 		task_id: spoken[0]!.taskId,
 		task_ids: spoken.map(({ taskId }) => taskId),
@@ -93,15 +84,6 @@ const hintUnjoined = ({ report }: Work, why: string) =>
 		`subtitles: ${why}`,
 		`Subtitles could not be joined: ${why}. For those of a part, use Speech → Collect`,
 	);
-
-/** What the service says of all parts alike. */
-function commonFields(spoken: Spoken[]): ServiceRecord {
-	const [first, ...others] = spoken.map(spokenFields);
-	const isCommon = ([key, value]: [string, unknown]) =>
-		key !== 'audio_url' &&
-		others.every((fields) => JSON.stringify(fields[key]) === JSON.stringify(value));
-	return Object.fromEntries(Object.entries(first!).filter(isCommon));
-}
 
 const sumOf = (sizes: number[]) => sizes.reduce((sum, size) => sum + size, 0);
 
@@ -137,13 +119,6 @@ async function join(
 			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
 		);
 		if (there.length === 0) return undefined;
-		const sizes = await Promise.all(
-			there.map(async ({ file }) => await sizeOfStored(helpers, file)),
-		);
-		if (sumOf(sizes) > MAX_JOINED_SUBTITLES_BYTES) {
-			const megabytes = MAX_JOINED_SUBTITLES_BYTES / 1024 / 1024;
-			return void hintUnjoined(work, `together they have more than ${megabytes} MB`);
-		}
 		const texts = there.map(async ({ file, startMs }) => {
 			return { text: (await readStored(helpers, file)).toString(), startMs };
 		});
