@@ -125,8 +125,6 @@ export interface SentRequest {
 	withImages: boolean;
 	/** When it went out, in ms since 1970 by our clock. */
 	sentAt: number;
-	/** The service's clock minus ours at that time, in ms, once an answer has told: clocks may be set. */
-	clockOffsetMs?: number;
 	/** Ids of its files that the service has told. */
 	told: string[];
 	/** Those that have come. */

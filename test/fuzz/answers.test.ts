@@ -141,8 +141,8 @@ test('any stream ends in an outcome and progress that can be shown, the same how
 			const { outcome, progress } = hear([bytes], ending);
 			expect(hear(parts, ending)).toEqual({ outcome, progress });
 			expect(hear(single, ending)).toEqual({ outcome, progress });
-			if (outcome.kind === 'complete') outcome.files.forEach(({ fileUrl }) => isAddress(fileUrl));
-			else if (outcome.kind !== 'page') isReason(outcome.text);
+			if (outcome instanceof Failure) isReason(outcome.facts.text);
+			else outcome.files.forEach(({ fileUrl }) => isAddress(fileUrl));
 			for (const { status, id } of progress) {
 				expect(status).toMatch(/^.{1,500}$/s);
 				isId(id);

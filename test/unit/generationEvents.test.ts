@@ -1,8 +1,9 @@
+import { Failure } from '../../nodes/shared/failure';
 import {
 	GenerationEvents,
-	type GenerationOutcome,
 	type GenerationProgress,
 } from '../../nodes/shared/parsing/generationEvents';
+import type { GeneratedFile } from '../../nodes/shared/contract';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
 const BASE = 'https://media.example.com';
@@ -16,26 +17,22 @@ const ITEM = {
 	status: 'completed',
 	created_at: '2026-01-01T10:00:00+02:00',
 };
-interface Heard {
-	outcome: GenerationOutcome;
-	/** True when the outcome was there before the stream ended. */
-	early: boolean;
-	progress: GenerationProgress[];
-	words: string[];
+/** An outcome as a record. */
+function shown(outcome: GenerationEvents['outcome']) {
+	if (outcome instanceof Failure) return { kind: outcome.kind, text: outcome.facts.text };
+	if (outcome?.files.length === 0) return { kind: 'lost', text: outcome.cut };
+	return { kind: 'complete', ...outcome };
 }
 
 type Ending = 'markEnded' | 'markBroken';
 const ENDINGS: Ending[] = ['markEnded', 'markBroken'];
-function hear(
-	parts: Array<string | Uint8Array>,
-	ending: Ending = 'markEnded',
-	expected?: number,
-): Heard {
+function hear(parts: Array<string | Uint8Array>, ending: Ending = 'markEnded', expected?: number) {
 	const progress: GenerationProgress[] = [];
 	const events = new GenerationEvents(SOURCE, (news) => progress.push(news), expected);
+	/** True when the outcome was there before the stream ended. */
 	let early = false;
 	for (const part of parts) early = events.push(Buffer.from(part)) !== undefined;
-	const outcome = events[ending]();
+	const outcome = shown(events[ending]());
 	return { outcome, early, progress, words: progress.map(({ status }) => status) };
 }
 
@@ -80,8 +77,6 @@ describe('a stream of events', () => {
 	});
 });
 
-describe('progress', () => {});
-
 describe('a completion', () => {
 	it('is known by its file addresses, whatever the name of the event', () => {
 		for (const name of ['image_generation_complete', 'image_ready', 'done', 'message']) {
@@ -93,9 +88,9 @@ describe('a completion', () => {
 		expect(outcomeOf(`data: {"url":"${FILE}"}\n\n`).kind).toBe('complete');
 	});
 
-	it('without any file is not a result, also when some have failed', () => {
+	it('without any file is not a result', () => {
 		const made = '{"id":"v1","status":"completed"}';
-		for (const data of ['[]', '{}', '"done"', `[${made}]`, `[{"status":"failed"},${made}]`]) {
+		for (const data of ['[]', '{}', '"done"', `[${made}]`]) {
 			expect(outcomeOf(event('video_generation_complete', data)).kind).toBe('lost');
 		}
 	});
@@ -104,7 +99,7 @@ describe('a completion', () => {
 		'of which every entry is %s is a failure, with its reason',
 		(status) => {
 			const entry = { id: 'v1', status, file_url: null, error_message: 'UNSAFE_GENERATION' };
-			const failed = { kind: 'failed', text: 'UNSAFE_GENERATION' };
+			const failed = { kind: 'generationFailed', text: 'UNSAFE_GENERATION' };
 			expect(outcomeOf(completion(entry))).toEqual(failed);
 			expect(outcomeOf(JSON.stringify([entry]))).toEqual(failed);
 		},
@@ -129,9 +124,8 @@ describe('completions that come one per video', () => {
 	/** What comes of these when three were asked for; `isCut`: others may have followed. */
 	const idsOf = (events: string[], ending?: Ending) => {
 		const { outcome, early } = hear(events, ending, 3);
-		if (outcome.kind !== 'complete') throw new Error(outcome.kind);
-		const ids = outcome.files.map(({ id }) => id);
-		return { early, ids, isCut: outcome.cut !== undefined };
+		const { files = [], cut } = outcome as { files?: GeneratedFile[]; cut?: string };
+		return { early, ids: files.map(({ id }) => id), isCut: cut !== undefined };
 	};
 
 	it.each([
@@ -147,7 +141,8 @@ describe('completions that come one per video', () => {
 		paths.map((path) => ({ id: path[0], file_url: `${HOST}/${path}?signature=${time}` }));
 	const addressesOf = (...events: string[]) => {
 		const { outcome } = hear(events, 'markEnded', 3);
-		return outcome.kind === 'complete' && outcome.files.map(({ fileUrl }) => fileUrl.slice(26));
+		const { files = [] } = outcome as { files?: GeneratedFile[] };
+		return files.map(({ fileUrl }) => fileUrl.slice(26));
 	};
 
 	it('are the same files when those before are repeated with addresses signed anew', () => {
@@ -165,8 +160,9 @@ describe('completions that come one per video', () => {
 	const two = made('a', 'b').map((one) => completion(one));
 	it.each<[string, string[], early: boolean, cutBy: Ending[]]>([
 		['the stream ends', [], false, ['markBroken']],
-		['a status tells of a failure', [status('failed')], false, []],
+		['a status tells of a failure', [status('failed')], true, []],
 		['a completion is cut in two', [completion(...made('c')).slice(0, 60)], false, ENDINGS],
+		['one has failed', [completion({ id: 'c', status: 'failed' })], true, []],
 	])('count as far as they came, as all or as cut off, when %s', (_, more, early, cutBy) => {
 		for (const ending of ENDINGS) {
 			const expected = { early, ids: ['a', 'b'], isCut: cutBy.includes(ending) };
@@ -174,17 +170,15 @@ describe('completions that come one per video', () => {
 		}
 	});
 
-	it('are a failure when all have failed, and lost with all their ids when none has a file', () => {
-		const all = (fields: object) => ['a', 'b', 'c'].map((id) => completion({ id, ...fields }));
-		const failed = all({ status: 'failed', error: 'UNSAFE' });
-		expect(hear(failed, 'markEnded', 3)).toMatchObject({
+	it('are a failure when all have failed', () => {
+		const entry = { status: 'failed', error: 'UNSAFE' };
+		const failed = ['a', 'b', 'c'].map((id) => completion({ id, ...entry }));
+		const { early, outcome } = hear(failed, 'markEnded', 3);
+		expect({ early, ...outcome }).toEqual({
 			early: true,
-			outcome: { kind: 'failed' },
+			kind: 'generationFailed',
+			text: 'UNSAFE',
 		});
-		const named = all({ status: 'completed' });
-		const { outcome, progress, early } = hear(named, 'markEnded', 3);
-		expect({ kind: outcome.kind, early }).toEqual({ kind: 'lost', early: true });
-		expect(progress.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
 	});
 });
 
@@ -193,14 +187,15 @@ describe('an error event', () => {
 	it.each([['a bare text', 'Create video failed', 'Create video failed']])(
 		'with %s is a failure',
 		(_, data, text) => {
-			expect(outcomeOf(event('error', data))).toEqual({ kind: 'failed', text });
+			expect(outcomeOf(event('error', data))).toEqual({ kind: 'generationFailed', text });
 		},
 	);
 
 	it.each(['error', 'Error', 'video_generation_error', 'image_generation_failed'])(
 		'is one of the name %s',
 		(name) => {
-			expect(outcomeOf(event(name, '"quota"'))).toEqual({ kind: 'failed', text: 'quota' });
+			const failed = { kind: 'generationFailed', text: 'quota' };
+			expect(outcomeOf(event(name, '"quota"'))).toEqual(failed);
 		},
 	);
 });
@@ -232,25 +227,17 @@ describe('a plain answer instead of a stream', () => {
 	it.each(['<h1>Forbidden</h1>', '<!DOCTYPE html><p>502</p>', '\n<html><body>502</body></html>'])(
 		'is an edge’s page, told apart from a result that may come, when it is HTML: %p',
 		(page) => {
-			expect(outcomeOf(...page)).toEqual({ kind: 'page' });
+			expect(outcomeOf(...page).kind).toBe('notTheService');
 		},
 	);
 });
 
-describe('a status that tells of a failure', () => {
-	it('is the outcome when nothing comes after it', () => {
-		const told = { status: 'FAILED', message: 'UNSAFE_GENERATION' };
-		for (const ending of ENDINGS) {
-			const { outcome } = hear([status('processing'), status(told)], ending);
-			expect(outcome).toEqual({ kind: 'failed', text: 'UNSAFE_GENERATION' });
-		}
-		expect(outcomeOf(status('failed'))).toEqual({ kind: 'failed', text: undefined });
-	});
-
-	it('is none when something comes after it', () => {
-		expect(outcomeOf(status('failed'), status('processing'))).toMatchObject({ kind: 'lost' });
-		expect(outcomeOf(status('failed'), COMPLETE)).toEqual(COMPLETED);
-	});
+test.each([
+	['a word', 'failed', undefined],
+	['a record', { status: 'FAILED', message: 'UNSAFE_GENERATION' }, 'UNSAFE_GENERATION'],
+])('a status that tells of a failure is the outcome: %s', (_, told, text) => {
+	const { outcome, early } = hear([status('processing'), status(told)]);
+	expect({ early, ...outcome }).toEqual({ early: true, kind: 'generationFailed', text });
 });
 
 describe('more than any result can be', () => {
@@ -260,7 +247,7 @@ describe('more than any result can be', () => {
 		const events = new GenerationEvents(SOURCE);
 		let outcome = events.push(Buffer.from(first));
 		for (let mib = 0; mib < 4; mib++) outcome ??= events.push(Buffer.alloc(MIB, 'x'));
-		expect(outcome).toEqual({ kind: 'lost', text: expect.stringMatching(/larger/) });
+		expect(outcome).toEqual({ files: [], cut: expect.stringMatching(/larger/) });
 		expect(events.push(Buffer.from(`\n\n${COMPLETE}`))).toBe(outcome);
 		expect(events.markEnded()).toBe(outcome);
 	});

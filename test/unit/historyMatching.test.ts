@@ -171,12 +171,6 @@ test('a request that was given up half an hour ago has made nothing since', () =
 	expect(match(late, [lost(images), late], [entry]).own).toEqual([entry]);
 });
 
-test('the request’s time is one of the clock that the service had when it was sent', () => {
-	const request = lost({ clockOffsetMs: 60 * MINUTE });
-	const told = { ...first, created_at: at(3605) };
-	expect(match(request, [request], [told, first!]).own).toEqual([told]);
-});
-
 test.each<[ServiceRecord, number, boolean]>([
 	[{ status: 'completed', file_url: '/a.mp4' }, 1, false],
 	[{ status: 'MEDIA_GENERATION_STATUS_SUCCESSFUL', file_urls: ['/a', '/b'] }, 2, false],

@@ -46,45 +46,21 @@ describe('a look into the history', () => {
 	it('holds an entry once although a new one has shifted the pages meanwhile', async () => {
 		const newer = many(100, 0, 60);
 		const { api, listHistory } = account([...newer, newer[99]!, ...many(99, 100, -60)]);
-		const { entries } = await reader.look(api, [sent()], never);
+		const entries = await reader.look(api, SENT_AT, never);
 		expect(listHistory).toHaveBeenCalledTimes(2);
 		expect(entries.filter(({ id }) => id === 'e99')).toHaveLength(1);
 	});
 
 	it('goes no further back than the request, and serves all who ask at once', async () => {
 		const { api, listHistory } = account([...many(100, 0, -60), ...many(100, 100, -120)]);
-		const requests = [sent({ sentAt: SENT_AT + 1000 }), sent()];
-		await Promise.all(requests.map((request) => reader.look(api, [request], never)));
+		const times = [SENT_AT + 1000, SENT_AT];
+		await Promise.all(times.map((since) => reader.look(api, since, never)));
 		expect(listHistory.mock.calls.length).toBeLessThanOrEqual(2);
-	});
-
-	it('that is given up by the one who made it is made anew by the next', async () => {
-		const { api, listHistory } = account([file('a')]);
-		listHistory.mockImplementationOnce(async () => {
-			throw new Failure('canceled');
-		});
-		const [first, second] = await Promise.allSettled(
-			[sent(), sent()].map((request) => reader.look(api, [request], never)),
-		);
-		expect(first).toMatchObject({ reason: { kind: 'canceled' } });
-		expect(second).toMatchObject({ value: { entries: [{ id: 'a' }] } });
-	});
-
-	it('that fails, fails for all who asked meanwhile', async () => {
-		const { api, listHistory } = account([file('a')]);
-		listHistory.mockRejectedValueOnce(new Failure('unavailable'));
-		const looks = [sent(), sent()].map((request) => reader.look(api, [request], never));
-		expect((await Promise.allSettled(looks)).map(({ status }) => status)).toEqual([
-			'rejected',
-			'rejected',
-		]);
 	});
 
 	it('of a whole history, however short, serves earlier requests as well', async () => {
 		const { api, listHistory } = account([file('a')]);
-		for (const sentAt of [SENT_AT, SENT_AT - 60_000, 0]) {
-			await reader.look(api, [sent({ sentAt })], never);
-		}
+		for (const since of [SENT_AT, SENT_AT - 60_000, 0]) await reader.look(api, since, never);
 		expect(listHistory).toHaveBeenCalledTimes(1);
 	});
 });

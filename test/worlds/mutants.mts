@@ -15,7 +15,7 @@ const MUTANTS = [
 	`speech/speakPart.ts => record.markSent({ state: 'sent', sentAt }); =>`,
 	`speech/speakPart.ts => withDeadline(limitMs, work.canceled, => withDeadline(limitMs, part.signal,`,
 	`run/generationRecord.ts => this.paid.markSent({ state: 'sent', sentAt, asked: request }); =>`,
-	`run/generationRecord.ts => if (this.isAccepted) this.paid.keep({ state: 'accepted', asked }); =>`,
+	`run/generationRecord.ts => this.paid.keep({ state, sentAt: request!.sentAt, why, asked: request }); =>`,
 	`run/generationRecord.ts => if (!request || !mayStillCome) { => if (request) {`,
 	`run/run.ts => !outcomes.flat().some(isFailed) => outcomes.flat().some(isFailed)`,
 	`api/retry.ts => if (repeat === 'create') return true; => if (repeat === 'create') return false;`,

@@ -8,12 +8,13 @@ import type { Redactor } from '../../shared/parsing/redaction';
 
 /** What is kept of one create call that may have to be paid for. */
 export type PaidRequest =
-	/** Sent: nobody can tell whether the service has accepted it. `why`: what the attempt met. */
-	| { state: 'sent'; sentAt: number; why?: string; asked?: SentRequest }
+	/**
+	 * 'sent': nobody can tell whether the service has accepted it. `why`: what the attempt met. 'accepted':
+	 * a video or an image that the service has begun.
+	 */
+	| { state: 'sent' | 'accepted'; sentAt: number; why?: string; asked?: SentRequest }
 	/** Speech: its task. `isGone`: the service said that it has failed, or that it does not know it. */
-	| { state: 'task'; taskId: string; isGone?: boolean }
-	/** A video or an image that the service has begun, and the files that have come. */
-	| { state: 'accepted'; asked: SentRequest };
+	| { state: 'task'; taskId: string; isGone?: boolean };
 
 /** What an attempt met that got no clear answer, for the next one: "HTTP 502 at 14:03". */
 export function encounterOf(error: unknown, context: IExecuteFunctions): string {

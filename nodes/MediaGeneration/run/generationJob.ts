@@ -1,6 +1,7 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../shared/async/deadline';
 import { type GeneratedFile, GENERATIONS, type MediaKind } from '../../shared/contract';
+import { namesOf } from '../../shared/generation/entryFiles';
 import {
 	requestStream,
 	type GenerationOrder,
@@ -95,22 +96,4 @@ async function generate(
 	record.markIncomplete(files, cut);
 	const lost = new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut });
 	return await findInHistory(work.api, request!, lost, limits.signal);
-}
-
-/** Several files of one element share its id; saved to disk, none may overwrite another. */
-function namesOf(files: GeneratedFile[]): string[] {
-	const names: string[] = [];
-	for (const { id, fileUrl } of files) {
-		const wanted = id ?? fallbackId(fileUrl);
-		let name = wanted;
-		for (let number = 2; names.includes(name); number++) name = `${wanted}-${number}`;
-		names.push(name);
-	}
-	return names;
-}
-
-/** The last part of an address's path without its extension, for a file without an id. */
-function fallbackId(url: string): string {
-	const last = new URL(url).pathname.split('/').filter(Boolean).pop() ?? 'file';
-	return last.replace(/\.[a-z0-9]{1,5}$/i, '');
 }

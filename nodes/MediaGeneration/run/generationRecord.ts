@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { type GeneratedFile, GENERATIONS, type SentRequest } from '../../shared/contract';
+import {
+	type GeneratedFile,
+	GENERATIONS,
+	type MediaKind,
+	type SentRequest,
+} from '../../shared/contract';
 import { Failure, isFailure, withFacts } from '../../shared/failure';
-import type {
-	GenerationListener,
-	GenerationOrder,
-	Heard,
-} from '../../shared/generation/generationStream';
-import { markEnded, markLost, requestsOf } from '../../shared/generation/sentRequests';
-import type { GenerationProgress } from '../../shared/parsing/generationEvents';
+import type { GenerationListener, GenerationOrder } from '../../shared/generation/generationStream';
+import {
+	markEnded,
+	markLost,
+	requestsOf,
+	type SentRequests,
+} from '../../shared/generation/sentRequests';
+import type { GenerationProgress, Heard } from '../../shared/parsing/generationEvents';
 import { encounterOf } from '../paid/paidLog';
 import type { PaidRecord } from '../paid/payments';
 import type { Work } from './work';
@@ -25,20 +31,24 @@ export class GenerationRecord implements GenerationListener {
 	readonly earlier: Heard | undefined;
 	/** What the attempt met that sent it and got no clear answer. */
 	why: string | undefined;
-	/** The service has said that it has begun. */
-	private isAccepted = false;
+	/** Once the service has said that it has begun. */
+	private state: 'sent' | 'accepted' = 'sent';
 	/** Its stream was lost: what the history lacks may still come. */
 	private isLost = false;
+	private readonly kind: MediaKind;
+	private readonly requests: SentRequests;
 
 	constructor(
 		private readonly work: Work,
 		private readonly paid: PaidRecord,
 		private readonly order: GenerationOrder,
 	) {
+		this.kind = GENERATIONS[order.generation].makes;
+		this.requests = requestsOf(work.credential);
 		const { left } = paid;
 		if (!left || left.state === 'task' || !left.asked) return;
-		if (left.state === 'sent') this.why = left.why;
-		else this.isAccepted = true;
+		this.state = left.state;
+		this.why = left.why;
 		const cut = this.why ?? 'an earlier attempt of this node lost the stream';
 		this.earlier = { files: left.asked.files, cut };
 		this.request = left.asked;
@@ -67,12 +77,9 @@ export class GenerationRecord implements GenerationListener {
 		this.paid.markRefused();
 	}
 
-	markAnswered(clockOffsetMs: number | undefined): void {
-		this.request!.clockOffsetMs = clockOffsetMs;
+	markAnswered(): void {
 		const { concurrency } = this.work;
-		// It has said something by now, or is one that takes its time to begin.
 		if (concurrency.recordAccepted()) concurrency.recordAlive();
-		this.keepState();
 	}
 
 	showProgress({ status, id }: GenerationProgress): void {
@@ -130,12 +137,10 @@ export class GenerationRecord implements GenerationListener {
 		}
 		const isUnlikely = isFailure(error, 'unavailable', 'notTheService');
 		markLost(request, isUnlikely ? UNLIKELY_MS : undefined);
-		if (!this.isAccepted && !this.isLost) this.why = encounterOf(error, this.work.context);
+		const isUnclear = this.state === 'sent';
+		if (isUnclear && !this.isLost) this.why = encounterOf(error, this.work.context);
 		this.keepState();
-		return withFacts(error, {
-			ids: request.told,
-			maybeAccepted: this.isAccepted ? undefined : true,
-		});
+		return withFacts(error, { ids: request.told, maybeAccepted: isUnclear || undefined });
 	}
 
 	private receive(files: GeneratedFile[]): void {
@@ -147,8 +152,9 @@ export class GenerationRecord implements GenerationListener {
 
 	/** The service has begun it, so it is paid. */
 	private markAccepted(): void {
-		if (this.isAccepted) return;
-		this.isAccepted = true;
+		if (this.state === 'accepted') return;
+		this.state = 'accepted';
+		this.why = undefined;
 		const { told } = this.request!;
 		const ids = told.length > 0 && { ids: told.join() };
 		this.work.report.recordPayment({ kind: this.kind, ...ids });
@@ -163,16 +169,7 @@ export class GenerationRecord implements GenerationListener {
 	}
 
 	private keepState(): void {
-		const asked = this.request!;
-		if (this.isAccepted) this.paid.keep({ state: 'accepted', asked });
-		else this.paid.keep({ state: 'sent', sentAt: asked.sentAt, why: this.why, asked });
-	}
-
-	private get kind() {
-		return GENERATIONS[this.order.generation].makes;
-	}
-
-	private get requests() {
-		return requestsOf(this.work.credential);
+		const { state, why, request } = this;
+		this.paid.keep({ state, sentAt: request!.sentAt, why, asked: request });
 	}
 }

@@ -10,7 +10,6 @@ import {
 	type Generation,
 } from '../contract';
 import { Failure, isFailure } from '../failure';
-import type { HttpResponse } from '../http/request';
 import {
 	readCreated,
 	readCreatedTaskId,
@@ -85,15 +84,15 @@ export class Api extends RetryingClient {
 
 	/**
 	 * §4.5–4.8: starts a generation and returns its event stream once it has begun, its headers at the
-	 * latest after `limitMs`, and the service's clock minus ours in ms, if it says. `check` returns the same
-	 * stream once it has said something, or throws a refusal. It lives until it ends or `signal` aborts.
+	 * latest after `limitMs`. `check` returns the same stream once it has said something, or throws a refusal.
+	 * It lives until it ends or `signal` aborts.
 	 */
 	async openStream(
 		generation: Generation,
 		body: Buffer,
 		options: Pick<ApiCall, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
 		check: (stream: AsyncIterable<Uint8Array>) => Promise<AsyncIterable<Uint8Array>>,
-	): Promise<{ body: AsyncIterable<Uint8Array>; clockOffsetMs?: number }> {
+	): Promise<AsyncIterable<Uint8Array>> {
 		const call: ApiCall = {
 			method: 'POST',
 			path: GENERATIONS[generation].path,
@@ -103,11 +102,10 @@ export class Api extends RetryingClient {
 			...options,
 		};
 		return await this.send(call, async (answer) => {
-			const body = await check(answer.body).catch((error: unknown) => {
+			return await check(answer.body).catch((error: unknown) => {
 				answer.close();
 				throw error;
 			});
-			return { body, clockOffsetMs: clockOffsetOf(answer) };
 		});
 	}
 
@@ -141,13 +139,8 @@ export class Api extends RetryingClient {
 		return await this.send(call, async (answer, signal) => {
 			const text = await readText(answer, signal);
 			const raw = readAnswer(text, this.credential.redact, ownsErrorField);
-			return { raw, clockOffsetMs: clockOffsetOf(answer) ?? 0 };
+			const offsetMs = Date.parse(answer.headers.date ?? '') - Date.now();
+			return { raw, clockOffsetMs: Number.isNaN(offsetMs) ? 0 : offsetMs };
 		});
 	}
-}
-
-/** The service's clock minus ours, in ms; undefined if the answer does not say. */
-function clockOffsetOf({ headers }: HttpResponse): number | undefined {
-	const offsetMs = Date.parse(headers.date ?? '') - Date.now();
-	return Number.isNaN(offsetMs) ? undefined : offsetMs;
 }

@@ -1,5 +1,5 @@
 import { startDeadline, whenAborted } from '../async/deadline';
-import { Failure } from '../failure';
+import { Failure, isTransient } from '../failure';
 import { GenerationEvents } from '../parsing/generationEvents';
 import type { Source } from '../parsing/responses';
 
@@ -31,9 +31,7 @@ export async function refusalChecked(
 	}
 	patience.stop();
 	const { outcome } = events;
-	if (!hasBegun && outcome?.kind === 'failed' && outcome.isTooMuch) {
-		throw new Failure('rateLimited', { text: outcome.text, transient: true });
-	}
+	if (!hasBegun && isTransient(outcome)) throw new Failure('rateLimited', outcome.facts);
 	return continued(iterator, read);
 }
 

@@ -1,9 +1,24 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { download, type FileContext } from '../http/download';
 import type { Credential } from '../http/credential';
-import { asText } from '../parsing/coerce';
 import { kindSaid } from '../parsing/fileType';
+import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from './historyEntries';
+
+/**
+ * The names of files: their ids, or the last part of their addresses. Several of one element share its id;
+ * saved to disk, none may overwrite another.
+ */
+export function namesOf(files: GeneratedFile[]): string[] {
+	const wanted = files.map(({ id, fileUrl }) => {
+		const last = new URL(fileUrl).pathname.split('/').pop()!;
+		return id ?? last.replace(/\.\w{1,5}$/, '');
+	});
+	return wanted.map((name, index) => {
+		const number = wanted.slice(0, index).filter((other) => other === name).length + 1;
+		return number === 1 ? name : `${name}-${number}`;
+	});
+}
 
 /**
  * Fetches the files of an entry of the history: the first into `field`, the further ones into the same
@@ -16,13 +31,12 @@ export async function fetchEntryFiles(
 	field: string,
 	signal: AbortSignal,
 ): Promise<NonNullable<INodeExecutionData['binary']>> {
-	const id = asText(record.id) ?? 'entry';
+	const names = namesOf(files);
 	const binary: NonNullable<INodeExecutionData['binary']> = {};
 	for (const [index, { fileUrl: url }] of files.entries()) {
-		const suffix = index === 0 ? '' : String(index + 1);
-		const kind = kindSaid(record, url) ?? 'video';
-		const file = { url, kind, id: suffix ? `${id}-${suffix}` : id };
-		binary[field + suffix] = await download(context, credential, file, signal);
+		const file = { url, kind: kindSaid(record, url) ?? 'video', id: names[index]! };
+		const name = index === 0 ? field : `${field}${index + 1}`;
+		binary[name] = await download(context, credential, file, signal);
 	}
 	return binary;
 }

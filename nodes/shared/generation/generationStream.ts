@@ -1,14 +1,9 @@
 import { refusalChecked } from '../api/firstEvent';
 import type { Api } from '../api/api';
 import { abortReason, anyOf, NO_REASON, steadyNow, watchSilence } from '../async/deadline';
-import type { GeneratedFile, Generation } from '../contract';
-import { Failure, isFailure } from '../failure';
-import { failureOfText } from '../parsing/errors';
-import {
-	GenerationEvents,
-	type GenerationOutcome,
-	type GenerationProgress,
-} from '../parsing/generationEvents';
+import type { Generation } from '../contract';
+import { Failure } from '../failure';
+import { GenerationEvents, type GenerationProgress, type Heard } from '../parsing/generationEvents';
 
 /** What is asked for. */
 export interface GenerationOrder {
@@ -28,16 +23,9 @@ export interface GenerationListener {
 	markSent(): void;
 	/** The service has surely not accepted the call. */
 	markRefused(): void;
-	/** It has answered; its clock minus ours, in ms, if it says. */
-	markAnswered(clockOffsetMs: number | undefined): void;
+	/** It has answered, and said something or taken its time. */
+	markAnswered(): void;
 	showProgress(progress: GenerationProgress): void;
-}
-
-/** What a stream has told. */
-export interface Heard {
-	files: GeneratedFile[];
-	/** Why it ended before all files were there, unless the service has ended it. */
-	cut?: string;
 }
 
 export interface StreamLimits {
@@ -83,40 +71,27 @@ export async function requestStream(
 		if (!mayBeUnderWay(error)) throw error;
 	});
 	if (!stream) return { files: [], cut: 'the service did not respond' };
-	listener.markAnswered(stream.clockOffsetMs);
+	listener.markAnswered();
 	const hear = (progress: GenerationProgress) => listener.showProgress(progress);
 	const events = new GenerationEvents(api.credential, hear, order.expected);
 	const ended = api.pace.markUnderWay();
 	signal.addEventListener('abort', close, { once: true });
 	if (signal.aborted) close();
-	return await readToOutcome(stream.body, events, idleMs, close)
-		.then((outcome) => {
-			const reason = signal.aborted ? abortReason(signal) : undefined;
-			// What has come in time must not be lost with what has not.
-			const isInTime = !reason || (reason.kind === 'timedOut' && outcome.kind === 'complete');
-			if (!isInTime) throw reason.with({ maybeAccepted: true });
-			return heardIn(outcome);
-		})
-		.catch((error: unknown) => {
-			api.pace.noteFailed(error);
-			throw error;
-		})
-		.finally(() => {
-			signal.removeEventListener('abort', close);
-			close();
-			ended();
-		});
-}
-
-/** Throws the Failure that an outcome is. */
-function heardIn(outcome: GenerationOutcome): Heard {
-	if (outcome.kind === 'complete') return outcome;
-	if (outcome.kind === 'page') throw new Failure('notTheService', { maybeAccepted: true });
-	const { text } = outcome;
-	if (outcome.kind === 'lost') return { files: [], cut: text };
-	const failure = failureOfText(text);
-	const isOwn = isFailure(failure, 'rejected', 'invalidVoice');
-	throw isOwn ? new Failure('generationFailed', { text }) : failure;
+	try {
+		const outcome = await readToOutcome(stream, events, idleMs, close);
+		const reason = signal.aborted ? abortReason(signal) : undefined;
+		const isFailed = outcome instanceof Failure;
+		// What has come in time must not be lost with what has not.
+		const isInTime = reason?.kind === 'timedOut' && !isFailed && outcome.files.length > 0;
+		if (reason && !isInTime) throw reason.with({ maybeAccepted: true });
+		if (!isFailed) return outcome;
+		api.pace.noteFailed(outcome);
+		throw outcome;
+	} finally {
+		signal.removeEventListener('abort', close);
+		close();
+		ended();
+	}
 }
 
 /** Reads a stream to its outcome, to a silence, or until it is closed. */
@@ -125,7 +100,7 @@ async function readToOutcome(
 	events: GenerationEvents,
 	idleMs: number,
 	close: () => void,
-): Promise<GenerationOutcome> {
+): Promise<Heard | Failure> {
 	const over = new AbortController();
 	let lastHeard = steadyNow();
 	let why: string | undefined;

@@ -19,13 +19,12 @@ const LINGERS_MS = 20 * 60 * 1000;
 /** `created_at` and Date headers are cut to the second. */
 const CLOCK_TOLERANCE_MS = 2000;
 
-/** How far back a request's entries may go, in ms since 1970 by the service's clock. */
-export const sinceOf = ({ sentAt, clockOffsetMs }: SentRequest, offsetMs: number): number =>
-	sentAt + (clockOffsetMs ?? offsetMs) - CLOCK_TOLERANCE_MS;
+/** How far back a request's entries may go, in ms since 1970 by our clock. */
+export const sinceOf = ({ sentAt }: SentRequest): number => sentAt - CLOCK_TOLERANCE_MS;
 
 /**
- * What of `entries`, one look into the history, the oldest first, belongs to `request`; `alike` are all that
- * are known with its prompt. An id that was told is proof. Where none was, its own are the entries of
+ * What of `entries`, one look into the history, the oldest first, belongs to `request`; `alike` are all
+ * that are known with its prompt. An id that was told is proof. Where none was, its own are the entries of
  * exactly its prompt, kind and shape, made since it was sent and taken by nobody, if no other open request
  * can have made one of them; equal requests share, in the order they were sent.
  */
@@ -82,9 +81,9 @@ function isProvenFor({ told, files }: SentRequest): (entry: HistoryEntry) => boo
 const mayBeOf =
 	(owner: SentRequest) =>
 	({ createdAt, record, files }: HistoryEntry): boolean => {
-		const { clockOffsetMs = 0, aspectRatio, kind, searchUntil = Infinity } = owner;
-		const latest = searchUntil + LINGERS_MS + clockOffsetMs;
-		if (!(createdAt >= sinceOf(owner, 0) && createdAt <= latest)) return false;
+		const { aspectRatio, kind, searchUntil = Infinity } = owner;
+		const isInTime = createdAt >= sinceOf(owner) && createdAt <= searchUntil + LINGERS_MS;
+		if (!isInTime) return false;
 		const said = asText(record.aspect_ratio) ?? '';
 		const ratio =
 			ASPECT_RATIOS.find((known) => known === said) ?? ASPECT_RATIO_ALIASES.get(said.toLowerCase());

@@ -4,8 +4,6 @@ import type { Api } from '../api/api';
 import { isFailure } from '../failure';
 import { asTime } from '../parsing/coerce';
 import { readHistory, type HistoryEntry } from './historyEntries';
-import { sinceOf } from './historyMatching';
-import type { SentRequest } from '../contract';
 
 /** How long a look is fresh enough for everyone, in ms. */
 const FRESH_MS = 8_000;
@@ -14,11 +12,9 @@ const MAX_ENTRIES = 2000;
 
 /** What was in the history when it was read. */
 export interface HistoryLook {
-	/** The oldest first. */
+	/** The oldest first, their times by our clock. */
 	entries: HistoryEntry[];
-	/** The service's clock minus ours, in ms. */
-	clockOffsetMs: number;
-	/** It goes back so far: in ms since 1970 by the service's clock. */
+	/** It goes back so far: in ms since 1970 by our clock. */
 	since: number;
 	readAt: number;
 }
@@ -30,20 +26,12 @@ export class HistoryReader {
 	private underWay: Promise<HistoryLook> | undefined;
 
 	/**
-	 * A look back to the first of `requests`, at most some seconds old, and made at `asOf` or later, by
-	 * `steadyNow`. Throws a Failure.
+	 * The entries made after `since`, in ms since 1970 by our clock, and perhaps older ones, the oldest first;
+	 * read some seconds ago, or at `asOf` or later, by `steadyNow`. Throws a Failure.
 	 */
-	async look(
-		api: Api,
-		requests: SentRequest[],
-		signal: AbortSignal,
-		asOf = 0,
-	): Promise<HistoryLook> {
+	async look(api: Api, since: number, signal: AbortSignal, asOf = 0): Promise<HistoryEntry[]> {
 		const oldest = Math.max(asOf, steadyNow() - FRESH_MS);
-		const since = (offsetMs: number) =>
-			requests.reduce((least, request) => Math.min(least, sinceOf(request, offsetMs)), Infinity);
-		const isEnough = (look: HistoryLook) =>
-			look.readAt >= oldest && look.since <= since(look.clockOffsetMs);
+		const isEnough = (look: HistoryLook) => look.readAt >= oldest && look.since <= since;
 		while (!this.last || !isEnough(this.last)) {
 			throwIfAborted(signal);
 			if (this.underWay) {
@@ -56,31 +44,30 @@ export class HistoryReader {
 			this.underWay = readBackTo(api, since, signal);
 			this.last = await this.underWay.finally(() => (this.underWay = undefined));
 		}
-		return this.last;
+		return this.last.entries;
 	}
 }
 
-/** Reads back to `since`, or as far as a look goes; that depends on the service's clock minus ours. */
-async function readBackTo(
-	api: Api,
-	since: (clockOffsetMs: number) => number,
-	signal: AbortSignal,
-): Promise<HistoryLook> {
-	const look = { entries: [], clockOffsetMs: 0, since: -Infinity, readAt: steadyNow() };
+/** Reads back to `since`, or as far as a look goes. */
+async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise<HistoryLook> {
+	const look = { since: -Infinity, readAt: steadyNow() };
+	/** The service's clock minus ours. */
+	let clockOffsetMs = 0;
 	const items = await readAllPages({
 		first: 1,
 		limit: MAX_ENTRIES,
 		fetch: async (page, pageSize) => {
 			const found = await api.listHistory({ page, page_size: pageSize }, signal);
-			look.clockOffsetMs = found.clockOffsetMs;
+			({ clockOffsetMs } = found);
 			return found;
 		},
 		isEnough: ({ items }) => {
-			const wanted = since(look.clockOffsetMs);
-			const isEnough = items.length > 0 && !(asTime(items.at(-1)?.created_at) >= wanted);
-			if (isEnough) look.since = wanted;
+			const isEnough = !(asTime(items.at(-1)?.created_at) >= since + clockOffsetMs);
+			if (isEnough) look.since = since;
 			return isEnough;
 		},
 	});
-	return { ...look, entries: readHistory(items, api.credential.baseUrl) };
+	const entries = readHistory(items, api.credential.baseUrl);
+	for (const entry of entries) entry.createdAt -= clockOffsetMs;
+	return { ...look, entries };
 }

@@ -9,7 +9,7 @@ import { asText } from '../parsing/coerce';
 import { readReason } from '../parsing/errors';
 import { marksOf } from '../parsing/responses';
 import { isKnown, type HistoryEntry } from './historyEntries';
-import { matchHistory } from './historyMatching';
+import { matchHistory, sinceOf } from './historyMatching';
 import { HistoryReader } from './historyReader';
 import { requestsOf } from './sentRequests';
 
@@ -61,15 +61,15 @@ export async function findInHistory(
 		// Others may have looked some seconds ago.
 		const isLast = Math.min(leftMs(), remainsMs) < LOOK_MS;
 		const alike = requestsOf(api.credential).alike(request);
-		const { entries, clockOffsetMs } = await accountOf(api.credential)
+		const since = Math.min(...alike.map(sinceOf));
+		const entries = await accountOf(api.credential)
 			.shared(HistoryReader)
-			.look(api, alike, signal, isLast ? steadyNow() - 1000 : 0)
+			.look(api, since, signal, isLast ? steadyNow() - 1000 : 0)
 			.catch((error: unknown) => {
 				if (leftMs() <= 0) throw new Failure('streamLost');
 				// A replica that lags behind, or an edge, may answer so for minutes.
 				throw isFailure(error, 'notFound') ? error.with({ transient: true }) : error;
 			});
-		for (const one of alike) one.clockOffsetMs ??= clockOffsetMs;
 		const match = matchHistory(request, alike, entries);
 		const failed = match.own.filter((entry) => entry.failed);
 		const had = new Set(marksOf(got));

@@ -3,23 +3,21 @@ import { Failure, invalidInput } from '../../../shared/failure';
 import { INPUT_FIELD } from '../../../shared/n8n/descriptions';
 import { isImage } from '../../../shared/parsing/fileType';
 import { asText, isRecord } from '../../../shared/parsing/coerce';
-import { memory, sizeOfStored } from '../../../shared/n8n/storedFile';
+import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { Work } from '../../run/work';
 
-/* Input images → the base64 array of a create call (§4.6, §4.7), with one encoded copy in memory. */
+/* Input images → the base64 array of a create call (§4.6, §4.7). */
 
 /** Largest encoded request body, in bytes: neither n8n nor the service can be expected to cope with more. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
-/** Encoded at a time, in bytes: divisible by 3, so that base64 needs no padding in between. */
-const STEP_BYTES = 48 * 1024;
-/** How many of the fields that an item does have are named. */
-const MAX_NAMED = 10;
 
 const UNTYPED = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
 interface Image {
 	field: string;
 	data: IBinaryData;
+	/** Its type says that it is an image. */
+	isTyped: boolean;
 }
 
 /** The images in an item's fields. */
@@ -47,16 +45,16 @@ export class InputImages {
 	}
 
 	/**
-	 * The JSON body, such as `{ "frames": ["<base64>", …], …rest }`, written straight into one buffer while
-	 * the images are read as streams, once there is room for it. Throws a Failure that names an empty
-	 * or unfit image or says that they are too large, or the signal's reason.
+	 * The JSON body, such as `{ "frames": ["<base64>", …], …rest }`, once there is room for it. `release`
+	 * frees its memory. Throws a Failure that names an unfit image or says that they are too large, or the
+	 * signal's reason.
 	 */
 	async encode(rest: Record<string, string>, signal: AbortSignal) {
-		const lengths = await this.encodedLengths();
-		const json = JSON.stringify({ [this.requestField]: [], ...rest });
-		const inside = json.indexOf('[') + 1;
-		// Each image has two quotes and a comma around it.
-		const total = lengths.reduce((sum, length) => sum + length + 3, Buffer.byteLength(json));
+		const { helpers } = this.work.context;
+		const sizes = await Promise.all(
+			this.images.map(async ({ data }) => await sizeOfStored(helpers, data)),
+		);
+		const total = sizes.reduce((sum, size) => sum + Math.ceil(size / 3) * 4, 0);
 		if (total > MAX_BODY_BYTES) {
 			const megabytes = Math.round(total / 1024 / 1024);
 			throw invalidInput(
@@ -64,20 +62,18 @@ export class InputImages {
 				`add up to ${megabytes} MB when encoded, more than can be sent at once: use fewer or smaller images`,
 			);
 		}
-
-		const release = await memory().acquire(total, signal);
+		// The encoded images, and the body that is made of them.
+		const release = await memory().acquire(2 * total, signal);
 		const write = async () => {
-			const body = Buffer.allocUnsafe(total);
-			let at = body.write(json.slice(0, inside));
+			const json = JSON.stringify({ [this.requestField]: [], ...rest });
+			const inside = json.indexOf('[') + 1;
+			const parts: Uint8Array[] = [];
 			for (const [index, image] of this.images.entries()) {
-				at += body.write(index === 0 ? '"' : ',"', at);
-				const start = at;
-				at = await this.encodeInto(body, at, image.data);
-				this.checkEncoded(image, body.subarray(start, at), lengths[index]!);
-				at += body.write('"', at);
+				const before = index === 0 ? `${json.slice(0, inside)}"` : '","';
+				parts.push(Buffer.from(before), await this.encoded(image));
 			}
-			at += body.write(json.slice(inside), at);
-			return { bytes: body.subarray(0, at), release };
+			const after = Buffer.from(`"${json.slice(inside)}`);
+			return { bytes: Buffer.concat([...parts, after]), release };
 		};
 		return await write().catch((error: unknown) => {
 			release();
@@ -93,14 +89,12 @@ export class InputImages {
 			throw this.badImage(`The file in '${field}' is empty`);
 		}
 		const type = mimeType?.split(';')[0]!.trim().toLowerCase() ?? '';
-		// A file of unknown type is judged by its bytes: now if they are in memory, else when they are read.
-		if (UNTYPED.has(type)) {
-			if (id === undefined) this.checkBytes(field, data.data);
-		} else if (!type.startsWith('image/')) {
+		const isTyped = !UNTYPED.has(type);
+		if (isTyped && !type.startsWith('image/')) {
 			const name = fileName ? ` (${fileName})` : '';
 			throw this.badImage(`The file in '${field}'${name} is not an image but ${type}`);
 		}
-		return { field, data };
+		return { field, data, isTyped };
 	}
 
 	private dataOf(given: string | IBinaryData, field: string): IBinaryData {
@@ -108,52 +102,20 @@ export class InputImages {
 		try {
 			return context.helpers.assertBinaryData(index, given);
 		} catch {
-			const { binary, json } = context.getInputData()[index]!;
+			const { binary = {}, json } = context.getInputData()[index]!;
 			// Where n8n keeps files in the items' JSON, their names are paths.
 			const paths = isRecord(json._files) ? Object.keys(json._files).map((n) => `_files.${n}`) : [];
-			const names = [...Object.keys(binary ?? {}), ...paths];
-			const shown = names.length > MAX_NAMED ? [...names.slice(0, MAX_NAMED), '…'] : names;
-			const has =
-				names.length > 0 ? `This item's files: ${shown.join(', ')}` : 'This item has no files';
+			const names = [...Object.keys(binary), ...paths].join(', ');
+			const has = names ? `This item's files: ${names}` : 'This item has no files';
 			throw this.badImage(`No file in '${field}'. ${has}`);
 		}
 	}
 
-	/** How many characters each image has as base64. */
-	private async encodedLengths(): Promise<number[]> {
-		const { helpers } = this.work.context;
-		const sizes = await Promise.all(
-			this.images.map(async ({ data }) => await sizeOfStored(helpers, data)),
-		);
-		const empty = this.images.find((_, index) => sizes[index] === 0);
-		if (empty) throw this.badImage(`The file in '${empty.field}' is empty`);
-		return sizes.map((size) => Math.ceil(size / 3) * 4);
-	}
-
-	private checkEncoded({ field, data }: Image, base64: Buffer, length: number): void {
-		if (base64.length !== length) throw this.badImage(`The file in '${field}' cannot be read`);
-		if (data.mimeType?.startsWith('image/')) return;
-		this.checkBytes(field, base64.toString('latin1', 0, 64));
-	}
-
-	private checkBytes(field: string, base64: string): void {
-		if (isImage(Buffer.from(base64.slice(0, 64), 'base64'))) return;
+	/** An image as base64; one of unknown type is judged by its bytes. */
+	private async encoded({ field, data, isTyped }: Image): Promise<Buffer> {
+		const bytes = await readStored(this.work.context.helpers, data);
+		if (isTyped || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
 		throw this.badImage(`The file in '${field}' is not an image`);
-	}
-
-	/** Writes one image as base64 at `at`; returns the position after it. */
-	private async encodeInto(body: Buffer, at: number, { id, data }: IBinaryData): Promise<number> {
-		if (id === undefined) return at + body.write(data, at, 'latin1');
-		const stream = await this.work.context.helpers.getBinaryStream(id, STEP_BYTES);
-		let end = at;
-		let left: Buffer = Buffer.alloc(0);
-		for await (const part of stream as AsyncIterable<Buffer>) {
-			const bytes = left.length > 0 ? Buffer.concat([left, part]) : part;
-			const whole = bytes.length - (bytes.length % 3);
-			end += body.write(bytes.toString('base64', 0, whole), end, 'latin1');
-			left = bytes.subarray(whole);
-		}
-		return end + body.write(left.toString('base64'), end, 'latin1');
 	}
 
 	private badImage(text: string): Failure {
