@@ -123,7 +123,7 @@ describe('the name of a file', () => {
 
 it.each([
 	['its type', { type: 'image' }, '/a', 'image'],
-	['its type in capitals', { media_type: 'IMAGE' }, '/a', 'image'],
+	['its type in capitals', { type: 'IMAGE' }, '/a', 'image'],
 	['its type against its ending', { type: 'video' }, '/a.png', 'video'],
 	['its type when it was made from images', { type: 'image_to_video' }, '/a.mp4', 'video'],
 	['its ending', {}, '/a.JPG?x=1', 'image'],

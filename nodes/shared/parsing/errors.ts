@@ -18,28 +18,23 @@ const CUT_OFF = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,
 /** The reason given in `error`, `message`, `detail` or the like, however nested; else undefined. */
 export function readReason(value: unknown, depth = 0): string | undefined {
 	const text = asText(value);
-	if (text !== undefined) return readReasonText(text, depth);
-	if (depth > 4) return undefined;
-	if (Array.isArray(value)) {
-		const reasons = value.map((entry) => readReason(entry, depth + 1)).filter(Boolean);
-		return plainText(reasons.slice(0, 3).join('; '));
+	if (depth > 4) return plainText(text);
+	const within = (inner: unknown) => readReason(inner, depth + 1);
+	if (text !== undefined) {
+		const json = /^[[{]/.test(text) ? (parseJson(text) ?? CUT_OFF.exec(text)?.[1]) : undefined;
+		return within(json) ?? plainText(text);
 	}
-	if (!isRecord(value)) return undefined;
-	const reasons = REASONS_UNDER.filter((key) => !saysNothing(value[key]))
-		.map((key) => readReason(value[key], depth + 1))
-		.filter((reason) => reason !== undefined);
+	if (Array.isArray(value)) {
+		return plainText(value.map(within).filter(Boolean).slice(0, 3).join('; '));
+	}
+	const record = isRecord(value) ? value : {};
+	const told = REASONS_UNDER.map((key) => record[key]).filter((reason) => !saysNothing(reason));
+	const reasons = told.map(within).filter((reason) => reason !== undefined);
 	return reasons.find((reason) => !SAYS_LITTLE.test(reason)) ?? reasons[0];
 }
 
-function readReasonText(text: string, depth: number): string | undefined {
-	if (depth > 4 || !/^[[{]/.test(text)) return plainText(text);
-	const json = parseJson(text);
-	const reason = json === undefined ? CUT_OFF.exec(text)?.[1] : readReason(json, depth + 1);
-	return plainText(reason ?? text);
-}
-
 /** Text without mark-up and control characters, not too long; undefined when nothing is left. */
-function plainText(text: string): string | undefined {
+function plainText(text = ''): string | undefined {
 	const plain = clip(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
 	return asText(clip(plain.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
 }

@@ -1,4 +1,4 @@
-import { MIME_TYPES, type FileType, type MediaKind } from '../contract';
+import { MIME_TYPES, type FileType, type MediaKind, type ServiceRecord } from '../contract';
 import { asText, looksLikeHtml } from './coerce';
 
 /** The type of a file, from its first bytes, its header and its address. Pure. */
@@ -6,56 +6,50 @@ import { asText, looksLikeHtml } from './coerce';
 /** Bytes needed to recognise a type. */
 export const SNIFF_BYTES = 512;
 
-/** Extensions, and the types that files with one have: the usual name of each, then its other names. */
-const TYPES: ReadonlyArray<[extension: string, mimeType: string, ...others: string[]]> = [
-	['mp3', 'audio/mpeg', 'audio/mp3'],
-	['wav', 'audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave'],
-	['ogg', 'audio/ogg'],
-	['opus', 'audio/opus'],
-	['flac', 'audio/flac', 'audio/x-flac'],
-	['aac', 'audio/aac'],
-	['m4a', 'audio/mp4', 'audio/x-m4a'],
-	['weba', 'audio/webm'],
-	['mp4', 'video/mp4'],
-	['webm', 'video/webm'],
-	['mov', 'video/quicktime'],
-	['png', 'image/png'],
-	['jpg', 'image/jpeg', 'image/jpg'],
-	['webp', 'image/webp'],
-	['gif', 'image/gif'],
-	['avif', 'image/avif'],
+/**
+ * Types of files: their extension, what they begin with, as Latin-1, and their usual name and others. The
+ * first that fits counts.
+ */
+const TYPES: ReadonlyArray<
+	[extension: string, beginning: RegExp | undefined, mimeType: string, ...others: string[]]
+> = [
+	// The frame sync of ADTS and MPEG audio: layer bits 00 are ADTS, 01 layer III.
+	['aac', /^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'],
+	['mp3', /^ID3|^\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]/, 'audio/mpeg', 'audio/mp3'],
+	['wav', /^RIFF.{4}WAVE/s, 'audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave'],
+	['ogg', /^OggS/, 'audio/ogg'],
+	['opus', undefined, 'audio/opus'],
+	['flac', /^fLaC/, 'audio/flac', 'audio/x-flac'],
+	['m4a', /^.{4}ftypM4A/s, 'audio/mp4', 'audio/x-m4a'],
+	['weba', undefined, 'audio/webm'],
+	['webm', /^\x1aE\xdf\xa3/, 'video/webm'],
+	['mov', /^.{4}ftypqt {2}/s, 'video/quicktime'],
+	['avif', /^.{4}ftypavi/s, 'image/avif'],
+	['mp4', /^.{4}ftyp/s, 'video/mp4'],
+	['png', /^\x89PNG/, 'image/png'],
+	['jpg', /^\xff\xd8\xff/, 'image/jpeg', 'image/jpg'],
+	['jpeg', undefined, 'image/jpeg'],
+	['webp', /^RIFF.{4}WEBP/s, 'image/webp'],
+	['gif', /^GIF8/, 'image/gif'],
 ];
+
+const named = (name: string) => TYPES.find(([, , ...names]) => names.includes(name));
+
+/** The type that the first bytes prove. */
+function sniff(bytes: Uint8Array) {
+	const start = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
+	return TYPES.find(([, beginning]) => beginning?.test(start));
+}
+
+/** The type that an address's extension names. */
+function typeAtEndOf(url: string) {
+	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
+	return TYPES.find(([extension]) => extension === ending);
+}
 
 /** The type in a Content-Type header, without its parameters; '' when there is none. */
 const typeNamedBy = (contentType: string | undefined) =>
 	contentType?.slice(0, 200).split(';')[0]!.trim().toLowerCase() ?? '';
-
-/** What files of a type begin with, as Latin-1. */
-const BEGINNINGS: ReadonlyArray<[RegExp, mimeType: string]> = [
-	[/^RIFF.{4}WAVE/s, 'audio/wav'],
-	[/^RIFF.{4}WEBP/s, 'image/webp'],
-	[/^\x89PNG/, 'image/png'],
-	[/^\xff\xd8\xff/, 'image/jpeg'],
-	[/^GIF8/, 'image/gif'],
-	[/^OggS/, 'audio/ogg'],
-	[/^fLaC/, 'audio/flac'],
-	[/^ID3/, 'audio/mpeg'],
-	[/^\x1aE\xdf\xa3/, 'video/webm'],
-	[/^.{4}ftypavi/s, 'image/avif'],
-	[/^.{4}ftypqt {2}/s, 'video/quicktime'],
-	[/^.{4}ftypM4A/s, 'audio/mp4'],
-	[/^.{4}ftyp/s, 'video/mp4'],
-	// The frame sync of ADTS and MPEG audio: layer bits 00 are ADTS, 01 layer III.
-	[/^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'],
-	[/^\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]/, 'audio/mpeg'],
-];
-
-/** The MIME type that the first bytes prove, else undefined. */
-function sniff(bytes: Uint8Array, kind: MediaKind): string | undefined {
-	const start = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
-	const type = BEGINNINGS.find(([beginning]) => beginning.test(start))?.[1];
-	return kind === 'speech' ? type?.replace(/^video\/(?=mp4|webm)/, 'audio/') : type;
-}
 
 /**
  * The type of a file: by its first bytes, else the Content-Type header, else the address's extension
@@ -67,15 +61,17 @@ export function fileTypeOf(
 	url: string,
 	kind: MediaKind,
 ): FileType {
-	const named = (name?: string) => TYPES.find(([, ...names]) => names.includes(name ?? ''));
-	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
-	const [extension, mimeType] =
-		named(sniff(bytes, kind)) ??
-		named(typeNamedBy(contentType)) ??
-		TYPES.find(([usual]) => usual === ending) ??
-		named(MIME_TYPES[kind])!;
+	const type =
+		sniff(bytes) ?? named(typeNamedBy(contentType)) ?? typeAtEndOf(url) ?? named(MIME_TYPES[kind])!;
+	// Sound may be in a container that usually holds a video.
+	const sound = kind === 'speech' && named(type[2].replace(/^video/, 'audio'));
+	const [extension, , mimeType] = sound || type;
 	return { mimeType, extension };
 }
+
+/** Whether these are the first bytes of an image. */
+export const isImage = (bytes: Uint8Array): boolean =>
+	sniff(bytes)?.[2].startsWith('image/') === true;
 
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
 const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };
@@ -116,20 +112,10 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 	return `${kind}-${safe}.${extension}`;
 }
 
-/** The kind of a history entry, by its own word or its file's extension; else undefined. */
-export function kindSaid(
-	entry: Record<string, unknown>,
-	url: string,
-): 'video' | 'image' | undefined {
-	const words = [entry.type, entry.kind, entry.media_type].map(asText).join(' ').toLowerCase();
-	// "image_to_video" is a video.
-	if (words.includes('video')) return 'video';
-	if (words.includes('image')) return 'image';
-	const { pathname } = new URL(url);
-	if (/\.(?:png|jpe?g|webp|gif|avif)$/i.test(pathname)) return 'image';
-	return /\.(?:mp4|webm|mov)$/i.test(pathname) ? 'video' : undefined;
+/** The kind of a history entry, by its `type` or its file's extension; else undefined. */
+export function kindSaid({ type }: ServiceRecord, url: string): 'video' | 'image' | undefined {
+	const said = `${asText(type)?.toLowerCase()} ${typeAtEndOf(url)?.[2]}`;
+	// "image_to_video" is a video, whatever its file's name.
+	if (said.includes('video')) return 'video';
+	return said.includes('image') ? 'image' : undefined;
 }
-
-/** Whether these are the first bytes of an image. */
-export const isImage = (bytes: Uint8Array): boolean =>
-	sniff(bytes, 'image')?.startsWith('image/') === true;
