@@ -31,7 +31,8 @@ try {
 	console.log(
 		stopping.signal.aborted
 			? 'Stopped.'
-			: `${simulator.creates} files, each paid for once, are in ${out}: play them. The simulator's speech is a row of tones.
+			: `Play them: they are in ${out}. The simulator's speech is a row of tones.
+${simulator.creates} requests were made, and each paid for once.
 Next: build with it in the complete n8n: npm run n8n`,
 	);
 } finally {
