@@ -34,17 +34,25 @@ function mcp(transport: 'httpStreamable' | 'sse', serverVersion: number): Conver
 		const path = randomUUID();
 		const server = node('MCP', '@n8n/n8n-nodes-langchain.mcpTrigger', serverVersion, { path });
 		const workflow = workflowOf('Tools', [{ ...server, webhookId: path }], toolNodes(tools));
-		const remote = await RemoteWorkflow.create(rest, workflow);
-		await remote.publish();
-		const endpointUrl = `${rest.baseUrl}/mcp/${path}${transport === 'sse' ? '/sse' : ''}`;
-		const client = node('Client', '@n8n/n8n-nodes-langchain.mcpClientTool', 1.2, {
-			endpointUrl,
-			serverTransport: transport,
-			authentication: 'none',
-		});
-		await runAgent(rest, 2.2, [client]);
-		await remote.unpublish();
+		await converseOverMcp(rest, workflow, path, transport);
 	};
+}
+
+/** Publishes a workflow that serves tools at `path`, for as long as the model calls them. */
+export async function converseOverMcp(
+	rest: Rest,
+	workflow: object,
+	path: string,
+	serverTransport: 'httpStreamable' | 'sse' = 'httpStreamable',
+): Promise<void> {
+	const remote = await RemoteWorkflow.create(rest, workflow);
+	await remote.publish();
+	const endpointUrl = `${rest.baseUrl}/mcp/${path}${serverTransport === 'sse' ? '/sse' : ''}`;
+	const client = node('Client', '@n8n/n8n-nodes-langchain.mcpClientTool', 1.2, {
+		...{ endpointUrl, serverTransport, authentication: 'none' },
+	});
+	await runAgent(rest, 2.2, [client]);
+	await remote.unpublish();
 }
 
 async function runAgent(rest: Rest, version: number, tools: INode[]): Promise<void> {

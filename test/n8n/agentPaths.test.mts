@@ -3,9 +3,9 @@ import { after, afterEach, describe, it } from 'node:test';
 import type { IDataObject } from 'n8n-workflow';
 import { execute } from '../../tools/n8n/executions.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
-import { paths, type Tools } from './agentPaths.mts';
+import { converseOverMcp, paths, type Tools } from './agentPaths.mts';
 import { MODEL, startChatModel, toolResults, type ChatRequest } from './chatModel.mts';
-import { changedExample, filesWith, setUp } from './setting.mts';
+import { changedExample, filesWith, HELD, setUp } from './setting.mts';
 import { RemoteWorkflow } from './workflows.mts';
 
 /* Whatever calls the tools in a complete n8n: each operation works, and each request is paid for once. */
@@ -197,6 +197,37 @@ it('the example offers tools that a model understands, and the user gets the add
 		`Here they are: ${task.audioUrl} and ${image.file_url}`,
 	);
 	assert.doesNotMatch(JSON.stringify(execution.data.resultData), /"binary"|filesystem-v2/);
+});
+
+it('an MCP client that soon gives up starts now, collects later, and nothing is paid twice', async () => {
+	const workflow = changedExample('mcp', (node) => {
+		node('MCP Server Trigger').parameters.authentication = 'none';
+		for (const name of ['Collect a speech', 'Make a video']) {
+			assert.ok(node(name).parameters.options.timeout < 60, 'clients give up after a minute');
+			node(name).parameters.options.timeout = 2;
+		}
+	});
+	const paid = simulator.creates;
+	const task = () => [...simulator.tasks.values()].at(-1)!;
+	const boat = { prompt: '[sim:slow=150] A boat' };
+	model.script(
+		calling(['Start_a_speech', { text: `${HELD} Hello.` }], ['Make_a_video', boat]),
+		(request) => calling(['Collect_a_speech', { taskId: task().id }])(request),
+		(request) => {
+			simulator.endTask(task().id);
+			return calling(['Collect_a_speech', { taskId: task().id }], ['Make_a_video', boat])(request);
+		},
+		() => 'Done.',
+	);
+	await converseOverMcp(rest, workflow, 'media-generation');
+	const [[started], [late]] = recordsOf(1) as [IDataObject[], IDataObject[]];
+	assert.deepEqual(started, { task_id: task().id, status: 'pending' });
+	const [[early]] = recordsOf(2) as [IDataObject[]];
+	for (const told of [late, early]) assert.match(String(told!.error), /^No result after 2 seconds/);
+	const [[collected], [video]] = recordsOf(3) as [IDataObject[], IDataObject[]];
+	assert.equal(collected!.audio_url, task().audioUrl);
+	assert.equal(video!.file_url, simulator.history[0]!.file_url);
+	assert.equal(simulator.creates - paid, 2);
 });
 
 /** The tools by name: what the model is told of each, and of its parameters, all of which it must give. */
