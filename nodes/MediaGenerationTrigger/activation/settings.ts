@@ -92,7 +92,7 @@ export function readSettings(context: ITriggerFunctions) {
 		taskIds: new Set(fields.taskIds()),
 		/** Percentage points. */
 		progressStep: fields.numberOption(progressStep),
-		download: fields.fileFlagOption(downloadIfAsked),
+		download: fields.fileFlag(downloadIfAsked),
 		outputField: fields.outputField(),
 		/** How often the history is read. */
 		checkIntervalMs: fields.durationOption(checkInterval),

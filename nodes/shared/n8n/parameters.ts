@@ -59,14 +59,10 @@ export class NodeParameters {
 		return isOn(this.options[field.name], field);
 	}
 
-	/** Whether the file that a switch asks for is to be fetched. */
+	/** Whether the file that a switch asks for, in the options or beside them, is to be fetched. */
 	fileFlag(field: SwitchField): boolean {
-		return this.withFiles && this.flag(field);
-	}
-
-	/** The same in the options. */
-	fileFlagOption(field: SwitchField): boolean {
-		return this.withFiles && this.flagOption(field);
+		const isOption = field.name in this.options;
+		return this.withFiles && (isOption ? this.flagOption(field) : this.flag(field));
 	}
 
 	number(field: NumberField): number {

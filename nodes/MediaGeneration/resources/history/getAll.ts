@@ -29,7 +29,7 @@ export const getAllHistory: Operation = {
 	fields: [returnAll, limit, options(concurrency, downloadIfAsked, outputField)],
 	prepare({ context, credential, api, parameters, signal, output }) {
 		const most = parameters.limit();
-		const downloads = parameters.fileFlagOption(downloadIfAsked);
+		const downloads = parameters.fileFlag(downloadIfAsked);
 		const fileField = parameters.outputField();
 
 		return async () => {

@@ -26,7 +26,7 @@ export type WaitFields = ReturnType<typeof readWaitFields>;
 /** Throws a Failure of kind invalidInput that names the field at fault. */
 export function readWaitFields(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
-	const subtitles = parameters.fileFlagOption(subtitlesField);
+	const subtitles = parameters.fileFlag(subtitlesField);
 	if (subtitles && outputField === SUBTITLES_FIELD) {
 		const text = `must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`;
 		throw invalidInput('Put Output File in Field', text);
