@@ -177,7 +177,7 @@ function deliveredOrNamed(book: Book): string[] {
 		const { begun, ended, stopped, name } = family;
 		if (ended.length === 0) return [];
 		const delivered = new Set(ended.flatMap(({ given }) => given.flatMap(({ marks }) => marks)));
-		// Beyond the first few, an error says how many there are, and n8n's log which.
+		// Beyond the first few, an error says how many more there are; n8n's log names what has an id.
 		const isCounted = stopped !== undefined || / more\b/.test(ended.map(saidBy).join());
 		const own = said.filter(({ execution, process }) =>
 			execution === undefined ? process === begun.process && isCounted : execution.startsWith(name),
@@ -193,7 +193,7 @@ function deliveredOrNamed(book: Book): string[] {
 			if (missing.length === 0 || book.hasFailed(id, true)) return [];
 			if (isNamed(id) || missing.every(isNamed)) return [];
 			const isHinted = /paid|charged|history/i.test(texts);
-			return isHinted && (!told.has(id) || stopped)
+			return isHinted && (!told.has(id) || isCounted)
 				? []
 				: [`nobody says what became of ${id} ("${text}")`];
 		});
@@ -240,7 +240,7 @@ function inTime(book: Book): string[] {
 		for (const { execution, at } of ended) {
 			const from = book.of('begun').find((line) => line.execution === execution)!.at;
 			const isNothing = !book.charges.some((line) => line.at > from && line.at < at);
-			if (operation !== 'wait' && isNothing && at - from > 13 * MINUTE * tries)
+			if (operation !== 'wait' && isNothing && at - from > 16 * MINUTE * tries)
 				wrong.push(`${execution} waits for nothing`);
 		}
 		if (last.status === 'engine') wrong.push(`${name} breaks n8n: ${last.error}`);

@@ -74,6 +74,7 @@ export async function requestStream(
 	listener.markAnswered();
 	const hear = (progress: GenerationProgress) => listener.showProgress(progress);
 	const events = new GenerationEvents(api.credential, hear, order.expected);
+	const began = steadyNow();
 	const ended = api.pace.markUnderWay();
 	signal.addEventListener('abort', close, { once: true });
 	if (signal.aborted) close();
@@ -85,7 +86,7 @@ export async function requestStream(
 		const isInTime = reason?.kind === 'timedOut' && !isFailed && outcome.files.length > 0;
 		if (reason && !isInTime) throw reason.with({ maybeAccepted: true });
 		if (!isFailed) return outcome;
-		api.pace.noteFailed(outcome);
+		api.pace.noteFailed(outcome, began);
 		throw outcome;
 	} finally {
 		signal.removeEventListener('abort', close);

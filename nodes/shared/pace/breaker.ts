@@ -184,9 +184,9 @@ export class Room {
 		if (this.full < Infinity) this.set(0, Infinity);
 	}
 
-	/** One of so many has failed since too much was under way. */
-	noteFailed(inWork: number): void {
-		this.set(Infinity, Math.max(1, Math.min(this.most, inWork) - 1));
+	/** One of so many has failed since too much was under way. Each is paid: a quarter may stay. */
+	shrink(inWork: number): void {
+		this.set(Infinity, Math.max(1, Math.floor(Math.min(this.most, inWork) / 4)));
 	}
 
 	/** An item is done. */

@@ -165,11 +165,11 @@ export class Pace {
 	}
 
 	/**
-	 * What counts as under way has failed with `error`. Where too much was under way, that is paid all the
-	 * same, so as much is not for long.
+	 * What was accepted after `since`, and counts as under way, has failed with `error`. Where too much was
+	 * under way, that is paid all the same, so as much is not for long.
 	 */
-	noteFailed(error: unknown): void {
-		if (isOverload(error)) this.room.noteFailed(this.inWork);
+	noteFailed(error: unknown, since: number): void {
+		if (isOverload(error) && this.isNews(since)) this.room.shrink(this.inWork);
 	}
 
 	/** An item is done. */

@@ -136,6 +136,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		if (watched) return await pace.turns.watch(over);
 		return pauseMs === 0 || (await pace.turns.lookup(pauseMs, over));
 	};
+	const began = steadyNow();
 	const endWait = watched ? () => {} : pace.markUnderWay();
 	return await pollUntil({
 		read: async (over) => {
@@ -153,7 +154,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		waitForTurn,
 	})
 		.catch((error: unknown) => {
-			if (!watched) pace.noteFailed(error);
+			if (!watched) pace.noteFailed(error, began);
 			throw aboutTask(error, taskId, sightings.lastNews(pace.isRefused));
 		})
 		.finally(() => {
