@@ -59,8 +59,8 @@ test.each([
 );
 
 test('long texts in parts likewise', async () => {
-	const text = '=First of {{ $json.n }}. Second of {{ $json.n }}. Third of {{ $json.n }}.';
-	const { lost } = await runThroughOutage(speech(text, { splitLongerThan: 15 }), 40);
+	const text = '=One {{ $json.n }} first. Two {{ $json.n }} second. Three {{ $json.n }} third.';
+	const { lost } = await runThroughOutage(speech(text, { splitLongerThan: 18 }), 40);
 	expect(lost.length).toBeLessThanOrEqual(15);
 	expect(sim.creates).toBeGreaterThanOrEqual(3 * (40 - lost.length));
 	const spoken = new Set([...sim.tasks.values()].map(({ input }) => input));
