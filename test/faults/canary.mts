@@ -38,12 +38,6 @@ export function findToken(
 	return undefined;
 }
 
-/** What the forms of any canary begin with, and some of it. */
-const ANY = /.{0,80}cnry.{0,6}?[a-z0-9]{3}.{0,40}/i;
-
-/** The first place of a canary or of the beginning of one, with what stands around it. */
-export const findAnyCanary = (text: string): string | undefined => ANY.exec(text)?.[0];
-
 /** Names and contents of the files under a folder; of large ones, which are media, the beginning. */
 export function contentsOf(folder: string): string {
 	return readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -1,11 +1,10 @@
 import { logged, removeLog } from './log.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
-import type { FaultAction } from '../../simulator/simulator.mts';
-import { contentsOf, findAnyCanary, findToken } from './canary.mts';
-import { assertClean, saved } from './check.mts';
+import { contentsOf, findToken } from './canary.mts';
+import { assertClean } from './check.mts';
 import { ECHOES, type Echo } from './echoes.mts';
-import { always, answer, IMAGE, on } from './row.mts';
-import { NODE, onStage, OPERATIONS, Stage, type Operation } from './stage.mts';
+import { always, answer, on } from './row.mts';
+import { NODE, onStage, OPERATIONS, Stage } from './stage.mts';
 
 /*
  * A service that says the token in everything it says. Nothing of it may come to light: not in the
@@ -44,48 +43,6 @@ test.concurrent.each(cases)(
 			const words = result.error?.message ?? failed.map((item) => item?.json.error).join();
 			expect(words).toMatch(row.says);
 			await assertClean(stage, result);
-		}),
-	180_000,
-);
-
-const VOICES = 'voice:getAll';
-const FILE = 'speech:get';
-
-const said = (status: number, body: object | string) => answer(status, body).action;
-const inHistory = (error: string) => {
-	const entry = { id: 'x', prompt: 'A lighthouse in the rain', type: 'image', status: 'failed' };
-	return said(200, [{ ...entry, error, created_at: new Date(Date.now() + 5000).toISOString() }]);
-};
-
-/**
- * What is cut to how many characters before it is shown, and an answer that makes it of a text. Others:
- * test/unit/redaction.test.ts.
- */
-const CUTS: Array<
-	[string, number, Operation, 'create' | 'read' | 'file', (text: string) => FaultAction]
-> = [
-	['an error', 500, VOICES, 'read', (error) => said(400, { error })],
-	['the reason in the history', 500, IMAGE, 'read', inHistory],
-	[
-		'the type of a file',
-		195,
-		FILE,
-		'file',
-		(text) => answer(200, 'words', { 'Content-Type': `text/${text}` }).action,
-	],
-];
-
-test.concurrent.each(CUTS)(
-	'%s of more than %d characters, with the token where it is cut',
-	async (_, most, operation, where, say) =>
-		await onStage(operation, async (stage) => {
-			const action = say(`${'x'.repeat(most - 10)}${stage.sim.token} and more`);
-			arrange(stage, { create: () => ({ sse: ['END'] }), [where]: () => action });
-			const result = await stage.run();
-			const shown = saved(result.run) + stage.messages.join('\n');
-			expect(findAnyCanary(shown)).toBeUndefined();
-			expect(shown).toContain('x***** and');
-			expect(shown).not.toContain('x***** and more');
 		}),
 	180_000,
 );

@@ -12,7 +12,7 @@ const KEYS = [
 ];
 
 /** Pieces of texts that some expression looks for, or that some parser trips over. */
-const PIECES = [
+export const PIECES = [
 	...['credit', 'credits', 'quota', 'insufficient', 'not enough', 'out of', 'exceeded', 'voice'],
 	...['invalid', 'not found', 'unknown', 'token', 'api_key', 'expired', 'unauthorized', 'too many'],
 	...['completed', 'processing', 'failed', 'error', 'canceled', 'starting', 'N/A', 'true', 'null'],

@@ -6,33 +6,23 @@ import { readHistory } from '../../nodes/shared/generation/historyEntries';
 import * as fileTypes from '../../nodes/shared/parsing/fileType';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import * as readers from '../../nodes/shared/parsing/responses';
+import { PIECES } from './arbitraries';
 import { BASE, SOURCE, valueOrFailure } from './check';
 import { slowTexts, type Repeated } from './corpus';
 
 /* Long texts must not take longer than their length explains: no expression may run astray. */
 
 const UNITS = [
-	...['<', '<a', '<a ', '</', '<!--', '>', '<!', '<html', '&lt;', '<a>', '>>', '\u0000', '\ufeff'],
-	...[' ', '\n', '\r', '\t', '\r\n', '_', '-', '- ', '_ ', '/', '//', '/.', '.', '..', '.m', '.mp'],
-	...['credit', 'credit ', 'credits', 'insufficient', 'insufficient ', 'insufficient_', 'exceed'],
-	...['exhaust ', 'no ', 'no credits ', 'out of ', 'enough ', "n't have ", 'payment ', 'payment_'],
-	...[
-		'voice',
-		'voice ',
-		'voice_',
-		'not ',
-		'not_be_',
-		'invalid',
-		'invalid ',
-		'invalid_',
-		'unknown-',
-	],
-	...['token', 'token ', 'api', 'api_', 'api key ', 'apikey', 'bearer ', 'access-', 'expired '],
-	...['.mp4', 'x', 'x ', 'é', '🪲', '\ud800', '%', '%2', '%25', '*', '+', '(', ')', '[', '{', '"'],
-	...['\\', ':', ',', '0', '1e', '2026-', 'Bearer ', 'bearer', 'http://', 'https://a/', '@', '?'],
-	...['#', '\\u', 'data:', 'data: x\n', 'data:\r', 'event: x\n', ': \n', '[{', '{"a":', '["', '"}'],
-	...['a/', 'a.', '.a', '/v1', '/ws', '1\n', '00:', '00:01,000', ' --> ', '-->', '<00:00.1'],
-	...['<00:00.1>', '\n1:2-->3:4', 'STYLE\n'],
+	...PIECES.filter(Boolean),
+	...'<a |</|<!|<html|&lt;|<a>|>>|- |_ |/.|.|.m|a/|a.|.a|x|x |é|%2|%25|*|(|)|\\|,|2026-|?|#'.split(
+		'|',
+	),
+	...'credit |insufficient_|exceed|exhaust |no credits |enough |payment_|voice_|not_be_'.split('|'),
+	...'invalid_|unknown-|api key |apikey|bearer |access-|Bearer |\\u|[{|{"a":|["|"}|/v1|/ws'.split(
+		'|',
+	),
+	...'data:|data: x\n|data:\r|event: x\n|: \n|1\n|00:|00:01,000| --> |-->|<00:00.1'.split('|'),
+	...['<00:00.1>', '\n1:2-->3:4', 'STYLE\n', "n't have "],
 ];
 
 /** Whatever a text of the service, or of the credential, goes through, by name. */

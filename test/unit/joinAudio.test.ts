@@ -12,10 +12,6 @@ const joined = async (...files: Buffer[]) => {
 	if ('why' in result) throw new Error(result.why);
 	return result;
 };
-const why = async (...files: Buffer[]) => {
-	const result = await join(...files);
-	return 'why' in result ? result.why : 'it was joined';
-};
 
 const u16 = (...values: number[]) => Buffer.from(Uint16Array.from(values).buffer);
 const u32 = (...values: number[]) => Buffer.from(Uint32Array.from(values).buffer);
@@ -33,11 +29,10 @@ function wav(
 		before = [] as Buffer[],
 		after = [] as Buffer[],
 		size = samples.length,
-		description = undefined as Buffer | undefined,
 	} = {},
 ): Buffer {
 	const block = (bits / 8) * channels;
-	const fmt = description ?? cat(u16(tag, channels), u32(rate, rate * block), u16(block, bits));
+	const fmt = cat(u16(tag, channels), u32(rate, rate * block), u16(block, bits));
 	const chunks = [...before, chunk('fmt ', fmt), chunk('data', samples, size), ...after];
 	const body = cat(Buffer.from('WAVE'), ...chunks);
 	return cat(Buffer.from('RIFF'), u32(body.length), body);
@@ -59,7 +54,6 @@ describe('WAV', () => {
 	it.each<[string, Buffer]>([
 		['chunks before and behind', wav(one, { before: [LIST], after: [LIST] })],
 		['a size of 0, from a pipe', wav(one, { size: 0 })],
-		['the largest size, from a pipe', wav(one, { size: 0xffffffff })],
 		['more announced than there is', wav(one, { size: 4000 })],
 		['half a sample at the end', wav(cat(one, Buffer.from([9])))],
 	])('%s', async (_, first) => {
@@ -76,7 +70,7 @@ describe('WAV', () => {
 		['no samples', wav(Buffer.alloc(0)), 'part 2 has no sound'],
 		['an MP3', mp3(3), 'part 2 is MP3 with 24000 Hz, mono'],
 	])('is not joined with %s', async (_, second, said) => {
-		expect(await why(wav(one), second)).toContain(said);
+		expect(await join(wav(one), second)).toEqual({ why: expect.stringContaining(said) });
 	});
 });
 
@@ -152,7 +146,7 @@ describe('MP3', () => {
 		['no frames', ID3_2, 'part 2 has no sound'],
 		['only an index', index(), 'part 2 has no sound'],
 	])('is not joined with %s', async (_, second, said) => {
-		expect(await why(mp3(3), second)).toContain(said);
+		expect(await join(mp3(3), second)).toEqual({ why: expect.stringContaining(said) });
 	});
 });
 

@@ -208,26 +208,20 @@ describe('the voice picker', () => {
 		expect(asked).toHaveLength(4);
 	});
 
-	/** All names, as an editor gets them that goes on while it is told to. */
-	async function pickAll(answer: Answer) {
+	it('shows all voices to an editor that goes on while it is told to', async () => {
 		const names: string[] = [];
 		let token: string | undefined;
-		for (let pages = 0; pages < 20; pages++) {
-			const found = await pick(answer, '', token);
+		do {
+			const found = await pick(
+				(page) => ({ voices: voices(250).slice(page * 100, (page + 1) * 100), total: 250 }),
+				'',
+				token,
+			);
 			names.push(...found.names);
 			token = found.paginationToken;
-			if (token === undefined) return names;
-		}
-		throw new Error('it never ends');
-	}
-	const sliceOf = (page: number, size: number) => voices(250).slice(page * size, (page + 1) * size);
-
-	it.each<[string, Answer]>([['pages', (page) => ({ voices: sliceOf(page, 100), total: 250 })]])(
-		'shows all voices of a service with %s',
-		async (_, answer) => {
-			expect(await pickAll(answer)).toEqual(voices(250).map(({ name }) => name));
-		},
-	);
+		} while (token !== undefined);
+		expect(names).toEqual(voices(250).map(({ name }) => name));
+	});
 
 	it('shows nothing of the token that the service may say, nor hands it to the editor', async () => {
 		const said = (page: number) => ({

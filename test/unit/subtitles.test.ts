@@ -96,11 +96,4 @@ describe('VTT', () => {
 			vtt(style, region, 'NOTE one', cue, 'NOTE\ntwo', later),
 		);
 	});
-
-	it('cues are numbered anew, also those with names, which the parts may share', () => {
-		const cue = '00:00:00.000 --> 00:00:01.000\nA';
-		const part = vtt(`1\n${cue}`, `intro\n${cue}`, cue);
-		const numbered = [1, 2, 3, 4, 5, 6].map((number) => `${number}\n${cue}`);
-		expect(joined([0, part], [0, part])).toBe(vtt(...numbered));
-	});
 });
