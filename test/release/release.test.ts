@@ -64,10 +64,8 @@ test.each(['Unreleased', '0.1.0'])(
 	'what is said of [%s] could be the notes of a release',
 	(version) => {
 		const text = readFileSync(join(__dirname, '../../CHANGELOG.md'), 'utf8');
-		const [, ...sections] = text
-			.split(/^## /m)
-			.find((part) => part.startsWith(`[${version}]`))!
-			.split(/^### /m);
+		const said = text.split(/^## /m).find((part) => part.startsWith(`[${version}]`))!;
+		const [, ...sections] = said.split(/^### /m);
 		const titles = sections.map((section) => section.split('\n')[0]);
 		const kinds = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
 		expect(titles).toEqual(kinds.filter((kind) => titles.includes(kind)));
