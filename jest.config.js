@@ -22,6 +22,8 @@ module.exports = {
 	sandboxInjectedGlobals: ['Math'],
 	// What hangs is found out all the same; a busy machine takes long for what works.
 	testTimeout: 120_000,
+	// In ms; one of a busy machine takes longer than jest's half second, one that leaks takes for ever.
+	workerGracefulExitTimeout: 15_000,
 	// The tests wait for sockets and clocks far more than they compute.
 	maxWorkers: 6,
 	// Of the tests of one file that may run at once.
