@@ -56,7 +56,9 @@ export class RemoteWorkflow {
 	/** Resolves with its executions once this many are over. */
 	async ended(amount: number, timeoutMs: number): Promise<Execution[]> {
 		return await eventually(`${amount} executions to be over`, timeoutMs, async () => {
-			const over = (await this.list()).filter(({ status }) => !/^(new|running)$/.test(status));
+			const over = (await this.list()).filter(
+				({ status }) => !/^(new|running|waiting)$/.test(status),
+			);
 			return over.length >= amount ? await this.executions() : undefined;
 		});
 	}
