@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { LOST } from '../worlds/auditor.mts';
 import { MATRIX } from './matrix.mts';
 import type { Row } from './row.mts';
 import { isPaid, OPERATIONS, type Operation } from './stage.mts';
@@ -31,6 +32,11 @@ Everything that is known to go wrong with the service and on the way to it. Each
 - Afterwards nothing is left open: no request, no WebSocket, no connection. And the API token is nowhere but in requests to the API: not in the saved run, a message, a log, or the name of a file.
 `;
 
+const KILLED = `## n8n is killed
+
+\`npm run worlds -- --small --kills --seed 4 --count 100\` kills n8n before and after everything that it sends, hears, saves or starts, starts it again, and runs again what was at work. Only this is lost:
+`;
+
 function lineOf(row: Row): string {
 	const operations = OPERATIONS.filter((operation) => row.operations.includes(operation));
 	const names = operations.map((operation) => NAMES[operation]).join(', ');
@@ -52,7 +58,8 @@ function document(): string {
 		...rows.map(lineOf),
 		'',
 	]);
-	return [HEAD, ...tables].join('\n');
+	const lost = Object.entries(LOST).map(([what, why]) => `- **${what}**: ${why}.`);
+	return [HEAD, ...tables, KILLED, ...lost, ''].join('\n');
 }
 
 const path = join(__dirname, '../../docs/faults.md');

@@ -488,3 +488,40 @@ export function audit(ledger: Pick<Ledger, 'lines'>): string[] {
 		[...new Set(decide(book))].map((complaint) => `${name}: ${complaint}`),
 	);
 }
+
+/** What is lost where a process of n8n is killed, and where to find it. */
+export const LOST = {
+	'what the node remembers':
+		'n8n keeps nothing of a node that is at work: the execution, run again, sends every request again',
+	'the id of what was paid':
+		'the log of n8n names speech tasks once the service has answered; what it does not name, and every video and image, is in **History → Get Many**',
+	'an event':
+		'n8n keeps what a trigger remembers when it starts an execution: a task first heard of later that ends before n8n is back is missed, unless you name it in **Task IDs**',
+};
+
+/** Which of these a killed process has lost. */
+export function lostBy(ledger: Pick<Ledger, 'lines'>): Array<keyof typeof LOST> {
+	const book = new Book(ledger);
+	const said = book.of('said').map(({ text }) => text);
+	const given = JSON.stringify([...book.of('ended'), ...book.of('started')]);
+	const lost = book.of('killed').flatMap(({ at, process }) => {
+		const own = book.charges.filter(
+			(one) => book.asker(one.n)?.process === process && one.at <= at,
+		);
+		const isAgain = own.some(({ text, n }) =>
+			book.of('request').some((other) => other.n > n && other.at > at && other.text === text),
+		);
+		const isUnnamed = own.some(({ id }) => !(said.join() + given).includes(id));
+		const heard = new Set(book.of('heard').flatMap((line) => (line.at <= at ? line.id : [])));
+		const isMissed = book.of('published').some(({ events }) => {
+			return (
+				events.includes('completed') &&
+				book.of('made').some(({ id, at: made }) => {
+					return heard.has(id) && made > at - SECOND && !given.includes(`"task_id":"${id}"`);
+				})
+			);
+		});
+		return Object.keys(LOST).filter((_, index) => [isAgain, isUnnamed, isMissed][index]);
+	});
+	return [...new Set(lost)] as Array<keyof typeof LOST>;
+}

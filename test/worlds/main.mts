@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { removeEngineFolder } from '../../demo/engine.mts';
-import { audit } from './auditor.mts';
+import { audit, lostBy } from './auditor.mts';
 import { play } from './play.mts';
 import { lesser, sizeOf, without, worldOf } from './world.mts';
 
@@ -30,9 +30,13 @@ const numbers = values.without.split(',').filter(Boolean).map(Number);
 
 const made = (seed: number) => (values.small ? lesser(worldOf(seed)) : worldOf(seed));
 
+/** What killed processes have lost, and how often. */
+const lost = new Map<string, number>();
+
 /** Plays a world without some of its parts. */
 async function playSeed(seed: number, dropped: Iterable<number>, kill?: number) {
 	const { ledger, effects } = await play({ ...without(made(seed), new Set(dropped)), kill });
+	for (const name of lostBy(ledger)) lost.set(name, (lost.get(name) ?? 0) + 1);
 	return { ledger, effects, wrong: audit(ledger) };
 }
 
@@ -80,6 +84,7 @@ for (let seed = first; seed < first + Number(values.count) && mayGoOn(); seed++)
 	if (!values.kills) continue;
 	for (let kill = 1; kill <= effects && mayGoOn(); kill++) await judge(seed, kill);
 }
+for (const [name, times] of lost) console.log(`lost ${times} times: ${name}`);
 console.log(`worlds: ${played} played, ${violations} violations`);
 removeEngineFolder();
 process.exitCode = violations > 0 ? 1 : 0;
