@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { IDataObject, INode, INodeTypes } from 'n8n-workflow';
+import type { IDataObject, INode } from 'n8n-workflow';
 import { n8nWorkflow } from '../../demo/n8n.mts';
 import { imagePng } from '../../simulator/media/clips.mts';
 import { CREDENTIAL } from '../../tools/examples.mts';
 import { importInto } from '../../tools/n8n/examples.mts';
-import { execute, waitForEnd } from '../../tools/n8n/executions.mts';
+import { execute, postJson, waitForEnd } from '../../tools/n8n/executions.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
 import { FakeService } from '../service/fakeService.mts';
 import { createTask, order } from '../service/order.mts';
@@ -49,14 +49,11 @@ const step = (type: string, typeVersion: number, parameters: IDataObject, more =
 };
 const base = (type: string, typeVersion: number, parameters = {}, more = {}) =>
 	step(`n8n-nodes-base.${type}`, typeVersion, parameters, more);
-const ours = (resource: string, operation: string, parameters: IDataObject = {}, more = {}) => {
-	const credentials = { mediaGenerationApi: CREDENTIAL };
-	return step(ACTION, 1, { resource, operation, ...parameters }, { credentials, ...more });
-};
-const event = (name: string, options: IDataObject = {}) => ({
-	...ours('', '', {}),
-	...step(TRIGGER, 1, { events: [name], options }),
-});
+const credentials = { mediaGenerationApi: CREDENTIAL };
+const ours = (resource: string, operation: string, parameters = {}, more = {}) =>
+	step(ACTION, 1, { resource, operation, ...parameters }, { credentials, ...more });
+const event = (name: string, options: IDataObject = {}) =>
+	step(TRIGGER, 1, { events: [name], options }, { credentials });
 
 const [ada, ben] = simulator.voiceIds();
 const say = (text: string, options: IDataObject = {}, more = {}, voice = ada) => {
@@ -67,10 +64,8 @@ const list = (...rows: IDataObject[]) =>
 	base('set', 3.4, { mode: 'raw', jsonOutput: JSON.stringify({ rows }) });
 const rows = (operation: string, condition: IDataObject, more: IDataObject = {}) => {
 	const dataTableId = { __rl: true, mode: 'name', value: 'texts' };
-	return base('dataTable', 1.1, {
-		...{ operation, dataTableId, filters: { conditions: [condition] } },
-		...more,
-	});
+	const filters = { conditions: [condition] };
+	return base('dataTable', 1.1, { operation, dataTableId, filters, ...more });
 };
 const http = (url: string, parameters = {}) =>
 	base('httpRequest', 4.2, { url: url.startsWith('=') ? url : others.url + url, ...parameters });
@@ -79,18 +74,18 @@ const tell = (text: string) =>
 	post({ specifyBody: 'json', jsonBody: `={{ JSON.stringify({ text: ${text} }) }}` });
 
 const ALL_FILES = { binaryPropertyName: "={{ Object.keys($binary).join(', ') }}" };
+const AS_FILE = { options: { response: { response: { responseFormat: 'file' } } } };
+const ANSWERED = { responseMode: 'responseNode' };
+const ID = { webhookId: 'sound' };
+const NAME = '{{ $binary.data.fileName }}';
+const BUCKET = { credentials: { s3: { id: 's3', name: 's3' } } };
 const PER_ROW = { onError: 'continueErrorOutput' };
 
 /** The nodes by their names in the workflows. */
 const NODES: Record<string, Step> = {
 	byHand: base('manualTrigger', 1),
 	daily: base('scheduleTrigger', 1.3, { rule: { interval: [{ triggerAtHour: 2 }] } }),
-	webhook: base(
-		'webhook',
-		2,
-		{ httpMethod: 'POST', path: 'sound', responseMode: 'responseNode' },
-		{ webhookId: 'sound' },
-	),
+	webhook: base('webhook', 2, { httpMethod: 'POST', path: 'sound', ...ANSWERED }, ID),
 	onVideo: event('generated', { checkInterval: 10 }),
 	onFailure: event('failed'),
 	onSpeech: event('completed', { download: true }),
@@ -109,9 +104,7 @@ const NODES: Record<string, Step> = {
 	),
 	readFeed: base('rssFeedRead', 1.2, { url: `${others.url}/feed` }),
 	newest: base('limit', 1),
-	getPhoto: http('={{ $json.at }}', {
-		options: { response: { response: { responseFormat: 'file' } } },
-	}),
+	getPhoto: http('={{ $json.at }}', AS_FILE),
 	weather: http('/weather'),
 
 	speak: say('Good morning.'),
@@ -133,19 +126,13 @@ const NODES: Record<string, Step> = {
 	account: ours('account', 'get'),
 
 	inOneItem: base('aggregate', 1, {
-		...{ aggregate: 'aggregateAllItemData', options: { includeBinaries: true } },
+		aggregate: 'aggregateAllItemData',
+		options: { includeBinaries: true },
 	}),
 	zip: base('compression', 1.1, { operation: 'compress', ...ALL_FILES, fileName: 'sounds.zip' }),
 	sheet: base('convertToFile', 1.1),
-	toDisk: base('readWriteFile', 1.1, {
-		...{ operation: 'write', fileName: '=.n8n-files/{{ $binary.data.fileName }}' },
-	}),
-	toS3: base(
-		's3',
-		1,
-		{ operation: 'upload', bucketName: 'audio', fileName: '={{ $binary.data.fileName }}' },
-		{ credentials: { s3: { id: 's3', name: 's3' } } },
-	),
+	toDisk: base('readWriteFile', 1.1, { operation: 'write', fileName: `=.n8n-files/${NAME}` }),
+	toS3: base('s3', 1, { operation: 'upload', bucketName: 'audio', fileName: `=${NAME}` }, BUCKET),
 	answer: base('respondToWebhook', 1.4, { respondWith: 'binary' }),
 	sendFile: post({ contentType: 'binaryData', inputDataFieldName: 'data' }),
 	tellError: tell('$json.error'),
@@ -184,22 +171,12 @@ const CAUSES: Record<string, () => Promise<unknown>> = {
 	onVideo: async () => await order(simulator, 'video/create-image', { prompt: 'A boat' }),
 	onSpeech: async () => await createTask(simulator, 'Hello'),
 	onFailure: async () => await createTask(simulator, '[sim:task-fails-late] Hello'),
-	webhook: async () => {
-		const body = new URLSearchParams({ text: 'Hello' });
-		const answer = await fetch(`${instance.baseUrl}/webhook/sound`, { method: 'POST', body });
-		assert.match(answer.headers.get('content-type')!, /^audio/);
-		await answer.arrayBuffer();
-	},
+	webhook: async () => await postJson(`${instance.baseUrl}/webhook/sound`, { text: 'Hello' }),
 };
 
-const nodeTypesProvider: INodeTypes = {
-	getByName: (type) => nodeTypesProvider.getByNameAndVersion(type),
-	getByNameAndVersion: (type, version) => {
-		const isIt = (node: (typeof catalog)[number]) =>
-			node.name === type && (!version || [node.version].flat().includes(version));
-		return { description: catalog.find(isIt)! };
-	},
-	getKnownTypes: () => ({}),
+const getByNameAndVersion = (type: string, version: number) => {
+	const versions = catalog.filter(({ name }) => name === type);
+	return { description: versions.find((each) => [each.version].flat().includes(version))! };
 };
 
 before(async () => {
@@ -244,15 +221,17 @@ function workflowOf(name: string, row: string[]) {
 
 /** By what a builder's workflow is checked, and by what the editor marks red. */
 function assertValid(workflow: ReturnType<typeof workflowOf>): void {
-	const { errors, warnings } = validateWorkflow(workflow, { nodeTypesProvider });
+	const { errors, warnings } = validateWorkflow(workflow, {
+		nodeTypesProvider: { getByNameAndVersion },
+	});
 	const isGrave = ({ severity }: { severity: string }) => severity !== 'informational';
 	assert.deepEqual([...errors, ...warnings.filter(isGrave)], []);
 	for (const node of workflow.nodes) {
-		const { description } = nodeTypesProvider.getByNameAndVersion(node.type, node.typeVersion);
-		const type = [description.properties, node.parameters, true, false, node, description] as const;
-		const parameters = NodeHelpers.getNodeParameters(...type)!;
-		const whole = { ...node, parameters };
-		const issues = NodeHelpers.getNodeParametersIssues(type[0], whole, description);
+		const { description } = getByNameAndVersion(node.type, node.typeVersion);
+		const { properties } = description;
+		const given = [node.parameters, true, false, node, description] as const;
+		const whole = { ...node, parameters: NodeHelpers.getNodeParameters(properties, ...given)! };
+		const issues = NodeHelpers.getNodeParametersIssues(properties, whole, description);
 		assert.equal(issues, null, node.name);
 	}
 }
