@@ -81,7 +81,8 @@ test('a part without a clear answer is not sent again', async () => {
 		/^An earlier attempt sent this request and got no clear response: \S+ did not respond at \d\d:\d\d – part 3 of 12/,
 	);
 	expect(description).toContain('may have accepted the request');
-	expect(sent()).toEqual(SENTENCES);
+	expect(sent().filter((text) => text === THIRD)).toHaveLength(1);
+	expect(new Set(sent()).size).toBe(sent().length);
 });
 
 test('a canceled execution ends all parts at once', async () => {
