@@ -109,7 +109,7 @@ export const GENERATIONS = {
 	image: { path: '/v1/video/create-image', makes: 'image', withImages: false },
 } as const satisfies Record<string, { path: string; makes: MediaKind; withImages: boolean }>;
 
-export type Generation = keyof typeof GENERATIONS;
+export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /** A request for videos or images, from its create call on. It is kept with the execution for a retry. */
 export interface SentRequest {

@@ -26,9 +26,7 @@ export const MAX_REDIRECTS = 10;
 export const MAX_ADDRESS_CHARS = 8192;
 /** Characters of an identifier: it appears in request paths and messages. */
 export const MAX_ID_CHARS = 500;
-/** Characters of a status word, or of what is said instead. */
-export const MAX_WORD_CHARS = 200;
-/** Characters of the service's own words in a message. */
+/** Characters of the service's own words in a message, or of its status. */
 export const MAX_REASON_CHARS = 500;
 /** Bytes of the subtitles of one task: an hour of speech, word by word, has about 0.5 MB. */
 export const MAX_SUBTITLES_BYTES = 2 * MIB;

@@ -23,7 +23,7 @@ const MUTANTS = [
 	// Whose file.
 	`generation/historyMatching.ts => const IMAGES_MS = 300_000; => const IMAGES_MS = 0;`,
 	`generation/sentRequests.ts => const SEARCH_MS = 600_000; => const SEARCH_MS = 6_000;`,
-	`run/generationJob.ts => record.earlier ?? (await requestStream => (await requestStream`,
+	`run/generationJob.ts => cut } = earlier => cut } = false as boolean`,
 	// Waiting.
 	`async/pollUntil.ts => this.isAnnounced = true; =>`,
 	`async/pollUntil.ts => this.nextAt = steadyNow() + this.pauseMs; => this.nextAt = Infinity;`,

@@ -1,12 +1,7 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../shared/async/deadline';
-import { type GeneratedFile, GENERATIONS, type MediaKind } from '../../shared/contract';
+import type { GeneratedFile, MediaKind } from '../../shared/contract';
 import { namesOf } from '../../shared/generation/entryFiles';
-import {
-	requestStream,
-	type GenerationOrder,
-	type StreamLimits,
-} from '../../shared/generation/generationStream';
 import { findInHistory } from '../../shared/generation/historySearch';
 import { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
@@ -21,7 +16,8 @@ import {
 } from '../../shared/n8n/descriptions';
 import { recordOwnWork } from '../../shared/n8n/ownWork';
 import { marksOf } from '../../shared/parsing/responses';
-import { GenerationRecord } from './generationRecord';
+import { GenerationRecord, type GenerationOrder } from './generationRecord';
+import { requestStream, type StreamLimits } from './generationStream';
 import { type Job, type Made, settled } from './job';
 import type { Work } from './work';
 
@@ -39,7 +35,7 @@ export const generationFields = (
 /** The job of one generation. */
 export function generationJob(work: Work, order: GenerationOrder): Job {
 	const { canceled, context, credential, parameters, paid } = work;
-	const kind = GENERATIONS[order.generation].makes;
+	const kind = order.generation.makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
 	const isFileWanted = parameters.fileFlag(downloadField);
@@ -90,7 +86,10 @@ async function generate(
 	record: GenerationRecord,
 	limits: StreamLimits,
 ): Promise<GeneratedFile[]> {
-	const { files, cut } = record.earlier ?? (await requestStream(work.api, order, record, limits));
+	const { request: earlier, why = 'an earlier attempt of this node lost the stream' } = record;
+	const { files, cut } = earlier
+		? { files: earlier.files, cut: why }
+		: await requestStream(work.api, order, record, limits);
 	const { request } = record;
 	if (files.length >= request!.expected) return files;
 	record.markIncomplete(files, cut);

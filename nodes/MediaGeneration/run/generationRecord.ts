@@ -1,22 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import {
-	type GeneratedFile,
-	GENERATIONS,
-	type MediaKind,
-	type SentRequest,
-} from '../../shared/contract';
+import type { GeneratedFile, Generation, SentRequest } from '../../shared/contract';
 import { Failure, isFailure, withFacts } from '../../shared/failure';
-import type { GenerationListener, GenerationOrder } from '../../shared/generation/generationStream';
-import {
-	markEnded,
-	markLost,
-	requestsOf,
-	type SentRequests,
-} from '../../shared/generation/sentRequests';
-import type { GenerationProgress, Heard } from '../../shared/parsing/generationEvents';
+import { markEnded, markLost, requestsOf } from '../../shared/generation/sentRequests';
+import type { GenerationProgress } from '../../shared/parsing/generationEvents';
 import { encounterOf } from '../paid/paidLog';
 import type { PaidRecord } from '../paid/payments';
 import type { Work } from './work';
+
+/** What is asked for. */
+export interface GenerationOrder {
+	generation: Generation;
+	/** As sent, '' when none is; the history is searched by it. */
+	prompt: string;
+	/** Files asked for. */
+	expected: number;
+	aspectRatio?: string;
+	/** Makes the request's body, right before it is sent; `release` frees its memory. */
+	body(signal: AbortSignal): Promise<{ bytes: Buffer; release?(): void }>;
+}
+
+const idsOf = (files: GeneratedFile[]) => files.map(({ id }) => id);
 
 /** How many ids are named for one generation: it makes four files at most (§8). */
 const MAX_IDS = 8;
@@ -24,33 +27,25 @@ const MAX_IDS = 8;
 const UNLIKELY_MS = 10_000;
 
 /** What this attempt, or an earlier one, has sent for an item, and what came of it. */
-export class GenerationRecord implements GenerationListener {
-	/** What was sent; undefined unless the service may have accepted it. */
+export class GenerationRecord {
+	/** What was sent, perhaps by an earlier attempt; undefined unless the service may have accepted it. */
 	request: SentRequest | undefined;
-	/** What an earlier attempt has heard. */
-	readonly earlier: Heard | undefined;
 	/** What the attempt met that sent it and got no clear answer. */
 	why: string | undefined;
 	/** Once the service has said that it has begun. */
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Its stream was lost: what the history lacks may still come. */
 	private isLost = false;
-	private readonly kind: MediaKind;
-	private readonly requests: SentRequests;
 
 	constructor(
 		private readonly work: Work,
 		private readonly paid: PaidRecord,
 		private readonly order: GenerationOrder,
 	) {
-		this.kind = GENERATIONS[order.generation].makes;
-		this.requests = requestsOf(work.credential);
 		const { left } = paid;
 		if (!left || left.state === 'task' || !left.asked) return;
 		this.state = left.state;
 		this.why = left.why;
-		const cut = this.why ?? 'an earlier attempt of this node lost the stream';
-		this.earlier = { files: left.asked.files, cut };
 		this.request = left.asked;
 		if (left.asked.files.length > 0) {
 			work.report.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
@@ -59,9 +54,10 @@ export class GenerationRecord implements GenerationListener {
 		this.requests.remember(left.asked);
 	}
 
+	/** Right before each create call. */
 	markSent(): void {
 		const { generation, prompt, expected, aspectRatio } = this.order;
-		const { makes: kind, withImages } = GENERATIONS[generation];
+		const { makes: kind, withImages } = generation;
 		const sentAt = Date.now();
 		const asked = { prompt: prompt.trim(), kind, aspectRatio, expected, withImages, sentAt };
 		const request = { ...asked, key: randomUUID(), told: [], files: [] };
@@ -71,36 +67,37 @@ export class GenerationRecord implements GenerationListener {
 		this.work.report.progress(`requesting the ${kind}`);
 	}
 
+	/** The service has surely not accepted the call. */
 	markRefused(): void {
 		if (this.request) this.requests.drop(this.request);
 		this.request = undefined;
 		this.paid.markRefused();
 	}
 
+	/** The service has answered, and said something or taken its time. */
 	markAnswered(): void {
 		const { concurrency } = this.work;
 		if (concurrency.recordAccepted()) concurrency.recordAlive();
 	}
 
 	showProgress({ status, id }: GenerationProgress): void {
-		if (this.noteId(id)) this.keepState();
-		this.markAccepted();
+		this.receive([id]);
 		this.work.report.progress(`${this.kind} ${status}`);
 	}
 
 	/** Only `files` have come; what `cut` the stream, unless the service has ended it. */
 	markIncomplete(files: GeneratedFile[], cut: string | undefined): void {
-		const { request, requests, work, kind } = this;
-		this.receive(files);
+		const { request, requests, work } = this;
 		markLost(request!, cut === undefined ? 0 : undefined);
-		this.keepState();
+		if (files.length > 0) this.receive(idsOf(files), files);
+		else this.keepState();
 		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
 		for (const left of work.paid.log.list()) {
 			if (left.state !== 'task' && left.asked) requests.recall(left.asked);
 		}
 		if (cut === undefined) return;
 		this.isLost = true;
-		work.report.milestone(`${cut}; looking for the ${kind} in the history`);
+		work.report.milestone(`${cut}; looking for the ${this.kind} in the history`);
 		work.report.hint(
 			'lost',
 			'The service stopped reporting. The result was looked up in the history. It was not requested a second time',
@@ -110,15 +107,15 @@ export class GenerationRecord implements GenerationListener {
 	/** Its files are there, as many as asked for or fewer. */
 	markMade(files: GeneratedFile[]): void {
 		const { expected } = this.order;
-		this.receive(files);
+		this.receive(idsOf(files), files);
 		if (!this.isLost) markEnded(this.request!);
+		this.keepState();
 		if (files.length < expected) {
 			const hint = this.isLost
 				? `Found ${files.length} of ${expected} files: reporting stopped. The others are charged and may still come: see History → Get Many`
 				: 'The service generated fewer files than requested';
 			this.work.report.hint(hint, hint);
 		}
-		this.keepState();
 		this.work.report.milestone(`${this.kind} done`);
 	}
 
@@ -143,33 +140,31 @@ export class GenerationRecord implements GenerationListener {
 		return withFacts(error, { ids: request.told, maybeAccepted: isUnclear || undefined });
 	}
 
-	private receive(files: GeneratedFile[]): void {
-		if (files.length === 0) return;
-		this.request!.files = files;
-		for (const { id } of files) this.noteId(id);
-		this.markAccepted();
-	}
-
-	/** The service has begun it, so it is paid. */
-	private markAccepted(): void {
-		if (this.state === 'accepted') return;
+	/** Keeps what the service has told: it has begun, so it is paid. */
+	private receive(ids: Array<string | undefined>, files = this.request!.files): void {
+		const request = this.request!;
+		request.files = files;
+		const told = new Set([...request.told, ...ids].filter((id) => id !== undefined));
+		request.told = [...told].slice(0, MAX_IDS);
+		if (this.state === 'sent') {
+			const facts = told.size > 0 && { ids: request.told.join() };
+			this.work.report.recordPayment({ kind: this.kind, ...facts });
+		}
 		this.state = 'accepted';
 		this.why = undefined;
-		const { told } = this.request!;
-		const ids = told.length > 0 && { ids: told.join() };
-		this.work.report.recordPayment({ kind: this.kind, ...ids });
 		this.keepState();
-	}
-
-	private noteId(id: string | undefined): boolean {
-		const { told } = this.request!;
-		const isNews = id !== undefined && !told.includes(id) && told.length < MAX_IDS;
-		if (isNews) told.push(id);
-		return isNews;
 	}
 
 	private keepState(): void {
 		const { state, why, request } = this;
 		this.paid.keep({ state, sentAt: request!.sentAt, why, asked: request });
+	}
+
+	private get kind() {
+		return this.order.generation.makes;
+	}
+
+	private get requests() {
+		return requestsOf(this.work.credential);
 	}
 }

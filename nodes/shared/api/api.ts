@@ -6,7 +6,6 @@ import {
 	type ServiceRecord,
 	type SpeechRequest,
 	type SpeechTask,
-	GENERATIONS,
 	type Generation,
 } from '../contract';
 import { Failure, isFailure } from '../failure';
@@ -88,14 +87,14 @@ export class Api extends RetryingClient {
 	 * It lives until it ends or `signal` aborts.
 	 */
 	async openStream(
-		generation: Generation,
+		{ path }: Generation,
 		body: Buffer,
 		options: Pick<ApiCall, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
 		check: (stream: AsyncIterable<Uint8Array>) => Promise<AsyncIterable<Uint8Array>>,
 	): Promise<AsyncIterable<Uint8Array>> {
 		const call: ApiCall = {
 			method: 'POST',
-			path: GENERATIONS[generation].path,
+			path,
 			body,
 			repeat: 'create',
 			streamed: true,

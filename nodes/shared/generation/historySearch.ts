@@ -50,11 +50,12 @@ export async function findInHistory(
 		// If the history can't be read, the generation is still paid for.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withFacts(error, { maybeAccepted: true });
-		const named = candidates.map(({ record }) => ({
-			id: asText(record.id) ?? '',
-			createdAt: asText(record.created_at),
-		}));
-		throw lost.with({ candidates: named });
+		throw lost.with({
+			candidates: candidates.map(({ id = '', record }) => ({
+				id,
+				createdAt: asText(record.created_at),
+			})),
+		});
 	});
 
 	async function look(signal: AbortSignal, remainsMs: number): Promise<Reading<GeneratedFile[]>> {

@@ -1,7 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { STREAM_ENDS, type GeneratedFile, type ServiceRecord } from '../contract';
 import { Failure, isFailure } from '../failure';
-import { MAX_EVENT_CHARS, MAX_FILES, MAX_WORD_CHARS } from '../limits';
+import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
 import { asId, asText, clip, isRecord, looksLikeHtml, parseJson, unsigned } from './coerce';
 import { failureOfText, isFailed, isFailureWord, readReason, saysRefused } from './errors';
 import type { Redactor } from './redaction';
@@ -36,10 +36,10 @@ function readData(data: string): unknown {
 
 function progressOf(value: unknown, redact: Redactor): GenerationProgress | undefined {
 	const record: ServiceRecord = isRecord(value) ? value : { status: value };
-	const word = asText(record.status) ?? asText(record.message) ?? asText(record.stage);
+	const word = asText(record.status) ?? asText(record.message);
 	const id = idOf(record);
 	if (word === undefined && id === undefined) return undefined;
-	return { status: clip(redact.text(word ?? 'working'), MAX_WORD_CHARS), id };
+	return { status: clip(redact.text(word ?? 'working'), MAX_REASON_CHARS), id };
 }
 
 /**

@@ -5,7 +5,7 @@ import {
 	type SpeechTask,
 	type TaskState,
 } from '../contract';
-import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_WORD_CHARS } from '../limits';
+import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_REASON_CHARS } from '../limits';
 import { isFailureWord, readReason, saysFailure } from './errors';
 import type { Redactor } from './redaction';
 import {
@@ -76,7 +76,7 @@ export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): Speec
 	const isDone = audioUrl !== undefined && !saysFailure(record);
 	const word = asText(record.status) ?? (isDone ? 'completed' : undefined);
 	if (word === undefined) return undefined;
-	const shown = clip(redact.text(word.toLowerCase()), MAX_WORD_CHARS);
+	const shown = clip(redact.text(word.toLowerCase()), MAX_REASON_CHARS);
 	const status = isFailureWord(shown) ? 'error' : shown;
 	const state = STATES.find((known) => known === status) ?? 'processing';
 	return {

@@ -1,5 +1,4 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord } from '../../../shared/contract';
 import { fetchEntryFiles } from '../../../shared/generation/entryFiles';
 import {
@@ -14,9 +13,6 @@ import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
 import { type Made, settled } from '../../run/job';
 import type { Operation } from '../../run/work';
-
-/** How long the files of one entry may take, in ms. */
-const FILES_MS = 3_600_000;
 
 /** History → Get Many (§4.9). */
 export const getAllHistory: Operation = {
@@ -49,9 +45,8 @@ export const getAllHistory: Operation = {
 			const files = readGeneratedFiles(record, credential.baseUrl);
 			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };
 			if (!downloads || files.length === 0) return output(json);
-			const fetch = async (over: AbortSignal) =>
-				await fetchEntryFiles(context, credential, { record, files }, fileField, over);
-			return output(json, await withDeadline(FILES_MS, signal, fetch));
+			const entry = { record, files };
+			return output(json, await fetchEntryFiles(context, credential, entry, fileField, signal));
 		}
 	},
 };

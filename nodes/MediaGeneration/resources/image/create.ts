@@ -1,3 +1,4 @@
+import { GENERATIONS } from '../../../shared/contract';
 import { prompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/work';
@@ -17,7 +18,7 @@ export const createImage: Operation = {
 	prepare(work) {
 		const request = { prompt: work.parameters.text('prompt', 'Prompt') };
 		return generationJob(work, {
-			generation: 'image',
+			generation: GENERATIONS.image,
 			prompt: request.prompt,
 			expected: 1,
 			body: async () => ({ bytes: Buffer.from(JSON.stringify(request)) }),

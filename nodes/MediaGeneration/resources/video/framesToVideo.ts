@@ -1,3 +1,4 @@
+import { GENERATIONS } from '../../../shared/contract';
 import { inputImages, NOT_FOR_TOOLS, prompt } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/coerce';
 import { generationFields, generationJob } from '../../run/generationJob';
@@ -24,7 +25,7 @@ export const framesToVideo: Operation = {
 		const text = asText(work.parameters.options.prompt);
 		const images = new InputImages(work, 'Images, in Order', 'frames');
 		return generationJob(work, {
-			generation: 'framesToVideo',
+			generation: GENERATIONS.framesToVideo,
 			prompt: text ?? '',
 			expected: 1,
 			body: async (signal) => await images.encode(text ? { prompt: text } : {}, signal),

@@ -102,10 +102,7 @@ export class InputImages {
 		try {
 			return context.helpers.assertBinaryData(index, given);
 		} catch {
-			const { binary = {}, json } = context.getInputData()[index]!;
-			// Where n8n keeps files in the items' JSON, their names are paths.
-			const paths = isRecord(json._files) ? Object.keys(json._files).map((n) => `_files.${n}`) : [];
-			const names = [...Object.keys(binary), ...paths].join(', ');
+			const names = Object.keys(context.getInputData()[index]!.binary ?? {}).join(', ');
 			const has = names ? `This item's files: ${names}` : 'This item has no files';
 			throw this.badImage(`No file in '${field}'. ${has}`);
 		}

@@ -1,3 +1,4 @@
+import { GENERATIONS } from '../../../shared/contract';
 import { inputImages, NOT_FOR_TOOLS, videoPrompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/work';
@@ -21,7 +22,7 @@ export const ingredientsToVideo: Operation = {
 		const prompt = work.parameters.text('prompt', 'Prompt');
 		const images = new InputImages(work, 'Reference Images', 'ingredients');
 		return generationJob(work, {
-			generation: 'ingredientsToVideo',
+			generation: GENERATIONS.ingredientsToVideo,
 			prompt,
 			expected: 1,
 			body: async (signal) => await images.encode({ prompt }, signal),

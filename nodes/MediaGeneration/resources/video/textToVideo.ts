@@ -1,4 +1,9 @@
-import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, NUMBER_OF_VIDEOS } from '../../../shared/contract';
+import {
+	ASPECT_RATIO_ALIASES,
+	ASPECT_RATIOS,
+	GENERATIONS,
+	NUMBER_OF_VIDEOS,
+} from '../../../shared/contract';
 import { videoPrompt, type NumberField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/work';
@@ -56,7 +61,7 @@ export const textToVideo: Operation = {
 			number_of_videos: parameters.number(numberOfVideos),
 		};
 		return generationJob(work, {
-			generation: 'textToVideo',
+			generation: GENERATIONS.textToVideo,
 			prompt: request.prompt,
 			expected: request.number_of_videos,
 			aspectRatio: request.aspect_ratio,
