@@ -1,7 +1,7 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
-import { asId, asText, asTime } from '../parsing/coerce';
+import { asText, asTime } from '../parsing/coerce';
 import { isFailureWord } from '../parsing/errors';
-import { marksOf, readGeneratedFiles } from '../parsing/responses';
+import { idOf, marksOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), and how it is recognised. Pure. */
 export interface HistoryEntry {
@@ -32,7 +32,7 @@ export const isKnown = (entry: HistoryEntry, marks: ReadonlySet<string>): boolea
 export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
 	const entries = history.map((record, place): HistoryEntry => {
 		const files = readGeneratedFiles(record, baseUrl);
-		const id = asId(record.id) ?? asId(record.task_id);
+		const id = idOf(record);
 		return {
 			record,
 			id,

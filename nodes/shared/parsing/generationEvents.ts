@@ -2,10 +2,10 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { STREAM_ENDS, type GeneratedFile, type ServiceRecord } from '../contract';
 import { Failure, isFailure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
-import { asId, asText, clip, isRecord, looksLikeHtml, parseJson, unsigned } from './coerce';
+import { asText, clip, isRecord, looksLikeHtml, parseJson, unsigned } from './coerce';
 import { failureOfText, isFailed, isFailureWord, readReason, saysRefused } from './errors';
 import type { Redactor } from './redaction';
-import { readGeneratedFiles, type Source } from './responses';
+import { idOf, readGeneratedFiles, type Source } from './responses';
 
 /** From the bytes of a generation stream to its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
 
@@ -22,9 +22,6 @@ export interface GenerationProgress {
 	/** Identifier of the item in the making, when an event carries one. */
 	id?: string;
 }
-
-const idOf = (value: unknown) =>
-	isRecord(value) ? (asId(value.id) ?? asId(value.task_id)) : undefined;
 
 /** The value in an event's data: JSON (also JSON inside a JSON string), or a bare text. */
 function readData(data: string): unknown {
@@ -76,15 +73,22 @@ export class GenerationEvents {
 
 	/** Takes the next part, cut anywhere. Returns the outcome once there is one. */
 	push(part: Uint8Array): Heard | Failure | undefined {
-		return this.feed(this.decoder.decode(part, { stream: true }));
+		const decoded = this.decoder.decode(part, { stream: true });
+		// Leading white space means nothing, however much there is.
+		const text = this.mode ? decoded : decoded.trimStart();
+		if (this.outcome || text === '') return this.outcome;
+		this.mode ??= /^[[{<]/.test(text) ? 'plain' : 'events';
+		if (this.mode === 'events') this.parser.feed(text);
+		else this.plain += text;
+		if (this.plain.length > MAX_EVENT_CHARS) this.end('the answer was larger than any result');
+		return this.outcome;
 	}
 
 	/** The stream ended by itself. */
 	markEnded(): Heard | Failure {
-		this.feed(this.decoder.decode());
 		// The last event counts even without the blank line that should follow it.
-		if (this.mode === 'events') this.feed('\n\n');
-		if (this.mode === 'plain') this.readPlain();
+		this.push(Buffer.from('\n\n'));
+		if (this.mode === 'plain' && !this.outcome) this.readPlain();
 		this.end();
 		return this.outcome!;
 	}
@@ -93,17 +97,6 @@ export class GenerationEvents {
 	markBroken(why?: string): Heard | Failure {
 		this.end(why ?? this.last);
 		return this.outcome!;
-	}
-
-	private feed(part: string): Heard | Failure | undefined {
-		// Leading white space means nothing, however much there is.
-		const text = this.mode ? part : part.trimStart();
-		if (this.outcome || text === '') return this.outcome;
-		this.mode ??= /^[[{<]/.test(text) ? 'plain' : 'events';
-		if (this.mode === 'events') this.parser.feed(text);
-		else this.plain += text;
-		if (this.plain.length > MAX_EVENT_CHARS) this.end('the answer was larger than any result');
-		return this.outcome;
 	}
 
 	private readPlain(): void {
@@ -115,6 +108,7 @@ export class GenerationEvents {
 	}
 
 	private onEvent({ event = '', data }: EventSourceMessage): void {
+		if (this.outcome) return;
 		this.last = 'the stream ended while it was in progress';
 		const value = readData(data);
 		const isEnd = STREAM_ENDS.complete.test(event);

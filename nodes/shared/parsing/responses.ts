@@ -45,6 +45,10 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 	return url && url.href.length <= MAX_ADDRESS_CHARS ? url.href : undefined;
 }
 
+/** The identifier of a file or an entry of the history. */
+export const idOf = (value: unknown): string | undefined =>
+	isRecord(value) ? (asId(value.id) ?? asId(value.task_id)) : undefined;
+
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
 
 const unwrap = (raw: unknown, key: string): unknown => {
@@ -109,7 +113,7 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 		return fileUrl === undefined ? [] : [{ fileUrl, fields: {} }];
 	}
 	if (!isRecord(raw)) return [];
-	const id = asId(raw.id) ?? asId(raw.task_id);
+	const id = idOf(raw);
 	const urlsOf = (values: unknown[]) =>
 		values.map((value) => readFileUrl(value, baseUrl)).filter((url) => url !== undefined);
 	const named = urlsOf([raw.file_url, raw.file_urls].flat());
@@ -145,7 +149,6 @@ export function readPage(raw: unknown): Page | undefined {
 	if (!isRecord(raw)) return undefined;
 	for (const key of ['voices', 'data', 'items']) {
 		const items = raw[key];
-		if (isRecord(items)) return readPage(items);
 		if (!Array.isArray(items)) continue;
 		return {
 			items: items.filter(isRecord),
