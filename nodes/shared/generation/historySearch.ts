@@ -61,7 +61,9 @@ export async function findInHistory(
 	async function look(signal: AbortSignal, remainsMs: number): Promise<Reading<GeneratedFile[]>> {
 		// Others may have looked some seconds ago.
 		const isLast = Math.min(leftMs(), remainsMs) < LOOK_MS;
-		const alike = requestsOf(api.credential).alike(request);
+		const requests = requestsOf(api.credential);
+		requests.remember(request);
+		const alike = requests.alike(request);
 		const since = Math.min(...alike.map(sinceOf));
 		const entries = await accountOf(api.credential)
 			.shared(HistoryReader)

@@ -3,7 +3,7 @@ import { inputImages, NOT_FOR_TOOLS, prompt } from '../../../shared/n8n/descript
 import { asText } from '../../../shared/parsing/coerce';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/work';
-import { InputImages } from './images';
+import { inputImagesOf } from './images';
 
 /** Video → Ordered Images to Video (§4.7); a prompt is sent only when there is one. */
 export const framesToVideo: Operation = {
@@ -23,12 +23,12 @@ export const framesToVideo: Operation = {
 	],
 	prepare(work) {
 		const text = asText(work.parameters.options.prompt);
-		const images = new InputImages(work, 'Images, in Order', 'frames');
+		const bodyOf = inputImagesOf(work, 'Images, in Order', 'frames');
 		return generationJob(work, {
 			generation: GENERATIONS.framesToVideo,
 			prompt: text ?? '',
 			expected: 1,
-			body: async (signal) => await images.encode(text ? { prompt: text } : {}, signal),
+			body: async (signal) => await bodyOf(text ? { prompt: text } : {}, signal),
 		});
 	},
 };

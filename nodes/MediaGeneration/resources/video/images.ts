@@ -20,102 +20,95 @@ interface Image {
 	isTyped: boolean;
 }
 
-/** The images in an item's fields. */
-export class InputImages {
-	private readonly images: Image[];
+const badImage = (field: string, text: string) => new Failure('badImage', { field, text });
 
-	/**
-	 * `displayName` is that of the parameter that names the images, `requestField` the field of the request
-	 * that takes them. Throws a Failure that names the missing or unfit one.
-	 */
-	constructor(
-		private readonly work: Work,
-		private readonly displayName: string,
-		private readonly requestField: 'ingredients' | 'frames',
-	) {
-		const raw = work.parameters.raw('binaryPropertyName', INPUT_FIELD);
-		const names = (asText(raw) ?? '').split(',').map((name) => name.trim());
-		// An expression may also give the file itself.
-		const given = isRecord(raw) ? [raw as unknown as IBinaryData] : names.filter(Boolean);
-		if (given.length === 0) {
-			const text = 'is empty: enter the name of an input field that holds an image';
-			throw invalidInput(displayName, text);
-		}
-		this.images = given.map((one) => this.imageIn(one));
+/**
+ * Finds the images in an item's fields. `displayName` is that of the parameter that names them,
+ * `requestField` the field of the request that takes them. Throws a Failure that names the missing or
+ * unfit one.
+ *
+ * Returns what makes the JSON body, such as `{ "frames": ["<base64>", …], …rest }`, once there is room for
+ * it; `release` frees its memory. That throws a Failure that names an unfit image or says that they are too
+ * large, or the signal's reason.
+ */
+export function inputImagesOf(
+	work: Work,
+	displayName: string,
+	requestField: 'ingredients' | 'frames',
+) {
+	const { context, index, parameters } = work;
+	const raw = parameters.raw('binaryPropertyName', INPUT_FIELD);
+	const names = (asText(raw) ?? '').split(',').map((name) => name.trim());
+	// An expression may also give the file itself.
+	const given = isRecord(raw) ? [raw as unknown as IBinaryData] : names.filter(Boolean);
+	if (given.length === 0) {
+		const text = 'is empty: enter the name of an input field that holds an image';
+		throw invalidInput(displayName, text);
 	}
+	const images = given.map(imageIn);
 
-	/**
-	 * The JSON body, such as `{ "frames": ["<base64>", …], …rest }`, once there is room for it. `release`
-	 * frees its memory. Throws a Failure that names an unfit image or says that they are too large, or the
-	 * signal's reason.
-	 */
-	async encode(rest: Record<string, string>, signal: AbortSignal) {
-		const { helpers } = this.work.context;
-		const sizes = await Promise.all(
-			this.images.map(async ({ data }) => await sizeOfStored(helpers, data)),
-		);
-		const total = sizes.reduce((sum, size) => sum + Math.ceil(size / 3) * 4, 0);
+	return async (rest: Record<string, string>, signal: AbortSignal) => {
+		const sizes = images.map(async ({ data }) => await sizeOfStored(context.helpers, data));
+		const total = (await Promise.all(sizes)).reduce((sum, size) => sum + (size / 3) * 4, 0);
 		if (total > MAX_BODY_BYTES) {
 			const megabytes = Math.round(total / 1024 / 1024);
 			throw invalidInput(
-				this.displayName,
+				displayName,
 				`add up to ${megabytes} MB when encoded, more than can be sent at once: use fewer or smaller images`,
 			);
 		}
 		// The encoded images, and the body that is made of them.
 		const release = await memory().acquire(2 * total, signal);
-		const write = async () => {
-			const json = JSON.stringify({ [this.requestField]: [], ...rest });
-			const inside = json.indexOf('[') + 1;
-			const parts: Uint8Array[] = [];
-			for (const [index, image] of this.images.entries()) {
-				const before = index === 0 ? `${json.slice(0, inside)}"` : '","';
-				parts.push(Buffer.from(before), await this.encoded(image));
-			}
-			const after = Buffer.from(`"${json.slice(inside)}`);
-			return { bytes: Buffer.concat([...parts, after]), release };
-		};
-		return await write().catch((error: unknown) => {
-			release();
-			throw error;
-		});
-	}
+		return await bodyOf(rest).then(
+			(bytes) => ({ bytes, release }),
+			(error: unknown) => {
+				release();
+				throw error;
+			},
+		);
+	};
 
-	private imageIn(given: string | IBinaryData): Image {
-		const field = typeof given === 'string' ? given : 'file';
-		const data = this.dataOf(given, field);
-		const { mimeType, fileName, id, bytes } = data;
+	function imageIn(one: string | IBinaryData): Image {
+		const field = typeof one === 'string' ? one : 'file';
+		const data = dataOf(one, field);
+		const { mimeType = '', fileName, id, bytes } = data;
 		if (bytes === 0 || (id === undefined && data.data === '')) {
-			throw this.badImage(`The file in '${field}' is empty`);
+			throw badImage(displayName, `The file in '${field}' is empty`);
 		}
-		const type = mimeType?.split(';')[0]!.trim().toLowerCase() ?? '';
+		const type = mimeType.split(';')[0]!.trim().toLowerCase();
 		const isTyped = !UNTYPED.has(type);
 		if (isTyped && !type.startsWith('image/')) {
 			const name = fileName ? ` (${fileName})` : '';
-			throw this.badImage(`The file in '${field}'${name} is not an image but ${type}`);
+			throw badImage(displayName, `The file in '${field}'${name} is not an image but ${type}`);
 		}
 		return { field, data, isTyped };
 	}
 
-	private dataOf(given: string | IBinaryData, field: string): IBinaryData {
-		const { index, context } = this.work;
+	function dataOf(one: string | IBinaryData, field: string): IBinaryData {
 		try {
-			return context.helpers.assertBinaryData(index, given);
+			return context.helpers.assertBinaryData(index, one);
 		} catch {
-			const names = Object.keys(context.getInputData()[index]!.binary ?? {}).join(', ');
-			const has = names ? `This item's files: ${names}` : 'This item has no files';
-			throw this.badImage(`No file in '${field}'. ${has}`);
+			const fields = Object.keys(context.getInputData()[index]!.binary ?? {}).join(', ');
+			const has = fields ? `This item's files: ${fields}` : 'This item has no files';
+			throw badImage(displayName, `No file in '${field}'. ${has}`);
 		}
 	}
 
-	/** An image as base64; one of unknown type is judged by its bytes. */
-	private async encoded({ field, data, isTyped }: Image): Promise<Buffer> {
-		const bytes = await readStored(this.work.context.helpers, data);
-		if (isTyped || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
-		throw this.badImage(`The file in '${field}' is not an image`);
+	async function bodyOf(rest: Record<string, string>): Promise<Buffer> {
+		const json = JSON.stringify({ [requestField]: [], ...rest });
+		const inside = json.indexOf('[') + 1;
+		const parts: Uint8Array[] = [];
+		for (const image of images) {
+			const before = parts.length === 0 ? `${json.slice(0, inside)}"` : '","';
+			parts.push(Buffer.from(before), await encoded(image));
+		}
+		return Buffer.concat([...parts, Buffer.from(`"${json.slice(inside)}`)]);
 	}
 
-	private badImage(text: string): Failure {
-		return new Failure('badImage', { field: this.displayName, text });
+	/** An image as base64; one of unknown type is judged by its bytes. */
+	async function encoded({ field, data, isTyped }: Image): Promise<Buffer> {
+		const bytes = await readStored(context.helpers, data);
+		if (isTyped || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
+		throw badImage(displayName, `The file in '${field}' is not an image`);
 	}
 }

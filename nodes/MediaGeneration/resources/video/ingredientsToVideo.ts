@@ -2,7 +2,7 @@ import { GENERATIONS } from '../../../shared/contract';
 import { inputImages, NOT_FOR_TOOLS, videoPrompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/work';
-import { InputImages } from './images';
+import { inputImagesOf } from './images';
 
 /** Video → Reference Images to Video (§4.6). */
 export const ingredientsToVideo: Operation = {
@@ -20,12 +20,12 @@ export const ingredientsToVideo: Operation = {
 	],
 	prepare(work) {
 		const prompt = work.parameters.text('prompt', 'Prompt');
-		const images = new InputImages(work, 'Reference Images', 'ingredients');
+		const bodyOf = inputImagesOf(work, 'Reference Images', 'ingredients');
 		return generationJob(work, {
 			generation: GENERATIONS.ingredientsToVideo,
 			prompt,
 			expected: 1,
-			body: async (signal) => await images.encode({ prompt }, signal),
+			body: async (signal) => await bodyOf({ prompt }, signal),
 		});
 	},
 };
