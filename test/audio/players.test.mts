@@ -7,7 +7,7 @@ import { openBrowser } from '../../tools/browser.mts';
 import { temporaryFolder } from '../../tools/cleanup.mts';
 import { FORMATS, joinParts, lame, shownByVlc, shownMs, tone, type Encode } from './programs.mts';
 
-/* How long joined files are in players, and what sounds where one jumps to. */
+/* How long joined files are in players. */
 
 /** Each part has a tone of its own. */
 const PARTS = [
@@ -15,10 +15,10 @@ const PARTS = [
 	{ seconds: 31, hertz: 1000 },
 	{ seconds: 23, hertz: 2000 },
 ];
-/** Where parts differ in their bit rate, players guess where to jump to. */
-const OTHER_RATES = 'MP3 of other bit rates in each part';
 const KINDS: Record<string, Encode[]> = {
-	[OTHER_RATES]: ['-b24', '-b160', '-V5'].map((rate) => lame(`${rate} --resample 22.05`)),
+	'MP3 of other bit rates in each part': ['-b24', '-b160', '-V5'].map((rate) =>
+		lame(`${rate} --resample 22.05`),
+	),
 };
 for (const kind of [
 	'WAV, 16 bit',
@@ -64,37 +64,9 @@ async function load(bytes: Buffer, mimeType: string): Promise<number> {
 	);
 }
 
-/** Jumps to a place of the file and plays; resolves to the tone that sounds there, in Hz, once it is steady. */
-async function heardAt(seconds: number): Promise<number> {
-	return await page.evaluate(async (at) => {
-		const player = document.querySelector('audio')!;
-		const context = new AudioContext();
-		// Of one look's sound a player under load may have given but the beginning, whose peak is broad.
-		const analyser = new AnalyserNode(context, { fftSize: 8192, smoothingTimeConstant: 0 });
-		context.createMediaElementSource(player).connect(analyser).connect(context.destination);
-		player.currentTime = at;
-		await new Promise((resolve) => (player.onseeked = resolve));
-		await player.play();
-		const loudness = new Float32Array(analyser.frequencyBinCount);
-		let last = -1;
-		for (;;) {
-			await new Promise((resolve) => setTimeout(resolve, 100));
-			analyser.getFloatFrequencyData(loudness);
-			const loudest = Math.max(...loudness);
-			const bin = loudest < -60 ? -1 : loudness.indexOf(loudest);
-			if (bin > 0 && bin === last) {
-				player.pause();
-				return (bin * context.sampleRate) / analyser.fftSize;
-			}
-			last = bin;
-		}
-	}, seconds);
-}
-
 for (const [kind, encoders] of Object.entries(KINDS)) {
 	describe(kind, { timeout: 120_000 }, () => {
 		let file: string;
-		let startsMs: number[];
 		let sumMs = 0;
 		let bytes: Buffer;
 		let mimeType: string;
@@ -110,7 +82,7 @@ for (const [kind, encoders] of Object.entries(KINDS)) {
 				parts.push(readFileSync(part));
 			}
 			const joined = await joinParts(parts);
-			({ startsMs, bytes, mimeType } = joined);
+			({ bytes, mimeType } = joined);
 			file = join(folder, `joined.${joined.extension}`);
 			writeFileSync(file, bytes);
 		});
@@ -124,14 +96,6 @@ for (const [kind, encoders] of Object.entries(KINDS)) {
 			for (const [player, lengthMs] of Object.entries(shown)) {
 				const off = Math.abs(lengthMs - sumMs);
 				assert.ok(off < MOST_OFF_MS, `${player} shows ${lengthMs} ms, the parts have ${sumMs} ms`);
-			}
-		});
-
-		it('plays each part where it begins', { skip: kind === OTHER_RATES }, async () => {
-			for (const [index, { seconds, hertz }] of PARTS.entries()) {
-				await load(bytes, mimeType);
-				const heard = await heardAt(startsMs[index]! / 1000 + seconds / 2);
-				assert.ok(Math.abs(heard / hertz - 1) < 0.05, `${heard} Hz in part ${index + 1}`);
 			}
 		});
 	});

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
-import { bad, good } from './seen';
+import { good } from './seen';
 import { ALWAYS, answer, onCreate, onRead, posts } from './service';
-import { image, node, RETRY, run, sim, speech, video } from './setup';
+import { image, node, RETRY, run, speech, video } from './setup';
 
 /*
  * Answers whose `error` says nothing: n8n retries a node whose first item has any error. Which values say
@@ -40,22 +40,4 @@ test('a warning beside a result is passed on, and the next attempt pays for noth
 	const result = await run(node(video('A', {}, { download: false }), RETRY));
 	expect(good(result)[0]!.json).toMatchObject(entry);
 	expect(posts()).toBe(1);
-});
-
-describe('a create answer of 200 that says a failure', () => {
-	test('with only an id is that failure', async () => {
-		const body = { id: 'req-1', error: 'Text too long' };
-		onCreate(answer(200, body), { times: 9 });
-		const { all } = bad(await run(speech('Hi.')));
-		expect(all).toContain('Text too long');
-		expect(all).not.toMatch(/req-1|charged/);
-		expect(sim.count('GET', '/v1/labs/task/')).toBe(0);
-	});
-
-	test('with a task_id is a created task', async () => {
-		const body = { task_id: '7', error: 'Voice replaced' };
-		onCreate(answer(200, body));
-		const fields = speech('Hi.', {}, { waitForCompletion: false });
-		expect(good(await run(fields))[0]!.json).toEqual({ task_id: '7', status: 'pending' });
-	});
 });

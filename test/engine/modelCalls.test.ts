@@ -2,9 +2,8 @@ import type { IDataObject, INode, INodeExecutionData, INodeType } from 'n8n-work
 import { additionalDataFor } from '../../demo/engine.mts';
 import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
 import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
-import { answer, onCreate, onRead } from './service';
+import { answer, onRead } from './service';
 import { credential, image, node, sim, speech, start } from './setup';
-import { ids, SENTENCES, split, TEXT } from './longText';
 
 /*
  * Tool calls of a model as n8n makes them, each with a context of the engine's own classes. n8n's Agents:
@@ -109,19 +108,6 @@ describe.each([
 		expect(anew!.task_id).not.toBe(collected!.task_id);
 		expect(sim.creates).toBe(3);
 	});
-
-	test('a long text: its addresses; asked again, only what is missing is paid', async () => {
-		const call = callOf();
-		const parameters = split(TEXT_OF_MODEL, { concurrency: 1 });
-		onCreate(answer(400, { error: 'no' }), { body: SENTENCES[2]! });
-		const [failed] = await call(parameters, { text: TEXT });
-		expect(failed!.error).toContain('part 3 of 12');
-		expect(failed!.task_ids).toEqual(ids());
-		const [made] = await call(parameters, { text: TEXT });
-		expect(made).toMatchObject({ parts: 12, task_ids: ids() });
-		expect(made!.audio_urls).toEqual(ids().map((id) => sim.tasks.get(id)!.audioUrl));
-		expect(sim.creates).toBe(12);
-	});
 });
 
 test('an agent that asks for a hundred images gets as many as it may pay for', async () => {
@@ -135,10 +121,4 @@ test('an agent that asks for a hundred images gets as many as it may pay for', a
 	expect(refused).toHaveLength(96);
 	expect(refused[95]!.error).toContain("'Max Paid Requests per Execution' is 4");
 	expect(sim.creates).toBe(4);
-});
-
-test('a model gets the address of subtitles, and no file', async () => {
-	const [record] = await mcp(hello({ subtitles: true }), { text: 'Hi.' });
-	expect(record!.subtitle).toMatch(/^http.*\.srt$/);
-	expect(sim.count('GET', '/files/')).toBe(0);
 });

@@ -1,6 +1,6 @@
 import { logged, removeLog } from '../faults/log.mts';
 import { bad, good, saved, stop } from './seen';
-import { ALWAYS, answer, onCreate, onFile, posts, taskOf } from './service';
+import { answer, onCreate, onFile, posts, taskOf } from './service';
 import { begin, EACH, fakeTime, run, said, sim, speech, texts, video } from './setup';
 import { hasten } from './time';
 import { status } from './videos';
@@ -14,14 +14,6 @@ const ofItem = (text: string) => ({ body: `":"${text}` });
 
 /** An event of a stream that tells which video is in the making. */
 const tellsId = (id: string) => status({ status: 'processing', id });
-
-test('when the time is up during a download, the files of the whole request are named', async () => {
-	onFile({ hang: true }, ALWAYS);
-	const subject = video('A beetle', { timeout: 2 }, { numberOfVideos: 3 });
-	const { message, description } = bad(await run(subject));
-	expect(message).toContain('No result after 2 seconds');
-	expect(new Set(description?.match(/http:\S+\.mp4/g)).size).toBe(3);
-});
 
 describe('when another item fails', () => {
 	test('a create call under way gets its answer, however late, and no further one begins', async () => {
@@ -46,18 +38,6 @@ describe('when another item fails', () => {
 		expect(itemIndex).toBe(0);
 		for (const text of ['Two', 'Three']) expect(description).toContain(`task ${taskOf(text).id}`);
 		expect(posts()).toBe(3);
-	});
-
-	test('a create call that never answers is given up at its own limit, and may be paid', async () => {
-		fakeTime();
-		onCreate({ hang: true, accepted: true }, ofItem('One'));
-		const items = texts('One.', 'Two [sim:task-fails]');
-		const { result, seconds } = await hasten(speech(EACH), items);
-		expect(seconds).toBeGreaterThan(110);
-		expect(seconds).toBeLessThan(140);
-		expect(bad(result).description).toContain(
-			'1 other item may be paid for: the service did not confirm it. A retry does not send it again. Unconfirmed: item 0: speech requested.',
-		);
 	});
 });
 

@@ -2,13 +2,12 @@ import type { IDataObject, INode, IRun } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { bad, good } from './seen';
 import { answer, onFile, posts } from './service';
-import { EACH, image, node, RETRY, run, sim, speech, start, texts, video, workflow } from './setup';
+import { EACH, image, node, run, sim, speech, start, texts, video, workflow } from './setup';
 
 /* A retry recognises the item and what the node holds, not what expressions make of it. */
 
 /** The first files cannot be downloaded, so the run fails, its work done and paid for. */
 const withoutFiles = (times = 1) => onFile(answer(410), { times });
-const TIMES = '{{ $now.toMillis() }} {{ Math.random() }}';
 
 /** The run as n8n has stored it, about to be retried with the node as it is now. */
 function stored({ run: failed }: WorkflowResult, subject: INode): IRun {
@@ -16,18 +15,6 @@ function stored({ run: failed }: WorkflowResult, subject: INode): IRun {
 	retryOf.data.executionData!.nodeExecutionStack[0]!.node = subject;
 	return retryOf;
 }
-
-test('Retry On Fail collects although text and callback differ with each try', async () => {
-	withoutFiles();
-	const fields = speech(`=Hi. {{ $json.t }} ${TIMES}`, {
-		callbackUrl: `=${sim.baseUrl}/done/{{ Math.random() }}`,
-	});
-	const output = good(await run(node(fields, RETRY), texts('One', 'Two')));
-	expect(output.map(({ json }) => json.input)).toEqual(
-		['One', 'Two'].map((text) => expect.stringContaining(text)),
-	);
-	expect(posts()).toBe(2);
-});
 
 test('"Retry execution" collects with a new resume URL, a longer timeout, another field', async () => {
 	withoutFiles();

@@ -1,4 +1,4 @@
-import { bad, good, only } from './seen';
+import { bad, only } from './seen';
 import { onCreate, posts, taskOf } from './service';
 import { CONTINUE, EACH, ERROR_OUTPUT, image, NODE, node, run, speech, start } from './setup';
 
@@ -70,19 +70,6 @@ describe('empty rows', () => {
 			9,
 			["'Text' is empty"],
 		]);
-	});
-});
-
-describe('options that cannot be read', () => {
-	const broken = "={{ $json.speed ? $json.speed : $('Missing').item.json.speed }}";
-	const rows = [{ t: 'One.' }, { t: 'Two.', speed: 1 }, { t: 'Three.', speed: 1.1 }];
-
-	test('an expression that breaks in the first row ends that row, and no other', async () => {
-		const fields = speech(EACH, { speed: broken, concurrency: 1 });
-		const output = good(await run(node(fields, CONTINUE), { items: rows }));
-		expect(output.map(({ json }) => json.input)).toEqual([undefined, 'Two.', 'Three.']);
-		expect(output[0]!.json.error).toMatch(/exist.*\[item 0\]/);
-		expect(posts()).toBe(2);
 	});
 });
 

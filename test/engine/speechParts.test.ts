@@ -1,6 +1,6 @@
 import { allClosed, bad, good, hints, only, saved } from './seen';
 import { posts, tasks } from './service';
-import { run, said, sim, start } from './setup';
+import { run, sim, start } from './setup';
 import { expectSound, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
 const audioUrls = () => ids().map((id) => sim.tasks.get(id)!.audioUrl);
@@ -51,11 +51,6 @@ test('parts count as items for the concurrency', async () => {
 	expect(most).toBe(4);
 });
 
-test('progress names the part', async () => {
-	good(await run(split()));
-	expect(said).toContain(`Item 0: part 3 of 12, task ${ids()[2]}: 43 %`);
-});
-
 test('without waiting: all task ids at once, which Collect makes as one file', async () => {
 	const created = only(await run(split(TEXT, {}, { waitForCompletion: false })));
 	expect(created.json).toEqual({ task_ids: ids(), parts: 12, status: 'pending' });
@@ -67,12 +62,6 @@ test('without waiting: all task ids at once, which Collect makes as one file', a
 		await expectSound(result, ids());
 	}
 	expect(posts()).toBe(12);
-});
-
-test('without downloading: the addresses, no file', async () => {
-	const { json, binary } = only(await run(split(TEXT, {}, { download: false })));
-	expect(json.audio_urls).toEqual(audioUrls());
-	expect(binary).toBeUndefined();
 });
 
 describe('bad input is refused before anything is sent', () => {

@@ -1,7 +1,7 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { allClosed, bad, good, only, stop } from './seen';
-import { answer, onCreate, onFile, onRead, posts, tasks } from './service';
-import { begin, node, RETRY, run, sim, start } from './setup';
+import { allClosed, bad, good, only } from './seen';
+import { answer, onCreate, onFile, onRead, posts } from './service';
+import { node, RETRY, run, sim, start } from './setup';
 import { expectSound, idOf, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
 const THIRD = SENTENCES[2]!;
@@ -63,16 +63,6 @@ test('Retry On Fail: a part whose task has failed is made anew, and only that', 
 	expect(sent().filter((text) => text === THIRD)).toHaveLength(2);
 });
 
-test('a failed task is named as what failed, not as one to collect', async () => {
-	const text = TEXT.replace(THIRD, 'This is sentence 02 [sim:task-fails].');
-	const { message, description } = bad(await run(split(text, { concurrency: 12 })));
-	const failed = tasks().find(({ status }) => status === 'failed')!.id;
-	expect(message).toContain(
-		`could not generate the speech: Speech synthesis failed – task ${failed}, part 3 of 12`,
-	);
-	expect(description).not.toContain(failed);
-});
-
 test('a part without a clear answer is not sent again', async () => {
 	onCreate({ reset: true, accepted: true }, ofThird);
 	const { message, description } = bad(await run(node(split(), RETRY)));
@@ -83,13 +73,6 @@ test('a part without a clear answer is not sent again', async () => {
 	expect(description).toContain('may have accepted the request');
 	expect(sent().filter((text) => text === THIRD)).toHaveLength(1);
 	expect(new Set(sent()).size).toBe(sent().length);
-});
-
-test('a canceled execution ends all parts at once', async () => {
-	const execution = await begin(split(SLOW, { concurrency: 5 }));
-	await sim.waitFor(() => sim.creates === 5);
-	await stop(execution);
-	expect(posts()).toBe(5);
 });
 
 test('Collect: a task that is unknown is named, and those that are there', async () => {

@@ -33,8 +33,6 @@ async function textOf(result: WorkflowResult, index = 0): Promise<string> {
 const expectAsMade = async (result: WorkflowResult) =>
 	expect(await textOf(result)).toBe(served(tasks()[0]!.id));
 
-const filesOf = (result: WorkflowResult) => Object.keys(only(result).binary!);
-
 /** Start and end of each cue, in ms. */
 const timesOf = (text: string) =>
 	[...text.matchAll(/^(\S+) --> (\S+)$/gm)].map((line) =>
@@ -81,23 +79,6 @@ test.each([
 	await allClosed();
 });
 
-test.each<[string, IDataObject, string, IDataObject]>([
-	['the option is off', {}, 'Hello.', {}],
-	['the service makes none', { subtitles }, 'Hello. [sim:subtitles=none]', {}],
-	['nothing is waited for', { subtitles }, 'Hello.', { waitForCompletion: false }],
-])('no field and no hint where %s', async (_, options, text, more) => {
-	const result = await run(speech(text, options, more));
-	expect(good(result)[0]!.binary?.subtitles).toBeUndefined();
-	expect(hints(result)).toEqual([]);
-	expect(fetched()).toEqual([]);
-});
-
-test('without the sound, the subtitles alone', async () => {
-	const result = await run(speech('Hello.', { subtitles }, { download: false }));
-	expect(filesOf(result)).toEqual(['subtitles']);
-	await expectAsMade(result);
-});
-
 test.each(['', '[sim:subtitles=vtt]', '[sim:mp3]'])(
 	'those of a long text are joined with its sound, on time %s',
 	async (word) => {
@@ -138,13 +119,5 @@ test.each<[string, object, string]>([
 	expect(hints(result)[0]).toContain(said);
 	expect(hints(result)[0]).toMatch(/^Subtitles could not .*at no extra charge \(item 0, 1\)$/);
 	expect([posts(), sim.leaks.length]).toEqual([2, 0]);
-	await allClosed();
-});
-
-test('a host of subtitles that never answers does not cost the sound, when time is up', async () => {
-	onSubtitles({ hang: true });
-	const result = await run(speech('Hello.', { subtitles, timeout: 5 }));
-	expect(filesOf(result)).toEqual(['data']);
-	expect(hints(result).join()).toContain('Subtitles could not be downloaded: No result after');
 	await allClosed();
 });

@@ -1,10 +1,8 @@
 import { TaskStore } from '../../nodes/MediaGenerationTrigger/tasks/taskStore';
-import { message } from './service';
 import { fakeTime, sim, start } from './setup';
 import { pass, passUntil } from './time';
 import { activate, activateListening, areMade, createTask, isMade } from './triggerSetup';
 
-const onEnds = { events: ['completed', 'failed'] };
 /** The trigger has heard of the task: the service is one message further. */
 const seen = async (taskId: string) =>
 	await sim.waitFor(() => sim.tasks.get(taskId)!.percentage >= 43);
@@ -24,18 +22,6 @@ describe('a lost socket', () => {
 		expect(trigger.events()).toEqual([`completed ${taskId} 100`]);
 		expect(sim.tasks.get(taskId)!.reads).toBe(1);
 	});
-});
-
-it('a silent task that has failed is found out by a reading after half a minute', async () => {
-	await start({ pace: 0 });
-	const trigger = await activateListening({ parameters: onEnds });
-	fakeTime();
-	const taskId = await createTask('[sim:task-fails] Fails at once');
-	sim.push(message(taskId, 5));
-	const passed = await passUntil(() => trigger.started.length > 0);
-	expect(trigger.events()).toEqual([`failed ${taskId} 5`]);
-	expect(passed).toBeGreaterThan(28);
-	expect(passed).toBeLessThan(40);
 });
 
 describe('a restart of n8n', () => {

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { HistoryItem } from '../../simulator/simulator.mts';
-import { ALWAYS, answer, looks, made, onHistory, requests } from './service';
+import { ALWAYS, answer, made, onHistory } from './service';
 import { fakeTime, sim, video } from './setup';
 import { hasten, pass } from './time';
 import { activate, type ActiveTrigger, listenByHand, type TriggerSetting } from './triggerSetup';
@@ -44,18 +44,6 @@ describe('a new video', () => {
 		expect(trigger.started.map((one) => one.item)).toEqual([
 			{ json: { ...item, event: 'generated' } },
 		]);
-	});
-
-	it('costs one page a minute, no WebSocket and no reading of tasks', async () => {
-		for (let minutes = 900; minutes > 0; minutes -= 3) {
-			add({ created_at: new Date(Date.now() - minutes * 60_000).toISOString() });
-		}
-		await follow();
-		expect(looks()).toBe(1);
-		await pass(10 * INTERVAL_SECONDS, 5);
-		expect(looks()).toBe(11);
-		expect(sim.socketsEver).toBe(0);
-		expect(requests('GET', '/v1/labs')).toEqual([]);
 	});
 
 	it('brings its file along where asked to', async () => {

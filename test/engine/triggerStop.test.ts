@@ -1,5 +1,5 @@
 import { allClosed } from './seen';
-import { ALWAYS, answer, message, onFile, onRead, readings } from './service';
+import { ALWAYS, answer, message, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
 import { pass, passUntil } from './time';
 import {
@@ -149,16 +149,6 @@ describe('closing', () => {
 		await createTask('Nobody listens');
 		await sim.waitFor(areMade);
 		expect(sim.requests.length).toBe(asked + 1);
-		expect(trigger.started).toEqual([]);
-	});
-
-	it('ends also a download', async () => {
-		onFile({ hang: true }, ALWAYS);
-		const trigger = await activate({ parameters: { options: { download: true } } });
-		await createTask('Big');
-		await sim.waitFor(() => sim.requests.some(({ on }) => on === 'file'));
-		await trigger.close();
-		await allClosed(1000);
 		expect(trigger.started).toEqual([]);
 	});
 });

@@ -1,7 +1,7 @@
 import type { RawStreamStep } from '../../simulator/simulator.mts';
 import { expectServed, good, hints, only, origins } from './seen';
-import { ALWAYS, answer, looks, onFile, requests } from './service';
-import { CONTINUE, image, node, run, said, sim, start, video } from './setup';
+import { looks, requests } from './service';
+import { image, run, said, sim, start, video } from './setup';
 import { completion, raw, serveFiles } from './videos';
 
 const LANDSCAPE = { aspect_ratio: 'VIDEO_ASPECT_RATIO_LANDSCAPE' };
@@ -65,13 +65,6 @@ describe('video: textToVideo', () => {
 		for (const item of output) await expectServed(result, item);
 		expect(sim.creates).toBe(1);
 		expect(hints(result)).toEqual([]);
-	});
-
-	test('one of several files cannot be fetched: the others are not lost', async () => {
-		onFile(answer(410), { after: 1, ...ALWAYS });
-		const subject = node(video('Two', {}, { numberOfVideos: 2 }), CONTINUE);
-		const text = JSON.stringify(good(await run(subject)));
-		for (const { file_url } of sim.history) expect(text).toContain(file_url);
 	});
 
 	test('progress reaches the person who waits', async () => {

@@ -1,6 +1,6 @@
 import { removeEngineFolder, type RunningWorkflow } from '../../demo/engine.mts';
 import { assertClean, wordsOfFailure } from './check.mts';
-import { drip, fileBegun, headersOnly, silent } from '../service/fakeService.mts';
+import { fileBegun, headersOnly, silent } from '../service/fakeService.mts';
 import { fakeTime } from '../service/fakeTime.mts';
 import { fileInFront, inFront, type Row } from './row.mts';
 import { onStage, type Operation } from './stage.mts';
@@ -117,17 +117,6 @@ test.each([
 	},
 );
 
-test('a file that dribbles is given up within an hour', async () => {
-	const dribbling = fileInFront((request, response) => {
-		fileBegun(request, response);
-		drip(response, 'a', 5000);
-	});
-	const limits = { most: 3600, step: 5, untilFile: true };
-	const { words, seconds } = await failing('speech:get', dribbling, limits);
-	expect(words).toMatch(/No result after|the connection broke/);
-	expect(seconds).toBeLessThan(3600 + LATE_SECONDS);
-}, 180_000);
-
 test.each(['speech:speak', 'video:textToVideo', 'image:create'] as const)(
 	'%s waits about 20 seconds for a file that its host does not know yet',
 	async (operation) => {
@@ -139,13 +128,3 @@ test.each(['speech:speak', 'video:textToVideo', 'image:create'] as const)(
 		expect(seconds).toBeLessThan(60);
 	},
 );
-
-test('a lost generation is searched for during ten minutes', async () => {
-	const lost = inFront(/histories|^POST /, ({ method }, response) =>
-		response.end(method === 'POST' ? ': nothing\n\n' : '[]'),
-	);
-	const { words, seconds, requests } = await failing('video:textToVideo', lost, { most: 700 });
-	expect(words).toMatch(/stopped reporting before the result was ready/);
-	expect(seconds).toBeGreaterThanOrEqual(600);
-	expect(requests.filter((line) => line.startsWith('POST')).length).toBe(1);
-});
