@@ -15,8 +15,8 @@ export interface GenerationOrder {
 	/** Files asked for. */
 	expected: number;
 	aspectRatio?: string;
-	/** Makes the request's body, right before it is sent; `release` frees its memory. */
-	body(signal: AbortSignal): Promise<{ bytes: Buffer; release?(): void }>;
+	/** Makes the request's body, right before it is sent; `release` gives back its room in memory. */
+	body(signal: AbortSignal): Promise<{ bytes?: Buffer; release?(): void }>;
 }
 
 const idsOf = (files: GeneratedFile[]) => files.map(({ id }) => id);

@@ -1,14 +1,15 @@
-import { refusalChecked } from '../../shared/api/firstEvent';
 import type { Api } from '../../shared/api/api';
+import type { Consume } from '../../shared/api/retry';
 import {
 	abortReason,
 	anyOf,
 	NO_REASON,
+	sleep,
 	steadyNow,
 	watchSilence,
 	whenAborted,
 } from '../../shared/async/deadline';
-import { Failure } from '../../shared/failure';
+import { Failure, isTransient } from '../../shared/failure';
 import { GenerationEvents, type Heard } from '../../shared/parsing/generationEvents';
 import type { GenerationOrder, GenerationRecord } from './generationRecord';
 
@@ -20,6 +21,9 @@ export interface StreamLimits {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
 }
+
+/** How long an answer may say nothing until the call counts as accepted, in ms. */
+const FIRST_EVENT_MS = 1000;
 
 /**
  * Sends a create call and reads its stream to the end. Throws a Failure when it is refused or fails, or
@@ -33,49 +37,73 @@ export async function requestStream(
 ): Promise<Heard> {
 	const closing = new AbortController();
 	const close = () => closing.abort(NO_REASON);
-	const open = async () => {
-		const { bytes, release } = await order.body(signal);
-		return await api
-			.openStream(
-				order.generation,
-				bytes,
-				{
-					signal: anyOf(creating, closing.signal),
-					begin: signal,
-					limitMs: idleMs,
-					onSend: () => record.markSent(),
-					onRefused: () => record.markRefused(),
-				},
-				async (body) => await refusalChecked(body, api.credential, signal),
-			)
-			.finally(release);
+	const body = await order.body(signal);
+	const free = () => {
+		body.release?.();
+		delete body.release;
+		delete body.bytes;
 	};
-	const stream = await open().catch((error: unknown) => {
-		close();
-		if (!mayBeUnderWay(error)) throw error;
-	});
-	if (!stream) return { files: [], cut: 'the service did not respond' };
-	record.markAnswered();
-	void whenAborted(signal).then(close);
-	const began = steadyNow();
-	const ended = api.pace.markUnderWay();
-	const outcome = await outcomeOf(stream);
-	close();
-	ended();
-	const reason = signal.aborted ? abortReason(signal) : undefined;
-	const isFailed = outcome instanceof Failure;
-	// What has come in time must not be lost with what has not.
-	const isInTime = reason?.kind === 'timedOut' && !isFailed && outcome.files.length > 0;
-	if (reason && !isInTime) throw reason.with({ maybeAccepted: true });
-	if (!isFailed) return outcome;
-	api.pace.noteFailed(outcome, began);
-	throw outcome;
+	/** By `steadyNow`; 0 before it is accepted. */
+	let began = 0;
+	let endWork = () => {};
+	const call = {
+		body,
+		signal: anyOf(creating, closing.signal),
+		begin: signal,
+		limitMs: idleMs,
+		onSend: () => record.markSent(),
+		onRefused: () => record.markRefused(),
+	};
+	const read: Consume<Heard> = async (answer, _, accept) => {
+		const begin = () => {
+			if (began > 0) return;
+			began = steadyNow();
+			free();
+			record.markAnswered();
+			accept();
+			endWork = api.pace.markUnderWay();
+		};
+		void whenAborted(signal).then(close);
+		const outcome = await outcomeOf(answer.body, begin);
+		// Some services accept every call, and refuse by the first event.
+		if (began === 0 && isTransient(outcome)) throw new Failure('rateLimited', outcome.facts);
+		begin();
+		const reason = signal.aborted ? abortReason(signal) : undefined;
+		const isFailed = outcome instanceof Failure;
+		// What has come in time must not be lost with what has not.
+		const isInTime = reason?.kind === 'timedOut' && !isFailed && outcome.files.length > 0;
+		if (reason && !isInTime) throw reason.with({ maybeAccepted: true });
+		if (!isFailed) return outcome;
+		api.pace.noteFailed(outcome, began);
+		throw outcome;
+	};
+	return await api
+		.generate(order.generation, call, read)
+		.catch((error: unknown) => {
+			if (!mayBeUnderWay(error)) throw error;
+			return { files: [], cut: 'the service did not respond' };
+		})
+		.finally(() => {
+			close();
+			free();
+			endWork();
+		});
 
-	/** Reads a stream to its outcome, to a silence, or until it is closed. */
-	async function outcomeOf(parts: AsyncIterable<Uint8Array>): Promise<Heard | Failure> {
+	/**
+	 * Reads a stream to its outcome, to a silence, or until it is closed. Calls `begin` once it has said
+	 * something, or taken longer than a service needs to refuse.
+	 */
+	async function outcomeOf(
+		parts: AsyncIterable<Uint8Array>,
+		begin: () => void,
+	): Promise<Heard | Failure> {
+		const over = new AbortController();
 		const events = new GenerationEvents(
 			api.credential,
-			(progress) => record.showProgress(progress),
+			(progress) => {
+				begin();
+				record.showProgress(progress);
+			},
 			order.expected,
 		);
 		let lastHeard = steadyNow();
@@ -84,7 +112,8 @@ export async function requestStream(
 			why = `nothing was heard for ${idleMs / 1000} s`;
 			close();
 		};
-		void watchSilence(() => lastHeard, idleMs, closing.signal, giveUp);
+		void sleep(FIRST_EVENT_MS, over.signal).then(() => over.signal.aborted || begin());
+		void watchSilence(() => lastHeard, idleMs, over.signal, giveUp);
 		try {
 			for await (const part of parts) {
 				lastHeard = steadyNow();
@@ -94,6 +123,8 @@ export async function requestStream(
 			return events.markEnded();
 		} catch {
 			return events.markBroken(why);
+		} finally {
+			over.abort(NO_REASON);
 		}
 	}
 }

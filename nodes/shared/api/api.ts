@@ -1,6 +1,6 @@
 import { failureSaidIn, readAnswer } from '../parsing/errors';
 import { readText } from '../http/bodies';
-import { RetryingClient, type ApiCall } from './retry';
+import { RetryingClient, type ApiCall, type Consume } from './retry';
 import {
 	ACCOUNT_PATH,
 	type ServiceRecord,
@@ -35,7 +35,7 @@ export class Api extends RetryingClient {
 		const call: ApiCall = {
 			method: 'POST',
 			path: '/v1/labs/task',
-			body: Buffer.from(JSON.stringify(request)),
+			body: { bytes: Buffer.from(JSON.stringify(request)) },
 			repeat: 'create',
 			limitMs: CREATE_MS,
 			...options,
@@ -82,30 +82,16 @@ export class Api extends RetryingClient {
 	}
 
 	/**
-	 * §4.5–4.8: starts a generation and returns its event stream once it has begun, its headers at the
-	 * latest after `limitMs`. `check` returns the same stream once it has said something, or throws a refusal.
-	 * It lives until it ends or `signal` aborts.
+	 * §4.5–4.8: starts a generation, its headers at the latest after `limitMs`, and has its event stream read.
+	 * Throws a Failure; `maybeAccepted` says when it may be paid.
 	 */
-	async openStream(
+	async generate<T>(
 		{ path }: Generation,
-		body: Buffer,
-		options: Pick<ApiCall, 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
-		check: (stream: AsyncIterable<Uint8Array>) => Promise<AsyncIterable<Uint8Array>>,
-	): Promise<AsyncIterable<Uint8Array>> {
-		const call: ApiCall = {
-			method: 'POST',
-			path,
-			body,
-			repeat: 'create',
-			streamed: true,
-			...options,
-		};
-		return await this.send(call, async (answer) => {
-			return await check(answer.body).catch((error: unknown) => {
-				answer.close();
-				throw error;
-			});
-		});
+		options: Pick<ApiCall, 'body' | 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
+		consume: Consume<T>,
+	): Promise<T> {
+		const call = { method: 'POST', path, repeat: 'create', streamed: true } as const;
+		return await this.send({ ...call, ...options }, consume);
 	}
 
 	/** §4.9: one page of the history, newest first, and the service's clock minus ours in ms. */

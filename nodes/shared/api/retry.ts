@@ -10,7 +10,7 @@ import {
 	type HttpResponse,
 	type ServiceContext,
 } from '../http/request';
-import { paceOf, type CallKind, type Pace } from '../pace/pace';
+import { paceOf, type CallKind, type Ending, type Pace } from '../pace/pace';
 import { asWebUrl } from '../parsing/coerce';
 
 /** How long one reading may take before it is given up, in ms. */
@@ -28,14 +28,16 @@ const MAX_REFUSED_MS = 300_000;
  */
 type Repeat = 'read' | 'create' | 'once';
 
-export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'body' | 'signal'> {
+export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'signal'> {
 	path: string;
 	repeat: Repeat;
+	/** Its bytes may be taken out once the call is accepted, to free their memory. */
+	body?: { bytes?: Buffer };
 	/** Milliseconds that one attempt may take; a reading's limit unless given. */
 	limitMs?: number;
 	/** Aborts when no further attempt may begin; one under way goes on. */
 	begin?: AbortSignal;
-	/** An event stream, which outlives the call: only its headers fall under `limitMs`. */
+	/** Asks for an event stream. */
 	streamed?: boolean;
 	/** Called right before each attempt goes out, after any rest. */
 	onSend?(): void;
@@ -43,139 +45,136 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'body' |
 	onRefused?(): void;
 }
 
-/** The service itself has not answered. */
+/** Nobody has answered, or what stands in front of the service: a create call may be accepted all the same. */
 const UNANSWERED = ['noAnswer', 'unavailable', 'timedOut', 'notTheService'] as const;
 
-/** A failed create call, with the fact whether it may be accepted, and charged, all the same. */
-const ofCreate = (error: unknown): unknown =>
-	isFailure(error, ...UNANSWERED, 'canceled', 'tooLarge') &&
-	![401, 403].includes(error.facts.status ?? 0)
-		? error.with({ maybeAccepted: true })
-		: error;
-
-/** Whether not the service has answered, but nobody, or what stands in front of it. */
-const isOutage = (error: unknown): error is Failure =>
-	isFailure(error, ...UNANSWERED, 'unreachable') ||
-	(isFailure(error, 'notFound') && error.facts.isEdge === true);
-
-/** Whether the service refuses for rate or load; with 503 it may have begun something all the same. */
-const isRefusal = (error: unknown): error is Failure =>
-	isFailure(error, 'rateLimited') ||
-	(isFailure(error, 'unavailable') &&
-		error.facts.status === 503 &&
-		(error.facts.retryAfterMs !== undefined || saysTooMuch(error.facts.text)));
-
-/** Tells the pace how a call has failed. `isAgain`: whether it is sent again. */
-function recordFailure(
-	pace: Pace,
-	kind: CallKind,
-	sentAt: number,
-	failure: unknown,
-	isAgain: boolean,
-): void {
-	if (!(failure instanceof Failure) || failure.kind === 'canceled') return;
-	if (isRefusal(failure)) pace.recordRefusal(kind, sentAt, failure);
-	else if (!isOutage(failure)) pace.recordAnswer(kind, sentAt, false);
-	// A connection that was refused may only have come a moment too early.
-	if (isOutage(failure) && kind === 'create' && !isAgain) pace.recordOutage(sentAt, failure);
+/** How a call ended that has failed. */
+function endingOf(failure: Failure): Ending {
+	const { kind, facts } = failure;
+	if (kind === 'canceled') return 'unknown';
+	// With 503 it may have begun something all the same.
+	const saysBusy = facts.retryAfterMs !== undefined || saysTooMuch(facts.text);
+	const isBusy = kind === 'unavailable' && facts.status === 503 && saysBusy;
+	if (kind === 'rateLimited' || isBusy) return 'refused';
+	const isAway = isFailure(failure, ...UNANSWERED, 'unreachable') || facts.isEdge;
+	return isAway ? 'away' : 'answered';
 }
 
-/** A reading given up at its own limit may be repeated. */
-const ofReading = (error: unknown): unknown =>
-	isFailure(error, 'timedOut') ? new Failure('noAnswer', { transient: true }) : error;
+/** How a call has failed, with the fact whether it may be charged all the same. Throws what is no Failure. */
+function failureOf({ repeat, signal }: ApiCall, error: unknown): Failure {
+	// A reading given up at its own limit may be repeated.
+	const own = isFailure(error, 'timedOut') ? new Failure('noAnswer', { transient: true }) : error;
+	const failure = signal.aborted ? abortReason(signal) : own;
+	if (!(failure instanceof Failure)) throw failure;
+	const maybeAccepted =
+		isFailure(failure, ...UNANSWERED, 'canceled', 'tooLarge') &&
+		![401, 403].includes(failure.facts.status ?? 0);
+	return repeat === 'create' && maybeAccepted ? failure.with({ maybeAccepted }) : failure;
+}
+
+/**
+ * Reads an answer. `accept` is to be called where the service has accepted a call whose answer takes long:
+ * it no longer counts as a call, its limit no longer holds, and it is not sent again whatever comes.
+ */
+export type Consume<T> = (
+	answer: HttpResponse,
+	signal: AbortSignal,
+	accept: () => void,
+) => Promise<T>;
 
 /** Sends calls to the service's API, with the repetitions and limits that each may have. */
 export class RetryingClient {
+	/** How the account may be asked. */
+	readonly pace: Pace;
+
 	constructor(
 		readonly context: ServiceContext,
 		readonly credential: Credential,
-	) {}
-
-	/** How the account may be asked; looked up anew each time, since it may be forgotten. */
-	get pace(): Pace {
-		return paceOf(this.credential);
+	) {
+		this.pace = paceOf(credential);
 	}
 
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
-	protected async send<T>(
-		call: ApiCall,
-		consume: (answer: HttpResponse, signal: AbortSignal) => Promise<T>,
-	): Promise<T> {
+	protected async send<T>(call: ApiCall, consume: Consume<T>): Promise<T> {
+		const { pace } = this;
 		const { begin = call.signal, limitMs = READING_MS } = call;
 		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
 		const began = steadyNow();
-		let last: unknown;
-		for (let attempt = 0; ; attempt++) {
-			// Nothing is under way here: what the service last said tells more than "timed out".
-			if (begin.aborted) throw last ?? abortReason(begin);
-			if (!(await this.waitForSlot(kind, begin))) throw this.whyNotSent(kind, begin, began, last);
-			const { pace } = this;
+		let last: Failure | undefined;
+		for (let attempt = 0; ;) {
+			if (!(await pace.acquireSlot(kind, begin))) throw this.whyNotSent(kind, begin, began, last);
+			const away = kind === 'create' && pace.needsReading ? await this.probe(begin) : undefined;
+			if (away) {
+				pace.recordEnd(kind, steadyNow(), endingOf(away), away);
+				if (pace.isGivenUp) throw away;
+				continue;
+			}
 			call.onSend?.();
 			const sentAt = steadyNow();
 			const limit = startDeadline(limitMs, call.signal);
-			try {
-				const result = await this.exchange(call, limit.signal, limitMs, consume);
-				if (call.streamed) limit.lift();
-				else limit.stop();
-				pace.recordAnswer(kind, sentAt, true);
+			let isAccepted = false;
+			const accept = () => {
+				if (isAccepted) return;
+				isAccepted = true;
+				limit.lift();
+				pace.recordEnd(kind, sentAt, 'accepted');
+			};
+			const result = await this.exchange(call, limit.signal, consume, accept)
+				.catch((error: unknown) => {
+					if (isAccepted) throw error;
+					return failureOf(call, error);
+				})
+				.finally(() => limit.stop());
+			if (!(result instanceof Failure)) {
+				accept();
 				return result;
-			} catch (error) {
-				limit.stop();
-				const failure = call.signal.aborted ? abortReason(call.signal) : ofReading(error);
-				last = kind === 'create' ? ofCreate(failure) : failure;
-				if (last instanceof Failure && !last.facts.maybeAccepted) call.onRefused?.();
-				const isAgain = !call.signal.aborted && this.mayRepeat(call, last, attempt, began);
-				recordFailure(pace, kind, sentAt, last, isAgain);
-				if (isFailure(last, 'rateLimited') && pace.isGivenUp) throw pace.lastFailure ?? last;
-				if (!isAgain) throw last;
-			} finally {
-				pace.releaseSlot(kind, sentAt);
 			}
-			if (!isFailure(last, 'rateLimited')) await sleep(backOffMs(attempt), begin);
+			last = result;
+			if (!last.facts.maybeAccepted) call.onRefused?.();
+			const isAgain = this.mayRepeat(call, last, attempt++, began);
+			// A connection that was refused may only have come a moment too early.
+			const isEarly = isAgain && last.kind === 'unreachable';
+			pace.recordEnd(kind, sentAt, isEarly ? 'unknown' : endingOf(last), last);
+			if (!isAgain) throw last;
+			if (last.kind !== 'rateLimited') await sleep(backOffMs(attempt - 1), begin);
 		}
 	}
 
-	/**
-	 * Resolves with true once it is a call's turn, with false if `begin` aborts first, or the account is given
-	 * up. After an outage a reading has to go well before something is paid for.
-	 */
-	private async waitForSlot(kind: CallKind, begin: AbortSignal): Promise<boolean> {
-		for (;;) {
-			const { pace } = this;
-			if (!(await pace.acquireSlot(kind, begin))) return false;
-			if (kind === 'read' || !pace.needsReading) return true;
-			const sentAt = steadyNow();
-			const probe: ApiCall = {
-				method: 'GET',
-				path: ACCOUNT_PATH,
-				repeat: 'once',
-				limitMs: PROBE_MS,
-				signal: begin,
-			};
-			const failure = await this.send(probe, readText).then(
-				() => undefined,
-				(error: unknown) => error,
-			);
-			if (!begin.aborted && !isOutage(failure)) return true;
-			if (!begin.aborted && isOutage(failure)) pace.recordOutage(sentAt, failure);
-			pace.releaseSlot(kind, sentAt);
-			if (pace.isGivenUp) return false;
-		}
+	/** After an outage a reading has to go well before something is paid for: why it does not, if so. */
+	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
+		const path = ACCOUNT_PATH;
+		const call: ApiCall = { method: 'GET', path, repeat: 'once', limitMs: PROBE_MS, signal };
+		const failure = await this.send(call, readText).then(
+			() => undefined,
+			(error: Failure) => error,
+		);
+		const isAway = failure && ['away', 'unknown'].includes(endingOf(failure));
+		return isAway ? failure : undefined;
 	}
 
 	/** Why a call, which has waited since `since`, never went out; `last` is how it has failed before. */
-	private whyNotSent(kind: CallKind, begin: AbortSignal, since: number, last: unknown): unknown {
-		const reason = begin.aborted ? abortReason(begin) : undefined;
-		if (reason && reason.kind !== 'timedOut') return last ?? reason;
-		if (kind === 'read') return last ?? new Failure('rateLimited');
-		if (reason) this.pace.recordTimeOut(since);
-		// Only an account that is refused, or away, lets its callers wait.
-		return this.pace.lastFailure ?? last ?? new Failure('rateLimited');
+	private whyNotSent(
+		kind: CallKind,
+		begin: AbortSignal,
+		since: number,
+		last: Failure | undefined,
+	): Failure {
+		const reason = abortReason(begin);
+		// Nothing is under way here: what the service last said tells more than "timed out".
+		if (kind === 'read') return last ?? reason;
+		if (reason.kind === 'timedOut') this.pace.recordTimeOut(since);
+		return this.pace.lastFailure ?? last ?? reason;
 	}
 
-	private mayRepeat({ repeat }: ApiCall, failure: unknown, attempt: number, began: number) {
-		if (!(failure instanceof Failure) || repeat === 'once') return false;
+	private mayRepeat(
+		{ repeat, signal }: ApiCall,
+		failure: Failure,
+		attempt: number,
+		began: number,
+	): boolean {
+		if (repeat === 'once' || signal.aborted) return false;
 		if (failure.kind === 'rateLimited') {
+			if (this.pace.isGivenUp) return false;
 			// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
 			if (repeat === 'create') return true;
 			// So does a read that has none, where the account is known to be let through at other times.
@@ -190,25 +189,29 @@ export class RetryingClient {
 	private async exchange<T>(
 		call: ApiCall,
 		signal: AbortSignal,
-		timeoutMs: number,
-		consume: (answer: HttpResponse, signal: AbortSignal) => Promise<T>,
+		consume: Consume<T>,
+		accept: () => void,
 	): Promise<T> {
 		const answer = await sendRequest(this.context, {
 			method: call.method,
 			url: this.credential.baseUrl + call.path,
 			query: call.query,
-			body: call.body,
+			body: call.body?.bytes,
 			accept: call.streamed ? 'text/event-stream, application/json' : 'application/json',
-			timeoutMs,
+			timeoutMs: call.limitMs ?? READING_MS,
 			signal,
 			credential: this.credential,
 		});
 		const isGood = answer.status >= 200 && answer.status < 300;
-		const read = isGood ? consume(answer, signal) : this.throwFailureOf(call, answer, signal);
-		return await read.catch((error: unknown) => {
-			const retryAfterMs = readRetryAfter(answer.headers['retry-after'], Date.now());
-			throw retryAfterMs === undefined ? error : withFacts(error, { retryAfterMs });
-		});
+		const read = isGood
+			? consume(answer, signal, accept)
+			: this.throwFailureOf(call, answer, signal);
+		return await read
+			.catch((error: unknown) => {
+				const retryAfterMs = readRetryAfter(answer.headers['retry-after'], Date.now());
+				throw retryAfterMs === undefined ? error : withFacts(error, { retryAfterMs });
+			})
+			.finally(() => answer.close());
 	}
 
 	private async throwFailureOf(

@@ -3,7 +3,7 @@ import { Failure } from '../failure';
 import type { ByteStream, HttpResponse } from './request';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 
-/** Reads the bodies of answers as text, in bounded time and memory. */
+/** Reads the bodies of answers as text, in bounded time and memory; whoever asked closes them. */
 
 /** How long to wait for the body of an error answer. */
 const ERROR_BODY_MS = 5000;
@@ -23,10 +23,7 @@ export async function readText(answer: HttpResponse, signal: AbortSignal): Promi
  */
 export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): Promise<string> {
 	// The body of a redirect adds nothing to its headers.
-	if (answer.status < 400) {
-		answer.close();
-		return '';
-	}
+	if (answer.status < 400) return '';
 	const patience = startDeadline(ERROR_BODY_MS);
 	patience.signal.addEventListener('abort', () => answer.close(), { once: true });
 	const { text } = await readUpTo(MAX_ERROR_BYTES, answer, signal).finally(() => patience.stop());
@@ -63,8 +60,6 @@ async function readUpTo(maxBytes: number, answer: HttpResponse, signal: AbortSig
 		}
 	} catch {
 		isBroken = true;
-	} finally {
-		answer.close();
 	}
 	throwIfAborted(signal);
 	const text = Buffer.concat(chunks).toString('utf8', 0, maxBytes);

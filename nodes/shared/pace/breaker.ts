@@ -7,11 +7,8 @@ const MAX_REST_MS = 30_000;
 const MAX_OUTAGE_REST_MS = 10_000;
 /** The longest rest that the service can ask for, in ms: some ask for a day. */
 const MAX_TOLD_REST_MS = 60_000;
-/** A rest that the service asks for is believed until it is this many times too short. */
-const TOO_SHORT = 8;
-/** Up to this share is added to a rest at random, since other processes may have the same one. */
-const JITTER = 0.1;
-const MAX_JITTER_MS = 300;
+/** As much is added to a rest at random at most, in ms: other processes may have the same one. */
+const JITTER_MS = 100;
 /** How long others wait for the answer to a probe after a refusal, in ms. */
 const LATE_MS = 2000;
 
@@ -25,17 +22,11 @@ export class Breaker {
 	private trippedAt = 0;
 	private restsUntil = 0;
 	private probedAt: number | undefined;
-	private isOutage = false;
-	/** Whether a reading has gone well since an outage. */
-	private isWell = true;
+	/** Not refused, but away. */
+	isOutage = false;
 
 	get isClosed(): boolean {
 		return this.failures === 0;
-	}
-
-	/** Whether the probe has to wait for a reading, which costs nothing if it fails. */
-	get needsReading(): boolean {
-		return this.isOutage && !this.isWell;
 	}
 
 	/** Milliseconds until the next request may go out; Infinity: not before the probe is over. */
@@ -51,30 +42,23 @@ export class Breaker {
 	}
 
 	/** What was sent at `sentAt` has failed. `toldMs`: the rest that the service asks for. */
-	trip(sentAt: number, isOutage: boolean, toldMs?: number): void {
+	trip(sentAt: number, isOutage: boolean, toldMs = 0): void {
 		// Of requests sent together only the first to fail counts.
 		if (sentAt > this.trippedAt) {
 			this.failures++;
 			this.trippedAt = steadyNow();
 			this.probedAt = undefined;
 		}
-		if (isOutage) {
-			this.isOutage = true;
-			this.isWell = false;
-		}
-		const doubledMs = FIRST_REST_MS * 2 ** (this.failures - 1);
-		const ownMs = toldMs === undefined ? doubledMs : doubledMs / TOO_SHORT;
+		this.isOutage ||= isOutage;
 		const restMs = Math.max(
-			Math.min(toldMs ?? 0, MAX_TOLD_REST_MS),
-			Math.min(ownMs, this.isOutage ? MAX_OUTAGE_REST_MS : MAX_REST_MS),
+			Math.min(toldMs, MAX_TOLD_REST_MS),
+			Math.min(
+				FIRST_REST_MS * 2 ** (this.failures - 1),
+				this.isOutage ? MAX_OUTAGE_REST_MS : MAX_REST_MS,
+			),
 		);
-		const jitterMs = Math.random() * Math.min(MAX_JITTER_MS, restMs * JITTER);
-		this.restsUntil = Math.max(this.restsUntil, steadyNow() + restMs + jitterMs);
-	}
-
-	/** A reading sent at `sentAt` has gone well. */
-	markWell(sentAt: number): void {
-		if (sentAt > this.trippedAt) this.isWell = true;
+		const restsUntil = steadyNow() + restMs + Math.random() * JITTER_MS;
+		this.restsUntil = Math.max(this.restsUntil, restsUntil);
 	}
 
 	/** What was sent at `sentAt` was answered; if before the last failure, that says nothing about now. */

@@ -6,17 +6,19 @@ import { isOverload } from '../parsing/errors';
 import { Breaker, Pause, Room } from './breaker';
 import { ReadingTurns } from './readingTurns';
 
-/** How long after its last use the pace of an account is forgotten, in ms. */
-const FORGET_MS = 300_000;
 /** For how long an account may accept nothing before all that waits fails, in ms: a quota is used up. */
 const GIVE_UP_MS = 600_000;
 /** … or by how much longer than the service asks to wait. */
 const BEYOND_TOLD_MS = 60_000;
-/** The pause between requests to an account that was given up, each of which is tried once, in ms. */
-const GIVEN_UP_PAUSE_MS = 50;
 
 /** A request for work, which is paid, or a reading. */
 export type CallKind = 'create' | 'read';
+
+/**
+ * How a call ended: the service did what it was asked, or said why not; it refused for rate or load; it did
+ * not answer, but nobody, or what stands in front of it; or nothing can be learnt from it.
+ */
+export type Ending = 'accepted' | 'answered' | 'refused' | 'away' | 'unknown';
 
 /**
  * How often an account is asked, and how much of it is under way at once: additive increase,
@@ -24,7 +26,7 @@ export type CallKind = 'create' | 'read';
  * process keep to it together. Held in memory only; all times by `steadyNow`.
  */
 export class Pace {
-	/** Whether anything was ever accepted: then a refusal is a limit, and passes. */
+	/** Whether the service has ever answered: then a refusal is a limit, and passes. */
 	hasWorked = false;
 	/** The account has accepted nothing for long: each call is tried once, until one is accepted. */
 	isGivenUp = false;
@@ -32,7 +34,6 @@ export class Pace {
 	private readonly pause = new Pause();
 	private readonly room = new Room();
 	private lastSent = 0;
-	private lastUsed = steadyNow();
 	private creating = 0;
 	private acceptedAt = 0;
 	/** Since when all create calls fail, and how the last one did. */
@@ -65,19 +66,14 @@ export class Pace {
 		return this.room.most;
 	}
 
-	/** Whether it was not used for so long that it says nothing about now. */
-	get isStale(): boolean {
-		return this.inWork === 0 && steadyNow() - this.lastUsed > FORGET_MS;
-	}
-
 	/** Whether the account rests altogether. */
 	get isRefused(): boolean {
 		return !this.all.isClosed;
 	}
 
-	/** Whether a create call has to wait until a reading has gone well: after an outage. */
+	/** Whether a reading has to go well before the next create call: after an outage. */
 	get needsReading(): boolean {
-		return this.creates.needsReading;
+		return this.creates.isOutage;
 	}
 
 	/** How the last create call failed, if none was accepted since; says nothing of charges. */
@@ -87,30 +83,46 @@ export class Pace {
 
 	/**
 	 * Resolves with true once a request may go out, with false if `signal` aborts first, or the account is
-	 * given up. Call `releaseSlot` once it is answered.
+	 * given up. Call `recordEnd` once it is over.
 	 */
 	async acquireSlot(kind: CallKind, signal: AbortSignal): Promise<boolean> {
-		this.lastUsed = steadyNow();
 		if (kind === 'read') return await this.line.enter(signal);
 		const wasGivenUp = this.isGivenUp;
 		if (!(await this.createLine.enter(signal))) return false;
 		const isMine = await this.line.enter(signal);
 		if (isMine && (wasGivenUp || !this.isGivenUp)) return true;
-		this.releaseSlot(kind, Infinity);
+		this.recordEnd(kind, Infinity, 'unknown');
 		return false;
 	}
 
-	/** What was sent at `sentAt` has come to an end. */
-	releaseSlot(kind: CallKind, sentAt: number): void {
+	/** What was sent at `sentAt` is over; `failure` is how it failed. */
+	recordEnd(kind: CallKind, sentAt: number, ending: Ending, failure?: Failure): void {
+		const isCreate = kind === 'create';
+		if (ending === 'refused' && failure) this.slowDown(isCreate, sentAt, failure);
+		if (ending === 'away' && isCreate) this.creates.trip(sentAt, true);
+		const isTurnedDown = ending === 'refused' || ending === 'away';
+		if (isCreate && isTurnedDown && failure) this.noteFailing(failure);
+		if (ending === 'accepted' && isCreate) {
+			const isBefore = sentAt <= this.refusedAt;
+			if (this.room.isRate(this.underWay, isBefore, !this.creates.isClosed)) this.blameRate();
+			this.acceptedAt = steadyNow();
+			this.failing = undefined;
+			this.isGivenUp = false;
+		}
+		if (ending === 'accepted' || ending === 'answered') {
+			this.hasWorked = true;
+			this.all.close(sentAt);
+			if (isCreate) this.creates.close(sentAt);
+			if (sentAt > this.refusedAt) this.pause.recordAccepted();
+		}
 		this.all.endProbe(sentAt);
-		if (kind === 'create') {
-			this.creates.endProbe(sentAt);
-			// What was accepted counts as under way a moment later, and must not be missing meanwhile.
-			void sleep(0).then(() => {
-				this.creating--;
-				this.nudge();
-			});
-		} else this.nudge();
+		if (!isCreate) return this.nudge();
+		this.creates.endProbe(sentAt);
+		// What was accepted counts as under way a moment later, and must not be missing meanwhile.
+		void sleep(0).then(() => {
+			this.creating--;
+			this.nudge();
+		});
 	}
 
 	/** Counts one more task or stream under way, until the returned function is called. */
@@ -118,50 +130,8 @@ export class Pace {
 		this.underWay++;
 		return () => {
 			this.underWay--;
-			this.lastUsed = steadyNow();
 			this.nudge();
 		};
-	}
-
-	/** The service has answered what was sent at `sentAt`. `isAccepted`: it does what it was asked for. */
-	recordAnswer(kind: CallKind, sentAt: number, isAccepted: boolean): void {
-		this.hasWorked = true;
-		this.all.close(sentAt);
-		if (kind === 'read') this.creates.markWell(sentAt);
-		else {
-			if (isAccepted) {
-				const isBefore = sentAt <= this.refusedAt;
-				const isRate = this.room.isRate(this.underWay, isBefore, !this.creates.isClosed);
-				if (isRate) this.blameRate();
-				this.failing = undefined;
-				this.isGivenUp = false;
-				this.acceptedAt = steadyNow();
-			}
-			this.creates.close(sentAt);
-		}
-		if (sentAt > this.refusedAt) this.pause.recordAccepted();
-	}
-
-	/** The service has refused, for rate or load, what was sent at `sentAt`. */
-	recordRefusal(kind: CallKind, sentAt: number, failure: Failure): void {
-		const { pause, room } = this;
-		// What is under way may be what keeps the service from starting more, unless it limits the rate.
-		const isFull = kind === 'create' && !pause.isNeeded && room.mayBeFull(this.inWork - 1);
-		// An overloaded service (503) tells of no limit.
-		const isBusy = kind === 'create' && failure.kind !== 'rateLimited';
-		if (this.isNews(sentAt) && !isBusy) {
-			if (isFull) room.fill(this.underWay);
-			else this.blameRate();
-		}
-		const breaker = isFull || isBusy ? this.creates : this.all;
-		breaker.trip(sentAt, false, failure.facts.retryAfterMs);
-		if (kind === 'create') this.noteFailing(failure);
-	}
-
-	/** A create call sent at `sentAt` has failed as in an outage, and may have been accepted. */
-	recordOutage(sentAt: number, failure: Failure): void {
-		this.creates.trip(sentAt, true);
-		this.noteFailing(failure);
 	}
 
 	/**
@@ -187,6 +157,21 @@ export class Pace {
 		return this.creating + this.underWay;
 	}
 
+	/** The service has refused, for rate or load, what was sent at `sentAt`. */
+	private slowDown(isCreate: boolean, sentAt: number, { kind, facts }: Failure): void {
+		const { pause, room } = this;
+		// What is under way may be what keeps the service from starting more, unless it limits the rate.
+		const isFull = isCreate && !pause.isNeeded && room.mayBeFull(this.inWork - 1);
+		// An overloaded service (503) tells of no limit.
+		const isBusy = isCreate && kind !== 'rateLimited';
+		if (this.isNews(sentAt) && !isBusy) {
+			if (isFull) room.fill(this.underWay);
+			else this.blameRate();
+		}
+		const breaker = isFull || isBusy ? this.creates : this.all;
+		breaker.trip(sentAt, false, facts.retryAfterMs);
+	}
+
 	/** Of calls sent before the last refusal, only that refusal counts. */
 	private isNews(sentAt: number): boolean {
 		if (sentAt <= this.refusedAt) return false;
@@ -203,8 +188,7 @@ export class Pace {
 		const now = steadyNow();
 		const { maybeAccepted, ...facts } = failure.facts;
 		const since = this.failing?.since ?? now;
-		const last = new Failure(failure.kind, { ...facts, limitMs: now - since });
-		this.failing = { since, last };
+		this.failing = { since, last: new Failure(failure.kind, facts) };
 		const patienceMs = Math.max(GIVE_UP_MS, (facts.retryAfterMs ?? 0) + BEYOND_TOLD_MS);
 		if (now - since >= patienceMs && this.underWay === 0) this.giveUp();
 	}
@@ -222,22 +206,16 @@ export class Pace {
 	}
 
 	private createRestMs(): number {
-		const { inWork } = this;
-		if (inWork > 0 && inWork >= this.atOnce) return Infinity;
-		const { restMs } = this.creates;
-		return this.isGivenUp && restMs < Infinity ? 0 : restMs;
+		if (this.inWork >= this.atOnce) return Infinity;
+		return this.isGivenUp ? 0 : this.creates.restMs;
 	}
 
 	private restMs(): number {
-		const pauseMs = this.isGivenUp ? GIVEN_UP_PAUSE_MS : this.pause.ms;
-		const restMs = this.isGivenUp ? 0 : this.all.restMs;
-		return Math.max(restMs, this.lastSent + pauseMs - steadyNow());
+		if (this.isGivenUp) return 0;
+		return Math.max(this.all.restMs, this.lastSent + this.pause.ms - steadyNow());
 	}
 }
 
 /** The pace of a credential's account in this process. */
-export function paceOf(credential: { accountKey: string }): Pace {
-	const account = accountOf(credential);
-	if (account.shared(Pace).isStale) account.drop(Pace);
-	return account.shared(Pace);
-}
+export const paceOf = (credential: { accountKey: string }): Pace =>
+	accountOf(credential).shared(Pace);
