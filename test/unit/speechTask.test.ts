@@ -3,7 +3,7 @@ import { startDeadline } from '../../nodes/shared/async/deadline';
 import type { SpeechTask } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
 import { failureOfStatus } from '../../nodes/shared/parsing/errors';
-import type { Subscription } from '../../nodes/shared/speech/notifications';
+import type { Connection } from '../../nodes/shared/speech/notifications';
 import { waitForTask, type TaskWait } from '../../nodes/shared/speech/speechTask';
 
 const JSON_404 = () => failureOfStatus(404, '{"error":"task_not_found"}');
@@ -41,7 +41,7 @@ async function outcomeOf(begins: TaskWait['begins'], answers: Answer[]) {
 			return answer;
 		},
 	} as unknown as Api;
-	const subscription = { isLive: () => false, follow: () => () => {} } as unknown as Subscription;
+	const subscription = { isLive: false, follow: () => () => {} } as unknown as Connection;
 	const wait: TaskWait = {
 		taskId: '12',
 		begins,

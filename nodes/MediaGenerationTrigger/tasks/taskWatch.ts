@@ -2,7 +2,7 @@ import { checkToken, FRESH_MS } from '../../shared/api/tokenCheck';
 import { sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { egressCheckOf } from '../../shared/http/request';
-import { subscribe, type Subscription } from '../../shared/speech/notifications';
+import { subscribe, type Connection } from '../../shared/speech/notifications';
 import { canListen } from '../../shared/speech/webSocket';
 import type { Activation } from '../activation/activation';
 import { TaskFollower } from './taskFollower';
@@ -42,29 +42,28 @@ export class TaskWatch {
 		await checkEgress(`${api.credential.webSocketUrl}/ws`);
 		if (closing.aborted) return;
 		const subscription = subscribe(api.credential, checkEgress);
-		closing.addEventListener('abort', () => subscription.release(), { once: true });
+		closing.addEventListener('abort', () => void subscription.release(), { once: true });
 		// What ended before is none of its business.
 		const since = Date.now();
 		const take = (taskId: string, begins: Beginning) =>
 			void this.follow(subscription, taskId, begins, since);
 		for (const taskId of [...this.store.underWay(), ...settings.taskIds]) take(taskId, 'known');
-		subscription.followAll((taskId, percentage) =>
-			take(taskId, percentage === 100 ? 'ended' : 'underWay'),
-		);
+		const onMessage = (taskId: string, percentage?: number) =>
+			take(taskId, percentage === 100 ? 'ended' : 'underWay');
+		subscription.followAll(onMessage, closing);
 		// Whoever creates a task as soon as the workflow is active expects it to be heard.
-		await subscription.ready;
+		await subscription.ready();
 		void this.tryTokenWhileClosed(subscription);
 		// Tasks that are named are looked up instead.
 		if (isSelective) return;
-		if (!subscription.isOpen()) await sleep(OPENING_MS, closing);
-		const mayPass =
-			subscription.isOpen() || (await checkToken(api, FRESH_MS, closing)) !== undefined;
+		if (!subscription.isOpen) await sleep(OPENING_MS, closing);
+		const mayPass = subscription.isOpen || (await checkToken(api, FRESH_MS, closing)) !== undefined;
 		if (!mayPass && !closing.aborted) throw new Failure('noSocket');
 	}
 
 	/** Follows a task to its end, unless that is done already, or it is not wanted. */
 	private async follow(
-		subscription: Subscription,
+		subscription: Connection,
 		taskId: string,
 		begins: Beginning,
 		listensSince: number,
@@ -105,11 +104,11 @@ export class TaskWatch {
 	}
 
 	/** A socket that can't be opened does not say why: the account's answer does. */
-	private async tryTokenWhileClosed(subscription: Subscription): Promise<void> {
+	private async tryTokenWhileClosed(subscription: Connection): Promise<void> {
 		const { api, closing, warn, onFatal } = this.activation;
-		for (let wasOpen = true; !closing.aborted; wasOpen = subscription.isOpen()) {
+		for (let wasOpen = true; !closing.aborted; wasOpen = subscription.isOpen) {
 			await sleep(wasOpen ? LOOK_MS : TRUSTED_MS, closing);
-			if (closing.aborted || subscription.isOpen()) continue;
+			if (closing.aborted || subscription.isOpen) continue;
 			if (wasOpen) warn('the WebSocket was closed: reopening it');
 			// The token may have been revoked, and the socket dropped for that.
 			const trouble = await checkToken(api, FRESH_MS, closing);

@@ -16,9 +16,6 @@ const tell = (follower: Follower, percentage: number | undefined) =>
 /** Hears of every task of the account. */
 type TaskListener = (taskId: string, percentage: number | undefined) => void;
 
-/** One user's share of the account's socket. */
-export type Subscription = ReturnType<Connection['subscribe']>;
-
 /** How long a create call is held back for the socket, in ms. */
 const OPENING_MS = 3000;
 /** How long the socket stays open for the next round of a loop or the next execution, in ms. */
@@ -27,8 +24,8 @@ const REST_MS = 300;
 const MAX_TASKS = 5000;
 
 /** The socket of one account in this process, shared by all waiting items and triggers (§6.2). */
-class Connection {
-	private readonly latest = new Map<string, number | undefined>();
+export class Connection {
+	private readonly latest = new Map<string, number>();
 	private readonly followers = new Map<string, Set<Follower>>();
 	private readonly listeners = new Set<TaskListener>();
 	private readonly socket: ReconnectingSocket;
@@ -50,77 +47,64 @@ class Connection {
 		});
 	}
 
-	subscribe() {
+	/** Opens the socket for one more user. */
+	subscribe(): this {
 		this.users++;
 		this.socket.need();
-		/** What ends all that it follows; undefined once it is released. */
-		let mine: Set<() => void> | undefined = new Set();
-		return {
-			/** Resolves once the socket is open, can't be opened, or 3 s have passed; never rejects. */
-			ready: this.socket.isOpen ? Promise.resolve() : sleep(OPENING_MS, this.socket.tried),
-			isOpen: () => this.socket.isOpen,
-			/** Whether it can be relied on: open, and not silent for so long that it may be dead. */
-			isLive: () => this.socket.isLive,
-			/** Earlier messages are delivered at once (the service repeats none). Returns what ends it. */
-			follow: (taskId: string, follower: Follower): (() => void) => {
-				const unfollow = () => {
-					mine?.delete(unfollow);
-					const others = this.followers.get(taskId);
-					others?.delete(follower);
-					if (others?.size === 0) this.followers.delete(taskId);
-				};
-				if (!mine) return unfollow;
-				mine.add(unfollow);
-				const others = this.followers.get(taskId) ?? new Set();
-				this.followers.set(taskId, others.add(follower));
-				if (this.latest.has(taskId)) tell(follower, this.latest.get(taskId));
-				return unfollow;
-			},
-			/** All messages from now on. */
-			followAll: (listener: TaskListener): void => {
-				if (!mine) return;
-				mine.add(() => this.listeners.delete(listener));
-				this.listeners.add(listener);
-			},
-			/** The last one closes the socket: at once, or a moment later if others may follow `soon`. */
-			release: (when?: 'soon'): void => {
-				const ends = mine;
-				mine = undefined;
-				if (!ends) return;
-				for (const end of ends) end();
-				if (--this.users > 0) return;
-				this.latest.clear();
-				if (when === 'soon') void sleep(REST_MS).then(() => this.rest());
-				else this.rest();
-			},
-		};
+		return this;
 	}
 
-	private rest(): void {
+	/** One user less, to be called once. The last one closes the socket, unless others follow soon. */
+	async release(): Promise<void> {
+		this.users--;
+		await sleep(REST_MS);
 		if (this.users === 0) this.socket.leave();
 	}
 
-	/** True when it is a message of the service. */
-	private receive(text: string): boolean {
-		const message = readNotification(text);
-		if (!message) return false;
-		// A socket that stays open without a user is as good as closed.
-		if (this.users === 0) return true;
-		const { taskId, percentage } = message;
-		this.remember(taskId, percentage);
-		for (const follower of this.followers.get(taskId) ?? []) tell(follower, percentage);
-		for (const listener of this.listeners) listener(taskId, percentage);
-		return true;
+	/** Resolves once the socket is open, can't be opened, or 3 s have passed; never rejects. */
+	async ready(): Promise<void> {
+		await sleep(OPENING_MS, this.socket.tried);
 	}
 
-	private remember(taskId: string, percentage: number | undefined) {
+	get isOpen(): boolean {
+		return this.socket.isOpen;
+	}
+
+	/** Whether it can be relied on: open, and not silent for so long that it may be dead. */
+	get isLive(): boolean {
+		return this.socket.isLive;
+	}
+
+	/** Earlier messages are delivered at once (the service repeats none). Returns what ends it. */
+	follow(taskId: string, follower: Follower): () => void {
+		const followers = this.followers.get(taskId) ?? new Set();
+		this.followers.set(taskId, followers.add(follower));
+		if (this.latest.has(taskId)) tell(follower, this.latest.get(taskId));
+		return () => {
+			followers.delete(follower);
+			if (followers.size === 0) this.followers.delete(taskId);
+		};
+	}
+
+	/** All messages from now on, until `signal` aborts. */
+	followAll(listener: TaskListener, signal: AbortSignal): void {
+		this.listeners.add(listener);
+		signal.addEventListener('abort', () => this.listeners.delete(listener), { once: true });
+	}
+
+	private receive(text: string): void {
+		const message = readNotification(text);
+		if (!message) return;
+		const { taskId, percentage } = message;
 		const highest = Math.max(percentage ?? 0, this.latest.get(taskId) ?? 0);
 		this.latest.delete(taskId);
-		this.latest.set(taskId, percentage === undefined && highest === 0 ? undefined : highest);
+		this.latest.set(taskId, highest);
 		dropOldest(this.latest, MAX_TASKS);
+		for (const follower of this.followers.get(taskId) ?? []) tell(follower, percentage);
+		for (const listener of this.listeners) listener(taskId, percentage);
 	}
 }
 
-/** A share of the account's socket, which is opened for the first user and closed after the last. */
-export const subscribe = (credential: Credential, checkEgress: EgressCheck): Subscription =>
+/** The account's socket, which is opened for the first user and closed after the last. */
+export const subscribe = (credential: Credential, checkEgress: EgressCheck): Connection =>
 	accountOf(credential).shared(Connection, credential, checkEgress).subscribe();

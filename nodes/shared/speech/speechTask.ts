@@ -2,13 +2,14 @@ import type { Api } from '../api/api';
 import { steadyNow } from '../async/deadline';
 import { pollUntil, type News, type Reading } from '../async/pollUntil';
 import type { SpeechTask } from '../contract';
-import { Failure, withFacts } from '../failure';
-import type { Subscription } from './notifications';
+import { Failure, withFacts, type FailureFacts } from '../failure';
+import type { Connection } from './notifications';
 
-/** How long a completed task's file address may be missing, in ms. */
-const ADDRESS_GRACE_MS = 60_000;
-/** How long a 404 must be repeated until it counts, in ms: a replica that lags, or an ingress, may send some. */
-const UNKNOWN_MS = 10_000;
+/**
+ * How long readings must find the same until it counts, in ms: the address of a completed task may be
+ * missing for a while, and a replica that lags, or an ingress, may send some 404s.
+ */
+const GRACE_MS = { noAddress: 60_000, notFound: 10_000 };
 
 /**
  * How a wait can begin. `readFirst`: the result may be there already. `isProven`: the task exists, so
@@ -37,7 +38,7 @@ export interface TaskWait {
 	signal: AbortSignal;
 	/** Milliseconds without news before a reading. */
 	pollIntervalMs: number;
-	subscription: Subscription;
+	subscription: Connection;
 	/** Rising percentages, 0 to 100. */
 	onProgress(percentage: number): void;
 }
@@ -46,12 +47,10 @@ export interface TaskWait {
 class Sightings {
 	private highest = -1;
 	private status = 'pending';
-	/** When a reading first found it completed, by `steadyNow`. */
-	private completedAt: number | undefined;
-	/** Since when each answer to a reading was a 404, by `steadyNow`. */
-	private unknownSince: number | undefined;
-	/** The failure of the last reading. */
-	private trouble: Failure | undefined;
+	/** What the last reading was answered with, if it failed. */
+	private httpStatus: number | undefined;
+	/** Since when readings find it so, by `steadyNow`. */
+	private readonly since: { [kind in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
 		/** Whether the task was seen, so that the address is that of the service. */
@@ -59,56 +58,53 @@ class Sightings {
 		private readonly onProgress: (percentage: number) => void,
 	) {}
 
-	/** A message has named the task. */
-	noteMessage(percentage: number | undefined): void {
+	/** A message or a reading has shown the task under way. */
+	noteProgress(percentage: number | undefined): void {
 		this.isProven = true;
-		this.noteProgress(percentage);
+		if (percentage === undefined || percentage <= this.highest) return;
+		this.highest = percentage;
+		this.onProgress(percentage);
 	}
 
 	/** A reading has shown the task. Throws a Failure when nothing more will come of it. */
 	noteTask(task: SpeechTask): Reading<SpeechTask> {
 		this.isProven = true;
-		this.unknownSince = undefined;
-		this.trouble = undefined;
 		this.status = task.status;
+		this.httpStatus = undefined;
+		this.since.notFound = undefined;
 		if (task.state === 'error') throw new Failure('taskFailed', { text: task.message });
 		if (task.state !== 'completed') {
 			this.noteProgress(task.percentage);
 			return { done: false };
 		}
 		if (task.audioUrl !== undefined) return { done: true, value: task };
-		this.completedAt ??= steadyNow();
-		if (steadyNow() - this.completedAt < ADDRESS_GRACE_MS) return { done: false, soon: true };
-		throw new Failure('noAddress', { limitMs: ADDRESS_GRACE_MS });
+		return this.bearWith('noAddress', { limitMs: GRACE_MS.noAddress });
 	}
 
 	/** A reading has failed. Throws `error`, transient or not as the wait should see it. */
 	noteFailure(error: unknown): Reading<SpeechTask> {
 		if (!(error instanceof Failure)) throw error;
-		this.trouble = error;
 		const { kind, facts } = error;
-		if (kind !== 'notFound') {
-			// A wait that can't even begin, say with a wrong address, must not last until its deadline.
-			const mayPass = this.isProven || kind === 'rateLimited';
-			throw mayPass ? error : new Failure(kind, { ...facts, transient: false });
-		}
-		this.unknownSince ??= steadyNow();
-		if (steadyNow() - this.unknownSince < UNKNOWN_MS) return { done: false, soon: true };
-		throw new Failure(kind, { ...facts, transient: false });
+		this.httpStatus = facts.status;
+		if (kind === 'notFound') return this.bearWith(kind, { ...facts, transient: false });
+		// A wait that can't even begin, say with a wrong address, must not last until its deadline.
+		const mayPass = this.isProven || kind === 'rateLimited';
+		throw mayPass ? error : new Failure(kind, { ...facts, transient: false });
 	}
 
 	/** The last that is known, in words. `isRefused`: the account's last reading was. */
 	lastNews(isRefused: boolean): string {
 		const progress = this.highest > 0 ? `, ${this.highest} %` : '';
 		// A task may never be read because the whole account rests.
-		const httpStatus = this.trouble?.facts.status ?? (isRefused ? 429 : undefined);
+		const httpStatus = this.httpStatus ?? (isRefused ? 429 : undefined);
 		return this.status + progress + (httpStatus === undefined ? '' : `, then HTTP ${httpStatus}`);
 	}
 
-	private noteProgress(percentage: number | undefined): void {
-		if (percentage === undefined || percentage <= this.highest) return;
-		this.highest = percentage;
-		this.onProgress(percentage);
+	/** Reads on soon; throws the failure of `kind` once it has been found for long enough. */
+	private bearWith(kind: keyof typeof GRACE_MS, facts: FailureFacts): Reading<SpeechTask> {
+		const since = (this.since[kind] ??= steadyNow());
+		if (steadyNow() - since < GRACE_MS[kind]) return { done: false, soon: true };
+		throw new Failure(kind, facts);
 	}
 }
 
@@ -124,10 +120,10 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 
 	let unfollow = () => {};
 	const news: News = {
-		isLive: () => subscription.isLive(),
+		isLive: () => subscription.isLive,
 		start(onNews) {
 			unfollow = subscription.follow(taskId, (kind, percentage) => {
-				if (kind === 'progress' || kind === 'outcome') sightings.noteMessage(percentage);
+				if (kind === 'progress' || kind === 'outcome') sightings.noteProgress(percentage);
 				onNews(kind);
 			});
 		},

@@ -1,9 +1,9 @@
-import { backOffMs, sleep, steadyNow } from '../async/deadline';
+import { anyOf, backOffMs, sleep, steadyNow } from '../async/deadline';
 import type { EgressCheck } from '../http/request';
 
 export interface SocketEvents {
-	/** A message as text; binary ones are read as UTF-8. Returns true if it came from the service. */
-	onText(text: string): boolean;
+	/** A message as text; binary ones are read as UTF-8. */
+	onText(text: string): void;
 	/** The socket is open, or was lost: messages may have been missed. */
 	onChange(open: boolean): void;
 	/** Nobody needs it and nothing of it is left: from now on another takes its place. */
@@ -14,7 +14,7 @@ export interface SocketEvents {
 const GIVE_UP_OPENING_MS = 15_000;
 /** How long a socket may be silent before it counts as dead and is replaced, in ms. */
 const IDLE_MS = 60_000;
-/** A socket that stayed open this long, in ms, is reopened at once. */
+/** One that is lost sooner than this counts as an attempt that failed, in ms. */
 const LASTING_MS = 10_000;
 const MAX_BACK_OFF_MS = 30_000;
 
@@ -27,7 +27,6 @@ interface Session {
 	began: number;
 	/** When anything last came, by `steadyNow`. */
 	lastHeard: number;
-	hasDelivered: boolean;
 }
 
 /**
@@ -45,12 +44,10 @@ export class ReconnectingSocket {
 	private firstAttempt = new AbortController();
 	/** Aborted when anything changes. */
 	private awake = new AbortController();
-	/** The runtime has none, or the policy forbids it: polling still works, by n8n's request helper. */
-	private isForbidden = !canListen();
-	/** Attempts in a row that failed, or opened one that was no good. */
+	/** Attempts in a row that came to nothing. */
 	private failures = 0;
-	/** The pause before the next attempt, in ms. */
-	private pauseMs = 0;
+	/** When the next attempt is due while none is open, by `steadyNow`. */
+	private retryAt = 0;
 
 	/** `url` may hold a secret after its "?": only the part before is shown to `checkEgress`. */
 	constructor(
@@ -67,7 +64,7 @@ export class ReconnectingSocket {
 
 	/** Open, and not silent for so long that it may be dead. */
 	get isLive(): boolean {
-		return this.current !== undefined && this.untilIdleMs > -GIVE_UP_OPENING_MS;
+		return this.isOpen && this.dueAt + GIVE_UP_OPENING_MS > steadyNow();
 	}
 
 	/** Aborts when the first attempt to open since it is needed has succeeded or failed. */
@@ -79,16 +76,15 @@ export class ReconnectingSocket {
 	need(): void {
 		if (this.isNeeded) return;
 		this.unneeded = new AbortController();
-		this.firstAttempt = new AbortController();
+		if (!this.isOpen) this.firstAttempt = new AbortController();
 		this.failures = 0;
-		this.pauseMs = 0;
+		this.retryAt = 0;
 		this.awake.abort();
 	}
 
 	/** Nobody needs it any more. */
 	leave(): void {
 		this.unneeded.abort();
-		if (this.current && !this.leaving) this.askToClose(this.current);
 		this.awake.abort();
 	}
 
@@ -96,99 +92,94 @@ export class ReconnectingSocket {
 		return !this.unneeded.signal.aborted;
 	}
 
-	/** How long until the current one has been silent for too long; 0 if there is none. */
-	private get untilIdleMs(): number {
-		return this.current ? this.current.lastHeard + IDLE_MS - steadyNow() : 0;
+	/** When one is to be opened: at once, after a pause, or in place of one that is silent. */
+	private get dueAt(): number {
+		return this.current ? this.current.lastHeard + IDLE_MS : this.retryAt;
 	}
 
 	private async live(): Promise<void> {
-		await this.checkEgress(this.url.split('?')[0]!).catch(() => (this.isForbidden = true));
-		while (this.isNeeded || this.current || this.leaving) await this.step();
+		const check = async () => await this.checkEgress(this.url.split('?')[0]!);
+		const isAllowed =
+			canListen() &&
+			(await check().then(
+				() => true,
+				() => false,
+			));
+		// The runtime has none, or the policy forbids it: polling still works, by n8n's request helper.
+		if (!isAllowed) this.firstAttempt.abort();
+		while (isAllowed && (this.isNeeded || this.current || this.leaving)) await this.step();
 		this.events.onOver();
 	}
 
-	/** Does what is to be done next, or waits until anything has changed. */
+	/** Does what is to be done next, or waits until it is due or anything has changed. */
 	private async step(): Promise<void> {
-		const { current, leaving, isNeeded, isForbidden, untilIdleMs } = this;
-		if (isForbidden) this.firstAttempt.abort();
-		if (isNeeded && !isForbidden && !current) {
-			if (this.pauseMs > 0) await sleep(this.pauseMs, this.unneeded.signal);
-			if (this.isNeeded) await this.open();
-		} else if (isNeeded && current && !leaving && untilIdleMs <= 0) {
-			await this.open();
-		} else if (!isNeeded && current && !leaving) {
-			this.askToClose(current);
-		} else {
-			this.awake = new AbortController();
-			await sleep(untilIdleMs > 0 ? untilIdleMs : IDLE_MS, this.awake.signal);
-		}
+		const { isNeeded, isOpen, leaving } = this;
+		const mayReplace = !isOpen || !leaving;
+		const restMs = isNeeded && mayReplace ? this.dueAt - steadyNow() : Infinity;
+		if (restMs <= 0) return await this.open();
+		if (!isNeeded && isOpen && !leaving) return this.use(undefined);
+		this.awake = new AbortController();
+		await sleep(Math.min(restMs, IDLE_MS), this.awake.signal);
 	}
 
 	/** Opens one. It takes over from a silent one without a gap. */
 	private async open(): Promise<void> {
 		const { signal } = this.unneeded;
-		const { firstAttempt } = this;
 		const session = await this.connect(signal).catch(() => undefined);
 		if (!session && signal.aborted) return;
-		const previous = this.current;
-		if (session) this.current = session;
-		else this.pauseMs = backOffMs(++this.failures, MAX_BACK_OFF_MS);
-		if (previous) this.askToClose(previous);
-		else if (session) this.events.onChange(true);
-		firstAttempt.abort();
+		if (!session) this.noteFailures(this.failures + 1);
+		this.use(session);
+		this.firstAttempt.abort();
 	}
 
 	/** Opens one; undefined if that fails, takes too long, or nobody needs it any more. */
 	private async connect(unneeded: AbortSignal): Promise<Session | undefined> {
 		const socket = new WebSocket(this.url);
-		const session: Session = { socket, began: 0, lastHeard: 0, hasDelivered: false };
-		const opened = new AbortController();
-		const closed = new AbortController();
+		const session: Session = { socket, began: 0, lastHeard: 0 };
+		const answered = new AbortController();
 		socket.binaryType = 'arraybuffer';
 		socket.addEventListener('open', () => {
 			session.lastHeard = session.began = steadyNow();
-			opened.abort();
+			answered.abort();
 		});
 		socket.addEventListener('message', ({ data }: { data: string | ArrayBuffer }) => {
 			session.lastHeard = steadyNow();
-			const text = typeof data === 'string' ? data : Buffer.from(data).toString('utf8');
-			if (this.events.onText(text)) session.hasDelivered = true;
+			this.events.onText(typeof data === 'string' ? data : Buffer.from(data).toString('utf8'));
 		});
 		// Only 'close' matters: it follows every 'error', which says nothing useful.
 		socket.addEventListener('error', () => {});
 		socket.addEventListener('close', () => {
-			closed.abort();
+			answered.abort();
 			this.closed(session);
 		});
-		await sleep(GIVE_UP_OPENING_MS, AbortSignal.any([opened.signal, closed.signal, unneeded]));
-		if (opened.signal.aborted && !closed.signal.aborted) return session;
+		await sleep(GIVE_UP_OPENING_MS, anyOf(answered.signal, unneeded));
+		if (socket.readyState === WebSocket.OPEN) return session;
 		// Before the socket is open, this ends the connection in any case.
 		socket.close();
 		return undefined;
 	}
 
-	/** Asks a socket to close, unless it is closed. */
-	private askToClose(session: Session): void {
-		if (session.socket.readyState === WebSocket.CLOSED) return;
-		this.leaving = session;
-		if (this.current === session) this.lose();
-		session.socket.close();
+	/** Listens to `next`, if there is one, and asks the one before to close. */
+	private use(next: Session | undefined): void {
+		const previous = this.current;
+		this.current = next;
+		if (!previous !== !next) this.events.onChange(next !== undefined);
+		if (!previous || previous.socket.readyState === WebSocket.CLOSED) return;
+		this.leaving = previous;
+		previous.socket.close();
 	}
 
 	private closed(session: Session): void {
 		if (this.leaving === session) this.leaving = undefined;
 		if (this.current === session) {
-			const hasLasted = steadyNow() - session.began > LASTING_MS;
-			// One that is dropped as soon as it opens is treated like one that is refused.
-			this.failures = hasLasted || session.hasDelivered ? 0 : this.failures + 1;
-			this.pauseMs = hasLasted ? 0 : backOffMs(this.failures, MAX_BACK_OFF_MS);
-			this.lose();
+			this.noteFailures(steadyNow() - session.began > LASTING_MS ? 0 : this.failures + 1);
+			this.use(undefined);
 		}
 		this.awake.abort();
 	}
 
-	private lose(): void {
-		this.current = undefined;
-		this.events.onChange(false);
+	private noteFailures(count: number): void {
+		this.failures = count;
+		this.retryAt = steadyNow() + backOffMs(count, MAX_BACK_OFF_MS);
 	}
 }

@@ -76,9 +76,9 @@ export async function collect(
 	// Messages can precede the create call's answer, so the socket is there before the task.
 	const subscription = subscribe(work.credential, egressCheckOf(work.context));
 	return await withDeadline(wanted.timeoutMs, part.signal, async (signal) => {
-		const wait = { ...(await submit(signal, subscription.ready)), signal, subscription };
+		const wait = { ...(await submit(signal, subscription.ready())), signal, subscription };
 		return await fetched(work, part, wait, wanted);
-	}).finally(() => subscription.release(work.signal.aborted ? undefined : 'soon'));
+	}).finally(() => void subscription.release());
 }
 
 async function fetched(
@@ -98,7 +98,7 @@ async function fetched(
 	report.milestone(`${part.name}task ${taskId} completed`);
 	const waited = Date.now() - began;
 	// A result that was there at once says nothing about the channel.
-	if (!subscription.isOpen() && waited >= wanted.pollIntervalMs * 0.9) {
+	if (!subscription.isOpen && waited >= wanted.pollIntervalMs * 0.9) {
 		report.hint(
 			'polling',
 			`The WebSocket of the service could not be used: results came every ${wanted.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
