@@ -27,14 +27,12 @@ const MAX_PAUSE_MS = 60_000;
 
 /** One event that is to start one execution. */
 export interface Emission {
-	/** Id of the task, video or image; the events of one are emitted in order. */
+	/** What `store` knows it by; the events of one are emitted in order. */
 	about: string;
 	/** The same for the same event, also after a restart. */
 	name: string;
 	/** A newer percentage takes the place of an older one that waits; an end always starts an execution. */
 	isProgress: boolean;
-	/** What `store` knows it by. */
-	key: string;
 	store: Pick<EventStore<never, never>, 'markEmitted' | 'markOver' | 'save'>;
 	/** Asked when its turn comes: false if it is to start nothing after all. Never rejects. */
 	isWanted(): Promise<boolean>;
@@ -42,10 +40,6 @@ export interface Emission {
 	json: IDataObject;
 	/** Fetches its files. If that fails, the `error` of what is put out says why there are none. */
 	fetchFiles?(signal: AbortSignal): Promise<IBinaryKeyData>;
-	/** It is not emitted before this resolves, though its files are fetched. */
-	after?: Promise<unknown>;
-	/** Called right before it is emitted; `over` resolves when the execution has ended. */
-	begin?(over: Promise<unknown>): void;
 }
 
 /** The events about one thing. */
@@ -91,18 +85,17 @@ export class ExecutionQueue {
 
 	/** Emits until n8n has started the execution, and waits for its end. */
 	private async start(emission: Emission): Promise<void> {
-		const { store, key, isProgress, about, name } = emission;
-		if (!(await emission.isWanted())) return store.markOver(key);
+		const { store, isProgress, about, name } = emission;
+		if (!(await emission.isWanted())) return store.markOver(about);
 		for (let attempt = 1; ; attempt++) {
 			const release = await this.slots.acquire(1, this.signal);
 			try {
 				const item = await this.itemOf(emission);
-				await emission.after;
 				if (this.signal.aborted || (await this.isStarted(emission, item))) return;
 			} finally {
 				release();
 			}
-			if (!isProgress) store.markEmitted(key, false);
+			if (!isProgress) store.markEmitted(about, false);
 			const event = `the event '${name}' of ${about}`;
 			if (attempt === MAX_ATTEMPTS) return this.log('error', `n8n did not start ${event}`);
 			if (attempt === 1) this.log('warn', `n8n could not start ${event}, trying again`);
@@ -125,15 +118,14 @@ export class ExecutionQueue {
 
 	/** Tells n8n. False if it could not start the execution; true once that is over or takes too long. */
 	private async isStarted(emission: Emission, item: INodeExecutionData): Promise<boolean> {
-		const { store, key, isProgress } = emission;
+		const { store, about, isProgress } = emission;
 		const done = this.context.helpers.createDeferredPromise<IRun>();
 		const refused = done.promise.then(
 			() => false,
 			(error: unknown) => this.isRefusal(error),
 		);
-		if (!isProgress) store.markEmitted(key, true);
+		if (!isProgress) store.markEmitted(about, true);
 		store.save();
-		emission.begin?.(refused);
 		try {
 			this.context.emit([[item]], undefined, done, this.deduplicationKey(emission));
 		} catch {
@@ -141,7 +133,7 @@ export class ExecutionQueue {
 			return false;
 		}
 		if (await settledWithin(MAX_EXECUTION_MS, this.signal, refused)) return false;
-		if (!isProgress) store.markOver(key);
+		if (!isProgress) store.markOver(about);
 		return true;
 	}
 

@@ -15,16 +15,9 @@ import { lookInto } from './look';
 const FIRST_LOOK_MS = 20_000;
 /** How often, at least, the newest entry is looked for while a person waits for it, in ms. */
 const BY_HAND_MS = 10_000;
-/**
- * How long the next event waits for the end of an execution, in ms: n8n may store executions that begin
- * at the same time in another order.
- */
-const PAUSE_MS = 1000;
 
 /** Reads the history of an account every so often, and emits what is new in it. */
 export class HistoryWatch {
-	/** Resolves when the last event was emitted and the next may follow, or when it will not be emitted. */
-	private before: Promise<void> = Promise.resolve();
 	private isInTrouble = false;
 
 	constructor(
@@ -82,28 +75,21 @@ export class HistoryWatch {
 		store.save();
 	}
 
-	/** Files are fetched together, events are emitted in order. */
 	private emit(entry: MarkedEntry): void {
 		const { activation, store } = this;
-		const { context, api, settings, executionQueue, closing } = activation;
-		const { mark, marks, id, failed } = entry;
+		const { context, api, settings, executionQueue } = activation;
+		const { mark, marks, failed } = entry;
 		const fetchFiles = async (signal: AbortSignal) =>
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
-		let passOn = () => {};
-		const emitted = new Promise<void>((resolve) => (passOn = resolve));
-		const over = executionQueue.add({
-			about: id ?? mark,
+		void executionQueue.add({
+			about: mark,
 			name: failed ? 'generation failed' : 'generated',
 			isProgress: false,
-			key: mark,
 			store,
 			isWanted: async () => !(await activation.isOwnWork(marks)),
 			json: eventOf(entry),
 			fetchFiles: settings.download && !failed ? fetchFiles : undefined,
-			after: this.before,
-			begin: (ended) => void Promise.race([ended, sleep(PAUSE_MS, closing)]).then(passOn),
 		});
-		this.before = Promise.race([emitted, over]);
 	}
 
 	/** Throws what a person has to mend; the rest passes. */

@@ -4,7 +4,7 @@ import { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import { wordingOf } from '../../shared/n8n/messages';
 import { nameOfTask } from '../../shared/n8n/ownWork';
-import type { Subscription } from '../../shared/speech/notifications';
+import type { Connection } from '../../shared/speech/notifications';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Activation } from '../activation/activation';
 import type { TaskEventKind } from '../activation/settings';
@@ -32,7 +32,7 @@ export class TaskFollower {
 
 	/** Resolves when its end is known, or there is nothing to follow. Never rejects. */
 	async follow(
-		subscription: Subscription,
+		subscription: Connection,
 		begins: 'heard' | 'stored',
 		signal: AbortSignal,
 	): Promise<void> {
@@ -109,7 +109,6 @@ export class TaskFollower {
 			about: id,
 			name,
 			isProgress: event === 'progress',
-			key: id,
 			store: taskStore,
 			isWanted: async () => !(await activation.isOwnWork([nameOfTask(id)])),
 			json: { event, task_id: id, process_percentage: this.highest, ...facts },
