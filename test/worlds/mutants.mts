@@ -1,46 +1,53 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /*
- * node test/worlds/mutants.mts [WORD]: plants defects, one at a time and in memory only, and says which of
- * them the worlds find. What they miss has to be found by another test, or means nothing.
+ * node test/worlds/mutants.mts [WORD] [--worlds]: plants defects, one at a time, and says what finds each: the
+ * worlds, the tests named for its folder, or all tests. With --worlds only the worlds are played.
  */
 const MUTANTS = [
 	// What was paid for.
 	`paid/payments.ts => this.spending.countSent();\n\t\tthis.keep(request); => this.spending.countSent();`,
 	`paid/payments.ts => this.spending.countRefused();\n\t\tthis.forget(); => this.spending.countRefused();`,
+	`paid/payments.ts => this.spending.countSent(); =>`,
 	`paid/paidLog.ts => return entriesOf(this.store)[key]; => return undefined;`,
+	`paid/callTurns.ts => await before; =>`,
+	`paid/callTurns.ts => ofStore.set(key, own); =>`,
 	`speech/speakPart.ts => if (left?.state === 'sent') { => if (left?.state === 'made') {`,
 	`speech/speakPart.ts => record.keep({ state: 'task', taskId });\n\treport.progress => report.progress`,
 	`speech/speakPart.ts => record.markSent({ state: 'sent', sentAt }); =>`,
-	`speech/speakPart.ts => withDeadline(limitMs, work.canceled, => withDeadline(limitMs, part.signal,`,
+	`speech/speakPart.ts => withDeadline(limitMs, work.canceled, => withDeadline(limitMs, begin,`,
 	`run/generationRecord.ts => this.paid.markSent({ state: 'sent', sentAt, asked: request }); =>`,
-	`run/generationRecord.ts => this.paid.keep({ state, sentAt: request!.sentAt, why, asked: request }); =>`,
-	`run/generationRecord.ts => if (!request || !mayStillCome) { => if (request) {`,
+	`run/generationRecord.ts => this.paid.markRefused(); =>`,
 	`run/run.ts => !outcomes.flat().some(isFailed) => outcomes.flat().some(isFailed)`,
 	`api/retry.ts => if (repeat === 'create') return true; => if (repeat === 'create') return false;`,
 	`api/retry.ts => if (!last.facts.maybeAccepted) => if (true)`,
 	// Whose file.
 	`generation/historyMatching.ts => const IMAGES_MS = 300_000; => const IMAGES_MS = 0;`,
-	`generation/sentRequests.ts => const SEARCH_MS = 600_000; => const SEARCH_MS = 6_000;`,
-	`run/generationJob.ts => cut } = earlier => cut } = false as boolean`,
+	`generation/historySearch.ts => const LOOK_MS = 10_000; => const LOOK_MS = 10_000_000;`,
 	// Waiting.
-	`async/pollUntil.ts => this.isAnnounced = true; =>`,
-	`async/pollUntil.ts => this.nextAt = steadyNow() + this.pauseMs; => this.nextAt = Infinity;`,
-	`speech/speakPart.ts => order.limitMs, part.signal => order.limitMs * 9, part.signal`,
+	`async/pollUntil.ts => quick = 0;\n\t\t\tnextAt = now; => quick = 0;`,
+	`async/pollUntil.ts => nextAt = steadyNow() + pauseMs;\n\t\tquick = undefined; => nextAt = Infinity;`,
+	`async/pollUntil.ts => lastAt = Infinity; =>`,
 	`http/download.ts => if (!isTransient(made) => if (isTransient(made)`,
 	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,
+	`http/download.ts => stream.destroy(tooMuch); =>`,
 	`speech/webSocket.ts => if (this.current && !this.leaving) this.askToClose(this.current);\n =>`,
 	// Pace.
 	`pace/breaker.ts => this.failures = 0;\n\t\tthis.probedAt => this.probedAt`,
+	`pace/breaker.ts => if (this.refusals > 0) this.learn(); =>`,
+	`pace/breaker.ts => this.set(full, this.full === 0 ? full + 1 : full); => this.set(full, full + 1);`,
+	`pace/breaker.ts => if (isMore && isFromBefore) this.set(underWay + 1, underWay + 2); =>`,
 	`pace/pace.ts => this.creating--; =>`,
 	`pace/pace.ts => this.underWay--; =>`,
 	`pace/pace.ts => this.createLine.sendAway(); =>`,
-	`pace/pause.ts => this.ms = Math.max(0, this.ms - this.recoveryMs); =>`,
+	`run/concurrency.ts => this.active--; =>`,
 	// The trigger.
-	`tasks/taskStore.ts => if (task) task.state = isEmitted => if (!task) task!.state = isEmitted`,
-	`tasks/taskStore.ts => Object.assign(this.store, this.kept()); =>`,
-	`tasks/taskStore.ts => this.tasks.set(taskId, { ...task, state: 'over' }); =>`,
+	`activation/eventStore.ts => if (item) item.state = isEmitted => if (!item) item!.state = isEmitted`,
+	`activation/eventStore.ts => if (kept) this.store[this.room] = { ...kept }; =>`,
+	`tasks/taskStore.ts => this.events.set(taskId, { ...task, state: 'over' }); =>`,
+	`tasks/taskFollower.ts => this.notBefore = 0; =>`,
 	`activation/executionQueue.ts => if (this.lines.get(about)?.end === end) this.lines.delete(about); =>`,
 	`activation/executionQueue.ts => [this.scope, about, name] => [this.scope, about, Math.random()]`,
 	`generated/historyWatch.ts => await this.look(closing).then( => await Promise.resolve().then(`,
@@ -48,19 +55,65 @@ const MUTANTS = [
 	`http/request.ts => const bearsToken = new URL(url).origin === request.credential.origin; => const bearsToken = true;`,
 ].map((line) => line.split(/ => ?/) as [file: string, from: string, to?: string]);
 
-const word = process.argv[2] ?? '';
-const main = join(import.meta.dirname, 'main.mts');
+/** Which tests are named for a folder. */
+const TESTS: Record<string, string> = {
+	paid: 'unit/paid unit/spending engine/modelCalls engine/spending engine/speechRetries',
+	speech: 'engine/speech unit/notifications unit/deafServer',
+	run: 'engine/video engine/concurrency unit/concurrency unit/job',
+	api: 'engine/limits engine/outages',
+	generation: 'engine/video unit/historySearch unit/claims',
+	async: 'unit/pollUntil engine/speech',
+	http: 'engine/downloads engine/refusedFiles engine/memory unit/credential',
+	pace: 'engine/limits engine/outages worlds/worlds',
+	activation: 'engine/trigger',
+	tasks: 'engine/trigger unit/taskStore unit/endedBefore',
+	generated: 'engine/triggerGenerated unit/newEntries',
+};
+
+const root = join(import.meta.dirname, '../..');
+const sources = execFileSync('git', ['ls-files', 'nodes'], { cwd: root, encoding: 'utf8' });
+const [word = ''] = process.argv.slice(2).filter((each) => each !== '--worlds');
+const onlyWorlds = process.argv.includes('--worlds');
+
+async function run(args: string[], more: object = {}): Promise<{ text: string; failed: boolean }> {
+	const env = { ...process.env, ...more };
+	return await new Promise((resolve) => {
+		execFile(process.execPath, args, { cwd: root, env, maxBuffer: 1e9 }, (error, told, errors) =>
+			resolve({ text: told + errors, failed: error !== null }),
+		);
+	});
+}
+
+/** What finds a defect; undefined if nothing does. */
+async function findsIt(path: string, mutant: string[], planted: string, text: string) {
+	const worlds = [join(import.meta.dirname, 'main.mts'), '--count', '400', '--within', '25'];
+	const { text: told } = await run([...worlds, '--first'], {
+		WORLDS_MUTANT: JSON.stringify(mutant),
+	});
+	const [seed] = /seed \d+: .*/.exec(told) ?? [];
+	if (seed || onlyWorlds) return seed;
+	const named = TESTS[path.split('/').at(-2)!]!.split(' ').map((each) => `test/${each}`);
+	writeFileSync(path, planted);
+	try {
+		for (const tests of [named, []]) {
+			const { text: said, failed } = await run(['tools/run.mjs', 'test', ...tests]);
+			if (failed) return /● .*/.exec(said)?.[0] ?? 'a test that does not begin';
+		}
+	} finally {
+		writeFileSync(path, text);
+	}
+	return undefined;
+}
+
 let missed = 0;
 for (const mutant of MUTANTS.filter(([file]) => file.includes(word))) {
-	const env = { ...process.env, WORLDS_MUTANT: JSON.stringify(mutant) };
-	const args = [main, '--count', '400', '--within', '25', '--first'];
-	const output = await new Promise<string>((resolve) => {
-		execFile(process.execPath, args, { env }, (_, told, errors) => resolve(told + errors));
-	});
-	const [found = ''] = /seed \d+: .*/.exec(output) ?? [];
+	const [file, from, to = ''] = mutant;
+	const paths = sources.split('\n').filter((path) => path.endsWith(`/${file}`));
+	const path = join(root, paths[0] ?? file);
+	const text = readFileSync(path, 'utf8');
+	if (paths.length !== 1 || text.split(from).length !== 2) throw new Error(`${file}: ${from}`);
+	const found = await findsIt(path, mutant, text.replace(from, to), text);
 	if (!found) missed++;
-	console.log(
-		`${found ? 'found ' : 'MISSED'} ${mutant[0]}: ${mutant[1].split('\n').at(-1)!.trim()} | ${found || output.trim().split('\n').at(-1)}`,
-	);
+	console.log(`${found ? 'found ' : 'MISSED'} ${file}: ${from.split('\n').at(-1)} | ${found}`);
 }
 console.log(`${missed} missed`);
