@@ -53,7 +53,7 @@ const MUTANTS = [
 	`generated/historyWatch.ts => await this.look(closing).then( => await Promise.resolve().then(`,
 	// The token.
 	`http/request.ts => const bearsToken = new URL(url).origin === request.credential.origin; => const bearsToken = true;`,
-].map((line) => line.split(/ => ?/) as [file: string, from: string, to?: string]);
+].map((line) => line.split(/ => ?/) as [file: string, from: string, to: string]);
 
 /** Which tests are named for a folder. */
 const TESTS: Record<string, string> = {

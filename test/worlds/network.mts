@@ -10,37 +10,26 @@ const nearN8n = createRequire(
 );
 const axios = nearN8n('axios') as typeof import('axios').default;
 
+interface Request {
+	n: number;
+	method: string;
+	url: URL;
+	authorization: string;
+	sent: Record<string, unknown>;
+	process: Process;
+	attempt?: number;
+}
+
 /** One request on its way, as the service sees it. */
+export interface Exchange extends Request {}
 export class Exchange {
 	isOver = false;
 	onAnswer: (status: number, headers: Record<string, string>, body: Readable) => void = () => {};
 	onReset: (code: string) => void = () => {};
 	private readonly body = new Readable({ read() {} });
 
-	readonly n: number;
-	readonly method: string;
-	readonly url: URL;
-	readonly authorization: string;
-	readonly sent: Record<string, unknown>;
-	readonly process: Process;
-	readonly attempt: number | undefined;
-
-	constructor(
-		n: number,
-		method: string,
-		url: URL,
-		authorization: string,
-		sent: Record<string, unknown>,
-		process: Process,
-		attempt: number | undefined,
-	) {
-		this.n = n;
-		this.method = method;
-		this.url = url;
-		this.authorization = authorization;
-		this.sent = sent;
-		this.process = process;
-		this.attempt = attempt;
+	constructor(request: Request) {
+		Object.assign(this, request);
 		this.body.on('error', () => {});
 		this.body.once('close', () => (this.isOver = true));
 	}
@@ -86,9 +75,8 @@ export function connect(
 			const sent = config.data ? JSON.parse(String(config.data)) : {};
 			const authorization = String(config.headers.get('authorization') ?? '');
 			const method = (config.method ?? 'get').toUpperCase();
-			const exchange = new Exchange(
-				...([requests++, method, url, authorization, sent, process, attempt] as const),
-			);
+			const asked = { n: requests++, method, url, authorization, sent, process, attempt };
+			const exchange = new Exchange(asked);
 			const fail = (code: string, text: string) => reject(new axios.AxiosError(text, code, config));
 			const timer = clock.after(config.timeout ?? 300_000, () => {
 				fail('ECONNABORTED', `timeout of ${config.timeout}ms exceeded`);

@@ -1,7 +1,6 @@
 import { removeEngineFolder } from '../../demo/engine.mts';
-import type { Of } from './ledger.mts';
 import { play } from './play.mts';
-import type { Fault, World } from './world.mts';
+import type { Fault } from './world.mts';
 
 /*
  * How near the node comes to a limit that it is not told, beside one who knows it. Prints a line of JSON for
@@ -25,11 +24,16 @@ const LIMITS: Record<string, Fault> = {
 	'15 at once': { kind: 'atOnce', ...always, most: 15, as: 429 },
 };
 
+const EMPTY = { seed: 1, triggers: [], others: [], restarts: [] };
+const EXECUTION = {
+	...{ at: 0, process: 0, operation: 'create' as const, options: { timeout: 7200 } },
+	...{ onError: 'continueRegularOutput' as const, tries: 1, rounds: 1, amount: 1 },
+};
+
 /** In ms: what it takes whoever knows the limit. Of a rate, all of a window may be sent at once. */
-function leastMs(limit: Fault, works: number[]): number {
-	if (limit.kind === 'rate')
-		return (Math.ceil(works.length / limit.most) - 1) * limit.windowMs + Math.max(...works) / 2;
-	const ends = Array.from({ length: (limit as { most: number }).most }, () => 0);
+function leastMs({ most = 1, windowMs }: Fault, works: number[]): number {
+	if (windowMs) return (Math.ceil(works.length / most) - 1) * windowMs + Math.max(...works) / 2;
+	const ends = Array.from({ length: most }, () => 0);
 	for (const ms of works) ends.sort((a, b) => a - b)[0]! += ms;
 	return Math.max(...ends);
 }
@@ -37,41 +41,16 @@ function leastMs(limit: Fault, works: number[]): number {
 const wished = process.argv[2] ?? '';
 for (const [name, limit] of Object.entries(LIMITS).filter(([each]) => each.includes(wished))) {
 	const items = Array.from({ length: ITEMS }, (_, index) => `Picture ${index}.`);
-	const execution = {
-		at: 0,
-		process: 0,
-		operation: 'create' as const,
-		items,
-		options: { timeout: 7200 },
-	};
-	const more = { onError: 'continueRegularOutput' as const, tries: 1, rounds: 1, amount: 1 };
-	const world: World = {
-		seed: 1,
-		executions: [{ ...execution, ...more }],
-		triggers: [],
-		others: [],
-		restarts: [],
-		faults: [limit],
-	};
+	const world = { ...EMPTY, faults: [limit], executions: [{ ...EXECUTION, items }] };
 	const { lines } = (await play(world)).ledger;
-	const of = <What extends string>(what: What) =>
-		lines.filter((line) => line.what === what) as Array<Of<never> & { at: number }>;
-	const charges = of('charge') as unknown as Array<{ at: number; id: string }>;
-	const made = new Map(
-		(of('made') as unknown as Array<{ at: number; id: string }>).map(({ id, at }) => [id, at]),
-	);
+	const charges = lines.filter((line) => line.what === 'charge');
+	const made = new Map(lines.flatMap((line) => (line.what === 'made' ? [[line.id, line.at]] : [])));
 	const works = charges.map(({ id, at }) => (made.get(id) ?? at) - at);
-	const ended = lines.find((line) => line.what === 'ended') as Of<'ended'>;
-	const refused = of('refusal').length;
+	const ended = lines.find((line) => line.what === 'ended')!;
+	const refused = lines.filter(({ what }) => what === 'refusal').length;
 	const share = leastMs(limit, works) / ended.at;
 	const lost = ended.given.filter(({ json }) => json.error !== undefined).length;
-	console.log(
-		JSON.stringify({
-			name,
-			share: Number(share.toFixed(2)),
-			refused: Number((refused / (refused + ITEMS)).toFixed(3)),
-			lost,
-		}),
-	);
+	const figures = { share: share.toFixed(2), refused: (refused / (refused + ITEMS)).toFixed(3) };
+	console.log(JSON.stringify({ name, ...figures, lost }));
 }
 removeEngineFolder();

@@ -98,9 +98,7 @@ class Player {
 			...executions.map(({ at }) => at),
 			...triggers.flatMap(({ at, publishedAgainAt }) => [at, publishedAgainAt ?? 0]),
 			...others.map(({ at }) => at),
-			...faults.map((fault) =>
-				'forMs' in fault && fault.forMs < HOUR ? fault.at + fault.forMs : 0,
-			),
+			...faults.map(({ at = 0, forMs = 0 }) => (forMs < HOUR ? at + forMs : 0)),
 			...restarts,
 			0,
 		);

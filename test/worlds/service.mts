@@ -31,8 +31,6 @@ interface Work {
 	stream?: Exchange;
 }
 
-type Timed = Extract<Fault, { forMs: number }>;
-
 /** The service of docs and field notes, without sockets, in virtual time; what happens is in the ledger. */
 export class Service {
 	readonly works: Work[] = [];
@@ -42,23 +40,23 @@ export class Service {
 	private creates = 0;
 
 	private readonly world: World;
+	/** Each has what its kind needs. */
+	private readonly faults: Array<Required<Fault>>;
 	private readonly clock: Clock;
 	private readonly ledger: Ledger;
 
 	constructor(world: World, clock: Clock, ledger: Ledger) {
 		this.world = world;
+		this.faults = world.faults as Array<Required<Fault>>;
 		this.clock = clock;
 		this.ledger = ledger;
 		for (const fault of world.faults) {
-			const at = 'at' in fault ? fault.at : 0;
-			const ends = 'forMs' in fault ? at + fault.forMs : at;
+			const { kind, at = 0, forMs = 0, what, as } = fault;
 			clock.after(at, () => {
-				ledger.note({ what: 'fault', fault: JSON.stringify(fault), ends });
-				if (fault.kind === 'outage' || (fault.kind === 'cut' && fault.what === 'streams'))
-					this.cutStreams();
-				if (fault.kind === 'outage' || fault.kind === 'sockets' || fault.kind === 'cut') {
-					if (fault.kind !== 'cut' || fault.what === 'sockets') this.cutSockets(fault);
-				}
+				ledger.note({ what: 'fault', fault: JSON.stringify(fault), ends: at + forMs });
+				const isCut = kind === 'sockets' && as !== 'deaf';
+				if (kind === 'outage' || what === 'streams') this.cutStreams();
+				if (kind === 'outage' || what === 'sockets' || isCut) this.cutSockets();
 			});
 		}
 	}
@@ -88,19 +86,15 @@ export class Service {
 	}
 
 	/** The fault of a kind that holds now. */
-	private fault<K extends Timed['kind']>(kind: K): Extract<Timed, { kind: K }> | undefined {
+	private fault(wanted: Fault['kind']): Required<Fault> | undefined {
 		const { now } = this.clock;
-		return this.world.faults.find((fault): fault is Extract<Timed, { kind: K }> => {
-			return (
-				fault.kind === kind && 'forMs' in fault && now >= fault.at && now < fault.at + fault.forMs
-			);
+		return this.faults.find(({ kind, at = 0, forMs = 0 }) => {
+			return kind === wanted && now >= at && now < at + forMs;
 		});
 	}
 
-	private hits(kind: 'lost' | 'fails' | 'silent', create: number) {
-		return this.world.faults.find(
-			(fault) => fault.kind === kind && 'create' in fault && fault.create === create,
-		);
+	private hits(wanted: Fault['kind'], create: number): Required<Fault> | undefined {
+		return this.faults.find((fault) => fault.kind === wanted && fault.create === create);
 	}
 
 	receive(exchange: Exchange): void {
@@ -181,7 +175,7 @@ export class Service {
 				quota.as === 402
 					? 'insufficient_credits'
 					: 'You exceeded your current quota, please check your plan and billing details.';
-			return this.refuse(exchange, quota.as, text);
+			return this.refuse(exchange, Number(quota.as), text);
 		}
 		const atOnce = this.fault('atOnce');
 		const underWay = this.works.filter(({ over }) => over === undefined).length;
@@ -189,7 +183,7 @@ export class Service {
 		if (isTooMuch && atOnce.as === 429)
 			return this.refuse(exchange, 429, 'Too many concurrent tasks');
 		const create = this.creates++;
-		const lost = this.hits('lost', create) as Extract<Fault, { kind: 'lost' }> | undefined;
+		const lost = this.hits('lost', create);
 		if (lost && !lost.isAccepted) return this.lose(exchange, lost.as);
 		const text = String(sent.input ?? sent.prompt);
 		const work = this.begin(kind, text, Number(sent.number_of_videos ?? 1), attempt);
@@ -213,7 +207,7 @@ export class Service {
 		});
 	}
 
-	private lose(exchange: Exchange, as: 502 | 'reset' | 'hang'): void {
+	private lose(exchange: Exchange, as: string | number): void {
 		if (as !== 'hang') this.fail(exchange, as);
 	}
 
@@ -371,8 +365,7 @@ export class Service {
 		socket.closed();
 	}
 
-	private cutSockets(fault: Fault): void {
-		if (fault.kind === 'sockets' && fault.as === 'deaf') return;
+	private cutSockets(): void {
 		for (const socket of [...this.sockets]) this.leave(socket);
 	}
 

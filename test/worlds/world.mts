@@ -1,21 +1,39 @@
 import { Random } from './random.mts';
 
 /** What goes wrong with the service, from `at` on for `forMs` (ms), or with one create call. */
-export type Fault =
-	| { kind: 'outage'; at: number; forMs: number; as: number | 'html' | 'reset' | 'refused' }
-	| { kind: 'rate'; at: number; forMs: number; most: number; windowMs: number; says: boolean }
-	| { kind: 'atOnce'; at: number; forMs: number; most: number; as: 429 | 'task' }
-	| { kind: 'quota'; at: number; forMs: number; as: 429 | 402 }
-	| { kind: 'cut'; at: number; what: 'streams' | 'sockets' }
-	| { kind: 'sockets'; at: number; forMs: number; as: 'refused' | 'deaf' }
-	| { kind: 'messages'; at: number; forMs: number; as: 'late' | 'early' | 'twice' | 'none' }
-	| { kind: 'lag'; at: number; forMs: number; lagMs: number }
-	| { kind: 'bare'; at: number; forMs: number; bareMs: number }
-	| { kind: 'files'; at: number; forMs: number; as: 503 | 404 | 'cut'; youngMs: number }
-	/** The create call with this number gets no answer, whether or not it was accepted. */
-	| { kind: 'lost'; create: number; as: 502 | 'reset' | 'hang'; isAccepted: boolean }
-	/** What this one makes fails, or its stream ends without a word. */
-	| { kind: 'fails' | 'silent'; create: number };
+export interface Fault {
+	kind:
+		| (
+				| 'outage'
+				| 'rate'
+				| 'atOnce'
+				| 'quota'
+				| 'cut'
+				| 'sockets'
+				| 'messages'
+				| 'lag'
+				| 'bare'
+				| 'files'
+		  )
+		| ('lost' | 'fails' | 'silent');
+	at?: number;
+	forMs?: number;
+	/** How it shows: a status, or a word. */
+	as?: string | number;
+	/** What is cut. */
+	what?: 'streams' | 'sockets';
+	/** So many within so many ms, and whether the service says when to come again. */
+	most?: number;
+	windowMs?: number;
+	says?: boolean;
+	/** For how long what is new is unknown, has no address, or has no file. */
+	lagMs?: number;
+	bareMs?: number;
+	youngMs?: number;
+	/** The create call with this number is lost, fails, or its stream ends without a word. */
+	create?: number;
+	isAccepted?: boolean;
+}
 
 export type Operation = 'speak' | 'textToVideo' | 'ingredientsToVideo' | 'create' | 'wait';
 
@@ -185,47 +203,28 @@ function faultOf(random: Random): Fault {
 	const during = { at: Math.round(at), forMs };
 	const create = random.pick([0, 0, 1, 2, random.whole(0, 9)]);
 	const always = { at: 0, forMs: 60 * MINUTE };
+	const any = <const T extends unknown[]>(...choices: T): T[number] => random.pick(choices);
 	return random.pick<() => Fault>([
+		() => ({ kind: 'outage', ...during, as: any(502, 502, 500, 504, 'html', 'reset', 'refused') }),
+		() => ({ kind: 'outage', ...during, as: any(502, 520, 'reset') }),
+		() => {
+			const limit = { most: any(10, 30, 120), windowMs: MINUTE, says: random.chance(0.5) };
+			return { kind: 'rate', ...during, ...limit };
+		},
+		() => ({ kind: 'atOnce', ...during, most: random.whole(1, 5), as: any(429, 429, 'task') }),
+		() => {
+			const longMs = Math.min(55 * MINUTE, any(1, 12, 55) * forMs);
+			return { kind: 'quota', ...during, forMs: longMs, as: any(429, 402) };
+		},
+		() => ({ kind: 'cut', at: during.at, what: any('streams', 'sockets') }),
+		() => ({ kind: 'sockets', ...during, as: any('refused', 'deaf') }),
+		() => ({ kind: 'messages', ...always, as: any('late', 'early', 'twice', 'none') }),
+		() => ({ kind: 'lag', ...always, lagMs: any(500, 2000, 5000) }),
+		() => ({ kind: 'bare', ...always, bareMs: any(500, 3000, 8000) }),
+		() => ({ kind: 'files', ...always, as: any(503, 404, 'cut'), youngMs: any(300, 1000, 2500) }),
 		() => ({
-			kind: 'outage',
-			...during,
-			as: random.pick([502, 502, 500, 504, 'html', 'reset', 'refused']),
-		}),
-		() => ({ kind: 'outage', ...during, as: random.pick([502, 520, 'reset']) }),
-		() => ({
-			kind: 'rate',
-			...during,
-			most: random.pick([10, 30, 120]),
-			windowMs: MINUTE,
-			says: random.chance(0.5),
-		}),
-		() => ({
-			kind: 'atOnce',
-			...during,
-			most: random.whole(1, 5),
-			as: random.pick([429, 429, 'task']),
-		}),
-		() => ({
-			kind: 'quota',
-			...during,
-			forMs: Math.min(55 * MINUTE, random.pick([1, 12, 55]) * forMs),
-			as: random.pick([429, 402]),
-		}),
-		() => ({ kind: 'cut', at: during.at, what: random.pick(['streams', 'sockets']) }),
-		() => ({ kind: 'sockets', ...during, as: random.pick(['refused', 'deaf']) }),
-		() => ({ kind: 'messages', ...always, as: random.pick(['late', 'early', 'twice', 'none']) }),
-		() => ({ kind: 'lag', ...always, lagMs: random.pick([500, 2000, 5000]) }),
-		() => ({ kind: 'bare', ...always, bareMs: random.pick([500, 3000, 8000]) }),
-		() => ({
-			kind: 'files',
-			...always,
-			as: random.pick([503, 404, 'cut']),
-			youngMs: random.pick([300, 1000, 2500]),
-		}),
-		() => ({
-			kind: 'lost',
-			create,
-			as: random.pick([502, 'reset', 'hang']),
+			...({ kind: 'lost', create } as const),
+			as: any(502, 'reset', 'hang'),
 			isAccepted: random.chance(0.7),
 		}),
 		() => ({ kind: 'fails', create }),
