@@ -204,15 +204,14 @@ export const ensureQueueServers = programs(
 
 const ensureDebianServers = programs(
 	'servers that files are stored on',
-	({ initdb, postgres, sshd, sshKeygen, rclone, xmllint }) => ({
+	({ initdb, postgres, sshd, sshKeygen, xmllint }) => ({
 		postgresql: initdb && postgres,
 		'openssh-server': sshd && sshKeygen,
-		rclone,
 		'libxml2-utils': xmllint,
 	}),
 );
 
-/** The servers that examples store files on: PostgreSQL, SFTP and WebDAV of the system, S3 from npm. */
+/** The servers that examples store files on: PostgreSQL and SFTP of the system, S3 from npm. */
 export async function ensureStorageServers() {
 	await ensureDebianServers();
 	await toolsIn('servers', 'Installing an S3 server')();

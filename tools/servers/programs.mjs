@@ -29,7 +29,6 @@ export function findPrograms() {
 		// Servers may be out of the PATH of those who are not root.
 		sshd: find([...folders(), '/usr/sbin'], 'sshd'),
 		sshKeygen: onPath('ssh-keygen'),
-		rclone: onPath('rclone'),
 		xmllint: onPath('xmllint'),
 	};
 }
