@@ -145,17 +145,13 @@ export interface Page {
 
 /** One page of a list (§4.4, §4.9): an array, alone or in an object; undefined when there is none. */
 export function readPage(raw: unknown): Page | undefined {
-	if (Array.isArray(raw)) return { items: raw.filter(isRecord), bare: true };
-	if (!isRecord(raw)) return undefined;
-	for (const key of ['voices', 'data', 'items']) {
-		const items = raw[key];
-		if (!Array.isArray(items)) continue;
-		return {
-			items: items.filter(isRecord),
-			total: asNumber(raw.total),
-			pageSize: asNumber(raw.page_size),
-			bare: false,
-		};
-	}
-	return undefined;
+	const { voices, data, items, total, page_size: pageSize } = isRecord(raw) ? raw : {};
+	const list = [raw, voices, data, items].find((one) => Array.isArray(one));
+	if (!list) return undefined;
+	return {
+		items: list.filter(isRecord),
+		total: asNumber(total),
+		pageSize: asNumber(pageSize),
+		bare: list === raw,
+	};
 }
