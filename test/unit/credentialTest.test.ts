@@ -27,7 +27,7 @@ it.each<[string, RequestListener, RegExp]>([
 	[
 		'a refused token, which it says',
 		answer(401, JSON.stringify({ error: `bad ${TOKEN}` })),
-		/^Authorization failed: the service refused the API token: bad \*{5}\. Open the credential/,
+		/^Authorization failed: the service refused the API token: bad \*{5}\. Enter a new 'API Token' in the credential/,
 	],
 	['an error with status 200', answer(200, '{"error":"invalid_token"}'), /refused the API token/],
 	['a page', answer(200, '<html><p>Welcome</p></html>'), /not come from a media.*'Base URL'/],

@@ -114,8 +114,7 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 
 /** The kind of a history entry, by its `type` or its file's extension; else undefined. */
 export function kindSaid({ type }: ServiceRecord, url: string): 'video' | 'image' | undefined {
-	const said = `${asText(type)?.toLowerCase()} ${typeAtEndOf(url)?.[2]}`;
-	// "image_to_video" is a video, whatever its file's name.
-	if (said.includes('video')) return 'video';
-	return said.includes('image') ? 'image' : undefined;
+	// "image_to_video" is a video.
+	const kindIn = (text = '') => (['video', 'image'] as const).find((kind) => text.includes(kind));
+	return kindIn(asText(type)?.toLowerCase()) ?? kindIn(typeAtEndOf(url)?.[2]);
 }
