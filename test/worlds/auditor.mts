@@ -1,5 +1,6 @@
 import type { Given, Ledger, Line, Of } from './ledger.mts';
 import { API, TOKEN } from './service.mts';
+import type { Fault } from './world.mts';
 
 /*
  * Decides the promises by what the service and n8n have noted, without knowing what was planned. Each
@@ -87,16 +88,26 @@ class Book {
 		return this.of('failed').some((line) => line.id === id && (!isTold || line.isTold));
 	}
 
-	/** The kinds of faults that there were. */
-	faults(): Array<{
-		kind: string;
-		as?: unknown;
-		what?: string;
-		forMs?: number;
-		lagMs?: number;
-		bareMs?: number;
-	}> {
+	/** The faults that there were. */
+	faults(): Fault[] {
 		return this.of('fault').map(({ fault }) => JSON.parse(fault));
+	}
+
+	get isKilled(): boolean {
+		return this.of('killed').length > 0;
+	}
+
+	beganAt(wanted: string): number {
+		return this.of('begun').find(({ execution }) => execution === wanted)!.at;
+	}
+
+	madeAt(wanted: string): number | undefined {
+		return this.of('made').find(({ id }) => id === wanted)?.at;
+	}
+
+	/** The attempt that a request belongs to. */
+	attemptOf(n: number, { attempts }: Family): Of<'attempt'> | undefined {
+		return attempts.find(({ attempt }) => attempt === this.asker(n)?.attempt);
 	}
 
 	/** When all faults that end had ended. */
@@ -185,7 +196,7 @@ function deliveredOrNamed(book: Book): string[] {
 		const texts = [...own, ...ended].map((line) => JSON.stringify(line)).join('\n');
 		const isNamed = (id: string) => new RegExp(`${id}(?!\\d)`).test(texts);
 		return book.chargesOf(family).flatMap(({ id, n, text, amount }) => {
-			const attempt = family.attempts.find((one) => one.attempt === book.asker(n)?.attempt);
+			const attempt = book.attemptOf(n, family);
 			// A process that was killed says nothing any more.
 			if (!ended.some(({ execution }) => execution === attempt?.execution)) return [];
 			const marks = book.of('made').find((made) => made.id === id)?.marks ?? [];
@@ -203,7 +214,6 @@ function deliveredOrNamed(book: Book): string[] {
 /** 4. The node waits as long as it is told and no longer, and survives what passes. */
 function inTime(book: Book): string[] {
 	const faults = book.faults();
-	const isKilled = book.of('killed').length > 0;
 	const passes = faults.every(({ kind, as, lagMs = 0, bareMs = 0, forMs = 0 }) => {
 		if (kind === 'lag') return lagMs <= 5000;
 		if (kind === 'bare') return bareMs <= 3000;
@@ -211,7 +221,7 @@ function inTime(book: Book): string[] {
 		return /^(messages|sockets|files|cut|silent)$/.test(kind);
 	});
 	return book.families.flatMap((family) => {
-		const { begun, ended, attempts, name, stopped } = family;
+		const { begun, ended, name, stopped } = family;
 		const { items, options, operation, tries } = begun.asked;
 		const last = ended.at(-1);
 		if (!last) return [`${name} does not end`];
@@ -221,40 +231,33 @@ function inTime(book: Book): string[] {
 		const parts = options.splitLongerThan ? 3 * items.length : items.length;
 		const mostMs = tries * parts * (timeoutMs + MINUTE) + 11 * MINUTE;
 		for (const { execution, at } of ended) {
-			const from = book.of('begun').find((line) => line.execution === execution)!.at;
+			const from = book.beganAt(execution);
 			if (at - from > mostMs) wrong.push(`${execution} takes ${(at - from) / SECOND} s`);
+			const isNothing = !book.charges.some((line) => line.at > from && line.at < at);
+			if (operation !== 'wait' && isNothing && at - from > 16 * MINUTE * tries)
+				wrong.push(`${execution} waits for nothing`);
 		}
 		const isBad =
 			last.status !== 'success' || last.given.some(({ json }) => json.error !== undefined);
 		const isPatient = timeoutMs >= 15 * MINUTE && new Set(items).size === items.length;
-		if (passes && isBad && !stopped && isPatient && !isKilled)
+		if (passes && isBad && !stopped && isPatient && !book.isKilled)
 			wrong.push(`${name} fails: ${saidBy(last)}`);
 		const awaited = book.charges.filter(({ text }) => operation === 'wait' && items.includes(text));
 		const charges = [...book.chargesOf(family), ...awaited];
 		const made = book.of('made').filter(({ id }) => charges.some((charge) => charge.id === id));
 		const lastMade = Math.max(begun.at, book.calmFrom(), ...made.map(({ at }) => at));
 		const late = operation === 'ingredientsToVideo' ? 6 * MINUTE : 75 * SECOND;
-		if (passes && !isBad && !isKilled && ended.length === 1 && last.at > lastMade + late) {
+		if (passes && !isBad && !book.isKilled && ended.length === 1 && last.at > lastMade + late) {
 			wrong.push(`${name} ends ${(last.at - lastMade) / SECOND} s after its last result`);
-		}
-		for (const { execution, at } of ended) {
-			const from = book.of('begun').find((line) => line.execution === execution)!.at;
-			const isNothing = !book.charges.some((line) => line.at > from && line.at < at);
-			if (operation !== 'wait' && isNothing && at - from > 16 * MINUTE * tries)
-				wrong.push(`${execution} waits for nothing`);
 		}
 		if (last.status === 'engine') wrong.push(`${name} breaks n8n: ${last.error}`);
 		for (const { id, at, n } of book.chargesOf(family)) {
-			const attempt = attempts.find((one) => one.attempt === book.asker(n)?.attempt)!;
-			const late = book
-				.of('request')
-				.filter(
-					(line) =>
-						line.path.endsWith(`/${id}`) &&
-						book.asker(line.n)?.attempt === attempt.attempt &&
-						line.at > at + timeoutMs + 10 * SECOND,
-				);
-			if (late.length > 0) wrong.push(`${id} is read ${late.at(-1)!.at - at} ms after its request`);
+			const attempt = book.attemptOf(n, family);
+			const late = book.of('request').findLast((line) => {
+				const isOwn = line.path.endsWith(`/${id}`) && book.attemptOf(line.n, family) === attempt;
+				return isOwn && line.at > at + timeoutMs + 10 * SECOND;
+			});
+			if (late) wrong.push(`${id} is read ${late.at - at} ms after its request`);
 		}
 		return wrong;
 	});
@@ -267,27 +270,22 @@ const saidBy = ({ error, given }: Of<'ended'>) =>
 function promptly(book: Book): string[] {
 	const kinds = book.faults().map(({ kind }) => kind);
 	const wrong: string[] = [];
-	if (
-		!kinds.some((kind) => /outage|rate|atOnce|quota|lost|cut|lag|fails/.test(kind)) &&
-		book.of('killed').length === 0
-	) {
-		for (const family of book.families.filter(({ stopped }) => !stopped)) {
-			const { at: began } = family.begun;
-			for (const { id, n } of book.chargesOf(family)) {
-				const { process } = book.asker(n)!;
-				const end = family.ended.find((one) => one.at > began)?.at ?? Infinity;
-				const heard = book.of('heard').find((line) => {
-					return (
-						line.id === id && line.percentage === 100 && line.process === process && line.at < end
-					);
-				});
-				// A message that is late may come after the file.
-				const made = book.of('made').find((line) => line.id === id)?.at ?? Infinity;
-				const isRead = book.of('request').some(({ path, at }) => {
-					return heard && path.endsWith(`/${id}`) && at >= made && at <= heard.at + 1500;
-				});
-				if (heard && !isRead) wrong.push(`${id} is not read when it is said to be ready`);
-			}
+	const isSlow = kinds.some((kind) => /outage|rate|atOnce|quota|lost|cut|lag|fails/.test(kind));
+	for (const family of book.families.filter(({ stopped }) => !stopped)) {
+		if (isSlow || book.isKilled) break;
+		const end = family.ended[0]?.at ?? Infinity;
+		for (const { id, n } of book.chargesOf(family)) {
+			const { process } = book.asker(n)!;
+			const heard = book.of('heard').find((line) => {
+				const isEnd = line.id === id && line.percentage === 100;
+				return isEnd && line.process === process && line.at < end;
+			});
+			// A message that is late may come after the file.
+			const made = book.madeAt(id) ?? Infinity;
+			const isRead = book.of('request').some(({ path, at }) => {
+				return heard && path.endsWith(`/${id}`) && at >= made && at <= heard.at + 1500;
+			});
+			if (heard && !isRead) wrong.push(`${id} is not read when it is said to be ready`);
 		}
 	}
 	for (const family of book.families) {
@@ -299,8 +297,7 @@ function promptly(book: Book): string[] {
 			.filter(
 				({ n }) => !book.of('told').some(({ id }) => charges.find((one) => one.id === id)?.n === n),
 			);
-		const isRetried =
-			begun.asked.onError === 'stopWorkflow' && !stopped && book.of('killed').length === 0;
+		const isRetried = begun.asked.onError === 'stopWorkflow' && !stopped && !book.isKilled;
 		const failures = count(charges, ({ id }) => book.hasFailed(id));
 		if (last && isRetried && last.status !== 'success' && unclear.length === 0 && failures < 2) {
 			wrong.push(`${name} never ends well: ${saidBy(last)}`);
@@ -315,7 +312,7 @@ function atPace(book: Book): string[] {
 	for (const family of book.families) {
 		const { begun, ended } = family;
 		const { concurrency = 0 } = begun.asked.options;
-		const isCalm = book.faults().length === 0 && !family.stopped && book.of('killed').length === 0;
+		const isCalm = book.faults().length === 0 && !family.stopped && !book.isKilled;
 		const charges = book.chargesOf(family);
 		// What has timed out goes on at the service.
 		const isWhole = ended.every((one) => saidBy(one) === undefined);
@@ -324,9 +321,7 @@ function atPace(book: Book): string[] {
 				wrong.push(`${underWay} at once with ${id}`);
 		}
 		const isWide = (concurrency === 0 || concurrency >= 20) && charges.length <= 10;
-		const last = Math.max(
-			...charges.map(({ id }) => book.of('made').find((made) => made.id === id)?.at ?? 0),
-		);
+		const last = Math.max(...charges.map(({ id }) => book.madeAt(id) ?? 0));
 		const isOneRound = family.attempts.length === 1;
 		if (isCalm && isWide && isOneRound && charges.length > 0 && ended[0]!.at > last + 1000) {
 			wrong.push(`${begun.execution} ends ${ended[0]!.at - last} ms after its last result`);

@@ -33,7 +33,7 @@ const MUTANTS = [
 	`http/download.ts => if (!isTransient(made) => if (isTransient(made)`,
 	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,
 	`http/download.ts => stream.destroy(tooMuch); =>`,
-	`speech/webSocket.ts => if (this.current && !this.leaving) this.askToClose(this.current);\n =>`,
+	`speech/webSocket.ts => if (!isNeeded && isOpen && !leaving) return this.use(undefined); =>`,
 	// Pace.
 	`pace/breaker.ts => this.failures = 0;\n\t\tthis.probedAt => this.probedAt`,
 	`pace/breaker.ts => if (this.refusals > 0) this.learn(); =>`,
