@@ -13,9 +13,8 @@ import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { wordingOf } from '../shared/n8n/messages';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Activation } from './activation/activation';
-import { EventStore } from './activation/eventStore';
-import { dropsDuplicates, ExecutionQueue } from './activation/executionQueue';
-import { EntryStore, HISTORY } from './generated/entryStore';
+import { dropsDuplicates } from './activation/executionQueue';
+import { EntryStore } from './generated/entryStore';
 import { HistoryWatch } from './generated/historyWatch';
 import { ownWorkOf, refuseSelfStart } from './activation/followers';
 import { readSettings } from './activation/settings';
@@ -70,7 +69,7 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 			context,
 			api,
 			settings,
-			executionQueue: new ExecutionQueue(context, redact, scope, signal),
+			scope,
 			isManual,
 			closing: signal,
 			isOwnWork: ownWorkOf(context, credential, signal),
@@ -121,6 +120,6 @@ function watchesOf(activation: Activation, kept: IDataObject, key: string) {
 	if (settings.events.has('generated')) {
 		const store = new EntryStore(kept, key, api.credential.accountKey, emitsAgain);
 		watches.push(new HistoryWatch(activation, store));
-	} else EventStore.drop(kept, HISTORY, key);
+	}
 	return watches;
 }

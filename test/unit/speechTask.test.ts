@@ -41,7 +41,7 @@ async function outcomeOf(begins: TaskWait['begins'], answers: Answer[]) {
 			return answer;
 		},
 	} as unknown as Api;
-	const subscription = { isLive: false, follow: () => () => {} } as unknown as Connection;
+	const subscription = { isOpen: false, follow: () => () => {} } as unknown as Connection;
 	const wait: TaskWait = {
 		taskId: '12',
 		begins,

@@ -1,7 +1,6 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import type { Api } from '../../shared/api/api';
 import type { Failure } from '../../shared/failure';
-import type { ExecutionQueue } from './executionQueue';
 import type { Settings } from './settings';
 
 /** What all parts of the trigger share from its activation to its end. */
@@ -9,7 +8,8 @@ export interface Activation {
 	context: ITriggerFunctions;
 	api: Api;
 	settings: Settings;
-	executionQueue: ExecutionQueue;
+	/** Identifies the trigger and the service, also after a restart. */
+	scope: string;
 	/** A person listens for one event, and is told of every problem. */
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */

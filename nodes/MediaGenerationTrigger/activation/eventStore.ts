@@ -66,12 +66,6 @@ export abstract class EventStore<Item extends Stateful, Kept extends KeptEvents<
 		if (kept) thisProcess.shared(LeftBehind).set(this.room + this.key, kept);
 	}
 
-	/** Forgets what a node has kept: it reports other events now. */
-	static drop(store: IDataObject, room: string, key: string): void {
-		thisProcess.shared(LeftBehind).delete(room + key);
-		if (store[room] !== undefined) delete store[room];
-	}
-
 	/** What is to outlive this trigger, if anything. */
 	protected abstract kept(): Kept | undefined;
 

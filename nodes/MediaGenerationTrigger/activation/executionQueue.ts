@@ -10,7 +10,7 @@ import { settledWithin, sleep, withDeadline } from '../../shared/async/deadline'
 import { Semaphore } from '../../shared/async/queue';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
-import type { Redactor } from '../../shared/parsing/redaction';
+import type { Activation } from './activation';
 import type { EventStore } from './eventStore';
 
 /** How many executions may run at once. */
@@ -33,9 +33,8 @@ export interface Emission {
 	name: string;
 	/** A newer percentage takes the place of an older one that waits; an end always starts an execution. */
 	isProgress: boolean;
-	store: Pick<EventStore<never, never>, 'markEmitted' | 'markOver' | 'save'>;
-	/** Asked when its turn comes: false if it is to start nothing after all. Never rejects. */
-	isWanted(): Promise<boolean>;
+	/** By what a sub-workflow that created it has noted it: then it starts nothing. */
+	names: string[];
 	/** What is put out. */
 	json: IDataObject;
 	/** Fetches its files. If that fails, the `error` of what is put out says why there are none. */
@@ -50,17 +49,14 @@ interface Line {
 	progress?: Emission;
 }
 
-/** Starts executions: those about one thing one after another, and not too many at once. */
+/** Starts a watch's executions: those about one thing one after another, and not too many at once. */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_AT_ONCE);
 	private readonly lines = new Map<string, Line>();
 
-	/** `scope` identifies this trigger and service. */
 	constructor(
-		private readonly context: ITriggerFunctions,
-		private readonly redact: Redactor,
-		private readonly scope: string,
-		private readonly signal: AbortSignal,
+		private readonly activation: Activation,
+		private readonly store: Pick<EventStore<never, never>, 'markEmitted' | 'markOver' | 'save'>,
 	) {}
 
 	/**
@@ -85,29 +81,32 @@ export class ExecutionQueue {
 
 	/** Emits until n8n has started the execution, and waits for its end. */
 	private async start(emission: Emission): Promise<void> {
-		const { store, isProgress, about, name } = emission;
-		if (!(await emission.isWanted())) return store.markOver(about);
+		const { store } = this;
+		const { isOwnWork, closing, warn } = this.activation;
+		const { isProgress, about, name } = emission;
+		if (await isOwnWork(emission.names)) return store.markOver(about);
 		for (let attempt = 1; ; attempt++) {
-			const release = await this.slots.acquire(1, this.signal);
+			const release = await this.slots.acquire(1, closing);
 			try {
 				const item = await this.itemOf(emission);
-				if (this.signal.aborted || (await this.isStarted(emission, item))) return;
+				if (closing.aborted || (await this.isStarted(emission, item))) return;
 			} finally {
 				release();
 			}
 			if (!isProgress) store.markEmitted(about, false);
 			const event = `the event '${name}' of ${about}`;
-			if (attempt === MAX_ATTEMPTS) return this.log('error', `n8n did not start ${event}`);
-			if (attempt === 1) this.log('warn', `n8n could not start ${event}, trying again`);
+			if (attempt === MAX_ATTEMPTS) return warn(`n8n did not start ${event}`);
+			if (attempt === 1) warn(`n8n could not start ${event}, trying again`);
 			const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
-			await sleep(pauseMs, this.signal);
+			await sleep(pauseMs, closing);
 		}
 	}
 
 	private async itemOf({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {
-		const { redact } = this;
+		const { api, closing } = this.activation;
+		const { redact } = api.credential;
 		if (!fetchFiles) return { json: redact.value(json) };
-		return await withDeadline(DOWNLOAD_MS, this.signal, fetchFiles).then(
+		return await withDeadline(DOWNLOAD_MS, closing, fetchFiles).then(
 			(binary) => ({ json: redact.value(json), binary }),
 			(error: unknown) => {
 				const failure = error instanceof Failure ? error : new Failure('badFile');
@@ -118,8 +117,10 @@ export class ExecutionQueue {
 
 	/** Tells n8n. False if it could not start the execution; true once that is over or takes too long. */
 	private async isStarted(emission: Emission, item: INodeExecutionData): Promise<boolean> {
-		const { store, about, isProgress } = emission;
-		const done = this.context.helpers.createDeferredPromise<IRun>();
+		const { store } = this;
+		const { context, closing } = this.activation;
+		const { about, isProgress } = emission;
+		const done = context.helpers.createDeferredPromise<IRun>();
 		const refused = done.promise.then(
 			() => false,
 			(error: unknown) => this.isRefusal(error),
@@ -127,12 +128,12 @@ export class ExecutionQueue {
 		if (!isProgress) store.markEmitted(about, true);
 		store.save();
 		try {
-			this.context.emit([[item]], undefined, done, this.deduplicationKey(emission));
+			context.emit([[item]], undefined, done, this.deduplicationKey(emission));
 		} catch {
 			done.reject(new Error('cancelled'));
 			return false;
 		}
-		if (await settledWithin(MAX_EXECUTION_MS, this.signal, refused)) return false;
+		if (await settledWithin(MAX_EXECUTION_MS, closing, refused)) return false;
 		if (!isProgress) store.markOver(about);
 		return true;
 	}
@@ -143,16 +144,13 @@ export class ExecutionQueue {
 	 */
 	private isRefusal(error: unknown): boolean {
 		const hasBegun = /cancell?ed|stalled|no active execution/i.test(String(error));
-		return dropsDuplicates(this.context) && !hasBegun;
-	}
-
-	private log(level: 'warn' | 'error', text: string): void {
-		this.context.logger[level](this.redact.text(`Media Generation Trigger: ${text}`));
+		return dropsDuplicates(this.activation.context) && !hasBegun;
 	}
 
 	/** n8n starts no second execution with a key it knows; a key may have 255 characters. */
 	private deduplicationKey({ about, name }: Emission): string {
-		const digest = createHash('sha256').update([this.scope, about, name].join('\n')).digest('hex');
+		const parts = [this.activation.scope, about, name];
+		const digest = createHash('sha256').update(parts.join('\n')).digest('hex');
 		return `media-generation:${digest}`;
 	}
 }

@@ -9,9 +9,6 @@ const FOLLOWED_MS = 2 * 3_600_000;
 /** The floor of a history that is known as a whole. */
 export const EVERYTHING = 0;
 
-/** Under which key they are kept. */
-export const HISTORY = 'generated';
-
 /** An entry, and what it is known again by. */
 export interface MarkedEntry extends HistoryEntry {
 	mark: string;
@@ -48,7 +45,7 @@ export class EntryStore extends EventStore<Remembered, KeptEntries> {
 		emitsAgain: boolean,
 		now = Date.now(),
 	) {
-		super(store, HISTORY, key);
+		super(store, 'generated', key);
 		const kept = this.found();
 		if (!kept) return;
 		this.keptAccount = kept.account;

@@ -8,6 +8,7 @@ import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
 import { readReason, saysNothing } from '../../shared/parsing/errors';
 import type { Activation } from '../activation/activation';
+import { ExecutionQueue } from '../activation/executionQueue';
 import type { EntryStore, MarkedEntry } from './entryStore';
 import { lookInto } from './look';
 
@@ -19,11 +20,14 @@ const BY_HAND_MS = 10_000;
 /** Reads the history of an account every so often, and emits what is new in it. */
 export class HistoryWatch {
 	private isInTrouble = false;
+	private readonly executionQueue: ExecutionQueue;
 
 	constructor(
 		private readonly activation: Activation,
 		readonly store: EntryStore,
-	) {}
+	) {
+		this.executionQueue = new ExecutionQueue(activation, store);
+	}
 
 	/**
 	 * Notes what is there at first, or catches up with what came since the last time; then goes on by
@@ -76,17 +80,15 @@ export class HistoryWatch {
 	}
 
 	private emit(entry: MarkedEntry): void {
-		const { activation, store } = this;
-		const { context, api, settings, executionQueue } = activation;
+		const { context, api, settings } = this.activation;
 		const { mark, marks, failed } = entry;
 		const fetchFiles = async (signal: AbortSignal) =>
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
-		void executionQueue.add({
+		void this.executionQueue.add({
 			about: mark,
 			name: failed ? 'generation failed' : 'generated',
 			isProgress: false,
-			store,
-			isWanted: async () => !(await activation.isOwnWork(marks)),
+			names: marks,
 			json: eventOf(entry),
 			fetchFiles: settings.download && !failed ? fetchFiles : undefined,
 		});

@@ -7,6 +7,7 @@ import { nameOfTask } from '../../shared/n8n/ownWork';
 import type { Connection } from '../../shared/speech/notifications';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Activation } from '../activation/activation';
+import type { ExecutionQueue } from '../activation/executionQueue';
 import type { TaskEventKind } from '../activation/settings';
 import { endedBefore } from './endedBefore';
 import type { TaskStore } from './taskStore';
@@ -26,6 +27,7 @@ export class TaskFollower {
 	constructor(
 		private readonly activation: Activation,
 		private readonly taskStore: TaskStore,
+		private readonly executionQueue: ExecutionQueue,
 		private readonly taskId: string,
 		private notBefore: number,
 	) {}
@@ -98,19 +100,18 @@ export class TaskFollower {
 	}
 
 	private emit(event: TaskEventKind, facts: IDataObject, name: string, url?: string): void {
-		const { activation, taskStore, taskId: id } = this;
-		const { context, api, settings, executionQueue } = activation;
+		const { taskId: id } = this;
+		const { context, api, settings } = this.activation;
 		const fetchFiles = async (signal: AbortSignal) => {
 			const file = { url: url!, kind: 'speech' as const, id };
 			const data = await download(context, api.credential, file, signal);
 			return { [settings.outputField]: data };
 		};
-		void executionQueue.add({
+		void this.executionQueue.add({
 			about: id,
 			name,
 			isProgress: event === 'progress',
-			store: taskStore,
-			isWanted: async () => !(await activation.isOwnWork([nameOfTask(id)])),
+			names: [nameOfTask(id)],
 			json: { event, task_id: id, process_percentage: this.highest, ...facts },
 			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
 		});

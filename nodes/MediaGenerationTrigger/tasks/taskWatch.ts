@@ -5,6 +5,7 @@ import { egressCheckOf } from '../../shared/http/request';
 import { subscribe, type Connection } from '../../shared/speech/notifications';
 import { canListen } from '../../shared/speech/webSocket';
 import type { Activation } from '../activation/activation';
+import { ExecutionQueue } from '../activation/executionQueue';
 import { TaskFollower } from './taskFollower';
 import { MAX_WATCHED_MS, type TaskStore } from './taskStore';
 
@@ -12,10 +13,8 @@ import { MAX_WATCHED_MS, type TaskStore } from './taskStore';
 const MAX_FOLLOWED = 1000;
 /** How much longer the socket may take to open than a first attempt, which may fail for what passes, in ms. */
 const OPENING_MS = 2000;
-/** How often an open socket is looked at, in ms. */
-const LOOK_MS = 5000;
-/** How long a good token is trusted while the socket stays closed, in ms. */
-const TRUSTED_MS = 20_000;
+/** How often it is seen whether the socket is open, in ms. */
+const LOOK_MS = 10_000;
 
 /** How a task comes to be known: a message says that it is under way, or has ended, or it is named or kept. */
 type Beginning = 'underWay' | 'ended' | 'known';
@@ -25,10 +24,14 @@ export class TaskWatch {
 	/** What gives up the following of each task, the oldest in front. */
 	private readonly followed = new Map<string, AbortController>();
 
+	private readonly executionQueue: ExecutionQueue;
+
 	constructor(
 		private readonly activation: Activation,
 		readonly store: TaskStore,
-	) {}
+	) {
+		this.executionQueue = new ExecutionQueue(activation, store);
+	}
 
 	/**
 	 * Listens until the trigger is closed, and catches up with the tasks that are known. Resolves when the
@@ -68,7 +71,7 @@ export class TaskWatch {
 		begins: Beginning,
 		listensSince: number,
 	): Promise<void> {
-		const { activation, store, followed } = this;
+		const { activation, store, executionQueue, followed } = this;
 		const { api, closing, settings } = activation;
 		if (!this.isWanted(taskId) || followed.has(taskId) || store.hasEnded(taskId)) return;
 		const over = new AbortController();
@@ -80,7 +83,7 @@ export class TaskWatch {
 		const { signal, stop } = startDeadline(leftMs, closing, over.signal);
 		// Each has to be read, and thousands may be named at once.
 		if (mayBeOld) await api.pace.turns.watch(signal);
-		const follower = new TaskFollower(activation, store, taskId, notBefore);
+		const follower = new TaskFollower(activation, store, executionQueue, taskId, notBefore);
 		await follower.follow(subscription, begins === 'underWay' ? 'heard' : 'stored', signal);
 		stop();
 		if (followed.get(taskId) === over) followed.delete(taskId);
@@ -107,7 +110,7 @@ export class TaskWatch {
 	private async tryTokenWhileClosed(subscription: Connection): Promise<void> {
 		const { api, closing, warn, onFatal } = this.activation;
 		for (let wasOpen = true; !closing.aborted; wasOpen = subscription.isOpen) {
-			await sleep(wasOpen ? LOOK_MS : TRUSTED_MS, closing);
+			await sleep(LOOK_MS, closing);
 			if (closing.aborted || subscription.isOpen) continue;
 			if (wasOpen) warn('the WebSocket was closed: reopening it');
 			// The token may have been revoked, and the socket dropped for that.

@@ -2,14 +2,7 @@ import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-work
 import type { Credential } from './credential';
 import { readErrorText, readRetryAfter } from '../parsing/errors';
 import { peek, readErrorBody } from './bodies';
-import {
-	abortReason,
-	backOffMs,
-	remainingMs,
-	sleep,
-	steadyNow,
-	watchSilence,
-} from '../async/deadline';
+import { abortReason, backOffMs, sleep, steadyNow, watchSilence } from '../async/deadline';
 import { Failure, isTransient, type FailureFacts } from '../failure';
 import type { FileType, MediaKind } from '../contract';
 import {
@@ -27,7 +20,7 @@ const SILENCE_MS = 60_000;
 const MAX_ATTEMPTS = 5;
 /** How long a file, which may be new, may be unknown to its host, in ms. */
 const UNKNOWN_MS = 20_000;
-/** How long a host that refuses for rate or load is asked again where nothing sets a deadline, in ms. */
+/** How long a host that refuses for rate or load is asked again, in ms. */
 const MAX_REFUSED_MS = 300_000;
 /** The longest pause that it can ask for, in ms: some ask for a day. */
 const MAX_TOLD_MS = 60_000;
@@ -139,18 +132,16 @@ async function fetchOnce(
 }
 
 /** For how long, in ms since the first attempt, a file is asked for however often it was. */
-function patienceMs({ facts }: Failure, signal: AbortSignal): number {
-	const { status, retryAfterMs } = facts;
-	const isRefused = status === 429 || (status === 503 && retryAfterMs !== undefined);
-	if (isRefused) return remainingMs(signal) === Infinity ? MAX_REFUSED_MS : Infinity;
+function patienceMs({ facts: { status, retryAfterMs } }: Failure): number {
+	if (status === 429 || (status === 503 && retryAfterMs !== undefined)) return MAX_REFUSED_MS;
 	return status === 404 ? UNKNOWN_MS : 0;
 }
 
 /**
  * Fetches a generated file into n8n's binary storage, streamed, with the type that its bytes show.
  * Follows redirects; the token goes to the API's origin only. Repeated a few times while the failure
- * may pass, and, where the host refuses for rate or load, within the signal's deadline. Throws a Failure
- * of kind badFile with the address, or the signal's.
+ * may pass, and for five minutes where the host refuses for rate or load. Throws a Failure of kind
+ * badFile with the address, or the signal's.
  */
 export async function download(
 	context: FileContext,
@@ -170,7 +161,7 @@ export async function download(
 			throw told.with({ fileUrl: file.url });
 		}
 		last = made;
-		const isAwaited = steadyNow() - began < patienceMs(made, signal);
+		const isAwaited = steadyNow() - began < patienceMs(made);
 		if (!isTransient(made) || (attempt + 1 >= MAX_ATTEMPTS && !isAwaited)) {
 			throw made.with({ fileUrl: file.url });
 		}

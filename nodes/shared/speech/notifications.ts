@@ -24,33 +24,25 @@ const REST_MS = 300;
 const MAX_TASKS = 5000;
 
 /** The socket of one account in this process, shared by all waiting items and triggers (§6.2). */
-export class Connection {
+export class Connection extends ReconnectingSocket {
 	private readonly latest = new Map<string, number>();
 	private readonly followers = new Map<string, Set<Follower>>();
 	private readonly listeners = new Set<TaskListener>();
-	private readonly socket: ReconnectingSocket;
 	private users = 0;
 
-	/** The address holds the token: it appears nowhere else. */
-	constructor(credential: Credential, checkEgress: EgressCheck) {
+	constructor(
+		private readonly credential: Credential,
+		checkEgress: EgressCheck,
+	) {
 		const { webSocketUrl, apiToken } = credential;
-		const url = `${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`;
-		const account = accountOf(credential);
-		this.socket = new ReconnectingSocket(url, checkEgress, {
-			onText: (text) => this.receive(text),
-			onOver: () => account.drop(Connection),
-			onChange: (open) => {
-				for (const followers of this.followers.values()) {
-					for (const follower of followers) follower(open ? 'back' : 'lost');
-				}
-			},
-		});
+		// The address holds the token: it appears nowhere else.
+		super(`${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`, checkEgress);
 	}
 
 	/** Opens the socket for one more user. */
 	subscribe(): this {
 		this.users++;
-		this.socket.need();
+		this.need();
 		return this;
 	}
 
@@ -58,21 +50,12 @@ export class Connection {
 	async release(): Promise<void> {
 		this.users--;
 		await sleep(REST_MS);
-		if (this.users === 0) this.socket.leave();
+		if (this.users === 0) this.leave();
 	}
 
 	/** Resolves once the socket is open, can't be opened, or 3 s have passed; never rejects. */
 	async ready(): Promise<void> {
-		await sleep(OPENING_MS, this.socket.tried);
-	}
-
-	get isOpen(): boolean {
-		return this.socket.isOpen;
-	}
-
-	/** Whether it can be relied on: open, and not silent for so long that it may be dead. */
-	get isLive(): boolean {
-		return this.socket.isLive;
+		await sleep(OPENING_MS, this.firstAttempt.signal);
 	}
 
 	/** Earlier messages are delivered at once (the service repeats none). Returns what ends it. */
@@ -92,7 +75,17 @@ export class Connection {
 		signal.addEventListener('abort', () => this.listeners.delete(listener), { once: true });
 	}
 
-	private receive(text: string): void {
+	protected changed(isOpen: boolean): void {
+		for (const followers of this.followers.values()) {
+			for (const follower of followers) follower(isOpen ? 'back' : 'lost');
+		}
+	}
+
+	protected ended(): void {
+		accountOf(this.credential).drop(Connection);
+	}
+
+	protected receive(text: string): void {
 		const message = readNotification(text);
 		if (!message) return;
 		const { taskId, percentage } = message;

@@ -92,12 +92,11 @@ class Sightings {
 		throw mayPass ? error : new Failure(kind, { ...facts, transient: false });
 	}
 
-	/** The last that is known, in words. `isRefused`: the account's last reading was. */
-	lastNews(isRefused: boolean): string {
+	/** The last that is known, in words. */
+	get lastNews(): string {
 		const progress = this.highest > 0 ? `, ${this.highest} %` : '';
-		// A task may never be read because the whole account rests.
-		const httpStatus = this.httpStatus ?? (isRefused ? 429 : undefined);
-		return this.status + progress + (httpStatus === undefined ? '' : `, then HTTP ${httpStatus}`);
+		const trouble = this.httpStatus === undefined ? '' : `, then HTTP ${this.httpStatus}`;
+		return this.status + progress + trouble;
 	}
 
 	/** Reads on soon; throws the failure of `kind` once it has been found for long enough. */
@@ -120,7 +119,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 
 	let unfollow = () => {};
 	const news: News = {
-		isLive: () => subscription.isLive,
+		isLive: () => subscription.isOpen,
 		start(onNews) {
 			unfollow = subscription.follow(taskId, (kind, percentage) => {
 				if (kind === 'progress' || kind === 'outcome') sightings.noteProgress(percentage);
@@ -151,7 +150,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	})
 		.catch((error: unknown) => {
 			if (!watched) pace.noteFailed(error, began);
-			throw aboutTask(error, taskId, sightings.lastNews(pace.isRefused));
+			throw aboutTask(error, taskId, sightings.lastNews);
 		})
 		.finally(() => {
 			endWait();

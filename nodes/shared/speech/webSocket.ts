@@ -1,15 +1,6 @@
 import { anyOf, backOffMs, sleep, steadyNow } from '../async/deadline';
 import type { EgressCheck } from '../http/request';
 
-export interface SocketEvents {
-	/** A message as text; binary ones are read as UTF-8. */
-	onText(text: string): void;
-	/** The socket is open, or was lost: messages may have been missed. */
-	onChange(open: boolean): void;
-	/** Nobody needs it and nothing of it is left: from now on another takes its place. */
-	onOver(): void;
-}
-
 /** How long an attempt to open may take, in ms. */
 const GIVE_UP_OPENING_MS = 15_000;
 /** How long a socket may be silent before it counts as dead and is replaced, in ms. */
@@ -36,12 +27,13 @@ interface Session {
  * asked to close. Until it has, a silent one is not replaced, and one that nobody needs stays open
  * for the next user.
  */
-export class ReconnectingSocket {
+export abstract class ReconnectingSocket {
 	private current: Session | undefined;
 	/** Has been asked to close, but is still open. */
 	private leaving: Session | undefined;
 	private unneeded = new AbortController();
-	private firstAttempt = new AbortController();
+	/** Aborts when the first attempt to open since it is needed has succeeded or failed. */
+	protected firstAttempt = new AbortController();
 	/** Aborted when anything changes. */
 	private awake = new AbortController();
 	/** Attempts in a row that came to nothing. */
@@ -53,7 +45,6 @@ export class ReconnectingSocket {
 	constructor(
 		private readonly url: string,
 		private readonly checkEgress: EgressCheck,
-		private readonly events: SocketEvents,
 	) {
 		void this.live();
 	}
@@ -62,18 +53,15 @@ export class ReconnectingSocket {
 		return this.current !== undefined;
 	}
 
-	/** Open, and not silent for so long that it may be dead. */
-	get isLive(): boolean {
-		return this.isOpen && this.dueAt + GIVE_UP_OPENING_MS > steadyNow();
-	}
-
-	/** Aborts when the first attempt to open since it is needed has succeeded or failed. */
-	get tried(): AbortSignal {
-		return this.firstAttempt.signal;
-	}
+	/** A message as text; binary ones are read as UTF-8. */
+	protected abstract receive(text: string): void;
+	/** The socket is open, or was lost: messages may have been missed. */
+	protected abstract changed(isOpen: boolean): void;
+	/** Nobody needs it, or it can't be had: from now on another takes its place. */
+	protected abstract ended(): void;
 
 	/** Somebody needs it (again). */
-	need(): void {
+	protected need(): void {
 		if (this.isNeeded) return;
 		this.unneeded = new AbortController();
 		if (!this.isOpen) this.firstAttempt = new AbortController();
@@ -83,7 +71,7 @@ export class ReconnectingSocket {
 	}
 
 	/** Nobody needs it any more. */
-	leave(): void {
+	protected leave(): void {
 		this.unneeded.abort();
 		this.awake.abort();
 	}
@@ -98,17 +86,12 @@ export class ReconnectingSocket {
 	}
 
 	private async live(): Promise<void> {
-		const check = async () => await this.checkEgress(this.url.split('?')[0]!);
-		const isAllowed =
-			canListen() &&
-			(await check().then(
-				() => true,
-				() => false,
-			));
+		const check = this.checkEgress(this.url.split('?')[0]!);
+		const isAllowed = await check.then(canListen, () => false);
 		// The runtime has none, or the policy forbids it: polling still works, by n8n's request helper.
 		if (!isAllowed) this.firstAttempt.abort();
 		while (isAllowed && (this.isNeeded || this.current || this.leaving)) await this.step();
-		this.events.onOver();
+		this.ended();
 	}
 
 	/** Does what is to be done next, or waits until it is due or anything has changed. */
@@ -144,7 +127,7 @@ export class ReconnectingSocket {
 		});
 		socket.addEventListener('message', ({ data }: { data: string | ArrayBuffer }) => {
 			session.lastHeard = steadyNow();
-			this.events.onText(typeof data === 'string' ? data : Buffer.from(data).toString('utf8'));
+			this.receive(typeof data === 'string' ? data : Buffer.from(data).toString('utf8'));
 		});
 		// Only 'close' matters: it follows every 'error', which says nothing useful.
 		socket.addEventListener('error', () => {});
@@ -163,7 +146,7 @@ export class ReconnectingSocket {
 	private use(next: Session | undefined): void {
 		const previous = this.current;
 		this.current = next;
-		if (!previous !== !next) this.events.onChange(next !== undefined);
+		if (!previous !== !next) this.changed(next !== undefined);
 		if (!previous || previous.socket.readyState === WebSocket.CLOSED) return;
 		this.leaving = previous;
 		previous.socket.close();
