@@ -25,7 +25,9 @@ const WANTED =
 /** What people type who want to be told. */
 const EVENTS =
 	`video finished; new video; when audio is ready; speech completed; task failed; new audio;
-	when a video is made; image created; notify when speech is done; generation finished`.split(/;\s+/);
+	when a video is made; image created; notify when speech is done; generation finished; when speech is ready`.split(
+		/;\s+/,
+	);
 
 test("n8n's builder search shows the action node, mostly first", () => {
 	const places = placesOf(ACTION, WANTED);
