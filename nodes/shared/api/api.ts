@@ -8,7 +8,7 @@ import {
 	type SpeechTask,
 	type Generation,
 } from '../contract';
-import { Failure, isFailure } from '../failure';
+import { Failure } from '../failure';
 import {
 	readCreated,
 	readCreatedTaskId,
@@ -62,21 +62,10 @@ export class Api extends RetryingClient {
 		return { ...task, clockOffsetMs };
 	}
 
-	/** §4.3. Deleting twice does no harm, so it is repeated like a read. */
+	/** §4.3. Deleting twice does no harm, so it is repeated like a read. Throws a Failure. */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
-		let sent = 0;
-		const call: ApiCall = {
-			method: 'DELETE',
-			path: taskPath(taskId),
-			repeat: 'read',
-			signal,
-			onSend: () => sent++,
-		};
-		const text = await this.send(call, readText).catch((error: unknown) => {
-			// Not found on a repetition: the first call has deleted it, and only its answer was lost.
-			if (!isFailure(error, 'notFound') || sent === 1) throw error;
-			return '';
-		});
+		const call: ApiCall = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
+		const text = await this.send(call, readText);
 		// The body is unspecified (§4.3): only an explicit error counts.
 		if (/^\s*\{/.test(text)) readAnswer(text, this.credential.redact);
 	}

@@ -102,7 +102,10 @@ export class RetryingClient {
 		const began = steadyNow();
 		let last: Failure | undefined;
 		for (let attempt = 0; ;) {
-			if (!(await pace.acquireSlot(kind, begin))) throw this.whyNotSent(kind, begin, began, last);
+			await pace.acquireSlot(kind, begin, began).catch((reason: unknown) => {
+				// Nothing is under way here: what the service last said tells more.
+				throw last ?? reason;
+			});
 			const away = kind === 'create' && pace.needsReading ? await this.probe(begin) : undefined;
 			if (away) {
 				pace.recordEnd(kind, steadyNow(), endingOf(away), away);
@@ -150,20 +153,6 @@ export class RetryingClient {
 		);
 		const isAway = failure && ['away', 'unknown'].includes(endingOf(failure));
 		return isAway ? failure : undefined;
-	}
-
-	/** Why a call, which has waited since `since`, never went out; `last` is how it has failed before. */
-	private whyNotSent(
-		kind: CallKind,
-		begin: AbortSignal,
-		since: number,
-		last: Failure | undefined,
-	): Failure {
-		const reason = abortReason(begin);
-		// Nothing is under way here: what the service last said tells more than "timed out".
-		if (kind === 'read') return last ?? reason;
-		if (reason.kind === 'timedOut') this.pace.recordTimeOut(since);
-		return this.pace.lastFailure ?? last ?? reason;
 	}
 
 	private mayRepeat(

@@ -65,7 +65,6 @@ export class Breaker {
 	close(sentAt: number): void {
 		if (sentAt <= this.trippedAt) return;
 		this.failures = 0;
-		this.probedAt = undefined;
 		this.isOutage = false;
 	}
 

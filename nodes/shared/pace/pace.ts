@@ -1,5 +1,5 @@
 import { accountOf } from '../account';
-import { sleep, steadyNow } from '../async/deadline';
+import { abortReason, sleep, steadyNow } from '../async/deadline';
 import { Queue } from '../async/queue';
 import { Failure } from '../failure';
 import { isOverload } from '../parsing/errors';
@@ -76,23 +76,26 @@ export class Pace {
 		return this.creates.isOutage;
 	}
 
-	/** How the last create call failed, if none was accepted since; says nothing of charges. */
-	get lastFailure(): Failure | undefined {
-		return this.failing?.last;
-	}
-
 	/**
-	 * Resolves with true once a request may go out, with false if `signal` aborts first, or the account is
-	 * given up. Call `recordEnd` once it is over.
+	 * Resolves once a request may go out, of a call that has waited since `since`; call `recordEnd` once it is
+	 * over. Throws a Failure if `signal` aborts first, or the account is given up.
 	 */
-	async acquireSlot(kind: CallKind, signal: AbortSignal): Promise<boolean> {
-		if (kind === 'read') return await this.line.enter(signal);
+	async acquireSlot(kind: CallKind, signal: AbortSignal, since: number): Promise<void> {
+		if (kind === 'read') {
+			if (await this.line.enter(signal)) return;
+			throw abortReason(signal);
+		}
 		const wasGivenUp = this.isGivenUp;
-		if (!(await this.createLine.enter(signal))) return false;
-		const isMine = await this.line.enter(signal);
-		if (isMine && (wasGivenUp || !this.isGivenUp)) return true;
-		this.recordEnd(kind, Infinity, 'unknown');
-		return false;
+		if (await this.createLine.enter(signal)) {
+			const isMine = await this.line.enter(signal);
+			if (isMine && (wasGivenUp || !this.isGivenUp)) return;
+			this.recordEnd(kind, Infinity, 'unknown');
+		}
+		const reason = abortReason(signal);
+		// It was not accepted in time, nor was any other.
+		const isOver = reason.kind === 'timedOut' && this.acceptedAt < since && this.underWay === 0;
+		if (isOver && this.failing) this.giveUp();
+		throw this.failing?.last ?? reason;
 	}
 
 	/** What was sent at `sentAt` is over; `failure` is how it failed. */
@@ -146,11 +149,6 @@ export class Pace {
 	recordSuccess(): void {
 		this.room.recordSuccess();
 		this.createLine.nudge();
-	}
-
-	/** A create call that was to be accepted since `since` was not in time. */
-	recordTimeOut(since: number): void {
-		if (this.failing && this.acceptedAt < since && this.underWay === 0) this.giveUp();
 	}
 
 	private get inWork(): number {
