@@ -3,7 +3,6 @@ import { after, describe, it } from 'node:test';
 import { imagePng } from '../../simulator/media/clips.mts';
 import { readExamples } from '../../tools/n8n/examples.mts';
 import { example } from '../n8n/setting.mts';
-import { createTask } from '../service/order.mts';
 import {
 	byId,
 	canvasNode,
@@ -44,19 +43,6 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 			});
 		}
 	}
-
-	it('the executions of a published one appear in its list', async () => {
-		await importFile(page, instance.baseUrl, example('trigger-speech').path);
-		await publish(page);
-		await byId(page, 'radio-button-executions').click();
-		await byId(page, 'execution-list-empty').waitFor();
-		await createTask(simulator, 'Somebody else has this said.');
-		await page
-			.getByText(/Succeeded/)
-			.first()
-			.waitFor();
-		await takePicture(page, 'executions');
-	});
 
 	it('the images chosen in a form become one video', async () => {
 		await importFile(page, instance.baseUrl, example('images-to-video').path);

@@ -1,20 +1,6 @@
-import { allClosed, bad, good, hints, only, origins } from './seen';
+import { allClosed, bad, good, hints, only } from './seen';
 import { answer, onCreate, onRead, posts, taskOf, tasks } from './service';
-import { CONTINUE, EACH, node, RETRY, run, sim, speech, texts } from './setup';
-
-test('continue on fail keeps the other items and gives task_id beside error', async () => {
-	const items = texts('One.', 'Two [sim:task-fails]', 'Three.');
-	const output = good(await run(node(speech(EACH), CONTINUE), items));
-	expect(origins(output)).toEqual([0, 1, 2]);
-	expect([output[0]?.json.input, output[2]?.json.input]).toEqual(['One.', 'Three.']);
-	expect(output[1]?.json).toMatchObject({
-		error: expect.stringContaining('could not generate the speech'),
-		task_id: taskOf('Two').id,
-	});
-	expect(output[1]?.binary).toBeUndefined();
-	expect(output[0]?.binary?.data?.mimeType).toBe('audio/wav');
-	await allClosed();
-});
+import { EACH, node, RETRY, run, sim, speech, texts } from './setup';
 
 /** It was made, and paid for, once. */
 async function expectOnce(maxTries: number) {

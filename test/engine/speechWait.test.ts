@@ -1,22 +1,10 @@
 import { allClosed, bad, good, hints, only, saved, stop } from './seen';
 import { message, posts, readings, tasks } from './service';
-import { begin, CONTINUE, ERROR_OUTPUT, NODE, node, run, said, sim, speech, start } from './setup';
+import { begin, CONTINUE, ERROR_OUTPUT, NODE, node, run, sim, speech, start } from './setup';
 
 const taskId = () => tasks()[0]!.id;
 /** The first task is there, and its messages are heard. */
 const underWay = async () => await sim.waitFor(() => sim.tasks.size === 1 && sim.sockets() === 1);
-
-test.each(['duplicate-progress', 'backward-progress'])(
-	'%s: percentages only rise',
-	async (scenario) => {
-		await start({ pace: 0.1 });
-		good(await run(speech(`Hi [sim:${scenario}]`)));
-		const seen = [...said.join().matchAll(/(\d+) %/g)].map(([, percentage]) => Number(percentage));
-		expect(seen.length).toBeGreaterThan(3);
-		expect(seen.at(-1)).toBe(100);
-		expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b));
-	},
-);
 
 test('a message that says 100 too early is no outcome: the task is read until it is', async () => {
 	await start({ pace: 0.3 });

@@ -12,15 +12,6 @@ describe('completions that come one per video', () => {
 	const FEWER = /fewer files than requested/;
 	const hinted = (result: WorkflowResult) => hints(result).join();
 
-	test('all come out, in the order they came, without a look into the history', async () => {
-		const files = ['c', 'a', 'b'].map((id) => made(id));
-		raw([...files.map((file) => completion(file)), completion(files)]);
-		const result = await run(three());
-		expect(ids(good(result))).toEqual(['c', 'a', 'b']);
-		expect(hinted(result)).toBe('');
-		expect(looks()).toBe(0);
-	});
-
 	test.each<[string, RawStreamStep[]]>([
 		['is reset', [{ delayMs: 50 }, 'RESET']],
 		['falls silent', []],

@@ -164,12 +164,6 @@ describe('many at once', () => {
 		expect(setting.told).toEqual([...named('new', 480), ...named('late ', late)]);
 	});
 
-	it('and more than a look takes: the newest are told', async () => {
-		const setting = await watching(old(300));
-		expect(await setting.lookWith(...entries('new', 900, 0))).toEqual(named('new', 900).slice(300));
-		expect(await setting.look()).toEqual([]);
-	});
-
 	it('of which one is deleted while the pages are read: another is hidden until the next look', async () => {
 		const setting = await watching(old(300));
 		setting.history.unshift(...entries('new', 250, 0));
