@@ -19,10 +19,6 @@ export class Queue {
 	/** Resolves with true when the turn comes, with false if `signal` aborts first, or all are sent away. */
 	async enter(signal: AbortSignal, own = Infinity): Promise<boolean> {
 		if (signal.aborted) return false;
-		if (this.waiting.size === 0 && this.restMs(own) <= 0) {
-			this.onAdmit(own);
-			return true;
-		}
 		return await new Promise<boolean>((resolve) => {
 			const leave = () => end(false);
 			const end = (isMine: boolean) => {
@@ -86,13 +82,10 @@ export class Semaphore {
 	 * Throws the signal's reason (a Failure) if it aborts first.
 	 */
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
-		const isMine = await this.line.enter(signal, amount);
-		const release = () => {
+		if (!(await this.line.enter(signal, amount))) throw abortReason(signal);
+		return () => {
 			this.used -= amount;
 			this.line.nudge();
 		};
-		if (isMine && !signal.aborted) return release;
-		if (isMine) release();
-		throw abortReason(signal);
 	}
 }

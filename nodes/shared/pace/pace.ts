@@ -66,11 +66,6 @@ export class Pace {
 		return this.room.most;
 	}
 
-	/** Whether the account rests altogether. */
-	get isRefused(): boolean {
-		return !this.all.isClosed;
-	}
-
 	/** Whether a reading has to go well before the next create call: after an outage. */
 	get needsReading(): boolean {
 		return this.creates.isOutage;

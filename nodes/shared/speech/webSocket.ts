@@ -80,11 +80,6 @@ export abstract class ReconnectingSocket {
 		return !this.unneeded.signal.aborted;
 	}
 
-	/** When one is to be opened: at once, after a pause, or in place of one that is silent. */
-	private get dueAt(): number {
-		return this.current ? this.current.lastHeard + IDLE_MS : this.retryAt;
-	}
-
 	private async live(): Promise<void> {
 		const check = this.checkEgress(this.url.split('?')[0]!);
 		const isAllowed = await check.then(canListen, () => false);
@@ -96,11 +91,12 @@ export abstract class ReconnectingSocket {
 
 	/** Does what is to be done next, or waits until it is due or anything has changed. */
 	private async step(): Promise<void> {
-		const { isNeeded, isOpen, leaving } = this;
-		const mayReplace = !isOpen || !leaving;
-		const restMs = isNeeded && mayReplace ? this.dueAt - steadyNow() : Infinity;
+		const { isNeeded, current, leaving } = this;
+		// One is opened at once, after a pause, or in place of one that is silent.
+		const dueAt = current ? current.lastHeard + IDLE_MS : this.retryAt;
+		const restMs = isNeeded && !(current && leaving) ? dueAt - steadyNow() : Infinity;
 		if (restMs <= 0) return await this.open();
-		if (!isNeeded && isOpen && !leaving) return this.use(undefined);
+		if (!isNeeded && current && !leaving) return this.use(undefined);
 		this.awake = new AbortController();
 		await sleep(Math.min(restMs, IDLE_MS), this.awake.signal);
 	}
