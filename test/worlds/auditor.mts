@@ -246,7 +246,7 @@ function inTime(book: Book): string[] {
 		const charges = [...book.chargesOf(family), ...awaited];
 		const made = book.of('made').filter(({ id }) => charges.some((charge) => charge.id === id));
 		const lastMade = Math.max(begun.at, book.calmFrom(), ...made.map(({ at }) => at));
-		const late = operation === 'ingredientsToVideo' ? 6 * MINUTE : 75 * SECOND;
+		const late = /ingredients|frames/.test(operation) ? 6 * MINUTE : 75 * SECOND;
 		if (passes && !isBad && !book.isKilled && ended.length === 1 && last.at > lastMade + late) {
 			wrong.push(`${name} ends ${(last.at - lastMade) / SECOND} s after its last result`);
 		}

@@ -29,7 +29,7 @@ const MUTANTS = [
 	// Waiting.
 	`async/pollUntil.ts => quick = 0;\n\t\t\tnextAt = now; => quick = 0;`,
 	`async/pollUntil.ts => nextAt = steadyNow() + pauseMs;\n\t\tquick = undefined; => nextAt = Infinity;`,
-	`async/pollUntil.ts => lastAt = Infinity; =>`,
+	`async/pollUntil.ts => LAST_MS = 2000; => LAST_MS = -2000;`,
 	`http/download.ts => if (!isTransient(made) => if (isTransient(made)`,
 	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,
 	`http/download.ts => stream.destroy(tooMuch); =>`,

@@ -183,7 +183,7 @@ class Player {
 		this.underWay++;
 		const input = items.map((text): INodeExecutionData => {
 			const json = { text, id: operation === 'wait' ? this.taskOf(text) : '' };
-			return operation === 'ingredientsToVideo' ? { json, binary: { data: PICTURE } } : { json };
+			return /ingredients|frames/.test(operation) ? { json, binary: { data: PICTURE } } : { json };
 		});
 		const say = (text: string) =>
 			ledger.note({ what: 'said', execution: name, process: process.name, text });
@@ -380,7 +380,11 @@ function workflowFor(plan: Execution, name: string): WorkflowFile {
 	const own = 'n8n-nodes-media-generation';
 	const action = node(NODE, `${own}.mediaGeneration`, {
 		parameters: {
-			...{ resource, operation, options, download: true, numberOfVideos: amount },
+			...{ resource, operation, download: true, numberOfVideos: amount },
+			options: {
+				...options,
+				...(operation === 'framesToVideo' && { prompt: '={{ $json.text }}' }),
+			},
 			...{ text: '={{ $json.text }}', prompt: '={{ $json.text }}', taskId: '={{ $json.id }}' },
 			voiceId: { __rl: true, mode: 'id', value: 'v1' },
 			binaryPropertyName: 'data',

@@ -11,6 +11,7 @@ const PAGE = '<html><body><h1>502 Bad Gateway</h1></body></html>';
 const KINDS = {
 	'text-to-video': 'video',
 	'ingredients-to-video': 'video',
+	'frames-to-video': 'video',
 	'create-image': 'image',
 } as const;
 

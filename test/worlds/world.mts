@@ -35,7 +35,8 @@ export interface Fault {
 	isAccepted?: boolean;
 }
 
-export type Operation = 'speak' | 'textToVideo' | 'ingredientsToVideo' | 'create' | 'wait';
+export type Operation =
+	'speak' | 'textToVideo' | 'ingredientsToVideo' | 'framesToVideo' | 'create' | 'wait';
 
 /** One execution of the action node. Times in ms, options as the node has them. */
 export interface Execution {
@@ -145,7 +146,8 @@ export function worldOf(seed: number): World {
 
 function executionOf(random: Random, index: number): Execution {
 	const operation = random.pick([
-		...(['speak', 'speak', 'speak', 'textToVideo', 'textToVideo', 'ingredientsToVideo'] as const),
+		...(['speak', 'speak', 'speak', 'textToVideo', 'textToVideo'] as const),
+		...(['ingredientsToVideo', 'framesToVideo'] as const),
 		...(['create', 'wait'] as const),
 	]);
 	const isSpeech = operation === 'speak' || operation === 'wait';
