@@ -2,7 +2,7 @@
 export interface Redactor {
 	/** The text with the token blanked out, also where it is encoded or in letters of another case. */
 	text(said: string): string;
-	/** The same for every text in a value, keys included. One without the token comes back as it is. */
+	/** The same for every text in a value, keys included. */
 	value<T>(value: T): T;
 }
 
@@ -29,13 +29,9 @@ export function redactor(apiToken: string): Redactor {
 	function value<T>(part: T): T {
 		if (typeof part === 'string') return text(part) as T;
 		if (typeof part !== 'object' || part === null) return part;
-		const before = Object.entries(part) as Array<[string, unknown]>;
-		const after = before.map(([key, entry]) => [text(key), value(entry)] as const);
-		const isSame = after.every(
-			([key, entry], at) => key === before[at]![0] && Object.is(entry, before[at]![1]),
-		);
-		if (isSame) return part;
-		return (Array.isArray(part) ? after.map(([, entry]) => entry) : Object.fromEntries(after)) as T;
+		if (Array.isArray(part)) return part.map(value) as T;
+		const entries = Object.entries(part).map(([key, entry]) => [text(key), value(entry)] as const);
+		return Object.fromEntries(entries) as T;
 	}
 
 	return { text, value };
