@@ -32,8 +32,6 @@ export const lose = (action: FaultAction = {}, which: { times?: number } = {}) =
 		},
 		which,
 	);
-/** A lost generation that never comes to the history. */
-export const NEVER = { finishesInHistoryAfterMs: undefined };
 
 /** What the next stream is, or that after so many others. */
 export const raw = (sse: RawStreamStep[], after = 0) => onCreate({ sse }, { after });
