@@ -17,6 +17,9 @@ const FIRST_LOOK_MS = 20_000;
 /** How often, at least, the newest entry is looked for while a person waits for it, in ms. */
 const BY_HAND_MS = 10_000;
 
+/** The time between the events of two entries, in ms. */
+const APART_MS = 100;
+
 /** Reads the history of an account every so often, and emits what is new in it. */
 export class HistoryWatch {
 	private isInTrouble = false;
@@ -72,11 +75,18 @@ export class HistoryWatch {
 		// By hand the newest entry is shown, whatever was there before.
 		const isShown = isManual && floor !== undefined;
 		if (isShown) ended.push(...seen.filter(({ files }) => files.length > 0).slice(-1));
-		for (const entry of ended) {
-			if (entry.failed && !settings.events.has('failed')) store.markOver(entry.mark);
-			else this.emit(entry);
-		}
+		const isWanted = ({ failed }: MarkedEntry) => !failed || settings.events.has('failed');
+		for (const { mark } of ended.filter((entry) => !isWanted(entry))) store.markOver(mark);
 		store.save();
+		void this.emitInOrder(ended.filter(isWanted));
+	}
+
+	/** Oldest first; n8n may store executions that begin at the same time in another order. */
+	private async emitInOrder(entries: MarkedEntry[]): Promise<void> {
+		for (const entry of entries) {
+			this.emit(entry);
+			await sleep(APART_MS, this.activation.closing);
+		}
 	}
 
 	private emit(entry: MarkedEntry): void {
