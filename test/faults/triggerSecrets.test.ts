@@ -93,7 +93,7 @@ test('a token that is refused while the workflow is active', async () => {
 	await pass(15);
 	says('/v1/', 401, { error: `invalid token ${echo()}` });
 	sim.push(message('4711', 100));
-	await passUntil(() => trigger.errors.length > 0, 200);
+	await passUntil(() => trigger.errors.length > 0 && sim.sockets() === 0, 200);
 	jest.useRealTimers();
 	expect(trigger.errors[0]!.message).toMatch(/refused the API token/);
 	await assertSecret(trigger);
