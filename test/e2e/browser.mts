@@ -80,7 +80,7 @@ export async function execute(page: Page): Promise<void> {
 /** Opens the file in a node's output and waits until it plays; resolves to how far it got, in seconds. */
 export async function playOutput(page: Page, tag: 'audio' | 'video'): Promise<number> {
 	await byId(page, 'radio-button-binary').last().click();
-	await byId(page, 'ndv-view-binary-data').first().click();
+	await byId(page, 'ndv-view-binary-data').last().click();
 	const player = page.locator(tag);
 	await player.waitFor();
 	return await player.evaluate(

@@ -58,7 +58,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 		await form.locator('textarea').fill('They walk in the park');
 		await form.locator('button[type=submit]').click();
 		await page.getByText('Workflow executed successfully').first().waitFor();
-		const [sent] = simulator.requests.filter(({ path }) => path.includes('ingredients-to-video'));
+		const sent = simulator.requests.findLast(({ path }) => path.includes('ingredients-to-video'));
 		assert.equal(sent!.body.ingredients.length, 3);
 	});
 
