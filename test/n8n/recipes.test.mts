@@ -83,8 +83,10 @@ const paid = () => simulator.creates - paidBefore;
 function wrongWith(node: FileNode, description: INodeTypeDescription): string[] {
 	const { displayParameter, getNodeParameters } = n8nWorkflow.NodeHelpers;
 	const { properties } = description;
+	// n8n gives these to each node that is a tool.
+	const { descriptionType: _, toolDescription: __, ...parameters } = node.parameters;
 	// With the values that a file leaves out, since they are n8n's own.
-	const root: any = getNodeParameters(properties, node.parameters, true, true, node, description);
+	const root: any = getNodeParameters(properties, parameters, true, true, node, description);
 	const isShown = (values: any, each: any) =>
 		displayParameter(values, each, node, description, root);
 	const look = (given: object, filled: any, known: any[]): string[] =>
@@ -104,7 +106,7 @@ function wrongWith(node: FileNode, description: INodeTypeDescription): string[] 
 			const isKnown = [value].flat().every((each) => values.includes(each));
 			return isKnown || String(value).startsWith('=') ? [] : [`${name} can't be ${value}`];
 		});
-	return look(node.parameters, root, properties);
+	return look(parameters, root, properties);
 }
 
 describe('every example', async () => {
