@@ -7,6 +7,8 @@ const MAX_REST_MS = 30_000;
 const MAX_OUTAGE_REST_MS = 10_000;
 /** The longest rest that the service can ask for, in ms: some ask for a day. */
 const MAX_TOLD_REST_MS = 60_000;
+/** A rest that the service asks for is believed until it is this many times too short. */
+const TOO_SHORT = 8;
 /** As much is added to a rest at random at most, in ms: other processes may have the same one. */
 const JITTER_MS = 100;
 /** How long others wait for the answer to a probe after a refusal, in ms. */
@@ -42,7 +44,7 @@ export class Breaker {
 	}
 
 	/** What was sent at `sentAt` has failed. `toldMs`: the rest that the service asks for. */
-	trip(sentAt: number, isOutage: boolean, toldMs = 0): void {
+	trip(sentAt: number, isOutage: boolean, toldMs?: number): void {
 		// Of requests sent together only the first to fail counts.
 		if (sentAt > this.trippedAt) {
 			this.failures++;
@@ -50,12 +52,11 @@ export class Breaker {
 			this.probedAt = undefined;
 		}
 		this.isOutage ||= isOutage;
+		const doubledMs = FIRST_REST_MS * 2 ** (this.failures - 1);
+		const ownMs = toldMs === undefined ? doubledMs : doubledMs / TOO_SHORT;
 		const restMs = Math.max(
-			Math.min(toldMs, MAX_TOLD_REST_MS),
-			Math.min(
-				FIRST_REST_MS * 2 ** (this.failures - 1),
-				this.isOutage ? MAX_OUTAGE_REST_MS : MAX_REST_MS,
-			),
+			Math.min(toldMs ?? 0, MAX_TOLD_REST_MS),
+			Math.min(ownMs, this.isOutage ? MAX_OUTAGE_REST_MS : MAX_REST_MS),
 		);
 		const restsUntil = steadyNow() + restMs + Math.random() * JITTER_MS;
 		this.restsUntil = Math.max(this.restsUntil, restsUntil);
