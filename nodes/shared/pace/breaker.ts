@@ -81,8 +81,10 @@ const MAX_MS = 10_000;
 /** What one accepted request can prove, in ms; later, a refusal proves a quarter more. */
 const PROOF_MS = 500;
 const GROWTH = 1.25;
-/** Where fewer than one of so many is refused, no pause is needed; it is forgotten after … */
+/** Where fewer than one of so many is refused, no pause is needed; … */
 const ACCEPTS_A_REFUSAL = 20;
+/** … it is believed if that many are accepted with it, and forgotten after … */
+const ACCEPTS_TO_BELIEVE = 5;
 const ACCEPTS_TO_FORGET = 200;
 
 /**
@@ -92,13 +94,26 @@ const ACCEPTS_TO_FORGET = 200;
 export class Pause {
 	/** In ms. */
 	ms = 0;
-	/** Whether the rate is known to be limited. */
-	isNeeded = false;
+	/** Whether the rate seems to be limited. */
+	private isNeeded = false;
 	private learntMs = 0;
 	/** Since when requests are counted. */
 	private since = steadyNow();
 	private accepts = 0;
 	private refusals = 0;
+	/** … and how many were accepted between the two refusals before. */
+	private earlier = { since: steadyNow(), accepts: 0 };
+
+	/** Whether a refusal now is for the rate: not if it comes again as soon as the pause was learnt. */
+	get isBelieved(): boolean {
+		return this.isNeeded && (this.refusals > 0 || this.accepts >= ACCEPTS_TO_BELIEVE);
+	}
+
+	forget(): void {
+		this.isNeeded = false;
+		this.learntMs = 0;
+		this.ms = 0;
+	}
 
 	/** The next request to be accepted shows how many were in what time. */
 	markRefused(): void {
@@ -110,20 +125,18 @@ export class Pause {
 		if (this.refusals > 0) this.learn();
 		this.accepts++;
 		const faded = this.accepts / ACCEPTS_TO_FORGET;
-		if (faded >= 1) {
-			this.isNeeded = false;
-			this.learntMs = 0;
-		}
+		if (faded >= 1) this.forget();
 		this.ms = this.isNeeded ? Math.max(MIN_MS, this.learntMs * (1 - faded ** 2)) : 0;
 	}
 
 	private learn(): void {
-		const { accepts, refusals, learntMs, ms } = this;
+		const { earlier, since, accepts, refusals, learntMs, ms } = this;
 		const now = steadyNow();
-		const averageMs = (now - this.since) / accepts;
+		const averageMs = (now - earlier.since) / (earlier.accepts + accepts);
 		const isRare = learntMs === 0 && accepts >= refusals * ACCEPTS_A_REFUSAL;
 		const mostMs = learntMs > 0 ? ms * GROWTH : accepts * PROOF_MS;
 		if (!isRare && averageMs <= MAX_MS) this.learntMs = Math.min(averageMs, mostMs);
+		this.earlier = { since, accepts };
 		this.since = now;
 		this.accepts = 0;
 		this.refusals = 0;

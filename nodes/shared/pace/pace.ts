@@ -35,6 +35,8 @@ export class Pace {
 	private readonly room = new Room();
 	private lastSent = 0;
 	private creating = 0;
+	/** A create call is in the line of all: the others stay in their own, where a rest holds them. */
+	private isCreateNext = false;
 	private acceptedAt = 0;
 	/** Since when all create calls fail, and how the last one did. */
 	private failing: { since: number; last: Failure } | undefined;
@@ -47,6 +49,7 @@ export class Pace {
 		() => this.createRestMs(),
 		() => {
 			this.creating++;
+			this.isCreateNext = true;
 			this.creates.markSent();
 		},
 	);
@@ -83,6 +86,8 @@ export class Pace {
 		const wasGivenUp = this.isGivenUp;
 		if (await this.createLine.enter(signal)) {
 			const isMine = await this.line.enter(signal);
+			this.isCreateNext = false;
+			this.createLine.nudge();
 			if (isMine && (wasGivenUp || !this.isGivenUp)) return;
 			this.recordEnd(kind, Infinity, 'unknown');
 		}
@@ -154,12 +159,14 @@ export class Pace {
 	private slowDown(isCreate: boolean, sentAt: number, { kind, facts }: Failure): void {
 		const { pause, room } = this;
 		// What is under way may be what keeps the service from starting more, unless it limits the rate.
-		const isFull = isCreate && !pause.isNeeded && room.mayBeFull(this.inWork - 1);
+		const isFull = isCreate && !pause.isBelieved && room.mayBeFull(this.inWork - 1);
 		// An overloaded service (503) tells of no limit.
 		const isBusy = isCreate && kind !== 'rateLimited';
 		if (this.isNews(sentAt) && !isBusy) {
-			if (isFull) room.fill(this.underWay);
-			else this.blameRate();
+			if (isFull) {
+				room.fill(this.underWay);
+				pause.forget();
+			} else this.blameRate();
 		}
 		const breaker = isFull || isBusy ? this.creates : this.all;
 		breaker.trip(sentAt, false, facts.retryAfterMs);
@@ -199,7 +206,7 @@ export class Pace {
 	}
 
 	private createRestMs(): number {
-		if (this.inWork >= this.atOnce) return Infinity;
+		if (this.isCreateNext || this.inWork >= this.atOnce) return Infinity;
 		return this.isGivenUp ? 0 : this.creates.restMs;
 	}
 
