@@ -1,5 +1,5 @@
 import { logged, removeLog } from '../faults/log.mts';
-import { bad, good, saved, stop } from './seen';
+import { bad, stop } from './seen';
 import { answer, onCreate, onFile, posts, taskOf } from './service';
 import { begin, EACH, fakeTime, run, said, sim, speech, texts, video } from './setup';
 import { hasten } from './time';
@@ -51,64 +51,20 @@ test.each([
 	expect(description).toMatch(/History → Get Many as video-7\./);
 });
 
-describe('a stop', () => {
-	test('names what is paid and what may be, in the error, on the screen and once in the log', async () => {
-		onCreate({ hang: true, accepted: true }, ofItem('Three'));
-		const items = texts('One [sim:slow=600]', 'Two [sim:slow=600]', 'Three.');
-		const execution = await begin(speech(EACH), items);
-		await sim.waitFor(() => sim.tasks.size === 3);
-		await sim.waitFor(() => sim.requests.filter(({ status }) => status === 200).length === 2);
-		const { message, description } = bad(await stop(execution));
-		expect(message).toBe('The execution was canceled');
-		const [one, two, three] = ['One', 'Two', 'Three'].map((text) => taskOf(text).id);
-		expect(description).toContain(`Paid: item 0: task ${one}; item 1: task ${two}.`);
-		expect(description).toContain('Unconfirmed: item 2: speech requested.');
-		expect(description).not.toContain(three);
-		const warning = `Media Generation: The execution was canceled. ${description}`;
-		expect((await logged()).split(warning)).toHaveLength(2);
-		// n8n throws the step's data away, and shows no error of a stopped node.
-		expect(said.at(-1)).toBe(`Stopped. ${description}`);
-	});
-
-	test('says nothing of what was not asked for', async () => {
-		sim.setWebSocketMode('hang');
-		const execution = await begin(speech('Hi.'));
-		await sim.waitFor(() => sim.requests.some(({ on }) => on === 'socket'));
-		expect(bad(await stop(execution)).description).toBe('');
-		sim.setWebSocketMode('normal');
-		// Longer than the node holds a create call back: nothing follows.
-		await sim.waitFor(() => posts() > 0, 3500).catch(() => {});
-		expect(posts()).toBe(0);
-	});
-
-	test('during a create call: a retry does not pay again, and says why', async () => {
-		onCreate({ hang: true, accepted: true }, ofItem('Hi'));
-		const subject = speech('Hi.');
-		const execution = await begin(subject);
-		await sim.waitFor(() => posts() === 1);
-		// n8n saves the execution at the moment of the stop.
-		expect(saved(execution.soFar())).toContain('"sentAt":');
-		const retryOf = (await stop(execution)).run;
-		expect(bad(await run(subject, { retryOf })).message).toContain('no clear response');
-		expect(posts()).toBe(1);
-	});
-
-	test.each([
-		['speech', () => speech('Hi.')],
-		['video', () => video('Hi.')],
-	])('during a pause that the service asked for: a retry sends the %s', async (_, make) => {
-		onCreate(answer(429, '', { 'Retry-After': '3' }), ofItem('Hi'));
-		const subject = make();
-		const execution = await begin(subject);
-		await sim.waitFor(() => posts() === 1);
-		await sim.waitFor(() => sim.requests.at(-1)!.status === 429);
-		// Nobody tells when the node has read the answer.
-		while (/"(?:sentAt|asked)":/.test(saved(execution.soFar()))) {
-			await new Promise((resolve) => setTimeout(resolve, 5));
-		}
-		const canceled = await stop(execution);
-		expect(bad(canceled).description).toBe('');
-		good(await run(subject, { retryOf: canceled.run }));
-		expect([posts(), sim.creates]).toEqual([2, 1]);
-	});
+test('a stop names what is paid and what may be, in the error, on the screen and once in the log', async () => {
+	onCreate({ hang: true, accepted: true }, ofItem('Three'));
+	const items = texts('One [sim:slow=600]', 'Two [sim:slow=600]', 'Three.');
+	const execution = await begin(speech(EACH), items);
+	await sim.waitFor(() => sim.tasks.size === 3);
+	await sim.waitFor(() => sim.requests.filter(({ status }) => status === 200).length === 2);
+	const { message, description } = bad(await stop(execution));
+	expect(message).toBe('The execution was canceled');
+	const [one, two, three] = ['One', 'Two', 'Three'].map((text) => taskOf(text).id);
+	expect(description).toContain(`Paid: item 0: task ${one}; item 1: task ${two}.`);
+	expect(description).toContain('Unconfirmed: item 2: speech requested.');
+	expect(description).not.toContain(three);
+	const warning = `Media Generation: The execution was canceled. ${description}`;
+	expect((await logged()).split(warning)).toHaveLength(2);
+	// n8n throws the step's data away, and shows no error of a stopped node.
+	expect(said.at(-1)).toBe(`Stopped. ${description}`);
 });

@@ -1,6 +1,6 @@
-import { allClosed, expectServed, good, hints, only, saved } from './seen';
-import { posts, readings, requests, tasks } from './service';
-import { run, sim, speech, start, task } from './setup';
+import { allClosed, bad, expectServed, good, hints, only, saved } from './seen';
+import { answer, message, onRead, posts, readings, requests, tasks } from './service';
+import { begin, NODE, node, RETRY, run, sim, speech, start, task } from './setup';
 
 test('a text becomes a file, byte for byte, with one POST and one reading after the 100 % message', async () => {
 	const result = await run(speech('Hello.'), { items: [{ a: 1 }] });
@@ -101,4 +101,75 @@ test('Get puts out a task in any state, also a failed one', async () => {
 	const item = only(await run(task('get', id, { download: true })));
 	const error = 'Speech synthesis failed';
 	expect(item.json).toMatchObject({ task_id: id, status: 'error', error });
+});
+
+test('a message that says 100 too early is no outcome: the task is read until it is', async () => {
+	await start({ pace: 0.3 });
+	const execution = await begin(speech('Hello.'));
+	await sim.waitFor(() => sim.tasks.size === 1 && sim.sockets() === 1);
+	sim.push(message(tasks()[0]!.id, 140));
+	expect(only(await execution.finished).json.status).toBe('completed');
+	expect(readings().length).toBeGreaterThan(1);
+});
+
+test('a refused socket: polls, and one hint for all items says so', async () => {
+	sim.setWebSocketMode('refuse');
+	const result = await run(speech('Hello.'), { items: [{}, {}, {}] });
+	expect(good(result)).toHaveLength(3);
+	expect(hints(result)).toEqual([expect.stringMatching(/WebSocket.*item 0, 1, 2/s)]);
+	expect(JSON.stringify(result.hints(NODE))).not.toContain(sim.token);
+	expect(posts()).toBe(3);
+	await allClosed();
+});
+
+test('the deadline ends the wait, names the task and what to do', async () => {
+	const { message, description } = bad(await run(speech('Hi [sim:slow=600]', { timeout: 2 })));
+	const { id } = tasks()[0]!;
+	expect(message).toMatch(/^No result after 2 seconds.*\[item 0\]$/);
+	expect(message).toContain(id);
+	expect(description).toContain(
+		`collect the result at no extra charge, use Speech → Collect with task ID ${id}`,
+	);
+	expect(description).toContain('creating it again is charged as a new task');
+	await allClosed();
+	expect(posts()).toBe(1);
+});
+
+test('nothing is paid for once the deadline has passed while the socket was waited for', async () => {
+	sim.setWebSocketMode('hang');
+	const { message } = bad(await run(speech('Hi.', { timeout: 1 })));
+	expect(message).toContain('No result after 1 second');
+	expect(sim.creates).toBe(0);
+});
+
+/** It was made, and paid for, once. */
+async function expectOnce(maxTries: number) {
+	// The first attempt ends before it reads the task: a new one may be unknown for some seconds.
+	const fields = speech('Hello, this takes a moment. [sim:slow=40]', { timeout: 1 });
+	const result = await run(node(fields, { ...RETRY, maxTries }));
+	expect(only(result).binary?.data?.mimeType).toBe('audio/wav');
+	expect([posts(), sim.creates]).toEqual([1, 1]);
+	return result;
+}
+
+test('Retry On Fail collects what was paid for instead of paying again', async () => {
+	expect(hints(await expectOnce(3)).join()).toMatch(/at no extra charge/);
+	await allClosed();
+});
+
+test.each([
+	['has failed', answer(200, { id: 1, status: 'error', message: 'busy' })],
+	['is unknown', answer(404, { error: 'task_not_found' })],
+	['is unknown to an ingress', answer(404, '<html><body>404</body></html>')],
+])(
+	'Retry On Fail: when one answer says that a task %s, it is asked for again, not paid for',
+	async (_, action) => {
+		onRead(action);
+		await expectOnce(4);
+	},
+);
+
+test('a new execution of the same text is paid for, as it has to be', async () => {
+	for (let round = 0; round < 2; round++) good(await run(speech('Hello.')));
+	expect(sim.creates).toBe(2);
 });

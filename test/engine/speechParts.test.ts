@@ -1,5 +1,5 @@
 import { allClosed, bad, good, hints, only, saved } from './seen';
-import { posts, tasks } from './service';
+import { answer, onCreate, posts, tasks } from './service';
 import { run, sim, start } from './setup';
 import { expectSound, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
@@ -62,6 +62,25 @@ test('without waiting: all task ids at once, which Collect makes as one file', a
 		await expectSound(result, ids());
 	}
 	expect(posts()).toBe(12);
+});
+
+test('once a part has failed no other is sent, and those under way are not waited for', async () => {
+	onCreate(answer(400, { error: 'no' }), { body: 'sentence 02' });
+	// Twelve parts that never end.
+	const slow = TEXT.replaceAll('of a long text, my dear', '[sim:slow=9000]');
+	const { message } = bad(await run(split(slow, { concurrency: 4 })));
+	expect(message).toContain('part 3 of 12');
+	expect(posts()).toBe(4);
+	expect(sim.creates).toBe(3);
+	await allClosed();
+});
+
+test('Collect: a task that is unknown is named, and those that are there', async () => {
+	good(await run(split(SENTENCES.slice(0, 2).join(' '), {}, { waitForCompletion: false })));
+	const { message, description } = bad(await run(wait([...ids(), '4711'].join())));
+	expect(message).toContain('has no task with this ID: task_not_found – task 4711, part 3 of 3');
+	expect(description).toContain(ids().join(', '));
+	expect(posts()).toBe(2);
 });
 
 describe('bad input is refused before anything is sent', () => {

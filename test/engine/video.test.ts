@@ -1,7 +1,7 @@
 import type { RawStreamStep } from '../../simulator/simulator.mts';
 import { expectServed, good, hints, only, origins } from './seen';
-import { looks, requests } from './service';
-import { image, run, said, sim, start, video } from './setup';
+import { answer, looks, onCreate, posts, requests } from './service';
+import { image, node, RETRY, run, said, sim, start, video } from './setup';
 import { completion, raw, serveFiles } from './videos';
 
 const LANDSCAPE = { aspect_ratio: 'VIDEO_ASPECT_RATIO_LANDSCAPE' };
@@ -87,4 +87,16 @@ test.each<[string, RawStreamStep[]]>([
 	expect(json).toEqual({ id: 'new', file_url: `${sim.baseUrl}/files/a.mp4` });
 	expect(binary!.data!.fileName).toBe('video-new.mp4');
 	expect([looks(), sim.leaks.length]).toEqual([0, 0]);
+});
+
+test('a warning beside a result is passed on, and the next attempt pays for nothing', async () => {
+	const entry = {
+		id: 'v',
+		file_url: 'https://files.example/a.bin',
+		error: 'Shorter than asked for',
+	};
+	onCreate(answer(200, entry), { times: 9 });
+	const { json } = only(await run(node(video('A', {}, { download: false }), RETRY)));
+	expect(json).toMatchObject(entry);
+	expect(posts()).toBe(1);
 });

@@ -5,9 +5,11 @@ import {
 	always,
 	answer,
 	CREATING,
+	event,
 	IMAGE,
 	on,
 	READING,
+	RETRY,
 	row,
 	SPEAK,
 	VIDEO,
@@ -34,6 +36,18 @@ const TOO_LONG: Array<[string, string | object]> = [
 	['`{ detail }`', { detail: 'Text is too long' }],
 	['nested objects', { error: { error: { message: 'Text is too long' } } }],
 ];
+
+/** n8n tries a node again whose first item has any `error`. */
+const succeeding = {
+	setting: { options: { download: false }, parameters: { download: false }, node: RETRY },
+};
+const NOTHING = { error: { code: 0, message: '' } };
+const FILE = { file_url: 'https://files.example/a.bin', audio_url: 'https://files.example/a.bin' };
+const inEvent = (data: object) => event('status', { ...data, ...NOTHING });
+/** The create call is accepted, and answered so with status 200. */
+const acceptedWith = (body: string | object) => ({
+	action: { accepted: true, ...answer(200, body).action },
+});
 
 const bodies: Row[] = [
 	...TOO_LONG.map(([shape, body]) =>
@@ -62,12 +76,27 @@ const bodies: Row[] = [
 	row('`error: ""` or `null` in a task under way', [SPEAK, 'speech:wait'], {
 		faults: reading(200, { id: 1, status: 'processing', error: '', message: null }),
 	}),
+	row('An `error` with code 0 and no message beside a result', [SPEAK], {
+		...succeeding,
+		faults: [
+			{ ...on.create, ...acceptedWith({ task_id: '1', ...NOTHING }) },
+			{ ...on.read, ...answer(200, { id: 1, status: 'completed', ...FILE, ...NOTHING }) },
+		],
+	}),
+	row('An `error` with code 0 and no message beside progress and a result', [IMAGE], {
+		...succeeding,
+		faults: [{ ...on.create, action: { sse: [{ status: 'generating' }, FILE].map(inEvent) } }],
+	}),
 ];
 
 const refusals: Row[] = [
 	row('401 with JSON', [...CREATING, 'account:get', 'voice:getAll', 'history:getAll'], {
 		...anything(401, { error: 'invalid_token' }),
 		fails: "refused the API token…Enter a new 'API Token'",
+	}),
+	row('404 to the create call', BOTH, {
+		...create(404, {}),
+		fails: "does not recognize this address…'Base URL'",
 	}),
 	row('403 with JSON', [...BOTH, 'account:get'], {
 		...anything(403, { message: 'forbidden' }),
@@ -103,10 +132,24 @@ const refusals: Row[] = [
 		setting: { text: 'A [sim:no-credits=event]' },
 		fails: 'out of credit: …Add credit',
 	}),
-	row('A page instead of the API (wrong Base URL)', [...BOTH, 'account:get', 'voice:getAll'], {
+	row('A page instead of the API (wrong Base URL)', ['account:get', 'voice:getAll'], {
 		...anything(200, PAGE),
 		fails: "does not come from a media generation service…'Base URL'",
 	}),
+	row("An edge's page with status 200 to a create call", CREATING, {
+		...create(200, PAGE),
+		fails: `does not come from a media generation service…${UNSURE}`,
+	}),
+	row('An answer without an id where a task was created', [SPEAK], {
+		faults: [{ ...on.create, ...always, ...acceptedWith({}) }],
+		fails: UNSURE,
+	}),
+];
+
+const TOO_MUCH = [
+	{ error: 'rate_limit_exceeded' },
+	{ success: false, message: 'Too many requests' },
+	{ error: { code: 429, message: 'Too many concurrent generations' }, id: null },
 ];
 
 const limits: Row[] = [
@@ -129,6 +172,19 @@ const limits: Row[] = [
 		],
 		sent: 3,
 	}),
+	row('200 that says: too much', BOTH, {
+		faults: TOO_MUCH.map((body) => ({ ...on.create, ...answer(200, body) })),
+		note: 'as 429',
+		sent: 4,
+	}),
+	row('An error that comes first in a stream and says: too much', [VIDEO, IMAGE], {
+		faults: [{ code: 429, error: 'Try later' }, 'Too many concurrent tasks'].map((data) => ({
+			...on.create,
+			...answer(200, event('error', data), { 'Content-Type': 'text/event-stream' }),
+		})),
+		note: 'as 429',
+		sent: 3,
+	}),
 	row('429 with an absurd `Retry-After`', BOTH, {
 		setting: { options: { timeout: 8 } },
 		...create(429, {}, { 'Retry-After': '99999999999' }),
@@ -141,6 +197,21 @@ const limits: Row[] = [
 			faults: reading(status, PAGE),
 		}),
 	),
+	row('500 to readings until the time is up', [SPEAK], {
+		setting: { options: { timeout: 6 } },
+		faults: [{ ...on.read, ...always, ...answer(500, { error: 'boom' }) }],
+		fails: 'No result after 6 seconds (last known: pending, 100 %, then HTTP 500)…task ID',
+	}),
+	row('408 to the create call', [SPEAK], {
+		...create(408),
+		fails: UNSURE,
+	}),
+	row('502 to the create call, and Retry On Fail is on', BOTH, {
+		setting: { options: { timeout: 3 }, node: RETRY },
+		...create(502, PAGE),
+		fails: `An earlier attempt…no clear response: HTTP 502 at …may have accepted`,
+		note: 'it is not sent again',
+	}),
 	row('500 or 503 to the create call', CREATING, {
 		...create(503, { error: 'overloaded' }),
 		fails: `not available (HTTP 503): overloaded…${UNSURE}`,

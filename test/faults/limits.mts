@@ -9,6 +9,7 @@ import {
 	inFront,
 	on,
 	READING,
+	RETRY,
 	row,
 	SPEAK,
 	VIDEO,
@@ -95,7 +96,7 @@ const limits: Row[] = [
 		check: isNotFollowed,
 	}),
 	row('A file could not be downloaded, and Retry On Fail is on', [SPEAK, VIDEO], {
-		setting: { node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 100 } },
+		setting: { node: RETRY },
 		faults: [{ ...on.file, ...answer(410) }],
 		hints: 'of an earlier attempt, at no extra charge',
 	}),

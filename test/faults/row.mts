@@ -71,6 +71,9 @@ export const answer = (
 	headers?: Record<string, string>,
 ): Pick<FaultRule, 'action'> => ({ action: { respond: { status, body, headers } } });
 
+/** Settings of a node that n8n runs again when it fails. */
+export const RETRY = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
+
 /** A row of the matrix. */
 export const row = (
 	fault: string,

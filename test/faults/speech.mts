@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { wordsOfFailure } from './check.mts';
 import { PAGE } from '../service/bodies.mts';
-import { always, answer, dialect, on, row, SPEAK, type Row } from './row.mts';
+import { always, answer, dialect, on, RETRY, row, SPEAK, type Row } from './row.mts';
 
 const TASKS = [SPEAK, 'speech:get', 'speech:wait'] as const;
 
@@ -50,8 +51,8 @@ const tasks: Row[] = [
 			setting: { text: `A [sim:${word}]` },
 		}),
 	),
-	row('The task is unknown for a moment after its creation', [SPEAK], {
-		faults: [{ ...on.read, ...answer(404, { error: 'not_found' }) }],
+	row('The task is unknown for a moment after its creation', [SPEAK, 'speech:wait'], {
+		faults: [{ ...on.read, times: 5, ...answer(404, { error: 'task_not_found' }) }],
 	}),
 	row('An ingress answers 404 with a page for a moment', [SPEAK, 'speech:wait'], {
 		faults: [{ ...on.read, times: 2, ...answer(404, PAGE) }],
@@ -86,13 +87,15 @@ const parts: Row[] = [
 	row('A part of a long text is refused', [SPEAK], {
 		setting: LONG,
 		faults: [REFUSED_PART],
-		fails: 'Not that word – part 2 of 3…are paid for, as the tasks',
-		note: 'all paid tasks are named; a retry collects them',
+		fails: `Not that word – part 2 of 3…are paid for, as the tasks …To collect them at no extra charge, retry, or use Speech → Collect with these IDs`,
+		check: ({ sim }, result) => {
+			for (const id of sim.tasks.keys()) assert.ok(wordsOfFailure(result).includes(id));
+		},
 		sent: 3,
 		paid: 2,
 	}),
 	row('A part of a long text is refused, and the node is set to try again', [SPEAK], {
-		setting: { ...LONG, node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 } },
+		setting: { ...LONG, node: RETRY },
 		faults: [REFUSED_PART],
 		isOwnFile: true,
 		hints: 'at no extra charge',

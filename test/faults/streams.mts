@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { FaultRule, RawStreamStep } from '../../simulator/simulator.mts';
-import { PAGE } from '../service/bodies.mts';
 import {
 	always,
 	answer,
@@ -28,6 +27,9 @@ const stream = (sse: RawStreamStep[], finishesInHistoryAfterMs?: number): FaultR
 });
 
 const FILE = { ...on.file, ...always, ...answer(200, 'the file') };
+
+/** So says a field, or an option. */
+const UNFETCHED = { download: false };
 
 /** It breaks off while the service works. */
 const BROKEN: RawStreamStep[] = [status('processing'), SOON, 'END'];
@@ -86,6 +88,21 @@ const shapes: Row[] = [
 		check: (_, result) => assert.equal(result.items(NODE).length, 3),
 		note: 'the last is taken from the history',
 	}),
+	row('Completions that come one per video, and a stream that is reset', [VIDEO], {
+		setting: {
+			parameters: { numberOfVideos: 3, ...UNFETCHED },
+			options: { timeout: 3, ...UNFETCHED },
+		},
+		make: (stage) => {
+			entries(stage, 'a');
+			const a = event('x_complete', stage.sim.history.pop());
+			stage.sim.fault(stream([a, SOON, 'RESET']));
+		},
+		faults: [FILE],
+		isOwnFile: true,
+		check: (_, result) => assert.equal(result.items(NODE).length, 1),
+		hints: '1 of 3 …may still come…History → Get Many',
+	}),
 	row('Fewer videos than asked for', [VIDEO], {
 		setting: { text: 'A [sim:fewer]', parameters: { numberOfVideos: 3 } },
 		hints: 'fewer files than requested',
@@ -100,11 +117,6 @@ const shapes: Row[] = [
 	row('An error event: AUDIO_FILTERED', [VIDEO], {
 		faults: [stream([event('error', { code: 400, error: 'AUDIO_FILTERED' }), 'END'])],
 		fails: 'could not generate this: AUDIO_FILTERED',
-	}),
-	row("An edge's page instead of a stream", GENERATIONS, {
-		faults: [{ ...on.create, ...answer(200, PAGE) }],
-		fails: 'does not come from a media generation service…may have accepted',
-		paid: 0,
 	}),
 ];
 
