@@ -1,7 +1,7 @@
 import type { Pace } from '../../shared/pace/pace';
 
 /** Where automatic concurrency begins, and where it stops growing. */
-const AUTOMATIC_START = 6;
+const AUTOMATIC_START = 10;
 const AUTOMATIC_MAX = 100;
 /** Some services accept everything and fail what is too much: beyond this, something has to be alive. */
 const UNCHECKED_MAX = 20;

@@ -40,7 +40,7 @@ export const concurrency: NumberField = {
 	typeOptions: { minValue: 0, maxValue: 500, numberPrecision: 0 },
 	default: 0,
 	description:
-		'How many items to process at once. 0 adjusts automatically: it starts with 6, goes up while the service accepts them, and down when it refuses. The output keeps the order of the items.',
+		'How many items to process at once. 0 adjusts automatically: it starts with 10, goes up while the service accepts them, and down when it refuses. The output keeps the order of the items.',
 };
 
 export const maxPaid: NumberField = {
