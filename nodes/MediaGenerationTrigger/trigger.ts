@@ -13,12 +13,12 @@ import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { wordingOf } from '../shared/n8n/messages';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Activation } from './activation/activation';
+import { EventStore } from './activation/eventStore';
 import { dropsDuplicates } from './activation/executionQueue';
-import { EntryStore } from './generated/entryStore';
 import { HistoryWatch } from './generated/historyWatch';
+import type { HistoryStore } from './generated/newEntries';
 import { ownWorkOf, refuseSelfStart } from './activation/followers';
 import { readSettings } from './activation/settings';
-import { TaskStore } from './tasks/taskStore';
 import { TaskWatch } from './tasks/taskWatch';
 
 /**
@@ -108,17 +108,18 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 	return { closeFunction };
 }
 
-/** What listens for the chosen events. */
+/** What listens for the chosen events. Another service may know other things by the same names. */
 function watchesOf(activation: Activation, kept: IDataObject, key: string) {
 	const { api, context, settings, isManual } = activation;
+	const { baseUrl } = api.credential;
 	const emitsAgain = !isManual && dropsDuplicates(context);
 	const watches = [];
 	if (settings.ofTasks) {
-		const store = new TaskStore(kept, key, api.credential.baseUrl, emitsAgain);
+		const store = new EventStore(kept, `tasks ${baseUrl}`, key, emitsAgain);
 		watches.push(new TaskWatch(activation, store));
 	}
 	if (settings.events.has('generated')) {
-		const store = new EntryStore(kept, key, api.credential.accountKey, emitsAgain);
+		const store: HistoryStore = new EventStore(kept, `generated ${baseUrl}`, key, emitsAgain);
 		watches.push(new HistoryWatch(activation, store));
 	}
 	return watches;

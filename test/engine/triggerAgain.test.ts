@@ -1,4 +1,3 @@
-import { TaskStore } from '../../nodes/MediaGenerationTrigger/tasks/taskStore';
 import { fakeTime, sim, start } from './setup';
 import { pass, passUntil } from './time';
 import { activate, activateListening, areMade, createTask, isMade } from './triggerSetup';
@@ -55,8 +54,6 @@ describe('a restart of n8n', () => {
 	it('gives the same event the same key, and every other event another', async () => {
 		const { before, underWay, done, staticData } = await cutOff();
 		const [first] = before.started;
-		// Forgets what this process knows, as a kill does.
-		new TaskStore({}, '', '', true);
 		await before.close();
 		await sim.waitFor(() => isMade(underWay));
 		const after = await activate({ nodeId: 'restarted', staticData });

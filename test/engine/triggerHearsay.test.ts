@@ -23,7 +23,7 @@ describe('a task first heard of at 100 %', () => {
 		['its record has no times', true, () => ({})],
 		['it ended since', true, () => ({ created_at: ago(3_600_000), completed_at: ago(0) })],
 		['it ended before', false, () => ({ completed_at: ago(60_000) })],
-		['it was created long before', false, () => ({ created_at: ago(3_600_000) })],
+		['its record tells its creation alone', true, () => ({ created_at: ago(3_600_000) })],
 	])('is told unless it ended before the workflow was published: %s', async (_, isTold, times) => {
 		await start({ pace: 0 });
 		const trigger = await activateListening();

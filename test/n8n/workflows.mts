@@ -15,6 +15,9 @@ export interface Execution {
 	data: string;
 }
 
+/** What a trigger remembers of its events. */
+type Kept = { events: Array<[string, { state: string }]> };
+
 /** A workflow in a running n8n, handled as the editor does it. */
 export class RemoteWorkflow {
 	readonly id: string;
@@ -66,8 +69,8 @@ export class RemoteWorkflow {
 	/** The tasks that its trigger remembers as under way, as n8n has saved it. */
 	async remembered(): Promise<string[]> {
 		const { staticData } = await this.rest.request('GET', `/rest/workflows/${this.id}`);
-		const kept: Array<[string, { state: string }]> =
-			staticData?.[`node:${TRIGGER}`]?.tasks?.events ?? [];
+		const rooms = Object.entries<Kept>(staticData?.[`node:${TRIGGER}`] ?? {});
+		const kept = rooms.find(([room]) => room.startsWith('tasks'))?.[1].events ?? [];
 		return kept.filter(([, { state }]) => state === 'underWay').map(([taskId]) => taskId);
 	}
 }

@@ -12,9 +12,6 @@ describe('the record of a completed task', () => {
 		['seconds', { finishedAt: SINCE / 1000 - 10 }],
 		['milliseconds', { updated_at: String(SINCE - 10_000) }],
 		['a clock that is ahead', { ended_at: '2026-11-22T12:00:50Z' }, 60_000],
-		['its creation alone, long ago', { created_at: '2026-11-22T11:50:00Z' }],
-		['a change that is its creation', { created_at: 1_795_000_000, updated_at: 1_795_000_000 }],
-		['no zone, yesterday', { completed_at: '2026-11-21 12:00:00' }],
 	])('says that it ended before: %s', (_, fields, offset = 0) => {
 		expect(endedBefore(task(fields, offset), SINCE)).toBe(true);
 	});
@@ -24,8 +21,9 @@ describe('the record of a completed task', () => {
 		['a later end', { created_at: '2026-11-22T11:00:00Z', completed_at: '2026-11-22T12:00:01Z' }],
 		['an end cut to the second', { completed_at: '2026-11-22T11:59:59Z' }],
 		['a clock that is behind', { completed_at: '2026-11-22T11:59:30Z' }, -60_000],
-		['its creation alone, just now', { created_at: '2026-11-22T11:59:00Z' }],
-		['no zone, hours ago', { completed_at: '2026-11-22T04:00:00' }],
+		['its creation alone', { created_at: '2026-11-21T11:59:00Z' }],
+		['a change that is its creation', { created_at: 1_795_000_000, updated_at: 1_795_000_000 }],
+		['no zone', { completed_at: '2026-11-22T04:00:00' }],
 		['a mere date', { completed_at: '2026-11-20' }],
 		['no time', { completed_at: null, updated_at: 'soon', created_at: {} }],
 	])('does not say so: %s', (_, fields, offset = 0) => {

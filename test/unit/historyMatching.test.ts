@@ -1,5 +1,5 @@
 import type { ServiceRecord, SentRequest } from '../../nodes/shared/contract';
-import { readHistory } from '../../nodes/shared/generation/historyEntries';
+import { oldestFirst, readHistory } from '../../nodes/shared/generation/historyEntries';
 import { matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent, SENT_AT } from './sent';
@@ -105,7 +105,7 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	const alike = [...others.map(lost), request, ...later.map(lost)];
 	jest.setSystemTime(SENT_AT + after * MINUTE);
 	const all = entries.map(listed);
-	const history = readHistory(all.toReversed(), SERVICE);
+	const history = oldestFirst(readHistory(all.toReversed(), SERVICE));
 	const { own, candidates } = matchHistory(request, alike, history);
 	const isOwn = Array.isArray(expected);
 	const records = [own, candidates].map((some) => some.map(({ record }) => record));

@@ -1,6 +1,9 @@
 import type { IDataObject } from 'n8n-workflow';
-import { EntryStore } from '../../nodes/MediaGenerationTrigger/generated/entryStore';
-import { lookInto } from '../../nodes/MediaGenerationTrigger/generated/look';
+import { EventStore } from '../../nodes/MediaGenerationTrigger/activation/eventStore';
+import {
+	type HistoryStore,
+	NewEntries,
+} from '../../nodes/MediaGenerationTrigger/generated/newEntries';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { readPage } from '../../nodes/shared/parsing/responses';
 
@@ -21,6 +24,7 @@ class Setting {
 	between = () => {};
 	data: IDataObject = {};
 	private key = `node ${++keys}`;
+	private accountKey = 'account';
 	private store = this.open();
 
 	/** `size`: what the service allows on a page. */
@@ -29,8 +33,8 @@ class Setting {
 		private readonly size = 100,
 	) {}
 
-	private open(account = 'account') {
-		return new EntryStore(this.data, this.key, account, true, this.now);
+	private open(): HistoryStore {
+		return new EventStore(this.data, 'generated', this.key, true, this.now);
 	}
 
 	/** What a look tells, after these, newest first, have come on top. */
@@ -38,13 +42,14 @@ class Setting {
 		this.history.unshift(...added);
 		this.now += MINUTE;
 		this.pages = 0;
-		const { seen, floor } = await lookInto(this.store, BASE, async (page) => {
+		const { accountKey } = this;
+		const newEntries = new NewEntries(this.store, { accountKey, baseUrl: BASE });
+		const { ended } = await newEntries.look(async (page) => {
 			this.pages = page;
 			this.between();
 			return readPage(this.page(page))!;
-		});
-		const ended = this.store.remember(seen, floor, this.now);
-		for (const { mark } of ended) this.store.markOver(mark);
+		}, this.now);
+		for (const { mark } of ended) this.store.mark(mark, 'over');
 		this.store.save();
 		return ended.map(({ record }) => idOf(record));
 	}
@@ -56,11 +61,12 @@ class Setting {
 	}
 
 	/** n8n was killed, or the workflow taken back and published again before n8n has saved anything. */
-	restart(how: 'killed' | 'closed', account?: string): void {
+	restart(how: 'killed' | 'closed', accountKey = this.accountKey): void {
+		this.accountKey = accountKey;
 		if (how === 'closed') this.store.leaveBehind();
 		else this.key = `node ${++keys}`;
 		this.data = how === 'closed' ? {} : (JSON.parse(JSON.stringify(this.data)) as IDataObject);
-		this.store = this.open(account);
+		this.store = this.open();
 	}
 }
 

@@ -44,12 +44,11 @@ const MUTANTS = [
 	`pace/pace.ts => this.createLine.sendAway(); =>`,
 	`run/concurrency.ts => this.active--; =>`,
 	// The trigger.
-	`activation/eventStore.ts => if (item) item.state = isEmitted => if (!item) item!.state = isEmitted`,
-	`activation/eventStore.ts => if (kept) this.store[this.room] = { ...kept }; =>`,
-	`tasks/taskStore.ts => this.events.set(taskId, { ...task, state: 'over' }); =>`,
+	`activation/eventStore.ts => item.state = state; =>`,
+	`activation/eventStore.ts => this.store[this.room] = { ...this.kept() } as IDataObject; =>`,
 	`tasks/taskFollower.ts => this.notBefore = 0; =>`,
-	`activation/executionQueue.ts => if (this.lines.get(about)?.end === end) this.lines.delete(about); =>`,
-	`activation/executionQueue.ts => [this.scope, about, name] => [this.scope, about, Math.random()]`,
+	`tasks/taskFollower.ts => if (!isProgress || emission === this.latest) await => await`,
+	`activation/executionQueue.ts => [this.activation.scope, about, name] => [this.activation.scope, about, Math.random()]`,
 	`generated/historyWatch.ts => await this.look(closing).then( => await Promise.resolve().then(`,
 	// The token.
 	`http/request.ts => const bearsToken = new URL(url).origin === request.credential.origin; => const bearsToken = true;`,
@@ -65,8 +64,8 @@ const TESTS: Record<string, string> = {
 	async: 'unit/pollUntil engine/speech',
 	http: 'engine/downloads engine/refusedFiles engine/memory unit/credential',
 	pace: 'engine/limits engine/outages worlds/worlds',
-	activation: 'engine/trigger',
-	tasks: 'engine/trigger unit/taskStore unit/endedBefore',
+	activation: 'engine/trigger unit/eventStore',
+	tasks: 'engine/trigger unit/eventStore unit/endedBefore',
 	generated: 'engine/triggerGenerated unit/newEntries',
 };
 

@@ -6,7 +6,7 @@ import type {
 	IRun,
 	ITriggerFunctions,
 } from 'n8n-workflow';
-import { settledWithin, sleep, withDeadline } from '../../shared/async/deadline';
+import { backOffMs, settledWithin, sleep, withDeadline } from '../../shared/async/deadline';
 import { Semaphore } from '../../shared/async/queue';
 import { Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
@@ -21,18 +21,17 @@ const MAX_EXECUTION_MS = 60_000;
 const DOWNLOAD_MS = 3_600_000;
 /** How many times an event is emitted if n8n can't start its execution. */
 const MAX_ATTEMPTS = 10;
-/** The pause before the second attempt, in ms; doubles up to the longest, about four minutes in total. */
-const FIRST_PAUSE_MS = 1000;
+/** The longest pause before it is emitted again, in ms; about three minutes in total. */
 const MAX_PAUSE_MS = 60_000;
 
 /** One event that is to start one execution. */
 export interface Emission {
-	/** What `store` knows it by; the events of one are emitted in order. */
+	/** What `store` knows it by. */
 	about: string;
 	/** The same for the same event, also after a restart. */
 	name: string;
-	/** A newer percentage takes the place of an older one that waits; an end always starts an execution. */
-	isProgress: boolean;
+	/** More is to come of it. */
+	isProgress?: boolean;
 	/** By what a sub-workflow that created it has noted it: then it starts nothing. */
 	names: string[];
 	/** What is put out. */
@@ -41,65 +40,53 @@ export interface Emission {
 	fetchFiles?(signal: AbortSignal): Promise<IBinaryKeyData>;
 }
 
-/** The events about one thing. */
-interface Line {
-	/** Resolves when all of them have been dealt with. */
-	end: Promise<void>;
-	/** The percentage that waits behind an earlier event. */
-	progress?: Emission;
-}
-
-/** Starts a watch's executions: those about one thing one after another, and not too many at once. */
+/** Starts a watch's executions, not too many at once. */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_AT_ONCE);
-	private readonly lines = new Map<string, Line>();
 
 	constructor(
 		private readonly activation: Activation,
-		private readonly store: Pick<EventStore<never, never>, 'markEmitted' | 'markOver' | 'save'>,
+		private readonly store: Pick<EventStore, 'mark' | 'save'>,
 	) {}
 
 	/**
-	 * Resolves when the execution is over, has taken too long, or will not start. Never rejects. What
-	 * can't be emitted because the trigger was closed is left to the next one.
+	 * Emits until n8n has started the execution; resolves when that is over, has taken too long, or will not
+	 * start. Never rejects. What can't be emitted because the trigger was closed is left to the next one.
 	 */
 	async add(emission: Emission): Promise<void> {
-		const { about, isProgress } = emission;
-		const line = this.lines.get(about);
-		if (line && isProgress) line.progress = emission;
-		const start = async () => {
-			if (line && isProgress && line.progress !== emission) return;
-			// If it fails, the trigger was closed, or else the next event must not suffer from it.
-			await this.start(emission).catch(() => {});
-		};
-		const end = line ? line.end.then(start) : start();
-		if (line) line.end = end;
-		else this.lines.set(about, { end });
-		await end;
-		if (this.lines.get(about)?.end === end) this.lines.delete(about);
+		const { isOwnWork, closing, warn } = this.activation;
+		const { about, name } = emission;
+		if (await isOwnWork(emission.names)) return this.store.mark(about, 'over');
+		for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+			const release = await this.slots.acquire(1, closing).catch(() => undefined);
+			if (!release) return;
+			const isDone = await this.emit(emission).finally(release);
+			if (isDone) return;
+			await sleep(backOffMs(attempt, MAX_PAUSE_MS), closing);
+		}
+		warn(`n8n did not start the event '${name}' of ${about}`);
 	}
 
-	/** Emits until n8n has started the execution, and waits for its end. */
-	private async start(emission: Emission): Promise<void> {
-		const { store } = this;
-		const { isOwnWork, closing, warn } = this.activation;
-		const { isProgress, about, name } = emission;
-		if (await isOwnWork(emission.names)) return store.markOver(about);
-		for (let attempt = 1; ; attempt++) {
-			const release = await this.slots.acquire(1, closing);
-			try {
-				const item = await this.itemOf(emission);
-				if (closing.aborted || (await this.isStarted(emission, item))) return;
-			} finally {
-				release();
-			}
-			if (!isProgress) store.markEmitted(about, false);
-			const event = `the event '${name}' of ${about}`;
-			if (attempt === MAX_ATTEMPTS) return warn(`n8n did not start ${event}`);
-			if (attempt === 1) warn(`n8n could not start ${event}, trying again`);
-			const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
-			await sleep(pauseMs, closing);
-		}
+	/** Tells n8n. False if it could not start the execution; true once that is over or takes too long. */
+	private async emit(emission: Emission): Promise<boolean> {
+		const { context, closing } = this.activation;
+		const item = await this.itemOf(emission);
+		if (closing.aborted) return true;
+		const done = context.helpers.createDeferredPromise<IRun>();
+		const refused = done.promise.then(
+			() => false,
+			(error: unknown) => this.isRefusal(error),
+		);
+		this.mark(emission, 'emitted');
+		this.store.save();
+		context.emit([[item]], undefined, done, this.deduplicationKey(emission));
+		const isRefused = await settledWithin(MAX_EXECUTION_MS, closing, refused);
+		this.mark(emission, isRefused ? 'waiting' : 'over');
+		return !isRefused;
+	}
+
+	private mark({ about, isProgress }: Emission, state: 'waiting' | 'emitted' | 'over'): void {
+		if (!isProgress) this.store.mark(about, state);
 	}
 
 	private async itemOf({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {
@@ -113,29 +100,6 @@ export class ExecutionQueue {
 				return { json: redact.value({ ...json, error: wordingOf(failure).message }) };
 			},
 		);
-	}
-
-	/** Tells n8n. False if it could not start the execution; true once that is over or takes too long. */
-	private async isStarted(emission: Emission, item: INodeExecutionData): Promise<boolean> {
-		const { store } = this;
-		const { context, closing } = this.activation;
-		const { about, isProgress } = emission;
-		const done = context.helpers.createDeferredPromise<IRun>();
-		const refused = done.promise.then(
-			() => false,
-			(error: unknown) => this.isRefusal(error),
-		);
-		if (!isProgress) store.markEmitted(about, true);
-		store.save();
-		try {
-			context.emit([[item]], undefined, done, this.deduplicationKey(emission));
-		} catch {
-			done.reject(new Error('cancelled'));
-			return false;
-		}
-		if (await settledWithin(MAX_EXECUTION_MS, closing, refused)) return false;
-		if (!isProgress) store.markOver(about);
-		return true;
 	}
 
 	/**

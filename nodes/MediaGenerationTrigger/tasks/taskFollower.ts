@@ -1,5 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { sleep } from '../../shared/async/deadline';
+import type { SpeechTask } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import { wordingOf } from '../../shared/n8n/messages';
@@ -7,10 +8,10 @@ import { nameOfTask } from '../../shared/n8n/ownWork';
 import type { Connection } from '../../shared/speech/notifications';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Activation } from '../activation/activation';
-import type { ExecutionQueue } from '../activation/executionQueue';
+import type { EventStore } from '../activation/eventStore';
+import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 import type { TaskEventKind } from '../activation/settings';
 import { endedBefore } from './endedBefore';
-import type { TaskStore } from './taskStore';
 
 /** How long a task may be silent before it is read, in ms; doubles up to 5 minutes. */
 const SILENCE_MS = 30_000;
@@ -20,13 +21,18 @@ const MAX_PAUSE_MS = 3_600_000;
 
 /** Follows one speech task to its end, and has its events emitted. */
 export class TaskFollower {
-	/** The percentage that was last heard of. */
+	/** The percentage that was last heard of, and that which was last reported. */
 	private highest = 0;
+	private reported = 0;
+	/** The latest percentage that is to be emitted. */
+	private latest: Emission | undefined;
+	/** Resolves when all events so far have been dealt with. */
+	private emitted = Promise.resolve();
 
 	/** A task that ended before `notBefore` (ms since 1970) is passed over. */
 	constructor(
 		private readonly activation: Activation,
-		private readonly taskStore: TaskStore,
+		private readonly store: EventStore,
 		private readonly executionQueue: ExecutionQueue,
 		private readonly taskId: string,
 		private notBefore: number,
@@ -38,46 +44,45 @@ export class TaskFollower {
 		begins: 'heard' | 'stored',
 		signal: AbortSignal,
 	): Promise<void> {
-		const { activation, taskStore, taskId } = this;
-		const { api, isManual, onFatal, warn } = activation;
+		const { api, isManual, onFatal, warn } = this.activation;
 		let beginning = begins;
 		for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2)) {
 			const failure = await waitForTask(api, {
-				taskId,
+				taskId: this.taskId,
 				signal,
 				pollIntervalMs: SILENCE_MS,
 				subscription,
 				begins: beginning,
 				onProgress: (percentage) => this.progress(percentage),
 			}).then(
-				(task) => {
-					if (endedBefore(task, this.notBefore)) return taskStore.markOver(taskId);
-					this.notBefore = 0;
-					this.progress(this.highest);
-					const { status, audioUrl } = task;
-					this.end('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, audioUrl);
-				},
+				(task) => this.complete(task),
 				(error: unknown) => this.fail(error),
 			);
-			if (!failure || failure.kind === 'canceled' || signal.aborted) return;
-			if (failure.kind === 'timedOut') return taskStore.forget(taskId);
-			const { message } = wordingOf(failure);
+			if (!failure || signal.aborted) return;
 			// Someone who tests with a task's ID wants to know that there is no such task.
 			if (failure.kind === 'tokenRefused' || isManual) onFatal(failure);
-			else if (pauseMs === FIRST_PAUSE_MS) warn(message);
-			if (failure.kind === 'notFound') return taskStore.forget(taskId);
+			else if (pauseMs === FIRST_PAUSE_MS) warn(wordingOf(failure).message);
+			if (failure.kind === 'notFound') return;
 			await sleep(pauseMs, signal);
 			beginning = 'stored';
 		}
 	}
 
 	private progress(percentage: number): void {
-		this.highest = percentage;
 		const { events, progressStep } = this.activation.settings;
+		this.highest = percentage;
 		// A task that may have ended long ago makes no progress.
-		if (this.notBefore > 0) return;
-		const isStep = this.taskStore.reportProgress(this.taskId, percentage, progressStep);
-		if (isStep && events.has('progress')) this.emit('progress', {}, `progress ${percentage}`);
+		if (this.notBefore > 0 || percentage < this.reported + progressStep) return;
+		this.reported = percentage;
+		if (events.has('progress')) this.emit('progress');
+	}
+
+	private complete(task: SpeechTask): void {
+		if (endedBefore(task, this.notBefore)) return this.store.mark(this.taskId, 'over');
+		this.notBefore = 0;
+		this.progress(this.highest);
+		const { status, audioUrl } = task;
+		this.end('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, audioUrl);
 	}
 
 	/** Returns the failure unless it is an end of the task. */
@@ -94,26 +99,32 @@ export class TaskFollower {
 
 	private end(event: 'completed' | 'failed', facts: IDataObject, audioUrl?: string): void {
 		if (event === 'completed') this.highest = 100;
-		if (!this.activation.settings.events.has(event)) return this.taskStore.markOver(this.taskId);
-		this.taskStore.markEmitted(this.taskId, false);
-		this.emit(event, facts, event, audioUrl);
+		const isWanted = this.activation.settings.events.has(event);
+		this.store.mark(this.taskId, isWanted ? 'waiting' : 'over');
+		if (isWanted) this.emit(event, facts, audioUrl);
 	}
 
-	private emit(event: TaskEventKind, facts: IDataObject, name: string, url?: string): void {
-		const { taskId: id } = this;
+	/** One event after another. A newer percentage takes the place of an older one that waits. */
+	private emit(event: TaskEventKind, facts: IDataObject = {}, url?: string): void {
+		const { taskId: id, highest } = this;
 		const { context, api, settings } = this.activation;
+		const isProgress = event === 'progress';
 		const fetchFiles = async (signal: AbortSignal) => {
 			const file = { url: url!, kind: 'speech' as const, id };
 			const data = await download(context, api.credential, file, signal);
 			return { [settings.outputField]: data };
 		};
-		void this.executionQueue.add({
+		const emission: Emission = {
 			about: id,
-			name,
-			isProgress: event === 'progress',
+			name: isProgress ? `progress ${highest}` : event,
+			isProgress,
 			names: [nameOfTask(id)],
-			json: { event, task_id: id, process_percentage: this.highest, ...facts },
+			json: { event, task_id: id, process_percentage: highest, ...facts },
 			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
+		};
+		if (isProgress) this.latest = emission;
+		this.emitted = this.emitted.then(async () => {
+			if (!isProgress || emission === this.latest) await this.executionQueue.add(emission);
 		});
 	}
 }

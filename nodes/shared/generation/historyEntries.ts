@@ -14,8 +14,6 @@ export interface HistoryEntry {
 	files: GeneratedFile[];
 	/** The service says that it failed. */
 	failed: boolean;
-	/** Its place in the history, 0 first. */
-	place: number;
 	/** Its id and addresses. */
 	marks: string[];
 }
@@ -28,9 +26,9 @@ export const countFiles = (entries: HistoryEntry[]): number =>
 export const isKnown = (entry: HistoryEntry, marks: ReadonlySet<string>): boolean =>
 	entry.marks.some((mark) => marks.has(mark));
 
-/** `history`, newest first, as entries, the oldest first; `baseUrl` resolves relative addresses. */
+/** `history`, newest first, as entries, its last in front; `baseUrl` resolves relative addresses. */
 export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
-	const entries = history.map((record, place): HistoryEntry => {
+	const entries = history.map((record): HistoryEntry => {
 		const files = readGeneratedFiles(record, baseUrl);
 		const id = idOf(record);
 		return {
@@ -40,15 +38,14 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
 			createdAt: asTime(record.created_at),
 			files,
 			failed: files.length === 0 && isFailureWord(record.status),
-			place,
 			marks: [...(id === undefined ? [] : [id]), ...marksOf(files)],
 		};
 	});
-	return oldestFirst(entries);
+	return entries.reverse();
 }
 
 /** Sorts entries: the oldest first, those of one second in their order, those without a time last. */
 export function oldestFirst<Entry extends HistoryEntry>(entries: Entry[]): Entry[] {
 	const time = ({ createdAt }: HistoryEntry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
-	return entries.sort((a, b) => time(a) - time(b) || b.place - a.place);
+	return entries.sort((a, b) => time(a) - time(b));
 }

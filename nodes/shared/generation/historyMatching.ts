@@ -64,7 +64,7 @@ export function matchHistory(
 	const share = places.slice(before, before + Math.max(0, lackOf(request)));
 	const shared = isClear ? mine.filter((entry) => share.includes(entry)) : [];
 	const own = [...proven, ...shared];
-	return { own, candidates: own.length > 0 ? [] : mine.sort((a, b) => a.place - b.place) };
+	return { own, candidates: own.length > 0 ? [] : mine.reverse() };
 }
 
 /** Their files are interchangeable. */

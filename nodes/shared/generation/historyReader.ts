@@ -3,7 +3,7 @@ import { readAllPages } from '../api/pagination';
 import type { Api } from '../api/api';
 import { isFailure } from '../failure';
 import { asTime } from '../parsing/coerce';
-import { readHistory, type HistoryEntry } from './historyEntries';
+import { oldestFirst, readHistory, type HistoryEntry } from './historyEntries';
 
 /** How long a look is fresh enough for everyone, in ms. */
 const FRESH_MS = 8_000;
@@ -69,5 +69,5 @@ async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise
 	});
 	const entries = readHistory(items, api.credential.baseUrl);
 	for (const entry of entries) entry.createdAt -= clockOffsetMs;
-	return { ...look, entries };
+	return { ...look, entries: oldestFirst(entries) };
 }

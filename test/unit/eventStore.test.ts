@@ -1,0 +1,49 @@
+import { EventStore } from '../../nodes/MediaGenerationTrigger/activation/eventStore';
+
+/* What n8n has kept of a trigger, by the time it is back; the engine's tests do the rest. */
+
+const MINUTE = 60_000;
+const ROOM = 'tasks https://media.example.com';
+
+/** What n8n has saved of a task under way, one that it was told of, and one that is over. */
+function saved() {
+	const data = {};
+	const store = new EventStore(data, ROOM, 'before', true);
+	for (const taskId of ['under way', 'told', 'over'])
+		store.events.set(taskId, { state: 'underWay' });
+	store.mark('told', 'emitted');
+	store.mark('over', 'over');
+	store.save();
+	return structuredClone(data);
+}
+
+it.each<[string, number, boolean, string, string[]]>([
+	['soon', 1, true, ROOM, ['under way', 'told']],
+	[
+		'later, when n8n may have deleted the execution it would know by its key',
+		3,
+		true,
+		ROOM,
+		['under way'],
+	],
+	['soon, but n8n drops no duplicates', 1, false, ROOM, ['under way']],
+	['for another service, which may have the same ids', 1, true, 'tasks https://b.example', []],
+])('a trigger that is back %s, after %d min, looks up what may have been missed', (...setting) => {
+	const [, minutes, emitsAgain, room, expected] = setting;
+	const now = Date.now() + minutes * MINUTE;
+	const store = new EventStore(saved(), room, `${setting.join()}`, emitsAgain, now);
+	expect(store.in('underWay')).toEqual(expected);
+	expect(store.events.get('over')?.state).toBe(room === ROOM ? 'over' : undefined);
+});
+
+it('of thousands of tasks little is kept, those under way longest', () => {
+	const data = {};
+	const store = new EventStore(data, ROOM, 'thousands', true);
+	for (let n = 0; n < 3000; n++) {
+		store.events.set(`task ${n}`, { state: 'underWay' });
+		if (n > 100) store.mark(`task ${n}`, 'over');
+	}
+	store.save();
+	expect(store.in('underWay')).toContain('task 7');
+	expect(JSON.stringify(data).length).toBeLessThan(100_000);
+});
