@@ -89,7 +89,7 @@ test.each<[string, (text: string) => void]>([
 	[
 		'an answer, or a failure and nothing else',
 		(text) => {
-			const read = valueOrFailure(() => errors.readAnswer(text, SOURCE.redact));
+			const read = valueOrFailure(() => errors.readAnswer(text, SOURCE.redact, readers.readRecord));
 			if (read instanceof Failure) isReason(read.facts.text);
 			else expect(read).toEqual(single.parseJson(text));
 			isReason(errors.readErrorText(text));

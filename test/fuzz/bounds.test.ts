@@ -37,7 +37,9 @@ test.each([
 		expect(parseJson(text)).toBeUndefined();
 		expect(readers.readNotification(text)).toBeUndefined();
 		expect(failureOfStatus(400, text).kind).toBe('rejected');
-		expect(valueOrFailure(() => readAnswer(text, SOURCE.redact))).toBeInstanceOf(Failure);
+		expect(
+			valueOrFailure(() => readAnswer(text, SOURCE.redact, readers.readRecord)),
+		).toBeInstanceOf(Failure);
 		expect(outcomeOf(`data: ${text}\n\n`)).toMatchObject({ files: [] });
 	}
 });

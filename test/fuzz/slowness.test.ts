@@ -32,7 +32,8 @@ const READERS: Record<string, (text: string) => unknown> = {
 	readNotification: readers.readNotification,
 	failureOfStatus: (text) => answers.failureOfStatus(400, text),
 	readErrorText: answers.readErrorText,
-	readAnswer: (text) => valueOrFailure(() => answers.readAnswer(text, SOURCE.redact)),
+	readAnswer: (text) =>
+		valueOrFailure(() => answers.readAnswer(text, SOURCE.redact, readers.readRecord)),
 	fileTypeOf: (text) =>
 		fileTypes.fileTypeOf(
 			Buffer.from(text),

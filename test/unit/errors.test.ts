@@ -8,6 +8,7 @@ import {
 } from '../../nodes/shared/parsing/errors';
 import { Failure, type FailureKind } from '../../nodes/shared/failure';
 import { redactor } from '../../nodes/shared/parsing/redaction';
+import { readRecord } from '../../nodes/shared/parsing/responses';
 import { failureOf } from './refusal';
 
 const PAGE =
@@ -121,7 +122,8 @@ describe('an answer with a success status', () => {
 	const redact = redactor('');
 
 	it.each(['""', 'null', 'false', '[]', '{}'])('`error: %s` is no failure', (error) => {
-		expect(readAnswer(`{"error":${error},"success":true,"a":1}`, redact)).toMatchObject({ a: 1 });
+		const body = `{"error":${error},"success":true,"a":1}`;
+		expect(readAnswer(body, redact, readRecord)).toMatchObject({ a: 1 });
 	});
 
 	it.each([
@@ -138,12 +140,7 @@ describe('an answer with a success status', () => {
 		['{"error":"Too many concurrent tasks","task":{"taskId":"t7"}}', 'rejected'],
 		['{"error":"rate limit exceeded","id":null,"request_id":"r1"}', 'rateLimited'],
 	])('%s is a failure: %s', (body, kind) => {
-		expect(failureOf(() => readAnswer(body, redact)).kind).toBe(kind);
-	});
-
-	it("leaves an `error` that belongs to the record, such as a failed task's, to its reader", () => {
-		const body = '{"id":1,"status":"failed","error":"too long"}';
-		expect(readAnswer(body, redact, () => true)).toMatchObject({ error: 'too long' });
+		expect(failureOf(() => readAnswer(body, redact, readRecord)).kind).toBe(kind);
 	});
 
 	it.each([
@@ -151,7 +148,7 @@ describe('an answer with a success status', () => {
 		['nothing', ''],
 		['half an answer', '{"a":'],
 	])('is not the service when it is %s, which may pass', (_, body) => {
-		const { kind, facts } = failureOf(() => readAnswer(body, redact));
+		const { kind, facts } = failureOf(() => readAnswer(body, redact, readRecord));
 		expect({ kind, ...facts }).toMatchObject({ kind: 'notTheService', transient: true });
 	});
 });

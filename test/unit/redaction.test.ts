@@ -5,7 +5,7 @@ import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 import { readAnswer } from '../../nodes/shared/parsing/errors';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import { redactor } from '../../nodes/shared/parsing/redaction';
-import { readSpeechTask } from '../../nodes/shared/parsing/responses';
+import { readRecord, readSpeechTask } from '../../nodes/shared/parsing/responses';
 import { valueOrFailure } from '../fuzz/check';
 
 const TOKEN = 'tok_0123456789abcdef';
@@ -79,7 +79,7 @@ it.each<[string, number, (text: string) => unknown]>([
 	[
 		'the error in an answer',
 		500,
-		(error) => valueOrFailure(() => readAnswer(JSON.stringify({ error }), redact)),
+		(error) => valueOrFailure(() => readAnswer(JSON.stringify({ error }), redact, readRecord)),
 	],
 	['the error of a task', 500, (error) => taskOf({ status: 'error', error })?.message],
 	['the status of a task', 500, (status) => taskOf({ status })?.status],

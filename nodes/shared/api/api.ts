@@ -1,4 +1,4 @@
-import { failureSaidIn, readAnswer } from '../parsing/errors';
+import { isFailed, readAnswer } from '../parsing/errors';
 import { readText } from '../http/bodies';
 import { RetryingClient, type ApiCall, type Consume } from './retry';
 import {
@@ -8,15 +8,13 @@ import {
 	type SpeechTask,
 	type Generation,
 } from '../contract';
-import { Failure } from '../failure';
 import {
-	readCreated,
 	readCreatedTaskId,
 	readPage,
+	readRecord,
 	readSpeechTask,
 	type Page,
 } from '../parsing/responses';
-import { isRecord } from '../parsing/coerce';
 
 /** How long the create call of a speech task may take, in ms: one that is given up may be paid for. */
 const CREATE_MS = 120_000;
@@ -40,11 +38,7 @@ export class Api extends RetryingClient {
 			limitMs: CREATE_MS,
 			...options,
 		};
-		const { raw } = await this.json(call, (record) => readCreatedTaskId(record) !== undefined);
-		const taskId = readCreatedTaskId(raw);
-		if (taskId !== undefined) return taskId;
-		const refusal = failureSaidIn(readCreated(raw), this.credential.redact);
-		throw refusal ?? new Failure('notTheService', { maybeAccepted: true });
+		return (await this.json(call, readCreatedTaskId)).found;
 	}
 
 	/** §4.2. Throws a Failure; `repeat` 'once' leaves repeating to the caller. */
@@ -53,21 +47,17 @@ export class Api extends RetryingClient {
 		signal: AbortSignal,
 		repeat: 'read' | 'once' = 'read',
 	): Promise<SpeechTask> {
-		// A failed task has an `error` of its own, which is not the answer's.
-		const isTask = (raw: unknown) => readSpeechTask(raw, this.credential) !== undefined;
 		const call: ApiCall = { method: 'GET', path: taskPath(taskId), repeat, signal };
-		const { raw, clockOffsetMs } = await this.json(call, isTask);
-		const task = readSpeechTask(raw, this.credential);
-		if (!task) throw new Failure('notTheService', { transient: true });
-		return { ...task, clockOffsetMs };
+		const read = (raw: unknown) => readSpeechTask(raw, this.credential);
+		const { found, clockOffsetMs } = await this.json(call, read);
+		return { ...found, clockOffsetMs };
 	}
 
 	/** §4.3. Deleting twice does no harm, so it is repeated like a read. Throws a Failure. */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
 		const call: ApiCall = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
-		const text = await this.send(call, readText);
 		// The body is unspecified (§4.3): only an explicit error counts.
-		if (/^\s*\{/.test(text)) readAnswer(text, this.credential.redact);
+		await this.json(call, (raw) => !isFailed(raw) || undefined);
 	}
 
 	/**
@@ -95,26 +85,22 @@ export class Api extends RetryingClient {
 
 	/** §4.10. `repeat` 'once' leaves repeating to the caller. */
 	async getAccount(signal: AbortSignal, repeat: 'read' | 'once' = 'read'): Promise<ServiceRecord> {
-		const { raw } = await this.json({ method: 'GET', path: ACCOUNT_PATH, repeat, signal });
-		if (!isRecord(raw)) throw new Failure('notTheService');
-		return raw;
+		const call: ApiCall = { method: 'GET', path: ACCOUNT_PATH, repeat, signal };
+		return (await this.json(call, readRecord)).found;
 	}
 
 	private async page(path: string, query: Query, signal: AbortSignal) {
 		const call: ApiCall = { method: 'GET', path, query, repeat: 'read', signal };
-		const { raw, clockOffsetMs } = await this.json(call);
-		const page = readPage(raw);
-		if (!page) throw new Failure('notTheService');
-		return { ...page, clockOffsetMs };
+		const { found, clockOffsetMs } = await this.json(call, readPage);
+		return { ...found, clockOffsetMs };
 	}
 
-	/** The JSON of the answer, and the service's clock minus ours in ms, 0 if it does not say. */
-	private async json(call: ApiCall, ownsErrorField?: (raw: unknown) => boolean) {
+	/** What `read` finds in the answer, and the service's clock minus ours in ms, 0 if it does not say. */
+	private async json<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {
 		return await this.send(call, async (answer, signal) => {
-			const text = await readText(answer, signal);
-			const raw = readAnswer(text, this.credential.redact, ownsErrorField);
+			const found = readAnswer(await readText(answer, signal), this.credential.redact, read);
 			const offsetMs = Date.parse(answer.headers.date ?? '') - Date.now();
-			return { raw, clockOffsetMs: Number.isNaN(offsetMs) ? 0 : offsetMs };
+			return { found, clockOffsetMs: Number.isNaN(offsetMs) ? 0 : offsetMs };
 		});
 	}
 }

@@ -7,8 +7,8 @@ import { ACCOUNT_PATH } from '../contract';
 import { asWrongAddress, Failure } from '../failure';
 import { readCredential, type Credential } from '../http/credential';
 import { failureOfConnection } from '../http/request';
-import { isRecord } from '../parsing/coerce';
 import { failureOfStatus, readAnswer } from '../parsing/errors';
+import { readRecord } from '../parsing/responses';
 import { wordingOf } from './messages';
 
 const TEST_MS = 15_000;
@@ -53,5 +53,5 @@ async function readAccount(
 	if (statusCode < 200 || statusCode > 299) {
 		throw asWrongAddress(failureOfStatus(statusCode, redact.text(text)));
 	}
-	if (!isRecord(readAnswer(text, redact))) throw new Failure('notTheService');
+	readAnswer(text, redact, readRecord);
 }

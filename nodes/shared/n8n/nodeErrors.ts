@@ -22,14 +22,6 @@ const ABOUT_INPUT = new Set<FailureKind>([
 	'generationFailed',
 ]);
 
-/** Tells n8n (from about 2.37) why it may want to retry. */
-const CAUSES: Partial<Record<FailureKind, string>> = {
-	rateLimited: 'rate-limited',
-	outOfCredit: 'quota-exhausted',
-	unavailable: 'temporarily-unavailable',
-	tokenRefused: 'credential-invalid',
-};
-
 /**
  * The n8n error that the user sees for any thrown value: item number, what happened, and what to do.
  * n8n's own errors (a broken expression, say) keep their words.
@@ -62,7 +54,6 @@ export function toNodeError(
 	const message = words.message + item;
 	const description = withNote(words.description);
 	const { status } = error.facts;
-	const cause = CAUSES[error.kind];
 	const made = ABOUT_INPUT.has(error.kind)
 		? new NodeOperationError(node, message, { itemIndex, description })
 		: new NodeApiError(
@@ -73,7 +64,6 @@ export function toNodeError(
 					message,
 					description,
 					httpCode: status === undefined ? undefined : String(status),
-					...(cause ? ({ failure: { cause } } as object) : {}),
 				},
 			);
 	// n8n replaces messages that happen to contain an error code.

@@ -129,7 +129,7 @@ export function failureOfText(text: string | undefined, facts: FailureFacts = {}
 }
 
 /** The Failure that a record reports, whatever its HTTP status; else undefined. */
-export function failureSaidIn(record: unknown, redact: Redactor): Failure | undefined {
+function failureSaidIn(record: unknown, redact: Redactor): Failure | undefined {
 	if (!isFailed(record)) return undefined;
 	const text = readReason(redact.value(record)) ?? 'no reason given';
 	const isRefusal = saysRefused(record, text);
@@ -174,17 +174,16 @@ export function failureOfStatus(status: number, body: string): Failure {
 }
 
 /**
- * The JSON of an answer with a success status. Throws a Failure if it is a page, not JSON, or reports
- * a failure and holds nothing that is wanted.
+ * What `read` finds in the JSON of an answer with a success status. Throws the Failure that the answer
+ * reports instead, or notTheService.
  */
-export function readAnswer(
+export function readAnswer<T>(
 	body: string,
 	redact: Redactor,
-	ownsErrorField: (raw: unknown) => boolean = () => false,
-): unknown {
+	read: (raw: unknown) => T | undefined,
+): T {
 	const raw = parseJson(body);
-	if (raw === undefined) throw new Failure('notTheService', { transient: true });
-	const failure = failureSaidIn(raw, redact);
-	if (failure && !ownsErrorField(raw)) throw failure;
-	return raw;
+	const found = read(raw);
+	if (found !== undefined) return found;
+	throw failureSaidIn(raw, redact) ?? new Failure('notTheService', { transient: true });
 }

@@ -6,7 +6,7 @@ import {
 	type TaskState,
 } from '../contract';
 import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_REASON_CHARS } from '../limits';
-import { isFailureWord, readReason, saysFailure } from './errors';
+import { isFailed, isFailureWord, readReason, saysFailure } from './errors';
 import type { Redactor } from './redaction';
 import {
 	asId,
@@ -57,12 +57,9 @@ const unwrap = (raw: unknown, key: string): unknown => {
 	return isRecord(inner) && (raw[key] === undefined || inner[key] !== undefined) ? inner : raw;
 };
 
-/** §4.1: the task in the answer to a create call, without its envelope. */
-export const readCreated = (raw: unknown): unknown => unwrap(raw, 'task_id');
-
 /** §4.1: the identifier of a created task, always a string; undefined when the answer has none. */
 export function readCreatedTaskId(raw: unknown): string | undefined {
-	const record = readCreated(raw);
+	const record = unwrap(raw, 'task_id');
 	if (!isRecord(record)) return undefined;
 	// Beside an error, an `id` alone belongs to the request or the error.
 	const isRefused = saysFailure(raw) || saysFailure(record);
@@ -143,9 +140,13 @@ export interface Page {
 	bare: boolean;
 }
 
-/** One page of a list (§4.4, §4.9): an array, alone or in an object; undefined when there is none. */
+/** A record that reports no failure (§4.10); else undefined. */
+export const readRecord = (raw: unknown): ServiceRecord | undefined =>
+	isRecord(raw) && !isFailed(raw) ? raw : undefined;
+
+/** One page of a list (§4.4, §4.9): an array, alone or in a record; undefined when there is none. */
 export function readPage(raw: unknown): Page | undefined {
-	const { voices, data, items, total, page_size: pageSize } = isRecord(raw) ? raw : {};
+	const { voices, data, items, total, page_size: pageSize } = readRecord(raw) ?? {};
 	const list = [raw, voices, data, items].find((one) => Array.isArray(one));
 	if (!list) return undefined;
 	return {
