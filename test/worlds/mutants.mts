@@ -27,8 +27,8 @@ const MUTANTS = [
 	`generation/historyMatching.ts => const IMAGES_MS = 300_000; => const IMAGES_MS = 0;`,
 	`generation/historySearch.ts => const LOOK_MS = 10_000; => const LOOK_MS = 10_000_000;`,
 	// Waiting.
-	`async/pollUntil.ts => quick = 0;\n\t\t\tnextAt = now; => quick = 0;`,
-	`async/pollUntil.ts => nextAt = steadyNow() + pauseMs;\n\t\tquick = undefined; => nextAt = Infinity;`,
+	`async/pollUntil.ts => pauseMs = 0;\n\t\t\tnextAt = now; => pauseMs = 0;`,
+	`async/pollUntil.ts => nextAt = steadyNow() + pauseMs;\n\t} => nextAt = Infinity;\n\t}`,
 	`async/pollUntil.ts => LAST_MS = 2000; => LAST_MS = -2000;`,
 	`http/download.ts => if (!isTransient(made) => if (isTransient(made)`,
 	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,

@@ -40,15 +40,15 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * A signal that aborts with the first of `signals`, one of which has to abort when the work is over.
- * What listens to a signal of `AbortSignal.any`, a whole request, is freed by a full garbage collection
- * only.
+ * A signal that aborts with the first of `signals`, one of which has to abort when the work is over; its
+ * reason is a Failure. What listens to a signal of `AbortSignal.any`, a whole request, is freed by a full
+ * garbage collection only.
  */
 export function anyOf(...signals: AbortSignal[]): AbortSignal {
 	const any = new AbortController();
 	const onAbort = () => {
 		for (const signal of signals) signal.removeEventListener('abort', onAbort);
-		any.abort(signals.find((signal) => signal.aborted)?.reason);
+		any.abort(abortReason(signals.find((signal) => signal.aborted)!));
 	};
 	for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true });
 	if (signals.some((signal) => signal.aborted)) onAbort();
@@ -75,11 +75,8 @@ export async function watchSilence(
  */
 export const NO_REASON = new Failure('canceled');
 
-// setTimeout's own limit (2^31 - 1 ms): beyond it a timer fires at once.
-const MAX_TIMER_MS = 2_147_483_647;
-
 export interface Deadline {
-	/** Aborts at the deadline or on cancel; its reason is a Failure. */
+	/** Aborts at the deadline, on cancel, and when the work is over; its reason is a Failure. */
 	signal: AbortSignal;
 	/** The time no longer counts; the signals still do. */
 	lift(): void;
@@ -96,34 +93,26 @@ const endOf = (signal: AbortSignal) => ends.get(signal) ?? Infinity;
 export const remainingMs = (signal: AbortSignal): number =>
 	Math.max(0, endOf(signal) - steadyNow());
 
-/** A time limit of `ms` milliseconds, which also ends when one of `signals` aborts. */
+/** A time limit of `ms` milliseconds (24 days at most), which also ends when one of `signals` aborts. */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
-	const bounded = Math.min(ms, MAX_TIMER_MS);
-	const work = new AbortController();
-	const timer = new AbortController();
 	const listened = signals.filter((signal) => signal !== undefined);
-	ends.set(work.signal, Math.min(steadyNow() + bounded, ...listened.map(endOf)));
-	const onCancel = () => {
-		const reason: unknown = listened.find((signal) => signal.aborted)?.reason;
-		work.abort(reason instanceof Failure ? reason : new Failure('canceled'));
-	};
-	for (const signal of listened) {
-		if (signal.aborted) onCancel();
-		else signal.addEventListener('abort', onCancel, { once: true });
-	}
-	void sleep(bounded, timer.signal).then(() => {
-		if (!timer.signal.aborted) work.abort(new Failure('timedOut', { limitMs: ms }));
+	const end = new AbortController();
+	const timer = new AbortController();
+	const signal = anyOf(end.signal, ...listened);
+	ends.set(signal, Math.min(steadyNow() + ms, ...listened.map(endOf)));
+	void sleep(ms, timer.signal).then(() => {
+		if (!timer.signal.aborted) end.abort(new Failure('timedOut', { limitMs: ms }));
 	});
 	const lift = () => {
-		ends.set(work.signal, Math.min(...listened.map(endOf)));
+		ends.set(signal, Math.min(...listened.map(endOf)));
 		timer.abort(NO_REASON);
 	};
 	return {
-		signal: work.signal,
+		signal,
 		lift,
 		stop() {
 			lift();
-			for (const signal of listened) signal.removeEventListener('abort', onCancel);
+			end.abort(NO_REASON);
 		},
 	};
 }

@@ -1,11 +1,11 @@
 import {
+	abortReason,
 	anyOf,
 	NO_REASON,
 	remainingMs,
 	sleep,
 	startDeadline,
 	steadyNow,
-	throwIfAborted,
 	whenAborted,
 } from './deadline';
 import { isFailure, isTransient } from '../failure';
@@ -23,8 +23,8 @@ export type NewsKind = 'progress' | 'outcome' | 'lost' | 'back';
 export interface News {
 	/** True while the channel delivers: readings may then be rare. */
 	isLive(): boolean;
-	/** Starts delivering. */
-	start(onNews: (news: NewsKind) => void): void;
+	/** Starts delivering; returns what ends it. */
+	follow(onNews: (news: NewsKind) => void): () => void;
 }
 
 export interface PollOptions<T> {
@@ -48,8 +48,9 @@ export interface PollOptions<T> {
 }
 
 const MAX_PAUSE_MS = 30_000;
-/** Pauses between readings when the outcome can be there any moment, in ms. */
-const SOON_MS = [50, 100, 200, 400, 800, 1500, 3000, 5000];
+/** The pauses between readings when the outcome can be there any moment double from … to …, in ms. */
+const MIN_SOON_MS = 50;
+const MAX_SOON_MS = 5000;
 /** A channel that is back is followed by a reading within so many ms. */
 const CATCH_UP_MS = 2000;
 /** Time kept for the last reading and a download after it: a share of the wait, and ms at most. */
@@ -61,89 +62,82 @@ const LAST_MS = 2000;
  * once more shortly before the time is up.
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
-	const { signal, pollMs, longestPauseMs = MAX_PAUSE_MS, news, waitForTurn } = options;
-	const leftMs = remainingMs(signal);
-	/** When the last reading is due, whatever was heard; Infinity once it was made. */
-	let lastAt = steadyNow() + leftMs - Math.min(LAST_MS, leftMs * LAST_SHARE);
-	/** Milliseconds of silence before the next reading. */
+	const { read, signal, pollMs, longestPauseMs = MAX_PAUSE_MS, news } = options;
+	const { waitForTurn = async () => true } = options;
 	let pauseMs = options.readFirst ? 0 : pollMs;
 	let nextAt = steadyNow() + pauseMs;
-	/** How many readings were made since the outcome can be there any moment; undefined: it can't. */
-	let quick: number | undefined;
-	let pause = new AbortController();
-	let reading = new AbortController();
+	/** The outcome is announced: it can be there any moment. */
+	let isDue = false;
+	/** Ends the pause, or the reading under way. */
+	let step = new AbortController();
+	const leftMs = remainingMs(signal);
+	const beforeLast = startDeadline(leftMs - Math.min(LAST_MS, leftMs * LAST_SHARE), signal);
+	const unfollow = news?.follow(hear);
+	try {
+		for (const over of [beforeLast.signal, signal]) {
+			const outcome = await pollDuring(over);
+			if (outcome) return outcome.value;
+			pauseMs = nextAt = 0;
+		}
+	} finally {
+		beforeLast.stop();
+		unfollow?.();
+	}
+	throw abortReason(signal);
 
-	news?.start((kind) => {
+	function hear(kind: NewsKind): void {
 		const now = steadyNow();
-		pauseMs = pollMs;
+		const isPausing = nextAt > now;
+		// A reading under way may hang, or report an earlier state.
+		if (isPausing || (kind === 'outcome' && !isDue)) step.abort(NO_REASON);
 		if (kind === 'outcome') {
-			// A reading under way may hang, or report an earlier state.
-			if (quick === undefined) reading.abort(NO_REASON);
-			quick = 0;
+			isDue = true;
+			pauseMs = 0;
 			nextAt = now;
-		} else if (kind === 'progress') {
-			if (quick === undefined) nextAt = now + pollMs;
-		} else {
+		} else if (!isDue) {
+			pauseMs = pollMs;
+			const dueAt = now + (kind === 'back' ? Math.min(pollMs, CATCH_UP_MS) : pollMs);
 			// A channel that comes and goes must not put the next reading off again and again.
-			nextAt = Math.min(nextAt, now + (kind === 'back' ? Math.min(pollMs, CATCH_UP_MS) : pollMs));
-		}
-		pause.abort(NO_REASON);
-	});
-
-	for (;;) {
-		throwIfAborted(signal);
-		pause = new AbortController();
-		const restMs = Math.min(nextAt, lastAt) - steadyNow();
-		if (restMs > 0) {
-			await sleep(restMs, anyOf(signal, pause.signal));
-			pause.abort(NO_REASON);
-		} else if (await isMyTurn()) {
-			const found = await readOnce();
-			if (found?.done) return found.value;
-			if (found) plan(found.soon === true);
+			nextAt = kind === 'progress' ? dueAt : Math.min(nextAt, dueAt);
 		}
 	}
 
-	/** A reading that nothing has asked for waits for others. */
-	async function isMyTurn(): Promise<boolean> {
-		if (!waitForTurn || quick !== undefined || steadyNow() >= lastAt) return true;
-		const patience = startDeadline(lastAt - steadyNow(), signal, pause.signal);
-		const isMine = await waitForTurn(pauseMs, patience.signal);
-		patience.stop();
-		throwIfAborted(signal);
-		return isMine;
+	/** Pauses and reads until there is an outcome, or `over` aborts. */
+	async function pollDuring(over: AbortSignal): Promise<{ value: T } | undefined> {
+		while (!over.aborted) {
+			step = new AbortController();
+			const current = anyOf(over, step.signal);
+			const restMs = nextAt - steadyNow();
+			if (restMs > 0) {
+				await sleep(restMs, current);
+			} else if (isDue || (await waitForTurn(pauseMs, current))) {
+				const found = await readOnce(current);
+				if (found?.done) return found;
+				if (found) plan(found.soon === true);
+			}
+			step.abort(NO_REASON);
+		}
+		return undefined;
 	}
 
-	/** One reading; undefined when it is given up for the last one, or for one that was announced. */
-	async function readOnce(): Promise<Reading<T> | undefined> {
-		if (steadyNow() >= lastAt) lastAt = Infinity;
-		reading = new AbortController();
-		const limit = startDeadline(lastAt - steadyNow(), signal, reading.signal);
-		const found = await Promise.race([
-			options.read(limit.signal).catch((error: unknown) => {
-				if (limit.signal.aborted) return undefined;
-				if (!isTransient(error)) throw error;
-				// The next one goes out as soon as the account's pace lets it.
-				return { done: false as const, soon: isFailure(error, 'rateLimited') };
-			}),
-			whenAborted(limit.signal),
-		]).finally(() => limit.stop());
-		throwIfAborted(signal);
-		return found ?? undefined;
+	/** One reading; undefined when it is given up. */
+	async function readOnce(current: AbortSignal): Promise<Reading<T> | undefined> {
+		const reading = read(current).catch((error: unknown) => {
+			if (current.aborted) return undefined;
+			if (!isTransient(error)) throw error;
+			// The next one goes out as soon as the account's pace lets it.
+			return { done: false as const, soon: isFailure(error, 'rateLimited') };
+		});
+		return (await Promise.race([reading, whenAborted(current)])) ?? undefined;
 	}
 
 	/** A reading has found no outcome; `isSoon`: it can be there any moment. */
 	function plan(isSoon: boolean): void {
-		const made = quick ?? 0;
-		if (isSoon || (quick !== undefined && quick < SOON_MS.length)) {
-			quick = made + 1;
-			nextAt = steadyNow() + SOON_MS[Math.min(made, SOON_MS.length - 1)]!;
-			return;
-		}
-		const longestMs = Math.max(pollMs, longestPauseMs);
-		const isSlower = news?.isLive() && quick === undefined && pauseMs > 0;
-		pauseMs = isSlower ? Math.min(pauseMs * 2, longestMs) : pollMs;
+		const isSlower = !isDue && pauseMs > 0 && news?.isLive();
+		if (isSoon && !isDue) pauseMs = 0;
+		isDue = isSoon || (isDue && pauseMs < MAX_SOON_MS);
+		if (isDue) pauseMs = Math.min(MAX_SOON_MS, Math.max(MIN_SOON_MS, pauseMs * 2));
+		else pauseMs = isSlower ? Math.min(pauseMs * 2, Math.max(pollMs, longestPauseMs)) : pollMs;
 		nextAt = steadyNow() + pauseMs;
-		quick = undefined;
 	}
 }

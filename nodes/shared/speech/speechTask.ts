@@ -117,15 +117,13 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	const { readFirst, isProven, watched } = BEGINNINGS[wait.begins];
 	const sightings = new Sightings(isProven, wait.onProgress);
 
-	let unfollow = () => {};
 	const news: News = {
 		isLive: () => subscription.isOpen,
-		start(onNews) {
-			unfollow = subscription.follow(taskId, (kind, percentage) => {
+		follow: (onNews) =>
+			subscription.follow(taskId, (kind, percentage) => {
 				if (kind === 'progress' || kind === 'outcome') sightings.noteProgress(percentage);
 				onNews(kind);
-			});
-		},
+			}),
 	};
 	const waitForTurn = async (pauseMs: number, over: AbortSignal) => {
 		if (watched) return await pace.turns.watch(over);
@@ -152,10 +150,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			if (!watched) pace.noteFailed(error, began);
 			throw aboutTask(error, taskId, sightings.lastNews);
 		})
-		.finally(() => {
-			endWait();
-			unfollow();
-		});
+		.finally(endWait);
 }
 
 /** The same failure, with the id of the (paid) task it is about. */
