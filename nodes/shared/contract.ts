@@ -78,19 +78,6 @@ export interface GeneratedFile {
 	fields: ServiceRecord;
 }
 
-/** §4.1, shape A: the field names of the create call. */
-export interface SpeechRequest {
-	input: string;
-	voice_id: string;
-	model_id: string;
-	stability: number;
-	similarity: number;
-	style: number;
-	speed: number;
-	use_speaker_boost: boolean;
-	call_back_url?: string;
-}
-
 /** By kind: the type of a file that does not show its own. */
 export const MIME_TYPES = { speech: 'audio/mpeg', video: 'video/mp4', image: 'image/png' } as const;
 

@@ -21,7 +21,7 @@ test.each(['as the address itself', 'behind a redirect'])(
 describe('a file on the origin of the API', () => {
 	const tokens = () => files().map(({ headers }) => headers.authorization !== undefined);
 
-	test('that is refused with and without the token: the first answer is told', async () => {
+	test('that is refused with and without the token', async () => {
 		await start({ dialect: { relativeAudioUrl: true } });
 		onFile(answer(401, { error: 'expired for you' }), ALWAYS);
 		const { message, description } = bad(await run(speech('Hi.')));

@@ -4,6 +4,7 @@ import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
 import type { NewsKind } from '../../nodes/shared/async/pollUntil';
 import { subscribe, type Connection } from '../../nodes/shared/speech/notifications';
 import { readCredential } from '../../nodes/shared/http/credential';
+import type { ServiceContext } from '../../nodes/shared/http/request';
 import { FakeService } from '../service/fakeService.mts';
 import { fakeTime } from '../service/fakeTime.mts';
 
@@ -56,7 +57,7 @@ afterEach(async () => {
 /** Somebody who listens, once that has begun. */
 async function listen(apiToken = token): Promise<Connection> {
 	const credential = readCredential({ apiToken, baseUrl: service.url });
-	const subscription = subscribe(credential, async () => {});
+	const subscription = subscribe(credential, { helpers: {} } as ServiceContext);
 	subscriptions.push(subscription);
 	await subscription.ready();
 	return subscription;

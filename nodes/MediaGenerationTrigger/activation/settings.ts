@@ -89,7 +89,7 @@ export function readSettings(context: ITriggerFunctions) {
 		/** Whether one of them is an event of speech tasks. */
 		ofTasks: [...events].some((event) => event !== 'generated'),
 		/** Empty: every task of the account. */
-		taskIds: new Set(fields.taskIds()),
+		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
 		/** Percentage points. */
 		progressStep: fields.numberOption(progressStep),
 		download: fields.fileFlag(downloadIfAsked),

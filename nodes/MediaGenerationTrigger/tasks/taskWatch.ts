@@ -1,7 +1,7 @@
 import { checkToken, FRESH_MS } from '../../shared/api/tokenCheck';
 import { NO_REASON, sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
-import { egressCheckOf } from '../../shared/http/request';
+import { checkEgress } from '../../shared/http/request';
 import { subscribe, type Connection } from '../../shared/speech/notifications';
 import { canListen } from '../../shared/speech/webSocket';
 import type { Activation } from '../activation/activation';
@@ -39,10 +39,9 @@ export class TaskWatch {
 		const { taskIds } = settings;
 		const isSelective = taskIds.size > 0;
 		if (!canListen() && !isSelective) throw new Failure('noWebSocket');
-		const checkEgress = egressCheckOf(context);
-		await checkEgress(`${api.credential.webSocketUrl}/ws`);
+		await checkEgress(context, `${api.credential.webSocketUrl}/ws`);
 		if (closing.aborted) return;
-		const subscription = subscribe(api.credential, checkEgress);
+		const subscription = subscribe(api.credential, context);
 		closing.addEventListener('abort', () => void subscription.release(), { once: true });
 		for (const taskId of [...this.store.in('underWay'), ...taskIds]) {
 			void this.follow(subscription, taskId, 'stored', 0);

@@ -1,13 +1,7 @@
 import { isFailed, readAnswer } from '../parsing/errors';
 import { readText } from '../http/bodies';
 import { RetryingClient, type ApiCall, type Consume } from './retry';
-import {
-	ACCOUNT_PATH,
-	type ServiceRecord,
-	type SpeechRequest,
-	type SpeechTask,
-	type Generation,
-} from '../contract';
+import { ACCOUNT_PATH, type ServiceRecord, type SpeechTask, type Generation } from '../contract';
 import {
 	readCreatedTaskId,
 	readPage,
@@ -25,9 +19,9 @@ const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)
 
 /** Every call to the service's API (§4). */
 export class Api extends RetryingClient {
-	/** §4.1. Returns the task's id. Throws a Failure; `maybeAccepted` says when it may be paid. */
+	/** §4.1, shape A. Returns the task's id. Throws a Failure; `maybeAccepted` says when it may be paid. */
 	async createTask(
-		request: SpeechRequest,
+		request: ServiceRecord,
 		options: Pick<ApiCall, 'signal' | 'begin' | 'onSend' | 'onRefused'>,
 	): Promise<string> {
 		const call: ApiCall = {

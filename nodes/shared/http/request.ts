@@ -59,23 +59,18 @@ export interface HttpResponse {
 	close(): void;
 }
 
-/** Checks that the instance's egress policy allows an address; rejects when it does not. */
-export type EgressCheck = (url: string) => Promise<void>;
-
 /**
  * Asks the egress policy of the instance before a socket is opened beside n8n's request helper.
  * Throws a Failure when it forbids the address.
  */
-export const egressCheckOf =
-	(context: ServiceContext): EgressCheck =>
-	async (url) => {
-		// Exists since about n8n 2.30; allows everything if no policy is set.
-		const filter = (context as IExecuteFunctions).helpers.getSecureEgressFilter?.();
-		const result = await filter?.validateUrl(url);
-		if (result && !result.ok) {
-			throw new Failure('unreachable', { host: new URL(url).host, text: 'blocked' });
-		}
-	};
+export async function checkEgress(context: ServiceContext, url: string): Promise<void> {
+	// Exists since about n8n 2.30; allows everything if no policy is set.
+	const filter = (context as IExecuteFunctions).helpers.getSecureEgressFilter?.();
+	const result = await filter?.validateUrl(url);
+	if (result && !result.ok) {
+		throw new Failure('unreachable', { host: new URL(url).host, text: 'blocked' });
+	}
+}
 
 /** The code of an error's innermost cause, such as ECONNRESET; '' if there is none. */
 export function codeOf(error: unknown, depth = 0): string {
@@ -183,14 +178,8 @@ async function askWithToken(
 	const bearsToken = new URL(url).origin === request.credential.origin;
 	const answer = await ask(context, request, url, bearsToken);
 	if (!bearsToken || !request.isFile || !REFUSALS.includes(answer.status)) return answer;
-	const other = await ask(context, request, url, false).catch((error: unknown) => {
-		answer.close();
-		throw error;
-	});
-	// Refused both ways, it is no signed address: the answer to the token says more.
-	const [better, worse] = REFUSALS.includes(other.status) ? [answer, other] : [other, answer];
-	worse.close();
-	return better;
+	answer.close();
+	return await ask(context, request, url, false);
 }
 
 /**

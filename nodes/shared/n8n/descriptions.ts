@@ -63,6 +63,9 @@ export const pollInterval: NumberField = {
 		'Seconds without news of a task before its status is looked up. While the WebSocket is open, the interval doubles with each lookup, up to 30 s, since the service reports progress itself.',
 };
 
+/** A week. */
+const MAX_SECONDS = 604_800;
+
 /** By what is made: the default of `Timeout`, in seconds. */
 const TIMEOUTS: Record<MediaKind, number> = { speech: 3600, video: 1800, image: 900 };
 
@@ -74,7 +77,7 @@ export const timeout = (made: MediaKind): NumberField => {
 		displayName: 'Timeout',
 		name: 'timeout',
 		type: 'number',
-		typeOptions: { minValue: 1 },
+		typeOptions: { minValue: 1, maxValue: MAX_SECONDS },
 		default: byDefault,
 		description:
 			'Seconds to wait for one generation, from the request to the file. A result that comes later is not lost: the message says how to collect it.',
@@ -148,7 +151,7 @@ export const idleTimeout: NumberField = {
 	displayName: 'Idle Timeout',
 	name: 'idleTimeout',
 	type: 'number',
-	typeOptions: { minValue: 1 },
+	typeOptions: { minValue: 1, maxValue: MAX_SECONDS },
 	default: 300,
 	description:
 		'Seconds of silence after which the connection to the service counts as lost. The result is then looked up in the history; it is not requested a second time.',

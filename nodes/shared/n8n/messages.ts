@@ -12,19 +12,16 @@ export interface Wording {
 }
 
 const said = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
-const limit = (ms = 0) => {
-	const seconds = ms / 1000;
-	if (seconds === 1) return '1 second';
-	return seconds > 0 && seconds < Infinity ? `${seconds} seconds` : 'some time';
-};
-const http = (status = 0) => (Number.isInteger(status) && status > 0 ? ` (HTTP ${status})` : '');
+const seconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
+const http = (status?: number) => (status ? ` (HTTP ${status})` : '');
 /** The items at fault, where there are several. */
 const inItems = (items: number[]) =>
 	items.length > 1 ? ` in ${items.length} items: ${few(items.map(String))}` : '';
 /** The first few ids. */
 const few = (texts: string[]) => clip(texts.slice(0, 5).join(', '), 1500);
 
-const UNREACHABLE = {
+/** By what prevents it. */
+const UNREACHABLE: Record<string, Wording> = {
 	refused: {
 		message: 'refused the connection',
 		description: "Check 'Base URL' in the credential, and whether the service is running.",
@@ -43,9 +40,7 @@ const UNREACHABLE = {
 		message: 'is blocked by the security settings of this n8n instance',
 		description: "Ask your n8n administrator to allow the service's host.",
 	},
-} satisfies Record<string, Wording>;
-
-const isReason = (text = ''): text is keyof typeof UNREACHABLE => Object.hasOwn(UNREACHABLE, text);
+};
 
 /** Where the files are, the failed one first. */
 const whereabouts = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
@@ -80,9 +75,9 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: text.trim() || 'A file is missing',
 		description: `'${field}' must name the input fields that hold the images. Nothing was sent to the service.`,
 	}),
-	unreachable: ({ host, text }) => {
-		const words = UNREACHABLE[isReason(text) ? text : 'host'];
-		return { message: `${host ?? 'The service'} ${words.message}`, description: words.description };
+	unreachable: ({ host = 'The service', text = 'host' }) => {
+		const { message, description } = UNREACHABLE[text]!;
+		return { message: `${host} ${message}`, description };
 	},
 	noAnswer: ({ host, maybeAccepted }) => ({
 		message: `${host ?? 'The service'} did not respond`,
@@ -112,7 +107,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `The service received too many requests from this account${said(facts)}`,
 		description: saysUsedUp(facts.text)
 			? 'A used-up quota comes back when its period ends, or with a larger plan. Account → Get shows what is left.'
-			: `Wait ${facts.retryAfterMs ? limit(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
+			: `Wait ${facts.retryAfterMs ? seconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
 	}),
 	invalidVoice: (facts) => ({
 		message: `The service does not accept this voice${said(facts)}`,
@@ -154,7 +149,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			'It is not sent again automatically, since it could be charged twice. To send it all the same, start the workflow from the beginning.',
 	}),
 	noAddress: ({ limitMs }) => ({
-		message: `The task is completed, but its file still has no address after ${limit(limitMs)}`,
+		message: `The task is completed, but its file still has no address after ${seconds(limitMs)}`,
 		description: 'It may still come.',
 	}),
 	badFile: (facts) => ({
@@ -166,7 +161,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `The generation may still be running, and ${facts.maybeAccepted ? 'may have' : 'has'} been charged. Check History → Get Many before you run this again: it is not requested a second time automatically.`,
 	}),
 	timedOut: ({ limitMs, lastNews }) => ({
-		message: `No result after ${limit(limitMs)}${lastNews ? ` (last known: ${lastNews})` : ''}`,
+		message: `No result after ${seconds(limitMs)}${lastNews ? ` (last known: ${lastNews})` : ''}`,
 		description:
 			"The result may still come. If it usually takes longer, set a longer 'Timeout' under Options.",
 	}),

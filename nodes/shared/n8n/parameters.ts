@@ -2,9 +2,6 @@ import { invalidInput } from '../failure';
 import { asId, asNumber, asWebUrl, isRecord } from '../parsing/coerce';
 import { limit, OUTPUT_FIELD, returnAll, type NumberField, type SwitchField } from './descriptions';
 
-/** The longest time, in seconds, where a field sets no limit of its own. */
-const MAX_SECONDS = 7 * 86_400;
-
 /** A parameter as the workflow holds it, expressions resolved. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
 
@@ -50,19 +47,17 @@ export class NodeParameters {
 		throw invalidInput(displayName, `must be one of ${short.join(', ')} ${got(value)}`);
 	}
 
-	flag(field: SwitchField): boolean {
-		return isOn(this.raw(field.name, field.default), field);
+	/** A switch, in the options or beside them. */
+	flag({ name, default: byDefault }: SwitchField): boolean {
+		const value = this.options[name] ?? this.raw(name, byDefault) ?? '';
+		if (value === '') return byDefault;
+		// Expressions may also give true and false as text.
+		return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());
 	}
 
-	/** The same in the options. */
-	flagOption(field: SwitchField): boolean {
-		return isOn(this.options[field.name], field);
-	}
-
-	/** Whether the file that a switch asks for, in the options or beside them, is to be fetched. */
+	/** Whether the file that a switch asks for is to be fetched. */
 	fileFlag(field: SwitchField): boolean {
-		const isOption = field.name in this.options;
-		return this.withFiles && (isOption ? this.flagOption(field) : this.flag(field));
+		return this.withFiles && this.flag(field);
 	}
 
 	number(field: NumberField): number {
@@ -76,32 +71,26 @@ export class NodeParameters {
 
 	/** An option in seconds, returned in milliseconds. */
 	durationOption(field: NumberField): number {
-		const typeOptions = { maxValue: MAX_SECONDS, ...field.typeOptions };
-		return this.numberOption({ ...field, typeOptions }) * 1000;
+		return this.numberOption(field) * 1000;
 	}
 
-	/** The id of a speech task (§4.2), trimmed. */
-	taskId(): string {
-		return requireTaskId(this.text('taskId', 'Task ID').trim(), 'Task ID');
+	/** The ids of speech tasks (§4.2), each once; empty when there are none. */
+	taskIds(name: string, displayName: string): string[] {
+		const ids = textsIn(this.raw(name, ''), displayName);
+		return [...new Set(ids.map((id) => requireTaskId(id, displayName)))];
 	}
 
-	/** The ids of speech tasks; empty when there are none. */
-	taskIds(): string[] {
-		return readTaskIds(this.raw('taskIds', ''), 'Task IDs');
-	}
-
-	/** The ids of the tasks that make up a speech (§4.2), one at least and `most` at most. */
-	taskIdsOfSpeech(most: number): string[] {
-		const raw = this.raw('taskId', '');
-		const ids = readTaskIds(Array.isArray(raw) ? raw : this.text('taskId', 'Task ID'), 'Task ID');
-		if (ids.length === 0) throw invalidInput('Task ID', 'is empty');
-		if (ids.length <= most) return ids;
-		throw invalidInput('Task ID', `names ${ids.length} tasks, more than the ${most} of one speech`);
+	/** The ids of the tasks that make up a speech, one at least and `most` at most. */
+	taskIdsOfSpeech(most: number): [string, ...string[]] {
+		const [first, ...others] = this.taskIds('taskId', 'Task ID');
+		if (first === undefined) throw invalidInput('Task ID', 'is empty');
+		if (others.length < most) return [first, ...others];
+		throw invalidInput('Task ID', `names ${others.length + 1} tasks; ${most} can be named here`);
 	}
 
 	/** Several of `allowed`, at least one. */
 	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
-		const chosen = textsIn(this.raw(name, []));
+		const chosen = textsIn(this.raw(name, []), displayName);
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');
 		const wrong = chosen.find((value) => !allowed.includes(value as T));
 		if (wrong === undefined) return chosen as T[];
@@ -129,20 +118,15 @@ export class NodeParameters {
 	}
 }
 
-/** A list as JSON text, as models and tables have it; read as text, since ids may have many digits. */
-const JSON_LIST = /^\s*\[([^[\]]*)\]\s*$/;
-
-/** A list, or texts separated by commas, blanks or lines; without the empty ones. */
-function textsIn(raw: unknown): string[] {
-	const text = Array.isArray(raw) ? '' : String(raw ?? '');
-	const list = JSON_LIST.exec(text)?.[1]?.replaceAll('"', '');
-	const parts: unknown[] = Array.isArray(raw) ? raw : (list ?? text).split(/[\s,]+/);
-	return parts.map((part) => String(part).trim()).filter((part) => part !== '');
+/** The texts of a list, also as JSON text, or separated by commas, blanks or lines. */
+function textsIn(raw: unknown, displayName: string): string[] {
+	const parts = [raw].flat().filter((part) => String(part ?? '').trim() !== '');
+	const texts = parts.map((part) => requireText(part, displayName));
+	return texts
+		.join()
+		.split(/[\s,"[\]]+/)
+		.filter((text) => text !== '');
 }
-
-const readTaskIds = (raw: unknown, displayName: string): string[] => [
-	...new Set(textsIn(raw).map((id) => requireTaskId(id, displayName))),
-];
 
 function requireTaskId(value: string, displayName: string): string {
 	const isId = asId(value) === value && !/[/\\?#\s]/.test(value) && !/^\.+$/.test(value);
@@ -152,12 +136,6 @@ function requireTaskId(value: string, displayName: string): string {
 		'must be just the ID, without slashes, spaces or a URL around it',
 	);
 }
-
-/** Expressions may also give true and false as text. */
-const isOn = (value: unknown, field: SwitchField): boolean => {
-	if (value === undefined || value === null || value === '') return field.default;
-	return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());
-};
 
 const got = (value: unknown) => {
 	const shown = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);

@@ -2,7 +2,7 @@ import { accountOf } from '../account';
 import { sleep } from '../async/deadline';
 import type { NewsKind } from '../async/pollUntil';
 import type { Credential } from '../http/credential';
-import type { EgressCheck } from '../http/request';
+import { checkEgress, type ServiceContext } from '../http/request';
 import { dropOldest } from '../limits';
 import { readNotification } from '../parsing/responses';
 import { ReconnectingSocket } from './webSocket';
@@ -32,11 +32,12 @@ export class Connection extends ReconnectingSocket {
 
 	constructor(
 		private readonly credential: Credential,
-		checkEgress: EgressCheck,
+		context: ServiceContext,
 	) {
-		const { webSocketUrl, apiToken } = credential;
+		const url = `${credential.webSocketUrl}/ws`;
 		// The address holds the token: it appears nowhere else.
-		super(`${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`, checkEgress);
+		const query = `?token=${encodeURIComponent(credential.apiToken)}`;
+		super(url + query, checkEgress(context, url));
 	}
 
 	/** Opens the socket for one more user. */
@@ -99,5 +100,5 @@ export class Connection extends ReconnectingSocket {
 }
 
 /** The account's socket, which is opened for the first user and closed after the last. */
-export const subscribe = (credential: Credential, checkEgress: EgressCheck): Connection =>
-	accountOf(credential).shared(Connection, credential, checkEgress).subscribe();
+export const subscribe = (credential: Credential, context: ServiceContext): Connection =>
+	accountOf(credential).shared(Connection, credential, context).subscribe();

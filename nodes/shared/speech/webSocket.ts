@@ -1,5 +1,4 @@
 import { anyOf, backOffMs, sleep, steadyNow } from '../async/deadline';
-import type { EgressCheck } from '../http/request';
 
 /** How long an attempt to open may take, in ms. */
 const GIVE_UP_OPENING_MS = 15_000;
@@ -41,12 +40,12 @@ export abstract class ReconnectingSocket {
 	/** When the next attempt is due while none is open, by `steadyNow`. */
 	private retryAt = 0;
 
-	/** `url` may hold a secret after its "?": only the part before is shown to `checkEgress`. */
+	/** `allowed` rejects where it must not be opened. */
 	constructor(
 		private readonly url: string,
-		private readonly checkEgress: EgressCheck,
+		allowed: Promise<void>,
 	) {
-		void this.live();
+		void this.live(allowed);
 	}
 
 	get isOpen(): boolean {
@@ -80,9 +79,8 @@ export abstract class ReconnectingSocket {
 		return !this.unneeded.signal.aborted;
 	}
 
-	private async live(): Promise<void> {
-		const check = this.checkEgress(this.url.split('?')[0]!);
-		const isAllowed = await check.then(canListen, () => false);
+	private async live(allowed: Promise<void>): Promise<void> {
+		const isAllowed = await allowed.then(canListen, () => false);
 		// The runtime has none, or the policy forbids it: polling still works, by n8n's request helper.
 		if (!isAllowed) this.firstAttempt.abort();
 		while (isAllowed && (this.isNeeded || this.current || this.leaving)) await this.step();

@@ -3,7 +3,6 @@ import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
-import { egressCheckOf } from '../../../shared/http/request';
 import { subscribe } from '../../../shared/speech/notifications';
 import { aboutTask, waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
 import {
@@ -74,7 +73,7 @@ export async function collect(
 	submit: (signal: AbortSignal, ready: Promise<void>) => Promise<Submitted>,
 ): Promise<Spoken> {
 	// Messages can precede the create call's answer, so the socket is there before the task.
-	const subscription = subscribe(work.credential, egressCheckOf(work.context));
+	const subscription = subscribe(work.credential, work.context);
 	return await withDeadline(wanted.timeoutMs, part.signal, async (signal) => {
 		const wait = { ...(await submit(signal, subscription.ready())), signal, subscription };
 		return await fetched(work, part, wait, wanted);

@@ -12,7 +12,7 @@ export const deleteSpeech: Operation = {
 	},
 	fields: [taskId],
 	prepare({ api, parameters, signal, output }) {
-		const id = parameters.taskId();
+		const [id] = parameters.taskIdsOfSpeech(1);
 
 		return async () => {
 			await api.deleteTask(id, signal).catch((error: unknown) => {

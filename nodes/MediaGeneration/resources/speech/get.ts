@@ -18,7 +18,7 @@ export const getSpeech: Operation = {
 	fields: [taskId, downloadIfAsked],
 	prepare(work) {
 		const { parameters, api } = work;
-		const id = parameters.taskId();
+		const [id] = parameters.taskIdsOfSpeech(1);
 		const isFileWanted = parameters.fileFlag(downloadIfAsked);
 		const outputField = parameters.outputField();
 

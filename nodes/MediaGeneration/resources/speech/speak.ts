@@ -1,6 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../../shared/async/deadline';
-import { MODEL_IDS, SPEECH_SETTINGS, type SpeechRequest } from '../../../shared/contract';
+import { MODEL_IDS, SPEECH_SETTINGS } from '../../../shared/contract';
 import { splitText, type TextPart } from './splitText';
 import { Failure, invalidInput } from '../../../shared/failure';
 import {
@@ -147,7 +147,7 @@ const fields: INodeProperties[] = [
 ];
 
 /** §4.1, shape A. Every setting is sent, since documents and deployments disagree on the defaults. */
-function readRequest(parameters: NodeParameters): SpeechRequest {
+function readRequest(parameters: NodeParameters) {
 	const callbackUrl = parameters.callbackUrl();
 	return {
 		input: parameters.text('text', 'Text'),
@@ -157,7 +157,7 @@ function readRequest(parameters: NodeParameters): SpeechRequest {
 		similarity: parameters.numberOption(setting('similarity')),
 		style: parameters.numberOption(setting('style')),
 		speed: parameters.numberOption(setting('speed')),
-		use_speaker_boost: parameters.flagOption(useSpeakerBoost),
+		use_speaker_boost: parameters.flag(useSpeakerBoost),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
 }

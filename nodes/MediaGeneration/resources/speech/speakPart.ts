@@ -1,4 +1,4 @@
-import type { SpeechRequest } from '../../../shared/contract';
+import type { ServiceRecord } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withFacts } from '../../../shared/failure';
 import { nameOfTask, recordOwnWork } from '../../../shared/n8n/ownWork';
@@ -10,7 +10,8 @@ import { collect, type Part, type Spoken, type Submitted, type WaitFields } from
 
 /** What is to be said, and what is kept of it for a retry. */
 export interface Order {
-	request: SpeechRequest;
+	/** Its fields (§4.1). */
+	request: ServiceRecord;
 	record: PaidRecord;
 	/** Milliseconds until it must be there. */
 	limitMs: number;
