@@ -1,7 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { readCredential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
-import { concurrency as concurrencyField } from '../shared/n8n/descriptions';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import { failedItem } from './failedItem';
 import { findOperation } from './resources';
@@ -33,29 +32,13 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 
 /** Reads the fields of all items before anything is sent for one of them. */
 function readJobs(context: IExecuteFunctions, run: Run): Array<Job | NotMade> {
-	const input = context.getInputData();
-	try {
-		const resource = context.getNodeParameter('resource', 0);
-		const name = context.getNodeParameter('operation', 0);
-		const operation = findOperation(resource, name);
-		let concurrency: number | undefined;
-		const jobs = input.map((_, index) => {
-			try {
-				const work = run.workOn(index);
-				// The first item whose options can be resolved decides; one whose options can't be fails alone.
-				concurrency ??= work.parameters.numberOption(concurrencyField);
-				return operation.prepare(work);
-			} catch (error) {
-				return new NotMade(error);
-			}
-		});
-		run.concurrency.configure(concurrency ?? 0);
-		const refused = run.spending.reserve();
-		return jobs.map((job, index) => {
-			const failure = refused.get(index);
-			return failure ? new NotMade(failure.with({ taskIds: run.paidTasksOf(index) })) : job;
-		});
-	} catch (error) {
-		return input.map(() => new NotMade(error));
-	}
+	return context.getInputData().map((_, index) => {
+		try {
+			const resource = context.getNodeParameter('resource', 0);
+			const operation = findOperation(resource, context.getNodeParameter('operation', 0));
+			return operation.prepare(run.workOn(index));
+		} catch (error) {
+			return new NotMade(error);
+		}
+	});
 }

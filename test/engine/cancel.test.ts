@@ -81,7 +81,7 @@ test('a stop during a create call: a retry does not pay again, and says why', as
 	const execution = await begin(subject);
 	await sim.waitFor(() => posts() === 1);
 	// n8n saves the execution at the moment of the stop.
-	expect(saved(execution.soFar())).toContain('"sentAt":');
+	expect(saved(execution.soFar())).toContain('"state":"sent"');
 	const retryOf = (await stop(execution)).run;
 	expect(bad(await run(subject, { retryOf })).message).toContain('no clear response');
 	expect(posts()).toBe(1);
@@ -97,7 +97,7 @@ test.each([
 	await sim.waitFor(() => posts() === 1);
 	await sim.waitFor(() => sim.requests.at(-1)!.status === 429);
 	// Nobody tells when the node has read the answer.
-	while (/"(?:sentAt|asked)":/.test(saved(execution.soFar()))) {
+	while (/"state":"sent"/.test(saved(execution.soFar()))) {
 		await new Promise((resolve) => setTimeout(resolve, 5));
 	}
 	const canceled = await stop(execution);

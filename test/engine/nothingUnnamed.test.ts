@@ -24,7 +24,7 @@ describe('when another item fails', () => {
 		expect(seconds).toBeGreaterThan(50);
 		const { description, itemIndex } = bad(result);
 		expect(itemIndex).toBe(1);
-		expect(description).toContain(`Paid: item 0: task ${taskOf('One').id}.`);
+		expect(description).toContain(`Already paid for: item 0: task ${taskOf('One').id}.`);
 		expect([posts(), sim.creates]).toEqual([2, 2]);
 	});
 
@@ -60,8 +60,8 @@ test('a stop names what is paid and what may be, in the error, on the screen and
 	const { message, description } = bad(await stop(execution));
 	expect(message).toBe('The execution was canceled');
 	const [one, two, three] = ['One', 'Two', 'Three'].map((text) => taskOf(text).id);
-	expect(description).toContain(`Paid: item 0: task ${one}; item 1: task ${two}.`);
-	expect(description).toContain('Unconfirmed: item 2: speech requested.');
+	expect(description).toContain(`Already paid for: item 0: task ${one}; item 1: task ${two}.`);
+	expect(description).toContain('did not confirm it: item 2: speech requested.');
 	expect(description).not.toContain(three);
 	const warning = `Media Generation: The execution was canceled. ${description}`;
 	expect((await logged()).split(warning)).toHaveLength(2);

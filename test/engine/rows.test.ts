@@ -21,7 +21,7 @@ test('following the message brings the 99 that are paid for; only the bad one is
 	const { message, description } = bad(stopped);
 	expect(message.length).toBeLessThan(200);
 	expect(description).toMatch(
-		/99 other items are paid for\. To collect them at no extra charge, set On Error/,
+		/Already paid for: .* and 94 more\. To collect this at no extra charge, set On Error/,
 	);
 	expect(description.match(/item \d+: task \d+/g)).toHaveLength(5);
 	expect(posts()).toBe(100);

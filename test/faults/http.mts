@@ -209,7 +209,7 @@ const limits: Row[] = [
 	row('502 to the create call, and Retry On Fail is on', BOTH, {
 		setting: { options: { timeout: 3 }, node: RETRY },
 		...create(502, PAGE),
-		fails: `An earlier attempt…no clear response: HTTP 502 at …may have accepted`,
+		fails: `An earlier attempt…no clear response: The service is not available (HTTP 502)…may have accepted`,
 		note: 'it is not sent again',
 	}),
 	row('500 or 503 to the create call', CREATING, {

@@ -1,17 +1,18 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { takeTurn } from '../../nodes/MediaGeneration/paid/callTurns';
-import { contextOf, PaidLog } from '../../nodes/MediaGeneration/paid/paidLog';
+import { contextOf, entriesOf } from '../../nodes/MediaGeneration/paid/paidLog';
+import { PaidRecord } from '../../nodes/MediaGeneration/paid/payments';
 import { keysIn } from '../../nodes/MediaGeneration/paid/requestKey';
-import { readCredential } from '../../nodes/shared/http/credential';
+import { Spending } from '../../nodes/MediaGeneration/paid/spending';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 
-const address = (apiToken = 'token-of-the-test') =>
-	readCredential({ apiToken, baseUrl: 'https://media.example.com' });
+const TOKEN = 'token-of-the-test';
 
 interface Call {
 	text: string;
 	items: INodeExecutionData[];
 	isTool: boolean;
-	account: ReturnType<typeof address>;
+	/** The id of its credential. */
+	account: string;
 }
 
 /** One execution of a workflow: its node context, and how often the node has run in it. */
@@ -20,37 +21,35 @@ function execution(executionId: string | null = '1') {
 	let runIndex = -1;
 	return {
 		store,
-		/** The node runs once more; the keys of its first two items, and where they are kept. */
-		run(call: Partial<Call> = {}) {
+		/** The node runs once more: what is kept of the request of its first item. */
+		run(call: Partial<Call> = {}): PaidRecord {
 			const round = ++runIndex;
-			const { text = 'Hello.', isTool = false, account = address() } = call;
+			const { text = 'Hello.', isTool = false, account = 'mine' } = call;
 			const { items = [{ json: { t: 1 } }, { json: { t: 1 } }] } = call;
+			const credentials = { mediaGenerationApi: { id: account, name: 'Any' } };
 			const context = {
 				getContext: () => store,
 				getExecutionId: () => executionId ?? undefined,
 				evaluateExpression: (expression: string) =>
 					expression.replaceAll('{{ $runIndex }}', String(round)),
 				getInputData: () => items,
-				getNode: () => ({ name: 'Media', parameters: { text }, credentials: {} }),
+				getNode: () => ({ parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
-			const kept = contextOf(context, isTool);
-			const keys = keysIn(kept, context, isTool, account);
-			return { keys: items.map((_, index) => keys(index)), log: new PaidLog(kept, account.redact) };
+			const entries = entriesOf(contextOf(context, isTool));
+			const log = { entries, redact: redactor(TOKEN), spending: new Spending({}, '1') };
+			return new PaidRecord(log, keysIn(context, isTool)(0));
 		},
 	};
 }
 type Execution = ReturnType<typeof execution>;
 
 /** A call that paid for a task and failed after it. */
-function failing({ run }: Execution, taskId: string, call?: Partial<Call>): void {
-	const { keys, log } = run(call);
-	log.keep(keys[0]!, { state: 'task', taskId });
-}
+const failing = ({ run }: Execution, taskId: string, call?: Partial<Call>): void =>
+	run(call).keep({ state: 'task', taskId });
 
 /** What a call finds that was paid for before. */
 function foundBy({ run }: Execution, call?: Partial<Call>) {
-	const { keys, log } = run(call);
-	const left = log.find(keys[0]!);
+	const { left } = run(call);
 	return left?.state === 'task' ? left.taskId : undefined;
 }
 
@@ -61,66 +60,27 @@ test('a loop’s next round is another request', () => {
 });
 
 test('neither key nor log holds the token', () => {
-	const { store, run } = execution();
-	const { keys, log } = run({ items: [{ json: { t: 'token-of-the-test' } }] });
-	log.keep(keys[0]!, { state: 'task', taskId: 'x-token-of-the-test' });
-	expect(JSON.stringify(store)).not.toContain('token-of-the-test');
+	const here = execution();
+	failing(here, `x-${TOKEN}`, { items: [{ json: { t: TOKEN } }] });
+	expect(JSON.stringify(here.store)).not.toContain(TOKEN);
 });
 
-describe('calls of a model', () => {
+test('the id that n8n gives to a model’s call does not count', () => {
+	const here = execution();
 	const isTool = true;
-
-	test('the id that n8n gives to a call does not count', () => {
-		const here = execution();
-		failing(here, '1', { isTool, items: [{ json: { text: 'A', toolCallId: 'x' } }] });
-		expect(foundBy(here, { isTool, items: [{ json: { text: 'A', toolCallId: 'y' } }] })).toBe('1');
-	});
-
-	test('equal ones at the same time take turns, others do not wait', async () => {
-		const { store } = execution();
-		const order: string[] = [];
-		const call = async (key: string, name: string, work: Promise<unknown>) => {
-			const leave = await takeTurn(store, key);
-			order.push(`${name} begins`);
-			await work;
-			order.push(`${name} ends`);
-			leave();
-		};
-		let end = () => {};
-		const slow = call('a', 'first', new Promise<void>((resolve) => (end = resolve)));
-		const next = call('a', 'second', Promise.resolve());
-		await call('b', 'other', Promise.resolve());
-		end();
-		await Promise.all([slow, next]);
-		expect(order).toEqual([
-			...['first begins', 'other begins', 'other ends', 'first ends'],
-			...['second begins', 'second ends'],
-		]);
-	});
+	failing(here, '1', { isTool, items: [{ json: { text: 'A', toolCallId: 'x' } }] });
+	expect(foundBy(here, { isTool, items: [{ json: { text: 'A', toolCallId: 'y' } }] })).toBe('1');
 });
 
-describe('without an execution', () => {
-	const isTool = true;
-	/** Nothing of one call is there any more when the next one comes. */
-	const failingOutside = (taskId: string, text: string) =>
-		failing(execution(null), taskId, { isTool, text });
-	const foundOutside = (text: string, account?: Call['account']) =>
-		foundBy(execution(null), { isTool, text, ...(account ? { account } : {}) });
-	beforeEach(() => void jest.useFakeTimers());
-	afterEach(() => void jest.useRealTimers());
-
-	test('a call finds what the one before it has left, within an hour', () => {
-		failingOutside('1', 'One hour.');
-		expect(foundOutside('One hour.', address('another-token'))).toBeUndefined();
-		jest.setSystemTime(Date.now() + 3_599_000);
-		expect(foundOutside('One hour.')).toBe('1');
-		jest.setSystemTime(Date.now() + 2000);
-		expect(foundOutside('One hour.')).toBeUndefined();
-	});
-
-	test('the oldest of more than five hundred is forgotten', () => {
-		for (let call = 0; call <= 500; call++) failingOutside('1', `Text ${call}`);
-		expect(foundOutside('Text 0')).toBeUndefined();
-		expect(foundOutside('Text 500')).toBe('1');
-	});
+test('without an execution, a model’s call finds what the one before it has left, within an hour', () => {
+	// Nothing of one call is there any more when the next one comes.
+	const found = (call: Partial<Call> = {}) => foundBy(execution(null), { isTool: true, ...call });
+	jest.useFakeTimers();
+	failing(execution(null), '1', { isTool: true });
+	expect(found({ account: 'another' })).toBeUndefined();
+	jest.setSystemTime(Date.now() + 3_599_000);
+	expect(found()).toBe('1');
+	jest.setSystemTime(Date.now() + 2000);
+	expect(found()).toBeUndefined();
+	jest.useRealTimers();
 });

@@ -1,5 +1,4 @@
 import type { INode } from 'n8n-workflow';
-import { paidWords } from '../../nodes/MediaGeneration/paid/summary';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 import { readAnswer } from '../../nodes/shared/parsing/errors';
@@ -73,7 +72,6 @@ function streamOf(name: string, data: object): unknown {
 	events.push(Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`));
 	return [events.outcome, heard];
 }
-const paidFor = (taskId: string) => paidWords([{ index: 0, state: 'task', taskId }], redact);
 /** Whatever cuts a text, and to how many characters. */
 it.each<[string, number, (text: string) => unknown]>([
 	[
@@ -88,7 +86,6 @@ it.each<[string, number, (text: string) => unknown]>([
 	['an error that nobody foresaw', 2000, (text) => wordsOf(new TypeError(text))],
 	['the id of what is paid', 1500, (id) => ofFacts({ ids: [id] })],
 	['the id of what may be paid', 1500, (id) => ofFacts({ candidates: [{ id }] })],
-	['the address of what is paid', 300, paidFor],
 ])('a text that is cut keeps nothing of a token that the end is in: %s', (_, most, show) => {
 	const shown = (text: string) => JSON.stringify(show(text));
 	expect(shown('x'.repeat(most + 1))).toContain('x…');

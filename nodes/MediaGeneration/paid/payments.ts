@@ -1,42 +1,46 @@
+import { Failure } from '../../shared/failure';
 import { maxPaid } from '../../shared/n8n/descriptions';
+import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import type { PaidLog, PaidRequest } from './paidLog';
-import type { Spending } from './spending';
 
-/** Where in a text its parts lie. */
-type Stretches = Array<{ start: number; end: number }>;
+/** What an attempt met that got no clear answer, and when, for the next one. */
+export function encounterOf(error: unknown): string {
+	const failure = error instanceof Failure ? error : new Failure('noAnswer');
+	return `${wordingOf(failure).message} at ${new Date().toISOString()}`;
+}
 
 /** One create call: what is kept of it, for this attempt and the next. */
 export class PaidRecord {
 	constructor(
 		private readonly log: PaidLog,
-		private readonly spending: Spending,
-		readonly key: string,
+		private readonly key: string,
 	) {}
 
 	/** What this attempt, or an earlier one, has left. */
 	get left(): PaidRequest | undefined {
-		return this.log.find(this.key);
+		return this.log.entries[this.key];
 	}
 
 	/** Right before the call goes out: from now on the service may have accepted it. */
 	markSent(request: PaidRequest): void {
-		this.spending.countSent();
+		this.log.spending.countSent();
 		this.keep(request);
 	}
 
 	keep(request: PaidRequest): void {
-		this.log.keep(this.key, request);
+		const { entries, redact } = this.log;
+		entries[this.key] = { ...redact.value(request), keptAt: Date.now() };
 	}
 
 	/** The service has surely not accepted the call: the next attempt has to send it again. */
 	markRefused(): void {
-		this.spending.countRefused();
+		this.log.spending.countRefused();
 		this.forget();
 	}
 
 	forget(): void {
-		this.log.erase([this.key]);
+		delete this.log.entries[this.key];
 	}
 }
 
@@ -44,30 +48,31 @@ export class PaidRecord {
 export class Payments {
 	/** In the order of its parts. */
 	records: PaidRecord[] = [];
+	/** How many paid requests it is about to send. */
+	unpaid = 0;
+	/** How many the node may send in one execution. */
+	limit = Infinity;
 
 	constructor(
 		readonly log: PaidLog,
-		private readonly spending: Spending,
-		private readonly index: number,
 		/** Of the whole item. */
-		readonly key: string,
+		private readonly key: string,
 	) {}
 
 	/**
 	 * Plans the item's create calls: one, or one for each of the stretches that its text is cut into.
 	 * What an earlier attempt has left is named in a failure also if the run ends before their turn.
 	 */
-	plan(parameters: NodeParameters, stretches: Stretches = []): PaidRecord[] {
-		const { key, log, spending } = this;
+	plan(
+		parameters: NodeParameters,
+		stretches: Array<{ start: number; end: number }> = [],
+	): PaidRecord[] {
+		const { key, log } = this;
 		const keys =
 			stretches.length < 2 ? [key] : stretches.map(({ start, end }) => `${key}/${start}-${end}`);
-		this.records = keys.map((each) => new PaidRecord(log, spending, each));
-		const limit = parameters.numberOption(maxPaid);
-		// Those of which nothing is paid, or what was paid for is gone.
-		const unpaid = this.records.filter(
-			({ left }) => !left || (left.state === 'task' && left.isGone),
-		);
-		if (limit > 0) spending.plan(this.index, unpaid.length, limit);
+		this.records = keys.map((each) => new PaidRecord(log, each));
+		this.limit = parameters.numberOption(maxPaid) || Infinity;
+		this.unpaid = this.records.filter(({ left }) => !left || left.state === 'gone').length;
 		return this.records;
 	}
 
@@ -78,6 +83,6 @@ export class Payments {
 
 	/** The tasks that are paid for and can be collected. */
 	tasks(): string[] {
-		return this.left().flatMap((one) => (one.state === 'task' && !one.isGone ? [one.taskId] : []));
+		return this.left().flatMap((one) => (one.state === 'task' ? [one.taskId] : []));
 	}
 }

@@ -1,14 +1,7 @@
 import { createHash } from 'node:crypto';
-import {
-	jsonStringify,
-	type IDataObject,
-	type IExecuteFunctions,
-	type INodeExecutionData,
-} from 'n8n-workflow';
-import type { Credential } from '../../shared/http/credential';
+import { jsonStringify, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { isRecord } from '../../shared/parsing/coerce';
-import { isOfProcess } from './paidLog';
 
 /*
  * How a retry recognises a request: by the node's parameters and the input item, never by the values
@@ -83,20 +76,14 @@ const digestOf = (...parts: unknown[]): string =>
 		.slice(0, 32);
 
 /**
- * The keys under which the requests of a run's items are kept in `store`, by the item's index. A loop's
- * next round is another request; a model's repeated call is the same one.
+ * The keys under which the requests of a run's items are kept, by the item's index. A loop's next round is
+ * another request; a model's repeated call is the same one.
  */
-export function keysIn(
-	store: IDataObject,
-	context: IExecuteFunctions,
-	isTool: boolean,
-	{ accountKey }: Credential,
-): (index: number) => string {
-	const { name, parameters, credentials } = context.getNode();
-	const { id, name: credentialName } = credentials?.[CREDENTIAL_TYPE] ?? {};
-	const account = isOfProcess(store) ? [accountKey, name] : [id ?? credentialName];
+export function keysIn(context: IExecuteFunctions, isTool: boolean): (index: number) => string {
+	const { parameters, credentials } = context.getNode();
+	const { id, name } = credentials?.[CREDENTIAL_TYPE] ?? {};
 	const round: unknown = isTool ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
-	const ofRun = digestOf(round ?? 0, account, isTool ? [] : paidParameters(parameters));
+	const ofRun = digestOf(round ?? 0, id ?? name, isTool ? [] : paidParameters(parameters));
 	const items = context.getInputData();
 	return (index) => {
 		const own = isTool ? calledParameters(context, index) : [];

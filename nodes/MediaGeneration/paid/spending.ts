@@ -16,9 +16,6 @@ interface Sent {
  * another execution, and counts anew.
  */
 export class Spending {
-	private limit = Infinity;
-	/** How many paid requests each item is about to send. */
-	private readonly plans = new Map<number, number>();
 	/** Those that are counted as sent, but were not. */
 	private unsent = 0;
 
@@ -27,32 +24,22 @@ export class Spending {
 		private readonly executionId: string,
 	) {}
 
-	/** An item is about to send paid requests, for which its limit is `limit`. */
-	plan(index: number, requests: number, limit: number): void {
-		if (requests > 0) this.plans.set(index, requests);
-		this.limit = Math.min(this.limit, limit);
-	}
-
 	/**
 	 * Counts all that is planned as sent, so that an agent's calls at the same time don't exceed the limit
-	 * together. If it would be exceeded, returns what is wrong with each item that has to pay, and counts
-	 * nothing; items that only collect what is paid can go on.
+	 * together. If they would, counts nothing and returns what is wrong.
 	 */
-	reserve(): ReadonlyMap<number, Failure> {
-		const planned = [...this.plans.values()].reduce((sum, requests) => sum + requests, 0);
+	reserve(planned: number, limit: number): Failure | undefined {
 		const before = this.requests;
-		if (before + planned <= this.limit) {
+		if (before + planned <= limit) {
 			this.unsent = planned;
-			if (this.limit < Infinity) this.requests = before + planned;
-			return new Map();
+			this.requests = before + planned;
+			return undefined;
 		}
 		const needs =
 			before === 0
 				? `this run needs ${planned}`
 				: `${before} were sent in this execution already, and this run needs ${planned} more`;
-		const text = `is ${this.limit}, but ${needs}`;
-		const failure = invalidInput('Max Paid Requests per Execution', text);
-		return new Map([...this.plans.keys()].map((index) => [index, failure]));
+		return invalidInput('Max Paid Requests per Execution', `is ${limit}, but ${needs}`);
 	}
 
 	countSent(): void {
@@ -66,7 +53,7 @@ export class Spending {
 
 	/** The run is over: what was planned, but not sent, may be sent by the next one. */
 	settle(): void {
-		if (this.limit < Infinity) this.requests -= this.unsent;
+		this.requests -= this.unsent;
 	}
 
 	private get requests(): number {

@@ -15,23 +15,25 @@ type Unit = 'item' | 'part';
  * which refusals lower.
  */
 export class Concurrency {
-	private max = AUTOMATIC_MAX;
-	private grown = AUTOMATIC_START;
+	private readonly max: number;
+	private grown: number;
 	/** Up to here it may grow, until what was begun last is known to be alive; then to twice that. */
-	private checkedMax = UNCHECKED_MAX;
+	private checkedMax: number;
 	private active = 0;
 	/** What starts each that has no place yet. */
 	private readonly waiting = { part: new Set<() => void>(), item: new Set<() => void>() };
 
-	constructor(private readonly pace: Pace) {}
-
-	/** 0: automatic; 1–500: that many from the start. */
-	configure(concurrency: number): void {
-		if (concurrency === 0) return;
-		this.max = this.grown = this.checkedMax = concurrency;
+	/** `concurrency` 0: automatic; 1–500: that many from the start. */
+	constructor(
+		private readonly pace: Pace,
+		concurrency: number,
+	) {
+		this.max = concurrency || AUTOMATIC_MAX;
+		this.grown = concurrency || AUTOMATIC_START;
+		this.checkedMax = concurrency || UNCHECKED_MAX;
 	}
 
-	get limit(): number {
+	private get limit(): number {
 		return Math.min(this.max, this.grown, this.checkedMax, this.pace.atOnce);
 	}
 

@@ -3,8 +3,7 @@ import type { GeneratedFile, Generation, SentRequest } from '../../shared/contra
 import { Failure, isFailure, withFacts } from '../../shared/failure';
 import { markEnded, markLost, requestsOf } from '../../shared/generation/sentRequests';
 import type { GenerationProgress } from '../../shared/parsing/generationEvents';
-import { encounterOf } from '../paid/paidLog';
-import type { PaidRecord } from '../paid/payments';
+import { encounterOf, type PaidRecord } from '../paid/payments';
 import type { Work } from './work';
 
 /** What is asked for. */
@@ -43,12 +42,12 @@ export class GenerationRecord {
 		private readonly order: GenerationOrder,
 	) {
 		const { left } = paid;
-		if (!left || left.state === 'task' || !left.asked) return;
+		if (!left || !('asked' in left) || !left.asked) return;
 		this.state = left.state;
 		this.why = left.why;
 		this.request = left.asked;
 		if (left.asked.files.length > 0) {
-			work.report.hint('resumed', 'Returned the result of an earlier attempt, at no extra charge');
+			work.report.hint('Returned the result of an earlier attempt, at no extra charge');
 		}
 		markLost(left.asked);
 		this.requests.remember(left.asked);
@@ -63,7 +62,7 @@ export class GenerationRecord {
 		const request = { ...asked, key: randomUUID(), told: [], files: [] };
 		this.request = request;
 		this.requests.remember(request);
-		this.paid.markSent({ state: 'sent', sentAt, asked: request });
+		this.paid.markSent({ state: 'sent', asked: request });
 		this.work.report.progress(`requesting the ${kind}`);
 	}
 
@@ -76,8 +75,8 @@ export class GenerationRecord {
 
 	/** The service has answered, and said something or taken its time. */
 	markAnswered(): void {
-		const { concurrency } = this.work;
-		if (concurrency.recordAccepted()) concurrency.recordAlive();
+		this.work.concurrency.recordAccepted();
+		this.work.concurrency.recordAlive();
 	}
 
 	showProgress({ status, id }: GenerationProgress): void {
@@ -92,14 +91,13 @@ export class GenerationRecord {
 		if (files.length > 0) this.receive(idsOf(files), files);
 		else this.keepState();
 		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
-		for (const left of work.paid.log.list()) {
-			if (left.state !== 'task' && left.asked) requests.recall(left.asked);
+		for (const left of Object.values(work.paid.log.entries)) {
+			if ('asked' in left && left.asked) requests.recall(left.asked);
 		}
 		if (cut === undefined) return;
 		this.isLost = true;
 		work.report.milestone(`${cut}; looking for the ${this.kind} in the history`);
 		work.report.hint(
-			'lost',
 			'The service stopped reporting. The result was looked up in the history. It was not requested a second time',
 		);
 	}
@@ -114,7 +112,7 @@ export class GenerationRecord {
 			const hint = this.isLost
 				? `Found ${files.length} of ${expected} files: reporting stopped. The others are charged and may still come: see History → Get Many`
 				: 'The service generated fewer files than requested';
-			this.work.report.hint(hint, hint);
+			this.work.report.hint(hint);
 		}
 		this.work.report.milestone(`${this.kind} done`);
 	}
@@ -135,7 +133,7 @@ export class GenerationRecord {
 		const isUnlikely = isFailure(error, 'unavailable', 'notTheService');
 		markLost(request, isUnlikely ? UNLIKELY_MS : undefined);
 		const isUnclear = this.state === 'sent';
-		if (isUnclear && !this.isLost) this.why = encounterOf(error, this.work.context);
+		if (isUnclear && !this.isLost) this.why = encounterOf(error);
 		this.keepState();
 		return withFacts(error, { ids: request.told, maybeAccepted: isUnclear || undefined });
 	}
@@ -157,7 +155,7 @@ export class GenerationRecord {
 
 	private keepState(): void {
 		const { state, why, request } = this;
-		this.paid.keep({ state, sentAt: request!.sentAt, why, asked: request });
+		this.paid.keep({ state, why, asked: request });
 	}
 
 	private get kind() {

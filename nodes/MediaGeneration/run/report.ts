@@ -3,8 +3,8 @@ import type { Redactor } from '../../shared/parsing/redaction';
 
 /** What is told of one item: in the browser's console, in n8n's log, and with the output. */
 export class Report {
-	/** What the output panel says about it, by what it is about. */
-	readonly hints = new Map<string, string>();
+	/** What the output panel says about it. */
+	readonly hints = new Set<string>();
 
 	constructor(
 		private readonly context: IExecuteFunctions,
@@ -23,9 +23,9 @@ export class Report {
 		this.write('debug', text);
 	}
 
-	/** A hint shown with the output; those `about` the same thing become one that names their items. */
-	hint(about: string, message: string): void {
-		this.hints.set(about, message);
+	/** A hint shown with the output; the same of several items becomes one that names them. */
+	hint(message: string): void {
+		this.hints.add(message);
 	}
 
 	/**

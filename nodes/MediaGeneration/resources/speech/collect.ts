@@ -99,7 +99,6 @@ async function fetched(
 	// A result that was there at once says nothing about the channel.
 	if (!subscription.isOpen && waited >= wanted.pollIntervalMs * 0.9) {
 		report.hint(
-			'polling',
 			`The WebSocket of the service could not be used: results came every ${wanted.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
 		);
 	}
@@ -143,7 +142,6 @@ async function subtitlesOf(
 		const { kind, facts } = error;
 		const why = (kind === 'badFile' && facts.text) || wordingOf(error).message;
 		work.report.hint(
-			`no subtitles: ${why}`,
 			`Subtitles could not be downloaded: ${why}. Speech → Collect tries again at no extra charge`,
 		);
 		return undefined;

@@ -73,17 +73,14 @@ export async function speechOutput(
 		throw new Failure('badFile', { text, taskIds: json.task_ids });
 	});
 	if ('file' in joined) return [work.output(json, binaryOf(outputField, joined))];
-	work.report.hint('parts', `The parts of a speech could not be joined: ${joined.why}`);
+	work.report.hint(`The parts of a speech could not be joined: ${joined.why}`);
 	return spoken.map((one, index) =>
 		spokenOutput(work, one, outputField, { part: index + 1, parts: spoken.length }),
 	);
 }
 
 const hintUnjoined = ({ report }: Work, why: string) =>
-	report.hint(
-		`subtitles: ${why}`,
-		`Subtitles could not be joined: ${why}. For those of a part, use Speech → Collect`,
-	);
+	report.hint(`Subtitles could not be joined: ${why}. For those of a part, use Speech → Collect`);
 
 const sumOf = (sizes: number[]) => sizes.reduce((sum, size) => sum + size, 0);
 

@@ -3,8 +3,7 @@ import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withFacts } from '../../../shared/failure';
 import { nameOfTask, recordOwnWork } from '../../../shared/n8n/ownWork';
 import { aboutTask } from '../../../shared/speech/speechTask';
-import { encounterOf } from '../../paid/paidLog';
-import type { PaidRecord } from '../../paid/payments';
+import { encounterOf, type PaidRecord } from '../../paid/payments';
 import type { Work } from '../../run/work';
 import { collect, type Part, type Spoken, type Submitted, type WaitFields } from './collect';
 
@@ -28,7 +27,7 @@ export async function speakPart(
 		return await submit(work, part, order, signal, ready);
 	}).catch((error: unknown) => {
 		const { left } = order.record;
-		if (left?.state === 'task' && isGone(error)) order.record.keep({ ...left, isGone: true });
+		if (left?.state === 'task' && isGone(error)) order.record.keep({ ...left, state: 'gone' });
 		throw error;
 	});
 }
@@ -46,15 +45,15 @@ export async function submit(
 ): Promise<Submitted> {
 	const { record } = order;
 	const { left } = record;
-	if (left?.state === 'sent') {
+	if (left && !('taskId' in left)) {
 		throw new Failure('unclear', { text: left.why, maybeAccepted: true, isSpeech: true });
 	}
-	if (left?.state === 'task') {
-		const { taskId } = left;
+	if (left) {
+		const { state, taskId } = left;
 		// A failed task is worth nothing, but it is read once more before another is paid for.
-		if (!left.isGone || (await isThere(work, taskId, begin))) {
+		if (state === 'task' || (await isThere(work, taskId, begin))) {
 			record.keep({ state: 'task', taskId });
-			work.report.hint('resumed', 'Collected the task of an earlier attempt, at no extra charge');
+			work.report.hint('Collected the task of an earlier attempt, at no extra charge');
 			return { taskId, begins: 'kept' };
 		}
 	}
@@ -86,22 +85,18 @@ async function create(
 	begin: AbortSignal,
 ): Promise<string> {
 	const { report } = work;
-	let sentAt = 0;
 	report.milestone(`${part.name}sending the text`);
 	// Another item's failure does not end it: its answer says what was paid for.
 	const creating = withDeadline(limitMs, work.canceled, async (signal) => {
-		const onSend = () => {
-			sentAt = Date.now();
-			// The next attempt must not pay again for what may have been accepted.
-			record.markSent({ state: 'sent', sentAt });
-		};
+		// The next attempt must not pay again for what may have been accepted.
+		const onSend = () => record.markSent({ state: 'sent' });
 		const onRefused = () => record.markRefused();
 		return await work.api.createTask(request, { signal, begin, onSend, onRefused });
 	});
 	recordOwnWork(work, creating, (taskId) => [nameOfTask(taskId)]);
 	const taskId = await creating.catch((error: unknown) => {
 		const isUnclear = error instanceof Failure && error.facts.maybeAccepted;
-		if (isUnclear) record.keep({ state: 'sent', sentAt, why: encounterOf(error, work.context) });
+		if (isUnclear) record.keep({ state: 'sent', why: encounterOf(error) });
 		throw withFacts(error, { isSpeech: true });
 	});
 	record.keep({ state: 'task', taskId });

@@ -66,7 +66,7 @@ export const getAllVoices: Operation = {
 			// Some services know languages by their names.
 			if (voices.length === 0) voices = await allVoices(api, query, most, signal);
 			if (voices.length === 0) {
-				report.hint('none', 'No voice matches: check the filters, or leave some out');
+				report.hint('No voice matches: check the filters, or leave some out');
 			}
 			return voices.map((voice) => output(voice));
 		};
