@@ -1,9 +1,4 @@
-import type {
-	IDataObject,
-	ITriggerFunctions,
-	ITriggerResponse,
-	WorkflowActivateMode,
-} from 'n8n-workflow';
+import type { ITriggerFunctions, ITriggerResponse, WorkflowActivateMode } from 'n8n-workflow';
 import { accountOf } from '../shared/account';
 import { Api } from '../shared/api/api';
 import { checkToken, confirmRefusal, passes } from '../shared/api/tokenCheck';
@@ -52,14 +47,13 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		// By hand only one event comes.
 		if (!isManual) refuseSelfStart(context, settings);
 		credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
-		const { baseUrl, redact } = credential;
-		const scope = `${context.getWorkflow().id}\n${node.id}\n${baseUrl}`;
+		const { redact } = credential;
 		const { signal } = closing;
 		if (signal.aborted) return;
 		signal.addEventListener('abort', accountOf(credential).use(), { once: true });
 		const api = new Api(context, credential);
 		const onFatal = async (failure: Failure) => {
-			const mayPass = !isManual && failure.kind === 'tokenRefused';
+			const mayPass = failure.kind === 'tokenRefused';
 			const fatal = mayPass ? await confirmRefusal(api, signal) : failure;
 			if (!fatal || signal.aborted) return;
 			context.emitError(asNodeError(fatal));
@@ -69,17 +63,14 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 			context,
 			api,
 			settings,
-			scope,
+			scope: `${context.getWorkflow().id}\n${node.id}\n${credential.baseUrl}`,
 			isManual,
 			closing: signal,
 			isOwnWork: ownWorkOf(context, credential, signal),
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
 			onFatal: (failure) => void onFatal(failure),
 		};
-		// By hand nothing is saved, so nothing of earlier tests counts.
-		watches = isManual
-			? watchesOf(activation, {}, '')
-			: watchesOf(activation, context.getWorkflowStaticData('node'), scope);
+		watches = watchesOf(activation);
 		if (!PATIENT.has(context.getActivationMode())) {
 			const trouble = await checkToken(api, 0, signal);
 			if (signal.aborted) return;
@@ -109,10 +100,13 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 }
 
 /** What listens for the chosen events. Another service may know other things by the same names. */
-function watchesOf(activation: Activation, kept: IDataObject, key: string) {
-	const { api, context, settings, isManual } = activation;
+function watchesOf(activation: Activation) {
+	const { api, context, settings, scope, isManual } = activation;
 	const { baseUrl } = api.credential;
-	const emitsAgain = !isManual && dropsDuplicates(context);
+	// By hand nothing is saved, so nothing of earlier tests counts.
+	const kept = isManual ? {} : context.getWorkflowStaticData('node');
+	const key = isManual ? '' : scope;
+	const emitsAgain = dropsDuplicates(context);
 	const watches = [];
 	if (settings.ofTasks) {
 		const store = new EventStore(kept, `tasks ${baseUrl}`, key, emitsAgain);

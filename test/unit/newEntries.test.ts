@@ -44,7 +44,7 @@ class Setting {
 		this.pages = 0;
 		const { accountKey } = this;
 		const newEntries = new NewEntries(this.store, { accountKey, baseUrl: BASE });
-		const { ended } = await newEntries.look(async (page) => {
+		const ended = await newEntries.look(async (page) => {
 			this.pages = page;
 			this.between();
 			return readPage(this.page(page))!;

@@ -22,8 +22,8 @@ export interface Activation {
 	/** Writes a line to n8n's log. */
 	warn(text: string): void;
 	/**
-	 * Ends the trigger with an error. A refused token is first checked three times over two minutes, unless
-	 * a person waits: whoever calls this goes on until `closing` aborts.
+	 * Ends the trigger with an error. A refused token is first checked three times over two minutes: whoever
+	 * calls this goes on until `closing` aborts.
 	 */
 	onFatal(failure: Failure): void;
 }

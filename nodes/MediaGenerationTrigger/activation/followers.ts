@@ -6,15 +6,6 @@ import { OwnWork, type SubWorkflow } from '../../shared/n8n/ownWork';
 import { asText, isRecord } from '../../shared/parsing/coerce';
 import type { Settings } from './settings';
 
-/** Which nodes create what, by the values of their parameters; '' stands for the default. */
-const CREATING = {
-	speech: { resources: ['', 'speech'], operations: ['', 'speak'] },
-	media: {
-		resources: ['video', 'image'],
-		operations: ['', 'create', 'textToVideo', 'ingredientsToVideo', 'framesToVideo'],
-	},
-};
-
 /**
  * Throws a Failure (startsItself) when a node that creates what the trigger hears of follows it: each
  * execution would pay for the event that starts the next one.
@@ -22,8 +13,8 @@ const CREATING = {
 export function refuseSelfStart(context: ITriggerFunctions, settings: Settings): void {
 	const { events, ofTasks, taskIds } = settings;
 	const after = followersOf(context);
-	const speaks = ofTasks && taskIds.size === 0 && after.find((node) => creates(node, 'speech'));
-	const films = events.has('generated') && after.find((node) => creates(node, 'media'));
+	const speaks = ofTasks && taskIds.size === 0 && after.find(createsSpeech);
+	const films = events.has('generated') && after.find(createsMedia);
 	if (speaks) throw new Failure('startsItself', { text: speaks.name, isSpeech: true });
 	if (films) throw new Failure('startsItself', { text: films.name });
 }
@@ -63,14 +54,17 @@ function followersOf(context: ITriggerFunctions): NodeTypeAndVersion[] {
 	return [...after, ...tools.filter(isEnabled)];
 }
 
-/** Whether a node is of this package, and may create this: an expression may say anything. */
-function creates({ type, parameters }: NodeTypeAndVersion, what: keyof typeof CREATING): boolean {
-	const { resources, operations } = CREATING[what];
-	// n8n hands an expression over without its "=" where a field takes none.
-	const maybe = (value: unknown = '', wanted: string[]) =>
-		wanted.includes(String(value)) || /^=|\{\{/.test(String(value));
-	const isOurs = /\.mediaGeneration(?:Tool)?$/.test(type);
-	return (
-		isOurs && maybe(parameters?.resource, resources) && maybe(parameters?.operation, operations)
-	);
+const createsSpeech = (node: NodeTypeAndVersion): boolean =>
+	mayHave(node, 'resource', 'speech') && mayHave(node, 'operation', 'speak');
+
+const createsMedia = (node: NodeTypeAndVersion): boolean =>
+	mayHave(node, 'resource', 'video') || mayHave(node, 'resource', 'image');
+
+/**
+ * Whether a node is of this package, and a parameter may have this value. A missing one is that of Speak. An
+ * expression may say anything; n8n hands it over without its "=" where a field takes none.
+ */
+function mayHave({ type, parameters }: NodeTypeAndVersion, name: string, wanted: string): boolean {
+	const value = String(parameters?.[name] ?? (name === 'resource' ? 'speech' : 'speak'));
+	return /\.mediaGeneration(?:Tool)?$/.test(type) && (value === wanted || /^=|\{\{/.test(value));
 }

@@ -25,7 +25,8 @@ export class HistoryWatch {
 		readonly store: HistoryStore,
 	) {
 		this.executionQueue = new ExecutionQueue(activation, store);
-		this.newEntries = new NewEntries(store, activation.api.credential);
+		// By hand the newest entry is shown, whatever was there before.
+		this.newEntries = new NewEntries(store, activation.api.credential, activation.isManual);
 	}
 
 	/**
@@ -61,14 +62,12 @@ export class HistoryWatch {
 	/** Reads as much of the history as there may be news in, and has it emitted. */
 	private async look(signal: AbortSignal): Promise<void> {
 		const { store, newEntries } = this;
-		const { api, closing, isManual, settings } = this.activation;
-		const { seen, ended, isFirst } = await newEntries.look(async (page) => {
+		const { api, closing, settings } = this.activation;
+		const ended = await newEntries.look(async (page) => {
 			await api.pace.turns.watch(signal);
 			return await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, signal);
 		});
 		if (closing.aborted) return;
-		// By hand the newest entry is shown, whatever was there before.
-		if (isManual && isFirst) ended.push(...seen.filter(({ files }) => files.length > 0).slice(-1));
 		for (const entry of ended) {
 			if (entry.failed && !settings.events.has('failed')) store.mark(entry.mark, 'over');
 			else this.emit(entry);

@@ -42,30 +42,24 @@ interface Cursor {
 
 export type HistoryStore = EventStore<KnownEntry, Cursor>;
 
-/** What a look has seen, the last of the history in front. */
-interface Look {
-	seen: MarkedEntry[];
-	/** What of it is new and has ended, the oldest first. */
-	ended: MarkedEntry[];
-	/** There was nothing to go by, so nothing is new. */
-	isFirst: boolean;
-}
-
 /** Finds what is new in the history of an account, look by look. */
 export class NewEntries {
+	/** `showsNewest`: the newest entry counts as new at first, when there is nothing to go by. */
 	constructor(
 		private readonly store: HistoryStore,
 		private readonly credential: Pick<Credential, 'accountKey' | 'baseUrl'>,
+		private readonly showsNewest = false,
 	) {}
 
 	/**
-	 * Looks into the history as far back as something may be new. `read` fetches a page, the first being 1;
-	 * others change the history meanwhile.
+	 * Looks into the history as far back as something may be new; resolves with what is and has its file, or
+	 * has failed, the oldest first. `read` fetches a page, the first being 1; others change the history
+	 * meanwhile.
 	 *
 	 * New is what is unknown and made after the floor or, without times, listed above something known: what
 	 * a deletion moves up is neither. Only times of the service are compared, with one another.
 	 */
-	async look(read: (page: number) => Promise<Page>, now = Date.now()): Promise<Look> {
+	async look(read: (page: number) => Promise<Page>, now = Date.now()): Promise<MarkedEntry[]> {
 		const { events } = this.store;
 		const { accountKey: account } = this.credential;
 		const listed = new Set<string>();
@@ -108,7 +102,10 @@ export class NewEntries {
 			isAboveKnown ||= known !== undefined;
 		}
 		this.forgetOld(now);
-		return { seen, ended: oldestFirst(ended), isFirst };
+		if (isFirst && this.showsNewest) {
+			ended.push(...seen.filter(({ files }) => files.length > 0).slice(-1));
+		}
+		return oldestFirst(ended);
 	}
 
 	private get floor(): number {

@@ -13,6 +13,8 @@ import { TaskFollower } from './taskFollower';
 const MAX_FOLLOWED = 1000;
 /** How long a task is followed, in ms. */
 const MAX_WATCHED_MS = 24 * 3600 * 1000;
+/** How much longer the socket may take to open than a first attempt, which may fail for what passes, in ms. */
+const OPENING_MS = 2000;
 /** How often it is seen whether the socket is open, in ms. */
 const LOOK_MS = 10_000;
 
@@ -57,8 +59,9 @@ export class TaskWatch {
 		await subscription.ready();
 		void this.tryTokenWhileClosed(subscription);
 		// Tasks that are named are looked up instead.
-		if (isSelective || subscription.isOpen) return;
-		const mayPass = (await checkToken(api, FRESH_MS, closing)) !== undefined;
+		if (isSelective) return;
+		if (!subscription.isOpen) await sleep(OPENING_MS, closing);
+		const mayPass = subscription.isOpen || (await checkToken(api, FRESH_MS, closing)) !== undefined;
 		if (!mayPass && !closing.aborted) throw new Failure('noSocket');
 	}
 

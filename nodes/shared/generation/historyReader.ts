@@ -11,7 +11,7 @@ const FRESH_MS = 8_000;
 const MAX_ENTRIES = 2000;
 
 /** What was in the history when it was read. */
-export interface HistoryLook {
+interface HistoryLook {
 	/** The oldest first, their times by our clock. */
 	entries: HistoryEntry[];
 	/** It goes back so far: in ms since 1970 by our clock. */
@@ -31,8 +31,7 @@ export class HistoryReader {
 	 */
 	async look(api: Api, since: number, signal: AbortSignal, asOf = 0): Promise<HistoryEntry[]> {
 		const oldest = Math.max(asOf, steadyNow() - FRESH_MS);
-		const isEnough = (look: HistoryLook) => look.readAt >= oldest && look.since <= since;
-		while (!this.last || !isEnough(this.last)) {
+		while (!this.last || this.last.readAt < oldest || this.last.since > since) {
 			throwIfAborted(signal);
 			if (this.underWay) {
 				await Promise.race([this.underWay, whenAborted(signal)]).catch((error: unknown) => {
