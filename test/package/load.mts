@@ -21,14 +21,6 @@ const canResolve = (name: string) => {
 
 const nodes = Object.values(loader.nodeTypes).map(({ type }) => type.description);
 const credentials = Object.values(loader.credentialTypes).map(({ type }) => type);
-process.stdout.write(
-	JSON.stringify({
-		nodes: nodes.map(({ name, iconUrl, codex }) => ({ name, iconUrl, codex })),
-		credentials: credentials.map(({ name, iconUrl, supportedNodes }) => ({
-			name,
-			iconUrl,
-			supportedNodes,
-		})),
-		resolvable: ['n8n-workflow', 'n8n-core', 'eventsource-parser', 'ws'].filter(canResolve),
-	}),
-);
+const names = ['n8n-workflow', 'n8n-core', 'eventsource-parser', 'ws'];
+const found = { nodes, credentials, resolvable: names.filter(canResolve) };
+process.stdout.write(JSON.stringify(found));

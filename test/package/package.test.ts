@@ -39,16 +39,17 @@ describe('the tarball', () => {
 	});
 
 	test('holds an output schema of every operation, and of the trigger', () => {
-		const action = new MediaGeneration().description.properties;
-		const operations = action
+		const operations = new MediaGeneration().description.properties
 			.filter(({ name }) => name === 'operation')
 			.flatMap(({ displayOptions, options = [] }) =>
-				options.map(
-					(option) =>
-						`MediaGeneration/__schema__/v1.0.0/${displayOptions!.show!.resource![0]}/${(option as INodePropertyOptions).value}`,
+				(options as INodePropertyOptions[]).map(
+					({ value }) => `v1.0.0/${displayOptions!.show!.resource![0]}/${value}`,
 				),
 			);
-		const schemas = [...operations, 'MediaGenerationTrigger/__schema__/v1.0.0'];
+		const schemas = [
+			...operations.map((path) => `MediaGeneration/__schema__/${path}`),
+			'MediaGenerationTrigger/__schema__/v1.0.0',
+		];
 		expect(files.filter((path) => path.includes('__schema__')).sort()).toEqual(
 			schemas.map((path) => `dist/nodes/${path}.json`).sort(),
 		);
@@ -71,82 +72,60 @@ describe('the tarball', () => {
 	});
 });
 
-describe.each([
+test.each([
 	['this Node', process.execPath],
 	['the newest Node', join(project, 'tools/newest/node_modules/node/bin/node')],
-])("n8n's loader on %s, with only n8n-workflow to be found", (_, node) => {
-	let loaded: {
-		nodes: Array<{ name: string; iconUrl: Icon; codex: { categories: string[] } }>;
-		credentials: Array<{ name: string; iconUrl: Icon; supportedNodes: string[] }>;
-		resolvable: string[];
-	};
-	type Icon = { light: string; dark: string };
-	beforeAll(() => {
-		loaded = runScript('load.mts', [target], node);
-	});
-
-	test('finds nothing else beside the package', () => {
-		expect(loaded.resolvable).toEqual(['n8n-workflow']);
-	});
-
-	test('loads every node and credential that package.json names', () => {
-		const { n8n } = JSON.parse(packed('package.json'));
-		expect(loaded.nodes).toHaveLength(n8n.nodes.length);
-		expect(loaded.nodes.map(({ name }) => name)).toContain('mediaGeneration');
-		expect(loaded.credentials.map(({ name }) => name)).toEqual(['mediaGenerationApi']);
-		expect(loaded.credentials[0]?.supportedNodes).toContain('mediaGeneration');
-		for (const { codex } of loaded.nodes) expect(codex.categories).not.toHaveLength(0);
-	});
-
-	test('finds their icons, light and dark', () => {
-		for (const { iconUrl } of [...loaded.nodes, ...loaded.credentials]) {
-			expect(iconUrl.light).not.toBe(iconUrl.dark);
-			for (const url of [iconUrl.light, iconUrl.dark]) {
-				const path = url.replace('icons/n8n-nodes-media-generation/', '');
-				expect(packed(path)).toContain('<svg');
-			}
+])("n8n's loader on %s finds both nodes, the credential and their icons", (_, node) => {
+	const { n8n } = JSON.parse(packed('package.json'));
+	const { nodes, credentials, resolvable } = runScript('load.mts', [target], node);
+	expect(resolvable).toEqual(['n8n-workflow']);
+	expect(nodes.map(({ name }: { name: string }) => name)).toContain('mediaGeneration');
+	expect(credentials).toMatchObject([
+		{ name: 'mediaGenerationApi', supportedNodes: expect.arrayContaining(['mediaGeneration']) },
+	]);
+	expect([nodes.length, credentials.length]).toEqual([n8n.nodes.length, n8n.credentials.length]);
+	for (const { codex } of nodes) expect(codex.categories).not.toHaveLength(0);
+	for (const { iconUrl } of [...nodes, ...credentials]) {
+		expect(iconUrl.light).not.toBe(iconUrl.dark);
+		for (const url of [iconUrl.light, iconUrl.dark]) {
+			expect(packed(url.replace('icons/n8n-nodes-media-generation/', ''))).toContain('<svg');
 		}
-	});
+	}
 });
 
 describe('where the package cannot run', () => {
 	const node = 'dist/nodes/MediaGeneration/MediaGeneration.node.js';
 	const trigger = 'dist/nodes/MediaGenerationTrigger/MediaGenerationTrigger.node.js';
-	/** What is thrown when a file of the package is loaded beside an n8n-workflow of these exports. */
-	function saidOf(path: string, exports: string, before = '') {
-		const folder = join(temporary, `other-${exports.length}-${before.length}`);
-		const copy = join(folder, 'node_modules/n8n-nodes-media-generation');
-		cpSync(target, copy, { recursive: true });
-		mkdirSync(join(folder, 'node_modules/n8n-workflow'), { recursive: true });
-		writeFileSync(join(folder, 'node_modules/n8n-workflow/index.js'), exports);
-		const script = `${before}; try { require(${JSON.stringify(join(copy, path))}); } catch (e) { console.log(e.message); }`;
-		const { NODE_PATH: _, ...env } = process.env;
-		return execFileSync(process.execPath, ['-e', script], { env, encoding: 'utf8' });
-	}
+	const tooOld =
+		/^This version of n8n-nodes-media-generation needs n8n 1\.101 or later\. Update n8n/;
 
-	test.each([node, trigger])('an n8n that is too old is named as what is at fault: %s', (path) => {
-		expect(saidOf(path, 'exports.NodeApiError = class {};')).toMatch(
-			/^This version of n8n-nodes-media-generation needs n8n 1\.101 or later\. Update n8n/,
-		);
-	});
-
-	test('so is a Node that is too old', () => {
-		expect(saidOf(node, 'exports.NodeConnectionTypes = {};', 'delete AbortSignal.any')).toMatch(
+	test.each([
+		['n8n', node, 'exports.NodeApiError = class {};', '', tooOld],
+		['n8n', trigger, 'exports.NodeApiError = class {};', '', tooOld],
+		[
+			...['Node', node, 'exports.NodeConnectionTypes = {};', 'delete AbortSignal.any;'],
 			/needs Node\.js 20\.19 or later/,
-		);
+		],
+	] as const)('an old %s is named as what is at fault: %s', (_, path, exports, before, said) => {
+		const other = temporaryFolder('other');
+		const copy = join(other.path, 'node_modules/n8n-nodes-media-generation');
+		cpSync(target, copy, { recursive: true });
+		mkdirSync(join(other.path, 'node_modules/n8n-workflow'));
+		writeFileSync(join(other.path, 'node_modules/n8n-workflow/index.js'), exports);
+		const script = `${before} try { require(${JSON.stringify(join(copy, path))}); } catch (e) { console.log(e.message); }`;
+		const { NODE_PATH: _path, ...env } = process.env;
+		const told = execFileSync(process.execPath, ['-e', script], { env, encoding: 'utf8' });
+		expect(told).toMatch(said);
+		other.remove();
 	});
 });
 
-describe("n8n's scan of community packages", () => {
-	const scan = (leg: 'source' | 'dist', folder: string) => runScript('scan.mts', [leg, folder]);
-
-	test.each(['source', 'dist'] as const)(
-		'finds no error in what it is to see of %s',
-		(leg) => {
-			const result = scan(leg, leg === 'source' ? project : target);
-			expect(result).toMatchObject({ passed: true, problems: '' });
-			expect(result.files).toBeGreaterThan(10);
-		},
-		180_000,
-	);
-});
+test.each(['source', 'dist'])(
+	"n8n's scan of community packages finds no error in what it is to see of %s",
+	(leg) => {
+		const result = runScript('scan.mts', [leg, leg === 'source' ? project : target]);
+		expect(result).toMatchObject({ passed: true, problems: '' });
+		expect(result.files).toBeGreaterThan(10);
+	},
+	180_000,
+);

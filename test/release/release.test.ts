@@ -27,11 +27,7 @@ const changelog = (...sections: string[]) => write('CHANGELOG.md', sections.join
 const section = (version: string) => `## [${version}] - 2026-11-21\n\n- Something of ${version}\n`;
 
 function release(...args: string[]) {
-	const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
-		cwd: folder,
-		encoding: 'utf8',
-	});
-	return { status, stdout, stderr };
+	return spawnSync(process.execPath, [main, ...args], { cwd: folder, encoding: 'utf8' });
 }
 
 /** The reasons that were given, once the release was refused and nothing tagged. */
@@ -60,23 +56,17 @@ beforeEach(() => {
 });
 afterEach(() => temporary.remove());
 
-test.each(['Unreleased', '0.1.0'])(
-	'what is said of [%s] could be the notes of a release',
-	(version) => {
-		const text = readFileSync(join(__dirname, '../../CHANGELOG.md'), 'utf8');
-		const said = text.split(/^## /m).find((part) => part.startsWith(`[${version}]`))!;
-		const [, ...sections] = said.split(/^### /m);
-		const titles = sections.map((section) => section.split('\n')[0]);
-		const kinds = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
-		expect(titles).toEqual(kinds.filter((kind) => titles.includes(kind)));
-		for (const section of sections) {
-			const lines = section.split('\n').slice(1).filter(Boolean);
-			expect(lines).not.toEqual([]);
-			expect(lines.filter((line) => !/^(?: {2})?- \S.*[.:]$/.test(line))).toEqual([]);
-			expect(new Set(lines).size).toBe(lines.length);
-		}
-	},
-);
+test.each(['Unreleased', '0.1.0'])('[%s] could be the notes of a release', (version) => {
+	const text = readFileSync(join(__dirname, '../../CHANGELOG.md'), 'utf8');
+	const said = text.split(/^## /m).find((part) => part.startsWith(`[${version}]`))!;
+	const lines = said.slice(said.indexOf('### ')).split('\n').filter(Boolean);
+	const titles = lines.filter((line) => line.startsWith('### ')).map((line) => line.slice(4));
+	const kinds = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
+	expect(titles).toEqual(kinds.filter((kind) => titles.includes(kind)));
+	const rest = lines.filter((line) => !/^(?: {2})?- \S.*[.:]$|^### /.test(line));
+	expect(rest).toEqual([]);
+	expect(new Set(lines).size).toBe(lines.length);
+});
 
 test('tags the version with its notes, and says what to push', () => {
 	const { status, stdout } = release();
@@ -94,39 +84,30 @@ test('a dry run makes no tag', () => {
 	expect(tags()).not.toContain('v1.10.0');
 });
 
+const scripts = (more: object) => () => commitPackage('1.10.0', { ...more });
+const leaving = `node --eval "fs.writeFileSync('left-behind', '')"`;
+const notNewer = /is not newer than the latest tag, v1\.9\.0\./;
+const noSection = /no section "## \[1\.10\.0\] - YYYY-MM-DD"/;
+
 test.each<[what: string, spoil: () => void, words: RegExp]>([
-	[
-		'a work tree with changes, and names them',
-		() => write('forgotten.txt', ''),
-		/not clean[^]*\?\? forgotten\.txt/,
-	],
+	['a changed work tree', () => write('forgotten.txt', ''), /not clean[^]*\?\? forgotten\.txt/],
 	['another branch', () => git(folder, 'switch', '--quiet', '--create', 'other'), /branch other:/],
 	['no branch', () => git(folder, 'switch', '--quiet', '--detach'), /This is no branch/],
-	...['1.9.0', '1.3.0', '1.2.0'].map((version): [string, () => void, RegExp] => [
-		`the version ${version}, which is not newer than all tags`,
-		() => commitPackage(version),
-		/is not newer than the latest tag, v1\.9\.0\./,
-	]),
+	['the latest version', () => commitPackage('1.9.0'), notNewer],
+	['an older one', () => commitPackage('1.3.0'), notNewer],
 	['what is no version', () => commitPackage('1.10'), /like 1\.2\.3; it is "1\.10"/],
 	[
 		'a lock file of another version',
 		() => write('package-lock.json', JSON.stringify({ version: '1.9.0' })),
 		/package-lock\.json says 1\.9\.0, package\.json 1\.10\.0\./,
 	],
-	['no section', () => changelog(section('1.9.0')), /no section "## \[1\.10\.0\] - YYYY-MM-DD"/],
-	['no date', () => changelog('## [1.10.0]\n\n- Something\n'), /no section/],
-	['a version that only looks alike', () => changelog(section('1.10.01')), /no section/],
+	['no section', () => changelog(section('1.9.0')), noSection],
+	['no date', () => changelog('## [1.10.0]\n\n- Something\n'), noSection],
+	['a version that only looks alike', () => changelog(section('1.10.01')), noSection],
 	['an empty section', () => changelog(`## [1.10.0] - 2026-11-21\n\n${section('1.9.0')}`), /empty/],
-	...['lint', 'test'].map((name): [string, () => void, RegExp] => [
-		`a ${name} that is not green`,
-		() => commitPackage('1.10.0', { [name]: 'exit 3' }),
-		new RegExp(`npm (run )?${name} is not green \\(exit code 3\\)`),
-	]),
-	[
-		'checks that themselves change files',
-		() => commitPackage('1.10.0', { test: `node --eval "fs.writeFileSync('left-behind', '')"` }),
-		/not clean[^]*left-behind/,
-	],
+	['a lint', scripts({ lint: 'exit 3' }), /npm run lint is not green \(exit code 3\)/],
+	['a test', scripts({ test: 'exit 3' }), /npm test is not green \(exit code 3\)/],
+	['checks that change files', scripts({ test: leaving }), /not clean[^]*left-behind/],
 ])('refuses %s', (_, spoil, words) => {
 	spoil();
 	expect(refused()).toMatch(words);

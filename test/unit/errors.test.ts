@@ -6,180 +6,132 @@ import {
 	readErrorText,
 	readRetryAfter,
 } from '../../nodes/shared/parsing/errors';
-import { Failure, type FailureKind } from '../../nodes/shared/failure';
+import { Failure } from '../../nodes/shared/failure';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import { readRecord } from '../../nodes/shared/parsing/responses';
-import { failureOf } from './refusal';
+import { valueOrFailure } from '../fuzz/check';
+
+/* What a refusal means, in every shape in which deployments say it. The plainest: docs/faults.md. */
 
 const PAGE =
 	'<!DOCTYPE html>\n<html><head><title>502</title></head><body>Bad Gateway</body></html>';
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const answerOf = (body: string) => valueOrFailure(() => readAnswer(body, redactor(''), readRecord));
+/** A status, and the body behind it. */
+const statusOf = (text: string) => failureOfStatus(Number(text.slice(0, 3)), text.slice(4));
 
-describe('the text of an error body', () => {
-	// The plainest bodies: docs/faults.md.
-	it.each([
-		['deeper nesting', '{"error":{"error":{"detail":"No such voice"}}}', 'No such voice'],
-		['a nested machine word', '{"error":{"code":"invalid_voice_id"}}', 'invalid_voice_id'],
-		['a list', '{"detail":[{"loc":["body"],"msg":"No such voice"}]}', 'No such voice'],
-		['an empty error beside a message', '{"error":"","message":"Late"}', 'Late'],
-		['a message beside the number of the status', '{"error":400,"message":"Late"}', 'Late'],
-		['JSON that was cut off', '{"message":"Late","trace":["aaaa', 'Late'],
-		['a page within JSON', '{"error":"<html><h1>Bad Gateway</h1></html>"}', 'Bad Gateway'],
-	])('is found in %s', (_, body, text) => {
-		expect(readErrorText(body)).toBe(text);
-	});
+/** What is made of each kind of text. */
+const read = {
+	'error body': readErrorText,
+	'status with its body': (text: string) => statusOf(text).kind,
+	'status that may pass': (text: string) => statusOf(text).facts.transient ?? false,
+	'text of the service': (text: string) => failureOfText(text).kind,
+	'answer with status 200': (body: string) => (answerOf(body) as { kind?: string }).kind,
+	'Retry-After': (header: string) => readRetryAfter(header, NOW),
+	'overload, told by a task': (text: string) => isOverload(new Failure('taskFailed', { text })),
+	'overload, told by a status': (error: string) =>
+		statusOf(`400 ${JSON.stringify({ error })}`).kind === 'rateLimited',
+};
+type Kind = keyof typeof read;
 
-	it.each([
-		['nothing', ''],
-		['an empty object', '{}'],
-		['null', 'null'],
-		['a web page', PAGE],
-		['XML', '<?xml version="1.0"?><Error><Code>x</Code></Error>'],
-	])('is missing in %s', (_, body) => {
-		expect(readErrorText(body)).toBeUndefined();
-	});
-});
+const OVERLOADS = [
+	...['Too many concurrent tasks', 'too many requests', 'TooManyRequests', 'QUEUE_FULL'],
+	...['You have too many running generations', 'Concurrency limit reached', 'Server busy'],
+	...['rate_limit_exceeded', 'too_many_requests', 'Concurrent task limit reached'],
+	'You have reached the maximum number of concurrent tasks',
+	...['MAX_CONCURRENT_GENERATIONS', 'Limit (5) of simultaneous generations'],
+	...['We are experiencing high demand', 'The model is overloaded, try again later'],
+];
+const NO_OVERLOADS = [
+	...['Too many characters', 'The text is too long', 'unlimited', 'Business voice'],
+	...['The maximum is 4 videos', 'A prompt on parallel lines was refused'],
+];
+const passing = [429, 500, 502, 503, 504, 507, 520, 521, 522, 524, 530].map(
+	(status) => `${status} `,
+);
+const lasting = [400, 401, 402, 404, 422].map((status) => `${status} {"error":"no"}`);
 
-describe('what an HTTP status with its body means', () => {
-	// The plainest answers: docs/faults.md.
-	it.each([
-		['tokenRefused', 401, ''],
-		['tokenRefused', 400, '{"error":"invalid_token"}'],
-		['outOfCredit', 400, '{"error":"Bad Request","message":"Insufficient credits"}'],
-		['outOfCredit', 429, '{"error":"insufficient credit"}'],
-		['outOfCredit', 500, '{"error":"Not enough credits"}'],
-		['rateLimited', 429, PAGE],
-		['rateLimited', 429, '{"error":"Quota of requests per minute exceeded"}'],
-		['invalidVoice', 404, '{"error":"Voice not found"}'],
-		['invalidVoice', 422, '{"detail":[{"msg":"voice_id is required"}]}'],
-		['notFound', 410, ''],
-		['rejected', 422, ''],
-		['rejected', 405, PAGE],
-		['redirected', 308, PAGE],
-		['unavailable', 408, ''],
-		['unavailable', 401, PAGE],
-		['unavailable', 403, "<h2>Our services aren't available</h2><p>We're working on it.</p>"],
-	])('is %s for %i with %s', (kind, status, body) => {
-		expect(failureOfStatus(status, body).kind).toBe(kind);
-	});
-
-	it.each<[passes: boolean, body: string, statuses: number[]]>([
-		[true, '', [429, 500, 502, 503, 504, 507, 520, 521, 522, 524, 530]],
-		// From an edge.
-		[true, PAGE, [401, 403]],
-		[false, '{"error":"no"}', [400, 401, 402, 404, 422]],
-	])('may pass (%p) with %j for %j', (passes, body, statuses) => {
-		const may = statuses.map((status) => failureOfStatus(status, body).facts.transient ?? false);
-		expect(may).toEqual(statuses.map(() => passes));
-	});
-});
-
-describe('what a text of the service means', () => {
-	const MEANT: Partial<Record<FailureKind, string[]>> = {
-		outOfCredit: [
-			...['insufficient_credits', 'Insufficient quota', 'INSUFFICIENT_BALANCE'],
-			...['Not enough credits', 'You have run out of credits.', 'No credits left'],
-			...['Your credit balance is too low', 'Credits exhausted', 'Quota exceeded'],
-			...['You have exceeded your monthly quota', 'Insufficient available quota'],
-			'You do not have enough credits to make this video',
-			...["You don't have enough credits", 'Your quota is not enough'],
-		],
-		invalidVoice: [
-			...['invalid_voice_id', 'voice_not_found', 'Unknown voice', 'The voice abc was not found'],
-			...["Voice 'abc' not found", 'voice_id "abc" does not exist', 'Voice could not be found'],
-		],
-		tokenRefused: [
-			...['invalid_token', 'Invalid API key', 'Unauthorized', 'expired access token'],
-			...['Token expired', 'Token is invalid', 'The API key has been revoked'],
-		],
-		rejected: [
-			...['UNSAFE_GENERATION', 'AUDIO_FILTERED', 'Create video failed', 'text too long'],
-			...['Give credit where it is due', 'Create video failed, no credits were charged'],
-			'Create video failed, no credits will be charged',
-			'Create video failed, no credits charged',
-		],
-	};
-
-	it.each(Object.entries(MEANT))('is %s: %j', (kind, all) => {
-		expect(all.map((text) => failureOfText(text).kind)).toEqual(all.map(() => kind));
-	});
-});
-
-const now = Date.parse('2026-01-01T00:00:00Z');
-it.each([
-	['seconds', '2', 2000],
-	['seconds as a number', 2, 2000],
-	['parts of a second', '0.5', 500],
-	['zero', '0', 0],
-	['a date', 'Thu, 01 Jan 2026 00:00:05 GMT', 5000],
-	['an absurd date', 'Thu, 01 Jan 2099 00:00:00 GMT', 86_400_000],
-	['nothing', undefined, undefined],
-	['nonsense', 'soon', undefined],
-])('Retry-After is read from %s', (_, header, expected) => {
-	expect(readRetryAfter(header, now)).toBe(expected);
-});
-
-describe('an answer with a success status', () => {
-	const redact = redactor('');
-
-	it.each(['""', 'null', 'false', '[]', '{}'])('`error: %s` is no failure', (error) => {
-		const body = `{"error":${error},"success":true,"a":1}`;
-		expect(readAnswer(body, redact, readRecord)).toMatchObject({ a: 1 });
-	});
-
-	it.each([
-		['{"error":"invalid_voice_id"}', 'invalidVoice'],
-		['{"error":{"message":"text too long"}}', 'rejected'],
-		['{"error":true}', 'rejected'],
-		['{"success":false,"message":"text too long"}', 'rejected'],
-		['{"success":false,"message":"Insufficient credits"}', 'outOfCredit'],
-		['{"error":"rate limit exceeded"}', 'rateLimited'],
-		['{"success":false,"message":"Too many concurrent tasks"}', 'rateLimited'],
-		// What has an id may have been begun.
-		['{"id":7,"status":"failed","error":"Too many concurrent tasks"}', 'rejected'],
-		['{"success":false,"message":"Too many concurrent tasks","data":{"id":7}}', 'rejected'],
-		['{"error":"Too many concurrent tasks","task":{"taskId":"t7"}}', 'rejected'],
-		['{"error":"rate limit exceeded","id":null,"request_id":"r1"}', 'rateLimited'],
-	])('%s is a failure: %s', (body, kind) => {
-		expect(failureOf(() => readAnswer(body, redact, readRecord)).kind).toBe(kind);
-	});
-
-	it.each([
-		['a web page', PAGE],
-		['nothing', ''],
-		['half an answer', '{"a":'],
-	])('is not the service when it is %s, which may pass', (_, body) => {
-		const { kind, facts } = failureOf(() => readAnswer(body, redact, readRecord));
-		expect({ kind, ...facts }).toMatchObject({ kind: 'notTheService', transient: true });
-	});
-});
-
-it.each<[isHeard: boolean, texts: string[]]>([
+test.each<[Kind, expected: unknown, texts: string[]]>([
+	['error body', 'Late', ['{"error":{"error":{"detail":"Late"}}}', '{"detail":[{"msg":"Late"}]}']],
+	['error body', 'Late', ['{"error":"","message":"Late"}', '{"error":400,"message":"Late"}']],
+	['error body', 'Late', ['{"message":"Late","trace":["aaaa']],
+	['error body', 'invalid_voice_id', ['{"error":{"code":"invalid_voice_id"}}']],
+	['error body', 'Bad Gateway', ['{"error":"<html><h1>Bad Gateway</h1></html>"}']],
+	['error body', undefined, ['', '{}', 'null', PAGE, '<?xml version="1.0"?><Error>x</Error>']],
+	['status with its body', 'tokenRefused', ['401 ', '400 {"error":"invalid_token"}']],
 	[
-		true,
-		[
-			...['Too many concurrent tasks', 'too many requests', 'TooManyRequests', 'QUEUE_FULL'],
-			...['You have too many running generations', 'Concurrency limit reached', 'Server busy'],
-			...['rate_limit_exceeded', 'too_many_requests', 'Concurrent task limit reached'],
-			'You have reached the maximum number of concurrent tasks',
-			...['MAX_CONCURRENT_GENERATIONS', 'Limit (5) of simultaneous generations'],
-			...['We are experiencing high demand', 'The model is overloaded, try again later'],
-		],
+		'status with its body',
+		'outOfCredit',
+		['400 {"error":"Bad Request","message":"No credits left"}'],
 	],
+	['status with its body', 'outOfCredit', ['429 {"error":"insufficient credit"}']],
+	['status with its body', 'outOfCredit', ['500 {"error":"Not enough credits"}']],
+	['status with its body', 'rateLimited', [`429 ${PAGE}`, '429 {"error":"Quota of requests"}']],
+	['status with its body', 'invalidVoice', ['404 {"error":"Voice not found"}']],
+	['status with its body', 'invalidVoice', ['422 {"detail":[{"msg":"voice_id is required"}]}']],
+	['status with its body', 'notFound', ['410 ']],
+	['status with its body', 'rejected', ['422 ', `405 ${PAGE}`]],
+	['status with its body', 'redirected', ['308 ']],
+	['status with its body', 'unavailable', ['408 ', `401 ${PAGE}`, "403 <h2>We're away</h2>"]],
+	['status that may pass', true, [...passing, `401 ${PAGE}`, `403 ${PAGE}`]],
+	['status that may pass', false, lasting],
+	['text of the service', 'outOfCredit', ['insufficient_credits', 'INSUFFICIENT_BALANCE']],
+	['text of the service', 'outOfCredit', ['Not enough credits', 'You have run out of credits.']],
+	['text of the service', 'outOfCredit', ['No credits left', 'Your credit balance is too low']],
+	['text of the service', 'outOfCredit', ['Credits exhausted', 'Quota exceeded']],
+	['text of the service', 'outOfCredit', ['You have exceeded your monthly quota']],
+	['text of the service', 'outOfCredit', ['Insufficient available quota']],
+	['text of the service', 'outOfCredit', ["You don't have enough credits to make this video"]],
+	['text of the service', 'outOfCredit', ['Your quota is not enough']],
+	['text of the service', 'invalidVoice', ['invalid_voice_id', 'voice_not_found', 'Unknown voice']],
+	['text of the service', 'invalidVoice', ["Voice 'abc' not found", 'Voice could not be found']],
+	['text of the service', 'invalidVoice', ['voice_id "abc" does not exist']],
+	['text of the service', 'tokenRefused', ['invalid_token', 'Invalid API key', 'Unauthorized']],
+	['text of the service', 'tokenRefused', ['expired access token', 'Token is invalid']],
+	['text of the service', 'tokenRefused', ['The API key has been revoked']],
+	['text of the service', 'rejected', ['UNSAFE_GENERATION', 'Create video failed', 'too long']],
+	['text of the service', 'rejected', ['Give credit where it is due']],
+	['text of the service', 'rejected', ['Create video failed, no credits were charged']],
+	['text of the service', 'rejected', ['Create video failed, no credits charged']],
 	[
-		false,
-		[
-			...['Too many characters', 'The text is too long', 'unlimited', 'Business voice'],
-			...['The maximum is 4 videos', 'A prompt on parallel lines was refused'],
-		],
+		'answer with status 200',
+		undefined,
+		['""', 'null', 'false', '[]', '{}'].map((error) => `{"error":${error},"success":true}`),
 	],
-])('that too much is under way is heard (%p) in %j', (isHeard, texts) => {
-	for (const text of texts) {
-		const { kind } = failureOfStatus(400, JSON.stringify({ error: text }));
-		const isRate = kind === 'rateLimited';
-		expect([text, isOverload(new Failure('taskFailed', { text })), isRate]).toEqual([
-			text,
-			isHeard,
-			isHeard,
-		]);
-	}
+	['answer with status 200', 'invalidVoice', ['{"error":"invalid_voice_id"}']],
+	['answer with status 200', 'rejected', ['{"error":{"message":"too long"}}', '{"error":true}']],
+	['answer with status 200', 'rejected', ['{"success":false,"message":"text too long"}']],
+	['answer with status 200', 'outOfCredit', ['{"success":false,"message":"No credits left"}']],
+	['answer with status 200', 'rateLimited', ['{"error":"rate limit exceeded"}']],
+	['answer with status 200', 'rateLimited', ['{"success":false,"message":"Server busy"}']],
+	[
+		'answer with status 200',
+		'rateLimited',
+		['{"error":"Server busy","id":null,"request_id":"r1"}'],
+	],
+	// What has an id may have been begun.
+	['answer with status 200', 'rejected', ['{"id":7,"status":"failed","error":"Server busy"}']],
+	[
+		'answer with status 200',
+		'rejected',
+		['{"success":false,"message":"Server busy","data":{"id":7}}'],
+	],
+	['answer with status 200', 'rejected', ['{"error":"Server busy","task":{"taskId":"t7"}}']],
+	['answer with status 200', 'notTheService', [PAGE, '', '{"a":']],
+	['Retry-After', 2000, ['2', 2 as never]],
+	['Retry-After', 500, ['0.5']],
+	['Retry-After', 0, ['0']],
+	['Retry-After', 5000, ['Thu, 01 Jan 2026 00:00:05 GMT']],
+	['Retry-After', 86_400_000, ['Thu, 01 Jan 2099 00:00:00 GMT']],
+	['Retry-After', undefined, [undefined as never, 'soon']],
+	['overload, told by a task', true, OVERLOADS],
+	['overload, told by a status', true, OVERLOADS],
+	['overload, told by a task', false, NO_OVERLOADS],
+	['overload, told by a status', false, NO_OVERLOADS],
+])('%s: %p is read from %j', (kind, expected, texts) => {
+	for (const text of texts) expect([text, read[kind](text)]).toEqual([text, expected]);
+});
+
+test('an answer that is not the service may pass', () => {
+	expect(answerOf(PAGE)).toMatchObject({ facts: { transient: true } });
 });
