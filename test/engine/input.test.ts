@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
-import { bad, good, saved } from './seen';
+import { bad, good, out, saved } from './seen';
 import { requests } from './service';
-import { run, sim, speech, task, video } from './setup';
+import { CONTINUE, node, run, sim, speech, task, video } from './setup';
 
 /* Bad input ends a run before anything is sent for any item. How values are read: test/unit/parameters.test.ts. */
 
@@ -92,6 +92,9 @@ test.each([
 	expect(message).toContain(`'${field}'`);
 	expect(message).toMatch(words);
 	expect([name, itemIndex]).toEqual(['NodeOperationError', 0]);
+	const setting = { items: [{}, {}], credential };
+	const output = out(await run(node(speech('Hi.'), CONTINUE), setting));
+	expect(output.map(({ json }) => json.error)).toEqual([message, message.replace('0', '1')]);
 	expect(sim.requests).toEqual([]);
 	expect(saved(result.run)).not.toContain('abcdefgh');
 });

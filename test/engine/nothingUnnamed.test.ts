@@ -1,7 +1,21 @@
 import { logged, removeLog } from '../faults/log.mts';
 import { bad, stop } from './seen';
-import { answer, onCreate, onFile, posts, taskOf } from './service';
-import { begin, EACH, fakeTime, run, said, sim, speech, texts, video } from './setup';
+import { answer, onCreate, onFile, posts, taskOf, tasks } from './service';
+import {
+	account,
+	begin,
+	EACH,
+	fakeTime,
+	image,
+	node,
+	RETRY,
+	run,
+	said,
+	sim,
+	speech,
+	texts,
+	video,
+} from './setup';
 import { hasten } from './time';
 import { status } from './videos';
 
@@ -67,4 +81,40 @@ test('a stop names what is paid and what may be, in the error, on the screen and
 	expect((await logged()).split(warning)).toHaveLength(2);
 	// n8n throws the step's data away, and shows no error of a stopped node.
 	expect(said.at(-1)).toBe(`Stopped. ${description}`);
+});
+
+/* What n8n's log tells an operator of what was paid for. */
+
+const seen = new Set<string>();
+/** What the node's lines at info since the last call say. */
+async function linesAtInfo() {
+	const lines = (await logged()).split('\n').filter((line) => line && !seen.has(line));
+	lines.forEach((line) => seen.add(line));
+	return lines
+		.map((line) => JSON.parse(line) as { level: string; message: string })
+		.filter(({ level, message }) => level === 'info' && message.startsWith('Media Generation'))
+		.map(({ message }) => message);
+}
+
+test('what is paid leaves one line, also when a retry collects it', async () => {
+	await linesAtInfo();
+	onCreate(answer(429));
+	onFile(answer(410));
+	await run(node(speech('Hello.'), RETRY));
+	expect(await linesAtInfo()).toEqual([
+		`Media Generation, Item 0: paid kind=speech task=${tasks()[0]!.id}`,
+	]);
+	await run(image('A paper boat'));
+	expect(await linesAtInfo()).toEqual([expect.stringContaining('Item 0: paid kind=image')]);
+});
+
+test('what costs nothing leaves no line, and no line holds a token', async () => {
+	await run(account);
+	onCreate(answer(422, { error: 'no' }));
+	await run(speech('Hello.', { timeout: 5 }));
+	expect(await linesAtInfo()).toEqual([]);
+	onCreate(answer(200, { task_id: `x ${sim.token}` }));
+	await run(speech('Hello.', { timeout: 10 }));
+	expect(await linesAtInfo()).toEqual([expect.stringContaining('paid kind=speech task="x ')]);
+	expect(await logged()).not.toContain(sim.token);
 });

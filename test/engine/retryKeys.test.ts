@@ -1,7 +1,7 @@
 import type { IDataObject, INode, IRun } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { bad, good } from './seen';
-import { answer, onFile, posts } from './service';
+import { answer, onFile, onRead, posts, taskOf } from './service';
 import { EACH, image, node, run, sim, speech, start, texts, video, workflow } from './setup';
 
 /* A retry recognises the item and what the node holds, not what expressions make of it. */
@@ -64,4 +64,15 @@ test('"Retry execution" collects a video of files whose ids n8n has renamed mean
 	expect(renamed).not.toBe(saved);
 	good(await run(subject, { retryOf: JSON.parse(renamed), binaryMode }));
 	expect(sim.count('POST', '/v1/video/ingredients')).toBe(1);
+});
+
+test('a failed task that cannot be looked at once more is not paid for again', async () => {
+	const subject = speech('Hi [sim:task-fails]');
+	const failed = await run(subject);
+	bad(failed);
+	onRead(answer(400, { error: 'Not now' }));
+	const { message, description } = bad(await run(subject, { retryOf: failed.run }));
+	expect(message).toContain('Not now');
+	expect(`${message} ${description}`).toContain(taskOf('Hi').id);
+	expect(posts()).toBe(1);
 });

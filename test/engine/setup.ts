@@ -172,3 +172,17 @@ const generation =
 /** Parameters of Video → Text to Video, and of Image → Create. */
 export const video = generation('video', 'textToVideo');
 export const image = generation('image', 'create');
+
+/** Parameters of Voice → Get Many, History → Get Many, and Account → Get. */
+export const voices = (more: IDataObject = {}) => ({
+	resource: 'voice',
+	operation: 'getAll',
+	...more,
+});
+export const history = (more: IDataObject = {}, options: IDataObject = {}) => ({
+	resource: 'history',
+	operation: 'getAll',
+	...more,
+	options,
+});
+export const account = { resource: 'account', operation: 'get' };

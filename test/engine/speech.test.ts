@@ -1,5 +1,5 @@
 import { allClosed, bad, expectServed, good, hints, only, saved } from './seen';
-import { answer, message, onRead, posts, readings, requests, tasks } from './service';
+import { answer, message, onCreate, onRead, posts, readings, requests, tasks } from './service';
 import { begin, NODE, node, RETRY, run, sim, speech, start, task } from './setup';
 
 test('a text becomes a file, byte for byte, with one POST and one reading after the 100 % message', async () => {
@@ -172,4 +172,15 @@ test.each([
 test('a new execution of the same text is paid for, as it has to be', async () => {
 	for (let round = 0; round < 2; round++) good(await run(speech('Hello.')));
 	expect(sim.creates).toBe(2);
+});
+
+test('a task id of odd characters makes a harmless file name', async () => {
+	good(await run(speech('Hi.', {}, { waitForCompletion: false })));
+	await sim.waitFor(() => tasks()[0]!.audioUrl !== undefined);
+	onCreate(answer(200, { task_id: 'a:b"c%é' }));
+	const read = answer(200, { id: 1, status: 'completed', audio_url: tasks()[0]!.audioUrl });
+	onRead(read, { path: '/v1/labs/task/a%3Ab', times: 9 });
+	const { json, binary } = only(await run(speech('Hi.')));
+	expect(json.task_id).toBe('a:b"c%é');
+	expect(binary?.data?.fileName).toMatch(/^speech-[\w.-]+\.wav$/);
 });

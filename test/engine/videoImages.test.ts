@@ -85,10 +85,18 @@ describe('several fields', () => {
 	});
 });
 
-test('a file of unknown type that is no image is named, and not sent', async () => {
-	const data = file(Buffer.from('Dear Sir'), { mimeType: 'application/octet-stream' });
-	const { message } = bad(await run(ingredients('data'), { input: [item({ data })] }));
-	expect(message).toMatch(/'data'.*not an image/);
+const unknown = file(Buffer.from('Dear Sir'), { mimeType: 'application/octet-stream' });
+const huge = file(png(9), {
+	id: 'filesystem-v2:none',
+	data: 'filesystem-v2',
+	bytes: 300 * 1024 ** 2,
+});
+test.each([
+	['of unknown type that are no images', { a: unknown }, /'a'.*not an image/],
+	['of more than 512 MB', { a: huge, b: huge }, /800 MB when encoded.*use fewer or smaller images/],
+])('files %s are not sent', async (_, binary, words) => {
+	const fields = ingredients(Object.keys(binary).join());
+	expect(bad(await run(fields, { input: [item({ ...binary })] })).message).toMatch(words);
 	expect(sim.requests).toEqual([]);
 });
 

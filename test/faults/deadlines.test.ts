@@ -1,22 +1,12 @@
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { assertClean, wordsOfFailure } from './check.mts';
-import { drip, fileBegun, headersOnly, silent } from '../service/fakeService.mts';
-import {
-	always,
-	answer,
-	fileInFront,
-	GENERATIONS,
-	inFront,
-	isMute,
-	on,
-	status,
-	type Row,
-} from './row.mts';
+import { drip, fileBegun, headersOnly, silent, type Handler } from '../service/fakeService.mts';
+import { always, answer, GENERATIONS, inFront, isMute, on, status, type Row } from './row.mts';
 import { NODE, onStage, type Operation } from './stage.mts';
 
 /*
  * A service that says nothing more, at each stage: `Timeout` ends it. Operations without that option
- * are in patience.test.ts.
+ * are in test/engine/patience.test.ts.
  */
 
 afterAll(() => removeEngineFolder());
@@ -30,6 +20,14 @@ const TIMED = [...TASKS, ...GENERATIONS];
 
 const neverDone = { ...on.read, ...always, ...answer(200, { id: 1, status: 'processing' }) };
 const lostStream = { ...on.create, action: { sse: [status('starting'), 'END' as const] } };
+
+function fileFrom(handle: Handler): Row['make'] {
+	return async (stage) => (await stage.front()).serve(handle);
+}
+function dribbling(...file: Parameters<Handler>): void {
+	fileBegun(...file);
+	drip(file[1], 'a', 200);
+}
 
 const SILENCES: Array<[at: string, operations: readonly Operation[], arrange: Row['make']]> = [
 	['the connection, which is accepted', TIMED, isMute],
@@ -63,16 +61,9 @@ const SILENCES: Array<[at: string, operations: readonly Operation[], arrange: Ro
 			sim.fault({ ...on.read, ...always, action: { hang: true } });
 		},
 	],
-	['the file, which does not answer', TIMED, fileInFront(silent)],
-	['the file, after some bytes', TIMED, fileInFront(fileBegun)],
-	[
-		'the file, which dribbles',
-		TIMED,
-		fileInFront((request, response) => {
-			fileBegun(request, response);
-			drip(response, 'a', 200);
-		}),
-	],
+	['the file, which does not answer', TIMED, fileFrom(silent)],
+	['the file, after some bytes', TIMED, fileFrom(fileBegun)],
+	['the file, which dribbles', TIMED, fileFrom(dribbling)],
 	[
 		'the WebSocket, whose handshake is not answered, and the task',
 		TASKS,

@@ -3,7 +3,18 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { bomb, PAGE } from '../service/bodies.mts';
-import { always, answer, FETCHING, IMAGE, on, row, SPEAK, VIDEO, type Row } from './row.mts';
+import {
+	always,
+	answer,
+	FETCHING,
+	IMAGE,
+	isNotFollowed,
+	on,
+	row,
+	SPEAK,
+	VIDEO,
+	type Row,
+} from './row.mts';
 import { NODE } from './stage.mts';
 
 const SOME = [SPEAK, VIDEO, 'history:getAll'] as const;
@@ -40,6 +51,24 @@ const files: Row[] = [
 		service: { dialect: { apiFiles: 'signed', signedStatus } },
 		note: 'asked once more without the token',
 	})),
+	row("A file on the API's host is refused with the token and without it", [SPEAK], {
+		service: { dialect: { relativeAudioUrl: true } },
+		faults: [{ ...on.file, ...always, ...answer(401, { error: 'expired for you' }) }],
+		fails: `${NAMED}401 (expired for you)…Speech → Collect with task ID`,
+	}),
+	...['', ', behind a redirect'].map((where) =>
+		row(`The address of a file elsewhere has the token in it${where}`, [SPEAK], {
+			service: { dialect: { relativeAudioUrl: true } },
+			make: ({ sim }) => {
+				const address = `${sim.fileOrigin}/files/a.wav?token=${encodeURIComponent(sim.token)}`;
+				const made = answer(200, { id: 1, status: 'completed', audio_url: address });
+				if (where) sim.fault({ ...on.file, action: { redirect: address } });
+				else sim.fault({ ...on.read, ...always, ...made });
+			},
+			fails: 'could not be downloaded: its address, on another host, contains',
+			check: isNotFollowed,
+		}),
+	),
 	row("Files lie on the API's host, which hands them out to the token only", FETCHING, {
 		service: { dialect: { apiFiles: 'private' } },
 	}),

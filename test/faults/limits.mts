@@ -7,6 +7,7 @@ import {
 	answer,
 	CREATING,
 	inFront,
+	isNotFollowed,
 	on,
 	READING,
 	RETRY,
@@ -31,9 +32,6 @@ const TOO_LARGE = 'sent more data than it should: a response of more than 16 MB'
 /** What is larger than can be right is given up before it is there as a whole. */
 const isGivenUp: Row['check'] = ({ sim }) =>
 	assert.ok(sim.requests.some(({ closedByClient }) => closedByClient));
-
-const isNotFollowed: Row['check'] = ({ sim }) =>
-	assert.ok(sim.requests.every((request) => request.on !== 'file'));
 
 const limits: Row[] = [
 	row('A JSON answer of 100 MB', READING, {

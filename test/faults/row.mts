@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import type { Dialect, FaultRule, SimulatorOptions } from '../../simulator/simulator.mts';
 import { silent, type Handler } from '../service/fakeService.mts';
@@ -94,24 +95,15 @@ export const inFront =
 	async (stage) =>
 		void (await stage.front()).on(matches, handle, times);
 
-/** Puts the address of a file into each answer, for which its host does this. */
-export const fileInFront =
-	(handle: Handler): Row['make'] =>
-	async (stage) => {
-		const front = await stage.front();
-		const file = `${front.url}/files/x`;
-		const made = { id: 'x', status: 'completed', audio_url: file, file_url: file };
-		front
-			.on(/^GET \/files\//, handle)
-			.on(/^GET .*task/, (_, response) => response.end(JSON.stringify(made)))
-			.on(/histories|^POST .*video/, (_, response) => response.end(JSON.stringify([made])));
-	};
-
 /** Connections are accepted, and nothing is ever said. */
 export const isMute: Row['make'] = async (stage) => {
 	stage.sim.setWebSocketMode('hang');
 	(await stage.front()).on(/./, silent);
 };
+
+/** No file is fetched. */
+export const isNotFollowed: Row['check'] = ({ sim }) =>
+	assert.ok(sim.requests.every((request) => request.on !== 'file'));
 
 /** One event of a generation stream. */
 export const event = (name: string, data: unknown): string =>

@@ -103,6 +103,13 @@ const parts: Row[] = [
 		sent: 4,
 		paid: 3,
 	}),
+	row('The disk is full when the parts of a long text are joined', [SPEAK], {
+		setting: LONG,
+		make: (stage) => stage.fillDisk(3),
+		fails: 'ENOSPC…as the tasks',
+		sent: 3,
+		paid: 3,
+	}),
 	row('The parts of a long text are neither WAV nor MP3', [SPEAK], {
 		setting: LONG,
 		faults: [

@@ -103,13 +103,13 @@ export class Stage {
 		this.closers.push(close);
 	}
 
-	/** The one stand-in here: from now on this stage's bytes go where the kernel has no room. */
-	fillDisk(): void {
+	/** The one stand-in here: after some files this stage's bytes go where the kernel has no room. */
+	fillDisk(after = 0): void {
 		const service = binaryData();
 		const store = service.store.bind(service);
 		service.store = async (location, body, data) => {
 			const isHere = 'workflowId' in location && location.workflowId === this.id;
-			if (!isHere) return await store(location, body, data);
+			if (!isHere || after-- > 0) return await store(location, body, data);
 			if (existsSync('/dev/full')) await writeFile('/dev/full', body);
 			const message = 'ENOSPC: no space left on device, write';
 			throw Object.assign(new Error(message), { code: 'ENOSPC' });

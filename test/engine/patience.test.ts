@@ -1,0 +1,126 @@
+import type { IDataObject } from 'n8n-workflow';
+import {
+	FakeService,
+	fileBegun,
+	headersOnly,
+	silent,
+	type Handler,
+} from '../service/fakeService.mts';
+import { bad, good } from './seen';
+import { ALWAYS, answer, onFile, posts, requests } from './service';
+import {
+	account,
+	fakeTime,
+	history,
+	image,
+	sim,
+	speech,
+	start,
+	task,
+	video,
+	voices,
+} from './setup';
+import { hasten, passUntil } from './time';
+
+/* Limits that no option sets, some of them minutes long: the clocks are hastened, the connections are real. */
+
+beforeEach(async () => {
+	await start({ pace: 0.01 });
+	fakeTime();
+});
+
+describe('behind something that', () => {
+	let front: FakeService;
+	beforeEach(async () => (front = await FakeService.inFrontOf(sim.baseUrl)));
+	afterEach(async () => await front.stop());
+
+	const OPERATIONS: Record<string, () => IDataObject> = {
+		speak: () => speech('Hi.'),
+		get: () => task('get', '1', { download: true }),
+		collect: () => task('wait', '1'),
+		delete: () => task('delete', '1'),
+		voices,
+		video: () => video('Hi.'),
+		image: () => image('Hi.'),
+		history: () => history({}, { download: true }),
+		account: () => account,
+	};
+
+	/** With what words an operation fails, after how many seconds, and how often it asked for its file. */
+	async function failing(operation: string) {
+		const setting = { credential: { baseUrl: front.url } };
+		const { result, seconds } = await hasten(OPERATIONS[operation]!(), setting);
+		await passUntil(() => front.open() === 0);
+		expect(sim.leaks).toEqual([]);
+		const files = front.requests.filter((line) => line.includes('/files/'));
+		return { words: bad(result).all, seconds, files: files.length };
+	}
+
+	describe.each<[string, Handler]>([
+		['says nothing', silent],
+		['says nothing after its headers', headersOnly],
+	])('%s', (_, handle) => {
+		test.each(['get', 'delete', 'voices', 'history', 'account'])(
+			'%s asks five times, for half a minute each',
+			async (operation) => {
+				front.on(/./, handle);
+				const { words, seconds } = await failing(operation);
+				expect(words).toMatch(/did not respond|No result/);
+				expect(seconds).toBeGreaterThan(100);
+				expect(seconds).toBeLessThan(200);
+				expect(front.requests).toHaveLength(5);
+			},
+		);
+	});
+
+	test.each(['get', 'collect', 'history', 'video', 'image'])(
+		'has files that go silent, %s tries five times, for a minute each',
+		async (operation) => {
+			front.serve(fileBegun);
+			const { words, seconds, files } = await failing(operation);
+			expect(words).toMatch(/the connection broke during the download/);
+			expect(files).toBe(5);
+			expect(seconds).toBeGreaterThan(290);
+			expect(seconds).toBeLessThan(420);
+		},
+	);
+
+	test.each(['speak', 'video', 'image'])(
+		'does not know a file yet, %s waits about 20 seconds',
+		async (operation) => {
+			front.serve((_, response) => response.writeHead(404).end());
+			const { words, seconds, files } = await failing(operation);
+			expect(words).toMatch(/the file host responded with 404/);
+			expect(files).toBeGreaterThan(4);
+			expect(seconds).toBeGreaterThan(18);
+			expect(seconds).toBeLessThan(60);
+		},
+	);
+});
+
+describe('a file host that refuses for rate or load', () => {
+	const files = () => requests('GET', '/files/').length;
+
+	test.each([
+		[429, { 'Retry-After': '5' }],
+		[429, undefined],
+		[503, { 'Retry-After': '5' }],
+	])('with %d (%j), for longer than failures last: the file comes out', async (status, headers) => {
+		onFile(answer(status, 'slow down', headers), { times: 9 });
+		const { result, seconds } = await hasten(speech('Hi.'));
+		expect(good(result)[0]!.binary!.data!.mimeType).toBe('audio/wav');
+		expect([posts(), files()]).toEqual([1, 10]);
+		expect(seconds).toBeGreaterThan(20);
+	});
+
+	test('to the end of the time: the file is named, and why', async () => {
+		onFile(answer(429, 'slow down', { 'Retry-After': '86400' }), ALWAYS);
+		const { result, seconds } = await hasten(video('A beetle', { timeout: 200 }));
+		const { message, description } = bad(result);
+		expect(message).toContain('the file host responded with 429 (slow down)');
+		expect(description).toContain(sim.history[0]!.file_url);
+		expect(seconds).toBeGreaterThan(190);
+		// A day is not waited for, but a minute is.
+		expect(files()).toBe(4);
+	});
+});
