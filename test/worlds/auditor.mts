@@ -1,487 +1,415 @@
-import type { Given, Ledger, Line, Of } from './ledger.mts';
+import type { Given, Line, Of } from './ledger.mts';
 import { API, TOKEN } from './service.mts';
-import type { Fault } from './world.mts';
 
 /*
- * Decides the promises by what the service and n8n have noted, without knowing what was planned. Each
- * returns what it complains of.
+ * Decides the promises by what the service and n8n have noted, without knowing what was planned. Each rule
+ * yields what it complains of.
  */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
+/** What goes wrong for so long is how this service is. */
+const LASTING = 60 * MINUTE;
 
-/** An execution with its retries, and what came of them. */
-interface Family {
-	name: string;
-	begun: Of<'begun'>;
-	attempts: Array<Of<'attempt'>>;
-	ended: Array<Of<'ended'>>;
-	stopped: Of<'stopped'> | undefined;
+/** What was ordered, and what came of it. */
+interface Work extends Of<'charge'> {
+	/** Undefined if it is somebody else's. */
+	request?: Of<'request'>;
+	made?: Of<'made'>;
+	isTold: boolean;
+	hasFailed: boolean;
+	isFailureTold: boolean;
 }
 
+/** An execution with its retries: all that was done for it. */
+interface Family {
+	name: string;
+	begun: Array<Of<'begun'>>;
+	attempts: Array<Of<'attempt'>>;
+	/** By whom a request was sent. */
+	executionOf(request?: Of<'request'>): string | undefined;
+	requests: Array<Of<'request'>>;
+	/** Create calls that the service may have accepted. */
+	paid: Array<Of<'request'>>;
+	works: Work[];
+	ended: Array<Of<'ended'>>;
+	stopped?: Of<'stopped'>;
+}
+
+type Book = ReturnType<typeof bookOf>;
+
 /** A ledger, looked up. */
-class Book {
-	readonly lines: Line[];
-	readonly families: Family[];
-	private readonly processOf: Map<number, Of<'asked'>>;
-	private readonly answers: Map<number, Of<'answer'>>;
-	readonly charges: Array<Of<'charge'>>;
-
-	constructor({ lines }: Pick<Ledger, 'lines'>) {
-		this.lines = lines;
-		this.processOf = new Map(this.of('asked').map((line) => [line.n, line]));
-		this.answers = new Map(this.of('answer').map((line) => [line.n, line]));
-		this.charges = this.of('charge');
-		const killedAt = this.of('killed');
-		const root = (execution: string) => execution.replace(/( again)+$/, '');
-		const all = Map.groupBy(this.of('begun'), ({ execution }) => root(execution));
-		this.families = [...all].map(([name, [begun]]) => {
-			const own = <T extends { execution?: string }>(some: T[]) =>
-				some.filter(({ execution }) => root(execution ?? '') === name);
-			return {
-				name,
-				begun: begun!,
-				attempts: own(this.of('attempt')),
-				ended: own(this.of('ended')),
-				stopped: own(this.of('stopped'))[0],
-			};
-		});
+function bookOf(lines: Line[]) {
+	const of = <What extends Line['what']>(what: What) =>
+		lines.filter((line): line is Of<What> & Line => line.what === what);
+	const requests = of('request');
+	const statuses = new Map(of('answer').map(({ n, status }) => [n, status]));
+	const works = of('charge').map((charge): Work => {
+		const about = <T extends { id: string }>(all: T[]) => all.filter(({ id }) => id === charge.id);
+		const failed = about(of('failed'));
+		return {
+			...charge,
+			request: requests.find(({ n }) => n === charge.n),
+			made: about(of('made'))[0],
+			isTold: about(of('told')).length > 0,
+			hasFailed: failed.length > 0,
+			isFailureTold: failed.some(({ isTold }) => isTold),
+		};
+	});
+	const mayBePaid = ({ n, method }: Of<'request'>) => {
+		const status = statuses.get(n) ?? 0;
+		const isRefused = status !== 0 && status < 500 && !works.some((work) => work.n === n);
+		return method === 'POST' && !isRefused;
+	};
+	const executions = new Map(of('attempt').map((line) => [line.attempt, line.execution]));
+	const executionOf = (request?: Of<'request'>) => executions.get(request?.attempt ?? 0);
+	const rootOf = (execution = '') => execution.replace(/( again)+$/, '');
+	const all = [...Map.groupBy(of('begun'), ({ execution }) => rootOf(execution))];
+	const families = all.map(([name, begun]): Family => {
+		const own = <T extends { execution: string }>(some: T[]) =>
+			some.filter(({ execution }) => rootOf(execution) === name);
+		const sent = requests.filter((one) => rootOf(executionOf(one)) === name);
+		return {
+			...{ name, begun, executionOf, requests: sent, paid: sent.filter(mayBePaid) },
+			...{ attempts: own(of('attempt')), ended: own(of('ended')), stopped: own(of('stopped'))[0] },
+			works: works.filter((work) => work.request && sent.includes(work.request)),
+		};
+	});
+	const killed = of('killed');
+	const faults = of('fault');
+	return {
+		...{ lines, of, requests, statuses, works, executionOf, faults },
+		isKilled: killed.length > 0,
 		// What a killed process was at can't be asked of it.
-		this.families = this.families.filter(
-			({ begun, ended }) =>
-				ended.length > 0 ||
-				!killedAt.some(({ at, process }) => at >= begun.at && process === begun.process),
-		);
-	}
-
-	of<What extends Line['what']>(what: What): Array<Of<What>> {
-		return this.lines.filter((line): line is Of<What> & Line => line.what === what);
-	}
-
-	/** On whose behalf a request was sent. */
-	asker(n: number): Of<'asked'> | undefined {
-		return this.processOf.get(n);
-	}
-
-	/** The status that a request was answered with; 0 if it was not. */
-	statusOf(n: number): number {
-		return this.answers.get(n)?.status ?? 0;
-	}
-
-	/** The create calls of an attempt for a text that the service may have accepted. */
-	maybePaid(attempts: ReadonlySet<number>): Array<Of<'request'>> {
-		return this.of('request').filter(({ n, method }) => {
-			const { attempt } = this.asker(n) ?? {};
-			if (method !== 'POST' || attempt === undefined || !attempts.has(attempt)) return false;
-			const status = this.statusOf(n);
-			return status === 0 || status >= 500 || this.charges.some((charge) => charge.n === n);
-		});
-	}
-
-	/** The charges of an execution and its retries. */
-	chargesOf({ attempts }: Family): Array<Of<'charge'>> {
-		const own = new Set<number | undefined>(attempts.map(({ attempt }) => attempt));
-		return this.charges.filter(({ n }) => n >= 0 && own.has(this.asker(n)?.attempt));
-	}
-
-	hasFailed(id: string, isTold?: true): boolean {
-		return this.of('failed').some((line) => line.id === id && (!isTold || line.isTold));
-	}
-
-	/** The faults that there were. */
-	faults(): Fault[] {
-		return this.of('fault').map(({ fault }) => JSON.parse(fault));
-	}
-
-	get isKilled(): boolean {
-		return this.of('killed').length > 0;
-	}
-
-	beganAt(wanted: string): number {
-		return this.of('begun').find(({ execution }) => execution === wanted)!.at;
-	}
-
-	madeAt(wanted: string): number | undefined {
-		return this.of('made').find(({ id }) => id === wanted)?.at;
-	}
-
-	/** The attempt that a request belongs to. */
-	attemptOf(n: number, { attempts }: Family): Of<'attempt'> | undefined {
-		return attempts.find(({ attempt }) => attempt === this.asker(n)?.attempt);
-	}
-
-	/** When all faults that end had ended. */
-	calmFrom(): number {
-		return Math.max(0, ...this.of('fault').map(({ ends }) => (ends < 60 * MINUTE ? ends : 0)));
-	}
+		families: families.filter(({ begun: [first], ended }) => {
+			const isOver = killed.some(
+				({ at, process }) => at >= first!.at && process === first!.process,
+			);
+			return ended.length > 0 || !isOver;
+		}),
+		/** When all faults that end had ended. */
+		calmFrom: Math.max(0, ...faults.map(({ ends }) => (ends < LASTING ? ends : 0))),
+	};
 }
 
 const count = <T,>(all: T[], holds: (one: T) => boolean) => all.filter(holds).length;
+const textsOf = (lines: object[]) => lines.map((line) => JSON.stringify(line)).join('\n');
+const errorOf = ({ error, given }: Of<'ended'>) =>
+	error ?? given.find(({ json }) => json.error)?.json.error;
+/** The marks of files in the addresses of a text. */
+const marksIn = (text: string) => [...text.matchAll(/made\/([\w-]+)\./g)].map(([, mark]) => mark!);
 
-/** The text is the item's, or a part of it. */
-const isOf = (item: string, text: string) => item === text || item.includes(text);
+/** How many requests it takes to make all that is asked for, at most. */
+const needOf = ({ begun }: Family) => {
+	const { items, options } = begun[0]!.asked;
+	return items.length * (options.splitLongerThan ? 3 : 1);
+};
 
 /** 1. At most one paid request per item and attempt; a retry collects what was paid for. */
-function paidOnce(book: Book): string[] {
-	return book.families.flatMap((family) => {
-		const wrong: string[] = [];
-		const check = (attempts: number[], items: string[], mayRepeat: boolean, where: string) => {
-			const sent = Map.groupBy(book.maybePaid(new Set(attempts)), ({ text }) => text!);
-			for (const [text, requests] of sent) {
-				const items_ = count(items, (item) => isOf(item, text));
-				const failed = book.charges.filter(
-					(one) => one.text === text && book.hasFailed(one.id, true),
-				);
-				const most = items_ + (mayRepeat ? failed.length : 0);
-				if (requests.length > most)
-					wrong.push(`${requests.length} paid requests for "${text}" in ${where}`);
-			}
-		};
-		for (const { attempt, texts } of family.attempts)
-			check([attempt], texts, false, `attempt ${attempt}`);
-		const all = family.attempts.map(({ attempt }) => attempt);
-		check(all, family.begun.asked.items, true, family.name);
-		return wrong;
-	});
+function* paidOnce(family: Family): Iterable<string> {
+	const { asked } = family.begun[0]!;
+	const tooMany = (all: Array<Of<'request'>>, items: string[], mayRepeat: boolean) =>
+		[...Map.groupBy(all, ({ text }) => text!)].filter(([text, { length }]) => {
+			const failed = family.works.filter((work) => work.text === text && work.isFailureTold);
+			return length > count(items, (item) => item.includes(text)) + (mayRepeat ? failed.length : 0);
+		});
+	for (const { attempt, texts } of family.attempts) {
+		const own = family.paid.filter((request) => request.attempt === attempt);
+		for (const [text] of tooMany(own, texts, false))
+			yield `more than one paid request for "${text}" in attempt ${attempt}`;
+	}
+	for (const [text] of tooMany(family.paid, asked.items, true)) yield `"${text}" is paid for again`;
+	const { maxPaidPerExecution: most = 0 } = asked.options;
+	for (const [execution, all] of Map.groupBy(family.paid, family.executionOf))
+		if (most && all.length > Number(most)) yield `${all.length} paid requests in ${execution}`;
 }
 
-/** 2. The file belongs to its item. */
-function ownFile(book: Book): string[] {
-	const textOf = new Map(
-		book.of('made').flatMap(({ id, marks }) => {
-			const { text } = book.charges.find((charge) => charge.id === id)!;
-			return marks.map((mark) => [mark, text] as const);
-		}),
-	);
-	return book.families.flatMap(({ ended }) => {
-		return ended.flatMap(({ given }) => wrongFiles(given, textOf));
-	});
-}
-
-function wrongFiles(given: Given[], textOf: Map<string, string>): string[] {
-	const used = given.flatMap(({ marks }) => marks);
-	const wrong = [...new Set(used)].filter((mark) => count(used, (one) => one === mark) > 1);
-	return given.reduce(
-		(complaints, { text, marks, json }) => {
-			const named = [...JSON.stringify(json).matchAll(/made\/([\w-]+)\./g)].map(
-				([, mark]) => mark!,
-			);
-			for (const mark of json.error === undefined ? [...marks, ...named] : marks) {
-				const own = textOf.get(mark);
-				if (own === undefined || !isOf(text, own))
-					complaints.push(`${mark} (${own}) at the item "${text}"`);
-			}
-			const places = marks.map((mark) => text.indexOf(textOf.get(mark) ?? ''));
+/** 2. Each item gets its own file, the parts of one in their order. */
+function* ownFile({ begun, ended }: Family, { works }: Book): Iterable<string> {
+	const textOf = (mark: string) => works.find(({ made }) => made?.marks.includes(mark))?.text;
+	for (const { given, status } of ended) {
+		const used = given.flatMap(({ marks }) => marks);
+		for (const mark of used) if (count(used, (one) => one === mark) > 1) yield `${mark} twice`;
+		for (const text of status === 'success' ? begun[0]!.asked.items : [])
+			if (!given.some((one) => one.text === text)) yield `nothing comes out of "${text}"`;
+		for (const { text, marks, json } of given) {
+			const named = json.error === undefined ? marksIn(JSON.stringify(json)) : [];
+			for (const mark of [...marks, ...named])
+				if (!text.includes(textOf(mark) ?? '?')) yield `${mark} at the item "${text}"`;
+			const places = marks.map((mark) => text.indexOf(textOf(mark) ?? ''));
 			if (places.some((place, index) => place < (places[index - 1] ?? 0)))
-				complaints.push(`parts in disorder: ${marks}`);
-			return complaints;
-		},
-		wrong.map((mark) => `${mark} twice`),
-	);
+				yield `parts in disorder: ${marks}`;
+		}
+	}
 }
 
 /** 3. What is paid is delivered or named. */
-function deliveredOrNamed(book: Book): string[] {
-	const told = new Set(book.of('told').map(({ id }) => id));
-	const said = book.of('said');
-	return book.families.flatMap((family) => {
-		const { begun, ended, stopped, name } = family;
-		if (ended.length === 0) return [];
-		const delivered = new Set(ended.flatMap(({ given }) => given.flatMap(({ marks }) => marks)));
-		// Beyond the first few, an error says how many more there are; n8n's log names what has an id.
-		const isCounted = stopped !== undefined || / more\b/.test(ended.map(saidBy).join());
-		const own = said.filter(({ execution, process }) =>
-			execution === undefined ? process === begun.process && isCounted : execution.startsWith(name),
-		);
-		const texts = [...own, ...ended].map((line) => JSON.stringify(line)).join('\n');
-		const isNamed = (id: string) => new RegExp(`${id}(?!\\d)`).test(texts);
-		return book.chargesOf(family).flatMap(({ id, n, text, amount }) => {
-			const attempt = book.attemptOf(n, family);
-			// A process that was killed says nothing any more.
-			if (!ended.some(({ execution }) => execution === attempt?.execution)) return [];
-			const marks = book.of('made').find((made) => made.id === id)?.marks ?? [];
-			const missing = marks.length === amount ? marks.filter((mark) => !delivered.has(mark)) : [id];
-			if (missing.length === 0 || book.hasFailed(id, true)) return [];
-			if (isNamed(id) || missing.every(isNamed)) return [];
-			const isHinted = /paid|charged|history/i.test(texts);
-			return isHinted && (!told.has(id) || isCounted)
-				? []
-				: [`nobody says what became of ${id} ("${text}")`];
+function* deliveredOrNamed(family: Family, { of }: Book): Iterable<string> {
+	const { ended, stopped, begun, name } = family;
+	const given = ended.flatMap((line) => line.given);
+	const delivered = new Set(given.flatMap(({ marks }) => marks));
+	// Beyond the first few, an error says how many more there are; n8n's log names what has an id.
+	const isCounted = stopped !== undefined || / more\b/.test(ended.map(errorOf).join());
+	const own = of('said').filter(({ execution, process }) =>
+		execution ? execution.startsWith(name) : isCounted && process === begun[0]!.process,
+	);
+	const texts = textsOf([...own, ...ended]);
+	const isNamed = (id: string) => new RegExp(`${id}(?!\\d)`).test(texts);
+	for (const { id, text, request, made, amount, isTold, isFailureTold } of family.works) {
+		// A process that was killed says nothing any more.
+		if (!ended.some(({ execution }) => execution === family.executionOf(request))) continue;
+		const isWhole = made?.marks.length === amount;
+		const missing = isWhole ? made.marks.filter((mark) => !delivered.has(mark)) : [id];
+		const isHinted = /paid|charged|history/i.test(texts) && (!isTold || isCounted);
+		if (
+			missing.length > 0 &&
+			!isFailureTold &&
+			!isHinted &&
+			!isNamed(id) &&
+			!missing.every(isNamed)
+		)
+			yield `nobody says what became of ${id} ("${text}")`;
+	}
+	for (const { marks, fields } of begun[0]!.asked.options.subtitles ? given : [])
+		if (marks.length > 0 && !fields.includes('subtitles') && !/subtitle/i.test(textsOf(own)))
+			yield `no subtitles with ${marks}`;
+}
+
+/** How long the node waits for one generation, in ms. */
+const timeoutOf = ({ begun }: Family) => {
+	const { operation, options } = begun[0]!.asked;
+	const usual = /speak|wait/.test(operation) ? 3600 : operation === 'create' ? 900 : 1800;
+	return Number(options.timeout ?? usual) * SECOND;
+};
+
+/** What a patient node outlives. */
+const isMild = ({ kind, as, ms = 0, at, ends }: Of<'fault'>) => {
+	if (kind === 'rate' || kind === 'atOnce') return as !== 'task' && ends - at <= 5 * MINUTE;
+	return kind === 'bare' ? ms <= 3000 : /^(lag|messages|sockets|files|cut|silent)$/.test(kind);
+};
+
+/** 4. The node waits as long as it is told and no longer. */
+function* inTime(family: Family, { works }: Book): Iterable<string> {
+	const { begun, ended, name, requests, executionOf } = family;
+	const { operation, tries } = begun[0]!.asked;
+	const timeoutMs = timeoutOf(family);
+	const mostMs = tries * needOf(family) * (timeoutMs + MINUTE) + 11 * MINUTE;
+	if (ended.length === 0) yield `${name} does not end`;
+	for (const { execution, at, status, error } of ended) {
+		const from = begun.find((line) => line.execution === execution)!.at;
+		if (status === 'engine') yield `${name} breaks n8n: ${error}`;
+		if (at - from > mostMs) yield `${execution} takes ${(at - from) / SECOND} s`;
+		const isNothing = !works.some((work) => work.at > from && work.at < at);
+		if (operation !== 'wait' && isNothing && at - from > 16 * MINUTE * tries)
+			yield `${execution} waits for nothing`;
+	}
+	for (const { id, at, request } of family.works) {
+		const late = requests.findLast((line) => {
+			const isOwn = line.path.endsWith(`/${id}`) && executionOf(line) === executionOf(request);
+			return isOwn && line.attempt === request!.attempt && line.at > at + timeoutMs + 10 * SECOND;
 		});
-	});
+		if (late) yield `${id} is read ${late.at - at} ms after its request`;
+	}
 }
 
-/** 4. The node waits as long as it is told and no longer, and survives what passes. */
-function inTime(book: Book): string[] {
-	const faults = book.faults();
-	const passes = faults.every(({ kind, as, lagMs = 0, bareMs = 0, forMs = 0 }) => {
-		if (kind === 'lag') return lagMs <= 5000;
-		if (kind === 'bare') return bareMs <= 3000;
-		if (kind === 'rate' || kind === 'atOnce') return as !== 'task' && forMs <= 5 * MINUTE;
-		return /^(messages|sockets|files|cut|silent)$/.test(kind);
+/** 4b. It survives what passes, and once that has ceased all ends well within a bound. */
+function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book): Iterable<string> {
+	const { begun, ended, stopped, name } = family;
+	const { operation, items, options, onError } = begun[0]!.asked;
+	const { maxPaidPerExecution: most } = options;
+	const last = ended.at(-1);
+	if (!last || stopped || isKilled || (most && Number(most) < needOf(family))) return;
+	const error = last.status === 'success' ? errorOf(last) : (errorOf(last) ?? last.status);
+	const isPatient = timeoutOf(family) >= 15 * MINUTE && new Set(items).size === items.length;
+	const own = works.filter(({ request, text }) => {
+		return request
+			? family.requests.includes(request)
+			: operation === 'wait' && items.includes(text);
 	});
-	return book.families.flatMap((family) => {
-		const { begun, ended, name, stopped } = family;
-		const { items, options, operation, tries } = begun.asked;
-		const last = ended.at(-1);
-		if (!last) return [`${name} does not end`];
-		const wrong: string[] = [];
-		const usual = /speak|wait/.test(operation) ? 3600 : operation === 'create' ? 900 : 1800;
-		const timeoutMs = (options.timeout ?? usual) * SECOND;
-		const parts = options.splitLongerThan ? 3 * items.length : items.length;
-		const mostMs = tries * parts * (timeoutMs + MINUTE) + 11 * MINUTE;
-		for (const { execution, at } of ended) {
-			const from = book.beganAt(execution);
-			if (at - from > mostMs) wrong.push(`${execution} takes ${(at - from) / SECOND} s`);
-			const isNothing = !book.charges.some((line) => line.at > from && line.at < at);
-			if (operation !== 'wait' && isNothing && at - from > 16 * MINUTE * tries)
-				wrong.push(`${execution} waits for nothing`);
-		}
-		const isBad =
-			last.status !== 'success' || last.given.some(({ json }) => json.error !== undefined);
-		const isPatient = timeoutMs >= 15 * MINUTE && new Set(items).size === items.length;
-		if (passes && isBad && !stopped && isPatient && !book.isKilled)
-			wrong.push(`${name} fails: ${saidBy(last)}`);
-		const awaited = book.charges.filter(({ text }) => operation === 'wait' && items.includes(text));
-		const charges = [...book.chargesOf(family), ...awaited];
-		const made = book.of('made').filter(({ id }) => charges.some((charge) => charge.id === id));
-		const lastMade = Math.max(begun.at, book.calmFrom(), ...made.map(({ at }) => at));
-		const late = /ingredients|frames/.test(operation) ? 6 * MINUTE : 75 * SECOND;
-		if (passes && !isBad && !book.isKilled && ended.length === 1 && last.at > lastMade + late) {
-			wrong.push(`${name} ends ${(last.at - lastMade) / SECOND} s after its last result`);
-		}
-		if (last.status === 'engine') wrong.push(`${name} breaks n8n: ${last.error}`);
-		for (const { id, at, n } of book.chargesOf(family)) {
-			const attempt = book.attemptOf(n, family);
-			const late = book.of('request').findLast((line) => {
-				const isOwn = line.path.endsWith(`/${id}`) && book.attemptOf(line.n, family) === attempt;
-				return isOwn && line.at > at + timeoutMs + 10 * SECOND;
-			});
-			if (late) wrong.push(`${id} is read ${late.at - at} ms after its request`);
-		}
-		return wrong;
-	});
+	const isClear = family.paid.every(({ n }) => own.some((work) => work.n === n && work.isTold));
+	if (faults.every(isMild)) {
+		if (error && isPatient) yield `${name} fails: ${error}`;
+		const made = Math.max(begun[0]!.at, calmFrom, ...own.map((work) => work.made?.at ?? 0));
+		const late = last.at - made - (/ingredients|frames/.test(operation) ? 6 * MINUTE : 75 * SECOND);
+		if (!error && ended.length === 1 && late > 0) yield `${name} ends ${late} ms late`;
+	}
+	const failures = count(own, ({ hasFailed }) => hasFailed);
+	if (last.status !== 'success' && onError === 'stopWorkflow' && isClear && failures < 2)
+		yield `${name} never ends well: ${error}`;
 }
 
-const saidBy = ({ error, given }: Of<'ended'>) =>
-	error ?? given.find(({ json }) => json.error)?.json.error;
-
-/** 4b. The result is looked up as soon as a message says that it is there, and after the faults all ends well. */
-function promptly(book: Book): string[] {
-	const kinds = book.faults().map(({ kind }) => kind);
-	const wrong: string[] = [];
-	const isSlow = kinds.some((kind) => /outage|rate|atOnce|quota|lost|cut|lag|fails/.test(kind));
-	for (const family of book.families.filter(({ stopped }) => !stopped)) {
-		if (isSlow || book.isKilled) break;
-		const end = family.ended[0]?.at ?? Infinity;
-		for (const { id, n } of book.chargesOf(family)) {
-			const { process } = book.asker(n)!;
-			const heard = book.of('heard').find((line) => {
-				const isEnd = line.id === id && line.percentage === 100;
-				return isEnd && line.process === process && line.at < end;
-			});
-			// A message that is late may come after the file.
-			const made = book.madeAt(id) ?? Infinity;
-			const isRead = book.of('request').some(({ path, at }) => {
-				return heard && path.endsWith(`/${id}`) && at >= made && at <= heard.at + 1500;
-			});
-			if (heard && !isRead) wrong.push(`${id} is not read when it is said to be ready`);
-		}
+/** 4c. The result is looked up as soon as a message says that it is there. */
+function* heardAtOnce(family: Family, { of, faults, isKilled }: Book): Iterable<string> {
+	const isSlow = faults.some(({ kind }) =>
+		/outage|rate|atOnce|quota|lost|drop|cut|lag|fails/.test(kind),
+	);
+	if (isSlow || isKilled || family.stopped) return;
+	const end = family.ended[0]?.at ?? Infinity;
+	for (const { id, request, made } of family.works) {
+		const heard = of('heard').find((line) => {
+			const isEnd = line.id === id && line.percentage === 100 && line.at < end;
+			return isEnd && line.process === request!.process;
+		});
+		// A message that is late may come after the file.
+		const isRead = family.requests.some(({ path, at }) => {
+			return heard && path.endsWith(`/${id}`) && at >= made!.at && at <= heard.at + 1500;
+		});
+		if (heard && !isRead) yield `${id} is not read when it is said to be ready`;
 	}
-	for (const family of book.families) {
-		const { begun, ended, name, attempts, stopped } = family;
-		const last = ended.at(-1);
-		const charges = book.chargesOf(family);
-		const unclear = book
-			.maybePaid(new Set(attempts.map(({ attempt }) => attempt)))
-			.filter(
-				({ n }) => !book.of('told').some(({ id }) => charges.find((one) => one.id === id)?.n === n),
-			);
-		const isRetried = begun.asked.onError === 'stopWorkflow' && !stopped && !book.isKilled;
-		const failures = count(charges, ({ id }) => book.hasFailed(id));
-		if (last && isRetried && last.status !== 'success' && unclear.length === 0 && failures < 2) {
-			wrong.push(`${name} never ends well: ${saidBy(last)}`);
-		}
-	}
-	return wrong;
 }
 
 /** 5. As fast as the service lets it be, and no faster than told. */
-function atPace(book: Book): string[] {
-	const wrong: string[] = [];
-	for (const family of book.families) {
-		const { begun, ended } = family;
-		const { concurrency = 0 } = begun.asked.options;
-		const isCalm = book.faults().length === 0 && !family.stopped && !book.isKilled;
-		const charges = book.chargesOf(family);
-		// What has timed out goes on at the service.
-		const isWhole = ended.every((one) => saidBy(one) === undefined);
-		for (const { underWay, id } of charges) {
-			if (concurrency > 0 && underWay > concurrency && isCalm && isWhole)
-				wrong.push(`${underWay} at once with ${id}`);
-		}
-		const isWide = (concurrency === 0 || concurrency >= 20) && charges.length <= 10;
-		const last = Math.max(...charges.map(({ id }) => book.madeAt(id) ?? 0));
-		const isOneRound = family.attempts.length === 1;
-		if (isCalm && isWide && isOneRound && charges.length > 0 && ended[0]!.at > last + 1000) {
-			wrong.push(`${begun.execution} ends ${ended[0]!.at - last} ms after its last result`);
-		}
-		const sent = charges.map(({ at }) => at);
-		if (isCalm && isWide && isOneRound && Math.max(...sent) > Math.min(...sent) + 2000)
-			wrong.push('it begins late');
-	}
-	return wrong;
+function* atPace(family: Family, { faults, isKilled }: Book): Iterable<string> {
+	const { begun, ended, stopped, works, attempts, name } = family;
+	const most = Number(begun[0]!.asked.options.concurrency ?? 0);
+	if (faults.length > 0 || stopped || isKilled || ended.length === 0) return;
+	// What has timed out goes on at the service.
+	const isWhole = ended.every((line) => errorOf(line) === undefined);
+	for (const { underWay, id } of works)
+		if (most > 0 && underWay > most && isWhole) yield `${underWay} at once with ${id}`;
+	const isWide = most === 0 || most >= works.length;
+	if (!isWide || attempts.length > 1 || works.length === 0 || works.length > 10) return;
+	const sent = works.map(({ at }) => at);
+	if (Math.max(...sent) > Math.min(...sent) + 2 * SECOND) yield `${name} begins late`;
+	const made = Math.max(...works.map((work) => work.made?.at ?? Infinity));
+	if (ended[0]!.at > made + SECOND)
+		yield `${name} ends ${ended[0]!.at - made} ms after its last result`;
 }
 
 /** From when to when a process listened for a trigger without a break. */
-function lives(
-	book: Book,
-	trigger: string,
-): Array<{ from: number; to: number; process: string; events: string[] }> {
-	const found: ReturnType<typeof lives> = [];
-	let open: (typeof found)[number] | undefined;
-	for (const line of book.lines) {
-		if (line.what === 'published' && line.trigger === trigger && line.refused === undefined) {
-			found.push(
-				(open = { from: line.at, to: Infinity, process: line.process, events: line.events }),
-			);
-		}
-		const isEnd =
-			(line.what === 'unpublished' && line.trigger === trigger) ||
-			(line.what === 'published' && line.refused !== undefined) ||
-			((line.what === 'killed' || line.what === 'restarted') && line.process === open?.process);
-		if (isEnd && open) open.to = line.at;
+function livesOf(trigger: string, { lines }: Book) {
+	const lives: Array<Of<'published'> & { to: number }> = [];
+	for (const line of lines) {
+		const open = lives.at(-1);
+		const isOwn = 'trigger' in line && line.trigger === trigger && /published/.test(line.what);
+		const isGone = /killed|restarted/.test(line.what) && 'process' in line;
+		if (isOwn || (isGone && line.process === open?.process))
+			if (open) open.to = Math.min(open.to, line.at);
+		if (isOwn && line.what === 'published' && line.refused === undefined)
+			lives.push({ ...line, to: Infinity });
 	}
-	return found;
+	return lives;
 }
 
-/** 6. Each event starts one execution. */
-function eventsOnce(book: Book): string[] {
-	const wrong = book.of('dead').map(({ trigger, text }) => `${trigger} has died: ${text}`);
-	const eventOf = ({ json }: Given) => `${json.event} ${json.task_id ?? json.id}`;
-	const triggers = new Set(book.of('published').map(({ trigger }) => trigger));
-	for (const trigger of triggers) {
-		const started = book.of('started').filter((line) => line.trigger === trigger && line.isNew);
-		const events = Map.groupBy(
-			started.filter(({ given }) => given.json.event !== 'progress'),
-			({ given }) => eventOf(given),
-		);
-		for (const [event, all] of events)
-			if (all.length > 1) wrong.push(`${event} starts ${all.length} executions`);
+/** What an event tells: its kind, and the task or the mark of the file. */
+const eventOf = ({ json }: Given) =>
+	`${json.event} ${json.task_id ?? marksIn(String(json.file_url))[0]}`;
+
+/** 6. Each event starts one execution, and no other does. */
+function* eventsOnce(book: Book): Iterable<string> {
+	const { of, calmFrom, requests, statuses } = book;
+	const ends = [
+		...of('made').flatMap(({ at, id, marks }) => {
+			const isSpeech = id.startsWith('speech');
+			const events = isSpeech ? [`completed ${id}`] : marks.map((mark) => `generated ${mark}`);
+			return events.map((event) => ({ at, id, event }));
+		}),
+		...of('failed').map(({ at, id }) => ({ at, id, event: `failed ${id}` })),
+	];
+	for (const [trigger, published] of Map.groupBy(of('published'), (line) => line.trigger)) {
+		const { events, taskIds, download } = published[0]!.wanted;
+		const started = of('started').filter((line) => line.trigger === trigger && line.isNew);
+		const told = Map.groupBy(started, ({ given }) => eventOf(given));
+		for (const [event, { length }] of told)
+			if (length > 1 && !event.startsWith('progress')) yield `${event} starts ${length} executions`;
 		for (const { given, at } of started) {
-			const { event, task_id: task, id } = given.json;
-			const isTrue = book.lines.some((line) => {
-				if (line.at > at) return false;
-				if (event === 'completed') return line.what === 'made' && line.id === task;
-				if (event === 'failed') return line.what === 'failed' && line.id === task;
-				return event === 'progress' || (line.what === 'made' && line.marks.includes(String(id)));
-			});
-			if (!isTrue) wrong.push(`${eventOf(given)} is not true`);
+			const { event, task_id: task, error } = given.json;
+			const isTrue = ends.some((end) => end.event === eventOf(given) && end.at <= at);
+			if (!isTrue && event !== 'progress') yield `${eventOf(given)} is not true`;
+			const isNamed = taskIds.length === 0 || !task || taskIds.includes(String(task));
+			if (!isNamed || !events.includes(String(event))) yield `nobody asked for ${eventOf(given)}`;
+			const files = /completed|generated/.test(String(event)) && download && !error ? 1 : 0;
+			if (given.marks.length !== files || !eventOf(given).endsWith(given.marks[0] ?? ''))
+				yield `${given.marks.length} files with ${eventOf(given)}`;
 		}
-		for (const { from, to, process, events: wished } of lives(book, trigger)) {
-			const grace = (at: number) => Math.max(at, book.calmFrom()) + 10 * MINUTE <= to;
-			const heard = (id: string) =>
-				book
-					.of('heard')
-					.some(
-						(line) => line.id === id && line.process === process && line.at > from && line.at < to,
-					);
+		for (const { at: from, to, process } of livesOf(trigger, book)) {
+			const isHeard = (id: string) =>
+				of('heard').some((line) => {
+					return line.id === id && line.process === process && line.at > from && line.at < to;
+				});
 			// What is there at the first look into the history is not reported.
-			const looked = book.of('request').find(({ n, path, at }) => {
-				const { process: asker, attempt } = book.asker(n)!;
-				const isLook = path === '/v1/video/histories' && asker === process && attempt === undefined;
-				return isLook && at > from - MINUTE && book.statusOf(n) === 200;
+			const looked = requests.find((line) => {
+				const isLook = line.path === '/v1/video/histories' && line.attempt === undefined;
+				const isOwn = isLook && line.process === process && line.at > from - MINUTE;
+				return isOwn && statuses.get(line.n) === 200;
 			});
-			for (const { id, at, marks } of book.of('made')) {
-				const isSpeech = id.startsWith('speech');
-				const wanted = isSpeech ? [`completed ${id}`] : marks.map((mark) => `generated ${mark}`);
-				if (at <= from || !grace(at) || !(isSpeech ? heard(id) : looked && looked.at < at))
-					continue;
-				for (const event of wanted) {
-					if (wished.includes(event.split(' ')[0]!) && !events.has(event))
-						wrong.push(`${event} starts nothing`);
-				}
-			}
-			for (const { id, at, isTold } of book.of('failed')) {
-				if (at <= from || isTold || !id.startsWith('speech') || !wished.includes('failed'))
-					continue;
-				if (grace(at) && heard(id) && !events.has(`failed ${id}`))
-					wrong.push(`failed ${id} starts nothing`);
+			for (const { event, at, id } of ends) {
+				if (told.has(event) || !events.includes(event.split(' ')[0]!)) continue;
+				const isKnown = /generated/.test(event) ? looked && looked.at < at : isHeard(id);
+				const isWished = taskIds.length > 0 && !/generated/.test(event);
+				const isDue = isWished ? taskIds.includes(id) : isKnown && at > from;
+				if (isDue && Math.max(at, from, calmFrom) + 10 * MINUTE <= to)
+					yield `${event} starts nothing`;
 			}
 		}
+		const last = of('unpublished').findLast((line) => line.trigger === trigger);
+		const { refused, at } = published.at(-1)!;
+		if (refused && last && at + 10 * MINUTE < last.at) yield `${trigger} has died: ${refused}`;
 	}
-	return wrong;
 }
 
 /** 7. What is open, kept and asked is bounded. */
-function bounded(book: Book): string[] {
-	const wrong: string[] = [];
-	for (const { timers, requests, sockets } of book.of('left')) {
-		if (timers + requests + sockets > 0)
-			wrong.push(`left open: ${timers} timers, ${requests} requests, ${sockets} sockets`);
-	}
-	if (book.of('saved').some(({ text }) => text.length > 50_000))
-		wrong.push('static data without end');
-	const things =
-		book.charges.length +
-		book.families.reduce((sum, { begun }) => sum + begun.asked.items.length, 0);
-	const minutes = Map.groupBy(book.of('request'), ({ at }) => Math.floor(at / MINUTE));
-	for (const [minute, requests] of minutes) {
-		if (requests.length > 60 + 70 * things)
-			wrong.push(`${requests.length} requests in minute ${minute}`);
-	}
-	const served = Map.groupBy(book.of('served'), ({ mark }) => mark);
-	const times = book.of('attempt').length + 1;
-	for (const [mark, all] of served)
-		if (all.length > times) wrong.push(`${mark} is fetched ${all.length} times`);
-	return wrong;
+function* bounded({ of, works, families, requests }: Book): Iterable<string> {
+	for (const { timers, requests: open, sockets } of of('left'))
+		if (timers + open + sockets > 0)
+			yield `left open: ${timers} timers, ${open} requests, ${sockets} sockets`;
+	if (of('saved').some(({ text }) => text.length > 50_000)) yield 'static data without end';
+	const things = works.length + families.flatMap(({ begun }) => begun[0]!.asked.items).length;
+	for (const [minute, all] of Map.groupBy(requests, ({ at }) => Math.floor(at / MINUTE)))
+		if (all.length > 60 + 70 * things) yield `${all.length} requests in minute ${minute}`;
+	const times = of('attempt').length + of('published').length + 1;
+	for (const [file, all] of Map.groupBy(of('served'), (line) => line.file))
+		if (all.length > times) yield `${file} is fetched ${all.length} times`;
 }
 
-/** 8. The token goes to the API and nowhere else; stop means stop. */
-function tokenAndStop(book: Book): string[] {
-	const hosts = new Map(book.of('request').map(({ n, host }) => [n, host]));
-	const astray = book
-		.of('token')
-		.filter(({ n, where }) => where === 'address' || `https://${hosts.get(n)}` !== API);
-	const wrong = astray.map(({ n, where }) => `the token goes to ${hosts.get(n)} in the ${where}`);
-	for (const line of book.lines) {
-		if (!/^(ended|said|published|started|saved|dead)$/.test(line.what)) continue;
+/** 8. The token goes to the API's origin and nowhere else. */
+function* tokenNowhere({ lines, requests }: Book): Iterable<string> {
+	for (const { token, host } of requests)
+		if (token && (token === 'address' || `https://${host}` !== API))
+			yield `the token goes to ${host} in the ${token}`;
+	for (const line of lines) {
 		const text = JSON.stringify(line);
 		if ([TOKEN, encodeURIComponent(TOKEN)].some((form) => text.includes(form)))
-			wrong.push(`the token is in what is ${line.what}`);
+			yield `the token is in what is ${line.what}`;
 	}
-	for (const { stopped, attempts, name, ended, begun } of book.families) {
-		if (!stopped) continue;
-		const own = new Set<number | undefined>(attempts.map(({ attempt }) => attempt));
-		const late = book.of('asked').filter(({ n, at, attempt }) => {
-			return n >= 0 && own.has(attempt) && at > stopped.at + SECOND;
-		});
-		if (late.length > 0) wrong.push(`${name} sends ${late.length} requests after it was stopped`);
-		// n8n itself goes through what is left of Retry On Fail, a second each.
-		const mostMs = begun.asked.tries * SECOND;
-		if (ended.every(({ at }) => at > stopped.at + mostMs)) wrong.push(`${name} does not stop`);
-	}
-	return wrong;
 }
 
-const promises = {
+/** 8b. Stop means stop, within a second. */
+function* stops({ stopped, requests, begun, ended, name }: Family): Iterable<string> {
+	if (!stopped) return;
+	const late = count(requests, ({ at }) => at > stopped.at + SECOND);
+	if (late > 0) yield `${name} sends ${late} requests after it was stopped`;
+	// n8n itself goes through what is left of Retry On Fail, a second each.
+	const mostMs = begun[0]!.asked.tries * SECOND;
+	if (ended.every(({ at }) => at > stopped.at + mostMs)) yield `${name} does not stop`;
+}
+
+const ofEach = {
 	paidOnce,
 	ownFile,
 	deliveredOrNamed,
 	inTime,
-	promptly,
+	endsWell,
+	heardAtOnce,
 	atPace,
-	eventsOnce,
-	bounded,
-	tokenAndStop,
+	stops,
 };
+const ofAll = { eventsOnce, bounded, tokenNowhere };
 
 /** All that is wrong with what happened in a world, each with the promise that it breaks. */
-export function audit(ledger: Pick<Ledger, 'lines'>): string[] {
-	const book = new Book(ledger);
-	return Object.entries(promises).flatMap(([name, decide]) =>
-		[...new Set(decide(book))].map((complaint) => `${name}: ${complaint}`),
-	);
+export function audit({ lines }: { lines: Line[] }): string[] {
+	const book = bookOf(lines);
+	const found = [
+		...Object.entries(ofEach).flatMap(([promise, rule]) =>
+			book.families.flatMap((family) =>
+				[...rule(family, book)].map((text) => `${promise}: ${text}`),
+			),
+		),
+		...Object.entries(ofAll).flatMap(([promise, rule]) =>
+			[...rule(book)].map((text) => `${promise}: ${text}`),
+		),
+	];
+	return [...new Set(found)];
 }
 
 /** What is lost where a process of n8n is killed, and where to find it. */
@@ -495,28 +423,23 @@ export const LOST = {
 };
 
 /** Which of these a killed process has lost. */
-export function lostBy(ledger: Pick<Ledger, 'lines'>): Array<keyof typeof LOST> {
-	const book = new Book(ledger);
-	const said = book.of('said').map(({ text }) => text);
-	const given = JSON.stringify([...book.of('ended'), ...book.of('started')]);
-	const lost = book.of('killed').flatMap(({ at, process }) => {
-		const own = book.charges.filter(
-			(one) => book.asker(one.n)?.process === process && one.at <= at,
-		);
-		const isAgain = own.some(({ text, n }) =>
-			book.of('request').some((other) => other.n > n && other.at > at && other.text === text),
-		);
-		const isUnnamed = own.some(({ id }) => !(said.join() + given).includes(id));
-		const heard = new Set(book.of('heard').flatMap((line) => (line.at <= at ? line.id : [])));
-		const isMissed = book.of('published').some(({ events }) => {
-			return (
-				events.includes('completed') &&
-				book.of('made').some(({ id, at: made }) => {
-					return heard.has(id) && made > at - SECOND && !given.includes(`"task_id":"${id}"`);
-				})
-			);
-		});
-		return Object.keys(LOST).filter((_, index) => [isAgain, isUnnamed, isMissed][index]);
+export function lostBy({ lines }: { lines: Line[] }): Array<keyof typeof LOST> {
+	const { of, works, requests } = bookOf(lines);
+	const given = textsOf([...of('ended'), ...of('started')]);
+	const texts = textsOf(of('said')) + given;
+	const [killed] = of('killed');
+	if (!killed) return [];
+	const { at, process } = killed;
+	const own = works.filter((work) => work.request?.process === process && work.at <= at);
+	const isAgain = own.some(({ text, n }) =>
+		requests.some((other) => other.n > n! && other.at > at && other.text === text),
+	);
+	const heard = new Set(of('heard').flatMap((line) => (line.at <= at ? line.id : [])));
+	const isMissed = of('published').some(({ wanted }) => {
+		const missed = of('made').filter((made) => heard.has(made.id) && made.at > at - SECOND);
+		const isTold = ({ id }: Of<'made'>) => given.includes(`"task_id":"${id}"`);
+		return wanted.events.includes('completed') && !missed.every(isTold);
 	});
-	return [...new Set(lost)] as Array<keyof typeof LOST>;
+	const isLost = [isAgain, own.some(({ id }) => !texts.includes(id)), isMissed];
+	return (Object.keys(LOST) as Array<keyof typeof LOST>).filter((_, index) => isLost[index]);
 }

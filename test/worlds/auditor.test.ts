@@ -5,144 +5,111 @@ import { TOKEN } from './service.mts';
 /* A ledger in which all is well, and what the auditor says once it has been damaged by hand. */
 
 const text = 'One text.';
+const [execution, process, trigger, id] = ['execution 0', 'n8n 0', 'trigger 0', 'speech-0'];
 const asked = {
-	operation: 'speak',
-	items: [text],
-	options: { timeout: 900, concurrency: 1 },
-	onError: 'stopWorkflow',
-	tries: 1,
+	...{ operation: 'speak', items: [text], onError: 'stopWorkflow' as const, tries: 1 },
+	options: { timeout: 900, concurrency: 1, subtitles: true, maxPaidPerExecution: 2 },
 };
-const [execution, process, trigger] = ['execution 0', 'n8n 0', 'trigger 0'];
-const json = { task_id: 'speech-0', audio_url: 'https://files.worlds.test/made/speech-0.wav' };
+const wanted = { events: ['completed', 'failed'], taskIds: [] as string[], download: true };
+const item = {
+	...{ text, marks: [id], fields: ['data', 'subtitles'] },
+	json: { task_id: id, audio_url: `https://files.worlds.test/made/${id}.wav` },
+};
 
-const request = (n: number, method: string, path: string, host = 'api.worlds.test'): Fact[] => [
-	{ what: 'request', n, method, host, path, ...(method === 'POST' ? { text } : {}) },
-	{ what: 'asked', n, process, attempt: 1 },
-	...(host.startsWith('api') ? [{ what: 'token', n, where: 'header' } as const] : []),
-];
-const charge = (n: number, id: string): Fact => ({
-	what: 'charge',
-	n,
-	id,
-	text,
-	amount: 1,
-	underWay: 1,
+const request = (n: number, method: string, path: string, more: object = {}): Fact => ({
+	...{ what: 'request', n, method, path, host: 'api.worlds.test', process },
+	...{ token: 'header', attempt: 1, text: method === 'POST' ? text : undefined, ...more },
 });
-const ended = (more: object = {}): Fact => ({
-	...{ what: 'ended', execution, status: 'success', given: [{ text, json, marks: ['speech-0'] }] },
-	...more,
+const create = (n: number, attempt = 1) => request(n, 'POST', '/v1/labs/task', { attempt });
+const read = (n: number, more?: object) => request(n, 'GET', `/v1/labs/task/${id}`, more);
+const charge = (n: number, underWay = 1): Fact => {
+	return { what: 'charge', n, id, text, amount: 1, underWay };
+};
+const begun = (name = execution): Fact => ({ what: 'begun', execution: name, process, asked });
+const attempt = (number: number, name = execution): Fact => {
+	return { what: 'attempt', attempt: number, execution: name, texts: [text] };
+};
+const ended = (more: object = {}): Fact => {
+	return { what: 'ended', execution, status: 'success', given: [item], ...more };
+};
+const started = (key: string, json: object = {}, marks = [id]): Fact => ({
+	...{ what: 'started', trigger, key, isNew: true },
+	given: { text: '', json: { event: 'completed', task_id: id, ...json }, marks, fields: ['data'] },
 });
-const started = (key: string, isNew = true): Fact => ({
-	...{ what: 'started', trigger, key, isNew },
-	given: { text: '', json: { event: 'completed', task_id: 'speech-0' }, marks: [] },
-});
+const published = (more: object = {}): Fact => {
+	return { what: 'published', trigger, process, wanted, ...more };
+};
+const served: Fact = { what: 'served', file: `${id}.wav` };
+const left = { what: 'left', timers: 0, requests: 0, sockets: 0 } as const;
 
-const at = (seconds: number, ...facts: Fact[]) =>
+const at = (seconds: number, ...facts: Fact[]): Line[] =>
 	facts.map((fact) => ({ at: seconds * 1000, ...fact }));
 const GOOD: Line[] = [
-	...at(
-		0,
-		{ what: 'published', trigger, process, events: ['completed'] },
-		{ what: 'saved', trigger, text: '{}' },
-	),
-	...at(
-		1,
-		{ what: 'begun', execution, process, asked },
-		{ what: 'attempt', attempt: 1, execution, texts: [text] },
-	),
-	...at(1, ...request(0, 'POST', '/v1/labs/task'), charge(0, 'speech-0'), {
-		what: 'told',
-		id: 'speech-0',
-	}),
+	...at(0, published(), { what: 'saved', trigger, text: '{}' }),
+	...at(1, begun(), attempt(1), create(0), charge(0), { what: 'told', id }),
 	...at(1, { what: 'answer', n: 0, status: 200 }),
-	...at(9, { what: 'made', id: 'speech-0', marks: ['speech-0'] }),
-	...at(
-		9,
-		{ what: 'heard', id: 'speech-0', percentage: 100, process },
-		...request(1, 'GET', '/v1/labs/task/speech-0'),
-	),
-	...at(9, started('k'), ...request(2, 'GET', '/made/speech-0.wav', 'files.worlds.test'), {
-		what: 'served',
-		mark: 'speech-0',
-	}),
+	...at(9, { what: 'made', id, marks: [id] }, { what: 'heard', id, percentage: 100, process }),
+	...at(9, read(1), served, started('key')),
 	...at(9.5, ended()),
-	...at(
-		2000,
-		{ what: 'unpublished', trigger },
-		{ what: 'left', timers: 0, requests: 0, sockets: 0 },
-	),
+	...at(2000, { what: 'unpublished', trigger }, left),
 ];
 
 const add = (seconds: number, ...facts: Fact[]) =>
 	[...GOOD, ...at(seconds, ...facts)].sort((a, b) => a.at - b.at);
-const instead = (what: Fact['what'], ...facts: Fact[]) =>
-	GOOD.flatMap((line) =>
-		line.what === what ? facts.map((fact) => ({ at: line.at, ...fact })) : [line],
-	);
-const fault = (kind: string): Fact => ({
-	what: 'fault',
-	fault: JSON.stringify({ kind, as: 'deaf' }),
-	ends: 5000,
-});
+const instead = (fact: Fact) =>
+	GOOD.map((line) => (line.what === fact.what ? { at: line.at, ...fact } : line));
+const lacking = (what: Fact['what']) => GOOD.filter((line) => line.what !== what);
+const given = (...all: object[]) =>
+	instead(ended({ given: all.map((one) => ({ ...item, ...one })) }));
+const again = `${execution} again`;
+const failing = ended({ status: 'error', error: id });
 
 test('nothing is wrong with a ledger in which all is well', () => {
 	expect(audit({ lines: GOOD })).toEqual([]);
 });
 
-const again = `${execution} again`;
-const create = (n: number, attempt = 1) =>
-	request(n, 'POST', '/v1/labs/task').map((fact) =>
-		fact.what === 'asked' ? { ...fact, attempt } : fact,
-	);
-const given = (...all: Array<{ text: string; marks: string[] }>) =>
-	instead('ended', ended({ given: all.map((one) => ({ json, ...one })) }));
-const lacking = (isLeftOut: (line: Line) => boolean) => GOOD.filter((line) => !isLeftOut(line));
-const left = { timers: 1, requests: 0, sockets: 0 };
-const served: Fact = { what: 'served', mark: 'speech-0' };
-
 /** What is damaged, behind the promise that it breaks. */
 const DAMAGED: Record<string, Line[]> = {
-	'paidOnce: a second charge': add(2, ...create(5), charge(5, 'speech-0')),
-	'paidOnce: a second create call, without an answer': add(2, ...create(5)),
+	'paidOnce: a second charge': add(2, create(5), charge(5)),
+	'paidOnce: a second create call, without an answer': add(2, create(5)),
 	'paidOnce: a retry that pays again': add(
 		60,
-		{ what: 'begun', execution: again, process, asked },
-		{ what: 'attempt', attempt: 2, execution: again, texts: [text] },
-		...create(5, 2),
-		charge(5, 'speech-0'),
-		ended({ execution: again }),
+		...[begun(again), attempt(2, again), create(5, 2), charge(5), ended({ execution: again })],
 	),
-	"ownFile: another's file": given({ text: 'Other.', marks: ['speech-0'] }),
+	'paidOnce: more than the limit': add(2, create(5), create(6)),
+	"ownFile: another's file": given({ text: 'Other.' }),
 	"ownFile: another's address": given({ text: 'Other.', marks: [] }),
-	'ownFile: a file twice': given({ text, marks: ['speech-0'] }, { text, marks: ['speech-0'] }),
+	'ownFile: a file twice': given({}, {}),
+	'ownFile: nothing given': given(),
 	'deliveredOrNamed: nothing given': given(),
-	'inTime: no end': lacking(({ what }) => what === 'ended'),
-	'inTime: a failure with a fault that passes': [
-		...at(0, fault('sockets')),
-		...instead('ended', ended({ status: 'error', error: 'speech-0' })),
+	'deliveredOrNamed: no subtitles': given({ fields: ['data'] }),
+	'inTime: no end': lacking('ended'),
+	'inTime: a reading long after the timeout': add(1000, read(6)),
+	'endsWell: a failure with a fault that passes': [
+		...at(0, { what: 'fault', kind: 'sockets', as: 'deaf', ends: 5000 }),
+		...instead(failing),
 	],
-	'inTime: a reading long after the timeout': add(
-		1000,
-		...request(6, 'GET', '/v1/labs/task/speech-0'),
+	'endsWell: a retry that fails after the faults': instead(failing),
+	'heardAtOnce: a reading that does not come': GOOD.filter(
+		(line) => line.what !== 'request' || line.method === 'POST',
 	),
-	'promptly: a reading that does not come': lacking(
-		(line) => 'path' in line && line.path.endsWith('/speech-0'),
-	),
-	'promptly: a retry that fails after the faults': instead(
-		'ended',
-		ended({ status: 'error', error: 'speech-0' }),
-	),
-	'atPace: two at once': instead('charge', { ...charge(0, 'speech-0'), underWay: 2 } as Fact),
+	'atPace: two at once': instead(charge(0, 2)),
+	'atPace: an end long after the result': [...lacking('ended'), ...at(30, ended())],
 	'eventsOnce: an event twice': add(10, started('other key')),
-	'eventsOnce: no event': lacking(({ what }) => what === 'started'),
+	'eventsOnce: no event': lacking('started'),
 	'eventsOnce: an event before its time': add(3, started('early')),
-	'eventsOnce: a trigger that has died': add(5, { what: 'dead', trigger, text: 'HTTP 502' }),
-	'bounded: a timer': instead('left', { what: 'left', ...left }),
-	'bounded: static data without end': add(6, { what: 'saved', trigger, text: 'x'.repeat(60_000) }),
+	'eventsOnce: an event that nobody asked for': add(10, started('more', { event: 'progress' }, [])),
+	'eventsOnce: an event of a task that is not named': instead(
+		published({ wanted: { ...wanted, taskIds: ['speech-9'] } }),
+	),
+	'eventsOnce: an event without its file': instead(started('key', {}, [])),
+	'eventsOnce: a trigger that has died': add(20, published({ refused: 'HTTP 502' })),
+	'bounded: a timer': instead({ ...left, timers: 1 }),
+	'bounded: static data without end': instead({ what: 'saved', trigger, text: 'x'.repeat(60_000) }),
 	'bounded: a file fetched again and again': add(10, served, served, served),
-	'tokenAndStop: the token at a file host': add(9, { what: 'token', n: 2, where: 'header' }),
-	'tokenAndStop: the token in the log': add(9, { what: 'said', process, text: `Bearer ${TOKEN}` }),
-	'tokenAndStop: requests after a stop': add(3, { what: 'stopped', execution }),
+	'tokenNowhere: the token at a file host': add(9, read(2, { host: 'files.worlds.test' })),
+	'tokenNowhere: the token in the log': add(9, { what: 'said', process, text: `Bearer ${TOKEN}` }),
+	'stops: requests after a stop': add(3, { what: 'stopped', execution }),
 };
 
 test.each(Object.entries(DAMAGED))('%s', (name, lines) => {

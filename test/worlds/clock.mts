@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Random } from './random.mts';
+import { randomFrom } from '../../simulator/media/random.mts';
 
 /** One process of n8n. What it has begun ends with it. */
 export interface Process {
@@ -7,18 +7,28 @@ export interface Process {
 	isDead: boolean;
 }
 
-/** On whose behalf something runs; nothing for the service and the world around. */
-export const running = new AsyncLocalStorage<{ process: Process; attempt?: number } | undefined>();
+/** On whose behalf something runs: undefined for the service and the world around. */
+export type Who = { process: Process; attempt?: number } | undefined;
+
+const running = new AsyncLocalStorage<Who>();
+
+export const whoRuns = (): Who => running.getStore();
+
+/** Whoever is dead does nothing any more. */
+export const runAs = <T,>(who: Who, act: () => T): T | undefined =>
+	who?.process.isDead ? undefined : running.run(who, act);
+
+const { Date: RealDate, setTimeout, clearTimeout, setImmediate } = globalThis;
+const { random: realRandom } = Math;
+const EPOCH = RealDate.UTC(2026, 5, 1);
+/** A world has some thousands; what turns in a circle has no end. */
+const MOST_STEPS = 300_000;
 
 interface Timer {
 	at: number;
-	order: number;
 	act: () => void;
-	owner: ReturnType<typeof running.getStore>;
+	who: Who;
 }
-
-const real = { setImmediate, setTimeout, clearTimeout, Date, random: Math.random };
-const EPOCH = real.Date.UTC(2026, 5, 1);
 
 /**
  * Time that passes only when nothing else is left to do: `Date`, `performance`, timers and `Math.random`
@@ -27,93 +37,67 @@ const EPOCH = real.Date.UTC(2026, 5, 1);
 export class Clock {
 	/** In ms since the world began. */
 	now = 0;
-	private readonly timers = new Map<object, Timer>();
-	private orders = 0;
-	private immediates = 0;
+	private readonly timers = new Set<Timer>();
+	private steps = 0;
 
 	constructor(seed: number) {
-		const random = new Random(seed);
 		const time = () => EPOCH + this.now;
-		class FakeDate extends real.Date {
-			constructor(...args: unknown[]) {
-				super(...((args.length === 0 ? [time()] : args) as [number]));
-			}
-			static override now = time;
-		}
-		Math.random = () => random.next();
-		const set = (act: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
-			this.after(ms, () => act(...args));
-		const clear = (timer: object) => void this.timers.delete(timer);
+		Math.random = randomFrom(seed);
+		const set = (act: (...args: unknown[]) => void, ms = 1, ...args: unknown[]) =>
+			this.after(ms > 1 && ms < 2 ** 31 ? ms : 1, () => act(...args));
 		Object.assign(globalThis, {
-			Date: FakeDate,
-			setTimeout: set,
-			clearTimeout: clear,
-			setImmediate: (act: (...args: unknown[]) => void, ...args: unknown[]) => {
-				this.immediates++;
-				return real.setImmediate(() => {
-					this.immediates--;
-					act(...args);
-				});
+			Date: class extends RealDate {
+				static override now = time;
+				constructor(...args: []) {
+					super(...((args.length > 0 ? args : [time()]) as []));
+				}
 			},
+			setTimeout: set,
+			setImmediate: (act: () => void, ...args: unknown[]) =>
+				this.after(0, () => act(...(args as []))),
+			clearTimeout: (timer: Timer) => void this.timers.delete(timer),
 		});
+		const fixed = (value: unknown) => ({ value, configurable: true, writable: true });
 		Object.defineProperties(performance, {
-			now: { value: () => this.now, configurable: true, writable: true },
-			timeOrigin: { value: EPOCH, configurable: true, writable: true },
+			now: fixed(() => this.now),
+			timeOrigin: fixed(EPOCH),
 		});
 	}
 
 	/** Gives the process its time and its chance back. */
 	restore(): void {
-		const { random, ...globals } = real;
-		Object.assign(globalThis, globals);
-		Math.random = random;
-		delete (performance as { now?: unknown }).now;
-		delete (performance as { timeOrigin?: unknown }).timeOrigin;
+		Object.assign(globalThis, { Date: RealDate, setTimeout, clearTimeout, setImmediate });
+		Math.random = realRandom;
+		for (const name of ['now', 'timeOrigin']) Reflect.deleteProperty(performance, name);
 	}
 
-	/** Calls `act` after so many ms, unless its process has died; returns what `clearTimeout` takes. */
-	after(ms: number, act: () => void): object {
-		const handle = { unref: () => handle, ref: () => handle, hasRef: () => true };
-		const at = this.now + Math.max(1, Number.isFinite(ms) ? ms : 1);
-		this.timers.set(handle, { at, order: this.orders++, act, owner: running.getStore() });
-		return handle;
+	/** Calls `act` after so many ms on behalf of whoever runs; returns what `clearTimeout` takes. */
+	after(ms: number, act: () => void): Timer {
+		const timer = { at: this.now + ms, act, who: whoRuns(), unref: () => timer, ref: () => timer };
+		this.timers.add(timer);
+		return timer;
 	}
 
 	/** How many timers live processes still have. */
 	left(): number {
-		return [...this.timers.values()].filter(({ owner }) => owner && !owner.process.isDead).length;
+		return [...this.timers].filter(({ who }) => who && !who.process.isDead).length;
 	}
 
-	/** Lets time pass until `isOver` holds or so many ms are over; false if it never held. */
-	async pass(ms: number, isOver: () => boolean = () => false): Promise<boolean> {
+	/** Lets time pass until `isOver` holds, for so many ms at most. */
+	async pass(ms: number, isOver = () => false): Promise<void> {
 		const end = this.now + ms;
 		for (;;) {
-			await this.settle();
-			if (isOver()) return true;
-			const next = this.next();
-			if (!next || next[1].at > end) break;
-			this.timers.delete(next[0]);
-			const { at, act, owner } = next[1];
-			this.now = Math.max(this.now, at);
-			if (!owner?.process.isDead) running.run(owner, act);
+			// Everything that can go on without time has gone on.
+			await new Promise<void>((next) => setImmediate(next));
+			if (isOver()) return;
+			const [first, ...others] = this.timers;
+			const next = others.reduce((least, one) => (one.at < least!.at ? one : least), first);
+			if (!next || next.at > end) break;
+			if (this.steps++ === MOST_STEPS) throw new Error('It turns in a circle');
+			this.timers.delete(next);
+			this.now = next.at;
+			runAs(next.who, next.act);
 		}
 		this.now = end;
-		return false;
-	}
-
-	private next(): [object, Timer] | undefined {
-		let first: [object, Timer] | undefined;
-		for (const entry of this.timers) {
-			const [, { at, order }] = entry;
-			if (!first || at < first[1].at || (at === first[1].at && order < first[1].order))
-				first = entry;
-		}
-		return first;
-	}
-
-	/** Everything that can go on without time has gone on. */
-	private async settle(): Promise<void> {
-		do await new Promise((next) => real.setImmediate(next));
-		while (this.immediates > 0);
 	}
 }

@@ -1,77 +1,86 @@
 import { createHash } from 'node:crypto';
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, INode } from 'n8n-workflow';
 
-/** One item of an execution as n8n has it in the end, its files as the marks in their bytes. */
+/** One item of an execution as n8n has it in the end. */
 export interface Given {
 	/** The text of the input item that it came from. */
 	text: string;
 	json: IDataObject;
+	/** The marks in the bytes of its files. */
 	marks: string[];
+	/** The fields that its files are in. */
+	fields: string[];
 }
 
-/** What a person has asked n8n for. Options in seconds. */
+/** What a person has asked n8n for. Options as the node has them, times in seconds. */
 export interface Asked {
 	operation: string;
 	items: string[];
-	options: Record<string, number>;
-	onError: string;
+	options: Record<string, number | boolean>;
+	onError: INode['onError'];
 	tries: number;
 }
 
 /** What the service or n8n has seen happen. */
-export type Fact =
+interface Facts {
 	// The service's part.
-	| { what: 'request'; n: number; method: string; host: string; path: string; text?: string }
-	/** A request's token: where it may be ('header'), elsewhere, or none. */
-	| { what: 'token'; n: number; where: 'header' | 'address' }
+	request: {
+		n: number;
+		method: string;
+		host: string;
+		path: string;
+		text?: string;
+		/** Where it bears the token. */
+		token?: 'header' | 'address';
+		process: string;
+		attempt?: number;
+	};
 	/** Status 0: the connection was reset; -1: refused. */
-	| { what: 'answer'; n: number; status: number }
-	| { what: 'refusal'; n: number; why: string }
-	| { what: 'charge'; n: number; id: string; text: string; amount: number; underWay: number }
+	answer: { n: number; status: number };
+	/** `n` is its request; undefined if it is somebody else's. */
+	charge: { n?: number; id: string; text: string; amount: number; underWay: number };
 	/** Whoever made it has been told its id or its files. */
-	| { what: 'told'; id: string }
-	| { what: 'made'; id: string; marks: string[] }
-	| { what: 'failed'; id: string; isTold: boolean }
-	| { what: 'served'; mark: string }
-	| { what: 'heard'; id: string; percentage: number; process: string }
-	| { what: 'socket'; process: string; isOpen: boolean }
-	| { what: 'fault'; fault: string; ends: number }
+	told: { id: string };
+	made: { id: string; marks: string[] };
+	/** First where it happens, then again each time that somebody is told. */
+	failed: { id: string; isTold: boolean };
+	served: { file: string };
+	heard: { id: string; percentage: number; process: string };
+	/** Something goes wrong from now on until `ends`. */
+	fault: { kind: string; as?: string | number; ms?: number; ends: number };
 	// n8n's part.
-	| { what: 'begun'; execution: string; process: string; asked: Asked }
-	| { what: 'attempt'; attempt: number; execution: string; texts: string[] }
-	| { what: 'asked'; n: number; attempt?: number; process: string }
-	| { what: 'ended'; execution: string; status: string; given: Given[]; error?: string }
-	| { what: 'said'; execution?: string; process: string; text: string }
-	| { what: 'stopped'; execution: string }
-	| { what: 'published'; trigger: string; process: string; events: string[]; refused?: string }
-	| { what: 'unpublished'; trigger: string }
-	| { what: 'started'; trigger: string; key: string; isNew: boolean; given: Given }
-	| { what: 'saved'; trigger: string; text: string }
-	| { what: 'dead'; trigger: string; text: string }
-	| { what: 'killed' | 'restarted'; process: string }
+	begun: { execution: string; process: string; asked: Asked };
+	attempt: { attempt: number; execution: string; texts: string[] };
+	ended: { execution: string; status: string; given: Given[]; error?: string };
+	said: { execution?: string; process: string; text: string };
+	stopped: { execution: string };
+	published: { trigger: string; process: string; wanted: Wanted; refused?: string };
+	unpublished: { trigger: string };
+	started: { trigger: string; key: string; isNew: boolean; given: Given };
+	saved: { trigger: string; text: string };
+	killed: { process: string };
+	restarted: { process: string };
 	/** What was open when everything had ended. */
-	| { what: 'left'; timers: number; requests: number; sockets: number };
+	left: { timers: number; requests: number; sockets: number };
+}
 
+/** What a trigger is to tell. */
+export interface Wanted {
+	events: string[];
+	taskIds: string[];
+	download: boolean;
+}
+
+type Kind = keyof Facts;
+export type Fact = { [What in Kind]: { what: What } & Facts[What] }[Kind];
+/** Times in ms since the world began. */
 export type Line = Fact & { at: number };
 /** The lines of one kind. */
-export type Of<What extends Fact['what']> = Extract<Fact, { what: What }> & { at: number };
+export type Of<What extends Kind> = { what: What; at: number } & Facts[What];
 
-/** All that happened in one world, in order. */
-export class Ledger {
-	readonly lines: Line[] = [];
-
-	private readonly now: () => number;
-
-	constructor(now: () => number) {
-		this.now = now;
-	}
-
-	note(fact: Fact): void {
-		this.lines.push({ at: Math.round(this.now()), ...fact });
-	}
-
-	digest(): string {
-		const text = this.lines.map((line) => JSON.stringify(line)).join('\n');
-		return createHash('sha256').update(text).digest('hex').slice(0, 16);
-	}
-}
+/** The same for the same ledger, all that happened in one world in its order. */
+export const digestOf = (lines: Line[]): string =>
+	createHash('sha256')
+		.update(lines.map((line) => JSON.stringify(line)).join('\n'))
+		.digest('hex')
+		.slice(0, 16);

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { audit, lostBy } from './auditor.mts';
+import { digestOf } from './ledger.mts';
 import { play } from './play.mts';
 import { lesser, sizeOf, without, worldOf } from './world.mts';
 
@@ -26,63 +27,54 @@ const { values } = parseArgs({
 	},
 });
 
-const numbers = values.without.split(',').filter(Boolean).map(Number);
-
-const made = (seed: number) => (values.small ? lesser(worldOf(seed)) : worldOf(seed));
-
+const leftOut = values.without.split(',').filter(Boolean).map(Number);
+const worldFor = (seed: number) => (values.small ? lesser(worldOf(seed)) : worldOf(seed));
 /** What killed processes have lost, and how often. */
 const lost = new Map<string, number>();
+let violations = 0;
+let played = 0;
+const end = performance.now() + 1000 * Number(values.within);
+const mayGoOn = () => performance.now() < end && !(values.first && violations > 0);
 
 /** Plays a world without some of its parts. */
-async function playSeed(seed: number, dropped: Iterable<number>, kill?: number) {
-	const { ledger, effects } = await play({ ...without(made(seed), new Set(dropped)), kill });
-	for (const name of lostBy(ledger)) lost.set(name, (lost.get(name) ?? 0) + 1);
-	return { ledger, effects, wrong: audit(ledger) };
+async function playSeed(seed: number, dropped: number[], kill?: number) {
+	const { lines, effects } = await play({ ...without(worldFor(seed), new Set(dropped)), kill });
+	return { lines, effects, wrong: audit({ lines }) };
 }
 
 /** Leaves out what a failure does not need, as long as the same promise is broken. */
-async function shrink(
-	seed: number,
-	promise: string,
-	from: number[],
-	kill?: number,
-): Promise<number[]> {
-	const dropped = new Set(from);
-	for (let part = 0; part < sizeOf(made(seed)); part++) {
-		if (dropped.has(part)) continue;
+async function shrink(seed: number, promise: string, kill?: number): Promise<number[]> {
+	let dropped = leftOut;
+	for (let part = 0; part < sizeOf(worldFor(seed)); part++) {
+		if (dropped.includes(part)) continue;
 		const { wrong } = await playSeed(seed, [...dropped, part], kill);
-		if (wrong.some((complaint) => complaint.startsWith(promise))) dropped.add(part);
+		if (wrong.some((complaint) => complaint.startsWith(promise))) dropped = [...dropped, part];
 	}
-	return [...dropped].sort((a, b) => a - b);
+	return dropped;
 }
-
-let violations = 0;
-let played = 0;
-const mayGoOn = () => performance.now() < end && !(values.first && violations > 0);
-const end = performance.now() + 1000 * Number(values.within);
 
 /** Plays one world and prints what is wrong with it. Resolves with how many effects it had. */
 async function judge(seed: number, kill?: number): Promise<number> {
 	played++;
-	const { ledger, effects, wrong } = await playSeed(seed, numbers, kill);
-	if (values.ledger) for (const line of ledger.lines) console.log(JSON.stringify(line));
-	if (values.verbose) console.log(`seed ${seed}: ${ledger.digest()}`);
+	const { lines, effects, wrong } = await playSeed(seed, leftOut, kill);
+	for (const name of lostBy({ lines })) lost.set(name, (lost.get(name) ?? 0) + 1);
+	if (values.ledger) for (const line of lines) console.log(JSON.stringify(line));
+	if (values.verbose) console.log(`seed ${seed}: ${digestOf(lines)}`);
 	if (wrong.length === 0) return effects;
 	violations++;
 	console.log(`seed ${seed}: ${wrong.join('\n  ')}`);
 	if (values.first) return effects;
-	const needless = await shrink(seed, wrong[0]!.split(':')[0]!, numbers, kill);
+	const needless = await shrink(seed, wrong[0]!.split(':')[0]!, kill);
 	const more = `${values.small ? ' --small' : ''}${kill ? ` --kill ${kill}` : ''}`;
 	const less = needless.length > 0 ? ` --without ${needless}` : '';
 	console.log(`  npm run worlds -- --seed ${seed}${more}${less} --ledger`);
 	return effects;
 }
 
-const first = Number(values.seed);
-for (let seed = first; seed < first + Number(values.count) && mayGoOn(); seed++) {
-	const effects = await judge(seed, values.kill === undefined ? undefined : Number(values.kill));
-	if (!values.kills) continue;
-	for (let kill = 1; kill <= effects && mayGoOn(); kill++) await judge(seed, kill);
+const from = Number(values.seed);
+for (let seed = from; seed < from + Number(values.count) && mayGoOn(); seed++) {
+	const effects = await judge(seed, values.kill ? Number(values.kill) : undefined);
+	for (let kill = 1; values.kills && kill <= effects && mayGoOn(); kill++) await judge(seed, kill);
 }
 for (const [name, times] of lost) console.log(`lost ${times} times: ${name}`);
 console.log(`worlds: ${played} played, ${violations} violations`);

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import type { AxiosAdapter } from 'axios';
-import { type Clock, type Process, running } from './clock.mts';
+import { type Clock, runAs, type Who, whoRuns } from './clock.mts';
 import type { Service } from './service.mts';
 
 const require = createRequire(import.meta.url);
@@ -10,171 +10,119 @@ const nearN8n = createRequire(
 );
 const axios = nearN8n('axios') as typeof import('axios').default;
 
-interface Request {
+/** One request on its way, as the service sees it. */
+export interface Exchange {
 	n: number;
 	method: string;
 	url: URL;
 	authorization: string;
 	sent: Record<string, unknown>;
-	process: Process;
-	attempt?: number;
+	who: Who;
+	/** Nothing more can be answered. */
+	isOver: boolean;
+	begin(status: number, headers: Record<string, string>): void;
+	/** False if that is not possible any more. */
+	write(part: string | Buffer): boolean;
+	end(): void;
+	reset(code?: string): void;
 }
 
-/** One request on its way, as the service sees it. */
-export interface Exchange extends Request {}
-export class Exchange {
-	isOver = false;
-	onAnswer: (status: number, headers: Record<string, string>, body: Readable) => void = () => {};
-	onReset: (code: string) => void = () => {};
-	private readonly body = new Readable({ read() {} });
-
-	constructor(request: Request) {
-		Object.assign(this, request);
-		this.body.on('error', () => {});
-		this.body.once('close', () => (this.isOver = true));
-	}
-
-	begin(status: number, headers: Record<string, string>): void {
-		if (!this.isOver && !this.process.isDead) this.onAnswer(status, headers, this.body);
-	}
-
-	write(part: string | Buffer): void {
-		if (!this.isOver && !this.process.isDead) this.body.push(Buffer.from(part as string));
-	}
-
-	end(): void {
-		if (!this.isOver && !this.process.isDead) this.body.push(null);
-	}
-
-	reset(code = 'ECONNRESET'): void {
-		if (this.isOver) return;
-		this.onReset(code);
-		this.give(Object.assign(new Error('aborted'), { code }));
-	}
-
-	/** The side of n8n gives it up. */
-	give(error: Error): void {
-		this.isOver = true;
-		this.body.destroy(error);
-	}
+/** A WebSocket, of which the service holds the other end. */
+export interface Socket {
+	readonly who: Who;
+	readyState: number;
+	/** It has been opened (1) or closed (3). */
+	become(state: 1 | 3): void;
+	say(message: object): void;
 }
+
+/** What a process does to the world, or the world to it. */
+export type Effect = (who: Who, act: () => void) => void;
 
 /** Replaces the network below n8n's request helper and the global WebSocket; returns what undoes it. */
-export function connect(
-	clock: Clock,
-	service: Service,
-	effect: (process: Process) => void,
-): () => void {
-	let requests = 0;
-	const adapter: AxiosAdapter = async (config) =>
-		await new Promise((resolve, reject) => {
-			const { process, attempt } = running.getStore()!;
-			effect(process);
-			if (process.isDead) return;
-			const url = new URL(axios.getUri(config));
-			const sent = config.data ? JSON.parse(String(config.data)) : {};
-			const authorization = String(config.headers.get('authorization') ?? '');
-			const method = (config.method ?? 'get').toUpperCase();
-			const asked = { n: requests++, method, url, authorization, sent, process, attempt };
-			const exchange = new Exchange(asked);
-			const fail = (code: string, text: string) => reject(new axios.AxiosError(text, code, config));
-			const timer = clock.after(config.timeout ?? 300_000, () => {
-				fail('ECONNABORTED', `timeout of ${config.timeout}ms exceeded`);
-				exchange.give(new Error('timeout'));
-			});
-			const signal = config.signal as AbortSignal | undefined;
-			const abort = () => {
-				clearTimeout(timer as never);
-				reject(new axios.CanceledError());
-				exchange.give(new axios.CanceledError());
-			};
-			signal?.addEventListener('abort', abort);
-			if (signal?.aborted) return abort();
-			const store = running.getStore();
-			exchange.onAnswer = (status, headers, data) =>
-				running.run(store, () => {
-					clearTimeout(timer as never);
-					effect(process);
-					if (process.isDead) return;
-					resolve({ status, statusText: '', headers, data, config, request: {} });
-					effect(process);
-				});
-			exchange.onReset = (code) => {
-				clearTimeout(timer as never);
-				fail(code, code === 'ECONNREFUSED' ? 'connect ECONNREFUSED' : 'socket hang up');
-			};
-			running.run(undefined, () => service.receive(exchange));
-			effect(process);
-		});
+export function connect(clock: Clock, service: Service, effect: Effect): () => void {
 	const before = { adapter: axios.defaults.adapter, WebSocket: globalThis.WebSocket };
-	axios.defaults.adapter = adapter;
-	globalThis.WebSocket = socketClassFor(clock, service, effect) as never;
+	axios.defaults.adapter = adapterTo(clock, service, effect);
+	globalThis.WebSocket = socketsTo(clock, service, effect) as never;
 	return () => {
 		axios.defaults.adapter = before.adapter;
 		globalThis.WebSocket = before.WebSocket;
 	};
 }
 
-/** The global WebSocket, of which the service holds the other end. */
-export interface Socket extends EventTarget {
-	readonly process: Process;
-	readyState: number;
-	/** The service's side has opened or closed it, or sends something. */
-	opened(): void;
-	closed(): void;
-	said(message: unknown): void;
+function adapterTo(clock: Clock, service: Service, effect: Effect): AxiosAdapter {
+	let requests = 0;
+	return async (config) =>
+		await new Promise((resolve, reject) => {
+			const who = whoRuns();
+			const body = new Readable({ read() {} });
+			let hasEnded = false;
+			const give = (error: Error) => {
+				exchange.isOver = true;
+				clearTimeout(timer as never);
+				reject(error);
+				body.destroy(error);
+			};
+			const fail = (code: string, text: string) => give(new axios.AxiosError(text, code, config));
+			const exchange: Exchange = {
+				...{ n: requests++, who, isOver: false, url: new URL(axios.getUri(config)) },
+				method: config.method!.toUpperCase(),
+				authorization: String(config.headers.get('authorization') ?? ''),
+				sent: config.data ? JSON.parse(String(config.data)) : {},
+				begin(status, headers) {
+					clearTimeout(timer as never);
+					const answer = { status, statusText: '', headers, data: body, config, request: {} };
+					effect(who, () => resolve(answer));
+				},
+				write: (part) => !exchange.isOver && !hasEnded && (body.push(Buffer.from(part)), true),
+				end() {
+					hasEnded = true;
+					body.push(null);
+				},
+				reset(code = 'ECONNRESET') {
+					if (!exchange.isOver)
+						fail(code, code === 'ECONNREFUSED' ? `connect ${code}` : 'socket hang up');
+				},
+			};
+			body.on('error', () => {}).once('close', () => (exchange.isOver = true));
+			const { timeout = 300_000 } = config;
+			const timer = clock.after(timeout, () =>
+				fail('ECONNABORTED', `timeout of ${timeout}ms exceeded`),
+			);
+			const signal = config.signal as AbortSignal | undefined;
+			signal?.addEventListener('abort', () => give(new axios.CanceledError()));
+			if (signal?.aborted) return give(new axios.CanceledError());
+			effect(who, () => runAs(undefined, () => service.receive(exchange)));
+		});
 }
 
-function socketClassFor(clock: Clock, service: Service, effect: (process: Process) => void) {
-	return class FakeSocket extends EventTarget implements Socket {
-		static readonly CONNECTING = 0;
+const socketsTo = (clock: Clock, service: Service, effect: Effect) =>
+	class extends EventTarget implements Socket {
 		static readonly OPEN = 1;
-		static readonly CLOSING = 2;
 		static readonly CLOSED = 3;
-		readonly process: Process;
+		/** The process shares it: what it sets off is not the work of whoever opened it. */
+		readonly who = { process: whoRuns()!.process };
 		readyState = 0;
-		binaryType = 'blob';
-		readonly url: string;
 
 		constructor(url: string) {
 			super();
-			this.url = url;
-			this.process = running.getStore()!.process;
-			running.run(undefined, () => service.join(this, new URL(url)));
+			runAs(undefined, () => service.join(this, new URL(url)));
 		}
 
-		opened(): void {
-			if (this.readyState !== 0) return;
-			this.readyState = 1;
-			this.tell(new Event('open'));
+		become(state: 1 | 3): void {
+			if (this.readyState >= state) return;
+			this.readyState = state;
+			effect(this.who, () => this.dispatchEvent(new Event(state === 1 ? 'open' : 'close')));
 		}
 
-		closed(): void {
-			if (this.readyState === 3) return;
-			this.readyState = 3;
-			this.tell(new Event('close'));
-		}
-
-		said(message: unknown): void {
-			if (this.readyState === 1)
-				this.tell(new MessageEvent('message', { data: JSON.stringify(message) }));
+		say(message: object): void {
+			const event = new MessageEvent('message', { data: JSON.stringify(message) });
+			if (this.readyState === 1) effect(this.who, () => this.dispatchEvent(event));
 		}
 
 		close(): void {
 			if (this.readyState >= 2) return;
 			this.readyState = 2;
-			running.run(undefined, () => clock.after(5, () => service.leave(this)));
-		}
-
-		send(): void {}
-
-		private tell(event: Event): void {
-			effect(this.process);
-			if (this.process.isDead) return;
-			// The process shares it: what it sets off is not the work of whoever opened it.
-			const { process } = this;
-			running.run({ process }, () => this.dispatchEvent(event));
-			effect(this.process);
+			runAs(undefined, () => clock.after(5, () => service.leave(this)));
 		}
 	};
-}

@@ -1,38 +1,74 @@
-import { type Clock, type Process } from './clock.mts';
-import type { Ledger } from './ledger.mts';
+import { seedOf, randomFrom } from '../../simulator/media/random.mts';
+import { wavHeader } from '../../simulator/media/wav.mts';
+import type { Clock, Process } from './clock.mts';
+import type { Fact } from './ledger.mts';
 import type { Exchange, Socket } from './network.mts';
-import { share } from './random.mts';
-import type { Fault, World } from './world.mts';
+import type { Fault, FaultKind } from './world.mts';
 
 export const API = 'https://api.worlds.test';
 const FILES = 'https://files.worlds.test';
 export const TOKEN = 'token/of+the=worlds';
 const PAGE = '<html><body><h1>502 Bad Gateway</h1></body></html>';
-const KINDS = {
+const FULL = 'Too many concurrent tasks';
+const NO_QUOTA: Record<number, string> = {
+	402: 'insufficient_credits',
+	429: 'You exceeded your current quota, please check your plan and billing details.',
+};
+
+type Kind = 'speech' | 'video' | 'image';
+/** What is made at the last part of a path. */
+const MADE_AT: Record<string, Kind> = {
+	task: 'speech',
 	'text-to-video': 'video',
 	'ingredients-to-video': 'video',
 	'frames-to-video': 'video',
 	'create-image': 'image',
-} as const;
-
-type Kind = 'speech' | 'video' | 'image';
+};
+/** How long it takes to make one, at least and at most, in ms. */
+const LASTS = { speech: [2000, 60_000], video: [30_000, 150_000], image: [4000, 40_000] } as const;
+/** How a file begins, by its extension, and the extension of each kind. */
+const HEADS: Record<string, Buffer> = {
+	wav: wavHeader(320),
+	mp4: Buffer.from('\0\0\0\x18ftypisom\0\0\0\0isommp42', 'latin1'),
+	png: Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+	srt: Buffer.from('1\n00:00:00,000 --> 00:00:01,000\n'),
+};
+const TYPES = { speech: 'wav', video: 'mp4', image: 'png' };
 
 /** Something that was ordered, and is paid for. */
 interface Work {
 	id: string;
 	kind: Kind;
 	text: string;
-	amount: number;
+	/** The names of its files, which are also in their bytes. */
+	marks: string[];
 	begun: number;
+	createdAt: string;
+	/** Why it will fail. */
+	failure?: string;
 	/** Undefined while it is being made; ms since the world began. */
 	over?: number;
-	hasFailed?: boolean;
-	attempt: number | undefined;
-	/** Who made a video or image listens to its stream. */
+	attempt?: number;
+	/** Who made a video or image listens to its stream, and is told of its end. */
 	stream?: Exchange;
+	onEnd?: () => void;
 }
 
-/** The service of docs and field notes, without sockets, in virtual time; what happens is in the ledger. */
+const addressOf = (mark: string, type: string) => `${FILES}/made/${mark}.${type}?signature=s`;
+
+const entriesOf = ({ marks, text: prompt, kind: type, createdAt: created_at }: Work) =>
+	marks.map((id) => {
+		return {
+			id,
+			prompt,
+			type,
+			file_url: addressOf(id, TYPES[type]),
+			status: 'completed',
+			created_at,
+		};
+	});
+
+/** The service of docs and field notes, without sockets, in virtual time; what happens is noted. */
 export class Service {
 	readonly works: Work[] = [];
 	private readonly sockets = new Set<Socket>();
@@ -40,368 +76,293 @@ export class Service {
 	private readonly asked: number[] = [];
 	private creates = 0;
 
-	private readonly world: World;
-	/** Each has what its kind needs. */
-	private readonly faults: Array<Required<Fault>>;
+	private readonly seed: number;
+	private readonly faults: Fault[];
 	private readonly clock: Clock;
-	private readonly ledger: Ledger;
+	private readonly note: (fact: Fact) => void;
 
-	constructor(world: World, clock: Clock, ledger: Ledger) {
-		this.world = world;
-		this.faults = world.faults as Array<Required<Fault>>;
+	constructor(seed: number, faults: Fault[], clock: Clock, note: (fact: Fact) => void) {
+		this.seed = seed;
+		this.faults = faults;
 		this.clock = clock;
-		this.ledger = ledger;
-		for (const fault of world.faults) {
-			const { kind, at = 0, forMs = 0, what, as } = fault;
+		this.note = note;
+		for (const { kind, at, forMs, as, ms } of faults) {
 			clock.after(at, () => {
-				ledger.note({ what: 'fault', fault: JSON.stringify(fault), ends: at + forMs });
-				const isCut = kind === 'sockets' && as !== 'deaf';
-				if (kind === 'outage' || what === 'streams') this.cutStreams();
-				if (kind === 'outage' || what === 'sockets' || isCut) this.cutSockets();
+				note({ what: 'fault', kind, as, ms, ends: at + forMs });
+				const isCut = kind === 'outage' || (kind === 'cut' && as === 'streams');
+				if (isCut) for (const { stream } of this.works) stream?.reset();
+				if (kind === 'sockets' || kind === 'outage' || (kind === 'cut' && !isCut))
+					if (as !== 'deaf') for (const socket of this.sockets) this.leave(socket);
 			});
 		}
 	}
 
 	/** Requests and sockets that a live process has open. */
 	open(): { requests: number; sockets: number } {
-		const alive = <T extends { process: Process }>(all: Set<T>) =>
-			[...all].filter(({ process }) => !process.isDead);
-		return {
-			requests: alive(this.exchanges).filter(({ isOver }) => !isOver).length,
-			sockets: alive(this.sockets).length,
-		};
+		const isAlive = ({ who }: Pick<Exchange, 'who'>) => !who!.process.isDead;
+		const requests = [...this.exchanges].filter((one) => !one.isOver && isAlive(one)).length;
+		return { requests, sockets: [...this.sockets].filter(isAlive).length };
 	}
 
 	/** A process has died, and its connections with it. */
 	forget(process: Process): void {
-		for (const socket of this.sockets) if (socket.process === process) this.sockets.delete(socket);
-		for (const exchange of this.exchanges) if (exchange.process === process) exchange.isOver = true;
+		for (const socket of this.sockets)
+			if (socket.who!.process === process) this.sockets.delete(socket);
+		for (const exchange of this.exchanges)
+			if (exchange.who!.process === process) exchange.isOver = true;
 	}
 
-	/** Somebody else's order. */
-	order(operation: 'speak' | 'textToVideo', text: string): string {
-		const work = this.begin(operation === 'speak' ? 'speech' : 'video', text, 1, undefined);
-		this.ledger.note({ what: 'charge', n: -1, id: work.id, text, amount: 1, underWay: 0 });
+	/** Somebody else's order; returns its id. */
+	order(kind: Kind, text: string): string {
+		const work = this.begin(kind, text);
 		this.make(work);
 		return work.id;
 	}
 
-	/** The fault of a kind that holds now. */
-	private fault(wanted: Fault['kind']): Required<Fault> | undefined {
+	/** The task of this text, made by somebody else. */
+	taskOf(text: string): string {
+		return this.works.find((work) => work.text === text)?.id ?? this.order('speech', text);
+	}
+
+	/** The fault of a kind that holds now, or that hits a create call. */
+	private fault(wanted: FaultKind, call?: number): Fault | undefined {
 		const { now } = this.clock;
-		return this.faults.find(({ kind, at = 0, forMs = 0 }) => {
-			return kind === wanted && now >= at && now < at + forMs;
+		return this.faults.find(({ kind, at, forMs, create = call }) => {
+			return kind === wanted && now >= at && now < at + forMs && create === call;
 		});
 	}
 
-	private hits(wanted: Fault['kind'], create: number): Required<Fault> | undefined {
-		return this.faults.find((fault) => fault.kind === wanted && fault.create === create);
+	/** From 0 to below 1; the same words, the same number. */
+	private share(...words: unknown[]): number {
+		return randomFrom(seedOf([this.seed, ...words].join(' ')))();
 	}
 
 	receive(exchange: Exchange): void {
-		const { n, method, url, sent, authorization, process, attempt } = exchange;
+		const { n, method, url, sent, authorization, who } = exchange;
 		this.exchanges.add(exchange);
-		const text = (sent.input ?? sent.prompt) as string | undefined;
-		this.ledger.note({ what: 'request', n, method, host: url.host, path: url.pathname, text });
-		this.ledger.note({ what: 'asked', n, attempt, process: process.name });
-		if (url.href.includes(encodeURIComponent(TOKEN)))
-			this.ledger.note({ what: 'token', n, where: 'address' });
-		if (authorization.includes(TOKEN)) this.ledger.note({ what: 'token', n, where: 'header' });
-		this.clock.after(5 + 30 * share(this.world.seed, 'way', n), () => {
+		const isAstray = url.href.includes(encodeURIComponent(TOKEN));
+		this.note({
+			...{ what: 'request', n, method, host: url.host, path: url.pathname },
+			text: (sent.input ?? sent.prompt) as string | undefined,
+			token: isAstray ? 'address' : authorization.includes(TOKEN) ? 'header' : undefined,
+			...{ process: who!.process.name, attempt: who!.attempt },
+		});
+		this.clock.after(5 + 30 * this.share('way', n), () => {
 			if (!exchange.isOver) this.handle(exchange);
 		});
 	}
 
 	private handle(exchange: Exchange): void {
-		const { n, method, url } = exchange;
 		const outage = this.fault('outage');
 		if (outage) return this.fail(exchange, outage.as);
-		if (url.origin === FILES) return this.serve(exchange);
+		if (exchange.url.origin === FILES) return this.serve(exchange);
 		if (exchange.authorization !== `Bearer ${TOKEN}`)
-			return this.json(exchange, 401, { error: 'invalid_token' });
-		const rate = this.fault('rate');
-		if (rate) {
-			const { now } = this.clock;
-			while (this.asked.length > 0 && this.asked[0]! <= now - rate.windowMs) this.asked.shift();
-			if (this.asked.length >= rate.most) {
-				const restMs = this.asked[0]! + rate.windowMs - now;
-				const headers = rate.says ? { 'retry-after': String(Math.ceil(restMs / 1000)) } : {};
-				return this.refuse(exchange, 429, 'Too many requests', headers);
-			}
-			this.asked.push(now);
+			return this.refuse(exchange, 401, 'invalid_token');
+		const restMs = this.restMs();
+		if (restMs > 0) {
+			const isTold = this.fault('rate')!.as === 'told';
+			const headers = isTold ? { 'retry-after': String(Math.ceil(restMs / 1000)) } : {};
+			return this.refuse(exchange, 429, 'Too many requests', headers);
 		}
-		const [, area, name, id] = /^\/v1\/(\w+)\/([\w-]+)(?:\/(.+))?$/.exec(url.pathname) ?? [];
-		if (method === 'POST')
-			return this.create(exchange, area === 'labs' ? 'speech' : KINDS[name as never]);
-		if (area === 'labs' && id) return this.read(exchange, decodeURIComponent(id));
+		const [, name = '', id] = /^\/v1\/\w+\/([\w-]+)(?:\/(.+))?$/.exec(exchange.url.pathname) ?? [];
+		if (exchange.method === 'POST') return this.create(exchange, MADE_AT[name]!);
+		if (id) return this.read(exchange, decodeURIComponent(id));
 		if (name === 'histories') return this.list(exchange);
-		if (name === 'me') return this.json(exchange, 200, { available_quota: 100 });
-		this.ledger.note({ what: 'refusal', n, why: 'unknown' });
-		this.json(exchange, 404, { error: 'not_found' });
+		if (name === 'me') return this.answer(exchange, 200, { available_quota: 100 });
+		this.refuse(exchange, 404, 'not_found');
 	}
 
-	private json(exchange: Exchange, status: number, body: object | string, headers = {}): void {
+	/** How long the account has to rest, in ms; if it has not, this request counts. */
+	private restMs(): number {
+		const { most = Infinity, ms = 0 } = this.fault('rate') ?? {};
+		const { now } = this.clock;
+		const first = this.asked.at(-most);
+		if (first !== undefined && first > now - ms) return first + ms - now;
+		this.asked.push(now);
+		return 0;
+	}
+
+	private answer(
+		exchange: Exchange,
+		status: number,
+		body: object | string,
+		more: object = {},
+	): void {
 		const text = typeof body === 'string' ? body : JSON.stringify(body);
 		const type = typeof body === 'string' ? 'text/html' : 'application/json';
-		this.ledger.note({ what: 'answer', n: exchange.n, status });
-		exchange.begin(status, {
-			'content-type': type,
-			'content-length': String(text.length),
-			...headers,
-		});
+		this.note({ what: 'answer', n: exchange.n, status });
+		const headers = { 'content-type': type, 'content-length': String(text.length), ...more };
+		exchange.begin(status, headers);
 		exchange.write(text);
 		exchange.end();
 	}
 
-	private fail(exchange: Exchange, as: number | string): void {
+	/** What stands between fails: a status with a page, a connection that ends, or no answer at all. */
+	private fail(exchange: Exchange, as: Fault['as']): void {
+		if (as === 'hang') return;
 		if (typeof as === 'number')
-			return this.json(exchange, as, as === 500 ? { error: 'internal' } : PAGE);
-		if (as === 'html') return this.json(exchange, 403, PAGE);
-		this.ledger.note({ what: 'answer', n: exchange.n, status: as === 'refused' ? -1 : 0 });
+			return this.answer(exchange, as, as === 500 ? { error: 'internal' } : PAGE);
+		this.note({ what: 'answer', n: exchange.n, status: as === 'refused' ? -1 : 0 });
 		exchange.reset(as === 'refused' ? 'ECONNREFUSED' : 'ECONNRESET');
 	}
 
 	/** Error bodies repeat the token, as some deployments do. */
-	private refuse(exchange: Exchange, status: number, why: string, headers = {}): void {
-		this.ledger.note({ what: 'refusal', n: exchange.n, why });
-		const echo = share(this.world.seed, 'echo') < 0.3 ? ` (${exchange.authorization})` : '';
-		this.json(exchange, status, { error: why + echo }, headers);
+	private refuse(exchange: Exchange, status: number, why: string, headers?: object): void {
+		const echo = this.share('echo') < 0.3 ? ` (${exchange.authorization})` : '';
+		this.answer(exchange, status, { error: why + echo }, headers);
 	}
 
 	private create(exchange: Exchange, kind: Kind): void {
-		const { sent, n, attempt } = exchange;
-		const quota = this.fault('quota');
-		if (quota) {
-			const text =
-				quota.as === 402
-					? 'insufficient_credits'
-					: 'You exceeded your current quota, please check your plan and billing details.';
-			return this.refuse(exchange, Number(quota.as), text);
-		}
-		const atOnce = this.fault('atOnce');
-		const underWay = this.works.filter(({ over }) => over === undefined).length;
-		const isTooMuch = atOnce !== undefined && underWay >= atOnce.most;
-		if (isTooMuch && atOnce.as === 429)
-			return this.refuse(exchange, 429, 'Too many concurrent tasks');
-		const create = this.creates++;
-		const lost = this.hits('lost', create);
-		if (lost && !lost.isAccepted) return this.lose(exchange, lost.as);
-		const text = String(sent.input ?? sent.prompt);
-		const work = this.begin(kind, text, Number(sent.number_of_videos ?? 1), attempt);
-		const own = this.works.filter((other) => other.attempt === attempt && other.over === undefined);
-		const { id, amount } = work;
-		this.ledger.note({ what: 'charge', n, id, text, amount, underWay: own.length });
-		if (lost) this.lose(exchange, lost.as);
-		const fails = this.hits('fails', create)
-			? 'The content was refused'
-			: isTooMuch
-				? 'Too many concurrent tasks'
-				: '';
-		if (kind !== 'speech')
-			return this.stream(work, exchange, fails, this.hits('silent', create) !== undefined);
-		const isEarly = this.fault('messages')?.as === 'early';
-		this.make(work, fails);
-		this.clock.after(isEarly ? 2500 : 1, () => {
-			if (exchange.isOver || lost) return;
-			this.ledger.note({ what: 'told', id });
-			this.json(exchange, 200, { task_id: id });
+		const { sent, n, who } = exchange;
+		const status = this.fault('quota')?.as as number | undefined;
+		if (status) return this.refuse(exchange, status, NO_QUOTA[status]!);
+		const { most = Infinity, as } = this.fault('atOnce') ?? {};
+		const isFull = this.works.filter(({ over }) => over === undefined).length >= most;
+		if (isFull && as === 429) return this.refuse(exchange, 429, FULL);
+		const call = this.creates++;
+		const dropped = this.fault('dropped', call);
+		if (dropped) return this.fail(exchange, dropped.as);
+		const amount = Number(sent.number_of_videos ?? 1);
+		const work = this.begin(kind, String(sent.input ?? sent.prompt), amount, n, who!.attempt);
+		const isRefused = this.fault('fails', call) !== undefined;
+		work.failure = isRefused ? 'The content was refused' : isFull ? FULL : undefined;
+		this.make(work);
+		const lost = this.fault('lost', call);
+		if (lost) return this.fail(exchange, lost.as);
+		if (kind !== 'speech') return this.stream(work, exchange, this.fault('silent', call));
+		this.clock.after(this.fault('messages')?.as === 'early' ? 2500 : 1, () => {
+			if (exchange.isOver) return;
+			this.note({ what: 'told', id: work.id });
+			this.answer(exchange, 200, { task_id: work.id });
 		});
 	}
 
-	private lose(exchange: Exchange, as: string | number): void {
-		if (as !== 'hang') this.fail(exchange, as);
-	}
-
-	private begin(kind: Kind, text: string, amount: number, attempt: number | undefined): Work {
+	private begin(kind: Kind, text: string, amount = 1, n?: number, attempt?: number): Work {
 		const id = `${kind}-${this.works.length}`;
-		const work: Work = { id, kind, text, amount, begun: this.clock.now, attempt };
+		const files = Array.from({ length: amount }, (_, index) => `${id}-${index + 1}`);
+		const marks = amount === 1 ? [id] : files;
+		const createdAt = new Date().toISOString().replace('Z', '+00:00');
+		const work: Work = { id, kind, text, marks, begun: this.clock.now, createdAt, attempt };
 		this.works.push(work);
+		const own = this.works.filter((one) => one.attempt === attempt && one.over === undefined);
+		this.note({ what: 'charge', n, id, text, amount, underWay: own.length });
 		return work;
 	}
 
-	/** Makes it in its time; calls `done` with its files, or none if it has failed. */
-	private make(work: Work, failure = '', done: () => void = () => {}): void {
-		const { seed } = this.world;
-		const lasts = { speech: [2, 60], video: [30, 150], image: [4, 40] }[work.kind];
-		const ms = 1000 * (lasts[0]! + (lasts[1]! - lasts[0]!) * share(seed, 'lasts', work.text) ** 2);
-		const steps = [21, 43, 71, 93].slice(Math.floor(4 * share(seed, 'steps', work.text)));
-		if (work.kind === 'speech') {
-			steps.forEach((step) => this.clock.after((ms * step) / 100, () => this.push(work, step)));
-		}
+	/** Makes it in its time. */
+	private make(work: Work): void {
+		const { kind, text, id, failure, marks } = work;
+		const [least, most] = LASTS[kind];
+		const ms = least + (most - least) * this.share('lasts', text) ** 2;
+		const steps = [21, 43, 71, 93].slice(Math.floor(4 * this.share('steps', text)));
+		for (const step of kind === 'speech' ? steps : [])
+			this.clock.after((ms * step) / 100, () => this.push(work, step));
 		this.clock.after(failure ? ms / 3 : ms, () => {
-			if (work.over !== undefined) return;
 			work.over = this.clock.now;
-			work.hasFailed = failure !== '';
-			const { id } = work;
-			if (failure) this.ledger.note({ what: 'failed', id, isTold: false });
-			else this.ledger.note({ what: 'made', id, marks: marksOf(work) });
-			done();
-			if (work.kind === 'speech' && !failure) this.push(work, 100);
+			this.note(failure ? { what: 'failed', id, isTold: false } : { what: 'made', id, marks });
+			if (kind === 'speech' && !failure) this.push(work, 100);
+			work.onEnd?.();
 		});
 	}
 
 	private push({ id, over }: Work, percentage: number): void {
-		if (over !== undefined && percentage < 100) return;
 		const as = this.fault('messages')?.as;
-		if (as === 'none') return;
+		if (as === 'none' || (over !== undefined && percentage < 100)) return;
+		const payload = { task_id: id, process_percentage: percentage };
 		const say = () => {
-			if (this.fault('sockets')?.as === 'deaf') return;
-			for (const socket of this.sockets) {
-				if (socket.readyState !== 1 || socket.process.isDead) continue;
-				this.ledger.note({ what: 'heard', id, percentage, process: socket.process.name });
-				socket.said({
-					type: 'labs_status_updated',
-					payload: { task_id: id, process_percentage: percentage },
-				});
+			for (const socket of this.fault('sockets') ? [] : this.sockets) {
+				if (socket.readyState !== 1 || socket.who!.process.isDead) continue;
+				this.note({ what: 'heard', id, percentage, process: socket.who!.process.name });
+				socket.say({ type: 'labs_status_updated', payload });
 			}
 		};
 		this.clock.after(as === 'late' ? 8000 : 1, say);
 		if (as === 'twice') this.clock.after(percentage === 100 ? 65_000 : 300, say);
 	}
 
-	private stream(work: Work, exchange: Exchange, failure: string, isSilent: boolean): void {
-		const { id, kind } = work;
+	private stream(work: Work, exchange: Exchange, silent: Fault | undefined): void {
+		const { id, kind, failure } = work;
 		const tell = (name: string, data: unknown) =>
 			exchange.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
 		work.stream = exchange;
-		if (!exchange.isOver) exchange.begin(200, { 'content-type': 'text/event-stream' });
+		this.note({ what: 'answer', n: exchange.n, status: 200 });
+		exchange.begin(200, { 'content-type': 'text/event-stream' });
 		tell(`${kind}_generation_status`, 'starting');
 		this.clock.after(1500, () => tell(`${kind}_generation_status`, 'processing'));
-		if (isSilent) this.clock.after(2500, () => exchange.end());
-		this.make(work, failure, () => {
-			const hasEnded = isSilent && this.clock.now > work.begun + 2500;
-			const isTold = !hasEnded && !exchange.isOver && !exchange.process.isDead;
-			if (isTold) this.ledger.note(failure ? { what: 'failed', id, isTold } : { what: 'told', id });
-			if (failure) tell('error', { code: 400, error: failure });
-			else tell(`${kind}_generation_complete`, this.entriesOf(work));
+		if (silent) this.clock.after(1600, () => exchange.end());
+		work.onEnd = () => {
+			const isTold = failure
+				? tell('error', { code: 400, error: failure })
+				: tell(`${kind}_generation_complete`, entriesOf(work));
+			if (!isTold) return;
+			this.note(failure ? { what: 'failed', id, isTold } : { what: 'told', id });
 			exchange.end();
-		});
+		};
 	}
 
 	private read(exchange: Exchange, id: string): void {
 		const work = this.works.find((one) => one.id === id && one.kind === 'speech');
-		const lag = this.fault('lag');
-		if (!work || (lag && this.clock.now < work.begun + lag.lagMs)) {
-			return this.json(exchange, 404, { error: 'task_not_found' });
+		const isNewerThan = (ms = 0, since = 0) => this.clock.now < since + ms;
+		if (!work || isNewerThan(this.fault('lag')?.ms, work.begun))
+			return this.answer(exchange, 404, { error: 'task_not_found' });
+		const { over, failure: error, text: input } = work;
+		if (over === undefined) return this.answer(exchange, 200, { id, status: 'processing', input });
+		if (error) {
+			this.note({ what: 'failed', id, isTold: true });
+			return this.answer(exchange, 200, { id, status: 'error', error, input });
 		}
-		const { over, hasFailed, text: input } = work;
-		if (over === undefined) return this.json(exchange, 200, { id, status: 'processing', input });
-		if (hasFailed) {
-			this.ledger.note({ what: 'failed', id, isTold: true });
-			return this.json(exchange, 200, {
-				id,
-				status: 'error',
-				error: 'Too many concurrent tasks',
-				input,
-			});
-		}
-		const bare = this.fault('bare');
-		const isBare = bare && this.clock.now < over + bare.bareMs;
-		const address = isBare ? {} : { audio_url: addressOf(marksOf(work)[0]!, work.kind) };
-		this.json(exchange, 200, { id, status: 'completed', input, ...address });
-	}
-
-	private entriesOf(work: Work) {
-		return marksOf(work).map((mark) => ({
-			id: mark,
-			prompt: work.text,
-			type: work.kind,
-			file_url: addressOf(mark, work.kind),
-			status: 'completed',
-			created_at: new Date(Date.now() + work.begun - this.clock.now)
-				.toISOString()
-				.replace('Z', '+00:00'),
-		}));
+		const urls = { audio_url: addressOf(id, 'wav'), subtitle_url: addressOf(id, 'srt') };
+		const isBare = isNewerThan(this.fault('bare')?.ms, over);
+		this.answer(exchange, 200, { id, status: 'completed', input, ...(isBare ? {} : urls) });
 	}
 
 	private list(exchange: Exchange): void {
-		const size = Number(exchange.url.searchParams.get('page_size') ?? 20);
-		const page = Number(exchange.url.searchParams.get('page') ?? 1);
+		const { searchParams } = exchange.url;
+		const size = Number(searchParams.get('page_size') ?? 20);
+		const page = Number(searchParams.get('page') ?? 1);
+		const lacks = this.fault('history')?.as;
 		const all = this.works
-			.filter(({ kind, over, hasFailed }) => kind !== 'speech' && over !== undefined && !hasFailed)
+			.filter(({ kind, over, failure }) => kind !== 'speech' && over !== undefined && !failure)
 			.sort((a, b) => b.over! - a.over!)
-			.flatMap((work) => this.entriesOf(work));
+			.flatMap(entriesOf)
+			.map((entry) => Object.fromEntries(Object.entries(entry).filter(([name]) => name !== lacks)));
 		const data = all.slice((page - 1) * size, page * size);
 		const total_pages = Math.ceil(all.length / size);
-		this.json(exchange, 200, { data, total: all.length, page, page_size: size, total_pages });
+		this.answer(exchange, 200, { data, total: all.length, page, page_size: size, total_pages });
 	}
 
 	private serve(exchange: Exchange): void {
-		const mark = /\/([^/]+)\.\w+$/.exec(exchange.url.pathname)?.[1] ?? '';
-		const { as, youngMs = 0 } = this.fault('files') ?? {};
-		const work = this.works.find(
-			({ id }) => mark.startsWith(id) && !/\d/.test(mark.charAt(id.length)),
-		);
-		const fault = work && this.clock.now < (work.over ?? 0) + youngMs ? as : undefined;
-		if (fault === 404 || fault === 503) return this.json(exchange, fault, PAGE);
-		const bytes = fileOf(mark);
-		const isWhole = fault !== 'cut';
-		this.ledger.note({ what: 'answer', n: exchange.n, status: 200 });
+		const [, mark = '', type = ''] = /\/([^/]+)\.(\w+)$/.exec(exchange.url.pathname) ?? [];
+		const work = this.works.find(({ marks }) => marks.includes(mark));
+		const { as, ms = 0 } = this.fault('files') ?? {};
+		const fault = this.clock.now < (work?.over ?? 0) + ms ? as : undefined;
+		if (typeof fault === 'number') return this.fail(exchange, fault);
+		const bytes = Buffer.concat([HEADS[type]!, Buffer.alloc(320, `<${mark}>`)]);
+		this.note({ what: 'answer', n: exchange.n, status: 200 });
 		exchange.begin(200, {
 			'content-type': 'application/octet-stream',
 			'content-length': String(bytes.length),
 		});
-		exchange.write(isWhole ? bytes : bytes.subarray(0, 100));
+		exchange.write(fault === 'cut' ? bytes.subarray(0, 100) : bytes);
 		this.clock.after(20, () => {
-			if (!isWhole) return exchange.reset();
-			this.ledger.note({ what: 'served', mark });
+			if (fault === 'cut') return exchange.reset();
+			this.note({ what: 'served', file: `${mark}.${type}` });
 			exchange.end();
 		});
 	}
 
 	join(socket: Socket, url: URL): void {
-		const way = this.fault('outage') ? 'refused' : this.fault('sockets')?.as;
+		const isRefused = this.fault('outage') ?? this.fault('sockets')?.as === 'refused';
 		this.clock.after(20, () => {
 			const isOwner = url.searchParams.get('token') === TOKEN;
-			if (way === 'refused' || !isOwner || socket.readyState > 0) return socket.closed();
+			if (isRefused || !isOwner || socket.readyState > 0) return socket.become(3);
 			this.sockets.add(socket);
-			this.ledger.note({ what: 'socket', process: socket.process.name, isOpen: true });
-			socket.opened();
+			socket.become(1);
 		});
 	}
 
 	leave(socket: Socket): void {
 		this.sockets.delete(socket);
-		this.ledger.note({ what: 'socket', process: socket.process.name, isOpen: false });
-		socket.closed();
+		socket.become(3);
 	}
-
-	private cutSockets(): void {
-		for (const socket of [...this.sockets]) this.leave(socket);
-	}
-
-	private cutStreams(): void {
-		for (const { stream } of this.works) stream?.reset();
-	}
-}
-
-/** The names of its files, which are also in their bytes. */
-const marksOf = ({ id, amount }: Work) =>
-	Array.from({ length: amount }, (_, index) => (amount === 1 ? id : `${id}-${index + 1}`));
-
-const TYPES = { speech: 'wav', video: 'mp4', image: 'png' };
-const addressOf = (mark: string, kind: Kind) => `${FILES}/made/${mark}.${TYPES[kind]}?signature=s`;
-
-function fileOf(mark: string): Buffer {
-	const body = Buffer.alloc(320, `<${mark}>`);
-	if (mark.startsWith('video'))
-		return Buffer.concat([Buffer.from('\0\0\0\x18ftypisom\0\0\0\0isommp42', 'latin1'), body]);
-	if (mark.startsWith('image'))
-		return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), body]);
-	const head = Buffer.alloc(44);
-	head.write('RIFF\0\0\0\0WAVEfmt ', 'latin1');
-	head.writeUInt32LE(36 + body.length, 4);
-	head.writeUInt32LE(16, 16);
-	for (const [at, value] of [
-		[20, 1],
-		[22, 1],
-		[32, 2],
-		[34, 16],
-	] as const)
-		head.writeUInt16LE(value, at);
-	head.writeUInt32LE(8000, 24);
-	head.writeUInt32LE(16_000, 28);
-	head.write('data', 36, 'latin1');
-	head.writeUInt32LE(body.length, 40);
-	return Buffer.concat([head, body]);
 }

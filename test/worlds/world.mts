@@ -1,62 +1,43 @@
-import { Random } from './random.mts';
+import { randomFrom } from '../../simulator/media/random.mts';
+import type { Asked, Wanted } from './ledger.mts';
 
-/** What goes wrong with the service, from `at` on for `forMs` (ms), or with one create call. */
+export type FaultKind =
+	// Of all requests.
+	| ('outage' | 'rate')
+	// Of create calls: by how much there is, or by their number.
+	| ('atOnce' | 'quota' | 'lost' | 'dropped' | 'fails' | 'silent')
+	// Of connections, messages, tasks, the history and files.
+	| ('cut' | 'sockets' | 'messages' | 'lag' | 'bare' | 'history' | 'files');
+
+/** What goes wrong with the service, from `at` on for `forMs`. Times in ms. */
 export interface Fault {
-	kind:
-		| (
-				| 'outage'
-				| 'rate'
-				| 'atOnce'
-				| 'quota'
-				| 'cut'
-				| 'sockets'
-				| 'messages'
-				| 'lag'
-				| 'bare'
-				| 'files'
-		  )
-		| ('lost' | 'fails' | 'silent');
-	at?: number;
-	forMs?: number;
+	kind: FaultKind;
+	at: number;
+	forMs: number;
 	/** How it shows: a status, or a word. */
 	as?: string | number;
-	/** What is cut. */
-	what?: 'streams' | 'sockets';
-	/** So many within so many ms, and whether the service says when to come again. */
+	/** So many at once, or within `ms`. */
 	most?: number;
-	windowMs?: number;
-	says?: boolean;
-	/** For how long what is new is unknown, has no address, or has no file. */
-	lagMs?: number;
-	bareMs?: number;
-	youngMs?: number;
-	/** The create call with this number is lost, fails, or its stream ends without a word. */
+	/** How long what is new is unknown, or has no address or no file. */
+	ms?: number;
+	/** It hits the create call with this number, counted from 0. */
 	create?: number;
-	isAccepted?: boolean;
 }
 
-export type Operation =
-	'speak' | 'textToVideo' | 'ingredientsToVideo' | 'framesToVideo' | 'create' | 'wait';
-
-/** One execution of the action node. Times in ms, options as the node has them. */
-export interface Execution {
+/** One execution of the action node. */
+export interface Execution extends Asked {
 	at: number;
 	process: number;
-	operation: Operation;
-	/** Texts, or the tasks to wait for. */
-	items: string[];
-	options: Record<string, number>;
-	onError: 'stopWorkflow' | 'continueRegularOutput';
-	tries: number;
 	rounds: number;
+	/** Videos of one request. */
 	amount: number;
 	stopAfter?: number;
 }
 
-export interface Trigger {
-	process: number;
+export interface Trigger extends Omit<Wanted, 'taskIds'> {
 	at: number;
-	events: string[];
+	/** Texts of the tasks that it is limited to. */
+	tasks: string[];
 	unpublishedAt?: number;
 	publishedAgainAt?: number;
 }
@@ -66,8 +47,8 @@ export interface World {
 	seed: number;
 	executions: Execution[];
 	triggers: Trigger[];
-	/** Tasks (and videos) that somebody else makes in the same account. */
-	others: Array<{ at: number; operation: 'speak' | 'textToVideo'; text: string }>;
+	/** What somebody else makes in the same account. */
+	others: Array<{ at: number; kind: 'speech' | 'video'; text: string }>;
 	/** When the first process is restarted in good order. */
 	restarts: number[];
 	faults: Fault[];
@@ -75,36 +56,23 @@ export interface World {
 	kill?: number;
 }
 
-/** The parts that shrinking may drop, each by its number. */
+/** The parts that shrinking may drop, beside the items of executions. */
 const PARTS = ['executions', 'triggers', 'others', 'restarts', 'faults'] as const;
+
+/** How many parts and items a world has. */
+export const sizeOf = (world: World): number =>
+	[...PARTS.map((part) => world[part]), ...world.executions.map(({ items }) => items)].flat()
+		.length;
 
 /** What a world is without some of its parts and items, which are counted through. */
 export function without(world: World, dropped: ReadonlySet<number>): World {
 	let number = 0;
-	const keep = () => !dropped.has(number++);
-	const lists = PARTS.map((part) => [part, (world[part] as unknown[]).filter(keep)]);
-	const lesser: World = { ...world, ...Object.fromEntries(lists) };
-	const executions = world.executions.map((execution) => {
-		const items = execution.items.filter(keep);
-		return { execution, kept: { ...execution, items } };
-	});
-	return {
-		...lesser,
-		executions: executions
-			.filter(
-				({ execution, kept }) => lesser.executions.includes(execution) && kept.items.length > 0,
-			)
-			.map(({ kept }) => kept),
-	};
+	const kept = <T,>(all: readonly T[]) => all.filter(() => !dropped.has(number++));
+	const lists = Object.fromEntries(PARTS.map((part) => [part, kept<unknown>(world[part])]));
+	const rest = { ...world, ...lists };
+	const executions = rest.executions.map((one) => ({ ...one, items: kept(one.items) }));
+	return { ...rest, executions: executions.filter(({ items }) => items.length > 0) };
 }
-
-/** How many parts and items `without` counts. */
-export const sizeOf = (world: World): number =>
-	PARTS.reduce((sum, part) => sum + world[part].length, 0) +
-	world.executions.reduce((sum, { items }) => sum + items.length, 0);
-
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
 
 /** As much of a world as it takes to try each of its effects. */
 export const lesser = (world: World): World => ({
@@ -117,119 +85,128 @@ export const lesser = (world: World): World => ({
 	faults: world.faults.slice(0, 1),
 });
 
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+type Random = ReturnType<typeof randomOf>;
+
+function randomOf(seed: number) {
+	const next = randomFrom(seed);
+	/** A whole number from `least` to `most`. */
+	const whole = (least: number, most: number) => least + Math.floor(next() * (most - least + 1));
+	return {
+		next,
+		whole,
+		chance: (share: number) => next() < share,
+		pick: <const T extends unknown[]>(...choices: T): T[number] =>
+			choices[whole(0, choices.length - 1)],
+		/** What `make` makes, in some worlds. */
+		maybe: <T,>(share: number, make: () => T) => (next() < share ? make() : undefined),
+		some: <T,>(amount: number, make: (index: number) => T) =>
+			Array.from({ length: amount }, (_, index) => make(index)),
+	};
+}
+
 /** The world of a seed. */
 export function worldOf(seed: number): World {
-	const random = new Random(seed);
-	const isCalm = random.chance(0.1);
-	const executions = Array.from({ length: random.pick([0, 1, 1, 1, 2, 2, 3]) }, (_, index) =>
-		executionOf(random, index),
-	);
-	const hasTrigger = executions.length === 0 || random.chance(0.4);
-	const others = Array.from(
-		{ length: hasTrigger ? random.whole(0, 4) : random.whole(0, 1) },
-		(_, index) => ({
-			at: random.whole(0, 15 * MINUTE),
-			operation: random.pick(['speak', 'speak', 'textToVideo'] as const),
-			text: `other ${index} of seed ${seed}.`,
-		}),
-	);
-	const world: World = {
+	const random = randomOf(seed);
+	const { whole, pick, chance, some } = random;
+	const isCalm = chance(0.1);
+	const executions = some(pick(0, 1, 1, 1, 2, 2, 3), (index) => executionOf(random, index));
+	const hasTrigger = executions.length === 0 || chance(0.4);
+	return {
 		seed,
 		executions,
 		triggers: hasTrigger ? [triggerOf(random)] : [],
-		others,
-		restarts: hasTrigger && random.chance(0.2) ? [random.whole(1, 20) * MINUTE] : [],
-		faults: isCalm ? [] : Array.from({ length: random.whole(1, 4) }, () => faultOf(random)),
+		others: some(whole(0, hasTrigger ? 4 : 1), (index) => ({
+			at: whole(0, 15 * MINUTE),
+			kind: pick('speech', 'speech', 'video'),
+			text: `Other text ${index}.`,
+		})),
+		restarts: hasTrigger && chance(0.2) ? [whole(1, 20) * MINUTE] : [],
+		faults: isCalm ? [] : some(whole(1, 4), () => faultOf(random)),
 	};
-	return world;
 }
 
-function executionOf(random: Random, index: number): Execution {
-	const operation = random.pick([
+function executionOf({ whole, pick, chance, maybe, some }: Random, index: number): Execution {
+	const operation = pick(
 		...(['speak', 'speak', 'speak', 'textToVideo', 'textToVideo'] as const),
-		...(['ingredientsToVideo', 'framesToVideo'] as const),
-		...(['create', 'wait'] as const),
-	]);
+		...(['ingredientsToVideo', 'framesToVideo', 'create', 'wait'] as const),
+	);
 	const isSpeech = operation === 'speak' || operation === 'wait';
-	const rounds = operation !== 'wait' && random.chance(0.15) ? 2 : 1;
-	const splits = operation === 'speak' && random.chance(0.25);
-	const items = Array.from({ length: random.pick([1, 1, 2, 3, 5, 12]) * rounds }, (_, item) => {
+	const isPaid = operation !== 'wait';
+	const rounds = isPaid && chance(0.15) ? 2 : 1;
+	const splits = operation === 'speak' && chance(0.25);
+	const items = some(pick(1, 1, 2, 3, 5, 12) * rounds, (item) => {
 		const name = `${operation} ${index}-${item}`;
-		return splits
-			? `First part of ${name}. Second part of ${name}. Third of ${name}.`
-			: `Text of ${name}.`;
+		if (!splits) return `Text of ${name}.`;
+		return `First part of ${name}. Second part of ${name}. Third of ${name}.`;
 	});
 	// Some rows are the same twice.
-	if (items.length > 1 && operation !== 'wait' && random.chance(0.15)) items[1] = items[0]!;
+	if (items.length > 1 && isPaid && chance(0.15)) items[1] = items[0]!;
+	const options = {
+		concurrency: isPaid ? maybe(0.5, () => pick(1, 2, 3, 20)) : undefined,
+		timeout: maybe(0.3, () => pick(60, 300, 1200)),
+		pollInterval: isSpeech ? maybe(0.3, () => pick(1, 10, 30)) : undefined,
+		subtitles: isSpeech ? maybe(0.2, () => true) : undefined,
+		splitLongerThan: splits ? 40 : undefined,
+		maxPaidPerExecution: isPaid ? maybe(0.1, () => pick(1, items.length, 36)) : undefined,
+	};
 	return {
-		at: random.pick([0, 0, random.whole(0, 10 * MINUTE)]),
-		process: random.chance(0.15) ? 1 : 0,
+		at: pick(0, 0, whole(0, 10 * MINUTE)),
+		process: chance(0.15) ? 1 : 0,
 		operation,
 		items,
-		options: {
-			...(random.chance(0.5) && operation !== 'wait'
-				? { concurrency: random.pick([1, 2, 3, 20]) }
-				: {}),
-			...(random.chance(0.3) ? { timeout: random.pick([60, 300, 1200]) } : {}),
-			...(isSpeech && random.chance(0.3) ? { pollInterval: random.pick([1, 10, 30]) } : {}),
-			...(splits ? { splitLongerThan: 40 } : {}),
-		},
-		onError: random.pick(['stopWorkflow', 'continueRegularOutput'] as const),
-		tries: random.chance(0.25) ? random.whole(2, 3) : 1,
+		options: JSON.parse(JSON.stringify(options)),
+		onError: pick('stopWorkflow', 'stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
+		tries: chance(0.25) ? whole(2, 3) : 1,
 		rounds,
-		amount: operation === 'textToVideo' && random.chance(0.2) ? random.whole(2, 4) : 1,
-		...(random.chance(0.08) ? { stopAfter: random.whole(1, 200 * SECOND) } : {}),
+		amount: operation === 'textToVideo' && chance(0.2) ? whole(2, 4) : 1,
+		stopAfter: maybe(0.08, () => whole(1, 200 * SECOND)),
 	};
 }
 
-function triggerOf(random: Random): Trigger {
-	const unpublishedAt = random.chance(0.25) ? random.whole(1, 10) * MINUTE : undefined;
+function triggerOf({ whole, pick, chance, maybe }: Random): Trigger {
+	const unpublishedAt = maybe(0.25, () => whole(1, 10) * MINUTE);
 	return {
-		process: 0,
-		at: random.pick([0, 0, random.whole(0, 2 * MINUTE)]),
-		events: random.pick([
+		at: pick(0, 0, whole(0, 2 * MINUTE)),
+		events: pick<string[][]>(
 			['completed'],
 			['completed', 'failed'],
 			['progress', 'completed', 'failed'],
 			['generated'],
 			['completed', 'generated'],
-		]),
+		),
+		tasks: chance(0.15) ? ['Named text.', 'Another named text.'] : [],
+		download: chance(0.3),
 		unpublishedAt,
-		publishedAgainAt: unpublishedAt && unpublishedAt + random.pick([1, 30, 300]) * SECOND,
+		publishedAgainAt: unpublishedAt && unpublishedAt + pick(1, 30, 300) * SECOND,
 	};
 }
 
-function faultOf(random: Random): Fault {
-	const at = random.whole(0, 10 * MINUTE) * random.pick([0, 0.02, 0.2, 1]);
-	const forMs = Math.round(SECOND * 600 ** random.next());
-	const during = { at: Math.round(at), forMs };
-	const create = random.pick([0, 0, 1, 2, random.whole(0, 9)]);
+function faultOf({ next, whole, pick }: Random): Fault {
+	const at = Math.round(whole(0, 10 * MINUTE) * pick(0, 0.02, 0.2, 1));
+	const forMs = Math.round(SECOND * 600 ** next());
+	const now = { at, forMs };
 	const always = { at: 0, forMs: 60 * MINUTE };
-	const any = <const T extends unknown[]>(...choices: T): T[number] => random.pick(choices);
-	return random.pick<() => Fault>([
-		() => ({ kind: 'outage', ...during, as: any(502, 502, 500, 504, 'html', 'reset', 'refused') }),
-		() => ({ kind: 'outage', ...during, as: any(502, 520, 'reset') }),
-		() => {
-			const limit = { most: any(10, 30, 120), windowMs: MINUTE, says: random.chance(0.5) };
-			return { kind: 'rate', ...during, ...limit };
-		},
-		() => ({ kind: 'atOnce', ...during, most: random.whole(1, 5), as: any(429, 429, 'task') }),
-		() => {
-			const longMs = Math.min(55 * MINUTE, any(1, 12, 55) * forMs);
-			return { kind: 'quota', ...during, forMs: longMs, as: any(429, 402) };
-		},
-		() => ({ kind: 'cut', at: during.at, what: any('streams', 'sockets') }),
-		() => ({ kind: 'sockets', ...during, as: any('refused', 'deaf') }),
-		() => ({ kind: 'messages', ...always, as: any('late', 'early', 'twice', 'none') }),
-		() => ({ kind: 'lag', ...always, lagMs: any(500, 2000, 5000) }),
-		() => ({ kind: 'bare', ...always, bareMs: any(500, 3000, 8000) }),
-		() => ({ kind: 'files', ...always, as: any(503, 404, 'cut'), youngMs: any(300, 1000, 2500) }),
-		() => ({
-			...({ kind: 'lost', create } as const),
-			as: any(502, 'reset', 'hang'),
-			isAccepted: random.chance(0.7),
-		}),
-		() => ({ kind: 'fails', create }),
-		() => ({ kind: 'silent', create }),
-	])();
+	const create = pick(0, 0, 1, 2, whole(0, 9));
+	const quotaMs = Math.min(55 * MINUTE, pick(1, 12, 55) * forMs);
+	return pick<Fault[]>(
+		{ kind: 'outage', ...now, as: pick(502, 502, 500, 504, 403, 'reset', 'refused') },
+		{ kind: 'outage', ...now, as: pick(502, 520, 'reset') },
+		{ kind: 'rate', ...now, as: pick('told', 'silent'), most: pick(10, 30, 120), ms: MINUTE },
+		{ kind: 'atOnce', ...now, as: pick(429, 429, 'task'), most: whole(1, 5) },
+		{ kind: 'quota', at, forMs: quotaMs, as: pick(429, 402) },
+		{ kind: 'cut', at, forMs: 0, as: pick('streams', 'sockets') },
+		{ kind: 'sockets', ...now, as: pick('refused', 'deaf') },
+		{ kind: 'messages', ...always, as: pick('late', 'early', 'twice', 'none') },
+		{ kind: 'lag', ...always, ms: pick(500, 2000, 5000) },
+		{ kind: 'bare', ...always, ms: pick(500, 3000, 8000) },
+		{ kind: 'history', ...always, as: pick('id', 'created_at') },
+		{ kind: 'files', ...always, as: pick(503, 404, 'cut'), ms: pick(300, 1000, 2500) },
+		{ kind: 'lost', ...always, create, as: pick(502, 'reset', 'hang') },
+		{ kind: 'dropped', ...always, create, as: pick(502, 'reset', 'hang') },
+		{ kind: 'fails', ...always, create },
+		{ kind: 'silent', ...always, create },
+	);
 }
