@@ -131,8 +131,11 @@ it.each([0, 100_000])(
 	},
 );
 
-it('an entry that is listed late, among older ones, is told', async () => {
-	const setting = await watching(old(300));
+it.each<[string, ServiceRecord[]]>([
+	['among older ones', old(300)],
+	['before all others', [entry('first', 3)]],
+])('an entry that is listed late, %s, is told', async (_, history) => {
+	const setting = await watching(history);
 	await setting.look(entry('fast', 5));
 	setting.history.splice(1, 0, entry('slow', 1));
 	expect(await setting.look()).toEqual(['slow']);

@@ -17,7 +17,9 @@ const MAX_ENTRIES = 600;
 const MAX_REMEMBERED = 1000;
 /** How long an entry in the making is followed, in ms. */
 const FOLLOWED_MS = 2 * 3_600_000;
-/** The floor of a history that was empty. */
+/** A first page with fewer entries than this is the whole history: no service allows so few. */
+const MIN_PAGE_SIZE = 20;
+/** The floor of a history that is known as a whole: what began earlier may be listed later. */
 const EVERYTHING = 0;
 
 /** An entry, and what it is known again by. */
@@ -70,7 +72,7 @@ export class NewEntries {
 			fetch: read,
 			isEnough: ({ items }) => {
 				const entries = this.entriesOf(items);
-				firstFloor ??= entries[0]!.createdAt;
+				firstFloor ??= items.length < MIN_PAGE_SIZE ? EVERYTHING : entries[0]!.createdAt;
 				for (const { mark } of entries) listed.add(mark);
 				return !this.mayGoOn(entries[0]!, listed);
 			},
