@@ -7,33 +7,18 @@ const SENTENCE = 'The harbour lay still in the first light.';
 
 /** Each text is to be cut at its bars, and the white space there dropped. */
 test.each<[title: string, most: number, text: string]>([
-	['a text that fits is one part', 100, ' One. Two. '],
 	['nothing but white space is no part', 10, ' \n\t '],
-	[
-		'at a paragraph in the last third, though another sentence would fit',
-		60,
-		`${SENTENCE}|\n\nThen came. The boats came back, one after another.`,
-	],
-	[
-		'at a sentence, when the paragraph ends too early',
-		60,
-		`Short. And a bit.\n\n${SENTENCE}| The boats came back.`,
-	],
+	['at a paragraph in the last third', 60, `${SENTENCE}|\n\nThen came. The boats came back.`],
+	['at a sentence, when that ends too early', 60, `Short. A bit.\n\n${SENTENCE}| The boats.`],
 	['at a word, when no sentence ends', 20, 'one two three four| five six seven'],
 	['at a line of a list, before a word', 30, 'eggs and butter|\nflour and sugar\nsalt'],
 	['a word longer than a part', 4, 'abcd|efgh|ij'],
-	['at the very end of what fits', 9, 'One. Two.| Three.'],
 	['no address', 34, 'See| https://example.com/a.b/c?d=e.f| for more.'],
 	['English titles and numbers', 40, 'We met at noon.| There Dr. J. Smith paid 3.50 at No. 7.'],
-	[
-		'German ordinals and abbreviations',
-		50,
-		'Wir kamen spät an.| Am 3. Mai, z. B. bei Hrn. Prof. Dr. Ludwig| XIV. Meier, war es kalt.',
-	],
+	['German abbreviations', 44, 'Wir kamen spät an.| Am 3. Mai, z. B. bei Hrn. Prof. Dr. Jo.'],
 	['French spaces before a mark', 26, 'Il est là. Vraiment\u00a0?| Oui\u202f! Bien sûr.'],
 	['Russian', 30, 'Он жил на ул. Мира.| Потом уехал. Куда?'],
 	['Chinese sentences', 12, '今天天气很好。|我们去公园散步吧。'],
-	['Hindi', 24, 'यह अच्छा है।| वह भी अच्छा है।'],
 	['quotes end with their sentence', 26, '“Come in.” “Thank you.”| He sat.'],
 	['never in a tag', 24, 'Hello there,| <break time="1 s"/> you| all'],
 	['what only looks like a tag', 8, 'if 3 < 4| and 5 >| 4'],
@@ -73,42 +58,31 @@ const SPACE = '[^\\S\\u00a0\\u202f\\ufeff]';
 const TAG = '<[A-Za-z/!?][^<>]*>';
 const NO_SPACE = '[\\S\\u00a0\\u202f\\ufeff]';
 
-test('the parts of any text are the text, in order and short enough, and cut in no character or tag', () => {
+test('the parts of any text are the text, in order and short enough, and cut in no character, tag or word that fits', () => {
+	const run = `(?:${TAG}|${NO_SPACE})*`;
 	fc.assert(
 		fc.property(texts, limits, (text, most) => {
 			let at = 0;
-			for (const part of splitText(text, most)) {
-				expect(text.slice(at, part.start)).toMatch(new RegExp(`^${SPACE}*$`));
-				expect(part.text).toBe(text.slice(part.start, part.end));
-				expect(part.text.length).toBeLessThanOrEqual(most);
-				expect(part.text).not.toMatch(new RegExp(`^${SPACE}|${SPACE}$|^$`));
-				const cutsCharacter =
-					/[\ud800-\udbff]$/.test(part.text) && /^[\udc00-\udfff]/.test(text.slice(part.end));
+			for (const { text: part, start, end } of splitText(text, most)) {
+				const [done, rest] = [text.slice(0, end), text.slice(end)];
+				expect(text.slice(at, start)).toMatch(new RegExp(`^${SPACE}*$`));
+				expect(part).toBe(text.slice(start, end));
+				expect(part.length).toBeLessThanOrEqual(most);
+				expect(part).not.toMatch(new RegExp(`^${SPACE}|${SPACE}$|^$`));
+				const cutsCharacter = /[\ud800-\udbff]$/.test(part) && /^[\udc00-\udfff]/.test(rest);
 				expect(cutsCharacter).toBe(false);
-				for (const tag of text.matchAll(new RegExp(TAG, 'g'))) {
-					const isInside = tag.index < part.end && part.end < tag.index + tag[0].length;
-					expect(isInside).toBe(false);
+				const before = new RegExp(`${run}$`).exec(done)![0];
+				const after = new RegExp(`^${run}`).exec(rest)![0];
+				const isCut = before.length > 0 && after.length > 0;
+				if (isCut) expect(before.length + after.length).toBeGreaterThan(most);
+				for (const { index, 0: tag } of text.matchAll(new RegExp(TAG, 'g'))) {
+					expect(index < end && end < index + tag.length).toBe(false);
 				}
-				at = part.end;
+				at = end;
 			}
 			expect(text.slice(at)).toMatch(new RegExp(`^${SPACE}*$`));
 		}),
-		{ numRuns: 1000, examples: [['!  \r\n\r\n𐀀"👨‍👩‍👧‍👦', 20]] },
-	);
-});
-
-test('nothing that has no white space and fits into a part is cut', () => {
-	fc.assert(
-		fc.property(texts, limits, (text, most) => {
-			for (const { end } of splitText(text, most)) {
-				const run = `(?:${TAG}|${NO_SPACE})*`;
-				const before = new RegExp(`${run}$`).exec(text.slice(0, end))![0];
-				const after = new RegExp(`^${run}`).exec(text.slice(end))![0];
-				const isCut = before.length > 0 && after.length > 0;
-				if (isCut) expect(before.length + after.length).toBeGreaterThan(most);
-			}
-		}),
-		{ numRuns: 1000 },
+		{ numRuns: 1500, examples: [['!  \r\n\r\n𐀀"👨‍👩‍👧‍👦', 20]] },
 	);
 });
 

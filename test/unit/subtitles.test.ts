@@ -49,14 +49,6 @@ describe('SRT', () => {
 		});
 	});
 
-	it('cues without an empty line between them are cues all the same', () => {
-		const tight =
-			'1\n00:00:00,000 --> 00:00:01,000\nIn\n1984\n2\n00:00:01,000 --> 00:00:02,000\nB\n';
-		expect(joined([1000, tight])).toBe(
-			srt('1\n00:00:01,000 --> 00:00:02,000\nIn\n1984', '2\n00:00:02,000 --> 00:00:03,000\nB'),
-		);
-	});
-
 	it('the text stays as it is: mark-up, places, empty lines, arrows and times in it', () => {
 		const cue = (start: string, end: string) =>
 			[
