@@ -21,6 +21,9 @@ export function formsOf(token: string): string[] {
 	return [...new Set(forms)];
 }
 
+/** The token in the forms in which a service would say it. */
+export const echo = (token: string) => formsOf(token).slice(0, 3).join(' and ');
+
 /** The first place where one of the tokens is, in any form, with what stands around it. */
 export function findToken(
 	tokens: string | string[],

@@ -119,8 +119,7 @@ const refusals: Row[] = [
 		fails: 'refused the API token…task…Speech → Collect with task ID',
 	}),
 	row('Out of credit: 402', CREATING, {
-		setting: { text: 'A [sim:no-credits]' },
-		paid: 0,
+		...create(402, { error: 'no credit for' }),
 		fails: 'out of credit: …Add credit',
 	}),
 	row('Out of credit: 400 with a sentence', CREATING, {
@@ -187,7 +186,7 @@ const limits: Row[] = [
 	}),
 	row('429 with an absurd `Retry-After`', BOTH, {
 		setting: { options: { timeout: 8 } },
-		...create(429, {}, { 'Retry-After': '99999999999' }),
+		...create(429, { error: 'slow down' }, { 'Retry-After': '99999999999' }),
 		fails: "too many requests from this account…'Concurrency'",
 		note: 'the node rests for at most a minute at a time',
 	}),

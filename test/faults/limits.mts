@@ -86,7 +86,7 @@ const limits: Row[] = [
 	},
 	row('A redirect of the create call', CREATING, {
 		make: ({ sim }) => {
-			const redirect = `${sim.fileOrigin}/v1/elsewhere`;
+			const redirect = `${sim.fileOrigin}/v1/elsewhere?token=${encodeURIComponent(sim.token)}`;
 			sim.fault({ ...on.create, ...always, action: { redirect, status: 307 } });
 		},
 		fails: 'redirects to',

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import type { FaultAction } from '../../simulator/simulator.mts';
+import { echo } from './canary.mts';
 import { assertClean, assertWhole, wordsOfFailure } from './check.mts';
 import { FILES } from './files.mts';
 import { HTTP } from './http.mts';
@@ -50,6 +52,14 @@ const expressionOf = (words: string): RegExp =>
 		's',
 	);
 
+/** Whatever the service says of a failure has the token in it, and `{token}` stands for it. */
+function echoing(action: FaultAction, token: string): FaultAction {
+	if (Buffer.isBuffer(action.respond?.body)) return action;
+	const said = /(\\*"(?:error|message|detail|msg)\\*":\\*"\w[^"\\]*|<title>Oops)/g;
+	const text = JSON.stringify(action).replace(said, '$1 {token}');
+	return JSON.parse(text.replaceAll('{token}', echo(token)));
+}
+
 /**
  * Runs one case in n8n's engine, with `goesOn` in a node that goes on when an item fails. Throws when
  * anything else comes of it than its row says.
@@ -59,14 +69,16 @@ export async function play(row: Row, operation: Operation, goesOn: boolean): Pro
 	await onStage(
 		operation,
 		async (stage) => {
-			for (const fault of row.faults ?? []) stage.sim.fault(fault);
+			for (const { action, ...which } of row.faults ?? []) {
+				stage.sim.fault({ ...which, action: echoing(action, stage.sim.token) });
+			}
 			const setting = { ...row.setting, ...(await row.make?.(stage)) };
 			if (goesOn) setting.node = { ...setting.node, onError: 'continueRegularOutput' };
 			const running = await stage.begin(setting);
 			await Promise.all([row.during?.(stage), running.finished]);
 			const result = await running.finished;
 			if (fails !== undefined) {
-				const words = wordsOfFailure(result);
+				const words = wordsOfFailure(result).replace(/ \*+(?: and \*+)*/g, '');
 				assert.match(words, expressionOf(fails));
 				// What is not paid is not said to be, and the history lists no speech.
 				const isUnpaid = isPaid(operation) && paid === 0 && !/charged|accepted/.test(fails);

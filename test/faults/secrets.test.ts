@@ -2,50 +2,18 @@ import { logged, removeLog } from './log.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { contentsOf, findToken } from './canary.mts';
 import { assertClean } from './check.mts';
-import { ECHOES, type Echo } from './echoes.mts';
 import { always, answer, on } from './row.mts';
 import { NODE, onStage, OPERATIONS, Stage } from './stage.mts';
 
 /*
  * A service that says the token in everything it says. Nothing of it may come to light: not in the
- * saved run, the messages, the hints, the log, or the names of files.
+ * saved run, the messages, the hints, the log, or the names of files. Failures: matrix.mts.
  */
 
 afterAll(() => {
 	removeEngineFolder();
 	removeLog();
 });
-
-const MODES = ['stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'] as const;
-
-const cases = Object.entries(ECHOES).flatMap(([kind, row]) =>
-	row.operations.map((operation, index) => {
-		return { kind, operation, row, onError: MODES[index % MODES.length]! };
-	}),
-);
-
-function arrange(stage: Stage, { create, read, file }: Partial<Echo>): void {
-	const { sim } = stage;
-	if (create) sim.fault({ ...on.create, ...always, action: create(sim.token, stage) });
-	for (const method of read ? ['GET', 'DELETE'] : []) {
-		sim.fault({ ...always, method, action: read!(sim.token, stage) });
-	}
-	if (file) sim.fault({ ...on.file, ...always, action: file(sim.token, stage) });
-}
-
-test.concurrent.each(cases)(
-	'$kind, with the token in it ($operation, $onError)',
-	async ({ row, operation, onError }) =>
-		await onStage(operation, async (stage) => {
-			arrange(stage, row);
-			const result = await stage.run({ ...row.setting, node: { onError } });
-			const failed = result.run.data.resultData.runData[NODE]![0]!.data?.main!.flat() ?? [];
-			const words = result.error?.message ?? failed.map((item) => item?.json.error).join();
-			expect(words).toMatch(row.says);
-			await assertClean(stage, result);
-		}),
-	180_000,
-);
 
 /** The token in every field of a record, in a name of a field, and in the address of the file. */
 const full = (token: string, address: string) => ({
@@ -75,11 +43,8 @@ test.concurrent.each(OPERATIONS)(
 				'Content-Type': `audio/wav; name=${sim.token}`,
 				'Content-Disposition': `attachment; filename="${sim.token}.wav"`,
 			};
-			arrange(stage, {
-				create: () => action,
-				read: () => action,
-				file: () => answer(200, Buffer.alloc(2000, 1), headers).action,
-			});
+			for (const method of ['POST', 'GET', 'DELETE']) sim.fault({ ...always, method, action });
+			sim.fault({ ...on.file, ...always, ...answer(200, Buffer.alloc(2000, 1), headers) });
 			const result = await stage.run();
 			expect(result.error?.message).toBeUndefined();
 			// Deleting puts out nothing that the service says.

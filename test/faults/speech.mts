@@ -31,6 +31,15 @@ const tasks: Row[] = [
 		faults: [{ ...on.read, ...answer(200, { id: 1, status: 'in_some_queue' }) }],
 		note: 'it means: not finished yet',
 	}),
+	row('An unknown status until the time is up', [SPEAK, 'speech:wait'], {
+		setting: { options: { timeout: 2 } },
+		faults: [{ ...on.read, ...always, ...answer(200, { id: 1, status: '{token} is busy' }) }],
+		fails: 'No result after 2 seconds',
+	}),
+	row('A task that fails and says why', [SPEAK, 'speech:wait'], {
+		faults: [{ ...on.read, ...always, ...answer(200, { id: 1, status: 'error', error: 'busy' }) }],
+		fails: 'could not generate the speech: busy',
+	}),
 	row('Completed, and the address comes later', [SPEAK], {
 		setting: { text: 'Late [sim:late-address=70]' },
 	}),

@@ -32,7 +32,7 @@ const FILE = { ...on.file, ...always, ...answer(200, 'the file') };
 const UNFETCHED = { download: false };
 
 /** It breaks off while the service works. */
-const BROKEN: RawStreamStep[] = [status('processing'), SOON, 'END'];
+const BROKEN: RawStreamStep[] = [status('processing {token}'), SOON, 'END'];
 
 /** Puts entries of the prompt that is asked for into the history. */
 function entries({ sim, operation }: Stage, ...ids: string[]): void {

@@ -9,9 +9,8 @@ import {
 	onAll,
 	type ActiveTrigger,
 } from '../engine/triggerSetup';
-import { canary, contentsOf, findToken } from './canary.mts';
+import { canary, contentsOf, echo as echoOf, findToken } from './canary.mts';
 import { saved } from './check.mts';
-import { echo as echoOf } from './echoes.mts';
 import { always, answer, on } from './row.mts';
 
 /* The trigger, of a service that says the token in everything it says. */
