@@ -33,6 +33,12 @@ export class PaidRecord {
 		entries[this.key] = { ...redact.value(request), keptAt: Date.now() };
 	}
 
+	/** Its task has failed, or the service does not know it. */
+	markGone(): void {
+		const { left } = this;
+		if (left && 'taskId' in left) this.keep({ ...left, state: 'gone' });
+	}
+
 	/** The service has surely not accepted the call: the next attempt has to send it again. */
 	markRefused(): void {
 		this.log.spending.countRefused();

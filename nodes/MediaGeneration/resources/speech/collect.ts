@@ -4,7 +4,7 @@ import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
 import { subscribe } from '../../../shared/speech/notifications';
-import { aboutTask, waitForTask, type TaskWait } from '../../../shared/speech/speechTask';
+import { aboutTask, waitForTask } from '../../../shared/speech/speechTask';
 import {
 	download as downloadField,
 	pollInterval,
@@ -15,6 +15,7 @@ import {
 import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Work } from '../../run/work';
+import { submit, type Order, type Part } from './submit';
 
 /** How long the subtitles of a task may take, in ms: the sound is there and waits for them. */
 const SUBTITLES_MS = 60_000;
@@ -39,18 +40,6 @@ export function readWaitFields(parameters: NodeParameters) {
 	};
 }
 
-/** One of the tasks that make up a speech; most have only one. */
-export interface Part {
-	/** From 0. */
-	index: number;
-	/** How many there are. */
-	count: number;
-	/** In front of what is said about it: `part 3 of 12, `, or nothing for the only one. */
-	name: string;
-	/** Aborts when the run ends, or when another part has failed. */
-	signal: AbortSignal;
-}
-
 /** A task that is done, with its file where that was wanted. */
 export interface Spoken {
 	taskId: string;
@@ -59,59 +48,51 @@ export interface Spoken {
 	subtitles?: IBinaryData;
 }
 
-/** A task, and how waiting for it begins. */
-export type Submitted = Pick<TaskWait, 'taskId' | 'begins'>;
-
 /**
- * Waits for the task that `submit` returns, and fetches what is wanted of it. `submit` sends nothing
- * before `ready`. Throws a Failure with the task's id.
+ * Waits for the task of an order, which is created unless an earlier attempt has done so, or for one whose
+ * id is given, and fetches what is wanted of it. Throws a Failure with the task's id.
  */
 export async function collect(
 	work: Work,
 	part: Part,
 	wanted: WaitFields,
-	submit: (signal: AbortSignal, ready: Promise<void>) => Promise<Submitted>,
+	orderOrId: Order | string,
 ): Promise<Spoken> {
+	const { report } = work;
+	const { signal } = part;
 	// Messages can precede the create call's answer, so the socket is there before the task.
 	const subscription = subscribe(work.credential, work.context);
-	return await withDeadline(wanted.timeoutMs, part.signal, async (signal) => {
-		const wait = { ...(await submit(signal, subscription.ready())), signal, subscription };
-		return await fetched(work, part, wait, wanted);
-	}).finally(() => void subscription.release());
-}
-
-async function fetched(
-	work: Work,
-	part: Part,
-	wait: Omit<TaskWait, 'pollIntervalMs' | 'onProgress'>,
-	wanted: WaitFields,
-): Promise<Spoken> {
-	const { taskId, signal, subscription } = wait;
-	const { report } = work;
-	const began = Date.now();
-	const task = await waitForTask(work.api, {
-		...wait,
-		pollIntervalMs: wanted.pollIntervalMs,
-		onProgress: (percentage) => report.progress(`${part.name}task ${taskId}: ${percentage} %`),
-	});
-	report.milestone(`${part.name}task ${taskId} completed`);
-	const waited = Date.now() - began;
-	// A result that was there at once says nothing about the channel.
-	if (!subscription.isOpen && waited >= wanted.pollIntervalMs * 0.9) {
-		report.hint(
-			`The WebSocket of the service could not be used: results came every ${wanted.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
-		);
+	try {
+		const { taskId, begins } =
+			typeof orderOrId === 'string'
+				? ({ taskId: orderOrId, begins: 'given' } as const)
+				: await submit(work, part, orderOrId, subscription.ready());
+		const began = Date.now();
+		const task = await waitForTask(work.api, {
+			...{ taskId, begins, signal, subscription, pollIntervalMs: wanted.pollIntervalMs },
+			onProgress: (percentage) => report.progress(`${part.name}task ${taskId}: ${percentage} %`),
+		});
+		report.milestone(`${part.name}task ${taskId} completed`);
+		const waited = Date.now() - began;
+		// A result that was there at once says nothing about the channel.
+		if (!subscription.isOpen && waited >= wanted.pollIntervalMs * 0.9) {
+			report.hint(
+				`The WebSocket of the service could not be used: results came every ${wanted.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
+			);
+		}
+		const spoken: Spoken = { taskId, task };
+		if (wanted.download) {
+			report.progress(`${part.name}task ${taskId}: downloading the file`);
+			spoken.file = await fileOf(work, taskId, task.audioUrl, signal);
+		}
+		// The subtitles of a part are of no use without its sound, which says how long it is.
+		if (wanted.subtitles && (wanted.download || part.count === 1)) {
+			spoken.subtitles = await subtitlesOf(work, spoken, signal);
+		}
+		return spoken;
+	} finally {
+		void subscription.release();
 	}
-	const spoken: Spoken = { taskId, task };
-	if (wanted.download) {
-		report.progress(`${part.name}task ${taskId}: downloading the file`);
-		spoken.file = await fileOf(work, taskId, task.audioUrl, signal);
-	}
-	// The subtitles of a part are of no use without its sound, which says how long it is.
-	if (wanted.subtitles && (wanted.download || part.count === 1)) {
-		spoken.subtitles = await subtitlesOf(work, spoken, signal);
-	}
-	return spoken;
 }
 
 /** One of the files of a task, if there is one. Throws a Failure with the task's id. */
@@ -148,22 +129,18 @@ async function subtitlesOf(
 	});
 }
 
-/** The fields of a task as it was read (§4.2). */
-const spokenFields = ({ taskId, task }: Spoken): ServiceRecord => ({
-	...task.fields,
-	task_id: taskId,
-	status: task.status,
-	...(task.audioUrl === undefined ? {} : { audio_url: task.audioUrl }),
-});
-
-/** The output item of a task. */
+/** The output item of a task, as it was read (§4.2). */
 export const spokenOutput = (
 	{ output }: Work,
-	spoken: Spoken,
+	{ taskId, task, file, subtitles }: Spoken,
 	outputField: string,
 	more: ServiceRecord = {},
-): INodeExecutionData =>
-	output({ ...spokenFields(spoken), ...more }, binaryOf(outputField, spoken));
+): INodeExecutionData => {
+	const { audioUrl, fields, status } = task;
+	const address = audioUrl === undefined ? {} : { audio_url: audioUrl };
+	const json = { ...fields, task_id: taskId, status, ...address, ...more };
+	return output(json, binaryOf(outputField, { file, subtitles }));
+};
 
 /** The files of an output item. */
 export const binaryOf = (

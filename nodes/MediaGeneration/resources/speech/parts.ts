@@ -1,5 +1,5 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
-import { throwIfAborted } from '../../../shared/async/deadline';
+import { throwIfAborted, withDeadline } from '../../../shared/async/deadline';
 import { joinAudio } from '../../audio/joinAudio';
 import { joinSubtitles } from '../../audio/subtitles';
 import type { FileType } from '../../../shared/contract';
@@ -7,29 +7,36 @@ import { Failure, withFacts } from '../../../shared/failure';
 import { fileNameOf } from '../../../shared/parsing/fileType';
 import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { Work } from '../../run/work';
-import { binaryOf, spokenOutput, type Part, type Spoken, type WaitFields } from './collect';
+import { binaryOf, spokenOutput, type Spoken, type WaitFields } from './collect';
+import type { Part } from './submit';
 
 /** Parts of one speech. */
 export const MAX_PARTS = 200;
 
 /**
- * Does `speak` for each part of a speech, side by side as far as the run's concurrency goes. When one
- * fails, no other is begun, and the failure names the part.
+ * Does `speak` for each part of a speech, which may take `timeoutMs` milliseconds, side by side as far as
+ * the run's concurrency goes. When one fails, no other is begun, and the failure names the part.
  */
-export async function forAllParts<Result>(
+export async function forAllParts<Given, Result>(
 	work: Work,
-	count: number,
-	speak: (part: Part) => Promise<Result>,
+	given: Given[],
+	timeoutMs: number,
+	speak: (part: Part, one: Given) => Promise<Result>,
 ): Promise<Result[]> {
-	if (count === 1) return [await speak({ index: 0, count, name: '', signal: work.signal })];
+	const count = given.length;
+	const speakIn = async (index: number, name: string, over: AbortSignal) =>
+		await withDeadline(timeoutMs, over, async (signal) => {
+			return await speak({ index, count, name, signal, timeoutMs }, given[index]!);
+		});
+	if (count === 1) return [await speakIn(0, '', work.signal)];
 	const stopping = new AbortController();
-	const signal = AbortSignal.any([work.signal, stopping.signal]);
+	const over = AbortSignal.any([work.signal, stopping.signal]);
 	const results = new Array<Result>(count);
 	let failure: unknown;
 	const speakOne = async (index: number) => {
-		if (signal.aborted) return false;
+		if (over.aborted) return false;
 		const place = `${index + 1} of ${count}`;
-		return await speak({ index, count, name: `part ${place}, `, signal }).then(
+		return await speakIn(index, `part ${place}, `, over).then(
 			(result) => {
 				results[index] = result;
 				return true;

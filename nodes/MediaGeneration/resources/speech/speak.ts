@@ -1,5 +1,4 @@
 import type { INodeProperties } from 'n8n-workflow';
-import { withDeadline } from '../../../shared/async/deadline';
 import { MODEL_IDS, SPEECH_SETTINGS } from '../../../shared/contract';
 import { splitText, type TextPart } from './splitText';
 import { Failure, invalidInput } from '../../../shared/failure';
@@ -19,9 +18,9 @@ import {
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Job } from '../../run/job';
 import type { Operation, Work } from '../../run/work';
-import { readWaitFields } from './collect';
+import { collect, readWaitFields } from './collect';
 import { forAllParts, MAX_PARTS, speechOutput } from './parts';
-import { speakPart, submit, type Order } from './speakPart';
+import { isGone, submit, type Order } from './submit';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
@@ -194,20 +193,21 @@ function prepare(work: Work): Job {
 	const wanted = readWaitFields(parameters);
 	const records = paid.plan(parameters, texts);
 	const orders = texts.map(({ text: input }, index): Order => {
-		return { request: { ...request, input }, record: records[index]!, limitMs: wanted.timeoutMs };
+		return { request: { ...request, input }, record: records[index]! };
 	});
 
 	return async () => {
 		if (waits) {
-			const spoken = await forAllParts(work, orders.length, async (part) => {
-				return await speakPart(work, part, orders[part.index]!, wanted);
+			const spoken = await forAllParts(work, orders, wanted.timeoutMs, async (part, order) => {
+				return await collect(work, part, wanted, order).catch((error: unknown) => {
+					if (isGone(error)) order.record.markGone();
+					throw error;
+				});
 			}).catch(failWithTasks);
 			return await speechOutput(work, spoken, wanted);
 		}
-		const tasks = await forAllParts(work, orders.length, async (part) => {
-			return await withDeadline(wanted.timeoutMs, part.signal, async (signal) => {
-				return await submit(work, part, orders[part.index]!, signal);
-			});
+		const tasks = await forAllParts(work, orders, wanted.timeoutMs, async (part, order) => {
+			return await submit(work, part, order);
 		}).catch(failWithTasks);
 		const taskIds = tasks.map(({ taskId }) => taskId);
 		const status = 'pending';

@@ -36,9 +36,8 @@ export const waitForSpeech: Operation = {
 		const wanted = readWaitFields(work.parameters);
 
 		return async () => {
-			const spoken = await forAllParts(work, ids.length, async (part) => {
-				const given = { taskId: ids[part.index]!, begins: 'given' } as const;
-				return await collect(work, part, wanted, async () => given);
+			const spoken = await forAllParts(work, ids, wanted.timeoutMs, async (part, id) => {
+				return await collect(work, part, wanted, id);
 			}).catch((error: unknown) => {
 				// A task that failed can't be collected, though it is named as what failed.
 				const gone = isFailure(error, 'taskFailed', 'notFound') ? error.facts.taskId : undefined;
