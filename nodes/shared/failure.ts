@@ -40,15 +40,11 @@ export interface FailureFacts {
 	isEdge?: boolean;
 	/** The host that was asked, without path or query. */
 	host?: string;
-	/** How long the service asks to wait, in milliseconds. */
 	retryAfterMs?: number;
-	/** Length of a time limit, in milliseconds. */
 	limitMs?: number;
 	/** A create call may have been accepted (and charged) without an answer. */
 	maybeAccepted?: boolean;
-	/** True for a request that made speech. */
 	isSpeech?: boolean;
-	/** True when trying again may well succeed. */
 	transient?: boolean;
 	taskId?: string;
 	/** Which part of a speech this is about, as in `3 of 12`. */
@@ -63,7 +59,6 @@ export interface FailureFacts {
 	fileUrl?: string;
 	/** Addresses of the other files of the same request, which are paid as well. */
 	otherFiles?: string[];
-	/** Last thing known about the work in progress. */
 	lastNews?: string;
 	/** History entries that may be the lost result. */
 	candidates?: Array<{ id: string; createdAt?: string }>;

@@ -96,26 +96,20 @@ test.each([
 describe('where the package cannot run', () => {
 	const node = 'dist/nodes/MediaGeneration/MediaGeneration.node.js';
 	const trigger = 'dist/nodes/MediaGenerationTrigger/MediaGenerationTrigger.node.js';
-	const tooOld =
-		/^This version of n8n-nodes-media-generation needs n8n 1\.101 or later\. Update n8n/;
 
-	test.each([
-		['n8n', node, 'exports.NodeApiError = class {};', '', tooOld],
-		['n8n', trigger, 'exports.NodeApiError = class {};', '', tooOld],
-		[
-			...['Node', node, 'exports.NodeConnectionTypes = {};', 'delete AbortSignal.any;'],
-			/needs Node\.js 20\.19 or later/,
-		],
-	] as const)('an old %s is named as what is at fault: %s', (_, path, exports, before, said) => {
+	test.each([node, trigger])('an old n8n is named as what is at fault: %s', (path) => {
 		const other = temporaryFolder('other');
 		const copy = join(other.path, 'node_modules/n8n-nodes-media-generation');
 		cpSync(target, copy, { recursive: true });
 		mkdirSync(join(other.path, 'node_modules/n8n-workflow'));
+		const exports = 'exports.NodeApiError = class {};';
 		writeFileSync(join(other.path, 'node_modules/n8n-workflow/index.js'), exports);
-		const script = `${before} try { require(${JSON.stringify(join(copy, path))}); } catch (e) { console.log(e.message); }`;
+		const script = `try { require(${JSON.stringify(join(copy, path))}); } catch (e) { console.log(e.message); }`;
 		const { NODE_PATH: _path, ...env } = process.env;
 		const told = execFileSync(process.execPath, ['-e', script], { env, encoding: 'utf8' });
-		expect(told).toMatch(said);
+		expect(told).toMatch(
+			/^This version of n8n-nodes-media-generation needs n8n 1\.101 or later\. Update n8n/,
+		);
 		other.remove();
 	});
 });

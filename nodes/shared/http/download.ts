@@ -78,12 +78,11 @@ function typeFound(
 	contentType: string,
 	url: string,
 ): FileType {
-	const type = isSubtitles
-		? subtitleTypeOf(head.toString())
-		: fileTypeOf(head, contentType, url, kind);
+	const subtitles = isSubtitles && subtitleTypeOf(head.toString());
+	if (subtitles) return subtitles;
 	// Subtitles are text, whatever their header says.
-	const wrong = isSubtitles && type ? undefined : whyNoFile(head, isSubtitles ? '' : contentType);
-	if (type && wrong === undefined) return type;
+	const wrong = whyNoFile(head, isSubtitles ? '' : contentType);
+	if (!wrong && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
 	throw badFile(wrong ?? 'it is neither SRT nor VTT', true);
 }
 
@@ -170,17 +169,15 @@ export async function download(
 	}
 }
 
-const CONNECTION = /^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|ERR_CANCELED|HPE_|ABORT_ERR|UND_|Z_)/;
+const CONNECTION =
+	/^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|HPE_|UND_|Z_)|abort|cancel|closed|hang up|timed out/i;
 
 /** Why a file was not stored. A broken connection may pass; an error of n8n's storage does not. */
 function failureOf(error: unknown): Failure {
 	if (error instanceof Failure && error.kind !== 'noAnswer') return error;
 	const { name = '', message = '' } = error as Partial<Error>;
-	const isConnection =
-		error instanceof Failure ||
-		CONNECTION.test(codeOf(error)) ||
-		/abort|cancel|closed|hang up|timed out/i.test(`${name} ${message}`);
-	return isConnection
+	const isConnection = CONNECTION.test(`${codeOf(error)} ${name} ${message}`);
+	return error instanceof Failure || isConnection
 		? badFile('the connection broke during the download', true)
 		: badFile(`n8n could not store it: ${message || 'no reason given'}`, false);
 }

@@ -6,9 +6,6 @@ import type { MediaKind } from '../contract';
  * defaults and ranges that the code reads.
  */
 
-export const OUTPUT_FIELD = 'data';
-export const INPUT_FIELD = 'data';
-
 /** A number: its range is what n8n's editor keeps to, its default what counts when it is not set. */
 export interface NumberField extends INodeProperties {
 	typeOptions: INodePropertyTypeOptions & { minValue: number };
@@ -27,7 +24,7 @@ export const outputField: INodeProperties = {
 	displayName: 'Put Output File in Field',
 	name: 'outputField',
 	type: 'string',
-	default: OUTPUT_FIELD,
+	default: 'data',
 	displayOptions: NOT_FOR_TOOLS,
 	placeholder: 'e.g. data',
 	hint: 'The name of the output binary field to put the file in',
@@ -181,7 +178,7 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	// Where n8n offers the input's file fields, they are chosen; 2.41 only explains the field.
 	typeOptions: { binaryDataProperty: true },
 	required: true,
-	default: INPUT_FIELD,
+	default: 'data',
 	placeholder: 'e.g. data, data2',
 	description,
 	hint: 'Input fields that hold the images, separated by commas. For several items, put Aggregate before (Include Binaries on).',

@@ -1,6 +1,6 @@
 import { invalidInput } from '../failure';
 import { asId, asNumber, asWebUrl, isRecord } from '../parsing/coerce';
-import { limit, OUTPUT_FIELD, returnAll, type NumberField, type SwitchField } from './descriptions';
+import { limit, returnAll, type NumberField, type SwitchField } from './descriptions';
 
 /** A parameter as the workflow holds it, expressions resolved. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
@@ -99,7 +99,7 @@ export class NodeParameters {
 
 	/** The field that receives the file. */
 	outputField(): string {
-		return requireText(this.options.outputField ?? OUTPUT_FIELD, 'Put Output File in Field').trim();
+		return requireText(this.options.outputField ?? 'data', 'Put Output File in Field').trim();
 	}
 
 	/** All records, or the limit (`returnAll`, `limit`). */

@@ -74,11 +74,8 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 /** True for a web page (an edge's error page, a login page) instead of an API's answer. */
-export function looksLikeHtml(text: string): boolean {
-	return /^\s*<(?:!--|\?|(?:!doctype|html|head|body|h[1-6]|div|center|p|title|script)\b)/i.test(
-		text.slice(0, 1000),
-	);
-}
+export const looksLikeHtml = (text: string): boolean =>
+	/^\s*<(?:!--|\?|(?:!doctype|html|head|body|h[1-6]|div|center|p|title|script)\b)/i.test(text);
 
 /** An address without its query, which holds a signature that changes each time. */
 export const unsigned = (address: string): string => address.split(/[?#]/, 1)[0]!;

@@ -1,6 +1,5 @@
 import type { IBinaryData } from 'n8n-workflow';
 import { Failure, invalidInput } from '../../../shared/failure';
-import { INPUT_FIELD } from '../../../shared/n8n/descriptions';
 import { isImage } from '../../../shared/parsing/fileType';
 import { asText, isRecord } from '../../../shared/parsing/coerce';
 import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
@@ -37,7 +36,7 @@ export function inputImagesOf(
 	requestField: 'ingredients' | 'frames',
 ) {
 	const { context, index, parameters } = work;
-	const raw = parameters.raw('binaryPropertyName', INPUT_FIELD);
+	const raw = parameters.raw('binaryPropertyName', 'data');
 	const names = (asText(raw) ?? '').split(',').map((name) => name.trim());
 	// An expression may also give the file itself.
 	const given = isRecord(raw) ? [raw as unknown as IBinaryData] : names.filter(Boolean);
