@@ -1,5 +1,4 @@
 import { accountOf } from '../account';
-import { sleep } from '../async/deadline';
 import type { NewsKind } from '../async/pollUntil';
 import type { Credential } from '../http/credential';
 import { checkEgress, type ServiceContext } from '../http/request';
@@ -16,10 +15,6 @@ const tell = (follower: Follower, percentage: number | undefined) =>
 /** Hears of every task of the account. */
 type TaskListener = (taskId: string, percentage: number | undefined) => void;
 
-/** How long a create call is held back for the socket, in ms. */
-const OPENING_MS = 3000;
-/** How long the socket stays open for the next round of a loop or the next execution, in ms. */
-const REST_MS = 300;
 /** How many tasks' latest percentage is remembered, so that none is lost before its id is known. */
 const MAX_TASKS = 5000;
 
@@ -28,7 +23,6 @@ export class Connection extends ReconnectingSocket {
 	private readonly latest = new Map<string, number>();
 	private readonly followers = new Map<string, Set<Follower>>();
 	private readonly listeners = new Set<TaskListener>();
-	private users = 0;
 
 	constructor(
 		private readonly credential: Credential,
@@ -38,25 +32,6 @@ export class Connection extends ReconnectingSocket {
 		// The address holds the token: it appears nowhere else.
 		const query = `?token=${encodeURIComponent(credential.apiToken)}`;
 		super(url + query, checkEgress(context, url));
-	}
-
-	/** Opens the socket for one more user. */
-	subscribe(): this {
-		this.users++;
-		this.need();
-		return this;
-	}
-
-	/** One user less, to be called once. The last one closes the socket, unless others follow soon. */
-	async release(): Promise<void> {
-		this.users--;
-		await sleep(REST_MS);
-		if (this.users === 0) this.leave();
-	}
-
-	/** Resolves once the socket is open, can't be opened, or 3 s have passed; never rejects. */
-	async ready(): Promise<void> {
-		await sleep(OPENING_MS, this.firstAttempt.signal);
 	}
 
 	/** Earlier messages are delivered at once (the service repeats none). Returns what ends it. */
