@@ -12,8 +12,6 @@ export const MAX_JSON_BYTES = 16 * MIB;
 export const MAX_ERROR_BYTES = 64 * 1024;
 /** Characters of an event or a plain answer of a generation stream; 100 files take a tenth of it. */
 export const MAX_EVENT_CHARS = 2 * MIB;
-/** Characters of a WebSocket message (§6.2); longer ones are ignored. The service's have about 100. */
-export const MAX_MESSAGE_CHARS = 64 * 1024;
 /** Nested arrays and objects: readers, and n8n itself, walk them recursively. */
 export const MAX_JSON_LEVELS = 100;
 /** Pages of a list: 100 000 records in pages of the usual size. */

@@ -1,6 +1,6 @@
 import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
 import { redactor, type Redactor } from '../parsing/redaction';
-import { Failure, type FailureKind } from '../failure';
+import { Failure } from '../failure';
 import { asText, clip, isRecord } from '../parsing/coerce';
 import { wordingOf } from './messages';
 
@@ -14,13 +14,6 @@ export interface ErrorPlace {
 	/** Put behind the description: what else is paid. */
 	note?: string;
 }
-
-const ABOUT_INPUT = new Set<FailureKind>([
-	'invalidInput',
-	'badImage',
-	'taskFailed',
-	'generationFailed',
-]);
 
 /**
  * The n8n error that the user sees for any thrown value: item number, what happened, and what to do.
@@ -53,19 +46,12 @@ export function toNodeError(
 	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
 	const message = words.message + item;
 	const description = withNote(words.description);
+	const options = { itemIndex, message, description };
 	const { status } = error.facts;
-	const made = ABOUT_INPUT.has(error.kind)
-		? new NodeOperationError(node, message, { itemIndex, description })
-		: new NodeApiError(
-				node,
-				{ message },
-				{
-					itemIndex,
-					message,
-					description,
-					httpCode: status === undefined ? undefined : String(status),
-				},
-			);
+	const made =
+		status === undefined
+			? new NodeOperationError(node, message, options)
+			: new NodeApiError(node, { message }, { ...options, httpCode: String(status) });
 	// n8n replaces messages that happen to contain an error code.
 	made.message = message;
 	made.description = description;

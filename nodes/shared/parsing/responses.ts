@@ -5,7 +5,7 @@ import {
 	type SpeechTask,
 	type TaskState,
 } from '../contract';
-import { MAX_ADDRESS_CHARS, MAX_MESSAGE_CHARS, MAX_REASON_CHARS } from '../limits';
+import { MAX_ADDRESS_CHARS, MAX_REASON_CHARS } from '../limits';
 import { isFailed, isFailureWord, readReason, saysFailure } from './errors';
 import type { Redactor } from './redaction';
 import {
@@ -95,7 +95,7 @@ export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): Speec
 export function readNotification(
 	text: string,
 ): { taskId: string; percentage: number | undefined } | undefined {
-	const raw = text.length > MAX_MESSAGE_CHARS ? undefined : parseJson(text);
+	const raw = parseJson(text);
 	if (!isRecord(raw) || raw.type !== TASK_MESSAGE || !isRecord(raw.payload)) return undefined;
 	const taskId = asId(raw.payload.task_id) ?? asId(raw.payload.id);
 	if (taskId === undefined) return undefined;
