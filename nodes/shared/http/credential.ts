@@ -42,23 +42,18 @@ function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: bool
 	const refuse = (text: string) => invalidInput(field, text);
 	const text = asText(raw);
 	if (text === undefined) throw refuse('is empty');
-	const example = `${schemes[0]}//media.example.com`;
-	if (!URL.canParse(text)) throw refuse(`is not a URL: enter an address such as ${example}`);
-	const url = new URL(text);
-	const { protocol } = url;
-	if (!schemes.includes(protocol)) {
+	const url = URL.canParse(text) ? new URL(text) : undefined;
+	if (!url || !schemes.includes(url.protocol)) {
+		const example = `${schemes[0]}//media.example.com`;
 		throw refuse(`must begin with ${schemes.join('// or ')}//, for example ${example}`);
 	}
-	if (url.username !== '' || url.password !== '') {
-		throw refuse('must not contain a user name or a password');
+	if (url.username + url.password + url.search + url.hash !== '') {
+		throw refuse('must not contain a user name, a password, or anything after a "?" or "#"');
 	}
-	if (url.search !== '' || url.hash !== '') {
-		throw refuse('must not contain anything after a "?" or "#"');
-	}
-	const isEncrypted = protocol === 'https:' || protocol === 'wss:';
+	const isEncrypted = /^(?:https|wss):$/.test(url.protocol);
 	if (isEncrypted || allowHttp || LOOPBACK.test(url.hostname)) return url;
 	throw refuse(
-		`must begin with ${schemes[0]}//: over ${protocol}// the API token could be read on the network. For a host that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
+		`must begin with ${schemes[0]}//: over ${url.protocol}// the API token could be read on the network. For a host that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
 	);
 }
 

@@ -117,7 +117,7 @@ async function fetchOnce(
 		const contentType = answer.redact.text(answer.headers['content-type'] ?? '');
 		const type = typeFound(file, head, contentType, answer.url);
 		const name = fileNameOf(file.kind, credential.redact.text(file.id), type.extension);
-		const body = whole ? head : (answer.body as unknown as Buffer);
+		const body = whole ? head : answer.body;
 		return await context.helpers
 			.prepareBinaryData(body, name, type.mimeType)
 			.catch((error: unknown) => {

@@ -20,17 +20,11 @@ export const CREDENTIAL_TYPE = 'mediaGenerationApi';
 /** How a signed address may answer a request that also bears a token. */
 const REFUSALS = [400, 401, 403];
 
-/** The part of Node's readable stream that is used here (node:stream may not be imported). */
-export interface ByteStream extends AsyncIterable<Uint8Array> {
-	destroy(error?: Error): unknown;
-	/** With `destroyOnReturn` false, a loop that is left does not destroy the stream. */
-	iterator(options: { destroyOnReturn: boolean }): AsyncIterable<Uint8Array>;
-	unshift(chunk: Uint8Array): unknown;
-	on(event: string, listener: (value: never) => void): unknown;
-	/** Called by the source with each part that comes in. */
-	push(chunk: Uint8Array | null, ...rest: unknown[]): boolean;
-	readableEnded: boolean;
-}
+/** Node's readable stream (node:stream may not be imported, not even its types). */
+export type ByteStream = Exclude<
+	Parameters<IExecuteFunctions['helpers']['prepareBinaryData']>[0],
+	Buffer
+>;
 
 export interface HttpRequest {
 	method: IHttpRequestMethods;
