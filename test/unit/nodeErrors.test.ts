@@ -64,7 +64,7 @@ The service received too many requests from this account. Wait 7 seconds, or set
 The service does not accept this voice: invalid_voice_id. Enter the ID, not the name, or choose From list in 'Voice'. Voice → Get Many has the IDs, too.
 The service does not recognize this address: Not found. Check 'Base URL' in the credential: it must be the part of the address before the API paths (/v1/…).
 The service rejected the request: text too long. Change the input that this refers to (HTTP 422).
-The service is not available (HTTP 503): maintenance. This is up to the service. Try again later.
+The service is not available (HTTP 503): maintenance. Your workflow is not the cause. Try again later.
 The service could not generate the speech: text too long. Change the text, voice or model and run this again: it will be charged as a new task.
 The service could not generate this: UNSAFE_GENERATION. Change the prompt or images and run this again: it will be charged as a new generation.
 The service sent more data than it should: a list of more than 1000 pages. Nothing was returned, because it would have been incomplete. Request less, for example with a 'Limit' instead of 'Return All'. If that does not help, contact the provider of the service.

@@ -5,7 +5,7 @@ const task = (index: number, taskId: string) => ({ index, state: 'task' as const
 test('at most five are named, however many are paid', () => {
 	const requests = Array.from({ length: 100 }, (_, index) => task(index, `t${index}`));
 	expect(paidWords(requests, 3)).toBe(
-		"Already paid for: item 0: task t0; item 1: task t1; item 2: task t2; item 4: task t4; item 5: task t5 and 94 more. To collect this at no extra charge, set On Error in the node's settings to 'Continue (using error output)', and choose 'Retry with currently saved workflow (from node with error)'.",
+		"Already paid for: item 0: task t0; item 1: task t1; item 2: task t2; item 4: task t4; item 5: task t5 and 94 more. To collect this at no extra charge, set On Error in the node's settings to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow (from node with error)' in the executions list.",
 	);
 });
 

@@ -69,7 +69,7 @@ async function openEditor(): Promise<void> {
   Files        workflows write to ${n8n.files}
   Log          ${n8n.logFile}
 
-Next: open it, choose "Media Generation: a text to a speech file", and click Execute workflow.
+Next: open ${n8n.baseUrl}/workflow/exampleSpeak, click Execute workflow, double-click "Speak a text" and play its file.
 Ctrl+C ends n8n and the service. What you save stays in .n8n-instance/; the service's memory ends.`);
 	await n8n.stopped();
 	if (!closing) throw new Error(`n8n ended by itself; see ${n8n.logFile}`);

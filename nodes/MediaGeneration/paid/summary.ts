@@ -37,7 +37,7 @@ export function paidWords(requests: ItemRequest[], failed?: number): string | un
 	// In a retry the same input fails again, so it has to be let past. n8n offers none of a stopped run.
 	const way = isStopped
 		? 'use Speech → Collect with the task ID, or, for videos and images, History → Get Many'
-		: "set On Error in the node's settings to 'Continue (using error output)', and choose 'Retry with currently saved workflow (from node with error)'";
+		: "set On Error in the node's settings to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow (from node with error)' in the executions list";
 	const again = isStopped
 		? "Check History → Get Many, or the provider's website, before you run this again."
 		: 'A retry does not send this again.';

@@ -175,7 +175,7 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	displayName,
 	name: 'binaryPropertyName',
 	type: 'string',
-	// Where n8n offers the input's file fields, they are chosen; 2.41 only explains the field.
+	// n8n 2.41 explains the field where this is set; a list of the input's files it has not.
 	typeOptions: { binaryDataProperty: true },
 	required: true,
 	default: 'data',

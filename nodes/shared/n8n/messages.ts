@@ -128,7 +128,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${http(facts.status)}${said(facts)}`,
-		description: `This is up to the service.${facts.maybeAccepted ? '' : ' Try again later.'}`,
+		description: `Your workflow is not the cause.${facts.maybeAccepted ? '' : ' Try again later.'}`,
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${said(facts)}`,
