@@ -49,17 +49,17 @@ function circlesIn(targetsOf: Map<string, string[]>): string[] {
 	return circles;
 }
 
-test('no file imports itself through others', () => {
-	expect(circlesIn(imports)).toEqual([]);
+const inside = Map.groupBy(files, folderOf);
+const rooms = [...inside].map(([folder, own]): [string, string[]] => {
+	const targets = own.flatMap((file) => imports.get(file)!.map(folderOf));
+	return [folder, targets.filter((target) => target !== folder)];
 });
 
-test('no folder imports itself through others', () => {
-	const inside = Map.groupBy(files, folderOf);
-	const rooms = [...inside].map(([folder, own]): [string, string[]] => {
-		const targets = own.flatMap((file) => imports.get(file)!.map(folderOf));
-		return [folder, targets.filter((target) => target !== folder)];
-	});
-	expect(circlesIn(new Map(rooms))).toEqual([]);
+test.each([
+	['file', imports],
+	['folder', new Map(rooms)],
+])('no %s imports itself through others', (_, targets) => {
+	expect(circlesIn(targets)).toEqual([]);
 });
 
 test('no room of nodes/shared imports from a higher one', () => {
@@ -89,8 +89,7 @@ test('state that outlives an execution is kept in account.ts alone', () => {
 });
 
 test('a folder holds at most eight files, a file at most 250 lines', () => {
-	const folders = Map.groupBy(files, folderOf);
-	const full = [...folders].filter(([, inside]) => inside.length > 8).map(([folder]) => folder);
+	const full = [...inside].filter(([, own]) => own.length > 8).map(([folder]) => folder);
 	const long = files.filter((file) => textOf(file).trimEnd().split('\n').length > 250);
 	expect({ full, long }).toEqual({ full: [], long: [] });
 });

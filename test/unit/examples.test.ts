@@ -6,24 +6,9 @@ import type { INode, IWorkflowBase } from 'n8n-workflow';
 
 const folder = join(__dirname, '../../examples');
 const EMPTY = { __rl: true, mode: 'list', value: '' };
-interface Note {
-	content: string;
-	/** Pixels. */
-	width: number;
-	height: number;
-}
-
 /** Whether a voice is to be chosen from the list, rather than given by an expression. */
 const isChosen = ({ voiceId }: INode['parameters']) =>
 	(voiceId as typeof EMPTY | undefined)?.mode === 'list';
-
-/** How many pixels a note needs, by what the editor was seen to give to a line, and a wide letter. */
-function heightOf(content: string, width: number): number {
-	const [, ...lines] = content.split('\n').filter(Boolean);
-	const pixels = (line: string) => line.replaceAll('**', '').length * 6.8;
-	const heights = lines.map((line) => 8 + 19 * Math.ceil(pixels(line) / (width - 26)));
-	return heights.reduce((sum, each) => sum + each, 58);
-}
 
 const names = readdirSync(folder).filter((file) => file.endsWith('.json'));
 
@@ -51,20 +36,13 @@ describe.each(names)('%s', (name) => {
 		expect(choose.includes('a folder')).toBe(text.includes('.n8n-files/'));
 		const named = [...choose.slice(17).matchAll(/\*\*([^*:]+)\*\*/g)].map(([, name]) => name);
 		expect(nodes.map(({ name }) => name)).toEqual(expect.arrayContaining(named));
+		// No path that its reader can't know.
+		expect(content).not.toMatch(/\.(json|md|m?ts)\b|\b(docs|examples)\/|home folder/);
 	});
 
-	it('has a note that fits its sheet, and names no path that its reader can’t know', () => {
-		const note = nodes.find(({ type }) => type.endsWith('.stickyNote'))!;
-		const { content, width, height } = note.parameters as unknown as Note;
-		const needed = heightOf(content, width);
-		expect(needed).toBeLessThanOrEqual(height);
-		expect(needed).toBeGreaterThan(height - 40);
-		expect(content).not.toMatch(
-			/\.(json|md|m?ts)\b|\b(docs|examples)\/|n8n was started|home folder/,
-		);
-	});
-
-	it('keeps nothing that only the simulated service knows', () => {
+	it('keeps nothing of somebody, nor what only the simulated service knows', () => {
+		expect(workflow).toMatchObject({ active: false, pinData: {} });
+		expect(text).not.toMatch(/versionId|"meta"|shared/);
 		// The feed is made of what others have stored.
 		expect(ours.length > 0 || name === 'feed.json').toBe(true);
 		for (const { credentials, parameters } of ours) {
@@ -88,12 +66,6 @@ describe.each(names)('%s', (name) => {
 		// A sub-node of an agent hands on what it is, and has nothing before it.
 		const begins = working.filter(({ name: each }) => !targets.includes(each));
 		expect(begins.every(({ type }) => /Trigger$|Tool$|lmChat|outputParser/.test(type))).toBe(true);
-	});
-
-	it('can be imported: not published, and with no data of somebody', () => {
-		expect(workflow.active).toBe(false);
-		expect(workflow.pinData).toEqual({});
-		expect(text).not.toMatch(/versionId|"meta"|shared/);
 	});
 });
 

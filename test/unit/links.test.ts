@@ -42,12 +42,6 @@ test.each(pages)('%s has no dead link', (page) => {
 	expect(links.map((link) => wrongWith(page, link)).filter(Boolean)).toEqual([]);
 });
 
-test('a dead link is noticed', () => {
-	expect(wrongWith('README.md', 'docs/none.md')).toMatch(/there is no docs\/none\.md/);
-	expect(wrongWith('README.md', '#none')).toMatch(/no such heading/);
-	expect(wrongWith('docs/trigger.md', '../README.md#recipes')).toBeUndefined();
-});
-
 test.each([
 	'credentials/MediaGenerationApi.credentials.ts',
 	'nodes/MediaGeneration/MediaGeneration.node.json',
