@@ -9,9 +9,6 @@ import { redactor } from '../../nodes/shared/parsing/redaction';
 const TIMES = Math.max(1, Number(process.env.FUZZ_TIMES ?? 1) || 1);
 const SEED = process.env.FUZZ_SEED === undefined ? undefined : Number(process.env.FUZZ_SEED);
 
-/** How many runs a property gets that has `normal` of them without FUZZ_TIMES. */
-const runs = (normal: number) => Math.ceil(normal * TIMES);
-
 jest.setTimeout(300_000 * TIMES);
 
 /** Where the readers are told that an answer comes from. */
@@ -25,22 +22,20 @@ interface Settings<T> {
 	normal?: number;
 }
 
-const parametersOf = <T>({ examples = [], normal = 75 }: Settings<T>): fc.Parameters<[T]> => ({
-	numRuns: runs(normal) + examples.length,
-	examples: examples.map((example): [T] => [example]),
-	...(SEED === undefined ? {} : { seed: SEED }),
-});
-
 /**
  * Holds for every value of `arbitrary`, and first for each of `examples`: what once broke.
  * fast-check's message names seed and counterexample when it does not.
  */
 export function always<T>(
 	arbitrary: fc.Arbitrary<T>,
-	settings: Settings<NoInfer<T>>,
+	{ examples = [], normal = 75 }: Settings<NoInfer<T>>,
 	holds: (value: T) => void,
 ): void {
-	fc.assert(fc.property(arbitrary, holds), parametersOf(settings));
+	fc.assert(fc.property(arbitrary, holds), {
+		numRuns: Math.ceil(normal * TIMES) + examples.length,
+		examples: examples.map((example): [T] => [example]),
+		...(SEED === undefined ? {} : { seed: SEED }),
+	});
 }
 
 /** What `work` gives, or the Failure that it ends with; anything else that it throws goes on. */

@@ -34,33 +34,24 @@ const READERS: Record<string, (text: string) => unknown> = {
 	readErrorText: answers.readErrorText,
 	readAnswer: (text) =>
 		valueOrFailure(() => answers.readAnswer(text, SOURCE.redact, readers.readRecord)),
-	fileTypeOf: (text) =>
-		fileTypes.fileTypeOf(
-			Buffer.from(text),
-			text,
-			`${BASE}/${encodeURIComponent(text.slice(0, 9).toWellFormed())}`,
-			'image',
-		),
+	fileTypeOf: (text) => fileTypes.fileTypeOf(Buffer.from(text), text, BASE, 'image'),
 	fileNameOf: (text) => fileTypes.fileNameOf('image', text, 'png'),
 	readHistory: (text) => readHistory([{ status: text, url: text, created_at: text }], BASE),
 	joinSrt: (text) => joinSubtitles([{ text: `1\n0:0:0-->0:0:1\n${text}`, startMs: 1 }]),
 	joinVtt: (text) => joinSubtitles([{ text: `WEBVTT\n\n${text}`, startMs: 1 }]),
 	readAddress: (text) => valueOrFailure(() => readCredential({ apiToken: text, baseUrl: text })),
 	redact: (text) => redactor('invalid_token').value({ text, [text]: [text] }),
-	stream: (text) => {
-		const events = new GenerationEvents(SOURCE);
-		const bytes = Buffer.from(text);
-		// As large as n8n hands them on.
-		for (let at = 0; at < bytes.length; at += 65_536) events.push(bytes.subarray(at, at + 65_536));
-		return events.markEnded();
-	},
-	streamInSmallParts(text) {
-		const events = new GenerationEvents(SOURCE);
-		const bytes = Buffer.from(text);
-		for (let at = 0; at < bytes.length; at += 20) events.push(bytes.subarray(at, at + 20));
-		return events.markEnded();
-	},
+	// As large as n8n hands them on, and small.
+	stream: (text) => streamIn(65_536, text),
+	streamInSmallParts: (text) => streamIn(20, text),
 };
+
+function streamIn(size: number, text: string) {
+	const events = new GenerationEvents(SOURCE);
+	const bytes = Buffer.from(text);
+	for (let at = 0; at < bytes.length; at += size) events.push(bytes.subarray(at, at + size));
+	return events.markEnded();
+}
 
 /** Longer than any answer that is read; at the square of it a reader would take minutes. */
 const LENGTH = 100_000;

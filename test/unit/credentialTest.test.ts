@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ICredentialsDecrypted, IWorkflowExecuteAdditionalData } from 'n8n-workflow';
 import { core, removeEngineFolder } from '../../demo/n8n.mts';
 import { testMediaGenerationApi } from '../../nodes/shared/n8n/credentialTest';
+import { FakeService, type Handler } from '../service/fakeService.mts';
 
 /* The credential's test button, with n8n's own request helper. */
 
@@ -18,11 +16,11 @@ async function press(data: object) {
 }
 
 const answer =
-	(status: number, body: string, headers = {}): RequestListener =>
+	(status: number, body: string, headers = {}): Handler =>
 	(_, response) =>
 		void response.writeHead(status, headers).end(body);
 
-it.each<[string, RequestListener, RegExp]>([
+it.each<[string, Handler, RegExp]>([
 	['an account', answer(200, '{"balance":3}'), /^The service accepts the token$/],
 	[
 		'a refused token, which it says',
@@ -37,14 +35,13 @@ it.each<[string, RequestListener, RegExp]>([
 	['a redirect', answer(302, '', { location: 'https://x.example' }), /redirects to/],
 	['a reset', ({ socket }) => void socket.resetAndDestroy(), /did not respond/],
 ])('says what %s means', async (_, handle, said) => {
-	const server = createServer(handle);
-	await once(server.listen(0, '127.0.0.1'), 'listening');
-	const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/`;
+	const service = await FakeService.start(handle);
+	const baseUrl = `${service.url}/v1/`;
 	const { status, message } = await press({ apiToken: `Bearer ${TOKEN}`, baseUrl });
 	expect(message).toMatch(said);
 	expect(message).not.toContain(TOKEN);
 	expect(status).toBe(/accepts/.test(message) ? 'OK' : 'Error');
-	server.close();
+	await service.stop();
 });
 
 it.each([
