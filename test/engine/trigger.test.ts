@@ -1,7 +1,19 @@
+import { logged, removeLog } from '../faults/log.mts';
+import { contentsOf, findToken } from '../faults/canary.mts';
 import { good } from './seen';
-import { answer, message, onFile, tasks } from './service';
+import { ALWAYS, answer, message, onFile, onRead, tasks } from './service';
 import { begin, sim, speech, start } from './setup';
-import { activate, activateListening, areMade, createTask, isMade, onAll } from './triggerSetup';
+import {
+	activate,
+	activateListening,
+	areMade,
+	createTask,
+	isMade,
+	onAll,
+	told,
+} from './triggerSetup';
+
+afterAll(removeLog);
 
 describe('a task that completes', () => {
 	it('starts one execution, with the address of its audio, after one reading', async () => {
@@ -33,7 +45,7 @@ describe('a task that completes', () => {
 	});
 
 	it('is told also when its audio cannot be fetched, and why', async () => {
-		onFile(answer(410), { times: 9 });
+		onFile(answer(410, { error: `Gone for ${sim.token}` }), { times: 9 });
 		const trigger = await activate({ parameters: { options: { download: true } } });
 		const taskId = await createTask('No file');
 		const [only] = await trigger.has(1);
@@ -98,30 +110,23 @@ it('a burst starts every execution, twenty at a time', async () => {
 	expect(new Set(trigger.events()).size).toBe(50);
 });
 
-describe('tasks by their IDs', () => {
-	it('are the only ones that are told of', async () => {
-		await start({ pace: 0.1 });
-		const mine = await createTask('Mine');
-		const trigger = await activate({ parameters: { taskIds: ` ${mine} ,99999, ` } });
-		const other = await createTask('[sim:slow=1] Not mine');
-		await trigger.has(1);
-		await sim.waitFor(() => sim.tasks.get(other)!.status === 'completed');
-		expect(trigger.events()).toEqual([`completed ${mine} 100`]);
-		expect(sim.tasks.get(other)!.reads).toBe(0);
-	});
-
-	it('are told of also when they completed before, but only once', async () => {
-		const taskId = await createTask('Over long ago');
-		await sim.waitFor(() => isMade(taskId));
-		const setting = { parameters: { taskIds: taskId }, nodeId: 'named' };
-		const trigger = await activate(setting);
-		await trigger.has(1);
-		await trigger.close();
-		const again = await activate(setting);
-		await createTask('Another');
-		await sim.waitFor(areMade);
-		expect(again.started).toEqual([]);
-	});
+it('only tasks whose IDs are named are told of, also if they completed before, and once', async () => {
+	await start({ pace: 0.1 });
+	const over = await createTask('Over long ago');
+	await sim.waitFor(() => isMade(over));
+	const mine = await createTask('Mine');
+	const setting = { parameters: { taskIds: ` ${mine} ,99999, ${over}` }, nodeId: 'named' };
+	const trigger = await activate(setting);
+	const other = await createTask('[sim:slow=1] Not mine');
+	await trigger.has(2);
+	await sim.waitFor(() => isMade(other));
+	expect(told(trigger)).toEqual(new Set([mine, over]));
+	expect(sim.tasks.get(other)!.reads).toBe(0);
+	await trigger.close();
+	const again = await activate(setting);
+	await createTask('Another');
+	await sim.waitFor(areMade);
+	expect([trigger.started.length, again.started]).toEqual([2, []]);
 });
 
 it('trigger and waiting items share one socket', async () => {
@@ -136,4 +141,18 @@ it('trigger and waiting items share one socket', async () => {
 	expect([sim.socketsEver, sim.sockets()]).toEqual([1, 1]);
 	await trigger.close();
 	await sim.waitFor(() => sim.sockets() === 0, 1000);
+});
+
+it('the token, in every field of a task and its file, is nowhere in what is told, kept and logged', async () => {
+	const setting = { parameters: { ...onAll, options: { download: true } } };
+	const trigger = await activateListening(setting);
+	const audio_url = `${sim.baseUrl}/files/x.wav?token=${sim.token}`;
+	onFile(answer(200, Buffer.alloc(2000, 1)), ALWAYS);
+	onRead(answer(200, { id: sim.token, status: 'completed', name: sim.token, audio_url }), ALWAYS);
+	sim.push(message('4712', 40));
+	sim.push(message('4711', 100));
+	await trigger.has(3);
+	expect(JSON.stringify(trigger.started)).toContain('*****');
+	const stored = contentsOf(process.env.N8N_USER_FOLDER!);
+	expect(findToken(sim.token, { stored, log: await logged() })).toBeUndefined();
 });

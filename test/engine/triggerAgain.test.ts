@@ -1,42 +1,20 @@
+import type { IRun } from 'n8n-workflow';
+import { ALWAYS, answer, message, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
 import { pass, passUntil } from './time';
-import { activate, activateListening, areMade, createTask, isMade } from './triggerSetup';
-
-/** The trigger has heard of the task: the service is one message further. */
-const seen = async (taskId: string) =>
-	await sim.waitFor(() => sim.tasks.get(taskId)!.percentage >= 43);
-
-describe('a lost socket', () => {
-	it('is opened again, and what ended meanwhile is told once', async () => {
-		await start({ pace: 0.1 });
-		const trigger = await activate();
-		const taskId = await createTask('[sim:slow=3] Ends in silence');
-		await seen(taskId);
-		sim.setWebSocketMode('refuse');
-		sim.dropSockets();
-		await sim.waitFor(() => isMade(taskId));
-		expect(trigger.started).toEqual([]);
-		sim.setWebSocketMode('normal');
-		await trigger.has(1);
-		expect(trigger.events()).toEqual([`completed ${taskId} 100`]);
-		expect(sim.tasks.get(taskId)!.reads).toBe(1);
-	});
-});
+import {
+	activate,
+	activateListening,
+	areMade,
+	createTask,
+	isMade,
+	onAll,
+	told,
+	type TriggerSetting,
+} from './triggerSetup';
 
 describe('a restart of n8n', () => {
-	/** Leaves a task under way behind, saved with the execution of another. */
-	async function cutOff() {
-		await start({ pace: 0.1 });
-		const before = await activate({ nodeId: 'restarted' });
-		const underWay = await createTask('[sim:slow=10] Under way');
-		await seen(underWay);
-		const done = await createTask('[sim:slow=1] Done');
-		await before.has(1);
-		const staticData = before.saved();
-		return { before, underWay, done, staticData };
-	}
-
-	it('tells of two hundred tasks that ended meanwhile within half a minute', async () => {
+	it('tells of two hundred tasks that ended meanwhile within half a minute, though n8n has saved nothing', async () => {
 		await start({ pace: 0.1 });
 		fakeTime();
 		const before = await activateListening({ nodeId: 'away' });
@@ -52,8 +30,14 @@ describe('a restart of n8n', () => {
 	});
 
 	it('gives the same event the same key, and every other event another', async () => {
-		const { before, underWay, done, staticData } = await cutOff();
-		const [first] = before.started;
+		await start({ pace: 0.1 });
+		const before = await activate({ nodeId: 'restarted' });
+		const underWay = await createTask('[sim:slow=10] Under way');
+		// The trigger has heard of it: the service is one message further.
+		await sim.waitFor(() => sim.tasks.get(underWay)!.percentage >= 43);
+		const done = await createTask('[sim:slow=1] Done');
+		const [first] = await before.has(1);
+		const staticData = before.saved();
 		await before.close();
 		await sim.waitFor(() => isMade(underWay));
 		const after = await activate({ nodeId: 'restarted', staticData });
@@ -65,15 +49,119 @@ describe('a restart of n8n', () => {
 	});
 });
 
-it('a new deployment goes on with the tasks under way, though n8n has saved nothing of them', async () => {
-	await start({ pace: 0.1 });
-	const before = await activate({ nodeId: 'deployed' });
-	const taskId = await createTask('[sim:slow=30] Over it');
-	await seen(taskId);
-	await before.close();
-	await sim.waitFor(() => isMade(taskId));
-	expect(before.started).toEqual([]);
-	const after = await activate({ nodeId: 'deployed' });
-	await after.has(1);
-	expect(after.events()).toEqual([`completed ${taskId} 100`]);
+/** What is read of a task that has completed. */
+const completed = (times: object = {}) =>
+	answer(200, { status: 'completed', audio_url: '/a.wav', ...times });
+const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+
+describe('a task first heard of at 100 %', () => {
+	it.each<[string, boolean, () => object]>([
+		['its record has no times', true, () => ({})],
+		['it ended since', true, () => ({ created_at: ago(3_600_000), completed_at: ago(0) })],
+		['it ended before', false, () => ({ completed_at: ago(60_000) })],
+		['its record tells its creation alone', true, () => ({ created_at: ago(3_600_000) })],
+	])('is told unless it ended before the workflow was published: %s', async (_, isTold, times) => {
+		await start({ pace: 0 });
+		const trigger = await activateListening();
+		onRead(completed(times()), { path: '/v1/labs/task/first', ...ALWAYS });
+		sim.push(message('first', 100));
+		await sim.waitFor(() => readings('first').length === 1);
+		const later = await createTask('Later');
+		await trigger.until(`completed ${later} 100`);
+		expect(told(trigger)).toEqual(new Set(isTold ? ['first', later] : [later]));
+		sim.push(message('first', 100));
+		sim.push(message('first', 43));
+		expect(readings('first').length).toBe(1);
+	});
+});
+
+it('a task that the service does not know is not looked up for ever', async () => {
+	await start({ pace: 0 });
+	await activateListening();
+	fakeTime();
+	onRead(answer(404, {}), { path: '/v1/labs/task/never', ...ALWAYS });
+	sim.push(message('never', 100));
+	/** Lets time pass with messages: to replace a silent socket takes time of its own. */
+	const asked = async (times: number) => {
+		for (let n = 0; n < times; n++) {
+			sim.push(message('another', 1));
+			await pass(20);
+		}
+		return readings('never').length;
+	};
+	const most = await asked(3);
+	expect(most).toBeGreaterThan(1);
+	expect(await asked(5)).toBe(most);
+});
+
+const busy = () => new Error('SQLITE_BUSY: database is locked');
+
+/** A trigger whose first `times` emissions n8n can't start. */
+async function refusing(times: number, setting: TriggerSetting = {}, error = busy) {
+	await start({ pace: 0 });
+	// Hours pass in moments.
+	fakeTime();
+	const trigger = await activate({
+		execute: async (_, number) => {
+			if (number < times) throw error();
+			return {} as IRun;
+		},
+		...setting,
+	});
+	await passUntil(() => sim.sockets() === 1, 20);
+	return trigger;
+}
+
+describe('an event whose execution n8n could not start', () => {
+	it('is emitted again with the same key until n8n has started one', async () => {
+		const trigger = await refusing(3);
+		const taskId = await createTask('Busy');
+		const seconds = await passUntil(() => trigger.started.length === 4);
+		expect(seconds).toBeGreaterThan(1);
+		await jest.advanceTimersByTimeAsync(600_000);
+		expect(trigger.events()).toEqual(Array(4).fill(`completed ${taskId} 100`));
+		expect(new Set(trigger.started.map(({ key }) => key)).size).toBe(1);
+		expect(readings(taskId)).toHaveLength(1);
+	});
+
+	it('holds up the later events of its task, not those of others', async () => {
+		const trigger = await refusing(1, { parameters: onAll });
+		sim.push(message('1', 50));
+		await passUntil(() => trigger.started.length === 1);
+		sim.push(message('1', 70));
+		sim.push(message('2', 60));
+		await passUntil(() => trigger.started.length === 4);
+		const events = trigger.events();
+		expect(events.filter((event) => event.includes(' 1 '))).toEqual([
+			'progress 1 50',
+			'progress 1 50',
+			'progress 1 70',
+		]);
+		expect(events.indexOf('progress 2 60')).toBe(1);
+	});
+
+	it('is given up after ten tries, and told by the next activation', async () => {
+		const setting = { nodeId: 'refused' };
+		const trigger = await refusing(Infinity, setting);
+		const taskId = await createTask('Very busy');
+		await passUntil(() => trigger.started.length === 10, 600);
+		await jest.advanceTimersByTimeAsync(3600_000);
+		expect(trigger.started.length).toBe(10);
+		await trigger.close();
+		const next = await activate(setting);
+		await passUntil(() => next.started.length === 1);
+		expect(next.events()).toEqual([`completed ${taskId} 100`]);
+		expect(next.started[0]!.key).toBe(trigger.started[0]!.key);
+	});
+
+	it.each(['The execution was cancelled manually', 'No active execution found'])(
+		'is not one whose execution has begun: %s',
+		async (text) => {
+			const trigger = await refusing(1, {}, () => new Error(text));
+			await createTask('Stopped');
+			await passUntil(() => trigger.started.length === 1);
+			await jest.advanceTimersByTimeAsync(600_000);
+			expect(trigger.started.length).toBe(1);
+		},
+	);
 });

@@ -7,6 +7,8 @@ import type {
 	WorkflowActivateMode,
 } from 'n8n-workflow';
 import { core, useBinaryMode } from '../../demo/n8n.mts';
+import { findToken } from '../faults/canary.mts';
+import { saved as writtenOut } from '../faults/check.mts';
 import { eventually } from '../../tools/eventually.mts';
 import * as service from '../service/order.mts';
 import { misfits, schemaOf } from '../service/schemas.mts';
@@ -22,6 +24,13 @@ interface Started {
 	key: string | undefined;
 	/** Ends the execution, as far as the trigger can see. */
 	done(): void;
+}
+
+/** What n8n was given. */
+interface Given {
+	started: Started[];
+	errors: Error[];
+	saved(): IDataObject;
 }
 
 export interface TriggerSetting {
@@ -48,9 +57,16 @@ export interface TriggerSetting {
 const wrong: string[] = [];
 afterEach(() => expect(wrong.splice(0)).toEqual([]));
 
-const open: Array<{ close(): Promise<void> }> = [];
+const open: Array<Given & { close(): Promise<void> }> = [];
+/** Closes all; the token is in nothing that n8n was given. */
 afterEach(async () => {
-	for (const trigger of open.splice(0)) await trigger.close();
+	for (const { started, errors, saved, close } of open.splice(0)) {
+		await close();
+		const [items, kept] = [started, saved()].map((value) => JSON.stringify(value));
+		const places = { items: items!, kept: kept!, errors: writtenOut(errors) };
+		expect(findToken(sim.token, places)).toBeUndefined();
+	}
+	expect(sim.leaks).toEqual([]);
 });
 
 /** What n8n needs of a workflow to start its trigger. */
@@ -111,11 +127,6 @@ export async function activate(setting: TriggerSetting = {}) {
 		},
 		/** Resolves once an event has started an execution. */
 		until: async (event: string) => await until(event, () => events().includes(event)),
-		/** Resolves with the error that ended the trigger. */
-		async failed() {
-			await until('the end', () => errors.length > 0);
-			return errors[0]!;
-		},
 		close: async () => await response.closeFunction?.(),
 	};
 	open.push(active);
