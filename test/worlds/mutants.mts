@@ -1,10 +1,10 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /*
- * node test/worlds/mutants.mts [WORD] [--worlds]: plants defects, one at a time, and says what finds each: the
- * worlds, the tests named for its folder, or all tests. With --worlds only the worlds are played.
+ * node test/worlds/mutants.mts [WORD] [--worlds]: plants defects in the sources, one at a time, and says what
+ * finds each: the worlds or, without --worlds, all tests.
  */
 const MUTANTS = [
 	// What was paid for.
@@ -52,65 +52,39 @@ const MUTANTS = [
 	`http/request.ts => const bearsToken = new URL(url).origin === request.credential.origin; => const bearsToken = true;`,
 ].map((line) => line.split(/ => ?/) as [file: string, from: string, to: string]);
 
-/** Which tests are named for a folder. */
-const TESTS: Record<string, string> = {
-	paid: 'unit/paid unit/spending engine/modelCalls engine/spending engine/speechRetries',
-	speech: 'engine/speech unit/notifications unit/deafServer',
-	run: 'engine/video engine/concurrency unit/concurrency unit/job',
-	api: 'engine/limits engine/outages',
-	generation: 'engine/video unit/historySearch unit/claims',
-	async: 'unit/pollUntil engine/speech',
-	http: 'engine/downloads engine/refusedFiles engine/memory unit/credential',
-	pace: 'engine/limits engine/outages worlds/worlds',
-	activation: 'engine/trigger unit/eventStore',
-	tasks: 'engine/trigger unit/eventStore unit/endedBefore',
-	generated: 'engine/triggerGenerated unit/newEntries',
-};
-
 const root = join(import.meta.dirname, '../..');
-const sources = execFileSync('git', ['ls-files', 'nodes'], { cwd: root, encoding: 'utf8' });
 const [word = ''] = process.argv.slice(2).filter((each) => each !== '--worlds');
-const onlyWorlds = process.argv.includes('--worlds');
+const commands = [['test/worlds/main.mts', '--count', '400', '--within', '60', '--first']];
+if (!process.argv.includes('--worlds')) commands.push(['tools/run.mjs', 'test', '--bail']);
 
-async function run(args: string[], more: object = {}): Promise<{ text: string; failed: boolean }> {
-	const env = { ...process.env, ...more };
-	return await new Promise((resolve) => {
-		execFile(process.execPath, args, { cwd: root, env, maxBuffer: 1e9 }, (error, told, errors) =>
-			resolve({ text: told + errors, failed: error !== null }),
-		);
-	});
-}
-
-/** What finds a defect; undefined if nothing does. */
-async function findsIt(path: string, mutant: string[], planted: string, text: string) {
-	const worlds = [join(import.meta.dirname, 'main.mts'), '--count', '400', '--within', '25'];
-	const { text: told } = await run([...worlds, '--first'], {
-		WORLDS_MUTANT: JSON.stringify(mutant),
-	});
-	const [seed] = /seed \d+: .*/.exec(told) ?? [];
-	if (seed || onlyWorlds) return seed;
-	const named = TESTS[path.split('/').at(-2)!]!.split(' ').map((each) => `test/${each}`);
-	writeFileSync(path, planted);
-	try {
-		for (const tests of [named, []]) {
-			const { text: said, failed } = await run(['tools/run.mjs', 'test', ...tests]);
-			if (failed) return /● .*/.exec(said)?.[0] ?? 'a test that does not begin';
-		}
-	} finally {
-		writeFileSync(path, text);
+/** What says that something is wrong; undefined if nothing does. */
+function findDefect(): string | undefined {
+	for (const command of commands) {
+		const { status, output } = spawnSync(process.execPath, command, {
+			cwd: root,
+			encoding: 'utf8',
+		});
+		if (status !== 0)
+			return /seed \d+: .*|● .*|.*Error.*/.exec(output.join('\n'))?.[0] ?? 'no start';
 	}
 	return undefined;
 }
 
 let missed = 0;
-for (const mutant of MUTANTS.filter(([file]) => file.includes(word))) {
-	const [file, from, to = ''] = mutant;
-	const paths = sources.split('\n').filter((path) => path.endsWith(`/${file}`));
-	const path = join(root, paths[0] ?? file);
+for (const [file, from, to = ''] of MUTANTS.filter(([name]) => name.includes(word))) {
+	const [path = file] = globSync(join(root, 'nodes/**', file));
 	const text = readFileSync(path, 'utf8');
-	if (paths.length !== 1 || text.split(from).length !== 2) throw new Error(`${file}: ${from}`);
-	const found = await findsIt(path, mutant, text.replace(from, to), text);
-	if (!found) missed++;
-	console.log(`${found ? 'found ' : 'MISSED'} ${file}: ${from.split('\n').at(-1)} | ${found}`);
+	if (text.split(from).length !== 2) throw new Error(`${file}: ${from}`);
+	writeFileSync(
+		path,
+		text.replace(from, () => to),
+	);
+	try {
+		const found = findDefect();
+		if (!found) missed++;
+		console.log(`${found ? 'found ' : 'MISSED'} ${file}: ${from.split('\n').at(-1)} | ${found}`);
+	} finally {
+		writeFileSync(path, text);
+	}
 }
 console.log(`${missed} missed`);

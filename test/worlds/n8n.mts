@@ -1,16 +1,15 @@
 import crypto from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
-import { build, type Plugin } from 'esbuild';
+import { build } from 'esbuild';
 import type {
 	ICredentialType,
 	IExecuteFunctions,
 	INodeExecutionData,
 	INodeType,
 } from 'n8n-workflow';
-import { n8nWorkflow } from '../../demo/n8n.mts';
 import type { Loader } from '../../demo/package.mts';
 import { type Process, runAs } from './clock.mts';
 
@@ -19,36 +18,17 @@ const require = createRequire(import.meta.url);
 
 export const PACKAGE = 'n8n-nodes-media-generation';
 
-/** A defect to plant: in which file, what, and what in its place. */
-const MUTANT = JSON.parse(process.env.WORLDS_MUTANT ?? '[]') as string[];
-
-const planter: Plugin = {
-	name: 'mutant',
-	setup(making) {
-		const [file, from, to] = MUTANT;
-		making.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-			if (!file || !path.endsWith(`/${file}`)) return undefined;
-			return { contents: readFileSync(path, 'utf8').replace(from!, () => to!), loader: 'ts' };
-		});
-	},
-};
-
 type Module = Record<string, new () => INodeType & ICredentialType>;
 type Run = (module: { exports: Module }, require: (name: string) => unknown) => void;
 
 /** The product as one script, so that each process can have its own copy of all it shares. */
 async function compile(): Promise<Run> {
-	const files = ['MediaGeneration', 'MediaGenerationTrigger'].map((name) => `${name}/${name}.node`);
-	const paths = [
-		...files.map((file) => `nodes/${file}`),
-		'credentials/MediaGenerationApi.credentials',
-	];
+	const paths = globSync(['nodes/*/*.node.ts', 'credentials/*.ts'], { cwd: root });
 	const contents = paths.map((path) => `export * from './${path}';`).join('\n');
 	const made = await build({
 		stdin: { contents, resolveDir: root },
 		...{ bundle: true, write: false, platform: 'node', format: 'cjs' },
 		external: ['n8n-workflow'],
-		plugins: [planter],
 	});
 	const script = new Script(`(module, require) => {${made.outputFiles![0]!.text}\n}`);
 	return script.runInThisContext() as Run;
@@ -76,10 +56,8 @@ export type N8n = Process & { loader: Loader };
 /** A process of n8n with the package in it, as new; `onAttempt` gives each attempt its number. */
 export function startProcess(name: string, onAttempt: (context: IExecuteFunctions) => number): N8n {
 	const module: { exports: Module } = { exports: {} };
-	const fixed = { ...crypto, randomUUID: () => `${name}-${Math.random()}` };
-	run(module, (wanted) =>
-		wanted === 'n8n-workflow' ? n8nWorkflow : /crypto$/.test(wanted) ? fixed : require(wanted),
-	);
+	const randomUUID = () => `${name}-${Math.random()}`;
+	run(module, (wanted) => (/crypto$/.test(wanted) ? { ...crypto, randomUUID } : require(wanted)));
 	const { MediaGeneration, MediaGenerationTrigger, MediaGenerationApi } = module.exports;
 	const action = new MediaGeneration!();
 	const execute = action.execute!;

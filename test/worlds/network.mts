@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
-import type { AxiosAdapter } from 'axios';
+import type { AxiosAdapter, InternalAxiosRequestConfig } from 'axios';
 import { type Clock, runAs, type Who, whoRuns } from './clock.mts';
 import type { Service } from './service.mts';
 
@@ -10,39 +10,38 @@ const nearN8n = createRequire(
 );
 const axios = nearN8n('axios') as typeof import('axios').default;
 
-/** One request on its way, as the service sees it. */
-export interface Exchange {
-	n: number;
-	method: string;
-	url: URL;
-	authorization: string;
-	sent: Record<string, unknown>;
-	who: Who;
-	/** Nothing more can be answered. */
-	isOver: boolean;
-	begin(status: number, headers: Record<string, string>): void;
-	/** False if that is not possible any more. */
-	write(part: string | Buffer): boolean;
-	end(): void;
-	reset(code?: string): void;
-}
-
-/** A WebSocket, of which the service holds the other end. */
-export interface Socket {
-	readonly who: Who;
-	readyState: number;
-	/** It has been opened (1) or closed (3). */
-	become(state: 1 | 3): void;
-	say(message: object): void;
-}
-
 /** What a process does to the world, or the world to it. */
 export type Effect = (who: Who, act: () => void) => void;
 
 /** Replaces the network below n8n's request helper and the global WebSocket; returns what undoes it. */
 export function connect(clock: Clock, service: Service, effect: Effect): () => void {
 	const before = { adapter: axios.defaults.adapter, WebSocket: globalThis.WebSocket };
-	axios.defaults.adapter = adapterTo(clock, service, effect);
+	let requests = 0;
+	const adapter: AxiosAdapter = async (config) =>
+		await new Promise((resolve, reject) => {
+			const exchange = new Exchange(requests++, config);
+			const { who, body } = exchange;
+			const fail = (error: Error) => {
+				reject(error);
+				body.destroy(error);
+			};
+			const failWith = (code: string, text: string) =>
+				fail(new axios.AxiosError(text, code, config));
+			const { timeout = 300_000, signal } = config;
+			const timer = clock.after(timeout, () => failWith('ECONNABORTED', `timeout of ${timeout}ms`));
+			body.on('close', () => clearTimeout(timer as never));
+			exchange.onHead = (status, headers) => {
+				clearTimeout(timer as never);
+				const answer = { status, statusText: '', headers, data: body, config, request: {} };
+				effect(who, () => resolve(answer));
+			};
+			exchange.onReset = (code) => failWith(code, `connect ${code}`);
+			const abort = () => fail(new axios.CanceledError());
+			signal?.addEventListener!('abort', abort);
+			if (signal?.aborted) abort();
+			else effect(who, () => runAs(undefined, () => service.receive(exchange)));
+		});
+	axios.defaults.adapter = adapter;
 	globalThis.WebSocket = socketsTo(clock, service, effect) as never;
 	return () => {
 		axios.defaults.adapter = before.adapter;
@@ -50,54 +49,49 @@ export function connect(clock: Clock, service: Service, effect: Effect): () => v
 	};
 }
 
-function adapterTo(clock: Clock, service: Service, effect: Effect): AxiosAdapter {
-	let requests = 0;
-	return async (config) =>
-		await new Promise((resolve, reject) => {
-			const who = whoRuns();
-			const body = new Readable({ read() {} });
-			let hasEnded = false;
-			const give = (error: Error) => {
-				exchange.isOver = true;
-				clearTimeout(timer as never);
-				reject(error);
-				body.destroy(error);
-			};
-			const fail = (code: string, text: string) => give(new axios.AxiosError(text, code, config));
-			const exchange: Exchange = {
-				...{ n: requests++, who, isOver: false, url: new URL(axios.getUri(config)) },
-				method: config.method!.toUpperCase(),
-				authorization: String(config.headers.get('authorization') ?? ''),
-				sent: config.data ? JSON.parse(String(config.data)) : {},
-				begin(status, headers) {
-					clearTimeout(timer as never);
-					const answer = { status, statusText: '', headers, data: body, config, request: {} };
-					effect(who, () => resolve(answer));
-				},
-				write: (part) => !exchange.isOver && !hasEnded && (body.push(Buffer.from(part)), true),
-				end() {
-					hasEnded = true;
-					body.push(null);
-				},
-				reset(code = 'ECONNRESET') {
-					if (!exchange.isOver)
-						fail(code, code === 'ECONNREFUSED' ? `connect ${code}` : 'socket hang up');
-				},
-			};
-			body.on('error', () => {}).once('close', () => (exchange.isOver = true));
-			const { timeout = 300_000 } = config;
-			const timer = clock.after(timeout, () =>
-				fail('ECONNABORTED', `timeout of ${timeout}ms exceeded`),
-			);
-			const signal = config.signal as AbortSignal | undefined;
-			signal?.addEventListener('abort', () => give(new axios.CanceledError()));
-			if (signal?.aborted) return give(new axios.CanceledError());
-			effect(who, () => runAs(undefined, () => service.receive(exchange)));
-		});
+/** One request on its way, as the service sees it. */
+export class Exchange {
+	readonly n: number;
+	readonly method: string;
+	readonly url: URL;
+	readonly authorization: string;
+	readonly sent: Record<string, unknown>;
+	readonly who = whoRuns()!;
+	readonly body = new Readable({ read() {} }).on('error', () => {});
+	onHead: (status: number, headers: Record<string, string>) => void = () => {};
+	onReset: (code: string) => void = () => {};
+	private hasEnded = false;
+
+	constructor(n: number, config: InternalAxiosRequestConfig) {
+		this.n = n;
+		this.method = config.method!.toUpperCase();
+		this.url = new URL(axios.getUri(config));
+		this.authorization = String(config.headers.get('authorization') ?? '');
+		this.sent = config.data ? JSON.parse(String(config.data)) : {};
+	}
+
+	/** Nobody takes anything more. */
+	get isOver(): boolean {
+		return this.body.destroyed || this.who.process.isDead;
+	}
+
+	/** False if that is not possible any more. */
+	write(part: string | Buffer): boolean {
+		if (!this.isOver && !this.hasEnded) this.body.push(Buffer.from(part as string));
+		return !this.isOver && !this.hasEnded;
+	}
+
+	end(): void {
+		this.hasEnded = true;
+		this.body.push(null);
+	}
 }
 
+export type Socket = InstanceType<ReturnType<typeof socketsTo>>;
+
+/** The global WebSocket, of which the service holds the other end. */
 const socketsTo = (clock: Clock, service: Service, effect: Effect) =>
-	class extends EventTarget implements Socket {
+	class Socket extends EventTarget {
 		static readonly OPEN = 1;
 		static readonly CLOSED = 3;
 		/** The process shares it: what it sets off is not the work of whoever opened it. */
@@ -109,6 +103,7 @@ const socketsTo = (clock: Clock, service: Service, effect: Effect) =>
 			runAs(undefined, () => service.join(this, new URL(url)));
 		}
 
+		/** It has been opened (1) or closed (3). */
 		become(state: 1 | 3): void {
 			if (this.readyState >= state) return;
 			this.readyState = state;
@@ -117,7 +112,7 @@ const socketsTo = (clock: Clock, service: Service, effect: Effect) =>
 
 		say(message: object): void {
 			const event = new MessageEvent('message', { data: JSON.stringify(message) });
-			if (this.readyState === 1) effect(this.who, () => this.dispatchEvent(event));
+			effect(this.who, () => this.dispatchEvent(event));
 		}
 
 		close(): void {

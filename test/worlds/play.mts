@@ -134,7 +134,6 @@ export class Stage {
 	private end(index: number): void {
 		const process = this.processOf(index);
 		process.isDead = true;
-		this.service.forget(process);
 		runAs(undefined, () => this.clock.after(5 * SECOND, () => this.startAgain(index)));
 	}
 
