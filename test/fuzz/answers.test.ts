@@ -2,10 +2,7 @@ import fc from 'fast-check';
 import { Failure } from '../../nodes/shared/failure';
 import * as single from '../../nodes/shared/parsing/coerce';
 import * as errors from '../../nodes/shared/parsing/errors';
-import {
-	GenerationEvents,
-	type GenerationProgress,
-} from '../../nodes/shared/parsing/generationEvents';
+import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import * as readers from '../../nodes/shared/parsing/responses';
 import { anAddress, anyBody, anyFigure, anyJson, anyText, recordOf } from './arbitraries';
 import { always, BASE, SOURCE, valueOrFailure } from './check';
@@ -126,8 +123,8 @@ const stream: fc.Arbitrary<Uint8Array> = fc.oneof(
 
 test('any stream ends in an outcome and progress that can be shown, the same however it is cut', () => {
 	const hear = (parts: Uint8Array[], ending: 'markEnded' | 'markBroken') => {
-		const progress: GenerationProgress[] = [];
-		const events = new GenerationEvents(SOURCE, (news) => progress.push(news));
+		const progress: Array<{ status: string; id?: string }> = [];
+		const events = new GenerationEvents(SOURCE, (status, id) => progress.push({ status, id }));
 		for (const part of parts) events.push(part);
 		return { outcome: events[ending](), progress };
 	};

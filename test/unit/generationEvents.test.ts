@@ -1,9 +1,6 @@
 import type { GeneratedFile } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
-import {
-	GenerationEvents,
-	type GenerationProgress,
-} from '../../nodes/shared/parsing/generationEvents';
+import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
 /* What a stream says, however it is cut. The plainest streams: docs/faults.md; any stream: test/fuzz. */
@@ -31,8 +28,9 @@ type Ending = 'markEnded' | 'markBroken';
 const ENDINGS: Ending[] = ['markEnded', 'markBroken'];
 /** What comes of these parts when so many files were asked for; `early`: before the stream had ended. */
 function hear(parts: Array<string | Uint8Array>, ending: Ending = 'markEnded', expected?: number) {
-	const progress: GenerationProgress[] = [];
-	const events = new GenerationEvents(SOURCE, (news) => progress.push(news), expected);
+	const progress: Array<{ status: string; id?: string }> = [];
+	const note = (status: string, id?: string) => void progress.push({ status, id });
+	const events = new GenerationEvents(SOURCE, note, expected);
 	let early = false;
 	for (const part of parts) early = events.push(Buffer.from(part)) !== undefined;
 	const outcome = shown(events[ending]());

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { GeneratedFile, Generation, SentRequest } from '../../shared/contract';
 import { Failure, isFailure, withFacts } from '../../shared/failure';
 import { markEnded, markLost, requestsOf } from '../../shared/generation/sentRequests';
-import type { GenerationProgress } from '../../shared/parsing/generationEvents';
 import { encounterOf, type PaidRecord } from '../paid/payments';
 import type { Work } from './work';
 
@@ -79,7 +78,7 @@ export class GenerationRecord {
 		this.work.concurrency.recordAlive();
 	}
 
-	showProgress({ status, id }: GenerationProgress): void {
+	showProgress(status: string, id?: string): void {
 		this.receive([id]);
 		this.work.report.progress(`${this.kind} ${status}`);
 	}

@@ -100,9 +100,9 @@ export async function requestStream(
 		const over = new AbortController();
 		const events = new GenerationEvents(
 			api.credential,
-			(progress) => {
+			(status, id) => {
 				begin();
-				record.showProgress(progress);
+				record.showProgress(status, id);
 			},
 			order.expected,
 		);

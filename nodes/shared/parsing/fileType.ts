@@ -18,10 +18,8 @@ const TYPES: ReadonlyArray<
 	['mp3', /^ID3|^\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]/, 'audio/mpeg', 'audio/mp3'],
 	['wav', /^RIFF.{4}WAVE/s, 'audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave'],
 	['ogg', /^OggS/, 'audio/ogg'],
-	['opus', undefined, 'audio/opus'],
 	['flac', /^fLaC/, 'audio/flac', 'audio/x-flac'],
 	['m4a', /^.{4}ftypM4A/s, 'audio/mp4', 'audio/x-m4a'],
-	['weba', undefined, 'audio/webm'],
 	['webm', /^\x1aE\xdf\xa3/, 'video/webm'],
 	['mov', /^.{4}ftypqt {2}/s, 'video/quicktime'],
 	['avif', /^.{4}ftypavi/s, 'image/avif'],
@@ -63,9 +61,7 @@ export function fileTypeOf(
 ): FileType {
 	const type =
 		sniff(bytes) ?? named(typeNamedBy(contentType)) ?? typeAtEndOf(url) ?? named(MIME_TYPES[kind])!;
-	// Sound may be in a container that usually holds a video.
-	const sound = kind === 'speech' && named(type[2].replace(/^video/, 'audio'));
-	const [extension, , mimeType] = sound || type;
+	const [extension, , mimeType] = type;
 	return { mimeType, extension };
 }
 

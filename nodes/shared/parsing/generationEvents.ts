@@ -1,10 +1,9 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { STREAM_ENDS, type GeneratedFile, type ServiceRecord } from '../contract';
+import { STREAM_ENDS, type GeneratedFile } from '../contract';
 import { Failure, isFailure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
 import { asText, clip, isRecord, looksLikeHtml, parseJson, unsigned } from './coerce';
 import { failureOfText, isFailed, isFailureWord, readReason, saysRefused } from './errors';
-import type { Redactor } from './redaction';
 import { idOf, readGeneratedFiles, type Source } from './responses';
 
 /** From the bytes of a generation stream to its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
@@ -16,27 +15,12 @@ export interface Heard {
 	cut?: string;
 }
 
-export interface GenerationProgress {
-	/** The service's status word, or what it says instead. */
-	status: string;
-	/** Identifier of the item in the making, when an event carries one. */
-	id?: string;
-}
-
 /** The value in an event's data: JSON (also JSON inside a JSON string), or a bare text. */
 function readData(data: string): unknown {
 	const parsed = parseJson(data);
 	const value = parsed === undefined ? data.trim() : parsed;
 	const isInner = typeof value === 'string' && /^\s*[[{]/.test(value);
 	return (isInner ? parseJson(value) : undefined) ?? value;
-}
-
-function progressOf(value: unknown, redact: Redactor): GenerationProgress | undefined {
-	const record: ServiceRecord = isRecord(value) ? value : { status: value };
-	const word = asText(record.status) ?? asText(record.message);
-	const id = idOf(record);
-	if (word === undefined && id === undefined) return undefined;
-	return { status: clip(redact.text(word ?? 'working'), MAX_REASON_CHARS), id };
 }
 
 /**
@@ -66,7 +50,8 @@ export class GenerationEvents {
 
 	constructor(
 		private readonly source: Source,
-		private readonly onProgress: (progress: GenerationProgress) => void = () => {},
+		/** Hears of status words, and of the id of an item in the making. */
+		private readonly onProgress: (status: string, id?: string) => void = () => {},
 		/** Files asked for. */
 		private readonly expected = 1,
 	) {}
@@ -135,9 +120,10 @@ export class GenerationEvents {
 				if (id === undefined) return this.fail(value);
 				if (this.failed.add(id).size >= this.expected) this.fail(value);
 			} else {
+				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
+				const word = asText(status) ?? asText(message) ?? (id && 'working');
 				// An id proves which entry of the history is the result.
-				const progress = progressOf(entry, redact);
-				if (progress) this.onProgress(progress);
+				if (word) this.onProgress(clip(redact.text(word), MAX_REASON_CHARS), id);
 			}
 		}
 		if (this.files.size + this.failed.size >= this.expected) this.end();
