@@ -90,13 +90,7 @@ test.each<[string, (text: string) => void]>([
 			if (read instanceof Failure) isReason(read.facts.text);
 			else expect(read).toEqual(single.parseJson(text));
 			isReason(errors.readErrorText(text));
-		},
-	],
-	[
-		'a failure by its status',
-		(text) => {
-			const { facts } = errors.failureOfStatus(400 + (text.length % 200), text);
-			isReason(facts.text);
+			isReason(errors.failureOfStatus(400 + (text.length % 200), text).facts.text);
 		},
 	],
 ])('any text is %s, or nothing', (_, read) =>
