@@ -119,12 +119,7 @@ it.each<[string, Buffer]>([
 });
 
 it.each<[string, first: Buffer, second: Buffer, why: string]>([
-	[
-		'another rate',
-		wav(one),
-		wav(two, { rate: 16_000 }),
-		'part 2 is WAV (1) with 16 bit, 1 × 16000',
-	],
+	['another rate', wav(one), wav(two, { rate: 16_000 }), 'WAV (1) with 16 bit, 1 × 16000'],
 	['another encoding', wav(one), wav(two, { tag: 7, bits: 8 }), 'WAV (7) with 8 bit'],
 	['no samples', wav(one), wav(Buffer.alloc(0)), 'part 2 has no sound'],
 	['an MP3', wav(one), mp3(3), 'part 2 is MP3 with 24000 Hz, mono'],

@@ -122,14 +122,11 @@ it.each<[string, Change]>([
 	}
 });
 
-it.each([0, 100_000])(
-	'of %d entries only the new ones are told, and little is kept',
-	async (amount) => {
-		const setting = await watching(entries('old', amount, -90_000), 1e6);
-		expect(await setting.look(entry('a', 2), entry('b', 1))).toEqual(['b', 'a']);
-		expect(JSON.stringify(setting.data).length).toBeLessThan(50_000);
-	},
-);
+it.each([0, 100_000])('of %d entries the new are told, and little is kept', async (amount) => {
+	const setting = await watching(entries('old', amount, -90_000), 1e6);
+	expect(await setting.look(entry('a', 2), entry('b', 1))).toEqual(['b', 'a']);
+	expect(JSON.stringify(setting.data).length).toBeLessThan(50_000);
+});
 
 it.each<[string, ServiceRecord[]]>([
 	['among older ones', old(300)],
@@ -141,18 +138,15 @@ it.each<[string, ServiceRecord[]]>([
 	expect(await setting.look()).toEqual(['slow']);
 });
 
-it.each([100, 20])(
-	'many at once, on pages of %d, are all told, while more come in',
-	async (size) => {
-		const setting = await watching(old(300), size);
-		let late = 0;
-		setting.between = () => setting.history.unshift(entry(`late ${late++}`, 20 + late));
-		const told = await setting.look(...entries('new', 480, 0));
-		setting.between = () => {};
-		told.push(...(await setting.look()));
-		expect(told).toEqual([...named('new', 480), ...named('late ', late)]);
-	},
-);
+it.each([100, 20])('many at once, on pages of %d, are all told', async (size) => {
+	const setting = await watching(old(300), size);
+	let late = 0;
+	setting.between = () => setting.history.unshift(entry(`late ${late++}`, 20 + late));
+	const told = await setting.look(...entries('new', 480, 0));
+	setting.between = () => {};
+	told.push(...(await setting.look()));
+	expect(told).toEqual([...named('new', 480), ...named('late ', late)]);
+});
 
 describe('an entry in the making', () => {
 	it.each([

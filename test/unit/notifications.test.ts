@@ -138,20 +138,18 @@ describe('the socket of an account', () => {
 		expect(await has(1)).toEqual([93]);
 	});
 
-	it.each<'refuse' | 'hang'>(['refuse', 'hang'])(
-		'holds nothing up beyond 3 s where it cannot be had (%s), and is asked for again',
-		async (how) => {
-			mode = how;
-			const began = Date.now();
-			const { subscription, has } = await follow();
-			expect(Date.now() - began).toBeLessThan(10_000);
-			expect(subscription.isOpen).toBe(false);
-			mode = 'accept';
-			if (how === 'hang') connection.destroy();
-			expect(await has(1)).toEqual(['back']);
-			expect(subscription.isOpen).toBe(true);
-		},
-	);
+	it.each(['refuse', 'hang'] as const)('holds nothing up for long (%s)', async (how) => {
+		mode = how;
+		const began = Date.now();
+		const { subscription, has } = await follow();
+		// 3 s at most, and it is asked for again.
+		expect(Date.now() - began).toBeLessThan(10_000);
+		expect(subscription.isOpen).toBe(false);
+		mode = 'accept';
+		if (how === 'hang') connection.destroy();
+		expect(await has(1)).toEqual(['back']);
+		expect(subscription.isOpen).toBe(true);
+	});
 });
 
 describe('a socket that is lost', () => {
