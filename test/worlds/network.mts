@@ -92,6 +92,7 @@ export type Socket = InstanceType<ReturnType<typeof socketsTo>>;
 /** The global WebSocket, of which the service holds the other end. */
 const socketsTo = (clock: Clock, service: Service, effect: Effect) =>
 	class Socket extends EventTarget {
+		static readonly CONNECTING = 0;
 		static readonly OPEN = 1;
 		static readonly CLOSED = 3;
 		/** The process shares it: what it sets off is not the work of whoever opened it. */

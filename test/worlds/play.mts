@@ -44,20 +44,21 @@ export class Stage {
 
 	/** From the first execution to the last timer. */
 	async play(): Promise<void> {
-		const { clock, world } = this;
+		const { clock } = this;
 		const disconnect = connect(clock, this.service, this.effect);
 		Object.assign(Container.get(Logger), this.logger());
 		try {
 			this.schedule();
-			await clock.pass(lastPlanned(world) + SECOND);
-			await this.untilIdle();
-			for (let again = 0; again < 3 && this.underWay.size === 0; again++) {
-				for (const running of this.failed.splice(0))
-					this.begin(running.plan, `${running.name} again`, running.retryOf);
-				await this.untilIdle();
+			// By then all that is planned has begun, and every fault that ends has ended.
+			await clock.pass(HOUR);
+			for (let retries = 0; retries <= 3; retries++) {
+				for (const { plan, name, retryOf } of this.failed.splice(0))
+					this.begin(plan, `${name} again`, retryOf);
+				// What waits longest does so for an hour, each time.
+				await clock.pass(8 * HOUR, () => this.underWay.size === 0);
 			}
 			await clock.pass(15 * MINUTE);
-			for (const trigger of this.triggers) void trigger.unpublish();
+			for (const trigger of this.triggers) void trigger.turn(false);
 			await clock.pass(2 * MINUTE);
 			this.note({ what: 'left', timers: clock.left(), ...this.service.open() });
 		} finally {
@@ -103,13 +104,8 @@ export class Stage {
 		for (const [index, plan] of executions.entries())
 			clock.after(plan.at, () => this.begin(plan, `execution ${index}`));
 		for (const { at, kind, text } of others) clock.after(at, () => service.order(kind, text));
-		for (const [index, { at, unpublishedAt, publishedAgainAt }] of triggers.entries()) {
-			const trigger = this.triggers[index]!;
-			const publish = () => void trigger.publish('activate');
-			clock.after(at, publish);
-			if (unpublishedAt) clock.after(at + unpublishedAt, () => void trigger.unpublish());
-			if (publishedAgainAt) clock.after(at + publishedAgainAt, publish);
-		}
+		for (const [index, { turns }] of triggers.entries())
+			for (const at of turns) clock.after(at, () => void this.triggers[index]!.turn());
 		for (const at of restarts) clock.after(at, () => void this.restart());
 	}
 
@@ -124,11 +120,6 @@ export class Stage {
 			this.underWay.delete(running);
 			if (run.status === 'error') this.failed.push({ ...running, retryOf: run });
 		});
-	}
-
-	/** What waits longest does so for an hour, each time. */
-	private async untilIdle(): Promise<void> {
-		await this.clock.pass(8 * HOUR, () => this.underWay.size === 0);
 	}
 
 	private end(index: number): void {
@@ -169,14 +160,6 @@ export class Stage {
 		const quiet = () => {};
 		return { debug: quiet, info: log, warn: log, error: log, scoped: () => this.logger() };
 	}
-}
-
-/** When the last of what was planned has begun, and every fault that ends has ended. */
-function lastPlanned({ executions, triggers, others, faults, restarts }: World): number {
-	const begun = [...executions, ...triggers, ...others].map(({ at }) => at);
-	const again = triggers.map(({ at, publishedAgainAt = 0 }) => at + publishedAgainAt);
-	const ends = faults.map(({ at, forMs }) => (forMs < HOUR ? at + forMs : 0));
-	return Math.max(0, ...begun, ...again, ...restarts, ...ends);
 }
 
 /** Plays a world to its end: what was noted, and how many effects there were. */

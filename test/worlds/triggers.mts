@@ -29,7 +29,6 @@ export class Publication {
 
 	/** Activates it, again and again if it is refused. */
 	async publish(mode: WorkflowActivateMode): Promise<void> {
-		this.isWanted ||= mode === 'activate';
 		const life = ++this.life;
 		for (let tries = 1; tries <= TRIES || mode === 'activate'; tries++) {
 			if (life !== this.life || !this.isWanted || (await this.activate(mode, life))) return;
@@ -37,9 +36,11 @@ export class Publication {
 		}
 	}
 
-	async unpublish(): Promise<void> {
-		if (!this.isWanted) return;
-		this.isWanted = false;
+	/** Publishes it as a person does, or unpublishes it if it is published. */
+	async turn(isWanted = !this.isWanted): Promise<void> {
+		if (isWanted === this.isWanted) return;
+		this.isWanted = isWanted;
+		if (isWanted) return await this.publish('activate');
 		await this.close();
 		this.stage.note({ what: 'unpublished', trigger: this.name });
 	}
@@ -89,21 +90,19 @@ export class Publication {
 			...{ workflowId: name, nodes: [triggerNode(parameters)], credential, activationMode },
 			...{ staticData, loader: process.loader },
 		};
-		const active = runAs({ process }, () => activateTrigger(setting, emit, fail));
-		return await active!.then(
-			async ({ closeFunction }) => {
-				const close = async () => await runAs({ process }, async () => await closeFunction?.());
-				if (!isCurrent()) return (await close(), true);
-				this.closeFunction = close;
-				published();
-				save();
-				return true;
-			},
-			(error: Error) => {
-				if (isCurrent()) published(saidBy(error));
-				return !isCurrent();
-			},
-		);
+		const active = runAs({ process }, () => activateTrigger(setting, emit, fail))!;
+		const answer = await active.catch((error: Error) => error);
+		const close = async () =>
+			await runAs(
+				{ process },
+				async () => 'closeFunction' in answer && (await answer.closeFunction?.()),
+			);
+		if (!isCurrent()) return (await close(), true);
+		if (answer instanceof Error) return (published(saidBy(answer)), false);
+		this.closeFunction = close;
+		published();
+		save();
+		return true;
 	}
 }
 

@@ -35,11 +35,10 @@ export interface Execution extends Asked {
 }
 
 export interface Trigger extends Omit<Wanted, 'taskIds'> {
-	at: number;
+	/** When it is published, unpublished, and published again. */
+	turns: number[];
 	/** Texts of the tasks that it is limited to. */
 	tasks: string[];
-	unpublishedAt?: number;
-	publishedAgainAt?: number;
 }
 
 /** All that is decided before a world begins. */
@@ -166,10 +165,11 @@ function executionOf({ whole, pick, chance, maybe, some }: Random, index: number
 	};
 }
 
-function triggerOf({ whole, pick, chance, maybe }: Random): Trigger {
-	const unpublishedAt = maybe(0.25, () => whole(1, 10) * MINUTE);
+function triggerOf({ whole, pick, chance }: Random): Trigger {
+	const at = pick(0, 0, whole(0, 2 * MINUTE));
+	const offAt = at + whole(1, 10) * MINUTE;
 	return {
-		at: pick(0, 0, whole(0, 2 * MINUTE)),
+		turns: chance(0.25) ? [at, offAt, offAt + pick(1, 30, 300) * SECOND] : [at],
 		events: pick<string[][]>(
 			['completed'],
 			['completed', 'failed'],
@@ -179,8 +179,6 @@ function triggerOf({ whole, pick, chance, maybe }: Random): Trigger {
 		),
 		tasks: chance(0.15) ? ['Named text.', 'Another named text.'] : [],
 		download: chance(0.3),
-		unpublishedAt,
-		publishedAgainAt: unpublishedAt && unpublishedAt + pick(1, 30, 300) * SECOND,
 	};
 }
 
