@@ -92,12 +92,10 @@ async function follow(taskId = '1', apiToken = token) {
 }
 
 /** Sends a message over the newest socket. */
-const send = (process_percentage?: number, task_id = '1') =>
-	sockets
-		.at(-1)!
-		.send(
-			JSON.stringify({ type: 'labs_status_updated', payload: { task_id, process_percentage } }),
-		);
+function send(process_percentage: number, task_id = '1'): void {
+	const payload = { task_id, process_percentage };
+	sockets.at(-1)!.send(JSON.stringify({ type: 'labs_status_updated', payload }));
+}
 /** Lets the connections bring what they have. */
 async function settle() {
 	for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -127,6 +125,17 @@ describe('the socket of an account', () => {
 		await over;
 		expect((await listen()).isOpen).toBe(true);
 		expect(requests.length).toBe(2);
+	});
+
+	it('is given up at once when the last one leaves before the handshake is answered', async () => {
+		mode = 'hang';
+		const asked = once(events, 'asked');
+		void listen();
+		await asked;
+		const [gone, began] = [once(connection, 'close'), Date.now()];
+		await Promise.all([leave(subscriptions[0]!), gone]);
+		// An answer is waited for three times as long.
+		expect(Date.now() - began).toBeLessThan(5000);
 	});
 
 	it('delivers the highest percentage that came before anybody followed', async () => {
