@@ -41,7 +41,7 @@ const timesOf = (text: string) =>
 
 function durationOf(id: string): number {
 	const file = sim.fileBytes(sim.tasks.get(id)!.audioUrl!)!;
-	return (readWav(file) ?? readMp3(file))!.sound.durationMs;
+	return (readWav(file) ?? readMp3(file))!.durationMs;
 }
 
 /** The cues of all tasks, each later by the sound of those before it. */

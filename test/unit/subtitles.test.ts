@@ -7,7 +7,6 @@ const joined = (...parts: Array<[startMs: number, text: string]>) => {
 	return result.text;
 };
 const srt = (...cues: string[]) => `${cues.join('\n\n')}\n`;
-const vtt = (...blocks: string[]) => srt('WEBVTT', ...blocks);
 
 const CUE = '00:00:00,000 --> 00:00:01,000\nHi.';
 
@@ -69,17 +68,6 @@ describe('VTT', () => {
 				'1\n00:00:00.000 --> 00:00:01.000\nOne.',
 				'2\n00:00:01.750 --> 100:00:02.500 align:start\nTwo,\n<b>too</b>',
 			),
-		);
-	});
-
-	it('styles and regions come first, each once; notes stay where they are', () => {
-		const style = 'STYLE\n::cue { color: red }';
-		const region = 'REGION\nid:a';
-		const cue = '1\n00:00:00.000 --> 00:00:01.000\nA';
-		const later = '2\n00:00:01.000 --> 00:00:02.000\nA';
-		const parts = [vtt(style, 'NOTE one', cue), vtt(style, region, 'NOTE\ntwo', cue)] as const;
-		expect(joined([0, parts[0]], [1000, parts[1]])).toBe(
-			vtt(style, region, 'NOTE one', cue, 'NOTE\ntwo', later),
 		);
 	});
 });

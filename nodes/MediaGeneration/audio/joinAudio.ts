@@ -1,7 +1,8 @@
 import { MAX_JOINED_BYTES } from '../../shared/limits';
 import type { FileType } from '../../shared/contract';
-import { infoFrame, readMp3, type Mp3 } from './mp3';
-import { readWav, wavHead, type Wav } from './wav';
+import { readMp3 } from './mp3';
+import type { Sound } from './sound';
+import { readWav } from './wav';
 
 /** Joins sound files without decoding them. Pure. */
 
@@ -18,9 +19,6 @@ export interface SoundFile {
 /** `startsMs`: when each of the files begins in it. */
 export type JoinedSound = FileType & { bytes: Buffer; startsMs: number[] };
 
-const isWav = (sound: Wav | Mp3): sound is Wav => 'description' in sound;
-const isMp3 = (sound: Wav | Mp3): sound is Mp3 => !isWav(sound);
-
 /**
  * Joins WAV or MP3 files of one format; holds the joined file and one of the others in memory. Returns
  * why not, in words, when they are something else, differ, or are too large together.
@@ -31,34 +29,27 @@ export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { why
 		return { why: `together they have more than ${MAX_JOINED_BYTES / 1024 / 1024} MB` };
 	}
 	const joined = Buffer.allocUnsafe(HEAD_BYTES + total);
-	const sounds: Array<Wav | Mp3> = [];
 	const startsMs: number[] = [];
+	let first: Omit<Sound, 'stretches'> | undefined;
 	let end = HEAD_BYTES;
 	let durationMs = 0;
 	for (const [index, file] of files.entries()) {
 		const bytes = await file.read();
 		const read = readWav(bytes) ?? readMp3(bytes);
 		if (!read) return { why: `part ${index + 1} has no sound in it that is WAV or MP3` };
-		const { sound, stretches } = read;
-		const first = sounds[0] ?? sound;
+		const { stretches, ...sound } = read;
+		first ??= sound;
 		if (sound.format !== first.format) {
 			return { why: `part 1 is ${first.format}, part ${index + 1} is ${sound.format}` };
 		}
 		for (const stretch of stretches) end += stretch.copy(joined, end);
-		sounds.push(sound);
 		startsMs.push(durationMs);
 		durationMs += sound.durationMs;
 	}
-	const first = sounds[0]!;
-	const bytes = end - HEAD_BYTES;
-	const head = isWav(first) ? wavHead(first, bytes) : infoFrame(sounds.filter(isMp3), bytes);
+	const { headOf, type } = first!;
+	const head = headOf(end - HEAD_BYTES, durationMs);
 	const start = HEAD_BYTES - head.copy(joined, HEAD_BYTES - head.length);
-	if (isWav(first) && end % 2) joined[end++] = 0;
-	return {
-		bytes: joined.subarray(start, end),
-		...(isWav(first)
-			? { mimeType: 'audio/wav', extension: 'wav' }
-			: { mimeType: 'audio/mpeg', extension: 'mp3' }),
-		startsMs,
-	};
+	// A chunk of odd length is followed by a byte that belongs to none.
+	if (type.extension === 'wav' && end % 2) joined[end++] = 0;
+	return { bytes: joined.subarray(start, end), ...type, startsMs };
 }

@@ -1,18 +1,9 @@
+import type { Sound } from './sound';
+
 /**
  * MP3 files: frames as in ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3, with the lower sampling rates of
  * ISO/IEC 13818-3, 2.4.2.3; tags as in ID3v2.4 (3.1). Pure.
  */
-
-/** What is known of the sound of one file. */
-export interface Mp3 {
-	/** In words, equal for files that can be joined. */
-	format: string;
-	durationMs: number;
-	/** How many frames have sound. */
-	frames: number;
-	/** The header of the first one. */
-	header: Buffer;
-}
 
 interface Frame {
 	/** Bytes. */
@@ -98,35 +89,42 @@ function* framesOf(file: Buffer): Generator<Frame & { at: number }> {
 	}
 }
 
-/** The frames with sound of an MP3 file, as stretches of it; undefined when there are none. */
-export function readMp3(file: Buffer): { sound: Mp3; stretches: Buffer[] } | undefined {
+/** The sound of an MP3 file; undefined when it has none. */
+export function readMp3(file: Buffer): Sound | undefined {
 	let first: (Frame & { at: number }) | undefined;
 	let frames = 0;
 	// Neighbours are one stretch: a large file has more frames than memory should hold.
-	const stretches: Array<{ start: number; end: number }> = [];
+	const stretches: Buffer[] = [];
+	let start = 0;
+	let end = 0;
 	for (const frame of framesOf(file)) {
 		first ??= frame;
 		frames++;
-		const last = stretches.at(-1);
-		if (last?.end === frame.at) last.end += frame.size;
-		else stretches.push({ start: frame.at, end: frame.at + frame.size });
+		if (frame.at !== end) {
+			stretches.push(file.subarray(start, end));
+			start = frame.at;
+		}
+		end = frame.at + frame.size;
 	}
 	if (!first) return undefined;
-	const sound = {
+	stretches.push(file.subarray(start, end));
+	const header = Buffer.from(file.subarray(first.at, first.at + 4));
+	const frameMs = (first.samples * 1000) / first.hertz;
+	return {
+		type: { mimeType: 'audio/mpeg', extension: 'mp3' },
 		format: first.format,
-		durationMs: (frames * first.samples * 1000) / first.hertz,
-		frames,
-		header: Buffer.from(file.subarray(first.at, first.at + 4)),
+		durationMs: frames * frameMs,
+		stretches,
+		headOf: (bytes, durationMs) => infoFrame(header, Math.round(durationMs / frameMs), bytes),
 	};
-	return { sound, stretches: stretches.map(({ start, end }) => file.subarray(start, end)) };
 }
 
 /**
- * The frame that comes before the `bytes` bytes of a joined file and tells players how many frames
- * there are, as Xing's does: without it, they guess the length from the first bit rate.
+ * The frame that comes before `frames` frames of `bytes` bytes, of which `header` is the header of one,
+ * and tells players how many there are, as Xing's does: without it, they guess the length from the first
+ * bit rate.
  */
-export function infoFrame(parts: Mp3[], bytes: number): Buffer {
-	const header = Buffer.from(parts[0]!.header);
+function infoFrame(header: Buffer, frames: number, bytes: number): Buffer {
 	// Without checksum and padding.
 	header[1]! |= 1;
 	header[2] = (ROOMY << 4) | (header[2]! & 0x0c);
@@ -137,10 +135,7 @@ export function infoFrame(parts: Mp3[], bytes: number): Buffer {
 	frame.write('Xing', at, 'latin1');
 	// What follows: the number of frames, and of bytes.
 	frame.writeUInt32BE(3, at + 4);
-	frame.writeUInt32BE(
-		parts.reduce((sum, { frames }) => sum + frames, 0),
-		at + 8,
-	);
+	frame.writeUInt32BE(frames, at + 8);
 	frame.writeUInt32BE(size + bytes, at + 12);
 	return frame;
 }

@@ -1,16 +1,9 @@
+import type { Sound } from './sound';
+
 /**
  * WAV files: "Multimedia Programming Interface and Data Specifications 1.0" (IBM and Microsoft, 1991),
  * chapters "RIFF" and "WAVE"; extensible headers as in Microsoft's WAVEFORMATEXTENSIBLE. Pure.
  */
-
-/** What is known of the sound of one file. */
-export interface Wav {
-	/** In words, equal for files that can be joined. */
-	format: string;
-	durationMs: number;
-	/** The content of the chunk `fmt `. */
-	description: Buffer;
-}
 
 /** Whose samples are independent of each other: PCM, floating point, A-law, µ-law, and the extensible. */
 const ENCODINGS = [1, 3, 6, 7, 0xfffe];
@@ -20,8 +13,8 @@ const MAX_DESCRIPTION = 1024;
 
 const name = (file: Buffer, at: number) => file.toString('latin1', at, at + 4);
 
-/** The samples of a WAV file; undefined when it is none, holds no sound, or is packed in some way. */
-export function readWav(file: Buffer): { sound: Wav; stretches: Buffer[] } | undefined {
+/** The sound of a WAV file; undefined when it is none, holds no sound, or is packed in some way. */
+export function readWav(file: Buffer): Sound | undefined {
 	if (name(file, 0) !== 'RIFF' || name(file, 8) !== 'WAVE') return undefined;
 	let description: Buffer | undefined;
 	for (let at = 12; at + 8 <= file.length;) {
@@ -38,9 +31,10 @@ export function readWav(file: Buffer): { sound: Wav; stretches: Buffer[] } | und
 	return undefined;
 }
 
-function soundOf(description: Buffer, data: Buffer): ReturnType<typeof readWav> {
-	const { length } = description;
+function soundOf(chunk: Buffer, data: Buffer): Sound | undefined {
+	const { length } = chunk;
 	if (length < MIN_DESCRIPTION || length > MAX_DESCRIPTION) return undefined;
+	const description = Buffer.from(chunk);
 	const encoding = description.readUInt16LE(0);
 	const channels = description.readUInt16LE(2);
 	const rate = description.readUInt32LE(4);
@@ -49,16 +43,17 @@ function soundOf(description: Buffer, data: Buffer): ReturnType<typeof readWav> 
 	if (!ENCODINGS.includes(encoding) || channels * rate * block === 0) return undefined;
 	const samples = data.subarray(0, data.length - (data.length % block));
 	if (samples.length === 0) return undefined;
-	const sound = {
+	return {
+		type: { mimeType: 'audio/wav', extension: 'wav' },
 		format: `WAV (${encoding}) with ${bits} bit, ${channels} × ${rate} Hz`,
 		durationMs: (samples.length / block / rate) * 1000,
-		description: Buffer.from(description),
+		stretches: [samples],
+		headOf: (bytes) => headOf(description, bytes),
 	};
-	return { sound, stretches: [samples] };
 }
 
-/** The header for `bytes` bytes of samples like those of `sound`; a 0 has to follow an odd number. */
-export function wavHead({ description }: Wav, bytes: number): Buffer {
+/** The header for `bytes` bytes of samples; a 0 has to follow an odd number. */
+function headOf(description: Buffer, bytes: number): Buffer {
 	const [form, data] = [Buffer.from('RIFF    WAVEfmt     '), Buffer.from('data    ')];
 	form.writeUInt32LE(description.length, form.length - 4);
 	data.writeUInt32LE(bytes, 4);

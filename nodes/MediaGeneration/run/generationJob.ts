@@ -89,7 +89,7 @@ async function generate(
 	const { request: earlier, why = 'an earlier attempt of this node lost the stream' } = record;
 	const { files, cut } = earlier
 		? { files: earlier.files, cut: why }
-		: await requestStream(work.api, order, record, limits);
+		: await requestStream(work, order, record, limits);
 	const { request } = record;
 	if (files.length >= request!.expected) return files;
 	record.markIncomplete(files, cut);

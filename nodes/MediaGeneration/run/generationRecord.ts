@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { GeneratedFile, Generation, SentRequest } from '../../shared/contract';
 import { Failure, isFailure, withFacts } from '../../shared/failure';
+import { MAX_FILES } from '../../shared/limits';
 import { markEnded, markLost, requestsOf } from '../../shared/generation/sentRequests';
 import { encounterOf, type PaidRecord } from '../paid/payments';
 import type { Work } from './work';
@@ -17,10 +18,6 @@ export interface GenerationOrder {
 	body(signal: AbortSignal): Promise<{ bytes?: Buffer; release?(): void }>;
 }
 
-const idsOf = (files: GeneratedFile[]) => files.map(({ id }) => id);
-
-/** How many ids are named for one generation: it makes four files at most (§8). */
-const MAX_IDS = 8;
 /** How long to search for what was answered with an error, in ms: hardly any such request was accepted. */
 const UNLIKELY_MS = 10_000;
 
@@ -41,15 +38,11 @@ export class GenerationRecord {
 		private readonly order: GenerationOrder,
 	) {
 		const { left } = paid;
-		if (!left || !('asked' in left) || !left.asked) return;
-		this.state = left.state;
-		this.why = left.why;
-		this.request = left.asked;
-		if (left.asked.files.length > 0) {
+		if (!left || 'taskId' in left) return;
+		({ state: this.state, why: this.why, asked: this.request } = left);
+		if (this.request?.files.length) {
 			work.report.hint('Returned the result of an earlier attempt, at no extra charge');
 		}
-		markLost(left.asked);
-		this.requests.remember(left.asked);
 	}
 
 	/** Right before each create call. */
@@ -72,14 +65,8 @@ export class GenerationRecord {
 		this.paid.markRefused();
 	}
 
-	/** The service has answered, and said something or taken its time. */
-	markAnswered(): void {
-		this.work.concurrency.recordAccepted();
-		this.work.concurrency.recordAlive();
-	}
-
 	showProgress(status: string, id?: string): void {
-		this.receive([id]);
+		this.receive(this.request!.files, id);
 		this.work.report.progress(`${this.kind} ${status}`);
 	}
 
@@ -87,7 +74,7 @@ export class GenerationRecord {
 	markIncomplete(files: GeneratedFile[], cut: string | undefined): void {
 		const { request, requests, work } = this;
 		markLost(request!, cut === undefined ? 0 : undefined);
-		if (files.length > 0) this.receive(idsOf(files), files);
+		if (files.length > 0) this.receive(files);
 		else this.keepState();
 		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
 		for (const left of Object.values(work.paid.log.entries)) {
@@ -104,7 +91,7 @@ export class GenerationRecord {
 	/** Its files are there, as many as asked for or fewer. */
 	markMade(files: GeneratedFile[]): void {
 		const { expected } = this.order;
-		this.receive(idsOf(files), files);
+		this.receive(files);
 		if (!this.isLost) markEnded(this.request!);
 		this.keepState();
 		if (files.length < expected) {
@@ -138,11 +125,12 @@ export class GenerationRecord {
 	}
 
 	/** Keeps what the service has told: it has begun, so it is paid. */
-	private receive(ids: Array<string | undefined>, files = this.request!.files): void {
+	private receive(files: GeneratedFile[], ...ids: Array<string | undefined>): void {
 		const request = this.request!;
 		request.files = files;
+		ids.push(...files.map(({ id }) => id));
 		const told = new Set([...request.told, ...ids].filter((id) => id !== undefined));
-		request.told = [...told].slice(0, MAX_IDS);
+		request.told = [...told].slice(0, MAX_FILES);
 		if (this.state === 'sent') {
 			const facts = told.size > 0 && { ids: request.told.join() };
 			this.work.report.recordPayment({ kind: this.kind, ...facts });

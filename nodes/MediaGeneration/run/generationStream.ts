@@ -1,4 +1,3 @@
-import type { Api } from '../../shared/api/api';
 import type { Consume } from '../../shared/api/retry';
 import {
 	abortReason,
@@ -12,6 +11,7 @@ import {
 import { Failure, isTransient } from '../../shared/failure';
 import { GenerationEvents, type Heard } from '../../shared/parsing/generationEvents';
 import type { GenerationOrder, GenerationRecord } from './generationRecord';
+import type { Work } from './work';
 
 export interface StreamLimits {
 	/** Deadline and cancel of the item. */
@@ -30,7 +30,7 @@ const FIRST_EVENT_MS = 1000;
  * when the limits' signal aborts.
  */
 export async function requestStream(
-	api: Api,
+	{ api, concurrency }: Work,
 	order: GenerationOrder,
 	record: GenerationRecord,
 	{ signal, creating, idleMs }: StreamLimits,
@@ -59,7 +59,9 @@ export async function requestStream(
 			if (began > 0) return;
 			began = steadyNow();
 			free();
-			record.markAnswered();
+			concurrency.recordAccepted();
+			// It has answered, and said something or taken its time.
+			concurrency.recordAlive();
 			accept();
 			endWork = api.pace.markUnderWay();
 		};
