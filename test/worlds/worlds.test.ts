@@ -26,7 +26,6 @@ async function good(args: object): Promise<number> {
 
 test('hundreds of worlds keep the promises, as do new ones each time', async () => {
 	const fresh = Date.now();
-	console.log(`New worlds: npm run worlds -- --seed ${fresh} --count ${HALVES * NEW.count}`);
 	const halves = Array.from({ length: HALVES }, async (_, half) => [
 		await good({ seed: 1 + half * KNOWN.count, ...KNOWN }),
 		await good({ seed: fresh + half * NEW.count, ...NEW }),
