@@ -218,9 +218,9 @@ function* heardAtOnce(family: Family, { of, faults, isKilled }: Book): Complaint
 			return isEnd && line.process === request!.process;
 		});
 		if (!heard || !made) continue;
-		// A message that is late may come after the file.
+		// A message may come after the file, and a reading be on its way for 50 ms.
 		const isRead = family.requests.some(({ path, at }) => {
-			return path.endsWith(`/${id}`) && at >= made.at && at <= heard.at + 1500;
+			return path.endsWith(`/${id}`) && at > made.at - 50 && at <= heard.at + 1500;
 		});
 		if (!isRead) yield `${id} is not read when it is said to be ready`;
 	}

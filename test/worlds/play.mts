@@ -50,7 +50,7 @@ export class Stage {
 		try {
 			this.schedule();
 			// By then all that is planned has begun, and every fault that ends has ended.
-			await clock.pass(HOUR);
+			await clock.pass(70 * MINUTE);
 			for (let retries = 0; retries <= 3; retries++) {
 				for (const { plan, name, retryOf } of this.failed.splice(0))
 					this.begin(plan, `${name} again`, retryOf);

@@ -186,7 +186,7 @@ function faultOf({ next, whole, pick }: Random): Fault {
 	const at = Math.round(whole(0, 10 * MINUTE) * pick(0, 0.02, 0.2, 1));
 	const forMs = Math.round(SECOND * 600 ** next());
 	const now = { at, forMs };
-	const always = { at: 0, forMs: 60 * MINUTE };
+	const always = { at: 0, forMs: 24 * 60 * MINUTE };
 	const create = pick(0, 0, 1, 2, whole(0, 9));
 	const quotaMs = Math.min(55 * MINUTE, pick(1, 12, 55) * forMs);
 	return pick<Fault[]>(
