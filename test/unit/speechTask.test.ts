@@ -22,8 +22,14 @@ const NO_ADDRESS = (): SpeechTask => ({ state: 'completed', status: 'completed',
 type Answer = () => SpeechTask | Failure;
 const times = (count: number, ...answers: Answer[]) => Array<Answer[]>(count).fill(answers).flat();
 
-beforeEach(() => void jest.useFakeTimers());
-afterEach(() => void jest.useRealTimers());
+beforeEach(() => {
+	jest.useFakeTimers();
+	jest.spyOn(Math, 'random').mockReturnValue(0);
+});
+afterEach(() => {
+	jest.useRealTimers();
+	jest.restoreAllMocks();
+});
 
 /** Waits up to half an hour for a task that is read as `answers` say, the last of them from then on. */
 async function outcomeOf(begins: TaskWait['begins'], answers: Answer[]) {
@@ -31,7 +37,7 @@ async function outcomeOf(begins: TaskWait['begins'], answers: Answer[]) {
 	let readings = 0;
 	const api = {
 		pace: {
-			turns: { lookup: async () => true, watch: async () => true },
+			watchLine: { enter: async () => true },
 			markUnderWay: () => () => {},
 			noteFailed() {},
 		},

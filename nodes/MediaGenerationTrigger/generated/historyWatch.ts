@@ -64,7 +64,7 @@ export class HistoryWatch {
 		const { store, newEntries } = this;
 		const { api, closing, settings } = this.activation;
 		const ended = await newEntries.look(async (page) => {
-			await api.pace.turns.watch(signal);
+			await api.pace.watchLine.enter(signal);
 			return await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, signal);
 		});
 		if (closing.aborted) return;

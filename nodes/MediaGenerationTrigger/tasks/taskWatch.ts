@@ -82,7 +82,7 @@ export class TaskWatch {
 		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED)) oldest.abort(NO_REASON);
 		const { signal, stop } = startDeadline(MAX_WATCHED_MS, closing, over.signal);
 		// Each has to be read, and there may be thousands at once.
-		if (notBefore > 0) await api.pace.turns.watch(signal);
+		if (notBefore > 0) await api.pace.watchLine.enter(signal);
 		const follower = new TaskFollower(activation, store, executionQueue, taskId, notBefore);
 		await follower.follow(subscription, begins, signal);
 		stop();

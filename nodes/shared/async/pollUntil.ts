@@ -9,6 +9,7 @@ import {
 	whenAborted,
 } from './deadline';
 import { isFailure, isTransient } from '../failure';
+import type { Queue } from './queue';
 
 /** What one reading found: the outcome, or none yet; `soon`: it can be there any moment. */
 export type Reading<T> = { done: true; value: T } | { done: false; soon?: boolean };
@@ -39,12 +40,8 @@ export interface PollOptions<T> {
 	/** True to read at once instead of after the first pause. */
 	readFirst?: boolean;
 	news?: News;
-	/**
-	 * Resolves with true once a reading that nothing announced may be made, with false if the signal
-	 * aborts first. At once unless given. `pauseMs`: milliseconds between two such readings at present, 0
-	 * before the first.
-	 */
-	waitForTurn?(pauseMs: number, signal: AbortSignal): Promise<boolean>;
+	/** Where readings that nothing announced wait for their turn, if there are thousands of such waits. */
+	line?: Queue;
 }
 
 const MAX_PAUSE_MS = 30_000;
@@ -62,8 +59,7 @@ const LAST_MS = 2000;
  * once more shortly before the time is up.
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
-	const { read, signal, pollMs, longestPauseMs = MAX_PAUSE_MS, news } = options;
-	const { waitForTurn = async () => true } = options;
+	const { read, signal, pollMs, longestPauseMs = MAX_PAUSE_MS, news, line } = options;
 	let pauseMs = options.readFirst ? 0 : pollMs;
 	let nextAt = steadyNow() + pauseMs;
 	/** The outcome is announced: it can be there any moment. */
@@ -110,7 +106,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 			const restMs = nextAt - steadyNow();
 			if (restMs > 0) {
 				await sleep(restMs, current);
-			} else if (isDue || (await waitForTurn(pauseMs, current))) {
+			} else if (isDue || !line || (await line.enter(current))) {
 				const found = await readOnce(current);
 				if (found?.done) return found;
 				if (found) plan(found.soon === true);

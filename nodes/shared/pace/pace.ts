@@ -4,7 +4,7 @@ import { Queue } from '../async/queue';
 import { Failure } from '../failure';
 import { isOverload } from '../parsing/errors';
 import { Breaker, Pause, Room } from './breaker';
-import { ReadingTurns } from './readingTurns';
+import { WatchLine } from './watchLine';
 
 /** For how long an account may accept nothing before all that waits fails, in ms: a quota is used up. */
 const GIVE_UP_MS = 600_000;
@@ -61,8 +61,8 @@ export class Pace {
 			this.all.markSent();
 		},
 	);
-	/** For readings that nothing announced. */
-	readonly turns = new ReadingTurns(() => this.underWay);
+	/** For what a trigger reads unasked. */
+	readonly watchLine = new WatchLine();
 
 	/** How many create calls, tasks and streams may be under way. */
 	get atOnce(): number {

@@ -28,6 +28,8 @@ const BEGINNINGS = {
 	stored: { readFirst: true, isProven: true, watched: true },
 } as const;
 
+/** By this share at most the pause between readings is shortened at random. */
+const SPREAD = 0.2;
 /** Milliseconds of silence up to which the pause between readings of a watched task doubles. */
 const LONGEST_WATCHED_PAUSE_MS = 300_000;
 
@@ -125,10 +127,6 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 				onNews(kind);
 			}),
 	};
-	const waitForTurn = async (pauseMs: number, over: AbortSignal) => {
-		if (watched) return await pace.turns.watch(over);
-		return pauseMs === 0 || (await pace.turns.lookup(pauseMs, over));
-	};
 	const began = steadyNow();
 	const endWait = watched ? () => {} : pace.markUnderWay();
 	return await pollUntil({
@@ -140,11 +138,12 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			);
 		},
 		signal,
-		pollMs: wait.pollIntervalMs,
+		// Many that lose the same channel must not all read at once.
+		pollMs: wait.pollIntervalMs * (1 - SPREAD * Math.random()),
 		longestPauseMs: watched ? LONGEST_WATCHED_PAUSE_MS : undefined,
 		readFirst,
 		news,
-		waitForTurn,
+		line: watched ? pace.watchLine : undefined,
 	})
 		.catch((error: unknown) => {
 			if (!watched) pace.noteFailed(error, began);
