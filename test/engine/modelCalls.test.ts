@@ -85,8 +85,7 @@ const agentOfOneRun = (): Call => {
 beforeEach(async () => await start({ pace: 0.01 }));
 
 const TEXT_OF_MODEL = "={{ $fromAI('text') }}";
-const hello = (options: IDataObject = {}) =>
-	speech(`${TEXT_OF_MODEL} {{ $now.toMillis() }}`, options);
+const hello = (options: IDataObject = {}) => speech(TEXT_OF_MODEL, options);
 
 describe.each([
 	['MCP Server Trigger', () => mcp],

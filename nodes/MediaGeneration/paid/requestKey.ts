@@ -4,7 +4,7 @@ import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { isRecord } from '../../shared/parsing/coerce';
 
 /*
- * How a retry recognises a request: by the node's parameters and the input item, never by the values
+ * How a retry recognises a request: by the node's parameters and the input item, not by the values
  * of expressions, since `{{ $now }}` or a resume URL changes with each attempt.
  */
 
@@ -21,10 +21,6 @@ const NOT_PAID_FOR = new Set([
 	...['pollInterval', 'splitLongerThan', 'subtitles', 'timeout', 'waitForCompletion'],
 ]);
 
-/** Parts of an expression whose value changes from one attempt to the next. */
-const PASSING =
-	/\$now|\$today|\$execution|\$resume|\$runIndex|toolCallId|random|\bDate(?:Time)?\b/i;
-
 /** Of a resource locator only the value counts, not its mode or the cached name. */
 const valueOf = (held: unknown) => (isRecord(held) && '__rl' in held ? held.value : held);
 
@@ -40,17 +36,13 @@ function paidParameters({ options, ...others }: Record<string, unknown>): unknow
 
 /**
  * The same for a model's call. Its unresolved parameters never change, so its calls are told apart by
- * what expressions resolve to, except for parts that change with each attempt.
+ * what expressions resolve to.
  */
-function calledParameters(context: IExecuteFunctions, index: number): unknown[] {
-	return paidParameters(context.getNode().parameters).map(([name, value]) => {
-		if (typeof value !== 'string' || !value.startsWith('=')) return [name, value];
-		const lasting = value
-			.slice(1)
-			.replace(/\{\{[\s\S]*?\}\}/g, (expression) => (PASSING.test(expression) ? '' : expression));
-		return [name, value, context.evaluateExpression(lasting, index)];
+const calledParameters = (context: IExecuteFunctions, index: number): unknown[] =>
+	paidParameters(context.getNode().parameters).map(([name, value]) => {
+		const isExpression = typeof value === 'string' && value.startsWith('=');
+		return [name, isExpression ? context.evaluateExpression(value.slice(1), index) : value];
 	});
-}
 
 /**
  * What distinguishes one input item from another. Files count by name, type and size, since n8n

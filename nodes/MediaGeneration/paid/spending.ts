@@ -1,6 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
 import { invalidInput, type Failure } from '../../shared/failure';
-import { isRecord } from '../../shared/parsing/coerce';
 
 const FIELD = 'mediaGenerationSent';
 
@@ -46,7 +45,7 @@ export class Spending {
 		this.unsent--;
 	}
 
-	/** The service has definitely not accepted it. */
+	/** The service has surely not accepted it. */
 	countRefused(): void {
 		this.unsent++;
 	}
@@ -58,7 +57,7 @@ export class Spending {
 
 	private get requests(): number {
 		const sent = this.store[FIELD] as Sent | undefined;
-		return isRecord(sent) && sent.executionId === this.executionId ? sent.requests : 0;
+		return sent?.executionId === this.executionId ? sent.requests : 0;
 	}
 
 	private set requests(requests: number) {

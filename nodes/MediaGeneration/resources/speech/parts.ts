@@ -89,8 +89,6 @@ export async function speechOutput(
 const hintUnjoined = ({ report }: Work, why: string) =>
 	report.hint(`Subtitles could not be joined: ${why}. For those of a part, use Speech → Collect`);
 
-const sumOf = (sizes: number[]) => sizes.reduce((sum, size) => sum + size, 0);
-
 /** The files of all parts as one in n8n's storage, with their subtitles, or why they can't be. */
 async function join(
 	work: Work,
@@ -105,7 +103,8 @@ async function join(
 			read: async () => await readStored(helpers, file),
 		})),
 	);
-	const release = await memory().acquire(sumOf(sounds.map(({ bytes }) => bytes)), work.signal);
+	const total = sounds.reduce((sum, { bytes }) => sum + bytes, 0);
+	const release = await memory().acquire(total, work.signal);
 	try {
 		const joined = await joinAudio(sounds);
 		if ('why' in joined) return joined;
