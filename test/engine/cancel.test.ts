@@ -14,7 +14,7 @@ import {
 	video,
 	type Setting,
 } from './setup';
-import { status } from './videos';
+import { status } from '../faults/row.mts';
 
 /* Stop. What it says of what is paid: nothingUnnamed.test.ts. */
 

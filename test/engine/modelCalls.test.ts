@@ -11,69 +11,52 @@ import { credential, image, node, sim, speech, start } from './setup';
  */
 
 type RunData = ConstructorParameters<typeof core.ExecuteContext>[4];
-type Call = (parameters: IDataObject, args?: IDataObject) => Promise<IDataObject[]>;
-
-/** What n8n gives the node, made anew for each call, and the node itself. */
-async function partsFor(parameters: IDataObject, runData: RunData, executionId?: string) {
-	await useBinaryMode('default');
-	const loader = await loadPackage();
-	const known = nodeTypesOf(loader);
-	const plain = (type: string) => type.replace(/Tool$/, '');
-	const nodeTypes = {
-		...known,
-		getByName: (type: string) => known.getByName(plain(type)),
-		getByNameAndVersion: (type: string, version?: number) =>
-			known.getByNameAndVersion(plain(type), version),
-	};
-	const type = 'n8n-nodes-media-generation.mediaGenerationTool';
-	const tool = node(parameters, { type, id: String(Math.random()), name: 'Target Node' });
-	const file = { id: 'none', name: 'none', nodes: [tool], connections: {} };
-	const given = { credentials: { mediaGenerationApi: credential() } };
-	const additionalData = additionalDataFor(file, 'internal', given, (name) => {
-		return loader.getCredential(name).type;
-	});
-	const flow = new n8nWorkflow.Workflow({ ...file, active: false, nodeTypes });
-	return {
-		flow,
-		tool: flow.getNode(tool.name) as INode,
-		additionalData: { ...additionalData, executionId },
-		runData,
-		nodeType: nodeTypes.getByNameAndVersion(type, 1) as INodeType,
-	};
-}
-type Parts = Awaited<ReturnType<typeof partsFor>>;
-
-async function outputOf(
-	{ flow, nodeType }: Parts,
-	context: InstanceType<typeof core.SupplyDataContext>,
-): Promise<IDataObject[]> {
-	await flow.expression.acquireIsolate?.();
-	try {
-		const output = (await nodeType.execute!.call(context as never)) as INodeExecutionData[][];
-		expect(output[0]!.filter(({ binary }) => binary)).toEqual([]);
-		return output[0]!.map(({ json }) => json);
-	} finally {
-		await flow.expression.releaseIsolate?.();
-	}
-}
+type Call = (parameters: IDataObject, args: IDataObject) => Promise<IDataObject[]>;
 
 const startedRunData = () => n8nWorkflow.createRunExecutionData({}) as RunData;
 
 /** AI Agent up to version 2, and the MCP Server Trigger: what holds the tool calls it itself. */
 const calledWith =
 	(runDataOf: () => RunData, executionId?: string): Call =>
-	async (parameters, args = {}) => {
-		const parts = await partsFor(parameters, runDataOf(), executionId);
-		const { flow, tool, additionalData, runData } = parts;
-		const executeData = { node: tool, data: {}, source: null };
-		const runIndex = runData.resultData.runData[tool.name]?.length ?? 0;
+	async (parameters, args) => {
+		await useBinaryMode('default');
+		const loader = await loadPackage();
+		const known = nodeTypesOf(loader);
+		const plain = (type: string) => type.replace(/Tool$/, '');
+		const nodeTypes = {
+			...known,
+			getByName: (type: string) => known.getByName(plain(type)),
+			getByNameAndVersion: (type: string, version?: number) =>
+				known.getByNameAndVersion(plain(type), version),
+		};
+		const type = 'n8n-nodes-media-generation.mediaGenerationTool';
+		// n8n gives each call a node with another id.
+		const own = node(parameters, { type, id: String(Math.random()), name: 'Target Node' });
+		const file = { id: 'none', name: 'none', nodes: [own], connections: {} };
+		const given = { credentials: { mediaGenerationApi: credential() } };
+		const data = additionalDataFor(file, 'internal', given, (name) => {
+			return loader.getCredential(name).type;
+		});
+		const flow = new n8nWorkflow.Workflow({ ...file, active: false, nodeTypes });
+		const tool = flow.getNode(own.name) as INode;
+		const runData = runDataOf();
+		const runIndex = runData.resultData.runData[own.name]?.length ?? 0;
 		const agentsItems: INodeExecutionData[] = [{ json: {} }];
 		const context = new core.SupplyDataContext(
-			...([flow, tool, additionalData, 'webhook', runData, runIndex, agentsItems, {}] as const),
-			...(['ai_tool', executeData, [] as never[]] as const),
+			...([flow, tool, { ...data, executionId }, 'webhook'] as const),
+			...([runData, runIndex, agentsItems, {}] as const),
+			...(['ai_tool', { node: tool, data: {}, source: null }, [] as never[]] as const),
 		);
 		context.addInputData('ai_tool', [[{ json: args }]]);
-		return await outputOf(parts, context);
+		await flow.expression.acquireIsolate?.();
+		try {
+			const { execute } = nodeTypes.getByNameAndVersion(type, 1) as INodeType;
+			const [output] = (await execute!.call(context as never)) as INodeExecutionData[][];
+			expect(output!.filter(({ binary }) => binary)).toEqual([]);
+			return output!.map(({ json }) => json);
+		} finally {
+			await flow.expression.releaseIsolate?.();
+		}
 	};
 
 const mcp = calledWith(startedRunData);

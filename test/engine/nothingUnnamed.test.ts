@@ -17,7 +17,7 @@ import {
 	video,
 } from './setup';
 import { hasten } from './time';
-import { status } from './videos';
+import { status } from '../faults/row.mts';
 
 /* What is paid for, or may be, is named and kept when a run ends early. */
 

@@ -1,3 +1,4 @@
+import type { IDataObject } from 'n8n-workflow';
 import { bad, only } from './seen';
 import { onCreate, posts, taskOf } from './service';
 import { CONTINUE, EACH, ERROR_OUTPUT, image, NODE, node, run, speech, start } from './setup';
@@ -50,63 +51,46 @@ test('the error output keeps the columns of the row, but error, status and task 
 	});
 });
 
-describe('empty rows', () => {
-	const items = Array.from({ length: 30 }, (_, n) => ({
-		t: [6, 20, 29].includes(n) ? ' ' : 'Hi.',
-	}));
+test('empty rows are told together; by the error output they leave one by one, without a number', async () => {
+	const items = Array.from({ length: 10 }, (_, n) => ({ t: [2, 6, 9].includes(n) ? ' ' : 'Hi.' }));
+	const { message, description, itemIndex } = bad(await run(speech(EACH), { items }));
+	expect(message).toBe("'Text' is empty in 3 items: 2, 6, 9");
+	expect(description).toMatch(/^Check the column's name in the expression of 'Text'/);
+	expect(description).toContain("set On Error to 'Continue (using error output)'");
+	expect([itemIndex, posts()]).toEqual([2, 0]);
 
-	test('are told together, with the column to check and the way to let them pass', async () => {
-		const { message, description, itemIndex } = bad(await run(speech(EACH), { items }));
-		expect(message).toBe("'Text' is empty in 3 items: 6, 20, 29");
-		expect(description).toMatch(/^Check the column's name in the expression of 'Text'/);
-		expect(description).toContain("set On Error to 'Continue (using error output)'");
-		expect([itemIndex, posts()]).toEqual([6, 0]);
-	});
-
-	test('that leave by the error output have no number: their columns tell', async () => {
-		const result = await run(node(speech(EACH), ERROR_OUTPUT), { items: items.slice(0, 10) });
-		const [regular, failed] = result.task(NODE)!.data!.main!;
-		expect([regular!.length, failed!.map(({ json }) => json.error)]).toEqual([
-			9,
-			["'Text' is empty"],
-		]);
-	});
+	const result = await run(node(speech(EACH), ERROR_OUTPUT), { items });
+	const [regular, failed] = result.task(NODE)!.data!.main!;
+	const errors = failed!.map(({ json }) => json.error);
+	expect([regular!.length, errors]).toEqual([7, Array(3).fill("'Text' is empty")]);
 });
 
-describe('a failed item on the regular output, without the columns of its row, tells what to do', () => {
-	const asIs = () => {};
-	const unanswered = (body?: string) => onCreate({ reset: true, accepted: true }, { body });
-	const inParts = { splitLongerThan: 15, concurrency: 1 };
-	const [task_id, maybe_paid] = [expect.any(String) as unknown, true];
+const unanswered = (body?: string) => onCreate({ reset: true, accepted: true }, { body });
+const inParts = { splitLongerThan: 15, concurrency: 1 };
+const [task_id, maybe_paid] = [expect.any(String) as unknown, true];
 
-	test.each<[string, () => object, told: object, arrange: () => unknown]>([
-		[
-			'a task that failed is over',
-			() => speech('[sim:task-fails]'),
-			{ task_id, status: 'error' },
-			asIs,
-		],
-		['a create call without a clear answer', () => speech('A'), { maybe_paid }, unanswered],
-		[
-			'such a part of a text, though others have tasks',
-			() => speech('First part.\n\nSecond part.', inParts),
-			{ task_id, maybe_paid },
-			() => unanswered('Second'),
-		],
-		['a request that was refused', () => speech('[sim:no-credits]'), {}, asIs],
-		[
-			'a stream that ends with nothing, and no entry in the history',
-			() => image('A boat', { timeout: 3 }),
-			{ maybe_paid },
-			() => onCreate({ sse: ['END'] }),
-		],
-	])('%s', async (_, parameters, told, arrange) => {
-		await start({ pace: 0.02 });
-		arrange();
-		const items = [{ title: 'Chapter 2' }];
-		const { json } = only(await run(node(parameters() as never, CONTINUE), { items }));
-		expect(json.error).toBeTruthy();
-		const { task_id, status, maybe_paid, title } = json;
-		expect({ task_id, status, maybe_paid, title }).toEqual(told);
-	});
+test.each<[string, IDataObject, told: object, arrange: () => unknown]>([
+	['a task is over', { text: '[sim:task-fails]' }, { task_id, status: 'error' }, () => {}],
+	['a request was refused', { text: '[sim:no-credits]' }, {}, () => {}],
+	['a create call got no clear answer', {}, { maybe_paid }, unanswered],
+	[
+		'such a part has others with tasks',
+		{ text: 'First part.\n\nSecond part.', options: inParts },
+		{ task_id, maybe_paid },
+		() => unanswered('Second'),
+	],
+	[
+		'a stream ended with nothing, and no entry is in the history',
+		image('A boat', { timeout: 3 }),
+		{ maybe_paid },
+		() => onCreate({ sse: ['END'] }),
+	],
+])('a failed item on the regular output tells that %s', async (_, parameters, told, arrange) => {
+	await start({ pace: 0.02 });
+	arrange();
+	const subject = node({ ...speech('A'), ...parameters }, CONTINUE);
+	const { json } = only(await run(subject, { items: [{ title: 'Chapter 2' }] }));
+	expect(json.error).toBeTruthy();
+	const { task_id, status, maybe_paid, title } = json;
+	expect({ task_id, status, maybe_paid, title }).toEqual(told);
 });

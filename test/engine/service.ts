@@ -1,4 +1,5 @@
 import type { FaultAction, FaultRule, HistoryItem } from '../../simulator/simulator.mts';
+import * as row from '../faults/row.mts';
 import { HISTORY, sim } from './setup';
 
 /* What the service does in a test, and what it saw. */
@@ -21,14 +22,10 @@ export const made = (id: string, changes: Partial<HistoryItem> = {}): HistoryIte
 });
 
 /** An answer in place of the normal one. */
-export const answer = (
-	status: number,
-	body?: string | object,
-	headers?: Record<string, string>,
-): FaultAction => ({ respond: { status, body, headers } });
+export const answer = (...said: Parameters<typeof row.answer>) => row.answer(...said).action;
 
 type Which = Omit<FaultRule, 'action'>;
-export const ALWAYS = { times: Infinity };
+export const ALWAYS = row.always;
 
 /** What becomes of the next create call, reading of a task or of the history, or download. */
 export const onCreate = (action: FaultAction, which: Which = {}) =>

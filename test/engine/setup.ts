@@ -13,11 +13,10 @@ import {
 	type SimulatorOptions,
 	startSimulator,
 } from '../../simulator/simulator.mts';
+import { NODE, node, workflow } from '../faults/workflow.mts';
 import { misfits, schemaOf } from '../service/schemas.mts';
-import { inARow } from '../service/triggerNode.mts';
 
-/** Name of the node under test in every workflow built here. */
-export const NODE = 'Media Generation';
+export { NODE, node, workflow };
 export const HISTORY = '/v1/video/histories';
 
 /** Settings of a node: "On Error" and "Retry On Fail". */
@@ -61,32 +60,6 @@ export const credential = (
 	webSocketUrl: '',
 	...changes,
 });
-
-/** The node under test; `extra` overrides or adds node settings, such as `onError`. */
-export const node = (parameters: IDataObject, extra: Partial<INode> = {}): INode => ({
-	id: 'node-under-test',
-	name: NODE,
-	type: 'n8n-nodes-media-generation.mediaGeneration',
-	typeVersion: 1,
-	position: [220, 0],
-	parameters: parameters as INode['parameters'],
-	credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
-	...extra,
-});
-
-/** A manual trigger, then the given nodes one after another. */
-export function workflow(...nodes: INode[]): WorkflowFile {
-	const trigger: INode = {
-		id: 'trigger',
-		name: 'Start',
-		type: 'n8n-nodes-base.manualTrigger',
-		typeVersion: 1,
-		position: [0, 0],
-		parameters: {},
-	};
-	const all = [trigger, ...nodes];
-	return { id: 'workflow-under-test', name: 'Test', nodes: all, connections: inARow(all) };
-}
 
 export type Setting = Partial<RunOptions> & {
 	/** Shorthand for the credential's fields that differ. */

@@ -122,19 +122,6 @@ test('a refused socket: polls, and one hint for all items says so', async () => 
 	await allClosed();
 });
 
-test('the deadline ends the wait, names the task and what to do', async () => {
-	const { message, description } = bad(await run(speech('Hi [sim:slow=600]', { timeout: 2 })));
-	const { id } = tasks()[0]!;
-	expect(message).toMatch(/^No result after 2 seconds.*\[item 0\]$/);
-	expect(message).toContain(id);
-	expect(description).toContain(
-		`collect the result at no extra charge, use Speech → Collect with task ID ${id}`,
-	);
-	expect(description).toContain('creating it again is charged as a new task');
-	await allClosed();
-	expect(posts()).toBe(1);
-});
-
 test('nothing is paid for once the deadline has passed while the socket was waited for', async () => {
 	sim.setWebSocketMode('hang');
 	const { message } = bad(await run(speech('Hi.', { timeout: 1 })));

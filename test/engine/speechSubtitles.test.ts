@@ -2,36 +2,23 @@ import type { IDataObject } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { readMp3 } from '../../nodes/MediaGeneration/audio/mp3';
 import { readWav } from '../../nodes/MediaGeneration/audio/wav';
-import type { FaultAction } from '../../simulator/simulator.mts';
-import { allClosed, good, hints, only, saved } from './seen';
+import { good, hints, only } from './seen';
 import { ALWAYS, answer, onFile, posts, requests, tasks } from './service';
 import { run, sim, speech } from './setup';
 import { ids, SENTENCES, split, wait } from './longText';
 
 const subtitles = true;
 const served = (id: string) => sim.fileBytes(sim.tasks.get(id)!.subtitleUrl!)!.toString();
-const onSubtitles = (action: FaultAction, which: object = ALWAYS) =>
-	onFile(action, { path: '/files/subtitle', ...which });
 const notes = (count: number) => answer(200, `WEBVTT\n\n${'NOTE a\n\n'.repeat(count)}`);
-/** Downloads of subtitles. */
-const fetched = () => requests('GET', '/files/subtitle');
-/** A text of so many parts, some of them with a word for the simulator. */
-const text = (count: number, word = '', isWith = (_part: number) => true) =>
-	SENTENCES.slice(0, count)
-		.map((sentence, part) => (word && isWith(part) ? sentence.replace('.', ` ${word}.`) : sentence))
-		.join(' ');
-const long = (words: string, options: IDataObject = {}, more: IDataObject = {}) =>
-	split(words, { subtitles, splitLongerThan: 75, ...options }, more);
+/** A text of so many parts, with a word for the simulator. */
+const long = (count: number, word: string, more: IDataObject = {}) => {
+	const text = SENTENCES.slice(0, count).map((sentence) => sentence.replace('.', `${word}.`));
+	return split(text.join(' '), { subtitles, splitLongerThan: 75 }, more);
+};
 
 /** The text in the field of subtitles. */
-async function textOf(result: WorkflowResult, index = 0): Promise<string> {
-	const file = good(result)[index]!.binary!.subtitles!;
-	return (await result.bytes(file)).toString();
-}
-
-/** The text is that of the first task, as the service made it. */
-const expectAsMade = async (result: WorkflowResult) =>
-	expect(await textOf(result)).toBe(served(tasks()[0]!.id));
+const textOf = async (result: WorkflowResult) =>
+	(await result.bytes(only(result).binary!.subtitles!)).toString();
 
 /** Start and end of each cue, in ms. */
 const timesOf = (text: string) =>
@@ -70,19 +57,17 @@ test.each([
 		fileExtension: extension,
 		mimeType,
 	});
-	await expectAsMade(result);
+	expect(await textOf(result)).toBe(served(id));
 	// The file lies on another host than the API.
-	expect(fetched()).toHaveLength(1);
+	expect(requests('GET', '/files/subtitle')).toHaveLength(1);
 	expect(sim.leaks).toEqual([]);
 	expect(hints(result)).toEqual([]);
-	expect(saved(result.run)).not.toContain(sim.token);
-	await allClosed();
 });
 
-test.each(['', '[sim:subtitles=vtt]', '[sim:mp3]'])(
+test.each(['', ' [sim:subtitles=vtt]', ' [sim:mp3]'])(
 	'those of a long text are joined with its sound, on time %s',
 	async (word) => {
-		const result = await run(long(text(5, word)));
+		const result = await run(long(5, word));
 		const { json, binary } = only(result);
 		const taskIds = json.task_ids as string[];
 		expect(taskIds).toHaveLength(5);
@@ -97,7 +82,7 @@ test.each(['', '[sim:subtitles=vtt]', '[sim:mp3]'])(
 );
 
 test('Collect joins those of several tasks, in the order of their ids, from files on disk, too', async () => {
-	good(await run(long(text(3), {}, { waitForCompletion: false })));
+	good(await run(long(3, '', { waitForCompletion: false })));
 	const taskIds = ids().reverse();
 	const fields = wait(taskIds.join(','), { subtitles });
 	const result = await run(fields, { binaryMode: 'filesystem' });
@@ -110,7 +95,7 @@ test.each<[string, object, string]>([
 	['are something else', answer(200, 'Hello.'), 'neither SRT nor VTT'],
 	['are too large', notes(300_000), 'too large: more than 2 MB'],
 ])('when they %s, the sound comes out, and a hint says why', async (_, action, said) => {
-	onSubtitles(action);
+	onFile(action, { path: '/files/subtitle', ...ALWAYS });
 	const items = [{ n: 1 }, { n: 2 }];
 	const result = await run(speech('=Hello {{ $json.n }}.', { subtitles }), { items });
 	expect(good(result).map(({ binary }) => Object.keys(binary!))).toEqual([['data'], ['data']]);
@@ -119,5 +104,4 @@ test.each<[string, object, string]>([
 	expect(hints(result)[0]).toContain(said);
 	expect(hints(result)[0]).toMatch(/^Subtitles could not .*at no extra charge \(item 0, 1\)$/);
 	expect([posts(), sim.leaks.length]).toEqual([2, 0]);
-	await allClosed();
 });

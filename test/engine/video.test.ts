@@ -1,8 +1,8 @@
 import type { RawStreamStep } from '../../simulator/simulator.mts';
 import { expectServed, good, hints, only, origins } from './seen';
-import { answer, looks, onCreate, posts, requests } from './service';
+import { answer, looks, onCreate, onFile, posts, requests } from './service';
 import { image, node, RETRY, run, said, sim, start, video } from './setup';
-import { completion, raw, serveFiles } from './videos';
+import { event } from '../faults/row.mts';
 
 const LANDSCAPE = { aspect_ratio: 'VIDEO_ASPECT_RATIO_LANDSCAPE' };
 
@@ -76,13 +76,13 @@ describe('video: textToVideo', () => {
 });
 
 /* What test/unit/generationEvents.test.ts can't show: when a stream counts as over. */
-const END = completion([{ id: 'new', file_url: '/files/a.mp4' }]);
+const END = event('video_generation_complete', [{ id: 'new', file_url: '/files/a.mp4' }]);
 test.each<[string, RawStreamStep[]]>([
 	['is left open after it', [END]],
 	['is reset after it', [END, { delayMs: 50 }, 'RESET']],
 ])('the result comes out although the stream %s', async (_, sse) => {
-	raw(sse);
-	serveFiles();
+	onCreate({ sse });
+	onFile(answer(200, 'a video', { 'Content-Type': 'video/mp4' }));
 	const { json, binary } = only(await run(video('P', { timeout: 4 })));
 	expect(json).toEqual({ id: 'new', file_url: `${sim.baseUrl}/files/a.mp4` });
 	expect(binary!.data!.fileName).toBe('video-new.mp4');

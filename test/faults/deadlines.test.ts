@@ -1,4 +1,5 @@
 import { removeEngineFolder } from '../../demo/engine.mts';
+import type { FaultRule } from '../../simulator/simulator.mts';
 import { assertClean, wordsOfFailure } from './check.mts';
 import { drip, fileBegun, headersOnly, silent, type Handler } from '../service/fakeService.mts';
 import { always, answer, GENERATIONS, inFront, isMute, on, status, type Row } from './row.mts';
@@ -29,49 +30,33 @@ function dribbling(...file: Parameters<Handler>): void {
 	drip(file[1], 'a', 200);
 }
 
+const answersNothing = { ...on.read, ...always, action: { hang: true } };
+const faults =
+	(...rules: FaultRule[]): Row['make'] =>
+	({ sim }) =>
+		rules.forEach((rule) => sim.fault(rule));
+const socket =
+	(mode: 'silent' | 'hang'): Row['make'] =>
+	({ sim }) => {
+		sim.setWebSocketMode(mode);
+		sim.fault(neverDone);
+	};
+const onlyStatus: Handler = (_, response) => {
+	response.writeHead(200, { 'content-type': 'text/event-stream' });
+	drip(response, status('processing'), 100);
+};
+
 const SILENCES: Array<[at: string, operations: readonly Operation[], arrange: Row['make']]> = [
 	['the connection, which is accepted', TIMED, isMute],
 	['the answer, after its headers', TIMED, inFront(/./, headersOnly)],
-	[
-		'the task, which goes on forever',
-		TASKS,
-		({ sim }) => {
-			sim.setWebSocketMode('silent');
-			sim.fault(neverDone);
-		},
-	],
-	[
-		'the result: only status events come',
-		GENERATIONS,
-		inFront(/^POST /, (_, response) => {
-			response.writeHead(200, { 'content-type': 'text/event-stream' });
-			drip(response, status('processing'), 100);
-		}),
-	],
-	[
-		'the history, which never has the result of a lost stream',
-		GENERATIONS,
-		({ sim }) => sim.fault(lostStream),
-	],
-	[
-		'the history, which does not answer',
-		GENERATIONS,
-		({ sim }) => {
-			sim.fault(lostStream);
-			sim.fault({ ...on.read, ...always, action: { hang: true } });
-		},
-	],
+	['the task, which goes on forever', TASKS, socket('silent')],
+	['the WebSocket, whose handshake is not answered, and the task', TASKS, socket('hang')],
+	['the result: only status events come', GENERATIONS, inFront(/^POST /, onlyStatus)],
+	['the history, which never has the result of a lost stream', GENERATIONS, faults(lostStream)],
+	['the history, which does not answer', GENERATIONS, faults(lostStream, answersNothing)],
 	['the file, which does not answer', TIMED, fileFrom(silent)],
 	['the file, after some bytes', TIMED, fileFrom(fileBegun)],
 	['the file, which dribbles', TIMED, fileFrom(dribbling)],
-	[
-		'the WebSocket, whose handshake is not answered, and the task',
-		TASKS,
-		({ sim }) => {
-			sim.setWebSocketMode('hang');
-			sim.fault(neverDone);
-		},
-	],
 ];
 
 const MODES = ['stopWorkflow', 'continueRegularOutput'] as const;

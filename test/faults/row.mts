@@ -108,5 +108,5 @@ export const isNotFollowed: Row['check'] = ({ sim }) =>
 /** One event of a generation stream. */
 export const event = (name: string, data: unknown): string =>
 	`event: ${name}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
-export const status = (word: string): string =>
-	event('video_generation_status', JSON.stringify(word));
+export const status = (said: unknown): string =>
+	event('video_generation_status', JSON.stringify(said));

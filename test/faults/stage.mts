@@ -12,7 +12,7 @@ import { eventually } from '../../tools/eventually.mts';
 import { canary } from './canary.mts';
 import { FakeService } from '../service/fakeService.mts';
 import { createTask, order } from '../service/order.mts';
-import { itemWith, NODE, workflowOf } from './workflow.mts';
+import { itemWith, NODE, node, workflow } from './workflow.mts';
 
 export { NODE };
 
@@ -140,7 +140,7 @@ export class Stage {
 		const baseUrl = this.fake?.url ?? this.sim.baseUrl;
 		const credential = { apiToken: this.sim.token, baseUrl, webSocketUrl: '' };
 		return await startWorkflow({
-			workflow: { ...workflowOf(parameters, setting.node), id: this.id },
+			workflow: { ...workflow(node(parameters, setting.node)), id: this.id },
 			credentials: { mediaGenerationApi: { ...credential, ...setting.credential } },
 			input: [itemWith()],
 			binaryMode: 'filesystem',

@@ -1,5 +1,6 @@
 import type { IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
 import type { WorkflowFile } from '../../demo/engine.mts';
+import { inARow } from '../service/triggerNode.mts';
 
 /** The name of the node in every workflow built here. */
 export const NODE = 'Media Generation';
@@ -12,22 +13,22 @@ export const itemWith = (json: IDataObject = {}): INodeExecutionData => ({
 	binary: { data: { data: PNG, mimeType: 'image/png', fileName: 'in.png' } },
 });
 
-/** A workflow of a trigger and the node under test, whose id is the same each time. */
-export function workflowOf(parameters: IDataObject, more: Partial<INode> = {}): WorkflowFile {
-	const place = { typeVersion: 1, position: [0, 0] as [number, number] };
-	const start = { ...place, id: '1', name: 'Start', type: 'n8n-nodes-base.manualTrigger' };
-	const node: INode = {
-		...place,
-		id: '2',
-		name: NODE,
-		type: 'n8n-nodes-media-generation.mediaGeneration',
-		credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
-		...more,
-		parameters: parameters as INode['parameters'],
-	};
-	return {
-		name: 'Test',
-		nodes: [{ ...start, parameters: {} }, node],
-		connections: { Start: { main: [[{ node: NODE, type: 'main', index: 0 }]] } },
-	};
+/** The node under test; `more` overrides or adds node settings, such as `onError`. */
+export const node = (parameters: IDataObject, more: Partial<INode> = {}): INode => ({
+	id: 'node-under-test',
+	name: NODE,
+	type: 'n8n-nodes-media-generation.mediaGeneration',
+	typeVersion: 1,
+	position: [220, 0],
+	parameters: parameters as INode['parameters'],
+	credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
+	...more,
+});
+
+/** A manual trigger, then the given nodes one after another. */
+export function workflow(...nodes: INode[]): WorkflowFile {
+	const type = 'n8n-nodes-base.manualTrigger';
+	const start = node({}, { id: 'start', name: 'Start', type, credentials: {} });
+	const all = [start, ...nodes];
+	return { id: 'workflow-under-test', name: 'Test', nodes: all, connections: inARow(all) };
 }

@@ -11,7 +11,7 @@ import { Worker } from 'node:worker_threads';
 import type { IDataObject, IRun } from 'n8n-workflow';
 import { startWorkflow } from '../../demo/engine.mts';
 import { eventually } from '../../tools/eventually.mts';
-import { itemWith, workflowOf } from '../faults/workflow.mts';
+import { itemWith, node, workflow } from '../faults/workflow.mts';
 import { activateTrigger, triggerNode } from '../service/triggerNode.mts';
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '1000' } } });
@@ -65,7 +65,7 @@ async function runOnce([ends, operation, text, cancelAfterMs]: (typeof KINDS)[nu
 		options,
 	};
 	const running = await startWorkflow({
-		workflow: workflowOf(parameters),
+		workflow: workflow(node(parameters)),
 		credentials: { mediaGenerationApi: credential },
 		input: [itemWith()],
 		binaryMode: 'filesystem',
