@@ -2,6 +2,7 @@ import type { Api } from '../../nodes/shared/api/api';
 import { startDeadline } from '../../nodes/shared/async/deadline';
 import type { ServiceRecord, SentRequest } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
+import { HistoryReader } from '../../nodes/shared/generation/historyReader';
 import { findInHistory } from '../../nodes/shared/generation/historySearch';
 import { sent, SENT_AT } from './sent';
 
@@ -30,6 +31,16 @@ interface Setting {
 }
 
 let accounts = 0;
+/** An account whose history is listed so. */
+function apiOf(listHistory: unknown): Api {
+	const redact = { value: <T>(value: T) => value };
+	const baseUrl = 'https://media.example.com';
+	const credential = { accountKey: `account ${accounts++}`, baseUrl, redact };
+	return { listHistory, credential } as unknown as Api;
+}
+const pageOf = (list: ServiceRecord[], page: number) => {
+	return { items: list.slice((page - 1) * 100, page * 100), bare: false, clockOffsetMs: 0 };
+};
 
 /** The ids that a search finds, or its words; after how many seconds; and the pages that it reads. */
 async function search(list: ServiceRecord[], setting: Setting) {
@@ -39,15 +50,9 @@ async function search(list: ServiceRecord[], setting: Setting) {
 		const met = meets.shift();
 		if (met === 'hangs') return await new Promise<never>(() => {});
 		if (met) throw met;
-		const items = Date.now() < began + after * 1000 ? [] : list;
-		return { items: items.slice((page - 1) * 100, page * 100), bare: false, clockOffsetMs: 0 };
+		return pageOf(Date.now() < began + after * 1000 ? [] : list, page);
 	});
-	const credential = {
-		accountKey: `account ${accounts++}`,
-		baseUrl: 'https://media.example.com',
-		redact: { value: <T>(value: T) => value },
-	};
-	const api = { listHistory, credential } as unknown as Api;
+	const api = apiOf(listHistory);
 	const request = sent({ searchUntil: began + seconds * 1000, ...asked });
 	const lost = new Failure('streamLost', { text: 'it broke' });
 	const { signal } = startDeadline(limit * 1000);
@@ -98,4 +103,19 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	['the one that came, as the history refuses', one, { asked, meets: [refused] }, 'a', 0, 1],
 ])('a search finds: %s', async (_, list, setting, found, seconds, looks) => {
 	expect(await search(list, setting)).toEqual({ found, seconds, looks });
+});
+
+test('a look serves all that wait, an earlier request only if it goes back far enough', async () => {
+	const [reader, never] = [new HistoryReader(), new AbortController().signal];
+	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(old, page));
+	const look = async (seconds: number) => {
+		return await reader.look(apiOf(listHistory), SENT_AT + seconds * 1000, never);
+	};
+	const found = await Promise.all([look(0), look(10), look(-120)]);
+	expect(found.map(({ length }) => length)).toEqual([100, 100, 300]);
+	expect((await look(0)).length).toBe(300);
+	expect(listHistory.mock.calls.map(([{ page }]) => page)).toEqual([1, 1, 2, 3, 4]);
+	jest.advanceTimersByTime(9000);
+	await look(0);
+	expect(listHistory).toHaveBeenCalledTimes(6);
 });

@@ -40,8 +40,8 @@ export class HistoryReader {
 				});
 				continue;
 			}
-			this.underWay = readBackTo(api, since, signal);
-			this.last = await this.underWay.finally(() => (this.underWay = undefined));
+			this.underWay = readBackTo(api, since, signal).finally(() => (this.underWay = undefined));
+			this.last = await this.underWay;
 		}
 		return this.last.entries;
 	}
