@@ -5,35 +5,27 @@ import { digestOf } from './ledger.mts';
 import { play } from './play.mts';
 import { lesser, sizeOf, without, worldOf } from './world.mts';
 
+/*
+ * npm run worlds -- --seed N --count M [--verbose]: plays worlds, and shrinks those in which a promise is broken.
+ * --without 1,2 leaves out parts of it, --small all but one or two; --kill N kills the process at its effect N,
+ * --kills at each, in a world for each; --ledger prints all that happened; --within N stops after so many
+ * seconds, --first at the first violation, as it is.
+ */
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
 const { values } = parseArgs({
 	options: {
-		seed: { type: 'string', default: '1' },
-		count: { type: 'string', default: '1' },
-		/** Parts of the world that are left out, as a shrunk one says. */
-		without: { type: 'string', default: '' },
-		/** Kills the process at this effect. */
-		kill: { type: 'string' },
-		/** Kills it at every one of its effects, in a world each. */
-		kills: { type: 'boolean' },
-		/** Worlds of one or two things. */
-		small: { type: 'boolean' },
-		/** Stops at the first violation, as it is. */
-		first: { type: 'boolean' },
-		/** Stops after so many seconds. */
-		within: { type: 'string', default: 'Infinity' },
-		verbose: { type: 'boolean' },
-		/** Prints all that happened. */
-		ledger: { type: 'boolean' },
+		...{ seed: text, count: text, without: text, kill: text, within: text },
+		...{ kills: flag, small: flag, first: flag, verbose: flag, ledger: flag },
 	},
 });
-
-const leftOut = values.without.split(',').filter(Boolean).map(Number);
+const leftOut = values.without?.split(',').map(Number) ?? [];
 const worldFor = (seed: number) => (values.small ? lesser(worldOf(seed)) : worldOf(seed));
 /** What killed processes have lost, and how often. */
 const lost = new Map<string, number>();
 let violations = 0;
 let played = 0;
-const end = performance.now() + 1000 * Number(values.within);
+const end = performance.now() + 1000 * Number(values.within ?? Infinity);
 const mayGoOn = () => performance.now() < end && !(values.first && violations > 0);
 
 /** Plays a world without some of its parts. */
@@ -71,8 +63,8 @@ async function judge(seed: number, kill?: number): Promise<number> {
 	return effects;
 }
 
-const from = Number(values.seed);
-for (let seed = from; seed < from + Number(values.count) && mayGoOn(); seed++) {
+const from = Number(values.seed ?? 1);
+for (let seed = from; seed < from + Number(values.count ?? 1) && mayGoOn(); seed++) {
 	const effects = await judge(seed, values.kill ? Number(values.kill) : undefined);
 	for (let kill = 1; values.kills && kill <= effects && mayGoOn(); kill++) await judge(seed, kill);
 }

@@ -1,10 +1,11 @@
+import { parseArgs } from 'node:util';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { play } from './play.mts';
 import type { Execution, Fault } from './world.mts';
 
 /*
- * How near the node comes to a limit that it is not told, beside one who knows it. Prints a line of JSON for
- * each limit: `share` of what is possible, `refused` of its create calls, and how many were `lost`.
+ * node test/worlds/pace.mts --limit '2 a second': how near the node comes to a limit that it is not told, beside
+ * one who knows it. Prints its `share` of what is possible, `refused` of its create calls, and how many were `lost`.
  */
 const ITEMS = 240;
 const MINUTE = 60_000;
@@ -33,17 +34,16 @@ function leastMs({ most = 1, ms: windowMs }: Fault, works: number[]): number {
 	return Math.max(...ends);
 }
 
-for (const [name, limit] of Object.entries(LIMITS)) {
-	const { lines } = await play({ ...EMPTY, faults: [limit], executions: [EXECUTION] });
-	const made = new Map(lines.flatMap((line) => (line.what === 'made' ? [[line.id, line.at]] : [])));
-	const works = lines.flatMap((line) =>
-		line.what === 'charge' ? (made.get(line.id) ?? line.at) - line.at : [],
-	);
-	const ended = lines.find((line) => line.what === 'ended')!;
-	const refused = lines.filter((line) => line.what === 'answer' && line.status === 429).length;
-	const share = leastMs(limit, works) / ended.at;
-	const lost = ended.given.filter(({ json }) => json.error !== undefined).length;
-	const figures = { share: share.toFixed(2), refused: (refused / (refused + ITEMS)).toFixed(3) };
-	console.log(JSON.stringify({ name, ...figures, lost }));
-}
+const { limit: name = '' } = parseArgs({ options: { limit: { type: 'string' } } }).values;
+const limit = LIMITS[name]!;
+const { lines } = await play({ ...EMPTY, faults: [limit], executions: [EXECUTION] });
+const made = new Map(lines.flatMap((line) => (line.what === 'made' ? [[line.id, line.at]] : [])));
+const works = lines.flatMap((line) =>
+	line.what === 'charge' ? (made.get(line.id) ?? line.at) - line.at : [],
+);
+const ended = lines.find((line) => line.what === 'ended')!;
+const refusals = lines.filter((line) => line.what === 'answer' && line.status === 429).length;
+const lost = ended.given.filter(({ json }) => json.error !== undefined).length;
+const [share, refused] = [leastMs(limit, works) / ended.at, refusals / (refusals + ITEMS)];
+console.log(JSON.stringify({ name, share, refused, lost }));
 removeEngineFolder();

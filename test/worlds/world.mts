@@ -149,7 +149,9 @@ function executionOf({ whole, pick, chance, maybe, some }: Random, index: number
 		pollInterval: isSpeech ? maybe(0.3, () => pick(1, 10, 30)) : undefined,
 		subtitles: isSpeech ? maybe(0.2, () => true) : undefined,
 		splitLongerThan: splits ? 40 : undefined,
-		maxPaidPerExecution: isPaid ? maybe(0.1, () => pick(1, items.length, 36)) : undefined,
+		maxPaidPerExecution: isPaid
+			? maybe(0.15, () => Math.ceil(items.length / pick(1, 1, 2, 9)))
+			: undefined,
 	};
 	return {
 		at: pick(0, 0, whole(0, 10 * MINUTE)),
