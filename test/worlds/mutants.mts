@@ -31,7 +31,7 @@ const MUTANTS = [
 	`http/download.ts => if (!isTransient(made) => if (isTransient(made)`,
 	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,
 	`http/download.ts => stream.destroy(tooMuch); =>`,
-	`speech/webSocket.ts => if (users === 0 && current && !leaving) return this.use(undefined); =>`,
+	`speech/notifications.ts => if (users === 0 && current && !leaving) return this.use(undefined); =>`,
 	// Pace.
 	`pace/breaker.ts => this.failures = 0;\n\t\tthis.isOutage => this.isOutage`,
 	`pace/breaker.ts => if (this.refusals > 0) this.learn(); =>`,

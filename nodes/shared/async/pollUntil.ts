@@ -20,14 +20,6 @@ export type Reading<T> = { done: true; value: T } | { done: false; soon?: boolea
  */
 export type NewsKind = 'progress' | 'outcome' | 'lost' | 'back';
 
-/** A source of progress besides readings. */
-export interface News {
-	/** True while the channel delivers: readings may then be rare. */
-	isLive(): boolean;
-	/** Starts delivering; returns what ends it. */
-	follow(onNews: (news: NewsKind) => void): () => void;
-}
-
 export interface PollOptions<T> {
 	/** Reads once; throws a Failure. A transient one is repeated, any other ends the wait. */
 	read(signal: AbortSignal): Promise<Reading<T>>;
@@ -39,7 +31,10 @@ export interface PollOptions<T> {
 	longestPauseMs?: number;
 	/** True to read at once instead of after the first pause. */
 	readFirst?: boolean;
-	news?: News;
+	/** True while a channel brings news: readings may then be rare. */
+	isLive?(): boolean;
+	/** Begins to bring news; returns what ends it. */
+	follow?(hear: (news: NewsKind) => void): () => void;
 	/** Where readings that nothing announced wait for their turn, if there are thousands of such waits. */
 	line?: Queue;
 }
@@ -59,7 +54,7 @@ const LAST_MS = 2000;
  * once more shortly before the time is up.
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
-	const { read, signal, pollMs, longestPauseMs = MAX_PAUSE_MS, news, line } = options;
+	const { read, signal, pollMs, longestPauseMs = MAX_PAUSE_MS, line } = options;
 	let pauseMs = options.readFirst ? 0 : pollMs;
 	let nextAt = steadyNow() + pauseMs;
 	/** The outcome is announced: it can be there any moment. */
@@ -68,7 +63,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	let step = new AbortController();
 	const leftMs = remainingMs(signal);
 	const beforeLast = startDeadline(leftMs - Math.min(LAST_MS, leftMs * LAST_SHARE), signal);
-	const unfollow = news?.follow(hear);
+	const unfollow = options.follow?.(hear);
 	try {
 		for (const over of [beforeLast.signal, signal]) {
 			const outcome = await pollDuring(over);
@@ -129,7 +124,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 
 	/** A reading has found no outcome; `isSoon`: it can be there any moment. */
 	function plan(isSoon: boolean): void {
-		const isSlower = !isDue && pauseMs > 0 && news?.isLive();
+		const isSlower = !isDue && pauseMs > 0 && options.isLive?.();
 		if (isSoon && !isDue) pauseMs = 0;
 		isDue = isSoon || (isDue && pauseMs < MAX_SOON_MS);
 		if (isDue) pauseMs = Math.min(MAX_SOON_MS, Math.max(MIN_SOON_MS, pauseMs * 2));

@@ -1,6 +1,6 @@
 import type { Failure, FailureFacts, FailureKind } from '../failure';
 import { clip } from '../parsing/coerce';
-import { saysTooMuch, saysUsedUp } from '../parsing/errors';
+import { saysTooMuch } from '../parsing/errors';
 
 /** The only place that puts failures into words. Pure. */
 
@@ -105,7 +105,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	rateLimited: (facts) => ({
 		message: `The service received too many requests from this account${said(facts)}`,
-		description: saysUsedUp(facts.text)
+		description: /quota|daily|monthly|billing|plan\b/i.test(facts.text ?? '')
 			? 'A used-up quota comes back when its period ends, or with a larger plan. Account → Get shows what is left.'
 			: `Wait ${facts.retryAfterMs ? seconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
 	}),

@@ -92,10 +92,6 @@ const wordsOf = (text = ''): string =>
 /** The longest wait that Retry-After can ask for, in ms: a day. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** True when a text that came with a 429 tells of a quota for a day, a month or a plan. */
-export const saysUsedUp = (text?: string): boolean =>
-	/quota|daily|monthly|billing|plan\b/i.test(text ?? '');
-
 /** True when a text says that too much is under way or asked for. */
 export const saysTooMuch = (text?: string): boolean => TOO_MUCH.test(wordsOf(text));
 

@@ -73,9 +73,7 @@ export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): Speec
 	const addressUnder = (...keys: string[]) =>
 		keys.map((key) => readFileUrl(record[key], baseUrl)).find((url) => url !== undefined);
 	const audioUrl = addressUnder('audio_url', 'result', 'file_url', 'url');
-	// An address is proof enough where a deployment leaves the status out.
-	const isDone = audioUrl !== undefined && !saysFailure(record);
-	const word = asText(record.status) ?? (isDone ? 'completed' : undefined);
+	const word = asText(record.status);
 	if (word === undefined) return undefined;
 	const shown = clip(redact.text(word.toLowerCase()), MAX_REASON_CHARS);
 	const status = isFailureWord(shown) ? 'error' : shown;

@@ -1,6 +1,6 @@
 import type { Api } from '../api/api';
 import { steadyNow } from '../async/deadline';
-import { pollUntil, type News, type Reading } from '../async/pollUntil';
+import { pollUntil, type Reading } from '../async/pollUntil';
 import type { SpeechTask } from '../contract';
 import { Failure, withFacts, type FailureFacts } from '../failure';
 import type { Connection } from './notifications';
@@ -118,15 +118,6 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	const { pace } = api;
 	const { readFirst, isProven, watched } = BEGINNINGS[wait.begins];
 	const sightings = new Sightings(isProven, wait.onProgress);
-
-	const news: News = {
-		isLive: () => subscription.isOpen,
-		follow: (onNews) =>
-			subscription.follow(taskId, (kind, percentage) => {
-				if (kind === 'progress' || kind === 'outcome') sightings.noteProgress(percentage);
-				onNews(kind);
-			}),
-	};
 	const began = steadyNow();
 	const endWait = watched ? () => {} : pace.markUnderWay();
 	return await pollUntil({
@@ -142,7 +133,12 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		pollMs: wait.pollIntervalMs * (1 - SPREAD * Math.random()),
 		longestPauseMs: watched ? LONGEST_WATCHED_PAUSE_MS : undefined,
 		readFirst,
-		news,
+		isLive: () => subscription.isOpen,
+		follow: (hear) =>
+			subscription.follow(taskId, (news, percentage) => {
+				if (news === 'progress' || news === 'outcome') sightings.noteProgress(percentage);
+				hear(news);
+			}),
 		line: watched ? pace.watchLine : undefined,
 	})
 		.catch((error: unknown) => {
