@@ -94,14 +94,17 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['subtitle address', FILE, [{ subtitle: FILE }, { subtitle_url: FILE }]],
 	['subtitle address', undefined, [{ subtitle: null }, { subtitle: 'Hello there.' }]],
 	['state and word of a task', ['completed', 'completed'], [done, { status: ' Completed ' }]],
-	['state and word of a task', ['completed', 'completed'], [{ id: 1, audio_url: FILE }]],
 	['state and word of a task', ['error', 'error'], [{ status: 'Failed' }, { status: 'CANCELLED' }]],
 	['state and word of a task', ['error', 'error'], [{ status: 'canceled' }, { status: 'error' }]],
 	['state and word of a task', ['pending', 'pending'], [{ status: 'pending' }]],
 	// An unknown word means: not finished yet.
 	['state and word of a task', ['processing', 'queued'], [{ status: 'queued' }]],
 	['state and word of a task', ['processing', 'constructor'], [{ status: 'constructor' }]],
-	['state and word of a task', [undefined, undefined], [null, [], 'completed', {}, { id: 1 }]],
+	[
+		'state and word of a task',
+		[undefined, undefined],
+		[null, [], 'completed', {}, { id: 1, url: FILE }],
+	],
 	['state and word of a task', [undefined, undefined], [{ error: 'Not found', url: '/v1/task/1' }]],
 	[
 		'notification',

@@ -46,18 +46,16 @@ export class Queue {
 	private async move(): Promise<void> {
 		if (this.isMoving) return;
 		this.isMoving = true;
-		for (;;) {
-			const [next] = this.waiting;
-			if (!next) break;
+		for (let [next] = this.waiting; next; [next] = this.waiting) {
 			const [end, own] = next;
 			const restMs = Math.ceil(this.restMs(own));
 			if (restMs > 0) {
 				const { signal } = (this.wake = new AbortController());
 				await (restMs < Infinity ? sleep(restMs, signal) : whenAborted(signal));
-				continue;
+			} else {
+				this.onAdmit(own);
+				end(true);
 			}
-			this.onAdmit(own);
-			end(true);
 		}
 		this.isMoving = false;
 	}

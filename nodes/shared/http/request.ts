@@ -163,19 +163,6 @@ function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	throw new Failure('badFile', { text: 'its address, on another host, contains the API token' });
 }
 
-/** Sends one request, with the token where it may go; a file that refuses it is asked again without. */
-async function askWithToken(
-	context: ServiceContext,
-	request: HttpRequest,
-	url: string,
-): Promise<HttpResponse> {
-	const bearsToken = new URL(url).origin === request.credential.origin;
-	const answer = await ask(context, request, url, bearsToken);
-	if (!bearsToken || !request.isFile || !REFUSALS.includes(answer.status)) return answer;
-	answer.close();
-	return await ask(context, request, url, false);
-}
-
 /**
  * One HTTP exchange through n8n's request helper; the body comes as a stream, whatever the status.
  * Redirects are followed within the credential's origin by a GET and anywhere by a file; others come
@@ -189,7 +176,12 @@ export async function sendRequest(
 	let { url } = request;
 	for (let hop = 0; ; hop++) {
 		refuseTokenIn(url, request.credential);
-		const answer = await askWithToken(context, request, url);
+		const bearsToken = new URL(url).origin === request.credential.origin;
+		let answer = await ask(context, request, url, bearsToken);
+		if (bearsToken && request.isFile && REFUSALS.includes(answer.status)) {
+			answer.close();
+			answer = await ask(context, request, url, false);
+		}
 		const target = hop < MAX_REDIRECTS ? redirectTarget(request, answer) : undefined;
 		if (target === undefined) return answer;
 		answer.close();

@@ -124,14 +124,6 @@ export function failureOfText(text: string | undefined, facts: FailureFacts = {}
 	return new Failure('rejected', withText);
 }
 
-/** The Failure that a record reports, whatever its HTTP status; else undefined. */
-function failureSaidIn(record: unknown, redact: Redactor): Failure | undefined {
-	if (!isFailed(record)) return undefined;
-	const text = readReason(redact.value(record)) ?? 'no reason given';
-	const isRefusal = saysRefused(record, text);
-	return isRefusal ? new Failure('rateLimited', { text, transient: true }) : failureOfText(text);
-}
-
 /**
  * True for an error, `text` its reason, that says in words or as 429 that too much is under way. With an
  * id, anywhere, something may have been begun that was too much.
@@ -181,5 +173,8 @@ export function readAnswer<T>(
 	const raw = parseJson(body);
 	const found = read(raw);
 	if (found !== undefined) return found;
-	throw failureSaidIn(raw, redact) ?? new Failure('notTheService', { transient: true });
+	if (!isFailed(raw)) throw new Failure('notTheService', { transient: true });
+	const text = readReason(redact.value(raw)) ?? 'no reason given';
+	if (saysRefused(raw, text)) throw new Failure('rateLimited', { text, transient: true });
+	throw failureOfText(text);
 }
