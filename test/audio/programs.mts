@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
 
 const audio = '../../dist/nodes/MediaGeneration/audio';
 const { joinAudio } = createRequire(import.meta.url)(`${audio}/joinAudio.js`);
@@ -25,13 +26,13 @@ const ffmpeg = async (...args: string[]) =>
 	await run('ffmpeg', '-nostdin', '-v', 'error', '-y', ...args);
 
 /** Makes a file of a format out of a WAV file as espeak-ng writes it: 16 bit, mono, 22 050 Hz. */
-export type Encode = (wav: string, file: string) => Promise<unknown>;
+type Encode = (wav: string, file: string) => Promise<unknown>;
 
 /** Those that encode take the program's options as one text. */
 const wav = (options: string): Encode => {
 	return async (from, to) => await ffmpeg('-i', from, ...options.split(' '), '-f', 'wav', to);
 };
-export const lame = (options: string): Encode => {
+const lame = (options: string): Encode => {
 	return async (from, to) => await run('lame', '--silent', ...options.split(' '), from, to);
 };
 const mp3 = (options: string): Encode => {
@@ -67,7 +68,7 @@ export const FORMATS: Record<string, Encode> = {
 	'MP3 of different bit rates': oneOf(lame('-b 32'), lame('-b 64'), lame('-V 3')),
 };
 
-export interface Decoded {
+interface Decoded {
 	/** Samples of all channels, including those at both ends that players leave out. */
 	samples: Float32Array;
 	channels: number;
@@ -96,10 +97,21 @@ export async function speak(voice: string, text: string, file: string): Promise<
 	await run('espeak-ng', '-v', voice, '-s', '300', '-w', file, text);
 }
 
-/** Writes a tone into a WAV file like those of espeak-ng. */
-export async function tone(hertz: number, seconds: number, file: string): Promise<void> {
-	const source = `sine=frequency=${hertz}:duration=${seconds}`;
-	await ffmpeg('-f', 'lavfi', '-i', source, '-ar', '22050', '-ac', '1', file);
+/** The length that a browser's player shows, in ms. */
+export async function shownByChromium(page: Page, bytes: Buffer, mimeType: string) {
+	return await page.evaluate(
+		async ([base64, type]) => {
+			const data = Uint8Array.from(atob(base64!), (char) => char.charCodeAt(0));
+			const player = document.createElement('audio');
+			player.src = URL.createObjectURL(new Blob([data], { type }));
+			await new Promise((resolve, reject) => {
+				player.onloadedmetadata = resolve;
+				player.onerror = () => reject(new Error(player.error?.message));
+			});
+			return player.duration * 1000;
+		},
+		[bytes.toString('base64'), mimeType],
+	);
 }
 
 /** The length that VLC shows, in ms. */

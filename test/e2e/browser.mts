@@ -1,7 +1,9 @@
-import { basename } from 'node:path';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { openBrowser } from '../../tools/browser.mts';
 import { readExample } from '../../tools/examples.mts';
+import { project } from '../../tools/n8n/package.mts';
 import { OWNER } from '../../tools/n8n/rest.mts';
 import { setUp } from '../n8n/setting.mts';
 
@@ -20,19 +22,13 @@ async function logIn(browser: Browser, baseUrl: string): Promise<Page> {
 /** Starts an n8n, a fresh one unless another is given, and opens its editor. */
 export async function openEditor(beginning = setUp()) {
 	const setting = await beginning;
-	let browser: Browser | undefined;
+	await setting.start();
+	const browser = await openBrowser();
 	const close = async () => {
-		await browser?.close();
+		await browser.close();
 		await setting.close();
 	};
-	try {
-		await setting.start();
-		browser = await openBrowser();
-		return { ...setting, page: await logIn(browser, setting.instance.baseUrl), close };
-	} catch (error) {
-		await close();
-		throw error;
-	}
+	return { ...setting, page: await logIn(browser, setting.instance.baseUrl), close };
 }
 
 /** What the editor's own tests know by this name. */
@@ -62,14 +58,6 @@ export async function importFile(page: Page, baseUrl: string, path: string): Pro
 	await byId(page, 'canvas-node').first().waitFor();
 }
 
-/** Publishes the workflow that is open. */
-export async function publish(page: Page): Promise<void> {
-	await byId(page, 'workflow-open-publish-modal-button').click();
-	await byId(page, 'workflow-publish-button').click();
-	await page.getByText('Now listening').waitFor();
-	await page.getByRole('button', { name: 'Got it' }).click();
-}
-
 /** Runs the workflow that is open; resolves once it has succeeded. */
 export async function execute(page: Page): Promise<void> {
 	// The editor's own shortcut: the canvas may cover the button while it settles.
@@ -93,4 +81,25 @@ export async function playOutput(page: Page, tag: 'audio' | 'video'): Promise<nu
 				look();
 			}),
 	);
+}
+
+/** For a look afterwards. */
+const FOLDER = join(project, 'out/e2e');
+/** Those that README and its pages show, in docs/. */
+const SHOWN = ['panel', 'video', 'trigger', 'credential'];
+/** A picture of README is replaced when its size in bytes differs by more than this share: not for an ID in it. */
+const CHANGED = 0.003;
+
+/** Keeps a picture of what a person sees, and with it the one that README shows. */
+export async function takePicture(page: Page, name: string): Promise<void> {
+	mkdirSync(FOLDER, { recursive: true });
+	const path = join(FOLDER, `${name}.png`);
+	// n8n's notices and tooltips cover what is to be seen.
+	const cover = '.el-notification, [data-reka-popper-content-wrapper]:has([role=tooltip])';
+	const style = `${cover} { display: none !important }`;
+	const picture = await page.screenshot({ path, animations: 'disabled', style });
+	if (!SHOWN.includes(name)) return;
+	const shown = join(project, 'docs', `${name}.png`);
+	const before = statSync(shown, { throwIfNoEntry: false })?.size ?? 0;
+	if (Math.abs(picture.length / before - 1) > CHANGED) writeFileSync(shown, picture);
 }

@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { imagePng } from '../../simulator/media/clips.mts';
+import { readExamples } from '../../tools/n8n/examples.mts';
 import { changedExample, example } from '../n8n/setting.mts';
-import { RemoteWorkflow } from '../n8n/workflows.mts';
 import { createTask } from '../service/order.mts';
-import { byId, canvasNode, openEditor, seesLabels } from './browser.mts';
-import { takePicture } from './pictures.mts';
+import {
+	byId,
+	canvasNode,
+	execute,
+	importFile,
+	openEditor,
+	playOutput,
+	seesLabels,
+	takePicture,
+} from './browser.mts';
 
-const { simulator, instance, rest, page, close } = await openEditor();
+const { simulator, instance, page, close, add, paid } = await openEditor();
 after(close);
+const picture = (name: string) => takePicture(page, name);
 
 describe('in the editor', { timeout: 400_000 }, () => {
 	const speak = example('speak');
-	const picture = (name: string) => takePicture(page, name);
 
 	it('the example opens with our icon, and every field has its label', async () => {
 		await page.goto(`${instance.baseUrl}/workflow/${speak.id}`);
@@ -19,9 +28,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		await node.waitFor();
 		const icon = node.locator('img').first();
 		await icon.waitFor();
-		const width = await icon.evaluate(
-			(image) => (image as unknown as { naturalWidth: number }).naturalWidth,
-		);
+		const width = await icon.evaluate((image) => (image as any).naturalWidth);
 		assert.ok(width > 0, 'the icon is drawn');
 
 		await node.dblclick();
@@ -63,7 +70,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		workflow.connections[speak.nodeName] = {
 			main: [[{ node: 'Send it', type: 'main', index: 0 }]],
 		};
-		const { id } = await RemoteWorkflow.create(rest, workflow);
+		const { id } = await add(workflow);
 		await page.goto(`${instance.baseUrl}/workflow/${id}`);
 		await canvasNode(page, 'Send it').dblclick();
 		await page.getByText('audio_url', { exact: true }).hover();
@@ -73,7 +80,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		await page.mouse.move(x + width / 2, y + height / 2, { steps: 10 });
 		await page.mouse.up();
 		await url.getByText('{{ $json.audio_url }}').waitFor();
-		assert.equal(simulator.creates, 0);
+		assert.equal(paid(), 0);
 	});
 
 	it('the trigger listens for one event, and shows it', async () => {
@@ -106,5 +113,62 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		await simulator.waitFor(() => simulator.sockets() === 0);
 		await button.filter({ hasText: 'Execute step' }).waitFor();
 		assert.deepEqual(simulator.leaks, []);
+	});
+});
+
+/* Each example, imported from its file. */
+describe('an example from its file', { timeout: 900_000 }, () => {
+	for (const { name, path, nodeName, runsAlone } of readExamples()) {
+		it(`${name} ${runsAlone ? 'runs' : 'shows the node as what it is used for'}`, async () => {
+			await importFile(page, instance.baseUrl, path);
+			if (runsAlone) {
+				await execute(page);
+				assert.ok(paid() > 0);
+			} else {
+				await canvasNode(page, nodeName).dblclick();
+				const label = page.getByText('Resource', { exact: true });
+				await label.or(page.getByText('Trigger On')).first().waitFor();
+			}
+		});
+	}
+
+	it('the images chosen in a form become one video', async () => {
+		await importFile(page, instance.baseUrl, example('images-to-video').path);
+		const opened = page.context().waitForEvent('page');
+		await page.keyboard.press('Control+Enter');
+		const form = await opened;
+		const images = ['one', 'two', 'three'].map((name) => ({
+			name: `${name}.png`,
+			mimeType: 'image/png',
+			buffer: imagePng(name),
+		}));
+		await form.locator('input[type=file]').setInputFiles(images);
+		await form.locator('textarea').fill('They walk in the park');
+		await form.locator('button[type=submit]').click();
+		await page.getByText('Workflow executed successfully').first().waitFor();
+		const sent = simulator.requests.findLast(({ path }) => path.includes('ingredients-to-video'));
+		assert.equal(sent!.body.ingredients.length, 3);
+	});
+
+	it('a tool offers neither operations nor fields that need files', async () => {
+		await importFile(page, instance.baseUrl, example('agent').path);
+		await canvasNode(page, 'Create an image').dblclick();
+		await byId(page, 'parameter-input-resource').locator('input').first().click();
+		await page.getByRole('option', { name: 'Video', exact: true }).click();
+		await byId(page, 'parameter-input-operation').locator('input').first().click();
+		await page.getByRole('option', { name: /Text to Video/ }).waitFor();
+		await picture('tool');
+		assert.equal(await page.getByRole('option', { name: /Ordered Images to Video/ }).count(), 0);
+		assert.equal(await page.getByText('Download File').count(), 0);
+	});
+
+	it('the videos play in the output', async () => {
+		await importFile(page, instance.baseUrl, example('images-and-videos').path);
+		await execute(page);
+		await canvasNode(page, 'Make the videos').dblclick();
+		assert.ok((await playOutput(page, 'video')) > 0);
+		const width = await page.locator('video').evaluate((video) => (video as any).videoWidth);
+		assert.ok(width > 0, 'there is a picture');
+		await picture('video');
 	});
 });

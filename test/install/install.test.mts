@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { temporaryFolder } from '../../tools/cleanup.mts';
-import { eventually } from '../../tools/eventually.mts';
 import { execute } from '../../tools/n8n/executions.mts';
 import { openEditor } from '../e2e/browser.mts';
 import { example, setUp } from '../n8n/setting.mts';
-import { RemoteWorkflow, triggered } from '../n8n/workflows.mts';
-import { createTask } from '../service/order.mts';
+import { followTasks, triggered } from '../n8n/workflows.mts';
 import { startInternet } from './internet.mts';
-import { startRegistry } from './registry.mts';
 
 /*
  * What a user does with the package in n8n's Settings → Community nodes, from the first installation
@@ -19,15 +16,13 @@ const NAME = 'n8n-nodes-media-generation';
 const PACKAGES = '/rest/community-packages';
 
 const folder = temporaryFolder('registry');
-const registry = await startRegistry(folder.path);
-const first = await registry.publish('1.0.0');
-const internet = await startInternet(registry.port, folder.path);
+const internet = await startInternet(folder.path);
+const first = await internet.publish('1.0.0');
 const editor = await openEditor(setUp({}, internet.environment, () => {}));
-const { instance, simulator, rest, start, page, close } = editor;
+const { instance, simulator, rest, start, page, close, add } = editor;
 after(async () => {
 	await close();
 	internet.close();
-	await registry.close();
 	folder.remove();
 });
 
@@ -37,35 +32,16 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 	/** What n8n lists as installed. */
 	const installed = async () => {
 		const packages: Array<Record<string, unknown>> = await rest.request('GET', PACKAGES);
-		return packages.map(({ packageName, installedVersion, updateAvailable, failedLoading }) => ({
-			packageName,
-			installedVersion,
-			updateAvailable,
-			failedLoading,
-		}));
+		return packages.map(({ failedLoading, ...each }) => {
+			assert.equal(failedLoading, false);
+			return [each.packageName, each.installedVersion, each.updateAvailable];
+		});
 	};
-	const listed = (installedVersion: string, updateAvailable?: string) => [
-		{ packageName: NAME, installedVersion, updateAvailable, failedLoading: false },
-	];
+	const listed = (version: string, update?: string) => [[NAME, version, update]];
 	const ourNodes = async () => {
 		const nodes: Array<{ name: string }> = await rest.request('GET', '/types/nodes.json');
 		return nodes.map(({ name }) => name).filter((name) => name.startsWith(NAME));
 	};
-	/** One execution for each of these tasks, and no other. */
-	const assertOnceEach = async (workflow: RemoteWorkflow, taskIds: string[]) => {
-		const executions = await workflow
-			.ended(taskIds.length, 60_000)
-			.catch(async () => await workflow.executions());
-		const amounts = taskIds.map(
-			(id) => executions.filter(({ data }) => data.includes(`"${id}"`)).length,
-		);
-		assert.deepEqual(
-			amounts,
-			taskIds.map(() => 1),
-		);
-		assert.equal(executions.length, taskIds.length);
-	};
-
 	it('installs what is typed into the editor', async () => {
 		assert.deepEqual(await ourNodes(), []);
 		await page.goto(`${instance.baseUrl}/settings/community-nodes`);
@@ -93,52 +69,31 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 	});
 
 	it('an update and a restart lose no event of an active workflow, and repeat none', async () => {
-		const workflow = await RemoteWorkflow.create(rest, triggered('Every task', {}));
+		const workflow = await add(triggered('Every task', {}));
 		await workflow.publish();
-		const tasks: string[] = [];
-		/** Tasks that take long unless they are told to end, once n8n has saved that they are under way. */
-		const begin = async (amount: number) => {
-			const begun = await Promise.all(
-				Array.from({ length: amount }, () =>
-					createTask(simulator, '[sim:messages-first] [sim:slow=3000]'),
-				),
-			);
-			const percentages = () => begun.map((id) => simulator.tasks.get(id)?.percentage ?? 0);
-			await simulator.waitFor(() => percentages().every((percentage) => percentage > 0), 60_000);
-			// n8n saves what a trigger remembers when that starts an execution.
-			const short = await createTask(simulator, 'Short.');
-			await eventually('every task under way to be saved', 60_000, async () => {
-				const saved = new Set(await workflow.remembered());
-				return begun.every((id) => saved.has(id));
-			});
-			tasks.push(...begun, short);
-			return begun;
-		};
-		const end = (ids: string[]) => ids.forEach((id) => simulator.endTask(id));
+		const tasks = followTasks(simulator, workflow);
 
-		next = await registry.publish('1.0.1');
+		next = await internet.publish('1.0.1');
 		assert.deepEqual(await installed(), listed(first, next));
-		const over = await begin(9);
-		end(over.slice(0, 3));
+		const over = await tasks.begin(9);
+		tasks.end(over.slice(0, 3));
 		const updating = rest.request('PATCH', PACKAGES, { name: NAME, version: next });
-		end(over.slice(3, 6));
+		tasks.end(over.slice(3, 6));
 		await updating;
-		end(over.slice(6));
+		tasks.end(over.slice(6));
 		assert.deepEqual(await installed(), listed(next));
-		await assertOnceEach(workflow, tasks);
-		await execute(rest, example('speak').id);
-		tasks.push([...simulator.tasks.keys()].at(-1)!);
-		await assertOnceEach(workflow, tasks);
+		await tasks.startedOnceEach();
 
-		const [first3, others] = [await begin(3), await begin(3)];
+		const stopped = await tasks.begin(6);
 		await instance.stop();
-		end(first3);
+		tasks.end(stopped.slice(0, 3));
 		await start();
 		await simulator.waitFor(() => simulator.sockets() === 1, 60_000);
-		end(others);
-		await assertOnceEach(workflow, tasks);
+		tasks.end(stopped.slice(3));
+		await tasks.startedOnceEach();
 		assert.deepEqual(await installed(), listed(next));
 		await workflow.unpublish();
+		await execute(rest, example('speak').id);
 	});
 
 	it('uninstalls, and what was saved goes on after the next installation', async () => {

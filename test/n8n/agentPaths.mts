@@ -1,19 +1,20 @@
 /* The ways in which a model can call this package's tools in n8n. */
 import { randomUUID } from 'node:crypto';
-import type { IDataObject, IConnections, INode } from 'n8n-workflow';
+import type { IDataObject, INode } from 'n8n-workflow';
 import { CREDENTIAL } from '../../tools/examples.mts';
-import { execute } from '../../tools/n8n/executions.mts';
 import type { Rest } from '../../tools/n8n/rest.mts';
 import { MODEL } from './chatModel.mts';
-import { RemoteWorkflow } from './workflows.mts';
+import { addWorkflow, node, workflowOf } from './workflows.mts';
 
 const START = 'Start';
+const langchain = (type: string, version: number, parameters: IDataObject, more = {}) =>
+	node(type, `@n8n/n8n-nodes-langchain.${type}`, version, parameters, more);
 
 /** The tools that the model is offered: names, and the parameters of their nodes. */
 export type Tools = Record<string, IDataObject>;
 
 /** Lets the model answer until it calls no more tools; rejects when n8n ends the conversation. */
-export type Converse = (rest: Rest, tools: Tools) => Promise<void>;
+export type Converse = (rest: Rest, tools: Tools) => Promise<unknown>;
 
 export const paths: Record<string, Converse> = {
 	'AI Agent 1': aiAgent(1.9),
@@ -32,8 +33,8 @@ function aiAgent(version: number): Converse {
 function mcp(transport: 'httpStreamable' | 'sse', serverVersion: number): Converse {
 	return async (rest, tools) => {
 		const path = randomUUID();
-		const server = node('MCP', '@n8n/n8n-nodes-langchain.mcpTrigger', serverVersion, { path });
-		const workflow = workflowOf('Tools', [{ ...server, webhookId: path }], toolNodes(tools));
+		const server = langchain('mcpTrigger', serverVersion, { path }, { webhookId: path });
+		const workflow = workflowOf('Tools', [server], { ai_tool: toolNodes(tools) });
 		await converseOverMcp(rest, workflow, path, transport);
 	};
 }
@@ -45,62 +46,37 @@ export async function converseOverMcp(
 	path: string,
 	serverTransport: 'httpStreamable' | 'sse' = 'httpStreamable',
 ): Promise<void> {
-	const remote = await RemoteWorkflow.create(rest, workflow);
+	const remote = await addWorkflow(rest, workflow);
 	await remote.publish();
 	const endpointUrl = `${rest.baseUrl}/mcp/${path}${serverTransport === 'sse' ? '/sse' : ''}`;
-	const client = node('Client', '@n8n/n8n-nodes-langchain.mcpClientTool', 1.2, {
-		...{ endpointUrl, serverTransport, authentication: 'none' },
-	});
-	await runAgent(rest, 2.2, [client]);
+	const parameters = { endpointUrl, serverTransport, authentication: 'none' };
+	await runAgent(rest, 2.2, [langchain('mcpClientTool', 1.2, parameters)]);
 	await remote.unpublish();
 }
 
-async function runAgent(rest: Rest, version: number, tools: INode[]): Promise<void> {
-	const start = node(START, 'n8n-nodes-base.manualTrigger', 1, {});
-	const agent = node('Agent', '@n8n/n8n-nodes-langchain.agent', version, {
+async function runAgent(rest: Rest, version: number, ai_tool: INode[]) {
+	const start = node(START, 'n8n-nodes-base.manualTrigger', 1);
+	const agent = langchain('agent', version, {
 		...(version < 2 ? { agent: 'toolsAgent' } : {}),
 		promptType: 'define',
 		text: 'Begin.',
 	});
-	const model = {
-		...node('Model', '@n8n/n8n-nodes-langchain.lmChatOpenAi', 1.2, {
-			model: { __rl: true, mode: 'id', value: 'scripted' },
-			options: { maxRetries: 0 },
-		}),
-		credentials: { openAiApi: MODEL },
+	const scripted = {
+		model: { __rl: true, mode: 'id', value: 'scripted' },
+		options: { maxRetries: 0 },
 	};
-	const workflow = workflowOf('Agent', [agent, start, model], tools);
-	await execute(rest, (await RemoteWorkflow.create(rest, workflow)).id, START);
+	const model = langchain('lmChatOpenAi', 1.2, scripted, { credentials: { openAiApi: MODEL } });
+	const workflow = workflowOf('Agent', [start, agent], { ai_tool, ai_languageModel: [model] });
+	await (await addWorkflow(rest, workflow)).run(START);
 }
 
-/** The first of the nodes gets the tools, the second starts it, the third is its model. */
-function workflowOf(name: string, [first, start, model]: INode[], tools: INode[]) {
-	const to = (type: 'main' | 'ai_tool' | 'ai_languageModel') => ({
-		[type]: [[{ node: first!.name, type, index: 0 }]],
-	});
-	const connections: IConnections = {
-		...(start ? { [start.name]: to('main') } : {}),
-		...(model ? { [model.name]: to('ai_languageModel') } : {}),
-		...Object.fromEntries(tools.map((tool) => [tool.name, to('ai_tool')])),
-	};
-	const nodes = [first, start, model, ...tools].filter((one) => one !== undefined);
-	return { name, nodes, connections, settings: { executionOrder: 'v1' } };
+function toolNodes(tools: Tools): INode[] {
+	const type = 'n8n-nodes-media-generation.mediaGenerationTool';
+	const credentials = { mediaGenerationApi: CREDENTIAL };
+	return Object.entries(tools).map(([name, parameters]) =>
+		node(name, type, 1, parameters, { credentials }),
+	);
 }
-
-const toolNodes = (tools: Tools): INode[] =>
-	Object.entries(tools).map(([name, parameters]) => ({
-		...node(name, 'n8n-nodes-media-generation.mediaGenerationTool', 1, parameters),
-		credentials: { mediaGenerationApi: CREDENTIAL },
-	}));
-
-const node = (name: string, type: string, typeVersion: number, parameters: IDataObject): INode => ({
-	id: randomUUID(),
-	name,
-	type,
-	typeVersion,
-	position: [0, 0],
-	parameters: parameters as INode['parameters'],
-});
 
 /** n8n's own agents, which need no workflow. */
 async function agentsModule(rest: Rest, tools: Tools): Promise<void> {
@@ -125,7 +101,6 @@ async function agentsModule(rest: Rest, tools: Tools): Promise<void> {
 	const agents = `/rest/projects/${projectId}/agents/v2`;
 	const { id } = await rest.request('POST', agents, { name: 'Agent', schema });
 	const said = await rest.text('POST', `${agents}/${id}/chat`, { message: 'Begin.' });
-	const events = Array.from(said.matchAll(/^data: (.*)$/gm), ([, data]) => JSON.parse(data!));
-	const last = events.at(-1);
-	if (last?.type !== 'done') throw new Error(said);
+	const last = said.match(/^data: .*$/gm)?.at(-1) ?? '';
+	if (!last.includes('"type":"done"')) throw new Error(said);
 }

@@ -1,5 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { json as jsonOf } from 'node:stream/consumers';
+import type { IDataObject } from 'n8n-workflow';
 import { importInto } from '../../tools/n8n/examples.mts';
 import type { Instance } from '../../tools/n8n/instance.mts';
 import { FakeService } from '../service/fakeService.mts';
@@ -7,17 +8,9 @@ import { FakeService } from '../service/fakeService.mts';
 /** n8n's credential for the model. */
 export const MODEL = { id: 'scriptedModel', name: 'Scripted model' };
 
-/** A message of OpenAI's chat completions, as far as it is used here. */
-export interface ChatMessage {
-	role: 'system' | 'user' | 'assistant' | 'tool';
-	content: string | null;
-	tool_call_id?: string;
-	tool_calls?: Array<{ id: string; function: { name: string; arguments: string } }>;
-}
-
-/** What the model is asked. */
+/** What the model is asked, as far as it is used here: OpenAI's chat completions. */
 export interface ChatRequest {
-	messages: ChatMessage[];
+	messages: Array<{ content: string | null; tool_call_id?: string }>;
 	stream?: boolean;
 	tools?: Array<{
 		function: { name: string; description: string; parameters: Record<string, unknown> };
@@ -25,49 +18,70 @@ export interface ChatRequest {
 }
 
 /** What the model says: a text, or the tools that it wants to be called. */
-export type ChatAnswer = string | Array<{ tool: string; arguments: Record<string, unknown> }>;
+type ChatAnswer = string | Array<{ tool: string; given: IDataObject }>;
 
 /** A chat model that says what a test wrote down for it: OpenAI's chat completions on a free port. */
 export async function startChatModel() {
-	let requests: ChatRequest[] = [];
 	let answers: Array<(request: ChatRequest) => ChatAnswer> = [];
-	const service = await FakeService.start((request, response) => {
-		const send = (status: number, type: string, answer: string) => {
-			response.writeHead(status, { 'Content-Type': type });
-			response.end(answer);
-		};
-		const json = (status: number, answer: object) =>
-			send(status, 'application/json', JSON.stringify(answer));
+	const service = await FakeService.start(async (request, response) => {
+		const refuse = (status: number, message: string) =>
+			response.writeHead(status).end(JSON.stringify({ error: { message } }));
+		response.setHeader('Content-Type', 'application/json');
 		// Clients that know OpenAI's newer interface try it first.
-		if (!request.url?.endsWith('/chat/completions')) {
-			return json(404, { error: { message: `Unknown request URL: POST ${request.url}` } });
-		}
-		answerTo(request).then(
-			({ answer, isStream }) =>
-				isStream ? send(200, 'text/event-stream', streamed(answer)) : json(200, answer),
-			({ message }: Error) => json(500, { error: { message } }),
-		);
-	});
-	async function answerTo(request: IncomingMessage) {
+		if (!request.url?.endsWith('/chat/completions')) return refuse(404, 'Unknown request URL');
 		const asked = (await jsonOf(request)) as ChatRequest;
-		const isStream = asked.stream === true;
-		if (!asked.tools) return { answer: completion(model.words, 0), isStream };
-		requests.push(asked);
+		try {
+			answer(response, asked, asked.tools ? next(asked) : model.words);
+		} catch (error) {
+			refuse(500, String(error));
+		}
+	});
+	function next(asked: ChatRequest): ChatAnswer {
+		model.requests.push(asked);
 		const say = answers.shift();
 		if (!say) throw new Error('The script of this model has ended');
-		return { answer: completion(say(asked), requests.length), isStream };
+		return say(asked);
 	}
+	function answer(response: ServerResponse, { stream }: ChatRequest, said: ChatAnswer): void {
+		const [message, finish_reason] =
+			typeof said === 'string'
+				? [{ role: 'assistant', content: said }, 'stop']
+				: [{ role: 'assistant', content: null, tool_calls: said.map(toCall) }, 'tool_calls'];
+		const about = { id: 'chatcmpl', created: 1_700_000_000, model: 'scripted' };
+		const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+		const choice = { index: 0, finish_reason };
+		if (!stream) {
+			const choices = [{ ...choice, message }];
+			response.end(JSON.stringify({ ...about, object: 'chat.completion', choices, usage }));
+			return;
+		}
+		response.setHeader('Content-Type', 'text/event-stream');
+		const chunk = { ...about, object: 'chat.completion.chunk', usage };
+		const choices = [{ ...choice, delta: message }];
+		response.end(`data: ${JSON.stringify({ ...chunk, choices })}\n\ndata: [DONE]\n\n`);
+	}
+	const toCall = ({ tool, given }: { tool: string; given: IDataObject }, index: number) => ({
+		id: `call_${model.requests.length}_${index}`,
+		index,
+		type: 'function',
+		function: { name: tool, arguments: JSON.stringify(given) },
+	});
 	const model = {
 		/** What it says to those who give it no tools: n8n's Agents ask so for a title. */
 		words: 'A title',
 		/** Everything that it was asked since the last script, in order. */
-		get requests() {
-			return requests;
-		},
+		requests: [] as ChatRequest[],
 		/** What it says next, one answer per request; HTTP 500 after the last one, and when one throws. */
 		script(...next: typeof answers) {
-			requests = [];
+			model.requests = [];
 			answers = next;
+		},
+		/** What the tools that it called in its answer number `round` told it, in that order. */
+		told(round: number): string[] {
+			const { messages } = model.requests.at(-1)!;
+			const results = messages.filter(({ tool_call_id: id }) => id?.startsWith(`call_${round}_`));
+			results.sort((a, b) => a.tool_call_id!.localeCompare(b.tool_call_id!));
+			return results.map(({ content }) => String(content));
 		},
 		/** Puts the credential for it into an n8n. */
 		async introduceTo(instance: Instance) {
@@ -77,49 +91,4 @@ export async function startChatModel() {
 		close: async () => await service.stop(),
 	};
 	return model;
-}
-
-/** What the tools that the model called in its answer number `round` told it, in that order. */
-export function toolResults({ messages }: ChatRequest, round: number): string[] {
-	const results = messages.filter(({ tool_call_id: id }) => id?.startsWith(`call_${round}_`));
-	results.sort((a, b) => a.tool_call_id!.localeCompare(b.tool_call_id!));
-	return results.map(({ content }) => String(content));
-}
-
-type Completion = ReturnType<typeof completion>;
-
-/** The same as a stream of one piece. */
-function streamed({ choices, usage, ...rest }: Completion): string {
-	const { message, finish_reason } = choices[0]!;
-	const calls = message.tool_calls?.map((call, index) => ({ ...call, index }));
-	const delta = { ...message, ...(calls ? { tool_calls: calls } : {}) };
-	const pieces = [
-		{ choices: [{ index: 0, delta, finish_reason: null }] },
-		{ choices: [{ index: 0, delta: {}, finish_reason }] },
-		{ choices: [], usage },
-	];
-	const events = pieces.map((piece) =>
-		JSON.stringify({ ...rest, object: 'chat.completion.chunk', ...piece }),
-	);
-	return [...events, '[DONE]'].map((event) => `data: ${event}\n\n`).join('');
-}
-
-function completion(answer: ChatAnswer, round: number) {
-	const isText = typeof answer === 'string';
-	const message: ChatMessage = { role: 'assistant', content: isText ? answer : null };
-	if (!isText) {
-		message.tool_calls = answer.map(({ tool, arguments: given }, index) => ({
-			id: `call_${round}_${index}`,
-			type: 'function',
-			function: { name: tool, arguments: JSON.stringify(given) },
-		}));
-	}
-	return {
-		id: `chatcmpl-${round}`,
-		object: 'chat.completion',
-		created: 1_700_000_000,
-		model: 'scripted',
-		choices: [{ index: 0, message, finish_reason: isText ? 'stop' : 'tool_calls' }],
-		usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-	};
 }

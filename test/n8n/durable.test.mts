@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ExecutionStatus } from 'n8n-workflow';
 import type { TaskRecord } from '../../simulator/simulator.mts';
-import { importInto } from '../../tools/n8n/examples.mts';
 import {
 	postJson,
 	retry,
@@ -21,97 +18,73 @@ import { changedExample, HELD, setUp } from './setting.mts';
  * So does the fourth, which never rested: what was paid for is only in n8n's saved progress.
  */
 
-const TEXT = `${HELD} A chapter.`;
 /**
  * The execution must still be waiting when n8n is killed, even on a busy machine. The wait ends while
  * n8n is down, or n8n's timer ends it.
  */
-const LIMIT_SECONDS = 30;
+const LIMIT = { resumeAmount: 30, resumeUnit: 'seconds' };
 
 interface Job {
 	execution: string;
 	task: TaskRecord;
 }
 
-const { instance, simulator, rest, start, close } = await setUp();
+const setting = await setUp();
+const { instance, simulator, rest, start, close, add, lastTask } = setting;
 after(close);
 
 describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
-	let called: Job;
-	let missed: Job;
-	let early: Job;
-	let direct: Job;
+	const jobs: Record<'called' | 'missed' | 'early' | 'direct', Job> = {} as any;
+
+	/** Runs a copy of the example until its task is created and n8n has stored that it waits. */
+	async function begin(limit: object, isRestless = false): Promise<Job> {
+		const workflow = changedExample('durable', (node, settings) => {
+			node('Speak').parameters.text = `${HELD} A chapter.`;
+			Object.assign(node('Until the service calls').parameters, limit);
+			node('Until the service calls').disabled = isRestless;
+			settings.saveExecutionProgress = isRestless;
+		});
+		const known = simulator.tasks.size;
+		const execution = await runByHand(rest, (await add(workflow)).id);
+		await simulator.waitFor(() => simulator.tasks.size > known, 60_000);
+		const waits: ExecutionStatus = isRestless ? 'running' : 'waiting';
+		await waitForStatus(rest, execution, [waits]);
+		assert.ok(lastTask().callBackUrl, 'the service knows where to call');
+		return { execution, task: lastTask() };
+	}
 
 	before(async () => {
-		const limit = { resumeAmount: LIMIT_SECONDS, resumeUnit: 'seconds' };
-		const workflows = ['patient', 'limited', 'restless'].map((id) => {
-			const workflow = changedExample('durable', (node, settings) => {
-				node('Speak').parameters.text = TEXT;
-				const wait = node('Until the service calls');
-				if (id === 'limited') Object.assign(wait.parameters, limit);
-				wait.disabled = id === 'restless';
-				settings.saveExecutionProgress = id === 'restless';
-			});
-			return { ...workflow, id };
-		});
-		await importInto(instance, 'workflow', workflows);
 		await start();
-		called = await begin('patient');
-		early = await begin('patient');
+		const called = await begin({});
+		const early = await begin({});
 		await postJson(String(early.task.callBackUrl), { id: 'nonsense' });
-		direct = await begin('restless', ['running']);
+		const direct = await begin({}, true);
 		const collecting = () => [early, direct].every(({ task }) => task.reads > 0);
 		await simulator.waitFor(collecting, 60_000);
-		missed = await begin('limited');
+		const missed = await begin(LIMIT);
+		Object.assign(jobs, { called, missed, early, direct });
 		await instance.crash();
 		simulator.endTask(missed.task.id);
 		await start();
 	});
 
-	/** Runs a workflow until its task is created and n8n has stored that it waits. */
-	async function begin(
-		workflowId: string,
-		statuses: ExecutionStatus[] = ['waiting'],
-	): Promise<Job> {
-		const known = simulator.tasks.size;
-		const execution = await runByHand(rest, workflowId);
-		await simulator.waitFor(() => simulator.tasks.size > known, 60_000);
-		await waitForStatus(rest, execution, statuses);
-		const task = [...simulator.tasks.values()].at(-1);
-		assert.ok(task?.callBackUrl, 'the service knows where to call');
-		return { execution, task };
-	}
-
-	function assertWritten({ task }: Job): void {
-		const written = readFileSync(join(instance.files, `speech-${task.id}.wav`));
-		const served = simulator.fileBytes(String(task.audioUrl));
-		assert.ok(served?.equals(written), 'the file is the service’s, to the byte');
-	}
-
-	it('goes on when the service calls, after n8n is up again', async () => {
-		simulator.endTask(called.task.id);
-		assert.equal((await waitForEnd(rest, called.execution)).status, 'success');
-		assertWritten(called);
-	});
-
-	it('goes on after its limit when the call came while n8n was down', async () => {
-		assert.equal((await waitForEnd(rest, missed.execution)).status, 'success');
-		assertWritten(missed);
-	});
-
-	for (const [what, job] of [
-		[
-			'does not believe a false call, and is retried without paying after a crash while collecting',
-			() => early,
-		],
-		['is retried without paying if it never waited, thanks to the saved progress', () => direct],
+	for (const [what, name] of [
+		['goes on when the service calls, after n8n is up again', 'called'],
+		['goes on after its limit when the call came while n8n was down', 'missed'],
+		['believes no false call; a retry after a crash while collecting pays nothing', 'early'],
+		['is retried without paying if it never waited, thanks to the saved progress', 'direct'],
 	] as const) {
 		it(what, async () => {
-			const { execution, task } = job();
-			assert.equal((await waitForEnd(rest, execution)).status, 'crashed');
-			simulator.endTask(task.id);
-			assert.equal((await retry(rest, execution)).status, 'success');
-			assertWritten(job());
+			const { execution, task } = jobs[name];
+			if (name === 'called') simulator.endTask(task.id);
+			let { status } = await waitForEnd(rest, execution);
+			if (name === 'early' || name === 'direct') {
+				assert.equal(status, 'crashed');
+				simulator.endTask(task.id);
+				({ status } = await retry(rest, execution));
+			}
+			assert.equal(status, 'success');
+			setting.assertServed(task.audioUrl, setting.written(`speech-${task.id}.wav`));
 		});
 	}
 

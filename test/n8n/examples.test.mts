@@ -1,100 +1,85 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, afterEach, describe, it, test } from 'node:test';
 import type { INodeExecutionData, INodePropertyOptions, INodeTypeDescription } from 'n8n-workflow';
 import type { FaultRule } from '../../simulator/simulator.mts';
-import { execute, type Execution } from '../../tools/n8n/executions.mts';
+import { execute } from '../../tools/n8n/executions.mts';
 import { itemsOf, storedAt } from '../../tools/n8n/results.mts';
 import { formsOf } from '../faults/canary.mts';
 import { FakeService } from '../service/fakeService.mts';
 import { schemaOf } from '../service/schemas.mts';
 import { changedExample, example, filesWith, setUp } from './setting.mts';
-import { RemoteWorkflow } from './workflows.mts';
 
 /* The complete n8n, with the packed package as n8n's installer would have put it there. */
 
 // Everything is logged: the token is searched for in it at the end.
-const { instance, simulator, rest, start, close } = await setUp({}, { N8N_LOG_LEVEL: 'debug' });
+const setting = await setUp({}, { N8N_LOG_LEVEL: 'debug' });
+const { instance, simulator, rest, start, close, add, paid, written, assertServed } = setting;
 after(close);
 await start();
 
-/** Runs an example, and checks what holds for each of them. */
-async function runExample(name: string, outputs: number): Promise<INodeExecutionData[]> {
-	const { id, nodeName } = example(name);
-	const paidBefore = simulator.creates;
-	const run = await execute(rest, id);
-	const items = itemsOf(run, nodeName);
-	assert.equal(run.status, 'success');
-	assert.equal(items.length, outputs);
-	assert.equal(simulator.creates - paidBefore, outputs, 'one paid create call per item');
-	assert.deepEqual(
-		items.map(({ pairedItem }) => pairedItem),
-		items.map((_, item) => ({ item })),
-	);
-	await assertClosedAndSecret(run);
-	return items;
-}
-
-/** Sockets and requests are closed. */
-async function assertClosedAndSecret(run: Execution): Promise<void> {
+afterEach(async () => {
 	await simulator.waitFor(() => simulator.sockets() + simulator.openConnections() === 0);
-	assert.deepEqual(simulator.leaks, [], 'the token stays with the API');
-	assert.ok(!JSON.stringify(run).includes(simulator.token), 'no token in the run data');
-}
-
-/** The file of an item, as n8n stored it, is the service's, byte for byte. */
-function assertSameFile({ json, binary }: INodeExecutionData, address: string, type: RegExp): void {
-	const file = binary?.data;
-	assert.ok(file, 'there is a file in the field "data"');
-	assert.match(file.mimeType, type);
-	const stored = readFileSync(storedAt(instance, file));
-	const served = simulator.fileBytes(String(json[address]));
-	assert.ok(served?.equals(stored), `${file.fileName} is the file behind ${json[address]}`);
-}
-
-function assertSpeech(item: INodeExecutionData): void {
-	assert.equal(typeof item.json.task_id, 'string');
-	assert.equal(item.json.status, 'completed');
-	assert.equal(item.binary?.data?.fileName, `speech-${item.json.task_id}.wav`);
-	assertSameFile(item, 'audio_url', /^audio\/wav$/);
-}
-
-test('one text becomes one speech file', async () => {
-	(await runExample('speak', 1)).forEach(assertSpeech);
+	// A credential is tested where its Base URL says, be it the file server.
+	const leaks = simulator.leaks.filter(({ path }) => path !== '/v1/video/me');
+	assert.deepEqual(leaks, [], 'the token stays with the API');
 });
+
+const SPEECH = { address: 'audio_url', type: 'audio/wav' };
+
+/** The file of an item, as n8n stored it and as it is on the disk, is the service's, byte for byte. */
+function assertFile(
+	{ json, binary }: INodeExecutionData,
+	{ address, type }: typeof SPEECH,
+	name = '',
+) {
+	const file = binary!.data!;
+	assert.equal(file.mimeType, type);
+	assertServed(json[address], readFileSync(storedAt(instance, file)));
+	if (address === 'audio_url') assert.equal(file.fileName, `speech-${json.task_id}.wav`);
+	if (name) assertServed(json[address], written(name));
+}
+
+for (const [what, name, titles] of [
+	['one text becomes one speech file', 'speak', ['']],
+	['rows become stored speech, named by their row', 'speak-sheet', ['greeting.wav', 'hold.wav']],
+] as const) {
+	test(what, async () => {
+		const { id, nodeName } = example(name);
+		const items = itemsOf(await execute(rest, id), nodeName);
+		assert.equal(items.length, titles.length);
+		for (const [at, item] of items.entries()) {
+			assert.deepEqual([item.json.status, item.pairedItem], ['completed', { item: at }]);
+			assertFile(item, SPEECH, titles[at]);
+		}
+		assert.equal(paid(), titles.length, 'one paid create call per item');
+	});
+}
+
+/** A WAV file holds the samples of these tasks' files: all in front of the simulator's are 44 bytes. */
+function assertJoined(file: Buffer, taskIds: unknown) {
+	const tasks = (taskIds as string[]).map((id) => simulator.tasks.get(id)!);
+	const samples = tasks.map(({ audioUrl }) => simulator.fileBytes(audioUrl!)!.subarray(44));
+	assert.ok(Buffer.concat(samples).equals(file.subarray(44)));
+	return tasks;
+}
 
 test('a dialogue becomes one file with subtitles, each line in its voice', async () => {
 	const run = await execute(rest, example('dialogue').id);
 	const [item, ...others] = itemsOf(run, 'Collect the dialogue');
 	assert.deepEqual(others, []);
-	const tasks = (item!.json.task_ids as string[]).map((id) => simulator.tasks.get(id)!);
+	const [first] = item!.json.task_ids as string[];
+	const tasks = assertJoined(written(`dialogue-${first}.wav`), item!.json.task_ids);
+	const [one, two] = simulator.voiceIds();
 	assert.deepEqual(
-		tasks.map(({ input }) => input.split(' ')[0]),
-		['Good', 'It', 'Then'],
+		tasks.map(({ input, voiceId }) => [input.split(' ')[0], voiceId]),
+		[
+			['Good', one],
+			['It', two],
+			['Then', one],
+		],
 	);
-	const [first, second] = simulator.voiceIds();
-	assert.deepEqual(
-		tasks.map(({ voiceId }) => voiceId),
-		[first, second, first],
-	);
-	const written = (ending: string) =>
-		readFileSync(join(instance.files, `dialogue-${tasks[0]!.id}.${ending}`));
-	// All that a WAV file of the simulator's has in front of its samples are 44 bytes.
-	const samples = tasks.map(({ audioUrl }) => simulator.fileBytes(audioUrl!)!.subarray(44));
-	assert.ok(Buffer.concat(samples).equals(written('wav').subarray(44)));
-	assert.match(written('srt').toString(), /^3$/m);
-	await assertClosedAndSecret(run);
-});
-
-test('the rows of a spreadsheet become stored speech, named by their row', async () => {
-	const items = await runExample('speak-sheet', 2);
-	items.forEach(assertSpeech);
-	for (const [index, title] of ['greeting', 'hold'].entries()) {
-		const written = readFileSync(join(instance.files, `${title}.wav`));
-		const served = simulator.fileBytes(String(items[index]?.json.audio_url));
-		assert.ok(served?.equals(written));
-	}
+	assert.match(written(`dialogue-${first}.srt`).toString(), /^3$/m);
 });
 
 test('bad rows do not stop a spreadsheet, and end as a list with their columns', async () => {
@@ -106,14 +91,11 @@ test('bad rows do not stop a spreadsheet, and end as a list with their columns',
 	const workflow = changedExample('speak-sheet', (node) => {
 		node('Rows').parameters.assignments.assignments[0].value = JSON.stringify(rows);
 	});
-	const paidBefore = simulator.creates;
-	const { id } = await RemoteWorkflow.create(rest, workflow);
-	await assert.rejects(execute(rest, id), /Not all rows were spoken: 'Text' is empty/);
-	assert.equal(simulator.creates - paidBefore, 2);
-	for (const title of ['welcome', 'wait']) {
-		assert.ok(readFileSync(join(instance.files, `${title}.wav`)).length > 1000);
-	}
-	const list = readFileSync(join(instance.files, 'bad-rows.csv'), 'utf8');
+	const failed = (await add(workflow)).run();
+	await assert.rejects(failed, /Not all rows were spoken: 'Text' is empty/);
+	assert.equal(paid(), 2);
+	for (const title of ['welcome', 'wait']) assert.ok(written(`${title}.wav`).length > 1000);
+	const list = written('bad-rows.csv').toString();
 	assert.match(list, /\btitle\b.*\berror\b/);
 	assert.match(list, /^forgotten,.*'Text' is empty/m);
 });
@@ -125,69 +107,48 @@ test("a feed's newest article becomes one file on the disk, spoken in parts", as
 	const server = await FakeService.start((_, response) => {
 		response.setHeader('Content-Type', 'application/rss+xml').end(feed);
 	});
-	try {
-		const workflow = changedExample('narrate-feed', (node) => {
-			node('Read the feed').parameters.url = `${server.url}/`;
-		});
-		const paidBefore = simulator.creates;
-		const run = await execute(rest, (await RemoteWorkflow.create(rest, workflow)).id);
-		const [item, ...others] = itemsOf(run, example('narrate-feed').nodeName);
-		assert.ok(item);
-		assert.deepEqual(others, []);
-		assert.equal(item.json.parts, 2);
-		assert.equal(simulator.creates - paidBefore, 2);
-		const texts = (item.json.task_ids as string[]).map((id) => simulator.tasks.get(id)!.input);
-		const line = 'Boats are in the harbour & wait.';
-		assert.equal(texts.join(' '), `New\n\n${Array.from({ length: 100 }, () => line).join(' ')}`);
-		const written = readFileSync(join(instance.files, String(item.binary?.data?.fileName)));
-		const parts = (item.json.audio_urls as string[]).map((url) => simulator.fileBytes(url)!);
-		const samples = parts.map((part) => part.subarray(44));
-		assert.ok(Buffer.concat(samples).equals(written.subarray(44)));
-		await assertClosedAndSecret(run);
-	} finally {
-		await server.stop();
-	}
+	after(() => server.stop());
+	const workflow = changedExample('narrate-feed', (node) => {
+		node('Read the feed').parameters.url = `${server.url}/`;
+	});
+	const run = await (await add(workflow)).run();
+	const [item, ...others] = itemsOf(run, example('narrate-feed').nodeName);
+	assert.deepEqual(others, []);
+	assert.equal(paid(), 2);
+	const file = written(String(item!.binary!.data!.fileName));
+	const texts = assertJoined(file, item!.json.task_ids).map(({ input }) => input);
+	const line = 'Boats are in the harbour & wait.';
+	assert.equal(texts.join(' '), `New\n\n${Array.from({ length: 100 }, () => line).join(' ')}`);
 });
 
 test('prompts become images, and those become videos, on the disk', async () => {
-	const paidBefore = simulator.creates;
 	const run = await execute(rest, example('images-and-videos').id);
 	for (const [name, type] of [
-		['Make the images', /^image\/png$/],
-		['Make the videos', /^video\/mp4$/],
+		['Make the images', 'image/png'],
+		['Make the videos', 'video/mp4'],
 	] as const) {
 		const items = itemsOf(run, name);
 		assert.equal(items.length, 2);
-		for (const item of items) assertWritten(item, type);
+		for (const item of items) {
+			assertFile(item, { address: 'file_url', type }, item.binary!.data!.fileName);
+		}
 	}
-	assert.equal(simulator.creates - paidBefore, 4);
-	await assertClosedAndSecret(run);
+	assert.equal(paid(), 4);
 });
 
-/** The item's file, in n8n and on the disk, is the service's. */
-function assertWritten(item: INodeExecutionData, type: RegExp): void {
-	assertSameFile(item, 'file_url', type);
-	const written = readFileSync(join(instance.files, String(item.binary?.data?.fileName)));
-	assert.ok(simulator.fileBytes(String(item.json.file_url))?.equals(written));
-}
-
-test('failures of a service that says the token in its answers', async (t) => {
+describe('failures of a service that says the token in its answers', () => {
 	const { token } = simulator;
-	const text = `not with ${token}, nor with ${encodeURIComponent(token)}`;
-	const refuse = (status: number) => ({ respond: { status, body: { error: text } } });
-	const event = `event: error\ndata: ${JSON.stringify({ error: text })}\n\n`;
+	const error = `not with ${token}, nor with ${encodeURIComponent(token)}`;
+	const refuse = (status: number) => ({ respond: { status, body: { error } } });
+	const sse = [`event: error\ndata: ${JSON.stringify({ error })}\n\n`, 'END'];
 	const cases: Array<[name: string, fault: FaultRule, message: RegExp]> = [
 		['speak', { method: 'POST', action: refuse(401) }, /refused the API token/],
 		['speak', { on: 'file', action: refuse(410) }, /could not be downloaded/],
 		['images-and-videos', { method: 'POST', action: refuse(500) }, /not available/],
-		[
-			'images-and-videos',
-			{ method: 'POST', action: { sse: [event, 'END'] } },
-			/could not generate/,
-		],
+		['images-and-videos', { method: 'POST', action: { sse } }, /could not generate/],
 	];
 	for (const [name, fault, message] of cases) {
-		await t.test(`${name}: ${message.source}`, async () => {
+		it(`${name}: ${message.source}`, async () => {
 			simulator.fault(fault);
 			await assert.rejects(execute(rest, example(name).id), ({ message: said }: Error) => {
 				assert.match(said, message);
@@ -199,54 +160,55 @@ test('failures of a service that says the token in its answers', async (t) => {
 	}
 });
 
-test('n8n knows the node, and the test button speaks plainly', async (t) => {
+describe('n8n knows the node, and the test button speaks plainly', async () => {
 	const nodes: INodeTypeDescription[] = await rest.request('GET', '/types/nodes.json');
 	const typeOf = (type: string) =>
-		nodes.find(({ name }) => name === `n8n-nodes-media-generation.${type}`);
+		nodes.find(({ name }) => name === `n8n-nodes-media-generation.${type}`)!;
 
-	await t.test('node and credential are listed', async () => {
+	it('node and credential are listed', async () => {
 		const ours: any = typeOf('mediaGeneration');
-		assert.equal(ours?.displayName, 'Media Generation');
+		assert.equal(ours.displayName, 'Media Generation');
 		const icon = await fetch(`${instance.baseUrl}/${ours.iconUrl.light}`);
 		assert.match(icon.headers.get('content-type') ?? '', /svg/);
 		const credentials = await rest.request('GET', '/types/credentials.json');
 		assert.ok(credentials.some(({ name }: { name: string }) => name === 'mediaGenerationApi'));
 	});
 
-	await t.test('what each operation, and the trigger, puts out is served beforehand', async () => {
-		const served = async (type: string, ...operation: string[]) => {
-			const { name, version } = typeOf(type)!;
+	it('what each operation, and the trigger, puts out is served beforehand', async () => {
+		const assertServes = async (type: string, folder: string, ...operation: string[]) => {
+			const { name, version } = typeOf(type);
 			const path = [name, `${String(version)}.0.0`, ...operation].join('/');
-			return JSON.parse(await rest.text('GET', `/schemas/${path}.json`));
+			const schema = JSON.parse(await rest.text('GET', `/schemas/${path}.json`));
+			assert.deepEqual(schema, schemaOf(folder, ...operation), operation.join());
 		};
-		for (const { name, displayOptions, options = [] } of typeOf('mediaGeneration')!.properties) {
+		for (const { name, displayOptions, options = [] } of typeOf('mediaGeneration').properties) {
 			for (const { value } of (name === 'operation' ? options : []) as INodePropertyOptions[]) {
-				const operation = [String(displayOptions!.show!.resource![0]), String(value)];
-				const schema = await served('mediaGeneration', ...operation);
-				assert.deepEqual(schema, schemaOf('MediaGeneration', ...operation), operation.join());
+				const resource = String(displayOptions!.show!.resource![0]);
+				await assertServes('mediaGeneration', 'MediaGeneration', resource, String(value));
 			}
 		}
-		const ofTrigger = await served('mediaGenerationTrigger');
-		assert.deepEqual(ofTrigger, schemaOf('MediaGenerationTrigger'));
+		await assertServes('mediaGenerationTrigger', 'MediaGenerationTrigger');
 	});
 
 	const { token: apiToken, baseUrl, fileOrigin } = simulator;
-	const cases: Array<[name: string, changed: object, message: RegExp]> = [
-		['right', {}, /accepts/],
-		['wrong token', { apiToken: 'wrong-token' }, /API token/],
-		['unreachable address', { baseUrl: 'http://127.0.0.1:1' }, /refused the connection.*Base URL/],
+	const notThis = /not come from a media generation service.*Base URL/;
+	const cases: Array<[name: string, changed: object, status: string, message: RegExp]> = [
+		['right', {}, 'OK', /accepts/],
+		['wrong token', { apiToken: 'wrong-token' }, 'Error', /API token/],
 		[
-			'not this service',
-			{ baseUrl: fileOrigin },
-			/not come from a media generation service.*Base URL/,
+			'nobody there',
+			{ baseUrl: 'http://127.0.0.1:1' },
+			'Error',
+			/refused the connection.*Base URL/,
 		],
+		['not this service', { baseUrl: fileOrigin }, 'Error', notThis],
 	];
-	for (const [name, changed, message] of cases) {
-		await t.test(`credential test: ${name}`, async () => {
+	for (const [name, changed, status, message] of cases) {
+		it(`credential test: ${name}`, async () => {
 			const data = { apiToken, baseUrl, ...changed };
 			const credentials = { id: '', name: 'Tested', type: 'mediaGenerationApi', data };
 			const result = await rest.request('POST', '/rest/credentials/test', { credentials });
-			assert.equal(result.status, name === 'right' ? 'OK' : 'Error');
+			assert.equal(result.status, status);
 			assert.match(result.message, message);
 			assert.ok(!result.message.includes(apiToken));
 		});

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { schemaOf } from '../service/schemas.mts';
 import { ACTION, catalog, ofN8n, TRIGGER } from './catalog.mts';
-import { IN_PANEL } from './panelWords.mts';
 
 /*
  * Whether people and builders find the nodes, decided by n8n's own searches. In the builder's, each word
@@ -14,7 +13,15 @@ const { synthesizeNodeTypeDef } = ofN8n('./dist/modules/mcp-registry/synthesize-
 const { NodeTypeParser } = ofN8n('@n8n/ai-utilities/node-catalog');
 const { sublimeSearch } = ofN8n('@n8n/utils/search/sublime-search');
 
-/** What people type who want the action node. */
+/** What people type in n8n's node panel who want the action node. */
+const IN_PANEL =
+	`text to video; image to video; text to image; generate image; generate video; speak;
+	narration; voiceover; sound; audio; tts; podcast; video; image; voice over; text-to-speech; read aloud;
+	mp3; subtitles; make a video; video from image; animate image; avatar; history; quota; wait for task;
+	task completed; new video; audiobook; ai voice; create image; speech; credits; picture;
+	text to speech`.split(/;\s+/);
+
+/** What they tell a builder. */
 const WANTED =
 	`text to speech; audiobook; subtitles; voice over; voiceover; narration; read aloud; podcast;
 	tts; speech synthesis; generate audio; text to mp3; ai voice; speak; captions for a talk; narrate article;

@@ -8,12 +8,12 @@ import { eventually } from '../../tools/eventually.mts';
 import { temporaryFolder } from '../../tools/cleanup.mts';
 import { readExample, type FileNode } from '../../tools/examples.mts';
 import { importInto, readExamples } from '../../tools/n8n/examples.mts';
-import { execute, postJson } from '../../tools/n8n/executions.mts';
+import { postJson } from '../../tools/n8n/executions.mts';
 import { FakeService } from '../service/fakeService.mts';
 import { MODEL, startChatModel } from './chatModel.mts';
 import { startGoogle } from './google.mts';
 import { changedExample, setUp } from './setting.mts';
-import { RemoteWorkflow } from './workflows.mts';
+import type { RemoteWorkflow } from './workflows.mts';
 
 /* The recipes with Google, Telegram and a model, which are servers of this machine here. */
 
@@ -33,7 +33,8 @@ const telegram = await FakeService.start(async (request, response) => {
 	response.setHeader('Content-Type', 'application/json');
 	response.end(JSON.stringify({ ok: true, result: { message_id: calls.length } }));
 });
-const { instance, simulator, rest, start, close } = await setUp({}, google.environment);
+const setting = await setUp({}, google.environment);
+const { instance, simulator, rest, start, close, add, lastTask, paid, assertServed } = setting;
 after(async () => {
 	await close();
 	for (const service of [model, google]) await service.close();
@@ -57,7 +58,7 @@ await start();
 
 /** Puts a recipe into n8n, with what is to be chosen, and changed so that a test need not wait. */
 async function recipe(name: string): Promise<RemoteWorkflow> {
-	const workflow = changedExample(name) as { name: string; nodes: FileNode[] };
+	const workflow = changedExample(name);
 	for (const node of workflow.nodes) {
 		const kind = node.type.split('.').pop()!;
 		if (kind === 'lmChatOpenAi') node.credentials = { openAiApi: MODEL };
@@ -69,15 +70,10 @@ async function recipe(name: string): Promise<RemoteWorkflow> {
 		if (kind === 'wait') node.parameters.amount = 2;
 		Object.assign(node, { waitBetweenTries: 50 });
 	}
-	return await RemoteWorkflow.create(rest, workflow);
+	return await add(workflow);
 }
 
-let paidBefore = 0;
-beforeEach(() => {
-	paidBefore = simulator.creates;
-	calls = [];
-});
-const paid = () => simulator.creates - paidBefore;
+beforeEach(() => void (calls = []));
 
 /** The parameters of a node that n8n does not show with these values, or whose value it doesn't know. */
 function wrongWith(node: FileNode, description: INodeTypeDescription): string[] {
@@ -128,7 +124,7 @@ describe('every example', async () => {
 
 describe('sheets-drive', { timeout: 400_000 }, async () => {
 	const workflow = await recipe('sheets-drive');
-	const night = async () => void (await execute(rest, workflow.id, 'Every night'));
+	const night = async () => await workflow.run('Every night');
 	const rows = () =>
 		google.cells
 			.slice(1)
@@ -149,7 +145,7 @@ describe('sheets-drive', { timeout: 400_000 }, async () => {
 		const [stored] = google.files;
 		assert.equal(stored!.name, 'Sea.wav');
 		const { audioUrl } = simulator.tasks.get(sea!.task_id!)!;
-		assert.ok(simulator.fileBytes(audioUrl!)!.equals(stored!.bytes!));
+		assertServed(audioUrl, stored!.bytes!);
 		assert.equal(paid(), 2);
 	});
 
@@ -209,13 +205,13 @@ describe('telegram', { timeout: 200_000 }, async () => {
 		it(what, async () => {
 			const message = { message_id: 7, chat: { id: chat }, text };
 			await postJson(url, { message }, { 'X-Telegram-Bot-Api-Secret-Token': secret });
-			const executions = await workflow.ended(++ended, 60_000);
+			const executions = await workflow.ended(++ended);
 			assert.ok(executions.every(({ status }) => status === 'success'));
 			assert.equal(paid(), tasks);
 			const [call, ...others] = calls;
 			assert.deepEqual([call?.method, others], [answer, []]);
-			const { audioUrl } = [...simulator.tasks.values()].at(-1)!;
-			if (answer === 'sendAudio') assert.ok(call!.body.includes(simulator.fileBytes(audioUrl!)!));
+			const served = () => simulator.fileBytes(lastTask().audioUrl!)!;
+			if (answer === 'sendAudio') assert.ok(call!.body.includes(served()));
 			if (answer === 'sendMessage') assert.match(call!.said.text, /could not generate/);
 		});
 	}
@@ -248,7 +244,7 @@ describe('approve', { timeout: 200_000 }, async () => {
 			const { url } = buttons.find((each) => each.text === button);
 			// n8n takes no yes of programs that only look at a link.
 			await fetch(url, { headers: { 'User-Agent': 'Mozilla/5.0 Firefox/140.0' } });
-			const executions = await workflow.ended(++ended, 60_000);
+			const executions = await workflow.ended(++ended);
 			assert.ok(executions.every(({ status }) => status === 'success'));
 			assert.equal(paid(), videos);
 			const sent = calls.find(({ method }) => method === 'sendVideo');
@@ -268,7 +264,7 @@ it('scenes: at most five become images and upright videos, named in their order'
 	}));
 	model.words = JSON.stringify({ output: { scenes } });
 	const workflow = await recipe('scenes');
-	await execute(rest, workflow.id);
+	await workflow.run();
 	assert.equal(paid(), 10);
 	const names = [1, 2, 3, 4, 5].flatMap((n) => [
 		`0${n}-Scene-${n - 1}-.mp4`,

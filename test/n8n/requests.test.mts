@@ -5,15 +5,14 @@ import { n8nWorkflow } from '../../demo/n8n.mts';
 import { imagePng } from '../../simulator/media/clips.mts';
 import { CREDENTIAL } from '../../tools/examples.mts';
 import { importInto } from '../../tools/n8n/examples.mts';
-import { execute, postJson, waitForEnd } from '../../tools/n8n/executions.mts';
+import { postJson, waitForEnd } from '../../tools/n8n/executions.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
 import { FakeService } from '../service/fakeService.mts';
 import { createTask, order } from '../service/order.mts';
-import { inARow } from '../service/triggerNode.mts';
-import { DataTable } from '../storage/dataTable.mts';
+import { createDataTable } from '../storage/dataTable.mts';
 import { ACTION, catalog, definitionFolders, ofN8n, TRIGGER } from './catalog.mts';
 import { setUp } from './setting.mts';
-import { RemoteWorkflow } from './workflows.mts';
+import { node, workflowOf, type RemoteWorkflow } from './workflows.mts';
 
 /*
  * What people ask of a builder, each with the workflow that it should make of it: n8n's own validation
@@ -36,24 +35,19 @@ const others = await FakeService.start(({ url = '' }, response) => {
 		response.end('<LocationConstraint xmlns="s3">here</LocationConstraint>');
 	} else response.setHeader('Content-Type', 'application/json').end('{"weather":"rain"}');
 });
-const { instance, simulator, rest, start, close } = await setUp({ pace: 0.02 });
+const { instance, simulator, rest, start, close, add, paid } = await setUp({ pace: 0.02 });
 after(async () => {
 	await close();
 	await others.stop();
 });
 
-type Step = Pick<INode, 'type' | 'typeVersion' | 'parameters'> & Partial<INode>;
-
-const step = (type: string, typeVersion: number, parameters: IDataObject, more = {}): Step => {
-	return { type, typeVersion, parameters: parameters as INode['parameters'], ...more };
-};
 const base = (type: string, typeVersion: number, parameters = {}, more = {}) =>
-	step(`n8n-nodes-base.${type}`, typeVersion, parameters, more);
+	node('', `n8n-nodes-base.${type}`, typeVersion, parameters, more);
 const credentials = { mediaGenerationApi: CREDENTIAL };
 const ours = (resource: string, operation: string, parameters = {}, more = {}) =>
-	step(ACTION, 1, { resource, operation, ...parameters }, { credentials, ...more });
+	node('', ACTION, 1, { resource, operation, ...parameters }, { credentials, ...more });
 const event = (name: string, options: IDataObject = {}) =>
-	step(TRIGGER, 1, { events: [name], options }, { credentials });
+	node('', TRIGGER, 1, { events: [name], options }, { credentials });
 
 const [ada, ben] = simulator.voiceIds();
 const say = (text: string, options: IDataObject = {}, more = {}, voice = ada) => {
@@ -82,7 +76,7 @@ const BUCKET = { credentials: { s3: { id: 's3', name: 's3' } } };
 const PER_ROW = { onError: 'continueErrorOutput' };
 
 /** The nodes by their names in the workflows. */
-const NODES: Record<string, Step> = {
+const NODES: Record<string, INode> = {
 	byHand: base('manualTrigger', 1),
 	daily: base('scheduleTrigger', 1.3, { rule: { interval: [{ triggerAtHour: 2 }] } }),
 	webhook: base('webhook', 2, { httpMethod: 'POST', path: 'sound', ...ANSWERED }, ID),
@@ -184,7 +178,8 @@ before(async () => {
 	const data = { endpoint: others.url, forcePathStyle: true, ...keys };
 	await importInto(instance, 'credentials', [{ id: 's3', name: 's3', type: 's3', data }]);
 	await start();
-	await (await DataTable.create(rest, 'texts', ['text', 'file'])).add({ text: 'A' }, { text: 'B' });
+	const table = await createDataTable(rest, 'texts', ['text', 'file']);
+	await table.add({ text: 'A' }, { text: 'B' });
 	for (let n = 0; n < 5; n++) await order(simulator, 'video/create-image', { prompt: `${n}` });
 	setSchemaBaseDirs(definitionFolders);
 });
@@ -193,34 +188,31 @@ describe('a plain request', { timeout: 600_000 }, () => {
 	for (const line of REQUESTS.trim().split('\n')) {
 		const [asked, row, outcome] = line.split(': ');
 		it(`${asked}: ${outcome}`, async () => {
-			const workflow = workflowOf(asked!, row!.split(' '));
+			const workflow = workflowFor(asked!, row!.split(' '));
 			assertValid(workflow);
-			const [paid, sent] = [simulator.creates, others.requests.length];
-			const out = await run(await RemoteWorkflow.create(rest, workflow), workflow.nodes);
+			const sent = others.requests.length;
+			const out = await run(await add(workflow), workflow.nodes);
 			const calls = others.requests.slice(sent).filter((call) => !call.startsWith('GET'));
 			const told = calls.map((call) => `, ${call.split('/', 2).join('/')}`);
-			assert.equal(`${simulator.creates - paid} paid, ${out} out${told.join('')}`, outcome);
+			assert.equal(`${paid()} paid, ${out} out${told.join('')}`, outcome);
 		});
 	}
 });
 
-function workflowOf(name: string, row: string[]) {
-	const named = (each: string): INode => {
-		const own = { id: each, name: each, position: [0, 0] as [number, number] };
-		return { ...own, ...NODES[each.replace('!', '')]! };
-	};
-	const nodes = row.map(named);
-	const connections = inARow(nodes.filter(({ name }) => !name.startsWith('!')));
-	for (const [at, { name: node }] of nodes.entries()) {
-		if (!node.startsWith('!')) continue;
-		const { main = [] } = (connections[nodes[at - 1]!.name] ??= { main: [[]] });
-		main.push([{ node, type: 'main', index: 0 }]);
+function workflowFor(asked: string, names: string[]) {
+	const nodes = names.map((name) => ({ ...NODES[name.replace('!', '')]!, name }));
+	const row = nodes.filter(({ name }) => !name.startsWith('!'));
+	const { connections, ...workflow } = workflowOf(asked, row);
+	for (const [at, name] of names.entries()) {
+		if (!name.startsWith('!')) continue;
+		const { main = [] } = (connections[names[at - 1]!] ??= { main: [[]] });
+		main.push([{ node: name, type: 'main', index: 0 }]);
 	}
-	return { name, nodes, connections, settings: { executionOrder: 'v1' } };
+	return { ...workflow, nodes, connections };
 }
 
 /** By what a builder's workflow is checked, and by what the editor marks red. */
-function assertValid(workflow: ReturnType<typeof workflowOf>): void {
+function assertValid(workflow: ReturnType<typeof workflowFor>): void {
 	const { errors, warnings } = validateWorkflow(workflow, {
 		nodeTypesProvider: { getByNameAndVersion },
 	});
@@ -240,10 +232,10 @@ function assertValid(workflow: ReturnType<typeof workflowOf>): void {
 async function run(remote: RemoteWorkflow, nodes: INode[]): Promise<number> {
 	const [first, last] = [nodes[0]!.name, nodes.at(-1)!.name];
 	const cause = CAUSES[first];
-	if (!cause) return itemsOf(await execute(rest, remote.id, first), last).length;
+	if (!cause) return itemsOf(await remote.run(first), last).length;
 	await remote.publish();
 	await cause();
-	const [ended] = await remote.ended(1, 60_000);
+	const [ended] = await remote.ended(1);
 	await remote.unpublish();
 	return itemsOf(await waitForEnd(rest, ended!.id), last).length;
 }

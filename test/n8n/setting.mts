@@ -1,32 +1,23 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-	startSimulator,
-	type Simulator,
-	type SimulatorOptions,
-} from '../../simulator/simulator.mts';
+import { beforeEach } from 'node:test';
+import { startSimulator, type SimulatorOptions } from '../../simulator/simulator.mts';
 import { temporaryFolder } from '../../tools/cleanup.mts';
 import { nodeOf, readExample, type FileNode } from '../../tools/examples.mts';
 import { importExamples, readExamples } from '../../tools/n8n/examples.mts';
+import { BY_HAND, runByWebhook } from '../../tools/n8n/executions.mts';
 import { Instance } from '../../tools/n8n/instance.mts';
 import { installPackage } from '../../tools/n8n/package.mts';
 import { freePorts } from '../../tools/ports.mts';
 import { Rest } from '../../tools/n8n/rest.mts';
+import { addWorkflow } from './workflows.mts';
 
 /** In a text: nothing of it is ready before the test says so. */
 export const HELD = '[sim:slow=36000]';
 /** Long and strange enough that it is nowhere by chance. */
 const TOKEN = 'sk-n8ntest-7Qw2ZrXb9LmVtYc4';
-
-export interface Setting {
-	instance: Instance;
-	simulator: Simulator;
-	/** As the owner, once n8n is started. */
-	rest: Rest;
-	/** Starts n8n, with environment variables for this time if there are any, and logs in. */
-	start(environment?: NodeJS.ProcessEnv): Promise<void>;
-	close(): Promise<void>;
-}
 
 /**
  * A fresh complete n8n with the packed package, the credential and the examples in it; `environment`
@@ -36,29 +27,82 @@ export async function setUp(
 	options: SimulatorOptions = {},
 	environment: NodeJS.ProcessEnv = {},
 	install: (userFolder: string) => void = installPackage,
-): Promise<Setting> {
+) {
 	const folder = temporaryFolder('n8n');
-	const simulator = await startSimulator({ pace: 0.1, token: TOKEN, ...options });
 	const [editor, broker] = (await freePorts(2)) as [number, number];
 	const instance = new Instance(folder.path, { editor, broker }, environment);
-	const rest = new Rest(instance.baseUrl);
-	const start = async (extra?: NodeJS.ProcessEnv) => {
-		await instance.start(extra);
-		await rest.logIn();
-	};
-	const close = async () => {
+	install(folder.path);
+	const begin = async () => await instance.start();
+	const setting = await equip(instance, options, begin, async () => {
 		await instance.stop();
-		await simulator.close();
 		folder.remove();
+	});
+	let paidBefore = 0;
+	beforeEach(() => void (paidBefore = setting.simulator.creates));
+	/** How many create calls were accepted since the present test began. */
+	const paid = () => setting.simulator.creates - paidBefore;
+	return { ...setting, paid };
+}
+
+/** Puts the credential for a simulated service, and the examples, into an n8n that is yet to `begin`. */
+export async function equip(
+	instance: Instance,
+	options: SimulatorOptions,
+	begin: () => Promise<void>,
+	end: () => Promise<void>,
+) {
+	const simulator = await startSimulator({ pace: 0.1, token: TOKEN, ...options });
+	await importExamples(instance, { apiToken: TOKEN, baseUrl: simulator.baseUrl });
+	const rest = new Rest(instance.baseUrl);
+	const add = async (workflow: object) => await addWorkflow(rest, workflow);
+	return {
+		instance,
+		simulator,
+		/** As the owner, once n8n is started. */
+		rest,
+		/** Starts n8n, and logs in. */
+		async start() {
+			await begin();
+			await rest.logIn();
+		},
+		/** Ends n8n and the service. */
+		async close() {
+			await end();
+			await simulator.close();
+		},
+		/** Puts a workflow into the running n8n. */
+		add,
+		/** The same with another credential for the service; resolves to its id. */
+		async addCredential(apiToken: string): Promise<string> {
+			const data = { apiToken, baseUrl: simulator.baseUrl };
+			const body = { name: apiToken, type: 'mediaGenerationApi', data };
+			return (await rest.request('POST', '/rest/credentials', body)).id;
+		},
+		/**
+		 * Puts a copy of an example there, published, with a webhook in place of its trigger; resolves to
+		 * what calls that, with a body, and resolves to the execution's id.
+		 */
+		async addOnCall(name: string, change: Change, trigger = BY_HAND) {
+			const path = randomUUID();
+			const parameters = { httpMethod: 'POST', path, responseMode: 'onReceived' };
+			const webhook = { type: 'n8n-nodes-base.webhook', typeVersion: 2, webhookId: path };
+			const workflow = changedExample(name, (node, settings) => {
+				Object.assign(node(trigger), { ...webhook, parameters });
+				change(node, settings);
+			});
+			const remote = await add(workflow);
+			await remote.publish();
+			return async (body = {}) => await runByWebhook(rest, remote.id, path, body);
+		},
+		lastTask: () => [...simulator.tasks.values()].at(-1)!,
+		/** What a workflow has written to the disk. */
+		written: (name: string) => readFileSync(join(instance.files, name)),
+		/** Asserts that the service serves exactly these bytes at an address. */
+		assertServed(address: unknown, bytes: Buffer) {
+			const served = simulator.fileBytes(String(address));
+			assert.ok(served?.equals(bytes), `it is the file at ${address}`);
+		},
 	};
-	try {
-		install(folder.path);
-		await importExamples(instance, { apiToken: TOKEN, baseUrl: simulator.baseUrl });
-	} catch (error) {
-		await close();
-		throw error;
-	}
-	return { instance, simulator, rest, start, close };
 }
 
 export function example(name: string) {
@@ -71,7 +115,10 @@ export function example(name: string) {
 type Change = (node: (name: string) => FileNode, settings: Record<string, unknown>) => void;
 
 /** A copy of an example, ready for n8n, which gives it an id. */
-export function changedExample(name: string, change: Change = () => {}): { name: string } {
+export function changedExample(
+	name: string,
+	change: Change = () => {},
+): { name: string; nodes: FileNode[] } {
 	const { id: _, ...workflow } = readExample(example(name).path);
 	change((wanted) => nodeOf(workflow, wanted), workflow.settings);
 	return workflow;

@@ -1,16 +1,17 @@
-import type { IConnections, INode } from 'n8n-workflow';
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { IConnections, IDataObject, INode } from 'n8n-workflow';
 import type { Simulator } from '../../simulator/simulator.mts';
 import { CREDENTIAL } from '../../tools/examples.mts';
 import { eventually } from '../../tools/eventually.mts';
-import { activate, executionsOf } from '../../tools/n8n/executions.mts';
+import { activate, execute, executionsOf } from '../../tools/n8n/executions.mts';
 import type { Rest } from '../../tools/n8n/rest.mts';
+import { createTask } from '../service/order.mts';
 
 /** One execution, as n8n has it. */
 export interface Execution {
 	id: string;
 	status: string;
-	/** ISO 8601. */
-	startedAt: string;
 	/** Everything that n8n has stored of it, as text. */
 	data: string;
 }
@@ -18,106 +19,136 @@ export interface Execution {
 /** What a trigger remembers of its events. */
 type Kept = { events: Array<[string, { state: string }]> };
 
+export type RemoteWorkflow = ReturnType<typeof remoteWorkflow>;
+
 /** A workflow in a running n8n, handled as the editor does it. */
-export class RemoteWorkflow {
-	readonly id: string;
-	private readonly rest: Rest;
-
-	constructor(rest: Rest, id: string) {
-		this.rest = rest;
-		this.id = id;
-	}
-
-	static async create(rest: Rest, workflow: object): Promise<RemoteWorkflow> {
-		const { id } = await rest.request('POST', '/rest/workflows', workflow);
-		return new RemoteWorkflow(rest, id);
-	}
-
-	/** Resolves once its triggers are in place; throws what the editor shows when they can't be. */
-	async publish(): Promise<void> {
-		await activate(this.rest, this.id);
-	}
-
-	async unpublish(): Promise<void> {
-		await this.rest.request('POST', `/rest/workflows/${this.id}/deactivate`, {});
-	}
-
-	async list() {
-		return await executionsOf(this.rest, this.id);
-	}
-
+export function remoteWorkflow(rest: Rest, id: string) {
+	const list = async () => await executionsOf(rest, id);
 	/** All its executions, with what is stored of each. */
-	async executions(): Promise<Execution[]> {
-		const executions: Execution[] = [];
-		for (const { id, status } of await this.list()) {
-			const { data, startedAt } = await this.rest.request('GET', `/rest/executions/${id}`);
-			executions.push({ id, status, startedAt, data: String(data) });
+	async function executions(): Promise<Execution[]> {
+		const all: Execution[] = [];
+		for (const { id, status } of await list()) {
+			const { data } = await rest.request('GET', `/rest/executions/${id}`);
+			all.push({ id, status, data: String(data) });
 		}
-		return executions;
+		return all;
 	}
-
 	/** Resolves with its executions once this many are over. */
-	async ended(amount: number, timeoutMs: number): Promise<Execution[]> {
-		return await eventually(`${amount} executions to be over`, timeoutMs, async () => {
-			const over = (await this.list()).filter(
-				({ status }) => !/^(new|running|waiting)$/.test(status),
-			);
-			return over.length >= amount ? await this.executions() : undefined;
+	const ended = async (amount: number, timeoutMs = 60_000): Promise<Execution[]> =>
+		await eventually(`${amount} executions to be over`, timeoutMs, async () => {
+			const over = (await list()).filter(({ status }) => !/^(new|running|waiting)$/.test(status));
+			return over.length >= amount && (await executions());
 		});
-	}
-
-	/** The tasks that its trigger remembers as under way, as n8n has saved it. */
-	async remembered(): Promise<string[]> {
-		const { staticData } = await this.rest.request('GET', `/rest/workflows/${this.id}`);
-		const rooms = Object.entries<Kept>(staticData?.[`node:${TRIGGER}`] ?? {});
-		const kept = rooms.find(([room]) => room.startsWith('tasks'))?.[1].events ?? [];
-		return kept.filter(([, { state }]) => state === 'underWay').map(([taskId]) => taskId);
-	}
+	return {
+		id,
+		list,
+		ended,
+		/** Runs it by hand, to its end; throws why unless it succeeds. */
+		run: async (trigger?: string) => await execute(rest, id, trigger),
+		/** Resolves once its triggers are in place; throws what the editor shows when they can't be. */
+		publish: async () => await activate(rest, id),
+		async unpublish(): Promise<void> {
+			await rest.request('POST', `/rest/workflows/${id}/deactivate`, {});
+		},
+		/** Asserts that it has been executed once for each of these ids, and not once more. */
+		async startedOnceEach(ids: string[], timeoutMs = 120_000): Promise<void> {
+			// When some are missing, the assertions below say more than a timeout.
+			const all = await ended(ids.length, timeoutMs).catch(executions);
+			const of = (id: string) => all.filter(({ data }) => data.includes(`"${id}"`)).length;
+			const wrong = ids.map((id) => `${id}: ${of(id)}`).filter((amount) => !amount.endsWith(': 1'));
+			assert.deepEqual(wrong, []);
+			assert.equal(all.length, ids.length);
+		},
+		/** Whether n8n has saved that its trigger remembers all these tasks as under way. */
+		async remembers(taskIds: string[]): Promise<boolean> {
+			const { staticData } = await rest.request('GET', `/rest/workflows/${id}`);
+			const rooms = Object.entries<Kept>(staticData?.[`node:${TRIGGER}`] ?? {});
+			const saved = new Map(rooms.find(([room]) => room.startsWith('tasks'))?.[1].events);
+			return taskIds.every((taskId) => saved.get(taskId)?.state === 'underWay');
+		},
+	};
 }
 
-/** Puts another credential for the service into n8n; resolves to its id. */
-export async function createCredential(
-	rest: Rest,
-	{ baseUrl }: Pick<Simulator, 'baseUrl'>,
-	apiToken: string,
-): Promise<string> {
-	const body = { name: apiToken, type: 'mediaGenerationApi', data: { apiToken, baseUrl } };
-	return (await rest.request('POST', '/rest/credentials', body)).id;
+/** Puts a workflow into a running n8n. */
+export async function addWorkflow(rest: Rest, workflow: object): Promise<RemoteWorkflow> {
+	const { id } = await rest.request('POST', '/rest/workflows', workflow);
+	return remoteWorkflow(rest, id);
+}
+
+/** Speech tasks that a published workflow of the trigger is to be started by. */
+export function followTasks(simulator: Simulator, workflow: RemoteWorkflow) {
+	const over: string[] = [];
+	/** Asserts that each task that has ended has started one execution, and nothing else has. */
+	const startedOnceEach = async () => await workflow.startedOnceEach(over);
+	/** Tasks that are heard of at once, and are under way until `end`. */
+	async function create(amount: number): Promise<string[]> {
+		const text = '[sim:messages-first] [sim:slow=36000]';
+		const all = Array.from({ length: amount }, () => createTask(simulator, text));
+		return await Promise.all(all);
+	}
+	return {
+		startedOnceEach,
+		create,
+		/** The same, once n8n has saved that they are under way, and everything that ended was told of. */
+		async begin(amount: number): Promise<string[]> {
+			const begun = await create(amount);
+			// n8n saves what a trigger remembers whenever that starts an execution, and only then.
+			over.push(await createTask(simulator, 'Short.'));
+			await startedOnceEach();
+			await eventually('all to be saved', 60_000, () => workflow.remembers(begun));
+			return begun;
+		},
+		end(taskIds: string[]): void {
+			for (const id of taskIds) simulator.endTask(id);
+			over.push(...taskIds);
+		},
+	};
+}
+
+/** A node of this type, with a name of its own. */
+export const node = (
+	name: string,
+	type: string,
+	typeVersion: number,
+	parameters: IDataObject = {},
+	more: Partial<INode> = {},
+): INode => ({
+	...{ id: randomUUID(), name, type, typeVersion, position: [0, 0] },
+	parameters: parameters as INode['parameters'],
+	...more,
+});
+
+/** A workflow of nodes one after another; the last of them uses others. */
+export function workflowOf(
+	name: string,
+	row: INode[],
+	used: { ai_tool?: INode[]; ai_languageModel?: INode[] } = {},
+) {
+	const connections: IConnections = {};
+	const connect = (from: INode, to: INode, type: 'main' | keyof typeof used) => {
+		connections[from.name] = { [type]: [[{ node: to.name, type, index: 0 }]] };
+	};
+	for (const [at, one] of row.slice(1).entries()) connect(row[at]!, one, 'main');
+	for (const type of ['ai_tool', 'ai_languageModel'] as const) {
+		for (const one of used[type] ?? []) connect(one, row.at(-1)!, type);
+	}
+	const nodes = [...row, ...Object.values(used).flat()];
+	return { name, nodes, connections, settings: { executionOrder: 'v1' } };
 }
 
 const TRIGGER = 'When it happens';
 
-/** A workflow of the trigger and one more node. */
+/** A workflow of the trigger and one more node, which does nothing unless given. */
 export function triggered(
 	name: string,
-	parameters: INode['parameters'],
-	then: Pick<INode, 'type' | 'typeVersion' | 'parameters'> = NOTHING,
+	parameters: IDataObject,
+	then = node('Then', 'n8n-nodes-base.noOp', 1),
 	credentialId = CREDENTIAL.id,
 ) {
-	const nodes = [
-		{
-			type: 'n8n-nodes-media-generation.mediaGenerationTrigger',
-			typeVersion: 1,
-			parameters,
-			id: 'trigger',
-			name: TRIGGER,
-			position: [0, 0],
-			credentials: { mediaGenerationApi: { id: credentialId, name: 'Any' } },
-		},
-		{ ...then, id: 'then', name: 'Then', position: [220, 0] },
-	];
-	const connections: IConnections = {
-		[TRIGGER]: { main: [[{ node: 'Then', type: 'main', index: 0 }]] },
-	};
-	return { name, nodes, connections, settings: { executionOrder: 'v1' } };
+	const type = 'n8n-nodes-media-generation.mediaGenerationTrigger';
+	const credentials = { mediaGenerationApi: { id: credentialId, name: 'Any' } };
+	return workflowOf(name, [node(TRIGGER, type, 1, parameters, { credentials }), then]);
 }
 
-/** A node that does nothing. */
-export const NOTHING = { type: 'n8n-nodes-base.noOp', typeVersion: 1, parameters: {} };
-
 /** A node that rests for a moment. */
-export const resting = (seconds: number) => ({
-	type: 'n8n-nodes-base.wait',
-	typeVersion: 1.1,
-	parameters: { amount: seconds },
-});
+export const resting = (amount: number) => node('Then', 'n8n-nodes-base.wait', 1.1, { amount });

@@ -4,57 +4,86 @@
  * with bad moments, while main, a worker, PostgreSQL and the S3 server are each killed in the middle
  * of it. Ends with 1 when anything is not as it must be.
  */
+import { readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parseArgs } from 'node:util';
+import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../../tools/eventually.mts';
-import { Nightly } from './nightly.mts';
-import { killMain, killPostgres, killS3, killWorker } from './outages.mts';
-import { judge, processesIn } from './verdict.mts';
+import * as nightly from './nightly.mts';
+import { judge } from './verdict.mts';
 
+const { amount, begin, cluster, LOOK_MS, PATIENCE_MS, s3, say, simulator } = nightly;
 const MOST_DAYS = 8;
 const SETTLED = "file IS NOT NULL OR (error IS NOT NULL AND text LIKE '%[sim:task-fails]%')";
+/** How long a server is away: shorter than the example goes on asking PostgreSQL. */
+const AWAY_MS = 3000;
 
-const { values } = parseArgs({
-	options: { rows: { type: 'string', default: '400' } },
-});
-const rows = Number(values.rows);
-const nightly = await Nightly.start(Math.ceil(rows / 2));
+/** Resolves once this share of the rows was paid for since now. */
+async function paid(share: number): Promise<void> {
+	const enough = simulator.creates + share * amount;
+	await simulator.waitFor(() => simulator.creates >= enough, PATIENCE_MS);
+}
+
+async function stored(share: number): Promise<void> {
+	const enough = (await nightly.keysOfFiles()).length + share * amount;
+	const isEnough = async () => (await nightly.keysOfFiles()).length >= enough;
+	await eventually('files', PATIENCE_MS, isEnough, LOOK_MS);
+}
+
+async function kill(name: string, when: Promise<void>, how: () => Promise<unknown>) {
+	await when;
+	say(`${name} is killed`);
+	await how();
+	say(`${name} is back`);
+}
 
 /** Two nights at a time, until each row has come to something. */
-async function nights(): Promise<string[]> {
+async function nights(): Promise<void> {
 	for (let day = 1; day <= MOST_DAYS; day++) {
-		const executions = [await nightly.begin(), await nightly.begin()];
+		const [execution] = [await begin(), await begin()];
 		if (day === 1) {
-			await Promise.all([killMain(nightly, rows), killWorker(nightly, rows, executions[0]!)]);
+			const main = kill('main', paid(0.05), async () => {
+				await cluster.main.crash();
+				await cluster.main.start();
+			});
+			const worker = kill('a worker', paid(0.2), async () => {
+				await (await cluster.workersOf(execution))[0]!.crash();
+				await cluster.addWorker();
+			});
+			await Promise.all([main, worker]);
 		}
-		if (day === 2) await Promise.all([killPostgres(nightly, rows), killS3(nightly, rows)]);
+		if (day === 2) {
+			const away = () => pause(AWAY_MS);
+			const postgres = kill('PostgreSQL', paid(0.05), () => cluster.postgres.outage(away));
+			await Promise.all([postgres, kill('S3', stored(0.2), () => s3.outage(away))]);
+		}
 		await nightly.dayPasses();
 		const left = await nightly.count(`texts_to_speak WHERE NOT (${SETTLED})`);
-		nightly.say(`day ${day}: ${nightly.simulator.creates} create calls, ${left} rows are left`);
+		say(`day ${day}: ${simulator.creates} create calls, ${left} rows are left`);
 		if (left === 0) break;
 	}
-	return await judge(nightly);
 }
 
-let problems: string[];
-try {
-	// The first night makes the table.
-	await nightly.begin();
-	await nightly.dayPasses();
-	await nightly.addRows(rows);
-	nightly.misbehave();
-	nightly.say(`${rows} rows are there`);
-	problems = await nights();
-} finally {
-	await nightly.close();
+/** Processes that work in one of the folders below this one (Linux). */
+function processesIn(folder: string): string[] {
+	return readdirSync('/proc').filter((id) => {
+		try {
+			return /^\d+$/.test(id) && readlinkSync(`/proc/${id}/cwd`).startsWith(folder);
+		} catch {
+			// It has just ended.
+			return false;
+		}
+	});
 }
+
+await nightly.prepare();
+await nights();
+const problems = await judge();
+await nightly.close();
 // Those that n8n has started may end a little later than n8n.
-const left = () => processesIn(dirname(nightly.cluster.main.folder));
+const left = () => processesIn(dirname(cluster.main.folder));
 await eventually('every process to end', 30_000, () => left().length === 0).catch(() =>
 	problems.push(`processes are left: ${left().join(', ')}`),
 );
 for (const problem of problems) console.error(`✗ ${problem}`);
-nightly.say(
-	problems.length === 0 ? 'Nothing was wrong.' : `${problems.length} problems, see above.`,
-);
+say(problems.length === 0 ? 'Nothing was wrong.' : `${problems.length} problems, see above.`);
 process.exit(problems.length === 0 ? 0 : 1);

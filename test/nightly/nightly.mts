@@ -1,19 +1,17 @@
-import type { FaultRule, Simulator } from '../../simulator/simulator.mts';
+import assert from 'node:assert/strict';
+import { parseArgs } from 'node:util';
+import type { FaultRule } from '../../simulator/simulator.mts';
 import { eventually } from '../../tools/eventually.mts';
-import type { Cluster } from '../../tools/queue/cluster.mts';
-import { startS3, type S3 } from '../../tools/servers/s3.mts';
-import { setUp, WorkflowFile, type Setting } from '../queue/setting.mts';
+import { importInto } from '../../tools/n8n/examples.mts';
+import { startS3 } from '../../tools/servers/s3.mts';
+import { setUp } from '../queue/setting.mts';
 import type { Row } from '../storage/dataTable.mts';
-import { Texts } from '../storage/texts.mts';
+import { openTexts } from '../storage/texts.mts';
 
-/**
- * How soon n8n notes that an execution is over whose worker was given up while main was away, in
- * minutes; its own figure is three hours.
- */
-const RECOVERY = { N8N_EXECUTIONS_QUEUE_RECOVERY_INTERVAL: '0.5' };
+/* The example in n8n's queue mode, with PostgreSQL, an S3 server, and a service with bad moments. */
+
 /** As in the example. It has a dot in its name: else n8n looks for it at Amazon. */
 const BUCKET = 'voice.nightly';
-const WORKFLOW = 'nightly';
 /** As long as something may take, on a machine that is busy with other things. */
 export const PATIENCE_MS = 1_200_000;
 export const LOOK_MS = 500;
@@ -30,114 +28,95 @@ const FAULTS: FaultRule[] = [
 	{ on: 'file', every: 50, action: { respond: GATEWAY } },
 ];
 
-/** The example in n8n's queue mode, with PostgreSQL, an S3 server, and a service with bad moments. */
-export class Nightly {
-	readonly cluster: Cluster;
-	readonly simulator: Simulator;
-	readonly s3: S3;
-	private readonly setting: Setting;
-	private readonly began = Date.now();
+const { values } = parseArgs({ options: { rows: { type: 'string', default: '400' } } });
+export const amount = Number(values.rows);
 
-	private constructor(setting: Setting, s3: S3) {
-		this.setting = setting;
-		this.cluster = setting.cluster;
-		this.simulator = setting.simulator;
-		this.s3 = s3;
-	}
+export const s3 = await startS3(BUCKET);
+const setting = await setUp(
+	{ pace: 0.02 },
+	// How soon n8n notes that an execution is over whose worker was given up while main was away, in
+	// minutes; its own figure is three hours.
+	{ N8N_EXECUTIONS_QUEUE_RECOVERY_INTERVAL: '0.5' },
+);
+export const { cluster, simulator } = setting;
+await importInto(cluster.main, 'credentials', [
+	{ id: 'storagePostgres', name: 'Any', type: 'postgres', data: cluster.postgres.credential },
+	{ id: 'storageAws', name: 'Any', type: 'aws', data: s3.credential },
+]);
+await setting.start();
 
-	/** `mostRows` is how many rows one night takes at most. */
-	static async start(mostRows: number): Promise<Nightly> {
-		const s3 = await startS3(BUCKET);
-		const workflow = new WorkflowFile('nightly-postgres', WORKFLOW, 'Every night');
-		const { parameters } = workflow.node('Claim rows');
-		parameters.query = String(parameters.query).replace('LIMIT 1000', `LIMIT ${mostRows}`);
-		const name = 'Any';
-		const setting = await setUp([workflow], {
-			simulator: { pace: 0.02 },
-			environment: RECOVERY,
-			credentialsFor: ({ postgres }) => [
-				{ id: 'storagePostgres', name, type: 'postgres', data: postgres.credential },
-				{ id: 'storageAws', name, type: 'aws', data: s3.credential },
-			],
-		}).catch(async (error: unknown) => {
-			await s3.stop();
-			throw error;
-		});
-		return new Nightly(setting, s3);
-	}
+/** Begins a night on one of the workers, for half of the rows; resolves to its execution. */
+export const begin = await setting.addOnCall(
+	'nightly-postgres',
+	(node) => {
+		const { parameters } = node('Claim rows');
+		const half = `LIMIT ${Math.ceil(amount / 2)}`;
+		parameters.query = String(parameters.query).replace('LIMIT 1000', half);
+	},
+	'Every night',
+);
 
-	say(what: string): void {
-		const seconds = Math.round((Date.now() - this.began) / 1000);
-		console.log(`${String(seconds).padStart(4)} s  ${what}`);
-	}
+const began = Date.now();
+export function say(what: string): void {
+	const seconds = Math.round((Date.now() - began) / 1000);
+	console.log(`${String(seconds).padStart(4)} s  ${what}`);
+}
 
-	/** Adds rows; the service can't make one in a hundred. */
-	async addRows(amount: number): Promise<void> {
-		await this.sql(
-			`INSERT INTO texts_to_speak (title, text)
-			SELECT 'Row ' || n, CASE WHEN n % 100 = 50 THEN '[sim:task-fails] ' ELSE '' END || 'Row ' || n || '.'
-			FROM generate_series(1, $1::int) AS n`,
-			amount,
-		);
-	}
+export async function sql(query: string, ...values: unknown[]): Promise<Row[]> {
+	// PostgreSQL may have been away since the last one.
+	const texts = await openTexts(cluster.postgres);
+	return await texts.query(query, ...values).finally(() => texts.close());
+}
 
-	/** From now on 5 % of the answers are 429, and 2 % are 502, of which half were accepted. */
-	misbehave(): void {
-		for (const rule of FAULTS) this.simulator.fault({ times: Infinity, ...rule });
-	}
+export const count = async (from: string) =>
+	Number((await sql(`SELECT count(*) FROM ${from}`))[0]!.count);
 
-	/** Begins a night on one of the workers; resolves to its execution. */
-	async begin(): Promise<string> {
-		return await this.setting.call(WORKFLOW);
-	}
+/** How many executions are at work or have yet to begin. */
+export const atWork = async () =>
+	await count("execution_entity WHERE status IN ('new', 'running', 'waiting')");
 
-	/** Resolves once no night is at work, then lets the claims that are left be a day old. */
-	async dayPasses(): Promise<void> {
-		const isOver = async () => (await this.atWork()) === 0;
-		await eventually('the nights to end', PATIENCE_MS, isOver, LOOK_MS);
-		await this.sql("UPDATE texts_to_speak SET claimed_at = claimed_at - interval '1 day'");
-	}
+/** Resolves once no night is at work, then lets the claims that are left be a day old. */
+export async function dayPasses(): Promise<void> {
+	await eventually('the nights to end', PATIENCE_MS, async () => (await atWork()) === 0, LOOK_MS);
+	await sql("UPDATE texts_to_speak SET claimed_at = claimed_at - interval '1 day'");
+}
 
-	/** How many executions are at work or have yet to begin. */
-	async atWork(): Promise<number> {
-		return await this.count("execution_entity WHERE status IN ('new', 'running', 'waiting')");
-	}
+/** The table, made by a first night, gets its rows; the service can't make one in a hundred. */
+export async function prepare(): Promise<void> {
+	await begin();
+	await dayPasses();
+	await sql(
+		`INSERT INTO texts_to_speak (title, text)
+		SELECT 'Row ' || n, CASE WHEN n % 100 = 50 THEN '[sim:task-fails] ' ELSE '' END || 'Row ' || n || '.'
+		FROM generate_series(1, $1::int) AS n`,
+		amount,
+	);
+	// From now on 5 % of the answers are 429, and 2 % are 502, of which half were accepted.
+	for (const rule of FAULTS) simulator.fault({ times: Infinity, ...rule });
+	say(`${amount} rows are there`);
+}
 
-	async sql(query: string, ...values: unknown[]): Promise<Row[]> {
-		// PostgreSQL may have been away since the last one.
-		const texts = await Texts.connect(this.cluster.postgres);
-		try {
-			return await texts.query(query, ...values);
-		} finally {
-			await texts.close();
-		}
-	}
+async function fromBucket(path: string): Promise<Buffer> {
+	const response = await fetch(`${s3.url}/${BUCKET}${path}`);
+	assert.ok(response.ok, `The S3 server answered ${response.status}`);
+	return Buffer.from(await response.arrayBuffer());
+}
 
-	async count(from: string): Promise<number> {
-		const [row] = await this.sql(`SELECT count(*) FROM ${from}`);
-		return Number(row!.count);
+/** The keys of all files in the bucket. */
+export async function keysOfFiles(): Promise<string[]> {
+	const keys: string[] = [];
+	for (;;) {
+		// The second version of this call fails in s3rver beyond a thousand keys.
+		const query = new URLSearchParams({ marker: keys.at(-1) ?? '' });
+		const listing = String(await fromBucket(`?${query}`));
+		keys.push(...[...listing.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key]) => key!));
+		if (!listing.includes('<IsTruncated>true')) return keys;
 	}
+}
 
-	/** The keys of all files in the bucket. */
-	async keys(): Promise<string[]> {
-		const keys: string[] = [];
-		for (;;) {
-			// The second version of this call fails in s3rver beyond a thousand keys.
-			const query = new URLSearchParams({ marker: keys.at(-1) ?? '' });
-			const response = await fetch(`${this.s3.url}/${BUCKET}?${query}`);
-			if (!response.ok) throw new Error(`The S3 server answered ${response.status}`);
-			const listing = await response.text();
-			keys.push(...[...listing.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key]) => key!));
-			if (!listing.includes('<IsTruncated>true')) return keys;
-		}
-	}
+export const fileOf = async (key: string) => await fromBucket(`/${key}`);
 
-	async file(key: string): Promise<Buffer> {
-		return Buffer.from(await (await fetch(`${this.s3.url}/${BUCKET}/${key}`)).arrayBuffer());
-	}
-
-	async close(): Promise<void> {
-		await this.setting.close();
-		await this.s3.stop();
-	}
+export async function close(): Promise<void> {
+	await setting.close();
+	await s3.stop();
 }

@@ -8,8 +8,6 @@ import { startS3 } from '../../tools/servers/s3.mts';
 import { startSftp } from '../../tools/servers/sftp.mts';
 import { changedExample, setUp as setUpInstance } from '../n8n/setting.mts';
 import { FakeService } from '../service/fakeService.mts';
-import { DataTable, type Row } from './dataTable.mts';
-import { Texts } from './texts.mts';
 
 /** How long a night may take, on a machine that is busy with other things. */
 export const NIGHT_MS = 180_000;
@@ -21,25 +19,15 @@ export async function setUp() {
 	const bucket = await FakeService.inFrontOf(s3.url);
 	const sftp = await startSftp();
 	const setting = await setUpInstance({ pace: 0.02 });
-	const { instance, rest, start } = setting;
+	const { instance, rest, start, add } = setting;
 	const aws = { ...s3.credential, s3Endpoint: bucket.url };
 	const name = 'Any';
-	const close = async () => {
-		await setting.close();
-		await bucket.stop();
-		for (const server of [postgres, s3, sftp]) await server.stop();
-	};
-	try {
-		await importInto(instance, 'credentials', [
-			{ id: 'storagePostgres', name, type: 'postgres', data: postgres.credential },
-			{ id: 'storageAws', name, type: 'aws', data: aws },
-			{ id: 'storageSftp', name, type: 'sftp', data: sftp.credential },
-		]);
-		await start();
-	} catch (error) {
-		await close();
-		throw error;
-	}
+	await importInto(instance, 'credentials', [
+		{ id: 'storagePostgres', name, type: 'postgres', data: postgres.credential },
+		{ id: 'storageAws', name, type: 'aws', data: aws },
+		{ id: 'storageSftp', name, type: 'sftp', data: sftp.credential },
+	]);
+	await start();
 	const videos = join(sftp.files, 'videos');
 	mkdirSync(videos);
 	chmodSync(videos, 0o777);
@@ -73,80 +61,16 @@ export async function setUp() {
 			await instance.crash();
 			await start();
 		},
-		/** Puts a copy of an example into n8n, with its text changed; resolves to its id. */
-		async importCopy(example: string, ...changes: Array<[from: string, to: string]>) {
+		/** Puts a copy of an example into n8n, with its text changed. */
+		async addCopy(example: string, from: string, to: string) {
 			const text = JSON.stringify(changedExample(example));
-			const changed = changes.reduce((sum, [from, to]) => sum.replaceAll(from, to), text);
-			assert.notEqual(changed, text, 'the copy differs from the example');
-			const copy = await rest.request('POST', '/rest/workflows', JSON.parse(changed));
-			return String(copy.id);
+			assert.ok(text.includes(from), 'the copy differs from the example');
+			return await add(JSON.parse(text.replaceAll(from, to)));
 		},
-		close,
+		async close() {
+			await setting.close();
+			await bucket.stop();
+			for (const server of [postgres, s3, sftp]) await server.stop();
+		},
 	};
 }
-
-export type Setting = Awaited<ReturnType<typeof setUp>>;
-
-/** A table as the examples use it. */
-interface Table {
-	rows(): Promise<Row[]>;
-	add(...rows: Row[]): Promise<any[]>;
-	change(id: any, data: Row): Promise<void>;
-	createOther(name: string, columns: string[], row: [string, string]): Promise<void>;
-	/** Lets the claims of the nights so far be a day old. */
-	dayPasses?(): Promise<void>;
-	close?(): Promise<void>;
-}
-
-/** An example that, every night, makes what its table's new rows say, and stores it. */
-export interface Recipe {
-	example: string;
-	id: string;
-	/** The columns of what is to be made, and of what the service calls it. */
-	columns: [input: string, made: string];
-	extension: string;
-	table(setting: Setting): Promise<Table>;
-	tableName: string;
-	/** Where the file of a row with an odd title lies. */
-	path: string;
-	/** A change to the workflow that leaves no place for files. */
-	noPlace: [from: string, to: string];
-}
-
-const dataTable =
-	(name: string) =>
-	async ({ rest }: Setting): Promise<Table> =>
-		await DataTable.find(rest, name);
-
-export const RECIPES: Recipe[] = [
-	{
-		example: 'nightly-table',
-		id: 'exampleNightlyTable',
-		columns: ['text', 'task_id'],
-		extension: 'wav',
-		table: dataTable('texts_to_speak'),
-		tableName: 'texts_to_speak',
-		path: '.n8n-files/',
-		noPlace: ['"=.n8n-files/', '"=.n8n-files/nowhere/'],
-	},
-	{
-		example: 'nightly-postgres',
-		id: 'exampleNightlyPg',
-		columns: ['text', 'task_id'],
-		extension: 'wav',
-		table: async ({ postgres }) => await Texts.connect(postgres),
-		tableName: 'texts_to_speak',
-		path: 's3://voice.nightly/speech/',
-		noPlace: ['voice.nightly', 'no.such'],
-	},
-	{
-		example: 'videos-sftp',
-		id: 'exampleVideosSftp',
-		columns: ['prompt', 'file_url'],
-		extension: 'mp4',
-		table: dataTable('videos_to_make'),
-		tableName: 'videos_to_make',
-		path: 'videos/',
-		noPlace: ['"=videos/', '"=nowhere/'],
-	},
-];

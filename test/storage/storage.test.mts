@@ -1,43 +1,74 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { eventually } from '../../tools/eventually.mts';
-import { activate, postJson, retry } from '../../tools/n8n/executions.mts';
+import { activate, retry } from '../../tools/n8n/executions.mts';
 import { programPath } from '../../tools/servers/serve.mts';
-import { HELD } from '../n8n/setting.mts';
-import { RemoteWorkflow, type Execution } from '../n8n/workflows.mts';
-import { WorkflowFile } from '../queue/setting.mts';
+import { example, HELD } from '../n8n/setting.mts';
+import type { Execution, RemoteWorkflow } from '../n8n/workflows.mts';
 import { order } from '../service/order.mts';
-import { DataTable } from './dataTable.mts';
-import { NIGHT_MS, RECIPES, setUp, type Recipe } from './setting.mts';
+import { openDataTable } from './dataTable.mts';
+import { NIGHT_MS, setUp } from './setting.mts';
+import { openTexts } from './texts.mts';
 
 /* The examples that store files, with the servers on which they store them. */
 
 const setting = await setUp();
-const { simulator, rest, s3, bucket, begin, ended, powerCut, fileAt, importCopy } = setting;
+const { simulator, rest, paid, s3, bucket, begin, ended, powerCut, fileAt, addCopy } = setting;
 after(setting.close);
 
-let paidBefore = 0;
-beforeEach(() => void (paidBefore = simulator.creates));
-/** How many create calls were accepted since the present test began. */
-const paid = () => simulator.creates - paidBefore;
 const night = async (id: string) => assert.equal(await ended(await begin(id)), '');
 
-/** The next file of a task or address that the service made, as it serves it. */
-const servedAs = (made: string) =>
-	simulator.fileBytes(simulator.tasks.get(made)?.audioUrl ?? made) ?? assert.fail(made);
-
-for (const recipe of RECIPES) {
-	describe(`every night: ${recipe.example}`, { timeout: 600_000 }, () => nightly(recipe));
+/** The file of a task or address that the service made lies there, as it is served. */
+async function assertStored(made: string, path: string): Promise<void> {
+	setting.assertServed(simulator.tasks.get(made)?.audioUrl ?? made, await fileAt(path));
 }
 
-function nightly({ example, id, columns, extension, path, tableName, noPlace, ...recipe }: Recipe) {
-	const [input, made] = columns;
-	const isSpeech = made === 'task_id';
-	let table: Awaited<ReturnType<typeof recipe.table>>;
-	after(async () => await table.close?.());
+type DataTable = Awaited<ReturnType<typeof openDataTable>>;
+type Texts = Awaited<ReturnType<typeof openTexts>>;
+
+interface Recipe {
+	openTable(): Promise<DataTable | Texts>;
+	/** Where files go, and a change to the workflow by which there is no such place. */
+	path: string;
+	noPlace: [from: string, to: string];
+}
+
+/** The examples that, every night, make what their table's new rows say. */
+const RECIPES: Record<string, Recipe> = {
+	'nightly-table': {
+		openTable: () => openDataTable(rest, 'texts_to_speak'),
+		path: '.n8n-files/',
+		noPlace: ['"=.n8n-files/', '"=.n8n-files/nowhere/'],
+	},
+	'nightly-postgres': {
+		openTable: () => openTexts(setting.postgres),
+		path: 's3://voice.nightly/speech/',
+		noPlace: ['voice.nightly', 'no.such'],
+	},
+	'videos-sftp': {
+		openTable: () => openDataTable(rest, 'videos_to_make'),
+		path: 'videos/',
+		noPlace: ['"=videos/', '"=nowhere/'],
+	},
+};
+
+for (const [name, recipe] of Object.entries(RECIPES)) {
+	describe(`every night: ${name}`, { timeout: 900_000 }, () => nightly(name, recipe));
+}
+
+function nightly(name: string, { openTable, path, noPlace }: Recipe) {
+	const { id } = example(name);
+	const isSpeech = name.startsWith('nightly');
+	/** The columns of what is to be made and of what the service calls it; and how its files end. */
+	const [input, made, extension] = isSpeech
+		? ['text', 'task_id', 'wav']
+		: ['prompt', 'file_url', 'mp4'];
+	let table: DataTable | Texts;
+	const dayPasses = async () => await ('dayPasses' in table && table.dayPasses());
+	after(async () => await ('close' in table && table.close()));
 	const nextNight = async (workflow = id) => {
-		await table.dayPasses?.();
+		await dayPasses();
 		await night(workflow);
 	};
 	const rowOf = async (row: unknown) => (await table.rows()).find((each) => each.id === row)!;
@@ -48,13 +79,13 @@ function nightly({ example, id, columns, extension, path, tableName, noPlace, ..
 	async function assertAllStored(): Promise<void> {
 		for (const row of await table.rows()) {
 			assert.equal(row.error, null);
-			assert.ok(servedAs(row[made]).equals(await fileAt(row.file)), row.file);
+			await assertStored(row[made], row.file);
 		}
 	}
 
 	it('makes its table, and an empty night is a good one', async () => {
 		await night(id);
-		table = await recipe.table(setting);
+		table = await openTable();
 		assert.deepEqual(await table.rows(), []);
 		assert.equal(paid(), 0);
 	});
@@ -86,7 +117,8 @@ function nightly({ example, id, columns, extension, path, tableName, noPlace, ..
 
 	it('keeps what found no place, and stores it the next night', async () => {
 		const [row] = await add('No place.');
-		for (let nights = 0; nights < 2; nights++) await nextNight(await importCopy(example, noPlace));
+		const workflow = await addCopy(name, ...noPlace);
+		for (let nights = 0; nights < 2; nights++) await nextNight(workflow.id);
 		const { file, error, [made]: kept } = await rowOf(row);
 		assert.ok(kept && error);
 		assert.equal(file, null);
@@ -95,22 +127,24 @@ function nightly({ example, id, columns, extension, path, tableName, noPlace, ..
 		assert.equal(paid(), 1);
 	});
 
-	for (const missing of ['file', 'error', made]) {
-		it(`ends before anything is paid when the table has no column ${missing}`, async () => {
-			const left = ['title', input, made, 'file', 'error'].filter((column) => column !== missing);
-			const other = `${tableName}_without_${missing}`;
-			await table.createOther(other, left, [input, 'Not to be paid.']);
-			const workflow = await importCopy(example, [tableName, other]);
-			assert.match(await ended(await begin(workflow)), /column/i);
-			assert.equal(paid(), 0);
-		});
-	}
+	it('ends before anything is paid when the table lacks a column', async () => {
+		await add('Not to be paid yet.');
+		for (const missing of ['file', 'error', made]) {
+			await dayPasses();
+			await table.rename(missing, 'other');
+			assert.match(await ended(await begin(id)), /column/i);
+			await table.rename('other', missing);
+		}
+		assert.equal(paid(), 0);
+		await nextNight();
+		await assertAllStored();
+	});
 
 	it('pays once for each row when a night begins while another is at work', async () => {
 		await add(...Array.from({ length: 8 }, (_, index) => `Overlap ${index}.`));
 		const first = await begin(id);
 		await simulator.waitFor(() => paid() > 1, NIGHT_MS);
-		await table.dayPasses?.();
+		await dayPasses();
 		for (const execution of [await begin(id), first]) assert.equal(await ended(execution), '');
 		await nextNight();
 		await assertAllStored();
@@ -135,7 +169,7 @@ function nightly({ example, id, columns, extension, path, tableName, noPlace, ..
 
 	it('collects what a night that was cut short has paid for', async () => {
 		const known = simulator.tasks.size;
-		await add(...['A', 'B', 'C'].map((name) => `${HELD} Cut ${name}.`));
+		await add(...['A', 'B', 'C'].map((part) => `${HELD} Cut ${part}.`));
 		await begin(id);
 		const cut = () => [...simulator.tasks.values()].slice(known);
 		const areCollected = () => cut().length === 3 && cut().every(({ reads }) => reads > 0);
@@ -161,13 +195,11 @@ function nightly({ example, id, columns, extension, path, tableName, noPlace, ..
 	});
 
 	it('pays once for a text that is split, and not by itself for one that failed in part', async () => {
-		const workflow = await importCopy(example, [
-			'"options":{}',
-			'"options":{"splitLongerThan":12}',
-		]);
+		const parted = '"options":{"splitLongerThan":12}';
+		const workflow = await addCopy(name, '"options":{}', parted);
 		simulator.fault({ method: 'POST', after: 3, action: { reset: true, accepted: true } });
 		const [whole, half] = await add(...Array<string>(2).fill('First part. Other part.'));
-		for (let nights = 0; nights < 3; nights++) await nextNight(workflow);
+		for (let nights = 0; nights < 3; nights++) await nextNight(workflow.id);
 		const { task_id: taskIds, file, error } = await rowOf(whole);
 		assert.equal(error, null);
 		assert.equal(taskIds.split(',').length, 2);
@@ -181,20 +213,18 @@ function nightly({ example, id, columns, extension, path, tableName, noPlace, ..
 it('the feed of the week lists the files with their lengths and types, well-formed', async () => {
 	await night('exampleFeed');
 	const feed = String(await fileAt('s3://voice.nightly/feed.xml'));
-	const find = (xpath: string): string => {
-		const args = ['--nonet', '--xpath', xpath, '-'];
-		return execFileSync(programPath('xmllint'), args, { input: feed, encoding: 'utf8' }).trim();
-	};
-	const channel = '/rss[@version="2.0"]/channel[title and link and description]';
-	const count = Number(find(`count(${channel}/item)`));
-	assert.ok(count > 7, feed);
-	for (let index = 1; index <= count; index++) {
-		const text = (path: string) => find(`string(${channel}/item[${index}]/${path})`);
-		const key = text('enclosure/@url').replace('https://podcast.example.com/', '');
-		assert.ok(decodeURI(key).includes(text('title').replaceAll(' ', '-')), key);
-		assert.equal(text('enclosure/@type'), 'audio/wav');
-		const { length } = await fileAt(`s3://voice.nightly/${key}`);
-		assert.equal(Number(text('enclosure/@length')), length);
+	execFileSync(programPath('xmllint'), ['--nonet', '--noout', '-'], { input: feed });
+	assert.match(feed, /<rss version="2.0".*<channel>.*<title>.*<link>.*<description>.*<item>/s);
+	const items = feed.match(/<item>.*?<\/item>/gs) ?? [];
+	assert.ok(items.length > 7, feed);
+	for (const item of items) {
+		const [, title] = /<title>(.*?)<\/title>/.exec(item)!;
+		const [, key, length] =
+			/<enclosure url="https:\/\/podcast.example.com\/(.*?)" length="(\d+)" type="audio\/wav"/.exec(
+				item,
+			)!;
+		assert.ok(decodeURI(key!).includes(title!.replaceAll(' ', '-')), key);
+		assert.equal(Number(length), (await fileAt(`s3://voice.nightly/${key}`)).length);
 	}
 });
 
@@ -203,14 +233,16 @@ describe('failed-again: what failed executions have paid for', { timeout: 600_00
 	let table: DataTable;
 
 	/** Runs speak-sheet with these texts, as a webhook does; this workflow is its error workflow. */
-	async function speakInVain(texts: string[], splitLongerThan = 0): Promise<void> {
-		const path = `speak-${texts.length}-${splitLongerThan}`;
-		const file = new WorkflowFile('speak-sheet', path).withLinesOfTheCall();
-		Object.assign(file.node('Speak each row').parameters.options, { timeout: 3, splitLongerThan });
-		const { id: _, ...content } = file.content;
-		const settings = { ...content.settings, errorWorkflow: id };
-		await (await RemoteWorkflow.create(rest, { ...content, settings })).publish();
-		await postJson(`${rest.baseUrl}/webhook/${path}`, { lines: texts });
+	async function speakInVain(texts: readonly string[], splitLongerThan = 0): Promise<void> {
+		const speak = await setting.addOnCall('speak-sheet', (node, settings) => {
+			const rows = JSON.stringify(texts.map((text) => ({ text })));
+			node('Rows').parameters.assignments.assignments[0].value = rows;
+			const row = node('Speak each row');
+			delete row.onError;
+			Object.assign(row.parameters.options, { timeout: 3, splitLongerThan });
+			settings.errorWorkflow = id;
+		});
+		await speak();
 	}
 
 	/** The ids of the rows after the first `before`, once there are so many. */
@@ -222,7 +254,7 @@ describe('failed-again: what failed executions have paid for', { timeout: 600_00
 
 	before(async () => {
 		await night(id);
-		table = await DataTable.find(rest, 'tasks_to_collect');
+		table = await openDataTable(rest, 'tasks_to_collect');
 		await activate(rest, id);
 	});
 
@@ -236,14 +268,14 @@ describe('failed-again: what failed executions have paid for', { timeout: 600_00
 	] as const) {
 		it(`collects the tasks ${what}, and pays for nothing`, async () => {
 			const [rowsBefore, tasksBefore] = [(await table.rows()).length, simulator.tasks.size];
-			await speakInVain([...texts], splitLongerThan);
+			await speakInVain(texts, splitLongerThan);
 			const ids = await noted(rowsBefore, 3);
 			assert.deepEqual(ids, [...simulator.tasks.keys()].slice(tasksBefore).sort());
 			for (const task of ids) simulator.endTask(task);
 			await night(id);
 			for (const { task_id: task, file, error } of (await table.rows()).slice(rowsBefore)) {
 				assert.equal(error, null);
-				assert.ok(servedAs(task).equals(await fileAt(file)));
+				await assertStored(task, file);
 			}
 			assert.equal(paid(), 3);
 		});
@@ -293,8 +325,8 @@ describe('videos-to-s3: every new video of the account', { timeout: 600_000 }, (
 	};
 
 	before(async () => {
-		const often = ['"download":true', '"download":true,"checkInterval":10'] as [string, string];
-		workflow = new RemoteWorkflow(rest, await importCopy('videos-to-s3', often));
+		const often = '"download":true,"checkInterval":10';
+		workflow = await addCopy('videos-to-s3', '"download":true', often);
 		await make('text-to-video', 'Made before');
 		await workflow.publish();
 	});
@@ -309,7 +341,7 @@ describe('videos-to-s3: every new video of the account', { timeout: 600_000 }, (
 	}
 
 	for (const [what, hinder, status] of [
-		['goes to S3, and no image', () => make('create-image', 'A picture'), 'success'],
+		['goes to S3, beside an image', () => make('create-image', 'A picture'), 'success'],
 		['goes there when the bucket refuses at first', () => refuse(2), 'success'],
 		// The trigger's request, and the first one of the node behind it.
 		['goes there when it could not be downloaded at first', () => gone(2), 'success'],
@@ -332,11 +364,13 @@ describe('videos-to-s3: every new video of the account', { timeout: 600_000 }, (
 				assert.equal((await retry(rest, execution.id, true)).status, 'success');
 				await nextExecution();
 			}
-			const stored = await fileAt(`s3://my.videos/videos/${video.id}.mp4`);
-			assert.ok(servedAs(video.file_url).equals(stored));
-			const list = await (await fetch(`${s3.url}/my.videos?list-type=2`)).text();
-			assert.doesNotMatch(list, /\.png/);
+			await assertStored(video.file_url, `s3://my.videos/videos/${video.id}.mp4`);
 			assert.equal(simulator.creates, paidSoFar);
 		});
 	}
+	it('no image is there', async () => {
+		const list = await (await fetch(`${s3.url}/my.videos?list-type=2`)).text();
+		assert.match(list, /\.mp4/);
+		assert.doesNotMatch(list, /\.png/);
+	});
 });

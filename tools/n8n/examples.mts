@@ -10,14 +10,11 @@ export interface Example {
 	/** The file's name without its ending. */
 	name: string;
 	id: string;
-	title: string;
 	path: string;
 	/** The node that it is about: the first of ours, where it has any. */
 	nodeName: string;
 	/** Whether it runs without anybody: not where a chat begins it, with a model of the user's own. */
 	runsAlone: boolean;
-	/** It waits for events and needs nothing else, so it can be published rather than executed. */
-	isTriggered: boolean;
 }
 
 export function readExamples(): Example[] {
@@ -25,7 +22,7 @@ export function readExamples(): Example[] {
 		.filter((file) => file.endsWith('.json'))
 		.map((file) => {
 			const path = join(folder, file);
-			const { id, name, nodes } = readExample(path);
+			const { id, nodes } = readExample(path);
 			const first = (kind: RegExp) => nodes.find(({ type }: { type: string }) => kind.test(type));
 			const ours = first(/^n8n-nodes-media-/) ?? first(/(?<!Trigger|stickyNote)$/);
 			const has = (kind: string) =>
@@ -35,12 +32,9 @@ export function readExamples(): Example[] {
 			return {
 				name: basename(file, '.json'),
 				id,
-				title: name,
 				path,
 				nodeName: ours.name,
 				runsAlone,
-				// One with a bucket can't be published without a credential for it: test:storage has one.
-				isTriggered: ours.type.endsWith('Trigger') && !has('.awsS3'),
 			};
 		});
 }

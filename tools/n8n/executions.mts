@@ -56,11 +56,16 @@ export async function activate(rest: Rest, workflowId: string): Promise<void> {
 	});
 }
 
-/** Starts a published workflow by its webhook; resolves to the execution's id. */
-export async function runByWebhook(rest: Rest, workflowId: string, body: object): Promise<string> {
+/** Starts a published workflow by its webhook at `path`; resolves to the execution's id. */
+export async function runByWebhook(
+	rest: Rest,
+	workflowId: string,
+	path: string,
+	body: object,
+): Promise<string> {
 	const ids = async () => (await executionsOf(rest, workflowId)).map(({ id }) => id);
 	const before = await ids();
-	await postJson(`${rest.baseUrl}/webhook/${workflowId}`, body);
+	await postJson(`${rest.baseUrl}/webhook/${path}`, body);
 	// n8n may answer before it has stored the execution.
 	return await eventually(`${workflowId} to be started`, PATIENCE_MS, async () =>
 		(await ids()).find((id) => !before.includes(id)),

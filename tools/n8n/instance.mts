@@ -37,17 +37,14 @@ export class Instance {
 			throw new Error(`n8n ${args[0]} ended with ${exitCode}; see ${this.logFile}`);
 	}
 
-	/**
-	 * Starts the server, with environment variables for this time if there are `extra`; resolves once
-	 * the editor can be used.
-	 */
-	async start(extra: NodeJS.ProcessEnv = {}): Promise<void> {
-		await this.serve(['start'], READY, extra);
+	/** Starts the server; resolves once the editor can be used. */
+	async start(): Promise<void> {
+		await this.serve(['start'], READY);
 	}
 
 	/** Runs one of n8n's commands that serves; resolves once it has printed `ready`. */
-	async serve(args: string[], ready: string, extra: NodeJS.ProcessEnv = {}): Promise<void> {
-		const program = this.run(args, extra);
+	async serve(args: string[], ready: string): Promise<void> {
+		const program = this.run(args);
 		if (await prints(program, ready)) return;
 		const { exitCode } = await program;
 		throw new Error(`n8n ended with ${exitCode} while starting; see ${this.logFile}`);
@@ -87,9 +84,8 @@ export class Instance {
 		await Promise.all(this.programs);
 	}
 
-	private run(args: string[], extra: NodeJS.ProcessEnv = {}): Program {
-		const env = { ...this.environment, ...extra };
-		const place = { cwd: this.folder, env, log: this.logFile };
+	private run(args: string[]): Program {
+		const place = { cwd: this.folder, env: this.environment, log: this.logFile };
 		const program = start(process.execPath, [n8nCommand, ...args], place);
 		this.programs.add(program);
 		void program.finally(() => this.programs.delete(program));

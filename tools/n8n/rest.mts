@@ -15,13 +15,6 @@ export class Rest {
 		this.baseUrl = baseUrl;
 	}
 
-	/** The REST interface of a running instance, as its owner. */
-	static async of({ baseUrl }: { baseUrl: string }): Promise<Rest> {
-		const rest = new Rest(baseUrl);
-		await rest.logIn();
-		return rest;
-	}
-
 	/** Creates the owner's account unless it exists, and logs in. */
 	async logIn(): Promise<void> {
 		const { email, password } = OWNER;
