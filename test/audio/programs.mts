@@ -68,14 +68,11 @@ export const FORMATS: Record<string, Encode> = {
 	'MP3 of different bit rates': oneOf(lame('-b 32'), lame('-b 64'), lame('-V 3')),
 };
 
-interface Decoded {
-	/** Samples of all channels, including those at both ends that players leave out. */
-	samples: Float32Array;
-	channels: number;
-}
-
-/** Decodes a file; with `isWhole`, throws when a single frame of it is damaged. */
-export async function decode(file: string, isWhole = false): Promise<Decoded> {
+/**
+ * The samples of all channels, including those at both ends that players leave out; with `isWhole`,
+ * throws when a single frame of the file is damaged.
+ */
+export async function decode(file: string, isWhole = false) {
 	const probed = await probe(file, 'stream=channels');
 	const strict = isWhole ? ['-xerror'] : [];
 	const bytes = await ffmpeg(...strict, '-flags2', '+skip_manual', '-i', file, '-f', 'f32le', '-');

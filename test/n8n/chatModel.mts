@@ -47,18 +47,14 @@ export async function startChatModel() {
 			typeof said === 'string'
 				? [{ role: 'assistant', content: said }, 'stop']
 				: [{ role: 'assistant', content: null, tool_calls: said.map(toCall) }, 'tool_calls'];
-		const about = { id: 'chatcmpl', created: 1_700_000_000, model: 'scripted' };
-		const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-		const choice = { index: 0, finish_reason };
-		if (!stream) {
-			const choices = [{ ...choice, message }];
-			response.end(JSON.stringify({ ...about, object: 'chat.completion', choices, usage }));
-			return;
-		}
-		response.setHeader('Content-Type', 'text/event-stream');
-		const chunk = { ...about, object: 'chat.completion.chunk', usage };
-		const choices = [{ ...choice, delta: message }];
-		response.end(`data: ${JSON.stringify({ ...chunk, choices })}\n\ndata: [DONE]\n\n`);
+		const body = JSON.stringify({
+			...{ id: 'chatcmpl', created: 1_700_000_000, model: 'scripted' },
+			object: stream ? 'chat.completion.chunk' : 'chat.completion',
+			choices: [{ index: 0, finish_reason, [stream ? 'delta' : 'message']: message }],
+			usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+		});
+		if (stream) response.setHeader('Content-Type', 'text/event-stream');
+		response.end(stream ? `data: ${body}\n\ndata: [DONE]\n\n` : body);
 	}
 	const toCall = ({ tool, given }: { tool: string; given: IDataObject }, index: number) => ({
 		id: `call_${model.requests.length}_${index}`,

@@ -71,30 +71,20 @@ test('a dialogue becomes one file with subtitles, each line in its voice', async
 	const [first] = item!.json.task_ids as string[];
 	const tasks = assertJoined(written(`dialogue-${first}.wav`), item!.json.task_ids);
 	const [one, two] = simulator.voiceIds();
-	assert.deepEqual(
-		tasks.map(({ input, voiceId }) => [input.split(' ')[0], voiceId]),
-		[
-			['Good', one],
-			['It', two],
-			['Then', one],
-		],
-	);
+	const said = tasks.map(({ input, voiceId }) => `${input.split(' ')[0]} ${voiceId}`);
+	assert.deepEqual(said, [`Good ${one}`, `It ${two}`, `Then ${one}`]);
 	assert.match(written(`dialogue-${first}.srt`).toString(), /^3$/m);
 });
 
 test('bad rows do not stop a spreadsheet, and end as a list with their columns', async () => {
-	const rows = [
-		{ title: 'welcome', text: 'Thank you.' },
-		{ title: 'forgotten' },
-		{ title: 'wait', text: 'Wait.' },
-	];
+	const rows = [{ title: 'forgotten' }, { title: 'wait', text: 'Wait.' }];
 	const workflow = changedExample('speak-sheet', (node) => {
 		node('Rows').parameters.assignments.assignments[0].value = JSON.stringify(rows);
 	});
 	const failed = (await add(workflow)).run();
 	await assert.rejects(failed, /Not all rows were spoken: 'Text' is empty/);
-	assert.equal(paid(), 2);
-	for (const title of ['welcome', 'wait']) assert.ok(written(`${title}.wav`).length > 1000);
+	assert.equal(paid(), 1);
+	assert.ok(written('wait.wav').length > 1000);
 	const list = written('bad-rows.csv').toString();
 	assert.match(list, /\btitle\b.*\berror\b/);
 	assert.match(list, /^forgotten,.*'Text' is empty/m);
@@ -164,15 +154,6 @@ describe('n8n knows the node, and the test button speaks plainly', async () => {
 	const nodes: INodeTypeDescription[] = await rest.request('GET', '/types/nodes.json');
 	const typeOf = (type: string) =>
 		nodes.find(({ name }) => name === `n8n-nodes-media-generation.${type}`)!;
-
-	it('node and credential are listed', async () => {
-		const ours: any = typeOf('mediaGeneration');
-		assert.equal(ours.displayName, 'Media Generation');
-		const icon = await fetch(`${instance.baseUrl}/${ours.iconUrl.light}`);
-		assert.match(icon.headers.get('content-type') ?? '', /svg/);
-		const credentials = await rest.request('GET', '/types/credentials.json');
-		assert.ok(credentials.some(({ name }: { name: string }) => name === 'mediaGenerationApi'));
-	});
 
 	it('what each operation, and the trigger, puts out is served beforehand', async () => {
 		const assertServes = async (type: string, folder: string, ...operation: string[]) => {

@@ -39,7 +39,6 @@ const EVENTS =
 test("n8n's builder search shows the action node, mostly first", () => {
 	const places = placesOf(ACTION, WANTED);
 	const missed = WANTED.filter((_, at) => places[at] === undefined);
-	assert.equal(WANTED.length, 32);
 	assert.deepEqual(missed, []);
 	assert.ok(places.filter((place) => place === 1).length >= 20, String(places));
 });

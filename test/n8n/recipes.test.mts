@@ -179,15 +179,15 @@ describe('sheets-drive', { timeout: 400_000 }, async () => {
 		assert.equal(paid(), 1);
 	});
 
-	for (const missing of COLUMNS.slice(2)) {
-		it(`ends before anything is paid when the sheet has no column ${missing}`, async () => {
-			fill(['A', 'Not to be paid.']);
+	it('ends before anything is paid when the sheet lacks a column', async () => {
+		fill(['A', 'Not to be paid.']);
+		for (const missing of COLUMNS.slice(2)) {
 			google.cells[0] = COLUMNS.map((name) => (name === missing ? 'other' : name));
-			await assert.rejects(night(), /column/i);
-			google.cells[0] = COLUMNS;
-			assert.equal(paid(), 0);
-		});
-	}
+			await assert.rejects(night(), /column/i, missing);
+		}
+		google.cells[0] = COLUMNS;
+		assert.equal(paid(), 0);
+	});
 });
 
 describe('telegram', { timeout: 200_000 }, async () => {

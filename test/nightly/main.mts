@@ -4,8 +4,6 @@
  * with bad moments, while main, a worker, PostgreSQL and the S3 server are each killed in the middle
  * of it. Ends with 1 when anything is not as it must be.
  */
-import { readdirSync, readlinkSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../../tools/eventually.mts';
 import * as nightly from './nightly.mts';
@@ -63,27 +61,10 @@ async function nights(): Promise<void> {
 	}
 }
 
-/** Processes that work in one of the folders below this one (Linux). */
-function processesIn(folder: string): string[] {
-	return readdirSync('/proc').filter((id) => {
-		try {
-			return /^\d+$/.test(id) && readlinkSync(`/proc/${id}/cwd`).startsWith(folder);
-		} catch {
-			// It has just ended.
-			return false;
-		}
-	});
-}
-
 await nightly.prepare();
 await nights();
 const problems = await judge();
 await nightly.close();
-// Those that n8n has started may end a little later than n8n.
-const left = () => processesIn(dirname(cluster.main.folder));
-await eventually('every process to end', 30_000, () => left().length === 0).catch(() =>
-	problems.push(`processes are left: ${left().join(', ')}`),
-);
 for (const problem of problems) console.error(`✗ ${problem}`);
 say(problems.length === 0 ? 'Nothing was wrong.' : `${problems.length} problems, see above.`);
 process.exit(problems.length === 0 ? 0 : 1);
