@@ -7,6 +7,7 @@ import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { wordingOf } from '../shared/n8n/messages';
 import { toNodeError } from '../shared/n8n/nodeErrors';
+import { canListen } from '../shared/speech/notifications';
 import type { Activation } from './activation/activation';
 import { EventStore } from './activation/eventStore';
 import { dropsDuplicates } from './activation/executionQueue';
@@ -46,6 +47,8 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		const settings = readSettings(context);
 		// By hand only one event comes.
 		if (!isManual) refuseSelfStart(context, settings);
+		const isHeard = settings.ofTasks && settings.taskIds.size === 0;
+		if (isHeard && !canListen()) throw new Failure('noWebSocket');
 		credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
 		const { redact } = credential;
 		const { signal } = closing;

@@ -14,6 +14,9 @@ import { NewEntries, type HistoryStore, type MarkedEntry } from './newEntries';
 /** How long an activation waits for the first look, in ms; it is made again later. */
 const FIRST_LOOK_MS = 20_000;
 
+/** The time between the events of two entries, in ms. */
+const APART_MS = 100;
+
 /** Reads the history of an account every so often, and emits what is new in it. */
 export class HistoryWatch {
 	private isInTrouble = false;
@@ -71,6 +74,8 @@ export class HistoryWatch {
 		for (const entry of ended) {
 			if (entry.failed && !settings.events.has('failed')) store.mark(entry.mark, 'over');
 			else this.emit(entry);
+			// n8n may store executions that begin at the same time in another order.
+			await sleep(APART_MS, closing);
 		}
 		store.save();
 	}

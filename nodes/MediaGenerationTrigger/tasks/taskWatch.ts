@@ -2,7 +2,7 @@ import { checkToken, FRESH_MS } from '../../shared/api/tokenCheck';
 import { NO_REASON, sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { checkEgress } from '../../shared/http/request';
-import { canListen, subscribe, type Connection } from '../../shared/speech/notifications';
+import { subscribe, type Connection } from '../../shared/speech/notifications';
 import type { Activation } from '../activation/activation';
 import type { EventStore } from '../activation/eventStore';
 import { ExecutionQueue } from '../activation/executionQueue';
@@ -39,7 +39,6 @@ export class TaskWatch {
 		const { api, context, settings, closing } = this.activation;
 		const { taskIds } = settings;
 		const isSelective = taskIds.size > 0;
-		if (!canListen() && !isSelective) throw new Failure('noWebSocket');
 		await checkEgress(context, `${api.credential.webSocketUrl}/ws`);
 		if (closing.aborted) return;
 		const subscription = subscribe(api.credential, context);
