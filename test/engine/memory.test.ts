@@ -44,7 +44,7 @@ test('a big file goes to disk in a stream, in bounded memory', async () => {
 }, 180_000);
 
 const PART_BYTES = 16 * MIB;
-const PARTS = 8;
+const PARTS = 4;
 /** Besides twice the joined file: what is on its way, and garbage. */
 const MORE_BYTES = 48 * MIB;
 

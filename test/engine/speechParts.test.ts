@@ -1,6 +1,6 @@
 import { allClosed, bad, good, hints, only, saved } from './seen';
-import { answer, onCreate, posts, tasks } from './service';
-import { run, sim, start } from './setup';
+import { answer, onCreate, posts } from './service';
+import { run, sim } from './setup';
 import { expectSound, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
 const audioUrls = () => ids().map((id) => sim.tasks.get(id)!.audioUrl);
@@ -35,20 +35,6 @@ test('a text that is not longer is sent as it is, and comes out as ever', async 
 	expect(sent()).toEqual([' Short. ']);
 	expect(json).toMatchObject({ input: ' Short. ', status: 'completed' });
 	expect(json).not.toHaveProperty('parts');
-});
-
-test('parts count as items for the concurrency', async () => {
-	await start({ pace: 0.1 });
-	let most = 0;
-	const watching = sim.waitFor(() => {
-		const busy = tasks().filter(({ status }) => status !== 'completed').length;
-		most = Math.max(most, busy);
-		return sim.creates === 36;
-	}, 100_000);
-	const output = good(await run(split(TEXT, { concurrency: 4 }), { items: [{}, {}, {}] }));
-	await watching;
-	expect(output.map(({ json }) => json.parts)).toEqual([12, 12, 12]);
-	expect(most).toBe(4);
 });
 
 test('without waiting: all task ids at once, which Collect makes as one file', async () => {

@@ -31,8 +31,6 @@ const BOTH = [SPEAK, VIDEO] as const;
 const UNSURE = 'may have accepted the request and charged for it';
 
 const TOO_LONG: Array<[string, string | object]> = [
-	['`{ error }`', { error: 'Text is too long' }],
-	['`{ message }`', { message: 'Text is too long' }],
 	['`{ detail }`', { detail: 'Text is too long' }],
 	['nested objects', { error: { error: { message: 'Text is too long' } } }],
 ];
