@@ -1,5 +1,6 @@
 import type { INode, INodeExecutionData, IRun } from 'n8n-workflow';
 import { startWorkflow, type WorkflowFile } from '../../demo/engine.mts';
+import { inARow } from '../service/triggerNode.mts';
 import { runAs } from './clock.mts';
 import type { Given } from './ledger.mts';
 import { type N8n, PACKAGE } from './n8n.mts';
@@ -35,15 +36,14 @@ export async function execute(stage: Stage, running: Running): Promise<IRun> {
 		const json = { text, id: operation === 'wait' ? service.taskOf(text) : '' };
 		return /ingredients|frames/.test(operation) ? { json, binary: { data: PICTURE } } : { json };
 	});
-	const { finished, cancel } = await runAs(
-		{ process },
-		async () =>
-			await startWorkflow({
-				workflow: workflowOf(plan, name),
-				credentials: { mediaGenerationApi: credential },
-				...{ loader: process.loader, input, mode: 'trigger', onMessage: say, retryOf },
-			}),
-	)!;
+	const started = runAs({ process }, () =>
+		startWorkflow({
+			workflow: workflowOf(plan, name),
+			credentials: { mediaGenerationApi: credential },
+			...{ loader: process.loader, input, mode: 'trigger', onMessage: say, retryOf },
+		}),
+	);
+	const { finished, cancel } = await started!;
 	if (stopAfter !== undefined && !retryOf) {
 		clock.after(stopAfter, () => {
 			if (stage.underWay.has(running)) note({ what: 'stopped', execution: name });
@@ -94,15 +94,13 @@ export function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile
 		...{ parameters, onError, retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 },
 		credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
 	});
-	const to = (...labels: string[]) => ({
-		main: labels.map((label) => [{ node: label, type: 'main' as const, index: 0 }]),
-	});
 	const start = node('Start', 'n8n-nodes-base.manualTrigger', {});
+	const loop = node('Rounds', `${PACKAGE}.rounds`, { parameters: { rounds } });
+	const nodes = [start, loop, action];
+	const [back] = inARow([action, loop])[NODE]!.main!;
 	return {
 		// A retry is of the same workflow.
 		id: name.split(' ').slice(0, 2).join(' '),
-		name,
-		nodes: [start, node('Rounds', `${PACKAGE}.rounds`, { parameters: { rounds } }), action],
-		connections: { Start: to('Rounds'), Rounds: to(NODE), [NODE]: to('Rounds', 'Rounds') },
+		...{ name, nodes, connections: { ...inARow(nodes), [NODE]: { main: [back!, back!] } } },
 	};
 }

@@ -156,12 +156,12 @@ export class Service {
 
 	private answer(exchange: Exchange, status: number, body: object | string, headers = {}): void {
 		const isPage = typeof body === 'string';
-		this.begun(exchange, status, isPage ? 'text/html' : 'application/json', headers);
+		this.answerHead(exchange, status, isPage ? 'text/html' : 'application/json', headers);
 		exchange.write(isPage ? body : JSON.stringify(body));
 		exchange.end();
 	}
 
-	private begun(exchange: Exchange, status: number, type: string, headers = {}): void {
+	private answerHead(exchange: Exchange, status: number, type: string, headers = {}): void {
 		this.note({ what: 'answer', n: exchange.n, status });
 		exchange.onHead(status, { 'content-type': type, ...headers });
 	}
@@ -255,7 +255,7 @@ export class Service {
 		const tell = (event: string, data: unknown) =>
 			exchange.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 		work.stream = exchange;
-		this.begun(exchange, 200, 'text/event-stream');
+		this.answerHead(exchange, 200, 'text/event-stream');
 		tell(`${kind}_generation_status`, 'starting');
 		this.clock.after(1500, () => tell(`${kind}_generation_status`, 'processing'));
 		if (silent) this.clock.after(1600, () => exchange.end());
@@ -307,7 +307,7 @@ export class Service {
 		const head = Buffer.from(type === 'srt' ? SRT : (KINDS[work.kind].head as string), 'latin1');
 		const bytes = Buffer.concat([head, Buffer.alloc(320, `<${mark}>`)]);
 		const length = { 'content-length': String(bytes.length) };
-		this.begun(exchange, 200, 'application/octet-stream', length);
+		this.answerHead(exchange, 200, 'application/octet-stream', length);
 		exchange.write(fault === 'cut' ? bytes.subarray(0, 100) : bytes);
 		this.clock.after(20, () => {
 			if (fault === 'cut') return exchange.onReset('ECONNRESET');
