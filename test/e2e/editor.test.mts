@@ -38,10 +38,8 @@ describe('in the editor', { timeout: 400_000 }, () => {
 	});
 
 	it('the voice picker lists and finds voices', async () => {
-		await page
-			.locator('[data-test-id="parameter-input"] [data-test-id="rlc-input"]')
-			.first()
-			.click();
+		const picker = byId(page, 'parameter-input').locator('[data-test-id="rlc-input"]');
+		await picker.first().click();
 		const entries = byId(page, 'rlc-item');
 		await entries.nth(1).waitFor();
 		const search = page

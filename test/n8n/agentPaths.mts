@@ -56,16 +56,11 @@ export async function converseOverMcp(
 
 async function runAgent(rest: Rest, version: number, ai_tool: INode[]) {
 	const start = node(START, 'n8n-nodes-base.manualTrigger', 1);
-	const agent = langchain('agent', version, {
-		...(version < 2 ? { agent: 'toolsAgent' } : {}),
-		promptType: 'define',
-		text: 'Begin.',
-	});
-	const scripted = {
-		model: { __rl: true, mode: 'id', value: 'scripted' },
-		options: { maxRetries: 0 },
-	};
-	const model = langchain('lmChatOpenAi', 1.2, scripted, { credentials: { openAiApi: MODEL } });
+	const told = { promptType: 'define', text: 'Begin.' };
+	const agent = langchain('agent', version, version < 2 ? { agent: 'toolsAgent', ...told } : told);
+	const scripted = { __rl: true, mode: 'id', value: 'scripted' };
+	const parameters = { model: scripted, options: { maxRetries: 0 } };
+	const model = langchain('lmChatOpenAi', 1.2, parameters, { credentials: { openAiApi: MODEL } });
 	const workflow = workflowOf('Agent', [start, agent], { ai_tool, ai_languageModel: [model] });
 	await (await addWorkflow(rest, workflow)).run(START);
 }

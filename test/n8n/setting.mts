@@ -105,11 +105,8 @@ export async function equip(
 	};
 }
 
-export function example(name: string) {
-	const found = readExamples().find((candidate) => candidate.name === name);
-	if (!found) throw new Error(`There is no example ${name}`);
-	return found;
-}
+export const example = (wanted: string) =>
+	readExamples().find(({ name }) => name === wanted) ?? assert.fail(`No example ${wanted}`);
 
 /** Changes an example's nodes and settings. */
 type Change = (node: (name: string) => FileNode, settings: Record<string, unknown>) => void;

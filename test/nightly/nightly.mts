@@ -96,7 +96,7 @@ export async function prepare(): Promise<void> {
 	say(`${amount} rows are there`);
 }
 
-async function fromBucket(path: string): Promise<Buffer> {
+export async function fromBucket(path: string): Promise<Buffer> {
 	const response = await fetch(`${s3.url}/${BUCKET}${path}`);
 	assert.ok(response.ok, `The S3 server answered ${response.status}`);
 	return Buffer.from(await response.arrayBuffer());
@@ -113,8 +113,6 @@ export async function keysOfFiles(): Promise<string[]> {
 		if (!listing.includes('<IsTruncated>true')) return keys;
 	}
 }
-
-export const fileOf = async (key: string) => await fromBucket(`/${key}`);
 
 export async function close(): Promise<void> {
 	await setting.close();

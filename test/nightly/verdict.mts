@@ -1,5 +1,5 @@
 import type { Row } from '../storage/dataTable.mts';
-import { atWork, fileOf, keysOfFiles, say, simulator, sql } from './nightly.mts';
+import { atWork, fromBucket, keysOfFiles, say, simulator, sql } from './nightly.mts';
 
 /** What is not as it must be. */
 export async function judge(): Promise<string[]> {
@@ -54,6 +54,6 @@ async function wrongWith(
 	if (!key || others.length > 0 || !file.endsWith(`/${key}`)) return `not its file: ${keys.join()}`;
 	const task = simulator.tasks.get(taskId)!;
 	const served = simulator.fileBytes(task.audioUrl!)!;
-	const isRight = task.input === text && served.equals(await fileOf(key));
+	const isRight = task.input === text && served.equals(await fromBucket(`/${key}`));
 	return isRight ? undefined : 'a wrong file';
 }
