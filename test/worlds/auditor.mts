@@ -301,20 +301,24 @@ function* eventsAll(book: Book): Complaints {
 		const { events, taskIds } = all[0]!.wanted;
 		const own = of('started').filter((line) => line.trigger === trigger);
 		const told = new Set(own.map(({ given }) => eventOf(given)));
-		for (const { at: from, to, process } of livesOf(trigger, lines)) {
+		const lives = livesOf(trigger, lines);
+		const first = lives[0]?.at ?? 0;
+		for (const { at: from, to, process } of lives) {
 			const heard = of('heard').filter((line) => {
 				return line.process === process && line.at > from && line.at < to;
 			});
 			// What is there at the first look into the history is not reported.
 			const looked = requests.find(({ path, attempt, at, status, ...line }) => {
 				const isLook = path === '/v1/video/histories' && attempt === undefined && status === 200;
-				return isLook && line.process === process && at > from - MINUTE;
+				return isLook && line.process === process && at > first - MINUTE;
 			});
 			for (const { event, at, id } of endsOf(book)) {
 				const isGenerated = event.startsWith('generated');
 				const isSeen = isGenerated ? looked && looked.at < at : heard.some((one) => one.id === id);
 				const isNamed = taskIds.length > 0 && !isGenerated;
-				const isDue = isNamed ? taskIds.includes(id) : isSeen && at > from;
+				// What was looked at when it was published is kept: what came since is made up for.
+				const isKept = isGenerated && looked && looked.at <= first;
+				const isDue = isNamed ? taskIds.includes(id) : isSeen && (at > from || isKept);
 				const isWanted = events.includes(event.split(' ')[0]!) && !told.has(event);
 				if (isWanted && isDue && Math.max(at, from, calmFrom) + 10 * MINUTE <= to)
 					yield `${event} starts nothing`;
