@@ -114,11 +114,10 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		});
 		const execution = await begin();
 		await waitForStatus(rest, execution, ['waiting']);
-		// Until its worker has reported that it rests, a kill would start it again.
-		const [worker] = await cluster.workersOf(execution);
-		await eventually('its part to be over', PATIENCE_MS, () =>
-			readFileSync(worker!.logFile, 'utf8').includes(`Worker finished execution ${execution} `),
-		);
+		// Main takes the service's call only once it has heard that the worker's part is over.
+		const part = new RegExp(`Execution ${execution} \\(job \\d+\\) finished`);
+		const log = () => readFileSync(cluster.main.logFile, 'utf8');
+		await eventually('its part to be over', PATIENCE_MS, () => part.test(log()));
 		await Promise.all(cluster.workers.map((worker) => worker.crash()));
 		simulator.endTask(lastTask().id);
 		await Promise.all([cluster.addWorker(), cluster.addWorker()]);
