@@ -40,6 +40,9 @@ const MUTANTS = [
 	`pace/pace.ts => this.creating--; =>`,
 	`pace/pace.ts => this.underWay--; =>`,
 	`pace/pace.ts => this.createLine.sendAway(); =>`,
+	`pace/pace.ts => this.isCreateNext = false; =>`,
+	`pace/pace.ts => pause.forget(); =>`,
+	`pace/watchLine.ts => fullAt = Math.max(fullAt, last) + EVERY_MS; =>`,
 	`run/concurrency.ts => this.active--; =>`,
 	// The trigger.
 	`activation/eventStore.ts => item.state = state; =>`,

@@ -46,9 +46,11 @@ test('a process may be killed at every effect, and retried', async () => {
 test.each([
 	['2 a second', 0.8, 0.06],
 	['30 a minute', 0.8, 0.07],
-	['60 a minute, without Retry-After', 0.7, 0.08],
+	['60 a minute, without Retry-After', 0.75, 0.08],
 	['4 at once', 0.8, 0.06],
 	['15 at once', 0.8, 0.06],
+	['10 at once, then 4', 0.8, 0.09],
+	['at once, shared', 0.75, 0.11],
 ])(
 	'beside one who knows the limit, the node is not much slower: %s',
 	async (limit, share, most) => {
