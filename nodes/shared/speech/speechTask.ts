@@ -29,7 +29,7 @@ const BEGINNINGS = {
 } as const;
 
 /** By this share at most the pause between readings is shortened at random. */
-const SPREAD = 0.2;
+const SPREAD = 0.3;
 /** Milliseconds of silence up to which the pause between readings of a watched task doubles. */
 const LONGEST_WATCHED_PAUSE_MS = 300_000;
 

@@ -74,8 +74,8 @@ export async function collect(
 		});
 		report.milestone(`${part.name}task ${taskId} completed`);
 		const waited = Date.now() - began;
-		// A result that was there before the first pause, shortened by chance, says nothing about the channel.
-		if (!subscription.isOpen && waited >= wanted.pollIntervalMs * 0.75) {
+		// A result that was there long before the first reading says nothing about the channel.
+		if (!subscription.isOpen && waited >= wanted.pollIntervalMs / 2) {
 			report.hint(
 				`The WebSocket of the service could not be used: results came every ${wanted.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
 			);
