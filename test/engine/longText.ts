@@ -25,7 +25,7 @@ export const sent = () =>
 		.sort();
 
 /** The id of the task that speaks a sentence. */
-export const idOf = (sentence: string) => tasks().find(({ input }) => input === sentence)?.id;
+const idOf = (sentence: string) => tasks().find(({ input }) => input === sentence)?.id;
 
 /** All tasks, in the order of the text. */
 export const ids = (): string[] => SENTENCES.map(idOf).filter((id) => id !== undefined);
