@@ -81,15 +81,23 @@ describe('progress', () => {
 
 	it('starts an execution of a task when the one before has ended, with the latest percentage', async () => {
 		const trigger = await activate({ parameters: onAll, executionsLast: true });
-		const taskId = await createTask('In order');
-		const other = await createTask('Beside');
-		await sim.waitFor(() => tasks().every(({ reads }) => reads > 0));
-		const bothAt = (percentage: number) =>
-			[taskId, other].map((id) => `progress ${id} ${percentage}`).sort();
-		expect(trigger.events().sort()).toEqual(bothAt(21));
+		sim.push(message('1', 21));
+		sim.push(message('2', 21));
+		await trigger.has(2);
+		for (const percentage of [50, 93]) {
+			sim.push(message('1', percentage));
+			sim.push(message('2', percentage));
+		}
+		// What came before it was heard as well.
+		sim.push(message('3', 21));
+		await trigger.has(3);
 		trigger.started.forEach(({ done }) => done());
-		await trigger.has(4);
-		expect(trigger.events().slice(2).sort()).toEqual(bothAt(93));
+		await trigger.has(5);
+		expect(trigger.events().sort()).toEqual([
+			...['progress 1 21', 'progress 1 93'],
+			...['progress 2 21', 'progress 2 93'],
+			'progress 3 21',
+		]);
 	});
 });
 
