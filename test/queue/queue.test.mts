@@ -119,8 +119,8 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		const log = () => readFileSync(cluster.main.logFile, 'utf8');
 		await eventually('its part to be over', PATIENCE_MS, () => part.test(log()));
 		await Promise.all(cluster.workers.map((worker) => worker.crash()));
-		simulator.endTask(lastTask().id);
 		await Promise.all([cluster.addWorker(), cluster.addWorker()]);
+		simulator.endTask(lastTask().id);
 		assert.equal((await waitForEnd(rest, execution, 2 * PATIENCE_MS)).status, 'success');
 	});
 });
