@@ -100,7 +100,7 @@ for (const [path, converse] of Object.entries(paths)) {
 			assert.equal(paid(), 3);
 		});
 
-		it('pays for each of two calls at once, and once for a call that is repeated', async () => {
+		it('pays for two calls at once at most twice, and once for a call that is repeated', async () => {
 			const hello = { text: 'Hello to both.' };
 			const again = { text: 'Once more.' };
 			model.script(
@@ -116,13 +116,19 @@ for (const [path, converse] of Object.entries(paths)) {
 			);
 			await converse(rest, EVERY_TOOL);
 
-			const [one, other] = recordsOf(1);
-			assert.notEqual(one!.audio_url, other!.audio_url, 'each call has a file of its own');
+			// The second is a request of its own, collects what the first has created, or fails unpaid.
+			const files = new Set<string>();
+			for (const { audio_url, error } of recordsOf(1)) {
+				if (error === undefined) files.add(String(audio_url));
+				else assert.match(String(error), /no clear response/);
+			}
+			for (const url of files) assert.ok(simulator.fileBytes(url), `there is a file at ${url}`);
+			assert.ok(files.size > 0);
 			const [[failed], [collected]] = [recordsOf(2), recordsOf(3)];
 			const [empty, unknown] = recordsOf(4);
 			assert.match(String(failed!.error), /Not now/);
 			assert.equal(collected!.task_id, failed!.task_id);
-			assert.equal(paid(), 3);
+			assert.equal(paid(), files.size + 1, 'what is paid is delivered');
 			assert.equal(empty!.error, "'Text' is empty");
 			assert.match(String(empty!.description), /^Change 'Text'/);
 			assert.match(String(unknown!.error), /nobody/);
