@@ -26,6 +26,15 @@ export async function passUntil(holds: () => boolean, most = 60): Promise<number
 	throw new Error(`It did not happen within ${most} s`);
 }
 
+/** Lets faked time pass until `underWay` is over: a connection that is lost meanwhile is tried again. */
+export async function passWhile<T>(underWay: Promise<T>): Promise<T> {
+	let isOver = false;
+	const over = () => (isOver = true);
+	underWay.then(over, over);
+	await passUntil(() => isOver);
+	return await underWay;
+}
+
 /** Runs it in faked time, until all is closed; returns what came of it after how many seconds. */
 export async function hasten(...run: Parameters<typeof begin>) {
 	const { finished } = await begin(...run);
