@@ -6,8 +6,8 @@ export default {
 		'{bench,simulator}/main.mts',
 		'demo/demo.mts',
 		'tools/*/main.mts',
-		'test/{leaks,nightly,worlds}/main.mts',
-		'test/worlds/{mutants,pace}.mts',
+		'test/{leaks,mutants,nightly,worlds}/main.mts',
+		'test/worlds/pace.mts',
 		// Run by Node's own test runner.
 		'test/{audio,e2e,install,n8n,oldest,queue,storage}/*.test.mts',
 		// Processes of their own, started by name.

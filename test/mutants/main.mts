@@ -3,7 +3,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /*
- * node test/worlds/mutants.mts [WORD] [--worlds]: plants defects in the sources, one at a time, and says what
+ * node test/mutants/main.mts [WORD] [--worlds]: plants defects in the sources, one at a time, and says what
  * finds each: the worlds or, without --worlds, all tests.
  */
 const MUTANTS = [
