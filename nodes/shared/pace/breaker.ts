@@ -160,10 +160,12 @@ export class Room {
 		return others > 0 && others >= this.full;
 	}
 
-	/** One more than these was refused. The first time one is tried after the rest: it may be the rate. */
-	fill(underWay: number): void {
+	/** One more than these was refused; returns whether again. At first one is tried after the rest: the rate? */
+	fill(underWay: number): boolean {
 		const full = Math.max(1, underWay);
-		this.set(full, this.full === 0 ? full + 1 : full);
+		const isAgain = this.full > 0;
+		this.set(full, isAgain ? full : full + 1);
+		return isAgain;
 	}
 
 	/**

@@ -164,8 +164,7 @@ export class Pace {
 		const isBusy = isCreate && kind !== 'rateLimited';
 		if (this.isNews(sentAt) && !isBusy) {
 			if (isFull) {
-				room.fill(this.underWay);
-				pause.forget();
+				if (room.fill(this.underWay)) pause.forget();
 			} else this.blameRate();
 		}
 		const breaker = isFull || isBusy ? this.creates : this.all;
