@@ -1,5 +1,6 @@
-import type { INode, INodeExecutionData, IRun } from 'n8n-workflow';
+import type { INodeExecutionData, IRun } from 'n8n-workflow';
 import { startWorkflow, type WorkflowFile } from '../../demo/engine.mts';
+import { itemWith, NODE, node, workflow } from '../faults/workflow.mts';
 import { inARow } from '../service/triggerNode.mts';
 import { runAs } from './clock.mts';
 import type { Given } from './ledger.mts';
@@ -8,12 +9,7 @@ import type { Stage } from './play.mts';
 import { API, TOKEN } from './service.mts';
 import type { Execution } from './world.mts';
 
-const NODE = 'Media Generation';
 export const credential = { apiToken: TOKEN, baseUrl: API, webSocketUrl: '' };
-const PICTURE = {
-	data: Buffer.from('\x89PNG\r\n\x1a\n picture', 'latin1').toString('base64'),
-	mimeType: 'image/png',
-};
 
 /** One execution in n8n, or what n8n has kept of it again. */
 export interface Running {
@@ -34,7 +30,7 @@ export async function execute(stage: Stage, running: Running): Promise<IRun> {
 		note({ what: 'said', execution: name, process: process.name, text });
 	const input = items.map((text): INodeExecutionData => {
 		const json = { text, id: operation === 'wait' ? service.taskOf(text) : '' };
-		return /ingredients|frames/.test(operation) ? { json, binary: { data: PICTURE } } : { json };
+		return /ingredients|frames/.test(operation) ? itemWith(json) : { json };
 	});
 	const started = runAs({ process }, () =>
 		startWorkflow({
@@ -79,28 +75,22 @@ export function givenOf({ json, binary = {} }: INodeExecutionData, text = ''): G
 export function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile {
 	const { operation = '', options, onError, tries = 1, rounds = 1, amount } = plan;
 	const resource = { speak: 'speech', wait: 'speech', create: 'image' }[operation] ?? 'video';
-	const node = (label: string, type: string, more: Partial<INode>): INode => ({
-		...{ id: label, name: label, type, typeVersion: 1, position: [0, 0], parameters: {} },
-		...more,
-	});
 	const prompt = '={{ $json.text }}';
 	const parameters = {
 		...{ resource, operation, download: true, numberOfVideos: amount },
 		...{ text: prompt, prompt, taskId: '={{ $json.id }}', binaryPropertyName: 'data' },
 		voiceId: { __rl: true, mode: 'id', value: 'v1' },
 		options: { ...options, ...(operation === 'framesToVideo' && { prompt }) },
-	} as INode['parameters'];
-	const action = node(NODE, `${PACKAGE}.mediaGeneration`, {
-		...{ parameters, onError, retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 },
-		credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
-	});
-	const start = node('Start', 'n8n-nodes-base.manualTrigger', {});
-	const loop = node('Rounds', `${PACKAGE}.rounds`, { parameters: { rounds } });
-	const nodes = [start, loop, action];
-	const [back] = inARow([action, loop])[NODE]!.main!;
-	return {
-		// A retry is of the same workflow.
-		id: name.split(' ').slice(0, 2).join(' '),
-		...{ name, nodes, connections: { ...inARow(nodes), [NODE]: { main: [back!, back!] } } },
 	};
+	const retry = { retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 };
+	const action = node(parameters, { onError, ...retry });
+	const loop = node(
+		{ rounds },
+		{ id: 'rounds', name: 'Rounds', type: `${PACKAGE}.rounds`, credentials: {} },
+	);
+	const { nodes, connections } = workflow(loop, action);
+	const [back] = inARow([action, loop])[NODE]!.main!;
+	// A retry is of the same workflow.
+	const id = name.split(' ').slice(0, 2).join(' ');
+	return { id, name, nodes, connections: { ...connections, [NODE]: { main: [back!, back!] } } };
 }

@@ -13,9 +13,8 @@ const axios = nearN8n('axios') as typeof import('axios').default;
 /** What a process does to the world, or the world to it. */
 export type Effect = (who: Who, act: () => void) => void;
 
-/** Replaces the network below n8n's request helper and the global WebSocket; returns what undoes it. */
-export function connect(clock: Clock, service: Service, effect: Effect): () => void {
-	const before = { adapter: axios.defaults.adapter, WebSocket: globalThis.WebSocket };
+/** From now on n8n's request helper and the global WebSocket lead to this service. */
+export function connect(clock: Clock, service: Service, effect: Effect): void {
 	let requests = 0;
 	const adapter: AxiosAdapter = async (config) =>
 		await new Promise((resolve, reject) => {
@@ -43,10 +42,6 @@ export function connect(clock: Clock, service: Service, effect: Effect): () => v
 		});
 	axios.defaults.adapter = adapter;
 	globalThis.WebSocket = socketsTo(clock, service, effect) as never;
-	return () => {
-		axios.defaults.adapter = before.adapter;
-		globalThis.WebSocket = before.WebSocket;
-	};
 }
 
 /** One request on its way, as the service sees it. */

@@ -38,14 +38,14 @@ export class Stage {
 	constructor(world: World) {
 		this.world = world;
 		this.clock = new Clock(world.seed);
-		this.service = new Service(world.seed, world.faults, this.clock, this.note);
+		this.service = new Service(world, this.clock, this.note);
 		this.triggers = world.triggers.map((plan, index) => new Publication(this, plan, index));
 	}
 
 	/** From the first execution to the last timer. */
 	async play(): Promise<void> {
 		const { clock } = this;
-		const disconnect = connect(clock, this.service, this.effect);
+		connect(clock, this.service, this.effect);
 		Object.assign(Container.get(Logger), this.logger());
 		try {
 			this.schedule();
@@ -62,7 +62,6 @@ export class Stage {
 			await clock.pass(2 * MINUTE);
 			this.note({ what: 'left', timers: clock.left(), ...this.service.open() });
 		} finally {
-			disconnect();
 			clock.restore();
 		}
 	}

@@ -3,7 +3,7 @@ import { wavHeader } from '../../simulator/media/wav.mts';
 import type { Clock } from './clock.mts';
 import type { Fact } from './ledger.mts';
 import type { Exchange, Socket } from './network.mts';
-import type { Fault } from './world.mts';
+import type { Fault, World } from './world.mts';
 
 export const API = 'https://api.worlds.test';
 const FILES = 'https://files.worlds.test';
@@ -56,17 +56,15 @@ export class Service {
 	private readonly counted: number[] = [];
 	private creates = 0;
 
-	private readonly seed: number;
-	private readonly faults: Fault[];
+	private readonly world: World;
 	private readonly clock: Clock;
 	private readonly note: (fact: Fact) => void;
 
-	constructor(seed: number, faults: Fault[], clock: Clock, note: (fact: Fact) => void) {
-		this.seed = seed;
-		this.faults = faults;
+	constructor(world: World, clock: Clock, note: (fact: Fact) => void) {
+		this.world = world;
 		this.clock = clock;
 		this.note = note;
-		for (const fault of faults) clock.after(fault.at, () => this.strike(fault));
+		for (const fault of world.faults) clock.after(fault.at, () => this.strike(fault));
 	}
 
 	private strike({ kind, at, forMs, as, ms }: Fault): void {
@@ -99,14 +97,14 @@ export class Service {
 	/** The fault of a kind that holds now, or that hits a create call. */
 	private fault(wanted: Fault['kind'], call?: number): Fault | undefined {
 		const { now } = this.clock;
-		return this.faults.find(({ kind, at, forMs, create = call }) => {
+		return this.world.faults.find(({ kind, at, forMs, create = call }) => {
 			return kind === wanted && now >= at && now < at + forMs && create === call;
 		});
 	}
 
 	/** From 0 to below 1; the same words, the same number. */
 	private share(...words: unknown[]): number {
-		return randomFrom(seedOf([this.seed, ...words].join(' ')))();
+		return randomFrom(seedOf([this.world.seed, ...words].join(' ')))();
 	}
 
 	receive(exchange: Exchange): void {
