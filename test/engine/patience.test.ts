@@ -1,4 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
+import { PAGE } from '../service/bodies.mts';
 import {
 	FakeService,
 	fileBegun,
@@ -84,6 +85,16 @@ describe('behind something that', () => {
 			expect(seconds).toBeLessThan(420);
 		},
 	);
+
+	test('has pages without an end in place of files, get gives them up and closes each', async () => {
+		let most = 0;
+		front.serve((_, response) => {
+			most = Math.max(most, front.open());
+			response.write(PAGE.repeat(100));
+		});
+		expect((await failing('get')).files).toBe(5);
+		expect(most).toBeLessThanOrEqual(2);
+	});
 
 	test.each(['speak', 'video', 'image'])(
 		'does not know a file yet, %s waits about 20 seconds',

@@ -164,3 +164,23 @@ it('the token, in every field of a task and its file, is nowhere in what is told
 	const stored = contentsOf(process.env.N8N_USER_FOLDER!);
 	expect(findToken(sim.token, { stored, log: await logged() })).toBeUndefined();
 });
+
+it('a trigger that was killed tells again, with the same key, what was told last, and what was under way', async () => {
+	await start({ pace: 0.1 });
+	const setting = { nodeId: 'killed' };
+	const before = await activate(setting);
+	await createTask('[sim:slow=1] Over');
+	await before.has(1);
+	const underWay = await createTask('[sim:slow=10] Under way');
+	// The trigger has heard of it: the service is one message further.
+	await sim.waitFor(() => sim.tasks.get(underWay)!.percentage >= 43);
+	const done = await createTask('[sim:slow=1] Done');
+	const { key } = (await before.has(2))[1]!;
+	const after = await activate({ ...setting, staticData: before.saved() });
+	await after.has(2);
+	expect(after.events()).toEqual([`completed ${done} 100`, `completed ${underWay} 100`]);
+	const [again, other] = after.started.map((one) => one.key);
+	expect(again).toBe(key);
+	expect(other).not.toBe(key);
+	expect(key!.length).toBeLessThanOrEqual(255);
+});

@@ -74,6 +74,15 @@ describe('a new video', () => {
 	});
 });
 
+it('what came while n8n was away is told after a restart, though nothing was told before it', async () => {
+	add();
+	const before = await follow();
+	const { id } = add();
+	const after = await follow({}, { staticData: before.saved() });
+	await nextLook();
+	expect(idsOf(after)).toEqual([`generated ${id}`]);
+});
+
 it('a service that keeps no history ends the activation with words that say so', async () => {
 	onHistory(answer(404, { error: 'not_found' }), ALWAYS);
 	await expect(follow()).rejects.toThrow('keeps no history of videos and images (HTTP 404)');

@@ -39,7 +39,7 @@ const MUTANTS = [
 	`pace/breaker.ts => if (isMore && isFromBefore) this.set(underWay + 1, underWay + 2); =>`,
 	`pace/pace.ts => this.creating--; =>`,
 	`pace/pace.ts => this.underWay--; =>`,
-	`pace/pace.ts => this.createLine.sendAway(); =>`,
+	`pace/breaker.ts => this.refusals++; =>`,
 	`pace/pace.ts => this.isCreateNext = false; =>`,
 	`pace/pace.ts => pause.forget(); =>`,
 	`pace/watchLine.ts => fullAt = Math.max(fullAt, last) + EVERY_MS; =>`,

@@ -16,7 +16,7 @@ export class Queue {
 		private readonly onAdmit: (own: number) => void,
 	) {}
 
-	/** Resolves with true when the turn comes, with false if `signal` aborts first, or all are sent away. */
+	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
 	async enter(signal: AbortSignal, own = Infinity): Promise<boolean> {
 		if (signal.aborted) return false;
 		return await new Promise<boolean>((resolve) => {
@@ -36,11 +36,6 @@ export class Queue {
 	/** To be called when the result of `restMs` may have changed. */
 	nudge(): void {
 		this.wake.abort(NO_REASON);
-	}
-
-	/** Ends the wait of all. */
-	sendAway(): void {
-		for (const end of [...this.waiting.keys()]) end(false);
 	}
 
 	private async move(): Promise<void> {

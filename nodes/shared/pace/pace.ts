@@ -195,7 +195,6 @@ export class Pace {
 	/** All that waits fails, with the service's last words. */
 	private giveUp(): void {
 		this.isGivenUp = true;
-		this.createLine.sendAway();
 		this.nudge();
 	}
 
