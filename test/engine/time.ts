@@ -2,6 +2,8 @@ import { begin, sim } from './setup';
 
 /* Faked time that is made to pass, beside connections that are real. */
 
+const { setTimeout: realTimeout } = globalThis;
+
 /** Gives what is under way the time to go on: some rounds of the event loop. */
 async function settle(): Promise<void> {
 	const rounds = sim.openConnections() > 0 ? 60 : 10;
@@ -26,12 +28,18 @@ export async function passUntil(holds: () => boolean, most = 60): Promise<number
 	throw new Error(`It did not happen within ${most} s`);
 }
 
-/** Lets faked time pass until `underWay` is over: a connection that is lost meanwhile is tried again. */
+/**
+ * Lets faked time pass until `underWay` is over, which a lost connection delays. Slowly: it is not to
+ * time out because the machine is busy.
+ */
 export async function passWhile<T>(underWay: Promise<T>): Promise<T> {
 	let isOver = false;
 	const over = () => (isOver = true);
 	underWay.then(over, over);
-	await passUntil(() => isOver);
+	while (!isOver) {
+		await new Promise((next) => realTimeout(next, 100));
+		if (!isOver) await jest.advanceTimersByTimeAsync(1000);
+	}
 	return await underWay;
 }
 
@@ -41,6 +49,6 @@ export async function hasten(...run: Parameters<typeof begin>) {
 	let isOver = false;
 	void finished.finally(() => (isOver = true));
 	const seconds = await passUntil(() => isOver, 2400);
-	await passUntil(() => sim.sockets() === 0 && sim.openConnections() === 0);
+	await passUntil(() => sim.sockets() === 0 && sim.openConnections() === 0, 2400);
 	return { result: await finished, seconds };
 }

@@ -35,7 +35,7 @@ const MUTANTS = [
 	// Pace.
 	`pace/breaker.ts => this.failures = 0;\n\t\tthis.isOutage => this.isOutage`,
 	`pace/breaker.ts => if (this.refusals > 0) this.learn(); =>`,
-	`pace/breaker.ts => this.set(full, this.full === 0 ? full + 1 : full); => this.set(full, full + 1);`,
+	`pace/breaker.ts => this.set(full, isAgain ? full : full + 1); => this.set(full, full + 1);`,
 	`pace/breaker.ts => if (isMore && isFromBefore) this.set(underWay + 1, underWay + 2); =>`,
 	`pace/pace.ts => this.creating--; =>`,
 	`pace/pace.ts => this.underWay--; =>`,
