@@ -242,8 +242,11 @@ describe('approve', { timeout: 200_000 }, async () => {
 			assert.equal(paid(), 0);
 			const buttons: any[] = markup.inline_keyboard.flat();
 			const { url } = buttons.find((each) => each.text === button);
-			// n8n takes no yes of programs that only look at a link.
-			await fetch(url, { headers: { 'User-Agent': 'Mozilla/5.0 Firefox/140.0' } });
+			// n8n takes no yes of programs that only look at a link, nor before it has begun to wait.
+			const headers = { 'User-Agent': 'Mozilla/5.0 Firefox/140.0' };
+			await eventually('the answer to count', 60_000, async () => {
+				return (await fetch(url, { headers })).ok;
+			});
 			const executions = await workflow.ended(++ended);
 			assert.ok(executions.every(({ status }) => status === 'success'));
 			assert.equal(paid(), videos);
