@@ -4,7 +4,7 @@ import type { Pace } from '../../shared/pace/pace';
 const AUTOMATIC_START = 10;
 const AUTOMATIC_MAX = 100;
 /** Some services accept everything and fail what is too much: beyond this, something has to be alive. */
-const UNCHECKED_MAX = 20;
+const UNCHECKED_MAX = 16;
 
 /** What is worked on: input items, or the parts that one of them consists of. */
 type Unit = 'item' | 'part';
