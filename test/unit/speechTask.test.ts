@@ -24,7 +24,7 @@ const times = (count: number, ...answers: Answer[]) => Array<Answer[]>(count).fi
 
 beforeEach(() => {
 	jest.useFakeTimers();
-	jest.spyOn(Math, 'random').mockReturnValue(0);
+	jest.spyOn(Math, 'random').mockReturnValue(0.5);
 });
 afterEach(() => {
 	jest.useRealTimers();

@@ -28,7 +28,7 @@ const BEGINNINGS = {
 	stored: { readFirst: true, isProven: true, watched: true },
 } as const;
 
-/** By this share at most the pause between readings is shortened at random. */
+/** The pauses between readings of different tasks differ by this share at most, at random. */
 const SPREAD = 0.3;
 /** Milliseconds of silence up to which the pause between readings of a watched task doubles. */
 const LONGEST_WATCHED_PAUSE_MS = 300_000;
@@ -130,7 +130,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		},
 		signal,
 		// Many that lose the same channel must not all read at once.
-		pollMs: wait.pollIntervalMs * (1 - SPREAD * Math.random()),
+		pollMs: wait.pollIntervalMs * (1 + SPREAD * (Math.random() - 0.5)),
 		longestPauseMs: watched ? LONGEST_WATCHED_PAUSE_MS : undefined,
 		readFirst,
 		isLive: () => subscription.isOpen,
