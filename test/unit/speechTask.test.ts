@@ -31,8 +31,15 @@ afterEach(() => {
 	jest.restoreAllMocks();
 });
 
-/** Waits up to half an hour for a task that is read as `answers` say, the last of them from then on. */
-async function outcomeOf(begins: TaskWait['begins'], answers: Answer[]) {
+/**
+ * Waits for a task that is read as `answers` say, the last of them from then on, and whose outcome may be
+ * announced.
+ */
+async function outcomeOf(
+	begins: TaskWait['begins'],
+	answers: Answer[],
+	{ timeoutMs = 1_800_000, announcedMs = 1_700_000 } = {},
+) {
 	const began = Date.now();
 	let readings = 0;
 	const api = {
@@ -47,11 +54,15 @@ async function outcomeOf(begins: TaskWait['begins'], answers: Answer[]) {
 			return answer;
 		},
 	} as unknown as Api;
-	const subscription = { isOpen: false, follow: () => () => {} } as unknown as Connection;
+	const follow: Connection['follow'] = (_, hear) => {
+		const announcing = setTimeout(() => hear('outcome', 100), announcedMs);
+		return () => clearTimeout(announcing);
+	};
+	const subscription = { isOpen: false, follow } as unknown as Connection;
 	const wait: TaskWait = {
 		taskId: '12',
 		begins,
-		signal: startDeadline(1_800_000).signal,
+		signal: startDeadline(timeoutMs).signal,
 		pollIntervalMs: 5000,
 		subscription,
 		onProgress() {},
@@ -96,4 +107,14 @@ it.each<[TaskWait['begins'], object | undefined]>([
 	['created', undefined],
 ])('a task %s: failures from the first reading on may be another address', async (begins, end) => {
 	expect(await outcomeOf(begins, [PASSING])).toEqual(end && expect.objectContaining(end));
+});
+
+it.each<[string, Parameters<typeof outcomeOf>[2], object]>([
+	['shortly before the time is up', { timeoutMs: 9000 }, { seconds: 8, readings: 2 }],
+	['again in a moment, once it is announced', { announcedMs: 100 }, { seconds: 0, readings: 2 }],
+])('a task created is read %s', async (_, more, found) => {
+	expect(await outcomeOf('created', [PENDING, DONE], more)).toEqual({
+		status: 'completed',
+		...found,
+	});
 });
