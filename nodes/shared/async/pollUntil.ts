@@ -86,7 +86,6 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 			pauseMs = 0;
 			nextAt = now;
 		} else if (!isDue) {
-			pauseMs = pollMs;
 			const dueAt = now + (kind === 'back' ? Math.min(pollMs, CATCH_UP_MS) : pollMs);
 			// A channel that comes and goes must not put the next reading off again and again.
 			nextAt = kind === 'progress' ? dueAt : Math.min(nextAt, dueAt);
