@@ -180,7 +180,8 @@ function* inTime(family: Family, { works }: Book): Complaints {
 /** What a patient node outlives. */
 const isMild = ({ kind, as, ms = 0, at, ends }: Of<'fault'>) => {
 	if (kind === 'rate' || kind === 'atOnce') return as !== 'task' && ends - at <= 5 * MINUTE;
-	return kind === 'bare' ? ms <= 3000 : /^(lag|messages|sockets|files|cut|silent)$/.test(kind);
+	if (kind === 'bare') return ms <= 3000;
+	return as !== 'slow' && /^(lag|messages|sockets|files|cut|silent)$/.test(kind);
 };
 
 /** 4b. It survives what passes, and once that has ceased all ends well within a bound. */
@@ -190,6 +191,7 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 	const last = ended.at(-1);
 	const most = Number(options.maxPaidPerExecution ?? Infinity);
 	if (!last || stopped || isKilled || most < needOf(family)) return;
+	if (faults.some(({ as }) => as === 'slow') && timeoutOf(family) <= 5 * MINUTE) return;
 	const error = errorOf(last) ?? (last.status === 'success' ? undefined : last.status);
 	const own = works.filter(({ request, text }) =>
 		request ? requests.includes(request) : operation === 'wait' && items.includes(text),

@@ -300,14 +300,16 @@ export class Service {
 		const [, mark, type] = /\/([^/]+)\.(\w+)$/.exec(exchange.url.pathname)!;
 		const work = this.works.find(({ marks }) => marks.includes(mark!))!;
 		const { as, ms = 0 } = this.fault('files') ?? {};
-		const fault = this.clock.now < work.over! + ms ? as : undefined;
+		const fault = as === 'slow' || this.clock.now < work.over! + ms ? as : undefined;
 		if (typeof fault === 'number') return this.fail(exchange, fault);
 		const head = Buffer.from(type === 'srt' ? SRT : (KINDS[work.kind].head as string), 'latin1');
 		const bytes = Buffer.concat([head, Buffer.alloc(320, `<${mark}>`)]);
 		const length = { 'content-length': String(bytes.length) };
 		this.answerHead(exchange, 200, 'application/octet-stream', length);
-		exchange.write(fault === 'cut' ? bytes.subarray(0, 100) : bytes);
-		this.clock.after(20, () => {
+		const stepMs = fault === 'slow' ? 35_000 : 10;
+		exchange.write(bytes.subarray(0, 100));
+		this.clock.after(stepMs, () => fault !== 'cut' && exchange.write(bytes.subarray(100)));
+		this.clock.after(2 * stepMs, () => {
 			if (fault === 'cut') return exchange.onReset('ECONNRESET');
 			this.note({ what: 'served', file: `${mark}.${type}` });
 			exchange.end();

@@ -203,7 +203,7 @@ function faultOf({ next, whole, pick }: Random): Fault {
 		{ kind: 'lag', ...always, ms: pick(500, 2000, 5000) },
 		{ kind: 'bare', ...always, ms: pick(500, 3000, 8000) },
 		{ kind: 'history', ...always, as: pick('id', 'created_at') },
-		{ kind: 'files', ...always, as: pick(503, 404, 'cut'), ms: pick(300, 1000, 2500) },
+		{ kind: 'files', ...always, as: pick(503, 404, 'cut', 'slow'), ms: pick(300, 1000, 2500) },
 		{ kind: 'lost', ...always, create, as: pick(502, 'reset', 'hang') },
 		{ kind: 'dropped', ...always, create, as: pick(502, 'reset', 'hang') },
 		{ kind: 'fails', ...always, create },
