@@ -193,3 +193,8 @@ describe('a restart', () => {
 		expect(await setting.look(entry('b', 20))).toEqual(['b']);
 	});
 });
+
+it('tells what began within two hours before all that was listed, and ended later', async () => {
+	const setting = await watching(entries('image', 100, 0));
+	expect(await setting.look(entry('video', -110), entry('old', -130))).toEqual(['video']);
+});

@@ -72,8 +72,10 @@ export class NewEntries {
 			fetch: read,
 			isEnough: ({ items }) => {
 				const entries = this.entriesOf(items);
-				firstFloor ??= items.length < MIN_PAGE_SIZE ? EVERYTHING : entries[0]!.createdAt;
+				const newest = entries.at(-1)!.createdAt;
+				firstFloor ??= items.length < MIN_PAGE_SIZE ? EVERYTHING : newest - FOLLOWED_MS;
 				for (const { mark } of entries) listed.add(mark);
+				if (!this.store.cursor) return !(entries[0]!.createdAt > firstFloor);
 				return !this.mayGoOn(entries[0]!, listed);
 			},
 		});
@@ -116,8 +118,7 @@ export class NewEntries {
 
 	/** Whether something new, or in the making, may come after `last`, the last of what is `listed`. */
 	private mayGoOn({ mark, createdAt }: MarkedEntry, listed: ReadonlySet<string>): boolean {
-		const { cursor, events } = this.store;
-		if (!cursor) return false;
+		const { events } = this.store;
 		if (!events.has(mark) && this.isLater(createdAt, !this.isKnown(listed))) return true;
 		return this.store
 			.in('underWay')
