@@ -30,17 +30,23 @@ const ofItem = (text: string) => ({ body: `":"${text}` });
 const tellsId = (id: string) => status({ status: 'processing', id });
 
 describe('when another item fails', () => {
-	test('a create call under way gets its answer, however late, and no further one begins', async () => {
-		fakeTime();
-		onCreate({ delayMs: 60_000 }, ofItem('One'));
-		const items = texts('One.', 'Two [sim:task-fails]', 'Three.');
-		const { result, seconds } = await hasten(speech(EACH, { concurrency: 2 }), items);
-		expect(seconds).toBeGreaterThan(50);
-		const { description, itemIndex } = bad(result);
-		expect(itemIndex).toBe(1);
-		expect(description).toContain(`Already paid for: item 0: task ${taskOf('One').id}.`);
-		expect([posts(), sim.creates]).toEqual([2, 2]);
-	});
+	test.each([
+		['speech, which is paid', speech, {}, 'Already paid for: item 0: task 1. To'],
+		['video, which is refused', video, answer(400), ''],
+	])(
+		'a create call under way gets its answer, however late, and no further one begins: %s',
+		async (_, of, what, words) => {
+			fakeTime();
+			onCreate({ delayMs: 60_000, ...what }, ofItem('One'));
+			const items = texts('One.', 'Two [sim:task-fails] [sim:unsafe]', 'Three.');
+			const { result, seconds } = await hasten(of(EACH, { concurrency: 2 }), items);
+			expect(seconds).toBeGreaterThan(50);
+			const { description, itemIndex } = bad(result);
+			expect(itemIndex).toBe(1);
+			expect(description.replace(/\d+\./, '1.')).toContain(words);
+			expect(posts()).toBe(2);
+		},
+	);
 
 	test('what an earlier attempt paid for is named by the next, also of items that it did not come to', async () => {
 		const subject = speech(EACH, { concurrency: 1 });
@@ -106,6 +112,7 @@ test('what is paid leaves one line, also when a retry collects it', async () => 
 	]);
 	await run(image('A paper boat'));
 	expect(await linesAtInfo()).toEqual([expect.stringContaining('Item 0: paid kind=image')]);
+	expect(await logged()).toContain('Item 0: image done');
 });
 
 test('what costs nothing leaves no line, and no line holds a token', async () => {

@@ -66,10 +66,3 @@ test('four videos are one request', async () => {
 	expect(message).toContain(`'${LIMIT}' is 1, but this run needs 2`);
 	expect(sim.creates).toBe(1);
 });
-
-test('a video that failed is asked for again, and its file comes out', async () => {
-	const event = 'data: {"status":"error","error":"Out of luck"}\n\n';
-	onCreate({ sse: [event, 'END'] });
-	expect(good(await run(node(video('A boat'), RETRY)))).toHaveLength(1);
-	expect(posts()).toBe(2);
-});

@@ -1,7 +1,7 @@
 import type { RawStreamStep } from '../../simulator/simulator.mts';
 import { expectServed, good, hints, only, origins } from './seen';
 import { answer, looks, onCreate, onFile, posts, requests } from './service';
-import { image, node, RETRY, run, said, sim, start, video } from './setup';
+import { image, node, RETRY, run, said, sim, speech, start, video } from './setup';
 import { event } from '../faults/row.mts';
 
 const LANDSCAPE = { aspect_ratio: 'VIDEO_ASPECT_RATIO_LANDSCAPE' };
@@ -66,13 +66,20 @@ describe('video: textToVideo', () => {
 		expect(sim.creates).toBe(1);
 		expect(hints(result)).toEqual([]);
 	});
+});
 
-	test('progress reaches the person who waits', async () => {
-		await start({ dialect: { sseStatusWords: 'more', sseStatus: 'object' } });
-		good(await run(video('Slow boat')));
-		expect(said.join()).toMatch(/starting[^]*processing[^]*generating[^]*done/);
-		expect(said.join()).not.toContain(sim.token);
-	});
+test.each([
+	[
+		'video',
+		video,
+		'requesting the video…starting…processing…generating…done…downloading the video',
+	],
+	['speech', speech, 'sending the text…created…%…completed…downloading the file'],
+])('progress reaches the person who waits: %s', async (_, of, words) => {
+	await start({ dialect: { sseStatusWords: 'more', sseStatus: 'object' } });
+	good(await run(of('Slow boat')));
+	expect(said.join()).toMatch(new RegExp(words.replaceAll('…', '[^]*')));
+	expect(said.join()).not.toContain(sim.token);
 });
 
 /* What test/unit/generationEvents.test.ts can't show: when a stream counts as over. */

@@ -8,6 +8,7 @@ import {
 	GENERATIONS,
 	IMAGE,
 	on,
+	RETRY,
 	row,
 	status,
 	VIDEO,
@@ -52,7 +53,10 @@ const lost = (
 	fault: string,
 	sse: RawStreamStep[],
 	operations: Row['operations'] = [VIDEO, IMAGE],
-): Row => ({ fault, operations, faults: [stream(sse, 0)], hints: FOUND });
+): Row => ({
+	...{ fault, operations, faults: [stream(sse, 0)], hints: FOUND },
+	check: ({ messages }) => assert.match(messages.join(), /looking for the \w+ in the history/),
+});
 
 const ERROR_EVENTS = [
 	['object', '`{ code, error }`', GENERATIONS],
@@ -103,9 +107,11 @@ const shapes: Row[] = [
 		check: (_, result) => assert.equal(result.items(NODE).length, 1),
 		hints: '1 of 3 …may still come…History → Get Many',
 	}),
-	row('Fewer videos than asked for', [VIDEO], {
-		setting: { text: 'A [sim:fewer]', parameters: { numberOfVideos: 3 } },
-		hints: 'fewer files than requested',
+	row('Fewer videos than asked for, and the node has to try again', [VIDEO], {
+		setting: { text: 'A [sim:fewer]', parameters: { numberOfVideos: 3 }, node: RETRY },
+		faults: [{ ...on.file, ...answer(410) }],
+		hints: 'of an earlier attempt…fewer files than requested',
+		check: ({ sim }) => assert.equal(sim.count('GET', '/v1/video/histories'), 1),
 	}),
 	...ERROR_EVENTS.map(([errorShape, shape, operations]) =>
 		row(`An error event: ${shape}`, operations, {
@@ -142,6 +148,19 @@ const losses: Row[] = [
 		isOwnFile: true,
 		check: (_, result) => assert.equal(result.items(NODE)[0]!.json.id, 'mine'),
 		hints: FOUND,
+	}),
+	row('The create call is refused once, and the stream of the next one breaks', [VIDEO], {
+		setting: { options: { timeout: 8 } },
+		faults: [{ ...on.create, ...answer(429) }, stream(BROKEN, 0)],
+		hints: FOUND,
+		sent: 2,
+	}),
+	row('A generation that fails, Retry On Fail is on, and the stream of the next breaks', [VIDEO], {
+		setting: { node: RETRY, options: { timeout: 8 } },
+		faults: [stream([event('error', 'Out of luck'), 'END']), stream(BROKEN, 0)],
+		hints: FOUND,
+		sent: 2,
+		paid: 2,
 	}),
 	lost('Truncated JSON instead of a stream', ['[{"id": "x", ', SOON, 'END']),
 	{

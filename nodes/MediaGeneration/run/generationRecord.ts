@@ -23,7 +23,7 @@ const UNLIKELY_MS = 10_000;
 
 /** What this attempt, or an earlier one, has sent for an item, and what came of it. */
 export class GenerationRecord {
-	/** What was sent, perhaps by an earlier attempt; undefined unless the service may have accepted it. */
+	/** What was sent last, perhaps by an earlier attempt; undefined if nothing was. */
 	request: SentRequest | undefined;
 	/** What the attempt met that sent it and got no clear answer. */
 	why: string | undefined;
@@ -60,8 +60,7 @@ export class GenerationRecord {
 
 	/** The service has surely not accepted the call. */
 	markRefused(): void {
-		if (this.request) this.requests.drop(this.request);
-		this.request = undefined;
+		this.requests.drop(this.request!);
 		this.paid.markRefused();
 	}
 
@@ -75,7 +74,6 @@ export class GenerationRecord {
 		const { request, requests, work } = this;
 		markLost(request!, cut === undefined ? 0 : undefined);
 		if (files.length > 0) this.receive(files);
-		else this.keepState();
 		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
 		for (const left of Object.values(work.paid.log.entries)) {
 			if ('asked' in left && left.asked) requests.recall(left.asked);
@@ -136,7 +134,6 @@ export class GenerationRecord {
 			this.work.report.recordPayment({ kind: this.kind, ...facts });
 		}
 		this.state = 'accepted';
-		this.why = undefined;
 		this.keepState();
 	}
 
