@@ -17,14 +17,17 @@ describe('a restart of n8n', () => {
 		await start({ pace: 0.1 });
 		fakeTime();
 		const before = await activateListening({ nodeId: 'away' });
-		const texts = Array.from({ length: 200 }, (_, n) => `[sim:slow=100] Ends unheard ${n}`);
+		const texts = Array.from({ length: 225 }, (_, n) => `[sim:slow=100] Ends unheard ${n}`);
 		await Promise.all(texts.map(createTask));
 		await pass(5);
 		await before.close();
 		await passUntil(areMade);
 		const after = await activate({ nodeId: 'away' });
-		expect(await passUntil(() => after.started.length === 200)).toBeLessThanOrEqual(30);
-		expect(new Set(after.events()).size).toBe(200);
+		expect(await passUntil(() => after.started.length >= 200)).toBeLessThanOrEqual(30);
+		// Those that are more than that come at the rate of every day.
+		await pass(5);
+		expect(after.started.length).toBeLessThan(215);
+		expect(new Set(after.events()).size).toBe(after.started.length);
 		expect(before.started).toEqual([]);
 	});
 

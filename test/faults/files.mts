@@ -30,6 +30,7 @@ const passing: Array<[string, FaultAction]> = [
 	['is not there yet (404)', answer(404).action],
 	['answers 503', answer(503, PAGE).action],
 	['is reset', { reset: true }],
+	['is a part of it (206)', answer(206, 'RIFF1234WAVE').action],
 	['is a page with status 200', answer(200, PAGE).action],
 	['is a JSON answer with status 200', answer(200, { error: 'not yet' }).action],
 ];
