@@ -47,6 +47,7 @@ test.each([
 	['2 a second', 0.88, 0.03],
 	['30 a minute', 0.97, 0.045],
 	['60 a minute, without Retry-After', 0.92, 0.04],
+	['60 a minute, answered late', 0.3, 0.065],
 	['a second, shared', 0.64, 0.05],
 	['4 at once', 0.97, 0.03],
 	['15 at once', 0.97, 0.03],
