@@ -136,7 +136,7 @@ function executionOf({ whole, pick, chance, maybe, some }: Random, index: number
 	const isPaid = operation !== 'wait';
 	const rounds = isPaid && chance(0.15) ? 2 : 1;
 	const splits = operation === 'speak' && chance(0.25);
-	const items = some(pick(1, 1, 2, 3, 5, 22) * rounds, (item) => {
+	const items = some(pick(1, 1, 2, 3, 5, isPaid && !splits ? 22 : 12) * rounds, (item) => {
 		const name = `${operation} ${index}-${item}`;
 		if (!splits) return `Text of ${name}.`;
 		return `First part of ${name}. Second part of ${name}. Third of ${name}.`;
