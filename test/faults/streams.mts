@@ -107,6 +107,17 @@ const shapes: Row[] = [
 		check: (_, result) => assert.equal(result.items(NODE).length, 1),
 		hints: '1 of 3 …may still come…History → Get Many',
 	}),
+	row('A stream that lasts longer than `Idle Timeout`, but is never silent for so long', [VIDEO], {
+		setting: { options: { idleTimeout: 1, timeout: 8 } },
+		make: (stage) => {
+			entries(stage, 'a');
+			const end = event('x_complete', stage.sim.history.pop());
+			const pause = { delayMs: 700 };
+			stage.sim.fault(stream([status('starting'), pause, status('processing'), pause, end, 'END']));
+		},
+		faults: [FILE],
+		isOwnFile: true,
+	}),
 	row('Fewer videos than asked for, and the node has to try again', [VIDEO], {
 		setting: { text: 'A [sim:fewer]', parameters: { numberOfVideos: 3 }, node: RETRY },
 		faults: [{ ...on.file, ...answer(410) }],

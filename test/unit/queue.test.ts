@@ -1,4 +1,6 @@
-import { Semaphore } from '../../nodes/shared/async/queue';
+import { getEventListeners } from 'node:events';
+import { withDeadline } from '../../nodes/shared/async/deadline';
+import { Queue, Semaphore } from '../../nodes/shared/async/queue';
 
 test('more bytes than the limit come alone into memory, and are not overtaken', async () => {
 	const memory = new Semaphore(100);
@@ -13,4 +15,26 @@ test('more bytes than the limit come alone into memory, and are not overtaken', 
 	};
 	await Promise.all([enter('small', 10), enter('large', 500), enter('later', 10)]);
 	expect(order).toEqual(['small', 'small leaves', 'large', 'large leaves', 'later']);
+});
+
+test('whoever leaves lets the next one in', async () => {
+	const memory = new Semaphore(100);
+	const { signal } = new AbortController();
+	await memory.acquire(10, signal);
+	const leaving = new AbortController();
+	const large = memory.acquire(500, leaving.signal);
+	const small = memory.acquire(10, signal);
+	leaving.abort();
+	await expect(large).rejects.toMatchObject({ kind: 'canceled' });
+	await small;
+});
+
+test('what is over leaves nothing with a signal that lasts', async () => {
+	const { signal } = new AbortController();
+	await new Queue(
+		() => 0,
+		() => {},
+	).enter(signal);
+	await withDeadline(1000, signal, async () => {});
+	expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
