@@ -53,7 +53,7 @@ export class Stage {
 			await clock.pass(70 * MINUTE);
 			for (let retries = 0; retries <= 3; retries++) {
 				for (const { plan, name, retryOf } of this.failed.splice(0))
-					this.begin(plan, `${name} again`, retryOf);
+					this.begin({ ...plan, process: retries % 2 }, `${name} again`, retryOf);
 				// What waits longest does so for an hour, each time.
 				await clock.pass(8 * HOUR, () => this.underWay.size === 0);
 			}
