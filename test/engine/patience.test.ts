@@ -14,6 +14,7 @@ import {
 	fakeTime,
 	history,
 	image,
+	run,
 	sim,
 	speech,
 	start,
@@ -135,4 +136,10 @@ describe('a file host that refuses for rate or load', () => {
 		// A day is not waited for, but a minute is.
 		expect(files()).toBe(4);
 	});
+});
+
+test('an account that has worked and refuses readings for longer than failures last: the list comes out', async () => {
+	good(await run(account));
+	sim.fault({ path: '/v1/labs/voices', times: 9, action: answer(429, {}, { 'Retry-After': '5' }) });
+	good((await hasten(voices())).result);
 });
