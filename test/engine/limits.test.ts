@@ -1,7 +1,7 @@
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { good, out } from './seen';
 import { ALWAYS, answer, onCreate, onRead, posts, readings, tasks } from './service';
-import { begin, CONTINUE, fakeTime, node, run, sim, speech, start } from './setup';
+import { begin, CONTINUE, fakeTime, node, run, sim, speech, start, video } from './setup';
 import { hasten, pass, passUntil } from './time';
 
 /* What an account may send, and does not tell: beside one who knows it, test/worlds/pace.mts. */
@@ -49,11 +49,15 @@ describe('a used-up quota', () => {
 		expect((await ends(5)).lost).toEqual([]);
 	});
 
-	it('is not taken for one while a task of the account is under way', async () => {
+	it.each([
+		['a task', speech],
+		['a stream', video],
+	])('is not taken for one while %s of the account is under way', async (_, of) => {
 		await start({ pace: 1, mostAtOnce: 1 });
 		fakeTime();
-		const { lost, seconds } = await ends(2, {}, '[sim:slow=900]');
-		expect([lost, sim.creates]).toEqual([[], 2]);
+		const slow = of(`${N} [sim:slow=900]`, { timeout: 3600, idleTimeout: 3600 });
+		const { result, seconds } = await hasten(node(slow, CONTINUE), { items: items(2) });
+		expect([lostOf(result), sim.creates]).toEqual([[], 2]);
 		expect(seconds).toBeGreaterThan(1200);
 	});
 });
