@@ -122,6 +122,16 @@ it.each<[string, Change]>([
 	}
 });
 
+it('what stays is not told again, though a thousand others come and go', async () => {
+	const setting = await watching(old(30).map(without('created_at')));
+	for (let wave = 0; wave < 50; wave++) {
+		const fresh = entries(`${wave} `, 25, wave).map(without('created_at'));
+		expect(await setting.look(...fresh)).toHaveLength(25);
+		setting.history.splice(0, 25);
+		expect(await setting.look()).toEqual([]);
+	}
+});
+
 it.each([0, 100_000])('of %d entries the new are told, and little is kept', async (amount) => {
 	const setting = await watching(entries('old', amount, -90_000), 1e6);
 	expect(await setting.look(entry('a', 2), entry('b', 1))).toEqual(['b', 'a']);
