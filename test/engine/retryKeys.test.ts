@@ -1,8 +1,8 @@
 import type { IDataObject, INode, IRun } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { bad, good } from './seen';
-import { answer, onFile, onRead, posts, taskOf } from './service';
-import { EACH, image, node, run, sim, speech, start, texts, video, workflow } from './setup';
+import { bad, good, stop } from './seen';
+import { answer, onFile, onRead, posts, readings, taskOf } from './service';
+import { begin, EACH, image, node, run, sim, speech, start, texts, video, workflow } from './setup';
 
 /* A retry recognises the item and what the node holds, not what expressions make of it. */
 
@@ -75,4 +75,13 @@ test('a failed task that cannot be looked at once more is not paid for again', a
 	expect(message).toContain('Not now');
 	expect(`${message} ${description}`).toContain(taskOf('Hi').id);
 	expect(posts()).toBe(1);
+});
+
+test('a task that was said to have failed, and goes on, is named when the next attempt is stopped', async () => {
+	const subject = speech('Hi [sim:slow=60000]');
+	onRead(answer(200, { id: 1, status: 'error' }));
+	const execution = await begin(subject, { retryOf: (await run(subject)).run });
+	await sim.waitFor(() => readings().length === 3);
+	const { description } = bad(await stop(execution));
+	expect(description).toContain(`Already paid for: item 0: task ${taskOf('Hi').id}.`);
 });
