@@ -148,7 +148,6 @@ export class Pace {
 	/** An item is done. */
 	recordSuccess(): void {
 		this.room.recordSuccess();
-		this.createLine.nudge();
 	}
 
 	private get inWork(): number {
