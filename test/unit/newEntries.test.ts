@@ -132,6 +132,15 @@ it('what stays is not told again, though a thousand others come and go', async (
 	}
 });
 
+it('what is forgotten is not told again when all that came after it is deleted', async () => {
+	const setting = await watching(old(30));
+	for (let wave = 0; wave < 6; wave++) {
+		expect(await setting.look(...entries(`${wave} `, 250, 5 * wave))).toHaveLength(250);
+	}
+	setting.history.splice(0, 1400);
+	expect(await setting.look()).toEqual([]);
+});
+
 it.each([0, 100_000])('of %d entries the new are told, and little is kept', async (amount) => {
 	const setting = await watching(entries('old', amount, -90_000), 1e6);
 	expect(await setting.look(entry('a', 2), entry('b', 1))).toEqual(['b', 'a']);
