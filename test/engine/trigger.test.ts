@@ -181,6 +181,7 @@ it('a trigger that was killed tells again, with the same key, what was told last
 	expect(after.events()).toEqual([`completed ${done} 100`, `completed ${underWay} 100`]);
 	const [again, other] = after.started.map((one) => one.key);
 	expect(again).toBe(key);
+	expect(key!.length).toBeLessThanOrEqual(255);
 	expect(other).not.toBe(key);
 	expect(key!.length).toBeLessThanOrEqual(255);
 });

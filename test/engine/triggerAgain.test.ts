@@ -7,7 +7,6 @@ import {
 	activateListening,
 	areMade,
 	createTask,
-	isMade,
 	onAll,
 	type TriggerSetting,
 } from './triggerSetup';
@@ -24,30 +23,11 @@ describe('a restart of n8n', () => {
 		await passUntil(areMade);
 		const after = await activate({ nodeId: 'away' });
 		expect(await passUntil(() => after.started.length >= 200)).toBeLessThanOrEqual(30);
-		// Those that are more than that come at the rate of every day.
+		// More than that come at the rate of every day.
 		await pass(5);
 		expect(after.started.length).toBeLessThan(215);
 		expect(new Set(after.events()).size).toBe(after.started.length);
 		expect(before.started).toEqual([]);
-	});
-
-	it('gives the same event the same key, and every other event another', async () => {
-		await start({ pace: 0.1 });
-		const before = await activate({ nodeId: 'restarted' });
-		const underWay = await createTask('[sim:slow=10] Under way');
-		// The trigger has heard of it: the service is one message further.
-		await sim.waitFor(() => sim.tasks.get(underWay)!.percentage >= 43);
-		const done = await createTask('[sim:slow=1] Done');
-		const [first] = await before.has(1);
-		const staticData = before.saved();
-		await before.close();
-		await sim.waitFor(() => isMade(underWay));
-		const after = await activate({ nodeId: 'restarted', staticData });
-		await after.has(1);
-		expect(after.events()).toEqual([`completed ${underWay} 100`]);
-		expect(after.started[0]!.key).not.toBe(first!.key);
-		expect(first!.key!.length).toBeLessThanOrEqual(255);
-		expect(first!.item.json.task_id).toBe(done);
 	});
 });
 

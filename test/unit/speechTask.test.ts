@@ -31,10 +31,7 @@ afterEach(() => {
 	jest.restoreAllMocks();
 });
 
-/**
- * Waits for a task that is read as `answers` say, the last of them from then on, and whose outcome may be
- * announced.
- */
+/** Waits for a task that is read as `answers` say, the last of them from then on. */
 async function outcomeOf(
 	begins: TaskWait['begins'],
 	answers: Answer[],
