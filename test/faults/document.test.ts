@@ -1,9 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LOST } from '../worlds/auditor.mts';
 import { MATRIX } from './matrix.mts';
 import type { Row } from './row.mts';
 import { isPaid, OPERATIONS, type Operation } from './stage.mts';
+
+/** What is lost where a process of n8n is killed (test/worlds/lost.mts), and where to find it. */
+const LOST = {
+	'what the node remembers':
+		'n8n keeps nothing of a node that is at work: the execution, run again, sends every request again',
+	'the id of what was paid':
+		'the log of n8n names speech tasks once the service has answered; what it does not name, and every video and image, is in **History → Get Many**',
+	'an event':
+		'n8n keeps what a trigger remembers when it starts an execution: a task first heard of later that ends before n8n is back is missed, unless you name it in **Task IDs**',
+};
 
 /** What the operations are called in n8n. */
 const NAMES: Record<Operation, string> = {

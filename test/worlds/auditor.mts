@@ -1,4 +1,6 @@
-import type { Given, Line, Of } from './ledger.mts';
+import { type Book, bookOf, endsOf, eventOf, type Family, livesOf, marksIn } from './book.mts';
+import { MINUTE, SECOND } from './clock.mts';
+import type { Line, Of } from './ledger.mts';
 import { API, TOKEN } from './service.mts';
 
 /*
@@ -6,99 +8,31 @@ import { API, TOKEN } from './service.mts';
  * yields what it complains of.
  */
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-/** What goes wrong for so long is how this service is. */
-const LASTING = 60 * MINUTE;
-
-type Book = ReturnType<typeof bookOf>;
-/** An execution with its retries: all that was done for it. */
-type Family = Book['families'][number];
 type Complaints = Iterable<string>;
 
-/** A ledger, looked up. */
-function bookOf(lines: Line[]) {
-	const of = <What extends Line['what']>(what: What) =>
-		lines.filter((line): line is Of<What> & Line => line.what === what);
-	const [told, made, failed] = [of('told'), of('made'), of('failed')] as const;
-	const statuses = new Map(of('answer').map(({ n, status }) => [n, status]));
-	const executions = new Map(of('attempt').map((line) => [line.attempt, line.execution]));
-	const requests = of('request').map((line) => ({
-		...line,
-		status: statuses.get(line.n) ?? 0,
-		execution: executions.get(line.attempt ?? 0) ?? '',
-	}));
-	/** What was ordered, and what came of it. */
-	const works = of('charge').map((charge) => {
-		const isOwn = ({ id }: { id: string }) => id === charge.id;
-		return {
-			...charge,
-			/** Undefined if it is somebody else's. */
-			request: requests.find(({ n }) => n === charge.n),
-			made: made.find(isOwn),
-			isTold: told.some(isOwn),
-			hasFailed: failed.some(isOwn),
-			isFailureTold: failed.some((line) => isOwn(line) && line.isTold),
-		};
-	});
-	const isCharged = new Set(works.map(({ n }) => n));
-	const rootOf = (execution: string) => execution.replace(/( again)+$/, '');
-	const families = [...Map.groupBy(of('begun'), (line) => rootOf(line.execution))].map(
-		([name, begun]) => {
-			const isOwn = ({ execution }: { execution: string }) => rootOf(execution) === name;
-			const own = requests.filter(isOwn);
-			return {
-				...{ name, begun, ...begun[0]!, requests: own },
-				/** Create calls that the service may have accepted. */
-				paid: own.filter(({ n, method, status }) => {
-					return method === 'POST' && (status === 0 || status >= 500 || isCharged.has(n));
-				}),
-				works: works.filter(({ request }) => request && own.includes(request)),
-				attempts: of('attempt').filter(isOwn),
-				ended: of('ended').filter(isOwn),
-				stopped: of('stopped').find(isOwn),
-			};
-		},
-	);
-	const killed = of('killed');
-	const faults = of('fault');
-	return {
-		...{ lines, of, requests, works, faults, isKilled: killed.length > 0 },
-		// What a killed process was at can't be asked of it.
-		families: families.filter(
-			(family) =>
-				family.ended.length > 0 ||
-				!killed.some(({ at, process }) => at >= family.at && process === family.process),
-		),
-		/** When all faults that end had ended. */
-		calmFrom: Math.max(0, ...faults.map(({ ends }) => (ends < LASTING ? ends : 0))),
-	};
-}
-
 const count = <T,>(all: T[], holds: (one: T) => boolean) => all.filter(holds).length;
-const textsOf = (lines: object[]) => lines.map((line) => JSON.stringify(line)).join('\n');
 const errorOf = ({ error, given }: Of<'ended'>) =>
 	error ?? given.find(({ json }) => json.error)?.json.error;
-/** The marks of files in the addresses of a text. */
-const marksIn = (text: string) => [...text.matchAll(/made\/([\w-]+)\./g)].map(([, mark]) => mark!);
+const isFailureTold = ({ failed }: Book['works'][number]) => failed.some(({ isTold }) => isTold);
 /** How many requests it takes to make all that is asked for, at most. */
 const needOf = ({ asked: { items, options } }: Family) =>
 	items.length * (options.splitLongerThan ? 3 : 1);
+/** How long the node waits for one generation, in ms. */
+const timeoutOf = ({ asked: { operation, options } }: Family) => {
+	const usual = /speak|wait/.test(operation) ? 3600 : operation === 'create' ? 900 : 1800;
+	return Number(options.timeout ?? usual) * SECOND;
+};
 
 /** 1. At most one paid request per item and attempt; a retry collects what was paid for. */
 function* paidOnce({ asked, attempts, paid, works }: Family): Complaints {
-	const tooMany = (all: typeof paid, items: string[], repeated: typeof works) =>
-		[...Map.groupBy(all, (one) => one.text!)].filter(([text, { length }]) => {
-			const most = count(items, (item) => item.includes(text));
-			return length > most + count(repeated, (work) => work.text === text);
-		});
-	for (const { attempt, texts } of attempts) {
-		const own = paid.filter((request) => request.attempt === attempt);
-		for (const [text] of tooMany(own, texts, []))
-			yield `more than one paid request for "${text}" in attempt ${attempt}`;
+	for (const [text, own] of Map.groupBy(paid, (one) => one.text!)) {
+		const mostFor = (items: string[]) => count(items, (item) => item.includes(text));
+		for (const { attempt, texts } of attempts)
+			if (count(own, (one) => one.attempt === attempt) > mostFor(texts))
+				yield `more than one paid request for "${text}" in attempt ${attempt}`;
+		const failed = count(works, (work) => work.text === text && isFailureTold(work));
+		if (own.length > mostFor(asked.items) + failed) yield `"${text}" is paid for again`;
 	}
-	const failed = works.filter(({ isFailureTold }) => isFailureTold);
-	for (const [text] of tooMany(paid, asked.items, failed)) yield `"${text}" is paid for again`;
 	const most = Number(asked.options.maxPaidPerExecution ?? 0);
 	for (const [execution, { length }] of Map.groupBy(paid, (one) => one.execution))
 		if (most > 0 && length > most) yield `${length} paid requests in ${execution}`;
@@ -133,27 +67,22 @@ function* deliveredOrNamed(family: Family, { of }: Book): Complaints {
 	const own = of('said').filter(({ execution, process }) =>
 		execution ? execution.startsWith(name) : isCounted && process === family.process,
 	);
-	const texts = textsOf([...own, ...ended]);
+	const texts = JSON.stringify([...own, ...ended]);
 	const isNamed = (id: string) => new RegExp(`${id}(?!\\d)`).test(texts);
-	for (const { id, text, request, made, amount, isTold, isFailureTold } of family.works) {
+	for (const work of family.works) {
+		const { id, text, request, made, amount, isTold } = work;
 		// A process that was killed says nothing any more.
 		if (!ended.some(({ execution }) => execution === request!.execution)) continue;
 		const isWhole = made?.marks.length === amount;
 		const missing = isWhole ? made.marks.filter((mark) => !delivered.has(mark)) : [id];
 		const isHinted = /paid|charged|history/i.test(texts) && (!isTold || isCounted);
-		const isSaid = isFailureTold || isHinted || isNamed(id) || missing.every(isNamed);
+		const isSaid = isFailureTold(work) || isHinted || isNamed(id) || missing.every(isNamed);
 		if (!isSaid) yield `nobody says what became of ${id} ("${text}")`;
 	}
 	for (const { marks, fields } of asked.options.subtitles ? given : [])
-		if (marks.length > 0 && !fields.includes('subtitles') && !/subtitle/i.test(textsOf(own)))
+		if (marks.length > 0 && !fields.includes('subtitles') && !/subtitle/i.test(JSON.stringify(own)))
 			yield `no subtitles with ${marks}`;
 }
-
-/** How long the node waits for one generation, in ms. */
-const timeoutOf = ({ asked: { operation, options } }: Family) => {
-	const usual = /speak|wait/.test(operation) ? 3600 : operation === 'create' ? 900 : 1800;
-	return Number(options.timeout ?? usual) * SECOND;
-};
 
 /** 4. The node waits as long as it is told and no longer. */
 function* inTime(family: Family, { works }: Book): Complaints {
@@ -169,11 +98,10 @@ function* inTime(family: Family, { works }: Book): Complaints {
 			yield `${execution} waits for nothing`;
 	}
 	for (const { id, at, request } of family.works) {
-		const late = requests.findLast((line) => {
-			const isOwn = line.path.endsWith(`/${id}`) && line.attempt === request!.attempt;
-			return isOwn && line.at > at + timeoutMs + 10 * SECOND;
-		});
-		if (late) yield `${id} is read ${late.at - at} ms after its request`;
+		const own = requests.filter(({ attempt }) => attempt === request!.attempt);
+		const last = own.findLast(({ path }) => path.endsWith(`/${id}`))?.at ?? 0;
+		if (last > at + timeoutMs + 10 * SECOND)
+			yield `${id} is read ${last - at} ms after its request`;
 	}
 }
 
@@ -206,7 +134,7 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 		if (!error && ended.length === 1 && late > 0) yield `${name} ends ${late} ms late`;
 	}
 	const isClear = paid.every(({ n }) => own.some((work) => work.n === n && work.isTold));
-	const failures = count(own, ({ hasFailed }) => hasFailed);
+	const failures = count(own, ({ failed }) => failed.length > 0);
 	if (last.status !== 'success' && onError === 'stopWorkflow' && isClear && failures < 2)
 		yield `${name} never ends well: ${error}`;
 }
@@ -215,12 +143,10 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 function* heardAtOnce(family: Family, { of, faults, isKilled }: Book): Complaints {
 	const slow = /outage|rate|atOnce|quota|lost|dropped|cut|lag|fails/;
 	if (faults.some(({ kind }) => slow.test(kind)) || isKilled || family.stopped) return;
-	const end = family.ended[0]?.at ?? Infinity;
+	const ended = family.ended[0]?.at ?? Infinity;
+	const ends = of('heard').filter(({ at, percentage }) => percentage === 100 && at < ended);
 	for (const { id, request, made } of family.works) {
-		const heard = of('heard').find((line) => {
-			const isEnd = line.id === id && line.percentage === 100 && line.at < end;
-			return isEnd && line.process === request!.process;
-		});
+		const heard = ends.find((line) => line.id === id && line.process === request!.process);
 		if (!heard || !made) continue;
 		// A message may come after the file, and a reading be on its way for 50 ms.
 		const isRead = family.requests.some(({ path, at }) => {
@@ -246,42 +172,13 @@ function* atPace({ asked, ended, stopped, works, attempts }: Family, book: Book)
 	if (late > SECOND) yield `it ends ${late} ms after its last result`;
 }
 
-/** From when to when a process listened for a trigger without a break. */
-function livesOf(trigger: string, lines: Line[]) {
-	const lives: Array<Of<'published'> & { to: number }> = [];
-	for (const line of lines) {
-		const open = lives.at(-1);
-		const isOwn = /published/.test(line.what) && 'trigger' in line && line.trigger === trigger;
-		const isGone = /killed|restarted/.test(line.what) && 'process' in line;
-		const isEnd = isOwn || (isGone && line.process === open?.process);
-		if (open && isEnd) open.to = Math.min(open.to, line.at);
-		if (isOwn && line.what === 'published' && !line.refused) lives.push({ ...line, to: Infinity });
-	}
-	return lives;
-}
-
-/** What an event tells: its kind, and the task or the mark of the file. */
-const eventOf = ({ json }: Given) =>
-	`${json.event} ${json.task_id ?? marksIn(String(json.file_url))[0]}`;
-
-/** All that a trigger may tell, and when it happened. */
-const endsOf = ({ of }: Book) => [
-	...of('made').flatMap(({ at, id, marks }) => {
-		const isSpeech = id.startsWith('speech');
-		const events = isSpeech ? [`completed ${id}`] : marks.map((mark) => `generated ${mark}`);
-		return events.map((event) => ({ at, id, event }));
-	}),
-	...of('failed').map(({ at, id }) => ({ at, id, event: `failed ${id}` })),
-];
-
 /** 6. Each event starts one execution, and nothing else does. */
 function* eventsOnce(book: Book): Complaints {
 	const ends = endsOf(book);
 	const started = book.of('started').filter(({ isNew }) => isNew);
 	for (const [trigger, all] of Map.groupBy(started, (line) => line.trigger)) {
-		const { events, taskIds, download } = book
-			.of('published')
-			.find((line) => line.trigger === trigger)!.wanted;
+		const { wanted } = book.of('published').find((line) => line.trigger === trigger)!;
+		const { events, taskIds, download } = wanted;
 		for (const [event, { length }] of Map.groupBy(all, ({ given }) => eventOf(given)))
 			if (length > 1 && !event.startsWith('progress')) yield `${event} starts ${length} executions`;
 		for (const { given, at } of all) {
@@ -301,6 +198,10 @@ function* eventsOnce(book: Book): Complaints {
 /** 6b. No event is missed, and no trigger dies. */
 function* eventsAll(book: Book): Complaints {
 	const { of, calmFrom, requests, lines } = book;
+	// Somebody looked into the history, and not for a generation of his own.
+	const looks = requests.filter(({ path, attempt, status }) => {
+		return path === '/v1/video/histories' && attempt === undefined && status === 200;
+	});
 	for (const [trigger, all] of Map.groupBy(of('published'), (line) => line.trigger)) {
 		const { events, taskIds } = all[0]!.wanted;
 		const own = of('started').filter((line) => line.trigger === trigger);
@@ -308,22 +209,22 @@ function* eventsAll(book: Book): Complaints {
 		const lives = livesOf(trigger, lines);
 		const first = lives[0]?.at ?? 0;
 		for (const { at: from, to, process } of lives) {
-			const heard = of('heard').filter((line) => {
-				return line.process === process && line.at > from && line.at < to;
-			});
+			const heard = of('heard').filter(
+				(line) => line.process === process && line.at > from && line.at < to,
+			);
 			// What is there at the first look into the history is not reported.
-			const looked = requests.find(({ path, attempt, at, status, ...line }) => {
-				const isLook = path === '/v1/video/histories' && attempt === undefined && status === 200;
-				return isLook && line.process === process && at > first - MINUTE;
-			});
+			const looked = looks.find((line) => line.process === process && line.at > first - MINUTE);
 			for (const { event, at, id } of endsOf(book)) {
-				const isGenerated = event.startsWith('generated');
-				const isSeen = isGenerated ? looked && looked.at < at : heard.some((one) => one.id === id);
-				const isNamed = taskIds.length > 0 && !isGenerated;
+				const kind = event.split(' ')[0]!;
 				// What was looked at when it was published is kept: what came since is made up for.
-				const isKept = isGenerated && looked && looked.at <= first;
-				const isDue = isNamed ? taskIds.includes(id) : isSeen && (at > from || isKept);
-				const isWanted = events.includes(event.split(' ')[0]!) && !told.has(event);
+				const isMadeUp = at > from || (looked && looked.at <= first);
+				const isDue =
+					kind === 'generated'
+						? looked && looked.at < at && isMadeUp
+						: taskIds.length > 0
+							? taskIds.includes(id)
+							: at > from && heard.some((one) => one.id === id);
+				const isWanted = events.includes(kind) && !told.has(event);
 				if (isWanted && isDue && Math.max(at, from, calmFrom) + 10 * MINUTE <= to)
 					yield `${event} starts nothing`;
 			}
@@ -368,60 +269,16 @@ function* stops({ stopped, requests, asked, ended, name }: Family): Complaints {
 	if (ended.every(({ at }) => at > stopped.at + mostMs)) yield `${name} does not stop`;
 }
 
-const ofEach = {
-	paidOnce,
-	ownFile,
-	deliveredOrNamed,
-	inTime,
-	endsWell,
-	heardAtOnce,
-	atPace,
-	stops,
-};
-const ofAll = { eventsOnce, eventsAll, bounded, tokenNowhere };
+const ofEach = [paidOnce, ownFile, deliveredOrNamed, inTime, endsWell, heardAtOnce, atPace, stops];
+const ofAll = [eventsOnce, eventsAll, bounded, tokenNowhere];
 
 /** All that is wrong with what happened in a world, each with the promise that it breaks. */
 export function audit({ lines }: { lines: Line[] }): string[] {
 	const book = bookOf(lines);
+	const say = (name: string, all: Complaints) => [...all].map((text) => `${name}: ${text}`);
 	const found = [
-		...Object.entries(ofEach).flatMap(([promise, rule]) =>
-			book.families.flatMap((one) => [...rule(one, book)].map((text) => `${promise}: ${text}`)),
-		),
-		...Object.entries(ofAll).flatMap(([promise, rule]) =>
-			[...rule(book)].map((text) => `${promise}: ${text}`),
-		),
+		...ofEach.flatMap((rule) => book.families.flatMap((one) => say(rule.name, rule(one, book)))),
+		...ofAll.flatMap((rule) => say(rule.name, rule(book))),
 	];
 	return [...new Set(found)];
-}
-
-/** What is lost where a process of n8n is killed, and where to find it. */
-export const LOST = {
-	'what the node remembers':
-		'n8n keeps nothing of a node that is at work: the execution, run again, sends every request again',
-	'the id of what was paid':
-		'the log of n8n names speech tasks once the service has answered; what it does not name, and every video and image, is in **History → Get Many**',
-	'an event':
-		'n8n keeps what a trigger remembers when it starts an execution: a task first heard of later that ends before n8n is back is missed, unless you name it in **Task IDs**',
-};
-
-/** Which of these a killed process has lost. */
-export function lostBy({ lines }: { lines: Line[] }): Array<keyof typeof LOST> {
-	const { of, works, requests } = bookOf(lines);
-	const given = textsOf([...of('ended'), ...of('started')]);
-	const texts = textsOf(of('said')) + given;
-	const [killed] = of('killed');
-	if (!killed) return [];
-	const { at, process } = killed;
-	const own = works.filter((work) => work.request?.process === process && work.at <= at);
-	const isAgain = own.some(({ text, n }) =>
-		requests.some((other) => other.n > n! && other.at > at && other.text === text),
-	);
-	const heard = new Set(of('heard').flatMap((line) => (line.at <= at ? line.id : [])));
-	const isMissed = of('published').some(({ wanted }) => {
-		const missed = of('made').filter((made) => heard.has(made.id) && made.at > at - SECOND);
-		const isTold = ({ id }: Of<'made'>) => given.includes(`"task_id":"${id}"`);
-		return wanted.events.includes('completed') && !missed.every(isTold);
-	});
-	const isLost = [isAgain, own.some(({ id }) => !texts.includes(id)), isMissed];
-	return (Object.keys(LOST) as Array<keyof typeof LOST>).filter((_, index) => isLost[index]);
 }

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomFrom } from '../../simulator/media/random.mts';
 
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+
 /** One process of n8n. What it has begun ends with it. */
-export interface Process {
-	name: string;
-	isDead: boolean;
-}
+export type Process = { name: string; isDead: boolean };
 
 /** On whose behalf something runs: undefined for the service and the world around. */
 export type Who = { process: Process; attempt?: number } | undefined;
@@ -18,33 +18,33 @@ export const whoRuns = (): Who => running.getStore();
 export const runAs = <T,>(who: Who, act: () => T): T | undefined =>
 	who?.process.isDead ? undefined : running.run(who, act);
 
-const { Date: RealDate, setTimeout, clearTimeout, setImmediate } = globalThis;
-const { random: realRandom } = Math;
+const { Date: RealDate, setImmediate } = globalThis;
 const EPOCH = RealDate.UTC(2026, 5, 1);
 /** A world has some thousands; what turns in a circle has no end. */
 const MOST_STEPS = 300_000;
 
-interface Timer {
-	at: number;
-	act: () => void;
-	who: Who;
-}
+/** For so many ms of the world's time. */
+export const pause = async (ms: number): Promise<void> =>
+	await new Promise((resolve) => setTimeout(resolve, ms));
+
+type Timer = { at: number; act: () => void; who: Who };
 
 /**
  * Time that passes only when nothing else is left to do: `Date`, `performance`, timers and `Math.random`
- * of this process, until `restore`. Sockets and files are not meant to be used meanwhile.
+ * of this process from now on. Sockets and files are not meant to be used then.
  */
-export class Clock {
+class Clock {
 	/** In ms since the world began. */
 	now = 0;
 	private readonly timers = new Set<Timer>();
-	private steps = 0;
 
-	constructor(seed: number) {
+	/** A world begins. */
+	start(seed: number): void {
+		this.now = 0;
+		this.timers.clear();
 		const time = () => EPOCH + this.now;
 		Math.random = randomFrom(seed);
-		const set = (act: (...args: unknown[]) => void, ms = 1, ...args: unknown[]) =>
-			this.after(ms > 1 && ms < 2 ** 31 ? ms : 1, () => act(...args));
+		type Act = (...args: unknown[]) => void;
 		Object.assign(globalThis, {
 			Date: class extends RealDate {
 				static override now = time;
@@ -52,23 +52,13 @@ export class Clock {
 					super(...((args.length > 0 ? args : [time()]) as []));
 				}
 			},
-			setTimeout: set,
-			setImmediate: (act: () => void, ...args: unknown[]) =>
-				this.after(0, () => act(...(args as []))),
+			setTimeout: (act: Act, ms = 1, ...args: unknown[]) =>
+				this.after(ms > 1 && ms < 2 ** 31 ? ms : 1, () => act(...args)),
+			setImmediate: (act: Act, ...args: unknown[]) => this.after(0, () => act(...args)),
 			clearTimeout: (timer: Timer) => void this.timers.delete(timer),
 		});
-		const fixed = (value: unknown) => ({ value, configurable: true, writable: true });
-		Object.defineProperties(performance, {
-			now: fixed(() => this.now),
-			timeOrigin: fixed(EPOCH),
-		});
-	}
-
-	/** Gives the process its time and its chance back. */
-	restore(): void {
-		Object.assign(globalThis, { Date: RealDate, setTimeout, clearTimeout, setImmediate });
-		Math.random = realRandom;
-		for (const name of ['now', 'timeOrigin']) Reflect.deleteProperty(performance, name);
+		const fixed = (value: unknown) => ({ value, configurable: true });
+		Object.defineProperties(performance, { now: fixed(() => this.now), timeOrigin: fixed(EPOCH) });
 	}
 
 	/** Calls `act` after so many ms on behalf of whoever runs; returns what `clearTimeout` takes. */
@@ -86,18 +76,19 @@ export class Clock {
 	/** Lets time pass until `isOver` holds, for so many ms at most. */
 	async pass(ms: number, isOver = () => false): Promise<void> {
 		const end = this.now + ms;
-		for (;;) {
+		for (let steps = 0; steps < MOST_STEPS; steps++) {
 			// Everything that can go on without time has gone on.
 			await new Promise<void>((next) => setImmediate(next));
 			if (isOver()) return;
 			const [first, ...others] = this.timers;
 			const next = others.reduce((least, one) => (one.at < least!.at ? one : least), first);
-			if (!next || next.at > end) break;
-			if (this.steps++ === MOST_STEPS) throw new Error('It turns in a circle');
+			if (!next || next.at > end) return void (this.now = end);
 			this.timers.delete(next);
 			this.now = next.at;
 			runAs(next.who, next.act);
 		}
-		this.now = end;
+		throw new Error('It turns in a circle');
 	}
 }
+
+export const clock = new Clock();

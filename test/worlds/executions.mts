@@ -2,55 +2,56 @@ import type { INodeExecutionData, IRun } from 'n8n-workflow';
 import { startWorkflow, type WorkflowFile } from '../../demo/engine.mts';
 import { itemWith, NODE, node, workflow } from '../faults/workflow.mts';
 import { inARow } from '../service/triggerNode.mts';
-import { runAs } from './clock.mts';
-import type { Given } from './ledger.mts';
+import { clock, runAs } from './clock.mts';
+import type { Fact, Given } from './ledger.mts';
 import { type N8n, PACKAGE } from './n8n.mts';
-import type { Stage } from './play.mts';
-import { API, TOKEN } from './service.mts';
+import type { Effect } from './network.mts';
+import { API, type Service, TOKEN } from './service.mts';
 import type { Execution } from './world.mts';
 
 export const credential = { apiToken: TOKEN, baseUrl: API, webSocketUrl: '' };
 
 /** One execution in n8n, or what n8n has kept of it again. */
-export interface Running {
-	plan: Execution;
-	name: string;
-	process: N8n;
-	retryOf?: IRun;
+export type Running = { plan: Execution; name: string; process: N8n; retryOf?: IRun };
+
+/** What a world happens on: its service, its processes of n8n, what is noted. */
+export interface Stage {
+	service: Service;
+	note(fact: Fact): void;
+	effect: Effect;
+	processOf(index: number): N8n;
+	underWay: Set<Running>;
 }
 
 /** Runs it to its end, which it has only if its process lives so long. */
 export async function execute(stage: Stage, running: Running): Promise<IRun> {
-	const { plan, name, process, retryOf } = running;
+	const { plan, name: execution, process, retryOf } = running;
 	const { operation, items, options, onError, tries, stopAfter } = plan;
-	const { note, clock, service } = stage;
-	const asked = { operation, items, options, onError, tries };
-	note({ what: 'begun', execution: name, process: process.name, asked });
-	const say = (text: string) =>
-		note({ what: 'said', execution: name, process: process.name, text });
+	const { note, service } = stage;
+	const own = { execution, process: process.name };
+	note({ what: 'begun', ...own, asked: { operation, items, options, onError, tries } });
+	const onMessage = (text: string) => note({ what: 'said', ...own, text });
 	const input = items.map((text): INodeExecutionData => {
 		const json = { text, id: operation === 'wait' ? service.taskOf(text) : '' };
 		return /ingredients|frames/.test(operation) ? itemWith(json) : { json };
 	});
+	const credentials = { mediaGenerationApi: credential };
+	const workflow = workflowOf(plan, execution);
+	const { loader } = process;
 	const started = runAs({ process }, () =>
-		startWorkflow({
-			workflow: workflowOf(plan, name),
-			credentials: { mediaGenerationApi: credential },
-			...{ loader: process.loader, input, mode: 'trigger', onMessage: say, retryOf },
-		}),
+		startWorkflow({ workflow, credentials, loader, input, mode: 'trigger', onMessage, retryOf }),
 	);
 	const { finished, cancel } = await started!;
-	if (stopAfter !== undefined && !retryOf) {
-		clock.after(stopAfter, () => {
-			if (stage.underWay.has(running)) note({ what: 'stopped', execution: name });
-			cancel();
-		});
-	}
+	const stop = () => {
+		if (stage.underWay.has(running)) note({ what: 'stopped', execution });
+		cancel();
+	};
+	if (stopAfter !== undefined && !retryOf) clock.after(stopAfter, stop);
 	const { run, error } = await finished;
 	if (process.isDead) return await new Promise(() => {});
-	const { [NODE]: own = [], Rounds: rounds = [] } = run.data.resultData.runData;
-	for (const { message } of own.flatMap(({ hints }) => hints ?? [])) say(message);
-	const given = own.flatMap(({ data, source }) => {
+	const { [NODE]: runs = [], Rounds: rounds = [] } = run.data.resultData.runData;
+	for (const { message } of runs.flatMap(({ hints }) => hints ?? [])) onMessage(message);
+	const given = runs.flatMap(({ data, source }) => {
 		const asked = rounds[source[0]?.previousNodeRun ?? 0]?.data?.main?.[0] ?? [];
 		return (data?.main ?? []).flat().map((item) => {
 			const { item: index } = item!.pairedItem as { item: number };
@@ -58,22 +59,20 @@ export async function execute(stage: Stage, running: Running): Promise<IRun> {
 		});
 	});
 	const text = error && `${error.message} ${error.description ?? ''}`;
-	note({ what: 'ended', execution: name, status: run.status, given, error: text });
+	note({ what: 'ended', execution, status: run.status, given, error: text });
 	return run;
 }
 
 /** What n8n was given, its files as the marks in their bytes. */
 export function givenOf({ json, binary = {} }: INodeExecutionData, text = ''): Given {
-	const files = Object.values(binary).map(({ data }) =>
-		Buffer.from(data, 'base64').toString('latin1'),
-	);
-	const marks = [...files.join().matchAll(/<(\w+-[\d-]+)>/g)].map(([, mark]) => mark!);
+	const files = Object.values(binary).map(({ data }) => Buffer.from(data, 'base64').toString());
+	const marks = files.join().match(/(?<=<)\w+-[\d-]+(?=>)/g);
 	return { text, json, marks: [...new Set(marks)], fields: Object.keys(binary) };
 }
 
 /** The node in a loop. */
 export function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile {
-	const { operation = '', options, onError, tries = 1, rounds = 1, amount } = plan;
+	const { operation = '', options, onError, tries = 1, rounds = 1, amount, items = [] } = plan;
 	const resource = { speak: 'speech', wait: 'speech', create: 'image' }[operation] ?? 'video';
 	const prompt = '={{ $json.text }}';
 	const parameters = {
@@ -84,10 +83,8 @@ export function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile
 	};
 	const retry = { retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 };
 	const action = node(parameters, { onError, ...retry });
-	const loop = node(
-		{ rounds },
-		{ id: 'rounds', name: 'Rounds', type: `${PACKAGE}.rounds`, credentials: {} },
-	);
+	const [size, type] = [Math.ceil(items.length / rounds), `${PACKAGE}.rounds`];
+	const loop = node({ size }, { id: 'rounds', name: 'Rounds', type, credentials: {} });
 	const { nodes, connections } = workflow(loop, action);
 	const [back] = inARow([action, loop])[NODE]!.main!;
 	// A retry is of the same workflow.

@@ -1,16 +1,8 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IDataObject, INode } from 'n8n-workflow';
 
-/** One item of an execution as n8n has it in the end. */
-export interface Given {
-	/** The text of the input item that it came from. */
-	text: string;
-	json: IDataObject;
-	/** The marks in the bytes of its files. */
-	marks: string[];
-	/** The fields that its files are in. */
-	fields: string[];
-}
+/** An item that n8n has: the text of its input item, the marks in its files, the fields that these are in. */
+export type Given = { text: string; json: IDataObject; marks: string[]; fields: string[] };
 
 /** What a person has asked n8n for. Options as the node has them, times in seconds. */
 export interface Asked {
@@ -21,20 +13,15 @@ export interface Asked {
 	tries: number;
 }
 
-/** What the service or n8n has seen happen. */
+/** What a trigger is to tell. */
+export type Wanted = { events: string[]; taskIds: string[]; download: boolean };
+
+/** Who sent it, and where it bears the token. */
+type Sent = { process: string; attempt?: number; token?: 'header' | 'address' };
+
+/** What the service (first) and n8n have seen happen. */
 interface Facts {
-	// The service's part.
-	request: {
-		n: number;
-		method: string;
-		host: string;
-		path: string;
-		text?: string;
-		/** Where it bears the token. */
-		token?: 'header' | 'address';
-		process: string;
-		attempt?: number;
-	};
+	request: Sent & { n: number; method: string; host: string; path: string; text?: string };
 	/** Status 0: the connection was reset; -1: refused. */
 	answer: { n: number; status: number };
 	/** `n` is its request; undefined if it is somebody else's. */
@@ -48,7 +35,6 @@ interface Facts {
 	heard: { id: string; percentage: number; process: string };
 	/** Something goes wrong from now on until `ends`. */
 	fault: { kind: string; as?: string | number; ms?: number; ends: number };
-	// n8n's part.
 	begun: { execution: string; process: string; asked: Asked };
 	attempt: { attempt: number; execution: string; texts: string[] };
 	ended: { execution: string; status: string; given: Given[]; error?: string };
@@ -64,13 +50,6 @@ interface Facts {
 	left: { timers: number; requests: number; sockets: number };
 }
 
-/** What a trigger is to tell. */
-export interface Wanted {
-	events: string[];
-	taskIds: string[];
-	download: boolean;
-}
-
 type Kind = keyof Facts;
 export type Fact = { [What in Kind]: { what: What } & Facts[What] }[Kind];
 /** Times in ms since the world began. */
@@ -80,7 +59,4 @@ export type Of<What extends Kind> = { what: What; at: number } & Facts[What];
 
 /** The same for the same ledger, all that happened in one world in its order. */
 export const digestOf = (lines: Line[]): string =>
-	createHash('sha256')
-		.update(lines.map((line) => JSON.stringify(line)).join('\n'))
-		.digest('hex')
-		.slice(0, 16);
+	hash('sha256', lines.map((line) => JSON.stringify(line)).join('\n')).slice(0, 16);

@@ -1,171 +1,114 @@
-import { createRequire } from 'node:module';
 import type { IRun } from 'n8n-workflow';
 import { runWorkflow } from '../../demo/engine.mts';
-import { Clock, runAs, type Who, whoRuns } from './clock.mts';
-import { execute, type Running, workflowOf } from './executions.mts';
+import { clock, MINUTE, pause, SECOND, runAs, type Who, whoRuns } from './clock.mts';
+import { execute, type Running, type Stage, workflowOf } from './executions.mts';
 import type { Fact, Line } from './ledger.mts';
 import { type N8n, startProcess } from './n8n.mts';
-import { connect } from './network.mts';
-import { Service } from './service.mts';
-import { Publication } from './triggers.mts';
+import { connect, nearCore } from './network.mts';
+import { serviceOf } from './service.mts';
+import { publicationOf } from './triggers.mts';
 import type { Execution, World } from './world.mts';
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+const logger = nearCore('@n8n/di').Container.get(nearCore('@n8n/backend-common').Logger);
 
-const require = createRequire(import.meta.url);
-const nearCore = createRequire(require.resolve('n8n-core'));
-const { Container } = nearCore('@n8n/di') as { Container: { get(type: unknown): object } };
-const { Logger } = nearCore('@n8n/backend-common') as { Logger: unknown };
-
-/** One world on its way: its time, its service, its processes of n8n, and what is noted. */
-export class Stage {
-	readonly clock: Clock;
-	readonly service: Service;
-	readonly lines: Line[] = [];
+/** Plays a world from its first execution to its last timer: what was noted, and how many effects there were. */
+export async function play(world: World): Promise<{ lines: Line[]; effects: number }> {
+	const lines: Line[] = [];
+	clock.start(world.seed);
+	const note = (fact: Fact) => void lines.push({ at: Math.round(clock.now), ...fact });
+	const service = serviceOf(world, note);
+	const processes: N8n[] = [];
+	const underWay = new Set<Running>();
+	const failed: Array<Running & { retryOf: IRun }> = [];
+	let attempts = 0;
 	/** How often a process has done something to the world, or the world to it. */
-	effects = 0;
-	readonly underWay = new Set<Running>();
-	/** The keys of the executions in n8n's database. */
-	readonly keys = new Set<string>();
-	private readonly failed: Array<Running & { retryOf: IRun }> = [];
-	private readonly processes: N8n[] = [];
-	private readonly triggers: Publication[];
-	private readonly world: World;
-	private attempts = 0;
+	let effects = 0;
 
-	constructor(world: World) {
-		this.world = world;
-		this.clock = new Clock(world.seed);
-		this.service = new Service(world, this.clock, this.note);
-		this.triggers = world.triggers.map((plan, index) => new Publication(this, plan, index));
-	}
-
-	/** From the first execution to the last timer. */
-	async play(): Promise<void> {
-		const { clock } = this;
-		connect(clock, this.service, this.effect);
-		Object.assign(Container.get(Logger), this.logger());
-		try {
-			this.schedule();
-			// By then all that is planned has begun, and every fault that ends has ended.
-			await clock.pass(70 * MINUTE);
-			for (let retries = 0; retries <= 3; retries++) {
-				for (const { plan, name, retryOf } of this.failed.splice(0))
-					this.begin({ ...plan, process: retries % 2 }, `${name} again`, retryOf);
-				// What waits longest does so for an hour, each time.
-				await clock.pass(8 * HOUR, () => this.underWay.size === 0);
-			}
-			await clock.pass(15 * MINUTE);
-			for (const trigger of this.triggers) void trigger.turn(false);
-			await clock.pass(2 * MINUTE);
-			this.note({ what: 'left', timers: clock.left(), ...this.service.open() });
-		} finally {
-			clock.restore();
-		}
-	}
-
-	readonly note = (fact: Fact): void => {
-		this.lines.push({ at: Math.round(this.clock.now), ...fact });
+	const mayDie = ({ process }: NonNullable<Who>) => {
+		if (process.isDead || ++effects !== world.kill) return;
+		note({ what: 'killed', process: process.name });
+		end(processes.indexOf(process as N8n));
 	};
-
 	/** The process may be killed before and after. */
-	readonly effect = (who: Who, act: () => void): void => {
-		this.mayDie(who!);
+	const effect = (who: Who, act: () => void) => {
+		mayDie(who!);
 		runAs(who, act);
-		this.mayDie(who!);
+		mayDie(who!);
 	};
-
-	private mayDie({ process }: NonNullable<Who>): void {
-		if (process.isDead || ++this.effects !== this.world.kill) return;
-		this.note({ what: 'killed', process: process.name });
-		this.end(this.processes.indexOf(process as N8n));
-	}
-
-	async pause(ms: number): Promise<void> {
-		await new Promise<void>((resolve) => this.clock.after(ms, resolve));
-	}
-
 	/** The process with this number, which is started if there is none. */
-	processOf(index: number): N8n {
-		return (this.processes[index] ??= startProcess(`n8n ${index}`, (context) => {
+	const processOf = (index: number): N8n =>
+		(processes[index] ??= startProcess(`n8n ${index}`, (context) => {
 			const texts = context.getInputData().map(({ json }) => String(json.text));
 			const execution = String(context.getWorkflow().name);
-			this.note({ what: 'attempt', attempt: ++this.attempts, execution, texts });
-			return this.attempts;
+			note({ what: 'attempt', attempt: ++attempts, execution, texts });
+			return attempts;
 		}));
-	}
-
-	private schedule(): void {
-		const { executions, triggers, others, restarts } = this.world;
-		const { clock, service } = this;
-		for (const [index, plan] of executions.entries())
-			clock.after(plan.at, () => this.begin(plan, `execution ${index}`));
-		for (const { at, kind, text } of others) clock.after(at, () => service.order(kind, text));
-		for (const [index, { turns }] of triggers.entries())
-			for (const at of turns) clock.after(at, () => void this.triggers[index]!.turn());
-		for (const at of restarts) clock.after(at, () => void this.restart());
-	}
+	const end = (index: number) => {
+		processOf(index).isDead = true;
+		runAs(undefined, () => clock.after(5 * SECOND, () => startAgain(index)));
+	};
+	const stage: Stage = { service, note, effect, processOf, underWay };
+	const triggers = world.triggers.map((plan, index) => publicationOf(stage, plan, index));
 
 	/** Begins an execution, or what n8n has kept of it, once its process lives. */
-	private begin(plan: Execution, name: string, retryOf?: IRun): void {
-		const process = this.processOf(plan.process);
-		if (process.isDead)
-			return void this.clock.after(6 * SECOND, () => this.begin(plan, name, retryOf));
+	function begin(plan: Execution, name: string, retryOf?: IRun): void {
+		const process = processOf(plan.process);
+		if (process.isDead) return void clock.after(6 * SECOND, () => begin(plan, name, retryOf));
 		const running = { plan, name, process, retryOf };
-		this.underWay.add(running);
-		void execute(this, running).then((run) => {
-			this.underWay.delete(running);
-			if (run.status === 'error') this.failed.push({ ...running, retryOf: run });
+		underWay.add(running);
+		void execute(stage, running).then((run) => {
+			underWay.delete(running);
+			if (run.status === 'error') failed.push({ ...running, retryOf: run });
 		});
 	}
 
-	private end(index: number): void {
-		const process = this.processOf(index);
-		process.isDead = true;
-		runAs(undefined, () => this.clock.after(5 * SECOND, () => this.startAgain(index)));
-	}
-
 	/** In good order: n8n waits for its executions. */
-	private async restart(): Promise<void> {
-		while (this.underWay.size > 0) await this.pause(MINUTE);
-		for (const trigger of this.triggers) await trigger.close();
-		await this.pause(2 * SECOND);
-		if (this.underWay.size > 0) this.note({ what: 'killed', process: 'n8n 0' });
-		if (!this.processOf(0).isDead) this.end(0);
+	async function restart(): Promise<void> {
+		while (underWay.size > 0) await pause(MINUTE);
+		for (const trigger of triggers) await trigger.close();
+		await pause(2 * SECOND);
+		if (underWay.size > 0) note({ what: 'killed', process: 'n8n 0' });
+		if (!processOf(0).isDead) end(0);
 	}
 
 	/** n8n runs what was at work again, and publishes what was published. */
-	private startAgain(index: number): void {
-		this.note({ what: 'restarted', process: `n8n ${index}` });
-		delete this.processes[index];
-		for (const running of this.underWay) {
+	function startAgain(index: number): void {
+		note({ what: 'restarted', process: `n8n ${index}` });
+		delete processes[index];
+		for (const running of underWay) {
 			if (!running.process.isDead) continue;
-			this.underWay.delete(running);
-			this.begin(running.plan, `${running.name} after a crash`);
+			underWay.delete(running);
+			begin(running.plan, `${running.name} after a crash`);
 		}
-		for (const trigger of this.triggers)
-			if (trigger.isWanted && index === 0) void trigger.publish('init');
+		for (const trigger of index === 0 ? triggers : []) trigger.publishAgain();
 	}
 
-	private logger() {
-		const log = (text: unknown, more: unknown = '') => {
-			const { process } = whoRuns() ?? {};
-			if (process?.isDead) return;
-			const said = `${String(text)} ${JSON.stringify(more)}`;
-			this.note({ what: 'said', process: process?.name ?? '', text: said });
-		};
-		const quiet = () => {};
-		return { debug: quiet, info: log, warn: log, error: log, scoped: () => this.logger() };
+	connect(service, effect);
+	const log = (text: unknown, more: unknown = '') => {
+		const { process } = whoRuns() ?? {};
+		const said = `${String(text)} ${JSON.stringify(more)}`;
+		if (!process?.isDead) note({ what: 'said', process: process?.name ?? '', text: said });
+	};
+	Object.assign(logger, { debug() {}, info: log, warn: log, error: log, scoped: () => logger });
+	for (const [index, plan] of world.executions.entries())
+		clock.after(plan.at, () => begin(plan, `execution ${index}`));
+	for (const { at, kind, text } of world.others) clock.after(at, () => service.order(kind, text));
+	for (const [index, { turns }] of world.triggers.entries())
+		for (const at of turns) clock.after(at, () => void triggers[index]!.turn());
+	for (const at of world.restarts) clock.after(at, () => void restart());
+	// By then all that is planned has begun, and every fault that ends has ended.
+	await clock.pass(70 * MINUTE);
+	for (let retries = 0; retries <= 3; retries++) {
+		for (const { plan, name, retryOf } of failed.splice(0))
+			begin({ ...plan, process: retries % 2 }, `${name} again`, retryOf);
+		// What waits longest does so for an hour, each time.
+		await clock.pass(480 * MINUTE, () => underWay.size === 0);
 	}
-}
-
-/** Plays a world to its end: what was noted, and how many effects there were. */
-export async function play(world: World): Promise<{ lines: Line[]; effects: number }> {
-	const stage = new Stage(world);
-	await stage.play();
-	return stage;
+	await clock.pass(15 * MINUTE);
+	for (const trigger of triggers) void trigger.turn(false);
+	await clock.pass(2 * MINUTE);
+	note({ what: 'left', timers: clock.left(), ...service.open() });
+	return { lines, effects };
 }
 
 // What n8n does once, reading files, is done while time is real.

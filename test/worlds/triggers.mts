@@ -1,110 +1,96 @@
 import type { IDataObject, IRun, WorkflowActivateMode } from 'n8n-workflow';
 import { activateTrigger, triggerNode } from '../service/triggerNode.mts';
-import { runAs } from './clock.mts';
-import { credential, givenOf } from './executions.mts';
-import type { Stage } from './play.mts';
+import { clock, pause, runAs, SECOND } from './clock.mts';
+import { credential, givenOf, type Stage } from './executions.mts';
 import type { Trigger } from './world.mts';
 
-const SECOND = 1000;
-/** A person tries until it works; n8n itself tries five times. */
-const TRIES = 5;
-
 /** A workflow with a trigger, and what n8n knows of it. */
-export class Publication {
-	isWanted = false;
-	private saved: IDataObject = {};
+export function publicationOf(stage: Stage, plan: Trigger, index: number) {
+	const { note, service } = stage;
+	const trigger = `trigger ${index}`;
+	/** The keys of the executions in n8n's database. */
+	const keys = new Set<string>();
+	let isWanted = false;
+	let saved: IDataObject = {};
 	/** Counts its activations: what an earlier one still does is of no importance. */
-	private life = 0;
-	private closeFunction: (() => Promise<unknown>) | undefined;
+	let current = 0;
+	let closeCurrent: () => Promise<unknown> = async () => {};
 
-	private readonly stage: Stage;
-	private readonly plan: Trigger;
-	private readonly name: string;
-
-	constructor(stage: Stage, plan: Trigger, index: number) {
-		this.stage = stage;
-		this.plan = plan;
-		this.name = `trigger ${index}`;
-	}
-
-	/** Activates it, again and again if it is refused. */
-	async publish(mode: WorkflowActivateMode): Promise<void> {
-		const life = ++this.life;
-		for (let tries = 1; tries <= TRIES || mode === 'activate'; tries++) {
-			if (life !== this.life || !this.isWanted || (await this.activate(mode, life))) return;
-			await this.stage.pause(mode === 'activate' ? 30 * SECOND : 2 ** tries * SECOND);
+	/** Activates it. If it is refused, a person tries until it works, n8n itself five times. */
+	async function publish(mode: WorkflowActivateMode): Promise<void> {
+		const [life, isPerson] = [++current, mode === 'activate'];
+		for (let tries = 1; tries <= 5 || isPerson; tries++) {
+			if (life !== current || !isWanted || (await activate(mode, life))) return;
+			await pause(isPerson ? 30 * SECOND : 2 ** tries * SECOND);
 		}
 	}
 
-	/** Publishes it as a person does, or unpublishes it if it is published. */
-	async turn(isWanted = !this.isWanted): Promise<void> {
-		if (isWanted === this.isWanted) return;
-		this.isWanted = isWanted;
-		if (isWanted) return await this.publish('activate');
-		await this.close();
-		this.stage.note({ what: 'unpublished', trigger: this.name });
-	}
-
-	async close(): Promise<void> {
-		this.life++;
-		const { closeFunction } = this;
-		this.closeFunction = undefined;
-		await closeFunction?.();
+	async function close(): Promise<void> {
+		current++;
+		const closeNow = closeCurrent;
+		closeCurrent = async () => {};
+		await closeNow();
 	}
 
 	/** True if it listens, or is of no importance any more. */
-	private async activate(activationMode: WorkflowActivateMode, life: number): Promise<boolean> {
-		const { stage, name, plan, saved } = this;
+	async function activate(activationMode: WorkflowActivateMode, life: number): Promise<boolean> {
 		const process = stage.processOf(0);
 		if (process.isDead) return true;
 		const { events, download } = plan;
-		const taskIds = plan.tasks.map((text) => stage.service.taskOf(text));
-		const published = (refused?: string) => {
-			const wanted = { events, taskIds, download };
-			stage.note({ what: 'published', trigger: name, process: process.name, wanted, refused });
+		const taskIds = plan.tasks.map(service.taskOf);
+		const wanted = { events, taskIds, download };
+		const published = (error?: Error & { description?: string }) => {
+			const refused = error && `${error.message} ${error.description ?? ''}`;
+			note({ what: 'published', trigger, process: process.name, wanted, refused });
 		};
 		const staticData = structuredClone(saved);
 		const save = () => {
-			this.saved = JSON.parse(JSON.stringify(staticData));
-			stage.note({ what: 'saved', trigger: name, text: JSON.stringify(staticData) });
+			saved = JSON.parse(JSON.stringify(staticData));
+			note({ what: 'saved', trigger, text: JSON.stringify(staticData) });
 		};
 		// Four parameters tell the trigger that this n8n drops duplicates.
 		const emit: Parameters<typeof activateTrigger>[1] = (output, _response, ending, key = '') =>
 			stage.effect({ process }, () => {
-				const isNew = !stage.keys.has(key);
-				stage.keys.add(key);
-				const given = givenOf(output[0]![0]!);
-				stage.note({ what: 'started', trigger: name, key, isNew, given });
+				const isNew = !keys.has(key);
+				keys.add(key);
+				note({ what: 'started', trigger, key, isNew, given: givenOf(output[0]![0]!) });
 				save();
 				if (!isNew) return ending?.reject(new Error('There is no active execution'));
-				stage.clock.after(SECOND, () => ending?.resolve({} as IRun));
+				clock.after(SECOND, () => ending?.resolve({} as IRun));
 			});
-		const isCurrent = () => life === this.life && !process.isDead;
+		const isCurrent = () => life === current && !process.isDead;
 		const fail = (error: Error) => {
 			if (!isCurrent()) return;
-			published(saidBy(error));
-			void this.close().then(async () => await this.publish('update'));
+			published(error);
+			void close().then(async () => await publish('update'));
 		};
-		const parameters = { events, taskIds: taskIds.join(), options: { download } };
-		const setting = {
-			...{ workflowId: name, nodes: [triggerNode(parameters)], credential, activationMode },
-			...{ staticData, loader: process.loader },
-		};
+		const nodes = [triggerNode({ events, taskIds: taskIds.join(), options: { download } })];
+		const { loader } = process;
+		const setting = { workflowId: trigger, nodes, credential, activationMode, staticData, loader };
 		const active = runAs({ process }, () => activateTrigger(setting, emit, fail))!;
 		const answer = await active.catch((error: Error) => error);
-		const close = async () =>
-			await runAs(
-				{ process },
-				async () => 'closeFunction' in answer && (await answer.closeFunction?.()),
-			);
-		if (!isCurrent()) return (await close(), true);
-		if (answer instanceof Error) return (published(saidBy(answer)), false);
-		this.closeFunction = close;
-		published();
+		const isRefused = answer instanceof Error;
+		const closeIt = async () =>
+			await runAs({ process }, async () => isRefused || (await answer.closeFunction?.()));
+		if (!isCurrent()) return (await closeIt(), true);
+		published(isRefused ? answer : undefined);
+		if (isRefused) return false;
+		closeCurrent = closeIt;
 		save();
 		return true;
 	}
-}
 
-const saidBy = (error: Error & { description?: string }) =>
-	`${error.message} ${error.description ?? ''}`;
+	return {
+		close,
+		/** Publishes it as a person does, or unpublishes it if it is published. */
+		async turn(isNext = !isWanted): Promise<void> {
+			if (isNext === isWanted) return;
+			isWanted = isNext;
+			if (isWanted) return await publish('activate');
+			await close();
+			note({ what: 'unpublished', trigger });
+		},
+		/** As n8n does when it starts. */
+		publishAgain: () => isWanted && void publish('init'),
+	};
+}

@@ -1,17 +1,13 @@
 import { randomFrom } from '../../simulator/media/random.mts';
+import { MINUTE, SECOND } from './clock.mts';
 import type { Asked, Wanted } from './ledger.mts';
-
-export type FaultKind =
-	// Of all requests.
-	| ('outage' | 'rate')
-	// Of create calls: by how much there is, or by their number.
-	| ('atOnce' | 'quota' | 'lost' | 'dropped' | 'fails' | 'silent')
-	// Of connections, messages, tasks, the history and files.
-	| ('cut' | 'sockets' | 'messages' | 'lag' | 'bare' | 'history' | 'files');
 
 /** What goes wrong with the service, from `at` on for `forMs`. Times in ms. */
 export interface Fault {
-	kind: FaultKind;
+	/** First of all requests, then of create calls, then of connections, messages, tasks and files. */
+	kind:
+		| ('outage' | 'rate' | 'atOnce' | 'quota' | 'lost' | 'dropped' | 'fails' | 'silent')
+		| ('cut' | 'sockets' | 'messages' | 'lag' | 'bare' | 'history' | 'files');
 	at: number;
 	forMs: number;
 	/** How it shows: a status, or a word. */
@@ -58,76 +54,47 @@ export interface World {
 /** The parts that shrinking may drop, beside the items of executions. */
 const PARTS = ['executions', 'triggers', 'others', 'restarts', 'faults'] as const;
 
-/** How many parts and items a world has. */
-export const sizeOf = (world: World): number =>
-	[...PARTS.map((part) => world[part]), ...world.executions.map(({ items }) => items)].flat()
-		.length;
-
 /** What a world is without some of its parts and items, which are counted through. */
-export function without(world: World, dropped: ReadonlySet<number>): World {
-	let number = 0;
-	const kept = <T,>(all: readonly T[]) => all.filter(() => !dropped.has(number++));
+export function without(world: World, dropped: readonly number[]): World & { size: number } {
+	let size = 0;
+	const kept = <T,>(all: readonly T[]) => all.filter(() => !dropped.includes(size++));
 	const lists = Object.fromEntries(PARTS.map((part) => [part, kept<unknown>(world[part])]));
 	const rest = { ...world, ...lists };
 	const executions = rest.executions.map((one) => ({ ...one, items: kept(one.items) }));
-	return { ...rest, executions: executions.filter(({ items }) => items.length > 0) };
+	return { ...rest, executions: executions.filter(({ items }) => items.length > 0), size };
 }
 
-/** As much of a world as it takes to try each of its effects. */
-export const lesser = (world: World): World => ({
-	...world,
-	executions: world.executions
-		.slice(0, 1)
-		.map((one) => ({ ...one, items: one.items.slice(0, 2), rounds: 1 })),
-	others: world.others.slice(0, 2),
-	restarts: [],
-	faults: world.faults.slice(0, 1),
-});
-
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-
-type Random = ReturnType<typeof randomOf>;
-
-function randomOf(seed: number) {
-	const next = randomFrom(seed);
-	/** A whole number from `least` to `most`. */
-	const whole = (least: number, most: number) => least + Math.floor(next() * (most - least + 1));
-	return {
-		next,
-		whole,
-		chance: (share: number) => next() < share,
-		pick: <const T extends unknown[]>(...choices: T): T[number] =>
-			choices[whole(0, choices.length - 1)],
-		/** What `make` makes, in some worlds. */
-		maybe: <T,>(share: number, make: () => T) => (next() < share ? make() : undefined),
-		some: <T,>(amount: number, make: (index: number) => T) =>
-			Array.from({ length: amount }, (_, index) => make(index)),
-	};
-}
+/** The chances of the world that is being made. */
+let next = randomFrom(0);
+/** A whole number from `least` to `most`. */
+const whole = (least: number, most: number) => least + Math.floor(next() * (most - least + 1));
+const chance = (share: number) => next() < share;
+const pick = <const T extends unknown[]>(...choices: T): T[number] =>
+	choices[whole(0, choices.length - 1)];
+const some = <T,>(amount: number, make: (index: number) => T) =>
+	Array.from({ length: amount }, (_, index) => make(index));
 
 /** The world of a seed. */
 export function worldOf(seed: number): World {
-	const random = randomOf(seed);
-	const { whole, pick, chance, some } = random;
+	next = randomFrom(seed);
 	const isCalm = chance(0.1);
-	const executions = some(pick(0, 1, 1, 1, 2, 2, 3), (index) => executionOf(random, index));
+	const executions = some(pick(0, 1, 1, 1, 2, 2, 3), executionOf);
 	const hasTrigger = executions.length === 0 || chance(0.4);
 	return {
 		seed,
 		executions,
-		triggers: hasTrigger ? [triggerOf(random)] : [],
+		triggers: hasTrigger ? [triggerOf()] : [],
 		others: some(whole(0, hasTrigger ? 4 : 1), (index) => ({
 			at: whole(0, 15 * MINUTE),
 			kind: pick('speech', 'speech', 'video'),
 			text: `Other text ${index}.`,
 		})),
 		restarts: hasTrigger && chance(0.2) ? [whole(1, 20) * MINUTE] : [],
-		faults: isCalm ? [] : some(whole(1, 4), () => faultOf(random)),
+		faults: isCalm ? [] : some(whole(1, 4), faultOf),
 	};
 }
 
-function executionOf({ whole, pick, chance, maybe, some }: Random, index: number): Execution {
+function executionOf(index: number): Execution {
 	const operation = pick(
 		...(['speak', 'speak', 'speak', 'textToVideo', 'textToVideo'] as const),
 		...(['ingredientsToVideo', 'framesToVideo', 'create', 'wait'] as const),
@@ -138,20 +105,18 @@ function executionOf({ whole, pick, chance, maybe, some }: Random, index: number
 	const splits = operation === 'speak' && chance(0.25);
 	const items = some(pick(1, 1, 2, 3, 5, isPaid && !splits ? 22 : 12) * rounds, (item) => {
 		const name = `${operation} ${index}-${item}`;
-		if (!splits) return `Text of ${name}.`;
-		return `First part of ${name}. Second part of ${name}. Third of ${name}.`;
+		return `${splits ? `First part of ${name}. Second part of ${name}. Third` : 'Text'} of ${name}.`;
 	});
 	// Some rows are the same twice.
 	if (items.length > 1 && isPaid && chance(0.15)) items[1] = items[0]!;
 	const options = {
-		concurrency: isPaid ? maybe(0.5, () => pick(1, 2, 3, 20)) : undefined,
-		timeout: maybe(0.3, () => pick(60, 300, 1200)),
-		pollInterval: isSpeech ? maybe(0.3, () => pick(1, 10, 30)) : undefined,
-		subtitles: isSpeech ? maybe(0.2, () => true) : undefined,
+		concurrency: isPaid && chance(0.5) ? pick(1, 2, 3, 20) : undefined,
+		timeout: chance(0.3) ? pick(60, 300, 1200) : undefined,
+		pollInterval: isSpeech && chance(0.3) ? pick(1, 10, 30) : undefined,
+		subtitles: isSpeech && chance(0.2) ? true : undefined,
 		splitLongerThan: splits ? 40 : undefined,
-		maxPaidPerExecution: isPaid
-			? maybe(0.15, () => Math.ceil(items.length / pick(1, 1, 2, 9)))
-			: undefined,
+		maxPaidPerExecution:
+			isPaid && chance(0.15) ? Math.ceil(items.length / pick(1, 1, 2, 9)) : undefined,
 	};
 	return {
 		at: pick(0, 0, whole(0, 10 * MINUTE)),
@@ -163,28 +128,25 @@ function executionOf({ whole, pick, chance, maybe, some }: Random, index: number
 		tries: chance(0.25) ? whole(2, 3) : 1,
 		rounds,
 		amount: operation === 'textToVideo' && chance(0.2) ? whole(2, 4) : 1,
-		stopAfter: maybe(0.08, () => whole(1, 200 * SECOND)),
+		stopAfter: chance(0.08) ? whole(1, 200 * SECOND) : undefined,
 	};
 }
 
-function triggerOf({ whole, pick, chance }: Random): Trigger {
+function triggerOf(): Trigger {
 	const at = pick(0, 0, whole(0, 2 * MINUTE));
 	const offAt = at + whole(1, 10) * MINUTE;
 	return {
 		turns: chance(0.25) ? [at, offAt, offAt + pick(1, 30, 300) * SECOND] : [at],
-		events: pick<string[][]>(
-			['completed'],
-			['completed', 'failed'],
-			['progress', 'completed', 'failed'],
-			['generated'],
-			['completed', 'generated'],
-		),
+		events: pick(
+			...(['completed', 'completed failed', 'progress completed failed'] as const),
+			...(['generated', 'completed generated'] as const),
+		).split(' '),
 		tasks: chance(0.15) ? ['Named text.', 'Another named text.'] : [],
 		download: chance(0.3),
 	};
 }
 
-function faultOf({ next, whole, pick }: Random): Fault {
+function faultOf(): Fault {
 	const at = Math.round(whole(0, 10 * MINUTE) * pick(0, 0.02, 0.2, 1));
 	const forMs = Math.round(SECOND * 600 ** next());
 	const now = { at, forMs };

@@ -1,0 +1,87 @@
+import type { Given, Line, Of } from './ledger.mts';
+
+export type Book = ReturnType<typeof bookOf>;
+/** An execution with its retries: all that was done for it. */
+export type Family = Book['families'][number];
+
+/** What goes wrong for so many ms is how this service is. */
+const LASTING = 3_600_000;
+
+const rootOf = (execution: string) => execution.replace(/( again)+$/, '');
+
+/** A ledger, looked up. */
+export function bookOf(lines: Line[]) {
+	const of = <What extends Line['what']>(what: What) =>
+		lines.filter((line): line is Of<What> & Line => line.what === what);
+	const [told, made, failed] = [of('told'), of('made'), of('failed')] as const;
+	const killed = of('killed');
+	const statuses = new Map(of('answer').map(({ n, status }) => [n, status]));
+	const executions = new Map(of('attempt').map((line) => [line.attempt, line.execution]));
+	const charged = new Set(of('charge').map(({ n }) => n));
+	const requests = of('request').map((line) => {
+		const { n, method, attempt = 0 } = line;
+		const status = statuses.get(n) ?? 0;
+		// The service may have accepted a create call without a clear answer.
+		const isPaid = method === 'POST' && (status === 0 || status >= 500 || charged.has(n));
+		return { ...line, status, isPaid, execution: executions.get(attempt) ?? '' };
+	});
+	/** What was ordered, and what came of it; without a request it is somebody else's. */
+	const works = of('charge').map((charge) => {
+		const isOwn = ({ id }: { id: string }) => id === charge.id;
+		const request = requests.find(({ n }) => n === charge.n);
+		const ends = { made: made.find(isOwn), failed: failed.filter(isOwn) };
+		return { ...charge, ...ends, request, isTold: told.some(isOwn) };
+	});
+	const begins = Map.groupBy(of('begun'), (line) => rootOf(line.execution));
+	const families = [...begins].map(([name, begun]) => {
+		const isOwn = ({ execution }: { execution: string }) => rootOf(execution) === name;
+		return {
+			...{ name, begun, ...begun[0]!, requests: requests.filter(isOwn) },
+			paid: requests.filter((line) => isOwn(line) && line.isPaid),
+			works: works.filter(({ request }) => request && isOwn(request)),
+			...{ attempts: of('attempt').filter(isOwn), ended: of('ended').filter(isOwn) },
+			stopped: of('stopped').find(isOwn),
+		};
+	});
+	const endings = of('fault').map(({ ends }) => (ends < LASTING ? ends : 0));
+	return {
+		...{ lines, of, requests, works, faults: of('fault'), isKilled: killed.length > 0 },
+		// What a killed process was at can't be asked of it.
+		families: families.filter(({ ended, at: begun, process: own }) => {
+			return ended.length > 0 || !killed.some(({ at, process }) => at >= begun && process === own);
+		}),
+		/** When all faults that end had ended. */
+		calmFrom: Math.max(0, ...endings),
+	};
+}
+
+/** The marks of files in the addresses of a text. */
+export const marksIn = (text: string) => text.match(/(?<=made\/)[\w-]+(?=\.)/g) ?? [];
+
+/** What an event tells: its kind, and the task or the mark of the file. */
+export const eventOf = ({ json }: Given) =>
+	`${json.event} ${json.task_id ?? marksIn(String(json.file_url))[0]}`;
+
+/** All that a trigger may tell, and when it happened. */
+export const endsOf = ({ of }: Book) => [
+	...of('made').flatMap(({ at, id, marks }) => {
+		const isSpeech = id.startsWith('speech');
+		const events = isSpeech ? [`completed ${id}`] : marks.map((mark) => `generated ${mark}`);
+		return events.map((event) => ({ at, id, event }));
+	}),
+	...of('failed').map(({ at, id }) => ({ at, id, event: `failed ${id}` })),
+];
+
+/** From when to when a process listened for a trigger without a break. */
+export function livesOf(trigger: string, lines: Line[]) {
+	const lives: Array<Of<'published'> & { to: number }> = [];
+	for (const line of lines) {
+		const open = lives.at(-1);
+		const isOwn = /published/.test(line.what) && 'trigger' in line && line.trigger === trigger;
+		const isGone = /killed|restarted/.test(line.what) && 'process' in line;
+		const isEnd = isOwn || (isGone && line.process === open?.process);
+		if (open && isEnd) open.to = Math.min(open.to, line.at);
+		if (isOwn && line.what === 'published' && !line.refused) lives.push({ ...line, to: Infinity });
+	}
+	return lives;
+}
