@@ -4,18 +4,17 @@ import { join } from 'node:path';
 
 const HALVES = cpus().length > 1 ? [0, 1] : [0];
 /** How many worlds of known and of new seeds in each half, and for how long: a busy machine plays fewer. */
-const KNOWN = { count: 375, within: 22 };
-const NEW = { count: 125, within: 10 };
+const [KNOWN, NEW] = [
+	{ count: 375, within: 22 },
+	{ count: 125, within: 10 },
+] as const;
 
 /** Resolves with what a script of this folder prints. */
 const run = async (script: string, args: object = {}): Promise<string> =>
 	await new Promise((resolve) => {
-		const words = Object.entries(args).map(([name, value]) =>
-			value === true ? `--${name}` : `--${name}=${value}`,
-		);
-		execFile(process.execPath, [join(__dirname, script), ...words], (_, told, errors) =>
-			resolve(told + errors),
-		);
+		const words = Object.entries(args).map((word) => `--${word.join('=').replace('=true', '')}`);
+		const command = [join(__dirname, script), ...words];
+		execFile(process.execPath, command, (_, told, errors) => resolve(told + errors));
 	});
 
 const allGood = expect.stringMatching(/^(lost .*\n)*worlds: [1-9]\d* played, 0 violations\s*$/);
@@ -42,23 +41,6 @@ test('a process may be killed at every effect, and retried', async () => {
 	expect(await run('main.mts', args)).toEqual(allGood);
 });
 
-/** Beside one who knows the limit, with 1,000 items: the least share of what is possible, and the most refused. */
-test.each([
-	['2 a second', 0.88, 0.03],
-	['30 a minute', 0.97, 0.045],
-	['60 a minute, without Retry-After', 0.92, 0.04],
-	['60 a minute, answered late', 0.3, 0.065],
-	['a second, shared', 0.64, 0.05],
-	['4 at once', 0.97, 0.03],
-	['15 at once', 0.97, 0.03],
-	['10 at once, then 4', 0.97, 0.04],
-	['at once, shared', 0.75, 0.055],
-])(
-	'beside one who knows the limit, the node is not much slower: %s',
-	async (limit, share, most) => {
-		const told = JSON.parse(await run('pace.mts', { limit }));
-		expect(told.lost).toBe(0);
-		expect(told.share).toBeGreaterThanOrEqual(share);
-		expect(told.refused).toBeLessThanOrEqual(most);
-	},
-);
+test('beside one who knows the limit, the node is not much slower', async () => {
+	expect(await run('pace.mts')).toMatch(/pace: 0 limits missed\s*$/);
+});
