@@ -7,6 +7,7 @@ import { hasten, pass, passUntil } from './time';
 /* What an account may send, and does not tell: beside one who knows it, test/worlds/pace.mts. */
 
 const N = '=N {{ $json.n }}';
+const BUSY = 'Too many concurrent tasks';
 const QUOTA = 'You exceeded your current quota, please check your plan and billing details.';
 const items = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 const rows = (count: number, options = {}, word = '') =>
@@ -62,27 +63,58 @@ describe('a used-up quota', () => {
 	});
 });
 
-it('a service that accepts and charges everything, and fails above five at once, costs at most 15 of 60', async () => {
-	await start({ pace: 1 });
-	fakeTime();
-	const failing = new Set<string>();
-	const busy = answer(200, { id: 1, status: 'error', error: 'Too many concurrent tasks' });
-	/** All beyond the first five fail. */
-	const tooMany = () => {
-		const open = tasks().filter(({ audioUrl, id }) => !audioUrl && !failing.has(id));
-		for (const { id } of open.slice(5)) {
-			failing.add(id);
-			onRead(busy, { path: `/v1/labs/task/${id}`, ...ALWAYS });
-		}
-		return sim.creates === 60;
-	};
-	const watching = sim.waitFor(tooMany, 100_000);
-	const { lost } = await ends(60, { pollInterval: 5 }, '[sim:slow=3]');
-	await watching;
-	expect(lost.length).toBeGreaterThan(0);
-	expect(lost.length).toBeLessThanOrEqual(15);
-	expect(sim.creates).toBe(60);
-});
+/** Makes all beyond the first five under way fail, charged all the same, each time that it is called. */
+const failing = {
+	speech() {
+		const refused = new Set<string>();
+		const busy = answer(200, { id: 1, status: 'error', error: BUSY });
+		return () => {
+			const open = tasks().filter(({ audioUrl, id }) => !audioUrl && !refused.has(id));
+			for (const { id } of open.slice(5)) {
+				refused.add(id);
+				onRead(busy, { path: `/v1/labs/task/${id}`, ...ALWAYS });
+			}
+		};
+	},
+	video() {
+		const said = 'event: video_generation_status\ndata: "processing"\n\n';
+		const busy = `event: error\ndata: ${JSON.stringify({ code: BUSY, status: 400 })}\n\n`;
+		return () => {
+			sim.clearFaults();
+			if (sim.working.size >= 5)
+				sim.fault({
+					method: 'POST',
+					...ALWAYS,
+					action: { sse: [said, { delayMs: 1000 }, busy, 'END'] },
+				});
+		};
+	},
+};
+
+it.each([
+	['tasks', failing.speech, speech, 60, 15],
+	// Streams tell that they are alive before they fail: at most 100 are begun by then.
+	['streams that have begun', failing.video, video, 200, 125],
+] as const)(
+	'a service that accepts and charges everything, and fails %s above five at once, costs no more than that',
+	async (_, failingOf, parametersOf, count, most) => {
+		await start({ pace: 1 });
+		fakeTime();
+		const failMore = failingOf();
+		const areAllCreated = () => {
+			failMore();
+			return sim.creates === count;
+		};
+		const watching = sim.waitFor(areAllCreated, 10_000_000);
+		const parameters = parametersOf(`${N} [sim:slow=3]`, { pollInterval: 5 });
+		const { result } = await hasten(node(parameters, CONTINUE), { items: items(count) });
+		await watching;
+		const lost = lostOf(result).length;
+		expect(lost).toBeGreaterThan(0);
+		expect(lost).toBeLessThanOrEqual(most);
+		expect(sim.creates).toBe(count);
+	},
+);
 
 it('many silent tasks are each read at most twice a minute, evenly', async () => {
 	sim.setWebSocketMode('silent');
