@@ -88,6 +88,7 @@ describe.each<'init' | 'leadershipChange'>(['init', 'leadershipChange'])(
 );
 
 describe('a token that is refused while the workflow is active', () => {
+	const checks = () => sim.count('GET', '/v1/video/me');
 	const refuseToken = () => {
 		const action = answer(401, { error: `invalid ${sim.token}` });
 		sim.fault({ path: '/v1/', action, ...ALWAYS });
@@ -96,12 +97,16 @@ describe('a token that is refused while the workflow is active', () => {
 	it('ends the trigger with a message after two minutes, and closes everything', async () => {
 		fakeTime();
 		const trigger = await activateListening();
+		await activateListening();
 		refuseToken();
 		sim.setWebSocketMode('refuse');
 		sim.dropSockets();
+		const before = checks();
 		const seconds = await passUntil(() => trigger.errors.length > 0, 200);
 		expect(seconds).toBeGreaterThanOrEqual(119);
 		expect(seconds).toBeLessThan(150);
+		// One check serves both.
+		expect(checks() - before).toBeLessThan(30);
 		const [error] = trigger.errors;
 		expect(error!.message).toMatch(/refused the API token/);
 		expect(error!.constructor.name).toBe('NodeApiError');

@@ -119,3 +119,13 @@ test('a look serves all that wait, an earlier request only if it goes back far e
 	await look(0);
 	expect(listHistory).toHaveBeenCalledTimes(6);
 });
+
+test("who is stopped does not wait for another's look", async () => {
+	const reader = new HistoryReader();
+	const [patient, stopped] = [new AbortController(), new AbortController()];
+	const api = apiOf(async () => await new Promise<never>(() => {}));
+	void reader.look(api, SENT_AT, patient.signal);
+	const looking = reader.look(api, SENT_AT, stopped.signal);
+	stopped.abort(new Failure('canceled'));
+	await expect(looking).rejects.toMatchObject({ kind: 'canceled' });
+});
