@@ -66,13 +66,17 @@ describe('progress', () => {
 		const trigger = await activateListening({
 			parameters: { ...onAll, options: { progressStep } },
 		});
+		const other = await activateListening({ parameters: onAll });
 		for (const percentage of [21, 43, 40, 57, 71, 93, 100]) {
 			sim.push(message('7', percentage));
-			if (percentages.includes(percentage)) await trigger.until(`progress 7 ${percentage}`);
+			// Another trigger tells of another task once this has been dealt with.
+			sim.push(message(`at${percentage}`, 20));
+			await other.until(`progress at${percentage} 20`);
 		}
-		expect(trigger.events()).toEqual(percentages.map((percentage) => `progress 7 ${percentage}`));
-		expect(new Set(trigger.started.map(({ key }) => key)).size).toBe(percentages.length);
-		expect(trigger.started[0]!.item.json).toEqual({
+		const told = trigger.started.filter(({ item }) => item.json.task_id === '7');
+		expect(told.map(({ item }) => item.json.process_percentage)).toEqual(percentages);
+		expect(new Set(told.map(({ key }) => key)).size).toBe(percentages.length);
+		expect(told[0]!.item.json).toEqual({
 			event: 'progress',
 			task_id: '7',
 			process_percentage: percentages[0],
