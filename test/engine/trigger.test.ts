@@ -2,7 +2,8 @@ import { logged, removeLog } from '../faults/log.mts';
 import { contentsOf, findToken } from '../faults/canary.mts';
 import { good } from './seen';
 import { ALWAYS, answer, message, onFile, onRead, tasks } from './service';
-import { begin, sim, speech, start } from './setup';
+import { begin, fakeTime, sim, speech, start } from './setup';
+import { passUntil } from './time';
 import {
 	activate,
 	activateListening,
@@ -54,6 +55,18 @@ describe('a task that completes', () => {
 		expect(only!.item.json.error).toMatch(/could not be downloaded.*410/);
 		expect(only!.item.binary).toBeUndefined();
 	});
+});
+
+it('a task that has completed is told a minute later without its audio, and why', async () => {
+	fakeTime();
+	onRead(answer(200, { status: 'completed' }), ALWAYS);
+	const trigger = await activateListening();
+	sim.push(message('bare', 50));
+	sim.push(message('bare', 100));
+	const seconds = await passUntil(() => trigger.started.length > 0, 120);
+	expect(seconds).toBeGreaterThan(55);
+	expect(trigger.started[0]!.item.json).toMatchObject({ event: 'completed', task_id: 'bare' });
+	expect(trigger.started[0]!.item.json.error).toMatch(/address/);
 });
 
 describe('progress', () => {
