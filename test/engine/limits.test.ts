@@ -116,6 +116,27 @@ it.each([
 	},
 );
 
+describe('where nothing is limited', () => {
+	it('40 rows that take a minute are all begun within some seconds', async () => {
+		await start({ pace: 1 });
+		fakeTime();
+		onRead({ delayMs: 1000 });
+		const { seconds, lost } = await ends(40, {}, '[sim:slow=60]');
+		expect(lost).toEqual([]);
+		expect(seconds).toBeLessThan(70);
+	});
+
+	it('200 answers that take a second each come in a few', async () => {
+		good(await run(speech('Once.'), {}));
+		const taskId = tasks()[0]!.id;
+		fakeTime();
+		onRead({ delayMs: 1000 }, ALWAYS);
+		const get = node({ resource: 'speech', operation: 'get', taskId, download: false });
+		const { seconds } = await hasten(get, { items: items(200) });
+		expect(seconds).toBeLessThan(10);
+	});
+});
+
 it('many silent tasks are each read at most twice a minute, evenly', async () => {
 	sim.setWebSocketMode('silent');
 	fakeTime();
