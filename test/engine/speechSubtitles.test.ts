@@ -90,6 +90,13 @@ test('Collect joins those of several tasks, in the order of their ids, from file
 	expect(posts()).toBe(3);
 });
 
+test('without its sound a text of several parts is one item, and a hint says what its subtitles need', async () => {
+	const result = await run(long(3, '', { download: false }));
+	const { json, binary } = only(result);
+	expect([json.task_ids, binary]).toEqual([ids(), undefined]);
+	expect(hints(result).join()).toContain("that needs their sound. Turn on 'Download File'");
+});
+
 test.each<[string, object, string]>([
 	['are gone', answer(410, { error: 'expired' }), '410 (expired)'],
 	['are something else', answer(200, 'Hello.'), 'neither SRT nor VTT'],
