@@ -8,13 +8,13 @@ import { join } from 'node:path';
  */
 const MUTANTS = [
 	// What was paid for.
-	`paid/payments.ts => countSent();\n\t\tthis.keep(request); => countSent();`,
+	`paid/payments.ts => countSent();\n\t\tthis.keep(request); => countSent();\n\t\tvoid request;`,
 	`paid/payments.ts => countRefused();\n\t\tthis.forget(); => countRefused();`,
 	`paid/payments.ts => this.log.spending.countSent(); =>`,
 	`paid/payments.ts => return this.log.entries[this.key]; => return undefined;`,
-	`speech/submit.ts => if (left && !('taskId' in left)) { => if (false) {`,
+	`speech/submit.ts => report.recordPayment({ kind: 'speech', ...own, task: taskId }); => void own;`,
 	`speech/submit.ts => record.keep({ state: 'task', taskId });\n\treport.progress => report.progress`,
-	`speech/submit.ts => record.markSent({ state: 'sent' }); =>`,
+	`speech/submit.ts => record.markSent({ state: 'sent' }); => void record;`,
 	`speech/submit.ts => withDeadline(part.timeoutMs, work.canceled, => withDeadline(part.timeoutMs, begin,`,
 	`run/generationRecord.ts => this.paid.markSent({ state: 'sent', asked: request }); =>`,
 	`run/generationRecord.ts => this.paid.markRefused(); =>`,
@@ -28,28 +28,28 @@ const MUTANTS = [
 	`async/pollUntil.ts => pauseMs = 0;\n\t\t\tnextAt = now; => pauseMs = 0;`,
 	`async/pollUntil.ts => nextAt = steadyNow() + pauseMs;\n\t} => nextAt = Infinity;\n\t}`,
 	`async/pollUntil.ts => LAST_MS = 2000; => LAST_MS = -2000;`,
-	`http/download.ts => if (!isTransient(made) => if (isTransient(made)`,
+	`http/download.ts => if (!isTransient(made) => if (Date.now() > 0 || !isTransient(made)`,
 	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,
-	`http/download.ts => stream.destroy(tooMuch); =>`,
+	`http/download.ts => stream.destroy(tooMuch); => void tooMuch;`,
 	`speech/notifications.ts => if (users === 0 && current && !leaving) return this.use(undefined); =>`,
 	// Pace.
 	`pace/breaker.ts => this.failures = 0;\n\t\tthis.isOutage => this.isOutage`,
-	`pace/breaker.ts => if (this.refusals > 0) this.learn(); =>`,
+	`pace/breaker.ts => if (this.refusals > 0) this.learn(); => if (this.refusals < 0) this.learn();`,
 	`pace/breaker.ts => this.set(full, isAgain ? full : full + 1); => this.set(full, full + 1);`,
 	`pace/breaker.ts => if (isMore && isFromBefore) this.set(underWay + 1, underWay + 2); =>`,
 	`pace/pace.ts => this.creating--; =>`,
 	`pace/pace.ts => this.underWay--; =>`,
 	`pace/breaker.ts => this.refusals++; =>`,
 	`pace/pace.ts => this.isCreateNext = false; =>`,
-	`pace/pace.ts => pause.forget(); =>`,
+	`pace/pace.ts => pause.forget(); => void pause;`,
 	`pace/watchLine.ts => fullAt = Math.max(fullAt, last) + EVERY_MS; =>`,
 	`run/concurrency.ts => this.active--; =>`,
 	// The trigger.
 	`activation/eventStore.ts => item.state = state; =>`,
-	`activation/eventStore.ts => this.store[this.room] = { ...this.kept() } as IDataObject; =>`,
+	`activation/eventStore.ts => this.store[this.room] = { ...this.kept() } as IDataObject; => void this.store;`,
 	`tasks/taskFollower.ts => this.notBefore = 0; =>`,
-	`tasks/taskFollower.ts => if (!isProgress || emission === this.latest) await => await`,
-	`activation/executionQueue.ts => [this.activation.scope, about, name] => [this.activation.scope, about, Math.random()]`,
+	`tasks/taskFollower.ts => emission === this.latest => (emission ?? this.latest)`,
+	`activation/executionQueue.ts => [this.activation.scope, about, name] => [this.activation.scope, about, name, Math.random()]`,
 	`generated/historyWatch.ts => await this.look(closing).then( => await Promise.resolve().then(`,
 	// The token.
 	`http/request.ts => const bearsToken = new URL(url).origin === request.credential.origin; => const bearsToken = true;`,
@@ -59,16 +59,17 @@ const root = join(import.meta.dirname, '../..');
 const [word = ''] = process.argv.slice(2).filter((each) => each !== '--worlds');
 const commands = [['test/worlds/main.mts', '--count', '400', '--within', '60', '--first']];
 if (!process.argv.includes('--worlds')) commands.push(['tools/run.mjs', 'test', '--bail']);
+const run = (command: string[]) =>
+	spawnSync(process.execPath, command, { cwd: root, encoding: 'utf8' });
 
-/** What says that something is wrong; undefined if nothing does. */
+/** What says that something is wrong; undefined if nothing does. Throws of what nobody could build. */
 function findDefect(): string | undefined {
+	const { status, stdout } = run(['node_modules/typescript/bin/tsc', '--noEmit']);
+	if (status !== 0) throw new Error(stdout);
 	for (const command of commands) {
-		const { status, output } = spawnSync(process.execPath, command, {
-			cwd: root,
-			encoding: 'utf8',
-		});
+		const { status, output } = run(command);
 		if (status !== 0)
-			return /seed \d+: .*|● .*|.*Error.*/.exec(output.join('\n'))?.[0] ?? 'no start';
+			return /seed \d+: .*|● .*|^\w*Error: .*/m.exec(output.join('\n'))?.[0] ?? 'no start';
 	}
 	return undefined;
 }
