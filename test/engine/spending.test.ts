@@ -66,3 +66,11 @@ test('four videos are one request', async () => {
 	expect(message).toContain(`'${LIMIT}' is 1, but this run needs 2`);
 	expect(sim.creates).toBe(1);
 });
+
+test('a request that the service may have accepted does count', async () => {
+	onCreate({ ...answer(502), accepted: true }, { body: 'Hi' });
+	const items = texts('Hi', 'No [sim:task-fails]');
+	const [, failed] = out(await run(node(spoken(2), { ...RETRY, ...CONTINUE }), items));
+	expect(failed!.json.error).toContain('2 were sent in this execution already');
+	expect(posts()).toBe(2);
+});
