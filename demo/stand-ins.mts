@@ -8,9 +8,9 @@ import type {
 } from 'n8n-workflow';
 
 /*
- * The few nodes of n8n-nodes-base that the example workflows of the demo use. That package is
+ * The few nodes of n8n-nodes-base that the workflows of demo and tests use. That package is
  * large, so the embedded engine has these stand-ins, which do what the real ones do with the
- * parameters set in those examples. `npm run n8n` and `npm run test:n8n` use the real ones.
+ * parameters set there. `npm run n8n` and `npm run test:n8n` use the real ones.
  */
 
 type Execute = (this: IExecuteFunctions) => Promise<INodeExecutionData[][]>;
@@ -20,6 +20,7 @@ function standIn(
 	name: string,
 	execute: Execute,
 	fields: Array<[name: string, type: INodeProperties['type'], value: INodeProperties['default']]>,
+	outputs: INodeType['description']['outputs'] = ['main'],
 ): INodeType {
 	const isTrigger = name.endsWith('Trigger');
 	return {
@@ -31,7 +32,7 @@ function standIn(
 			description: `Stand-in for ${name}`,
 			defaults: { name },
 			inputs: isTrigger ? [] : ['main'],
-			outputs: ['main'],
+			outputs,
 			properties: fields.map(([field, type, value]) => ({
 				displayName: field,
 				name: field,
@@ -92,6 +93,14 @@ async function aggregate(this: IExecuteFunctions) {
 	return [[{ json: { [name]: items.map(({ json }) => json[name]) }, pairedItem }]];
 }
 
+/** Loop Over Items: the next ones at its output `loop` (1), until there are none. */
+async function loopOverItems(this: IExecuteFunctions) {
+	const context = this.getContext('node') as { left?: INodeExecutionData[] };
+	context.left ??= this.getInputData();
+	const next = context.left.splice(0, this.getNodeParameter('batchSize', 0) as number);
+	return [[], next.map(({ json, binary }, item) => ({ json, binary, pairedItem: { item } }))];
+}
+
 const STAND_INS = [
 	standIn('manualTrigger', passOn, []),
 	standIn('stickyNote', passOn, []),
@@ -101,6 +110,7 @@ const STAND_INS = [
 	]),
 	standIn('splitOut', splitOut, [['fieldToSplitOut', 'string', '']]),
 	standIn('aggregate', aggregate, [['fieldsToAggregate', 'json', {}]]),
+	standIn('splitInBatches', loopOverItems, [['batchSize', 'number', 1]], ['main', 'main']),
 ];
 
 /** By the names under which workflows know the real ones. */

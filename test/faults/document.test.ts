@@ -43,7 +43,7 @@ Everything that is known to go wrong with the service and on the way to it. Each
 
 const KILLED = `## n8n is killed
 
-\`npm run worlds -- --small --kills --seed 4 --count 100\` kills n8n before and after everything that it sends, hears, saves or starts, starts it again, and runs again what was at work. Only this is lost:
+\`npm run worlds -- --kills --seed 4 --count 100\` kills n8n before and after everything that it sends, hears, saves or starts, starts it again, and runs again what was at work. Only this is lost:
 `;
 
 function lineOf(row: Row): string {

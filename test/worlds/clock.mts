@@ -25,24 +25,23 @@ const MOST_STEPS = 300_000;
 
 /** For so many ms of the world's time. */
 export const pause = async (ms: number): Promise<void> =>
-	await new Promise((resolve) => setTimeout(resolve, ms));
+	await new Promise((resolve) => void clock.after(ms, resolve));
 
-type Timer = { at: number; act: () => void; who: Who };
+const timers = new Set<{ at: number; act: () => void; who: Who }>();
 
 /**
  * Time that passes only when nothing else is left to do: `Date`, `performance`, timers and `Math.random`
  * of this process from now on. Sockets and files are not meant to be used then.
  */
-class Clock {
+export const clock = {
 	/** In ms since the world began. */
-	now = 0;
-	private readonly timers = new Set<Timer>();
+	now: 0,
 
 	/** A world begins. */
 	start(seed: number): void {
-		this.now = 0;
-		this.timers.clear();
-		const time = () => EPOCH + this.now;
+		clock.now = 0;
+		timers.clear();
+		const time = () => EPOCH + clock.now;
 		Math.random = randomFrom(seed);
 		type Act = (...args: unknown[]) => void;
 		Object.assign(globalThis, {
@@ -53,42 +52,39 @@ class Clock {
 				}
 			},
 			setTimeout: (act: Act, ms = 1, ...args: unknown[]) =>
-				this.after(ms > 1 && ms < 2 ** 31 ? ms : 1, () => act(...args)),
-			setImmediate: (act: Act, ...args: unknown[]) => this.after(0, () => act(...args)),
-			clearTimeout: (timer: Timer) => void this.timers.delete(timer),
+				clock.after(ms > 1 && ms < 2 ** 31 ? ms : 1, () => act(...args)),
+			setImmediate: (act: Act, ...args: unknown[]) => clock.after(0, () => act(...args)),
+			clearTimeout: (timer: never) => void timers.delete(timer),
 		});
 		const fixed = (value: unknown) => ({ value, configurable: true });
-		Object.defineProperties(performance, { now: fixed(() => this.now), timeOrigin: fixed(EPOCH) });
-	}
+		Object.defineProperties(performance, { now: fixed(() => clock.now), timeOrigin: fixed(EPOCH) });
+	},
 
 	/** Calls `act` after so many ms on behalf of whoever runs; returns what `clearTimeout` takes. */
-	after(ms: number, act: () => void): Timer {
-		const timer = { at: this.now + ms, act, who: whoRuns(), unref: () => timer, ref: () => timer };
-		this.timers.add(timer);
+	after(ms: number, act: () => void) {
+		const at = clock.now + ms;
+		const timer = { at, act, who: whoRuns(), unref: () => timer as object, ref: () => timer };
+		timers.add(timer);
 		return timer;
-	}
+	},
 
 	/** How many timers live processes still have. */
-	left(): number {
-		return [...this.timers].filter(({ who }) => who && !who.process.isDead).length;
-	}
+	left: () => [...timers].filter(({ who }) => who && !who.process.isDead).length,
 
 	/** Lets time pass until `isOver` holds, for so many ms at most. */
 	async pass(ms: number, isOver = () => false): Promise<void> {
-		const end = this.now + ms;
+		const end = clock.now + ms;
 		for (let steps = 0; steps < MOST_STEPS; steps++) {
 			// Everything that can go on without time has gone on.
 			await new Promise<void>((next) => setImmediate(next));
 			if (isOver()) return;
-			const [first, ...others] = this.timers;
+			const [first, ...others] = timers;
 			const next = others.reduce((least, one) => (one.at < least!.at ? one : least), first);
-			if (!next || next.at > end) return void (this.now = end);
-			this.timers.delete(next);
-			this.now = next.at;
+			if (!next || next.at > end) return void (clock.now = end);
+			timers.delete(next);
+			clock.now = next.at;
 			runAs(next.who, next.act);
 		}
 		throw new Error('It turns in a circle');
-	}
-}
-
-export const clock = new Clock();
+	},
+};

@@ -1,11 +1,9 @@
 import type { INodeExecutionData, IRun } from 'n8n-workflow';
 import { startWorkflow, type WorkflowFile } from '../../demo/engine.mts';
 import { itemWith, NODE, node, workflow } from '../faults/workflow.mts';
-import { inARow } from '../service/triggerNode.mts';
 import { clock, runAs } from './clock.mts';
-import type { Fact, Given } from './ledger.mts';
-import { type N8n, PACKAGE } from './n8n.mts';
-import type { Effect } from './network.mts';
+import { type Given, note } from './ledger.mts';
+import type { N8n } from './n8n.mts';
 import { API, type Service, TOKEN } from './service.mts';
 import type { Execution } from './world.mts';
 
@@ -14,20 +12,13 @@ export const credential = { apiToken: TOKEN, baseUrl: API, webSocketUrl: '' };
 /** One execution in n8n, or what n8n has kept of it again. */
 export type Running = { plan: Execution; name: string; process: N8n; retryOf?: IRun };
 
-/** What a world happens on: its service, its processes of n8n, what is noted. */
-export interface Stage {
-	service: Service;
-	note(fact: Fact): void;
-	effect: Effect;
-	processOf(index: number): N8n;
-	underWay: Set<Running>;
-}
+/** Those that have begun, until they end or their process does. */
+export const underWay = new Set<Running>();
 
 /** Runs it to its end, which it has only if its process lives so long. */
-export async function execute(stage: Stage, running: Running): Promise<IRun> {
+export async function execute(service: Service, running: Running): Promise<IRun> {
 	const { plan, name: execution, process, retryOf } = running;
 	const { operation, items, options, onError, tries, stopAfter } = plan;
-	const { note, service } = stage;
 	const own = { execution, process: process.name };
 	note({ what: 'begun', ...own, asked: { operation, items, options, onError, tries } });
 	const onMessage = (text: string) => note({ what: 'said', ...own, text });
@@ -43,7 +34,7 @@ export async function execute(stage: Stage, running: Running): Promise<IRun> {
 	);
 	const { finished, cancel } = await started!;
 	const stop = () => {
-		if (stage.underWay.has(running)) note({ what: 'stopped', execution });
+		if (underWay.has(running)) note({ what: 'stopped', execution });
 		cancel();
 	};
 	if (stopAfter !== undefined && !retryOf) clock.after(stopAfter, stop);
@@ -52,7 +43,7 @@ export async function execute(stage: Stage, running: Running): Promise<IRun> {
 	const { [NODE]: runs = [], Rounds: rounds = [] } = run.data.resultData.runData;
 	for (const { message } of runs.flatMap(({ hints }) => hints ?? [])) onMessage(message);
 	const given = runs.flatMap(({ data, source }) => {
-		const asked = rounds[source[0]?.previousNodeRun ?? 0]?.data?.main?.[0] ?? [];
+		const asked = rounds[source[0]?.previousNodeRun ?? 0]?.data?.main?.[1] ?? [];
 		return (data?.main ?? []).flat().map((item) => {
 			const { item: index } = item!.pairedItem as { item: number };
 			return givenOf(item!, String(asked[index]?.json.text));
@@ -82,12 +73,12 @@ export function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile
 		options: { ...options, ...(operation === 'framesToVideo' && { prompt }) },
 	};
 	const retry = { retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 };
-	const action = node(parameters, { onError, ...retry });
-	const [size, type] = [Math.ceil(items.length / rounds), `${PACKAGE}.rounds`];
-	const loop = node({ size }, { id: 'rounds', name: 'Rounds', type, credentials: {} });
-	const { nodes, connections } = workflow(loop, action);
-	const [back] = inARow([action, loop])[NODE]!.main!;
+	const [batchSize, type] = [Math.ceil(items.length / rounds), 'n8n-nodes-base.splitInBatches'];
+	const loop = node({ batchSize }, { id: 'rounds', name: 'Rounds', type, credentials: {} });
+	const { nodes, connections } = workflow(loop, node(parameters, { onError, ...retry }));
+	const [start, ahead] = [connections.Start!.main![0]!, connections.Rounds!.main![0]!];
 	// A retry is of the same workflow.
 	const id = name.split(' ').slice(0, 2).join(' ');
-	return { id, name, nodes, connections: { ...connections, [NODE]: { main: [back!, back!] } } };
+	const all = { ...connections, Rounds: { main: [[], ahead] }, [NODE]: { main: [start, start] } };
+	return { id, name, nodes, connections: all };
 }

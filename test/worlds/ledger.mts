@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import type { IDataObject, INode } from 'n8n-workflow';
+import { clock } from './clock.mts';
 
 /** An item that n8n has: the text of its input item, the marks in its files, the fields that these are in. */
 export type Given = { text: string; json: IDataObject; marks: string[]; fields: string[] };
@@ -57,6 +57,6 @@ export type Line = Fact & { at: number };
 /** The lines of one kind. */
 export type Of<What extends Kind> = { what: What; at: number } & Facts[What];
 
-/** The same for the same ledger, all that happened in one world in its order. */
-export const digestOf = (lines: Line[]): string =>
-	hash('sha256', lines.map((line) => JSON.stringify(line)).join('\n')).slice(0, 16);
+/** All that happens in the world that is played, in its order. */
+export const ledger: Line[] = [];
+export const note = (fact: Fact): void => void ledger.push({ at: Math.round(clock.now), ...fact });

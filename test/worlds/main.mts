@@ -1,26 +1,25 @@
+import { hash } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { audit } from './auditor.mts';
-import { digestOf } from './ledger.mts';
 import { lostBy } from './lost.mts';
 import { play } from './play.mts';
 import { without, worldOf } from './world.mts';
 
 /*
  * npm run worlds -- --seed N --count M [--verbose]: plays worlds, and shrinks those in which a promise is broken.
- * --without 1,2 leaves out parts of it, --small passes over those of more than six parts; --kill N kills the process at its effect N,
- * --kills at each, in a world for each; --ledger prints all that happened; --within N stops after so many
- * seconds, --first at the first violation, as it is.
+ * --without 1,2 leaves out parts of it; --kill N kills the process at its effect N, --kills at each, in a world for
+ * each, if it has at most six parts; --ledger prints all that happened; --within N stops after so many seconds,
+ * --first at the first violation, as it is.
  */
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const { values } = parseArgs({
 	options: {
 		...{ seed: text, count: text, without: text, kill: text, within: text },
-		...{ kills: flag, small: flag, first: flag, verbose: flag, ledger: flag },
+		...{ kills: flag, first: flag, verbose: flag, ledger: flag },
 	},
 });
-const sizeOf = (seed: number) => without(worldOf(seed), []).size;
 const leftOut = values.without?.split(',').map(Number) ?? [];
 
 /** What killed processes have lost, and how often. */
@@ -33,7 +32,7 @@ const mayGoOn = () => process.uptime() < end && !(values.first && violations > 0
 /** Leaves out what a failure does not need, as long as the same promise is broken. */
 async function shrink(seed: number, promise: string, kill?: number): Promise<number[]> {
 	let dropped = leftOut;
-	for (let part = 0; part < sizeOf(seed); part++) {
+	for (let part = 0; part < without(worldOf(seed), []).size; part++) {
 		const less = [...dropped, part];
 		const wrong = audit(await play({ ...without(worldOf(seed), less), kill }));
 		if (wrong.some((complaint) => complaint.startsWith(promise))) dropped = less;
@@ -47,8 +46,9 @@ async function judge(seed: number, kill?: number): Promise<number> {
 	const { lines, effects } = await play({ ...without(worldOf(seed), leftOut), kill });
 	const wrong = audit({ lines });
 	for (const name of lostBy({ lines })) lost[name] = (lost[name] ?? 0) + 1;
-	if (values.ledger) for (const line of lines) console.log(JSON.stringify(line));
-	if (values.verbose) console.log(`seed ${seed}: ${digestOf(lines)}`);
+	const all = lines.map((line) => JSON.stringify(line)).join('\n');
+	if (values.ledger) console.log(all);
+	if (values.verbose) console.log(`seed ${seed}: ${hash('sha256', all).slice(0, 16)}`);
 	if (wrong.length === 0) return effects;
 	violations++;
 	console.log(`seed ${seed}: ${wrong.join('\n  ')}`);
@@ -61,7 +61,7 @@ async function judge(seed: number, kill?: number): Promise<number> {
 
 const from = Number(values.seed ?? 1);
 for (let seed = from; seed < from + Number(values.count ?? 1) && mayGoOn(); seed++) {
-	if (values.small && sizeOf(seed) > 6) continue;
+	if (values.kills && without(worldOf(seed), []).size > 6) continue;
 	const effects = await judge(seed, values.kill ? Number(values.kill) : undefined);
 	for (let kill = 1; values.kills && kill <= effects && mayGoOn(); kill++) await judge(seed, kill);
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
-import { clock, runAs, type Who, whoRuns } from './clock.mts';
+import { clock, type Process, runAs, type Who, whoRuns } from './clock.mts';
 import type { Service } from './service.mts';
 
 const require = createRequire(import.meta.url);
@@ -10,36 +10,37 @@ export const nearCore = createRequire(require.resolve('n8n-core'));
 const nearN8n = createRequire(nearCore.resolve('@n8n/backend-network'));
 const axios = nearN8n('axios') as typeof import('axios').default;
 
-/** What a process does to the world, or the world to it. */
-export type Effect = (who: Who, act: () => void) => void;
-
 let service: Service;
-let effect: Effect;
+let mayDie: (process: Process) => void;
 
 /** From now on n8n's request helper and the global WebSocket lead to this service. */
-export function connect(...world: [Service, Effect]): void {
-	[service, effect] = world;
+export function connect(...world: [Service, typeof mayDie]): void {
+	[service, mayDie] = world;
 	let requests = 0;
 	axios.defaults.adapter = async (config) => {
 		const exchange = exchangeOf(requests++, config);
 		effect(exchange.who, () => runAs(undefined, () => service.receive(exchange)));
 		return await exchange.answered;
 	};
-	globalThis.WebSocket = Socket as never;
+	globalThis.WebSocket = Object.assign(Socket, { CONNECTING: 0, OPEN: 1, CLOSED: 3 }) as never;
+}
+
+/** What a process does to the world, or the world to it: it may be killed before and after. */
+export function effect(who: NonNullable<Who>, act: () => void): void {
+	mayDie(who.process);
+	runAs(who, act);
+	mayDie(who.process);
 }
 
 export type Exchange = ReturnType<typeof exchangeOf>;
 
 /** One request on its way, as the service sees it. */
 function exchangeOf(n: number, config: InternalAxiosRequestConfig) {
-	const { timeout = 300_000, signal, method = '', data: sent = '{}' } = config;
+	const { timeout = 300_000, signal, data: sent = '{}' } = config;
 	const { promise: answered, resolve, reject } = Promise.withResolvers<AxiosResponse>();
 	const who = whoRuns()!;
 	const body = new Readable({ read() {} }).on('error', () => {});
-	const fail = (error: Error) => {
-		reject(error);
-		body.destroy(error);
-	};
+	const fail = (error: Error) => (reject(error), void body.destroy(error));
 	const reset = (code: string, text = `connect ${code}`) =>
 		fail(new axios.AxiosError(text, code, config));
 	const timer = clock.after(timeout, () => reset('ECONNABORTED', `timeout of ${timeout}ms`));
@@ -50,7 +51,7 @@ function exchangeOf(n: number, config: InternalAxiosRequestConfig) {
 	const isOver = () => body.destroyed || who.process.isDead;
 	return {
 		...{ n, who, answered, reset, isOver },
-		method: method.toUpperCase(),
+		method: String(config.method).toUpperCase(),
 		url: new URL(axios.getUri(config)),
 		authorization: String(config.headers.get('authorization') ?? ''),
 		sent: JSON.parse(String(sent)) as Record<string, unknown>,
@@ -65,7 +66,8 @@ function exchangeOf(n: number, config: InternalAxiosRequestConfig) {
 			if (isOpen) body.push(Buffer.from(part as string));
 			return isOpen;
 		},
-		end(): void {
+		end(last?: string): void {
+			if (last) this.write(last);
 			hasEnded = true;
 			body.push(null);
 		},
@@ -74,9 +76,6 @@ function exchangeOf(n: number, config: InternalAxiosRequestConfig) {
 
 /** The global WebSocket, of which the service holds the other end. */
 export class Socket extends EventTarget {
-	static readonly CONNECTING = 0;
-	static readonly OPEN = 1;
-	static readonly CLOSED = 3;
 	/** The process shares it: what it sets off is not the work of whoever opened it. */
 	readonly who = { process: whoRuns()!.process };
 	readyState = 0;

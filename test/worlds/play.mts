@@ -1,8 +1,8 @@
 import type { IRun } from 'n8n-workflow';
 import { runWorkflow } from '../../demo/engine.mts';
-import { clock, MINUTE, pause, SECOND, runAs, type Who, whoRuns } from './clock.mts';
-import { execute, type Running, type Stage, workflowOf } from './executions.mts';
-import type { Fact, Line } from './ledger.mts';
+import { clock, MINUTE, pause, type Process, runAs, SECOND, whoRuns } from './clock.mts';
+import { execute, type Running, underWay, workflowOf } from './executions.mts';
+import { ledger, type Line, note } from './ledger.mts';
 import { type N8n, startProcess } from './n8n.mts';
 import { connect, nearCore } from './network.mts';
 import { serviceOf } from './service.mts';
@@ -13,42 +13,28 @@ const logger = nearCore('@n8n/di').Container.get(nearCore('@n8n/backend-common')
 
 /** Plays a world from its first execution to its last timer: what was noted, and how many effects there were. */
 export async function play(world: World): Promise<{ lines: Line[]; effects: number }> {
-	const lines: Line[] = [];
+	ledger.length = 0;
+	underWay.clear();
 	clock.start(world.seed);
-	const note = (fact: Fact) => void lines.push({ at: Math.round(clock.now), ...fact });
-	const service = serviceOf(world, note);
+	const service = serviceOf(world);
 	const processes: N8n[] = [];
-	const underWay = new Set<Running>();
 	const failed: Array<Running & { retryOf: IRun }> = [];
-	let attempts = 0;
 	/** How often a process has done something to the world, or the world to it. */
 	let effects = 0;
-
-	const mayDie = ({ process }: NonNullable<Who>) => {
+	connect(service, (process: Process) => {
 		if (process.isDead || ++effects !== world.kill) return;
 		note({ what: 'killed', process: process.name });
 		end(processes.indexOf(process as N8n));
-	};
-	/** The process may be killed before and after. */
-	const effect = (who: Who, act: () => void) => {
-		mayDie(who!);
-		runAs(who, act);
-		mayDie(who!);
-	};
+	});
 	/** The process with this number, which is started if there is none. */
-	const processOf = (index: number): N8n =>
-		(processes[index] ??= startProcess(`n8n ${index}`, (context) => {
-			const texts = context.getInputData().map(({ json }) => String(json.text));
-			const execution = String(context.getWorkflow().name);
-			note({ what: 'attempt', attempt: ++attempts, execution, texts });
-			return attempts;
-		}));
+	const processOf = (index = 0) => (processes[index] ??= startProcess(`n8n ${index}`));
 	const end = (index: number) => {
 		processOf(index).isDead = true;
 		runAs(undefined, () => clock.after(5 * SECOND, () => startAgain(index)));
 	};
-	const stage: Stage = { service, note, effect, processOf, underWay };
-	const triggers = world.triggers.map((plan, index) => publicationOf(stage, plan, index));
+	const triggers = world.triggers.map((plan, index) =>
+		publicationOf(service, processOf, plan, index),
+	);
 
 	/** Begins an execution, or what n8n has kept of it, once its process lives. */
 	function begin(plan: Execution, name: string, retryOf?: IRun): void {
@@ -56,7 +42,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		if (process.isDead) return void clock.after(6 * SECOND, () => begin(plan, name, retryOf));
 		const running = { plan, name, process, retryOf };
 		underWay.add(running);
-		void execute(stage, running).then((run) => {
+		void execute(service, running).then((run) => {
 			underWay.delete(running);
 			if (run.status === 'error') failed.push({ ...running, retryOf: run });
 		});
@@ -83,7 +69,6 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		for (const trigger of index === 0 ? triggers : []) trigger.publishAgain();
 	}
 
-	connect(service, effect);
 	const log = (text: unknown, more: unknown = '') => {
 		const { process } = whoRuns() ?? {};
 		const said = `${String(text)} ${JSON.stringify(more)}`;
@@ -92,7 +77,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 	Object.assign(logger, { debug() {}, info: log, warn: log, error: log, scoped: () => logger });
 	for (const [index, plan] of world.executions.entries())
 		clock.after(plan.at, () => begin(plan, `execution ${index}`));
-	for (const { at, kind, text } of world.others) clock.after(at, () => service.order(kind, text));
+	for (const { at, kind, text } of world.others) clock.after(at, () => service.make(kind, text));
 	for (const [index, { turns }] of world.triggers.entries())
 		for (const at of turns) clock.after(at, () => void triggers[index]!.turn());
 	for (const at of world.restarts) clock.after(at, () => void restart());
@@ -108,11 +93,11 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 	for (const trigger of triggers) void trigger.turn(false);
 	await clock.pass(2 * MINUTE);
 	note({ what: 'left', timers: clock.left(), ...service.open() });
-	return { lines, effects };
+	return { lines: [...ledger], effects };
 }
 
 // What n8n does once, reading files, is done while time is real.
-const { loader } = startProcess('warm', () => 0);
+const { loader } = startProcess('warm');
 const { nodes, connections } = workflowOf({}, 'warm');
 const file = { nodes: nodes.slice(0, 2), connections: { Start: connections.Start! } };
 await runWorkflow({ workflow: file, credentials: {}, loader });

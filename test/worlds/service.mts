@@ -1,7 +1,7 @@
 import { randomFrom, seedOf } from '../../simulator/media/random.mts';
 import { wavHeader } from '../../simulator/media/wav.mts';
 import { clock } from './clock.mts';
-import type { Fact } from './ledger.mts';
+import { note } from './ledger.mts';
 import type { Exchange, Socket } from './network.mts';
 import type { Fault, World } from './world.mts';
 
@@ -21,37 +21,39 @@ const KINDS = {
 const SRT = '1\n00:00:00,000 --> 00:00:01,000\n';
 
 type Kind = keyof typeof KINDS;
+/** By which request, for how many files, and why it will fail; without a request it is somebody else's. */
+type Order = { n?: number; attempt?: number; amount?: number; failure?: string };
+type Work = ReturnType<typeof workOf>;
 
-/** How it was ordered, and why it will fail. */
-type Ordered = { n?: number; amount?: number; failure?: string; attempt?: number };
-
-/** Something that was ordered, and is paid for. */
-interface Work extends Ordered {
-	id: string;
-	kind: Kind;
-	text: string;
-	/** The names of its files, which are also in their bytes. */
-	marks: string[];
-	/** In ms since the world began; `over` is undefined while it is being made. */
-	begun: number;
-	over?: number;
-	createdAt: string;
-	/** Who made a video or image is told of its end here. */
-	stream?: Exchange;
-}
+/** What is made from now on, and paid for; its marks are the names of its files, and in their bytes. */
+const workOf = (kind: Kind, text: string, id: string, { amount = 1, attempt, failure }: Order) => ({
+	...{ kind, text, id, amount, attempt, failure, begun: clock.now },
+	marks: amount > 1 ? Array.from({ length: amount }, (_, at) => `${id}-${at + 1}`) : [id],
+	created_at: new Date().toISOString().replace('Z', '+00:00'),
+	/** When it had ended, in ms, and where whoever made a video or image is told. */
+	...({} as { over?: number; stream?: Exchange }),
+});
 
 const addressOf = (mark: string, type: string) => `${FILES}/made/${mark}.${type}?signature=s`;
-
-const entriesOf = ({ marks, text: prompt, kind, createdAt: created_at }: Work) =>
+const entriesOf = ({ marks, text: prompt, kind: type, created_at }: Work) =>
 	marks.map((id) => {
-		const file_url = addressOf(id, KINDS[kind].type);
-		return { id, prompt, type: kind, file_url, status: 'completed', created_at };
+		const file_url = addressOf(id, KINDS[type].type);
+		return { id, prompt, type, file_url, status: 'completed', created_at };
 	});
+
+/** Status 0: the connection is reset; -1: refused. Without a body it goes on. */
+type Answer = { status: number; type?: string; body?: object | string; headers?: object };
+
+/** What stands between fails: with a page, a connection that ends, or no answer at all. */
+function failing(as: Fault['as']): Answer | undefined {
+	if (typeof as === 'number') return { status: as, type: 'text/html', body: PAGE };
+	return as === 'hang' ? undefined : { status: as === 'refused' ? -1 : 0 };
+}
 
 export type Service = ReturnType<typeof serviceOf>;
 
 /** The service of docs and field notes, without sockets, in virtual time; what happens is noted. */
-export function serviceOf(world: World, note: (fact: Fact) => void) {
+export function serviceOf({ seed, faults }: World) {
 	const works: Work[] = [];
 	const sockets = new Set<Socket>();
 	const exchanges: Exchange[] = [];
@@ -60,15 +62,14 @@ export function serviceOf(world: World, note: (fact: Fact) => void) {
 	let creates = 0;
 
 	/** From 0 to below 1; the same words, the same number. */
-	const share = (...words: unknown[]) => randomFrom(seedOf([world.seed, ...words].join(' ')))();
-
+	const share = (...words: unknown[]) => randomFrom(seedOf([seed, ...words].join(' ')))();
 	/** The fault of a kind that holds now, or that hits a create call. */
 	const faultOf = (wanted: Fault['kind'], call?: number) =>
-		world.faults.find(({ kind, at, forMs, create = call }) => {
+		faults.find(({ kind, at, forMs, create = call }) => {
 			return kind === wanted && clock.now >= at && clock.now < at + forMs && create === call;
 		});
 
-	for (const { kind, at, forMs, as, ms } of world.faults)
+	for (const { kind, at, forMs, as, ms } of faults)
 		clock.after(at, () => {
 			note({ what: 'fault', kind, as, ms, ends: at + forMs });
 			if (kind === 'outage' || as === 'streams')
@@ -82,93 +83,77 @@ export function serviceOf(world: World, note: (fact: Fact) => void) {
 		exchanges.push(exchange);
 		const isAstray = url.href.includes(encodeURIComponent(TOKEN));
 		const token = isAstray ? 'address' : authorization.includes(TOKEN) ? 'header' : undefined;
-		const [text, { host, pathname: path }] = [sent.input ?? sent.prompt, url];
+		const [text, { host, pathname: path }] = [(sent.input ?? sent.prompt) as string, url];
 		const by = { process: who.process.name, attempt: who.attempt };
-		note({ what: 'request', n, method, host, path, text: text as string, token, ...by });
-		clock.after(5 + 30 * share('way', n), () => exchange.isOver() || handle(exchange));
+		note({ what: 'request', n, method, host, path, text, token, ...by });
+		const onWayMs = 5 + 30 * share('way', n);
+		clock.after(onWayMs, () => exchange.isOver() || send(exchange, answerTo(exchange)));
 	}
 
-	function handle(exchange: Exchange): void {
+	function send(exchange: Exchange, answer: Answer | undefined): void {
+		if (!answer) return;
+		const { status, type = 'application/json', body, headers } = answer;
+		note({ what: 'answer', n: exchange.n, status });
+		if (status <= 0) return exchange.reset(status < 0 ? 'ECONNREFUSED' : 'ECONNRESET');
+		exchange.head(status, { 'content-type': type, ...headers });
+		if (body !== undefined) exchange.end(typeof body === 'string' ? body : JSON.stringify(body));
+	}
+
+	/** Undefined: nothing yet, or nothing at all. */
+	function answerTo(exchange: Exchange): Answer | undefined {
 		const { method, url, authorization } = exchange;
 		const outage = faultOf('outage');
-		if (outage) return fail(exchange, outage.as);
-		if (url.origin === FILES) return serve(exchange);
-		if (authorization !== `Bearer ${TOKEN}`) return refuse(exchange, 401, 'invalid_token');
+		if (outage) return failing(outage.as);
+		if (url.origin === FILES) return fileOf(exchange);
+		if (authorization !== `Bearer ${TOKEN}`) return refusal(exchange, 401, 'invalid_token');
 		const { most = Infinity, ms = 0, as } = faultOf('rate') ?? {};
 		const restMs = (counted.at(-most) ?? -Infinity) + ms - clock.now;
-		if (restMs > 0) {
-			const headers = as === 'told' ? { 'retry-after': String(Math.ceil(restMs / 1000)) } : {};
-			return refuse(exchange, 429, 'Too many requests', headers);
-		}
+		const headers = as === 'told' ? { 'retry-after': String(Math.ceil(restMs / 1000)) } : {};
+		if (restMs > 0) return { ...refusal(exchange, 429, 'Too many requests'), headers };
 		counted.push(clock.now);
 		const [name = '', id] = url.pathname.split('/').slice(3);
 		const kind = ({ task: 'speech', 'create-image': 'image' } as const)[name] ?? 'video';
 		if (method === 'POST') return create(exchange, kind);
-		if (id) return read(exchange, decodeURIComponent(id));
-		if (name === 'histories') return list(exchange);
-		answer(exchange, 200, { available_quota: 100 });
-	}
-
-	function answer(exchange: Exchange, status: number, body: object | string, headers = {}): void {
-		const isPage = typeof body === 'string';
-		begin(exchange, status, isPage ? 'text/html' : 'application/json', headers);
-		exchange.write(isPage ? body : JSON.stringify(body));
-		exchange.end();
-	}
-
-	function begin(exchange: Exchange, status: number, type: string, headers = {}): void {
-		note({ what: 'answer', n: exchange.n, status });
-		exchange.head(status, { 'content-type': type, ...headers });
-	}
-
-	/** What stands between fails: a status with a page, a connection that ends, or no answer at all. */
-	function fail(exchange: Exchange, as: Fault['as']): void {
-		if (as === 'hang') return;
-		if (typeof as === 'number') return answer(exchange, as, PAGE);
-		note({ what: 'answer', n: exchange.n, status: as === 'refused' ? -1 : 0 });
-		exchange.reset(as === 'refused' ? 'ECONNREFUSED' : 'ECONNRESET');
+		if (id) return task(decodeURIComponent(id));
+		return { status: 200, body: name === 'histories' ? page(url) : { available_quota: 100 } };
 	}
 
 	/** Error bodies repeat the token, as some deployments do. */
-	function refuse(exchange: Exchange, status: number, why: string, headers?: object): void {
-		const echo = share('echo') < 0.3 ? ` (${exchange.authorization})` : '';
-		answer(exchange, status, { error: why + echo }, headers);
+	function refusal({ authorization }: Exchange, status: number, why: string): Answer {
+		return { status, body: { error: why + (share('echo') < 0.3 ? ` (${authorization})` : '') } };
 	}
 
-	function create(exchange: Exchange, kind: Kind): void {
+	function create(exchange: Exchange, kind: Kind): Answer | undefined {
 		const { sent, n, who } = exchange;
 		const quota = faultOf('quota');
-		if (quota) return refuse(exchange, Number(quota.as), NO_QUOTA);
+		if (quota) return refusal(exchange, Number(quota.as), NO_QUOTA);
 		const { most = Infinity, as } = faultOf('atOnce') ?? {};
 		const isFull = works.filter(({ over }) => over === undefined).length >= most;
-		if (isFull && as === 429) return refuse(exchange, 429, FULL);
+		if (isFull && as === 429) return refusal(exchange, 429, FULL);
 		const call = creates++;
 		const dropped = faultOf('dropped', call);
-		if (dropped) return fail(exchange, dropped.as);
-		const amount = Number(sent.number_of_videos ?? 1);
+		if (dropped) return failing(dropped.as);
 		const failure = faultOf('fails', call) ? 'The content was refused' : isFull ? FULL : undefined;
+		const amount = Number(sent.number_of_videos ?? 1);
 		const text = String(sent.input ?? sent.prompt);
-		const work = make(kind, text, { n, amount, failure, attempt: who.attempt });
+		const work = make(kind, text, { n, attempt: who.attempt, amount, failure });
 		const lost = faultOf('lost', call);
-		if (lost) return fail(exchange, lost.as);
-		if (kind !== 'speech') return stream(work, exchange, faultOf('silent', call));
+		if (lost) return failing(lost.as);
+		if (kind !== 'speech') return void stream(work, exchange, faultOf('silent', call));
 		clock.after(faultOf('messages')?.as === 'early' ? 2500 : 1, () => {
 			if (exchange.isOver()) return;
 			note({ what: 'told', id: work.id });
-			answer(exchange, 200, { task_id: work.id });
+			send(exchange, { status: 200, body: { task_id: work.id } });
 		});
 	}
 
-	/** Makes it in its time; whoever gives no number of a request is somebody else. */
-	function make(kind: Kind, text: string, ordered: Ordered = {}): Work {
-		const { n, amount = 1, failure, attempt } = ordered;
-		const id = `${kind}-${works.length}`;
-		const marks = amount > 1 ? Array.from({ length: amount }, (_, at) => `${id}-${at + 1}`) : [id];
-		const createdAt = new Date().toISOString().replace('Z', '+00:00');
-		const work: Work = { id, kind, text, failure, attempt, marks, begun: clock.now, createdAt };
+	/** Makes it in its time. */
+	function make(kind: Kind, text: string, order: Order = {}): Work {
+		const work = workOf(kind, text, `${kind}-${works.length}`, order);
+		const { id, marks, amount, attempt, failure } = work;
 		works.push(work);
 		const own = works.filter((one) => one.attempt === attempt && one.over === undefined);
-		note({ what: 'charge', n, id, text, amount, underWay: own.length });
+		note({ what: 'charge', n: order.n, id, text, amount, underWay: own.length });
 		const { least, most } = KINDS[kind];
 		const ms = least + (most - least) * share('lasts', text) ** 2;
 		const steps = [21, 43, 71, 93].slice(Math.floor(4 * share('steps', text)));
@@ -177,7 +162,10 @@ export function serviceOf(world: World, note: (fact: Fact) => void) {
 			work.over = clock.now;
 			note(failure ? { what: 'failed', id, isTold: false } : { what: 'made', id, marks });
 			if (!failure) push(work, 100);
-			tellEnd(work);
+			const data = failure ? { code: 400, error: failure } : entriesOf(work);
+			if (!tell(work, failure ? 'error' : `${kind}_generation_complete`, data)) return;
+			note(failure ? { what: 'failed', id, isTold: true } : { what: 'told', id });
+			work.stream!.end();
 		});
 		return work;
 	}
@@ -200,75 +188,68 @@ export function serviceOf(world: World, note: (fact: Fact) => void) {
 	}
 
 	/** False if nobody listens. */
-	function tell({ stream, kind }: Work, event: string, data: unknown): boolean | undefined {
-		const name = event === 'error' ? event : `${kind}_generation_${event}`;
-		return stream?.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
-	}
+	const tell = ({ stream }: Work, event: string, data: unknown) =>
+		stream?.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 
 	function stream(work: Work, exchange: Exchange, silent: Fault | undefined): void {
 		work.stream = exchange;
-		begin(exchange, 200, 'text/event-stream');
-		tell(work, 'status', 'starting');
-		clock.after(1500, () => tell(work, 'status', 'processing'));
+		const event = `${work.kind}_generation_status`;
+		send(exchange, { status: 200, type: 'text/event-stream' });
+		tell(work, event, 'starting');
+		clock.after(1500, () => tell(work, event, 'processing'));
 		if (silent) clock.after(1600, () => exchange.end());
 	}
 
-	function tellEnd(work: Work): void {
-		const { id, failure: error } = work;
-		const data = error ? { code: 400, error } : entriesOf(work);
-		if (!tell(work, error ? 'error' : 'complete', data)) return;
-		note(error ? { what: 'failed', id, isTold: true } : { what: 'told', id });
-		work.stream!.end();
-	}
-
-	function read(exchange: Exchange, id: string): void {
+	function task(id: string): Answer {
 		const work = works.find((one) => one.id === id && one.kind === 'speech');
 		const isNewerThan = (ms = 0, since = 0) => clock.now < since + ms;
 		if (!work || isNewerThan(faultOf('lag')?.ms, work.begun))
-			return answer(exchange, 404, { error: 'task_not_found' });
-		const { over, failure: error } = work;
+			return { status: 404, body: { error: 'task_not_found' } };
+		const { over, failure: error, text: input } = work;
 		const status = over === undefined ? 'processing' : error ? 'error' : 'completed';
 		if (status === 'error') note({ what: 'failed', id, isTold: true });
 		const isThere = status === 'completed' && !isNewerThan(faultOf('bare')?.ms, over);
 		const urls = { audio_url: addressOf(id, 'wav'), subtitle_url: addressOf(id, 'srt') };
 		const told = status === 'error' ? { error } : isThere ? urls : {};
-		answer(exchange, 200, { id, status, input: work.text, ...told });
+		return { status: 200, body: { id, status, input, ...told } };
 	}
 
-	function list(exchange: Exchange): void {
-		const asked = exchange.url.searchParams;
-		const [page_size, page] = [
-			Number(asked.get('page_size') ?? 20),
-			Number(asked.get('page') ?? 1),
-		];
+	function page({ searchParams }: URL): object {
+		const [size, page] = [Number(searchParams.get('page_size')), Number(searchParams.get('page'))];
 		const lacks = faultOf('history')?.as;
 		const all = works
 			.filter(({ kind, over, failure }) => kind !== 'speech' && over !== undefined && !failure)
 			.sort((a, b) => b.over! - a.over!)
 			.flatMap(entriesOf)
 			.map((entry) => (lacks ? { ...entry, [lacks]: undefined } : entry));
-		const data = all.slice((page - 1) * page_size, page * page_size);
-		const total_pages = Math.ceil(all.length / page_size);
-		answer(exchange, 200, { data, total: all.length, page, page_size, total_pages });
+		const data = all.slice((page - 1) * size, page * size);
+		return {
+			data,
+			total: all.length,
+			page,
+			page_size: size,
+			total_pages: Math.ceil(all.length / size),
+		};
 	}
 
-	function serve(exchange: Exchange): void {
+	function fileOf(exchange: Exchange): Answer | undefined {
 		const [, mark, type] = /\/([^/]+)\.(\w+)$/.exec(exchange.url.pathname)!;
 		const work = works.find(({ marks }) => marks.includes(mark!))!;
 		const { as, ms = 0 } = faultOf('files') ?? {};
 		const fault = as === 'slow' || clock.now < work.over! + ms ? as : undefined;
-		if (typeof fault === 'number') return fail(exchange, fault);
+		if (typeof fault === 'number') return failing(fault);
 		const head = Buffer.from(type === 'srt' ? SRT : (KINDS[work.kind].head as string), 'latin1');
 		const bytes = Buffer.concat([head, Buffer.alloc(320, `<${mark}>`)]);
-		begin(exchange, 200, 'application/octet-stream', { 'content-length': `${bytes.length}` });
 		const stepMs = fault === 'slow' ? 35_000 : 10;
-		exchange.write(bytes.subarray(0, 100));
 		clock.after(stepMs, () => fault !== 'cut' && exchange.write(bytes.subarray(100)));
 		clock.after(2 * stepMs, () => {
 			if (fault === 'cut') return exchange.reset('ECONNRESET');
 			note({ what: 'served', file: `${mark}.${type}` });
 			exchange.end();
 		});
+		const headers = { 'content-length': `${bytes.length}` };
+		send(exchange, { status: 200, type: 'application/octet-stream', headers });
+		exchange.write(bytes.subarray(0, 100));
 	}
 
 	function leave(socket: Socket): void {
@@ -279,8 +260,7 @@ export function serviceOf(world: World, note: (fact: Fact) => void) {
 	return {
 		receive,
 		leave,
-		/** Somebody else's order. */
-		order: make,
+		make,
 		/** The task of this text, made by somebody else. */
 		taskOf: (text: string) => (works.find((work) => work.text === text) ?? make('speech', text)).id,
 		join(socket: Socket, url: URL): void {

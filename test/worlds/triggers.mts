@@ -1,12 +1,20 @@
 import type { IDataObject, IRun, WorkflowActivateMode } from 'n8n-workflow';
 import { activateTrigger, triggerNode } from '../service/triggerNode.mts';
 import { clock, pause, runAs, SECOND } from './clock.mts';
-import { credential, givenOf, type Stage } from './executions.mts';
+import { credential, givenOf } from './executions.mts';
+import { note } from './ledger.mts';
+import type { N8n } from './n8n.mts';
+import { effect } from './network.mts';
+import type { Service } from './service.mts';
 import type { Trigger } from './world.mts';
 
 /** A workflow with a trigger, and what n8n knows of it. */
-export function publicationOf(stage: Stage, plan: Trigger, index: number) {
-	const { note, service } = stage;
+export function publicationOf(
+	service: Service,
+	processOf: () => N8n,
+	plan: Trigger,
+	index: number,
+) {
 	const trigger = `trigger ${index}`;
 	/** The keys of the executions in n8n's database. */
 	const keys = new Set<string>();
@@ -34,7 +42,7 @@ export function publicationOf(stage: Stage, plan: Trigger, index: number) {
 
 	/** True if it listens, or is of no importance any more. */
 	async function activate(activationMode: WorkflowActivateMode, life: number): Promise<boolean> {
-		const process = stage.processOf(0);
+		const process = processOf();
 		if (process.isDead) return true;
 		const { events, download } = plan;
 		const taskIds = plan.tasks.map(service.taskOf);
@@ -50,7 +58,7 @@ export function publicationOf(stage: Stage, plan: Trigger, index: number) {
 		};
 		// Four parameters tell the trigger that this n8n drops duplicates.
 		const emit: Parameters<typeof activateTrigger>[1] = (output, _response, ending, key = '') =>
-			stage.effect({ process }, () => {
+			effect({ process }, () => {
 				const isNew = !keys.has(key);
 				keys.add(key);
 				note({ what: 'started', trigger, key, isNew, given: givenOf(output[0]![0]!) });

@@ -37,7 +37,7 @@ test('a seed is the same world twice', async () => {
 });
 
 test('a process may be killed at every effect, and retried', async () => {
-	const args = { small: true, kills: true, seed: 4, count: 50, within: 12 };
+	const args = { kills: true, seed: 4, count: 50, within: 12 };
 	expect(await run('main.mts', args)).toEqual(allGood);
 });
 
