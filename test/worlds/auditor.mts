@@ -13,15 +13,6 @@ type Complaints = Iterable<string>;
 const count = <T,>(all: T[], holds: (one: T) => boolean) => all.filter(holds).length;
 const errorOf = ({ error, given }: Of<'ended'>) =>
 	error ?? given.find(({ json }) => json.error)?.json.error;
-const isFailureTold = ({ failed }: Book['works'][number]) => failed.some(({ isTold }) => isTold);
-/** How many requests it takes to make all that is asked for, at most. */
-const needOf = ({ asked: { items, options } }: Family) =>
-	items.length * (options.splitLongerThan ? 3 : 1);
-/** How long the node waits for one generation, in ms. */
-const timeoutOf = ({ asked: { operation, options } }: Family) => {
-	const usual = /speak|wait/.test(operation) ? 3600 : operation === 'create' ? 900 : 1800;
-	return Number(options.timeout ?? usual) * SECOND;
-};
 
 /** 1. At most one paid request per item and attempt; a retry collects what was paid for. */
 function* paidOnce({ asked, attempts, paid, works }: Family): Complaints {
@@ -30,7 +21,7 @@ function* paidOnce({ asked, attempts, paid, works }: Family): Complaints {
 		for (const { attempt, texts } of attempts)
 			if (count(own, (one) => one.attempt === attempt) > mostFor(texts))
 				yield `more than one paid request for "${text}" in attempt ${attempt}`;
-		const failed = count(works, (work) => work.text === text && isFailureTold(work));
+		const failed = count(works, (work) => work.text === text && work.isFailureTold);
 		if (own.length > mostFor(asked.items) + failed) yield `"${text}" is paid for again`;
 	}
 	const most = Number(asked.options.maxPaidPerExecution ?? 0);
@@ -40,7 +31,8 @@ function* paidOnce({ asked, attempts, paid, works }: Family): Complaints {
 
 /** 2. Each item gets its own file, the parts of one in their order. */
 function* ownFile({ asked, ended }: Family, { works }: Book): Complaints {
-	const textOf = (mark: string) => works.find(({ made }) => made?.marks.includes(mark))?.text;
+	const textOf = (mark: string) =>
+		works.find(({ made }) => made?.marks.includes(mark))?.text ?? '?';
 	for (const { given, status } of ended) {
 		const used = given.flatMap(({ marks }) => marks);
 		for (const mark of used) if (count(used, (one) => one === mark) > 1) yield `${mark} twice`;
@@ -49,9 +41,9 @@ function* ownFile({ asked, ended }: Family, { works }: Book): Complaints {
 		for (const { text, marks, json } of given) {
 			const named = json.error === undefined ? marksIn(JSON.stringify(json)) : [];
 			for (const mark of [...marks, ...named])
-				if (!text.includes(textOf(mark) ?? '?')) yield `${mark} at the item "${text}"`;
-			const places = marks.map((mark) => text.indexOf(textOf(mark) ?? ''));
-			if (places.some((place, index) => place < (places[index - 1] ?? 0)))
+				if (!text.includes(textOf(mark))) yield `${mark} at the item "${text}"`;
+			const places = marks.map((mark) => text.indexOf(textOf(mark)));
+			if (places.some((place, index) => place < (places[index - 1] ?? -1)))
 				yield `parts in disorder: ${marks}`;
 		}
 	}
@@ -69,15 +61,14 @@ function* deliveredOrNamed(family: Family, { of }: Book): Complaints {
 	);
 	const texts = JSON.stringify([...own, ...ended]);
 	const isNamed = (id: string) => new RegExp(`${id}(?!\\d)`).test(texts);
-	for (const work of family.works) {
-		const { id, text, request, made, amount, isTold } = work;
+	for (const { id, text, request, made, amount, isTold, isFailureTold } of family.works) {
 		// A process that was killed says nothing any more.
 		if (!ended.some(({ execution }) => execution === request!.execution)) continue;
 		const isWhole = made?.marks.length === amount;
 		const missing = isWhole ? made.marks.filter((mark) => !delivered.has(mark)) : [id];
 		const isHinted = /paid|charged|history/i.test(texts) && (!isTold || isCounted);
-		const isSaid = isFailureTold(work) || isHinted || isNamed(id) || missing.every(isNamed);
-		if (!isSaid) yield `nobody says what became of ${id} ("${text}")`;
+		if (!isFailureTold && !isHinted && !isNamed(id) && !missing.every(isNamed))
+			yield `nobody says what became of ${id} ("${text}")`;
 	}
 	for (const { marks, fields } of asked.options.subtitles ? given : [])
 		if (marks.length > 0 && !fields.includes('subtitles') && !/subtitle/i.test(JSON.stringify(own)))
@@ -86,12 +77,11 @@ function* deliveredOrNamed(family: Family, { of }: Book): Complaints {
 
 /** 4. The node waits as long as it is told and no longer. */
 function* inTime(family: Family, { works }: Book): Complaints {
-	const { asked, begun, ended, name, requests } = family;
-	const timeoutMs = timeoutOf(family);
-	const mostMs = asked.tries * needOf(family) * (timeoutMs + MINUTE) + 11 * MINUTE;
+	const { asked, begun, ended, name, need, requests, timeoutMs } = family;
+	const mostMs = asked.tries * need * (timeoutMs + MINUTE) + 11 * MINUTE;
 	if (ended.length === 0) yield `${name} does not end`;
 	for (const { execution, at } of ended) {
-		const from = begun.find((line) => line.execution === execution)!.at;
+		const from = begun.find((line) => line.execution === execution)?.at ?? -Infinity;
 		if (at - from > mostMs) yield `${execution} takes ${(at - from) / SECOND} s`;
 		const isPatient = works.some((work) => work.at > from && work.at < at);
 		if (asked.operation !== 'wait' && !isPatient && at - from > 16 * MINUTE * asked.tries)
@@ -114,18 +104,18 @@ const isMild = ({ kind, as, ms = 0, at, ends }: Of<'fault'>) => {
 
 /** 4b. It survives what passes, and once that has ceased all ends well within a bound. */
 function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book): Complaints {
-	const { asked, ended, stopped, name, requests, paid } = family;
+	const { asked, ended, stopped, name, need, requests, paid, timeoutMs } = family;
 	const { operation, items, options, onError } = asked;
 	const last = ended.at(-1);
 	const most = Number(options.maxPaidPerExecution ?? Infinity);
-	if (!last || stopped || isKilled || most < needOf(family)) return;
-	if (faults.some(({ as }) => as === 'slow') && timeoutOf(family) <= 5 * MINUTE) return;
+	if (!last || stopped || isKilled || most < need) return;
+	if (faults.some(({ as }) => as === 'slow') && timeoutMs <= 5 * MINUTE) return;
 	const error = errorOf(last) ?? (last.status === 'success' ? undefined : last.status);
 	const own = works.filter(({ request, text }) =>
 		request ? requests.includes(request) : operation === 'wait' && items.includes(text),
 	);
 	if (faults.every(isMild)) {
-		const isPatient = timeoutOf(family) >= 15 * MINUTE && new Set(items).size === items.length;
+		const isPatient = timeoutMs >= 15 * MINUTE && new Set(items).size === items.length;
 		if (error && isPatient) yield `${name} fails: ${error}`;
 		const made = Math.max(family.at, calmFrom, ...own.map((work) => work.made?.at ?? 0));
 		// A rate that was told to nobody leaves five seconds between readings.
@@ -134,9 +124,8 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 		if (!error && ended.length === 1 && late > 0) yield `${name} ends ${late} ms late`;
 	}
 	const isClear = paid.every(({ n }) => own.some((work) => work.n === n && work.isTold));
-	const failures = count(own, ({ failed }) => failed.length > 0);
-	if (last.status !== 'success' && onError === 'stopWorkflow' && isClear && failures < 2)
-		yield `${name} never ends well: ${error}`;
+	if (last.status === 'success' || onError !== 'stopWorkflow' || !isClear) return;
+	if (count(own, ({ isFailed }) => isFailed) < 2) yield `${name} never ends well: ${error}`;
 }
 
 /** 4c. The result is looked up as soon as a message says that it is there. */
@@ -177,8 +166,8 @@ function* eventsOnce(book: Book): Complaints {
 	const ends = endsOf(book);
 	const started = book.of('started').filter(({ isNew }) => isNew);
 	for (const [trigger, all] of Map.groupBy(started, (line) => line.trigger)) {
-		const { wanted } = book.of('published').find((line) => line.trigger === trigger)!;
-		const { events, taskIds, download } = wanted;
+		const published = book.of('published').find((line) => line.trigger === trigger);
+		const { events = [], taskIds = [], download = false } = published?.wanted ?? {};
 		for (const [event, { length }] of Map.groupBy(all, ({ given }) => eventOf(given)))
 			if (length > 1 && !event.startsWith('progress')) yield `${event} starts ${length} executions`;
 		for (const { given, at } of all) {
@@ -209,21 +198,18 @@ function* eventsAll(book: Book): Complaints {
 		const lives = livesOf(trigger, lines);
 		const first = lives[0]?.at ?? 0;
 		for (const { at: from, to, process } of lives) {
-			const heard = of('heard').filter(
-				(line) => line.process === process && line.at > from && line.at < to,
-			);
+			const isOwn = (line: { process: string }) => line.process === process;
+			const heard = of('heard').filter((line) => isOwn(line) && line.at > from && line.at < to);
 			// What is there at the first look into the history is not reported.
-			const looked = looks.find((line) => line.process === process && line.at > first - MINUTE);
+			const looked = looks.find((line) => isOwn(line) && line.at > first - MINUTE);
 			for (const { event, at, id } of endsOf(book)) {
 				const kind = event.split(' ')[0]!;
 				// What was looked at when it was published is kept: what came since is made up for.
 				const isMadeUp = at > from || (looked && looked.at <= first);
-				const isDue =
-					kind === 'generated'
-						? looked && looked.at < at && isMadeUp
-						: taskIds.length > 0
-							? taskIds.includes(id)
-							: at > from && heard.some((one) => one.id === id);
+				const isNamed = taskIds.includes(id);
+				const isHeard = at > from && heard.some((one) => one.id === id);
+				const isNew = looked && looked.at < at && isMadeUp;
+				const isDue = kind === 'generated' ? isNew : taskIds.length > 0 ? isNamed : isHeard;
 				const isWanted = events.includes(kind) && !told.has(event);
 				if (isWanted && isDue && Math.max(at, from, calmFrom) + 10 * MINUTE <= to)
 					yield `${event} starts nothing`;

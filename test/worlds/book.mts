@@ -13,8 +13,12 @@ const rootOf = (execution: string) => execution.replace(/( again)+$/, '');
 export function bookOf(lines: Line[]) {
 	const of = <What extends Line['what']>(what: What) =>
 		lines.filter((line): line is Of<What> & Line => line.what === what);
-	const [told, made, failed] = [of('told'), of('made'), of('failed')] as const;
-	const killed = of('killed');
+	const [told, made, failed, killed] = [
+		of('told'),
+		of('made'),
+		of('failed'),
+		of('killed'),
+	] as const;
 	const statuses = new Map(of('answer').map(({ n, status }) => [n, status]));
 	const executions = new Map(of('attempt').map((line) => [line.attempt, line.execution]));
 	const charged = new Set(of('charge').map(({ n }) => n));
@@ -29,18 +33,26 @@ export function bookOf(lines: Line[]) {
 	const works = of('charge').map((charge) => {
 		const isOwn = ({ id }: { id: string }) => id === charge.id;
 		const request = requests.find(({ n }) => n === charge.n);
-		const ends = { made: made.find(isOwn), failed: failed.filter(isOwn) };
+		const isFailureTold = failed.some((line) => isOwn(line) && line.isTold);
+		const ends = { made: made.find(isOwn), isFailed: failed.some(isOwn), isFailureTold };
 		return { ...charge, ...ends, request, isTold: told.some(isOwn) };
 	});
 	const begins = Map.groupBy(of('begun'), (line) => rootOf(line.execution));
 	const families = [...begins].map(([name, begun]) => {
 		const isOwn = ({ execution }: { execution: string }) => rootOf(execution) === name;
+		const [{ asked, at, process }, ended] = [begun[0]!, of('ended').filter(isOwn)];
+		const { operation, items, options } = asked;
+		const usual = /speak|wait/.test(operation) ? 3600 : operation === 'create' ? 900 : 1800;
 		return {
-			...{ name, begun, ...begun[0]!, requests: requests.filter(isOwn) },
+			...{ name, begun, asked, at, process, ended, requests: requests.filter(isOwn) },
 			paid: requests.filter((line) => isOwn(line) && line.isPaid),
 			works: works.filter(({ request }) => request && isOwn(request)),
-			...{ attempts: of('attempt').filter(isOwn), ended: of('ended').filter(isOwn) },
+			attempts: of('attempt').filter(isOwn),
 			stopped: of('stopped').find(isOwn),
+			/** How long the node waits for one generation, in ms. */
+			timeoutMs: Number(options.timeout ?? usual) * 1000,
+			/** How many requests it takes to make all that is asked for, at most. */
+			need: items.length * (options.splitLongerThan ? 3 : 1),
 		};
 	});
 	const endings = of('fault').map(({ ends }) => (ends < LASTING ? ends : 0));

@@ -1,0 +1,112 @@
+import { audit } from '../worlds/auditor.mts';
+import type { Line } from '../worlds/ledger.mts';
+import { TOKEN } from '../worlds/service.mts';
+
+/* A ledger in which all is well, and what the auditor says once it has been damaged by hand. */
+
+const text = 'One text.';
+const [execution, process, trigger, id] = ['execution 0', 'n8n 0', 'trigger 0', 'speech-0'];
+const asked = {
+	...{ operation: 'speak', items: [text], onError: 'stopWorkflow' as const, tries: 1 },
+	options: { timeout: 900, concurrency: 1, subtitles: true, maxPaidPerExecution: 2 },
+};
+const wanted = { events: ['completed', 'failed'], taskIds: [] as string[], download: true };
+const path = '/v1/labs/task';
+const by = { host: 'api.worlds.test', process, token: 'header' as const, attempt: 1 };
+const json = { task_id: id, audio_url: `https://files.worlds.test/made/${id}.wav` };
+const item = { text, marks: [id], fields: ['data', 'subtitles'], json };
+const told = { text: '', marks: [id], fields: ['data'], json: { event: 'completed', task_id: id } };
+
+const GOOD: Line[] = [
+	{ at: 0, what: 'published', trigger, process, wanted },
+	{ at: 0, what: 'saved', trigger, text: '{}' },
+	{ at: 1000, what: 'begun', execution, process, asked },
+	{ at: 1000, what: 'attempt', attempt: 1, execution, texts: [text] },
+	{ at: 1000, what: 'request', n: 0, method: 'POST', path, text, ...by },
+	{ at: 1000, what: 'charge', n: 0, id, text, amount: 1, underWay: 1 },
+	{ at: 1000, what: 'told', id },
+	{ at: 1000, what: 'answer', n: 0, status: 200 },
+	{ at: 9000, what: 'made', id, marks: [id] },
+	{ at: 9000, what: 'heard', id, percentage: 100, process },
+	{ at: 9000, what: 'request', n: 1, method: 'GET', path: `${path}/${id}`, ...by },
+	{ at: 9000, what: 'served', file: `${id}.wav` },
+	{ at: 9000, what: 'started', trigger, key: 'key', isNew: true, given: told },
+	{ at: 9500, what: 'ended', execution, status: 'success', given: [item] },
+	{ at: 2_000_000, what: 'unpublished', trigger },
+	{ at: 2_000_000, what: 'left', timers: 0, requests: 0, sockets: 0 },
+];
+
+type What = Line['what'];
+/** The first line of a kind after so many seconds, once more, and a little different. */
+const again = (what: What, seconds: number, more: object = {}): Line =>
+	({ ...GOOD.find((line) => line.what === what)!, at: seconds * 1000, ...more }) as Line;
+const add = (...lines: Line[]) => [...GOOD, ...lines].sort((a, b) => a.at - b.at);
+const change = (what: What, more: object) =>
+	GOOD.map((line) => (line.what === what ? ({ ...line, ...more } as Line) : line));
+const lacking = (what: What) => GOOD.filter((line) => line.what !== what);
+const given = (...all: object[]) =>
+	change('ended', { given: all.map((one) => ({ ...item, ...one })) });
+const event = (more: object) => ({ given: { ...told, ...more } });
+const reading = { method: 'GET', path: `${path}/${id}` };
+const retry = `${execution} again`;
+const failing = { status: 'error', error: id, given: [] };
+
+test('nothing is wrong with a ledger in which all is well', () => {
+	expect(audit({ lines: GOOD })).toEqual([]);
+});
+
+/** What is damaged, behind the promise that it breaks. */
+const DAMAGED: Record<string, Line[]> = {
+	'paidOnce: a second charge': add(again('request', 2, { n: 5 }), again('charge', 2, { n: 5 })),
+	'paidOnce: a second create call, without an answer': add(again('request', 2, { n: 5 })),
+	'paidOnce: a retry that pays again': add(
+		...[again('begun', 60, { execution: retry }), again('ended', 70, { execution: retry })],
+		again('attempt', 60, { attempt: 2, execution: retry }),
+		...[again('request', 60, { n: 5, attempt: 2 }), again('charge', 60, { n: 5 })],
+	),
+	'paidOnce: more than the limit': add(...[5, 6].map((n) => again('request', 2, { n }))),
+	"ownFile: another's file": given({ text: 'Other.' }),
+	"ownFile: another's address": given({ text: 'Other.', marks: [] }),
+	'ownFile: a file twice': given({}, {}),
+	'ownFile: nothing given': given(),
+	'deliveredOrNamed: nothing given': given(),
+	'deliveredOrNamed: no subtitles': given({ fields: ['data'] }),
+	'inTime: no end': lacking('ended'),
+	'inTime: a reading long after the timeout': add(again('request', 1000, reading)),
+	'endsWell: a failure with a fault that passes': [
+		{ at: 0, what: 'fault', kind: 'sockets', as: 'deaf', ends: 5000 },
+		...change('ended', failing),
+	],
+	'endsWell: a retry that fails after the faults': change('ended', failing),
+	'heardAtOnce: a reading that does not come': GOOD.filter(
+		(line) => line.what !== 'request' || line.method === 'POST',
+	),
+	'atPace: two at once': change('charge', { underWay: 2 }),
+	'atPace: an end long after the result': change('ended', { at: 30_000 }),
+	'eventsOnce: an event twice': add(again('started', 10, { key: 'other' })),
+	'eventsAll: no event': lacking('started'),
+	'eventsOnce: an event before its time': change('started', { at: 3000 }),
+	'eventsOnce: an event that nobody asked for': change(
+		'started',
+		event({ json: { ...told.json, event: 'progress' }, marks: [] }),
+	),
+	'eventsOnce: an event of a task that is not named': change('published', {
+		wanted: { ...wanted, taskIds: ['speech-9'] },
+	}),
+	'eventsOnce: an event without its file': change('started', event({ marks: [] })),
+	'eventsOnce: an event of nobody': lacking('published'),
+	'eventsAll: a trigger that has died': add(again('published', 20, { refused: 'HTTP 502' })),
+	'bounded: a timer': change('left', { timers: 1 }),
+	'bounded: static data without end': change('saved', { text: 'x'.repeat(60_000) }),
+	'bounded: a file fetched again and again': add(...[10, 11, 12].map((at) => again('served', at))),
+	'tokenNowhere: the token at a file host': change('request', { host: 'files.worlds.test' }),
+	'tokenNowhere: the token in the log': add(
+		again('saved', 9, { what: 'said', process, text: `Bearer ${TOKEN}` }),
+	),
+	'stops: requests after a stop': add({ at: 3000, what: 'stopped', execution }),
+};
+
+test.each(Object.entries(DAMAGED))('%s', (name, lines) => {
+	const broken = audit({ lines }).map((complaint) => complaint.split(':')[0]);
+	expect(broken).toContain(name.split(':')[0]);
+});
