@@ -1,4 +1,4 @@
-import { type Book, bookOf, endsOf, eventOf, type Family, livesOf, marksIn } from './book.mts';
+import { type Book, bookOf, eventOf, type Family, livesOf, marksIn } from './book.mts';
 import { MINUTE, SECOND } from './clock.mts';
 import type { Line, Of } from './ledger.mts';
 import { API, TOKEN } from './service.mts';
@@ -163,7 +163,6 @@ function* atPace({ asked, ended, stopped, works, attempts }: Family, book: Book)
 
 /** 6. Each event starts one execution, and nothing else does. */
 function* eventsOnce(book: Book): Complaints {
-	const ends = endsOf(book);
 	const started = book.of('started').filter(({ isNew }) => isNew);
 	for (const [trigger, all] of Map.groupBy(started, (line) => line.trigger)) {
 		const published = book.of('published').find((line) => line.trigger === trigger);
@@ -173,7 +172,7 @@ function* eventsOnce(book: Book): Complaints {
 		for (const { given, at } of all) {
 			const name = eventOf(given);
 			const { event, task_id: task, error } = given.json;
-			const isTrue = ends.some((end) => end.event === name && end.at <= at);
+			const isTrue = book.events.some((end) => end.event === name && end.at <= at);
 			if (!isTrue && event !== 'progress') yield `${name} is not true`;
 			const isNamed = taskIds.length === 0 || !task || taskIds.includes(String(task));
 			if (!isNamed || !events.includes(String(event))) yield `nobody asked for ${name}`;
@@ -202,7 +201,7 @@ function* eventsAll(book: Book): Complaints {
 			const heard = of('heard').filter((line) => isOwn(line) && line.at > from && line.at < to);
 			// What is there at the first look into the history is not reported.
 			const looked = looks.find((line) => isOwn(line) && line.at > first - MINUTE);
-			for (const { event, at, id } of endsOf(book)) {
+			for (const { event, at, id } of book.events) {
 				const kind = event.split(' ')[0]!;
 				// What was looked at when it was published is kept: what came since is made up for.
 				const isMadeUp = at > from || (looked && looked.at <= first);

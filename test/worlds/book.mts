@@ -55,9 +55,18 @@ export function bookOf(lines: Line[]) {
 			need: items.length * (options.splitLongerThan ? 3 : 1),
 		};
 	});
+	/** All that a trigger may tell, and when it happened. */
+	const events = [
+		...made.flatMap(({ at, id, marks }) => {
+			const isSpeech = id.startsWith('speech');
+			const all = isSpeech ? [`completed ${id}`] : marks.map((mark) => `generated ${mark}`);
+			return all.map((event) => ({ at, id, event }));
+		}),
+		...failed.map(({ at, id }) => ({ at, id, event: `failed ${id}` })),
+	];
 	const endings = of('fault').map(({ ends }) => (ends < LASTING ? ends : 0));
 	return {
-		...{ lines, of, requests, works, faults: of('fault'), isKilled: killed.length > 0 },
+		...{ lines, of, requests, works, events, faults: of('fault'), isKilled: killed.length > 0 },
 		// What a killed process was at can't be asked of it.
 		families: families.filter(({ ended, at: begun, process: own }) => {
 			return ended.length > 0 || !killed.some(({ at, process }) => at >= begun && process === own);
@@ -73,16 +82,6 @@ export const marksIn = (text: string) => text.match(/(?<=made\/)[\w-]+(?=\.)/g) 
 /** What an event tells: its kind, and the task or the mark of the file. */
 export const eventOf = ({ json }: Given) =>
 	`${json.event} ${json.task_id ?? marksIn(String(json.file_url))[0]}`;
-
-/** All that a trigger may tell, and when it happened. */
-export const endsOf = ({ of }: Book) => [
-	...of('made').flatMap(({ at, id, marks }) => {
-		const isSpeech = id.startsWith('speech');
-		const events = isSpeech ? [`completed ${id}`] : marks.map((mark) => `generated ${mark}`);
-		return events.map((event) => ({ at, id, event }));
-	}),
-	...of('failed').map(({ at, id }) => ({ at, id, event: `failed ${id}` })),
-];
 
 /** From when to when a process listened for a trigger without a break. */
 export function livesOf(trigger: string, lines: Line[]) {

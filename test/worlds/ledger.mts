@@ -1,20 +1,15 @@
-import type { IDataObject, INode } from 'n8n-workflow';
+import type { IDataObject } from 'n8n-workflow';
 import { clock } from './clock.mts';
+import type { Execution } from './world.mts';
 
 /** An item that n8n has: the text of its input item, the marks in its files, the fields that these are in. */
 export type Given = { text: string; json: IDataObject; marks: string[]; fields: string[] };
 
 /** What a person has asked n8n for. Options as the node has them, times in seconds. */
-export interface Asked {
-	operation: string;
-	items: string[];
-	options: Record<string, number | boolean>;
-	onError: INode['onError'];
-	tries: number;
-}
+type Asked = Pick<Execution, 'operation' | 'items' | 'options' | 'onError' | 'tries'>;
 
 /** What a trigger is to tell. */
-export type Wanted = { events: string[]; taskIds: string[]; download: boolean };
+type Wanted = { events: string[]; taskIds: string[]; download: boolean };
 
 /** Who sent it, and where it bears the token. */
 type Sent = { process: string; attempt?: number; token?: 'header' | 'address' };

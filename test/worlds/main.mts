@@ -45,7 +45,7 @@ async function judge(seed: number, kill?: number): Promise<number> {
 	played++;
 	const { lines, effects } = await play({ ...without(worldOf(seed), leftOut), kill });
 	const wrong = audit({ lines });
-	for (const name of lostBy({ lines })) lost[name] = (lost[name] ?? 0) + 1;
+	for (const name of lostBy(lines)) lost[name] = (lost[name] ?? 0) + 1;
 	const all = lines.map((line) => JSON.stringify(line)).join('\n');
 	if (values.ledger) console.log(all);
 	if (values.verbose) console.log(`seed ${seed}: ${hash('sha256', all).slice(0, 16)}`);

@@ -13,12 +13,17 @@ const axios = nearN8n('axios') as typeof import('axios').default;
 let service: Service;
 let mayDie: (process: Process) => void;
 
+/** All of the world that is played. */
+const exchanges: Exchange[] = [];
+export const sockets: Socket[] = [];
+
 /** From now on n8n's request helper and the global WebSocket lead to this service. */
 export function connect(...world: [Service, typeof mayDie]): void {
 	[service, mayDie] = world;
-	let requests = 0;
+	[exchanges.length, sockets.length] = [0, 0];
 	axios.defaults.adapter = async (config) => {
-		const exchange = exchangeOf(requests++, config);
+		const exchange = exchangeOf(exchanges.length, config);
+		exchanges.push(exchange);
 		effect(exchange.who, () => runAs(undefined, () => service.receive(exchange)));
 		return await exchange.answered;
 	};
@@ -31,6 +36,12 @@ export function effect(who: NonNullable<Who>, act: () => void): void {
 	runAs(who, act);
 	mayDie(who.process);
 }
+
+/** Requests and sockets that live processes have open. */
+export const open = () => ({
+	requests: exchanges.filter(({ isOver }) => !isOver()).length,
+	sockets: sockets.filter(({ readyState, who }) => readyState < 3 && !who.process.isDead).length,
+});
 
 export type Exchange = ReturnType<typeof exchangeOf>;
 
@@ -82,7 +93,10 @@ export class Socket extends EventTarget {
 
 	constructor(url: string) {
 		super();
-		runAs(undefined, () => service.join(this, new URL(url)));
+		sockets.push(this);
+		const isWelcome = service.welcomes(new URL(url));
+		const answer = () => this.become(isWelcome && this.readyState === 0 ? 1 : 3);
+		runAs(undefined, () => clock.after(20, answer));
 	}
 
 	/** It has been opened (1) or closed (3). */
@@ -100,6 +114,6 @@ export class Socket extends EventTarget {
 	close(): void {
 		if (this.readyState >= 2) return;
 		this.readyState = 2;
-		runAs(undefined, () => clock.after(5, () => service.leave(this)));
+		runAs(undefined, () => clock.after(5, () => this.become(3)));
 	}
 }

@@ -4,7 +4,7 @@ import { clock, MINUTE, pause, type Process, runAs, SECOND, whoRuns } from './cl
 import { execute, type Running, underWay, workflowOf } from './executions.mts';
 import { ledger, type Line, note } from './ledger.mts';
 import { type N8n, startProcess } from './n8n.mts';
-import { connect, nearCore } from './network.mts';
+import { connect, nearCore, open } from './network.mts';
 import { serviceOf } from './service.mts';
 import { publicationOf } from './triggers.mts';
 import type { Execution, World } from './world.mts';
@@ -32,9 +32,9 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		processOf(index).isDead = true;
 		runAs(undefined, () => clock.after(5 * SECOND, () => startAgain(index)));
 	};
-	const triggers = world.triggers.map((plan, index) =>
-		publicationOf(service, processOf, plan, index),
-	);
+	const triggers = world.triggers.map((plan, index) => {
+		return publicationOf(service, processOf, `trigger ${index}`, plan);
+	});
 
 	/** Begins an execution, or what n8n has kept of it, once its process lives. */
 	function begin(plan: Execution, name: string, retryOf?: IRun): void {
@@ -92,7 +92,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 	await clock.pass(15 * MINUTE);
 	for (const trigger of triggers) void trigger.turn(false);
 	await clock.pass(2 * MINUTE);
-	note({ what: 'left', timers: clock.left(), ...service.open() });
+	note({ what: 'left', timers: clock.left(), ...open() });
 	return { lines: [...ledger], effects };
 }
 

@@ -2,7 +2,7 @@ import { randomFrom, seedOf } from '../../simulator/media/random.mts';
 import { wavHeader } from '../../simulator/media/wav.mts';
 import { clock } from './clock.mts';
 import { note } from './ledger.mts';
-import type { Exchange, Socket } from './network.mts';
+import { type Exchange, sockets } from './network.mts';
 import type { Fault, World } from './world.mts';
 
 export const API = 'https://api.worlds.test';
@@ -55,8 +55,6 @@ export type Service = ReturnType<typeof serviceOf>;
 /** The service of docs and field notes, without sockets, in virtual time; what happens is noted. */
 export function serviceOf({ seed, faults }: World) {
 	const works: Work[] = [];
-	const sockets = new Set<Socket>();
-	const exchanges: Exchange[] = [];
 	/** When the account has sent what counts for a limit, in ms. */
 	const counted: number[] = [];
 	let creates = 0;
@@ -75,12 +73,11 @@ export function serviceOf({ seed, faults }: World) {
 			if (kind === 'outage' || as === 'streams')
 				for (const { stream } of works) stream?.reset('ECONNRESET');
 			if (kind === 'outage' || as === 'sockets' || (kind === 'sockets' && as !== 'deaf'))
-				for (const socket of sockets) leave(socket);
+				for (const socket of sockets) socket.become(3);
 		});
 
 	function receive(exchange: Exchange): void {
 		const { n, method, url, sent, authorization, who } = exchange;
-		exchanges.push(exchange);
 		const isAstray = url.href.includes(encodeURIComponent(TOKEN));
 		const token = isAstray ? 'address' : authorization.includes(TOKEN) ? 'header' : undefined;
 		const [text, { host, pathname: path }] = [(sent.input ?? sent.prompt) as string, url];
@@ -252,30 +249,14 @@ export function serviceOf({ seed, faults }: World) {
 		exchange.write(bytes.subarray(0, 100));
 	}
 
-	function leave(socket: Socket): void {
-		sockets.delete(socket);
-		socket.become(3);
-	}
-
 	return {
 		receive,
-		leave,
 		make,
 		/** The task of this text, made by somebody else. */
 		taskOf: (text: string) => (works.find((work) => work.text === text) ?? make('speech', text)).id,
-		join(socket: Socket, url: URL): void {
-			const isRefused = faultOf('outage') ?? faultOf('sockets')?.as === 'refused';
-			clock.after(20, () => {
-				const isOwner = url.searchParams.get('token') === TOKEN;
-				if (isRefused || !isOwner || socket.readyState > 0) return socket.become(3);
-				sockets.add(socket);
-				socket.become(1);
-			});
-		},
-		/** Requests and sockets that a live process has open. */
-		open: () => ({
-			requests: exchanges.filter(({ isOver }) => !isOver()).length,
-			sockets: [...sockets].filter(({ who }) => !who.process.isDead).length,
-		}),
+		/** Whether a socket may be opened. */
+		welcomes: ({ searchParams }: URL) =>
+			searchParams.get('token') === TOKEN &&
+			!(faultOf('outage') ?? faultOf('sockets')?.as === 'refused'),
 	};
 }

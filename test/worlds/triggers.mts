@@ -8,47 +8,48 @@ import { effect } from './network.mts';
 import type { Service } from './service.mts';
 import type { Trigger } from './world.mts';
 
-/** A workflow with a trigger, and what n8n knows of it. */
+type Refusal = Error & { description?: string };
+/** One activation, from its attempts to its end. */
+type Life = { close?(): Promise<unknown> };
+
+/** A workflow with a trigger, in the process that `processOf` returns, and what n8n knows of it. */
 export function publicationOf(
 	service: Service,
 	processOf: () => N8n,
+	trigger: string,
 	plan: Trigger,
-	index: number,
 ) {
-	const trigger = `trigger ${index}`;
+	const { events, download, tasks } = plan;
 	/** The keys of the executions in n8n's database. */
 	const keys = new Set<string>();
-	let isWanted = false;
 	let saved: IDataObject = {};
-	/** Counts its activations: what an earlier one still does is of no importance. */
-	let current = 0;
-	let closeCurrent: () => Promise<unknown> = async () => {};
+	/** The one that counts; undefined: it is not published. */
+	let current: Life | undefined;
 
 	/** Activates it. If it is refused, a person tries until it works, n8n itself five times. */
 	async function publish(mode: WorkflowActivateMode): Promise<void> {
-		const [life, isPerson] = [++current, mode === 'activate'];
+		const life = (current = {});
+		const isPerson = mode === 'activate';
 		for (let tries = 1; tries <= 5 || isPerson; tries++) {
-			if (life !== current || !isWanted || (await activate(mode, life))) return;
+			if (life !== current || (await activate(mode, life))) return;
 			await pause(isPerson ? 30 * SECOND : 2 ** tries * SECOND);
 		}
 	}
 
-	async function close(): Promise<void> {
-		current++;
-		const closeNow = closeCurrent;
-		closeCurrent = async () => {};
-		await closeNow();
+	async function close(next?: Life): Promise<void> {
+		const last = current;
+		current = next;
+		await last?.close?.();
 	}
 
 	/** True if it listens, or is of no importance any more. */
-	async function activate(activationMode: WorkflowActivateMode, life: number): Promise<boolean> {
+	async function activate(activationMode: WorkflowActivateMode, life: Life): Promise<boolean> {
 		const process = processOf();
 		if (process.isDead) return true;
-		const { events, download } = plan;
-		const taskIds = plan.tasks.map(service.taskOf);
-		const wanted = { events, taskIds, download };
-		const published = (error?: Error & { description?: string }) => {
+		const taskIds = tasks.map(service.taskOf);
+		const published = (error?: Refusal) => {
 			const refused = error && `${error.message} ${error.description ?? ''}`;
+			const wanted = { events, taskIds, download };
 			note({ what: 'published', trigger, process: process.name, wanted, refused });
 		};
 		const staticData = structuredClone(saved);
@@ -70,35 +71,34 @@ export function publicationOf(
 		const fail = (error: Error) => {
 			if (!isCurrent()) return;
 			published(error);
-			void close().then(async () => await publish('update'));
+			void close({}).then(async () => await publish('update'));
 		};
 		const nodes = [triggerNode({ events, taskIds: taskIds.join(), options: { download } })];
 		const { loader } = process;
 		const setting = { workflowId: trigger, nodes, credential, activationMode, staticData, loader };
 		const active = runAs({ process }, () => activateTrigger(setting, emit, fail))!;
-		const answer = await active.catch((error: Error) => error);
+		const answer = await active.catch((error: Refusal) => error);
 		const isRefused = answer instanceof Error;
-		const closeIt = async () =>
+		const end = async () =>
 			await runAs({ process }, async () => isRefused || (await answer.closeFunction?.()));
-		if (!isCurrent()) return (await closeIt(), true);
+		if (!isCurrent()) return (await end(), true);
 		published(isRefused ? answer : undefined);
 		if (isRefused) return false;
-		closeCurrent = closeIt;
+		life.close = end;
 		save();
 		return true;
 	}
 
 	return {
-		close,
+		close: async () => await close(current && {}),
 		/** Publishes it as a person does, or unpublishes it if it is published. */
-		async turn(isNext = !isWanted): Promise<void> {
-			if (isNext === isWanted) return;
-			isWanted = isNext;
-			if (isWanted) return await publish('activate');
+		async turn(isNext = !current): Promise<void> {
+			if (isNext === Boolean(current)) return;
+			if (isNext) return await publish('activate');
 			await close();
 			note({ what: 'unpublished', trigger });
 		},
 		/** As n8n does when it starts. */
-		publishAgain: () => isWanted && void publish('init'),
+		publishAgain: () => current && void publish('init'),
 	};
 }

@@ -1,6 +1,5 @@
 import { randomFrom } from '../../simulator/media/random.mts';
 import { MINUTE, SECOND } from './clock.mts';
-import type { Asked, Wanted } from './ledger.mts';
 
 /** What goes wrong with the service, from `at` on for `forMs`. Times in ms. */
 export interface Fault {
@@ -20,46 +19,18 @@ export interface Fault {
 	create?: number;
 }
 
+/** All that is decided before a world begins. With `kill` a process is killed at this effect, counted from 1. */
+export type World = ReturnType<typeof worldOf> & { kill?: number };
 /** One execution of the action node. */
-export interface Execution extends Asked {
-	at: number;
-	process: number;
-	rounds: number;
-	/** Videos of one request. */
-	amount: number;
-	stopAfter?: number;
-}
+export type Execution = ReturnType<typeof executionOf>;
+export type Trigger = ReturnType<typeof triggerOf>;
 
-export interface Trigger extends Omit<Wanted, 'taskIds'> {
-	/** When it is published, unpublished, and published again. */
-	turns: number[];
-	/** Texts of the tasks that it is limited to. */
-	tasks: string[];
-}
-
-/** All that is decided before a world begins. */
-export interface World {
-	seed: number;
-	executions: Execution[];
-	triggers: Trigger[];
-	/** What somebody else makes in the same account. */
-	others: Array<{ at: number; kind: 'speech' | 'video'; text: string }>;
-	/** When the first process is restarted in good order. */
-	restarts: number[];
-	faults: Fault[];
-	/** The process is killed at this effect, counted from 1. */
-	kill?: number;
-}
-
-/** The parts that shrinking may drop, beside the items of executions. */
-const PARTS = ['executions', 'triggers', 'others', 'restarts', 'faults'] as const;
-
-/** What a world is without some of its parts and items, which are counted through. */
+/** What a world is without some of its parts and the items of its executions, which are counted through. */
 export function without(world: World, dropped: readonly number[]): World & { size: number } {
 	let size = 0;
 	const kept = <T,>(all: readonly T[]) => all.filter(() => !dropped.includes(size++));
-	const lists = Object.fromEntries(PARTS.map((part) => [part, kept<unknown>(world[part])]));
-	const rest = { ...world, ...lists };
+	const parts = Object.entries(world).map(([name, part]) => [name, part.map ? kept(part) : part]);
+	const rest = Object.fromEntries(parts) as World;
 	const executions = rest.executions.map((one) => ({ ...one, items: kept(one.items) }));
 	return { ...rest, executions: executions.filter(({ items }) => items.length > 0), size };
 }
@@ -75,7 +46,7 @@ const some = <T,>(amount: number, make: (index: number) => T) =>
 	Array.from({ length: amount }, (_, index) => make(index));
 
 /** The world of a seed. */
-export function worldOf(seed: number): World {
+export function worldOf(seed: number) {
 	next = randomFrom(seed);
 	const isCalm = chance(0.1);
 	const executions = some(pick(0, 1, 1, 1, 2, 2, 3), executionOf);
@@ -84,17 +55,19 @@ export function worldOf(seed: number): World {
 		seed,
 		executions,
 		triggers: hasTrigger ? [triggerOf()] : [],
+		// What somebody else makes in the same account.
 		others: some(whole(0, hasTrigger ? 4 : 1), (index) => ({
 			at: whole(0, 15 * MINUTE),
 			kind: pick('speech', 'speech', 'video'),
 			text: `Other text ${index}.`,
 		})),
+		// The first process, in good order.
 		restarts: hasTrigger && chance(0.2) ? [whole(1, 20) * MINUTE] : [],
 		faults: isCalm ? [] : some(whole(1, 4), faultOf),
 	};
 }
 
-function executionOf(index: number): Execution {
+function executionOf(index: number) {
 	const operation = pick(
 		...(['speak', 'speak', 'speak', 'textToVideo', 'textToVideo'] as const),
 		...(['ingredientsToVideo', 'framesToVideo', 'create', 'wait'] as const),
@@ -123,7 +96,7 @@ function executionOf(index: number): Execution {
 		process: chance(0.15) ? 1 : 0,
 		operation,
 		items,
-		options: JSON.parse(JSON.stringify(options)),
+		options: JSON.parse(JSON.stringify(options)) as Record<string, number | boolean>,
 		onError: pick('stopWorkflow', 'stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
 		tries: chance(0.25) ? whole(2, 3) : 1,
 		rounds,
@@ -132,7 +105,7 @@ function executionOf(index: number): Execution {
 	};
 }
 
-function triggerOf(): Trigger {
+function triggerOf() {
 	const at = pick(0, 0, whole(0, 2 * MINUTE));
 	const offAt = at + whole(1, 10) * MINUTE;
 	return {
