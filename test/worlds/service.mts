@@ -35,11 +35,6 @@ const workOf = (kind: Kind, text: string, id: string, { amount = 1, attempt, fai
 });
 
 const addressOf = (mark: string, type: string) => `${FILES}/made/${mark}.${type}?signature=s`;
-const entriesOf = ({ marks, text: prompt, kind: type, created_at }: Work) =>
-	marks.map((id) => {
-		const file_url = addressOf(id, KINDS[type].type);
-		return { id, prompt, type, file_url, status: 'completed', created_at };
-	});
 
 /** Status 0: the connection is reset; -1: refused. Without a body it goes on. */
 type Answer = { status: number; type?: string; body?: object | string; headers?: object };
@@ -61,6 +56,8 @@ export function serviceOf({ seed, faults }: World) {
 
 	/** From 0 to below 1; the same words, the same number. */
 	const share = (...words: unknown[]) => randomFrom(seedOf([seed, ...words].join(' ')))();
+	/** Deployments differ, each in its ways. */
+	const way = <T,>(what: string, ...ways: T[]): T => ways[Math.floor(share(what) * ways.length)]!;
 	/** The fault of a kind that holds now, or that hits a create call. */
 	const faultOf = (wanted: Fault['kind'], call?: number) =>
 		faults.find(({ kind, at, forMs, create = call }) => {
@@ -74,6 +71,14 @@ export function serviceOf({ seed, faults }: World) {
 				for (const { stream } of works) stream?.reset('ECONNRESET');
 			if (kind === 'outage' || as === 'sockets' || (kind === 'sockets' && as !== 'deaf'))
 				for (const socket of sockets) socket.become(3);
+		});
+
+	const entriesOf = ({ marks, text: prompt, kind: type, created_at }: Work) =>
+		marks.map((id) => {
+			const url = addressOf(id, KINDS[type].type);
+			const status = way('word', 'completed', 'MEDIA_GENERATION_STATUS_SUCCESSFUL');
+			const files = way<object>('files', { file_url: url }, { file_urls: [url] });
+			return { id, prompt, type, status, created_at, ...files };
 		});
 
 	function receive(exchange: Exchange): void {
@@ -140,7 +145,7 @@ export function serviceOf({ seed, faults }: World) {
 		clock.after(faultOf('messages')?.as === 'early' ? 2500 : 1, () => {
 			if (exchange.isOver()) return;
 			note({ what: 'told', id: work.id });
-			send(exchange, { status: 200, body: { task_id: work.id } });
+			send(exchange, { status: 200, body: { [way('create', 'task_id', 'id')]: work.id } });
 		});
 	}
 
@@ -159,8 +164,15 @@ export function serviceOf({ seed, faults }: World) {
 			work.over = clock.now;
 			note(failure ? { what: 'failed', id, isTold: false } : { what: 'made', id, marks });
 			if (!failure) push(work, 100);
-			const data = failure ? { code: 400, error: failure } : entriesOf(work);
-			if (!tell(work, failure ? 'error' : `${kind}_generation_complete`, data)) return;
+			const entries = entriesOf(work);
+			const made = marks.length > 1 ? entries : way<unknown>('one', entries, entries[0]);
+			const error = way<unknown>(
+				'error',
+				{ code: 400, error: failure },
+				{ message: failure },
+				failure,
+			);
+			if (!tell(work, failure ? 'error' : 'complete', failure ? error : made)) return;
 			note(failure ? { what: 'failed', id, isTold: true } : { what: 'told', id });
 			work.stream!.end();
 		});
@@ -185,15 +197,16 @@ export function serviceOf({ seed, faults }: World) {
 	}
 
 	/** False if nobody listens. */
-	const tell = ({ stream }: Work, event: string, data: unknown) =>
-		stream?.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+	function tell({ stream, kind }: Work, event: string, data: unknown): boolean | undefined {
+		const name = event === 'error' ? event : `${kind}_generation_${event}`;
+		return stream?.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+	}
 
 	function stream(work: Work, exchange: Exchange, silent: Fault | undefined): void {
 		work.stream = exchange;
-		const event = `${work.kind}_generation_status`;
 		send(exchange, { status: 200, type: 'text/event-stream' });
-		tell(work, event, 'starting');
-		clock.after(1500, () => tell(work, event, 'processing'));
+		tell(work, 'status', 'starting');
+		clock.after(1500, () => tell(work, 'status', 'processing'));
 		if (silent) clock.after(1600, () => exchange.end());
 	}
 
@@ -202,13 +215,16 @@ export function serviceOf({ seed, faults }: World) {
 		const isNewerThan = (ms = 0, since = 0) => clock.now < since + ms;
 		if (!work || isNewerThan(faultOf('lag')?.ms, work.begun))
 			return { status: 404, body: { error: 'task_not_found' } };
-		const { over, failure: error, text: input } = work;
-		const status = over === undefined ? 'processing' : error ? 'error' : 'completed';
-		if (status === 'error') note({ what: 'failed', id, isTold: true });
-		const isThere = status === 'completed' && !isNewerThan(faultOf('bare')?.ms, over);
-		const urls = { audio_url: addressOf(id, 'wav'), subtitle_url: addressOf(id, 'srt') };
-		const told = status === 'error' ? { error } : isThere ? urls : {};
-		return { status: 200, body: { id, status, input, ...told } };
+		const { over, failure, text: input } = work;
+		const end = failure ? way('failed', 'error', 'FAILED') : way('done', 'completed', 'COMPLETED');
+		const status = over === undefined ? 'processing' : end;
+		if (over !== undefined && failure) note({ what: 'failed', id, isTold: true });
+		const url = addressOf(id, 'wav');
+		const sound = way<object>('sound', { audio_url: url }, { result: url }, { audio_url: { url } });
+		const files = { ...sound, subtitle_url: addressOf(id, 'srt') };
+		const told = failure ? { [way('reason', 'error', 'message')]: failure } : files;
+		const isThere = over !== undefined && !isNewerThan(faultOf('bare')?.ms, over);
+		return { status: 200, body: { id, status, input, ...(isThere && told) } };
 	}
 
 	function page({ searchParams }: URL): object {
@@ -220,13 +236,8 @@ export function serviceOf({ seed, faults }: World) {
 			.flatMap(entriesOf)
 			.map((entry) => (lacks ? { ...entry, [lacks]: undefined } : entry));
 		const data = all.slice((page - 1) * size, page * size);
-		return {
-			data,
-			total: all.length,
-			page,
-			page_size: size,
-			total_pages: Math.ceil(all.length / size),
-		};
+		const figures = { page, page_size: size, total_pages: Math.ceil(all.length / size) };
+		return way<object>('list', data, { data, total: all.length, ...figures });
 	}
 
 	function fileOf(exchange: Exchange): Answer | undefined {
