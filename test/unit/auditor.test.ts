@@ -23,7 +23,7 @@ const GOOD: Line[] = [
 	{ at: 1000, what: 'begun', execution, process, asked },
 	{ at: 1000, what: 'attempt', attempt: 1, execution, texts: [text] },
 	{ at: 1000, what: 'request', n: 0, method: 'POST', path, text, ...by },
-	{ at: 1000, what: 'charge', n: 0, id, text, amount: 1, underWay: 1 },
+	{ at: 1000, what: 'charge', n: 0, id, text },
 	{ at: 1000, what: 'told', id },
 	{ at: 1000, what: 'answer', n: 0, status: 200 },
 	{ at: 9000, what: 'made', id, marks: [id] },
@@ -69,9 +69,14 @@ const DAMAGED: Record<string, Line[]> = {
 	"ownFile: another's address": given({ text: 'Other.', marks: [] }),
 	'ownFile: a file twice': given({}, {}),
 	'ownFile: nothing given': given(),
+	'ownFile: an address without its file': given({ marks: [] }),
+	'ownFile: a file that nobody has made yet': change('made', { at: 9600 }),
+	'ownFile: an error, and on it goes': given({}, { json: { error: id } }),
 	'deliveredOrNamed: nothing given': given(),
 	'deliveredOrNamed: no subtitles': given({ fields: ['data'] }),
 	'inTime: no end': lacking('ended'),
+	'inTime: an end hours later': change('ended', { at: 9_000_000 }),
+	'inTime: a reading after the end': add(again('request', 20, reading)),
 	'inTime: a reading long after the timeout': add(again('request', 1000, reading)),
 	'endsWell: a failure with a fault that passes': [
 		{ at: 0, what: 'fault', kind: 'sockets', as: 'deaf', ends: 5000 },
@@ -81,10 +86,19 @@ const DAMAGED: Record<string, Line[]> = {
 	'heardAtOnce: a reading that does not come': GOOD.filter(
 		(line) => line.what !== 'request' || line.method === 'POST',
 	),
-	'atPace: two at once': change('charge', { underWay: 2 }),
+	'atPace: two at once': [
+		...given({}, { text: 'Another.', marks: ['speech-1'] }),
+		...[again('request', 2, { n: 5 }), again('charge', 2, { n: 5, id: 'speech-1' })],
+		again('made', 9, { id: 'speech-1', marks: ['speech-1'] }),
+	],
+	'atPace: a create call long after the begin': change('attempt', { at: -5000 }),
+	'afterOutage: a create call after one without an answer': [
+		...change('answer', { status: 502 }).filter(({ what }) => what !== 'charge'),
+		again('request', 2, { n: 5, text: 'Another.' }),
+	],
 	'atPace: an end long after the result': change('ended', { at: 30_000 }),
 	'eventsOnce: an event twice': add(again('started', 10, { key: 'other' })),
-	'eventsAll: no event': lacking('started'),
+	'eventsOnce: no event': lacking('started'),
 	'eventsOnce: an event before its time': change('started', { at: 3000 }),
 	'eventsOnce: an event that nobody asked for': change(
 		'started',
@@ -95,15 +109,17 @@ const DAMAGED: Record<string, Line[]> = {
 	}),
 	'eventsOnce: an event without its file': change('started', event({ marks: [] })),
 	'eventsOnce: an event of nobody': lacking('published'),
-	'eventsAll: a trigger that has died': add(again('published', 20, { refused: 'HTTP 502' })),
+	'eventsOnce: an event after the end': change('unpublished', { at: 8000 }),
+	'eventsOnce: an event half an hour late': change('started', { at: 1_800_000 }),
+	'eventsOnce: a trigger that has died': add(again('published', 20, { refused: 'HTTP 502' })),
 	'bounded: a timer': change('left', { timers: 1 }),
+	'bounded: no end': lacking('left'),
 	'bounded: static data without end': change('saved', { text: 'x'.repeat(60_000) }),
 	'bounded: a file fetched again and again': add(...[10, 11, 12].map((at) => again('served', at))),
 	'tokenNowhere: the token at a file host': change('request', { host: 'files.worlds.test' }),
-	'tokenNowhere: the token in the log': add(
-		again('saved', 9, { what: 'said', process, text: `Bearer ${TOKEN}` }),
-	),
-	'stops: requests after a stop': add({ at: 3000, what: 'stopped', execution }),
+	'tokenNowhere: the token in the log': change('saved', { text: `Bearer ${TOKEN}` }),
+	'tokenNowhere: a part of an address': change('saved', { text: encodeURIComponent(TOKEN) }),
+	'inTime: requests after a stop': add({ at: 3000, what: 'stopped', execution }),
 };
 
 test.each(Object.entries(DAMAGED))('%s', (name, lines) => {

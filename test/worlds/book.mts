@@ -19,35 +19,41 @@ export function bookOf(lines: Line[]) {
 		of('failed'),
 		of('killed'),
 	] as const;
-	const statuses = new Map(of('answer').map(({ n, status }) => [n, status]));
+	const answers = new Map(of('answer').map((line) => [line.n, line]));
 	const executions = new Map(of('attempt').map((line) => [line.attempt, line.execution]));
 	const charged = new Set(of('charge').map(({ n }) => n));
 	const requests = of('request').map((line) => {
 		const { n, method, attempt = 0 } = line;
-		const status = statuses.get(n) ?? 0;
-		// The service may have accepted a create call without a clear answer.
-		const isPaid = method === 'POST' && (status === 0 || status >= 500 || charged.has(n));
-		return { ...line, status, isPaid, execution: executions.get(attempt) ?? '' };
+		const { status = 0, at: answeredAt = Infinity } = answers.get(n) ?? {};
+		// The service may have accepted it all the same.
+		const isUnclear = method === 'POST' && (status === 0 || status >= 500) && !charged.has(n);
+		const execution = executions.get(attempt) ?? '';
+		return { ...line, status, answeredAt, isUnclear, execution };
 	});
 	/** What was ordered, and what came of it; without a request it is somebody else's. */
 	const works = of('charge').map((charge) => {
-		const isOwn = ({ id }: { id: string }) => id === charge.id;
-		const request = requests.find(({ n }) => n === charge.n);
+		const { id, n, text } = charge;
+		const isOwn = (line: { id: string }) => line.id === id;
+		const sent =
+			requests.find((line) => line.n === n) ?? requests.find((line) => line.text === text);
 		const isFailureTold = failed.some((line) => isOwn(line) && line.isTold);
 		const ends = { made: made.find(isOwn), isFailed: failed.some(isOwn), isFailureTold };
-		return { ...charge, ...ends, request, isTold: told.some(isOwn) };
+		return { ...charge, ...ends, request: n === undefined ? n : sent, isTold: told.some(isOwn) };
 	});
 	const begins = Map.groupBy(of('begun'), (line) => rootOf(line.execution));
 	const families = [...begins].map(([name, begun]) => {
 		const isOwn = ({ execution }: { execution: string }) => rootOf(execution) === name;
-		const [{ asked, at, process }, ended] = [begun[0]!, of('ended').filter(isOwn)];
+		const { asked, at, process } = begun[0]!;
 		const { operation, items, options } = asked;
+		const [own, sent] = [
+			works.filter(({ request }) => request && isOwn(request)),
+			requests.filter(isOwn),
+		];
 		const usual = /speak|wait/.test(operation) ? 3600 : operation === 'create' ? 900 : 1800;
 		return {
-			...{ name, begun, asked, at, process, ended, requests: requests.filter(isOwn) },
-			paid: requests.filter((line) => isOwn(line) && line.isPaid),
-			works: works.filter(({ request }) => request && isOwn(request)),
-			attempts: of('attempt').filter(isOwn),
+			...{ name, begun, asked, at, process, requests: sent, works: own },
+			paid: [...own.map(({ request }) => request!), ...sent.filter(({ isUnclear }) => isUnclear)],
+			...{ attempts: of('attempt').filter(isOwn), ended: of('ended').filter(isOwn) },
 			stopped: of('stopped').find(isOwn),
 			/** How long the node waits for one generation, in ms. */
 			timeoutMs: Number(options.timeout ?? usual) * 1000,
@@ -63,6 +69,9 @@ export function bookOf(lines: Line[]) {
 			return all.map((event) => ({ at, id, event }));
 		}),
 		...failed.map(({ at, id }) => ({ at, id, event: `failed ${id}` })),
+		...of('heard').map(({ at, id, percentage }) => {
+			return { at, id, event: `progress ${id} ${percentage}` };
+		}),
 	];
 	const endings = of('fault').map(({ ends }) => (ends < LASTING ? ends : 0));
 	return {
@@ -76,12 +85,14 @@ export function bookOf(lines: Line[]) {
 	};
 }
 
-/** The marks of files in the addresses of a text. */
-export const marksIn = (text: string) => text.match(/(?<=made\/)[\w-]+(?=\.)/g) ?? [];
+/** The marks of files and the ids of tasks in a text. */
+export const marksIn = (text: string) => text.match(/\b(?:speech|video|image)-[\d-]*\d/g) ?? [];
 
-/** What an event tells: its kind, and the task or the mark of the file. */
-export const eventOf = ({ json }: Given) =>
-	`${json.event} ${json.task_id ?? marksIn(String(json.file_url))[0]}`;
+/** What an event tells: its kind, the task or the mark of the file, and how far it is. */
+export function eventOf({ json: { event, task_id, file_url, process_percentage: done } }: Given) {
+	const name = `${event} ${task_id ?? marksIn(String(file_url))[0]}`;
+	return event === 'progress' ? `${name} ${done}` : name;
+}
 
 /** From when to when a process listened for a trigger without a break. */
 export function livesOf(trigger: string, lines: Line[]) {

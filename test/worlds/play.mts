@@ -77,7 +77,8 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 	Object.assign(logger, { debug() {}, info: log, warn: log, error: log, scoped: () => logger });
 	for (const [index, plan] of world.executions.entries())
 		clock.after(plan.at, () => begin(plan, `execution ${index}`));
-	for (const { at, kind, text } of world.others) clock.after(at, () => service.make(kind, text));
+	for (const { at, kind, text, ...order } of world.others)
+		clock.after(at, () => service.make(kind, text, order));
 	for (const [index, { turns }] of world.triggers.entries())
 		for (const at of turns) clock.after(at, () => void triggers[index]!.turn());
 	for (const at of world.restarts) clock.after(at, () => void restart());

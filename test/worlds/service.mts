@@ -22,12 +22,12 @@ const SRT = '1\n00:00:00,000 --> 00:00:01,000\n';
 
 type Kind = keyof typeof KINDS;
 /** By which request, for how many files, and why it will fail; without a request it is somebody else's. */
-type Order = { n?: number; attempt?: number; amount?: number; failure?: string };
+type Order = { n?: number; amount?: number; failure?: string };
 type Work = ReturnType<typeof workOf>;
 
 /** What is made from now on, and paid for; its marks are the names of its files, and in their bytes. */
-const workOf = (kind: Kind, text: string, id: string, { amount = 1, attempt, failure }: Order) => ({
-	...{ kind, text, id, amount, attempt, failure, begun: clock.now },
+const workOf = (kind: Kind, text: string, id: string, { amount = 1, failure }: Order) => ({
+	...{ kind, text, id, failure, begun: clock.now },
 	marks: amount > 1 ? Array.from({ length: amount }, (_, at) => `${id}-${at + 1}`) : [id],
 	created_at: new Date().toISOString().replace('Z', '+00:00'),
 	/** When it had ended, in ms, and where whoever made a video or image is told. */
@@ -64,7 +64,14 @@ export function serviceOf({ seed, faults }: World) {
 			return kind === wanted && clock.now >= at && clock.now < at + forMs && create === call;
 		});
 
-	for (const { kind, at, forMs, as, ms } of faults)
+	/** The fault that hits this create call. */
+	function hit(kind: Fault['kind'], call: number): Fault | undefined {
+		const fault = faultOf(kind, call);
+		if (fault) note({ what: 'fault', kind, as: fault.as, ends: clock.now });
+		return fault;
+	}
+
+	for (const { kind, at, forMs, as, ms } of faults.filter(({ create }) => create === undefined))
 		clock.after(at, () => {
 			note({ what: 'fault', kind, as, ms, ends: at + forMs });
 			if (kind === 'outage' || as === 'streams')
@@ -126,22 +133,22 @@ export function serviceOf({ seed, faults }: World) {
 	}
 
 	function create(exchange: Exchange, kind: Kind): Answer | undefined {
-		const { sent, n, who } = exchange;
+		const { sent, n } = exchange;
 		const quota = faultOf('quota');
 		if (quota) return refusal(exchange, Number(quota.as), NO_QUOTA);
 		const { most = Infinity, as } = faultOf('atOnce') ?? {};
 		const isFull = works.filter(({ over }) => over === undefined).length >= most;
 		if (isFull && as === 429) return refusal(exchange, 429, FULL);
 		const call = creates++;
-		const dropped = faultOf('dropped', call);
+		const dropped = hit('dropped', call);
 		if (dropped) return failing(dropped.as);
-		const failure = faultOf('fails', call) ? 'The content was refused' : isFull ? FULL : undefined;
+		const failure = hit('fails', call) ? 'The content was refused' : isFull ? FULL : undefined;
 		const amount = Number(sent.number_of_videos ?? 1);
 		const text = String(sent.input ?? sent.prompt);
-		const work = make(kind, text, { n, attempt: who.attempt, amount, failure });
-		const lost = faultOf('lost', call);
+		const work = make(kind, text, { n, amount, failure });
+		const lost = hit('lost', call);
 		if (lost) return failing(lost.as);
-		if (kind !== 'speech') return void stream(work, exchange, faultOf('silent', call));
+		if (kind !== 'speech') return void stream(work, exchange, hit('silent', call));
 		clock.after(faultOf('messages')?.as === 'early' ? 2500 : 1, () => {
 			if (exchange.isOver()) return;
 			note({ what: 'told', id: work.id });
@@ -152,15 +159,14 @@ export function serviceOf({ seed, faults }: World) {
 	/** Makes it in its time. */
 	function make(kind: Kind, text: string, order: Order = {}): Work {
 		const work = workOf(kind, text, `${kind}-${works.length}`, order);
-		const { id, marks, amount, attempt, failure } = work;
+		const { id, marks, failure } = work;
 		works.push(work);
-		const own = works.filter((one) => one.attempt === attempt && one.over === undefined);
-		note({ what: 'charge', n: order.n, id, text, amount, underWay: own.length });
+		note({ what: 'charge', n: order.n, id, text });
 		const { least, most } = KINDS[kind];
 		const ms = least + (most - least) * share('lasts', text) ** 2;
 		const steps = [21, 43, 71, 93].slice(Math.floor(4 * share('steps', text)));
 		for (const step of steps) clock.after((ms * step) / 100, () => push(work, step));
-		clock.after(failure ? ms / 3 : ms, () => {
+		clock.after(failure ? 0.8 * ms : ms, () => {
 			work.over = clock.now;
 			note(failure ? { what: 'failed', id, isTold: false } : { what: 'made', id, marks });
 			if (!failure) push(work, 100);

@@ -55,11 +55,15 @@ export function worldOf(seed: number) {
 		seed,
 		executions,
 		triggers: hasTrigger ? [triggerOf()] : [],
-		// What somebody else makes in the same account.
+		// What somebody else makes in the same account, of the same words at times.
 		others: some(whole(0, hasTrigger ? 4 : 1), (index) => ({
 			at: whole(0, 15 * MINUTE),
 			kind: pick('speech', 'speech', 'video'),
-			text: `Other text ${index}.`,
+			failure: chance(0.2) ? 'It failed' : undefined,
+			text: pick(
+				`Other text ${index}.`,
+				...(executions[0]?.operation === 'wait' ? [] : (executions[0]?.items ?? [])),
+			),
 		})),
 		// The first process, in good order.
 		restarts: hasTrigger && chance(0.2) ? [whole(1, 20) * MINUTE] : [],
