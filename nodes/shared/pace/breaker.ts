@@ -81,91 +81,110 @@ const MAX_MS = 10_000;
 /** What one accepted request can prove, in ms; later, a refusal proves a quarter more. */
 const PROOF_MS = 500;
 const GROWTH = 1.25;
-/** Where fewer than one of so many is refused, no pause is needed; … */
-const ACCEPTS_A_REFUSAL = 20;
-/** … it is believed if that many are accepted with it, and forgotten after … */
-const ACCEPTS_TO_BELIEVE = 5;
-const ACCEPTS_TO_FORGET = 200;
+/** CUBIC: so long, and for so many accepted requests, it returns to what was learnt, from so much below that. */
+const CUBIC_MS = 8000;
+const CUBIC_ACCEPTS = 20;
+const CUBIC_SHARE = 0.08;
+/** Longer pauses are for limits of a minute, which show late that they are exceeded: twice as many. In ms. */
+const SLOW_MS = 650;
+/** So many refusals in a row may leave open whether they are for the rate. */
+const MAX_DOUBTS = 5;
 
 /**
- * The pause between two requests of an account: after a refusal, that at which the service has let them
- * through on average since the refusal before, rests included. It fades slowly at first, then faster.
+ * The pause between two requests of an account. A refusal adds what the rest has cost each request accepted
+ * since the one before. From there it follows CUBIC, as TCP does: soon back to what was learnt, flat near it,
+ * then faster and faster beyond, so that it is seldom refused and yet finds a limit that has risen.
  */
 export class Pause {
 	/** In ms. */
 	ms = 0;
-	/** Whether the rate seems to be limited. */
-	private isNeeded = false;
 	private learntMs = 0;
 	/** Since when requests are counted. */
 	private since = steadyNow();
 	private accepts = 0;
-	private refusals = 0;
-	/** … and how many were accepted between the two refusals before. */
-	private earlier = { since: steadyNow(), accepts: 0 };
+	/** 0: not since then. */
+	private refusedAt = 0;
+	/** Refusals since the rate was proved to be limited. */
+	private doubts = 0;
 
-	/** Whether a refusal now is for the rate: not if it comes again as soon as the pause was learnt. */
+	/** Whether a refusal now is for the rate. */
 	get isBelieved(): boolean {
-		return this.isNeeded && (this.refusals > 0 || this.accepts >= ACCEPTS_TO_BELIEVE);
+		return this.refusedAt > 0 || (this.ms > 0 && this.doubts < MAX_DOUBTS);
 	}
 
-	forget(): void {
-		this.isNeeded = false;
-		this.learntMs = 0;
-		this.ms = 0;
+	/** The rate is proved to be limited. */
+	believe(): void {
+		this.doubts = 0;
 	}
 
-	/** The next request to be accepted shows how many were in what time. */
-	markRefused(): void {
-		this.isNeeded = true;
-		this.refusals++;
+	/** The next request to be accepted shows how long that lasts. */
+	markRefused(at: number): void {
+		this.doubts = this.isBelieved ? this.doubts + 1 : MAX_DOUBTS - 1;
+		this.refusedAt ||= at;
 	}
 
 	recordAccepted(): void {
-		if (this.refusals > 0) this.learn();
+		if (this.refusedAt > 0) this.learn();
 		this.accepts++;
-		const faded = this.accepts / ACCEPTS_TO_FORGET;
-		if (faded >= 1) this.forget();
-		this.ms = this.isNeeded ? Math.max(MIN_MS, this.learntMs * (1 - faded ** 2)) : 0;
+		const accepts = this.learntMs < SLOW_MS ? CUBIC_ACCEPTS : 2 * CUBIC_ACCEPTS;
+		const x = Math.min((steadyNow() - this.since) / CUBIC_MS, this.accepts / accepts);
+		this.ms = this.learntMs / (1 + CUBIC_SHARE * (x - 1) ** 3);
+		if (this.ms < MIN_MS) this.ms = this.learntMs = 0;
+		// Twice as fast is tried out before more: a service may count for a minute.
+		else if (this.ms < this.learntMs / 2) this.begin(this.ms, 0.5);
 	}
 
 	private learn(): void {
-		const { earlier, since, accepts, refusals, learntMs, ms } = this;
-		const now = steadyNow();
-		const averageMs = (now - earlier.since) / (earlier.accepts + accepts);
-		const isRare = learntMs === 0 && accepts >= refusals * ACCEPTS_A_REFUSAL;
-		const mostMs = learntMs > 0 ? ms * GROWTH : accepts * PROOF_MS;
-		if (!isRare && averageMs <= MAX_MS) this.learntMs = Math.min(averageMs, mostMs);
-		this.earlier = { since, accepts };
-		this.since = now;
-		this.accepts = 0;
-		this.refusals = 0;
+		const { accepts, ms, since, refusedAt } = this;
+		const restMs = steadyNow() - (ms > 0 ? refusedAt : since);
+		const averageMs = ms + restMs / Math.max(1, accepts);
+		const mostMs = ms > 0 ? ms * GROWTH : accepts * PROOF_MS;
+		this.begin(averageMs <= MAX_MS ? Math.min(averageMs, mostMs) : this.learntMs, 0);
+		this.refusedAt = 0;
+	}
+
+	private begin(learntMs: number, x: number): void {
+		this.learntMs = learntMs;
+		this.since = steadyNow() - x * CUBIC_MS;
+		this.accepts = x * CUBIC_ACCEPTS;
 	}
 }
 
-/** After so many successes since too much was under way one more is tried, … */
-const SUCCESSES_TO_RISE = 60;
-/** … and after so many if that went well. */
-const SUCCESSES_TO_RISE_AGAIN = 4;
+/** After so many successes one more is tried, after twice as many if it was refused, at most after … */
+const SUCCESSES_TO_RISE = 15;
+const MOST_SUCCESSES_TO_RISE = 60;
+/** What is left where fewer are too much than went well before. */
+const REDUCED = 0.7;
 
 /** How much an account may have under way at once, as refusals and failures show. */
 export class Room {
 	most = Infinity;
-	/** With so many under way one more was refused; 0: never, or for the rate; Infinity: one has failed. */
+	/** With so many under way one more was refused last; 0: never; Infinity: one has failed. */
 	private full = 0;
-	private successesToRise = SUCCESSES_TO_RISE;
+	/** The most that went well since then, and before that was too much. */
+	private good = 0;
+	private peak = 0;
+	private patience = SUCCESSES_TO_RISE;
+	private successesToRise = 0;
 
 	/** Whether that may be why one more than these was refused: not if as many were accepted before. */
 	mayBeFull(others: number): boolean {
-		return others > 0 && others >= this.full;
+		return others > 0 && (this.most === Infinity || others >= this.full);
 	}
 
-	/** One more than these was refused; returns whether again. At first one is tried after the rest: the rate? */
-	fill(underWay: number): boolean {
+	/** One more than these was refused. At first one is tried after the rest, if nobody says why: the rate? */
+	fill(underWay: number, isSaid: boolean): void {
 		const full = Math.max(1, underWay);
-		const isAgain = this.full > 0;
-		this.set(full, isAgain ? full : full + 1);
-		return isAgain;
+		if (this.most === Infinity) return this.set(full, isSaid ? full : full + 1);
+		let most = full;
+		if (isSaid && full < this.good) {
+			this.peak = Math.max(this.peak, this.good);
+			this.patience = SUCCESSES_TO_RISE;
+			most = Math.max(1, Math.floor(full * REDUCED));
+		} else if (full >= this.full) {
+			this.patience = Math.min(MOST_SUCCESSES_TO_RISE, this.patience * 2);
+		}
+		this.set(full, most);
 	}
 
 	/**
@@ -174,30 +193,34 @@ export class Room {
 	 */
 	isRate(underWay: number, isFromBefore: boolean, isFirst: boolean): boolean {
 		const isMore = this.full > 0 && underWay >= this.full;
-		if (isMore && isFromBefore) this.set(underWay + 1, underWay + 2);
-		return isMore && !isFromBefore && isFirst;
+		const isFree = this.most === Infinity;
+		if (isMore && !isFree && isFromBefore) this.set(underWay + 1, underWay + 2);
+		this.good = Math.max(this.good, underWay + 1);
+		return isMore && !isFromBefore && (isFirst || isFree);
 	}
 
-	/** The rate was the reason of a refusal. */
-	lift(): void {
-		if (this.full < Infinity) this.set(0, Infinity);
+	/** The rate was the reason of a refusal, with so many under way. */
+	lift(underWay: number): void {
+		if (this.full < Infinity) this.set(underWay, Infinity);
 	}
 
 	/** One of so many has failed since too much was under way. Each is paid: a quarter may stay. */
 	shrink(inWork: number): void {
+		this.patience = MOST_SUCCESSES_TO_RISE;
 		this.set(Infinity, Math.max(1, Math.floor(Math.min(this.most, inWork) / 4)));
 	}
 
-	/** An item is done. */
+	/** An item is done. What is made use of rises, soon to what went well before. */
 	recordSuccess(): void {
-		if (--this.successesToRise > 0) return;
-		this.successesToRise = SUCCESSES_TO_RISE_AGAIN;
+		if (this.good < this.most || --this.successesToRise > 0) return;
 		this.most++;
+		this.successesToRise = this.most === this.peak ? MOST_SUCCESSES_TO_RISE : 1;
 	}
 
 	private set(full: number, most: number): void {
 		this.full = full;
 		this.most = most;
-		this.successesToRise = SUCCESSES_TO_RISE;
+		this.good = 0;
+		this.successesToRise = this.patience;
 	}
 }

@@ -2,7 +2,7 @@ import { accountOf } from '../account';
 import { abortReason, sleep, steadyNow } from '../async/deadline';
 import { Queue } from '../async/queue';
 import { Failure } from '../failure';
-import { isOverload } from '../parsing/errors';
+import { isOverload, saysAtOnce } from '../parsing/errors';
 import { Breaker, Pause, Room } from './breaker';
 import { WatchLine } from './watchLine';
 
@@ -107,7 +107,10 @@ export class Pace {
 		if (isCreate && isTurnedDown && failure) this.noteFailing(failure);
 		if (ending === 'accepted' && isCreate) {
 			const isBefore = sentAt <= this.refusedAt;
-			if (this.room.isRate(this.underWay, isBefore, !this.creates.isClosed)) this.blameRate();
+			if (this.room.isRate(this.underWay, isBefore, !this.creates.isClosed)) {
+				if (this.atOnce < Infinity) this.blameRate();
+				this.pause.believe();
+			}
 			this.acceptedAt = steadyNow();
 			this.failing = undefined;
 			this.isGivenUp = false;
@@ -158,13 +161,14 @@ export class Pace {
 	private slowDown(isCreate: boolean, sentAt: number, { kind, facts }: Failure): void {
 		const { pause, room } = this;
 		// What is under way may be what keeps the service from starting more, unless it limits the rate.
-		const isFull = isCreate && !pause.isBelieved && room.mayBeFull(this.inWork - 1);
+		const isSaid = saysAtOnce(facts.text);
+		const mayBeFull = !pause.isBelieved && room.mayBeFull(this.inWork - 1);
+		const isFull = isCreate && (isSaid || mayBeFull);
 		// An overloaded service (503) tells of no limit.
 		const isBusy = isCreate && kind !== 'rateLimited';
 		if (this.isNews(sentAt) && !isBusy) {
-			if (isFull) {
-				if (room.fill(this.underWay)) pause.forget();
-			} else this.blameRate();
+			if (isFull) room.fill(this.underWay, isSaid);
+			else this.blameRate();
 		}
 		const breaker = isFull || isBusy ? this.creates : this.all;
 		breaker.trip(sentAt, false, facts.retryAfterMs);
@@ -178,8 +182,8 @@ export class Pace {
 	}
 
 	private blameRate(): void {
-		this.room.lift();
-		this.pause.markRefused();
+		this.room.lift(this.underWay);
+		this.pause.markRefused(this.refusedAt);
 	}
 
 	private noteFailing(failure: Failure): void {

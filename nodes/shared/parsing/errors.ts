@@ -84,6 +84,7 @@ const TOO_MUCH = oneOf(
 	/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached)/,
 	/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel)/,
 );
+const AT_ONCE = /concurren|simultaneous|parallel|in progress/i;
 
 /** With words of `machine_words`, `MachineWords` and `machine-words` apart. */
 const wordsOf = (text = ''): string =>
@@ -94,6 +95,9 @@ const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /** True when a text says that too much is under way or asked for. */
 export const saysTooMuch = (text?: string): boolean => TOO_MUCH.test(wordsOf(text));
+
+/** True when a text says that too much is under way at once. */
+export const saysAtOnce = (text?: string): boolean => AT_ONCE.test(wordsOf(text));
 
 /** True where something was begun, and has failed because too much was under way. */
 export const isOverload = (error: unknown): boolean =>
