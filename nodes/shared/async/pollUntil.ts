@@ -35,7 +35,7 @@ export interface PollOptions<T> {
 	isLive?(): boolean;
 	/** Begins to bring news; returns what ends it. */
 	follow?(hear: (news: NewsKind) => void): () => void;
-	/** Where readings that nothing announced wait for their turn, if there are thousands of such waits. */
+	/** Where readings that nothing announced wait for their turn; not the last one. */
 	line?: Queue;
 }
 
@@ -100,7 +100,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 			const restMs = nextAt - steadyNow();
 			if (restMs > 0) {
 				await sleep(restMs, current);
-			} else if (isDue || !line || (await line.enter(current))) {
+			} else if (isDue || over === signal || !line || (await line.enter(current))) {
 				const found = await readOnce(current);
 				if (found?.done) return found;
 				if (found) plan(found.soon === true);

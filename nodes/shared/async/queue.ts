@@ -16,6 +16,10 @@ export class Queue {
 		private readonly onAdmit: (own: number) => void,
 	) {}
 
+	get isEmpty(): boolean {
+		return this.waiting.size === 0;
+	}
+
 	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
 	async enter(signal: AbortSignal, own = Infinity): Promise<boolean> {
 		if (signal.aborted) return false;

@@ -61,6 +61,17 @@ export class Pace {
 			this.all.markSent();
 		},
 	);
+	private lastPolled = 0;
+	/** Where readings that nothing announced wait until nobody else wants to go: a limit may count them, too. */
+	readonly pollLine = new Queue(
+		() =>
+			this.isCreateNext || !this.line.isEmpty
+				? Infinity
+				: this.lastPolled + this.pause.ms - steadyNow(),
+		() => {
+			this.lastPolled = steadyNow();
+		},
+	);
 	/** For what a trigger reads unasked. */
 	readonly watchLine = new WatchLine();
 
@@ -80,14 +91,16 @@ export class Pace {
 	 */
 	async acquireSlot(kind: CallKind, signal: AbortSignal, since: number): Promise<void> {
 		if (kind === 'read') {
-			if (await this.line.enter(signal)) return;
+			const isMine = await this.line.enter(signal);
+			this.pollLine.nudge();
+			if (isMine) return;
 			throw abortReason(signal);
 		}
 		const wasGivenUp = this.isGivenUp;
 		if (await this.createLine.enter(signal)) {
 			const isMine = await this.line.enter(signal);
 			this.isCreateNext = false;
-			this.createLine.nudge();
+			this.nudge();
 			if (isMine && (wasGivenUp || !this.isGivenUp)) return;
 			this.recordEnd(kind, Infinity, 'unknown');
 		}
@@ -204,6 +217,7 @@ export class Pace {
 	private nudge(): void {
 		this.createLine.nudge();
 		this.line.nudge();
+		this.pollLine.nudge();
 	}
 
 	private createRestMs(): number {

@@ -139,7 +139,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 				if (news === 'progress' || news === 'outcome') sightings.noteProgress(percentage);
 				hear(news);
 			}),
-		line: watched ? pace.watchLine : undefined,
+		line: watched ? pace.watchLine : pace.pollLine,
 	})
 		.catch((error: unknown) => {
 			if (!watched) pace.noteFailed(error, began);
