@@ -4,7 +4,7 @@ import { ALWAYS, answer, onCreate, onRead, posts, readings, tasks } from './serv
 import { begin, CONTINUE, fakeTime, node, run, sim, speech, start, video } from './setup';
 import { hasten, pass, passUntil } from './time';
 
-/* What an account may send, and does not tell: beside one who knows it, test/worlds/pace.mts. */
+/* What an account may send, and does not tell: beside one who knows it, test/pace/main.mts. */
 
 const N = '=N {{ $json.n }}';
 const BUSY = 'Too many concurrent tasks';

@@ -12,7 +12,7 @@ import { eventually } from '../../tools/eventually.mts';
 import { canary } from './canary.mts';
 import { FakeService } from '../service/fakeService.mts';
 import { createTask, order } from '../service/order.mts';
-import { itemWith, NODE, node, workflow } from './workflow.mts';
+import { itemWith, NODE, node, parametersFor, workflow } from './workflow.mts';
 
 export { NODE };
 
@@ -122,21 +122,10 @@ export class Stage {
 	}
 
 	async begin(setting: Setting = {}): Promise<RunningWorkflow> {
-		const [resource, operation] = this.operation.split(':');
 		const text = setting.text ?? 'A lighthouse in the rain';
-		// Each operation takes what it knows of these.
-		const parameters = {
-			resource,
-			operation,
-			text,
-			prompt: text,
-			taskId: this.taskId,
-			voiceId: { __rl: true, mode: 'id', value: this.sim.voiceIds()[0] },
-			binaryPropertyName: 'data',
-			download: true,
-			...setting.parameters,
-			options: { pollInterval: 1, prompt: text, download: true, ...setting.options },
-		};
+		const options = { pollInterval: 1, download: true, ...setting.options };
+		const own = { taskId: this.taskId, voice: this.sim.voiceIds()[0]!, options };
+		const parameters = { ...parametersFor(this.operation, text, own), ...setting.parameters };
 		const baseUrl = this.fake?.url ?? this.sim.baseUrl;
 		const credential = { apiToken: this.sim.token, baseUrl, webSocketUrl: '' };
 		return await startWorkflow({

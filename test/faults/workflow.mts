@@ -4,6 +4,8 @@ import { inARow } from '../service/triggerNode.mts';
 
 /** The name of the node in every workflow built here. */
 export const NODE = 'Media Generation';
+/** … and of the loop that it may be in. */
+export const LOOP = 'Loop Over Items';
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64');
 
@@ -25,10 +27,34 @@ export const node = (parameters: IDataObject, more: Partial<INode> = {}): INode 
 	...more,
 });
 
+/** Parameters of `resource:operation`, which takes what it knows of these. */
+export const parametersFor = (
+	which: string,
+	text: string,
+	{ options, ...more }: { taskId: string; voice: string; options?: IDataObject },
+) => {
+	const [resource, operation] = which.split(':');
+	const voiceId = { __rl: true, mode: 'id', value: more.voice };
+	return {
+		...{ resource, operation, text, prompt: text, taskId: more.taskId, voiceId },
+		...{ binaryPropertyName: 'data', download: true, options: { prompt: text, ...options } },
+	};
+};
+
 /** A manual trigger, then the given nodes one after another. */
 export function workflow(...nodes: INode[]): WorkflowFile {
 	const type = 'n8n-nodes-base.manualTrigger';
 	const start = node({}, { id: 'start', name: 'Start', type, credentials: {} });
 	const all = [start, ...nodes];
 	return { id: 'workflow-under-test', name: 'Test', nodes: all, connections: inARow(all) };
+}
+
+/** A manual trigger, then the node in a loop over the items, so many at a time. */
+export function workflowInLoop(action: INode, batchSize: number): WorkflowFile {
+	const type = 'n8n-nodes-base.splitInBatches';
+	const loop = node({ batchSize }, { id: 'loop', name: LOOP, type, credentials: {} });
+	const { connections, ...file } = workflow(loop, action);
+	const [first, next] = [connections.Start!.main![0]!, connections[LOOP]!.main![0]!];
+	const ahead = { [LOOP]: { main: [[], next] }, [NODE]: { main: [first, first] } };
+	return { ...file, connections: { ...connections, ...ahead } };
 }

@@ -13,6 +13,11 @@ type Complaints = Iterable<string>;
 const count = <T,>(all: T[], holds: (one: T) => boolean) => all.filter(holds).length;
 const errorOf = ({ error, given }: Of<'ended'>) =>
 	error ?? given.find(({ json }) => json.error)?.json.error;
+/** What there is more of than that. */
+const beyond = <T,>(most: number, all: T[], nameOf: (one: T) => string) =>
+	[...Map.groupBy(all, nameOf)].flatMap(([name, { length }]) => {
+		return length > most ? `${length} times ${name}` : [];
+	});
 const isOrdered = (places: number[]) =>
 	places.every((place, index) => place >= (places[index - 1] ?? -1));
 
@@ -26,9 +31,8 @@ function* paidOnce({ asked, attempts, paid, works }: Family): Complaints {
 		const failed = count(works, (work) => work.text === text && work.isFailureTold);
 		if (own.length > mostFor(asked.items) + failed) yield `"${text}" is paid for again`;
 	}
-	const most = Number(asked.options.maxPaidPerExecution ?? 0);
-	for (const [execution, { length }] of Map.groupBy(paid, (one) => one.execution))
-		if (most > 0 && length > most) yield `${length} paid requests in ${execution}`;
+	const most = Number(asked.options.maxPaidPerExecution ?? 0) || Infinity;
+	yield* beyond(most, paid, ({ execution }) => `paid in ${execution}`);
 }
 
 /** 2. Each item gets its own files, in the order of the items and their parts. */
@@ -39,7 +43,7 @@ function* ownFile({ asked, ended, works: own }: Family, { works }: Book): Compla
 			works.find(({ made }) => made && made.at <= at && made.marks.includes(mark));
 		const textOf = (mark: string) => workOf(mark)?.text ?? '?';
 		const used = given.flatMap(({ marks }) => marks);
-		for (const mark of used) if (count(used, (one) => one === mark) > 1) yield `${mark} twice`;
+		yield* beyond(1, used, (mark) => mark);
 		for (const text of status === 'success' ? items : [])
 			if (count(given, (one) => one.text === text) < count(items, (one) => one === text))
 				yield `nothing comes out of "${text}"`;
@@ -224,8 +228,7 @@ function* eventsOnce({ of, calmFrom, requests, lines, events: all }: Book): Comp
 		const { events = [], taskIds = [], download = false } = published[0]?.wanted ?? {};
 		const lives = livesOf(trigger, lines);
 		const first = lives[0]?.at ?? 0;
-		for (const [event, { length }] of Map.groupBy(own, ({ given }) => eventOf(given)))
-			if (length > 1) yield `${event} starts ${length} executions`;
+		yield* beyond(1, own, ({ given }) => eventOf(given));
 		for (const { given, at } of own) {
 			const name = eventOf(given);
 			const { event, task_id: task, error } = given.json;
@@ -277,13 +280,11 @@ function* bounded({ of, requests }: Book): Complaints {
 	if (timers || open || sockets)
 		yield `left open: ${timers} timers, ${open} requests, ${sockets} sockets`;
 	if (of('saved').some(({ text }) => text.length > 20_000)) yield 'static data without end';
-	const minutes = Map.groupBy(requests, ({ at, path, attempt }) => {
+	yield* beyond(100, requests, ({ at, path, attempt }) => {
 		return `${path} of attempt ${attempt} in minute ${Math.floor(at / MINUTE)}`;
 	});
-	for (const [what, { length }] of minutes) if (length > 100) yield `${length} times ${what}`;
-	const times = of('attempt').length + of('published').length + 1;
-	for (const [file, { length }] of Map.groupBy(of('served'), (line) => line.file))
-		if (length > times) yield `${file} is fetched ${length} times`;
+	const most = of('attempt').length + of('published').length + 1;
+	yield* beyond(most, of('served'), ({ file }) => file);
 }
 
 /** 8. The token goes to the API's origin and nowhere else. */

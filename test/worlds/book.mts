@@ -94,16 +94,34 @@ export function eventOf({ json: { event, task_id, file_url, process_percentage: 
 	return event === 'progress' ? `${name} ${done}` : name;
 }
 
-/** From when to when a process listened for a trigger without a break. */
+/** From when to when n8n listened for a trigger without a break. */
 export function livesOf(trigger: string, lines: Line[]) {
 	const lives: Array<Of<'published'> & { to: number }> = [];
 	for (const line of lines) {
-		const open = lives.at(-1);
-		const isOwn = /published/.test(line.what) && 'trigger' in line && line.trigger === trigger;
-		const isGone = /killed|restarted/.test(line.what) && 'process' in line;
-		const isEnd = isOwn || (isGone && line.process === open?.process);
-		if (open && isEnd) open.to = Math.min(open.to, line.at);
-		if (isOwn && line.what === 'published' && !line.refused) lives.push({ ...line, to: Infinity });
+		if (line.what !== 'published' && line.what !== 'unpublished') continue;
+		if (line.trigger !== trigger) continue;
+		const last = lives.at(-1);
+		if (last) last.to = Math.min(last.to, line.at);
+		if (line.what === 'published' && !line.refused) lives.push({ ...line, to: Infinity });
 	}
 	return lives;
+}
+
+/** What a killed process of n8n has lost, in the words of docs/faults.md, which says where to find it. */
+export function* lostBy(lines: Line[]): Iterable<string> {
+	const { of, works, requests } = bookOf(lines);
+	for (const { at, process } of of('killed')) {
+		const given = JSON.stringify([of('ended'), of('started')]);
+		const texts = JSON.stringify(of('said')) + given;
+		const own = works.filter((work) => work.request?.process === process && work.at <= at);
+		const again = requests.flatMap((line) => (line.at > at && line.text) || []);
+		if (own.some(({ text }) => again.includes(text))) yield 'what the node remembers';
+		if (own.some(({ id }) => !texts.includes(id))) yield 'the id of what was paid';
+		const heard = of('heard').flatMap((line) => (line.at <= at ? line.id : []));
+		const isMissed = of('made').some(({ id, at: madeAt }) => {
+			return heard.includes(id) && madeAt > at - 1000 && !given.includes(`"task_id":"${id}"`);
+		});
+		const isWanted = of('published').some(({ wanted }) => wanted.events.includes('completed'));
+		if (isWanted && isMissed) yield 'an event';
+	}
 }

@@ -1,6 +1,6 @@
 import type { INodeExecutionData, IRun } from 'n8n-workflow';
 import { startWorkflow, type WorkflowFile } from '../../demo/engine.mts';
-import { itemWith, NODE, node, workflow } from '../faults/workflow.mts';
+import { itemWith, LOOP, NODE, node, parametersFor, workflowInLoop } from '../faults/workflow.mts';
 import { clock, runAs } from './clock.mts';
 import { type Given, note } from './ledger.mts';
 import type { N8n } from './n8n.mts';
@@ -40,7 +40,7 @@ export async function execute(service: Service, running: Running): Promise<IRun>
 	if (stopAfter !== undefined && !retryOf) clock.after(stopAfter, stop);
 	const { run, error } = await finished;
 	if (process.isDead) return await new Promise(() => {});
-	const { [NODE]: runs = [], Rounds: rounds = [] } = run.data.resultData.runData;
+	const { [NODE]: runs = [], [LOOP]: rounds = [] } = run.data.resultData.runData;
 	for (const { message } of runs.flatMap(({ hints }) => hints ?? [])) onMessage(message);
 	const given = runs.flatMap(({ data, source }) => {
 		const asked = rounds[source[0]?.previousNodeRun ?? 0]?.data?.main?.[1] ?? [];
@@ -61,24 +61,14 @@ export function givenOf({ json, binary = {} }: INodeExecutionData, text = ''): G
 	return { text, json, marks: [...new Set(marks)], fields: Object.keys(binary) };
 }
 
-/** The node in a loop. */
+/** The node in a loop; a retry is of the same workflow. */
 export function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile {
 	const { operation = '', options, onError, tries = 1, rounds = 1, amount, items = [] } = plan;
 	const resource = { speak: 'speech', wait: 'speech', create: 'image' }[operation] ?? 'video';
-	const prompt = '={{ $json.text }}';
-	const parameters = {
-		...{ resource, operation, download: true, numberOfVideos: amount },
-		...{ text: prompt, prompt, taskId: '={{ $json.id }}', binaryPropertyName: 'data' },
-		voiceId: { __rl: true, mode: 'id', value: 'v1' },
-		options: { ...options, ...(operation === 'framesToVideo' && { prompt }) },
-	};
+	const own = { taskId: '={{ $json.id }}', voice: 'v1', options };
+	const parameters = parametersFor(`${resource}:${operation}`, '={{ $json.text }}', own);
 	const retry = { retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 };
-	const [batchSize, type] = [Math.ceil(items.length / rounds), 'n8n-nodes-base.splitInBatches'];
-	const loop = node({ batchSize }, { id: 'rounds', name: 'Rounds', type, credentials: {} });
-	const { nodes, connections } = workflow(loop, node(parameters, { onError, ...retry }));
-	const [start, ahead] = [connections.Start!.main![0]!, connections.Rounds!.main![0]!];
-	// A retry is of the same workflow.
+	const action = node({ ...parameters, numberOfVideos: amount }, { onError, ...retry });
 	const id = name.split(' ').slice(0, 2).join(' ');
-	const all = { ...connections, Rounds: { main: [[], ahead] }, [NODE]: { main: [start, start] } };
-	return { id, name, nodes, connections: all };
+	return { ...workflowInLoop(action, Math.ceil(items.length / rounds)), id, name };
 }

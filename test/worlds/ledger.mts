@@ -40,7 +40,6 @@ interface Facts {
 	started: { trigger: string; key: string; isNew: boolean; given: Given };
 	saved: { trigger: string; text: string };
 	killed: { process: string };
-	restarted: { process: string };
 	/** What was open when everything had ended. */
 	left: { timers: number; requests: number; sockets: number };
 }

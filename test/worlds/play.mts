@@ -30,6 +30,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 	const processOf = (index = 0) => (processes[index] ??= startProcess(`n8n ${index}`));
 	const end = (index: number) => {
 		processOf(index).isDead = true;
+		for (const trigger of index === 0 ? triggers : []) void trigger.close();
 		runAs(undefined, () => clock.after(5 * SECOND, () => startAgain(index)));
 	};
 	const triggers = world.triggers.map((plan, index) => {
@@ -59,7 +60,6 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 
 	/** n8n runs what was at work again, and publishes what was published. */
 	function startAgain(index: number): void {
-		note({ what: 'restarted', process: `n8n ${index}` });
 		delete processes[index];
 		for (const running of underWay) {
 			if (!running.process.isDead) continue;

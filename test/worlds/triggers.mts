@@ -39,6 +39,7 @@ export function publicationOf(
 	async function close(next?: Life): Promise<void> {
 		const last = current;
 		current = next;
+		note({ what: 'unpublished', trigger });
 		await last?.close?.();
 	}
 
@@ -96,7 +97,6 @@ export function publicationOf(
 			if (isNext === Boolean(current)) return;
 			if (isNext) return await publish('activate');
 			await close();
-			note({ what: 'unpublished', trigger });
 		},
 		/** As n8n does when it starts. */
 		publishAgain: () => current && void publish('init'),

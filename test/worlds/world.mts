@@ -29,10 +29,12 @@ export type Trigger = ReturnType<typeof triggerOf>;
 export function without(world: World, dropped: readonly number[]): World & { size: number } {
 	let size = 0;
 	const kept = <T,>(all: readonly T[]) => all.filter(() => !dropped.includes(size++));
-	const parts = Object.entries(world).map(([name, part]) => [name, part.map ? kept(part) : part]);
-	const rest = Object.fromEntries(parts) as World;
-	const executions = rest.executions.map((one) => ({ ...one, items: kept(one.items) }));
-	return { ...rest, executions: executions.filter(({ items }) => items.length > 0), size };
+	const all = kept(world.executions);
+	const [triggers, others, faults] = [kept(world.triggers), kept(world.others), kept(world.faults)];
+	const restarts = kept(world.restarts);
+	const executions = all.map((one) => ({ ...one, items: kept(one.items) }));
+	const left = executions.filter(({ items }) => items.length > 0);
+	return { ...world, executions: left, triggers, others, restarts, faults, size };
 }
 
 /** The chances of the world that is being made. */
@@ -50,6 +52,7 @@ export function worldOf(seed: number) {
 	next = randomFrom(seed);
 	const isCalm = chance(0.1);
 	const executions = some(pick(0, 1, 1, 1, 2, 2, 3), executionOf);
+	const own = executions.find(({ operation }) => operation !== 'wait');
 	const hasTrigger = executions.length === 0 || chance(0.4);
 	return {
 		seed,
@@ -60,10 +63,7 @@ export function worldOf(seed: number) {
 			at: whole(0, 15 * MINUTE),
 			kind: pick('speech', 'speech', 'video'),
 			failure: chance(0.2) ? 'It failed' : undefined,
-			text: pick(
-				`Other text ${index}.`,
-				...(executions[0]?.operation === 'wait' ? [] : (executions[0]?.items ?? [])),
-			),
+			text: pick(`Other text ${index}.`, own?.items[0] ?? 'Another.'),
 		})),
 		// The first process, in good order.
 		restarts: hasTrigger && chance(0.2) ? [whole(1, 20) * MINUTE] : [],
@@ -98,7 +98,7 @@ function executionOf(index: number) {
 	return {
 		at: pick(0, 0, whole(0, 10 * MINUTE)),
 		process: chance(0.15) ? 1 : 0,
-		operation,
+		operation: operation as string,
 		items,
 		options: JSON.parse(JSON.stringify(options)) as Record<string, number | boolean>,
 		onError: pick('stopWorkflow', 'stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),

@@ -36,5 +36,5 @@ test('a process may be killed at every effect, and retried', async () => {
 });
 
 test('beside one who knows the limit, the node is not much slower', async () => {
-	expect(await run('pace.mts')).toMatch(/pace: 0 limits missed\s*$/);
+	expect(await run('../pace/main.mts')).toMatch(/pace: 0 limits missed\s*$/);
 });

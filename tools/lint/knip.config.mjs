@@ -6,8 +6,7 @@ export default {
 		'{bench,simulator}/main.mts',
 		'demo/demo.mts',
 		'tools/*/main.mts',
-		'test/{leaks,mutants,nightly,worlds}/main.mts',
-		'test/worlds/pace.mts',
+		'test/{leaks,mutants,nightly,pace,worlds}/main.mts',
 		// Run by Node's own test runner.
 		'test/{audio,e2e,install,n8n,oldest,queue,storage}/*.test.mts',
 		// Processes of their own, started by name.

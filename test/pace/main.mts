@@ -1,10 +1,10 @@
 import { removeEngineFolder } from '../../demo/engine.mts';
-import { MINUTE } from './clock.mts';
-import { play } from './play.mts';
-import type { Execution, Fault } from './world.mts';
+import { MINUTE } from '../worlds/clock.mts';
+import { play } from '../worlds/play.mts';
+import type { Execution, Fault } from '../worlds/world.mts';
 
 /*
- * node test/worlds/pace.mts: how near the node comes to limits that it is not told, beside one who knows them, and
+ * node test/pace/main.mts: how near the node comes to limits that it is not told, beside one who knows them, and
  * how much it is refused or loses. With a night's items: ten are refused in the beginning, which is 4 % of 240.
  */
 const ITEMS = 1000;
@@ -47,7 +47,7 @@ const LIMITS: Record<string, [share: number, refused: number, ...Fault[]]> = {
 
 const EXECUTION: Execution = {
 	...{ at: 0, process: 0, options: { timeout: 36_000 }, onError: 'continueRegularOutput' },
-	...{ operation: 'create', tries: 1, rounds: 1, amount: 1 },
+	...{ operation: 'create', tries: 1, rounds: 1, amount: 1, stopAfter: undefined },
 	items: Array.from({ length: ITEMS }, (_, index) => `Picture ${index}.`),
 };
 
@@ -69,7 +69,7 @@ function leastMs(limits: Fault[], works: number[]): number {
 let missed = 0;
 for (const [name, [share, most, ...faults]] of Object.entries(LIMITS)) {
 	const isSpeech = name.includes('speech');
-	const execution = { ...EXECUTION, operation: isSpeech ? ('speak' as const) : 'create' };
+	const execution = { ...EXECUTION, operation: isSpeech ? 'speak' : 'create' };
 	const others = { triggers: [], others: [], restarts: [] };
 	const { lines } = await play({ seed: 1, faults, executions: [execution], ...others });
 	const made = new Map(lines.flatMap((line) => (line.what === 'made' ? [[line.id, line.at]] : [])));
