@@ -148,7 +148,13 @@ export function serviceOf({ seed, faults }: World) {
 		const work = make(kind, text, { n, amount, failure });
 		const lost = hit('lost', call);
 		if (lost) return failing(lost.as);
-		if (kind !== 'speech') return void stream(work, exchange, hit('silent', call));
+		if (kind !== 'speech') {
+			send(exchange, { status: 200, type: 'text/event-stream' });
+			work.stream = exchange;
+			tell(work, 'status', 'starting');
+			clock.after(1500, () => tell(work, 'status', 'processing'));
+			return void (hit('silent', call) && clock.after(1600, () => exchange.end()));
+		}
 		clock.after(faultOf('messages')?.as === 'early' ? 2500 : 1, () => {
 			if (exchange.isOver()) return;
 			note({ what: 'told', id: work.id });
@@ -172,12 +178,7 @@ export function serviceOf({ seed, faults }: World) {
 			if (!failure) push(work, 100);
 			const entries = entriesOf(work);
 			const made = marks.length > 1 ? entries : way<unknown>('one', entries, entries[0]);
-			const error = way<unknown>(
-				'error',
-				{ code: 400, error: failure },
-				{ message: failure },
-				failure,
-			);
+			const error = way<unknown>('error', { code: 400, error: failure }, failure);
 			if (!tell(work, failure ? 'error' : 'complete', failure ? error : made)) return;
 			note(failure ? { what: 'failed', id, isTold: true } : { what: 'told', id });
 			work.stream!.end();
@@ -208,14 +209,6 @@ export function serviceOf({ seed, faults }: World) {
 		return stream?.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
 	}
 
-	function stream(work: Work, exchange: Exchange, silent: Fault | undefined): void {
-		work.stream = exchange;
-		send(exchange, { status: 200, type: 'text/event-stream' });
-		tell(work, 'status', 'starting');
-		clock.after(1500, () => tell(work, 'status', 'processing'));
-		if (silent) clock.after(1600, () => exchange.end());
-	}
-
 	function task(id: string): Answer {
 		const work = works.find((one) => one.id === id && one.kind === 'speech');
 		const isNewerThan = (ms = 0, since = 0) => clock.now < since + ms;
@@ -240,7 +233,7 @@ export function serviceOf({ seed, faults }: World) {
 			.filter(({ kind, over, failure }) => kind !== 'speech' && over !== undefined && !failure)
 			.sort((a, b) => b.over! - a.over!)
 			.flatMap(entriesOf)
-			.map((entry) => (lacks ? { ...entry, [lacks]: undefined } : entry));
+			.map((entry) => ({ ...entry, ...(lacks && { [lacks]: undefined }) }));
 		const data = all.slice((page - 1) * size, page * size);
 		const figures = { page, page_size: size, total_pages: Math.ceil(all.length / size) };
 		return way<object>('list', data, { data, total: all.length, ...figures });
@@ -261,8 +254,7 @@ export function serviceOf({ seed, faults }: World) {
 			note({ what: 'served', file: `${mark}.${type}` });
 			exchange.end();
 		});
-		const headers = { 'content-length': `${bytes.length}` };
-		send(exchange, { status: 200, type: 'application/octet-stream', headers });
+		send(exchange, { status: 200, type: 'application/octet-stream' });
 		exchange.write(bytes.subarray(0, 100));
 	}
 

@@ -71,11 +71,15 @@ export function worldOf(seed: number) {
 	};
 }
 
-function executionOf(index: number) {
-	const operation = pick(
-		...(['speak', 'speak', 'speak', 'textToVideo', 'textToVideo'] as const),
-		...(['ingredientsToVideo', 'framesToVideo', 'create', 'wait'] as const),
+const OPERATIONS =
+	'speak speak speak textToVideo textToVideo ingredientsToVideo framesToVideo create wait'.split(
+		' ',
 	);
+const EVENTS =
+	'completed,completed failed,progress completed failed,generated,completed generated'.split(',');
+
+function executionOf(index: number) {
+	const operation = pick(...OPERATIONS);
 	const isSpeech = operation === 'speak' || operation === 'wait';
 	const isPaid = operation !== 'wait';
 	const rounds = isPaid && chance(0.15) ? 2 : 1;
@@ -96,14 +100,10 @@ function executionOf(index: number) {
 			isPaid && chance(0.15) ? Math.ceil(items.length / pick(1, 1, 2, 9)) : undefined,
 	};
 	return {
-		at: pick(0, 0, whole(0, 10 * MINUTE)),
-		process: chance(0.15) ? 1 : 0,
-		operation: operation as string,
-		items,
+		...{ operation, items, rounds, at: pick(0, 0, whole(0, 10 * MINUTE)) },
+		...{ process: chance(0.15) ? 1 : 0, tries: chance(0.25) ? whole(2, 3) : 1 },
 		options: JSON.parse(JSON.stringify(options)) as Record<string, number | boolean>,
 		onError: pick('stopWorkflow', 'stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
-		tries: chance(0.25) ? whole(2, 3) : 1,
-		rounds,
 		amount: operation === 'textToVideo' && chance(0.2) ? whole(2, 4) : 1,
 		stopAfter: chance(0.08) ? whole(1, 200 * SECOND) : undefined,
 	};
@@ -114,10 +114,7 @@ function triggerOf() {
 	const offAt = at + whole(1, 10) * MINUTE;
 	return {
 		turns: chance(0.25) ? [at, offAt, offAt + pick(1, 30, 300) * SECOND] : [at],
-		events: pick(
-			...(['completed', 'completed failed', 'progress completed failed'] as const),
-			...(['generated', 'completed generated'] as const),
-		).split(' '),
+		events: pick(...EVENTS).split(' '),
 		tasks: chance(0.15) ? ['Named text.', 'Another named text.'] : [],
 		download: chance(0.3),
 	};
