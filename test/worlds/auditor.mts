@@ -101,16 +101,23 @@ const isMild = ({ kind, as, at, ends }: Of<'fault'>) => {
 };
 
 /** 4. The node waits as long as it is told and no longer, and stops when it is told to, within a second. */
-function* inTime(family: Family, { of, calmFrom }: Book): Complaints {
-	const { asked, begun, ended, name, requests, stopped, timeoutMs, works } = family;
+function* inTime({ asked, begun, ended, requests, ...family }: Family, book: Book): Complaints {
+	const { stopped, timeoutMs, works } = family;
 	for (const { execution, at: from, process } of begun) {
-		const end = ended.find((line) => line.execution === execution)?.at;
-		const isKilled = of('killed').some((line) => line.process === process && line.at >= from);
-		if (end === undefined && !isKilled) yield `${execution} does not end`;
+		const end = ended.find((line) => line.execution === execution)?.at ?? Infinity;
+		const stop = stopped?.execution === execution ? stopped.at : end;
+		const killed = book.of('killed').find((line) => line.process === process && line.at >= from);
+		if (end === Infinity && !killed) yield `${execution} does not end`;
+		// n8n itself goes through what is left of Retry On Fail, a second each.
+		if (end > stop + asked.tries * SECOND) yield `${execution} does not stop`;
+		const after = count(requests, (line) => {
+			return line.execution === execution && line.at > stop + SECOND;
+		});
+		if (after > 0) yield `${execution} sends ${after} requests after its end`;
 		// It may wait so long while nothing happens, here or at the service.
-		const made = works.map((work) => work.made?.at ?? 0).filter((at) => at < end!);
-		const late = end! - Math.max(from, calmFrom, ...made) - 16 * MINUTE;
-		if (late > 0) yield `${execution} ends ${late} ms late`;
+		const made = works.map((work) => work.made?.at ?? 0).filter((at) => at < end);
+		const late = end - Math.max(from, book.calmFrom, ...made) - 16 * MINUTE;
+		if (late > 0 && !killed) yield `${execution} ends ${late} ms late`;
 	}
 	for (const { id, at, request } of works) {
 		const own = requests.filter(({ attempt }) => attempt === request!.attempt);
@@ -118,13 +125,6 @@ function* inTime(family: Family, { of, calmFrom }: Book): Complaints {
 		if (last > at + timeoutMs + 10 * SECOND)
 			yield `${id} is read ${last - at} ms after its request`;
 	}
-	for (const { execution, at } of [...ended, stopped ?? []].flat()) {
-		const late = count(requests, (line) => line.execution === execution && line.at > at + SECOND);
-		if (late > 0) yield `${execution} sends ${late} requests after its end`;
-	}
-	// n8n itself goes through what is left of Retry On Fail, a second each.
-	const most = stopped && stopped.at + asked.tries * SECOND;
-	if (most && ended.every(({ at }) => at > most)) yield `${name} does not stop`;
 }
 
 /** 4b. It survives what passes, and once that has ceased all ends well within a bound. */
