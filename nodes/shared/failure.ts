@@ -36,8 +36,6 @@ export interface FailureFacts {
 	text?: string;
 	/** HTTP status. */
 	status?: number;
-	/** True when something in front of the service answered in its place, in another format than JSON. */
-	isEdge?: boolean;
 	/** The host that was asked, without path or query. */
 	host?: string;
 	retryAfterMs?: number;
@@ -97,8 +95,8 @@ export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
 }
 
-/** The failure of a first call to an address: without such a path it is another web server's. */
+/** The failure of a first call to an address: a page, or no such path, is another web server's. */
 export const asWrongAddress = (error: unknown): unknown =>
-	isFailure(error, 'notFound', 'rejected')
+	isFailure(error, 'notFound', 'rejected', 'notTheService')
 		? new Failure('notTheService', { status: error.facts.status })
 		: error;

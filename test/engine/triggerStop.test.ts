@@ -39,6 +39,14 @@ describe('a trigger that cannot work', () => {
 });
 
 describe('who publishes', () => {
+	it.each([404, 200])('is told at once that a web page is no service (%d)', async (status) => {
+		sim.fault({ path: '/v1/', action: answer(status, '<p>Welcome</p>'), ...ALWAYS });
+		const error = await refusal(activate({ activationMode: 'activate' }));
+		expect(error.message).toMatch(/does not come from a media generation service/);
+		expect(error.description).toMatch(/Base URL/);
+		await allClosed();
+	});
+
 	it.each<'activate' | 'update'>(['activate', 'update'])(
 		'is told at once that the WebSocket is blocked, and what to check (%s)',
 		async (activationMode) => {

@@ -100,13 +100,17 @@ const refusals: Row[] = [
 		...anything(403, { message: 'forbidden' }),
 		fails: 'refused the API token',
 	}),
-	row("401 or 403 with an edge's page, to a reading", READS, {
-		faults: [...reading(403, PAGE), ...reading(401, PAGE)],
+	row("401, 403 or 404 with an edge's page, to a reading", READS, {
+		faults: [...reading(403, PAGE), ...reading(401, PAGE), ...reading(404, PAGE)],
 		note: 'the edge passes: it is read again',
 	}),
 	row("403 with an edge's page, to a create call", BOTH, {
 		...create(403, PAGE),
 		fails: 'not available (HTTP 403)',
+	}),
+	row("404 with an edge's page, to a create call", BOTH, {
+		...create(404, PAGE),
+		fails: "does not come from a media generation service (HTTP 404)…'Base URL'",
 	}),
 	row('A machine word: `invalid_voice_id`', [SPEAK], {
 		...create(400, { error: 'invalid_voice_id' }),

@@ -66,7 +66,7 @@ async function search(list: ServiceRecord[], setting: Setting) {
 }
 
 const times = (count: number, failure: Failure) => Array.from({ length: count }, () => failure);
-const edge = new Failure('notFound', { status: 404, isEdge: true });
+const edge = new Failure('notTheService', { status: 404, transient: true });
 const lagging = new Failure('notFound', { status: 404, text: 'not_found' });
 const down = new Failure('unavailable', { status: 502, transient: true });
 const refused = new Failure('tokenRefused');

@@ -19,7 +19,12 @@ const task = (state: SpeechTask['state']): SpeechTask => ({
 const PENDING = () => task('pending');
 const DONE = () => task('completed');
 const NO_ADDRESS = (): SpeechTask => ({ state: 'completed', status: 'completed', fields: {} });
-type Answer = () => SpeechTask | Failure;
+/** `seconds`: since the first reading. */
+type Answer = (seconds: number) => SpeechTask | Failure;
+/** The service is there again after so many seconds. */
+const away = (forSeconds: number, failure: Answer): Answer[] => [
+	(seconds) => (seconds < forSeconds ? failure(seconds) : DONE()),
+];
 const times = (count: number, ...answers: Answer[]) => Array<Answer[]>(count).fill(answers).flat();
 
 beforeEach(() => {
@@ -39,6 +44,7 @@ async function outcomeOf(
 ) {
 	const began = Date.now();
 	let readings = 0;
+	let first: number | undefined;
 	const api = {
 		pace: {
 			watchLine: { enter: async () => true },
@@ -46,7 +52,10 @@ async function outcomeOf(
 			noteFailed() {},
 		},
 		async getTask() {
-			const answer = answers[Math.min(readings++, answers.length - 1)]!();
+			first ??= Date.now();
+			const answer = answers[Math.min(readings++, answers.length - 1)]!(
+				(Date.now() - first) / 1000,
+			);
 			if ('kind' in answer) throw answer;
 			return answer;
 		},
@@ -88,7 +97,7 @@ describe.each(Object.keys(FIRST) as Array<TaskWait['begins']>)('a task %s', (beg
 		['is missed by a replica that lags', [JSON_404, JSON_404, DONE], { readings: 3 }, 0, 11],
 		['is missed now and then', [...REPEATED, DONE], { status: 'completed', readings: 41 }, 1, 300],
 		['is not found for ten seconds', [JSON_404], { kind: 'notFound' }, 10, 11],
-		['is not found, say pages', [PAGE_404], { kind: 'notFound' }, 10, 11],
+		['is hidden by an ingress', [PENDING, ...away(90, PAGE_404)], { status: 'completed' }, 90, 100],
 		['is not found, beside failures', passing, { kind: 'notFound' }, 10, 16],
 		['gets no address for a minute', [NO_ADDRESS], { kind: 'noAddress' }, 60, 300],
 	])('%s', async (_, answers, end, from, to) => {

@@ -41,7 +41,7 @@ export class HistoryWatch {
 		const look = async (signal: AbortSignal) => await this.look(signal);
 		await withDeadline(FIRST_LOOK_MS, closing, look)
 			.catch((trouble: unknown) => {
-				if (isFailure(trouble, 'notFound') && !trouble.facts.isEdge) {
+				if (isFailure(trouble, 'notFound')) {
 					throw new Failure('noHistory', { status: trouble.facts.status });
 				}
 				if (isManual || !passes(trouble)) throw trouble;

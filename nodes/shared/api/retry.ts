@@ -56,8 +56,7 @@ function endingOf(failure: Failure): Ending {
 	const saysBusy = facts.retryAfterMs !== undefined || saysTooMuch(facts.text);
 	const isBusy = kind === 'unavailable' && facts.status === 503 && saysBusy;
 	if (kind === 'rateLimited' || isBusy) return 'refused';
-	const isAway = isFailure(failure, ...UNANSWERED, 'unreachable') || facts.isEdge;
-	return isAway ? 'away' : 'answered';
+	return isFailure(failure, ...UNANSWERED, 'unreachable') ? 'away' : 'answered';
 }
 
 /** How a call has failed, with the fact whether it may be charged all the same. Throws what is no Failure. */
@@ -68,7 +67,7 @@ function failureOf({ repeat, signal }: ApiCall, error: unknown): Failure {
 	if (!(failure instanceof Failure)) throw failure;
 	const maybeAccepted =
 		isFailure(failure, ...UNANSWERED, 'canceled', 'tooLarge') &&
-		![401, 403].includes(failure.facts.status ?? 0);
+		![401, 403, 404].includes(failure.facts.status ?? 0);
 	return repeat === 'create' && maybeAccepted ? failure.with({ maybeAccepted }) : failure;
 }
 

@@ -70,7 +70,7 @@ export async function findInHistory(
 			.look(api, since, signal, isLast ? steadyNow() - 1000 : 0)
 			.catch((error: unknown) => {
 				if (leftMs() <= 0) throw new Failure('streamLost');
-				// A replica that lags behind, or an edge, may answer so for minutes.
+				// A replica that lags behind may answer so for minutes.
 				throw isFailure(error, 'notFound') ? error.with({ transient: true }) : error;
 			});
 		const match = matchHistory(request, alike, entries);

@@ -161,8 +161,9 @@ export function failureOfStatus(status: number, body: string): Failure {
 	if (isRefused) return new Failure('tokenRefused', facts);
 	if (status >= 500) return new Failure('unavailable', passing);
 	if (said.kind !== 'rejected' || (status !== 404 && status !== 410)) return said;
-	const isEdge = body.trim() !== '' && parseJson(body) === undefined;
-	return new Failure('notFound', isEdge ? { ...facts, isEdge } : facts);
+	// What is no JSON comes from an ingress while the service is away, unless the address is wrong.
+	const isPage = status === 404 && body.trim() !== '' && parseJson(body) === undefined;
+	return isPage ? new Failure('notTheService', passing) : new Failure('notFound', facts);
 }
 
 /**

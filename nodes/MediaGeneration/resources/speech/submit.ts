@@ -84,6 +84,5 @@ async function isThere({ api }: Work, taskId: string, signal: AbortSignal) {
 	return task !== undefined && task.state !== 'error';
 }
 
-/** Whether a task is worth nothing. A 404 from an edge says nothing about it. */
-export const isGone = (error: unknown): boolean =>
-	isFailure(error, 'taskFailed') || (isFailure(error, 'notFound') && !error.facts.isEdge);
+/** Whether a task is worth nothing. */
+export const isGone = (error: unknown): boolean => isFailure(error, 'taskFailed', 'notFound');
