@@ -1,9 +1,10 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { FakeService, type Handler } from '../service/fakeService.mts';
-import { good } from './seen';
+import { createTask } from '../service/order.mts';
+import { bad, good } from './seen';
 import { tasks } from './service';
-import { begin, CONTINUE, fakeTime, node, sim, speech, start, video } from './setup';
-import { pass, passUntil } from './time';
+import { begin, CONTINUE, fakeTime, node, sim, speech, start, task, video } from './setup';
+import { hasten, pass, passUntil } from './time';
 
 /* A proxy in front of the service that answers 502 for some seconds, as when the service restarts. */
 
@@ -15,8 +16,11 @@ beforeEach(async () => {
 });
 afterEach(async () => await front.stop());
 
-const badGateway: Handler = (_, response) =>
-	response.writeHead(502, { 'content-type': 'text/html' }).end('<html>Bad Gateway</html>');
+const page =
+	(status: number): Handler =>
+	(_, response) =>
+		response.writeHead(status, { 'content-type': 'text/html' }).end('<html>Not here</html>');
+const badGateway = page(502);
 const PARTS = '=One {{ $json.n }} first. Two {{ $json.n }} second. Three {{ $json.n }} third.';
 
 interface Batch {
@@ -71,3 +75,41 @@ test.each<[string, Batch]>([
 	},
 	180_000,
 );
+
+const OUTAGES: Array<[string, Handler]> = [
+	...[502, 403, 404, 200].map((status): [string, Handler] => [
+		`a page with ${status}`,
+		page(status),
+	]),
+	['a reset', ({ socket }) => socket.resetAndDestroy()],
+];
+const collect = (taskId: string, options: IDataObject = {}) => task('wait', taskId, { options });
+
+describe.each(OUTAGES)('where the service is away, with %s,', (_, away) => {
+	test('a Collect that begins meanwhile outlives it: the file comes out', async () => {
+		const taskId = await createTask(sim, 'Paid for.');
+		front.on(/./, away);
+		front.upgrades = 'page';
+		const { finished } = await begin(collect(taskId), { credential: { baseUrl: front.url } });
+		let isOver = false;
+		void finished.finally(() => (isOver = true));
+		await pass(60);
+		front.forget();
+		front.upgrades = 'pass';
+		await passUntil(() => isOver, 10);
+		expect(good(await finished)[0]!.binary!.data!.mimeType).toBe('audio/wav');
+		expect(sim.creates).toBe(1);
+	});
+
+	test.each([
+		[3600, 120],
+		[45, 45],
+	])('a Collect with a timeout of %d s says after %d s what is wrong', async (timeout, after) => {
+		front.on(/./, away);
+		const setting = { credential: { baseUrl: front.url } };
+		const { result, seconds } = await hasten(collect('1', { timeout }), setting);
+		expect(bad(result).message).toMatch(/not available|does not come from|did not respond/);
+		expect(seconds).toBeGreaterThanOrEqual(after - 3);
+		expect(seconds).toBeLessThan(after + 10);
+	});
+});

@@ -11,13 +11,19 @@ const unsent = { sent: 0, paid: 0 };
 const UNSURE = 'may have accepted the request and charged for it';
 
 const network: Row[] = [
-	row('The connection is refused', [SPEAK, VIDEO, 'speech:wait', 'account:get'], {
+	row('The connection is refused', [SPEAK, VIDEO, 'account:get'], {
 		isLong: true,
 		// Nobody listens at such a port.
 		setting: at('http://127.0.0.1:1'),
 		...unsent,
 		fails: "refused the connection…Check 'Base URL'",
 		note: 'tried again for some seconds, since nothing can have been accepted',
+	}),
+	row('The connection is refused all the time when a task is to be collected', ['speech:wait'], {
+		setting: { ...at('http://127.0.0.1:1'), options: { timeout: 2 } },
+		...unsent,
+		fails: "refused the connection…Check 'Base URL'…Speech → Collect with task ID",
+		note: 'after two minutes without any answer, or when its time is up',
 	}),
 	row('The host name is unknown', [SPEAK, VIDEO, 'account:get'], {
 		setting: at('https://no-such-host.invalid'),

@@ -97,6 +97,8 @@ describe.each(Object.keys(FIRST) as Array<TaskWait['begins']>)('a task %s', (beg
 		['is missed by a replica that lags', [JSON_404, JSON_404, DONE], { readings: 3 }, 0, 11],
 		['is missed now and then', [...REPEATED, DONE], { status: 'completed', readings: 41 }, 1, 300],
 		['is not found for ten seconds', [JSON_404], { kind: 'notFound' }, 10, 11],
+		['is there after an outage', away(90, PASSING), { status: 'completed' }, 90, 100],
+		['is there after an outage with pages', away(90, PAGE_404), { status: 'completed' }, 90, 100],
 		['is hidden by an ingress', [PENDING, ...away(90, PAGE_404)], { status: 'completed' }, 90, 100],
 		['is not found, beside failures', passing, { kind: 'notFound' }, 10, 16],
 		['gets no address for a minute', [NO_ADDRESS], { kind: 'noAddress' }, 60, 300],
@@ -108,11 +110,14 @@ describe.each(Object.keys(FIRST) as Array<TaskWait['begins']>)('a task %s', (beg
 	});
 });
 
-it.each<[TaskWait['begins'], object | undefined]>([
-	['given', { kind: 'unavailable', seconds: 0 }],
-	['created', undefined],
-])('a task %s: failures from the first reading on may be another address', async (begins, end) => {
-	expect(await outcomeOf(begins, [PASSING])).toEqual(end && expect.objectContaining(end));
+it.each<[TaskWait['begins'], timeoutMs: number, object | undefined]>([
+	['given', 1_800_000, { kind: 'unavailable', seconds: 121 }],
+	['given', 45_000, { kind: 'unavailable', seconds: 45 }],
+	['created', 45_000, { kind: 'timedOut', seconds: 45 }],
+	['created', 1_800_000, undefined],
+])('a task %s that never answers, within %d ms: %j', async (begins, timeoutMs, end) => {
+	const found = await outcomeOf(begins, [PASSING], { timeoutMs });
+	expect(found).toEqual(end && expect.objectContaining(end));
 });
 
 it.each<[string, Parameters<typeof outcomeOf>[2], object]>([

@@ -2,14 +2,14 @@ import type { Api } from '../api/api';
 import { steadyNow } from '../async/deadline';
 import { pollUntil, type Reading } from '../async/pollUntil';
 import type { SpeechTask } from '../contract';
-import { Failure, withFacts, type FailureFacts } from '../failure';
+import { Failure, isFailure, isTransient, withFacts } from '../failure';
 import type { Connection } from './notifications';
 
 /**
- * How long readings must find the same until it counts, in ms: the address of a completed task may be
- * missing for a while, and a replica that lags, or an ingress, may send some 404s.
+ * How long readings must find the same until it counts, in ms: a completed task without an address, 404s
+ * (of a replica that lags), and, if nothing has answered yet, none: the address may be wrong.
  */
-const GRACE_MS = { noAddress: 60_000, notFound: 10_000 };
+const GRACE_MS = { noAddress: 60_000, notFound: 10_000, away: 120_000 };
 
 /**
  * How a wait can begin. `readFirst`: the result may be there already. `isProven`: the task exists, so
@@ -51,12 +51,14 @@ class Sightings {
 	private status = 'pending';
 	/** What the last reading was answered with, if it failed. */
 	private httpStatus: number | undefined;
+	/** Why nothing has answered yet. */
+	private away: Failure | undefined;
 	/** Since when readings find it so, by `steadyNow`. */
-	private readonly since: { [kind in keyof typeof GRACE_MS]?: number } = {};
+	private readonly since: { [what in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
 		/** Whether the task was seen, so that the address is that of the service. */
-		public isProven: boolean,
+		private isProven: boolean,
 		private readonly onProgress: (percentage: number) => void,
 	) {}
 
@@ -80,18 +82,23 @@ class Sightings {
 			return { done: false };
 		}
 		if (task.audioUrl !== undefined) return { done: true, value: task };
-		return this.bearWith('noAddress', { limitMs: GRACE_MS.noAddress });
+		return this.bearWith('noAddress', new Failure('noAddress', { limitMs: GRACE_MS.noAddress }));
 	}
 
-	/** A reading has failed. Throws `error`, transient or not as the wait should see it. */
+	/** A reading has failed. Throws `error` unless that is borne with here. */
 	noteFailure(error: unknown): Reading<SpeechTask> {
 		if (!(error instanceof Failure)) throw error;
 		const { kind, facts } = error;
 		this.httpStatus = facts.status;
-		if (kind === 'notFound') return this.bearWith(kind, { ...facts, transient: false });
-		// A wait that can't even begin, say with a wrong address, must not last until its deadline.
-		const mayPass = this.isProven || kind === 'rateLimited';
-		throw mayPass ? error : new Failure(kind, { ...facts, transient: false });
+		if (kind === 'notFound') return this.bearWith(kind, error);
+		if (this.isProven || kind === 'rateLimited' || !isTransient(error)) throw error;
+		this.away = new Failure(kind, { ...facts, transient: false });
+		return this.bearWith('away', this.away);
+	}
+
+	/** The wait ends with `error`: why nothing has ever answered tells more than that the time is up. */
+	explain(error: unknown): unknown {
+		return isFailure(error, 'timedOut') && !this.isProven ? (this.away ?? error) : error;
 	}
 
 	/** The last that is known, in words. */
@@ -101,11 +108,11 @@ class Sightings {
 		return this.status + progress + trouble;
 	}
 
-	/** Reads on soon; throws the failure of `kind` once it has been found for long enough. */
-	private bearWith(kind: keyof typeof GRACE_MS, facts: FailureFacts): Reading<SpeechTask> {
-		const since = (this.since[kind] ??= steadyNow());
-		if (steadyNow() - since < GRACE_MS[kind]) return { done: false, soon: true };
-		throw new Failure(kind, facts);
+	/** Reads on soon; throws `failure` once it has been found for long enough. */
+	private bearWith(what: keyof typeof GRACE_MS, failure: Failure): Reading<SpeechTask> {
+		const since = (this.since[what] ??= steadyNow());
+		if (steadyNow() - since < GRACE_MS[what]) return { done: false, soon: true };
+		throw failure;
 	}
 }
 
@@ -121,13 +128,11 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	const began = steadyNow();
 	const endWait = watched ? () => {} : pace.markUnderWay();
 	return await pollUntil({
-		read: async (over) => {
-			const repeat = sightings.isProven ? 'once' : 'read';
-			return await api.getTask(taskId, over, repeat).then(
+		read: async (over) =>
+			await api.getTask(taskId, over, 'once').then(
 				(task) => sightings.noteTask(task),
 				(error: unknown) => sightings.noteFailure(error),
-			);
-		},
+			),
 		signal,
 		// Many that lose the same channel must not all read at once.
 		pollMs: wait.pollIntervalMs * (1 + SPREAD * (Math.random() - 0.5)),
@@ -143,7 +148,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	})
 		.catch((error: unknown) => {
 			if (!watched) pace.noteFailed(error, began);
-			throw aboutTask(error, taskId, sightings.lastNews);
+			throw aboutTask(sightings.explain(error), taskId, sightings.lastNews);
 		})
 		.finally(endWait);
 }
