@@ -18,9 +18,10 @@ import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 /** How long a file host may take to answer, and be silent while a file comes, in ms. */
 const SILENCE_MS = 60_000;
 const MAX_ATTEMPTS = 5;
-/** How long a file, which may be new, may be unknown to its host, in ms. */
+/** How long a file is asked for, in ms, while its host is away, … */
+const AWAY_MS = 60_000;
+/** … while it does not know the file, which may be new, and while it refuses for rate or load. */
 const UNKNOWN_MS = 20_000;
-/** How long a host that refuses for rate or load is asked again, in ms. */
 const MAX_REFUSED_MS = 300_000;
 /** The longest pause that it can ask for, in ms: some ask for a day. */
 const MAX_TOLD_MS = 60_000;
@@ -45,10 +46,12 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 	const { status, headers } = answer;
 	if (status >= 200 && status < 300 && status !== 206) return;
 	const said = readErrorText(await readErrorBody(answer, signal).catch(() => ''));
-	// Redirects have been followed by now.
-	const transient = status !== 401 && status !== 410 && (status < 300 || status >= 400);
-	throw badFile(`the file host responded with ${status}${said ? ` (${said})` : ''}`, transient, {
-		status,
+	// Redirects have been followed by now. A page with 401 or 403 comes from an edge, and passes.
+	const isFinal = status === 401 || status === 410 || (status >= 300 && status < 400);
+	const isEdge = [401, 403].includes(status) && /html/i.test(headers['content-type'] ?? '');
+	const text = `the file host responded with ${status}${said ? ` (${said})` : ''}`;
+	throw badFile(text, isEdge || !isFinal, {
+		status: isEdge ? undefined : status,
 		retryAfterMs: readRetryAfter(headers['retry-after'], Date.now()),
 	});
 }
@@ -83,7 +86,8 @@ function typeFound(
 	// Subtitles are text, whatever their header says.
 	const wrong = whyNoFile(head, isSubtitles ? '' : contentType);
 	if (!wrong && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
-	throw badFile(wrong ?? 'it is neither SRT nor VTT', true);
+	// … and in another form they mostly stay.
+	throw badFile(wrong ?? 'it is neither SRT nor VTT', true, isSubtitles ? { status: 200 } : {});
 }
 
 /** Fetches once. The bytes go straight into n8n's binary storage. */
@@ -133,14 +137,15 @@ async function fetchOnce(
 /** For how long, in ms since the first attempt, a file is asked for however often it was. */
 function patienceMs({ facts: { status, retryAfterMs } }: Failure): number {
 	if (status === 429 || (status === 503 && retryAfterMs !== undefined)) return MAX_REFUSED_MS;
-	return status === 404 ? UNKNOWN_MS : 0;
+	if (status === 404) return UNKNOWN_MS;
+	return status === undefined || status >= 500 ? AWAY_MS : 0;
 }
 
 /**
  * Fetches a generated file into n8n's binary storage, streamed, with the type that its bytes show.
  * Follows redirects; the token goes to the API's origin only. Repeated a few times while the failure
- * may pass, and for five minutes where the host refuses for rate or load. Throws a Failure of kind
- * badFile with the address, or the signal's.
+ * may pass, and for as long as `patienceMs` says. Throws a Failure of kind badFile with the address, or
+ * the signal's.
  */
 export async function download(
 	context: FileContext,
