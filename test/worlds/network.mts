@@ -86,7 +86,7 @@ function exchangeOf(n: number, config: InternalAxiosRequestConfig) {
 }
 
 /** The global WebSocket, of which the service holds the other end. */
-export class Socket extends EventTarget {
+class Socket extends EventTarget {
 	/** The process shares it: what it sets off is not the work of whoever opened it. */
 	readonly who = { process: whoRuns()!.process };
 	readyState = 0;
