@@ -210,11 +210,12 @@ export class Room {
 		this.set(Infinity, Math.max(1, Math.floor(Math.min(this.most, inWork) / 4)));
 	}
 
-	/** An item is done. What is made use of rises, soon to what went well before. */
+	/** An item is done. What is made use of rises: soon to what went well before, later by one a round. */
 	recordSuccess(): void {
 		if (this.good < this.most || --this.successesToRise > 0) return;
 		this.most++;
-		this.successesToRise = this.most === this.peak ? MOST_SUCCESSES_TO_RISE : 1;
+		const step = this.most < this.peak ? 1 : this.most;
+		this.successesToRise = this.most === this.peak ? MOST_SUCCESSES_TO_RISE : step;
 	}
 
 	private set(full: number, most: number): void {
