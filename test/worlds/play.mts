@@ -51,10 +51,8 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 
 	/** In good order: n8n waits for its executions. */
 	async function restart(): Promise<void> {
-		while (underWay.size > 0) await pause(MINUTE);
 		for (const trigger of triggers) await trigger.close();
-		await pause(2 * SECOND);
-		if (underWay.size > 0) note({ what: 'killed', process: 'n8n 0' });
+		while (underWay.size > 0) await pause(MINUTE);
 		if (!processOf(0).isDead) end(0);
 	}
 
