@@ -45,14 +45,13 @@ export class TaskFollower {
 		signal: AbortSignal,
 	): Promise<void> {
 		const { api, isManual, onFatal, warn } = this.activation;
-		let beginning = begins;
 		for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2)) {
 			const failure = await waitForTask(api, {
 				taskId: this.taskId,
 				signal,
 				pollIntervalMs: SILENCE_MS,
 				subscription,
-				begins: beginning,
+				begins,
 				onProgress: (percentage) => this.progress(percentage),
 			}).then(
 				(task) => this.complete(task),
@@ -64,7 +63,6 @@ export class TaskFollower {
 			else if (pauseMs === FIRST_PAUSE_MS) warn(wordingOf(failure).message);
 			if (failure.kind === 'notFound') return;
 			await sleep(pauseMs, signal);
-			beginning = 'stored';
 		}
 	}
 

@@ -81,6 +81,8 @@ const MAX_MS = 10_000;
 /** What one accepted request can prove, in ms; later, a refusal proves a quarter more. */
 const PROOF_MS = 500;
 const GROWTH = 1.25;
+/** Where fewer than one of so many is refused, no pause is needed but the shortest. */
+const ACCEPTS_A_REFUSAL = 20;
 /** CUBIC: so long, and for so many accepted requests, it returns to what was learnt, from so much below that. */
 const CUBIC_MS = 8000;
 const CUBIC_ACCEPTS = 20;
@@ -102,6 +104,7 @@ export class Pause {
 	/** Since when requests are counted. */
 	private since = steadyNow();
 	private accepts = 0;
+	private refusals = 0;
 	/** 0: not since then. */
 	private refusedAt = 0;
 	/** Refusals since the rate was proved to be limited. */
@@ -120,6 +123,7 @@ export class Pause {
 	/** The next request to be accepted shows how long that lasts. */
 	markRefused(at: number): void {
 		this.doubts = this.isBelieved ? this.doubts + 1 : MAX_DOUBTS - 1;
+		this.refusals++;
 		this.refusedAt ||= at;
 	}
 
@@ -135,12 +139,15 @@ export class Pause {
 	}
 
 	private learn(): void {
-		const { accepts, ms, since, refusedAt } = this;
-		const restMs = steadyNow() - (ms > 0 ? refusedAt : since);
-		const averageMs = ms + restMs / Math.max(1, accepts);
-		const mostMs = ms > 0 ? ms * GROWTH : accepts * PROOF_MS;
-		this.begin(averageMs <= MAX_MS ? Math.min(averageMs, mostMs) : this.learntMs, 0);
-		this.refusedAt = 0;
+		const { accepts, since, refusedAt, learntMs } = this;
+		const now = steadyNow();
+		const isNew = learntMs <= MIN_MS;
+		const isRare = isNew && accepts >= this.refusals * ACCEPTS_A_REFUSAL;
+		const averageMs = isNew ? (now - since) / accepts : this.ms + (now - refusedAt) / accepts;
+		const mostMs = isNew ? accepts * PROOF_MS : this.ms * GROWTH;
+		if (isRare) this.begin(MIN_MS, 0);
+		else this.begin(averageMs <= MAX_MS ? Math.min(averageMs, mostMs) : learntMs, 0);
+		this.refusedAt = this.refusals = 0;
 	}
 
 	private begin(learntMs: number, x: number): void {

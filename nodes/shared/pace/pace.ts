@@ -68,9 +68,7 @@ export class Pace {
 			this.isCreateNext || !this.line.isEmpty
 				? Infinity
 				: this.lastPolled + this.pause.ms - steadyNow(),
-		() => {
-			this.lastPolled = steadyNow();
-		},
+		() => (this.lastPolled = steadyNow()),
 	);
 	/** For what a trigger reads unasked. */
 	readonly watchLine = new WatchLine();

@@ -84,7 +84,7 @@ const TOO_MUCH = oneOf(
 	/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached)/,
 	/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel)/,
 );
-const AT_ONCE = /concurren|simultaneous|parallel|in progress/i;
+const AT_ONCE = /concurren|simultaneous|parallel|at once|in progress/i;
 
 /** With words of `machine_words`, `MachineWords` and `machine-words` apart. */
 const wordsOf = (text = ''): string =>
