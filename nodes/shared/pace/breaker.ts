@@ -145,8 +145,9 @@ export class Pause {
 		const isRare = isNew && accepts >= this.refusals * ACCEPTS_A_REFUSAL;
 		const averageMs = isNew ? (now - since) / accepts : this.ms + (now - refusedAt) / accepts;
 		const mostMs = isNew ? accepts * PROOF_MS : this.ms * GROWTH;
-		if (isRare) this.begin(MIN_MS, 0);
-		else this.begin(averageMs <= MAX_MS ? Math.min(averageMs, mostMs) : learntMs, 0);
+		const nextMs = averageMs <= MAX_MS ? Math.min(averageMs, mostMs) : learntMs;
+		if (isRare) this.believe();
+		this.begin(isRare ? MIN_MS : nextMs, 0);
 		this.refusedAt = this.refusals = 0;
 	}
 
