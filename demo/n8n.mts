@@ -39,7 +39,10 @@ export const n8nWorkflow = require('n8n-workflow') as N8nWorkflow;
 
 export type BinaryMode = 'default' | 'filesystem';
 
-const { Container } = createRequire(require.resolve('n8n-core'))('@n8n/di') as {
+/** Requires what n8n-core itself uses. */
+export const nearCore = createRequire(require.resolve('n8n-core'));
+
+const { Container } = nearCore('@n8n/di') as {
 	Container: { get<T>(type: abstract new (...args: never[]) => T): T };
 };
 

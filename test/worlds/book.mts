@@ -13,12 +13,7 @@ const rootOf = (execution: string) => execution.replace(/( again)+$/, '');
 export function bookOf(lines: Line[]) {
 	const of = <What extends Line['what']>(what: What) =>
 		lines.filter((line): line is Of<What> & Line => line.what === what);
-	const [told, made, failed, killed] = [
-		of('told'),
-		of('made'),
-		of('failed'),
-		of('killed'),
-	] as const;
+	const [told, made, failed, killed] = [of('told'), of('made'), of('failed'), of('killed')];
 	const answers = new Map(of('answer').map((line) => [line.n, line]));
 	const executions = new Map(of('attempt').map((line) => [line.attempt, line.execution]));
 	const charged = new Set(of('charge').map(({ n }) => n));
@@ -45,10 +40,8 @@ export function bookOf(lines: Line[]) {
 		const isOwn = ({ execution }: { execution: string }) => rootOf(execution) === name;
 		const { asked, at, process } = begun[0]!;
 		const { operation, items, options } = asked;
-		const [own, sent] = [
-			works.filter(({ request }) => request && isOwn(request)),
-			requests.filter(isOwn),
-		];
+		const own = works.filter(({ request }) => request && isOwn(request));
+		const sent = requests.filter(isOwn);
 		const usual = /speak|wait/.test(operation) ? 3600 : operation === 'create' ? 900 : 1800;
 		return {
 			...{ name, begun, asked, at, process, requests: sent, works: own },
@@ -73,7 +66,6 @@ export function bookOf(lines: Line[]) {
 			return { at, id, event: `progress ${id} ${percentage}` };
 		}),
 	];
-	const endings = of('fault').map(({ ends }) => (ends < LASTING ? ends : 0));
 	return {
 		...{ lines, of, requests, works, events, faults: of('fault'), isKilled: killed.length > 0 },
 		// What a killed process was at can't be asked of it.
@@ -81,7 +73,7 @@ export function bookOf(lines: Line[]) {
 			return ended.length > 0 || !killed.some(({ at, process }) => at >= begun && process === own);
 		}),
 		/** When all faults that end had ended. */
-		calmFrom: Math.max(0, ...endings),
+		calmFrom: Math.max(0, ...of('fault').map(({ ends }) => (ends < LASTING ? ends : 0))),
 	};
 }
 

@@ -4,10 +4,16 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { compileFunction } from 'node:vm';
 import { build } from 'esbuild';
-import type { ICredentialType, IExecuteFunctions, INodeType } from 'n8n-workflow';
+import type { ICredentialType, INodeExecutionData, INodeType, IRun } from 'n8n-workflow';
+import { startWorkflow, type WorkflowFile } from '../../demo/engine.mts';
 import type { Loader } from '../../demo/package.mts';
-import { type Process, runAs } from './clock.mts';
-import { ledger, note } from './ledger.mts';
+import { itemWith, LOOP, NODE, node, parametersFor, workflowInLoop } from '../faults/workflow.mts';
+import { activateTrigger, triggerNode } from '../service/triggerNode.mts';
+import { clock, pause, type Process, runAs, SECOND } from './clock.mts';
+import { type Given, ledger, note } from './ledger.mts';
+import { effect } from './network.mts';
+import { API, type Service, TOKEN } from './service.mts';
+import type { Execution, Trigger } from './world.mts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const require = createRequire(import.meta.url);
@@ -30,7 +36,7 @@ export function startProcess(name: string): N8n {
 	const { MediaGeneration, MediaGenerationTrigger, MediaGenerationApi } = module.exports;
 	const [action, credential] = [new MediaGeneration!(), new MediaGenerationApi!()];
 	const execute = action.execute!;
-	action.execute = async function (this: IExecuteFunctions) {
+	action.execute = async function () {
 		const texts = this.getInputData().map(({ json }) => String(json.text));
 		const attempt = ledger.filter(({ what }) => what === 'attempt').length + 1;
 		note({ what: 'attempt', attempt, execution: String(this.getWorkflow().name), texts });
@@ -45,4 +51,161 @@ export function startProcess(name: string): N8n {
 	};
 	const own = { name, isDead: false, loader };
 	return own;
+}
+
+export const credential = { apiToken: TOKEN, baseUrl: API, webSocketUrl: '' };
+
+/** One execution in n8n, or what n8n has kept of it again. */
+export type Running = { plan: Execution; name: string; process: N8n; retryOf?: IRun };
+
+/** Those that have begun, until they end or their process does. */
+export const underWay = new Set<Running>();
+
+/** Runs it to its end, which it has only if its process lives so long. */
+export async function execute(service: Service, running: Running): Promise<IRun> {
+	const { plan, name: execution, process, retryOf } = running;
+	const { operation, items, options, onError, tries, stopAfter } = plan;
+	const own = { execution, process: process.name };
+	note({ what: 'begun', ...own, asked: { operation, items, options, onError, tries } });
+	const onMessage = (text: string) => note({ what: 'said', ...own, text });
+	const input = items.map((text): INodeExecutionData => {
+		const json = { text, id: operation === 'wait' ? service.taskOf(text) : '' };
+		return /ingredients|frames/.test(operation) ? itemWith(json) : { json };
+	});
+	const credentials = { mediaGenerationApi: credential };
+	const workflow = workflowOf(plan, execution);
+	const { loader } = process;
+	const started = runAs({ process }, () =>
+		startWorkflow({ workflow, credentials, loader, input, mode: 'trigger', onMessage, retryOf }),
+	);
+	const { finished, cancel } = await started!;
+	const stop = () => {
+		if (underWay.has(running)) note({ what: 'stopped', execution });
+		cancel();
+	};
+	if (stopAfter !== undefined && !retryOf) clock.after(stopAfter, stop);
+	const { run, error } = await finished;
+	if (process.isDead) return await new Promise(() => {});
+	const { [NODE]: runs = [], [LOOP]: rounds = [] } = run.data.resultData.runData;
+	for (const { message } of runs.flatMap(({ hints }) => hints ?? [])) onMessage(message);
+	const given = runs.flatMap(({ data, source }) => {
+		const asked = rounds[source[0]?.previousNodeRun ?? 0]?.data?.main?.[1] ?? [];
+		return (data?.main ?? []).flat().map((item) => {
+			const { item: index } = item!.pairedItem as { item: number };
+			return givenOf(item!, String(asked[index]?.json.text));
+		});
+	});
+	const text = error && `${error.message} ${error.description ?? ''}`;
+	note({ what: 'ended', execution, status: run.status, given, error: text });
+	return run;
+}
+
+/** What n8n was given, its files as the marks in their bytes. */
+export function givenOf({ json, binary = {} }: INodeExecutionData, text = ''): Given {
+	const files = Object.values(binary).map(({ data }) => Buffer.from(data, 'base64').toString());
+	const marks = files.join().match(/(?<=<)\w+-[\d-]+(?=>)/g);
+	return { text, json, marks: [...new Set(marks)], fields: Object.keys(binary) };
+}
+
+/** The node in a loop; a retry is of the same workflow. */
+function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile {
+	const { operation = '', options, onError, tries = 1, rounds = 1, amount, items = [] } = plan;
+	const resource = { speak: 'speech', wait: 'speech', create: 'image' }[operation] ?? 'video';
+	const own = { taskId: '={{ $json.id }}', voice: 'v1', options };
+	const parameters = parametersFor(`${resource}:${operation}`, '={{ $json.text }}', own);
+	const retry = { retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 };
+	const action = node({ ...parameters, numberOfVideos: amount }, { onError, ...retry });
+	const id = name.split(' ').slice(0, 2).join(' ');
+	return { ...workflowInLoop(action, Math.ceil(items.length / rounds)), id, name };
+}
+
+type Mode = 'activate' | 'update' | 'init';
+type Refusal = Error & { description?: string };
+/** One activation, from its attempts to its end. */
+type Life = { close?(): Promise<unknown> };
+
+/** A workflow with a trigger, in the process that `processOf` returns, and what n8n knows of it. */
+export function publicationOf(service: Service, processOf: () => N8n, plan: Trigger) {
+	const { name: trigger, events, download, tasks } = plan;
+	/** The keys of the executions in n8n's database. */
+	const keys = new Set<string>();
+	let saved = {};
+	/** The one that counts; undefined: it is not published. */
+	let current: Life | undefined;
+
+	/** Activates it. If it is refused, a person tries until it works, n8n itself five times. */
+	async function publish(mode: Mode): Promise<void> {
+		const life = (current = {});
+		const isPerson = mode === 'activate';
+		for (let tries = 1; tries <= 5 || isPerson; tries++) {
+			if (life !== current || (await activate(mode, life))) return;
+			await pause(isPerson ? 30 * SECOND : 2 ** tries * SECOND);
+		}
+	}
+
+	async function close(next?: Life): Promise<void> {
+		const last = current;
+		current = next;
+		note({ what: 'unpublished', trigger });
+		await last?.close?.();
+	}
+
+	/** True if it listens, or is of no importance any more. */
+	async function activate(activationMode: Mode, life: Life): Promise<boolean> {
+		const process = processOf();
+		if (process.isDead) return true;
+		const taskIds = tasks.map(service.taskOf);
+		const published = (error?: Refusal) => {
+			const refused = error && `${error.message} ${error.description ?? ''}`;
+			const wanted = { events, taskIds, download };
+			note({ what: 'published', trigger, process: process.name, wanted, refused });
+		};
+		const staticData = structuredClone(saved);
+		const save = () => {
+			saved = JSON.parse(JSON.stringify(staticData));
+			note({ what: 'saved', trigger, text: JSON.stringify(staticData) });
+		};
+		// Four parameters tell the trigger that this n8n drops duplicates.
+		const emit: Parameters<typeof activateTrigger>[1] = (output, _response, ending, key = '') =>
+			effect({ process }, () => {
+				const isNew = !keys.has(key);
+				keys.add(key);
+				note({ what: 'started', trigger, key, isNew, given: givenOf(output[0]![0]!) });
+				save();
+				if (!isNew) return ending?.reject(new Error('There is no active execution'));
+				clock.after(SECOND, () => ending?.resolve({} as never));
+			});
+		const isCurrent = () => life === current && !process.isDead;
+		const fail = (error: Error) => {
+			if (!isCurrent()) return;
+			published(error);
+			void close({}).then(async () => await publish('update'));
+		};
+		const nodes = [triggerNode({ events, taskIds: taskIds.join(), options: { download } })];
+		const { loader } = process;
+		const setting = { workflowId: trigger, nodes, credential, activationMode, staticData, loader };
+		const active = runAs({ process }, () => activateTrigger(setting, emit, fail))!;
+		const answer = await active.catch((error: Refusal) => error);
+		const isRefused = answer instanceof Error;
+		const end = async () =>
+			await runAs({ process }, async () => isRefused || (await answer.closeFunction?.()));
+		if (!isCurrent()) return (await end(), true);
+		published(isRefused ? answer : undefined);
+		if (isRefused) return false;
+		life.close = end;
+		save();
+		return true;
+	}
+
+	return {
+		close: async () => await close(current && {}),
+		/** Publishes it as a person does, or unpublishes it if it is published. */
+		async turn(isNext = !current): Promise<void> {
+			if (isNext === Boolean(current)) return;
+			if (isNext) return await publish('activate');
+			await close();
+		},
+		/** As n8n does when it starts. */
+		publishAgain: () => current && void publish('init'),
+	};
 }

@@ -1,14 +1,12 @@
 import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
+import { nearCore } from '../../demo/n8n.mts';
 import { clock, type Process, runAs, type Who, whoRuns } from './clock.mts';
 import type { Service } from './service.mts';
 
-const require = createRequire(import.meta.url);
-/** Requires what n8n-core itself uses. */
-export const nearCore = createRequire(require.resolve('n8n-core'));
-const nearN8n = createRequire(nearCore.resolve('@n8n/backend-network'));
-const axios = nearN8n('axios') as typeof import('axios').default;
+const nearHelper = createRequire(nearCore.resolve('@n8n/backend-network'));
+const axios = nearHelper('axios') as typeof import('axios').default;
 
 let service: Service;
 let mayDie: (process: Process) => void;

@@ -1,12 +1,12 @@
 import type { IRun } from 'n8n-workflow';
 import { runWorkflow } from '../../demo/engine.mts';
+import { nearCore } from '../../demo/n8n.mts';
+import { workflow } from '../faults/workflow.mts';
 import { clock, MINUTE, pause, type Process, runAs, SECOND, whoRuns } from './clock.mts';
-import { execute, type Running, underWay, workflowOf } from './executions.mts';
 import { ledger, type Line, note } from './ledger.mts';
-import { type N8n, startProcess } from './n8n.mts';
-import { connect, nearCore, open } from './network.mts';
+import { execute, type N8n, publicationOf, type Running, startProcess, underWay } from './n8n.mts';
+import { connect, open } from './network.mts';
 import { serviceOf } from './service.mts';
-import { publicationOf } from './triggers.mts';
 import type { Execution, World } from './world.mts';
 
 const logger = nearCore('@n8n/di').Container.get(nearCore('@n8n/backend-common').Logger);
@@ -33,9 +33,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		for (const trigger of index === 0 ? triggers : []) void trigger.close();
 		runAs(undefined, () => clock.after(5 * SECOND, () => startAgain(index)));
 	};
-	const triggers = world.triggers.map((plan, index) => {
-		return publicationOf(service, processOf, `trigger ${index}`, plan);
-	});
+	const triggers = world.triggers.map((plan) => publicationOf(service, processOf, plan));
 
 	/** Begins an execution, or what n8n has kept of it, once its process lives. */
 	function begin(plan: Execution, name: string, retryOf?: IRun): void {
@@ -97,6 +95,4 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 
 // What n8n does once, reading files, is done while time is real.
 const { loader } = startProcess('warm');
-const { nodes, connections } = workflowOf({}, 'warm');
-const file = { nodes: nodes.slice(0, 2), connections: { Start: connections.Start! } };
-await runWorkflow({ workflow: file, credentials: {}, loader });
+await runWorkflow({ workflow: workflow(), credentials: {}, loader });

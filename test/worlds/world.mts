@@ -72,14 +72,12 @@ export function worldOf(seed: number) {
 }
 
 const OPERATIONS =
-	'speak speak speak textToVideo textToVideo ingredientsToVideo framesToVideo create wait'.split(
-		' ',
-	);
+	'speak speak speak textToVideo textToVideo ingredientsToVideo framesToVideo create wait';
 const EVENTS =
 	'completed,completed failed,progress completed failed,generated,completed generated'.split(',');
 
 function executionOf(index: number) {
-	const operation = pick(...OPERATIONS);
+	const operation = pick(...OPERATIONS.split(' '));
 	const isSpeech = operation === 'speak' || operation === 'wait';
 	const isPaid = operation !== 'wait';
 	const rounds = isPaid && chance(0.15) ? 2 : 1;
@@ -113,6 +111,7 @@ function triggerOf() {
 	const at = pick(0, 0, whole(0, 2 * MINUTE));
 	const offAt = at + whole(1, 10) * MINUTE;
 	return {
+		name: 'trigger 0',
 		turns: chance(0.25) ? [at, offAt, offAt + pick(1, 30, 300) * SECOND] : [at],
 		events: pick(...EVENTS).split(' '),
 		tasks: chance(0.15) ? ['Named text.', 'Another named text.'] : [],
