@@ -39,7 +39,7 @@ function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
 	}
 }
 
-function stepsOf(world: World, kind: 'video' | 'image', event: JobEvent): RawStreamStep[] {
+export function stepsOf(world: World, kind: 'video' | 'image', event: JobEvent): RawStreamStep[] {
 	switch (event.type) {
 		case 'status':
 			return [frame(world, `${kind}_generation_status`, statusData(world, event.word))];

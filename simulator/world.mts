@@ -1,4 +1,4 @@
-import { contractDialect, type Dialect } from './dialect.mts';
+import { type Dialect, dialectOf } from './dialect.mts';
 import type { PendingRule } from './faults.mts';
 import { bytesOf, type StoredFile } from './files.mts';
 import type { Listener } from './http.mts';
@@ -67,7 +67,7 @@ export class World {
 	constructor(options: SimulatorOptions) {
 		this.options = { ...DEFAULTS, ...options };
 		this.token = this.options.token;
-		this.dialect = { ...contractDialect, ...options.dialect };
+		this.dialect = { ...dialectOf(([usual]) => usual), ...options.dialect };
 		this.mostAtOnce = options.mostAtOnce;
 		this.requestLimit = options.requestLimit;
 	}

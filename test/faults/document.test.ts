@@ -4,7 +4,7 @@ import { MATRIX } from './matrix.mts';
 import type { Row } from './row.mts';
 import { isPaid, OPERATIONS, type Operation } from './stage.mts';
 
-/** What is lost where a process of n8n is killed (test/worlds/book.mts), and where to find it. */
+/** What is lost where a process of n8n is killed (test/worlds/ledger.mts), and where to find it. */
 const LOST = {
 	'what the node remembers':
 		'n8n keeps nothing of a node that is at work: the execution, run again, sends every request again',

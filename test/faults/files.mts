@@ -46,7 +46,7 @@ const files: Row[] = [
 		service: { dialect: { redirectFiles: true } },
 		note: 'the token stays with the API',
 	}),
-	...[400, 401, 403].map((signedStatus): Row => ({
+	...([400, 401, 403] as const).map((signedStatus): Row => ({
 		fault: `Files lie on the API's host behind signed addresses, which answer ${signedStatus} to the token`,
 		operations: FETCHING,
 		service: { dialect: { apiFiles: 'signed', signedStatus } },

@@ -192,7 +192,7 @@ const losses: Row[] = [
 		...lost('Silence for longer than `Idle Timeout`', [status('processing')]),
 		setting: { options: { idleTimeout: 1 } },
 	},
-	...[3600, -3600].map((clockSkewSeconds): Row => ({
+	...([3600, -3600] as const).map((clockSkewSeconds): Row => ({
 		...lost(
 			`The stream breaks, and the clock of the service is an hour ${clockSkewSeconds > 0 ? 'ahead' : 'behind'}`,
 			BROKEN,

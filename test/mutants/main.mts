@@ -35,11 +35,11 @@ const MUTANTS = [
 	// Pace.
 	`pace/breaker.ts => this.failures = 0;\n\t\tthis.isOutage => this.isOutage`,
 	`pace/breaker.ts => if (this.refusedAt > 0) this.learn(); => if (this.refusedAt < 0) this.learn();`,
-	`pace/breaker.ts => this.set(full, most); => this.set(full, full + 1);`,
+	`pace/breaker.ts => this.set(full, most); => this.set(full, most + 1);`,
 	`pace/breaker.ts => if (isMore && !isFree && isFromBefore) this.set(underWay + 1, underWay + 2); =>`,
 	`pace/pace.ts => this.creating--; =>`,
 	`pace/pace.ts => this.underWay--; =>`,
-	`pace/breaker.ts => this.refusedAt ||= at; =>`,
+	`pace/breaker.ts => this.refusedAt ||= at; => void at;`,
 	`pace/pace.ts => this.isCreateNext = false; =>`,
 	`pace/breaker.ts => this.doubts = 0; => void this.doubts;`,
 	`pace/watchLine.ts => fullAt = Math.max(fullAt, last) + EVERY_MS; =>`,
@@ -69,7 +69,9 @@ function findDefect(): string | undefined {
 	for (const command of commands) {
 		const { status, output } = run(command);
 		if (status !== 0)
-			return /seed \d+: .*|● .*|^\w*Error: .*/m.exec(output.join('\n'))?.[0] ?? 'no start';
+			return (
+				/seed \d+: .*|● (?!Console).*|^\w*Error: .*/m.exec(output.join('\n'))?.[0] ?? 'no start'
+			);
 	}
 	return undefined;
 }

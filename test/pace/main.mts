@@ -46,7 +46,8 @@ const LIMITS: Record<string, [share: number, refused: number, ...Fault[]]> = {
 };
 
 const EXECUTION: Execution = {
-	...{ at: 0, process: 0, options: { timeout: 36_000 }, onError: 'continueRegularOutput' },
+	...{ name: 'execution 0', at: 0, process: 0 },
+	...{ options: { timeout: 36_000 }, onError: 'continueRegularOutput' },
 	...{ operation: 'create', tries: 1, rounds: 1, amount: 1, stopAfter: undefined },
 	items: Array.from({ length: ITEMS }, (_, index) => `Picture ${index}.`),
 };

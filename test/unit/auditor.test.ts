@@ -12,7 +12,7 @@ const asked = {
 };
 const wanted = { events: ['completed', 'failed'], taskIds: [] as string[], download: true };
 const path = '/v1/labs/task';
-const by = { host: 'api.worlds.test', process, token: 'header' as const, attempt: 1 };
+const by = { host: 'api.worlds.test', process, bearsToken: true, query: '', attempt: 1 };
 const json = { task_id: id, audio_url: `https://files.worlds.test/made/${id}.wav` };
 const item = { text, marks: [id], fields: ['data', 'subtitles'], json };
 const told = { text: '', marks: [id], fields: ['data'], json: { event: 'completed', task_id: id } };
@@ -98,7 +98,7 @@ const DAMAGED: Record<string, Line[]> = {
 	],
 	'atPace: an end long after the result': change('ended', { at: 30_000 }),
 	'eventsOnce: an event twice': add(again('started', 10, { key: 'other' })),
-	'eventsOnce: no event': lacking('started'),
+	'eventsAll: no event': lacking('started'),
 	'eventsOnce: an event before its time': change('started', { at: 3000 }),
 	'eventsOnce: an event that nobody asked for': change(
 		'started',
@@ -110,8 +110,8 @@ const DAMAGED: Record<string, Line[]> = {
 	'eventsOnce: an event without its file': change('started', event({ marks: [] })),
 	'eventsOnce: an event of nobody': lacking('published'),
 	'eventsOnce: an event after the end': change('unpublished', { at: 8000 }),
-	'eventsOnce: an event half an hour late': change('started', { at: 1_800_000 }),
-	'eventsOnce: a trigger that has died': add(again('published', 20, { refused: 'HTTP 502' })),
+	'eventsAll: an event half an hour late': change('started', { at: 1_800_000 }),
+	'eventsAll: a trigger that has died': add(again('published', 20, { refused: 'HTTP 502' })),
 	'bounded: a timer': change('left', { timers: 1 }),
 	'bounded: no end': lacking('left'),
 	'bounded: static data without end': change('saved', { text: 'x'.repeat(60_000) }),

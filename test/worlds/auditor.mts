@@ -1,28 +1,18 @@
-import { type Book, bookOf, eventOf, type Family, livesOf, marksIn } from './book.mts';
 import { MINUTE, SECOND } from './clock.mts';
-import type { Line, Of } from './ledger.mts';
+import { eventsAll, eventsOnce } from './events.mts';
+import { beyond, type Book, bookOf, count, type Family, type Line } from './ledger.mts';
+import { marksIn, type Of } from './ledger.mts';
 import { API, TOKEN } from './service.mts';
 
-/*
- * Decides the promises by what the service and n8n have noted, without knowing what was planned. Each rule
- * yields what it complains of.
- */
+// Decides the promises by what was noted, without knowing what was planned. Rules yield their complaints.
 
-type Complaints = Iterable<string>;
-
-const count = <T,>(all: T[], holds: (one: T) => boolean) => all.filter(holds).length;
 const errorOf = ({ error, given }: Of<'ended'>) =>
 	error ?? given.find(({ json }) => json.error)?.json.error;
-/** What there is more of than that. */
-const beyond = <T,>(most: number, all: T[], nameOf: (one: T) => string) =>
-	[...Map.groupBy(all, nameOf)].flatMap(([name, { length }]) => {
-		return length > most ? `${length} times ${name}` : [];
-	});
 const isOrdered = (places: number[]) =>
 	places.every((place, index) => place >= (places[index - 1] ?? -1));
 
 /** 1. At most one paid request per item and attempt; a retry collects what was paid for. */
-function* paidOnce({ asked, attempts, paid, works }: Family): Complaints {
+function* paidOnce({ asked, attempts, paid, works }: Family): Iterable<string> {
 	for (const [text, own] of Map.groupBy(paid, (one) => one.text!)) {
 		const mostFor = (items: string[]) => count(items, (item) => item.includes(text));
 		for (const { attempt, texts } of attempts)
@@ -36,7 +26,7 @@ function* paidOnce({ asked, attempts, paid, works }: Family): Complaints {
 }
 
 /** 2. Each item gets its own files, in the order of the items and their parts. */
-function* ownFile({ asked, ended, works: own }: Family, { works }: Book): Complaints {
+function* ownFile({ asked, ended, works: own }: Family, { works }: Book): Iterable<string> {
 	const { items, onError, operation } = asked;
 	for (const { given, status, at } of ended) {
 		const workOf = (mark: string) =>
@@ -56,8 +46,10 @@ function* ownFile({ asked, ended, works: own }: Family, { works }: Book): Compla
 				if (!text.includes(textOf(mark))) yield `${mark} at the item "${text}"`;
 			// Only what was lost for good can't be told from what somebody else made of the same words.
 			const isTheirs = operation !== 'wait' && marks.some((mark) => !workOf(mark)?.request);
-			if (isTheirs && own.some((work) => work.text === text && work.made))
-				yield `somebody else's ${marks} at "${text}"`;
+			const isLeft = own.some(({ text: wanted, made }) => {
+				return wanted === text && made && !used.includes(made.marks[0]!);
+			});
+			if (isTheirs && isLeft) yield `somebody else's ${marks} at "${text}"`;
 			if (!fields.includes('data') || !named.every((mark) => marks.includes(mark)))
 				yield `of ${named} only ${marks} come out`;
 			if (!isOrdered(marks.map((mark) => text.indexOf(textOf(mark)))))
@@ -67,7 +59,7 @@ function* ownFile({ asked, ended, works: own }: Family, { works }: Book): Compla
 }
 
 /** 3. What is paid is delivered or named. */
-function* deliveredOrNamed(family: Family, { of }: Book): Complaints {
+function* deliveredOrNamed(family: Family, { of }: Book): Iterable<string> {
 	const { ended, stopped, asked, name } = family;
 	const given = ended.flatMap((line) => line.given);
 	const delivered = new Set(given.flatMap(({ marks }) => marks));
@@ -101,7 +93,10 @@ const isMild = ({ kind, as, at, ends }: Of<'fault'>) => {
 };
 
 /** 4. The node waits as long as it is told and no longer, and stops when it is told to, within a second. */
-function* inTime({ asked, begun, ended, requests, ...family }: Family, book: Book): Complaints {
+function* inTime(
+	{ asked, begun, ended, requests, ...family }: Family,
+	book: Book,
+): Iterable<string> {
 	const { stopped, timeoutMs, works } = family;
 	for (const { execution, at: from, process } of begun) {
 		const end = ended.find((line) => line.execution === execution)?.at ?? Infinity;
@@ -128,7 +123,7 @@ function* inTime({ asked, begun, ended, requests, ...family }: Family, book: Boo
 }
 
 /** 4b. It survives what passes, and once that has ceased all ends well within a bound. */
-function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book): Complaints {
+function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book): Iterable<string> {
 	const { asked, ended, stopped, name, need, requests, paid, timeoutMs } = family;
 	const { operation, items, options, onError } = asked;
 	const last = ended.at(-1);
@@ -159,12 +154,12 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 /** Whether the service was not its usual self then, or had to recover. */
 const isSlowed = ({ faults }: Book, from: number, to: number) =>
 	faults.some(({ kind, at, ends }) => {
-		const isSlow = /outage|rate|atOnce|quota|lost|dropped|fails/.test(kind);
+		const isSlow = /outage|rate|atOnce|quota|lost|fails/.test(kind);
 		return isSlow && at < to && ends + 10 * MINUTE > from;
 	});
 
 /** 4c. The result is looked up as soon as a message says that it is there. */
-function* heardAtOnce({ stopped, ended, works, requests }: Family, book: Book): Complaints {
+function* heardAtOnce({ stopped, ended, works, requests }: Family, book: Book): Iterable<string> {
 	const last = stopped?.at ?? ended[0]?.at ?? 0;
 	const hundreds = book.of('heard').filter(({ percentage, at }) => percentage === 100 && at < last);
 	for (const { at: begun, id, request, made, isTold } of book.isKilled ? [] : works) {
@@ -183,7 +178,7 @@ function* heardAtOnce({ stopped, ended, works, requests }: Family, book: Book): 
 }
 
 /** 5. As fast as the service lets it be, and no faster than told. */
-function* atPace({ asked, ended, stopped, works, attempts }: Family, book: Book): Complaints {
+function* atPace({ asked, ended, stopped, works, attempts }: Family, book: Book): Iterable<string> {
 	const most = Number(asked.options.concurrency ?? 0) || Infinity;
 	const used = new Set(ended.flatMap(({ given }) => given.flatMap(({ marks }) => marks)));
 	if (attempts.length !== 1) return;
@@ -205,7 +200,7 @@ function* atPace({ asked, ended, stopped, works, attempts }: Family, book: Book)
 }
 
 /** 5b. After a create call without a clear answer none goes out until something has gone well. */
-function* afterOutage({ requests }: Book): Complaints {
+function* afterOutage({ requests }: Book): Iterable<string> {
 	for (const { n, at, process, method } of requests) {
 		const own = requests.filter((one) => one.process === process && one.answeredAt <= at);
 		const lost = own.findLast(({ isUnclear, answeredAt }) => isUnclear && answeredAt < at);
@@ -215,67 +210,8 @@ function* afterOutage({ requests }: Book): Complaints {
 	}
 }
 
-/** 6. Each event starts one execution, and nothing else does; none is missed, and no trigger dies. */
-function* eventsOnce({ of, calmFrom, requests, lines, events: all }: Book): Complaints {
-	// Somebody looked into the history, and not for a generation of his own.
-	const looks = requests.filter(({ path, attempt, status }) => {
-		return path === '/v1/video/histories' && attempt === undefined && status === 200;
-	});
-	const byTrigger = Map.groupBy([...of('published'), ...of('started')], (line) => line.trigger);
-	for (const trigger of byTrigger.keys()) {
-		const published = of('published').filter((line) => line.trigger === trigger);
-		const own = of('started').filter((line) => line.trigger === trigger && line.isNew);
-		const { events = [], taskIds = [], download = false } = published[0]?.wanted ?? {};
-		const lives = livesOf(trigger, lines);
-		const first = lives[0]?.at ?? 0;
-		yield* beyond(1, own, ({ given }) => eventOf(given));
-		for (const { given, at } of own) {
-			const name = eventOf(given);
-			const { event, task_id: task, error } = given.json;
-			// What has ended long before is not told, unless it is asked for by name.
-			const since = taskIds.length > 0 ? 0 : (published[0]?.at ?? 0) - 2 * MINUTE;
-			const isTrue = all.some((one) => one.event === name && one.at <= at && one.at >= since);
-			if (!isTrue) yield `${name} is not true`;
-			// Some come out before n8n has been told that it is published.
-			const isHeard = lives.some((life) => at > life.at - MINUTE && at <= life.to);
-			if (!isHeard) yield `${name} while nobody listens`;
-			const isNamed = taskIds.length === 0 || !task || taskIds.includes(String(task));
-			if (!isNamed || !events.includes(String(event))) yield `nobody asked for ${name}`;
-			const files = download && !error && /completed|generated/.test(name) ? 1 : 0;
-			if (given.marks.length !== files || !name.endsWith(given.marks[0] ?? ''))
-				yield `${given.marks.length} files with ${name}`;
-		}
-		for (const { at: from, to, process } of lives) {
-			const isOwn = (line: { process: string }) => line.process === process;
-			const heard = of('heard').filter((line) => isOwn(line) && line.at > from && line.at < to);
-			// What is there at the first look into the history is not reported.
-			const looked = looks.find((line) => isOwn(line) && line.at > first - MINUTE);
-			for (const { event, at, id } of all) {
-				const kind = event.split(' ')[0]!;
-				// What was looked at when it was published is kept: what came since is made up for.
-				const isMadeUp = at > from || (looked && looked.at <= first);
-				const isNamed = taskIds.includes(id);
-				const isHeard = at > from && heard.some((one) => one.id === id);
-				const isNew = looked && looked.at < at && isMadeUp;
-				const isDue = kind === 'generated' ? isNew : taskIds.length > 0 ? isNamed : isHeard;
-				const due = Math.max(at, from, calmFrom) + 3 * MINUTE;
-				if (!isDue || due > to || !events.includes(kind) || event.endsWith(' 100')) continue;
-				// A newer percentage may come in place of an older one.
-				const nameOf = (full: string) => full.replace(/ \d+$/, '');
-				const isTold = own.some((line) => {
-					return line.at <= due && nameOf(eventOf(line.given)) === nameOf(event);
-				});
-				if (!isTold) yield `${event} starts nothing`;
-			}
-		}
-		const { refused, at = 0 } = published.at(-1) ?? {};
-		const isDead = of('unpublished').some((line) => line.at > at + 10 * MINUTE);
-		if (refused && isDead) yield `${trigger} has died: ${refused}`;
-	}
-}
-
 /** 7. What is open, kept and asked is bounded. */
-function* bounded({ of, requests }: Book): Complaints {
+function* bounded({ of, requests }: Book): Iterable<string> {
 	const { timers = 1, requests: open, sockets } = of('left')[0] ?? {};
 	if (timers || open || sockets)
 		yield `left open: ${timers} timers, ${open} requests, ${sockets} sockets`;
@@ -288,10 +224,9 @@ function* bounded({ of, requests }: Book): Complaints {
 }
 
 /** 8. The token goes to the API's origin and nowhere else. */
-function* tokenNowhere({ lines, requests }: Book): Complaints {
-	for (const { token, host } of requests)
-		if (token && (token === 'address' || `https://${host}` !== API))
-			yield `the token goes to ${host} in the ${token}`;
+function* tokenNowhere({ lines, requests }: Book): Iterable<string> {
+	for (const { bearsToken, host } of requests)
+		if (bearsToken && `https://${host}` !== API) yield `the token goes to ${host}`;
 	const plain = (text: string) =>
 		text.replaceAll('\\', '').replace(/%(..)/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 	for (const line of lines)
@@ -299,14 +234,16 @@ function* tokenNowhere({ lines, requests }: Book): Complaints {
 }
 
 const ofEach = [paidOnce, ownFile, deliveredOrNamed, inTime, endsWell, heardAtOnce, atPace];
-const ofAll = [afterOutage, eventsOnce, bounded, tokenNowhere];
+const ofTrigger = [eventsOnce, eventsAll];
+const ofAll = [afterOutage, bounded, tokenNowhere];
 
 /** All that is wrong with what happened in a world, each with the promise that it breaks. */
 export function audit({ lines }: { lines: Line[] }): string[] {
 	const book = bookOf(lines);
-	const say = (name: string, all: Complaints) => [...all].map((text) => `${name}: ${text}`);
+	const say = (name: string, all: Iterable<string>) => [...all].map((text) => `${name}: ${text}`);
 	const found = [
 		...ofEach.flatMap((rule) => book.families.flatMap((one) => say(rule.name, rule(one, book)))),
+		...ofTrigger.flatMap((rule) => book.triggers.flatMap((one) => say(rule.name, rule(one, book)))),
 		...ofAll.flatMap((rule) => say(rule.name, rule(book))),
 	];
 	return [...new Set(found)];

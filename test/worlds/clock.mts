@@ -23,10 +23,6 @@ const EPOCH = RealDate.UTC(2026, 5, 1);
 /** A world has some thousands; what turns in a circle has no end. */
 const MOST_STEPS = 300_000;
 
-/** For so many ms of the world's time. */
-export const pause = async (ms: number): Promise<void> =>
-	await new Promise((resolve) => void clock.after(ms, resolve));
-
 const timers = new Set<{ at: number; act: () => void; who: Who }>();
 
 /**

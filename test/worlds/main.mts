@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { audit } from './auditor.mts';
-import { lostBy } from './book.mts';
+import { lostBy } from './ledger.mts';
 import { play } from './play.mts';
 import { without, worldOf } from './world.mts';
 

@@ -6,10 +6,11 @@ import { compileFunction } from 'node:vm';
 import { build } from 'esbuild';
 import type { ICredentialType, INodeExecutionData, INodeType, IRun } from 'n8n-workflow';
 import { startWorkflow, type WorkflowFile } from '../../demo/engine.mts';
+import { n8nWorkflow } from '../../demo/n8n.mts';
 import type { Loader } from '../../demo/package.mts';
 import { itemWith, LOOP, NODE, node, parametersFor, workflowInLoop } from '../faults/workflow.mts';
 import { activateTrigger, triggerNode } from '../service/triggerNode.mts';
-import { clock, pause, type Process, runAs, SECOND } from './clock.mts';
+import { clock, type Process, runAs, SECOND } from './clock.mts';
 import { type Given, ledger, note } from './ledger.mts';
 import { effect } from './network.mts';
 import { API, type Service, TOKEN } from './service.mts';
@@ -73,12 +74,9 @@ export async function execute(service: Service, running: Running): Promise<IRun>
 		return /ingredients|frames/.test(operation) ? itemWith(json) : { json };
 	});
 	const credentials = { mediaGenerationApi: credential };
-	const workflow = workflowOf(plan, execution);
-	const { loader } = process;
-	const started = runAs({ process }, () =>
-		startWorkflow({ workflow, credentials, loader, input, mode: 'trigger', onMessage, retryOf }),
-	);
-	const { finished, cancel } = await started!;
+	const [workflow, { loader }, mode] = [workflowOf(plan, execution), process, 'trigger'] as const;
+	const setting = { workflow, credentials, loader, input, mode, onMessage, retryOf };
+	const { finished, cancel } = await runAs({ process }, () => startWorkflow(setting))!;
 	const stop = () => {
 		if (underWay.has(running)) note({ what: 'stopped', execution });
 		cancel();
@@ -139,7 +137,7 @@ export function publicationOf(service: Service, processOf: () => N8n, plan: Trig
 		const isPerson = mode === 'activate';
 		for (let tries = 1; tries <= 5 || isPerson; tries++) {
 			if (life !== current || (await activate(mode, life))) return;
-			await pause(isPerson ? 30 * SECOND : 2 ** tries * SECOND);
+			await n8nWorkflow.sleep(isPerson ? 30 * SECOND : 2 ** tries * SECOND);
 		}
 	}
 
@@ -197,14 +195,15 @@ export function publicationOf(service: Service, processOf: () => N8n, plan: Trig
 		return true;
 	}
 
+	for (const at of plan.turns) clock.after(at, () => void turn());
+	/** Publishes it as a person does, or unpublishes it if it is published. */
+	async function turn(isNext = !current): Promise<void> {
+		if (isNext !== Boolean(current)) await (isNext ? publish('activate') : close());
+	}
+
 	return {
+		turn,
 		close: async () => await close(current && {}),
-		/** Publishes it as a person does, or unpublishes it if it is published. */
-		async turn(isNext = !current): Promise<void> {
-			if (isNext === Boolean(current)) return;
-			if (isNext) return await publish('activate');
-			await close();
-		},
 		/** As n8n does when it starts. */
 		publishAgain: () => current && void publish('init'),
 	};

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import { nearCore } from '../../demo/n8n.mts';
 import { clock, type Process, runAs, type Who, whoRuns } from './clock.mts';
@@ -45,41 +45,34 @@ export type Exchange = ReturnType<typeof exchangeOf>;
 
 /** One request on its way, as the service sees it. */
 function exchangeOf(n: number, config: InternalAxiosRequestConfig) {
-	const { timeout = 300_000, signal, data: sent = '{}' } = config;
+	const { timeout = 300_000, signal, data = '{}' } = config;
+	const sent = JSON.parse(String(data)) as Record<string, string | undefined>;
 	const { promise: answered, resolve, reject } = Promise.withResolvers<AxiosResponse>();
 	const who = whoRuns()!;
-	const body = new Readable({ read() {} }).on('error', () => {});
+	const url = new URL(axios.getUri(config));
+	const body = new PassThrough().on('error', () => {});
 	const fail = (error: Error) => (reject(error), void body.destroy(error));
 	const reset = (code: string, text = `connect ${code}`) =>
 		fail(new axios.AxiosError(text, code, config));
 	const timer = clock.after(timeout, () => reset('ECONNABORTED', `timeout of ${timeout}ms`));
 	body.on('close', () => clearTimeout(timer as never));
 	signal?.addEventListener!('abort', () => fail(new axios.CanceledError()));
-	let hasEnded = false;
 	/** Nobody takes anything more. */
 	const isOver = () => body.destroyed || who.process.isDead;
 	return {
 		...{ n, who, answered, reset, isOver },
 		method: String(config.method).toUpperCase(),
-		url: new URL(axios.getUri(config)),
+		...{ url, path: url.pathname, query: url.searchParams },
 		authorization: String(config.headers.get('authorization') ?? ''),
-		sent: JSON.parse(String(sent)) as Record<string, unknown>,
+		...{ sent, text: sent.input ?? sent.prompt },
 		head(status: number, headers: Record<string, string>): void {
 			clearTimeout(timer as never);
 			const answer = { status, statusText: '', headers, data: body, config, request: {} };
 			effect(who, () => resolve(answer));
 		},
 		/** False if that is not possible any more. */
-		write(part: string | Buffer): boolean {
-			const isOpen = !isOver() && !hasEnded;
-			if (isOpen) body.push(Buffer.from(part as string));
-			return isOpen;
-		},
-		end(last?: string): void {
-			if (last) this.write(last);
-			hasEnded = true;
-			body.push(null);
-		},
+		write: (part: string | Buffer) => !isOver() && body.writable && (body.write(part), true),
+		end: (last = '') => void body.end(last),
 	};
 }
 

@@ -1,8 +1,8 @@
 import type { IRun } from 'n8n-workflow';
 import { runWorkflow } from '../../demo/engine.mts';
-import { nearCore } from '../../demo/n8n.mts';
+import { n8nWorkflow, nearCore } from '../../demo/n8n.mts';
 import { workflow } from '../faults/workflow.mts';
-import { clock, MINUTE, pause, type Process, runAs, SECOND, whoRuns } from './clock.mts';
+import { clock, MINUTE, type Process, runAs, SECOND, whoRuns } from './clock.mts';
 import { ledger, type Line, note } from './ledger.mts';
 import { execute, type N8n, publicationOf, type Running, startProcess, underWay } from './n8n.mts';
 import { connect, open } from './network.mts';
@@ -50,7 +50,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 	/** In good order: n8n waits for its executions. */
 	async function restart(): Promise<void> {
 		for (const trigger of triggers) await trigger.close();
-		while (underWay.size > 0) await pause(MINUTE);
+		while (underWay.size > 0) await n8nWorkflow.sleep(MINUTE);
 		if (!processOf(0).isDead) end(0);
 	}
 
@@ -71,12 +71,9 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		if (!process?.isDead) note({ what: 'said', process: process?.name ?? '', text: said });
 	};
 	Object.assign(logger, { debug() {}, info: log, warn: log, error: log, scoped: () => logger });
-	for (const [index, plan] of world.executions.entries())
-		clock.after(plan.at, () => begin(plan, `execution ${index}`));
+	for (const plan of world.executions) clock.after(plan.at, () => begin(plan, plan.name));
 	for (const { at, kind, text, ...order } of world.others)
 		clock.after(at, () => service.make(kind, text, order));
-	for (const [index, { turns }] of world.triggers.entries())
-		for (const at of turns) clock.after(at, () => void triggers[index]!.turn());
 	for (const at of world.restarts) clock.after(at, () => void restart());
 	// By then all that is planned has begun, and every fault that ends has ended.
 	await clock.pass(70 * MINUTE);

@@ -5,7 +5,7 @@ import { MINUTE, SECOND } from './clock.mts';
 export interface Fault {
 	/** First of all requests, then of create calls, then of connections, messages, tasks and files. */
 	kind:
-		| ('outage' | 'rate' | 'atOnce' | 'quota' | 'lost' | 'dropped' | 'fails' | 'silent')
+		| ('outage' | 'rate' | 'atOnce' | 'quota' | 'lost' | 'fails' | 'silent')
 		| ('cut' | 'sockets' | 'messages' | 'lag' | 'bare' | 'history' | 'files');
 	at: number;
 	forMs: number;
@@ -15,8 +15,9 @@ export interface Fault {
 	most?: number;
 	/** How long what is new is unknown, or has no address or no file. */
 	ms?: number;
-	/** It hits the create call with this number, counted from 0. */
+	/** It hits the create call with this number, counted from 0, once it was accepted or before. */
 	create?: number;
+	isPaid?: boolean;
 }
 
 /** All that is decided before a world begins. With `kill` a process is killed at this effect, counted from 1. */
@@ -88,19 +89,20 @@ function executionOf(index: number) {
 	});
 	// Some rows are the same twice.
 	if (items.length > 1 && isPaid && chance(0.15)) items[1] = items[0]!;
+	const most = Math.ceil(items.length / pick(1, 1, 2, 9));
 	const options = {
-		concurrency: isPaid && chance(0.5) ? pick(1, 2, 3, 20) : undefined,
-		timeout: chance(0.3) ? pick(60, 300, 1200) : undefined,
-		pollInterval: isSpeech && chance(0.3) ? pick(1, 10, 30) : undefined,
-		subtitles: isSpeech && chance(0.2) ? true : undefined,
-		splitLongerThan: splits ? 40 : undefined,
-		maxPaidPerExecution:
-			isPaid && chance(0.15) ? Math.ceil(items.length / pick(1, 1, 2, 9)) : undefined,
+		...(isPaid && chance(0.5) && { concurrency: pick(1, 2, 3, 20) }),
+		...(chance(0.3) && { timeout: pick(60, 300, 1200) }),
+		...(isSpeech && chance(0.3) && { pollInterval: pick(1, 10, 30) }),
+		...(isSpeech && chance(0.2) && { subtitles: true }),
+		...(splits && { splitLongerThan: 40 }),
+		...(isPaid && chance(0.15) && { maxPaidPerExecution: most }),
 	};
 	return {
+		name: `execution ${index}`,
 		...{ operation, items, rounds, at: pick(0, 0, whole(0, 10 * MINUTE)) },
 		...{ process: chance(0.15) ? 1 : 0, tries: chance(0.25) ? whole(2, 3) : 1 },
-		options: JSON.parse(JSON.stringify(options)) as Record<string, number | boolean>,
+		options: options as Record<string, number | boolean>,
 		onError: pick('stopWorkflow', 'stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
 		amount: operation === 'textToVideo' && chance(0.2) ? whole(2, 4) : 1,
 		stopAfter: chance(0.08) ? whole(1, 200 * SECOND) : undefined,
@@ -125,13 +127,12 @@ function faultOf(): Fault {
 	const now = { at, forMs };
 	const always = { at: 0, forMs: 24 * 60 * MINUTE };
 	const create = pick(0, 0, 1, 2, whole(0, 9));
-	const quotaMs = Math.min(55 * MINUTE, pick(1, 12, 55) * forMs);
 	return pick<Fault[]>(
 		{ kind: 'outage', ...now, as: pick(502, 502, 500, 504, 403, 'reset', 'refused') },
 		{ kind: 'outage', ...now, as: pick(502, 520, 'reset') },
 		{ kind: 'rate', ...now, as: pick('told', 'silent'), most: pick(10, 30, 120), ms: MINUTE },
 		{ kind: 'atOnce', ...now, as: pick(429, 429, 'task'), most: whole(1, 5) },
-		{ kind: 'quota', at, forMs: quotaMs, as: pick(429, 402) },
+		{ kind: 'quota', at, forMs: whole(1, 55) * MINUTE, as: pick(429, 402) },
 		{ kind: 'cut', at, forMs: 0, as: pick('streams', 'sockets') },
 		{ kind: 'sockets', ...now, as: pick('refused', 'deaf') },
 		{ kind: 'messages', ...always, as: pick('late', 'early', 'twice', 'none') },
@@ -139,8 +140,8 @@ function faultOf(): Fault {
 		{ kind: 'bare', ...always, ms: pick(500, 3000, 8000) },
 		{ kind: 'history', ...always, as: pick('id', 'created_at') },
 		{ kind: 'files', ...always, as: pick(503, 404, 'cut', 'slow'), ms: pick(300, 1000, 2500) },
+		{ kind: 'lost', ...always, create, as: pick(502, 'reset', 'hang'), isPaid: true },
 		{ kind: 'lost', ...always, create, as: pick(502, 'reset', 'hang') },
-		{ kind: 'dropped', ...always, create, as: pick(502, 'reset', 'hang') },
 		{ kind: 'fails', ...always, create },
 		{ kind: 'silent', ...always, create },
 	);

@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { exec } from 'node:child_process';
 
 /** Resolves with what a script of this folder prints. */
 const run = async (command: string): Promise<string> =>
 	await new Promise((resolve) => {
-		const [script, ...words] = command.split(' ');
-		execFile(process.execPath, [join(__dirname, script!), ...words], (_, told, errors) =>
-			resolve(told + errors),
-		);
+		const end = (_: unknown, told: string, errors: string) => resolve(told + errors);
+		exec(`"${process.execPath}" ${command}`, { cwd: __dirname }, end);
 	});
 
 const allGood = expect.stringMatching(/^(lost .*\n)*worlds: [1-9]\d* played, 0 violations\s*$/);
@@ -17,8 +14,8 @@ test('hundreds of worlds keep the promises, as do new ones each time', async () 
 	console.log(`New worlds: npm run worlds -- --seed ${fresh} --count 250`);
 	// Two processes, each for so many seconds at most: a busy machine plays fewer.
 	const halves = [0, 1].map(async (half) => [
-		await run(`main.mts --seed ${1 + half * 375} --count 375 --within 22`),
-		await run(`main.mts --seed ${fresh + half * 125} --count 125 --within 10`),
+		await run(`main.mts --seed ${1 + half * 375} --count 375 --within 29`),
+		await run(`main.mts --seed ${fresh + half * 125} --count 125 --within 11`),
 	]);
 	for (const half of await Promise.all(halves)) expect(half).toEqual([allGood, allGood]);
 });

@@ -1,0 +1,64 @@
+import { MINUTE } from './clock.mts';
+import { beyond, type Book, type Given, marksIn, type Publication } from './ledger.mts';
+
+/** What an event tells: its kind, the task or the mark of the file, and how far it is. */
+function eventOf({ json: { event, task_id, file_url, process_percentage: done } }: Given): string {
+	const name = `${event} ${task_id ?? marksIn(String(file_url))[0]}`;
+	return event === 'progress' ? `${name} ${done}` : name;
+}
+
+/** 6. Each event starts one execution, and nothing else does. */
+export function* eventsOnce(trigger: Publication, book: Book): Iterable<string> {
+	const { started, lives, from, events, taskIds, download } = trigger;
+	// What has ended long before is not told, unless it is asked for by name.
+	const since = taskIds.length > 0 ? 0 : from - 2 * MINUTE;
+	yield* beyond(1, started, ({ given }) => eventOf(given));
+	for (const { given, at } of started) {
+		const [name, { event, task_id: task, error }] = [eventOf(given), given.json];
+		if (!book.events.some((one) => one.event === name && one.at <= at && one.at >= since))
+			yield `${name} is not true`;
+		// Some come out before n8n has been told that it is published.
+		if (!lives.some((life) => at > life.at - MINUTE && at <= life.to))
+			yield `${name} while nobody listens`;
+		const isNamed = taskIds.length === 0 || !task || taskIds.includes(String(task));
+		if (!isNamed || !events.includes(String(event))) yield `nobody asked for ${name}`;
+		const files = download && !error && /completed|generated/.test(name) ? 1 : 0;
+		if (given.marks.length !== files || !name.endsWith(given.marks[0] ?? ''))
+			yield `${given.marks.length} files with ${name}`;
+	}
+}
+
+/** 6b. None is missed, and no trigger dies. */
+export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
+	const { name, published, started, lives, events, taskIds } = trigger;
+	const first = lives[0]?.at ?? 0;
+	// Somebody looked into the history, and not for a generation of his own.
+	const looks = book.requests.filter(({ path, attempt, status, at }) => {
+		const isLook = path === '/v1/video/histories' && attempt === undefined;
+		return isLook && status === 200 && at > first - MINUTE;
+	});
+	for (const { at: from, to, process } of lives) {
+		const isOwn = (line: { process: string }) => line.process === process;
+		const heard = book.of('heard').filter((line) => isOwn(line) && line.at > from && line.at < to);
+		// What is there at the first look is not reported.
+		const looked = looks.find(isOwn)?.at ?? Infinity;
+		for (const { event, at, id } of book.events) {
+			const kind = event.split(' ')[0]!;
+			// What was looked at when it was published is kept: what came since is made up for.
+			const isNew = looked < at && (at > from || looked <= first);
+			const isHeard = at > from && heard.some((one) => one.id === id);
+			const isTask = taskIds.length > 0 ? taskIds.includes(id) : isHeard;
+			const due = Math.max(at, from, book.calmFrom) + 3 * MINUTE;
+			const isDue = due <= to && (kind === 'generated' ? isNew : isTask);
+			if (!isDue || !events.includes(kind) || event.endsWith(' 100')) continue;
+			// A newer percentage may come in place of an older one.
+			const nameOf = (full: string) => full.replace(/ \d+$/, '');
+			const isTold = ({ at: toldAt, given }: (typeof started)[number]) =>
+				toldAt <= due && nameOf(eventOf(given)) === nameOf(event);
+			if (!started.some(isTold)) yield `${event} starts nothing`;
+		}
+	}
+	const { refused, at = 0 } = published.at(-1) ?? {};
+	const isDead = book.of('unpublished').some((line) => line.at > at + 10 * MINUTE);
+	if (refused && isDead) yield `${name} has died: ${refused}`;
+}
