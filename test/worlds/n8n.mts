@@ -54,7 +54,7 @@ export function startProcess(name: string): N8n {
 	return own;
 }
 
-export const credential = { apiToken: TOKEN, baseUrl: API, webSocketUrl: '' };
+const credential = { apiToken: TOKEN, baseUrl: API, webSocketUrl: '' };
 
 /** One execution in n8n, or what n8n has kept of it again. */
 export type Running = { plan: Execution; name: string; process: N8n; retryOf?: IRun };
@@ -99,7 +99,7 @@ export async function execute(service: Service, running: Running): Promise<IRun>
 }
 
 /** What n8n was given, its files as the marks in their bytes. */
-export function givenOf({ json, binary = {} }: INodeExecutionData, text = ''): Given {
+function givenOf({ json, binary = {} }: INodeExecutionData, text = ''): Given {
 	const files = Object.values(binary).map(({ data }) => Buffer.from(data, 'base64').toString());
 	const marks = files.join().match(/(?<=<)\w+-[\d-]+(?=>)/g);
 	return { text, json, marks: [...new Set(marks)], fields: Object.keys(binary) };
