@@ -180,8 +180,7 @@ export class Connection {
 			session.lastHeard = steadyNow();
 			this.receive(typeof data === 'string' ? data : Buffer.from(data).toString('utf8'));
 		});
-		// Only 'close' matters: it follows every 'error', which says nothing useful.
-		socket.addEventListener('error', () => {});
+		// It follows every 'error', which says nothing useful.
 		socket.addEventListener('close', () => this.closed(session));
 		while (socket.readyState === WebSocket.CONNECTING && this.users > 0) {
 			const restMs = session.began + GIVE_UP_OPENING_MS - steadyNow();
