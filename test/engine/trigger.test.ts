@@ -4,14 +4,7 @@ import { good } from './seen';
 import { ALWAYS, answer, message, onFile, onRead, tasks } from './service';
 import { begin, fakeTime, sim, speech, start } from './setup';
 import { passUntil } from './time';
-import {
-	activate,
-	activateListening,
-	areMade,
-	createTask,
-	isMade,
-	onAll,
-} from './triggerSetup';
+import { activate, activateListening, areMade, createTask, isMade, onAll } from './triggerSetup';
 
 afterAll(removeLog);
 
