@@ -51,6 +51,8 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 			const due = Math.max(at, from, book.calmFrom) + 3 * MINUTE;
 			const isDue = due <= to && (kind === 'generated' ? isNew : isTask);
 			if (!isDue || !events.includes(kind) || event.endsWith(' 100')) continue;
+			const isToldOf = started.some((one) => one.at < at && one.given.json.task_id === id);
+			if (kind === 'progress' && isToldOf) continue;
 			// A newer percentage may come in place of an older one.
 			const nameOf = (full: string) => full.replace(/ \d+$/, '');
 			const isTold = ({ at: toldAt, given }: (typeof started)[number]) =>

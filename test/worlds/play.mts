@@ -91,5 +91,4 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 }
 
 // What n8n does once, reading files, is done while time is real.
-const { loader } = startProcess('warm');
-await runWorkflow({ workflow: workflow(), credentials: {}, loader });
+await runWorkflow({ workflow: workflow(), credentials: {}, loader: startProcess('warm').loader });
