@@ -12,7 +12,7 @@ const isOrdered = (places: number[]) =>
 	places.every((place, index) => place >= (places[index - 1] ?? -1));
 
 /** 1. At most one paid request per item and attempt; a retry collects what was paid for. */
-function* paidOnce({ asked, attempts, paid, works }: Family): Iterable<string> {
+function* paidOnce({ asked, attempts, paid }: Family, { works }: Book): Iterable<string> {
 	for (const [text, own] of Map.groupBy(paid, (one) => one.text!)) {
 		const mostFor = (items: string[]) => count(items, (item) => item.includes(text));
 		for (const { attempt, texts } of attempts)
@@ -216,7 +216,7 @@ function* bounded({ of, requests }: Book): Iterable<string> {
 	if (timers || open || sockets)
 		yield `left open: ${timers} timers, ${open} requests, ${sockets} sockets`;
 	if (of('saved').some(({ text }) => text.length > 20_000)) yield 'static data without end';
-	yield* beyond(100, requests, ({ at, path, attempt }) => {
+	yield* beyond(125, requests, ({ at, path, attempt }) => {
 		return `${path} of attempt ${attempt} in minute ${Math.floor(at / MINUTE)}`;
 	});
 	const most = of('attempt').length + of('published').length + 1;

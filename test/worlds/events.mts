@@ -17,7 +17,7 @@ export function* eventsOnce(trigger: Publication, book: Book): Iterable<string> 
 		const [name, { event, task_id: task, error }] = [eventOf(given), given.json];
 		if (!book.events.some((one) => one.event === name && one.at <= at && one.at >= since))
 			yield `${name} is not true`;
-		// Some come out before n8n has been told that it is published.
+		// Some come out before n8n has been told that it is published, or why it is not.
 		if (!lives.some((life) => at > life.at - MINUTE && at <= life.to))
 			yield `${name} while nobody listens`;
 		const isNamed = taskIds.length === 0 || !task || taskIds.includes(String(task));
@@ -31,7 +31,7 @@ export function* eventsOnce(trigger: Publication, book: Book): Iterable<string> 
 /** 6b. None is missed, and no trigger dies. */
 export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 	const { name, published, started, lives, events, taskIds } = trigger;
-	const first = lives[0]?.at ?? 0;
+	const first = lives.find(({ refused }) => !refused)?.at ?? 0;
 	// Somebody looked into the history, and not for a generation of his own.
 	const looks = book.requests.filter(({ path, attempt, status, at }) => {
 		const isLook = path === '/v1/video/histories' && attempt === undefined;

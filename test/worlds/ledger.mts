@@ -137,9 +137,8 @@ export function bookOf(lines: Line[]) {
 			({ what, ...line }) => /published/.test(what) && isOwn(line as never),
 		);
 		const endOf = (line: Line) => turns[turns.indexOf(line) + 1]?.at ?? Infinity;
-		const listening = published.filter(({ refused }) => !refused);
 		/** From when to when n8n listened for it without a break. */
-		const lives = listening.map((line) => ({ ...line, to: endOf(line) }));
+		const lives = published.map((line) => ({ ...line, to: line.refused ? line.at : endOf(line) }));
 		const all: Wanted = wanted ?? { events: [], taskIds: [], download: false };
 		return { name, published, started, lives, from, ...all };
 	});

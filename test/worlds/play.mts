@@ -27,7 +27,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		end(processes.indexOf(process as N8n));
 	});
 	/** The process with this number, which is started if there is none. */
-	const processOf = (index = 0) => (processes[index] ??= startProcess(`n8n ${index}`));
+	const processOf = (index = 0) => (processes[index] ??= startProcess(`n8n ${index}@${clock.now}`));
 	const end = (index: number) => {
 		processOf(index).isDead = true;
 		for (const trigger of index === 0 ? triggers : []) void trigger.close();
