@@ -153,8 +153,8 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 
 /** Whether the service was not its usual self then, or had to recover. */
 const isSlowed = ({ faults }: Book, from: number, to: number) =>
-	faults.some(({ kind, at, ends }) => {
-		const isSlow = /outage|rate|atOnce|quota|lost|fails/.test(kind);
+	faults.some(({ kind, as, at, ends }) => {
+		const isSlow = as === 'slow' || /outage|rate|atOnce|quota|lost|fails/.test(kind);
 		return isSlow && at < to && ends + 10 * MINUTE > from;
 	});
 
