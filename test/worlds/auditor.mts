@@ -1,12 +1,11 @@
 import { MINUTE, SECOND } from './clock.mts';
 import { eventsAll, eventsOnce } from './events.mts';
-import { beyond, type Book, bookOf, count, type Family, type Line } from './ledger.mts';
-import { marksIn, type Of } from './ledger.mts';
+import { beyond, type Book, bookOf, count, type Family, type Line, marksIn } from './ledger.mts';
 import { API, TOKEN } from './service.mts';
 
 // Decides the promises by what was noted, without knowing what was planned. Rules yield their complaints.
 
-const errorOf = ({ error, given }: Of<'ended'>) =>
+const errorOf = ({ error, given }: Family['ended'][number]) =>
 	error ?? given.find(({ json }) => json.error)?.json.error;
 const isOrdered = (places: number[]) =>
 	places.every((place, index) => place >= (places[index - 1] ?? -1));
@@ -87,7 +86,7 @@ function* deliveredOrNamed(family: Family, { of }: Book): Iterable<string> {
 }
 
 /** What a patient node outlives. */
-const isMild = ({ kind, as, at, ends }: Of<'fault'>) => {
+const isMild = ({ kind, as, at, ends }: Book['faults'][number]) => {
 	if (kind === 'rate' || kind === 'atOnce') return as !== 'task' && ends - at <= 5 * MINUTE;
 	return as !== 'slow' && /^(lag|bare|messages|sockets|files|cut|silent)$/.test(kind);
 };
@@ -110,8 +109,9 @@ function* inTime(
 		});
 		if (after > 0) yield `${execution} sends ${after} requests after its end`;
 		// It may wait so long while nothing happens, here or at the service.
-		const made = works.map((work) => work.made?.at ?? 0).filter((at) => at < end);
-		const late = end - Math.max(from, book.calmFrom, ...made) - 16 * MINUTE;
+		const news = [...works.flatMap(({ made }) => made ?? []), ...book.of('served')];
+		const last = Math.max(from, book.calmFrom, ...news.map(({ at }) => (at < end ? at : 0)));
+		const late = end - last - 16 * MINUTE;
 		if (late > 0 && !killed) yield `${execution} ends ${late} ms late`;
 	}
 	for (const { id, at, request } of works) {
@@ -155,7 +155,7 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 const isSlowed = ({ faults }: Book, from: number, to: number) =>
 	faults.some(({ kind, as, at, ends }) => {
 		const isSlow = as === 'slow' || /outage|rate|atOnce|quota|lost|fails/.test(kind);
-		return isSlow && at < to && ends + 10 * MINUTE > from;
+		return isSlow && at < to && ends + 15 * MINUTE > from;
 	});
 
 /** 4c. The result is looked up as soon as a message says that it is there. */

@@ -49,7 +49,7 @@ export type Fact = { [What in Kind]: { what: What } & Facts[What] }[Kind];
 /** Times in ms since the world began. */
 export type Line = Fact & { at: number };
 /** The lines of one kind. */
-export type Of<What extends Kind> = { what: What; at: number } & Facts[What];
+type Of<What extends Kind> = { what: What; at: number } & Facts[What];
 
 /** All that happens in the world that is played, in its order. */
 export const ledger: Line[] = [];
