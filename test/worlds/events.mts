@@ -33,15 +33,15 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 	const { name, published, started, lives, events, taskIds } = trigger;
 	const first = lives.find(({ refused }) => !refused)?.at ?? 0;
 	// Somebody looked into the history, and not for a generation of his own.
-	const looks = book.requests.filter(({ path, attempt, status, at }) => {
+	const look = book.requests.find(({ path, attempt, status, at }) => {
 		const isLook = path === '/v1/video/histories' && attempt === undefined;
 		return isLook && status === 200 && at > first - MINUTE;
 	});
+	// What is there at the first look is not reported.
+	const looked = look?.at ?? Infinity;
 	for (const { at: from, to, process } of lives) {
-		const isOwn = (line: { process: string }) => line.process === process;
-		const heard = book.of('heard').filter((line) => isOwn(line) && line.at > from && line.at < to);
-		// What is there at the first look is not reported.
-		const looked = looks.find(isOwn)?.at ?? Infinity;
+		const all = book.of('heard').filter((line) => line.process === process);
+		const heard = all.filter((line) => line.at > from && line.at < to);
 		for (const { event, at, id } of book.events) {
 			const kind = event.split(' ')[0]!;
 			// What was looked at when it was published is kept: what came since is made up for.

@@ -133,9 +133,9 @@ export function bookOf(lines: Line[]) {
 		const published = of('published').filter(isOwn);
 		const { at: from = 0, wanted } = published[0] ?? {};
 		const started = of('started').filter((line) => isOwn(line) && line.isNew);
-		const turns = lines.filter(
-			({ what, ...line }) => /published/.test(what) && isOwn(line as never),
-		);
+		const turns = lines.filter((line) => {
+			return 'trigger' in line && isOwn(line) && /published/.test(line.what);
+		});
 		const endOf = (line: Line) => turns[turns.indexOf(line) + 1]?.at ?? Infinity;
 		/** From when to when n8n listened for it without a break. */
 		const lives = published.map((line) => ({ ...line, to: line.refused ? line.at : endOf(line) }));
