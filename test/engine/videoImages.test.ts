@@ -1,8 +1,10 @@
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { BinaryMode } from '../../demo/n8n.mts';
+import { event } from '../faults/row.mts';
 import { bad, good, origins } from './seen';
-import { requests } from './service';
-import { image, node, run, sim, start, video, workflow } from './setup';
+import { made, onCreate, posts, requests } from './service';
+import { fakeTime, image, node, run, sim, start, video, workflow } from './setup';
+import { hasten } from './time';
 
 beforeEach(async () => await start({ pace: 0.01 }));
 
@@ -120,4 +122,25 @@ describe('unfit files are named with field and item, before anything is sent', (
 		expect(error.message).toMatch(/\[item [01]\]$|items: 0, 1$/);
 		expect(sim.requests).toEqual([]);
 	});
+});
+
+test("a lost stream never ends with another customer's video: both are named, also by a retry", async () => {
+	fakeTime();
+	const subject = ingredients('data');
+	const input = [item({ data: file(png(9)) })];
+	const sse = [event('video_generation_status', 'processing'), 'END' as const];
+	// Its own video comes after seven minutes, when the other's has long been there.
+	onCreate({ sse, finishesInHistoryAfterMs: 420_000 });
+	sim.history.unshift(made('other', { prompt: 'They dance' }));
+	const { result, seconds } = await hasten(subject, { input });
+	const { all } = bad(result);
+	const own = sim.history.find(({ id }) => id !== 'other')!.id;
+	expect(all).toMatch(/has been charged.*not requested a second time.*may be the result: /);
+	expect(all).toContain(own);
+	expect(all).toContain('other');
+	expect(seconds).toBeLessThan(630);
+	const again = await hasten(subject, { input, retryOf: result.run });
+	expect(bad(again.result).description).toBe(bad(result).description);
+	expect(posts()).toBe(1);
+	expect(again.seconds).toBeLessThan(10);
 });

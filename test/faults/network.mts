@@ -54,8 +54,8 @@ const network: Row[] = [
 		operations: WITH_IMAGES,
 		setting: { options: { timeout: 8 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
-		fails: 'stopped reporting…may have been charged…not requested a second time',
-		note: 'found once nothing else with that prompt has come for five minutes',
+		fails: 'stopped reporting…may have been charged…not requested a second time…may be the result',
+		note: 'its ID was never told, and another may have sent the same words',
 	},
 	row('A reading is reset before any answer', [SPEAK, ...READING, 'speech:delete'], {
 		faults: [

@@ -220,7 +220,7 @@ const losses: Row[] = [
 		faults: [stream(BROKEN)],
 		make: (stage) => entries(stage, 'twin'),
 		fails: 'stopped reporting…may be the result: …twin',
-		note: 'takes it only once no other has come for five minutes',
+		note: 'another may have sent the same words with other images',
 	},
 ];
 

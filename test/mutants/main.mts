@@ -22,7 +22,7 @@ const MUTANTS = [
 	`api/retry.ts => if (repeat === 'create') return true; => if (repeat === 'create') return false;`,
 	`api/retry.ts => if (!last.facts.maybeAccepted) => if (true)`,
 	// Whose file.
-	`generation/historyMatching.ts => const IMAGES_MS = 300_000; => const IMAGES_MS = 0;`,
+	`generation/historyMatching.ts => !request.withImages && =>`,
 	`generation/historySearch.ts => const LOOK_MS = 10_000; => const LOOK_MS = 10_000_000;`,
 	// Waiting.
 	`async/pollUntil.ts => pauseMs = 0;\n\t\t\tnextAt = now; => pauseMs = 0;`,

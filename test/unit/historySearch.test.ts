@@ -58,7 +58,8 @@ async function search(list: ServiceRecord[], setting: Setting) {
 	const { signal } = startDeadline(limit * 1000);
 	const searched = findInHistory(api, request, lost, signal).then(
 		(files) => files.map(({ id }) => id).join(),
-		({ facts }: Failure) => facts.text,
+		({ facts: { text, candidates = [] } }: Failure) =>
+			[text, ...candidates.map(({ id }) => id)].join(': '),
 	);
 	const ended = searched.then((found) => ({ found, seconds: (Date.now() - began) / 1000 }));
 	await jest.advanceTimersByTimeAsync(700_000);
@@ -86,7 +87,8 @@ const others = [failed('b'), failed('c'), file('a')];
 
 test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, looks: number]>([
 	['at once, on one page', [...one, ...old], {}, 'a', 0, 1],
-	['with images after five minutes', one, { asked: images }, 'a', 300, 31],
+	['nothing with images, to the end', one, { asked: images }, 'it broke: a', 600, 61],
+	['nothing with images, by a retry', one, { asked: images, search: 0 }, 'it broke: a', 0, 1],
 	['at the end, of more that were asked for', one, { asked: three }, 'a', 600, 61],
 	['right before the deadline', one, { after: 5, limit: 8 }, 'a', 7.2, 2],
 	['behind pages of an edge', one, { meets: times(30, edge) }, 'a', 300, 31],

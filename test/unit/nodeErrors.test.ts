@@ -109,6 +109,12 @@ describe('what a message says', () => {
 		}
 	});
 
+	it('names the first five entries that may be it, and how many more there are', () => {
+		const candidates = Array.from({ length: 7 }, (_, index) => ({ id: `e${index}` }));
+		const { description } = wordingOf(failure('streamLost', { candidates }));
+		expect(description).toMatch(/may be the result: e0, e1, e2, e3, e4 and 2 more\.$/);
+	});
+
 	it.each([
 		["one of n8n's own", new NodeOperationError(node, 'Referenced node does not exist')],
 		['one that nobody foresaw', new TypeError('x is not a function')],

@@ -12,8 +12,6 @@ export interface Match {
 	candidates: HistoryEntry[];
 }
 
-/** How long the prompt alone proves nothing where images are part of the request, in ms. */
-const IMAGES_MS = 300_000;
 /** How long after the search for it has ended a generation may still finish, in ms. */
 const LINGERS_MS = 20 * 60 * 1000;
 /** `created_at` and Date headers are cut to the second. */
@@ -26,14 +24,14 @@ export const sinceOf = ({ sentAt }: SentRequest): number => sentAt - CLOCK_TOLER
  * What of `entries`, one look into the history, the oldest first, belongs to `request`; `alike` are all
  * that are known with its prompt. An id that was told is proof. Where none was, its own are the entries of
  * exactly its prompt, kind and shape, made since it was sent and taken by nobody, if no other open request
- * can have made one of them; equal requests share, in the order they were sent.
+ * can have made one of them; equal requests share, in the order they were sent. With images nothing but an
+ * id proves: the same words go with a hundred pictures.
  */
 export function matchHistory(
 	request: SentRequest,
 	alike: SentRequest[],
 	entries: HistoryEntry[],
 ): Match {
-	const { withImages, sentAt } = request;
 	const proven = entries.filter(isProvenFor(request));
 	const others = alike.filter((other) => other !== request);
 	const taken = new Set(others.flatMap(({ told, files }) => [...told, ...marksOf(files)]));
@@ -53,10 +51,9 @@ export function matchHistory(
 	const pool = free.filter((entry) => open.some((owner) => mayBeOf(owner)(entry)));
 	const lack = (owners: SentRequest[]) => owners.reduce((sum, owner) => sum + lackOf(owner), 0);
 	const isClear =
+		!request.withImages &&
 		rivals.every((rival) => rival.searchUntil !== undefined && isEqual(rival, request)) &&
-		countFiles(pool) <= lack(open) &&
-		// The same words go with a hundred pictures.
-		!(withImages && Date.now() < sentAt + IMAGES_MS);
+		countFiles(pool) <= lack(open);
 
 	const before = lack(open.slice(0, open.indexOf(request)));
 	/** One for each file. */
@@ -69,7 +66,7 @@ export function matchHistory(
 
 /** Their files are interchangeable. */
 const isEqual = (a: SentRequest, b: SentRequest) =>
-	!a.withImages && !b.withImages && a.kind === b.kind && a.aspectRatio === b.aspectRatio;
+	a.withImages === b.withImages && a.kind === b.kind && a.aspectRatio === b.aspectRatio;
 
 /** Its id was told to `owner`, or it holds a file that `owner` has. */
 function isProvenFor({ told, files }: SentRequest): (entry: HistoryEntry) => boolean {

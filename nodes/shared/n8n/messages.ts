@@ -17,8 +17,10 @@ const http = (status?: number) => (status ? ` (HTTP ${status})` : '');
 /** The items at fault, where there are several. */
 const inItems = (items: number[]) =>
 	items.length > 1 ? ` in ${items.length} items: ${few(items.map(String))}` : '';
-/** The first few ids. */
-const few = (texts: string[]) => clip(texts.slice(0, 5).join(', '), 1500);
+/** The first few ids, and how many more there are. */
+const few = (texts: string[]) =>
+	clip(texts.slice(0, 5).join(', '), 1500) +
+	(texts.length > 5 ? ` and ${texts.length - 5} more` : '');
 
 /** By what prevents it. */
 const UNREACHABLE: Record<string, Wording> = {
