@@ -97,3 +97,18 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	const none = expected === 'listed' ? all.toReversed() : [];
 	expect(records).toEqual([isOwn ? expected.map((index) => all[index]) : [], none]);
 });
+
+test.each([
+	['have all they asked for', (number: number) => ({ told: [`e${number}`] })],
+	['lack something', () => ({})],
+	['want another kind', () => ({ kind: 'image' as const })],
+])('900 earlier requests of its prompt that %s hold nobody up', (_, fields) => {
+	const all = Array.from({ length: 2000 }, (_, number) => listed({}, number));
+	const history = oldestFirst(readHistory(all.toReversed(), SERVICE));
+	const earlier = Array.from({ length: 900 }, (_, number) => lost(fields(number)));
+	const request = lost({});
+	const before = process.cpuUsage();
+	for (let look = 0; look < 10; look++) matchHistory(request, [...earlier, request], history);
+	const { user, system } = process.cpuUsage(before);
+	expect((user + system) / 1000).toBeLessThan(1000);
+});

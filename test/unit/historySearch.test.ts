@@ -4,6 +4,8 @@ import type { ServiceRecord, SentRequest } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
 import { HistoryReader } from '../../nodes/shared/generation/historyReader';
 import { findInHistory } from '../../nodes/shared/generation/historySearch';
+import { requestsOf } from '../../nodes/shared/generation/sentRequests';
+import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent, SENT_AT } from './sent';
 
 /* What the history holds of a request, when a search takes it, and how often the service is asked. */
@@ -130,4 +132,45 @@ test("who is stopped does not wait for another's look", async () => {
 	const looking = reader.look(api, SENT_AT, stopped.signal);
 	stopped.abort(new Failure('canceled'));
 	await expect(looking).rejects.toMatchObject({ kind: 'canceled' });
+});
+
+/** Requests of "P", one a minute, the last a minute before; each has the entry of its number. */
+function earlier(count: number) {
+	const entries = Array.from({ length: count }, (_, index) =>
+		file(`${index}`, (index - count) * 60),
+	);
+	const requests = entries.map((entry, index) => {
+		const files = readGeneratedFiles(entry, 'https://media.example.com');
+		return sent({ sentAt: SENT_AT + (index - count) * 60_000 - 1000, searchUntil: SENT_AT, files });
+	});
+	return { entries: entries.toReversed(), requests };
+}
+
+test('earlier requests of a constant prompt cost neither pages nor time', async () => {
+	const { entries, requests } = earlier(900);
+	const list = [...one, ...entries];
+	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(list, page));
+	const api = apiOf(listHistory);
+	for (const request of requests) requestsOf(api.credential).remember(request);
+	const never = new AbortController().signal;
+	const search = async () => {
+		const request = sent({ searchUntil: Date.now() });
+		return await findInHistory(api, request, new Failure('streamLost'), never);
+	};
+	expect((await search()).map(({ id }) => id)).toEqual(['a']);
+	expect(listHistory).toHaveBeenCalledTimes(1);
+});
+
+test('what another process has found for a request is known as taken', async () => {
+	const api = apiOf(async ({ page }: { page: number }) => pageOf([file('b'), file('a')], page));
+	const requests = requestsOf(api.credential);
+	const [before, after] = [sent({ expected: 2, searchUntil: Date.now() }), one];
+	requests.remember(before);
+	const files = readGeneratedFiles(after, 'https://media.example.com');
+	requests.recall({ ...before, files });
+	requests.recall({ ...before });
+	const request = sent({ withImages: true, searchUntil: Date.now() });
+	const lost = new Failure('streamLost');
+	const failed = findInHistory(api, request, lost, new AbortController().signal);
+	await expect(failed).rejects.toMatchObject({ facts: { candidates: [{ id: 'b' }] } });
 });

@@ -1,6 +1,5 @@
 import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type SentRequest } from '../contract';
 import { asText } from '../parsing/coerce';
-import { kindSaid } from '../parsing/fileType';
 import { marksOf } from '../parsing/responses';
 import { countFiles, isKnown, type HistoryEntry } from './historyEntries';
 
@@ -20,6 +19,12 @@ const CLOCK_TOLERANCE_MS = 2000;
 /** How far back a request's entries may go, in ms since 1970 by our clock. */
 export const sinceOf = ({ sentAt }: SentRequest): number => sentAt - CLOCK_TOLERANCE_MS;
 
+/** Whether another lacks a file of unknown id, and was not given up long before `request` was sent. */
+export const isOpenBeside =
+	(request: SentRequest) =>
+	({ expected, told, files, searchUntil = Infinity }: SentRequest): boolean =>
+		expected > Math.max(told.length, files.length) && searchUntil + LINGERS_MS >= sinceOf(request);
+
 /**
  * What of `entries`, one look into the history, the oldest first, belongs to `request`; `alike` are all
  * that are known with its prompt. An id that was told is proof. Where none was, its own are the entries of
@@ -34,56 +39,61 @@ export function matchHistory(
 ): Match {
 	const proven = entries.filter(isProvenFor(request));
 	const others = alike.filter((other) => other !== request);
-	const taken = new Set(others.flatMap(({ told, files }) => [...told, ...marksOf(files)]));
+	const taken = new Set(others.flatMap(marksFor));
 	const free = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
 		// One that failed may be what was told to another as an error.
 		.filter((entry) => !isKnown(entry, taken) && !(entry.failed && others.length > 0));
-	const mine = free.filter(mayBeOf(request));
+	/** The newest first: most others may have made that, too. */
+	const mine = free.filter(mayBeOf(request)).reverse();
 
-	/** Files of which not even an id is known. */
+	const marked = new Map(
+		entries.flatMap((entry) => entry.marks.map((mark) => [mark, entry] as const)),
+	);
 	const lackOf = (owner: SentRequest) => {
-		const known = countFiles(entries.filter(isProvenFor(owner)));
-		return owner.expected - Math.max(known, owner.told.length, owner.files.length);
+		const own = new Set(marksFor(owner).flatMap((mark) => marked.get(mark) ?? []));
+		return owner.expected - Math.max(countFiles([...own]), owner.told.length, owner.files.length);
 	};
-	const rivals = others.filter((other) => mine.some(mayBeOf(other)) && lackOf(other) > 0);
-	const open = alike.filter((owner) => owner === request || rivals.includes(owner));
-	const pool = free.filter((entry) => open.some((owner) => mayBeOf(owner)(entry)));
-	const lack = (owners: SentRequest[]) => owners.reduce((sum, owner) => sum + lackOf(owner), 0);
+	/** Whoever may have made one of `mine`, once for each file that it lacks, in the order they were sent. */
+	const open = alike
+		.filter((owner) => isOpenBeside(request)(owner) && mine.some(mayBeOf(owner)))
+		.flatMap((owner) => Array<SentRequest>(Math.max(0, lackOf(owner))).fill(owner));
+	/** What they may have made, once for each file. */
+	const pool = free
+		.filter((entry) => open.some((owner) => mayBeOf(owner)(entry)))
+		.flatMap((entry) => Array<HistoryEntry>(countFiles([entry])).fill(entry));
 	const isClear =
 		!request.withImages &&
-		rivals.every((rival) => rival.searchUntil !== undefined && isEqual(rival, request)) &&
-		countFiles(pool) <= lack(open);
+		open.every((owner) => owner.searchUntil !== undefined && isEqual(owner, request)) &&
+		pool.length <= open.length;
 
-	const before = lack(open.slice(0, open.indexOf(request)));
-	/** One for each file. */
-	const places = pool.flatMap((entry) => Array.from({ length: countFiles([entry]) }, () => entry));
-	const share = places.slice(before, before + Math.max(0, lackOf(request)));
-	const shared = isClear ? mine.filter((entry) => share.includes(entry)) : [];
-	const own = [...proven, ...shared];
-	return { own, candidates: own.length > 0 ? [] : mine.reverse() };
+	const share = isClear ? pool.filter((_, index) => open[index] === request) : [];
+	const own = [...proven, ...new Set(share.filter((entry) => mine.includes(entry)))];
+	return { own, candidates: own.length > 0 ? [] : mine };
 }
 
 /** Their files are interchangeable. */
 const isEqual = (a: SentRequest, b: SentRequest) =>
 	a.withImages === b.withImages && a.kind === b.kind && a.aspectRatio === b.aspectRatio;
 
+/** Ids that were told to a request, and the marks of the files that it has. */
+const marksFor = ({ told, files }: SentRequest) => [...told, ...marksOf(files)];
+
 /** Its id was told to `owner`, or it holds a file that `owner` has. */
-function isProvenFor({ told, files }: SentRequest): (entry: HistoryEntry) => boolean {
-	const marks = new Set([...told, ...marksOf(files)]);
+export function isProvenFor(owner: SentRequest): (entry: HistoryEntry) => boolean {
+	const marks = new Set(marksFor(owner));
 	return (entry) => isKnown(entry, marks);
 }
 
 /** It was made while `owner` was under way, and nothing speaks against it. */
 const mayBeOf =
 	(owner: SentRequest) =>
-	({ createdAt, record, files }: HistoryEntry): boolean => {
-		const { aspectRatio, kind, searchUntil = Infinity } = owner;
-		const isInTime = createdAt >= sinceOf(owner) && createdAt <= searchUntil + LINGERS_MS;
-		if (!isInTime) return false;
+	({ createdAt, record, kind }: HistoryEntry): boolean => {
+		const { aspectRatio, searchUntil = Infinity } = owner;
+		if (kind && kind !== owner.kind) return false;
+		if (!(createdAt >= sinceOf(owner) && createdAt <= searchUntil + LINGERS_MS)) return false;
 		const said = asText(record.aspect_ratio) ?? '';
 		const ratio =
 			ASPECT_RATIOS.find((known) => known === said) ?? ASPECT_RATIO_ALIASES.get(said.toLowerCase());
-		if (ratio && aspectRatio && ratio !== aspectRatio) return false;
-		return (kindSaid(record, files[0]?.fileUrl ?? 'https://localhost') ?? kind) === kind;
+		return !ratio || !aspectRatio || ratio === aspectRatio;
 	};

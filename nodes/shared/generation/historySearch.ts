@@ -9,7 +9,7 @@ import { asText } from '../parsing/coerce';
 import { readReason } from '../parsing/errors';
 import { marksOf } from '../parsing/responses';
 import { isKnown, type HistoryEntry } from './historyEntries';
-import { matchHistory, sinceOf } from './historyMatching';
+import { isOpenBeside, matchHistory, sinceOf } from './historyMatching';
 import { HistoryReader } from './historyReader';
 import { requestsOf } from './sentRequests';
 
@@ -64,7 +64,8 @@ export async function findInHistory(
 		const requests = requestsOf(api.credential);
 		requests.remember(request);
 		const alike = requests.alike(request);
-		const since = Math.min(...alike.map(sinceOf));
+		const open = [request, ...alike.filter(isOpenBeside(request))];
+		const since = Math.min(...open.map(sinceOf));
 		const entries = await accountOf(api.credential)
 			.shared(HistoryReader)
 			.look(api, since, signal, isLast ? steadyNow() - 1000 : 0)

@@ -17,9 +17,10 @@ export class SentRequests {
 		dropOldest(this.byKey, MAX_REMEMBERED);
 	}
 
-	/** What an earlier attempt, perhaps in another process, has sent. */
+	/** What an earlier attempt, perhaps in another process, has sent, and what it got. */
 	recall(request: SentRequest): void {
-		if (this.byKey.has(request.key)) return;
+		const held = this.byKey.get(request.key);
+		if (held && held.files.length >= request.files.length) return;
 		markLost(request);
 		this.remember(request);
 	}
