@@ -116,6 +116,8 @@ export interface SentRequest {
 	told: string[];
 	/** Those that have come. */
 	files: GeneratedFile[];
+	/** Why others have failed, as the service says. */
+	reason?: string;
 	/** Until when the history is searched for the others, in ms since 1970; none while its stream goes on. */
 	searchUntil?: number;
 }

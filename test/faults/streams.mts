@@ -92,6 +92,22 @@ const shapes: Row[] = [
 		check: (_, result) => assert.equal(result.items(NODE).length, 3),
 		note: 'the last is taken from the history',
 	}),
+	...(['with its id', 'without an id'] as const).map((how) =>
+		row(`An error event for one of four videos, ${how}, before the others`, [VIDEO], {
+			setting: { parameters: { numberOfVideos: 4 }, node: RETRY },
+			make: (stage) => {
+				entries(stage, 'a', 'b', 'c');
+				const id = how === 'with its id' ? 'x' : undefined;
+				const videos = stage.sim.history.splice(0).map((item) => event('x_complete', item));
+				stage.sim.fault(stream([event('error', { id, error: 'UNSAFE' }), SOON, ...videos, 'END']));
+			},
+			faults: [{ ...on.file, ...answer(410) }, FILE],
+			isOwnFile: true,
+			hints: 'of an earlier attempt…fewer files than requested…Why some were not generated: UNSAFE',
+			check: (_, result) => assert.equal(result.items(NODE).length, 3),
+			note: 'also where the node has to try again',
+		}),
+	),
 	row('Completions that come one per video, and a stream that is reset', [VIDEO], {
 		setting: {
 			parameters: { numberOfVideos: 3, ...UNFETCHED },

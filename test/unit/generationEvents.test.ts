@@ -100,7 +100,7 @@ describe('completions that come one per video', () => {
 		['an array each', [third, one, other], true, ['c', 'a', 'b'], []],
 		['those before repeated', [one, completion(...made('a', 'b', 'c'))], true, ['a', 'b', 'c'], []],
 		['the stream ends', [one, other], false, ['a', 'b'], ['markBroken']],
-		['a status tells of a failure', [one, other, status('failed')], true, ['a', 'b'], []],
+		['a status tells of a failure', [one, other, status('failed')], false, ['a', 'b'], []],
 		['one has failed', [one, other, completion(unsafe('failed'))], true, ['a', 'b'], []],
 		['a completion is cut in two', [one, other, half], false, ['a', 'b'], ENDINGS],
 	])('all count, in the order they came: %s', (_, events, early, ids, cutBy) => {
@@ -129,5 +129,86 @@ describe('completions that come one per video', () => {
 		const all = ['a', 'b', 'c'].map((id) => completion({ ...unsafe('failed'), id }));
 		const { early, outcome } = hear(all, 'markEnded', 3);
 		expect({ early, ...outcome }).toEqual({ early: true, ...failed('UNSAFE_GENERATION') });
+	});
+});
+
+describe('one of several that is refused', () => {
+	const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((id) => completion({ id, file_url: `/${id}.mp4` }));
+	const error = (data: unknown) => event('error', JSON.stringify(data));
+	const [own, bare] = [error({ id: 'x', error: 'UNSAFE' }), error({ error: 'UNSAFE' })];
+	const three = ['a', 'b', 'c'];
+	const all = [...three, 'd'];
+
+	it.each<[string, Array<string | undefined>, early: boolean, ids: unknown[], reason: unknown]>([
+		['with its id, before the others', [own, a, b, c], true, three, 'UNSAFE'],
+		['with its id, after them', [a, b, c, own], true, three, 'UNSAFE'],
+		['before the others', [bare, a, b, c], false, three, 'UNSAFE'],
+		['among them, told twice', [a, bare, bare, b, c], false, three, 'UNSAFE'],
+		['after them', [a, b, c, bare], false, three, 'UNSAFE'],
+		['by a word', [status('failed'), a, b, c], false, three, undefined],
+		['by words, then with a reason', [status('failed'), a, b, error('No'), c], false, three, 'No'],
+		['and another', [bare, a, own, b], false, ['a', 'b'], 'UNSAFE'],
+		[
+			'two in one array',
+			[
+				a,
+				error([
+					{ id: 'x', error: 'A' },
+					{ id: 'y', error: 'B' },
+				]),
+				b,
+			],
+			true,
+			['a', 'b'],
+			'A; B',
+		],
+		['but all come, at once', [bare, [a, b, c, d].join('')], true, all, 'UNSAFE'],
+		['but all come, one by one', [a, bare, b, c, d], true, all, 'UNSAFE'],
+		[
+			'for load, once others are begun',
+			[status('starting'), error('Too many tasks'), a, b, c],
+			false,
+			three,
+			'Too many tasks',
+		],
+		[
+			'in plain JSON',
+			['[{"error":"No"},{"file_url":"/a.mp4"},{"file_url":"/b.mp4"},{"file_url":"/c.mp4"}]'],
+			false,
+			[undefined, undefined, undefined],
+			'No',
+		],
+	])('%s: the others are heard', (_, events, early, ids, reason) => {
+		const heard = hear(events as string[], 'markEnded', 4);
+		const outcome = heard.outcome as { files: GeneratedFile[]; cut?: string; reason?: string };
+		expect({ early: heard.early, ids: outcome.files.map(({ id }) => id) }).toEqual({ early, ids });
+		expect([outcome.cut, outcome.reason]).toEqual([undefined, reason]);
+	});
+
+	it('is one of all: nothing else was told', () => {
+		const isAll = { early: false, outcome: { kind: 'generationFailed', text: 'UNSAFE' } };
+		for (const ending of ENDINGS) expect(hear([bare], ending, 4)).toMatchObject(isAll);
+		expect(hear([error([])], 'markEnded', 4).outcome.kind).toBe('generationFailed');
+		expect(hear([bare, status('processing')], 'markEnded', 4)).toMatchObject(isAll);
+		expect(hear([bare], 'markEnded', 1)).toMatchObject({ ...isAll, early: true });
+		expect(hear([error('Too many tasks')], 'markEnded', 4)).toMatchObject({ early: true });
+	});
+
+	it('leaves the others to the history where the stream breaks', () => {
+		const [isLost, isCut] = [{ kind: 'lost' }, { cut: 'broken' }];
+		const broken = (...events: Array<string | undefined>) => {
+			const told = new GenerationEvents(SOURCE, undefined, 4);
+			for (const one of events) told.push(Buffer.from(one!));
+			return shown(told.markBroken('broken'));
+		};
+		expect(broken(own)).toMatchObject(isLost);
+		expect(broken(bare, status('processing'))).toMatchObject(isLost);
+		expect(broken(bare, a)).toMatchObject(isCut);
+		expect(broken(own, a, b)).toMatchObject(isCut);
+		expect(broken(bare, a, b, c)).toMatchObject({ cut: undefined });
+	});
+
+	it('tells its id, by which the history knows it', () => {
+		expect(hear([own], 'markEnded', 4).progress).toEqual([{ status: 'failed', id: 'x' }]);
 	});
 });

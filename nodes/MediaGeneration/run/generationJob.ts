@@ -87,11 +87,12 @@ async function generate(
 	limits: StreamLimits,
 ): Promise<GeneratedFile[]> {
 	const { request: earlier, why = 'an earlier attempt of this node lost the stream' } = record;
-	const { files, cut } = earlier
-		? { files: earlier.files, cut: why }
+	const { files, cut, reason } = earlier
+		? { ...earlier, cut: why }
 		: await requestStream(work, order, record, limits);
 	const { request } = record;
 	if (files.length >= request!.expected) return files;
+	request!.reason = reason;
 	record.markIncomplete(files, cut);
 	const lost = new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut });
 	return await findInHistory(work.api, request!, lost, limits.signal);

@@ -97,6 +97,8 @@ export class GenerationRecord {
 				? `Found ${files.length} of ${expected} files: reporting stopped. The others are charged and may still come: see History → Get Many`
 				: 'The service generated fewer files than requested';
 			this.work.report.hint(hint);
+			const { reason } = this.request!;
+			if (reason) this.work.report.hint(`Why some were not generated: ${reason}`);
 		}
 		this.work.report.milestone(`${this.kind} done`);
 	}

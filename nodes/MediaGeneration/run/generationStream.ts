@@ -22,6 +22,8 @@ export interface StreamLimits {
 	idleMs: number;
 }
 
+/** How long a stream is read on after an error that may be about one of several videos, in ms. */
+const AFTER_ERROR_MS = 30_000;
 /** How long an answer may say nothing until the call counts as accepted, in ms. */
 const FIRST_EVENT_MS = 1000;
 
@@ -109,18 +111,21 @@ export async function requestStream(
 			order.expected,
 		);
 		let lastHeard = steadyNow();
+		/** After an error of one, the others may still come; or it was about all, and nothing does. */
+		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);
 		let why: string | undefined;
 		const giveUp = () => {
-			why = `nothing was heard for ${idleMs / 1000} s`;
+			why = `nothing was heard for ${silenceMs() / 1000} s`;
 			close();
 		};
 		void sleep(FIRST_EVENT_MS, over.signal).then(() => over.signal.aborted || begin());
-		void watchSilence(() => lastHeard, idleMs, over.signal, giveUp);
+		void watchSilence(() => lastHeard + silenceMs(), over.signal, giveUp);
 		try {
 			for await (const part of parts) {
-				lastHeard = steadyNow();
+				const { heard } = events;
 				const outcome = events.push(part);
 				if (outcome) return outcome;
+				if (events.heard > heard) lastHeard = steadyNow();
 			}
 			return events.markEnded();
 		} catch {

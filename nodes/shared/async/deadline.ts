@@ -55,17 +55,19 @@ export function anyOf(...signals: AbortSignal[]): AbortSignal {
 	return any.signal;
 }
 
-/** Calls `onSilence` after `ms` of silence, unless `over` aborts; `lastHeard` by `steadyNow`. */
+/** How often it is looked at until when a silence may last, in ms. */
+const WATCH_MS = 10_000;
+
+/** Calls `onSilence` once it is later than `until` says, by `steadyNow`, unless `over` aborts. */
 export async function watchSilence(
-	lastHeard: () => number,
-	ms: number,
+	until: () => number,
 	over: AbortSignal,
 	onSilence: () => void,
 ): Promise<void> {
 	while (!over.aborted) {
-		const restMs = lastHeard() + ms - steadyNow();
+		const restMs = until() - steadyNow();
 		if (restMs <= 0) return onSilence();
-		await sleep(restMs, over);
+		await sleep(Math.min(restMs, WATCH_MS), over);
 	}
 }
 

@@ -13,6 +13,8 @@ export interface Heard {
 	files: GeneratedFile[];
 	/** Why it ended before all files were there, unless the service has ended it. */
 	cut?: string;
+	/** Why some have failed, as the service says. */
+	reason?: string;
 }
 
 /** The value in an event's data: JSON (also JSON inside a JSON string), or a bare text. */
@@ -30,6 +32,10 @@ function readData(data: string): unknown {
  */
 export class GenerationEvents {
 	outcome: Heard | Failure | undefined;
+	/** How many events have come; comments are none. */
+	heard = 0;
+	/** The last event was an error that names no video: it is about one of several, or about all. */
+	isFailing = false;
 	private readonly decoder = new TextDecoder('utf-8');
 	/** Some deployments answer with plain JSON instead of a stream; edges answer with a page. */
 	private mode: 'events' | 'plain' | undefined;
@@ -38,8 +44,9 @@ export class GenerationEvents {
 	private readonly files = new Map<string, GeneratedFile>();
 	/** The ids of those that have failed. */
 	private readonly failed = new Set<string>();
-	/** What is known of the end if nothing more comes. */
-	private last = 'the stream was empty';
+	private reason: string | undefined;
+	/** An error that names no video; what it is about is known once the stream is over. */
+	private failure: Failure | undefined;
 	private readonly parser = createParser({
 		maxBufferSize: MAX_EVENT_CHARS,
 		onEvent: (event) => this.onEvent(event),
@@ -74,13 +81,14 @@ export class GenerationEvents {
 		// The last event counts even without the blank line that should follow it.
 		this.push(Buffer.from('\n\n'));
 		if (this.mode === 'plain' && !this.outcome) this.readPlain();
-		this.end();
+		this.end(undefined, this.failure);
 		return this.outcome!;
 	}
 
 	/** It broke, or was given up for the reason `why`: an event that is cut in two does not count. */
 	markBroken(why?: string): Heard | Failure {
-		this.end(why ?? this.last);
+		// What has come after an error shows that it was about one of several.
+		this.end(why ?? this.last, this.isFailing ? this.failure : undefined);
 		return this.outcome!;
 	}
 
@@ -94,10 +102,11 @@ export class GenerationEvents {
 
 	private onEvent({ event = '', data }: EventSourceMessage): void {
 		if (this.outcome) return;
-		this.last = 'the stream ended while it was in progress';
+		this.heard++;
+		this.isFailing = false;
 		const value = readData(data);
 		const isEnd = STREAM_ENDS.complete.test(event);
-		if (STREAM_ENDS.failed.test(event)) this.fail(value);
+		if (STREAM_ENDS.failed.test(event)) this.fail([value].flat());
 		else this.read(value, isEnd ? 'the completion named no file' : undefined);
 	}
 
@@ -111,40 +120,63 @@ export class GenerationEvents {
 			const { id, fileUrl } = file;
 			this.files.set(id === undefined ? fileUrl : `${id} ${unsigned(fileUrl)}`, file);
 		}
-		const others = [value].flat().slice(0, MAX_FILES);
-		for (const entry of others) {
+		const failed: unknown[] = [];
+		for (const entry of [value].flat().slice(0, MAX_FILES)) {
 			if (files.length > 0 && readGeneratedFiles(entry, baseUrl).length > 0) continue;
-			const id = idOf(entry);
-			if (isFailed(entry) || isFailureWord(entry)) {
-				// Without an id it is about the whole request.
-				if (id === undefined) return this.fail(value);
-				if (this.failed.add(id).size >= this.expected) this.fail(value);
-			} else {
+			if (isFailed(entry) || isFailureWord(entry)) failed.push(entry);
+			else {
+				const id = idOf(entry);
 				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
 				const word = asText(status) ?? asText(message) ?? (id && 'working');
 				// An id proves which entry of the history is the result.
 				if (word) this.onProgress(clip(redact.text(word), MAX_REASON_CHARS), id);
 			}
 		}
-		if (this.files.size + this.failed.size >= this.expected) this.end();
-		else if (lack !== undefined && files.length === 0 && !others.some(isFailed)) this.end(lack);
+		if (failed.length > 0) this.fail(failed);
+		else if (this.isComplete) this.end();
+		else if (lack !== undefined && files.length === 0) this.end(lack);
 	}
 
-	private fail(value: unknown): void {
-		const reason = readReason(this.source.redact.value(value));
-		const text = isFailureWord(reason) ? undefined : reason;
-		const failure = failureOfText(text);
-		const isOwn = isFailure(failure, 'rejected', 'invalidVoice');
-		const transient = saysRefused(value, reason) || undefined;
-		this.end(undefined, isOwn ? new Failure('generationFailed', { text, transient }) : failure);
+	/** `errors`: of the videos that they name, else of one of several, or of all if nothing else is told. */
+	private fail(errors: unknown[]): void {
+		const reason = readReason(this.source.redact.value(errors));
+		if (reason !== undefined && !isFailureWord(reason) && !this.reason?.includes(reason)) {
+			this.reason = clip([this.reason, reason].filter(Boolean).join('; '), MAX_REASON_CHARS);
+		}
+		const said = failureOfText(this.reason);
+		const isOwn = isFailure(said, 'rejected', 'invalidVoice');
+		const transient = saysRefused(errors, reason) || undefined;
+		const facts = { text: this.reason, transient };
+		const failure = isOwn ? new Failure('generationFailed', facts) : said;
+		const ids = errors.slice(0, MAX_FILES).map(idOf);
+		for (const id of ids.filter((id) => id !== undefined)) {
+			this.failed.add(id);
+			this.onProgress('failed', id);
+		}
+		this.isFailing = ids.length === 0 || ids.includes(undefined);
+		if (this.isFailing) this.failure = failure;
+		const isRefused = transient && this.heard < 2;
+		if (this.expected === 1 || this.isComplete || isRefused) this.end(undefined, failure);
+	}
+
+	/** What became of all that were asked for is known. */
+	private get isComplete(): boolean {
+		return this.files.size + this.failed.size >= this.expected;
+	}
+
+	/** What is known of the end if nothing more comes. */
+	private get last(): string {
+		return this.heard > 0 ? 'the stream ended while it was in progress' : 'the stream was empty';
 	}
 
 	/** Nothing more is heard, because of `cut` unless it was the service that ended it. */
 	private end(cut?: string, failure?: Failure): void {
 		const files = [...this.files.values()];
-		const isAll = files.length >= this.expected;
+		const failed = Math.max(this.failed.size, this.failure ? 1 : 0);
+		const isAll = files.length + failed >= this.expected;
+		const { reason } = this;
 		// Files that have come are paid for, whatever follows.
-		if (files.length > 0) this.outcome ??= { files, cut: isAll ? undefined : cut };
+		if (files.length > 0) this.outcome ??= { files, cut: isAll ? undefined : cut, reason };
 		else this.outcome ??= failure ?? { files, cut: cut ?? this.last };
 	}
 }
