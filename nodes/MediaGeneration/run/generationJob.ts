@@ -17,7 +17,7 @@ import {
 import { recordOwnWork } from '../../shared/n8n/ownWork';
 import { marksOf } from '../../shared/parsing/responses';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
-import { requestStream, type StreamLimits } from './generationStream';
+import { NOT_IN_TIME, requestStream, type StreamLimits } from './generationStream';
 import { type Job, type Made, settled } from './job';
 import type { Work } from './work';
 
@@ -46,7 +46,7 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 		await withDeadline(timeoutMs, work.signal, async (signal) => {
 			const record = new GenerationRecord(work, kept!, order);
 			const generating = withDeadline(timeoutMs, canceled, async (creating) => {
-				return await generate(work, order, record, { signal, creating, idleMs });
+				return await generate(work, order, record, { signal, creating, idleMs, timeoutMs });
 			});
 			recordOwnWork(work, generating, marksOf);
 			const files = await generating.catch((error: unknown) => {
@@ -84,7 +84,7 @@ async function generate(
 	work: Work,
 	order: GenerationOrder,
 	record: GenerationRecord,
-	limits: StreamLimits,
+	limits: StreamLimits & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
 	const { request: earlier, why = 'an earlier attempt of this node lost the stream' } = record;
 	const { files, cut, reason } = earlier
@@ -94,6 +94,9 @@ async function generate(
 	if (files.length >= request!.expected) return files;
 	request!.reason = reason;
 	record.markIncomplete(files, cut);
-	const lost = new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut });
+	const lost =
+		cut === NOT_IN_TIME
+			? new Failure('timedOut', { limitMs: limits.timeoutMs, maybeAccepted: true })
+			: new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut });
 	return await findInHistory(work.api, request!, lost, limits.signal);
 }

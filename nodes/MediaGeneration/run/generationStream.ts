@@ -2,6 +2,7 @@ import type { Consume } from '../../shared/api/retry';
 import {
 	abortReason,
 	anyOf,
+	beforeLastMs,
 	NO_REASON,
 	sleep,
 	steadyNow,
@@ -22,6 +23,8 @@ export interface StreamLimits {
 	idleMs: number;
 }
 
+/** What ends a stream shortly before the item's time is up: the history may have its result. */
+export const NOT_IN_TIME = 'no result came in time';
 /** How long a stream is read on after an error that may be about one of several videos, in ms. */
 const AFTER_ERROR_MS = 30_000;
 /** How long an answer may say nothing until the call counts as accepted, in ms. */
@@ -39,6 +42,13 @@ export async function requestStream(
 ): Promise<Heard> {
 	const closing = new AbortController();
 	const close = () => closing.abort(NO_REASON);
+	/** Why it is no longer waited for. */
+	let why: string | undefined;
+	const giveUp = (reason: string) => {
+		why = reason;
+		closing.abort(new Failure('noAnswer'));
+	};
+	let attempt = new AbortController();
 	const body = await order.body(signal);
 	const free = () => {
 		body.release?.();
@@ -53,8 +63,20 @@ export async function requestStream(
 		signal: anyOf(creating, closing.signal),
 		begin: signal,
 		limitMs: idleMs,
-		onSend: () => record.markSent(),
-		onRefused: () => record.markRefused(),
+		onSend: () => {
+			record.markSent();
+			attempt = new AbortController();
+			const end = steadyNow() + beforeLastMs(signal);
+			void watchSilence(
+				() => end,
+				attempt.signal,
+				() => giveUp(NOT_IN_TIME),
+			);
+		},
+		onRefused: () => {
+			attempt.abort(NO_REASON);
+			record.markRefused();
+		},
 	};
 	const read: Consume<Heard> = async (answer, _, accept) => {
 		const begin = () => {
@@ -72,12 +94,8 @@ export async function requestStream(
 		// Some services accept every call, and refuse by the first event.
 		if (began === 0 && isTransient(outcome)) throw new Failure('rateLimited', outcome.facts);
 		begin();
-		const reason = signal.aborted ? abortReason(signal) : undefined;
-		const isFailed = outcome instanceof Failure;
-		// What has come in time must not be lost with what has not.
-		const isInTime = reason?.kind === 'timedOut' && !isFailed && outcome.files.length > 0;
-		if (reason && !isInTime) throw reason.with({ maybeAccepted: true });
-		if (!isFailed) return outcome;
+		if (signal.aborted) throw abortReason(signal).with({ maybeAccepted: true });
+		if (!(outcome instanceof Failure)) return outcome;
 		api.pace.noteFailed(outcome, began);
 		throw outcome;
 	};
@@ -85,10 +103,11 @@ export async function requestStream(
 		.generate(order.generation, call, read)
 		.catch((error: unknown) => {
 			if (!mayBeUnderWay(error)) throw error;
-			return { files: [], cut: 'the service did not respond' };
+			return { files: [], cut: why ?? 'the service did not respond' };
 		})
 		.finally(() => {
 			close();
+			attempt.abort(NO_REASON);
 			free();
 			endWork();
 		});
@@ -113,13 +132,12 @@ export async function requestStream(
 		let lastHeard = steadyNow();
 		/** After an error of one, the others may still come; or it was about all, and nothing does. */
 		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);
-		let why: string | undefined;
-		const giveUp = () => {
-			why = `nothing was heard for ${silenceMs() / 1000} s`;
-			close();
-		};
 		void sleep(FIRST_EVENT_MS, over.signal).then(() => over.signal.aborted || begin());
-		void watchSilence(() => lastHeard + silenceMs(), over.signal, giveUp);
+		void watchSilence(
+			() => lastHeard + silenceMs(),
+			over.signal,
+			() => giveUp(`nothing was heard for ${silenceMs() / 1000} s`),
+		);
 		try {
 			for await (const part of parts) {
 				const { heard } = events;

@@ -95,6 +95,16 @@ const endOf = (signal: AbortSignal) => ends.get(signal) ?? Infinity;
 export const remainingMs = (signal: AbortSignal): number =>
 	Math.max(0, endOf(signal) - steadyNow());
 
+/** Time kept for the last reading and a download after it: a share of the wait, and ms at most. */
+const LAST_SHARE = 0.1;
+const LAST_MS = 2000;
+
+/** Milliseconds until a deadline's signal leaves time for no more than one last reading. */
+export function beforeLastMs(signal: AbortSignal): number {
+	const leftMs = remainingMs(signal);
+	return leftMs - Math.min(LAST_MS, leftMs * LAST_SHARE);
+}
+
 /** A time limit of `ms` milliseconds (24 days at most), which also ends when one of `signals` aborts. */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
 	const listened = signals.filter((signal) => signal !== undefined);
