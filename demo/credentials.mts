@@ -1,8 +1,11 @@
 import type {
 	ICredentialDataDecryptedObject,
+	ICredentialsExpressionResolveValues,
 	ICredentialsHelper,
 	ICredentialType,
 	IHttpRequestOptions,
+	INodeParameters,
+	WorkflowExecuteMode,
 } from 'n8n-workflow';
 
 /** Decrypted credentials, by the name that nodes refer to them with, or else by type. */
@@ -16,10 +19,11 @@ export function credentialsHelperFor(
 	const helper: Partial<ICredentialsHelper> = {
 		getParentTypes: () => [],
 		isCredentialUsableByNode: () => true,
-		async getDecrypted(_, { name }, type) {
+		async getDecrypted(_, { name }, type, mode, __, ___, place) {
 			const data = credentials[name] ?? credentials[type];
 			if (!data) throw new Error(`No credential "${name}" of the type ${type} was given`);
-			return withDefaults(types(type), data);
+			const complete = withDefaults(types(type), data);
+			return place ? resolved(complete, mode, place) : complete;
 		},
 		async authenticate(data, type, options) {
 			const { authenticate } = types(type);
@@ -34,6 +38,24 @@ export function credentialsHelperFor(
 	};
 	// Nothing here encrypts or saves credentials.
 	return helper as ICredentialsHelper;
+}
+
+/** As n8n does: an expression in a field is resolved for the item that the node asks for. */
+function resolved(
+	data: ICredentialDataDecryptedObject,
+	mode: WorkflowExecuteMode,
+	{ workflow, node, ...place }: ICredentialsExpressionResolveValues,
+) {
+	const { runExecutionData, runIndex, itemIndex, connectionInputData } = place;
+	try {
+		return workflow.expression.getParameterValue(
+			...([data as INodeParameters, runExecutionData, runIndex, itemIndex, node.name] as const),
+			...([connectionInputData, mode, {}, undefined, false, data] as const),
+		) as ICredentialDataDecryptedObject;
+	} catch (error) {
+		(error as Error).message += ' [Error resolving credentials]';
+		throw error;
+	}
 }
 
 /** As n8n does: a field that was never filled in has its default. */

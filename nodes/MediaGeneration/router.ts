@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { readCredential } from '../shared/http/credential';
+import { withFacts } from '../shared/failure';
+import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
-import { toNodeError } from '../shared/n8n/nodeErrors';
 import { failedItem } from './failedItem';
 import { findOperation } from './resources';
 import { NotMade, type Job } from './run/job';
@@ -12,31 +12,39 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 	const node = this.getNode();
 	// A model is told what went wrong and what to do; some agents don't pass on a thrown error.
 	const goesOn = this.continueOnFail() || (isToolRun(this) && node.onError !== 'stopWorkflow');
-	const credential = await this.getCredentials(CREDENTIAL_TYPE)
-		.then(readCredential)
-		.catch((error: unknown) => new NotMade(error));
-	if (credential instanceof NotMade) {
-		if (!goesOn) throw toNodeError(credential.error, { node, itemIndex: 0 });
-		return [this.getInputData().map((_, index) => failedItem(this, index, credential))];
-	}
-	const run = new Run(this, credential, goesOn);
-	const outcomes = await run.all(readJobs(this, run));
+	// An expression in the credential may resolve to another account for each item.
+	const reading = this.getInputData().map(async (_, index) => {
+		return await this.getCredentials(CREDENTIAL_TYPE, index)
+			.then(readCredential)
+			// It is no field of the item, to be told together with the same of other items.
+			.catch((error: unknown) => new NotMade(withFacts(error, { items: [] })));
+	});
+	const credentials = await Promise.all(reading);
+	const run = new Run(this, credentials, goesOn);
+	const outcomes = await run.all(readJobs(this, run, credentials));
 	run.throwIfEnded();
-	const items = outcomes.flatMap((parts, index) =>
-		parts.map((part) =>
-			part instanceof NotMade ? failedItem(this, index, part, credential.redact) : part,
-		),
-	);
+	const items = outcomes.flatMap((parts, index) => {
+		const credential = credentials[index]!;
+		const redact = credential instanceof NotMade ? undefined : credential.redact;
+		return parts.map((part) =>
+			part instanceof NotMade ? failedItem(this, index, part, redact) : part,
+		);
+	});
 	return [items];
 }
 
 /** Reads the fields of all items before anything is sent for one of them. */
-function readJobs(context: IExecuteFunctions, run: Run): Array<Job | NotMade> {
-	return context.getInputData().map((_, index) => {
+function readJobs(
+	context: IExecuteFunctions,
+	run: Run,
+	credentials: Array<Credential | NotMade>,
+): Array<Job | NotMade> {
+	return credentials.map((credential, index) => {
+		if (credential instanceof NotMade) return credential;
 		try {
 			const resource = context.getNodeParameter('resource', 0);
 			const operation = findOperation(resource, context.getNodeParameter('operation', 0));
-			return operation.prepare(run.workOn(index));
+			return operation.prepare(run.workOn(index, credential));
 		} catch (error) {
 			return new NotMade(error);
 		}

@@ -13,6 +13,8 @@ interface Call {
 	isTool: boolean;
 	/** The id of its credential. */
 	account: string;
+	/** The accountKey of each item. */
+	accounts: string[];
 }
 
 /** One execution of a workflow: its node context, and how often the node has run in it. */
@@ -21,10 +23,12 @@ function execution(executionId: string | null = '1') {
 	let runIndex = -1;
 	return {
 		store,
+		/** The next run is another attempt of the same round. */
+		again: () => void runIndex--,
 		/** The node runs once more: what is kept of the request of its first item. */
 		run(call: Partial<Call> = {}): PaidRecord {
 			const round = ++runIndex;
-			const { text = 'Hello.', isTool = false, account = 'mine' } = call;
+			const { text = 'Hello.', isTool = false, account = 'mine', accounts = ['a', 'a'] } = call;
 			const { items = [{ json: { t: 1 } }, { json: { t: 1 } }] } = call;
 			const credentials = { mediaGenerationApi: { id: account, name: 'Any' } };
 			const context = {
@@ -37,7 +41,7 @@ function execution(executionId: string | null = '1') {
 			} as unknown as IExecuteFunctions;
 			const entries = entriesOf(contextOf(context, isTool));
 			const log = { entries, redact: redactor(TOKEN), spending: new Spending({}, '1') };
-			return new PaidRecord(log, keysIn(context, isTool)(0));
+			return new PaidRecord(log, keysIn(context, isTool, accounts)(0));
 		},
 	};
 }
@@ -78,9 +82,24 @@ test('without an execution, a model’s call finds what the one before it has le
 	jest.useFakeTimers();
 	failing(execution(null), '1', { isTool: true });
 	expect(found({ account: 'another' })).toBeUndefined();
+	expect(found({ accounts: ['another'] })).toBeUndefined();
 	jest.setSystemTime(Date.now() + 3_599_000);
 	expect(found()).toBe('1');
 	jest.setSystemTime(Date.now() + 2000);
 	expect(found()).toBeUndefined();
 	jest.useRealTimers();
+});
+
+test('of a credential with several accounts, a retry finds what the same one has paid for', () => {
+	// An execution's next attempt: the same round.
+	const found = (first: string[], next: string[]) => {
+		const here = execution();
+		failing(here, '1', { accounts: first });
+		here.again();
+		return foundBy(here, { accounts: next });
+	};
+	expect(found(['a', 'b'], ['a', 'b'])).toBe('1');
+	expect(found(['a', 'b'], ['b', 'a'])).toBeUndefined();
+	// An ordinary credential that was given a new token meanwhile.
+	expect(found(['a', 'a'], ['new', 'new'])).toBe('1');
 });

@@ -82,6 +82,13 @@ export class Payments {
 		return this.records;
 	}
 
+	/** What is kept of its account, also of other items. */
+	ofAccount(): PaidRequest[] {
+		const account = this.key.slice(0, this.key.indexOf('/') + 1);
+		const { entries } = this.log;
+		return Object.keys(entries).flatMap((key) => (key.startsWith(account) ? entries[key]! : []));
+	}
+
 	/** What is kept of its calls. */
 	left(): PaidRequest[] {
 		return this.records.flatMap(({ left }) => left ?? []);

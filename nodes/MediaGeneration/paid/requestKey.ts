@@ -68,17 +68,25 @@ const digestOf = (...parts: unknown[]): string =>
 		.slice(0, 32);
 
 /**
- * The keys under which the requests of a run's items are kept, by the item's index. A loop's next round is
- * another request; a model's repeated call is the same one.
+ * The keys under which the requests of a run's items are kept, by the item's index: the account, and what
+ * tells its requests apart. A loop's next round is another request; a model's repeated call is the same one.
+ * `accounts`: the accountKey of each item, '' where there is none.
  */
-export function keysIn(context: IExecuteFunctions, isTool: boolean): (index: number) => string {
+export function keysIn(
+	context: IExecuteFunctions,
+	isTool: boolean,
+	accounts: string[],
+): (index: number) => string {
 	const { parameters, credentials } = context.getNode();
 	const { id, name } = credentials?.[CREDENTIAL_TYPE] ?? {};
 	const round: unknown = isTool ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
-	const ofRun = digestOf(round ?? 0, id ?? name, isTool ? [] : paidParameters(parameters));
+	const ofRun = digestOf(round ?? 0, isTool ? [] : paidParameters(parameters));
 	const items = context.getInputData();
+	// The account is that of the credential, also with a new token, unless the credential has several.
+	const hasSeveral = isTool || new Set(accounts).size > 1;
 	return (index) => {
 		const own = isTool ? calledParameters(context, index) : [];
-		return `${index}:${digestOf(ofRun, own, itemIdentity(items[index]!))}`;
+		const account = digestOf(id ?? name, hasSeveral ? accounts[index] : '');
+		return `${account}/${index}:${digestOf(ofRun, own, itemIdentity(items[index]!))}`;
 	};
 }

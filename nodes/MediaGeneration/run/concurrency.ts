@@ -9,10 +9,18 @@ const UNCHECKED_MAX = 16;
 /** What is worked on: input items, or the parts that one of them consists of. */
 type Unit = 'item' | 'part';
 
+/** What is in work of one account, and what starts each that has no place yet. */
+interface Share {
+	readonly pace: Pace;
+	active: number;
+	readonly waiting: Record<Unit, Set<() => void>>;
+}
+
 /**
- * How many items are in work at once (`options.concurrency`). Automatic: each create call that is
- * accepted adds one, up to the maximum, as does each success. Never more than the account's pace allows,
- * which refusals lower.
+ * How many items are in work at once (`options.concurrency`), of all accounts. Automatic: each create call
+ * that is accepted adds one, up to the maximum, as does each success. Of an account never more than its
+ * pace allows, which refusals lower. The next place goes to the account with the fewest in work, of
+ * several to the one that has waited longest: one that has to wait holds up no other.
  */
 export class Concurrency {
 	private readonly max: number;
@@ -20,21 +28,13 @@ export class Concurrency {
 	/** Up to here it may grow, until what was begun last is known to be alive; then to twice that. */
 	private checkedMax: number;
 	private active = 0;
-	/** What starts each that has no place yet. */
-	private readonly waiting = { part: new Set<() => void>(), item: new Set<() => void>() };
+	private readonly shares = new Map<Pace, Share>();
 
 	/** `concurrency` 0: automatic; 1–500: that many from the start. */
-	constructor(
-		private readonly pace: Pace,
-		concurrency: number,
-	) {
+	constructor(concurrency: number) {
 		this.max = concurrency || AUTOMATIC_MAX;
 		this.grown = concurrency || AUTOMATIC_START;
 		this.checkedMax = concurrency || UNCHECKED_MAX;
-	}
-
-	private get limit(): number {
-		return Math.min(this.max, this.grown, this.checkedMax, this.pace.atOnce);
 	}
 
 	/** The service has accepted a create call. Returns true if it grows on only once that is known to be alive. */
@@ -51,53 +51,64 @@ export class Concurrency {
 	}
 
 	/** Something was done from beginning to end. */
-	private recordSuccess(): void {
+	private recordSuccess(pace: Pace): void {
 		this.grown++;
 		this.checkedMax = this.max;
-		this.pace.recordSuccess();
+		pace.recordSuccess();
 	}
 
 	/**
-	 * Runs `work`, which never rejects, for the indexes 0 … count - 1, in order, as many at once as the limit
-	 * allows. It resolves with true on success. The parts of an item under way count as items, in place of
-	 * their own, and go before items that have not begun.
+	 * Runs `work`, which never rejects, for each of `paces`, that of its account, in order, as many at once as
+	 * the limits allow. It is given the index, and resolves with true on success. The parts of an item under
+	 * way count as items, in place of their own, and go before items that have not begun.
 	 */
 	async forEach(
-		count: number,
+		paces: Pace[],
 		work: (index: number) => Promise<boolean>,
 		of: Unit = 'item',
 	): Promise<void> {
-		let left = count;
-		const works = Array.from({ length: count }, async (_, index) => {
-			await this.enter(of);
-			if (await work(index)) this.recordSuccess();
+		let left = paces.length;
+		const works = paces.map(async (pace, index) => {
+			await new Promise<void>((start) => this.shareOf(pace).waiting[of].add(start));
+			if (await work(index)) this.recordSuccess(pace);
 			left--;
 			// The last part leaves its place to the item.
-			if (of === 'item' || left > 0) this.leave();
+			if (of === 'item' || left > 0) this.leave(pace);
 		});
-		if (of === 'part') this.leave();
+		if (of === 'part') this.leave(paces[0]!);
+		this.startMore();
 		await Promise.all(works);
 	}
 
-	private async enter(of: Unit): Promise<void> {
-		await new Promise<void>((start) => {
-			this.waiting[of].add(start);
-			this.startMore();
-		});
+	private shareOf(pace: Pace): Share {
+		const waiting = { part: new Set<() => void>(), item: new Set<() => void>() };
+		const share = this.shares.get(pace) ?? { pace, active: 0, waiting };
+		this.shares.set(pace, share);
+		return share;
 	}
 
-	private leave(): void {
+	private leave(pace: Pace): void {
 		this.active--;
+		this.shareOf(pace).active--;
 		this.startMore();
 	}
 
 	private startMore(): void {
-		for (const waiting of [this.waiting.part, this.waiting.item]) {
-			for (const start of waiting) {
-				if (this.active >= this.limit) return;
+		for (const of of ['part', 'item'] as const) {
+			while (this.active < Math.min(this.max, this.grown, this.checkedMax)) {
+				let next: Share | undefined;
+				for (const share of this.shares.values()) {
+					const mayStart = share.waiting[of].size > 0 && share.active < share.pace.atOnce;
+					if (mayStart && !(next && next.active <= share.active)) next = share;
+				}
+				if (!next) break;
+				const [start] = next.waiting[of];
+				next.waiting[of].delete(start!);
+				next.active++;
 				this.active++;
-				waiting.delete(start);
-				start();
+				this.shares.delete(next.pace);
+				this.shares.set(next.pace, next);
+				start!();
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import { concurrency } from '../../shared/n8n/descriptions';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
 import { saysNothing } from '../../shared/parsing/errors';
+import { redactAll, type Redactor } from '../../shared/parsing/redaction';
 import { contextOf, entriesOf, type PaidLog } from '../paid/paidLog';
 import { Payments } from '../paid/payments';
 import { keysIn } from '../paid/requestKey';
@@ -29,40 +30,52 @@ export const isToolRun = (context: IExecuteFunctions): boolean =>
 export class Run {
 	/** By item; none for an item whose options can't be resolved. */
 	private readonly works: Work[] = [];
-	private readonly api: Api;
+	/** By account. */
+	private readonly apis = new Map<string, Api>();
+	/** Takes out the tokens of all of them. */
+	private readonly redact: Redactor;
 	private readonly isTool: boolean;
-	private readonly log: PaidLog;
+	private readonly log: Omit<PaidLog, 'redact'>;
 	private readonly keyOf: (index: number) => string;
 	private readonly canceled: AbortSignal;
 	private readonly stopping = new AbortController();
 	private readonly stopped: AbortSignal;
-	private readonly leave: () => void;
+	private readonly leave: Array<() => void>;
 	private concurrency: Concurrency | undefined;
 	/** What ends the run, and of which item, unless it was canceled. */
 	private end: { error: unknown; itemIndex?: number } | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
-		private readonly credential: Credential,
+		/** By item; NotMade where there is none. */
+		credentials: Array<Credential | NotMade>,
 		/** True when one item's failure does not end the node. */
 		private readonly goesOn: boolean,
 	) {
-		this.leave = accountOf(credential).use();
+		for (const one of credentials) {
+			if (one instanceof NotMade || this.apis.has(one.accountKey)) continue;
+			this.apis.set(one.accountKey, new Api(context, one));
+		}
+		const accounts = [...this.apis.values()].map(({ credential }) => credential);
+		this.leave = accounts.map((account) => accountOf(account).use());
+		this.redact = redactAll(accounts.map(({ redact }) => redact));
 		this.isTool = isToolRun(context);
 		const store = contextOf(context, this.isTool);
 		const executionId = context.getExecutionId();
 		// Without an execution each call of a model counts by itself.
 		const spending = new Spending(executionId === undefined ? {} : store, executionId ?? '');
-		this.log = { entries: entriesOf(store), redact: credential.redact, spending };
-		this.keyOf = keysIn(context, this.isTool);
+		this.log = { entries: entriesOf(store), spending };
+		const keys = credentials.map((one) => (one instanceof NotMade ? '' : one.accountKey));
+		this.keyOf = keysIn(context, this.isTool, keys);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
-		this.api = new Api(context, credential);
 	}
 
 	/** What an operation gets of one input item. Throws a Failure when its options are no good. */
-	workOn(index: number): Work {
-		const { context, credential, api, canceled, log } = this;
+	workOn(index: number, { accountKey }: Credential): Work {
+		const { context, canceled, log } = this;
+		const api = this.apis.get(accountKey)!;
+		const { credential } = api;
 		const { redact } = credential;
 		// A model takes text only: it can be given a file's address, but not the file.
 		const parameters = new NodeParameters(
@@ -70,7 +83,7 @@ export class Run {
 			!this.isTool,
 		);
 		// The first item whose options can be resolved decides; one whose options can't be fails alone.
-		this.concurrency ??= new Concurrency(api.pace, parameters.numberOption(concurrency));
+		this.concurrency ??= new Concurrency(parameters.numberOption(concurrency));
 		const work: Work = {
 			index,
 			context,
@@ -81,7 +94,7 @@ export class Run {
 			canceled,
 			concurrency: this.concurrency,
 			report: new Report(context, redact, index),
-			paid: new Payments(log, this.keyOf(index)),
+			paid: new Payments({ ...log, redact }, this.keyOf(index)),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
 				if (saysNothing(json.error)) delete json.error;
@@ -105,16 +118,18 @@ export class Run {
 		const outcomes = jobs.map((job): Made[] => (job instanceof NotMade ? [job] : []));
 		outcomes.forEach((parts, index) => this.noteFailure(parts, index));
 		if (this.end) this.end.error = toldTogether(this.end.error, jobs);
-		await this.concurrency?.forEach(jobs.length, async (index) => {
-			const job = jobs[index];
-			if (!job || job instanceof NotMade || this.stopped.aborted) return false;
+		const due = jobs.flatMap((job, index) => (job instanceof NotMade ? [] : [{ job, index }]));
+		const paces = due.map(({ index }) => this.works[index]!.api.pace);
+		await this.concurrency?.forEach(paces, async (place) => {
+			if (this.stopped.aborted) return false;
+			const { job, index } = due[place]!;
 			outcomes[index] = await job().catch((error: unknown) => [new NotMade(error)]);
 			return !this.noteFailure(outcomes[index], index);
 		});
 		// Stops what still runs in the background.
 		this.stopping.abort(new Failure('canceled'));
 		this.log.spending.settle();
-		this.leave();
+		for (const leave of this.leave) leave();
 		// With Retry On Fail, n8n runs the node again for any `error` in the output.
 		const isFailed = (part: Made) => part instanceof NotMade || part.json.error;
 		if (!outcomes.flat().some(isFailed)) {
@@ -156,7 +171,7 @@ export class Run {
 	throwIfEnded(): void {
 		if (!this.end) return;
 		const { error, itemIndex } = this.end;
-		const { redact } = this.credential;
+		const { redact } = this;
 		const requests = this.works.flatMap(({ index, paid }) =>
 			paid.left().map((left): ItemRequest => ({ ...left, index })),
 		);
@@ -181,7 +196,7 @@ export class Run {
 			}
 		}
 		for (const [hint, items] of itemsOf) {
-			const message = this.credential.redact.text(`${hint} (item ${firstOf(items, ', ')})`);
+			const message = this.redact.text(`${hint} (item ${firstOf(items, ', ')})`);
 			this.context.addExecutionHints({ message, location: 'outputPane' });
 		}
 	}

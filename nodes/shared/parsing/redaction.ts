@@ -36,3 +36,9 @@ export function redactor(apiToken: string): Redactor {
 
 	return { text, value };
 }
+
+/** Takes the tokens of several accounts out of what is said of all of them. */
+export const redactAll = (redactors: Redactor[]): Redactor => ({
+	text: (said) => redactors.reduce((text, redact) => redact.text(text), said),
+	value: (value) => redactors.reduce((part, redact) => redact.value(part), value),
+});

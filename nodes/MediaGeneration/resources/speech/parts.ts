@@ -48,7 +48,7 @@ export async function forAllParts<Given, Result>(
 			},
 		);
 	};
-	await work.concurrency.forEach(count, speakOne, 'part');
+	await work.concurrency.forEach(Array(count).fill(work.api.pace), speakOne, 'part');
 	if (failure !== undefined) throw failure;
 	throwIfAborted(work.signal);
 	return results;

@@ -1,0 +1,122 @@
+import { bad, good, out } from './seen';
+import { ALWAYS, answer, onCreate, onFile, posts, requests, taskOf } from './service';
+import {
+	account,
+	CONTINUE,
+	EACH,
+	history,
+	image,
+	node,
+	RETRY,
+	run,
+	sim,
+	speech,
+	start,
+	task,
+} from './setup';
+
+/* A credential by expression: each item has the account that n8n resolves for it, and pays with that one. */
+
+const TOKEN = { apiToken: '={{ $json.token }}' };
+/** Tokens of two customers of this test. */
+let ada: string;
+let bob: string;
+
+beforeEach(async () => {
+	const tag = Math.random().toString(36).slice(2, 10);
+	[ada, bob] = [`ada-${tag}-token`, `bob-${tag}-token`];
+	await start({ token: ada, otherTokens: [bob], pace: 0.02 });
+});
+
+const rows = (...items: Array<[token: string, t: string]>) => ({
+	credential: TOKEN,
+	items: items.map(([token, t]) => ({ token, t })),
+});
+
+const owner = (text: string) => taskOf(text).token;
+
+test('each row is charged to its own account, and hears of its own task', async () => {
+	const given = rows([ada, 'One'], [bob, 'Two'], [ada, 'Three']);
+	const items = good(await run(speech('={{ $json.t }} {{ $json.token }}'), given));
+	// What an item says is without the token of its account.
+	expect(items.map(({ json }) => json.input)).toEqual(['One *****', 'Two *****', 'Three *****']);
+	expect(['One', 'Two', 'Three'].map(owner)).toEqual([ada, bob, ada]);
+	expect(requests('GET', '/ws')).toHaveLength(2);
+});
+
+test('what a row reads or deletes is its own account’s', async () => {
+	good(await run(image(EACH), rows([ada, 'A'], [bob, 'B'])));
+	const [first, second] = good(await run(history(), rows([bob, ''], [ada, ''])));
+	expect([first!.json.prompt, second!.json.prompt]).toEqual(['B', 'A']);
+	const tasks = good(
+		await run(speech(EACH, {}, { waitForCompletion: false }), rows([ada, 'A'], [bob, 'B'])),
+	);
+	const [own, other] = tasks.map(({ json }) => String(json.task_id));
+	const given = rows([ada, own!], [bob, other!]);
+	expect(good(await run(task('get', EACH), given))).toHaveLength(2);
+	expect(good(await run(task('wait', EACH), given))).toHaveLength(2);
+	expect(good(await run(task('delete', EACH), given))).toHaveLength(2);
+	good(await run(account, rows([ada, ''], [bob, ''])));
+	const askers = requests('GET', '/v1/video/me').map(({ headers }) => headers.authorization);
+	expect(askers.sort()).toEqual([`Bearer ${ada}`, `Bearer ${bob}`]);
+});
+
+test('a refused token and a missing one fail the rows of that customer only', async () => {
+	const given = rows(['wrong-token-1', 'One'], [bob, 'Two'], ['', 'Three'], [ada, 'Four']);
+	const items = out(await run(node(speech(EACH), CONTINUE), given));
+	expect(items.map(({ json }) => json.error ?? json.input)).toEqual([
+		'Authorization failed: the service refused the API token: invalid_token [item 0]',
+		'Two',
+		"'API Token' is empty [item 2]",
+		'Four',
+	]);
+	const { message, itemIndex } = bad(await run(speech(EACH), given));
+	expect([message, itemIndex]).toEqual(["'API Token' is empty [item 2]", 2]);
+	expect(posts()).toBe(3);
+});
+
+test('an expression that cannot be resolved for a row fails that row', async () => {
+	const items = [
+		{ t: 'One', token: null },
+		{ t: 'Two', token: { is: bob } },
+	];
+	const given = { credential: { apiToken: '={{ $json.token.is }}' }, items };
+	const [first, second] = out(await run(node(speech(EACH), CONTINUE), given));
+	expect(first!.json.error).toMatch(/\[Error resolving credentials\]|'API Token' is empty/);
+	expect(second!.json.input).toBe('Two');
+});
+
+test('an account that is told to wait does not hold up the others', async () => {
+	const wait = answer(429, { error: 'Too many requests' }, { 'Retry-After': '3600' });
+	onCreate(wait, { ...ALWAYS, body: 'Slow' });
+	const slow = Array.from({ length: 20 }, (_, n): [string, string] => [ada, `Slow ${n}`]);
+	const fast = Array.from({ length: 20 }, (_, n): [string, string] => [bob, `Fast ${n}`]);
+	const fields = node(speech(EACH, { concurrency: 4, timeout: 8 }), CONTINUE);
+	const running = run(fields, rows(...slow, ...fast));
+	const done = () => [...sim.tasks.values()].filter(({ status }) => status === 'completed');
+	await sim.waitFor(() => done().length === 20, 6000);
+	const errors = out(await running).map(({ json }) => Boolean(json.error));
+	expect(errors).toEqual([...Array(20).fill(true), ...Array(20).fill(false)]);
+}, 30_000);
+
+test('Concurrency counts the items of all accounts', async () => {
+	const given = rows([ada, 'One'], [bob, 'Two'], [ada, 'Three'], [bob, 'Four']);
+	const running = run(speech(EACH, { concurrency: 1 }), given);
+	const together = sim.waitFor(() => sim.working.size > 1).catch(() => 'never');
+	good(await running);
+	await sim.close();
+	expect(await together).toBe('never');
+});
+
+test('a retry finds what each of two equal rows has paid for, with the account that paid', async () => {
+	onFile(answer(410));
+	const other = { apiToken: `={{ $itemIndex ? '${bob}' : '${ada}' }}` };
+	const given = { credential: other, items: [{ t: 'Same' }, { t: 'Same' }] };
+	const result = await run(node(image(EACH), RETRY), given);
+	const prompts = good(result).map(({ json }) => json.id);
+	const made = [ada, bob].map((token) => sim.history.find(({ owner: o }) => o === token)?.id);
+	expect(prompts).toEqual(made);
+	expect(posts()).toBe(2);
+	const kept = JSON.stringify(result.run.data);
+	expect([ada, bob].filter((token) => kept.includes(token))).toEqual([]);
+});
