@@ -2,7 +2,7 @@ import type { IDataObject, INode, INodeExecutionData, INodeType } from 'n8n-work
 import { additionalDataFor } from '../../demo/engine.mts';
 import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
 import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
-import { answer, onRead } from './service';
+import { answer, onCreate, onRead, posts } from './service';
 import { credential, image, node, sim, speech, start } from './setup';
 
 /*
@@ -17,7 +17,7 @@ const startedRunData = () => n8nWorkflow.createRunExecutionData({}) as RunData;
 
 /** AI Agent up to version 2, and the MCP Server Trigger: what holds the tool calls it itself. */
 const calledWith =
-	(runDataOf: () => RunData, executionId?: string): Call =>
+	(runDataOf: () => RunData, executionId?: string, abort?: AbortSignal): Call =>
 	async (parameters, args) => {
 		await useBinaryMode('default');
 		const loader = await loadPackage();
@@ -46,6 +46,7 @@ const calledWith =
 			...([flow, tool, { ...data, executionId }, 'webhook'] as const),
 			...([runData, runIndex, agentsItems, {}] as const),
 			...(['ai_tool', { node: tool, data: {}, source: null }, [] as never[]] as const),
+			abort,
 		);
 		context.addInputData('ai_tool', [[{ json: args }]]);
 		await flow.expression.acquireIsolate?.();
@@ -103,4 +104,54 @@ test('an agent that asks for a hundred images gets as many as it may pay for', a
 	expect(refused).toHaveLength(96);
 	expect(refused[95]!.error).toContain("'Max Paid Requests per Execution' is 4");
 	expect(sim.creates).toBe(4);
+});
+
+describe('the same call, repeated while the first one is under way', () => {
+	const callsOf = () => [mcp, agentOfOneRun()] as const;
+
+	test.each([0, 1])('waits for its create call, and collects the same task (%i)', async (which) => {
+		const call = callsOf()[which]!;
+		onCreate({ delayMs: 1500 });
+		const first = call(hello(), { text: 'Hi.' });
+		await sim.waitFor(() => posts() === 1);
+		const [[one], [two]] = await Promise.all([first, call(hello(), { text: 'Hi.' })]);
+		expect(one!.error).toBeUndefined();
+		expect(two!.task_id).toBe(one!.task_id);
+		expect(two!.audio_url).toBe(one!.audio_url);
+		expect(sim.creates).toBe(1);
+	});
+
+	test('gets the same files of an image', async () => {
+		const fields = image(TEXT_OF_MODEL, { maxPaidPerExecution: 1 });
+		const call = agentOfOneRun();
+		const first = call(fields, { text: 'A' });
+		await sim.waitFor(() => posts() === 1);
+		const [[one], [two]] = await Promise.all([first, call(fields, { text: 'A' })]);
+		expect(one!.error).toBeUndefined();
+		expect(two!.file_url).toBe(one!.file_url);
+		expect(sim.creates).toBe(1);
+	});
+
+	test('fails as the first one does', async () => {
+		onCreate({ delayMs: 500, ...answer(402, { error: 'Out of credit' }) });
+		const calls = [1, 2].map(async () => await mcp(hello(), { text: 'Hi.' }));
+		const errors = (await Promise.all(calls)).flat().map(({ error }) => String(error));
+		expect(errors[0]).toContain('out of credit');
+		expect(errors[1]).toBe(errors[0]);
+		expect(posts()).toBe(1);
+	});
+
+	test('says what is true when the first one was canceled', async () => {
+		const cancel = new AbortController();
+		onCreate({ hang: true });
+		const first = calledWith(startedRunData, undefined, cancel.signal)(hello(), { text: 'Hi.' });
+		const canceled = expect(first).rejects.toThrow('canceled');
+		await sim.waitFor(() => posts() === 1);
+		const second = mcp(hello(), { text: 'Hi.' });
+		cancel.abort();
+		await canceled;
+		const [{ error, maybe_paid }] = (await second) as [IDataObject];
+		expect([error, maybe_paid]).toEqual([expect.stringContaining('An earlier attempt'), true]);
+		expect(posts()).toBe(1);
+	});
 });

@@ -1,8 +1,9 @@
-import { Failure } from '../../shared/failure';
+import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
+import { Failure, isFailure } from '../../shared/failure';
 import { maxPaid } from '../../shared/n8n/descriptions';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
-import type { PaidLog, PaidRequest } from './paidLog';
+import { liveCallsOf, type PaidLog, type PaidRequest } from './paidLog';
 
 /** What an attempt met that got no clear answer, and when, for the next one. */
 export function encounterOf(error: unknown): string {
@@ -20,6 +21,32 @@ export class PaidRecord {
 	/** What this attempt, or an earlier one, has left. */
 	get left(): PaidRequest | undefined {
 		return this.log.entries[this.key];
+	}
+
+	/** Whether it has to be paid for. */
+	get isUnpaid(): boolean {
+		const { key, left, log } = this;
+		return !liveCallsOf(log.entries).has(key) && (!left || left.state === 'gone');
+	}
+
+	/**
+	 * What `create` comes to, or the same call of another run, such as a model's repeated one, while that is in
+	 * flight. Where only that run's time was up, `create` goes on from what it has left. Throws what the call
+	 * throws, or the reason of `signal`.
+	 */
+	async once<T>(signal: AbortSignal, create: () => Promise<T>): Promise<T> {
+		const { key } = this;
+		const live = liveCallsOf(this.log.entries);
+		for (let other = live.get(key); other; other = live.get(key)) {
+			const made = await Promise.race([other, whenAborted(signal)]).catch((error: unknown) => {
+				if (!isFailure(error, 'canceled', 'timedOut')) throw error;
+			});
+			throwIfAborted(signal);
+			if (made !== undefined) return made as T;
+		}
+		const own = create().finally(() => live.delete(key));
+		live.set(key, own);
+		return await own;
 	}
 
 	/** Right before the call goes out: from now on the service may have accepted it. */
@@ -78,7 +105,7 @@ export class Payments {
 			stretches.length < 2 ? [key] : stretches.map(({ start, end }) => `${key}/${start}-${end}`);
 		this.records = keys.map((each) => new PaidRecord(log, each));
 		this.limit = parameters.numberOption(maxPaid) || Infinity;
-		this.unpaid = this.records.filter(({ left }) => !left || left.state === 'gone').length;
+		this.unpaid = this.records.filter(({ isUnpaid }) => isUnpaid).length;
 		return this.records;
 	}
 

@@ -44,15 +44,18 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 
 	return async () =>
 		await withDeadline(timeoutMs, work.signal, async (signal) => {
-			const record = new GenerationRecord(work, kept!, order);
-			const generating = withDeadline(timeoutMs, canceled, async (creating) => {
-				return await generate(work, order, record, { signal, creating, idleMs, timeoutMs });
+			const files = await kept!.once(signal, async () => {
+				const record = new GenerationRecord(work, kept!, order);
+				const generating = withDeadline(timeoutMs, canceled, async (creating) => {
+					return await generate(work, order, record, { signal, creating, idleMs, timeoutMs });
+				});
+				recordOwnWork(work, generating, marksOf);
+				const made = await generating.catch((error: unknown) => {
+					throw record.markFailed(error);
+				});
+				record.markMade(made);
+				return made;
 			});
-			recordOwnWork(work, generating, marksOf);
-			const files = await generating.catch((error: unknown) => {
-				throw record.markFailed(error);
-			});
-			record.markMade(files);
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: Made[] = [];
 			for (const [index, name] of namesOf(files).entries()) {

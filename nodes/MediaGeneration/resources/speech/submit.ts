@@ -27,16 +27,26 @@ export interface Order {
 	record: PaidRecord;
 }
 
+type Begun = Pick<TaskWait, 'taskId' | 'begins'>;
+
 /**
  * The task of a text: that of an earlier attempt, or a new one, which is paid; none is created before
  * `ready`, nor after the part's signal. Throws a Failure.
  */
-export async function submit(
+export const submit = async (
+	work: Work,
+	part: Part,
+	order: Order,
+	ready?: Promise<void>,
+): Promise<Begun> =>
+	await order.record.once(part.signal, async () => await taskOf(work, part, order, ready));
+
+async function taskOf(
 	work: Work,
 	part: Part,
 	{ request, record }: Order,
 	ready?: Promise<void>,
-): Promise<Pick<TaskWait, 'taskId' | 'begins'>> {
+): Promise<Begun> {
 	const { api, concurrency, report } = work;
 	const { signal: begin } = part;
 	const { left } = record;
