@@ -22,6 +22,8 @@ class Setting {
 	pages = 0;
 	/** Called before each page is read. */
 	between = () => {};
+	/** Answers with a bare array. */
+	isBare = false;
 	data: IDataObject = {};
 	private key = `node ${++keys}`;
 	private accountKey = 'account';
@@ -57,6 +59,7 @@ class Setting {
 	private page(number: number): unknown {
 		const { size } = this;
 		const data = this.history.slice((number - 1) * size, number * size);
+		if (this.isBare) return data;
 		return { data, total: String(this.history.length), page: '1', page_size: String(size) };
 	}
 
@@ -120,6 +123,15 @@ it.each<[string, Change]>([
 		if (!name.includes('numbers')) continue;
 		setting.history = setting.history.map((record) => ({ ...record, id: Number(record.id) }));
 	}
+});
+
+it('all that is new is told where pages are bare arrays, shorter than asked for', async () => {
+	const setting = await watching(old(60), 20);
+	setting.isBare = true;
+	const fresh = entries('new', 45, 0);
+	expect((await setting.look(...fresh)).sort()).toEqual(fresh.map(idOf).sort());
+	expect(await setting.look()).toEqual([]);
+	expect(setting.pages).toBe(1);
 });
 
 it('what stays is not told again, though a thousand others come and go', async () => {

@@ -10,12 +10,15 @@ const paged =
 	(count: number, extra: object = {}, most = 100) =>
 	(page: number) => ({ data: records(count).slice((page - 1) * most, page * most), ...extra });
 
+/** The same as a bare array. */
+const bare = (count: number, most: number) => (page: number) => paged(count, {}, most)(page).data;
+
 /** How many records are found, and how many pages are asked for. */
-async function read(answer: (page: number) => unknown) {
+async function read(answer: (page: number) => unknown, limit = Infinity) {
 	let pages = 0;
 	const found = await readAllPages({
 		first: 1,
-		limit: Infinity,
+		limit,
 		async fetch(page) {
 			if (++pages > 2000) throw new Error('it never ends');
 			return readPage(answer(page))!;
@@ -33,8 +36,17 @@ describe('all records of a paged list', () => {
 		['every page is the same', () => ({ data: records(100), total: 100_000 }), 100, 2],
 		['a bare array is no page', (page) => (page === 1 ? records(250) : []), 250, 1],
 		['a bare array may be a page', (page) => (page === 1 ? records(100) : []), 100, 2],
+		['bare pages are smaller than asked for', bare(95, 20), 95, 5],
+		['the last of such pages is full', bare(40, 20), 40, 3],
+		['a short bare array comes for every page', () => records(20), 20, 2],
+		['the only bare page is empty', () => [], 0, 1],
 	])('are read, and no further, where %s', async (_, answer, count, pages) => {
 		expect(await read(answer)).toEqual([count, pages]);
+	});
+
+	it('are read as far as is wanted, where bare pages are smaller than that', async () => {
+		expect(await read(bare(95, 20), 50)).toEqual([50, 3]);
+		expect(await read(bare(95, 20), 7)).toEqual([7, 1]);
 	});
 
 	it('are refused as too many when pages go on for ever', async () => {

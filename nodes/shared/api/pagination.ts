@@ -19,11 +19,17 @@ export interface Paging {
 
 /**
  * True when `found` is the last page of a list. `seen` records came with it and the pages before;
- * `pageSize` were asked for.
+ * `pageSize` were asked for. Services that send bare arrays may have pages of their own size: the first
+ * one has `fullSize` records.
  */
-export function isLastPage(found: Page, seen: number, pageSize: number): boolean {
-	const { items, total, pageSize: echoed, bare } = found;
-	if (bare || items.length === 0) return items.length !== pageSize;
+export function isLastPage(
+	{ items, total, pageSize: echoed, bare }: Page,
+	seen: number,
+	pageSize: number,
+	fullSize = items.length,
+): boolean {
+	if (items.length === 0) return true;
+	if (bare) return items.length < fullSize || items.length > pageSize;
 	return total !== undefined
 		? seen >= total
 		: items.length < Math.min(echoed || pageSize, pageSize);
@@ -37,9 +43,11 @@ export function isLastPage(found: Page, seen: number, pageSize: number): boolean
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();
 	const pageSize = Math.min(MAX_PAGE_SIZE, paging.limit);
+	let fullSize: number | undefined;
 	for (let page = paging.first; ; page++) {
 		const found = await paging.fetch(page, pageSize);
 		const before = records.size;
+		fullSize ??= found.items.length;
 		for (const item of found.items) {
 			const key = asText(item.id) ?? asText(item.voice_id) ?? JSON.stringify(item);
 			if (!records.has(key)) records.set(key, item);
@@ -48,7 +56,7 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 			records.size === before ||
 			records.size >= paging.limit ||
 			paging.isEnough?.(found) === true ||
-			isLastPage(found, records.size, pageSize);
+			isLastPage(found, records.size, pageSize, fullSize);
 		if (isLast) return [...records.values()].slice(0, paging.limit);
 		if (page - paging.first + 1 >= MAX_PAGES) {
 			throw new Failure('tooLarge', { text: `a list of more than ${MAX_PAGES} pages` });
