@@ -9,7 +9,7 @@ import {
 } from '../service/fakeService.mts';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { bad, good, hints } from './seen';
-import { ALWAYS, answer, onFile, posts, requests } from './service';
+import { ALWAYS, answer, onCreate, onFile, posts, requests } from './service';
 import {
 	account,
 	begin,
@@ -154,6 +154,17 @@ test("what a file host itself says against a file, or subtitles of another form,
 	const spoken = await hasten(speech('Hi.', { subtitles: true }));
 	expect(hints(spoken.result).join()).toContain('Subtitles could not be downloaded');
 	expect(Math.max(refused.seconds, spoken.seconds)).toBeLessThan(20);
+});
+
+test.each<[string, typeof onFile]>([
+	['the service', onCreate],
+	['a file host', onFile],
+])('%s whose clock is ahead names a time to wait for: it is measured by that clock', async (_, on) => {
+	const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toUTCString();
+	on(answer(429, '', { Date: at(60), 'Retry-After': at(64) }));
+	const { result, seconds } = await hasten(speech('Hi.'));
+	good(result);
+	expect(seconds).toBeLessThan(30);
 });
 
 describe('a file host that refuses for rate or load', () => {

@@ -15,7 +15,7 @@ import { valueOrFailure } from '../fuzz/check';
 
 const PAGE =
 	'<!DOCTYPE html>\n<html><head><title>502</title></head><body>Bad Gateway</body></html>';
-const NOW = Date.parse('2026-01-01T00:00:00Z');
+const NOW = 'Thu, 01 Jan 2026 00:00:00 GMT';
 const answerOf = (body: string) => valueOrFailure(() => readAnswer(body, redactor(''), readRecord));
 /** A status, and the body behind it. */
 const statusOf = (text: string) => failureOfStatus(Number(text.slice(0, 3)), text.slice(4));
@@ -27,7 +27,7 @@ const read = {
 	'status that may pass': (text: string) => statusOf(text).facts.transient ?? false,
 	'text of the service': (text: string) => failureOfText(text).kind,
 	'answer with a 200': (body: string) => (answerOf(body) as { kind?: string }).kind,
-	'Retry-After': (header: string) => readRetryAfter(header, NOW),
+	'Retry-After': (header: string) => readRetryAfter({ 'retry-after': header, date: NOW }),
 	'overload, told by a task': (text: string) => isOverload(new Failure('taskFailed', { text })),
 	'overload, told by a status': (error: string) =>
 		statusOf(`400 ${JSON.stringify({ error })}`).kind === 'rateLimited',

@@ -196,7 +196,7 @@ export class RetryingClient {
 			: this.throwFailureOf(call, answer, signal);
 		return await read
 			.catch((error: unknown) => {
-				const retryAfterMs = readRetryAfter(answer.headers['retry-after'], Date.now());
+				const retryAfterMs = readRetryAfter(answer.headers);
 				throw retryAfterMs === undefined ? error : withFacts(error, { retryAfterMs });
 			})
 			.finally(() => answer.close());

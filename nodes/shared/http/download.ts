@@ -52,7 +52,7 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 	const text = `the file host responded with ${status}${said ? ` (${said})` : ''}`;
 	throw badFile(text, isEdge || !isFinal, {
 		status: isEdge ? undefined : status,
-		retryAfterMs: readRetryAfter(headers['retry-after'], Date.now()),
+		retryAfterMs: readRetryAfter(headers),
 	});
 }
 

@@ -103,11 +103,15 @@ export const saysAtOnce = (text?: string): boolean => AT_ONCE.test(wordsOf(text)
 export const isOverload = (error: unknown): boolean =>
 	isFailure(error, 'taskFailed', 'generationFailed') && saysTooMuch(error.facts.text);
 
-/** Retry-After, seconds or a date, in ms from 0 to a day; undefined if senseless. `now` in ms since 1970. */
-export function readRetryAfter(header: unknown, now: number): number | undefined {
-	const text = asText(header);
+/**
+ * Retry-After, seconds or a date, in ms from 0 to a day; undefined if senseless. A date is measured by the
+ * answer's own clock, where it names the time, since ours may be another.
+ */
+export function readRetryAfter(headers: Record<string, string | undefined>): number | undefined {
+	const text = asText(headers['retry-after']);
 	if (text === undefined) return undefined;
 	const seconds = Number(text);
+	const now = Date.parse(headers.date ?? '') || Date.now();
 	const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - now;
 	return Number.isFinite(ms) ? Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms)) : undefined;
 }
