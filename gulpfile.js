@@ -31,7 +31,6 @@ async function inlineParser() {
 		allowOverwrite: true,
 		bundle: true,
 		platform: 'neutral',
-		mainFields: ['main'],
 		format: 'cjs',
 		target: 'es2022',
 		plugins: [{ name: 'own-modules-stay', setup: keepOwnModules }],

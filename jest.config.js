@@ -6,8 +6,10 @@ module.exports = {
 	// npm run test:release runs these.
 	testPathIgnorePatterns: ['/node_modules/', '/test/release/', '/test/leaks/'],
 	moduleFileExtensions: ['ts', 'mts', 'js', 'mjs', 'json', 'node'],
+	// The parser is an ES module, which jest's sandbox can't load as it is.
+	transformIgnorePatterns: ['/node_modules/(?!eventsource-parser/)'],
 	transform: {
-		'^.+\\.m?ts$': [
+		'^.+(?:\\.m?ts|/eventsource-parser/.+\\.js)$': [
 			'@swc/jest',
 			{
 				jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
