@@ -53,6 +53,8 @@ export interface FailureFacts {
 	unclearParts?: number[];
 	/** Identifiers of a (paid) generation under way, as far as they are known. */
 	ids?: string[];
+	/** Its host refuses the address, or does not know it: it may have expired. */
+	isRefused?: boolean;
 	/** Address of a finished (paid) file that could not be fetched. */
 	fileUrl?: string;
 	/** Addresses of the other files of the same request, which are paid as well. */

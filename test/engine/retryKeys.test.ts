@@ -1,7 +1,9 @@
 import type { IDataObject, INode, IRun } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
-import { bad, good, stop } from './seen';
-import { answer, onFile, onRead, posts, readings, taskOf } from './service';
+import type { FaultAction } from '../../simulator/simulator.mts';
+import { PAGE } from '../service/bodies.mts';
+import { bad, expectServed, good, stop } from './seen';
+import { ALWAYS, answer, looks, onFile, onRead, posts, readings, taskOf } from './service';
 import { begin, EACH, image, node, run, sim, speech, start, texts, video, workflow } from './setup';
 
 /* A retry recognises the item and what the node holds, not what expressions make of it. */
@@ -85,3 +87,36 @@ test('a task that was said to have failed, and goes on, is named when the next a
 	const { description } = bad(await stop(execution));
 	expect(description).toContain(`Already paid for: item 0: task ${taskOf('Hi').id}.`);
 });
+
+const XML = { 'Content-Type': 'application/xml' };
+test.each<[string, FaultAction]>([
+	['401', answer(401, { error: 'signature_expired' })],
+	['403', answer(403, '<Error>AccessDenied</Error>', XML)],
+	['403 and a page', answer(403, PAGE, { 'Content-Type': 'text/html' })],
+	['404', answer(404)],
+	['410', answer(410)],
+])(
+	'"Retry execution" the next morning has expired addresses signed anew: %s',
+	async (_, refusal) => {
+		await start({ pace: 0.01 });
+		const subject = video(EACH);
+		const items = 'abcdefghi'.split('').map((t) => ({ t }));
+		onFile({ redirect: '/files/around' }, ALWAYS);
+		const { run: failed } = await run(subject, { items });
+		await sim.waitFor(
+			() => sim.history.filter(({ status }) => status === 'completed').length === 9,
+		);
+		sim.clearFaults();
+		onFile(refusal, { path: '/files/expired/', ...ALWAYS });
+		// What n8n has kept of them is no longer served; the history has them elsewhere.
+		const kept = JSON.stringify(failed).replaceAll('/files/video/', '/files/expired/');
+		const before = looks();
+		const began = Date.now();
+		const result = await run(subject, { retryOf: JSON.parse(kept) });
+		const made = good(result);
+		expect(made.map(({ json }) => json.prompt)).toEqual(items.map(({ t }) => t));
+		for (const item of made) await expectServed(result, item);
+		expect([posts(), looks() - before]).toEqual([9, 1]);
+		expect(Date.now() - began).toBeLessThan(10_000);
+	},
+);

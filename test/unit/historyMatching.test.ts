@@ -101,7 +101,6 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 test.each([
 	['have all they asked for', (number: number) => ({ told: [`e${number}`] })],
 	['lack something', () => ({})],
-	['want another kind', () => ({ kind: 'image' as const })],
 ])('900 earlier requests of its prompt that %s hold nobody up', (_, fields) => {
 	const all = Array.from({ length: 2000 }, (_, number) => listed({}, number));
 	const history = oldestFirst(readHistory(all.toReversed(), SERVICE));

@@ -3,7 +3,7 @@ import { startDeadline } from '../../nodes/shared/async/deadline';
 import type { ServiceRecord, SentRequest } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
 import { HistoryReader } from '../../nodes/shared/generation/historyReader';
-import { findInHistory } from '../../nodes/shared/generation/historySearch';
+import { findInHistory, findRenewed } from '../../nodes/shared/generation/historySearch';
 import { requestsOf } from '../../nodes/shared/generation/sentRequests';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent, SENT_AT } from './sent';
@@ -173,4 +173,34 @@ test('what another process has found for a request is known as taken', async () 
 	const lost = new Failure('streamLost');
 	const failed = findInHistory(api, request, lost, new AbortController().signal);
 	await expect(failed).rejects.toMatchObject({ facts: { candidates: [{ id: 'b' }] } });
+});
+
+const [twins, a] = [['old1', 'old2'], { id: 'a' }];
+const signed = { ...a, prompt: 'P', file_urls: ['/new1.mp4', '/new2.mp4'] };
+test.each<
+	[string, kept: object[], told: string[], list: ServiceRecord[] | Failure, found: string[]]
+>([
+	[
+		'of one ID, in order',
+		twins.map((url) => ({ ...a, url: `/${url}.mp4` })),
+		['a'],
+		[signed],
+		['new1', 'new2'],
+	],
+	['by an ID that an event told', [{ url: '/old1.mp4' }], ['a'], [signed], ['new1']],
+	['of no ID: it stays', [{ url: '/old1.mp4' }], [], [signed], ['old1']],
+	['that the history lacks: it stays', [{ ...a, url: '/old1.mp4' }], ['a'], one.slice(1), ['old1']],
+	['and the history refuses: it stays', [{ ...a, url: '/old1.mp4' }], ['a'], refused, ['old1']],
+])('an expired address is renewed: %s', async (_, kept, told, list, found) => {
+	const api = apiOf(async ({ page }: { page: number }) => {
+		if (list instanceof Failure) throw list;
+		return pageOf(list, page);
+	});
+	const host = 'https://media.example.com/';
+	const files = readGeneratedFiles(kept, host);
+	const request = sent({ told, files });
+	const never = new AbortController().signal;
+	const renewed = files.map(async (each) => await findRenewed(api, request, each, never));
+	const urls = (await Promise.all(renewed)).map(({ fileUrl }) => fileUrl);
+	expect(urls).toEqual(found.map((name) => `${host}${name}.mp4`));
 });

@@ -1,8 +1,8 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../shared/async/deadline';
-import type { GeneratedFile, MediaKind } from '../../shared/contract';
+import type { GeneratedFile, MediaKind, SentRequest } from '../../shared/contract';
 import { namesOf } from '../../shared/generation/entryFiles';
-import { findInHistory } from '../../shared/generation/historySearch';
+import { findInHistory, findRenewed } from '../../shared/generation/historySearch';
 import { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
@@ -59,22 +59,26 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: Made[] = [];
 			for (const [index, name] of namesOf(files).entries()) {
-				output.push(await settled(fileOutput(files[index]!, name, signal)));
+				output.push(await settled(fileOutput(record.request!, files[index]!, name, signal)));
 			}
 			return output;
 		});
 
 	async function fileOutput(
-		{ fields, fileUrl }: GeneratedFile,
+		request: SentRequest,
+		made: GeneratedFile,
 		name: string,
 		signal: AbortSignal,
 	): Promise<INodeExecutionData> {
-		const json = { ...fields, file_url: fileUrl };
-		if (!isFileWanted) return work.output(json);
-		work.report.progress(`downloading the ${kind}`);
-		const file = { url: fileUrl, kind, id: name };
-		const binary = await download(context, credential, file, signal);
-		return work.output(json, { [fileField]: binary });
+		let file = made;
+		const renew = async () => (file = await findRenewed(work.api, request, made, signal)).fileUrl;
+		const fetch = async () => {
+			work.report.progress(`downloading the ${kind}`);
+			const { fileUrl: url } = made;
+			return await download(context, credential, { url, kind, id: name, renew }, signal);
+		};
+		const binary = isFileWanted ? { [fileField]: await fetch() } : undefined;
+		return work.output({ ...file.fields, file_url: file.fileUrl }, binary);
 	}
 }
 

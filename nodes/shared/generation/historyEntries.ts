@@ -1,7 +1,6 @@
-import type { GeneratedFile, MediaKind, ServiceRecord } from '../contract';
+import type { GeneratedFile, ServiceRecord } from '../contract';
 import { asText, asTime } from '../parsing/coerce';
 import { isFailureWord } from '../parsing/errors';
-import { kindSaid } from '../parsing/fileType';
 import { idOf, marksOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), and how it is recognised. Pure. */
@@ -13,8 +12,6 @@ export interface HistoryEntry {
 	/** In ms since 1970 by the service's clock; NaN if unknown. */
 	createdAt: number;
 	files: GeneratedFile[];
-	/** If the service tells. */
-	kind?: MediaKind;
 	/** The service says that it failed. */
 	failed: boolean;
 	/** Its id and addresses. */
@@ -40,7 +37,6 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
 			prompt: asText(record.prompt) ?? '',
 			createdAt: asTime(record.created_at),
 			files,
-			kind: kindSaid(record, files[0]?.fileUrl ?? baseUrl),
 			failed: files.length === 0 && isFailureWord(record.status),
 			marks: [...(id === undefined ? [] : [id]), ...marksOf(files)],
 		};

@@ -1,5 +1,6 @@
 import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type SentRequest } from '../contract';
 import { asText } from '../parsing/coerce';
+import { kindSaid } from '../parsing/fileType';
 import { marksOf } from '../parsing/responses';
 import { countFiles, isKnown, type HistoryEntry } from './historyEntries';
 
@@ -88,12 +89,13 @@ export function isProvenFor(owner: SentRequest): (entry: HistoryEntry) => boolea
 /** It was made while `owner` was under way, and nothing speaks against it. */
 const mayBeOf =
 	(owner: SentRequest) =>
-	({ createdAt, record, kind }: HistoryEntry): boolean => {
-		const { aspectRatio, searchUntil = Infinity } = owner;
-		if (kind && kind !== owner.kind) return false;
-		if (!(createdAt >= sinceOf(owner) && createdAt <= searchUntil + LINGERS_MS)) return false;
+	({ createdAt, record, files }: HistoryEntry): boolean => {
+		const { aspectRatio, kind, searchUntil = Infinity } = owner;
+		const isInTime = createdAt >= sinceOf(owner) && createdAt <= searchUntil + LINGERS_MS;
+		if (!isInTime) return false;
 		const said = asText(record.aspect_ratio) ?? '';
 		const ratio =
 			ASPECT_RATIOS.find((known) => known === said) ?? ASPECT_RATIO_ALIASES.get(said.toLowerCase());
-		return !ratio || !aspectRatio || ratio === aspectRatio;
+		if (ratio && aspectRatio && ratio !== aspectRatio) return false;
+		return (kindSaid(record, files[0]?.fileUrl ?? 'https://localhost') ?? kind) === kind;
 	};

@@ -27,10 +27,10 @@ export class HistoryReader {
 
 	/**
 	 * The entries made after `since`, in ms since 1970 by our clock, and perhaps older ones, the oldest first;
-	 * read some seconds ago, or at `asOf` or later, by `steadyNow`. Throws a Failure.
+	 * read at `asOf` or later, by `steadyNow`: some seconds ago unless given. Throws a Failure.
 	 */
-	async look(api: Api, since: number, signal: AbortSignal, asOf = 0): Promise<HistoryEntry[]> {
-		const oldest = Math.max(asOf, steadyNow() - FRESH_MS);
+	async look(api: Api, since: number, signal: AbortSignal, asOf?: number): Promise<HistoryEntry[]> {
+		const oldest = asOf ?? steadyNow() - FRESH_MS;
 		while (!this.last || this.last.readAt < oldest || this.last.since > since) {
 			throwIfAborted(signal);
 			if (this.underWay) {

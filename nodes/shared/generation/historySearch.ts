@@ -9,7 +9,7 @@ import { asText } from '../parsing/coerce';
 import { readReason } from '../parsing/errors';
 import { marksOf } from '../parsing/responses';
 import { isKnown, type HistoryEntry } from './historyEntries';
-import { isOpenBeside, matchHistory, sinceOf } from './historyMatching';
+import { isOpenBeside, isProvenFor, matchHistory, sinceOf } from './historyMatching';
 import { HistoryReader } from './historyReader';
 import { requestsOf } from './sentRequests';
 
@@ -17,6 +17,8 @@ import { requestsOf } from './sentRequests';
 const LOOK_MS = 10_000;
 /** How long the last look may take, in ms. */
 const LAST_LOOK_MS = 15_000;
+/** How long a new address is looked for, and how long others may take one from that look, in ms. */
+const RENEWAL_MS = 60_000;
 
 /**
  * The files of a generation whose stream has told too little: those that had come, and what the history
@@ -68,7 +70,7 @@ export async function findInHistory(
 		const since = Math.min(...open.map(sinceOf));
 		const entries = await accountOf(api.credential)
 			.shared(HistoryReader)
-			.look(api, since, signal, isLast ? steadyNow() - 1000 : 0)
+			.look(api, since, signal, isLast ? steadyNow() - 1000 : undefined)
 			.catch((error: unknown) => {
 				if (leftMs() <= 0) throw new Failure('streamLost');
 				// A replica that lags behind may answer so for minutes.
@@ -88,4 +90,29 @@ export async function findInHistory(
 		if (leftMs() <= 0) throw new Failure('streamLost');
 		return { done: false };
 	}
+}
+
+/**
+ * `file` of a request as the history has it now, since signed addresses expire. It is found by its id, or
+ * by those told for the request; it stays as it is if that takes more than a minute. Never rejects.
+ */
+export async function findRenewed(
+	api: Api,
+	request: SentRequest,
+	file: GeneratedFile,
+	signal: AbortSignal,
+): Promise<GeneratedFile> {
+	const isSame = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
+	const index = request.files.filter(isSame).indexOf(file);
+	const search = async (over: AbortSignal) => {
+		for (const asOf of [steadyNow() - RENEWAL_MS, undefined]) {
+			const reader = accountOf(api.credential).shared(HistoryReader);
+			const entries = await reader.look(api, sinceOf(request), over, asOf);
+			const files = entries.filter(isProvenFor(request)).flatMap((entry) => entry.files);
+			const found = files.filter(isSame)[index];
+			if (found && found.fileUrl !== file.fileUrl) return found;
+		}
+		return file;
+	};
+	return await withDeadline(RENEWAL_MS, signal, search).catch(() => file);
 }

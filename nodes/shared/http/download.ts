@@ -36,6 +36,8 @@ export interface FileToFetch {
 	id: string;
 	/** The subtitles of a speech instead of its sound. */
 	isSubtitles?: boolean;
+	/** Looks up its address as it is now, once this one is refused. */
+	renew?(): Promise<string>;
 }
 
 const badFile = (text: string, transient: boolean, facts: FailureFacts = {}) =>
@@ -52,6 +54,7 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 	const text = `the file host responded with ${status}${said ? ` (${said})` : ''}`;
 	throw badFile(text, isEdge || !isFinal, {
 		status: isEdge ? undefined : status,
+		isRefused: [401, 403, 404, 410].includes(status),
 		retryAfterMs: readRetryAfter(headers),
 	});
 }
@@ -143,8 +146,8 @@ function patienceMs({ facts: { status, retryAfterMs } }: Failure): number {
 /**
  * Fetches a generated file into n8n's binary storage, streamed, with the type that its bytes show.
  * Follows redirects; the token goes to the API's origin only. Repeated a few times while the failure
- * may pass, and for as long as `patienceMs` says. Throws a Failure of kind badFile with the address, or
- * the signal's.
+ * may pass, and for as long as `patienceMs` says; a refused address is renewed once. Throws a Failure of
+ * kind badFile with the address, or the signal's.
  */
 export async function download(
 	context: FileContext,
@@ -153,20 +156,26 @@ export async function download(
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
 	const began = steadyNow();
+	let { url, renew } = file;
 	let last: Failure | undefined;
 	for (let attempt = 0; ; attempt++) {
-		const made = await fetchOnce(context, credential, file, signal).catch(failureOf);
+		const made = await fetchOnce(context, credential, { ...file, url }, signal).catch(failureOf);
 		if (!(made instanceof Failure)) return made;
 		if (signal.aborted) {
 			const reason = abortReason(signal);
 			// What the host has said tells more than that the time is up.
 			const told = reason.kind === 'timedOut' ? (last ?? reason) : reason;
-			throw told.with({ fileUrl: file.url });
+			throw told.with({ fileUrl: url });
 		}
 		last = made;
+		if (renew && made.facts.isRefused) {
+			url = await renew();
+			renew = undefined;
+			if (url !== file.url) continue;
+		}
 		const isAwaited = steadyNow() - began < patienceMs(made);
 		if (!isTransient(made) || (attempt + 1 >= MAX_ATTEMPTS && !isAwaited)) {
-			throw made.with({ fileUrl: file.url });
+			throw made.with({ fileUrl: url });
 		}
 		const toldMs = Math.min(MAX_TOLD_MS, made.facts.retryAfterMs ?? 0);
 		await sleep(Math.max(toldMs, backOffMs(attempt)), signal);
