@@ -44,7 +44,7 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 
 	return async () =>
 		await withDeadline(timeoutMs, work.signal, async (signal) => {
-			const files = await kept!.once(signal, async () => {
+			const request = await kept!.once(signal, async () => {
 				const record = new GenerationRecord(work, kept!, order);
 				const generating = withDeadline(timeoutMs, canceled, async (creating) => {
 					return await generate(work, order, record, { signal, creating, idleMs, timeoutMs });
@@ -54,12 +54,13 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 					throw record.markFailed(error);
 				});
 				record.markMade(made);
-				return made;
+				return record.request!;
 			});
+			const { files } = request;
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: Made[] = [];
 			for (const [index, name] of namesOf(files).entries()) {
-				output.push(await settled(fileOutput(record.request!, files[index]!, name, signal)));
+				output.push(await settled(fileOutput(request, files[index]!, name, signal)));
 			}
 			return output;
 		});
