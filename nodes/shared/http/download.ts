@@ -116,7 +116,11 @@ async function fetchOnce(
 	const tooLarge = badFile(`it is too large: more than ${megabytes} MB`, false);
 	const received = meter(answer.body, most, tooLarge);
 	const over = new AbortController();
-	void watchSilence(() => received.lastAt + SILENCE_MS, over.signal, () => answer.close());
+	void watchSilence(
+		() => received.lastAt + SILENCE_MS,
+		over.signal,
+		() => answer.close(),
+	);
 	try {
 		await refuseErrorStatus(answer, signal);
 		const { head, whole } = await peek(answer.body, SNIFF_BYTES);
