@@ -108,6 +108,20 @@ describe('progress', () => {
 			'progress 3 21',
 		]);
 	});
+
+	it('of a task that has ended before there was room for it starts nothing', async () => {
+		const parameters = onAll;
+		const full = await activateListening({ parameters, executionsLast: true });
+		const free = await activateListening({ parameters });
+		for (let n = 0; n < 20; n++) sim.push(message(`full ${n}`, 21));
+		await full.has(20);
+		const taskId = await createTask('Ends meanwhile');
+		await free.until(`completed ${taskId} 100`);
+		full.started.forEach(({ done }) => done());
+		await full.until(`completed ${taskId} 100`);
+		expect(full.started.length).toBe(21);
+		expect(free.events().filter((event) => event.includes(taskId)).length).toBeGreaterThan(1);
+	});
 });
 
 it('a burst starts every execution, twenty at a time', async () => {

@@ -30,8 +30,8 @@ export interface Emission {
 	about: string;
 	/** The same for the same event, also after a restart. */
 	name: string;
-	/** More is to come of it. */
-	isProgress?: boolean;
+	/** Only of progress: true once a newer percentage, or the task's end, makes it worthless. */
+	isOutdated?(): boolean;
 	/** By what a sub-workflow that created it has noted it: then it starts nothing. */
 	names: string[];
 	/** What is put out. */
@@ -70,6 +70,7 @@ export class ExecutionQueue {
 	/** Tells n8n. False if it could not start the execution; true once that is over or takes too long. */
 	private async emit(emission: Emission): Promise<boolean> {
 		const { context, closing } = this.activation;
+		if (emission.isOutdated?.()) return true;
 		const item = await this.itemOf(emission);
 		if (closing.aborted) return true;
 		const done = context.helpers.createDeferredPromise<IRun>();
@@ -85,8 +86,8 @@ export class ExecutionQueue {
 		return !isRefused;
 	}
 
-	private mark({ about, isProgress }: Emission, state: 'waiting' | 'emitted' | 'over'): void {
-		if (!isProgress) this.store.mark(about, state);
+	private mark({ about, isOutdated }: Emission, state: 'waiting' | 'emitted' | 'over'): void {
+		if (!isOutdated) this.store.mark(about, state);
 	}
 
 	private async itemOf({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {

@@ -24,7 +24,7 @@ export class TaskFollower {
 	/** The percentage that was last heard of, and that which was last reported. */
 	private highest = 0;
 	private reported = 0;
-	/** The latest percentage that is to be emitted. */
+	/** The latest percentage that is to be emitted; none once the task has ended. */
 	private latest: Emission | undefined;
 	/** Resolves when all events so far have been dealt with. */
 	private emitted = Promise.resolve();
@@ -35,7 +35,7 @@ export class TaskFollower {
 		private readonly store: EventStore,
 		private readonly executionQueue: ExecutionQueue,
 		private readonly taskId: string,
-		private notBefore: number,
+		private readonly notBefore: number,
 	) {}
 
 	/** Resolves when its end is known, or there is nothing to follow. Never rejects. */
@@ -77,8 +77,6 @@ export class TaskFollower {
 
 	private complete(task: SpeechTask): void {
 		if (endedBefore(task, this.notBefore)) return this.store.mark(this.taskId, 'over');
-		this.notBefore = 0;
-		this.progress(this.highest);
 		const { status, audioUrl } = task;
 		this.end('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, audioUrl);
 	}
@@ -102,7 +100,7 @@ export class TaskFollower {
 		if (isWanted) this.emit(event, facts, audioUrl);
 	}
 
-	/** One event after another. A newer percentage takes the place of an older one that waits. */
+	/** One event after another. */
 	private emit(event: TaskEventKind, facts: IDataObject = {}, url?: string): void {
 		const { taskId: id, highest } = this;
 		const { context, api, settings } = this.activation;
@@ -115,14 +113,12 @@ export class TaskFollower {
 		const emission: Emission = {
 			about: id,
 			name: isProgress ? `progress ${highest}` : event,
-			isProgress,
+			isOutdated: isProgress ? () => emission !== this.latest : undefined,
 			names: [nameOfTask(id)],
 			json: { event, task_id: id, process_percentage: highest, ...facts },
 			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
 		};
-		if (isProgress) this.latest = emission;
-		this.emitted = this.emitted.then(async () => {
-			if (!isProgress || emission === this.latest) await this.executionQueue.add(emission);
-		});
+		this.latest = isProgress ? emission : undefined;
+		this.emitted = this.emitted.then(async () => await this.executionQueue.add(emission));
 	}
 }
