@@ -39,6 +39,8 @@ describe('a workflow that would start itself', () => {
 		const { message } = (await activate(setting()).catch((error: Error) => error)) as Error;
 		expect(message).toMatch(`'${name}' follows this trigger`);
 		expect(message).toMatch(new RegExp(`call '${name}' in another workflow`, 'i'));
+		// Who follows the advice must know where it does not hold.
+		expect(message).toMatch(/queue mode, in a sub-workflow of that one, or with HTTP Request/);
 		// By this word n8n would give the workflow up.
 		expect(message).not.toMatch(/Authorization/);
 		expect(sim.requests).toEqual([]);

@@ -69,7 +69,7 @@ No result after 3600 seconds (last known: processing, 57 %). The result may stil
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or enter the tasks in 'Task IDs': those are looked up instead.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or enter the tasks in 'Task IDs': those are looked up instead. Without a WebSocket the trigger hears of no task.
 The service keeps no history of videos and images (HTTP 404). Take 'Video or Image Made' out of 'Trigger On': it can't be noticed without the history.
-'Speak' follows this trigger and creates what it listens for, so the workflow would start itself again and again. Enter the tasks to listen for in 'Task IDs', or call 'Speak' in another workflow. Each execution would pay for the event that starts the next one. By hand, with 'Execute step', the workflow can be tried as it is.
+'Speak' follows this trigger and creates what it listens for, so the workflow would start itself again and again. Enter the tasks to listen for in 'Task IDs', or call 'Speak' in another workflow with 'Execute Sub-workflow'. In queue mode, in a sub-workflow of that one, or with HTTP Request, this would not be noticed. Each execution would pay for the event that starts the next one. By hand, with 'Execute step', the workflow can be tried as it is.
 The execution was canceled.
 `;
 

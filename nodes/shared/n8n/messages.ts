@@ -183,7 +183,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			"Take 'Video or Image Made' out of 'Trigger On': it can't be noticed without the history.",
 	}),
 	startsItself: ({ text = 'A node', isSpeech }) => ({
-		message: `'${text}' follows this trigger and creates what it listens for, so the workflow would start itself again and again. ${isSpeech ? "Enter the tasks to listen for in 'Task IDs', or call" : 'Call'} '${text}' in another workflow`,
+		message: `'${text}' follows this trigger and creates what it listens for, so the workflow would start itself again and again. ${isSpeech ? "Enter the tasks to listen for in 'Task IDs', or call" : 'Call'} '${text}' in another workflow with 'Execute Sub-workflow'. In queue mode, in a sub-workflow of that one, or with HTTP Request, this would not be noticed`,
 		description:
 			"Each execution would pay for the event that starts the next one. By hand, with 'Execute step', the workflow can be tried as it is.",
 	}),
