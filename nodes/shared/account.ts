@@ -22,7 +22,7 @@ class Registry {
 
 /**
  * Everything that this process shares for one account: its socket (Connection), its pace (Pace), who
- * made what (OwnWork, SentRequests), the last look into its history (HistoryReader), and the last check of
+ * made what (SentRequests, SpeechRequests), the last look into its history (HistoryReader), and the last check of
  * its token (TokenCheck).
  */
 class Account extends Registry {

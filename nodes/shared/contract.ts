@@ -110,6 +110,8 @@ export interface SentRequest {
 	expected: number;
 	/** Images are part of it: its prompt alone says little. */
 	withImages: boolean;
+	/** The workflow that sent it, if another has called that. */
+	creator?: { id: string; calledBy: string };
 	/** When it went out, in ms since 1970 by our clock. */
 	sentAt: number;
 	/** Ids of its files that the service has told. */

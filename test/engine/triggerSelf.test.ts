@@ -1,9 +1,14 @@
 import type { IDataObject, INode } from 'n8n-workflow';
 import { good } from './seen';
-import { onCreate, posts, readings } from './service';
-import { begin, node, run, sim, speech, start, video } from './setup';
+import type { RunningWorkflow } from '../../demo/engine.mts';
+import type { HistoryItem } from '../../simulator/simulator.mts';
+import { answer, looks, made, message, onCreate, onHistory, posts, readings } from './service';
+import { begin, fakeTime, image, node, RETRY, run, sim, speech, start, video } from './setup';
+import { pass, passUntil } from './time';
 import {
 	activate,
+	activateListening,
+	type ActiveTrigger,
 	createTask,
 	listenByHand,
 	onAll,
@@ -91,8 +96,8 @@ describe('where a sub-workflow is called after the trigger', () => {
 			),
 		],
 	};
-	const asCalled = async (text: string, calledBy = CALLER) => {
-		const running = await begin(speech(text));
+	const asCalled = async (what: string | IDataObject | INode, calledBy = CALLER) => {
+		const running = await begin(typeof what === 'string' ? speech(what) : what);
 		running.soFar().data.parentExecution = { workflowId: calledBy, executionId: '1' };
 		return running;
 	};
@@ -127,5 +132,166 @@ describe('where a sub-workflow is called after the trigger', () => {
 		running.cancel();
 		await trigger.has(1);
 		expect(trigger.events()).toEqual([`completed ${foreign} 100`]);
+	});
+
+	it('other tasks do not wait for a create call that was refused and rests', async () => {
+		await start({ pace: 0 });
+		const setting = { ...called, workflowId: CALLER, parameters: onAll };
+		const trigger = await activateListening(setting);
+		fakeTime();
+		onCreate(answer(429, {}, { 'Retry-After': '100' }));
+		await asCalled('Refused');
+		await passUntil(() => posts() === 1);
+		sim.push(message('foreign', 50));
+		await pass(5);
+		expect(trigger.events()).toEqual(['progress foreign 50']);
+	});
+
+	describe('that creates videos', () => {
+		/** Triggers in one workflow. */
+		const follow = async (parameters: IDataObject = generated) => {
+			const setting = { ...called, workflowId: CALLER, parameters };
+			const [trigger] = await Promise.all([activate(setting), pass(3)]);
+			return trigger;
+		};
+		const create = async (...[prompt, options, more]: Parameters<typeof video>) =>
+			await asCalled(video(prompt, options, { download: false, ...more }));
+		/** The history names something now; `id` may be a number. */
+		const list = (id: unknown, changes: Partial<HistoryItem> = {}) => {
+			const created_at = new Date().toISOString();
+			sim.history.unshift(made(id as string, { created_at, ...changes }));
+		};
+		const event = (data: unknown, name = 'video_generation_status') =>
+			`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+		const done = (data: unknown) => event(data, 'video_generation_complete');
+		const idsOf = ({ started }: ActiveTrigger) => started.map(({ item }) => item.json.id);
+
+		beforeEach(async () => {
+			await start({ pace: 1 });
+			fakeTime();
+		});
+
+		it('none of them starts anything, though another takes minutes longer', async () => {
+			const triggers = [await follow(), await follow()];
+			await create('[sim:slow=250] Slow');
+			await create('[sim:slow=20] Quick');
+			await pass(240, 5);
+			expect(sim.history).toHaveLength(1);
+			await pass(200, 5);
+			expect(sim.history).toHaveLength(2);
+			list('foreign');
+			await pass(70);
+			expect(triggers.map(idsOf)).toEqual([['foreign'], ['foreign']]);
+		});
+
+		it.each<[string, IDataObject, (running: RunningWorkflow) => void]>([
+			['time out', { timeout: 20 }, () => {}],
+			['are stopped', {}, (running) => running.cancel()],
+		])('nor do those that %s once their id was told', async (_, options, end) => {
+			const trigger = await follow();
+			onCreate({ sse: [event({ status: 'processing', id: 4711 })] });
+			const running = await create('P', options);
+			await pass(10);
+			end(running);
+			await pass(30);
+			list('4711', { prompt: 'Written anew' });
+			await pass(180, 5);
+			expect(trigger.started).toEqual([]);
+		});
+
+		it('nor does the first of several, told minutes before the last', async () => {
+			const trigger = await follow();
+			const [first, second] = [made('first'), made('second')];
+			onCreate({ sse: [done([first]), { delayMs: 280_000 }, done([second]), 'END'] });
+			await create('P', {}, { numberOfVideos: 2 });
+			await pass(5);
+			list('first');
+			await pass(240, 5);
+			expect(trigger.started).toEqual([]);
+		});
+
+		it('nor does an image of several addresses, though they are signed anew', async () => {
+			const trigger = await follow();
+			const addresses = (by: string) => ['a', 'b'].map((name) => `/files/${name}.png?sig=${by}`);
+			onCreate({ sse: [done([{ file_urls: addresses('1') }]), 'END'] });
+			good(await (await asCalled(image('P', {}, { download: false }))).finished);
+			list('image', { file_urls: addresses('2').reverse(), file_url: '' } as Partial<HistoryItem>);
+			await pass(70);
+			expect(trigger.started).toEqual([]);
+		});
+
+		it('nor does one that ended before any id was told, by its prompt, for half an hour', async () => {
+			const trigger = await follow();
+			onCreate({ sse: [event('processing')] });
+			await create('P', { timeout: 20 });
+			await pass(30);
+			list('late');
+			list('foreign', { prompt: 'Q' });
+			await pass(1900, 10);
+			list('afterwards');
+			await pass(70);
+			expect(idsOf(trigger)).toEqual(['foreign', 'afterwards']);
+		});
+
+		it('nor does one that fails, where failures are told', async () => {
+			await start({ pace: 1, dialect: { historyMaking: true } });
+			const trigger = await follow({ events: ['generated', 'failed'] });
+			await create('[sim:unsafe] Its own');
+			await pass(70);
+			expect(sim.history).toHaveLength(1);
+			list('foreign', { prompt: '[sim:unsafe] Its own' });
+			await pass(70);
+			expect(idsOf(trigger)).toEqual(['foreign']);
+		});
+
+		it('nor does one whose stream is lost, which a retry finds', async () => {
+			const trigger = await follow();
+			onCreate({ sse: [event('processing'), 'RESET'] });
+			onHistory(answer(500, {}), { times: 12 });
+			const { finished } = await asCalled(
+				node(video('P', {}, { download: false }), { ...RETRY, waitBetweenTries: 5000 }),
+			);
+			await pass(5);
+			list('lost');
+			await passUntil(() => looks() > 14, 900);
+			await pass(70);
+			good(await finished);
+			list('foreign', { prompt: 'Q' });
+			await pass(70);
+			expect(idsOf(trigger)).toEqual(['foreign']);
+		});
+
+		it.each([
+			['of another prompt', { prompt: 'Q' }, event('processing')],
+			['of its prompt, once its id was told', {}, event({ status: 'processing', id: 'own' })],
+		])('others are told within seconds while one is made: those %s', async (_, changes, told) => {
+			const trigger = await follow();
+			onCreate({ sse: [told, { delayMs: 200_000 }, done([made('own')]), 'END'] });
+			await create('P');
+			list('foreign', changes);
+			await pass(75);
+			expect(idsOf(trigger)).toEqual(['foreign']);
+		});
+
+		it('others of the same prompt and unknown id are told once it is done', async () => {
+			const trigger = await follow();
+			onCreate({ sse: [event('processing'), { delayMs: 200_000 }, done([made('own')]), 'END'] });
+			await create('P');
+			list('foreign');
+			await pass(180, 5);
+			expect(trigger.started).toEqual([]);
+			await pass(40);
+			expect(idsOf(trigger)).toEqual(['foreign']);
+		});
+
+		it('those that are told apart by their query alone are known by their ids', async () => {
+			const trigger = await follow();
+			const address = (id: string) => `${sim.fileOrigin}/file?name=${id}`;
+			onCreate({ sse: [done([made('own', { file_url: address('own') })]), 'END'] });
+			good(await (await create('P')).finished);
+			for (const id of ['own', 'foreign']) list(id, { file_url: address(id) });
+			await pass(70);
+			expect(idsOf(trigger)).toEqual(['foreign']);
+		});
 	});
 });

@@ -14,8 +14,6 @@ import {
 	outputField,
 	timeout,
 } from '../../shared/n8n/descriptions';
-import { recordOwnWork } from '../../shared/n8n/ownWork';
-import { marksOf } from '../../shared/parsing/responses';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
 import { NOT_IN_TIME, requestStream, type StreamLimits } from './generationStream';
 import { type Job, type Made, settled } from './job';
@@ -49,7 +47,6 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 				const generating = withDeadline(timeoutMs, canceled, async (creating) => {
 					return await generate(work, order, record, { signal, creating, idleMs, timeoutMs });
 				});
-				recordOwnWork(work, generating, marksOf);
 				const made = await generating.catch((error: unknown) => {
 					throw record.markFailed(error);
 				});

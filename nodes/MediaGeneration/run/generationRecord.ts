@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { GeneratedFile, Generation, SentRequest } from '../../shared/contract';
 import { Failure, isFailure, withFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
+import { creatorOf } from '../../shared/n8n/ownWork';
 import { markEnded, markLost, requestsOf } from '../../shared/generation/sentRequests';
 import { encounterOf, type PaidRecord } from '../paid/payments';
 import type { Work } from './work';
@@ -51,7 +52,8 @@ export class GenerationRecord {
 		const { makes: kind, withImages } = generation;
 		const sentAt = Date.now();
 		const asked = { prompt: prompt.trim(), kind, aspectRatio, expected, withImages, sentAt };
-		const request = { ...asked, key: randomUUID(), told: [], files: [] };
+		const creator = creatorOf(this.work.context);
+		const request = { ...asked, creator, key: randomUUID(), told: [], files: [] };
 		this.request = request;
 		this.requests.remember(request);
 		this.paid.markSent({ state: 'sent', asked: request });

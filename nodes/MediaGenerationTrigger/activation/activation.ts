@@ -1,6 +1,7 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import type { Api } from '../../shared/api/api';
 import type { Failure } from '../../shared/failure';
+import type { Product } from '../../shared/n8n/ownWork';
 import type { Settings } from './settings';
 
 /** What all parts of the trigger share from its activation to its end. */
@@ -14,11 +15,8 @@ export interface Activation {
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */
 	closing: AbortSignal;
-	/**
-	 * True for what a sub-workflow has created that is called after the trigger; a file goes by its marks
-	 * (`marksOf`), a task by `nameOfTask`. Never rejects.
-	 */
-	isOwnWork(names: string[]): Promise<boolean>;
+	/** True for what a sub-workflow has created that is called after the trigger. Never rejects. */
+	isOwnWork(product: Product): Promise<boolean>;
 	/** Writes a line to n8n's log. */
 	warn(text: string): void;
 	/**

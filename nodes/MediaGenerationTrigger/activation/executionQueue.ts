@@ -32,8 +32,8 @@ export interface Emission {
 	name: string;
 	/** Only of progress: true once a newer percentage, or the task's end, makes it worthless. */
 	isOutdated?(): boolean;
-	/** By what a sub-workflow that created it has noted it: then it starts nothing. */
-	names: string[];
+	/** If a sub-workflow called after the trigger has created it, it starts nothing. */
+	product: Parameters<Activation['isOwnWork']>[0];
 	/** What is put out. */
 	json: IDataObject;
 	/** Fetches its files. If that fails, the `error` of what is put out says why there are none. */
@@ -56,7 +56,7 @@ export class ExecutionQueue {
 	async add(emission: Emission): Promise<void> {
 		const { isOwnWork, closing, warn } = this.activation;
 		const { about, name } = emission;
-		if (await isOwnWork(emission.names)) return this.store.mark(about, 'over');
+		if (await isOwnWork(emission.product)) return this.store.mark(about, 'over');
 		for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;

@@ -1,9 +1,10 @@
 import type { ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
-import { accountOf } from '../../shared/account';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
-import { OwnWork, type SubWorkflow } from '../../shared/n8n/ownWork';
+import { requestsOf, speechRequestsOf } from '../../shared/generation/sentRequests';
+import { isOwnWork, type SubWorkflow } from '../../shared/n8n/ownWork';
 import { asText, isRecord } from '../../shared/parsing/coerce';
+import type { Activation } from './activation';
 import type { Settings } from './settings';
 
 /**
@@ -20,14 +21,13 @@ export function refuseSelfStart(context: ITriggerFunctions, settings: Settings):
 }
 
 /**
- * Tells what sub-workflows that are called after the trigger have created, as far as this process knows,
- * by the names of `ownWork.ts`; false for everything where none is called.
+ * Tells what sub-workflows that are called after the trigger have created, as far as this process knows.
  */
 export function ownWorkOf(
 	context: ITriggerFunctions,
 	credential: Credential,
 	signal: AbortSignal,
-): (names: string[]) => Promise<boolean> {
+): Activation['isOwnWork'] {
 	const calls = followersOf(context)
 		.filter(({ type }) => /\.(?:executeWorkflow|toolWorkflow)$/.test(type))
 		.map(({ parameters }) => parameters?.workflowId as unknown)
@@ -37,9 +37,9 @@ export function ownWorkOf(
 	const { id: workflowId } = context.getWorkflow();
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>
 		calledBy === workflowId && (isAny || calls.includes(id));
-	return async (names) => {
-		if (calls.length === 0) return false;
-		return await accountOf(credential).shared(OwnWork).includes(names, isOwn, signal);
+	return async (product) => {
+		const ofKind = product.prompt === undefined ? speechRequestsOf : requestsOf;
+		return await isOwnWork(product, ofKind(credential), isOwn, signal);
 	};
 }
 

@@ -82,13 +82,13 @@ export class HistoryWatch {
 
 	private emit(entry: MarkedEntry): void {
 		const { context, api, settings } = this.activation;
-		const { mark, marks, failed } = entry;
+		const { mark, failed } = entry;
 		const fetchFiles = async (signal: AbortSignal) =>
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
 		void this.executionQueue.add({
 			about: mark,
 			name: failed ? 'generation failed' : 'generated',
-			names: marks,
+			product: entry,
 			json: eventOf(entry),
 			fetchFiles: settings.download && !failed ? fetchFiles : undefined,
 		});

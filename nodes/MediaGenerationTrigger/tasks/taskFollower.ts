@@ -4,7 +4,6 @@ import type { SpeechTask } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import { wordingOf } from '../../shared/n8n/messages';
-import { nameOfTask } from '../../shared/n8n/ownWork';
 import type { Connection } from '../../shared/speech/notifications';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Activation } from '../activation/activation';
@@ -114,7 +113,7 @@ export class TaskFollower {
 			about: id,
 			name: isProgress ? `progress ${highest}` : event,
 			isOutdated: isProgress ? () => emission !== this.latest : undefined,
-			names: [nameOfTask(id)],
+			product: { id },
 			json: { event, task_id: id, process_percentage: highest, ...facts },
 			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
 		};

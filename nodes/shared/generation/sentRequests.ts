@@ -5,8 +5,8 @@ import { dropOldest } from '../limits';
 
 /** How long the history is searched for what a lost stream was to tell, in ms. */
 const SEARCH_MS = 600_000;
-/** More than can be under way while one is searched for. */
-const MAX_REMEMBERED = 1000;
+/** More than can be under way while one is searched for, or than wait to be made. */
+const MAX_REMEMBERED = 10_000;
 
 /** The requests for videos and images of an account in this process, in the order they were sent. */
 export class SentRequests {
@@ -30,11 +30,16 @@ export class SentRequests {
 		this.byKey.delete(key);
 	}
 
+	all = (): SentRequest[] => [...this.byKey.values()];
+
 	/** Those with the prompt of `request`, itself among them. */
 	alike({ prompt }: SentRequest): SentRequest[] {
-		return [...this.byKey.values()].filter((other) => other.prompt === prompt);
+		return this.all().filter((other) => other.prompt === prompt);
 	}
 }
+
+/** Those for speech, which never appears in the history. */
+class SpeechRequests extends SentRequests {}
 
 /** Only the history can tell more of it, within so many ms. */
 export function markLost(request: SentRequest, searchMs = SEARCH_MS): void {
@@ -50,3 +55,7 @@ export function markEnded(request: SentRequest): void {
 /** The requests of an account in this process. */
 export const requestsOf = (credential: Credential): SentRequests =>
 	accountOf(credential).shared(SentRequests);
+
+/** Those for speech. */
+export const speechRequestsOf = (credential: Credential): SentRequests =>
+	accountOf(credential).shared(SpeechRequests);

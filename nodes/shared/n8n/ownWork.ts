@@ -1,66 +1,71 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { accountOf } from '../account';
-import { settledWithin } from '../async/deadline';
-import type { Credential } from '../http/credential';
-import { dropOldest } from '../limits';
+import { sleep } from '../async/deadline';
+import type { SentRequest } from '../contract';
+import type { SentRequests } from '../generation/sentRequests';
+import { unsigned } from '../parsing/coerce';
 
 /** What n8n knows of an execution but offers no method for; it may be missing. */
 interface ExecutionInternals {
 	runExecutionData?: { parentExecution?: { workflowId?: string } };
 }
 
-/** How many tasks and files of an account are remembered. */
-const MAX_CREATED = 10_000;
-/** How long an event waits for create calls under way, in ms: one of speech takes no longer. */
-const MAX_ANSWER_MS = 130_000;
+/** How often a waiting event is compared again with the requests in flight, in ms. */
+const RECHECK_MS = 1000;
+/** How long an event waits for requests of other prompts, which a service may rewrite, in ms. */
+const GRACE_MS = 5000;
+/** How long after its request was given up a result may still appear in the history, in ms. */
+const LATE_RESULT_MS = 20 * 60 * 1000;
 
-/** A sub-workflow that creates something, and the workflow that called it. */
-export interface SubWorkflow {
-	id: string;
-	calledBy: string;
-}
+/** A sub-workflow, and the workflow that called it. */
+export type SubWorkflow = NonNullable<SentRequest['creator']>;
+
+/** An entry of the history, or a speech task, of which only the id is known. */
+export type Product = Partial<Pick<SentRequest, 'prompt' | 'files'>> & {
+	id?: string;
+	failed?: boolean;
+};
 
 /**
- * What sub-workflows in this process have created of an account, so that a trigger in the workflow that
- * called them can pass it over.
+ * Whether one of `requests` that `isOwn` has made `product`. Waits for those in flight that may have made
+ * it. Never rejects; false once `signal` aborts.
  */
-export class OwnWork {
-	private readonly created = new Map<Promise<string[]>, SubWorkflow>();
-
-	/** Notes the names of what a create call under way makes; they never reject. */
-	record(creator: SubWorkflow, names: Promise<string[]>): void {
-		this.created.set(names, creator);
-		dropOldest(this.created, MAX_CREATED);
+export async function isOwnWork(
+	product: Product,
+	requests: SentRequests,
+	isOwn: (creator: SubWorkflow) => boolean,
+	signal: AbortSignal,
+): Promise<boolean> {
+	const heardAt = Date.now();
+	for (; !signal.aborted; await sleep(RECHECK_MS, signal)) {
+		const own = requests.all().filter(({ creator }) => creator && isOwn(creator));
+		const found = new Set(own.map((request) => compare(request, product, heardAt)));
+		if (found.has('made') || !found.has('perhaps')) return found.has('made');
 	}
-
-	/**
-	 * Whether something of one of these names was created by a sub-workflow that `isOwn`. A message can
-	 * precede the answer of its create call, so those under way are waited for. Never rejects.
-	 */
-	async includes(
-		names: string[],
-		isOwn: (creator: SubWorkflow) => boolean,
-		signal: AbortSignal,
-	): Promise<boolean> {
-		const own = [...this.created].filter(([, creator]) => isOwn(creator)).map(([made]) => made);
-		const made = await settledWithin(MAX_ANSWER_MS, signal, Promise.all(own));
-		return made?.flat().some((name) => names.includes(name)) === true;
-	}
+	return false;
 }
 
-/** The name under which a speech task is noted: a video may have the same id. */
-export const nameOfTask = (taskId: string): string => `task ${taskId}`;
+/** Whether `request` has made `product`, of which an event was heard at `heardAt`. */
+function compare(request: SentRequest, product: Product, heardAt: number) {
+	const { id, prompt, files = [], failed } = product;
+	const { told, expected, searchUntil } = request;
+	const known = request.files.map(({ fileUrl }) => unsigned(fileUrl));
+	const isFile = files.some(({ fileUrl }) => known.includes(unsigned(fileUrl)));
+	// Where there are ids, addresses may differ in their query alone.
+	if (id && told.length > 0 ? told.includes(id) : isFile) return 'made';
+	const isAllTold = Math.max(told.length, known.length) >= expected;
+	const isSame = prompt === request.prompt;
+	if (searchUntil !== undefined) {
+		const mayBeLate = Date.now() < searchUntil + LATE_RESULT_MS && (failed || !isAllTold);
+		return mayBeLate && isSame && prompt ? 'made' : undefined;
+	}
+	if (isAllTold || request.sentAt > heardAt) return undefined;
+	const isOther = prompt && request.prompt && !isSame;
+	return isOther && Date.now() > heardAt + GRACE_MS ? undefined : 'perhaps';
+}
 
-/** Notes what a create call under way makes, if a workflow has called this one. */
-export function recordOwnWork<T>(
-	{ context, credential }: { context: IExecuteFunctions; credential: Credential },
-	creating: Promise<T>,
-	namesOf: (made: T) => string[],
-): void {
-	const { parentExecution } = (context as ExecutionInternals).runExecutionData ?? {};
+/** This workflow and the one that has called it, if one has. */
+export function creatorOf(context: IExecuteFunctions): SubWorkflow | undefined {
 	const { id = '' } = context.getWorkflow();
-	const calledBy = parentExecution?.workflowId;
-	if (calledBy === undefined) return;
-	const names = creating.then(namesOf, () => []);
-	accountOf(credential).shared(OwnWork).record({ id, calledBy }, names);
+	const calledBy = (context as ExecutionInternals).runExecutionData?.parentExecution?.workflowId;
+	return calledBy === undefined ? undefined : { id, calledBy };
 }

@@ -119,6 +119,8 @@ export class GenerationEvents {
 			// A later completion may sign the address anew: that is valid longest.
 			const { id, fileUrl } = file;
 			this.files.set(id === undefined ? fileUrl : `${id} ${unsigned(fileUrl)}`, file);
+			// The others may take minutes longer.
+			if (files.length < this.expected) this.onProgress('completed in part', id);
 		}
 		const failed: unknown[] = [];
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {

@@ -1,7 +1,9 @@
-import type { ServiceRecord } from '../../../shared/contract';
+import { randomUUID } from 'node:crypto';
+import type { SentRequest, ServiceRecord } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withFacts } from '../../../shared/failure';
-import { nameOfTask, recordOwnWork } from '../../../shared/n8n/ownWork';
+import { markLost, speechRequestsOf } from '../../../shared/generation/sentRequests';
+import { creatorOf } from '../../../shared/n8n/ownWork';
 import { aboutTask, type TaskWait } from '../../../shared/speech/speechTask';
 import { encounterOf, type PaidRecord } from '../../paid/payments';
 import type { Work } from '../../run/work';
@@ -62,23 +64,35 @@ async function taskOf(
 	// The deadline applies here, too.
 	await Promise.race([ready, whenAborted(begin)]);
 	report.milestone(`${part.name}sending the text`);
+	const requests = speechRequestsOf(work.credential);
+	const asked = { prompt: '', kind: 'speech' as const, expected: 1, withImages: false };
+	const own = { creator: creatorOf(work.context), key: randomUUID() };
+	const sent: SentRequest = { ...asked, ...own, sentAt: 0, told: [], files: [] };
 	// Another item's failure does not end it: its answer says what was paid for.
 	const creating = withDeadline(part.timeoutMs, work.canceled, async (signal) => {
-		// The next attempt must not pay again for what may have been accepted.
-		const onSend = () => record.markSent({ state: 'sent' });
-		const onRefused = () => record.markRefused();
+		const onSend = () => {
+			// The next attempt must not pay again for what may have been accepted.
+			record.markSent({ state: 'sent' });
+			sent.sentAt = Date.now();
+			requests.remember(sent);
+		};
+		const onRefused = () => {
+			record.markRefused();
+			requests.drop(sent);
+		};
 		return await api.createTask(request, { signal, begin, onSend, onRefused });
 	});
-	recordOwnWork(work, creating, (taskId) => [nameOfTask(taskId)]);
 	const taskId = await creating.catch((error: unknown) => {
+		markLost(sent, 0);
 		const isUnclear = error instanceof Failure && error.facts.maybeAccepted;
 		if (isUnclear) record.keep({ state: 'sent', why: encounterOf(error) });
 		throw withFacts(error, { isSpeech: true });
 	});
+	sent.told.push(taskId);
 	record.keep({ state: 'task', taskId });
 	report.progress(`${part.name}task ${taskId} created`);
-	const own = part.count > 1 && { part: part.index + 1 };
-	report.recordPayment({ kind: 'speech', ...own, task: taskId });
+	const place = part.count > 1 && { part: part.index + 1 };
+	report.recordPayment({ kind: 'speech', ...place, task: taskId });
 	if (!concurrency.recordAccepted()) return { taskId, begins: 'created' };
 	const isAlive = await isThere(work, taskId, begin).catch(() => false);
 	if (isAlive) concurrency.recordAlive();
