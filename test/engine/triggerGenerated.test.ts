@@ -2,7 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 import type { HistoryItem } from '../../simulator/simulator.mts';
 import { ALWAYS, answer, made, onHistory } from './service';
 import { fakeTime, sim, video } from './setup';
-import { hasten, pass } from './time';
+import { hasten, pass, passWhile } from './time';
 import { activate, type ActiveTrigger, listenByHand, type TriggerSetting } from './triggerSetup';
 
 /* New entries of the history start workflows. Time is made to pass: the history is read once a minute. */
@@ -26,8 +26,7 @@ function add(changes: Partial<HistoryItem> = {}): HistoryItem {
 /** A trigger for entries of the history, and nothing else. Readings that follow one another take time. */
 const follow = async (options: IDataObject = {}, setting: TriggerSetting = {}) => {
 	const parameters = { events: ['generated'], options };
-	const [trigger] = await Promise.all([activate({ parameters, ...setting }), pass(3)]);
-	return trigger;
+	return await passWhile(activate({ parameters, ...setting }));
 };
 
 /** Until the history has been read once more, and files downloaded. */

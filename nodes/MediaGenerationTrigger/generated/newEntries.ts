@@ -75,6 +75,7 @@ export class NewEntries {
 				const newest = entries.at(-1)!.createdAt;
 				firstFloor ??= items.length < MIN_PAGE_SIZE ? EVERYTHING : newest - FOLLOWED_MS;
 				for (const { mark } of entries) listed.add(mark);
+				if (firstFloor === EVERYTHING) return true;
 				if (!this.store.cursor) return !(entries[0]!.createdAt > firstFloor);
 				return !this.mayGoOn(entries[0]!, listed);
 			},

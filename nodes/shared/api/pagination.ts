@@ -19,17 +19,11 @@ export interface Paging {
 
 /**
  * True when `found` is the last page of a list. `seen` records came with it and the pages before;
- * `pageSize` were asked for. Services that send bare arrays may have pages of their own size: the first
- * one has `fullSize` records.
+ * `pageSize` were asked for. Bare arrays may be of another size, that of the first, `fullSize`.
  */
-export function isLastPage(
-	{ items, total, pageSize: echoed, bare }: Page,
-	seen: number,
-	pageSize: number,
-	fullSize = items.length,
-): boolean {
-	if (items.length === 0) return true;
-	if (bare) return items.length < fullSize || items.length > pageSize;
+export function isLastPage(found: Page, seen: number, pageSize: number, fullSize = 1): boolean {
+	const { items, total, pageSize: echoed, bare } = found;
+	if (bare || items.length === 0) return items.length < fullSize || items.length > pageSize;
 	return total !== undefined
 		? seen >= total
 		: items.length < Math.min(echoed || pageSize, pageSize);
@@ -43,11 +37,11 @@ export function isLastPage(
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();
 	const pageSize = Math.min(MAX_PAGE_SIZE, paging.limit);
-	let fullSize: number | undefined;
+	let fullSize = 0;
 	for (let page = paging.first; ; page++) {
 		const found = await paging.fetch(page, pageSize);
 		const before = records.size;
-		fullSize ??= found.items.length;
+		fullSize ||= found.items.length;
 		for (const item of found.items) {
 			const key = asText(item.id) ?? asText(item.voice_id) ?? JSON.stringify(item);
 			if (!records.has(key)) records.set(key, item);
