@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { allClosed, bad, expectServed, good, hints, only, saved } from './seen';
 import { answer, message, onCreate, onRead, posts, readings, requests, tasks } from './service';
 import { begin, NODE, node, RETRY, run, sim, speech, start, task } from './setup';
@@ -170,4 +171,29 @@ test('a task id of odd characters makes a harmless file name', async () => {
 	const { json, binary } = only(await run(speech('Hi.')));
 	expect(json.task_id).toBe('a:b"c%é');
 	expect(binary?.data?.fileName).toMatch(/^speech-[\w.-]+\.wav$/);
+});
+
+test.each(['audio_url', 'result', 'file_url'])(
+	'a file that comes in the answer itself, under %s, is stored',
+	async (field) => {
+		const bytes = await readFile('simulator/media/second.mp3');
+		const inline = `data:audio/mpeg;base64,${bytes.toString('base64')}`;
+		onRead(answer(200, { id: 1, status: 'completed', [field]: inline }));
+		const began = Date.now();
+		const result = await run(speech('Hi.'));
+		const { data } = only(result).binary!;
+		expect(data!.mimeType).toBe('audio/mpeg');
+		expect((await result.bytes(data!)).equals(bytes)).toBe(true);
+		expect(Date.now() - began).toBeLessThan(5000);
+	},
+);
+
+test('a task at "100%" is read at once', async () => {
+	const fields = speech('Hi. [sim:slow=60000]', { pollInterval: 300 });
+	const execution = await begin(fields);
+	await sim.waitFor(() => tasks().length === 1 && sim.sockets() === 1);
+	sim.push(message(tasks()[0]!.id, '100%'));
+	await sim.waitFor(() => readings().length > 0, 3000);
+	execution.cancel();
+	await execution.finished;
 });

@@ -17,6 +17,7 @@ import { redactor } from '../../nodes/shared/parsing/redaction';
 const ORIGIN = 'https://media.example.com';
 const BASE = `${ORIGIN}/api`;
 const FILE = 'https://files.example.com/a.mp3';
+const DATA = 'data:audio/mpeg;base64,SUQz';
 const OTHER = 'https://files.example.com/b.mp3';
 const task = (raw: unknown) => readSpeechTask(raw, { baseUrl: BASE, redact: redactor('') });
 const done = { id: 1, status: 'completed' };
@@ -54,6 +55,10 @@ const notThere = ['', '  ', null, undefined, true, {}];
 const nothing = ['', ' ', undefined, null, false, 0, [], {}, { code: 0, message: '' }];
 
 test.each<[Reader, expected: unknown, raw: unknown[]]>([
+	['percentage', 100, ['100%', '100 %', ' 100% ', 100]],
+	['percentage', 99, ['99.9%']],
+	['percentage', undefined, ['%', 'half']],
+	['audio address', DATA, [{ audio_url: DATA }, { result: DATA }, { file_url: DATA }]],
 	['text', 'padded', ['  padded ']],
 	['text', '0', [0, '0']],
 	['text', undefined, [...notThere, NaN]],

@@ -100,6 +100,14 @@ async function fetchOnce(
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
+	const nameFor = ({ extension }: FileType) =>
+		fileNameOf(file.kind, credential.redact.text(file.id), extension);
+	const [start, inlineType] = /^data:(.*?);base64,/.exec(file.url) ?? [];
+	if (start !== undefined) {
+		const bytes = Buffer.from(file.url.slice(start.length), 'base64');
+		const type = typeFound(file, bytes.subarray(0, SNIFF_BYTES), inlineType!, 'data:');
+		return await context.helpers.prepareBinaryData(bytes, nameFor(type), type.mimeType);
+	}
 	const answer = await sendRequest(context, {
 		method: 'GET',
 		url: file.url,
@@ -126,10 +134,9 @@ async function fetchOnce(
 		const { head, whole } = await peek(answer.body, SNIFF_BYTES);
 		const contentType = answer.redact.text(answer.headers['content-type'] ?? '');
 		const type = typeFound(file, head, contentType, answer.url);
-		const name = fileNameOf(file.kind, credential.redact.text(file.id), type.extension);
 		const body = whole ? head : answer.body;
 		return await context.helpers
-			.prepareBinaryData(body, name, type.mimeType)
+			.prepareBinaryData(body, nameFor(type), type.mimeType)
 			.catch((error: unknown) => {
 				throw received.bytes > most ? tooLarge : error;
 			});

@@ -47,9 +47,9 @@ export function asWebUrl(text: string, base?: string): URL | undefined {
 	return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-/** §6.2: progress as a whole number from 0 to 100. */
+/** §6.2: progress as a whole number from 0 to 100; a text may end with a percent sign. */
 export function asPercentage(value: unknown): number | undefined {
-	const number = asNumber(value);
+	const number = asNumber(asText(value)?.replace(/%$/, ''));
 	// Rounded down: only 100 itself announces the outcome.
 	return number === undefined ? undefined : Math.floor(Math.min(100, Math.max(0, number)));
 }

@@ -70,8 +70,10 @@ export function readCreatedTaskId(raw: unknown): string | undefined {
 export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): SpeechTask | undefined {
 	const record = unwrap(raw, 'status');
 	if (!isRecord(record)) return undefined;
+	// Some answers hold the file itself; its size is limited with theirs.
+	const inline = (value: unknown) => /^data:[^,]{1,100};base64,/.test(`${value}`) && `${value}`;
 	const addressUnder = (...keys: string[]) =>
-		keys.map((key) => readFileUrl(record[key], baseUrl)).find((url) => url !== undefined);
+		keys.map((key) => inline(record[key]) || readFileUrl(record[key], baseUrl)).find(Boolean);
 	const audioUrl = addressUnder('audio_url', 'result', 'file_url', 'url');
 	const word = asText(record.status);
 	if (word === undefined) return undefined;
