@@ -1,5 +1,5 @@
 import type { Credential } from '../http/credential';
-import { failureOfStatus, readRetryAfter, saysTooMuch } from '../parsing/errors';
+import { failureOfStatus, meansToken, readRetryAfter, saysTooMuch } from '../parsing/errors';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import { abortReason, backOffMs, sleep, startDeadline, steadyNow } from '../async/deadline';
@@ -85,6 +85,8 @@ export type Consume<T> = (
 export class RetryingClient {
 	/** How the account may be asked. */
 	readonly pace: Pace;
+	/** How the token was refused: no further create call goes out. */
+	private refused: Failure | undefined;
 
 	constructor(
 		readonly context: ServiceContext,
@@ -111,6 +113,10 @@ export class RetryingClient {
 				if (pace.isGivenUp) throw away;
 				continue;
 			}
+			if (kind === 'create' && this.refused) {
+				pace.recordEnd(kind, Infinity, 'unknown');
+				throw this.refused;
+			}
 			call.onSend?.();
 			const sentAt = steadyNow();
 			const limit = startDeadline(limitMs, call.signal);
@@ -132,6 +138,7 @@ export class RetryingClient {
 				return result;
 			}
 			last = result;
+			if (kind === 'create' && meansToken(last)) this.refused = last;
 			if (!last.facts.maybeAccepted) call.onRefused?.();
 			const isAgain = this.mayRepeat(call, last, attempt++, began);
 			// A connection that was refused may only have come a moment too early.

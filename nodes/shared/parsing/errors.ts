@@ -103,10 +103,7 @@ export const saysAtOnce = (text?: string): boolean => AT_ONCE.test(wordsOf(text)
 export const isOverload = (error: unknown): boolean =>
 	isFailure(error, 'taskFailed', 'generationFailed') && saysTooMuch(error.facts.text);
 
-/**
- * Retry-After, seconds or a date, in ms from 0 to a day; undefined if senseless. A date is measured by the
- * answer's own clock, where it names the time, since ours may be another.
- */
+/** Retry-After, seconds or a date by the clock of the answer, in ms from 0 to a day; undefined if senseless. */
 export function readRetryAfter(headers: Record<string, string | undefined>): number | undefined {
 	const text = asText(headers['retry-after']);
 	if (text === undefined) return undefined;
@@ -115,6 +112,11 @@ export function readRetryAfter(headers: Record<string, string | undefined>): num
 	const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - now;
 	return Number.isFinite(ms) ? Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms)) : undefined;
 }
+
+/** True where the token itself is refused: 403 may also be about a plan, a voice or a captcha. */
+export const meansToken = ({ kind, facts: { status, text = 'forbidden' } }: Failure): boolean =>
+	kind === 'tokenRefused' &&
+	(status !== 403 || SAYS_LITTLE.test(text) || TOKEN.test(wordsOf(text)));
 
 /** The reason in an error body: from JSON, however nested, or plain text; undefined for a page. */
 export function readErrorText(body: string): string | undefined {
