@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { withFacts } from '../shared/failure';
-import { readCredential, type Credential } from '../shared/http/credential';
+import { readCredential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { failedItem } from './failedItem';
 import { findOperation } from './resources';
@@ -13,38 +13,30 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 	// A model is told what went wrong and what to do; some agents don't pass on a thrown error.
 	const goesOn = this.continueOnFail() || (isToolRun(this) && node.onError !== 'stopWorkflow');
 	// An expression in the credential may resolve to another account for each item.
-	const reading = this.getInputData().map(async (_, index) => {
+	const credentials = this.getInputData().map(async (_, index) => {
 		return await this.getCredentials(CREDENTIAL_TYPE, index)
 			.then(readCredential)
 			// It is no field of the item, to be told together with the same of other items.
 			.catch((error: unknown) => new NotMade(withFacts(error, { items: [] })));
 	});
-	const credentials = await Promise.all(reading);
-	const run = new Run(this, credentials, goesOn);
-	const outcomes = await run.all(readJobs(this, run, credentials));
+	const run = new Run(this, await Promise.all(credentials), goesOn);
+	const outcomes = await run.all(readJobs(this, run));
 	run.throwIfEnded();
-	const items = outcomes.flatMap((parts, index) => {
-		const credential = credentials[index]!;
-		const redact = credential instanceof NotMade ? undefined : credential.redact;
-		return parts.map((part) =>
-			part instanceof NotMade ? failedItem(this, index, part, redact) : part,
-		);
-	});
+	const items = outcomes.flatMap((parts, index) =>
+		parts.map((part) =>
+			part instanceof NotMade ? failedItem(this, index, part, run.redact) : part,
+		),
+	);
 	return [items];
 }
 
 /** Reads the fields of all items before anything is sent for one of them. */
-function readJobs(
-	context: IExecuteFunctions,
-	run: Run,
-	credentials: Array<Credential | NotMade>,
-): Array<Job | NotMade> {
-	return credentials.map((credential, index) => {
-		if (credential instanceof NotMade) return credential;
+function readJobs(context: IExecuteFunctions, run: Run): Array<Job | NotMade> {
+	return context.getInputData().map((_, index) => {
 		try {
 			const resource = context.getNodeParameter('resource', 0);
 			const operation = findOperation(resource, context.getNodeParameter('operation', 0));
-			return operation.prepare(run.workOn(index, credential));
+			return operation.prepare(run.workOn(index));
 		} catch (error) {
 			return new NotMade(error);
 		}

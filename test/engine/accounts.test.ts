@@ -120,3 +120,38 @@ test('a retry finds what each of two equal rows has paid for, with the account t
 	const kept = JSON.stringify(result.run.data);
 	expect([ada, bob].filter((token) => kept.includes(token))).toEqual([]);
 });
+
+test('a retry with a new token of the same credential finds what the old one has paid for', async () => {
+	onFile(answer(410));
+	const failed = await run(image('A boat'));
+	bad(failed);
+	good(await run(image('A boat'), { retryOf: failed.run, credential: { apiToken: bob } }));
+	expect(posts()).toBe(1);
+});
+
+describe('after a refused token', () => {
+	const items = (count: number) => Array.from({ length: count }, (_, n) => ({ t: `Text ${n}` }));
+	const given = { items: items(30), credential: { apiToken: 'wrong-token-1' } };
+
+	test.each([
+		['speech', speech],
+		['an image', image],
+	])('no row of %s that has not begun sends anything', async (_, of) => {
+		const fields = of(EACH, { concurrency: 3 });
+		const errors = out(await run(node(fields, CONTINUE), given)).map(({ json }) => json.error);
+		expect(new Set(errors.map((error) => String(error).replace(/ \[item \d+\]/, ''))).size).toBe(1);
+		expect(errors[29]).toMatch(/^Authorization failed: .* \[item 29\]$/);
+		expect(posts()).toBeLessThanOrEqual(3);
+	});
+
+	test.each([
+		[403, { message: 'forbidden' }, 1],
+		[403, { error: 'invalid_token' }, 1],
+		[403, { error: 'Your plan does not include this voice' }, 4],
+	])('which %d %j means or not', async (status, body, sent) => {
+		onCreate(answer(status, body), ALWAYS);
+		const fields = node(speech(EACH, { concurrency: 1 }), CONTINUE);
+		expect(out(await run(fields, { items: items(4) }))).toHaveLength(4);
+		expect(posts()).toBe(sent);
+	});
+});

@@ -159,13 +159,16 @@ test("what a file host itself says against a file, or subtitles of another form,
 test.each<[string, typeof onFile]>([
 	['the service', onCreate],
 	['a file host', onFile],
-])('%s whose clock is ahead names a time to wait for: it is measured by that clock', async (_, on) => {
-	const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toUTCString();
-	on(answer(429, '', { Date: at(60), 'Retry-After': at(64) }));
-	const { result, seconds } = await hasten(speech('Hi.'));
-	good(result);
-	expect(seconds).toBeLessThan(30);
-});
+])(
+	'%s whose clock is ahead names a time to wait for: it is measured by that clock',
+	async (_, on) => {
+		const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toUTCString();
+		on(answer(429, '', { Date: at(60), 'Retry-After': at(64) }));
+		const { result, seconds } = await hasten(speech('Hi.'));
+		good(result);
+		expect(seconds).toBeLessThan(30);
+	},
+);
 
 describe('a file host that refuses for rate or load', () => {
 	const files = () => requests('GET', '/files/').length;

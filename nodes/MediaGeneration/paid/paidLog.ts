@@ -34,17 +34,12 @@ const FIELD = 'mediaGenerationCreated';
 /** What is kept in a node's context. */
 export const entriesOf = (store: IDataObject): Entries => (store[FIELD] ??= {}) as Entries;
 
-/** The create calls in flight of this process, by the node's context and key. */
-class LiveCalls {
-	readonly byEntries = new WeakMap<Entries, Map<string, Promise<unknown>>>();
-}
-
-/** The create calls in flight of all runs that share these entries, by key. */
-export function liveCallsOf(entries: Entries): Map<string, Promise<unknown>> {
-	const { byEntries } = thisProcess.shared(LiveCalls);
-	const live = byEntries.get(entries) ?? new Map<string, Promise<unknown>>();
-	byEntries.set(entries, live);
-	return live;
+/** The create calls in flight in this process, by the entries that their runs share, and by key. */
+export class LiveCalls extends WeakMap<Entries, Map<string, Promise<unknown>>> {
+	of(entries: Entries): Map<string, Promise<unknown>> {
+		if (!this.has(entries)) this.set(entries, new Map());
+		return this.get(entries)!;
+	}
 }
 
 /** How long something is kept where n8n keeps nothing, in ms. */

@@ -1,9 +1,10 @@
+import { thisProcess } from '../../shared/account';
 import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { maxPaid } from '../../shared/n8n/descriptions';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
-import { liveCallsOf, type PaidLog, type PaidRequest } from './paidLog';
+import { LiveCalls, type PaidLog, type PaidRequest } from './paidLog';
 
 /** What an attempt met that got no clear answer, and when, for the next one. */
 export function encounterOf(error: unknown): string {
@@ -23,29 +24,21 @@ export class PaidRecord {
 		return this.log.entries[this.key];
 	}
 
-	/** Whether it has to be paid for. */
-	get isUnpaid(): boolean {
-		const { key, left, log } = this;
-		return !liveCallsOf(log.entries).has(key) && (!left || left.state === 'gone');
-	}
-
 	/**
-	 * What `create` comes to, or the same call of another run, such as a model's repeated one, while that is in
-	 * flight. Where only that run's time was up, `create` goes on from what it has left. Throws what the call
-	 * throws, or the reason of `signal`.
+	 * What `create` comes to, or the same call that another run has in flight, such as a model's repeated one.
+	 * Where only that run was canceled or out of time, `create` goes on from what it has left.
 	 */
 	async once<T>(signal: AbortSignal, create: () => Promise<T>): Promise<T> {
-		const { key } = this;
-		const live = liveCallsOf(this.log.entries);
-		for (let other = live.get(key); other; other = live.get(key)) {
+		const live = thisProcess.shared(LiveCalls, []).of(this.log.entries);
+		for (let other = live.get(this.key); other; other = live.get(this.key)) {
 			const made = await Promise.race([other, whenAborted(signal)]).catch((error: unknown) => {
 				if (!isFailure(error, 'canceled', 'timedOut')) throw error;
 			});
 			throwIfAborted(signal);
 			if (made !== undefined) return made as T;
 		}
-		const own = create().finally(() => live.delete(key));
-		live.set(key, own);
+		const own = create().finally(() => live.delete(this.key));
+		live.set(this.key, own);
 		return await own;
 	}
 
@@ -88,8 +81,8 @@ export class Payments {
 
 	constructor(
 		readonly log: PaidLog,
-		/** Of the whole item. */
-		private readonly key: string,
+		/** Of the whole item: its account, `/`, and what it asks for. */
+		readonly key: string,
 	) {}
 
 	/**
@@ -105,15 +98,8 @@ export class Payments {
 			stretches.length < 2 ? [key] : stretches.map(({ start, end }) => `${key}/${start}-${end}`);
 		this.records = keys.map((each) => new PaidRecord(log, each));
 		this.limit = parameters.numberOption(maxPaid) || Infinity;
-		this.unpaid = this.records.filter(({ isUnpaid }) => isUnpaid).length;
+		this.unpaid = this.records.filter(({ left }) => !left || left.state === 'gone').length;
 		return this.records;
-	}
-
-	/** What is kept of its account, also of other items. */
-	ofAccount(): PaidRequest[] {
-		const account = this.key.slice(0, this.key.indexOf('/') + 1);
-		const { entries } = this.log;
-		return Object.keys(entries).flatMap((key) => (key.startsWith(account) ? entries[key]! : []));
 	}
 
 	/** What is kept of its calls. */

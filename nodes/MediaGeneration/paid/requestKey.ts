@@ -69,24 +69,18 @@ const digestOf = (...parts: unknown[]): string =>
 
 /**
  * The keys under which the requests of a run's items are kept, by the item's index: the account, and what
- * tells its requests apart. A loop's next round is another request; a model's repeated call is the same one.
- * `accounts`: the accountKey of each item, '' where there is none.
+ * it asks for. `account`: '' where all have that of the node's credential, also with a new token. A loop's
+ * next round is another request; a model's repeated call is the same one.
  */
-export function keysIn(
-	context: IExecuteFunctions,
-	isTool: boolean,
-	accounts: string[],
-): (index: number) => string {
+export function keysIn(context: IExecuteFunctions, isTool: boolean) {
 	const { parameters, credentials } = context.getNode();
 	const { id, name } = credentials?.[CREDENTIAL_TYPE] ?? {};
 	const round: unknown = isTool ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
 	const ofRun = digestOf(round ?? 0, isTool ? [] : paidParameters(parameters));
 	const items = context.getInputData();
-	// The account is that of the credential, also with a new token, unless the credential has several.
-	const hasSeveral = isTool || new Set(accounts).size > 1;
-	return (index) => {
+	return (index: number, account: string): string => {
 		const own = isTool ? calledParameters(context, index) : [];
-		const account = digestOf(id ?? name, hasSeveral ? accounts[index] : '');
-		return `${account}/${index}:${digestOf(ofRun, own, itemIdentity(items[index]!))}`;
+		const asked = digestOf(ofRun, own, itemIdentity(items[index]!));
+		return `${digestOf(id ?? name, account)}/${index}:${asked}`;
 	};
 }

@@ -9,12 +9,8 @@ const UNCHECKED_MAX = 16;
 /** What is worked on: input items, or the parts that one of them consists of. */
 type Unit = 'item' | 'part';
 
-/** What is in work of one account, and what starts each that has no place yet. */
-interface Share {
-	readonly pace: Pace;
-	active: number;
-	readonly waiting: Record<Unit, Set<() => void>>;
-}
+/** Of one account: how many are in work, and what starts each that has no place yet. */
+type Share = { pace: Pace; active: number } & Record<Unit, Set<() => void>>;
 
 /**
  * How many items are in work at once (`options.concurrency`), of all accounts. Automatic: each create call
@@ -50,60 +46,55 @@ export class Concurrency {
 		this.startMore();
 	}
 
-	/** Something was done from beginning to end. */
-	private recordSuccess(pace: Pace): void {
-		this.grown++;
-		this.checkedMax = this.max;
-		pace.recordSuccess();
-	}
-
 	/**
-	 * Runs `work`, which never rejects, for each of `paces`, that of its account, in order, as many at once as
-	 * the limits allow. It is given the index, and resolves with true on success. The parts of an item under
-	 * way count as items, in place of their own, and go before items that have not begun.
+	 * Runs `work`, which never rejects, for each of `all`, those of an account in order, as many at once as the
+	 * limits allow. It resolves with true on success. The parts of an item under way count as items, in place
+	 * of their own, and go before items that have not begun.
 	 */
-	async forEach(
-		paces: Pace[],
-		work: (index: number) => Promise<boolean>,
+	async forEach<One extends { api: { pace: Pace } }>(
+		all: One[],
+		work: (one: One, index: number) => Promise<boolean>,
 		of: Unit = 'item',
 	): Promise<void> {
-		let left = paces.length;
-		const works = paces.map(async (pace, index) => {
-			await new Promise<void>((start) => this.shareOf(pace).waiting[of].add(start));
-			if (await work(index)) this.recordSuccess(pace);
+		let left = all.length;
+		const works = all.map(async (one, index) => {
+			const share = this.shareOf(one.api.pace);
+			await new Promise<void>((start) => share[of].add(start));
+			if (await work(one, index)) {
+				this.grown++;
+				this.checkedMax = this.max;
+				share.pace.recordSuccess();
+			}
 			left--;
 			// The last part leaves its place to the item.
-			if (of === 'item' || left > 0) this.leave(pace);
+			if (of === 'item' || left > 0) this.leave(share);
 		});
-		if (of === 'part') this.leave(paces[0]!);
+		if (of === 'part') this.leave(this.shareOf(all[0]!.api.pace));
 		this.startMore();
 		await Promise.all(works);
 	}
 
 	private shareOf(pace: Pace): Share {
-		const waiting = { part: new Set<() => void>(), item: new Set<() => void>() };
-		const share = this.shares.get(pace) ?? { pace, active: 0, waiting };
+		const share = this.shares.get(pace) ?? { pace, active: 0, part: new Set(), item: new Set() };
 		this.shares.set(pace, share);
 		return share;
 	}
 
-	private leave(pace: Pace): void {
+	private leave(share: Share): void {
 		this.active--;
-		this.shareOf(pace).active--;
+		share.active--;
 		this.startMore();
 	}
 
 	private startMore(): void {
-		for (const of of ['part', 'item'] as const) {
+		for (const unit of ['part', 'item'] as const) {
 			while (this.active < Math.min(this.max, this.grown, this.checkedMax)) {
-				let next: Share | undefined;
-				for (const share of this.shares.values()) {
-					const mayStart = share.waiting[of].size > 0 && share.active < share.pace.atOnce;
-					if (mayStart && !(next && next.active <= share.active)) next = share;
-				}
+				const [next] = [...this.shares.values()]
+					.filter((share) => share[unit].size > 0 && share.active < share.pace.atOnce)
+					.sort((one, other) => one.active - other.active);
 				if (!next) break;
-				const [start] = next.waiting[of];
-				next.waiting[of].delete(start!);
+				const [start] = next[unit];
+				next[unit].delete(start!);
 				next.active++;
 				this.active++;
 				this.shares.delete(next.pace);

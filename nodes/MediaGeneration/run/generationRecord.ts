@@ -77,8 +77,9 @@ export class GenerationRecord {
 		markLost(request!, cut === undefined ? 0 : undefined);
 		if (files.length > 0) this.receive(files);
 		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
-		for (const left of work.paid.ofAccount()) {
-			if ('asked' in left && left.asked) requests.recall(left.asked);
+		const [account] = work.paid.key.split('/', 1);
+		for (const [key, left] of Object.entries(work.paid.log.entries)) {
+			if (key.startsWith(account!) && 'asked' in left && left.asked) requests.recall(left.asked);
 		}
 		if (cut === undefined) return;
 		this.isLost = true;

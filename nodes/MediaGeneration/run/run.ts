@@ -32,51 +32,50 @@ export class Run {
 	private readonly works: Work[] = [];
 	/** By account. */
 	private readonly apis = new Map<string, Api>();
-	/** Takes out the tokens of all of them. */
-	private readonly redact: Redactor;
+	/** Takes out the tokens of all accounts. */
+	readonly redact: Redactor;
 	private readonly isTool: boolean;
 	private readonly log: Omit<PaidLog, 'redact'>;
-	private readonly keyOf: (index: number) => string;
+	private readonly keyOf: ReturnType<typeof keysIn>;
 	private readonly canceled: AbortSignal;
 	private readonly stopping = new AbortController();
 	private readonly stopped: AbortSignal;
-	private readonly leave: Array<() => void>;
 	private concurrency: Concurrency | undefined;
 	/** What ends the run, and of which item, unless it was canceled. */
 	private end: { error: unknown; itemIndex?: number } | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
-		/** By item; NotMade where there is none. */
-		credentials: Array<Credential | NotMade>,
+		/** By item. */
+		private readonly credentials: Array<Credential | NotMade>,
 		/** True when one item's failure does not end the node. */
 		private readonly goesOn: boolean,
 	) {
 		for (const one of credentials) {
 			if (one instanceof NotMade || this.apis.has(one.accountKey)) continue;
 			this.apis.set(one.accountKey, new Api(context, one));
+			this.stopping.signal.addEventListener('abort', accountOf(one).use(), { once: true });
 		}
-		const accounts = [...this.apis.values()].map(({ credential }) => credential);
-		this.leave = accounts.map((account) => accountOf(account).use());
-		this.redact = redactAll(accounts.map(({ redact }) => redact));
+		this.redact = redactAll([...this.apis.values()].map(({ credential }) => credential.redact));
 		this.isTool = isToolRun(context);
 		const store = contextOf(context, this.isTool);
 		const executionId = context.getExecutionId();
 		// Without an execution each call of a model counts by itself.
 		const spending = new Spending(executionId === undefined ? {} : store, executionId ?? '');
 		this.log = { entries: entriesOf(store), spending };
-		const keys = credentials.map((one) => (one instanceof NotMade ? '' : one.accountKey));
-		this.keyOf = keysIn(context, this.isTool, keys);
+		this.keyOf = keysIn(context, this.isTool);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
 	}
 
 	/** What an operation gets of one input item. Throws a Failure when its options are no good. */
-	workOn(index: number, { accountKey }: Credential): Work {
+	workOn(index: number): Work {
 		const { context, canceled, log } = this;
+		const credential = this.credentials[index]!;
+		if (credential instanceof NotMade) throw credential.error;
+		const { accountKey, redact } = credential;
 		const api = this.apis.get(accountKey)!;
-		const { credential } = api;
-		const { redact } = credential;
+		const account = this.isTool || this.apis.size > 1 ? accountKey : '';
 		// A model takes text only: it can be given a file's address, but not the file.
 		const parameters = new NodeParameters(
 			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
@@ -94,7 +93,7 @@ export class Run {
 			canceled,
 			concurrency: this.concurrency,
 			report: new Report(context, redact, index),
-			paid: new Payments({ ...log, redact }, this.keyOf(index)),
+			paid: new Payments({ ...log, redact }, this.keyOf(index, account)),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
 				if (saysNothing(json.error)) delete json.error;
@@ -118,18 +117,15 @@ export class Run {
 		const outcomes = jobs.map((job): Made[] => (job instanceof NotMade ? [job] : []));
 		outcomes.forEach((parts, index) => this.noteFailure(parts, index));
 		if (this.end) this.end.error = toldTogether(this.end.error, jobs);
-		const due = jobs.flatMap((job, index) => (job instanceof NotMade ? [] : [{ job, index }]));
-		const paces = due.map(({ index }) => this.works[index]!.api.pace);
-		await this.concurrency?.forEach(paces, async (place) => {
-			if (this.stopped.aborted) return false;
-			const { job, index } = due[place]!;
+		await this.concurrency?.forEach(this.works.filter(Boolean), async ({ index }) => {
+			const job = jobs[index];
+			if (!job || job instanceof NotMade || this.stopped.aborted) return false;
 			outcomes[index] = await job().catch((error: unknown) => [new NotMade(error)]);
 			return !this.noteFailure(outcomes[index], index);
 		});
 		// Stops what still runs in the background.
 		this.stopping.abort(new Failure('canceled'));
 		this.log.spending.settle();
-		for (const leave of this.leave) leave();
 		// With Retry On Fail, n8n runs the node again for any `error` in the output.
 		const isFailed = (part: Made) => part instanceof NotMade || part.json.error;
 		if (!outcomes.flat().some(isFailed)) {

@@ -33,7 +33,7 @@ export async function forAllParts<Given, Result>(
 	const over = AbortSignal.any([work.signal, stopping.signal]);
 	const results = new Array<Result>(count);
 	let failure: unknown;
-	const speakOne = async (index: number) => {
+	const speakOne = async (_: Work, index: number) => {
 		if (over.aborted) return false;
 		const place = `${index + 1} of ${count}`;
 		return await speakIn(index, `part ${place}, `, over).then(
@@ -48,7 +48,7 @@ export async function forAllParts<Given, Result>(
 			},
 		);
 	};
-	await work.concurrency.forEach(Array(count).fill(work.api.pace), speakOne, 'part');
+	await work.concurrency.forEach(Array<Work>(count).fill(work), speakOne, 'part');
 	if (failure !== undefined) throw failure;
 	throwIfAborted(work.signal);
 	return results;
