@@ -164,16 +164,47 @@ describe('the socket of an account', () => {
 describe('a socket that is lost', () => {
 	beforeEach(() => void fakeTime());
 
-	it('is opened again within half a second when it had stood for ten seconds, else later', async () => {
+	it('is opened again at once when it had stood for some seconds, else a second later', async () => {
 		const { cut, has } = await follow();
-		await jest.advanceTimersByTimeAsync(10_100);
-		await cut();
-		await within(500);
-		await has(2);
+		for (let amount = 2; amount <= 6; amount += 2) {
+			await jest.advanceTimersByTimeAsync(5000);
+			await cut();
+			await within(1);
+			await has(amount);
+		}
 		await cut();
 		await jest.advanceTimersByTimeAsync(450);
-		expect(requests.length).toBe(2);
-		await within(600);
+		expect(requests.length).toBe(4);
+		await within(1600);
+	});
+
+	it('again and again after a second is opened within two seconds each time', async () => {
+		const { cut, has } = await follow();
+		for (let amount = 2; amount <= 20; amount += 2) {
+			await jest.advanceTimersByTimeAsync(1000);
+			await cut();
+			await within(2000);
+			await has(amount);
+		}
+		await cut();
+		await jest.advanceTimersByTimeAsync(950);
+		// Nor is a service hammered that cuts each one.
+		expect(requests.length).toBe(11);
+	});
+
+	it('is asked for at once when a workflow is published', async () => {
+		const { subscription, has, cut } = await follow();
+		mode = 'refuse';
+		await cut();
+		for (let step = 0; step < 300; step++) {
+			await jest.advanceTimersByTimeAsync(50);
+			await settle();
+		}
+		mode = 'accept';
+		const asked = once(events, 'asked');
+		subscription.openNow();
+		await Promise.all([asked, subscription.ready(), has(2)]);
+		expect(subscription.isOpen).toBe(true);
 	});
 
 	it('is asked for ever more rarely while the service refuses', async () => {

@@ -54,6 +54,7 @@ export class TaskWatch {
 		};
 		subscription.followAll(onMessage, closing);
 		// Whoever creates a task as soon as the workflow is active expects it to be heard.
+		subscription.openNow();
 		await subscription.ready();
 		void this.tryTokenWhileClosed(subscription);
 		// Tasks that are named are looked up instead.

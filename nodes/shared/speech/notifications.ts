@@ -14,8 +14,8 @@ const REST_MS = 300;
 const GIVE_UP_OPENING_MS = 15_000;
 /** How long a socket may be silent before it counts as dead and is replaced, in ms. */
 const IDLE_MS = 60_000;
-/** One that is lost sooner than this counts as an attempt that failed, in ms. */
-const LASTING_MS = 10_000;
+/** One that is lost later than this is opened again at once, in ms: a proxy may cut all after some seconds. */
+const LASTING_MS = 3000;
 const MAX_BACK_OFF_MS = 30_000;
 
 /** How many tasks' latest percentage is remembered, so that none is lost before its id is known. */
@@ -57,7 +57,7 @@ export class Connection {
 	private current: Session | undefined;
 	/** Has been asked to close, but is still open. */
 	private leaving: Session | undefined;
-	/** Aborts when the first attempt to open since it has users has succeeded or failed. */
+	/** Aborts when the first attempt to open since `openNow` has succeeded or failed. */
 	private firstAttempt = new AbortController();
 	/** Aborted when anything changes. */
 	private awake = new AbortController();
@@ -80,12 +80,16 @@ export class Connection {
 
 	/** Opens the socket for one more user. */
 	subscribe(): this {
-		if (this.users++ === 0) {
-			if (!this.isOpen) this.firstAttempt = new AbortController();
-			this.failures = this.retryAt = 0;
-			this.awake.abort();
-		}
+		if (this.users++ === 0) this.openNow();
 		return this;
+	}
+
+	/** Unless it is open, begins an attempt at once, whatever has failed before; `ready` waits for it. */
+	openNow(): void {
+		const hasFailed = !this.isOpen && this.firstAttempt.signal.aborted;
+		if (hasFailed) this.firstAttempt = new AbortController();
+		this.failures = this.retryAt = 0;
+		this.awake.abort();
 	}
 
 	/** One user less, to be called once. The last one closes the socket, unless others follow soon. */
@@ -209,7 +213,8 @@ export class Connection {
 	private closed(session: Session): void {
 		if (this.leaving === session) this.leaving = undefined;
 		if (this.current === session) {
-			this.noteFailures(steadyNow() - session.began > LASTING_MS ? 0 : this.failures + 1);
+			// However often it is cut, it is opened again within 2 s: until then nobody hears anything.
+			this.noteFailures(steadyNow() - session.began > LASTING_MS ? 0 : 2);
 			this.use(undefined);
 		}
 		this.awake.abort();
@@ -217,7 +222,7 @@ export class Connection {
 
 	private noteFailures(count: number): void {
 		this.failures = count;
-		this.retryAt = steadyNow() + backOffMs(count, MAX_BACK_OFF_MS);
+		this.retryAt = count === 0 ? 0 : steadyNow() + backOffMs(count, MAX_BACK_OFF_MS);
 	}
 }
 
