@@ -22,8 +22,7 @@ class Registry {
 
 /**
  * Everything that this process shares for one account: its socket (Connection), its pace (Pace), who
- * made what (SentRequests, SpeechRequests), the last look into its history (HistoryReader), and the last check of
- * its token (TokenCheck).
+ * made what (SentRequests, SpeechRequests), and the last look into its history (HistoryReader).
  */
 class Account extends Registry {
 	users = 0;

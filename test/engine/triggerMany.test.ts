@@ -1,9 +1,60 @@
-import { ALWAYS, answer, message, onRead } from './service';
-import { fakeTime, sim, start } from './setup';
+import { good } from './seen';
+import { ALWAYS, answer, looks, message, onRead, readings, tasks } from './service';
+import { fakeTime, run, sim, speech, start } from './setup';
 import { pass, passUntil } from './time';
 import { activate, activateListening } from './triggerSetup';
 
 /* Many tasks, or many published workflows of one account, in one process. */
+
+/** As many triggers as n8n starts again after a restart, one after another. */
+async function activateTwenty(events: string[]) {
+	const triggers = [];
+	for (let n = 0; n < 20; n++) {
+		triggers.push(await activate({ parameters: { events }, activationMode: 'init' }));
+	}
+	return triggers;
+}
+
+describe('twenty published workflows of one account', () => {
+	it('read each task once, also together with the node that has created it', async () => {
+		const triggers = await activateTwenty(['completed']);
+		await sim.waitFor(() => sim.sockets() === 1);
+		good(await run(speech('For all')));
+		await Promise.all(triggers.map(async (trigger) => await trigger.has(1)));
+		expect(tasks().map(({ reads }) => reads)).toEqual([1]);
+	});
+
+	it('each hear within five minutes of 15 tasks that fail in silence', async () => {
+		fakeTime();
+		onRead(answer(200, { status: 'processing' }), ALWAYS);
+		const triggers = await activateTwenty(['failed']);
+		await passUntil(() => sim.sockets() === 1);
+		for (let n = 0; n < 15; n++) sim.push(message(`silent-${n}`, 50));
+		await pass(900, 10);
+		sim.clearFaults();
+		onRead(answer(200, { status: 'error', error: 'No voice' }), ALWAYS);
+		const areTold = () => triggers.every(({ started }) => started.length === 15);
+		expect(await passUntil(areTold, 900)).toBeLessThan(350);
+	});
+
+	it('read a page of the history once', async () => {
+		fakeTime();
+		await Promise.all([activateTwenty(['generated']), pass(5)]);
+		const before = looks();
+		await pass(60);
+		expect(looks() - before).toBeLessThanOrEqual(3);
+	});
+
+	it('check the token five times a minute at most behind a blocked WebSocket', async () => {
+		sim.setWebSocketMode('refuse');
+		fakeTime();
+		await activateTwenty(['completed']);
+		await pass(20);
+		const before = sim.count('GET', '/v1/video/me');
+		await pass(60);
+		expect(sim.count('GET', '/v1/video/me') - before).toBeLessThanOrEqual(5);
+	});
+});
 
 it('a workflow is published while the WebSocket, which was away, has not been tried again', async () => {
 	await start({ pace: 0 });

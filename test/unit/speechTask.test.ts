@@ -1,5 +1,6 @@
 import type { Api } from '../../nodes/shared/api/api';
 import { startDeadline } from '../../nodes/shared/async/deadline';
+import { SharedReadings } from '../../nodes/shared/async/sharedReadings';
 import type { SpeechTask } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
 import { failureOfStatus } from '../../nodes/shared/parsing/errors';
@@ -50,6 +51,7 @@ async function outcomeOf(
 			watchLine: { enter: async () => true },
 			markUnderWay: () => () => {},
 			noteFailed() {},
+			readings: new SharedReadings(),
 		},
 		async getTask() {
 			first ??= Date.now();

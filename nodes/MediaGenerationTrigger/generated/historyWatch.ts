@@ -1,7 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
 import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { passes } from '../../shared/api/tokenCheck';
-import { sleep, withDeadline } from '../../shared/async/deadline';
+import { sleep, steadyNow, withDeadline } from '../../shared/async/deadline';
+import { RECENT_MS } from '../../shared/async/sharedReadings';
 import { Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
@@ -66,9 +67,14 @@ export class HistoryWatch {
 	private async look(signal: AbortSignal): Promise<void> {
 		const { store, newEntries } = this;
 		const { api, closing, settings } = this.activation;
+		const { readings, watchLine } = api.pace;
+		const began = steadyNow();
 		const ended = await newEntries.look(async (page) => {
-			await api.pace.watchLine.enter(signal);
-			return await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, signal);
+			// A later page from before the first one lacks what has moved on to it since.
+			const since = page === 1 ? began - RECENT_MS : began;
+			const read = async (shared: AbortSignal) =>
+				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
+			return await readings.share(`history ${page}`, since, signal, read, watchLine);
 		});
 		if (closing.aborted) return;
 		for (const entry of ended) {

@@ -1,4 +1,3 @@
-import { accountOf } from '../account';
 import { sleep, steadyNow, withDeadline } from '../async/deadline';
 import { asWrongAddress, isFailure, isTransient, type Failure } from '../failure';
 import type { Api } from './api';
@@ -11,12 +10,6 @@ export const FRESH_MS = 12_000;
 const REFUSALS = 3;
 const REFUSALS_APART_MS = 60_000;
 
-/** The last check of an account's token in this process: when it began, and what it came to. */
-class TokenCheck {
-	began = -Infinity;
-	trouble: unknown;
-}
-
 /**
  * Reads the account (§4.10); resolves with why that fails, or undefined. An answer that anybody in this
  * process got in the last `maxAgeMs` will do. Resolves with the signal's reason (a Failure) when that aborts.
@@ -26,13 +19,11 @@ export async function checkToken(
 	maxAgeMs: number,
 	signal: AbortSignal,
 ): Promise<unknown> {
-	const last = accountOf(api.credential).shared(TokenCheck);
-	const began = steadyNow();
-	if (last.began > began - maxAgeMs) return last.trouble;
 	const read = async (inTime: AbortSignal) => await api.getAccount(inTime, 'once');
-	const trouble = await withDeadline(CHECK_MS, signal, read).then(() => undefined, asWrongAddress);
-	if (!signal.aborted) Object.assign(last, { began, trouble });
-	return trouble;
+	const check = async (shared: AbortSignal) =>
+		await withDeadline(CHECK_MS, shared, read).then(() => undefined, asWrongAddress);
+	const reading = api.pace.readings.share('account', steadyNow() - maxAgeMs, signal, check);
+	return await reading.catch((reason: unknown) => reason);
 }
 
 /**

@@ -9,7 +9,6 @@ import {
 	whenAborted,
 } from './deadline';
 import { isFailure, isTransient } from '../failure';
-import type { Queue } from './queue';
 
 /** What one reading found: the outcome, or none yet; `soon`: it can be there any moment. */
 export type Reading<T> = { done: true; value: T } | { done: false; soon?: boolean };
@@ -21,8 +20,8 @@ export type Reading<T> = { done: true; value: T } | { done: false; soon?: boolea
 export type NewsKind = 'progress' | 'outcome' | 'lost' | 'back';
 
 export interface PollOptions<T> {
-	/** Reads once; throws a Failure. A transient one is repeated, any other ends the wait. */
-	read(signal: AbortSignal): Promise<Reading<T>>;
+	/** Reads once, `isAsked` if that can't wait; throws a Failure: a transient one is repeated, others end it. */
+	read(signal: AbortSignal, isAsked: boolean): Promise<Reading<T>>;
 	/** Deadline and cancel: the wait throws its reason (a Failure) at once. */
 	signal: AbortSignal;
 	/** Milliseconds of silence before a reading. */
@@ -35,8 +34,6 @@ export interface PollOptions<T> {
 	isLive?(): boolean;
 	/** Begins to bring news; returns what ends it. */
 	follow?(hear: (news: NewsKind) => void): () => void;
-	/** Where readings that nothing announced wait for their turn; not the last one. */
-	line?: Queue;
 }
 
 const MAX_PAUSE_MS = 30_000;
@@ -51,7 +48,7 @@ const CATCH_UP_MS = 2000;
  * once more shortly before the time is up.
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
-	const { read, signal, pollMs, longestPauseMs = MAX_PAUSE_MS, line } = options;
+	const { read, signal, pollMs, longestPauseMs = MAX_PAUSE_MS } = options;
 	let pauseMs = options.readFirst ? 0 : pollMs;
 	let nextAt = steadyNow() + pauseMs;
 	/** The outcome is announced: it can be there any moment. */
@@ -96,8 +93,8 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 			const restMs = nextAt - steadyNow();
 			if (restMs > 0) {
 				await sleep(restMs, current);
-			} else if (isDue || over === signal || !line || (await line.enter(current))) {
-				const found = await readOnce(current);
+			} else {
+				const found = await readOnce(current, isDue || over === signal);
 				if (found?.done) return found;
 				if (found) plan(found.soon === true);
 			}
@@ -107,8 +104,8 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	}
 
 	/** One reading; undefined when it is given up. */
-	async function readOnce(current: AbortSignal): Promise<Reading<T> | undefined> {
-		const reading = read(current).catch((error: unknown) => {
+	async function readOnce(current: AbortSignal, isAsked: boolean) {
+		const reading = read(current, isAsked).catch((error: unknown) => {
 			if (current.aborted) return undefined;
 			if (!isTransient(error)) throw error;
 			// The next one goes out as soon as the account's pace lets it.

@@ -1,6 +1,7 @@
 import { accountOf } from '../account';
 import { abortReason, sleep, steadyNow } from '../async/deadline';
 import { Queue } from '../async/queue';
+import { SharedReadings } from '../async/sharedReadings';
 import { Failure } from '../failure';
 import { isOverload, saysAtOnce } from '../parsing/errors';
 import { Breaker, Pause, Room } from './breaker';
@@ -72,6 +73,8 @@ export class Pace {
 	);
 	/** For what a trigger reads unasked. */
 	readonly watchLine = new WatchLine();
+	/** What all who use the account read together. */
+	readonly readings = new SharedReadings();
 
 	/** How many create calls, tasks and streams may be under way. */
 	get atOnce(): number {

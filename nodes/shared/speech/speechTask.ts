@@ -1,6 +1,7 @@
 import type { Api } from '../api/api';
 import { steadyNow } from '../async/deadline';
 import { pollUntil, type Reading } from '../async/pollUntil';
+import { RECENT_MS } from '../async/sharedReadings';
 import type { SpeechTask } from '../contract';
 import { Failure, isFailure, isTransient, withFacts } from '../failure';
 import type { Connection } from './notifications';
@@ -126,13 +127,23 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	const { readFirst, isProven, watched } = BEGINNINGS[wait.begins];
 	const sightings = new Sightings(isProven, wait.onProgress);
 	const began = steadyNow();
+	/** When its outcome was announced, or it was read: what was read before is no news. By `steadyNow`. */
+	let newsAt = 0;
 	const endWait = watched ? () => {} : pace.markUnderWay();
 	return await pollUntil({
-		read: async (over) =>
-			await api.getTask(taskId, over, 'once').then(
-				(task) => sightings.noteTask(task),
-				(error: unknown) => sightings.noteFailure(error),
-			),
+		read: async (over, isAsked) => {
+			const line = isAsked ? undefined : watched ? pace.watchLine : pace.pollLine;
+			const key = `task ${line && watched} ${taskId}`;
+			const since = Math.max(newsAt, steadyNow() - RECENT_MS);
+			const getTask = async (shared: AbortSignal) => await api.getTask(taskId, shared, 'once');
+			const reading = pace.readings.share(key, since, over, getTask, line);
+			return await reading
+				.finally(() => (newsAt = over.aborted ? newsAt : steadyNow()))
+				.then(
+					(task) => sightings.noteTask(task),
+					(error: unknown) => sightings.noteFailure(error),
+				);
+		},
 		signal,
 		// Many that lose the same channel must not all read at once.
 		pollMs: wait.pollIntervalMs * (1 + SPREAD * (Math.random() - 0.5)),
@@ -142,9 +153,9 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		follow: (hear) =>
 			subscription.follow(taskId, (news, percentage) => {
 				if (news === 'progress' || news === 'outcome') sightings.noteProgress(percentage);
+				if (news === 'outcome') newsAt = steadyNow();
 				hear(news);
 			}),
-		line: watched ? pace.watchLine : pace.pollLine,
 	})
 		.catch((error: unknown) => {
 			if (!watched) pace.noteFailed(error, began);

@@ -1,0 +1,65 @@
+import { dropOldest } from '../limits';
+import { anyOf, NO_REASON, steadyNow, throwIfAborted, whenAborted } from './deadline';
+import type { Queue } from './queue';
+
+/** How old a reading may be that serves whoever asks unannounced, in ms. */
+export const RECENT_MS = 3000;
+/** How many readings are remembered. */
+const MAX_READINGS = 1000;
+
+interface SharedReading<T> {
+	/** By `steadyNow`: Infinity before, -Infinity once nobody waits for it. */
+	began: number;
+	readers: number;
+	/** Aborts at the end, or when nobody waits any more. */
+	over: AbortController;
+	result: Promise<T>;
+}
+
+/** The readings of an account, each of which serves everybody in this process who asks for the same. */
+export class SharedReadings {
+	private readonly latest = new Map<string, SharedReading<unknown>>();
+
+	/**
+	 * Does `read` when its turn in `line` comes, unless a reading of the same `key` serves: one that began,
+	 * or will begin, after `since` (by `steadyNow`). Throws as `read` does, or the signal's reason.
+	 */
+	async share<T>(
+		key: string,
+		since: number,
+		signal: AbortSignal,
+		read: (signal: AbortSignal) => Promise<T>,
+		line?: Queue,
+	): Promise<T> {
+		throwIfAborted(signal);
+		let reading = this.latest.get(key) as SharedReading<T> | undefined;
+		if (!reading || reading.began <= since) {
+			this.latest.set(key, (reading = begin(read, line)));
+			dropOldest(this.latest, MAX_READINGS);
+		}
+		const { over, result } = reading;
+		reading.readers++;
+		try {
+			await Promise.race([result, whenAborted(anyOf(signal, over.signal))]);
+			throwIfAborted(signal);
+			return await result;
+		} finally {
+			if (--reading.readers === 0 && !over.signal.aborted) {
+				reading.began = -Infinity;
+				over.abort(NO_REASON);
+			}
+		}
+	}
+}
+
+function begin<T>(read: (signal: AbortSignal) => Promise<T>, line?: Queue): SharedReading<T> {
+	const over = new AbortController();
+	const work = async () => {
+		// It begins later in any case, so that all who hear the same news ask before.
+		await line?.enter(over.signal);
+		reading.began = steadyNow();
+		return await read(over.signal).finally(() => over.abort(NO_REASON));
+	};
+	const reading: SharedReading<T> = { began: Infinity, readers: 0, over, result: work() };
+	return reading;
+}

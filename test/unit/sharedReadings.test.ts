@@ -1,0 +1,70 @@
+import { getEventListeners } from 'node:events';
+import { SharedReadings } from '../../nodes/shared/async/sharedReadings';
+import { Failure } from '../../nodes/shared/failure';
+
+/** Readings that end when the test says so. */
+function stage() {
+	const readings = new SharedReadings();
+	const begun: Array<{ signal: AbortSignal; end(result: string | Failure): void }> = [];
+	const read = async (signal: AbortSignal) =>
+		await new Promise<string>((resolve, reject) => {
+			const end = (result: string | Failure) =>
+				result instanceof Failure ? reject(result) : resolve(result);
+			begun.push({ signal, end });
+		});
+	const ask = async (since = now(), signal = new AbortController().signal) =>
+		await readings.share('task', since, signal, read);
+	return { begun, ask };
+}
+const now = () => performance.timeOrigin + performance.now();
+const turn = async () => await new Promise((resolve) => setImmediate(resolve));
+
+test('whoever asks meanwhile shares the reading, its failure too, and a recent result', async () => {
+	const { begun, ask } = stage();
+	const first = [ask(), ask()];
+	await turn();
+	first.push(ask(0));
+	begun[0]!.end(new Failure('rateLimited'));
+	for (const { status } of await Promise.allSettled(first)) expect(status).toBe('rejected');
+	const second = ask();
+	await turn();
+	begun[1]!.end('pending');
+	expect(await second).toBe('pending');
+	const third = ask();
+	await turn();
+	begun[2]!.end('done');
+	expect([await third, await ask(now() - 60_000), begun.length]).toEqual(['done', 'done', 3]);
+});
+
+test('a reading from before the news does for nobody who has heard them', async () => {
+	const { begun, ask } = stage();
+	const early = ask();
+	await turn();
+	const late = [ask(), ask()];
+	await turn();
+	expect(begun.length).toBe(2);
+	begun[1]!.end('done');
+	expect(await Promise.all(late)).toEqual(['done', 'done']);
+	begun[0]!.end('pending');
+	expect(await early).toBe('pending');
+});
+
+test('who leaves ends only his own waiting, the last one the reading; nothing is left behind', async () => {
+	const { begun, ask } = stage();
+	const [one, other] = [new AbortController(), new AbortController()];
+	const all = Promise.allSettled([ask(0, one.signal), ask(0, other.signal)]);
+	await turn();
+	one.abort(new Failure('canceled'));
+	expect(begun[0]!.signal.aborted).toBe(false);
+	other.abort(new Failure('timedOut'));
+	const reasons = (await all).map((each) => 'reason' in each && (each.reason as Failure).kind);
+	expect(begun[0]!.signal.aborted).toBe(true);
+	expect(reasons).toEqual(['canceled', 'timedOut']);
+	begun[0]!.end('done');
+	const next = new AbortController();
+	const again = ask(0, next.signal);
+	await turn();
+	begun[1]!.end('pending');
+	expect(await again).toBe('pending');
+	expect(getEventListeners(next.signal, 'abort')).toEqual([]);
+});
