@@ -15,6 +15,19 @@ async function activateTwenty(events: string[]) {
 	return triggers;
 }
 
+it('300 tasks that are announced at once are told within a minute, also beside 400 silent ones', async () => {
+	fakeTime();
+	onRead(answer(200, { status: 'processing' }), { path: '/v1/labs/task/silent', ...ALWAYS });
+	onRead(answer(200, { status: 'completed', audio_url: '/a.wav' }), ALWAYS);
+	const trigger = await activateListening();
+	for (let n = 0; n < 400; n++) sim.push(message(`silent-${n}`, 50));
+	await pass(300, 10);
+	for (let n = 0; n < 300; n++) sim.push(message(`task-${n}`, 100));
+	await passUntil(() => trigger.started.length === 300);
+	// Silent ones are read no faster for that.
+	expect(readings('silent').length).toBeLessThan(400);
+});
+
 describe('twenty published workflows of one account', () => {
 	it('read each task once, also together with the node that has created it', async () => {
 		const triggers = await activateTwenty(['completed']);

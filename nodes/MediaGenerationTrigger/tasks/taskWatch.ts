@@ -72,7 +72,7 @@ export class TaskWatch {
 		notBefore: number,
 	): Promise<void> {
 		const { activation, store, executionQueue, followed } = this;
-		const { api, closing } = activation;
+		const { closing } = activation;
 		const task = store.events.get(taskId) ?? { state: 'underWay' };
 		if (!this.isWanted(taskId) || followed.has(taskId) || task.state !== 'underWay') return;
 		store.events.set(taskId, task);
@@ -80,8 +80,6 @@ export class TaskWatch {
 		followed.set(taskId, over);
 		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED)) oldest.abort(NO_REASON);
 		const { signal, stop } = startDeadline(MAX_WATCHED_MS, closing, over.signal);
-		// Each has to be read, and there may be thousands at once.
-		if (notBefore > 0) await api.pace.watchLine.enter(signal);
 		const follower = new TaskFollower(activation, store, executionQueue, taskId, notBefore);
 		await follower.follow(subscription, begins, signal);
 		stop();
