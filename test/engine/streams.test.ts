@@ -1,11 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { drip, FakeService, type Handler } from '../service/fakeService.mts';
 import { status } from '../faults/row.mts';
-import { bad, good, hints } from './seen';
-import { image, node, RETRY, run, sim, start, fakeTime, video } from './setup';
-import { hasten } from './time';
+import { MIB } from '../service/bodies.mts';
+import { split } from './longText';
+import { bad, good, hints, only } from './seen';
+import { begin, image, node, RETRY, run, sim, start, fakeTime, video } from './setup';
+import { hasten, passUntil, passWhile } from './time';
 
-/* Streams that never tell the result, which is in the history: the clocks are hastened. */
+/* What takes long before and in a stream: the clocks are hastened. */
 
 let front: FakeService;
 beforeEach(async () => {
@@ -77,4 +79,30 @@ test('an error for one of several, and then nothing: half a minute later that is
 	expect(bad(result).message).toContain('could not generate this: UNSAFE');
 	expect(seconds).toBeGreaterThan(25);
 	expect(seconds).toBeLessThan(60);
+});
+
+test('images that wait for their turn leave the memory to others, before each attempt', async () => {
+	const { result } = await hasten(image('A'), { binaryMode: 'filesystem' });
+	// It counts as large as the room is.
+	const large = { ...only(result).binary!.data!, bytes: 100 * MIB };
+	const fields = { operation: 'ingredientsToVideo', binaryPropertyName: 'data' };
+	const busy = { 'retry-after': '40' };
+	front.on(/^POST/, (_, response) => response.writeHead(429, busy).end('slow down'), 2);
+	const setting = { credential: { baseUrl: front.url }, binaryMode: 'filesystem' } as const;
+	const images = await begin(video('A', {}, fields), {
+		...setting,
+		input: [{ json: {}, binary: { data: large } }],
+	});
+	for (const refused of [1, 2]) {
+		await passUntil(() => sent() === refused, 60);
+		const speaking = await begin(
+			split('One sentence. Another sentence.', { splitLongerThan: 20, timeout: 15 }),
+		);
+		let isOver = false;
+		void speaking.finished.finally(() => (isOver = true));
+		await passUntil(() => isOver, 20);
+		expect(only(await speaking.finished).binary!.data!.mimeType).toBe('audio/wav');
+		expect(sent()).toBe(refused);
+	}
+	expect(good(await passWhile(images.finished))).toHaveLength(1);
 });

@@ -158,7 +158,7 @@ describe('one of several that is refused', () => {
 				]),
 				b,
 			],
-			true,
+			false,
 			['a', 'b'],
 			'A; B',
 		],

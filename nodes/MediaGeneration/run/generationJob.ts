@@ -1,5 +1,6 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../shared/async/deadline';
+import { beforeLast } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind, SentRequest } from '../../shared/contract';
 import { namesOf } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewed } from '../../shared/generation/historySearch';
@@ -15,7 +16,7 @@ import {
 	timeout,
 } from '../../shared/n8n/descriptions';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
-import { NOT_IN_TIME, requestStream, type StreamLimits } from './generationStream';
+import { requestStream, type StreamLimits } from './generationStream';
 import { type Job, type Made, settled } from './job';
 import type { Work } from './work';
 
@@ -44,7 +45,7 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 		await withDeadline(timeoutMs, work.signal, async (signal) => {
 			const request = await kept!.once(signal, async () => {
 				const record = new GenerationRecord(work, kept!, order);
-				const generating = withDeadline(timeoutMs, canceled, async (creating) => {
+				const generating = withDeadline(beforeLast(timeoutMs), canceled, async (creating) => {
 					return await generate(work, order, record, { signal, creating, idleMs, timeoutMs });
 				});
 				const made = await generating.catch((error: unknown) => {
@@ -99,9 +100,8 @@ async function generate(
 	if (files.length >= request!.expected) return files;
 	request!.reason = reason;
 	record.markIncomplete(files, cut);
-	const lost =
-		cut === NOT_IN_TIME
-			? new Failure('timedOut', { limitMs: limits.timeoutMs, maybeAccepted: true })
-			: new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut });
+	const lost = limits.creating.aborted
+		? new Failure('timedOut', { limitMs: limits.timeoutMs, maybeAccepted: true })
+		: new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut });
 	return await findInHistory(work.api, request!, lost, limits.signal);
 }

@@ -15,8 +15,10 @@ export interface GenerationOrder {
 	/** Files asked for. */
 	expected: number;
 	aspectRatio?: string;
-	/** Makes the request's body, right before it is sent; `release` gives back its room in memory. */
-	body(signal: AbortSignal): Promise<{ bytes?: Buffer; release?(): void }>;
+	/** Checks the content, and returns what fills a body with it; `release` gives back its room in memory. */
+	body(): Promise<
+		(body: { bytes?: Buffer; release?(): void }, signal: AbortSignal) => Promise<unknown>
+	>;
 }
 
 /** How long to search for what was answered with an error, in ms: hardly any such request was accepted. */
@@ -99,8 +101,8 @@ export class GenerationRecord {
 			const hint = this.isLost
 				? `Found ${files.length} of ${expected} files: reporting stopped. The others are charged and may still come: see History → Get Many`
 				: 'The service generated fewer files than requested';
-			this.work.report.hint(hint);
 			const { reason } = this.request!;
+			this.work.report.hint(hint);
 			if (reason) this.work.report.hint(`Why some were not generated: ${reason}`);
 		}
 		this.work.report.milestone(`${this.kind} done`);

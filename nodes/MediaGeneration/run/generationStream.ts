@@ -2,10 +2,10 @@ import type { Consume } from '../../shared/api/retry';
 import {
 	abortReason,
 	anyOf,
-	beforeLastMs,
 	NO_REASON,
 	sleep,
 	steadyNow,
+	throwIfAborted,
 	watchSilence,
 	whenAborted,
 } from '../../shared/async/deadline';
@@ -17,15 +17,13 @@ import type { Work } from './work';
 export interface StreamLimits {
 	/** Deadline and cancel of the item. */
 	signal: AbortSignal;
-	/** Ends a create call under way. Another item's failure does not: its answer says what was paid for. */
+	/** Ends a call under way, when its time is up. Another item's failure does not: it may be paid for. */
 	creating: AbortSignal;
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
 }
 
-/** What ends a stream shortly before the item's time is up: the history may have its result. */
-export const NOT_IN_TIME = 'no result came in time';
-/** How long a stream is read on after an error that may be about one of several videos, in ms. */
+/** How long a stream is read on after an error of one of several videos, or of all, in ms. */
 const AFTER_ERROR_MS = 30_000;
 /** How long an answer may say nothing until the call counts as accepted, in ms. */
 const FIRST_EVENT_MS = 1000;
@@ -42,14 +40,8 @@ export async function requestStream(
 ): Promise<Heard> {
 	const closing = new AbortController();
 	const close = () => closing.abort(NO_REASON);
-	/** Why it is no longer waited for. */
-	let why: string | undefined;
-	const giveUp = (reason: string) => {
-		why = reason;
-		closing.abort(new Failure('noAnswer'));
-	};
-	let attempt = new AbortController();
-	const body = await order.body(signal);
+	const fill = await order.body();
+	const body: Parameters<typeof fill>[0] = {};
 	const free = () => {
 		body.release?.();
 		delete body.release;
@@ -63,18 +55,14 @@ export async function requestStream(
 		signal: anyOf(creating, closing.signal),
 		begin: signal,
 		limitMs: idleMs,
-		onSend: () => {
+		onSend: async () => {
+			await fill(body, signal);
+			throwIfAborted(signal);
+			throwIfAborted(creating);
 			record.markSent();
-			attempt = new AbortController();
-			const end = steadyNow() + beforeLastMs(signal);
-			void watchSilence(
-				() => end,
-				attempt.signal,
-				() => giveUp(NOT_IN_TIME),
-			);
 		},
 		onRefused: () => {
-			attempt.abort(NO_REASON);
+			free();
 			record.markRefused();
 		},
 	};
@@ -103,11 +91,10 @@ export async function requestStream(
 		.generate(order.generation, call, read)
 		.catch((error: unknown) => {
 			if (!mayBeUnderWay(error)) throw error;
-			return { files: [], cut: why ?? 'the service did not respond' };
+			return { files: [], cut: 'the service did not respond in time' };
 		})
 		.finally(() => {
 			close();
-			attempt.abort(NO_REASON);
 			free();
 			endWork();
 		});
@@ -130,14 +117,14 @@ export async function requestStream(
 			order.expected,
 		);
 		let lastHeard = steadyNow();
-		/** After an error of one, the others may still come; or it was about all, and nothing does. */
 		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);
+		let why: string | undefined;
+		const giveUp = () => {
+			why = `nothing was heard for ${silenceMs() / 1000} s`;
+			close();
+		};
 		void sleep(FIRST_EVENT_MS, over.signal).then(() => over.signal.aborted || begin());
-		void watchSilence(
-			() => lastHeard + silenceMs(),
-			over.signal,
-			() => giveUp(`nothing was heard for ${silenceMs() / 1000} s`),
-		);
+		void watchSilence(() => lastHeard + silenceMs(), over.signal, giveUp);
 		try {
 			for await (const part of parts) {
 				const { heard } = events;
@@ -157,7 +144,9 @@ export async function requestStream(
 /** How an edge says that the service did not answer. */
 const NO_ANSWER_STATUSES = [504, 520, 524];
 
-/** A create call that was never answered may still have started a generation. */
+/** A create call that was never answered, or not in time, may still have started a generation. */
 const mayBeUnderWay = (error: unknown): boolean =>
 	error instanceof Failure &&
-	(error.kind === 'noAnswer' || NO_ANSWER_STATUSES.includes(error.facts.status ?? 0));
+	error.facts.maybeAccepted === true &&
+	(['noAnswer', 'timedOut'].includes(error.kind) ||
+		NO_ANSWER_STATUSES.includes(error.facts.status ?? 0));

@@ -39,8 +39,8 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'signal'
 	begin?: AbortSignal;
 	/** Asks for an event stream. */
 	streamed?: boolean;
-	/** Called right before each attempt goes out, after any rest. */
-	onSend?(): void;
+	/** Called right before each attempt goes out, after any rest; puts the bytes into the body. */
+	onSend?(): Promise<void>;
 	/** Called when the service has definitely not accepted an attempt of a create call. */
 	onRefused?(): void;
 }
@@ -117,7 +117,10 @@ export class RetryingClient {
 				pace.recordEnd(kind, Infinity, 'unknown');
 				throw this.refused;
 			}
-			call.onSend?.();
+			await call.onSend?.().catch((error: unknown) => {
+				pace.recordEnd(kind, Infinity, 'unknown');
+				throw error;
+			});
 			const sentAt = steadyNow();
 			const limit = startDeadline(limitMs, call.signal);
 			let isAccepted = false;

@@ -55,10 +55,7 @@ export function anyOf(...signals: AbortSignal[]): AbortSignal {
 	return any.signal;
 }
 
-/** How often it is looked at until when a silence may last, in ms. */
-const WATCH_MS = 10_000;
-
-/** Calls `onSilence` once it is later than `until` says, by `steadyNow`, unless `over` aborts. */
+/** Calls `onSilence` some seconds after `until` at the latest, by `steadyNow`, unless `over` aborts. */
 export async function watchSilence(
 	until: () => number,
 	over: AbortSignal,
@@ -67,7 +64,7 @@ export async function watchSilence(
 	while (!over.aborted) {
 		const restMs = until() - steadyNow();
 		if (restMs <= 0) return onSilence();
-		await sleep(Math.min(restMs, WATCH_MS), over);
+		await sleep(Math.min(restMs, 10_000), over);
 	}
 }
 
@@ -94,16 +91,6 @@ const endOf = (signal: AbortSignal) => ends.get(signal) ?? Infinity;
 /** Milliseconds until a deadline's signal aborts by itself; Infinity for any other signal. */
 export const remainingMs = (signal: AbortSignal): number =>
 	Math.max(0, endOf(signal) - steadyNow());
-
-/** Time kept for the last reading and a download after it: a share of the wait, and ms at most. */
-const LAST_SHARE = 0.1;
-const LAST_MS = 2000;
-
-/** Milliseconds until a deadline's signal leaves time for no more than one last reading. */
-export function beforeLastMs(signal: AbortSignal): number {
-	const leftMs = remainingMs(signal);
-	return leftMs - Math.min(LAST_MS, leftMs * LAST_SHARE);
-}
 
 /** A time limit of `ms` milliseconds (24 days at most), which also ends when one of `signals` aborts. */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {

@@ -1,8 +1,8 @@
 import {
 	abortReason,
 	anyOf,
-	beforeLastMs,
 	NO_REASON,
+	remainingMs,
 	sleep,
 	startDeadline,
 	steadyNow,
@@ -42,6 +42,12 @@ const MIN_SOON_MS = 50;
 const MAX_SOON_MS = 5000;
 /** A channel that is back is followed by a reading within so many ms. */
 const CATCH_UP_MS = 2000;
+/** Time kept for the last reading and a download after it: a share of the wait, and ms at most. */
+const LAST_SHARE = 0.1;
+const LAST_MS = 2000;
+
+/** Of `ms` milliseconds those before the last reading. */
+export const beforeLast = (ms: number): number => ms - Math.min(LAST_MS, ms * LAST_SHARE);
 
 /**
  * Waits for an outcome: reads it when news announce it, after each silence in case they never do, and
@@ -55,16 +61,16 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	let isDue = false;
 	/** Ends the pause, or the reading under way. */
 	let step = new AbortController();
-	const beforeLast = startDeadline(beforeLastMs(signal), signal);
+	const early = startDeadline(beforeLast(remainingMs(signal)), signal);
 	const unfollow = options.follow?.(hear);
 	try {
-		for (const over of [beforeLast.signal, signal]) {
+		for (const over of [early.signal, signal]) {
 			const outcome = await pollDuring(over);
 			if (outcome) return outcome.value;
 			pauseMs = nextAt = 0;
 		}
 	} finally {
-		beforeLast.stop();
+		early.stop();
 		unfollow?.();
 	}
 	throw abortReason(signal);

@@ -124,11 +124,8 @@ async function fetchOnce(
 	const tooLarge = badFile(`it is too large: more than ${megabytes} MB`, false);
 	const received = meter(answer.body, most, tooLarge);
 	const over = new AbortController();
-	void watchSilence(
-		() => received.lastAt + SILENCE_MS,
-		over.signal,
-		() => answer.close(),
-	);
+	const until = () => received.lastAt + SILENCE_MS;
+	void watchSilence(until, over.signal, () => answer.close());
 	try {
 		await refuseErrorStatus(answer, signal);
 		const { head, whole } = await peek(answer.body, SNIFF_BYTES);

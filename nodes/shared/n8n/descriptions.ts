@@ -151,7 +151,7 @@ export const idleTimeout: NumberField = {
 	typeOptions: { minValue: 1, maxValue: MAX_SECONDS },
 	default: 300,
 	description:
-		'Seconds of silence after which the connection to the service counts as lost. The result is then looked up in the history; it is not requested a second time.',
+		'Seconds without a message from the service after which the connection counts as lost. The result is then looked up in the history; it is not requested a second time.',
 };
 
 /** A prompt, with an example and a description. */

@@ -34,7 +34,7 @@ export class GenerationEvents {
 	outcome: Heard | Failure | undefined;
 	/** How many events have come; comments are none. */
 	heard = 0;
-	/** The last event was an error that names no video: it is about one of several, or about all. */
+	/** The last was an error that names no video: of one of several, or of all. */
 	isFailing = false;
 	private readonly decoder = new TextDecoder('utf-8');
 	/** Some deployments answer with plain JSON instead of a stream; edges answer with a page. */
@@ -42,11 +42,11 @@ export class GenerationEvents {
 	private plain = '';
 	/** The files, each once, in the order they were first named. */
 	private readonly files = new Map<string, GeneratedFile>();
-	/** The ids of those that have failed. */
+	/** The ids of those that have failed, and how one of them did. */
 	private readonly failed = new Set<string>();
-	private reason: string | undefined;
-	/** An error that names no video; what it is about is known once the stream is over. */
 	private failure: Failure | undefined;
+	/** What is known of the end if nothing more comes. */
+	private last = 'the stream was empty';
 	private readonly parser = createParser({
 		maxBufferSize: MAX_EVENT_CHARS,
 		onEvent: (event) => this.onEvent(event),
@@ -87,7 +87,7 @@ export class GenerationEvents {
 
 	/** It broke, or was given up for the reason `why`: an event that is cut in two does not count. */
 	markBroken(why?: string): Heard | Failure {
-		// What has come after an error shows that it was about one of several.
+		// What comes after an error shows that it was of one of several.
 		this.end(why ?? this.last, this.isFailing ? this.failure : undefined);
 		return this.outcome!;
 	}
@@ -104,10 +104,12 @@ export class GenerationEvents {
 		if (this.outcome) return;
 		this.heard++;
 		this.isFailing = false;
+		this.last = 'the stream ended while it was in progress';
 		const value = readData(data);
 		const isEnd = STREAM_ENDS.complete.test(event);
-		if (STREAM_ENDS.failed.test(event)) this.fail([value].flat());
+		if (STREAM_ENDS.failed.test(event)) this.fail(value);
 		else this.read(value, isEnd ? 'the completion named no file' : undefined);
+		if (this.files.size + this.failed.size >= this.expected) this.end(undefined, this.failure);
 	}
 
 	/** `lack`: what a result lacks that names no file; undefined for what may be progress. */
@@ -122,11 +124,12 @@ export class GenerationEvents {
 			// The others may take minutes longer.
 			if (files.length < this.expected) this.onProgress('completed in part', id);
 		}
-		const failed: unknown[] = [];
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
 			if (files.length > 0 && readGeneratedFiles(entry, baseUrl).length > 0) continue;
-			if (isFailed(entry) || isFailureWord(entry)) failed.push(entry);
-			else {
+			if (isFailed(entry) || isFailureWord(entry)) {
+				this.fail(entry);
+				lack = undefined;
+			} else {
 				const id = idOf(entry);
 				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
 				const word = asText(status) ?? asText(message) ?? (id && 'working');
@@ -134,49 +137,31 @@ export class GenerationEvents {
 				if (word) this.onProgress(clip(redact.text(word), MAX_REASON_CHARS), id);
 			}
 		}
-		if (failed.length > 0) this.fail(failed);
-		else if (this.isComplete) this.end();
-		else if (lack !== undefined && files.length === 0) this.end(lack);
+		if (lack !== undefined && files.length === 0) this.end(lack);
 	}
 
-	/** `errors`: of the videos that they name, else of one of several, or of all if nothing else is told. */
-	private fail(errors: unknown[]): void {
-		const reason = readReason(this.source.redact.value(errors));
-		if (reason !== undefined && !isFailureWord(reason) && !this.reason?.includes(reason)) {
-			this.reason = clip([this.reason, reason].filter(Boolean).join('; '), MAX_REASON_CHARS);
-		}
-		const said = failureOfText(this.reason);
+	/** `error`: of the video that it names, else of one of several, or of all if nothing else is told. */
+	private fail(error: unknown): void {
+		const reason = readReason(this.source.redact.value(error));
+		const text = isFailureWord(reason) ? undefined : reason;
+		const said = failureOfText(text);
 		const isOwn = isFailure(said, 'rejected', 'invalidVoice');
-		const transient = saysRefused(errors, reason) || undefined;
-		const facts = { text: this.reason, transient };
-		const failure = isOwn ? new Failure('generationFailed', facts) : said;
-		const ids = errors.slice(0, MAX_FILES).map(idOf);
-		for (const id of ids.filter((id) => id !== undefined)) {
-			this.failed.add(id);
-			this.onProgress('failed', id);
-		}
-		this.isFailing = ids.length === 0 || ids.includes(undefined);
-		if (this.isFailing) this.failure = failure;
-		const isRefused = transient && this.heard < 2;
-		if (this.expected === 1 || this.isComplete || isRefused) this.end(undefined, failure);
-	}
-
-	/** What became of all that were asked for is known. */
-	private get isComplete(): boolean {
-		return this.files.size + this.failed.size >= this.expected;
-	}
-
-	/** What is known of the end if nothing more comes. */
-	private get last(): string {
-		return this.heard > 0 ? 'the stream ended while it was in progress' : 'the stream was empty';
+		const transient = saysRefused(error, reason) || undefined;
+		const failure = isOwn ? new Failure('generationFailed', { text, transient }) : said;
+		if (text || !this.failure) this.failure = failure;
+		if (this.expected === 1 || (transient && this.heard < 2)) this.end(undefined, failure);
+		const id = idOf(error);
+		this.isFailing = id === undefined;
+		if (id === undefined || this.outcome) return;
+		this.failed.add(id);
+		this.onProgress('failed', id);
 	}
 
 	/** Nothing more is heard, because of `cut` unless it was the service that ended it. */
 	private end(cut?: string, failure?: Failure): void {
 		const files = [...this.files.values()];
-		const failed = Math.max(this.failed.size, this.failure ? 1 : 0);
-		const isAll = files.length + failed >= this.expected;
-		const { reason } = this;
+		const isAll = files.length + Math.max(this.failed.size, this.failure ? 1 : 0) >= this.expected;
+		const reason = this.failure?.facts.text;
 		// Files that have come are paid for, whatever follows.
 		if (files.length > 0) this.outcome ??= { files, cut: isAll ? undefined : cut, reason };
 		else this.outcome ??= failure ?? { files, cut: cut ?? this.last };

@@ -21,7 +21,7 @@ export const createImage: Operation = {
 			generation: GENERATIONS.image,
 			prompt: request.prompt,
 			expected: 1,
-			body: async () => ({ bytes: Buffer.from(JSON.stringify(request)) }),
+			body: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
 		});
 	},
 };

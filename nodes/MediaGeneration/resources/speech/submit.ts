@@ -61,7 +61,7 @@ export async function submit(
 		const sent: SentRequest = { ...asked, ...own, sentAt: 0, told: [], files: [] };
 		// Another item's failure does not end it: its answer says what was paid for.
 		const creating = withDeadline(part.timeoutMs, work.canceled, async (signal) => {
-			const onSend = () => {
+			const onSend = async () => {
 				// The next attempt must not pay again for what may have been accepted.
 				record.markSent({ state: 'sent' });
 				sent.sentAt = Date.now();

@@ -28,7 +28,7 @@ export const framesToVideo: Operation = {
 			generation: GENERATIONS.framesToVideo,
 			prompt: text ?? '',
 			expected: 1,
-			body: async (signal) => await bodyOf(text ? { prompt: text } : {}, signal),
+			body: async () => await bodyOf(text ? { prompt: text } : {}),
 		});
 	},
 };

@@ -3,6 +3,7 @@ import { Failure, invalidInput } from '../../../shared/failure';
 import { isImage } from '../../../shared/parsing/fileType';
 import { asText, isRecord } from '../../../shared/parsing/coerce';
 import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
+import type { GenerationOrder } from '../../run/generationRecord';
 import type { Work } from '../../run/work';
 
 /* Input images → the base64 array of a create call (§4.6, §4.7). */
@@ -26,9 +27,9 @@ const badImage = (field: string, text: string) => new Failure('badImage', { fiel
  * `requestField` the field of the request that takes them. Throws a Failure that names the missing or
  * unfit one.
  *
- * Returns what makes the JSON body, such as `{ "frames": ["<base64>", …], …rest }`, once there is room for
- * it; `release` frees its memory. That throws a Failure that names an unfit image or says that they are too
- * large, or the signal's reason.
+ * Returns what throws a Failure if they are too large, and makes the JSON body, such as
+ * `{ "frames": ["<base64>", …], …rest }`, once there is room for it: that throws a Failure that names an
+ * unfit image, or the signal's reason.
  */
 export function inputImagesOf(
 	work: Work,
@@ -46,7 +47,7 @@ export function inputImagesOf(
 	}
 	const images = given.map(imageIn);
 
-	return async (rest: Record<string, string>, signal: AbortSignal) => {
+	return async (rest: Record<string, string>): ReturnType<GenerationOrder['body']> => {
 		const sizes = images.map(async ({ data }) => await sizeOfStored(context.helpers, data));
 		const total = (await Promise.all(sizes)).reduce((sum, size) => sum + (size / 3) * 4, 0);
 		if (total > MAX_BODY_BYTES) {
@@ -56,15 +57,11 @@ export function inputImagesOf(
 				`add up to ${megabytes} MB when encoded, more than can be sent at once: use fewer or smaller images`,
 			);
 		}
-		// The encoded images, and the body that is made of them.
-		const release = await memory().acquire(2 * total, signal);
-		return await bodyOf(rest).then(
-			(bytes) => ({ bytes, release }),
-			(error: unknown) => {
-				release();
-				throw error;
-			},
-		);
+		return async (body, signal) => {
+			// The encoded images, and the body that is made of them.
+			body.release = await memory().acquire(2 * total, signal);
+			body.bytes = await bodyOf(rest);
+		};
 	};
 
 	function imageIn(one: string | IBinaryData): Image {

@@ -25,7 +25,7 @@ export const ingredientsToVideo: Operation = {
 			generation: GENERATIONS.ingredientsToVideo,
 			prompt,
 			expected: 1,
-			body: async (signal) => await bodyOf({ prompt }, signal),
+			body: async () => await bodyOf({ prompt }),
 		});
 	},
 };

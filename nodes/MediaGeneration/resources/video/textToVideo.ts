@@ -65,7 +65,7 @@ export const textToVideo: Operation = {
 			prompt: request.prompt,
 			expected: request.number_of_videos,
 			aspectRatio: request.aspect_ratio,
-			body: async () => ({ bytes: Buffer.from(JSON.stringify(request)) }),
+			body: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
 		});
 	},
 };
