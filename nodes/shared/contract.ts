@@ -54,6 +54,8 @@ export type TaskState = 'pending' | 'processing' | 'completed' | 'error';
 /** §2.1, read tolerantly. */
 export interface SpeechTask {
 	state: TaskState;
+	/** The end that a status outside the contract says: it counts once it is found for long enough. */
+	seems?: 'completed' | 'error';
 	/** The service's status word, in its own words if the contract has none. */
 	status: string;
 	/** Absolute address of the audio file, once there is one. */

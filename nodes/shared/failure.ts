@@ -27,7 +27,20 @@ export type FailureKind =
 	| 'timedOut'
 	| 'canceled';
 
+/** What the service means by a refusal or a failure (parsing/errorTable.ts). */
+export type Meaning =
+	| 'throttled'
+	| 'quota'
+	| 'credit'
+	| 'token'
+	| 'not_allowed'
+	| 'moderation'
+	| 'voice'
+	| 'unavailable';
+
 export interface FailureFacts {
+	/** What the service means, where its answer tells. */
+	means?: Meaning;
 	/** Display name of the parameter or credential field at fault. */
 	field?: string;
 	/** The items at fault, when bad input ends a run. */
@@ -92,6 +105,26 @@ export const isFailure = (error: unknown, ...kinds: FailureKind[]): error is Fai
 export const withFacts = (error: unknown, facts: FailureFacts): unknown =>
 	error instanceof Failure ? error.with(facts) : error;
 
+/** What a failure is for a workflow where the service does not say what it means. */
+const KIND_BY_FAILURE = {
+	...{ invalidInput: 'input', badImage: 'input', rejected: 'input', invalidVoice: 'input' },
+	...{ unreachable: 'unavailable', noAnswer: 'unavailable', unavailable: 'unavailable' },
+	...{ notTheService: 'unavailable', rateLimited: 'throttled', outOfCredit: 'credit' },
+	...{ tokenRefused: 'token', streamLost: 'indeterminate', unclear: 'indeterminate' },
+	...{ timedOut: 'timeout', noAddress: 'file', badFile: 'file' },
+} as const satisfies Partial<Record<FailureKind, string>>;
+
+/** The `error_kind` of an item that failed, by which workflows decide; saved ones hold these words. */
+export function errorKindOf(error: unknown): string {
+	if (!(error instanceof Failure)) return 'other';
+	const { kind, facts } = error;
+	if (facts.maybeAccepted && kind !== 'timedOut') return 'indeterminate';
+	// A server error may be any.
+	const means = kind === 'unavailable' ? undefined : facts.means;
+	const byFailure: Partial<Record<FailureKind, string>> = KIND_BY_FAILURE;
+	return means === 'voice' ? 'input' : (means ?? byFailure[kind] ?? 'other');
+}
+
 /** True when the same read may well succeed a moment later (docs/contract.md, “HTTP”). */
 export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
@@ -99,6 +132,6 @@ export function isTransient(error: unknown): error is Failure {
 
 /** The failure of a first call to an address: a page, or no such path, is another web server's. */
 export const asWrongAddress = (error: unknown): unknown =>
-	isFailure(error, 'notFound', 'rejected', 'notTheService')
+	isFailure(error, 'notFound', 'rejected', 'notTheService') && !error.facts.means
 		? new Failure('notTheService', { status: error.facts.status })
 		: error;

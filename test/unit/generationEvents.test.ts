@@ -50,6 +50,10 @@ const failed = (text?: string) => ({ kind: 'generationFailed', text });
 const lost = (text: RegExp) => ({ kind: 'lost', text: expect.stringMatching(text) as unknown });
 const withoutFile = { id: 'v1', status: 'completed', file_url: '' };
 const unsafe = (word: string) => ({ id: 'v1', status: word, error_message: 'UNSAFE_GENERATION' });
+const filtered = { status: 'MEDIA_GENERATION_STATUS_FILTERED', prompt: 'too many requests' };
+const pending = { id: 'v1', status: 'MEDIA_GENERATION_STATUS_PENDING' };
+const NOT_CHARGED = 'Veo could not generate 1 videos. You will not be charged. Try rephrasing.';
+const RAI = JSON.stringify({ response: { videos: [], raiMediaFilteredReasons: [NOT_CHARGED] } });
 const twoFiles = '{"id":"i","file_urls":["/a.png","/b.png"]}';
 const overLines = STREAM.replace('[{', '[\ndata: {').replace('}]', '}\ndata: ]');
 
@@ -70,6 +74,11 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['an empty end', event('video_generation_complete', '[]'), { kind: 'lost' }],
 	['all failed', completion(unsafe('FAILED')), failed('UNSAFE_GENERATION')],
 	['all cancelled, plainly', JSON.stringify([unsafe('Cancelled')]), failed('UNSAFE_GENERATION')],
+	['an end that says why, deep inside', event('done_complete', RAI), failed(NOT_CHARGED)],
+	['an item that was filtered', completion(filtered), failed(filtered.status)],
+	['a reason in words of its own', completion({ failureReason: 'Blue' }), failed('Blue')],
+	['a last word with a reason', status({ status: 'rejected', message: 'NSFW' }), failed('NSFW')],
+	['words of progress in an end', completion(pending), lost(/in progress/), [pending.status]],
 	['half an end', COMPLETE.slice(0, COMPLETE.indexOf('file_url') + 20), { kind: 'lost' }],
 	['an error of bare words', event('error', 'It failed'), failed('It failed')],
 	['an error of another name', event('image_generation_failed', '"quota"'), failed('quota')],

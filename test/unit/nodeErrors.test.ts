@@ -104,7 +104,7 @@ describe('every kind of failure', () => {
 describe('what a message says', () => {
 	it('does not blame the input when the service had too much to do', () => {
 		for (const kind of ['taskFailed', 'generationFailed'] as const) {
-			const { description } = wordingOf(failure(kind, { text: 'Too many concurrent tasks' }));
+			const { description } = wordingOf(failure(kind, { means: 'throttled' }));
 			expect(description).toMatch(/^Set a lower 'Concurrency'.* charged as a new/);
 		}
 	});

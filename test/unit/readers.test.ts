@@ -38,6 +38,7 @@ const read = {
 	'subtitle address': (fields: unknown) =>
 		task({ ...done, audio_url: FILE, ...(fields as object) })?.subtitleUrl,
 	'state and word of a task': (raw: unknown) => [task(raw)?.state, task(raw)?.status],
+	'end that a task seems to say': (raw: unknown) => task(raw)?.seems,
 	notification: (text: unknown) => readNotification(text as string),
 	files: (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl),
 	page: readPage,
@@ -105,6 +106,18 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	// An unknown word means: not finished yet.
 	['state and word of a task', ['processing', 'queued'], [{ status: 'queued' }]],
 	['state and word of a task', ['processing', 'constructor'], [{ status: 'constructor' }]],
+	['end that a task seems to say', 'completed', [{ status: 'Succeeded', result: FILE }]],
+	['end that a task seems to say', 'error', [{ status: 'expired', message: 'Too late' }]],
+	['end that a task seems to say', 'error', [{ status: 'gone', error: 'Too late', url: FILE }]],
+	['end that a task seems to say', undefined, [{ status: 'expired' }, { status: 'succeeded' }]],
+	['end that a task seems to say', undefined, [{ status: 'generating', result: FILE }]],
+	['end that a task seems to say', undefined, [{ status: 'queued', message: 'You are third' }]],
+	['end that a task seems to say', undefined, [{ status: 'processing', error: 'Trying again' }]],
+	[
+		'end that a task seems to say',
+		undefined,
+		['PENDING', 'ACTIVE'].map((word) => ({ status: `MEDIA_GENERATION_STATUS_${word}`, url: FILE })),
+	],
 	[
 		'state and word of a task',
 		[undefined, undefined],

@@ -19,6 +19,15 @@ const task = (state: SpeechTask['state']): SpeechTask => ({
 });
 const PENDING = () => task('pending');
 const DONE = () => task('completed');
+/** Words of other services, beside what they need to be an end. */
+const SUCCEEDED = (): SpeechTask => ({
+	...{ state: 'processing', status: 'succeeded', seems: 'completed', fields: {} },
+	audioUrl: 'https://files.example/a.wav',
+});
+const EXPIRED = (): SpeechTask => ({
+	...{ state: 'processing', status: 'expired', seems: 'error', fields: {} },
+	message: 'Too late',
+});
 const NO_ADDRESS = (): SpeechTask => ({ state: 'completed', status: 'completed', fields: {} });
 /** `seconds`: since the first reading. */
 type Answer = (seconds: number) => SpeechTask | Failure;
@@ -103,6 +112,9 @@ describe.each(Object.keys(FIRST) as Array<TaskWait['begins']>)('a task %s', (beg
 		['is there after an outage with pages', away(90, PAGE_404), { status: 'completed' }, 90, 100],
 		['is hidden by an ingress', [PENDING, ...away(90, PAGE_404)], { status: 'completed' }, 90, 100],
 		['is not found, beside failures', passing, { kind: 'notFound' }, 10, 16],
+		['has succeeded for ten seconds', [SUCCEEDED], { status: 'completed' }, 10, 16],
+		['has expired for ten seconds', [EXPIRED], { kind: 'taskFailed' }, 10, 16],
+		['has expired now and then', [...times(20, EXPIRED, PENDING), DONE], { readings: 41 }, 1, 300],
 		['gets no address for a minute', [NO_ADDRESS], { kind: 'noAddress' }, 60, 300],
 	])('%s', async (_, answers, end, from, to) => {
 		const found = await outcomeOf(begins, answers);

@@ -15,6 +15,7 @@ import {
 	outputField,
 	timeout,
 } from '../../shared/n8n/descriptions';
+import type { Heard } from '../../shared/parsing/generationEvents';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
 import { requestStream, type StreamLimits } from './generationStream';
 import { type Job, type Made, settled } from './job';
@@ -93,13 +94,13 @@ async function generate(
 	limits: StreamLimits & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
 	const { request: earlier, why = 'an earlier attempt of this node lost the stream' } = record;
-	const { files, cut, reason } = earlier
+	const { files, cut, reason, isEmpty }: Heard = earlier
 		? { ...earlier, cut: why }
 		: await requestStream(work, order, record, limits);
 	const { request } = record;
 	if (files.length >= request!.expected) return files;
 	request!.reason = reason;
-	record.markIncomplete(files, cut);
+	record.markIncomplete(files, cut, isEmpty);
 	const lost = limits.creating.aborted
 		? new Failure('timedOut', { limitMs: limits.timeoutMs, maybeAccepted: true })
 		: new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut });

@@ -23,6 +23,8 @@ export interface GenerationOrder {
 
 /** How long to search for what was answered with an error, in ms: hardly any such request was accepted. */
 const UNLIKELY_MS = 10_000;
+/** … and for what ended with an empty list: it was most likely filtered. */
+const EMPTY_MS = 60_000;
 
 /** What this attempt, or an earlier one, has sent for an item, and what came of it. */
 export class GenerationRecord {
@@ -73,10 +75,10 @@ export class GenerationRecord {
 		this.work.report.progress(`${this.kind} ${status}`);
 	}
 
-	/** Only `files` have come; what `cut` the stream, unless the service has ended it. */
-	markIncomplete(files: GeneratedFile[], cut: string | undefined): void {
+	/** Only `files` have come; what `cut` the stream, unless the service has ended it, perhaps with none. */
+	markIncomplete(files: GeneratedFile[], cut: string | undefined, isEmpty = false): void {
 		const { request, requests, work } = this;
-		markLost(request!, cut === undefined ? 0 : undefined);
+		markLost(request!, cut === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
 		if (files.length > 0) this.receive(files);
 		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
 		const [account] = work.paid.key.split('/', 1);

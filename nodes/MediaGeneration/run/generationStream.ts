@@ -81,6 +81,9 @@ export async function requestStream(
 		const outcome = await outcomeOf(answer.body, begin);
 		// Some services accept every call, and refuse by the first event.
 		if (began === 0 && isTransient(outcome)) throw new Failure('rateLimited', outcome.facts);
+		if (began === 0 && outcome instanceof Failure && outcome.facts.means === 'token') {
+			throw new Failure('tokenRefused', outcome.facts);
+		}
 		begin();
 		if (signal.aborted) throw abortReason(signal).with({ maybeAccepted: true });
 		if (!(outcome instanceof Failure)) return outcome;

@@ -1,5 +1,6 @@
 import type { Credential } from '../http/credential';
-import { failureOfStatus, meansToken, readRetryAfter, saysTooMuch } from '../parsing/errors';
+import { failureOfStatus, readRetryAfter } from '../parsing/errors';
+import { meaningOf } from '../parsing/errorTable';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import { abortReason, backOffMs, sleep, startDeadline, steadyNow } from '../async/deadline';
@@ -53,7 +54,7 @@ function endingOf(failure: Failure): Ending {
 	const { kind, facts } = failure;
 	if (kind === 'canceled') return 'unknown';
 	// With 503 it may have begun something all the same.
-	const saysBusy = facts.retryAfterMs !== undefined || saysTooMuch(facts.text);
+	const saysBusy = facts.retryAfterMs !== undefined || facts.means === 'throttled';
 	const isBusy = kind === 'unavailable' && facts.status === 503 && saysBusy;
 	if (kind === 'rateLimited' || isBusy) return 'refused';
 	return isFailure(failure, ...UNANSWERED, 'unreachable') ? 'away' : 'answered';
@@ -87,6 +88,8 @@ export class RetryingClient {
 	readonly pace: Pace;
 	/** How the token was refused: no further create call goes out. */
 	private refused: Failure | undefined;
+	/** The service has done what it was asked with this token. */
+	private hasWorked = false;
 
 	constructor(
 		readonly context: ServiceContext,
@@ -127,6 +130,7 @@ export class RetryingClient {
 			const accept = () => {
 				if (isAccepted) return;
 				isAccepted = true;
+				this.hasWorked = true;
 				limit.lift();
 				pace.recordEnd(kind, sentAt, 'accepted');
 			};
@@ -140,8 +144,8 @@ export class RetryingClient {
 				accept();
 				return result;
 			}
-			last = result;
-			if (kind === 'create' && meansToken(last)) this.refused = last;
+			last = await this.withTokenChecked(call, result);
+			if (kind === 'create' && last.kind === 'tokenRefused') this.refused = last;
 			if (!last.facts.maybeAccepted) call.onRefused?.();
 			const isAgain = this.mayRepeat(call, last, attempt++, began);
 			// A connection that was refused may only have come a moment too early.
@@ -152,14 +156,35 @@ export class RetryingClient {
 		}
 	}
 
-	/** After an outage a reading has to go well before something is paid for: why it does not, if so. */
-	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
+	/**
+	 * A refusal that may mean the token (403), or is no answer to it (an event), counts so only where words
+	 * or the account's answer say so: else the service does not allow what was asked for.
+	 */
+	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
+		const { kind, facts } = failure;
+		const isSure = facts.status === 401 || call.path === ACCOUNT_PATH;
+		if (kind !== 'tokenRefused' || isSure) return failure;
+		const hasWorked = call.repeat === 'create' && this.hasWorked;
+		const isToken =
+			!hasWorked &&
+			(meaningOf(facts.text) === 'token' ||
+				isFailure(await this.readAccount(call.signal), 'tokenRefused'));
+		return isToken ? failure : new Failure('rejected', { ...facts, means: 'not_allowed' });
+	}
+
+	/** Reads the account once: why that fails, if so. */
+	private async readAccount(signal: AbortSignal): Promise<Failure | undefined> {
 		const path = ACCOUNT_PATH;
 		const call: ApiCall = { method: 'GET', path, repeat: 'once', limitMs: PROBE_MS, signal };
-		const failure = await this.send(call, readText).then(
+		return await this.send(call, readText).then(
 			() => undefined,
 			(error: Failure) => error,
 		);
+	}
+
+	/** After an outage a reading has to go well before something is paid for: why it does not, if so. */
+	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
+		const failure = await this.readAccount(signal);
 		const isAway = failure && ['away', 'unknown'].includes(endingOf(failure));
 		return isAway ? failure : undefined;
 	}

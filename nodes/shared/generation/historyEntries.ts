@@ -1,6 +1,6 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
 import { asText, asTime } from '../parsing/coerce';
-import { isFailureWord } from '../parsing/errors';
+import { isFailureWord, saysWhy } from '../parsing/errors';
 import { idOf, marksOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), and how it is recognised. Pure. */
@@ -37,7 +37,7 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
 			prompt: asText(record.prompt) ?? '',
 			createdAt: asTime(record.created_at),
 			files,
-			failed: files.length === 0 && isFailureWord(record.status),
+			failed: files.length === 0 && (isFailureWord(record.status) || saysWhy(record)),
 			marks: [...(id === undefined ? [] : [id]), ...marksOf(files)],
 		};
 	});

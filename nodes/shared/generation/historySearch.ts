@@ -6,7 +6,7 @@ import type { GeneratedFile, SentRequest } from '../contract';
 import { Failure, isFailure, withFacts } from '../failure';
 import { MAX_FILES } from '../limits';
 import { asText } from '../parsing/coerce';
-import { readReason } from '../parsing/errors';
+import { failureOfAnswer } from '../parsing/errors';
 import { marksOf } from '../parsing/responses';
 import { isKnown, type HistoryEntry } from './historyEntries';
 import { isOpenBeside, isProvenFor, matchHistory, sinceOf } from './historyMatching';
@@ -84,8 +84,8 @@ export async function findInHistory(
 		found = [...got, ...further.flatMap(({ files }) => files)].slice(0, MAX_FILES);
 		if (found.length + failed.length >= expected) {
 			if (found.length > 0) return { done: true, value: found };
-			const text = readReason(api.credential.redact.value(failed[0]!.record));
-			throw new Failure('generationFailed', { text });
+			const { facts } = failureOfAnswer(api.credential.redact.value(failed[0]!.record));
+			throw new Failure('generationFailed', { text: facts.text, means: facts.means });
 		}
 		if (leftMs() <= 0) throw new Failure('streamLost');
 		return { done: false };

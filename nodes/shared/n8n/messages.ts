@@ -1,6 +1,5 @@
-import type { Failure, FailureFacts, FailureKind } from '../failure';
+import type { Failure, FailureFacts, FailureKind, Meaning } from '../failure';
 import { clip } from '../parsing/coerce';
-import { saysTooMuch } from '../parsing/errors';
 
 /** The only place that puts failures into words. Pure. */
 
@@ -36,7 +35,7 @@ const UNREACHABLE: Record<string, Wording> = {
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
 		description:
-			"Check 'Base URL' in the credential: the certificate must be issued for that host.",
+			"Check 'Base URL' in the credential: the certificate must be issued for that host. If it is one of your own, name its authority's file in n8n's environment variable NODE_EXTRA_CA_CERTS, and restart n8n.",
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
@@ -54,9 +53,16 @@ const whereabouts = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 const unsure = ({ isSpeech }: FailureFacts) =>
 	`The service may have accepted the request and charged for it. Check ${isSpeech ? "the provider's website" : "History → Get Many (or the provider's website)"} before you run this again.`;
 
-/** What to do before the next attempt; `change` unless the service had too much to do. */
-const remedy = ({ text }: FailureFacts, change: string) =>
-	saysTooMuch(text) ? "Set a lower 'Concurrency' under Options" : change;
+/** What to do before the next attempt, where it is not the input that has to change. */
+const REMEDIES: Partial<Record<Meaning, string>> = {
+	throttled: "Set a lower 'Concurrency' under Options",
+	quota: 'Wait until the quota is renewed',
+	credit: 'Add credit with the provider',
+	token: "Check the 'API Token' in the credential",
+	not_allowed: 'Choose a voice, a model or settings that the provider lets your account use',
+	unavailable: 'Wait some minutes',
+};
+const remedy = ({ means }: FailureFacts, change: string) => (means && REMEDIES[means]) ?? change;
 
 const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: ({ field = 'A field', text = 'is not valid', items = [] }) => ({
@@ -106,10 +112,11 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			'Add credit with the provider, then run this again. Account → Get shows what is left.',
 	}),
 	rateLimited: (facts) => ({
-		message: `The service received too many requests from this account${said(facts)}`,
-		description: /quota|daily|monthly|billing|plan\b/i.test(facts.text ?? '')
-			? 'A used-up quota comes back when its period ends, or with a larger plan. Account → Get shows what is left.'
-			: `Wait ${facts.retryAfterMs ? seconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
+		message: `${facts.means === 'quota' ? "The account's quota is used up" : 'The service received too many requests from this account'}${said(facts)}`,
+		description:
+			facts.means === 'quota'
+				? 'A used-up quota comes back when its period ends, or with a larger plan. Account → Get shows what is left.'
+				: `Wait ${facts.retryAfterMs ? seconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
 	}),
 	invalidVoice: (facts) => ({
 		message: `The service does not accept this voice${said(facts)}`,
@@ -126,7 +133,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${said(facts)}`,
-		description: `Change the input that this refers to${http(facts.status)}.`,
+		description: `${remedy(facts, 'Change the input that this refers to')}${http(facts.status)}.`,
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${http(facts.status)}${said(facts)}`,

@@ -3,7 +3,8 @@ import { abortReason, sleep, steadyNow } from '../async/deadline';
 import { Queue } from '../async/queue';
 import { SharedReadings } from '../async/sharedReadings';
 import { Failure } from '../failure';
-import { isOverload, saysAtOnce } from '../parsing/errors';
+import { isOverload } from '../parsing/errors';
+import { saysAtOnce } from '../parsing/errorTable';
 import { Breaker, Pause, Room } from './breaker';
 import { WatchLine } from './watchLine';
 
@@ -178,8 +179,8 @@ export class Pace {
 		const isSaid = saysAtOnce(facts.text);
 		const mayBeFull = !pause.isBelieved && room.mayBeFull(this.inWork - 1);
 		const isFull = isCreate && (isSaid || mayBeFull);
-		// An overloaded service (503) tells of no limit.
-		const isBusy = isCreate && kind !== 'rateLimited';
+		// An overloaded service (503, 529) tells of no limit.
+		const isBusy = isCreate && (kind !== 'rateLimited' || (facts.status ?? 0) >= 500);
 		if (this.isNews(sentAt) && !isBusy) {
 			if (isFull) room.fill(this.underWay, isSaid);
 			else this.blameRate();

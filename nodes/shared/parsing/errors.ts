@@ -1,6 +1,7 @@
-import { Failure, isFailure, type FailureFacts } from '../failure';
+import { Failure, isFailure, type FailureKind, type Meaning } from '../failure';
 import { MAX_REASON_CHARS } from '../limits';
 import { asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
+import { meaningOf, signOf } from './errorTable';
 import type { Redactor } from './redaction';
 
 /** What the service says went wrong, and what that means. Pure; the shapes: docs/contract.md, “HTTP”. */
@@ -53,55 +54,19 @@ export function saysFailure(value: unknown): boolean {
 
 /** A status word that means failure; deployments have more than §3. */
 export const isFailureWord = (value: unknown): boolean =>
-	/^(?:media_generation_status_)?(?:error|failed|cancell?ed)$/i.test(asText(value) ?? '');
+	/^(?:media_generation_status_)?(?:error|failed|filtered|cancell?ed)$/i.test(asText(value) ?? '');
 
 /** True for a record that has failed, or reports a failure. */
 export const isFailed = (record: unknown): boolean =>
 	saysFailure(record) || (isRecord(record) && isFailureWord(record.status));
 
-const oneOf = (...patterns: RegExp[]) =>
-	new RegExp(patterns.map(({ source }) => source).join('|'), 'i');
-
-/* What texts mean, their words apart by single spaces. Repetitions are bounded: long texts take long. */
-const CREDIT = oneOf(
-	/insufficient (?:\w{1,40} )?(?:credit|quota|balance|fund)/,
-	/enough (?:\w{1,40} )?(?:credit|quota|balance)/,
-	/out of (?:credit|quota)|no credits? left/,
-	/(?:credit|quota|balance)s?\b[^.]{0,40}(?:exceeded|exhausted|used up|too low|not enough)/,
-	/(?:exceed|exhaust)\w{0,10}[^.]{0,30}(?:credit|quota|balance)|payment required/,
-);
-const VOICE = oneOf(
-	/voice[^.]{0,80}?(?:invalid|not (?:be )?found|unknown|not exist|missing|required)/,
-	/(?:invalid|unknown|unsupported) voice/,
-);
-const TOKEN = oneOf(
-	/(?:invalid|expired|missing|wrong|revoked) (?:(?:api|access|bearer) )?(?:token|key)/,
-	/(?:token|api key)\b[^.]{0,30}(?:expired|invalid|revoked|not valid)|unauthori[sz]ed/,
-);
-const TOO_MUCH = oneOf(
-	/too many (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|generations|at once)|\b429\b/,
-	/rate limit|overload|throttl|at capacity|queue (?:is )?full|high demand|\bbusy\b/,
-	/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached)/,
-	/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel)/,
-);
-const AT_ONCE = /concurren|simultaneous|parallel|at once|in progress/i;
-
-/** With words of `machine_words`, `MachineWords` and `machine-words` apart. */
-const wordsOf = (text = ''): string =>
-	text.replace(/[\s_-]+/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2');
-
 /** The longest wait that Retry-After can ask for, in ms: a day. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** True when a text says that too much is under way or asked for. */
-export const saysTooMuch = (text?: string): boolean => TOO_MUCH.test(wordsOf(text));
-
-/** True when a text says that too much is under way at once. */
-export const saysAtOnce = (text?: string): boolean => AT_ONCE.test(wordsOf(text));
-
 /** True where something was begun, and has failed because too much was under way. */
 export const isOverload = (error: unknown): boolean =>
-	isFailure(error, 'taskFailed', 'generationFailed') && saysTooMuch(error.facts.text);
+	isFailure(error, 'taskFailed', 'generationFailed') &&
+	(error.facts.means ?? meaningOf(error.facts.text)) === 'throttled';
 
 /** Retry-After, seconds or a date by the clock of the answer, in ms from 0 to a day; undefined if senseless. */
 export function readRetryAfter(headers: Record<string, string | undefined>): number | undefined {
@@ -113,11 +78,6 @@ export function readRetryAfter(headers: Record<string, string | undefined>): num
 	return Number.isFinite(ms) ? Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms)) : undefined;
 }
 
-/** True where the token itself is refused: 403 may also be about a plan, a voice or a captcha. */
-export const meansToken = ({ kind, facts: { status, text = 'forbidden' } }: Failure): boolean =>
-	kind === 'tokenRefused' &&
-	(status !== 403 || SAYS_LITTLE.test(text) || TOKEN.test(wordsOf(text)));
-
 /** The reason in an error body: from JSON, however nested, or plain text; undefined for a page. */
 export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
@@ -125,51 +85,69 @@ export function readErrorText(body: string): string | undefined {
 	return looksLikeHtml(body) ? undefined : readReason(body);
 }
 
-/** The Failure that a text of the service means, whatever channel it came over. */
-export function failureOfText(text: string | undefined, facts: FailureFacts = {}): Failure {
-	const [words, withText] = [wordsOf(text), { ...facts, text }];
-	if (CREDIT.test(words)) return new Failure('outOfCredit', withText);
-	if (TOKEN.test(words)) return new Failure('tokenRefused', withText);
-	if (VOICE.test(words)) return new Failure('invalidVoice', withText);
-	return new Failure('rejected', withText);
+/** What each meaning is as a refusal. Others are rejections of what was asked for. */
+const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
+	throttled: 'rateLimited',
+	quota: 'rateLimited',
+	credit: 'outOfCredit',
+	token: 'tokenRefused',
+	voice: 'invalidVoice',
+};
+
+/**
+ * The Failure that an answer (its JSON, or its text) means which refuses a request, whatever channel it
+ * came over. It has to be redacted.
+ */
+export function failureOfAnswer(answer: unknown, status?: number): Failure {
+	const means = meaningOf(answer, status);
+	const kind = (means && REFUSAL_KINDS[means]) ?? 'rejected';
+	const transient = kind === 'rateLimited' || undefined;
+	const text = readReason(answer) ?? plainText(signOf(answer));
+	return new Failure(kind, { means, status, text, transient });
 }
 
 /**
- * True for an error, `text` its reason, that says in words or as 429 that too much is under way. With an
- * id, anywhere, something may have been begun that was too much.
+ * True for an answer that refuses as 429 does: what was asked for has surely not been begun. With an id,
+ * anywhere, something may have been begun that was too much.
  */
-export function saysRefused(error: unknown, text: string | undefined): boolean {
-	const json = JSON.stringify(error);
-	if (/"(?:task_?)?id":(?!null|"")/i.test(json)) return false;
-	const isTooMuch = saysTooMuch(text) || /"(?:code|status)":"?429\b/i.test(json);
-	return isTooMuch && failureOfText(text).kind === 'rejected';
-}
+export const saysRefused = (answer: unknown): boolean =>
+	['throttled', 'quota'].includes(meaningOf(answer) ?? '') &&
+	!/"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(answer));
+
+/** They leave no doubt that nothing was begun, or comes of it, even with a server error or no error. */
+const SURE: ReadonlyArray<Meaning | undefined> = ['quota', 'credit', 'not_allowed', 'moderation'];
+/** Server errors whose JSON may also say that the service has too much to do. */
+const OVERLOAD_STATUSES = [503, 529];
+
+/** A reason that is named as one, as in `raiMediaFilteredReasons` or `failureReason`. */
+const NAMED_REASON = /"\w*(?:filter|fail|block|reject|refus)\w*reasons?":\[?"[^"]/i;
+
+/** True for a result without a file, or one that may be in progress, that says why nothing comes of it. */
+export const saysWhy = (result: unknown): boolean =>
+	SURE.includes(meaningOf(result)) || NAMED_REASON.test(JSON.stringify(result) ?? '');
 
 /** The Failure of an answer with an HTTP error status. `body`, which is cut here, has to be redacted. */
 export function failureOfStatus(status: number, body: string): Failure {
-	const text = readErrorText(body);
-	const facts = { status, text };
-	if (status >= 300 && status < 400) return new Failure('redirected', facts);
-	if (status === 402) return new Failure('outOfCredit', facts);
+	const json = parseJson(body);
+	const isPage = looksLikeHtml(body);
+	const said = failureOfAnswer(json === undefined && !isPage ? body : json, status);
+	const { text, means } = said.facts;
+	const facts = { status, text, means };
 	const passing = { ...facts, transient: true };
-	if (status === 429 || (status < 500 && saysTooMuch(text))) {
-		// A quota that is exceeded may be one of requests, which passes.
-		const isOut = /insufficient|credit|balance/i.test(text ?? '') && CREDIT.test(wordsOf(text));
-		return isOut ? new Failure('outOfCredit', facts) : new Failure('rateLimited', passing);
+	if (status >= 300 && status < 400) return new Failure('redirected', facts);
+	const isSure = SURE.includes(means);
+	if (status >= 500) {
+		const isRefused = isSure || (OVERLOAD_STATUSES.includes(status) && saysRefused(json));
+		return json !== undefined && isRefused ? said : new Failure('unavailable', passing);
 	}
-	const isRefused = status === 401 || status === 403;
 	// A web page with 401 or 403 comes from an edge in front of the service, and passes.
-	if (status === 408 || (isRefused && looksLikeHtml(body))) {
+	if (status === 408 || (isPage && (status === 401 || status === 403))) {
 		return new Failure('unavailable', passing);
 	}
-	const said = failureOfText(text, facts);
-	if (said.kind === 'outOfCredit') return said;
-	if (isRefused) return new Failure('tokenRefused', facts);
-	if (status >= 500) return new Failure('unavailable', passing);
-	if (said.kind !== 'rejected' || (status !== 404 && status !== 410)) return said;
+	if (isSure || said.kind !== 'rejected' || (status !== 404 && status !== 410)) return said;
 	// What is no JSON comes from an ingress while the service is away, unless the address is wrong.
-	const isPage = status === 404 && body.trim() !== '' && parseJson(body) === undefined;
-	return isPage ? new Failure('notTheService', passing) : new Failure('notFound', facts);
+	const isOther = status === 404 && body.trim() !== '' && json === undefined;
+	return isOther ? new Failure('notTheService', passing) : new Failure('notFound', facts);
 }
 
 /**
@@ -185,7 +163,11 @@ export function readAnswer<T>(
 	const found = read(raw);
 	if (found !== undefined) return found;
 	if (!isFailed(raw)) throw new Failure('notTheService', { transient: true });
-	const text = readReason(redact.value(raw)) ?? 'no reason given';
-	if (saysRefused(raw, text)) throw new Failure('rateLimited', { text, transient: true });
-	throw failureOfText(text);
+	const { kind, facts } = failureOfAnswer(redact.value(raw));
+	const { text = 'no reason given' } = facts;
+	const isBegun = kind === 'rateLimited' && !saysRefused(raw);
+	throw new Failure(isBegun ? 'rejected' : kind, {
+		...{ ...facts, text },
+		transient: facts.transient && !isBegun,
+	});
 }

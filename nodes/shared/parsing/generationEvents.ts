@@ -1,9 +1,9 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { STREAM_ENDS, type GeneratedFile } from '../contract';
-import { Failure, isFailure } from '../failure';
+import { Failure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
 import { asText, clip, isRecord, looksLikeHtml, parseJson, unsigned } from './coerce';
-import { failureOfText, isFailed, isFailureWord, readReason, saysRefused } from './errors';
+import { failureOfAnswer, isFailed, isFailureWord, saysRefused, saysWhy } from './errors';
 import { idOf, readGeneratedFiles, type Source } from './responses';
 
 /** From the bytes of a generation stream to its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
@@ -15,7 +15,21 @@ export interface Heard {
 	cut?: string;
 	/** Why some have failed, as the service says. */
 	reason?: string;
+	/** The service has ended it with an empty list: hardly anything was made. */
+	isEmpty?: boolean;
 }
+
+/** It is in progress, also where a completion lists it. */
+const isUnderWay = (entry: unknown): boolean =>
+	/^(?:media_generation_status_)?(?:pending|active|processing)$/i.test(
+		asText(isRecord(entry) ? entry.status : entry) ?? '',
+	);
+
+/** True for an empty list, or a record without an id that holds one. */
+const isEmptyList = (value: unknown): boolean =>
+	Array.isArray(value)
+		? value.length === 0
+		: isRecord(value) && idOf(value) === undefined && Object.values(value).some(isEmptyList);
 
 /** The value in an event's data: JSON (also JSON inside a JSON string), or a bare text. */
 function readData(data: string): unknown {
@@ -47,6 +61,7 @@ export class GenerationEvents {
 	private failure: Failure | undefined;
 	/** What is known of the end if nothing more comes. */
 	private last = 'the stream was empty';
+	private lastValue: unknown;
 	private readonly parser = createParser({
 		maxBufferSize: MAX_EVENT_CHARS,
 		onEvent: (event) => this.onEvent(event),
@@ -81,6 +96,7 @@ export class GenerationEvents {
 		// The last event counts even without the blank line that should follow it.
 		this.push(Buffer.from('\n\n'));
 		if (this.mode === 'plain' && !this.outcome) this.readPlain();
+		if (!this.outcome && saysWhy(this.lastValue)) this.fail(this.lastValue);
 		this.end(undefined, this.failure);
 		return this.outcome!;
 	}
@@ -106,6 +122,7 @@ export class GenerationEvents {
 		this.isFailing = false;
 		this.last = 'the stream ended while it was in progress';
 		const value = readData(data);
+		this.lastValue = value;
 		const isEnd = STREAM_ENDS.complete.test(event);
 		if (STREAM_ENDS.failed.test(event)) this.fail(value);
 		else this.read(value, isEnd ? 'the completion named no file' : undefined);
@@ -124,12 +141,14 @@ export class GenerationEvents {
 			// The others may take minutes longer.
 			if (files.length < this.expected) this.onProgress('completed in part', id);
 		}
+		const isResult = lack !== undefined;
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
 			if (files.length > 0 && readGeneratedFiles(entry, baseUrl).length > 0) continue;
-			if (isFailed(entry) || isFailureWord(entry)) {
+			if (isFailed(entry) || isFailureWord(entry) || (isResult && saysWhy(entry))) {
 				this.fail(entry);
 				lack = undefined;
 			} else {
+				if (isUnderWay(entry)) lack = undefined;
 				const id = idOf(entry);
 				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
 				const word = asText(status) ?? asText(message) ?? (id && 'working');
@@ -137,19 +156,21 @@ export class GenerationEvents {
 				if (word) this.onProgress(clip(redact.text(word), MAX_REASON_CHARS), id);
 			}
 		}
-		if (lack !== undefined && files.length === 0) this.end(lack);
+		if (lack !== undefined && files.length === 0) this.end(lack, undefined, isEmptyList(value));
 	}
 
 	/** `error`: of the video that it names, else of one of several, or of all if nothing else is told. */
 	private fail(error: unknown): void {
-		const reason = readReason(this.source.redact.value(error));
-		const text = isFailureWord(reason) ? undefined : reason;
-		const said = failureOfText(text);
-		const isOwn = isFailure(said, 'rejected', 'invalidVoice');
-		const transient = saysRefused(error, reason) || undefined;
-		const failure = isOwn ? new Failure('generationFailed', { text, transient }) : said;
+		const { kind, facts } = failureOfAnswer(this.source.redact.value(error));
+		const { means } = facts;
+		const isBare = isFailureWord(facts.text) && means === undefined;
+		const text = isBare ? undefined : facts.text;
+		const transient = saysRefused(error) || undefined;
+		const ownKind = kind === 'outOfCredit' ? kind : 'generationFailed';
+		const failure = new Failure(ownKind, { ...facts, text, transient });
 		if (text || !this.failure) this.failure = failure;
-		if (this.expected === 1 || (transient && this.heard < 2)) this.end(undefined, failure);
+		const isOfAccount = transient || means === 'credit' || means === 'token';
+		if (this.expected === 1 || (isOfAccount && this.heard < 2)) this.end(undefined, failure);
 		const id = idOf(error);
 		this.isFailing = id === undefined;
 		if (id === undefined || this.outcome) return;
@@ -158,12 +179,12 @@ export class GenerationEvents {
 	}
 
 	/** Nothing more is heard, because of `cut` unless it was the service that ended it. */
-	private end(cut?: string, failure?: Failure): void {
+	private end(cut?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
 		const isAll = files.length + Math.max(this.failed.size, this.failure ? 1 : 0) >= this.expected;
 		const reason = this.failure?.facts.text;
 		// Files that have come are paid for, whatever follows.
 		if (files.length > 0) this.outcome ??= { files, cut: isAll ? undefined : cut, reason };
-		else this.outcome ??= failure ?? { files, cut: cut ?? this.last };
+		else this.outcome ??= failure ?? { files, cut: cut ?? this.last, isEmpty };
 	}
 }

@@ -50,6 +50,18 @@ export const idOf = (value: unknown): string | undefined =>
 	isRecord(value) ? (asId(value.id) ?? asId(value.task_id)) : undefined;
 
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
+/** Words beside the contract's: of what goes on, and of what has ended badly. */
+const ONGOING = /ing$|queue|pending|active|progress|start|submit|creat|schedul|accept/;
+const ENDED_BADLY =
+	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
+
+/** What an unknown status of a task seems to say: an end, beside an address or a reason. */
+function endSaid(status: string, record: ServiceRecord, audioUrl?: string): SpeechTask['seems'] {
+	if (ONGOING.test(status)) return undefined;
+	const hasReason = readReason(ENDED_BADLY.test(status) ? record : record.error) !== undefined;
+	if (hasReason) return 'error';
+	return audioUrl === undefined || ENDED_BADLY.test(status) ? undefined : 'completed';
+}
 
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;
@@ -79,14 +91,17 @@ export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): Speec
 	if (word === undefined) return undefined;
 	const shown = clip(redact.text(word.toLowerCase()), MAX_REASON_CHARS);
 	const status = isFailureWord(shown) ? 'error' : shown;
-	const state = STATES.find((known) => known === status) ?? 'processing';
+	const known = STATES.find((state) => state === status);
+	const state = known ?? 'processing';
+	const seems = known ? undefined : endSaid(status, record, audioUrl);
 	return {
 		state,
+		seems,
 		status,
 		audioUrl,
 		subtitleUrl: addressUnder('subtitle', 'subtitle_url'),
 		percentage: asPercentage(record.process_percentage),
-		message: state === 'error' ? readReason(redact.value(record)) : undefined,
+		message: (seems ?? state) === 'error' ? readReason(redact.value(record)) : undefined,
 		fields: record,
 	};
 }

@@ -4,13 +4,15 @@ import { pollUntil, type Reading } from '../async/pollUntil';
 import { RECENT_MS } from '../async/sharedReadings';
 import type { SpeechTask } from '../contract';
 import { Failure, isFailure, isTransient, withFacts } from '../failure';
+import { meaningOf } from '../parsing/errorTable';
 import type { Connection } from './notifications';
 
 /**
- * How long readings must find the same until it counts, in ms: a completed task without an address, 404s
- * (of a replica that lags), and, if nothing has answered yet, none: the address may be wrong.
+ * How long readings must find the same until it counts, in ms: a completed task without an address, an end
+ * in other words than the contract's, 404s (of a replica that lags), and, if nothing has answered yet,
+ * none: the address may be wrong.
  */
-const GRACE_MS = { noAddress: 60_000, notFound: 10_000, away: 120_000 };
+const GRACE_MS = { noAddress: 60_000, seems: 10_000, notFound: 10_000, away: 120_000 };
 
 /**
  * How a wait can begin. `readFirst`: the result may be there already. `isProven`: the task exists, so
@@ -74,15 +76,19 @@ class Sightings {
 	/** A reading has shown the task. Throws a Failure when nothing more will come of it. */
 	noteTask(task: SpeechTask): Reading<SpeechTask> {
 		this.isProven = true;
+		if (!task.seems || task.status !== this.status) this.since.seems = undefined;
 		this.status = task.status;
 		this.httpStatus = undefined;
 		this.since.notFound = undefined;
-		if (task.state === 'error') throw new Failure('taskFailed', { text: task.message });
-		if (task.state !== 'completed') {
+		const { message: text, fields, seems } = task;
+		if (seems && !this.isLasting('seems')) return { done: false, soon: true };
+		const state = seems ?? task.state;
+		if (state === 'error') throw new Failure('taskFailed', { text, means: meaningOf(fields) });
+		if (state !== 'completed') {
 			this.noteProgress(task.percentage);
 			return { done: false };
 		}
-		if (task.audioUrl !== undefined) return { done: true, value: task };
+		if (task.audioUrl !== undefined) return { done: true, value: { ...task, status: state } };
 		return this.bearWith('noAddress', new Failure('noAddress', { limitMs: GRACE_MS.noAddress }));
 	}
 
@@ -111,9 +117,14 @@ class Sightings {
 
 	/** Reads on soon; throws `failure` once it has been found for long enough. */
 	private bearWith(what: keyof typeof GRACE_MS, failure: Failure): Reading<SpeechTask> {
-		const since = (this.since[what] ??= steadyNow());
-		if (steadyNow() - since < GRACE_MS[what]) return { done: false, soon: true };
+		if (!this.isLasting(what)) return { done: false, soon: true };
 		throw failure;
+	}
+
+	/** Whether readings have found it so for long enough. */
+	private isLasting(what: keyof typeof GRACE_MS): boolean {
+		const since = (this.since[what] ??= steadyNow());
+		return steadyNow() - since >= GRACE_MS[what];
 	}
 }
 
