@@ -60,6 +60,8 @@ describe('the tarball', () => {
 		expect(manifest.dependencies).toBeUndefined();
 		expect(manifest.optionalDependencies).toBeUndefined();
 		expect(manifest.peerDependencies).toEqual({ 'n8n-workflow': '*' });
+		// npm would put the newest one beside n8n, which has its own and runs on older versions of Node.
+		expect(manifest.peerDependenciesMeta).toEqual({ 'n8n-workflow': { optional: true } });
 	});
 
 	test('requires nothing but n8n-workflow, Node and its own files', () => {
