@@ -9,6 +9,7 @@ import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
 import { saysNothing } from '../../shared/parsing/errors';
 import { redactAll, type Redactor } from '../../shared/parsing/redaction';
+import { withTypes } from '../../shared/parsing/responses';
 import { contextOf, entriesOf, type PaidLog } from '../paid/paidLog';
 import { Payments } from '../paid/payments';
 import { keysIn } from '../paid/requestKey';
@@ -98,7 +99,7 @@ export class Run {
 				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
 				if (saysNothing(json.error)) delete json.error;
 				return {
-					json: redact.value(json) as INodeExecutionData['json'],
+					json: redact.value(withTypes(json)) as INodeExecutionData['json'],
 					...(binary ? { binary } : {}),
 					pairedItem: { item: index },
 				};

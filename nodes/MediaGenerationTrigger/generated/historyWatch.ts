@@ -3,11 +3,12 @@ import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { passes } from '../../shared/api/tokenCheck';
 import { sleep, steadyNow, withDeadline } from '../../shared/async/deadline';
 import { RECENT_MS } from '../../shared/async/sharedReadings';
-import { Failure, isFailure } from '../../shared/failure';
+import { errorKindOf, Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
-import { readReason, saysNothing } from '../../shared/parsing/errors';
+import { failureOfAnswer, saysNothing } from '../../shared/parsing/errors';
+import { withTypes } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { NewEntries, type HistoryStore, type MarkedEntry } from './newEntries';
@@ -116,10 +117,12 @@ export class HistoryWatch {
 
 /** The event of an entry that has its file, or has failed. */
 function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
-	const named = id === undefined ? record : { ...record, id };
+	const named = withTypes(id === undefined ? record : { ...record, id });
 	if (failed) {
-		const error = readReason(record) ?? 'The service gave no reason';
-		return { ...named, event: 'failed', error } as IDataObject;
+		const { facts } = failureOfAnswer(record);
+		const error = facts.text ?? 'The service gave no reason';
+		const error_kind = errorKindOf(new Failure('generationFailed', facts));
+		return { ...named, event: 'failed', error, error_kind } as IDataObject;
 	}
 	const event = { ...named, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
 	// In an event, an `error` says that the file could not be fetched.

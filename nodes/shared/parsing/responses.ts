@@ -145,6 +145,23 @@ export const marksOf = (files: GeneratedFile[]): string[] => [
 	...new Set(files.flatMap(({ id, fileUrl }) => (id === undefined ? [fileUrl] : [id, fileUrl]))),
 ];
 
+/** Fields that the contract names, whose type no deployment decides. */
+const FIELD_TYPES = new Map<string, (value: unknown) => string | number | undefined>([
+	['id', asId],
+	['task_id', asId],
+	['voice_id', asId],
+	['process_percentage', (value) => asNumber(asText(value)?.replace(/\s*%$/, ''))],
+]);
+
+/** A record as it is put out: its identifiers are texts, its percentage is a number, and none is null. */
+export const withTypes = (record: ServiceRecord): ServiceRecord =>
+	Object.fromEntries(
+		Object.entries(record).flatMap(([key, value]) => {
+			const typed = FIELD_TYPES.has(key) ? FIELD_TYPES.get(key)!(value) : value;
+			return typed === undefined ? [] : [[key, typed]];
+		}),
+	);
+
 export interface Page {
 	items: ServiceRecord[];
 	/** Number of all items, if the service says so. */

@@ -137,8 +137,7 @@ export const spokenOutput = (
 	more: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, fields, status } = task;
-	const address = audioUrl === undefined ? {} : { audio_url: audioUrl };
-	const json = { ...fields, task_id: taskId, status, ...address, ...more };
+	const json = { ...fields, task_id: taskId, status, audio_url: audioUrl, ...more };
 	return output(json, binaryOf(outputField, { file, subtitles }));
 };
 
