@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { Failure } from '../shared/failure';
+import { errorKindOf, Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
 import type { NotMade } from './run/job';
@@ -28,6 +28,7 @@ export function failedItem(
 	const hasDoubtful = isDoubtful || unclearParts.length > 0;
 	const json = {
 		error: error.message,
+		error_kind: errorKindOf(cause),
 		...(error.description && !isTaken ? { description: error.description } : {}),
 		...(taskId === undefined ? {} : { task_id: taskId }),
 		...(taskIds?.length ? { task_ids: taskIds } : {}),

@@ -46,6 +46,7 @@ test('the error output keeps the columns of the row, but error, status and task 
 	expect(failed![0]!.json).toEqual({
 		...items[1],
 		error: expect.stringContaining('could not generate the speech'),
+		error_kind: 'other',
 		status: 'error',
 		task_id: taskOf('Two').id,
 	});

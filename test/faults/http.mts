@@ -100,6 +100,14 @@ const refusals: Row[] = [
 		...anything(403, { message: 'forbidden' }),
 		fails: 'refused the API token',
 	}),
+	row('403 with JSON, and the account can be read', BOTH, {
+		...create(403, { message: 'forbidden' }),
+		fails: 'rejected the request: forbidden…Choose a voice, a model or settings',
+	}),
+	row('Filtered: a refusal of the create call', BOTH, {
+		...create(400, { error: { code: 'moderation_blocked', message: 'Rejected' } }),
+		fails: 'rejected the request: Rejected…Change the input',
+	}),
 	row("401, 403 or 404 with an edge's page, to a reading", READS, {
 		faults: [...reading(403, PAGE), ...reading(401, PAGE), ...reading(404, PAGE)],
 		note: 'the edge passes: it is read again',
@@ -214,8 +222,16 @@ const limits: Row[] = [
 		note: 'it is not sent again',
 	}),
 	row('500 or 503 to the create call', CREATING, {
-		...create(503, { error: 'overloaded' }),
-		fails: `not available (HTTP 503): overloaded…${UNSURE}`,
+		...create(503, { error: 'boom' }),
+		fails: `not available (HTTP 503): boom…${UNSURE}`,
+	}),
+	row('503 or 529 with JSON that says: overloaded', BOTH, {
+		faults: [503, 529].map((status) => ({
+			...on.create,
+			...answer(status, { error: 'The model is overloaded' }),
+		})),
+		note: 'as 429',
+		sent: 3,
 	}),
 	...[504, 520].map((status) =>
 		row(`${status} to a create call that was accepted`, [VIDEO, IMAGE], {

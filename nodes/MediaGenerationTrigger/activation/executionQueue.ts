@@ -8,7 +8,7 @@ import type {
 } from 'n8n-workflow';
 import { backOffMs, settledWithin, sleep, withDeadline } from '../../shared/async/deadline';
 import { Semaphore } from '../../shared/async/queue';
-import { Failure } from '../../shared/failure';
+import { errorKindOf, Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from './activation';
 import type { EventStore } from './eventStore';
@@ -98,7 +98,9 @@ export class ExecutionQueue {
 			(binary) => ({ json: redact.value(json), binary }),
 			(error: unknown) => {
 				const failure = error instanceof Failure ? error : new Failure('badFile');
-				return { json: redact.value({ ...json, error: wordingOf(failure).message }) };
+				const { message } = wordingOf(failure);
+				const told = { ...json, error: message, error_kind: errorKindOf(failure) };
+				return { json: redact.value(told) };
 			},
 		);
 	}

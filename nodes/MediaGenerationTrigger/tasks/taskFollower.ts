@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { sleep } from '../../shared/async/deadline';
 import type { SpeechTask } from '../../shared/contract';
-import { Failure } from '../../shared/failure';
+import { errorKindOf, Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { Connection } from '../../shared/speech/notifications';
@@ -83,11 +83,13 @@ export class TaskFollower {
 	/** Returns the failure unless it is an end of the task. */
 	private fail(error: unknown): Failure | undefined {
 		const failure = error instanceof Failure ? error : new Failure('noAnswer');
+		const error_kind = errorKindOf(failure);
 		if (failure.kind === 'noAddress') {
-			this.end('completed', { status: 'completed', error: wordingOf(failure).message });
+			const { message } = wordingOf(failure);
+			this.end('completed', { status: 'completed', error: message, error_kind });
 		} else if (failure.kind === 'taskFailed') {
 			const reason = failure.facts.text ?? 'The service gave no reason';
-			this.end('failed', { status: 'error', error: reason });
+			this.end('failed', { status: 'error', error: reason, error_kind });
 		} else return failure;
 		return undefined;
 	}

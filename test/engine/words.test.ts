@@ -1,0 +1,210 @@
+import type { IDataObject } from 'n8n-workflow';
+import type { FaultAction } from '../../simulator/simulator.mts';
+import { PAGE } from '../service/bodies.mts';
+import { event } from '../faults/row.mts';
+import { good, only, out } from './seen';
+import { ALWAYS, answer, looks, onCreate, onRead, posts } from './service';
+import { CONTINUE, fakeTime, image, node, run, sim, speech, start, video } from './setup';
+import { hasten } from './time';
+
+/* What the words of services mean for a batch, and what a failed item tells; the words: errorTable.test.ts. */
+
+const OVERLOADED = {
+	error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' },
+};
+const DAILY = 'PUBLIC_ERROR_PER_MODEL_DAILY_QUOTA_REACHED';
+const SLOWER = "You're requesting generations too quickly. Please wait a moment and try again.";
+const REASON =
+	'Veo could not generate 1 videos. You will not be charged. Try rephrasing the prompt.';
+const stream = (name: string, data: unknown) =>
+	answer(200, event(name, data as object), { 'Content-Type': 'text/event-stream' });
+const rows = (count: number) => ({ items: Array.from({ length: count }, (_, n) => ({ n })) });
+const batchOf = (parameters: IDataObject) => node(parameters, CONTINUE);
+const EACH = '=N {{ $json.n }}';
+
+const TASK = { resource: 'speech', taskId: '7', download: false };
+
+/** The json of the only item, which failed. */
+async function failedItem(parameters: IDataObject) {
+	const [item] = out(await run(batchOf(parameters)));
+	expect(item!.json.error).toBeTruthy();
+	return item!.json;
+}
+
+describe('a refusal in other words', () => {
+	test.each<[string, (text: string) => IDataObject, FaultAction]>([
+		['503 with JSON that says overloaded', speech, answer(503, OVERLOADED)],
+		[
+			'529 with JSON that says overloaded',
+			video,
+			answer(529, { error: { type: 'overloaded_error' } }),
+		],
+		['400', speech, answer(400, { error: SLOWER })],
+		['an error event', video, stream('error', { code: 'RESOURCE_EXHAUSTED' })],
+		['an error event of bare words', image, stream('error', SLOWER)],
+	])('loses no row: %s', async (_, of, refusal) => {
+		await start({ pace: 0.01 });
+		fakeTime();
+		onCreate(refusal, { times: 15 });
+		const { result } = await hasten(batchOf(of(EACH)), rows(20));
+		expect(good(result)).toHaveLength(20);
+		expect([
+			result.items('Media Generation').filter(({ json }) => json.error),
+			sim.creates,
+		]).toEqual([[], 20]);
+	});
+
+	test.each([
+		[503, PAGE],
+		[503, ''],
+		[503, {}],
+		[500, { error: 'overloaded' }],
+		[502, { error: 'overloaded' }],
+	])('is none where the call may have been accepted: %d %j', async (status, body) => {
+		onCreate(answer(status, body), ALWAYS);
+		const json = await failedItem(speech('A', { timeout: 2 }));
+		expect(json).toMatchObject({ error_kind: 'indeterminate', maybe_paid: true });
+		expect(posts()).toBe(1);
+	});
+
+	test('a used-up quota ends a batch, also as an error event', async () => {
+		onCreate(stream('error', { error: DAILY }), ALWAYS);
+		const began = Date.now();
+		const lost = out(await run(batchOf(video(EACH, { timeout: 2 })), rows(30)));
+		expect(Date.now() - began).toBeLessThan(8000);
+		const told = { error: expect.stringContaining(DAILY), error_kind: 'quota' };
+		expect(lost.map(({ json }) => json)).toEqual(lost.map(() => expect.objectContaining(told)));
+	});
+});
+
+describe('403 with JSON', () => {
+	const asksForToken = /API Token/;
+	test.each<[string, object]>([
+		['a voice that the plan lacks', { error: 'This voice is not available on your plan' }],
+		['a captcha', { error: { code: 403, message: 'reCAPTCHA evaluation failed' } }],
+		['a model that is not enabled', { message: 'The model is not enabled' }],
+		['no reason, while the account can be read', { message: 'Forbidden' }],
+	])('is not the token: %s', async (_, body) => {
+		onCreate(answer(403, body), ALWAYS);
+		const { error, description, error_kind } = await failedItem(speech('A'));
+		expect(error_kind).toBe('not_allowed');
+		expect(`${error} ${description}`).not.toMatch(asksForToken);
+	});
+
+	test('is the token where the account says so, too, but not once it has worked', async () => {
+		sim.fault({ action: answer(403, { message: 'Forbidden' }), ...ALWAYS });
+		const { description, error_kind } = await failedItem(speech('A'));
+		expect([error_kind, description]).toEqual(['token', expect.stringMatching(asksForToken)]);
+		sim.clearFaults();
+
+		sim.fault({
+			method: 'POST',
+			after: 1,
+			action: answer(403, { error: 'Token expired' }),
+			...ALWAYS,
+		});
+		const items = out(await run(batchOf(speech(EACH, { concurrency: 1 })), rows(2)));
+		expect(items.map(({ json }) => json.error_kind)).toEqual([undefined, 'not_allowed']);
+	});
+});
+
+describe('filtered', () => {
+	test.each([
+		[REASON, { response: { raiMediaFilteredCount: 1, raiMediaFilteredReasons: [REASON] } }],
+		['FILTERED', [{ id: 'f1', status: 'FILTERED' }]],
+	])('a completion without a file fails at once with its reason: %s', async (reason, data) => {
+		onCreate(stream('video_generation_complete', data));
+		const json = await failedItem(video('A'));
+		expect(json).toMatchObject({
+			error: expect.stringContaining(reason),
+			error_kind: 'moderation',
+		});
+		expect(looks()).toBe(0);
+	});
+
+	test('a bare empty list is looked for in the history for a minute', async () => {
+		fakeTime();
+		onCreate(stream('video_generation_complete', []));
+		const { result, seconds } = await hasten(batchOf(video('A', { timeout: 1800 })), rows(1));
+		expect(out(result)[0]!.json.error_kind).toBe('indeterminate');
+		expect(seconds).toBeGreaterThanOrEqual(50);
+		expect(seconds).toBeLessThan(80);
+	});
+});
+
+test.each([
+	[{ status: 'succeeded', result: 'FILE' }, { status: 'completed' }],
+	[{ status: 'moderated', message: 'Your text was flagged' }, { error_kind: 'moderation' }],
+	[{ status: 'aborted', error: 'Internal error' }, { error_kind: 'unavailable' }],
+])('a task that ends in words of its own, %j, has ended', async (said, expected) => {
+	fakeTime();
+	const file = `${sim.fileOrigin}/files/a.mp3`;
+	const record = JSON.parse(JSON.stringify(said).replace('FILE', file)) as object;
+	onRead(answer(200, { id: 1, ...record }), ALWAYS);
+	const { result, seconds } = await hasten(batchOf(speech('A', {}, { download: false })), rows(1));
+	expect(out(result)[0]!.json).toMatchObject(expected);
+	expect(seconds).toBeLessThan(30);
+});
+
+test.each<[kind: string, FaultAction]>([
+	['throttled', answer(429, '')],
+	['credit', answer(402, '')],
+	['credit', answer(500, { message: 'insufficient balance (1008)' })],
+	['token', answer(401, '')],
+	['moderation', answer(400, { error: { code: 'moderation_blocked', message: 'No' } })],
+	['input', answer(422, { detail: [{ msg: 'Text is too long' }] })],
+	['input', answer(400, { error: 'invalid_voice_id' })],
+	['indeterminate', answer(502, PAGE)],
+])('a failed item tells its kind: %s', async (kind, action) => {
+	onCreate(action, ALWAYS);
+	expect(await failedItem(speech('A', { timeout: 1 }))).toMatchObject({ error_kind: kind });
+});
+
+/** Each with the identifiers and the percentage of its record in every type, and nulls elsewhere. */
+test.each<[string, IDataObject, path: string, record: object, out: object]>([
+	[
+		'a task',
+		{ ...TASK, operation: 'get' },
+		'/v1/labs/task/',
+		{
+			id: 7,
+			status: 'pending',
+			process_percentage: '43 %',
+			audio_url: null,
+			voice_id: 9,
+			input: null,
+		},
+		{ id: '7', task_id: '7', process_percentage: 43, voice_id: '9', input: null },
+	],
+	[
+		'a voice',
+		{ resource: 'voice', operation: 'getAll' },
+		'/v1/labs/voices',
+		[{ voice_id: 12, name: null, language: 7 }],
+		{ voice_id: '12', name: null, language: 7 },
+	],
+	[
+		'an entry',
+		{ resource: 'history', operation: 'getAll' },
+		'/v1/video/histories',
+		[{ id: 5, prompt: null, file_url: null, created_at: 1, process_percentage: null }],
+		{ id: '5', created_at: 1 },
+	],
+	[
+		'the account',
+		{ resource: 'account', operation: 'get' },
+		'/v1/video/me',
+		{ balance: '3', credits: [{ amount: '1', expire_at: null }] },
+		{ balance: '3' },
+	],
+])(
+	'%s fits the schema whatever the types that the service sends',
+	async (_, node, path, sent, out) => {
+		sim.fault({ path, action: answer(200, sent), ...ALWAYS });
+		const { json } = only(await run(node));
+		expect(json).toMatchObject(out);
+		expect(json).not.toHaveProperty('audio_url');
+		if (json.process_percentage === undefined)
+			expect(json).not.toHaveProperty('process_percentage');
+	},
+);
