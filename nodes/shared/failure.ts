@@ -119,8 +119,9 @@ export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
 	if (facts.maybeAccepted && kind !== 'timedOut') return 'indeterminate';
-	// A server error may be any.
-	const means = kind === 'unavailable' ? undefined : facts.means;
+	// A server error may be any, and the token of what was begun is one of the service's own.
+	const isUnsure = kind === 'unavailable' || facts.means === 'token';
+	const means = isUnsure ? undefined : facts.means;
 	const byFailure: Partial<Record<FailureKind, string>> = KIND_BY_FAILURE;
 	return means === 'voice' ? 'input' : (means ?? byFailure[kind] ?? 'other');
 }

@@ -23,6 +23,6 @@ export default {
 	project: ['**/*.{ts,mts,mjs}'],
 	// No types: those that an exported function takes and returns are exported along with it.
 	include: ['dependencies', 'exports', 'files'],
-	// The Node that the commands run on; no file names it.
-	ignoreDependencies: ['node'],
+	// The Node that the commands run on; no file names it. n8n brings its own n8n-workflow.
+	ignoreDependencies: ['node', 'n8n-workflow'],
 };

@@ -58,7 +58,6 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
 	credit: 'Add credit with the provider',
-	token: "Check the 'API Token' in the credential",
 	not_allowed: 'Choose a voice, a model or settings that the provider lets your account use',
 	unavailable: 'Wait some minutes',
 };

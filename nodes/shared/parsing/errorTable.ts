@@ -6,10 +6,10 @@ import { asText, clip, isRecord, parseJson } from './coerce';
  * machine words, sentences), and one meaning for each. Pure. Cases: test/unit/errorTable.test.ts.
  */
 
-/** Fields that say what went wrong. */
+/** Fields that say what went wrong, … */
 const SIGN_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
-/** Fields in which what the user has sent comes back. */
+/** … and those in which what the user has sent comes back. */
 const SENT_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 
 /** Everything that a value says about a failure, wherever in it: machine words, sentences and codes. */
@@ -28,12 +28,13 @@ function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 	);
 }
 
-/** The signs as one text, with words of `machine_words`, `MachineWords` and `machine-words` apart. */
+/** The signs as one text in small letters, with words of `machine_words`, `MachineWords` and `machine-words` apart. */
 const wordsOf = (value: unknown): string =>
 	clip(signsIn(value).join('. '), 4000)
 		.replace(/[\s_-]+/g, ' ')
 		.replace(/’/g, "'")
-		.replace(/([a-z])([A-Z])/g, '$1 $2');
+		.replace(/([a-z])([A-Z])/g, '$1 $2')
+		.toLowerCase();
 
 /** The most telling of the signs, where no field for a reason has any. */
 export function signOf(value: unknown): string | undefined {
@@ -41,106 +42,84 @@ export function signOf(value: unknown): string | undefined {
 	return signs.find((sign) => /\s/.test(sign)) ?? signs[0];
 }
 
-const oneOf = (...patterns: RegExp[]) =>
-	new RegExp(patterns.map(({ source }) => source).join('|'), 'i');
+/** A meaning, and the signs of it. Repetitions are bounded: long texts take long. A full stop ends a thought. */
+type Row = readonly [Meaning, ...RegExp[]];
 
-/* Repetitions are bounded: long texts take long. A full stop ends a thought. */
-
-/** Of what is asked for, more than may be under way at once, … */
-const AT_ONCE = oneOf(
-	/concurren|simultaneous|parallel|at once|in progress/,
-	/(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /,
-	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:running|processing|pending)/,
-	/wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/,
-);
-const TOO_MUCH_AT_ONCE = oneOf(
-	/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached|exceeded)/,
-	/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
-	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)/,
-	/wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/,
-);
-/** … or than the service takes in a time. */
-const TOO_OFTEN = oneOf(
-	/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|images|calls|connections|attempts|generations|traffic|at once)/,
-	/rate ?limit|throttl|too (?:quickly|fast|often|frequent)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)|rate over|over limit/,
-	/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60} per (?:second|minute|min)\b/,
-	/overload|at capacity|queue (?:is )?full|high demand|\bbusy\b|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
-	/(?:no|not enough|insufficient|lack of|exceed\w{0,3}|over) (?:\w{1,20} ){0,2}(?:capacity|gpus?|compute|workers?)\b|capacity (?:\w{1,20} )?(?:exceed|reach|limit|full)/,
-);
+/** More than the service lets be under way at once. */
+const WAITS_FOR_ANOTHER =
+	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
+const AT_ONCE =
+	/concurren|simultaneous|parallel|at once|in progress|(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /;
 
 /** The narrowest signs: words that leave no doubt, the first that is found counts. */
-const TELLING: ReadonlyArray<readonly [Meaning, RegExp]> = [
-	['throttled', oneOf(TOO_MUCH_AT_ONCE, TOO_OFTEN)],
+const TELLING: readonly Row[] = [
+	[
+		'throttled',
+		WAITS_FOR_ANOTHER,
+		/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached|exceeded)/,
+		/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
+		/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|images|calls|connections|attempts|generations|traffic|at once)/,
+		/rate ?limit|throttl|too (?:quickly|fast|often|frequent)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)|rate over|over limit/,
+		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60} per (?:second|minute|min)\b/,
+		/overload|at capacity|queue (?:is )?full|high demand|\bbusy\b|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
+		/(?:no|not enough|insufficient|lack of|exceed\w{0,3}|over) (?:\w{1,20} ){0,2}(?:capacity|gpus?|compute|workers?)\b|capacity (?:\w{1,20} )?(?:exceed|reach|limit|full)/,
+	],
 	[
 		'quota',
-		oneOf(
-			/(?:daily|weekly|monthly|current|hourly|per (?:day|week|month))[^.]{0,40} (?:quota|limit|allowance)/,
-			/(?:quota|limit|allowance)[^.]{0,40} (?:per (?:day|week|month)|today|this (?:day|week|month))/,
-			/(?:used|reached|exceeded|hit)[^.]{0,60} (?:billing (?:period|cycle)|plan|(?:usage|trial|generation|video|account) limit)|usage limit/,
-			/(?:usage|trial|generation|video|account|plan) limits? (?:\w{1,20} ){0,2}(?:reach|exceed)/,
-		),
+		/(?:daily|weekly|monthly|current|hourly|per (?:day|week|month))[^.]{0,40} (?:quota|limit|allowance)/,
+		/(?:quota|limit|allowance)[^.]{0,40} (?:per (?:day|week|month)|today|this (?:day|week|month))/,
+		/(?:used|reached|exceeded|hit)[^.]{0,60} (?:billing (?:period|cycle)|plan|(?:usage|trial|generation|video|account) limit)|usage limit/,
+		/(?:usage|trial|generation|video|account|plan) limits? (?:\w{1,20} ){0,2}(?:reach|exceed)/,
 	],
 	[
 		'credit',
-		oneOf(
-			/insufficient (?:\w{1,40} ){0,2}(?:credit|quota|balance|fund|point|coin)/,
-			/enough (?:\w{1,40} ){0,2}(?:credit|quota|balance|fund|point|coin)/,
-			/out of (?:credit|quota|fund|balance)|no (?:\w{1,20} )?credits? (?:left|remain)|resource pack/,
-			/\b(?:credit|balance|fund|point|coin)s?\b[^.]{0,40}(?:exceeded|exhausted|depleted|used up|too low|not enough|insufficient|empty)/,
-			/(?:exceed|exhaust)\w{0,10}[^.]{0,30}(?:credit|balance|fund)|quota[^.]{0,20}not enough/,
-			/credits? (?:are |is )?(?:remaining|required)|characters remaining|top(?:ping)? ?up|recharge|arrear|overdue/,
-			/billing (?:hard )?limit|spend(?:ing)? limit|add (?:more )?(?:credit|fund)|buy (?:more )?credit/,
-		),
+		/insufficient (?:\w{1,40} ){0,2}(?:credit|quota|balance|fund|point|coin)/,
+		/enough (?:\w{1,40} ){0,2}(?:credit|quota|balance|fund|point|coin)/,
+		/out of (?:credit|quota|fund|balance)|no (?:\w{1,20} )?credits? (?:left|remain)|resource pack/,
+		/\b(?:credit|balance|fund|point|coin)s?\b[^.]{0,40}(?:exceeded|exhausted|depleted|used up|too low|not enough|insufficient|empty)/,
+		/(?:exceed|exhaust)\w{0,10}[^.]{0,30}(?:credit|balance|fund)|quota[^.]{0,20}not enough/,
+		/credits? (?:are |is )?(?:remaining|required)|characters remaining|top(?:ping)? ?up|recharge|arrear|overdue/,
+		/billing (?:hard )?limit|spend(?:ing)? limit|add (?:more )?(?:credit|fund)|buy (?:more )?credit/,
 	],
 	[
 		'quota',
-		oneOf(
-			/(?:exceed|exhaust|reach|hit|used)\w{0,10}\b[^.]{0,40} quota|quota[^.]{0,40}(?:exceed|exhaust|reach|used up)/,
-		),
+		/(?:exceed|exhaust|reach|hit|used)\w{0,10}\b[^.]{0,40} quota|quota[^.]{0,40}(?:exceed|exhaust|reach|used up)/,
 	],
 	[
 		'not_allowed',
-		oneOf(
-			/captcha|(?:unusual|suspicious) activity|are (?:a )?human|whitelist|allowlist|model access|insufficient permission/,
-			/(?:account|user|organi[sz]ation|workspace|project) (?:\w{1,20} ){0,3}(?:locked|suspended|banned|disabled|deactivated|blocked|restricted|frozen)/,
-			/free (?:user|tier|plan|account)|paid (?:user|plan|subscription)|(?:up|down)grade (?:your|to)|upgrade required/,
-			/(?:premium|pro|enterprise|higher|business) (?:plan|tier|subscription|account|user|only)/,
-			/(?:plan|tier|subscription) (?:\w{1,20} ){0,2}(?:required|does|doesn't|is not|needed)|requires? (?:a |an )(?:\w{1,20} ){0,2}(?:plan|subscription|tier)/,
-			/(?:not|n't) (?:\w{1,20} ){0,2}(?:available|allowed|included|enabled|supported|permitted|accessible) (?:in|for|on|with|under|by|to|from) (?:your|the current|current|free|this (?:plan|account|user|region|country|organi[sz]ation|project|key))/,
-			/(?:model|feature|voice|endpoint|api|permission)\b[^.]{0,40} (?:is|are|been|was) (?:not|n't) (?:yet )?(?:been )?(?:enabled|activated|granted)/,
-			/must be (?:verified|approved)|not (?:eligible|entitled)|not (?:yet )?(?:activated|subscribed)/,
-			/(?:not|n't|no|without|lacks?|missing)(?: \S{1,20}){0,4} (?:access to|permissions?|scopes?)\b|permissions? to |not authori[sz]ed to/,
-			/(?:region|country|territory|location)\b[^.]{0,30}(?:not (?:supported|available|allowed)|restricted|blocked)|unsupported (?:country|region)/,
-			/voice (?:\w{1,20} )?(?:limit reached|not (?:allowed|permitted|available|included))/,
-		),
+		/captcha|(?:unusual|suspicious) activity|are (?:a )?human|whitelist|allowlist|model access|insufficient permission/,
+		/(?:account|user|organi[sz]ation|workspace|project) (?:\w{1,20} ){0,3}(?:locked|suspended|banned|disabled|deactivated|blocked|restricted|frozen)/,
+		/free (?:user|tier|plan|account)|paid (?:user|plan|subscription)|(?:up|down)grade (?:your|to)|upgrade required/,
+		/(?:premium|pro|enterprise|higher|business) (?:plan|tier|subscription|account|user|only)/,
+		/(?:plan|tier|subscription) (?:\w{1,20} ){0,2}(?:required|does|doesn't|is not|needed)|requires? (?:a |an )(?:\w{1,20} ){0,2}(?:plan|subscription|tier)/,
+		/(?:not|n't) (?:\w{1,20} ){0,2}(?:available|allowed|included|enabled|supported|permitted|accessible) (?:in|for|on|with|under|by|to|from) (?:your|the current|current|free|this (?:plan|account|user|region|country|organi[sz]ation|project|key))/,
+		/(?:model|feature|voice|endpoint|api|permission)\b[^.]{0,40} (?:is|are|been|was) (?:not|n't) (?:yet )?(?:been )?(?:enabled|activated|granted)/,
+		/must be (?:verified|approved)|not (?:eligible|entitled)|not (?:yet )?(?:activated|subscribed)/,
+		/(?:not|n't|no|without|lacks?|missing)(?: \S{1,20}){0,4} (?:access to|permissions?|scopes?)\b|permissions? to |not authori[sz]ed to/,
+		/(?:region|country|territory|location)\b[^.]{0,30}(?:not (?:supported|available|allowed)|restricted|blocked)|unsupported (?:country|region)/,
+		/voice (?:\w{1,20} )?(?:limit reached|not (?:allowed|permitted|available|included))/,
 	],
 	[
 		'moderation',
-		oneOf(
-			/nsfw|unsafe|\bsafety\b|\bfiltered\b|filter failed|(?:safety|content|audio|input|output|media|people|rai) (?:filter|checker|moderat)/,
-			/moderation|moderated|content (?:policy|guideline|restrict|violat|blocked|rejected|is not allowed)/,
-			/violat\w{0,5}[^.]{0,60}(?:polic|guideline|terms|rule|standard)|(?:usage|community|content|policy|policies) (?:guidelines?|polic\w{1,4}|violat\w{1,4}|restrictions?)/,
-			/flagged|prohibited|inappropriate|(?<!case )sensitive|infring|guardrail|risk control|danger|offensive|harmful|sexual|nudity|explicit content|violence|hate speech/,
-			/(?:prominent|public|real|famous) (?:people|person|figure)|celebrit|likeness|copyright|intellectual property|\bminors\b|minor (?:upload|detect|safety)/,
-			/(?:prompt|image|request|input|output|content)s? (?:\w{1,20} ){0,2}(?:blocked|refused) by|block reason|blocked content|(?:prompt|content) (?:was |is )?blocked/,
-			/responsible ai|(?:banned|forbidden|disallowed) (?:prompt|word|content|term)|\brai\b|rephras|modify your (?:prompt|request)|different prompt/,
-		),
+		/nsfw|unsafe|\bsafety\b|\bfiltered\b|filter failed|(?:safety|content|audio|input|output|media|people|rai) (?:filter|checker|moderat)/,
+		/moderation|moderated|content (?:policy|guideline|restrict|violat|blocked|rejected|is not allowed)/,
+		/violat\w{0,5}[^.]{0,60}(?:polic|guideline|terms|rule|standard)|(?:usage|community|content|policy|policies) (?:guidelines?|polic\w{1,4}|violat\w{1,4}|restrictions?)/,
+		/flagged|prohibited|inappropriate|(?<!case )sensitive|infring|guardrail|risk control|danger|offensive|harmful|sexual|nudity|explicit content|violence|hate speech/,
+		/(?:prominent|public|real|famous) (?:people|person|figure)|celebrit|likeness|copyright|intellectual property|\bminors\b|minor (?:upload|detect|safety)/,
+		/(?:prompt|image|request|input|output|content)s? (?:\w{1,20} ){0,2}(?:blocked|refused) by|block reason|blocked content|(?:prompt|content) (?:was |is )?blocked/,
+		/responsible ai|(?:banned|forbidden|disallowed) (?:prompt|word|content|term)|\brai\b|rephras|modify your (?:prompt|request)|different prompt/,
 	],
 	[
 		'token',
-		oneOf(
-			/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:(?:x |your )?(?:api|access|bearer|auth|session|secret) ){0,2}(?:tokens?|(?:api|access|secret) key|credentials?)\b/,
-			/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:x )?(?:api|access|secret) ?keys?\b|missing authori[sz]ation/,
-			/(?:token|api key|jwt|credentials?)\b[^.]{0,30}(?:expired|invalid|revoked|not valid|malformed|not recogni|not found|is missing)/,
-			/authentication (?:error|failed|required|credentials)|(?:session|login) (?:\w{1,20} )?(?:fail|expired|invalid)|no (?:api key|token|authori[sz]ation)|(?:could|can)(?: ?not|n't) (?:validate|verify) (?:the |your )?(?:credentials|token)|(?:please )?(?:log|sign) ?in again/,
-		),
+		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:(?:x |your )?(?:api|access|bearer|auth|session|secret) ){0,2}(?:tokens?|(?:api|access|secret) key|credentials?)\b/,
+		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:x )?(?:api|access|secret) ?keys?\b|missing authori[sz]ation/,
+		/(?:token|api key|jwt|credentials?)\b[^.]{0,30}(?:expired|invalid|revoked|not valid|malformed|not recogni|not found|is missing)/,
+		/authentication (?:error|failed|required|credentials)|(?:session|login) (?:\w{1,20} )?(?:fail|expired|invalid)|no (?:api key|token|authori[sz]ation)|(?:could|can)(?: ?not|n't) (?:validate|verify) (?:the |your )?(?:credentials|token)|(?:please )?(?:log|sign) ?in again/,
 	],
 	[
 		'voice',
-		oneOf(
-			/voice[^.]{0,80}?(?:invalid|not (?:be )?found|unknown|not exist|missing|required)/,
-			/(?:invalid|unknown|unsupported) voice/,
-		),
+		/voice[^.]{0,80}?(?:invalid|not (?:be )?found|unknown|not exist|missing|required)/,
+		/(?:invalid|unknown|unsupported) voice/,
 	],
 ];
 
@@ -153,19 +132,19 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
 };
 
 /** Machine words that say no more than a status does. */
-const BROAD: ReadonlyArray<readonly [Meaning, RegExp]> = [
-	['throttled', /(?:^|\. |error |code |http )429\b|resource (?:has |been |is ){0,2}exhausted/i],
-	['credit', /payment required/i],
-	['token', /unauthori[sz]ed|unauthenticated|not authenticated/i],
-	['not_allowed', /forbidden|permission denied|access denied|not authori[sz]ed/i],
+const BROAD: readonly Row[] = [
+	['throttled', /(?:^|\. |error |code |http )429\b|resource (?:has |been |is ){0,2}exhausted/],
+	['credit', /payment required/],
+	['token', /unauthori[sz]ed|unauthenticated|not authenticated/],
+	['not_allowed', /forbidden|permission denied|access denied|not authori[sz]ed/],
 	[
 		'unavailable',
-		/internal (?:server )?error|unavailable|server error|try again later|timed? ?out|deadline exceeded|bad gateway|maintenance/i,
+		/internal (?:server )?error|unavailable|server error|try again later|timed? ?out|deadline exceeded|bad gateway|maintenance/,
 	],
 ];
 
-const find = (table: typeof TELLING, words: string) =>
-	table.find(([, pattern]) => pattern.test(words))?.[0];
+const find = (table: readonly Row[], words: string) =>
+	table.find(([, ...signs]) => signs.some((sign) => sign.test(words)))?.[0];
 
 /** What a value that refuses or fails means; undefined where nothing in it says so. */
 export function meaningOf(value: unknown, status = 0): Meaning | undefined {
@@ -178,4 +157,5 @@ export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 }
 
 /** True when words say that too much is under way at once. */
-export const saysAtOnce = (text?: string): boolean => AT_ONCE.test(wordsOf(text));
+export const saysAtOnce = (text?: string): boolean =>
+	[AT_ONCE, WAITS_FOR_ANOTHER].some((sign) => sign.test(wordsOf(text)));

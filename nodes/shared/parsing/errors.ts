@@ -120,7 +120,7 @@ const SURE: ReadonlyArray<Meaning | undefined> = ['quota', 'credit', 'not_allowe
 const OVERLOAD_STATUSES = [503, 529];
 
 /** A reason that is named as one, as in `raiMediaFilteredReasons` or `failureReason`. */
-const NAMED_REASON = /"\w*(?:filter|fail|block|reject|refus)\w*reasons?":\[?"[^"]/i;
+const NAMED_REASON = /"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons?":\[?"[^"]/i;
 
 /** True for a result without a file, or one that may be in progress, that says why nothing comes of it. */
 export const saysWhy = (result: unknown): boolean =>
@@ -164,10 +164,7 @@ export function readAnswer<T>(
 	if (found !== undefined) return found;
 	if (!isFailed(raw)) throw new Failure('notTheService', { transient: true });
 	const { kind, facts } = failureOfAnswer(redact.value(raw));
-	const { text = 'no reason given' } = facts;
+	const { means, text = 'no reason given' } = facts;
 	const isBegun = kind === 'rateLimited' && !saysRefused(raw);
-	throw new Failure(isBegun ? 'rejected' : kind, {
-		...{ ...facts, text },
-		transient: facts.transient && !isBegun,
-	});
+	throw isBegun ? new Failure('rejected', { means, text }) : new Failure(kind, { ...facts, text });
 }

@@ -51,16 +51,16 @@ export const idOf = (value: unknown): string | undefined =>
 
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
 /** Words beside the contract's: of what goes on, and of what has ended badly. */
-const ONGOING = /ing$|queue|pending|active|progress|start|submit|creat|schedul|accept/;
+const ONGOING = /ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
 const ENDED_BADLY =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
 /** What an unknown status of a task seems to say: an end, beside an address or a reason. */
 function endSaid(status: string, record: ServiceRecord, audioUrl?: string): SpeechTask['seems'] {
 	if (ONGOING.test(status)) return undefined;
-	const hasReason = readReason(ENDED_BADLY.test(status) ? record : record.error) !== undefined;
-	if (hasReason) return 'error';
-	return audioUrl === undefined || ENDED_BADLY.test(status) ? undefined : 'completed';
+	const isBad = ENDED_BADLY.test(status);
+	if (readReason(isBad ? record : record.error) !== undefined) return 'error';
+	return audioUrl === undefined || isBad ? undefined : 'completed';
 }
 
 const unwrap = (raw: unknown, key: string): unknown => {
@@ -145,22 +145,15 @@ export const marksOf = (files: GeneratedFile[]): string[] => [
 	...new Set(files.flatMap(({ id, fileUrl }) => (id === undefined ? [fileUrl] : [id, fileUrl]))),
 ];
 
-/** Fields that the contract names, whose type no deployment decides. */
-const FIELD_TYPES = new Map<string, (value: unknown) => string | number | undefined>([
-	['id', asId],
-	['task_id', asId],
-	['voice_id', asId],
-	['process_percentage', (value) => asNumber(asText(value)?.replace(/\s*%$/, ''))],
-]);
-
 /** A record as it is put out: its identifiers are texts, its percentage is a number, and none is null. */
-export const withTypes = (record: ServiceRecord): ServiceRecord =>
-	Object.fromEntries(
-		Object.entries(record).flatMap(([key, value]) => {
-			const typed = FIELD_TYPES.has(key) ? FIELD_TYPES.get(key)!(value) : value;
-			return typed === undefined ? [] : [[key, typed]];
-		}),
-	);
+export function withTypes(record: ServiceRecord): ServiceRecord {
+	const typed = (key: string, value: unknown) => {
+		if (/^(?:(?:task|voice)_)?id$/.test(key)) return asId(value);
+		return key === 'process_percentage' ? asNumber(asText(value)?.replace(/\s*%$/, '')) : value;
+	};
+	const fields = Object.entries(record).map(([key, value]) => [key, typed(key, value)] as const);
+	return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+}
 
 export interface Page {
 	items: ServiceRecord[];
