@@ -45,6 +45,7 @@ describe('a task that completes', () => {
 		expect(only!.item.json).toMatchObject({ event: 'completed', task_id: taskId });
 		expect(only!.item.json.audio_url).toBe(sim.tasks.get(taskId)!.audioUrl);
 		expect(only!.item.json.error).toMatch(/could not be downloaded.*410/);
+		expect(only!.item.json.error_kind).toBe('file');
 		expect(only!.item.binary).toBeUndefined();
 	});
 });

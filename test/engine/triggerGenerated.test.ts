@@ -66,10 +66,12 @@ describe('a new video', () => {
 		await pass(2 * INTERVAL_SECONDS);
 		expect(both.started).toEqual([]);
 		good.file_url = `${sim.fileOrigin}/files/video/good.mp4`;
-		bad.status = 'failed';
+		bad.status = 'MEDIA_GENERATION_STATUS_FILTERED';
 		await pass(2 * INTERVAL_SECONDS);
 		expect(idsOf(one)).toEqual([`generated ${good.id}`]);
 		expect(idsOf(both).sort()).toEqual([`failed ${bad.id}`, `generated ${good.id}`].sort());
+		const kinds = both.started.map(({ item }) => item.json.error_kind);
+		expect(kinds.filter(Boolean)).toEqual(['moderation']);
 	});
 });
 

@@ -71,11 +71,15 @@ The WebSocket can't be opened, although the service accepts the token. Check 'We
 The service keeps no history of videos and images (HTTP 404). Take 'Video or Image Made' out of 'Trigger On': it can't be noticed without the history.
 'Speak' follows this trigger and creates what it listens for, so the workflow would start itself again and again. Enter the tasks to listen for in 'Task IDs', or call 'Speak' in another workflow with 'Execute Sub-workflow'. In queue mode, in a sub-workflow of that one, or with HTTP Request, this would not be noticed. Each execution would pay for the event that starts the next one. By hand, with 'Execute step', the workflow can be tried as it is.
 The execution was canceled.
+The account's quota is used up. A used-up quota comes back when its period ends, or with a larger plan. Account → Get shows what is left.
+The service rejected the request: captcha. Choose a voice, a model or settings that the provider lets your account use (HTTP 403).
 `;
 
 describe('every kind of failure', () => {
 	it('says what happened, and what to do', () => {
-		const said = kinds.map((kind) => wordingOf(failure(kind)));
+		const used = failure('rateLimited', { means: 'quota' });
+		const plan = failure('rejected', { means: 'not_allowed', status: 403, text: 'captcha' });
+		const said = [...kinds.map((kind) => failure(kind)), used, plan].map(wordingOf);
 		const lines = said.map(({ message, description }) => `${message}. ${description}`.trim());
 		expect(lines.join('\n')).toBe(ALOUD.trim());
 		expect(ALOUD).not.toMatch(/undefined|null|\[object|NaN|[Ee]rror|[Pp]roblem|[Ff]ailure/);
