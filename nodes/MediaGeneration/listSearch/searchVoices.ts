@@ -4,7 +4,7 @@ import { withDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
-import { allVoices, isLastPage, MAX_PAGE_SIZE } from '../../shared/api/pagination';
+import { allVoices, isLastPage, MAX_PAGE_SIZE, MIN_PAGE_SIZE } from '../../shared/api/pagination';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/coerce';
 import { Api } from '../../shared/api/api';
 import { languageCodes, languageNames, plain } from './languages';
@@ -134,6 +134,6 @@ async function findVoices(
 		return { results: entriesOf(await allVoices(api, {}, MAX_SEARCHED, signal)) };
 	}
 	const next: Place = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
-	const isLast = isLastPage(found, next.seen, MAX_PAGE_SIZE);
+	const isLast = isLastPage(found, next.seen, MAX_PAGE_SIZE, MIN_PAGE_SIZE);
 	return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
 }

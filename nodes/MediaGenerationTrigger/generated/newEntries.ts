@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readAllPages } from '../../shared/api/pagination';
+import { MIN_PAGE_SIZE, readAllPages } from '../../shared/api/pagination';
 import type { ServiceRecord } from '../../shared/contract';
 import {
 	oldestFirst,
@@ -17,8 +17,6 @@ const MAX_ENTRIES = 600;
 const MAX_REMEMBERED = 1000;
 /** How long an entry in the making is followed, in ms. */
 const FOLLOWED_MS = 2 * 3_600_000;
-/** A first page with fewer entries than this is the whole history: no service allows so few. */
-const MIN_PAGE_SIZE = 20;
 /** The floor of a history that is known as a whole: what began earlier may be listed later. */
 const EVERYTHING = 0;
 
@@ -75,7 +73,6 @@ export class NewEntries {
 				const newest = entries.at(-1)!.createdAt;
 				firstFloor ??= items.length < MIN_PAGE_SIZE ? EVERYTHING : newest - FOLLOWED_MS;
 				for (const { mark } of entries) listed.add(mark);
-				if (firstFloor === EVERYTHING) return true;
 				if (!this.store.cursor) return !(entries[0]!.createdAt > firstFloor);
 				return !this.mayGoOn(entries[0]!, listed);
 			},

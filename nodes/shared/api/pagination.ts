@@ -6,6 +6,8 @@ import type { Page } from '../parsing/responses';
 import { asText } from '../parsing/coerce';
 
 export const MAX_PAGE_SIZE = 100;
+/** A first page with fewer records than this is the whole list: no service allows so few. */
+export const MIN_PAGE_SIZE = 20;
 
 export interface Paging {
 	/** Number of the first page: 0 for voices, 1 for the history. */
@@ -21,9 +23,10 @@ export interface Paging {
  * True when `found` is the last page of a list. `seen` records came with it and the pages before;
  * `pageSize` were asked for. Bare arrays may be of another size, that of the first, `fullSize`.
  */
-export function isLastPage(found: Page, seen: number, pageSize: number, fullSize = 1): boolean {
+export function isLastPage(found: Page, seen: number, pageSize: number, fullSize: number): boolean {
 	const { items, total, pageSize: echoed, bare } = found;
-	if (bare || items.length === 0) return items.length < fullSize || items.length > pageSize;
+	if (items.length === 0) return true;
+	if (bare) return items.length < Math.min(fullSize, pageSize) || items.length > pageSize;
 	return total !== undefined
 		? seen >= total
 		: items.length < Math.min(echoed || pageSize, pageSize);
@@ -37,11 +40,11 @@ export function isLastPage(found: Page, seen: number, pageSize: number, fullSize
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();
 	const pageSize = Math.min(MAX_PAGE_SIZE, paging.limit);
-	let fullSize = 0;
+	let fullSize = MIN_PAGE_SIZE;
 	for (let page = paging.first; ; page++) {
 		const found = await paging.fetch(page, pageSize);
 		const before = records.size;
-		fullSize ||= found.items.length;
+		fullSize = Math.max(fullSize, found.items.length);
 		for (const item of found.items) {
 			const key = asText(item.id) ?? asText(item.voice_id) ?? JSON.stringify(item);
 			if (!records.has(key)) records.set(key, item);
