@@ -67,6 +67,11 @@ const DAMAGED: Record<string, Line[]> = {
 	'paidOnce: more than the limit': add(...[5, 6].map((n) => again('request', 2, { n }))),
 	"ownFile: another's file": given({ text: 'Other.' }),
 	"ownFile: another's address": given({ text: 'Other.', marks: [] }),
+	"ownFile: another client's file, of the same words": [
+		...given({ marks: ['speech-1'], json: {} }),
+		again('charge', 2, { n: undefined, id: 'speech-1' }),
+		again('made', 8, { id: 'speech-1', marks: ['speech-1'] }),
+	],
 	'ownFile: a file twice': given({}, {}),
 	'ownFile: nothing given': given(),
 	'ownFile: an address without its file': given({ marks: [] }),
@@ -83,6 +88,18 @@ const DAMAGED: Record<string, Line[]> = {
 		...change('ended', failing),
 	],
 	'endsWell: a retry that fails after the faults': change('ended', failing),
+	'endsWell: a retry that fails once all was made and told': [
+		{ at: 0, what: 'fault', kind: 'quota', ends: 5000 },
+		...change('ended', failing),
+		...[
+			again('begun', 60, { execution: retry }),
+			again('ended', 70, { ...failing, execution: retry }),
+		],
+	],
+	'endsWell: a lost result that is found too late, with a stream that beats': [
+		{ at: 0, what: 'fault', kind: 'beats', ends: 5000 },
+		...change('ended', { at: 400_000 }),
+	],
 	'heardAtOnce: a reading that does not come': GOOD.filter(
 		(line) => line.what !== 'request' || line.method === 'POST',
 	),
@@ -115,6 +132,12 @@ const DAMAGED: Record<string, Line[]> = {
 	'bounded: a timer': change('left', { timers: 1 }),
 	'bounded: no end': lacking('left'),
 	'bounded: static data without end': change('saved', { text: 'x'.repeat(60_000) }),
+	'bounded: a look into the history for each item': add(
+		...Array.from({ length: 13 }, (_, n) => n + 20).flatMap((n) => [
+			again('request', n, { n, method: 'GET', path: '/v1/video/histories' }),
+			again('answer', n, { n }),
+		]),
+	),
 	'bounded: a file fetched again and again': add(...[10, 11, 12].map((at) => again('served', at))),
 	'tokenNowhere: the token at a file host': change('request', { host: 'files.worlds.test' }),
 	'tokenNowhere: the token in the log': change('saved', { text: `Bearer ${TOKEN}` }),

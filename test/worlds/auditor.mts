@@ -1,94 +1,17 @@
 import { MINUTE, SECOND } from './clock.mts';
 import { eventsAll, eventsOnce } from './events.mts';
-import { beyond, type Book, bookOf, count, type Family, type Line, marksIn } from './ledger.mts';
+import { beyond, type Book, bookOf, count, type Family, type Line } from './ledger.mts';
+import { deliveredOrNamed, errorOf, ownFile, paidOnce } from './paid.mts';
 import { API, TOKEN } from './service.mts';
 
 // Decides the promises by what was noted, without knowing what was planned. Rules yield their complaints.
 
-const errorOf = ({ error, given }: Family['ended'][number]) =>
-	error ?? given.find(({ json }) => json.error)?.json.error;
-const isOrdered = (places: number[]) =>
-	places.every((place, index) => place >= (places[index - 1] ?? -1));
-
-/** 1. At most one paid request per item and attempt; a retry collects what was paid for. */
-function* paidOnce({ asked, attempts, paid }: Family, { works }: Book): Iterable<string> {
-	for (const [text, own] of Map.groupBy(paid, (one) => one.text!)) {
-		const mostFor = (items: string[]) => count(items, (item) => item.includes(text));
-		for (const { attempt, texts } of attempts)
-			if (count(own, (one) => one.attempt === attempt) > mostFor(texts))
-				yield `more than one paid request for "${text}" in attempt ${attempt}`;
-		const failed = count(works, (work) => work.text === text && work.isFailureTold);
-		if (own.length > mostFor(asked.items) + failed) yield `"${text}" is paid for again`;
-	}
-	const most = Number(asked.options.maxPaidPerExecution ?? 0) || Infinity;
-	yield* beyond(most, paid, ({ execution }) => `paid in ${execution}`);
-}
-
-/** 2. Each item gets its own files, in the order of the items and their parts. */
-function* ownFile({ asked, ended, works: own }: Family, { works }: Book): Iterable<string> {
-	const { items, onError, operation } = asked;
-	for (const { given, status, at } of ended) {
-		const workOf = (mark: string) =>
-			works.find(({ made }) => made && made.at <= at && made.marks.includes(mark));
-		const textOf = (mark: string) => workOf(mark)?.text ?? '?';
-		const used = given.flatMap(({ marks }) => marks);
-		yield* beyond(1, used, (mark) => mark);
-		for (const text of status === 'success' ? items : [])
-			if (count(given, (one) => one.text === text) < count(items, (one) => one === text))
-				yield `nothing comes out of "${text}"`;
-		const good = given.filter(({ json }) => json.error === undefined);
-		if (good.length < given.length && onError === 'stopWorkflow') yield 'it goes on after an error';
-		if (!isOrdered(good.map(({ text }) => items.indexOf(text)))) yield 'items in disorder';
-		for (const { text, marks, json, fields } of status === 'success' ? good : []) {
-			const named = marksIn(JSON.stringify(json));
-			for (const mark of [...marks, ...named])
-				if (!text.includes(textOf(mark))) yield `${mark} at the item "${text}"`;
-			// Only what was lost for good can't be told from what somebody else made of the same words.
-			const isTheirs = operation !== 'wait' && marks.some((mark) => !workOf(mark)?.request);
-			const isLeft = own.some(({ text: wanted, made }) => {
-				return wanted === text && made && !used.includes(made.marks[0]!);
-			});
-			if (isTheirs && isLeft) yield `somebody else's ${marks} at "${text}"`;
-			if (!fields.includes('data') || !named.every((mark) => marks.includes(mark)))
-				yield `of ${named} only ${marks} come out`;
-			if (!isOrdered(marks.map((mark) => text.indexOf(textOf(mark)))))
-				yield `parts in disorder: ${marks}`;
-		}
-	}
-}
-
-/** 3. What is paid is delivered or named. */
-function* deliveredOrNamed(family: Family, { of }: Book): Iterable<string> {
-	const { ended, stopped, asked, name } = family;
-	const given = ended.flatMap((line) => line.given);
-	const delivered = new Set(given.flatMap(({ marks }) => marks));
-	// Beyond the first few, an error says how many more there are; n8n's log names what has an id.
-	const isCounted = stopped !== undefined || / more\b/.test(ended.map(errorOf).join());
-	const own = of('said').filter(({ execution, process }) =>
-		execution ? execution.startsWith(name) : isCounted && process === family.process,
-	);
-	const texts = JSON.stringify([...own, ...ended]);
-	const isNamed = (id: string) => new RegExp(`${id}(?![-\\d])`).test(texts);
-	for (const { id, text, request, made, isTold, isFailureTold } of family.works) {
-		// A process that was killed says nothing any more.
-		if (!ended.some(({ execution }) => execution === request!.execution)) continue;
-		const missing = made?.marks.filter((mark) => !delivered.has(mark)) ?? [id];
-		// An item that has an error of its own is told so there.
-		const errors = given.filter((one) => one.json.error && one.text.includes(text));
-		const hints = errors.length > 0 && !isCounted ? JSON.stringify(errors) : texts;
-		const isHinted = /paid|charged|history/i.test(hints) && (!isTold || isCounted);
-		if (!isFailureTold && !isHinted && !isNamed(id) && !missing.every(isNamed))
-			yield `nobody says what became of ${id} ("${text}")`;
-	}
-	for (const { marks, fields } of asked.options.subtitles ? given : [])
-		if (marks.length > 0 && !fields.includes('subtitles') && !/subtitle/i.test(JSON.stringify(own)))
-			yield `no subtitles with ${marks}`;
-}
-
 /** What a patient node outlives. */
 const isMild = ({ kind, as, at, ends }: Book['faults'][number]) => {
 	if (kind === 'rate' || kind === 'atOnce') return as !== 'task' && ends - at <= 5 * MINUTE;
-	return as !== 'slow' && /^(lag|bare|messages|sockets|files|cut|silent)$/.test(kind);
+	return (
+		as !== 'slow' && /^(lag|bare|messages|sockets|files|cut|silent|beats|partly|signed)$/.test(kind)
+	);
 };
 
 /** 4. The node waits as long as it is told and no longer, and stops when it is told to, within a second. */
@@ -124,31 +47,45 @@ function* inTime(
 
 /** 4b. It survives what passes, and once that has ceased all ends well within a bound. */
 function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book): Iterable<string> {
-	const { asked, ended, stopped, name, need, requests, paid, timeoutMs } = family;
+	const { asked, begun, ended, stopped, name, need, requests, paid, timeoutMs } = family;
 	const { operation, items, options, onError } = asked;
 	const last = ended.at(-1);
 	const most = Number(options.maxPaidPerExecution ?? Infinity);
 	if (!last || stopped || isKilled || most < need) return;
 	if (faults.some(({ as }) => as === 'slow') && timeoutMs <= 5 * MINUTE) return;
-	const error = errorOf(last) ?? (last.status === 'success' ? undefined : last.status);
+	const whyNot = (end: typeof last) =>
+		errorOf(end) ?? (end.status === 'success' ? undefined : end.status);
 	const own = works.filter(({ request, text }) =>
 		request ? requests.includes(request) : operation === 'wait' && items.includes(text),
 	);
 	if (faults.every(isMild)) {
 		const isInTime = own.every(({ at, made }) => made && made.at < at + timeoutMs - 20 * SECOND);
-		// Of what was lost, the same words may name another's.
-		const isUnique = items.every((item) => count(works, ({ text }) => text === item) < 2);
-		const isPatient = timeoutMs >= 15 * MINUTE && isUnique;
+		// Of what was lost, the same words may name another's, and always do with pictures.
+		const hasPictures = /ingredients|frames/.test(operation);
+		const isOwn = (work: (typeof works)[number]) =>
+			!hasPictures && works.every((one) => one.prompt !== work.prompt || own.includes(one));
+		const isProven = own.every((work) => work.isTold || isOwn(work));
+		const isPatient = timeoutMs >= 15 * MINUTE && isProven;
+		const error = whyNot(ended[0]!);
 		if (error && (faults.length > 0 ? isPatient : isInTime)) yield `${name} fails: ${error}`;
 		const made = Math.max(family.at, calmFrom, ...own.map((work) => work.made?.at ?? 0));
 		// A rate that was told to nobody leaves five seconds between readings.
 		const readingMs = Math.max(75, 15 + 5 * items.length) * SECOND;
-		const late = last.at - made - (/ingredients|frames/.test(operation) ? 6 * MINUTE : readingMs);
+		// Silence may last for five minutes, whatever beats.
+		const isSilent = hasPictures || faults.some(({ kind }) => kind === 'beats');
+		const late = last.at - made - (isSilent ? 6 * MINUTE : readingMs);
 		if (!error && ended.length === 1 && late > 0) yield `${name} ends ${late} ms late`;
 	}
-	const isClear = paid.every(({ n }) => own.some((work) => work.n === n && work.isTold));
+	const begin = begun.at(-1)!.at;
+	// Of what is told before it is made, only an id in the history proves that it is there.
+	const lacksIds = faults.some(({ kind, as }) => kind === 'history' && as === 'id');
+	const isClear = paid.every(({ n }) => {
+		const { isTold, made, isFailureTold, id = '' } = own.find((work) => work.n === n) ?? {};
+		const isThere = made && made.at < begin && !(lacksIds && !id.startsWith('speech'));
+		return isTold && (isThere || isFailureTold);
+	});
 	if (last.status === 'success' || onError !== 'stopWorkflow' || !isClear) return;
-	if (count(own, ({ isFailed }) => isFailed) < 2) yield `${name} never ends well: ${error}`;
+	if (count(own, ({ isFailed }) => isFailed) < 2) yield `${name} never ends well: ${whyNot(last)}`;
 }
 
 /** Whether the service was not its usual self then, or had to recover. */
@@ -218,6 +155,14 @@ function* bounded({ of, requests }: Book): Iterable<string> {
 	if (of('saved').some(({ text }) => text.length > 20_000)) yield 'static data without end';
 	yield* beyond(125, requests, ({ at, path, attempt }) => {
 		return `${path} of attempt ${attempt} in minute ${Math.floor(at / MINUTE)}`;
+	});
+	const looks = requests.filter(
+		({ path, status }) => path.endsWith('/histories') && status === 200,
+	);
+	// One look serves all who wait.
+	yield* beyond(12, looks, ({ process, query, attempt, at }) => {
+		const who = attempt === undefined ? 'the trigger' : 'the node';
+		return `${query} read by ${who} in ${process}, minute ${Math.floor(at / MINUTE)}`;
 	});
 	const most = of('attempt').length + of('published').length + 1;
 	yield* beyond(most, of('served'), ({ file }) => file);

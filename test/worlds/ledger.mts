@@ -20,7 +20,7 @@ interface Facts {
 	/** Status 0: the connection was reset; -1: refused. */
 	answer: { n: number; status: number };
 	/** `n` is its request; undefined if it is somebody else's. */
-	charge: { n?: number; id: string; text: string };
+	charge: { n?: number; id: string; text: string; prompt?: string };
 	/** Whoever made it has been told its id or its files. */
 	told: { id: string };
 	made: { id: string; marks: string[] };

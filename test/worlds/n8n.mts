@@ -71,7 +71,7 @@ export async function execute(service: Service, running: Running): Promise<IRun>
 	const onMessage = (text: string) => note({ what: 'said', ...own, text });
 	const input = items.map((text): INodeExecutionData => {
 		const json = { text, id: operation === 'wait' ? service.taskOf(text) : '' };
-		return /ingredients|frames/.test(operation) ? itemWith(json) : { json };
+		return /ingredients|frames/.test(operation) ? pictureOf(json) : { json };
 	});
 	const credentials = { mediaGenerationApi: credential };
 	const [workflow, { loader }, mode] = [workflowOf(plan, execution), process, 'trigger'] as const;
@@ -98,6 +98,15 @@ export async function execute(service: Service, running: Running): Promise<IRun>
 	return run;
 }
 
+/** An item with a picture in which its text stands. */
+function pictureOf(json: { text: string }): INodeExecutionData {
+	const item = itemWith(json);
+	const { data } = item.binary!;
+	const bytes = [Buffer.from(data!.data, 'base64'), Buffer.from(`|${json.text}|`)];
+	data!.data = Buffer.concat(bytes).toString('base64');
+	return item;
+}
+
 /** What n8n was given, its files as the marks in their bytes. */
 function givenOf({ json, binary = {} }: INodeExecutionData, text = ''): Given {
 	const files = Object.values(binary).map(({ data }) => Buffer.from(data, 'base64').toString());
@@ -108,9 +117,10 @@ function givenOf({ json, binary = {} }: INodeExecutionData, text = ''): Given {
 /** The node in a loop; a retry is of the same workflow. */
 function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile {
 	const { operation = '', options, onError, tries = 1, rounds = 1, amount, items = [] } = plan;
+	const { prompt = '={{ $json.text }}' } = plan;
 	const resource = { speak: 'speech', wait: 'speech', create: 'image' }[operation] ?? 'video';
 	const own = { taskId: '={{ $json.id }}', voice: 'v1', options };
-	const parameters = parametersFor(`${resource}:${operation}`, '={{ $json.text }}', own);
+	const parameters = parametersFor(`${resource}:${operation}`, prompt, own);
 	const retry = { retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 };
 	const action = node({ ...parameters, numberOfVideos: amount }, { onError, ...retry });
 	const id = name.split(' ').slice(0, 2).join(' ');

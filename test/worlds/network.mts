@@ -4,6 +4,7 @@ import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import { nearCore } from '../../demo/n8n.mts';
 import { clock, type Process, runAs, type Who, whoRuns } from './clock.mts';
 import type { Service } from './service.mts';
+import type { Fault } from './world.mts';
 
 const nearHelper = createRequire(nearCore.resolve('@n8n/backend-network'));
 const axios = nearHelper('axios') as typeof import('axios').default;
@@ -47,6 +48,8 @@ export type Exchange = ReturnType<typeof exchangeOf>;
 function exchangeOf(n: number, config: InternalAxiosRequestConfig) {
 	const { timeout = 300_000, signal, data = '{}' } = config;
 	const sent = JSON.parse(String(data)) as Record<string, string | undefined>;
+	const [picture = ''] = [sent.ingredients ?? sent.frames ?? []].flat();
+	const pictured = Buffer.from(picture, 'base64').toString().split('|')[1];
 	const { promise: answered, resolve, reject } = Promise.withResolvers<AxiosResponse>();
 	const who = whoRuns()!;
 	const url = new URL(axios.getUri(config));
@@ -64,7 +67,7 @@ function exchangeOf(n: number, config: InternalAxiosRequestConfig) {
 		method: String(config.method).toUpperCase(),
 		...{ url, path: url.pathname, query: url.searchParams },
 		authorization: String(config.headers.get('authorization') ?? ''),
-		...{ sent, text: sent.input ?? sent.prompt },
+		...{ sent, text: pictured ?? sent.input ?? sent.prompt },
 		head(status: number, headers: Record<string, string>): void {
 			clearTimeout(timer as never);
 			const answer = { status, statusText: '', headers, data: body, config, request: {} };
@@ -107,4 +110,13 @@ class Socket extends EventTarget {
 		this.readyState = 2;
 		runAs(undefined, () => clock.after(5, () => this.become(3)));
 	}
+}
+
+/** Status 0: the connection is reset; -1: refused. Without a body it goes on; undefined: it may come yet. */
+export type Answer = { status: number; type?: string; body?: unknown; headers?: object };
+
+/** What stands between fails: with a page, a connection that ends, or no answer at all. */
+export function failing(as: Fault['as']): Answer | undefined {
+	if (typeof as === 'number') return { status: as, type: 'text/html', body: '<html>Bad Gateway' };
+	return as === 'hang' ? undefined : { status: as === 'refused' ? -1 : 0 };
 }

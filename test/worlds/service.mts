@@ -1,54 +1,26 @@
 import { dialectOf } from '../../simulator/dialect.mts';
 import { randomFrom, seedOf } from '../../simulator/media/random.mts';
-import { wavHeader } from '../../simulator/media/wav.mts';
 import { readTask } from '../../simulator/speech.mts';
 import { stepsOf } from '../../simulator/stream.mts';
 import { videoArea } from '../../simulator/video.mts';
-import { clock } from './clock.mts';
+import { clock, SECOND } from './clock.mts';
 import { note } from './ledger.mts';
-import { type Exchange, sockets } from './network.mts';
+import { type Answer, type Exchange, failing, sockets } from './network.mts';
+import { addressOf, itemsOf, type Kind, KINDS, type Order, type Work, workOf } from './works.mts';
 import type { Fault, World } from './world.mts';
 
 export const API = 'https://api.worlds.test';
 export const TOKEN = 'token/of+the=worlds';
 const FULL = 'Too many concurrent tasks';
 const NO_QUOTA = 'You exceeded your current quota, please check your plan and billing details.';
-
-/** Of each kind the extension, how a file begins, and how long it takes to make one, in ms. */
-const KINDS = {
-	speech: { type: 'wav', head: wavHeader(320), least: 2000, most: 60_000 },
-	video: { type: 'mp4', head: '\0\0\0\x18ftypisom\0\0\0\0isommp42', least: 30_000, most: 150_000 },
-	image: { type: 'png', head: '\x89PNG\r\n\x1a\n', least: 4000, most: 40_000 },
-};
+const REFUSED = 'UNSAFE_GENERATION';
 const SRT = '1\n00:00:00,000 --> 00:00:01,000\n';
-const addressOf = (id: string, type: string) => `https://files.worlds.test/made/${id}.${type}?s=s`;
 
-type Kind = keyof typeof KINDS;
-/** By which request, for how many files, and why it will fail; without a request it is somebody else's. */
-type Order = { n?: number; amount?: number; failure?: string };
-type Work = ReturnType<typeof workOf>;
 export type Service = ReturnType<typeof serviceOf>;
 
-/** What is made from now on, and paid for; its marks are the names of its files, and in their bytes. */
-const workOf = (kind: Kind, text: string, id: string, { amount = 1, failure }: Order) => ({
-	...{ kind, text, id, failure, begun: clock.now, status: 'processing' },
-	marks: amount > 1 ? Array.from({ length: amount }, (_, at) => `${id}-${at + 1}`) : [id],
-	created_at: new Date().toISOString().replace('Z', '+00:00'),
-	/** When it had ended, in ms, and where whoever made a video or image is told. */
-	...({} as { over?: number; stream?: Exchange }),
-});
-
-/** Status 0: the connection is reset; -1: refused. Without a body it goes on; undefined: it may come yet. */
-type Answer = { status: number; type?: string; body?: unknown; headers?: object };
-
-/** What stands between fails: with a page, a connection that ends, or no answer at all. */
-function failing(as: Fault['as']): Answer | undefined {
-	if (typeof as === 'number') return { status: as, type: 'text/html', body: '<html>Bad Gateway' };
-	return as === 'hang' ? undefined : { status: as === 'refused' ? -1 : 0 };
-}
-
 /** The service of docs and field notes, without sockets, in virtual time; what happens is noted. */
-export function serviceOf({ seed, faults }: World) {
+export function serviceOf({ seed, ...world }: World) {
+	const faults: Fault[] = world.faults;
 	const works: Work[] = [];
 	/** When the account has sent what counts for a limit, in ms. */
 	const counted: number[] = [];
@@ -79,11 +51,6 @@ export function serviceOf({ seed, faults }: World) {
 			if (kind === 'outage' || as === 'sockets' || as === 'refused')
 				for (const socket of sockets) socket.become(3);
 		});
-
-	function itemsOf({ marks, text: prompt, kind: type, created_at, status }: Work): object[] {
-		const urlOf = (id: string) => (status === 'completed' ? addressOf(id, KINDS[type].type) : '');
-		return marks.map((id) => ({ id, prompt, type, status, created_at, file_url: urlOf(id) }));
-	}
 
 	function receive(exchange: Exchange): void {
 		const { n, method, path, text, who } = exchange;
@@ -138,14 +105,23 @@ export function serviceOf({ seed, faults }: World) {
 		const lost = faultOf('lost', call);
 		if (lost && !lost.isPaid) return failing(lost.as);
 		const failure = faultOf('fails', call) ? 'The content was refused' : isFull ? FULL : undefined;
-		const work = make(kind, text, { n, amount: Number(sent.number_of_videos ?? 1), failure });
+		const amount = Number(sent.number_of_videos ?? 1);
+		const partly = amount > 1 && !failure ? faultOf('partly') : undefined;
+		const work = make(kind, text, { n, prompt: sent.prompt, amount, failure, partly: partly?.as });
 		if (lost) return failing(lost.as);
 		if (kind !== 'speech') {
 			send(exchange, { status: 200, type: 'text/event-stream' });
 			work.stream = exchange;
 			tell(work, { type: 'status', word: 'starting' });
-			clock.after(1500, () => tell(work, { type: 'status', word: 'processing' }));
-			return void (faultOf('silent', call) && clock.after(1600, () => exchange.end()));
+			clock.after(1500, () => {
+				// Some name the files in the making.
+				if (share('names') > 0.4) return tell(work, { type: 'status', word: 'processing' });
+				const making = itemsOf(work).map((item) => ({ ...item, status: 'processing' }));
+				if (write(work, 'video_generation_status', making)) note({ what: 'told', id: work.id });
+			});
+			if (faultOf('silent', call)) clock.after(1600, () => exchange.end());
+			if (faultOf('beats', call)) clock.after(1600, () => beat(work));
+			return;
 		}
 		clock.after(faultOf('messages')?.as === 'early' ? 2500 : 1, () => {
 			if (exchange.isOver()) return;
@@ -157,18 +133,22 @@ export function serviceOf({ seed, faults }: World) {
 	/** Makes it in its time. */
 	function make(kind: Kind, text: string, order: Order = {}): Work {
 		const work = workOf(kind, text, `${kind}-${works.length}`, order);
-		const { id, marks, failure } = work;
+		const { id, prompt, failure, refused } = work;
+		const marks = work.marks.filter((mark) => mark !== refused);
 		works.push(work);
-		note({ what: 'charge', n: order.n, id, text });
+		note({ what: 'charge', n: order.n, id, text, prompt });
 		const { least, most } = KINDS[kind];
 		const ms = least + (most - least) * share('lasts', text) ** 2;
 		const steps = [21, 43, 71, 93].slice(Math.floor(4 * share('steps', text)));
 		for (const step of steps) clock.after((ms * step) / 100, () => push(work, step));
+		const refusal = { code: 400, error: REFUSED, ...(order.partly === 'id' && { id: refused }) };
+		if (refused) clock.after(0.5 * ms, () => write(work, 'error', refusal));
 		clock.after(failure ? 0.8 * ms : ms, () => {
 			Object.assign(work, { over: clock.now, status: failure ? 'failed' : 'completed' });
 			note(failure ? { what: 'failed', id, isTold: false } : { what: 'made', id, marks });
 			if (!failure) push(work, 100);
-			const end = { type: 'complete', items: itemsOf(work) as never } as const;
+			const items = itemsOf({ ...work, marks }, signedMs()) as never;
+			const end = { type: 'complete', items } as const;
 			if (!tell(work, failure ? { type: 'error', status: 400, code: failure } : end)) return;
 			note(failure ? { what: 'failed', id, isTold: true } : { what: 'told', id });
 			work.stream!.end();
@@ -197,6 +177,18 @@ export function serviceOf({ seed, faults }: World) {
 		return stream?.write(stepsOf(said as never, kind as 'video' | 'image', event)[0] as string);
 	}
 
+	const write = ({ stream }: Work, event: string, data: object) =>
+		stream?.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+
+	/** From now on its stream has nothing but comments to say. */
+	function beat(work: Work, stream = work.stream): void {
+		delete work.stream;
+		if (stream?.write(': beat\n\n')) clock.after(15 * SECOND, () => beat(work, stream));
+	}
+
+	/** For how long an address is signed, in ms. */
+	const signedMs = () => faultOf('signed')?.ms;
+
 	function task(id: string): Answer {
 		const work = works.find((one) => one.id === id && one.kind === 'speech');
 		const isNewerThan = (ms = 0, since = 0) => clock.now < since + ms;
@@ -204,7 +196,7 @@ export function serviceOf({ seed, faults }: World) {
 			return { status: 404, body: { error: 'task_not_found' } };
 		const { over, failure: error, text: input, status } = work;
 		sayIfFailed(work);
-		const files = { audioUrl: addressOf(id, 'wav'), subtitleUrl: addressOf(id, 'srt') };
+		const files = { audioUrl: addressOf(id, 'wav', signedMs()), subtitleUrl: addressOf(id, 'srt') };
 		const isThere = over !== undefined && !isNewerThan(faultOf('bare')?.ms, over);
 		said.tasks.set(id, { id, status, input, ...(isThere && (error ? { error } : files)) });
 		return readTask(said as never, {} as never, id) as Answer;
@@ -216,13 +208,16 @@ export function serviceOf({ seed, faults }: World) {
 		return works
 			.filter(({ kind, status }) => kind !== 'speech' && (isEarly || status === 'completed'))
 			.sort((a, b) => (isEarly ? b.begun - a.begun : b.over! - a.over!))
-			.flatMap((work) => (sayIfFailed(work), itemsOf(work)))
+			.flatMap((work) => (sayIfFailed(work), itemsOf(work, signedMs())))
+			.filter((item) => isEarly || item.status === 'completed')
 			.map((item) => ({ ...item, ...(lacks && { [lacks]: undefined }) }));
 	}
 
 	function fileOf(exchange: Exchange): Answer | undefined {
 		const [, , mark = '', type] = exchange.path.split(/[/.]/);
 		const { kind, over } = works.find(({ marks }) => marks.includes(mark))!;
+		if (Number(exchange.query.get('s') ?? Infinity) < clock.now)
+			return { status: 403, type: 'application/xml', body: '<Error>Request has expired</Error>' };
 		const { as, ms = 0 } = faultOf('files') ?? {};
 		const fault = as === 'slow' || clock.now < over! + ms ? as : undefined;
 		if (typeof fault === 'number') return failing(fault);

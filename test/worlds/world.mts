@@ -6,14 +6,15 @@ export interface Fault {
 	/** First of all requests, then of create calls, then of connections, messages, tasks and files. */
 	kind:
 		| ('outage' | 'rate' | 'atOnce' | 'quota' | 'lost' | 'fails' | 'silent')
-		| ('cut' | 'sockets' | 'messages' | 'lag' | 'bare' | 'history' | 'files');
+		| ('cut' | 'sockets' | 'messages' | 'lag' | 'bare' | 'history' | 'files')
+		| ('beats' | 'partly' | 'signed');
 	at: number;
 	forMs: number;
 	/** How it shows: a status, or a word. */
 	as?: string | number;
 	/** So many at once, or within `ms`. */
 	most?: number;
-	/** How long what is new is unknown, or has no address or no file. */
+	/** How long what is new is unknown, or has no address or no file; how long an address is signed. */
 	ms?: number;
 	/** It hits the create call with this number, counted from 0, once it was accepted or before. */
 	create?: number;
@@ -53,8 +54,13 @@ export function worldOf(seed: number) {
 	next = randomFrom(seed);
 	const isCalm = chance(0.1);
 	const executions = some(pick(0, 1, 1, 1, 2, 2, 3), executionOf);
+	// Another process makes the same.
+	const twin = chance(0.15) && executions[0];
+	if (twin) executions.push({ ...twin, ...twinOf(twin, executions.length) });
 	const own = executions.find(({ operation }) => operation !== 'wait');
 	const hasTrigger = executions.length === 0 || chance(0.4);
+	const hasSeveral = executions.some(({ amount }) => amount > 1);
+	const partly = hasSeveral && chance(0.5) ? [{ ...PARTLY, as: pick('id', 'all') }] : [];
 	return {
 		seed,
 		executions,
@@ -65,13 +71,16 @@ export function worldOf(seed: number) {
 			kind: pick('speech', 'speech', 'video'),
 			failure: chance(0.2) ? 'It failed' : undefined,
 			text: pick(`Other text ${index}.`, own?.items[0] ?? 'Another.'),
+			prompt: own?.prompt,
 		})),
 		// The first process, in good order.
 		restarts: hasTrigger && chance(0.2) ? [whole(1, 20) * MINUTE] : [],
-		faults: isCalm ? [] : some(whole(1, 4), faultOf),
+		faults: isCalm ? [] : [...some(whole(1, 4), faultOf), ...partly],
 	};
 }
 
+/** One of several videos is refused. */
+const PARTLY = { kind: 'partly', at: 0, forMs: 24 * 60 * MINUTE } as const;
 const OPERATIONS =
 	'speak speak speak textToVideo textToVideo ingredientsToVideo framesToVideo create wait';
 const EVENTS =
@@ -89,6 +98,10 @@ function executionOf(index: number) {
 	});
 	// Some rows are the same twice.
 	if (items.length > 1 && isPaid && chance(0.15)) items[1] = items[0]!;
+	const hasPictures = /ingredients|frames/.test(operation);
+	// The same words for every picture, or every row.
+	const isConstant = isPaid && chance(hasPictures ? 0.5 : 0.07);
+	if (isConstant && !hasPictures && !splits) items.fill(items[0]!);
 	const most = Math.ceil(items.length / pick(1, 1, 2, 9));
 	const options = {
 		...(isPaid && chance(0.5) && { concurrency: pick(1, 2, 3, 20) }),
@@ -101,13 +114,19 @@ function executionOf(index: number) {
 	return {
 		name: `execution ${index}`,
 		...{ operation, items, rounds, at: pick(0, 0, whole(0, 10 * MINUTE)) },
+		...(isConstant && hasPictures && { prompt: 'Make it move.' }),
 		...{ process: chance(0.15) ? 1 : 0, tries: chance(0.25) ? whole(2, 3) : 1 },
 		options: options as Record<string, number | boolean>,
 		onError: pick('stopWorkflow', 'stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
-		amount: operation === 'textToVideo' && chance(0.2) ? whole(2, 4) : 1,
+		amount: operation === 'textToVideo' && chance(0.4) ? whole(2, 4) : 1,
 		stopAfter: chance(0.08) ? whole(1, 200 * SECOND) : undefined,
 	};
 }
+
+const twinOf = ({ at, process }: Execution, index: number) => ({
+	...{ name: `execution ${index}`, process: 1 - process },
+	at: at + pick(0, whole(0, 5 * MINUTE)),
+});
 
 function triggerOf() {
 	const at = pick(0, 0, whole(0, 2 * MINUTE));
@@ -144,5 +163,7 @@ function faultOf(): Fault {
 		{ kind: 'lost', ...always, create, as: pick(502, 'reset', 'hang') },
 		{ kind: 'fails', ...always, create },
 		{ kind: 'silent', ...always, create },
+		{ kind: 'beats', ...always, create },
+		{ kind: 'signed', ...always, ms: pick(5, 60) * MINUTE },
 	);
 }
