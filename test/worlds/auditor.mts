@@ -1,5 +1,5 @@
 import { MINUTE, SECOND } from './clock.mts';
-import { eventsAll, eventsOnce } from './events.mts';
+import { eventsAll, eventsKept, eventsOnce } from './events.mts';
 import { beyond, type Book, bookOf, count, type Family, type Line } from './ledger.mts';
 import { deliveredOrNamed, errorOf, ownFile, paidOnce } from './paid.mts';
 import { API, TOKEN } from './service.mts';
@@ -10,7 +10,8 @@ import { API, TOKEN } from './service.mts';
 const isMild = ({ kind, as, at, ends }: Book['faults'][number]) => {
 	if (kind === 'rate' || kind === 'atOnce') return as !== 'task' && ends - at <= 5 * MINUTE;
 	return (
-		as !== 'slow' && /^(lag|bare|messages|sockets|files|cut|silent|beats|partly|signed)$/.test(kind)
+		as !== 'slow' &&
+		/^(lag|bare|messages|sockets|files|cut|silent|beats|partly|signed|n8n)$/.test(kind)
 	);
 };
 
@@ -164,7 +165,9 @@ function* bounded({ of, requests }: Book): Iterable<string> {
 		const who = attempt === undefined ? 'the trigger' : 'the node';
 		return `${query} read by ${who} in ${process}, minute ${Math.floor(at / MINUTE)}`;
 	});
-	const most = of('attempt').length + of('published').length + 1;
+	// What n8n does not start is fetched anew for it.
+	const again = of('emitted').length - of('started').length;
+	const most = of('attempt').length + of('published').length + again + 1;
 	yield* beyond(most, of('served'), ({ file }) => file);
 }
 
@@ -179,7 +182,7 @@ function* tokenNowhere({ lines, requests }: Book): Iterable<string> {
 }
 
 const ofEach = [paidOnce, ownFile, deliveredOrNamed, inTime, endsWell, heardAtOnce, atPace];
-const ofTrigger = [eventsOnce, eventsAll];
+const ofTrigger = [eventsOnce, eventsAll, eventsKept];
 const ofAll = [afterOutage, bounded, tokenNowhere];
 
 /** All that is wrong with what happened in a world, each with the promise that it breaks. */

@@ -17,8 +17,8 @@ export function* eventsOnce(trigger: Publication, book: Book): Iterable<string> 
 		const [name, { event, task_id: task, error }] = [eventOf(given), given.json];
 		if (!book.events.some((one) => one.event === name && one.at <= at && one.at >= since))
 			yield `${name} is not true`;
-		// Some come out before n8n has been told that it is published, or why it is not.
-		if (!lives.some((life) => at > life.at - MINUTE && at <= life.to))
+		// Some come out before n8n has been told that it is published, or why it is not; it takes its time to start.
+		if (!lives.some((life) => at > life.at - MINUTE && at <= life.to + 50))
 			yield `${name} while nobody listens`;
 		const isNamed = taskIds.length === 0 || !task || taskIds.includes(String(task));
 		if (!isNamed || !events.includes(String(event))) yield `nobody asked for ${name}`;
@@ -30,7 +30,7 @@ export function* eventsOnce(trigger: Publication, book: Book): Iterable<string> 
 
 /** 6b. None is missed, and no trigger dies. */
 export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
-	const { name, published, started, lives, events, taskIds } = trigger;
+	const { name, published, started, lives, spansOf, events, taskIds, isOld } = trigger;
 	const first = lives.find(({ refused }) => !refused)?.at ?? 0;
 	// Somebody looked into the history, and not for a generation of his own.
 	const look = book.requests.find(({ path, attempt, status, at }) => {
@@ -39,6 +39,10 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 	});
 	// What is there at the first look is not reported.
 	const looked = look?.at ?? Infinity;
+	// With its process a trigger loses what n8n has not saved.
+	const changes = lives.flatMap(({ at, process }, n) => {
+		return n > 0 && process !== lives[n - 1]!.process ? at : [];
+	});
 	for (const { at: from, to, process } of lives) {
 		const all = book.of('heard').filter((line) => line.process === process);
 		const heard = all.filter((line) => line.at > from && line.at < to);
@@ -49,10 +53,15 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 			const isHeard = at > from && heard.some((one) => one.id === id);
 			const isTask = taskIds.length > 0 ? taskIds.includes(id) : isHeard;
 			const due = Math.max(at, from, book.calmFrom) + 3 * MINUTE;
-			const isDue = due <= to && (kind === 'generated' ? isNew : isTask);
+			// What it has heard of is kept for the next one in this process.
+			const next = spansOf(MINUTE).find((span) => span.at <= from && span.to >= due);
+			const isKept = kind !== 'progress' && !changes.some((one) => one >= from && one <= due);
+			const isDue = (due <= to || (next && isKept)) && (kind === 'generated' ? isNew : isTask);
 			if (!isDue || !events.includes(kind) || event.endsWith(' 100')) continue;
 			const isToldOf = started.some((one) => one.at < at && one.given.json.task_id === id);
 			if (kind === 'progress' && isToldOf) continue;
+			// An n8n that would start it twice is not told again of what it was told right before its end.
+			if (isOld && book.isKilled) continue;
 			// A newer percentage may come in place of an older one.
 			const nameOf = (full: string) => full.replace(/ \d+$/, '');
 			const isTold = ({ at: toldAt, given }: (typeof started)[number]) =>
@@ -63,4 +72,16 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 	const { refused, at = 0 } = published.at(-1) ?? {};
 	const isDead = book.of('unpublished').some((line) => line.at > at + 10 * MINUTE);
 	if (refused && isDead) yield `${name} has died: ${refused}`;
+}
+
+/** 6c. What an n8n was told that drops duplicates is started, once it can be, or once n8n is back. */
+export function* eventsKept(trigger: Publication, book: Book): Iterable<string> {
+	const { emitted, started, spansOf, isOld } = trigger;
+	for (const { key, event, at } of isOld ? [] : emitted) {
+		const due = Math.max(at, book.calmFrom) + 5 * MINUTE;
+		const isListening = spansOf(MINUTE).some((span) => span.at - MINUTE <= at && span.to >= due);
+		const isStarted = started.some((line) => line.key === key && line.at <= due);
+		// A newer percentage may come in its place.
+		if (isListening && !isStarted && event !== 'progress') yield `${event} of ${key} is lost`;
+	}
 }

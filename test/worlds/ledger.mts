@@ -9,7 +9,7 @@ export type Given = { text: string; json: IDataObject; marks: string[]; fields: 
 type Asked = Pick<Execution, 'operation' | 'items' | 'options' | 'onError' | 'tries'>;
 
 /** What a trigger is to tell. */
-type Wanted = { events: string[]; taskIds: string[]; download: boolean };
+type Wanted = { events: string[]; taskIds: string[]; download: boolean; isOld?: boolean };
 
 /** Who sent what text. */
 type Sent = { process: string; attempt?: number; text?: string; bearsToken: boolean };
@@ -37,6 +37,8 @@ interface Facts {
 	stopped: { execution: string };
 	published: { trigger: string; process: string; wanted: Wanted; refused?: string };
 	unpublished: { trigger: string };
+	/** n8n is told of an event, and saves what the trigger remembers; then it starts an execution. */
+	emitted: { trigger: string; key: string; event: string };
 	started: { trigger: string; key: string; isNew: boolean; given: Given };
 	saved: { trigger: string; text: string };
 	killed: { process: string };
@@ -139,8 +141,27 @@ export function bookOf(lines: Line[]) {
 		const endOf = (line: Line) => turns[turns.indexOf(line) + 1]?.at ?? Infinity;
 		/** From when to when n8n listened for it without a break. */
 		const lives = published.map((line) => ({ ...line, to: line.refused ? line.at : endOf(line) }));
+		/** From when to when it was published but for so many ms each time. */
+		const spansOf = (mostMs: number) => {
+			const spans: typeof lives = [];
+			for (const life of lives.filter(({ refused }) => !refused)) {
+				const last = spans.at(-1);
+				if (last && life.at - last.to <= mostMs) last.to = life.to;
+				else spans.push({ ...life });
+			}
+			return spans;
+		};
 		const all: Wanted = wanted ?? { events: [], taskIds: [], download: false };
-		return { name, published, started, lives, from, ...all };
+		return {
+			name,
+			published,
+			started,
+			emitted: of('emitted').filter(isOwn),
+			lives,
+			spansOf,
+			from,
+			...all,
+		};
 	});
 	return {
 		...{ lines, of, requests, works, events, faults: of('fault'), isKilled: killed.length > 0 },

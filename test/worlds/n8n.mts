@@ -6,15 +6,12 @@ import { compileFunction } from 'node:vm';
 import { build } from 'esbuild';
 import type { ICredentialType, INodeExecutionData, INodeType, IRun } from 'n8n-workflow';
 import { startWorkflow, type WorkflowFile } from '../../demo/engine.mts';
-import { n8nWorkflow } from '../../demo/n8n.mts';
 import type { Loader } from '../../demo/package.mts';
 import { itemWith, LOOP, NODE, node, parametersFor, workflowInLoop } from '../faults/workflow.mts';
-import { activateTrigger, triggerNode } from '../service/triggerNode.mts';
-import { clock, type Process, runAs, SECOND } from './clock.mts';
+import { clock, type Process, runAs } from './clock.mts';
 import { type Given, ledger, note } from './ledger.mts';
-import { effect } from './network.mts';
 import { API, type Service, TOKEN } from './service.mts';
-import type { Execution, Trigger } from './world.mts';
+import type { Execution } from './world.mts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const require = createRequire(import.meta.url);
@@ -54,7 +51,7 @@ export function startProcess(name: string): N8n {
 	return own;
 }
 
-const credential = { apiToken: TOKEN, baseUrl: API, webSocketUrl: '' };
+export const credential = { apiToken: TOKEN, baseUrl: API, webSocketUrl: '' };
 
 /** One execution in n8n, or what n8n has kept of it again. */
 export type Running = { plan: Execution; name: string; process: N8n; retryOf?: IRun };
@@ -108,7 +105,7 @@ function pictureOf(json: { text: string }): INodeExecutionData {
 }
 
 /** What n8n was given, its files as the marks in their bytes. */
-function givenOf({ json, binary = {} }: INodeExecutionData, text = ''): Given {
+export function givenOf({ json, binary = {} }: INodeExecutionData, text = ''): Given {
 	const files = Object.values(binary).map(({ data }) => Buffer.from(data, 'base64').toString());
 	const marks = files.join().match(/(?<=<)\w+-[\d-]+(?=>)/g);
 	return { text, json, marks: [...new Set(marks)], fields: Object.keys(binary) };
@@ -125,96 +122,4 @@ function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile {
 	const action = node({ ...parameters, numberOfVideos: amount }, { onError, ...retry });
 	const id = name.split(' ').slice(0, 2).join(' ');
 	return { ...workflowInLoop(action, Math.ceil(items.length / rounds)), id, name };
-}
-
-type Mode = 'activate' | 'update' | 'init';
-type Refusal = Error & { description?: string };
-/** One activation, from its attempts to its end. */
-type Life = { close?(): Promise<unknown> };
-
-/** A workflow with a trigger, in the process that `processOf` returns, and what n8n knows of it. */
-export function publicationOf(service: Service, processOf: () => N8n, plan: Trigger) {
-	const { name: trigger, events, download, tasks } = plan;
-	/** The keys of the executions in n8n's database. */
-	const keys = new Set<string>();
-	let saved = {};
-	/** The one that counts; undefined: it is not published. */
-	let current: Life | undefined;
-
-	/** Activates it. If it is refused, a person tries until it works, n8n itself five times. */
-	async function publish(mode: Mode): Promise<void> {
-		const life = (current = {});
-		const isPerson = mode === 'activate';
-		for (let tries = 1; tries <= 5 || isPerson; tries++) {
-			if (life !== current || (await activate(mode, life))) return;
-			await n8nWorkflow.sleep(isPerson ? 30 * SECOND : 2 ** tries * SECOND);
-		}
-	}
-
-	async function close(next?: Life): Promise<void> {
-		const last = current;
-		current = next;
-		note({ what: 'unpublished', trigger });
-		await last?.close?.();
-	}
-
-	/** True if it listens, or is of no importance any more. */
-	async function activate(activationMode: Mode, life: Life): Promise<boolean> {
-		const process = processOf();
-		if (process.isDead) return true;
-		const taskIds = tasks.map(service.taskOf);
-		const published = (error?: Refusal) => {
-			const refused = error && `${error.message} ${error.description ?? ''}`;
-			const wanted = { events, taskIds, download };
-			note({ what: 'published', trigger, process: process.name, wanted, refused });
-		};
-		const staticData = structuredClone(saved);
-		const save = () => {
-			saved = JSON.parse(JSON.stringify(staticData));
-			note({ what: 'saved', trigger, text: JSON.stringify(staticData) });
-		};
-		// Four parameters tell the trigger that this n8n drops duplicates.
-		const emit: Parameters<typeof activateTrigger>[1] = (output, _response, ending, key = '') =>
-			effect({ process }, () => {
-				const isNew = !keys.has(key);
-				keys.add(key);
-				note({ what: 'started', trigger, key, isNew, given: givenOf(output[0]![0]!) });
-				save();
-				if (!isNew) return ending?.reject(new Error('There is no active execution'));
-				clock.after(SECOND, () => ending?.resolve({} as never));
-			});
-		const isCurrent = () => life === current && !process.isDead;
-		const fail = (error: Error) => {
-			if (!isCurrent()) return;
-			published(error);
-			void close({}).then(async () => await publish('update'));
-		};
-		const nodes = [triggerNode({ events, taskIds: taskIds.join(), options: { download } })];
-		const { loader } = process;
-		const setting = { workflowId: trigger, nodes, credential, activationMode, staticData, loader };
-		const active = runAs({ process }, () => activateTrigger(setting, emit, fail))!;
-		const answer = await active.catch((error: Refusal) => error);
-		const isRefused = answer instanceof Error;
-		const end = async () =>
-			await runAs({ process }, async () => isRefused || (await answer.closeFunction?.()));
-		if (!isCurrent()) return (await end(), true);
-		published(isRefused ? answer : undefined);
-		if (isRefused) return false;
-		life.close = end;
-		save();
-		return true;
-	}
-
-	for (const at of plan.turns) clock.after(at, () => void turn());
-	/** Publishes it as a person does, or unpublishes it if it is published. */
-	async function turn(isNext = !current): Promise<void> {
-		if (isNext !== Boolean(current)) await (isNext ? publish('activate') : close());
-	}
-
-	return {
-		turn,
-		close: async () => await close(current && {}),
-		/** As n8n does when it starts. */
-		publishAgain: () => current && void publish('init'),
-	};
 }

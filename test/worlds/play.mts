@@ -4,9 +4,10 @@ import { n8nWorkflow, nearCore } from '../../demo/n8n.mts';
 import { workflow } from '../faults/workflow.mts';
 import { clock, MINUTE, type Process, runAs, SECOND, whoRuns } from './clock.mts';
 import { ledger, type Line, note } from './ledger.mts';
-import { execute, type N8n, publicationOf, type Running, startProcess, underWay } from './n8n.mts';
+import { execute, type N8n, type Running, startProcess, underWay } from './n8n.mts';
 import { connect, open } from './network.mts';
 import { serviceOf } from './service.mts';
+import { publicationOf } from './trigger.mts';
 import type { Execution, World } from './world.mts';
 
 const logger = nearCore('@n8n/di').Container.get(nearCore('@n8n/backend-common').Logger);
@@ -22,10 +23,13 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 	/** How often a process has done something to the world, or the world to it. */
 	let effects = 0;
 	connect(service, (process: Process) => {
-		if (process.isDead || ++effects !== world.kill) return;
+		if (!process.isDead && ++effects === world.kill) kill(process);
+	});
+	const kill = (process: Process) => {
+		if (process.isDead) return;
 		note({ what: 'killed', process: process.name });
 		end(processes.indexOf(process as N8n));
-	});
+	};
 	/** The process with this number, which is started if there is none. */
 	const processOf = (index = 0) => (processes[index] ??= startProcess(`n8n ${index}@${clock.now}`));
 	const end = (index: number) => {
@@ -33,7 +37,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		for (const trigger of index === 0 ? triggers : []) void trigger.close();
 		runAs(undefined, () => clock.after(5 * SECOND, () => startAgain(index)));
 	};
-	const triggers = world.triggers.map((plan) => publicationOf(service, processOf, plan));
+	const triggers = world.triggers.map((plan) => publicationOf(service, processOf, kill, plan));
 
 	/** Begins an execution, or what n8n has kept of it, once its process lives. */
 	function begin(plan: Execution, name: string, retryOf?: IRun): void {

@@ -22,6 +22,8 @@ export type Service = ReturnType<typeof serviceOf>;
 export function serviceOf({ seed, ...world }: World) {
 	const faults: Fault[] = world.faults;
 	const works: Work[] = [];
+	/** Called when a work has ended. */
+	const endings: Array<() => void> = [];
 	/** When the account has sent what counts for a limit, in ms. */
 	const counted: number[] = [];
 	/** From 0 to below 1; the same words, the same number. */
@@ -147,6 +149,7 @@ export function serviceOf({ seed, ...world }: World) {
 			Object.assign(work, { over: clock.now, status: failure ? 'failed' : 'completed' });
 			note(failure ? { what: 'failed', id, isTold: false } : { what: 'made', id, marks });
 			if (!failure) push(work, 100);
+			for (const act of endings) act();
 			const items = itemsOf({ ...work, marks }, signedMs()) as never;
 			const end = { type: 'complete', items } as const;
 			if (!tell(work, failure ? { type: 'error', status: 400, code: failure } : end)) return;
@@ -233,8 +236,7 @@ export function serviceOf({ seed, ...world }: World) {
 	}
 
 	return {
-		receive,
-		make,
+		...{ receive, make, endings },
 		/** The task of this text, made by somebody else. */
 		taskOf: (text: string) => (works.find((work) => work.text === text) ?? make('speech', text)).id,
 		/** Whether a socket may be opened. */

@@ -131,12 +131,24 @@ const twinOf = ({ at, process }: Execution, index: number) => ({
 function triggerOf() {
 	const at = pick(0, 0, whole(0, 2 * MINUTE));
 	const offAt = at + whole(1, 10) * MINUTE;
+	const isOld = chance(0.15);
 	return {
 		name: 'trigger 0',
 		turns: chance(0.25) ? [at, offAt, offAt + pick(1, 30, 300) * SECOND] : [at],
 		events: pick(...EVENTS).split(' '),
 		tasks: chance(0.15) ? ['Named text.', 'Another named text.'] : [],
 		download: chance(0.3),
+		/** Its n8n drops no duplicates. */
+		isOld,
+		/** n8n can't start executions for some time. */
+		refusal:
+			!isOld && chance(0.2)
+				? { at: whole(0, 6 * MINUTE), forMs: whole(1, 90) * SECOND }
+				: undefined,
+		/** Its process is killed so long after this emission, counted from 1. */
+		death: chance(0.1) ? { emission: whole(1, 4), ms: pick(0, 10, 500) } : undefined,
+		/** It is published again so long after the first works have ended. */
+		again: chance(0.2) ? { times: whole(1, 3), ms: whole(0, 1000) } : undefined,
 	};
 }
 
