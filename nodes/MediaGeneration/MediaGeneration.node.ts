@@ -8,6 +8,7 @@ import {
 	type INodeType,
 	type INodeTypeDescription,
 } from 'n8n-workflow';
+import { GENERATIONS, MEDIA, PAID_OPERATIONS } from '../shared/contract';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
 import { searchVoices } from './listSearch/searchVoices';
 import { operations, resource, subtitle } from './resources';
@@ -30,7 +31,7 @@ const builderHint: IBuilderHint = {
 		),
 		puts('{ json: { task_id: string, deleted: true } }', { operation: ['delete'] }),
 		puts('one item per file: { json: { file_url: string }, binary: { data } }', {
-			resource: ['video', 'image'],
+			resource: [...new Set(Object.values(GENERATIONS).map(({ resource }) => resource))],
 		}),
 		puts('one item per voice: { json: { voice_id, name } }', { resource: ['voice'] }),
 		puts('one item per entry: { json: { id, prompt, file_url } }', { resource: ['history'] }),
@@ -43,12 +44,10 @@ const CHARGED = 'Each run is charged; a retry is not.';
 
 /** What the output panel says before the first run, by operation. */
 const HINTS: Array<[string[], string]> = [
-	[['speak', 'create'], `Takes seconds to minutes. ${PROGRESS} ${CHARGED}`],
+	...PAID_OPERATIONS.map(({ operation, makes }): [string[], string] => {
+		return [[operation], `Takes ${MEDIA[makes].takes}. ${PROGRESS} ${CHARGED}`];
+	}),
 	[['wait'], `Waits until the speech is ready. ${PROGRESS} Nothing is charged.`],
-	[
-		['textToVideo', 'ingredientsToVideo', 'framesToVideo'],
-		`Takes minutes, longer under load. ${PROGRESS} ${CHARGED}`,
-	],
 	[['getAll'], 'Returns as many as Limit says, unless Return All is on. Nothing is charged.'],
 ];
 

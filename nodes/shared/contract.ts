@@ -80,23 +80,58 @@ export interface GeneratedFile {
 	fields: ServiceRecord;
 }
 
-/** By kind: the type of a file that does not show its own. */
-export const MIME_TYPES = { speech: 'audio/mpeg', video: 'video/mp4', image: 'image/png' } as const;
+/**
+ * The kinds of media, and what is said of each: the type of a file that does not show its own, the default
+ * of `Timeout` in seconds, and how long it usually takes. A new kind needs a row here, and no other list.
+ */
+export const MEDIA = {
+	speech: { mimeType: 'audio/mpeg', timeoutSeconds: 3600, takes: 'seconds to minutes' },
+	video: { mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'minutes, longer under load' },
+	image: { mimeType: 'image/png', timeoutSeconds: 900, takes: 'seconds to minutes' },
+} as const;
 
-export type MediaKind = keyof typeof MIME_TYPES;
+export type MediaKind = keyof typeof MEDIA;
 
 export interface FileType {
 	mimeType: string;
 	extension: string;
 }
 
-/** `withImages`: images are part of the request, so that its prompt alone says little. */
+/** An operation that is charged, by what saved workflows hold of it, and the kind of media that it makes. */
+export interface PaidOperation {
+	resource: string;
+	operation: string;
+	makes: MediaKind;
+}
+
+/** §4.1: the operation that creates speech tasks. */
+export const SPEAK = { resource: 'speech', operation: 'speak', makes: 'speech' } as const;
+
+/**
+ * §4.5–4.8: the operations with an event stream. `withImages`: images are part of the request, so that its
+ * prompt alone says little.
+ */
 export const GENERATIONS = {
-	textToVideo: { path: '/v1/video/text-to-video', makes: 'video', withImages: false },
-	ingredientsToVideo: { path: '/v1/video/ingredients-to-video', makes: 'video', withImages: true },
-	framesToVideo: { path: '/v1/video/frames-to-video', makes: 'video', withImages: true },
-	image: { path: '/v1/video/create-image', makes: 'image', withImages: false },
-} as const satisfies Record<string, { path: string; makes: MediaKind; withImages: boolean }>;
+	textToVideo: {
+		...{ resource: 'video', operation: 'textToVideo', makes: 'video' },
+		...{ path: '/v1/video/text-to-video', withImages: false },
+	},
+	ingredientsToVideo: {
+		...{ resource: 'video', operation: 'ingredientsToVideo', makes: 'video' },
+		...{ path: '/v1/video/ingredients-to-video', withImages: true },
+	},
+	framesToVideo: {
+		...{ resource: 'video', operation: 'framesToVideo', makes: 'video' },
+		...{ path: '/v1/video/frames-to-video', withImages: true },
+	},
+	image: {
+		...{ resource: 'image', operation: 'create', makes: 'image' },
+		...{ path: '/v1/video/create-image', withImages: false },
+	},
+} as const satisfies Record<string, PaidOperation & { path: string; withImages: boolean }>;
+
+/** All operations that are charged. */
+export const PAID_OPERATIONS: readonly PaidOperation[] = [SPEAK, ...Object.values(GENERATIONS)];
 
 export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 

@@ -1,4 +1,5 @@
 import type { ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
+import { GENERATIONS, SPEAK, type PaidOperation } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { requestsOf, speechRequestsOf } from '../../shared/generation/sentRequests';
@@ -14,10 +15,13 @@ import type { Settings } from './settings';
 export function refuseSelfStart(context: ITriggerFunctions, settings: Settings): void {
 	const { events, ofTasks, taskIds } = settings;
 	const after = followersOf(context);
-	const speaks = ofTasks && taskIds.size === 0 && after.find(createsSpeech);
-	const films = events.has('generated') && after.find(createsMedia);
-	if (speaks) throw new Failure('startsItself', { text: speaks.name, isSpeech: true });
-	if (films) throw new Failure('startsItself', { text: films.name });
+	const findCreator = (operations: readonly PaidOperation[]) =>
+		after.find((node) => operations.some((operation) => mayRun(node, operation)));
+	const speechCreator = ofTasks && taskIds.size === 0 && findCreator([SPEAK]);
+	const mediaCreator = events.has('generated') && findCreator(Object.values(GENERATIONS));
+	if (speechCreator)
+		throw new Failure('startsItself', { text: speechCreator.name, isSpeech: true });
+	if (mediaCreator) throw new Failure('startsItself', { text: mediaCreator.name });
 }
 
 /**
@@ -54,17 +58,20 @@ function followersOf(context: ITriggerFunctions): NodeTypeAndVersion[] {
 	return [...after, ...tools.filter(isEnabled)];
 }
 
-const createsSpeech = (node: NodeTypeAndVersion): boolean =>
-	mayHave(node, 'resource', 'speech') && mayHave(node, 'operation', 'speak');
-
-const createsMedia = (node: NodeTypeAndVersion): boolean =>
-	mayHave(node, 'resource', 'video') || mayHave(node, 'resource', 'image');
-
 /**
- * Whether a node is of this package, and a parameter may have this value. A missing one is that of Speak. An
- * expression may say anything; n8n hands it over without its "=" where a field takes none.
+ * Whether a node is of this package and may run `operation`. n8n leaves out a parameter that has its default:
+ * `resource` is then that of Speak, `operation` the first one of its resource. An expression may say anything;
+ * n8n hands it over without its "=" where a field takes none.
  */
-function mayHave({ type, parameters }: NodeTypeAndVersion, name: string, wanted: string): boolean {
-	const value = String(parameters?.[name] ?? (name === 'resource' ? 'speech' : 'speak'));
-	return /\.mediaGeneration(?:Tool)?$/.test(type) && (value === wanted || /^=|\{\{/.test(value));
+function mayRun(
+	{ type, parameters = {} }: NodeTypeAndVersion,
+	{ resource, operation }: PaidOperation,
+): boolean {
+	const mayBe = (value: unknown, expected: string) =>
+		value === expected || /^=|\{\{/.test(String(value));
+	return (
+		/\.mediaGeneration(?:Tool)?$/.test(type) &&
+		mayBe(parameters.resource ?? SPEAK.resource, resource) &&
+		mayBe(parameters.operation ?? operation, operation)
+	);
 }

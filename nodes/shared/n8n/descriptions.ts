@@ -1,5 +1,5 @@
 import type { IDisplayOptions, INodeProperties, INodePropertyTypeOptions } from 'n8n-workflow';
-import type { MediaKind } from '../contract';
+import { MEDIA, type MediaKind } from '../contract';
 
 /**
  * Fields that several operations share, so that a value survives a switch between them, with the
@@ -63,13 +63,10 @@ export const pollInterval: NumberField = {
 /** A week. */
 const MAX_SECONDS = 604_800;
 
-/** By what is made: the default of `Timeout`, in seconds. */
-const TIMEOUTS: Record<MediaKind, number> = { speech: 3600, video: 1800, image: 900 };
-
 /** `Timeout` for one kind of media. */
-export const timeout = (made: MediaKind): NumberField => {
+export const timeout = (kind: MediaKind): NumberField => {
 	// n8n's lint wants the default of a field to be a plain name.
-	const byDefault = TIMEOUTS[made];
+	const byDefault = MEDIA[kind].timeoutSeconds;
 	return {
 		displayName: 'Timeout',
 		name: 'timeout',

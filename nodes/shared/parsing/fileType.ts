@@ -1,4 +1,11 @@
-import { MIME_TYPES, type FileType, type MediaKind, type ServiceRecord } from '../contract';
+import {
+	GENERATIONS,
+	MEDIA,
+	type FileType,
+	type Generation,
+	type MediaKind,
+	type ServiceRecord,
+} from '../contract';
 import { asText, looksLikeHtml } from './coerce';
 
 /** The type of a file, from its first bytes, its header and its address. Pure. */
@@ -60,7 +67,10 @@ export function fileTypeOf(
 	kind: MediaKind,
 ): FileType {
 	const type =
-		sniff(bytes) ?? named(typeNamedBy(contentType)) ?? typeAtEndOf(url) ?? named(MIME_TYPES[kind])!;
+		sniff(bytes) ??
+		named(typeNamedBy(contentType)) ??
+		typeAtEndOf(url) ??
+		named(MEDIA[kind].mimeType)!;
 	const [extension, , mimeType] = type;
 	return { mimeType, extension };
 }
@@ -108,9 +118,17 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 	return `${kind}-${safe}.${extension}`;
 }
 
+/** The kinds that appear in the history. */
+const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ makes }) => makes))];
+
 /** The kind of a history entry, by its `type` or its file's extension; else undefined. */
-export function kindSaid({ type }: ServiceRecord, url: string): 'video' | 'image' | undefined {
+export function kindSaid({ type }: ServiceRecord, url: string): Generation['makes'] | undefined {
+	const words = asText(type)?.toLowerCase() ?? '';
 	// "image_to_video" is a video.
-	const kindIn = (text = '') => (['video', 'image'] as const).find((kind) => text.includes(kind));
-	return kindIn(asText(type)?.toLowerCase()) ?? kindIn(typeAtEndOf(url)?.[2]);
+	const named = GENERATED_KINDS.find((kind) => words.includes(kind));
+	const classOf = (mimeType: string) => mimeType.split('/')[0];
+	const mimeType = typeAtEndOf(url)?.[2] ?? '';
+	return (
+		named ?? GENERATED_KINDS.find((kind) => classOf(MEDIA[kind].mimeType) === classOf(mimeType))
+	);
 }

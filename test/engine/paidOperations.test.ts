@@ -1,0 +1,129 @@
+import type { IDataObject, INodeExecutionData, INodeProperties } from 'n8n-workflow';
+import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
+import { operations } from '../../nodes/MediaGeneration/resources';
+import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
+import { schemaOf } from '../service/schemas.mts';
+import { bad, good } from './seen';
+import { answer, onFile, posts } from './service';
+import { node, RETRY, run, sim, start } from './setup';
+import { activate } from './triggerSetup';
+
+/* Every operation that is charged keeps what the package promises, also one that is added later. */
+
+beforeEach(async () => await start({ pace: 0.01 }));
+
+const shownFor = ({ displayOptions }: INodeProperties) => displayOptions?.show ?? {};
+const LIMIT = 'maxPaidPerExecution';
+
+/** By their fields: each with an option that limits what is paid. */
+const charged = operations
+	.filter(({ name, options }) => name === 'options' && options?.some(({ name }) => name === LIMIT))
+	.map((field) => {
+		const { resource, operation } = shownFor(field);
+		return { resource: String(resource![0]), operation: String(operation![0]) };
+	});
+
+const cases = charged.map((one) => {
+	const kind = PAID_OPERATIONS.find(({ resource, operation }) => {
+		return resource === one.resource && operation === one.operation;
+	})?.makes;
+	return [`${one.resource}: ${one.operation}`, { ...one, kind: kind! }] as const;
+});
+
+type Charged = (typeof cases)[number][1];
+
+const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex');
+
+/** A value for each required field, as a person would fill it in; prompts and texts come from the item. */
+function parametersOf({ resource, operation }: Charged, options: IDataObject): IDataObject {
+	const fields = operations.filter((field) => {
+		const show = shownFor(field);
+		return show.resource?.includes(resource) && show.operation?.includes(operation);
+	});
+	const values = fields
+		.filter(({ required }) => required)
+		.map(({ name, type }) => {
+			if (type === 'resourceLocator') return [name, { __rl: true, mode: 'id', value: sim.voiceIds()[0] }];
+			return [name, name === 'binaryPropertyName' ? 'data' : '={{ $json.t }}'];
+		});
+	return { resource, operation, ...Object.fromEntries(values), options };
+}
+
+const itemsOf = (...texts: string[]): INodeExecutionData[] =>
+	texts.map((t) => ({
+		json: { t },
+		binary: { data: { data: PNG.toString('base64'), mimeType: 'image/png', fileName: `${t}.png` } },
+	}));
+
+test('the table names all that are charged, and nothing else', () => {
+	expect(cases.map(([, { kind }]) => kind)).not.toContain(undefined);
+	expect(PAID_OPERATIONS).toHaveLength(charged.length);
+});
+
+describe.each(cases)('%s', (_, one) => {
+	const { resource, operation, kind } = one;
+
+	it('sends one request for each item', async () => {
+		const given = parametersOf(one, {});
+		const items = good(await run(node(given), { input: itemsOf('One', 'Two', 'Three') }));
+		expect(items).toHaveLength(3);
+		expect(posts()).toBe(3);
+		for (const { binary } of items) expect(binary!.data!.fileName).toMatch(`${kind}-`);
+	});
+
+	it('is collected by a retry', async () => {
+		// The first file can't be downloaded, so the first attempt fails with all paid for.
+		onFile(answer(422));
+		const given = parametersOf(one, {});
+		expect(good(await run(node(given, RETRY), { input: itemsOf('One', 'Two') }))).toHaveLength(2);
+		expect(posts()).toBe(2);
+	});
+
+	it('is counted by Max Paid Requests per Execution', async () => {
+		const given = parametersOf(one, { [LIMIT]: 1 });
+		const { message } = bad(await run(node(given), { input: itemsOf('One', 'Two') }));
+		expect(message).toMatch('is 1, but this run needs 2');
+		expect(posts()).toBe(0);
+	});
+
+	it('is refused behind the trigger that hears of it', async () => {
+		const parameters = { events: kind === 'speech' ? ['completed'] : ['generated'] };
+		// n8n stores no parameter that has its default.
+		for (const stored of [{ resource, operation }, { resource }]) {
+			const behind = [node(stored, { name: 'Again' })];
+			await expect(activate({ parameters, behind })).rejects.toThrow(
+				"'Again' follows this trigger",
+			);
+		}
+		expect(sim.requests).toEqual([]);
+	});
+
+	it('tells what comes out, before and in the builder', () => {
+		expect(schemaOf('MediaGeneration', resource, operation)).toBeDefined();
+		const { builderHint, hints } = new MediaGeneration().description;
+		const outputs = builderHint!.extraTypeDefContent!.filter(({ displayOptions }) => {
+			const { resource: shown, operation: only } = displayOptions!.show!;
+			return shown?.includes(resource) && (only?.includes(operation) ?? true);
+		});
+		expect(outputs).toHaveLength(1);
+		const shown = hints!.filter(({ displayCondition }) =>
+			displayCondition!.includes(`"${operation}"`),
+		);
+		expect(shown.map(({ message }) => message).join()).toMatch('Each run is charged');
+	});
+
+	it('mentions no other kind of media', () => {
+		const { options } = operations.find((field) => {
+			return field.name === 'operation' && shownFor(field).resource?.includes(resource);
+		})!;
+		const { action, description } = options!.find((option) => {
+			return 'value' in option && option.value === operation;
+		}) as { action: string; description: string };
+		const others = Object.keys(MEDIA).filter((other) => other !== kind);
+		// Images may be what goes in.
+		const words = `${action}. ${description}`
+			.toLowerCase()
+			.replace(/(?:from|your) (?:\w+ )?images/g, '');
+		expect(others.filter((other) => words.includes(other))).toEqual([]);
+	});
+});
