@@ -67,12 +67,12 @@ export class HistoryWatch {
 	/** Reads as much of the history as there may be news in, and has it emitted. */
 	private async look(signal: AbortSignal): Promise<void> {
 		const { store, newEntries } = this;
-		const { api, closing, settings } = this.activation;
+		const { api, closing, settings, isManual } = this.activation;
 		const { readings, watchLine } = api.pace;
 		const began = steadyNow();
 		const ended = await newEntries.look(async (page) => {
 			// A later page from before the first one lacks what has moved on to it since.
-			const since = page === 1 ? began - RECENT_MS : began;
+			const since = page === 1 && !isManual ? began - RECENT_MS : began;
 			const read = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
 			return await readings.share(`history ${page}`, since, signal, read, watchLine);

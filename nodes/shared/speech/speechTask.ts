@@ -138,8 +138,8 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	const { readFirst, isProven, watched } = BEGINNINGS[wait.begins];
 	const sightings = new Sightings(isProven, wait.onProgress);
 	const began = steadyNow();
-	/** When its outcome was announced, or it was read: what was read before is no news. By `steadyNow`. */
-	let newsAt = 0;
+	/** When this began, the outcome was announced, or it was read: what was read before is no news. */
+	let newsAt = began;
 	const endWait = watched ? () => {} : pace.markUnderWay();
 	return await pollUntil({
 		read: async (over, isAsked) => {
@@ -147,8 +147,8 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			const key = `task ${line && watched} ${taskId}`;
 			const since = Math.max(newsAt, steadyNow() - RECENT_MS);
 			const getTask = async (shared: AbortSignal) => await api.getTask(taskId, shared, 'once');
-			const reading = pace.readings.share(key, since, over, getTask, line);
-			return await reading
+			return await pace.readings
+				.share(key, since, over, getTask, line)
 				.finally(() => (newsAt = over.aborted ? newsAt : steadyNow()))
 				.then(
 					(task) => sightings.noteTask(task),
