@@ -30,6 +30,7 @@ const GOOD: Line[] = [
 	{ at: 9000, what: 'heard', id, percentage: 100, process },
 	{ at: 9000, what: 'request', n: 1, method: 'GET', path: `${path}/${id}`, ...by },
 	{ at: 9000, what: 'served', file: `${id}.wav` },
+	{ at: 9000, what: 'emitted', trigger, process, key: 'key', event: 'completed' },
 	{ at: 9000, what: 'started', trigger, key: 'key', isNew: true, given: told },
 	{ at: 9500, what: 'ended', execution, status: 'success', given: [item] },
 	{ at: 2_000_000, what: 'unpublished', trigger },
@@ -129,11 +130,19 @@ const DAMAGED: Record<string, Line[]> = {
 	'eventsOnce: an event after the end': change('unpublished', { at: 8000 }),
 	'eventsAll: an event half an hour late': change('started', { at: 1_800_000 }),
 	'eventsAll: a trigger that has died': add(again('published', 20, { refused: 'HTTP 502' })),
+	'eventsAll: no event, as it was published again': [
+		...lacking('started'),
+		...[{ ...GOOD.at(-2)!, at: 9100 }, again('published', 9.2)],
+	].sort((a, b) => a.at - b.at),
+	'eventsKept: an emission that starts nothing': lacking('started'),
+	'startsItself: what its sub-workflow has made': change('begun', {
+		asked: { ...asked, calledBy: trigger },
+	}),
 	'bounded: a timer': change('left', { timers: 1 }),
 	'bounded: no end': lacking('left'),
 	'bounded: static data without end': change('saved', { text: 'x'.repeat(60_000) }),
 	'bounded: a look into the history for each item': add(
-		...Array.from({ length: 13 }, (_, n) => n + 20).flatMap((n) => [
+		...Array.from({ length: 21 }, (_, n) => n + 20).flatMap((n) => [
 			again('request', n, { n, method: 'GET', path: '/v1/video/histories' }),
 			again('answer', n, { n }),
 		]),

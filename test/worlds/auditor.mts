@@ -1,5 +1,5 @@
 import { MINUTE, SECOND } from './clock.mts';
-import { eventsAll, eventsKept, eventsOnce } from './events.mts';
+import { eventsAll, eventsKept, eventsOnce, startsItself } from './events.mts';
 import { beyond, type Book, bookOf, count, type Family, type Line } from './ledger.mts';
 import { deliveredOrNamed, errorOf, ownFile, paidOnce } from './paid.mts';
 import { API, TOKEN } from './service.mts';
@@ -78,12 +78,9 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 		if (!error && ended.length === 1 && late > 0) yield `${name} ends ${late} ms late`;
 	}
 	const begin = begun.at(-1)!.at;
-	// Of what is told before it is made, only an id in the history proves that it is there.
-	const lacksIds = faults.some(({ kind, as }) => kind === 'history' && as === 'id');
 	const isClear = paid.every(({ n }) => {
-		const { isTold, made, isFailureTold, id = '' } = own.find((work) => work.n === n) ?? {};
-		const isThere = made && made.at < begin && !(lacksIds && !id.startsWith('speech'));
-		return isTold && (isThere || isFailureTold);
+		const { isTold, made, isFailureTold } = own.find((work) => work.n === n) ?? {};
+		return isTold && ((made && made.at < begin) || isFailureTold);
 	});
 	if (last.status === 'success' || onError !== 'stopWorkflow' || !isClear) return;
 	if (count(own, ({ isFailed }) => isFailed) < 2) yield `${name} never ends well: ${whyNot(last)}`;
@@ -161,7 +158,7 @@ function* bounded({ of, requests }: Book): Iterable<string> {
 		({ path, status }) => path.endsWith('/histories') && status === 200,
 	);
 	// One look serves all who wait.
-	yield* beyond(12, looks, ({ process, query, attempt, at }) => {
+	yield* beyond(20, looks, ({ process, query, attempt, at }) => {
 		const who = attempt === undefined ? 'the trigger' : 'the node';
 		return `${query} read by ${who} in ${process}, minute ${Math.floor(at / MINUTE)}`;
 	});
@@ -182,7 +179,7 @@ function* tokenNowhere({ lines, requests }: Book): Iterable<string> {
 }
 
 const ofEach = [paidOnce, ownFile, deliveredOrNamed, inTime, endsWell, heardAtOnce, atPace];
-const ofTrigger = [eventsOnce, eventsAll, eventsKept];
+const ofTrigger = [eventsOnce, eventsAll, eventsKept, startsItself];
 const ofAll = [afterOutage, bounded, tokenNowhere];
 
 /** All that is wrong with what happened in a world, each with the promise that it breaks. */

@@ -59,9 +59,12 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 			const isDue = (due <= to || (next && isKept)) && (kind === 'generated' ? isNew : isTask);
 			if (!isDue || !events.includes(kind) || event.endsWith(' 100')) continue;
 			const isToldOf = started.some((one) => one.at < at && one.given.json.task_id === id);
-			if (kind === 'progress' && isToldOf) continue;
+			// By the time n8n starts executions again the task may be over.
+			const isRefused = book.faults.some((one) => one.kind === 'n8n' && at > one.at - MINUTE);
+			if (kind === 'progress' && (isToldOf || isRefused || at < from)) continue;
 			// An n8n that would start it twice is not told again of what it was told right before its end.
 			if (isOld && book.isKilled) continue;
+			if (isOwnOf(name, id, book)) continue;
 			// A newer percentage may come in place of an older one.
 			const nameOf = (full: string) => full.replace(/ \d+$/, '');
 			const isTold = ({ at: toldAt, given }: (typeof started)[number]) =>
@@ -85,3 +88,27 @@ export function* eventsKept(trigger: Publication, book: Book): Iterable<string> 
 		if (isListening && !isStarted && event !== 'progress') yield `${event} of ${key} is lost`;
 	}
 }
+
+/** 6d. No workflow starts itself: what its sub-workflows create is passed over. */
+export function* startsItself(trigger: Publication, book: Book): Iterable<string> {
+	const { name, started, emitted } = trigger;
+	for (const { given, key } of started) {
+		const work = workOf(given, book);
+		const { process } = emitted.find((line) => line.key === key) ?? {};
+		// Another process has made it, as it may have before this one was started.
+		if (work && work.request?.process === process && isOwnOf(name, work.id, book))
+			yield `${work.id}, which it has made, starts ${name}`;
+	}
+}
+
+/** The work that an event is about. */
+const workOf = ({ json }: Given, { works }: Book) => {
+	const [mark] = marksIn(String(json.task_id ?? json.file_url ?? json.id));
+	return works.find(({ id, made }) => id === mark || made?.marks.includes(mark!));
+};
+
+/** A sub-workflow of this trigger has made it. */
+const isOwnOf = (trigger: string, id: string, { of, works }: Book) => {
+	const by = works.find((work) => work.id === id)?.request?.execution;
+	return of('begun').some((line) => line.execution === by && line.asked.calledBy === trigger);
+};

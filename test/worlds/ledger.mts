@@ -6,7 +6,7 @@ import type { Execution } from './world.mts';
 export type Given = { text: string; json: IDataObject; marks: string[]; fields: string[] };
 
 /** What a person has asked n8n for. Options as the node has them, times in seconds. */
-type Asked = Pick<Execution, 'operation' | 'items' | 'options' | 'onError' | 'tries'>;
+type Asked = Pick<Execution, 'operation' | 'items' | 'options' | 'onError' | 'tries' | 'calledBy'>;
 
 /** What a trigger is to tell. */
 type Wanted = { events: string[]; taskIds: string[]; download: boolean; isOld?: boolean };
@@ -38,7 +38,7 @@ interface Facts {
 	published: { trigger: string; process: string; wanted: Wanted; refused?: string };
 	unpublished: { trigger: string };
 	/** n8n is told of an event, and saves what the trigger remembers; then it starts an execution. */
-	emitted: { trigger: string; key: string; event: string };
+	emitted: { trigger: string; process: string; key: string; event: string };
 	started: { trigger: string; key: string; isNew: boolean; given: Given };
 	saved: { trigger: string; text: string };
 	killed: { process: string };

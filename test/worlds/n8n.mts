@@ -51,6 +51,9 @@ export function startProcess(name: string): N8n {
 	return own;
 }
 
+/** The id of the sub-workflow. */
+export const CALLED = 'sub-workflow';
+
 export const credential = { apiToken: TOKEN, baseUrl: API, webSocketUrl: '' };
 
 /** One execution in n8n, or what n8n has kept of it again. */
@@ -62,9 +65,9 @@ export const underWay = new Set<Running>();
 /** Runs it to its end, which it has only if its process lives so long. */
 export async function execute(service: Service, running: Running): Promise<IRun> {
 	const { plan, name: execution, process, retryOf } = running;
-	const { operation, items, options, onError, tries, stopAfter } = plan;
+	const { operation, items, options, onError, tries, stopAfter, calledBy } = plan;
 	const own = { execution, process: process.name };
-	note({ what: 'begun', ...own, asked: { operation, items, options, onError, tries } });
+	note({ what: 'begun', ...own, asked: { operation, items, options, onError, tries, calledBy } });
 	const onMessage = (text: string) => note({ what: 'said', ...own, text });
 	const input = items.map((text): INodeExecutionData => {
 		const json = { text, id: operation === 'wait' ? service.taskOf(text) : '' };
@@ -73,7 +76,8 @@ export async function execute(service: Service, running: Running): Promise<IRun>
 	const credentials = { mediaGenerationApi: credential };
 	const [workflow, { loader }, mode] = [workflowOf(plan, execution), process, 'trigger'] as const;
 	const setting = { workflow, credentials, loader, input, mode, onMessage, retryOf };
-	const { finished, cancel } = await runAs({ process }, () => startWorkflow(setting))!;
+	const { finished, cancel, soFar } = await runAs({ process }, () => startWorkflow(setting))!;
+	if (calledBy) soFar().data.parentExecution = { workflowId: calledBy, executionId: '1' };
 	const stop = () => {
 		if (underWay.has(running)) note({ what: 'stopped', execution });
 		cancel();
@@ -120,6 +124,6 @@ function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile {
 	const parameters = parametersFor(`${resource}:${operation}`, prompt, own);
 	const retry = { retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 };
 	const action = node({ ...parameters, numberOfVideos: amount }, { onError, ...retry });
-	const id = name.split(' ').slice(0, 2).join(' ');
+	const id = plan.calledBy ? CALLED : name.split(' ').slice(0, 2).join(' ');
 	return { ...workflowInLoop(action, Math.ceil(items.length / rounds)), id, name };
 }

@@ -21,7 +21,10 @@ export function* paidOnce({ asked, attempts, paid }: Family, { works }: Book): I
 }
 
 /** 2. Each item gets its own files, in the order of the items and their parts. */
-export function* ownFile({ asked, ended, works: own }: Family, { works }: Book): Iterable<string> {
+export function* ownFile(
+	{ asked, ended, requests, works: own }: Family,
+	{ works }: Book,
+): Iterable<string> {
 	const { items, onError, operation } = asked;
 	for (const { given, status, at } of ended) {
 		const workOf = (mark: string) =>
@@ -46,7 +49,8 @@ export function* ownFile({ asked, ended, works: own }: Family, { works }: Book):
 			const isLeft = own.some(({ text: wanted, made }) => {
 				return wanted === text && made && !used.includes(made.marks[0]!);
 			});
-			if (isTheirs && isLeft) yield `somebody else's ${marks} at "${text}"`;
+			const isLost = requests.some((sent) => sent.isUnclear && sent.text === text);
+			if (isTheirs && isLeft && !isLost) yield `somebody else's ${marks} at "${text}"`;
 			if (!fields.includes('data') || !named.every((mark) => marks.includes(mark)))
 				yield `of ${named} only ${marks} come out`;
 			if (!isOrdered(marks.map((mark) => text.indexOf(textOf(mark)))))

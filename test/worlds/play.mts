@@ -37,18 +37,19 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		for (const trigger of index === 0 ? triggers : []) void trigger.close();
 		runAs(undefined, () => clock.after(5 * SECOND, () => startAgain(index)));
 	};
-	const triggers = world.triggers.map((plan) => publicationOf(service, processOf, kill, plan));
+	const triggers = world.triggers.map((plan) =>
+		publicationOf(service, processOf, { kill, begin }, plan),
+	);
 
 	/** Begins an execution, or what n8n has kept of it, once its process lives. */
-	function begin(plan: Execution, name: string, retryOf?: IRun): void {
+	async function begin(plan: Execution, name: string, retryOf?: IRun): Promise<void> {
 		const process = processOf(plan.process);
-		if (process.isDead) return void clock.after(6 * SECOND, () => begin(plan, name, retryOf));
+		if (process.isDead) return void clock.after(6 * SECOND, () => void begin(plan, name, retryOf));
 		const running = { plan, name, process, retryOf };
 		underWay.add(running);
-		void execute(service, running).then((run) => {
-			underWay.delete(running);
-			if (run.status === 'error') failed.push({ ...running, retryOf: run });
-		});
+		const run = await execute(service, running);
+		underWay.delete(running);
+		if (run.status === 'error') failed.push({ ...running, retryOf: run });
 	}
 
 	/** In good order: n8n waits for its executions. */
@@ -64,7 +65,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		for (const running of underWay) {
 			if (!running.process.isDead) continue;
 			underWay.delete(running);
-			begin(running.plan, `${running.name} after a crash`);
+			void begin(running.plan, `${running.name} after a crash`);
 		}
 		for (const trigger of index === 0 ? triggers : []) trigger.publishAgain();
 	}
@@ -75,7 +76,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		if (!process?.isDead) note({ what: 'said', process: process?.name ?? '', text: said });
 	};
 	Object.assign(logger, { debug() {}, info: log, warn: log, error: log, scoped: () => logger });
-	for (const plan of world.executions) clock.after(plan.at, () => begin(plan, plan.name));
+	for (const plan of world.executions) clock.after(plan.at, () => void begin(plan, plan.name));
 	for (const { at, kind, text, ...order } of world.others)
 		clock.after(at, () => service.make(kind, text, order));
 	for (const at of world.restarts) clock.after(at, () => void restart());
@@ -83,7 +84,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 	await clock.pass(70 * MINUTE);
 	for (let retries = 0; retries <= 3; retries++) {
 		for (const { plan, name, retryOf } of failed.splice(0))
-			begin({ ...plan, process: retries % 2 }, `${name} again`, retryOf);
+			void begin({ ...plan, process: retries % 2 }, `${name} again`, retryOf);
 		// What waits longest does so for an hour, each time.
 		await clock.pass(480 * MINUTE, () => underWay.size === 0);
 	}

@@ -2,33 +2,40 @@ import { n8nWorkflow } from '../../demo/n8n.mts';
 import { activateTrigger, triggerNode } from '../service/triggerNode.mts';
 import { clock, runAs, SECOND } from './clock.mts';
 import { note } from './ledger.mts';
-import { credential, givenOf, type N8n } from './n8n.mts';
+import { CALLED, credential, givenOf, type N8n } from './n8n.mts';
 import { effect } from './network.mts';
 import type { Service } from './service.mts';
-import type { Trigger } from './world.mts';
+import type { Execution, Trigger } from './world.mts';
 
 /** How long n8n takes to store an execution, in ms. */
 const STORED_MS = 20;
+/** What starts itself does so for ever. */
+const MOST_CALLS = 6;
+const CALL = {
+	...{ id: 'call', name: 'Call', type: 'n8n-nodes-base.executeWorkflow' },
+	parameters: { workflowId: { __rl: true, mode: 'id', value: CALLED } },
+} as const;
 
 type Mode = 'activate' | 'update' | 'init';
 type Refusal = Error & { description?: string };
 /** One activation, from its attempts to its end. */
 type Life = { close?(): Promise<unknown> };
 
-/**
- * A workflow with a trigger, in the process that `processOf` returns, which `kill` ends, and what n8n knows
- * of it.
- */
+/** Kills a process; runs an execution to its end. */
+type Acts = { kill(process: N8n): void; begin(plan: Execution, name: string): Promise<void> };
+
+/** A workflow with a trigger, in the process that `processOf` returns, and what n8n knows of it. */
 export function publicationOf(
 	service: Service,
 	processOf: () => N8n,
-	kill: (process: N8n) => void,
+	{ kill, begin }: Acts,
 	plan: Trigger,
 ) {
-	const { name: trigger, events, download, tasks, isOld, refusal, death, again } = plan;
+	const { name: trigger, events, download, tasks, isOld, refusal, death, again, called } = plan;
 	/** The keys of the executions in n8n's database. */
 	const keys = new Set<string>();
 	let emissions = 0;
+	let calls = 0;
 	let saved = {};
 	/** The one that counts; undefined: it is not published. */
 	let current: Life | undefined;
@@ -74,10 +81,16 @@ export function publicationOf(
 				keys.add(key!);
 				note({ what: 'started', trigger, key: key!, isNew, given: givenOf(output[0]![0]!) });
 				if (!isNew) return ending?.reject(new Error('There is no active execution'));
-				clock.after(SECOND, () => ending?.resolve({} as never));
+				void run().then(() => ending?.resolve({} as never));
 			};
 			effect({ process }, () => {
-				note({ what: 'emitted', trigger, key: key!, event: String(output[0]![0]!.json.event) });
+				note({
+					what: 'emitted',
+					trigger,
+					process: process.name,
+					key: key!,
+					event: String(output[0]![0]!.json.event),
+				});
 				save();
 				clock.after(STORED_MS, () => effect({ process }, start));
 				if (++emissions === death?.emission) clock.after(death.ms, () => kill(process));
@@ -92,6 +105,7 @@ export function publicationOf(
 			void close({}).then(async () => await publish('update'));
 		};
 		const nodes = [triggerNode({ events, taskIds: taskIds.join(), options: { download } })];
+		if (called) nodes.push({ ...nodes[0]!, ...CALL });
 		const { loader } = process;
 		const setting = { workflowId: trigger, nodes, credential, activationMode, staticData, loader };
 		const active = runAs({ process }, () =>
@@ -107,6 +121,14 @@ export function publicationOf(
 		life.close = end;
 		save();
 		return true;
+	}
+
+	/** What follows the trigger, to its end. */
+	async function run(): Promise<void> {
+		if (!called || calls >= MOST_CALLS) return await n8nWorkflow.sleep(SECOND);
+		const name = `call ${calls++}`;
+		const items = called.items.map((text) => `${name}: ${text}`);
+		await begin({ ...called, items }, name);
 	}
 
 	const isRefusing = () =>

@@ -86,8 +86,7 @@ const OPERATIONS =
 const EVENTS =
 	'completed,completed failed,progress completed failed,generated,completed generated'.split(',');
 
-function executionOf(index: number) {
-	const operation = pick(...OPERATIONS.split(' '));
+function executionOf(index: number, operation: string = pick(...OPERATIONS.split(' '))) {
 	const isSpeech = operation === 'speak' || operation === 'wait';
 	const isPaid = operation !== 'wait';
 	const rounds = isPaid && chance(0.15) ? 2 : 1;
@@ -120,6 +119,8 @@ function executionOf(index: number) {
 		onError: pick('stopWorkflow', 'stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
 		amount: operation === 'textToVideo' && chance(0.4) ? whole(2, 4) : 1,
 		stopAfter: chance(0.08) ? whole(1, 200 * SECOND) : undefined,
+		/** The workflow that calls it, if one does. */
+		...({} as { calledBy?: string }),
 	};
 }
 
@@ -148,8 +149,27 @@ function triggerOf() {
 		/** Its process is killed so long after this emission, counted from 1. */
 		death: chance(0.1) ? { emission: whole(1, 4), ms: pick(0, 10, 500) } : undefined,
 		/** It is published again so long after the first works have ended. */
+		/** It calls a sub-workflow for each event, which creates this. */
+		called: chance(0.3) ? calledOf() : undefined,
 		again: chance(0.2) ? { times: whole(1, 3), ms: whole(0, 1000) } : undefined,
 	};
+}
+
+function calledOf(): Execution {
+	const { options, ...plan } = executionOf(
+		9,
+		pick('speak', 'textToVideo', 'textToVideo', 'create'),
+	);
+	const more = { ...options, ...(chance(0.3) && { timeout: 60 }) };
+	const stopAfter = chance(0.2) ? whole(1, 100 * SECOND) : undefined;
+	const own = {
+		items: plan.items.slice(0, 2),
+		rounds: 1,
+		at: 0,
+		process: 0,
+		calledBy: 'trigger 0',
+	};
+	return { ...plan, ...own, options: more, stopAfter };
 }
 
 function faultOf(): Fault {
