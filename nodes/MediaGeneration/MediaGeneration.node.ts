@@ -42,10 +42,15 @@ const builderHint: IBuilderHint = {
 const PROGRESS = "Progress is in the browser's console (F12).";
 const CHARGED = 'Each run is charged; a retry is not.';
 
+/** How long the kinds of media take, each once. */
+const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
+
 /** What the output panel says before the first run, by operation. */
 const HINTS: Array<[string[], string]> = [
-	...PAID_OPERATIONS.map(({ operation, makes }): [string[], string] => {
-		return [[operation], `Takes ${MEDIA[makes].takes}. ${PROGRESS} ${CHARGED}`];
+	...DURATIONS.map((takes): [string[], string] => {
+		const alike = PAID_OPERATIONS.filter(({ makes }) => MEDIA[makes].takes === takes);
+		const names = alike.map(({ operation }) => operation);
+		return [names, `Takes ${takes}. ${PROGRESS} ${CHARGED}`];
 	}),
 	[['wait'], `Waits until the speech is ready. ${PROGRESS} Nothing is charged.`],
 	[['getAll'], 'Returns as many as Limit says, unless Return All is on. Nothing is charged.'],

@@ -93,7 +93,7 @@ export class GenerationEvents {
 		// The last event counts even without the blank line that should follow it.
 		this.push(Buffer.from('\n\n'));
 		if (this.mode === 'plain' && !this.outcome) this.readPlain();
-		if (!this.outcome && saysWhy(this.lastValue)) this.fail(this.lastValue);
+		if (!this.outcome && !this.failure && saysWhy(this.lastValue)) this.fail(this.lastValue);
 		this.end(undefined, this.failure);
 		return this.outcome!;
 	}
