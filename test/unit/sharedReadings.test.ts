@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events';
+import { Queue } from '../../nodes/shared/async/queue';
 import { SharedReadings } from '../../nodes/shared/async/sharedReadings';
 import { Failure } from '../../nodes/shared/failure';
 
@@ -12,8 +13,8 @@ function stage() {
 				result instanceof Failure ? reject(result) : resolve(result);
 			begun.push({ signal, end });
 		});
-	const ask = async (since = now(), signal = new AbortController().signal) =>
-		await readings.share('task', since, signal, read);
+	const ask = async (since = now(), signal = new AbortController().signal, line?: Queue) =>
+		await readings.share('task', since, signal, read, line);
 	return { begun, ask };
 }
 const now = () => performance.timeOrigin + performance.now();
@@ -67,4 +68,22 @@ test('who leaves ends only his own waiting, the last one the reading; nothing is
 	begun[1]!.end('pending');
 	expect(await again).toBe('pending');
 	expect(getEventListeners(next.signal, 'abort')).toEqual([]);
+});
+
+test('a reading that was given up in its line serves nobody who asks later', async () => {
+	const { begun, ask } = stage();
+	const blocked = new Queue(
+		() => Infinity,
+		() => {},
+	);
+	const leaving = new AbortController();
+	const early = ask(0, leaving.signal, blocked);
+	leaving.abort(new Failure('canceled'));
+	await expect(early).rejects.toMatchObject({ kind: 'canceled' });
+	await turn();
+	const late = ask(0);
+	await turn();
+	expect(begun.at(-1)!.signal.aborted).toBe(false);
+	begun.at(-1)!.end('done');
+	expect(await late).toBe('done');
 });

@@ -74,7 +74,10 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 		const readingMs = Math.max(75, 15 + 5 * items.length) * SECOND;
 		// Silence may last for five minutes, whatever beats.
 		const isSilent = hasPictures || faults.some(({ kind }) => kind === 'beats');
-		const late = last.at - made - (isSilent ? 6 * MINUTE : readingMs);
+		// What was refused unheard is searched for ten minutes more.
+		const refusedMs = faults.some(({ kind }) => kind === 'partly') ? 10 * MINUTE : 0;
+		const mostMs = refusedMs + (isSilent ? 6 * MINUTE : readingMs);
+		const late = last.at - made - mostMs;
 		if (!error && ended.length === 1 && late > 0) yield `${name} ends ${late} ms late`;
 	}
 	const begin = begun.at(-1)!.at;

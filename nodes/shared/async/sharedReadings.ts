@@ -8,7 +8,7 @@ export const RECENT_MS = 3000;
 const MAX_READINGS = 1000;
 
 interface SharedReading<T> {
-	/** By `steadyNow`: Infinity before, -Infinity once nobody waits for it. */
+	/** By `steadyNow`; Infinity before. */
 	began: number;
 	readers: number;
 	/** Aborts at the end, or when nobody waits any more. */
@@ -45,8 +45,8 @@ export class SharedReadings {
 			return await result;
 		} finally {
 			if (--reading.readers === 0 && !over.signal.aborted) {
-				reading.began = -Infinity;
 				over.abort(NO_REASON);
+				if (this.latest.get(key) === reading) this.latest.delete(key);
 			}
 		}
 	}

@@ -83,7 +83,8 @@ export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): Speec
 	const record = unwrap(raw, 'status');
 	if (!isRecord(record)) return undefined;
 	// Some answers hold the file itself; its size is limited with theirs.
-	const inline = (value: unknown) => /^data:[^,]{1,100};base64,/.test(`${value}`) && `${value}`;
+	const inline = (value: unknown) =>
+		typeof value === 'string' && /^data:[^,]{1,100};base64,/.test(value) && value;
 	const addressUnder = (...keys: string[]) =>
 		keys.map((key) => inline(record[key]) || readFileUrl(record[key], baseUrl)).find(Boolean);
 	const audioUrl = addressUnder('audio_url', 'result', 'file_url', 'url');
