@@ -81,9 +81,8 @@ export class EventStore<Item extends Stateful = Stateful, Cursor = undefined> {
 		this.store[this.room] = { ...this.kept() } as IDataObject;
 	}
 
-	/** Call this when the trigger is closed; n8n runs on, so what was emitted is done. */
+	/** Call this when the trigger is closed. Whether n8n starts what was emitted last is not known yet. */
 	leaveBehind(): void {
-		for (const name of this.in('emitted')) this.mark(name, 'over');
 		thisProcess.shared(LeftBehind).set(this.room + this.key, this.kept() as never);
 	}
 
