@@ -94,7 +94,7 @@ async function generate(
 	limits: StreamLimits & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
 	const { request: earlier, why = 'an earlier attempt of this node lost the stream' } = record;
-	const { files, cut, reason, isEmpty }: Heard = earlier
+	const { files, cut, reason, isEmpty, failure }: Heard = earlier
 		? { ...earlier, cut: why }
 		: await requestStream(work, order, record, limits);
 	const { request } = record;
@@ -104,5 +104,5 @@ async function generate(
 	const lost = limits.creating.aborted
 		? new Failure('timedOut', { limitMs: limits.timeoutMs, maybeAccepted: true })
 		: new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut });
-	return await findInHistory(work.api, request!, lost, limits.signal);
+	return await findInHistory(work.api, request!, failure ?? lost, limits.signal);
 }

@@ -82,6 +82,8 @@ export class ExecutionQueue {
 		this.store.save();
 		context.emit([[item]], undefined, done, this.deduplicationKey(emission));
 		const isRefused = await settledWithin(MAX_EXECUTION_MS, closing, refused);
+		// The next activation emits it again, under the same key.
+		if (closing.aborted && isRefused === undefined) return true;
 		this.mark(emission, isRefused ? 'waiting' : 'over');
 		return !isRefused;
 	}

@@ -17,6 +17,8 @@ export interface Heard {
 	reason?: string;
 	/** The service has ended it with an empty list: hardly anything was made. */
 	isEmpty?: boolean;
+	/** How the generation has failed, if nothing more is found: its last error may be about all. */
+	failure?: Failure;
 }
 
 /** It is in progress, also where a completion lists it. */
@@ -100,8 +102,7 @@ export class GenerationEvents {
 
 	/** It broke, or was given up for the reason `why`: an event that is cut in two does not count. */
 	markBroken(why?: string): Heard | Failure {
-		// What comes after an error shows that it was of one of several.
-		this.end(why ?? this.last, this.isFailing ? this.failure : undefined);
+		this.end(why ?? this.last);
 		return this.outcome!;
 	}
 
@@ -182,6 +183,10 @@ export class GenerationEvents {
 		const reason = this.failure?.facts.text;
 		// Files that have come are paid for, whatever follows.
 		if (files.length > 0) this.outcome ??= { files, cut: isAll ? undefined : cut, reason };
-		else this.outcome ??= failure ?? { files, cut: cut ?? this.last, isEmpty };
+		else {
+			// What comes after an error shows that it was of one of several.
+			const last = this.isFailing ? this.failure : undefined;
+			this.outcome ??= failure ?? { files, cut: cut ?? this.last, isEmpty, reason, failure: last };
+		}
 	}
 }
