@@ -55,6 +55,14 @@ test('numbers and switches that an expression gives as text count as such', asyn
 	expect(body).toMatchObject({ input: '42', speed: 1.2, stability: 0, use_speaker_boost: false });
 });
 
+test('half an emoji, control characters and parts without anything to see are not sent', async () => {
+	const text =
+		'One\u0000 sentence \ud83d. Another one here.\n\n\u200b\u200b\u200b\u200b\u200b\u200b\u200b\u200b';
+	good(await run(speech('={{ $json.t }}', { splitLongerThan: 20 }), { items: [{ t: text }] }));
+	const sent = requests('POST', '/v1/labs/task').map(({ body }) => body.input as string);
+	expect(sent.sort()).toEqual(['Another one here.', 'One sentence \ufffd.']);
+});
+
 test('an aspect ratio may be said as a person says it', async () => {
 	const items = ['16:9', ' 9:16', 'Landscape', 'PORTRAIT'].map((ratio) => ({ ratio }));
 	good(await run(boat({ aspectRatio: '={{ $json.ratio }}', download: false }), { items }));

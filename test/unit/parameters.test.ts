@@ -37,12 +37,23 @@ const read = {
 	task: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(1)[0],
 	tasks: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(2),
 	output: (value: unknown) => option('outputField', value).outputField(),
+	option: (value: unknown) =>
+		option('prompt', value).textOption({
+			name: 'prompt',
+			displayName: 'Prompt',
+			type: 'string',
+			default: '',
+		}),
 	callback: (value: unknown) => option('callbackUrl', value).callbackUrl(),
 };
 type Kind = keyof typeof read;
 
 it.each<[Kind, unknown, unknown]>([
 	['text', ' Hello,\n world ', ' Hello,\n world '],
+	// What cuts by length leaves half an emoji; a spreadsheet, or a PDF, control characters.
+	['text', 'Hello \ud83d', 'Hello \ufffd'],
+	['text', '\ude00 👍🏽❤️ e\u0301\u200d', '\ufffd 👍🏽❤️ e\u0301\u200d'],
+	['text', 'a\u0000b\u001b\u0007\u009f\tc\r\nd\ve\ff\u0085g', 'ab\tc\r\nd\ne\nf\ng'],
 	['voice', { __rl: true, mode: 'list', value: 'v1', cachedResultName: 'Ann' }, 'v1'],
 	['voice', { __rl: true, mode: 'id', value: ' v1 \n' }, 'v1'],
 	['voice', { mode: 'id', value: 42 }, '42'],
@@ -56,6 +67,9 @@ it.each<[Kind, unknown, unknown]>([
 	['tasks', '[ 12345678901234567890 ]', ['12345678901234567890']],
 	['output', undefined, 'data'],
 	['output', ' audio ', 'audio'],
+	['option', ' \u200b ', undefined],
+	['option', null, undefined],
+	['option', ' Pan \ud83d', 'Pan \ufffd'],
 	['callback', '', undefined],
 	['callback', ' https://example.com/done?x=1 ', 'https://example.com/done?x=1'],
 ])('%s: %j is read as %j', (kind, value, expected) => {
@@ -65,6 +79,12 @@ it.each<[Kind, unknown, unknown]>([
 const EMPTY = /^is empty$/;
 it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 	['text', 'Text', EMPTY, ['', '  \n', null, undefined]],
+	[
+		'text',
+		'Text',
+		EMPTY,
+		['\u200b', ' \ufeff\u00ad\u2060', '\u0000', '\u3164\u2800', '\u{e0041}\ufe0f'],
+	],
 	['text', 'Text', /must be text/, [{}, ['a'], true, NaN]],
 	['voice', 'Voice', EMPTY, [{ mode: 'list', value: '' }, { value: null }, {}, undefined]],
 	['voice', 'Voice', /^is a name \(it is "Ann S"\): .* choose From list$/, ['Ann S']],
@@ -77,6 +97,7 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 	['task', 'Task ID', /must be text/, [{ task_id: 1 }, true]],
 	['task', 'Task ID', /names 2 tasks; 1 can/, ['a b', ['1', '2']]],
 	['tasks', 'Task ID', /names 3 tasks; 2 can/, ['1, 2, 3']],
+	['option', 'Prompt', /must be text/, [{}]],
 	['output', 'Put Output File in Field', EMPTY, [' ']],
 	['callback', 'Callback URL', /not a URL/, ['example.com/done', 'javascript:alert(1)', 7, {}]],
 ])('%s: "%s" is refused by its name, %s', (kind, name, text, values) => {

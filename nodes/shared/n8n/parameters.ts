@@ -1,5 +1,6 @@
+import type { INodeProperties } from 'n8n-workflow';
 import { invalidInput } from '../failure';
-import { asId, asNumber, asWebUrl, isRecord } from '../parsing/coerce';
+import { asId, asNumber, asWebUrl, isBlank, isRecord, wellFormed } from '../parsing/coerce';
 import { limit, returnAll, type NumberField, type SwitchField } from './descriptions';
 
 /** A parameter as the workflow holds it, expressions resolved. */
@@ -27,9 +28,16 @@ export class NodeParameters {
 		throw invalidInput(displayName, text);
 	}
 
-	/** A text that is not blank; a number counts as text. */
+	/** A text that is not blank, and well-formed; a number counts as text. */
 	text(name: string, displayName: string): string {
-		return requireText(this.raw(name, ''), displayName);
+		return wellFormed(requireText(this.raw(name, ''), displayName));
+	}
+
+	/** The same in the options, trimmed; undefined when it is missing or blank. */
+	textOption({ name, displayName }: INodeProperties): string | undefined {
+		const value = this.options[name] ?? '';
+		const isMissing = typeof value === 'string' && isBlank(value);
+		return isMissing ? undefined : wellFormed(requireText(value, displayName)).trim();
 	}
 
 	/** One of `allowed`, or what `aliases` holds for it, in whatever case. */
@@ -142,9 +150,10 @@ const got = (value: unknown) => {
 	return `(it is ${shown ?? 'not set'})`;
 };
 
+/** Throws a Failure of kind invalidInput when the value is blank or no text; a number counts as one. */
 function requireText(value: unknown, displayName: string): string {
 	if (Number.isFinite(value) || typeof value === 'bigint') return String(value);
-	if (value === undefined || value === null || (typeof value === 'string' && !value.trim())) {
+	if (value === undefined || value === null || (typeof value === 'string' && isBlank(value))) {
 		throw invalidInput(displayName, 'is empty');
 	}
 	if (typeof value !== 'string') throw invalidInput(displayName, `must be text ${got(value)}`);

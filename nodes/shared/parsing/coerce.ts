@@ -10,6 +10,21 @@ export const isRecord = (value: unknown): value is ServiceRecord =>
 export const clip = (text: string, length: number): string =>
 	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + '…';
 
+/** Whether a text shows nothing: white space, control and zero-width characters, the blank of braille. */
+export const isBlank = (text: string): boolean =>
+	/^[\s\u2800\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
+
+/**
+ * A text as any parser and database takes it: half a surrogate pair becomes U+FFFD, as in
+ * `String.prototype.toWellFormed`, another program's line or page break becomes a line feed, and other
+ * control characters are left out.
+ */
+export const wellFormed = (text: string): string =>
+	text
+		.replace(/\p{Surrogate}/gu, '\ufffd')
+		.replace(/[\v\f\u0085]/g, '\n')
+		.replace(/[^\P{Cc}\t\n\r]/gu, '');
+
 /** A non-empty string, or a number as a string; else undefined. */
 export function asText(value: unknown): string | undefined {
 	if (typeof value === 'number' && Number.isFinite(value)) return String(value);

@@ -15,6 +15,7 @@ import {
 	useSpeakerBoost,
 	type NumberField,
 } from '../../../shared/n8n/descriptions';
+import { isBlank } from '../../../shared/parsing/coerce';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import type { Job } from '../../run/job';
 import type { Operation, Work } from '../../run/work';
@@ -169,7 +170,7 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	const parts: TextPart[] = [];
 	try {
 		for (const part of splitText(text, most)) {
-			parts.push(part);
+			if (!isBlank(part.text)) parts.push(part);
 			if (parts.length > MAX_PARTS) break;
 		}
 	} catch {

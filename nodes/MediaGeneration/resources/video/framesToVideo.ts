@@ -1,9 +1,10 @@
 import { GENERATIONS } from '../../../shared/contract';
 import { inputImages, NOT_FOR_TOOLS, prompt } from '../../../shared/n8n/descriptions';
-import { asText } from '../../../shared/parsing/coerce';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/work';
 import { inputImagesOf } from './images';
+
+const framesPrompt = prompt('e.g. Slow camera pan', 'What should happen between the images', false);
 
 /** Video → Ordered Images to Video (§4.7); a prompt is sent only when there is one. */
 export const framesToVideo: Operation = {
@@ -16,13 +17,10 @@ export const framesToVideo: Operation = {
 	},
 	fields: [
 		inputImages('Images, in Order', 'The images that the video moves through, in this order'),
-		...generationFields(
-			'video',
-			prompt('e.g. Slow camera pan', 'What should happen between the images', false),
-		),
+		...generationFields('video', framesPrompt),
 	],
 	prepare(work) {
-		const text = asText(work.parameters.options.prompt);
+		const text = work.parameters.textOption(framesPrompt);
 		const bodyOf = inputImagesOf(work, 'Images, in Order', 'frames');
 		return generationJob(work, {
 			generation: GENERATIONS.framesToVideo,
