@@ -53,20 +53,28 @@ test('"Retry execution" of a node that was changed creates anew', async () => {
 	expect(posts()).toBe(1 + changed.length);
 });
 
-test('"Retry execution" collects a video of files whose ids n8n has renamed meanwhile', async () => {
-	await start({ pace: 0.01 });
-	const fields = video('They dance', {}, { operation: 'ingredientsToVideo' });
-	const subject = workflow(node(image('A'), { name: 'Maker', id: 'maker' }), node(fields));
-	onFile(answer(410), { path: /\.mp4/ });
-	const binaryMode = 'filesystem';
-	const failed = await run(subject, { binaryMode });
-	bad(failed);
-	const saved = JSON.stringify(failed.run);
-	const renamed = saved.replace(/filesystem-v2:[^"]*/g, (id) => `${id}-renamed`);
-	expect(renamed).not.toBe(saved);
-	good(await run(subject, { retryOf: JSON.parse(renamed), binaryMode }));
-	expect(sim.count('POST', '/v1/video/ingredients')).toBe(1);
-});
+test.each([
+	['n8n', {}],
+	["n8n's combined binary mode", { binaryMode: 'combined' }],
+] as const)(
+	'"Retry execution" collects a video of files whose ids %s has renamed',
+	async (...row) => {
+		const [, settings] = row;
+		await start({ pace: 0.01 });
+		const fields = video('They dance', {}, { operation: 'ingredientsToVideo' });
+		const maker = node(image('A'), { name: 'Maker', id: 'maker' });
+		const subject = { ...workflow(maker, node(fields)), settings };
+		onFile(answer(410), { path: /\.mp4/ });
+		const binaryMode = 'filesystem';
+		const failed = await run(subject, { binaryMode });
+		bad(failed);
+		const saved = JSON.stringify(failed.run);
+		const renamed = saved.replace(/filesystem-v2:[^"]*/g, (id) => `${id}-renamed`);
+		expect(renamed).not.toBe(saved);
+		good(await run(subject, { retryOf: JSON.parse(renamed), binaryMode }));
+		expect(sim.count('POST', '/v1/video/ingredients')).toBe(1);
+	},
+);
 
 test('a failed task that cannot be looked at once more is not paid for again', async () => {
 	const subject = speech('Hi [sim:task-fails]');

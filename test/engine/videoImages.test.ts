@@ -79,6 +79,40 @@ describe('several fields', () => {
 		expect(sent().every((bytes, n) => bytes.equals(files[sizes.length - 1 - n]!))).toBe(true);
 	});
 
+	const all = { a: file(png(9)), b: file(png(10)), 'c d': file(png(11)) };
+	test.each<[title: string, field: string]>([
+		['a list of names', "={{ ['c d', 'a', '', null] }}"],
+		['a list of names as JSON text', '["c d", "a"]'],
+		['a list of files', "={{ [$binary['c d'], $binary.a] }}"],
+		['names and files', "={{ ['c d', [$binary.a]] }}"],
+		['lines', 'c d\n a\n'],
+	])('%s', async (_, field) => {
+		good(await run(frames(field), { input: [item(all)] }));
+		expect(sent().map((bytes) => bytes.length)).toEqual([11, 9]);
+	});
+
+	test('all files of an item', async () => {
+		good(await run(frames('={{ $binary }}'), { input: [item(all)] }));
+		expect(sent().map((bytes) => bytes.length)).toEqual([9, 10, 11]);
+	});
+
+	test("of n8n's combined binary mode, by their plain names", async () => {
+		const maker = node(image('A'), { name: 'Maker', id: 'maker' });
+		const settings = { binaryMode: 'combined' } as const;
+		for (const field of ['data', '_files.data', '={{ $json._files }}']) {
+			const subject = { ...workflow(maker, node(frames(field))), settings };
+			const result = await run(subject, { binaryMode: 'filesystem' });
+			const [{ json }] = result.items('Maker') as [INodeExecutionData];
+			expect(json).toHaveProperty('_files.data.id');
+			good(result);
+			const [own] = sent(requests('POST', '/v1/video/').length - 1);
+			expect(own!.equals(sim.fileBytes(json.file_url as string)!)).toBe(true);
+		}
+		const wrong = { ...workflow(maker, node(frames('other'))), settings };
+		const { message } = bad(await run(wrong, { binaryMode: 'filesystem' }));
+		expect(message).toMatch(/No file in 'other'. .*: data/);
+	});
+
 	test('an image of unknown type is judged by its bytes', async () => {
 		const untyped = file(png(99), { mimeType: 'application/octet-stream', fileName: 'x' });
 		const typed = file(png(50), { mimeType: 'IMAGE/PNG; charset=binary' });

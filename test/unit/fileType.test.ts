@@ -26,6 +26,12 @@ it.each<[MediaKind, type: string, head: string]>([
 	['image', 'image/webp webp', 'RIFF\x24\x00\x00\x00WEBPVP8 '],
 	['image', 'image/gif gif', 'GIF89a'],
 	['image', 'image/avif avif', '\x00\x00\x00\x1cftypavif\x00\x00\x00\x00'],
+	['image', 'image/avif avif', '\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1avif'],
+	['image', 'image/heic heic', '\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic'],
+	['image', 'image/heic heic', '\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00mif1heic'],
+	['image', 'image/bmp bmp', 'BM\x36\x10\x00\x00\x00\x00\x00\x00\x36\x00'],
+	['image', 'image/tiff tiff', 'II*\x00\x08\x00\x00\x00'],
+	['image', 'image/tiff tiff', 'MM\x00*\x00\x00\x00\x08'],
 ])('the bytes of %s tell %s, whatever header and address say: %j', (kind, type, head) => {
 	const { mimeType, extension } = fileTypeOf(bytes(head), 'text/plain', 'https://x/a.tiff', kind);
 	expect(`${mimeType} ${extension}`).toBe(type);
@@ -48,6 +54,12 @@ it.each<[header: string | undefined, path: string, MediaKind, type: string]>([
 	const [header, path, kind, type] = row;
 	const { mimeType, extension } = fileTypeOf(Buffer.alloc(64, 1), header, `https://x${path}`, kind);
 	expect(`${mimeType} ${extension}`).toBe(type);
+});
+
+it('a text is no image, whatever it begins with', () => {
+	for (const text of ['BMW is a make of cars.', 'II* ', 'GIF']) {
+		expect(isImage(Buffer.from(text))).toBe(false);
+	}
 });
 
 // More: docs/faults.md.

@@ -48,8 +48,10 @@ const calledParameters = (context: IExecuteFunctions, index: number): unknown[] 
  * What distinguishes one input item from another. Files count by name, type and size, since n8n
  * renames their ids at the end of an execution. The id of a model's call changes with each call.
  */
-function itemIdentity({ json, binary = {} }: INodeExecutionData): unknown[] {
-	const files = Object.entries(binary).map(
+function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData): unknown[] {
+	// n8n's combined binary mode keeps files in the json.
+	const all = { ...binary, ...(_files as typeof binary) };
+	const files = Object.entries(all).map(
 		([field, { fileName, mimeType, bytes, fileSize, data }]) => [
 			field,
 			fileName,

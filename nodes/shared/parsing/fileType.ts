@@ -29,20 +29,24 @@ const TYPES: ReadonlyArray<
 	['m4a', /^.{4}ftypM4A/s, 'audio/mp4', 'audio/x-m4a'],
 	['webm', /^\x1aE\xdf\xa3/, 'video/webm'],
 	['mov', /^.{4}ftypqt {2}/s, 'video/quicktime'],
-	['avif', /^.{4}ftypavi/s, 'image/avif'],
+	['avif', /^.{4}ftyp(?:avi|m[is]f1.*avif)/s, 'image/avif'],
+	['heic', /^.{4}ftyp(?:he[iv]|m[is]f1)/s, 'image/heic', 'image/heif'],
 	['mp4', /^.{4}ftyp/s, 'video/mp4'],
 	['png', /^\x89PNG/, 'image/png'],
 	['jpg', /^\xff\xd8\xff/, 'image/jpeg', 'image/jpg'],
 	['jpeg', undefined, 'image/jpeg'],
 	['webp', /^RIFF.{4}WEBP/s, 'image/webp'],
 	['gif', /^GIF8/, 'image/gif'],
+	// What follows are the file's size and four bytes of zero.
+	['bmp', /^BM.{4}\0{4}/s, 'image/bmp', 'image/x-ms-bmp'],
+	['tiff', /^(?:II\*\0|MM\0\*)/, 'image/tiff'],
 ];
 
 const named = (name: string) => TYPES.find(([, , ...names]) => names.includes(name));
 
 /** The type that the first bytes prove. */
 function sniff(bytes: Uint8Array) {
-	const start = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
+	const start = Buffer.from(bytes.subarray(0, 32)).toString('latin1');
 	return TYPES.find(([, beginning]) => beginning?.test(start));
 }
 

@@ -1,7 +1,7 @@
 import type { IBinaryData } from 'n8n-workflow';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { isImage } from '../../../shared/parsing/fileType';
-import { asText, isRecord } from '../../../shared/parsing/coerce';
+import { isRecord, parseJson } from '../../../shared/parsing/coerce';
 import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { GenerationOrder } from '../../run/generationRecord';
 import type { Work } from '../../run/work';
@@ -18,6 +18,21 @@ interface Image {
 	data: IBinaryData;
 	/** Its type says that it is an image. */
 	isTyped: boolean;
+}
+
+/**
+ * Names and addresses in a text. An address may hold commas, and ends before white space or before the
+ * next address.
+ */
+const NAMES = /https?:\/\/\S+?(?=,?(?:\s|$)|,https?:\/\/)|[^,\s][^,\n]*/gi;
+
+/** The names, addresses and files that a field holds, in order: an expression may give lists of them. */
+function givenIn(raw: unknown): Array<string | IBinaryData> {
+	if (isRecord(raw) && typeof raw.mimeType === 'string') return [raw as unknown as IBinaryData];
+	if (typeof raw === 'object') return Object.values(raw ?? {}).flatMap(givenIn);
+	const list = parseJson(String(raw));
+	if (Array.isArray(list)) return givenIn(list);
+	return (String(raw).match(NAMES) ?? []).map((name) => name.trim());
 }
 
 const badImage = (field: string, text: string) => new Failure('badImage', { field, text });
@@ -37,10 +52,7 @@ export function inputImagesOf(
 	requestField: 'ingredients' | 'frames',
 ) {
 	const { context, index, parameters } = work;
-	const raw = parameters.raw('binaryPropertyName', 'data');
-	const names = (asText(raw) ?? '').split(',').map((name) => name.trim());
-	// An expression may also give the file itself.
-	const given = isRecord(raw) ? [raw as unknown as IBinaryData] : names.filter(Boolean);
+	const given = givenIn(parameters.raw('binaryPropertyName', 'data') ?? '');
 	if (given.length === 0) {
 		const text = 'is empty: enter the name of an input field that holds an image';
 		throw invalidInput(displayName, text);
@@ -81,12 +93,21 @@ export function inputImagesOf(
 	}
 
 	function dataOf(one: string | IBinaryData, field: string): IBinaryData {
+		const { json, binary } = context.getInputData()[index]!;
+		// n8n's combined binary mode keeps the files of an item in here.
+		const inJson = isRecord(json._files) ? (json._files as typeof binary) : undefined;
+		const files = { ...binary, ...inJson };
+		// Where n8n keeps files in memory, `$binary` tells all of a file but its data.
+		const isLike = (file: object) =>
+			Object.entries(one).every(([key, value]) => file[key as never] === value);
+		const like = typeof one === 'string' ? [] : Object.values(files).filter(isLike);
+		const named = like.length === 1 ? like[0]! : one;
 		try {
-			return context.helpers.assertBinaryData(index, one);
+			return context.helpers.assertBinaryData(index, inJson?.[one as string] ?? named);
 		} catch {
-			const fields = Object.keys(context.getInputData()[index]!.binary ?? {}).join(', ');
-			const has = fields ? `This item's files: ${fields}` : 'This item has no files';
-			throw badImage(displayName, `No file in '${field}'. ${has}`);
+			const has = Object.keys(files).join(', ');
+			const all = has ? `This item's files: ${has}` : 'This item has no files';
+			throw badImage(displayName, `No file in '${field}'. ${all}`);
 		}
 	}
 
