@@ -89,7 +89,7 @@ test.each<[string, RawStreamStep[]]>([
 	['is reset after it', [END, { delayMs: 50 }, 'RESET']],
 ])('the result comes out although the stream %s', async (_, sse) => {
 	onCreate({ sse });
-	onFile(answer(200, 'a video', { 'Content-Type': 'video/mp4' }));
+	onFile(answer(200, '\0a video', { 'Content-Type': 'video/mp4' }));
 	const { json, binary } = only(await run(video('P', { timeout: 4 })));
 	expect(json).toEqual({ id: 'new', file_url: `${sim.baseUrl}/files/a.mp4` });
 	expect(binary!.data!.fileName).toBe('video-new.mp4');

@@ -18,6 +18,11 @@ it.each<[MediaKind, type: string, head: string]>([
 	['speech', 'audio/mpeg mp3', '\xff\xf3\x40\xc4'],
 	['speech', 'audio/aac aac', '\xff\xf1\x50\x80'],
 	['speech', 'audio/mp4 m4a', '\x00\x00\x00\x20ftypM4A \x00\x00\x02\x00'],
+	...['mp42', 'isom', 'dash', 'M4B ', 'iso5'].map((brand): [MediaKind, string, string] => [
+		...(['speech', 'audio/mp4 m4a'] as const),
+		`\x00\x00\x00\x20ftyp${brand}\x00\x00\x02\x00`,
+	]),
+	['speech', 'audio/webm weba', '\x1a\x45\xdf\xa3\x01\x00'],
 	['video', 'video/mp4 mp4', '\x00\x00\x00\x20ftypisom\x00\x00\x02\x00'],
 	['video', 'video/quicktime mov', '\x00\x00\x00\x14ftypqt  \x00\x00\x02\x00'],
 	['video', 'video/webm webm', '\x1a\x45\xdf\xa3\x01\x00'],
@@ -48,6 +53,11 @@ it.each<[header: string | undefined, path: string, MediaKind, type: string]>([
 	[undefined, '/a.wav?sig=b.ogg', 'speech', 'audio/wav wav'],
 	[undefined, '/a.ogg#t=1', 'speech', 'audio/ogg ogg'],
 	[undefined, '/file/17', 'speech', 'audio/mpeg mp3'],
+	['video/webm', '/a', 'speech', 'audio/webm weba'],
+	['audio/L16;rate=24000', '/a', 'speech', 'audio/pcm pcm'],
+	['audio/basic', '/a.wav', 'speech', 'audio/basic ulaw'],
+	[undefined, '/a.pcm', 'speech', 'audio/pcm pcm'],
+	[undefined, '/a.ulaw', 'speech', 'audio/basic ulaw'],
 	['', '/a.com', 'video', 'video/mp4 mp4'],
 	[undefined, '/file/17', 'image', 'image/png png'],
 ])('where bytes say nothing, the header does (%p), then %s, then that it is %s', (...row) => {
@@ -62,12 +72,32 @@ it('a text is no image, whatever it begins with', () => {
 	}
 });
 
+it.each([
+	['audio/x-mulaw', '/a', 'ulaw', [0xff, 0xfb, 0x7b, 0x7e]],
+	['audio/pcm', '/a', 'pcm', [0xff, 0xf1, 0, 0]],
+	['application/octet-stream', '/a.pcm', 'pcm', [0xff, 0xf3, 1, 0]],
+	// A header that lies, about a file that shows what it is.
+	['audio/pcm', '/a.pcm', 'wav', [...Buffer.from('RIFF\0\0\0\0WAVE')]],
+])('samples that are %s at %s are %s, as an MP3 file they may begin', (...row) => {
+	const [header, path, extension, start] = row;
+	const samples = Buffer.from(start);
+	expect(fileTypeOf(samples, header, `https://x${path}`, 'speech').extension).toBe(extension);
+	expect(whyNoFile(samples, header)).toBeUndefined();
+});
+
+it.each([0x7f, 0xff, 0xd5])('silence in µ-law or A-law, %i, is no text', (level) => {
+	expect(whyNoFile(Buffer.alloc(512, level), 'audio/basic')).toBeUndefined();
+});
+
 // More: docs/faults.md.
 it.each([
 	['<!DOCTYPE html><p>gone</p>', 'text/html', /web page/],
 	['\n<html><body>', 'audio/mpeg', /web page/],
 	['\ufeff<!doctype html>', 'audio/mpeg', /web page/],
 	[' {"error":"expired"}', 'audio/mpeg', /JSON/],
+	['Rate limit reached, try later', 'audio/mpeg', /^text .* \(audio\/mpeg\)$/],
+	['Noch nicht fertig – bitte später '.repeat(20).slice(0, 500), 'audio/wav', /^text/],
+	['Not found', undefined, /^text was returned instead of the file$/],
 	['"not ready"', 'application/json; charset=utf-8', /JSON/],
 ])('%j with the type %s is no media file', (text, header, reason) => {
 	expect(whyNoFile(Buffer.from(text), header)).toMatch(reason);

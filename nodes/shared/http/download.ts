@@ -87,7 +87,7 @@ function typeFound(
 	const subtitles = isSubtitles && subtitleTypeOf(head.toString());
 	if (subtitles) return subtitles;
 	// Subtitles are text, whatever their header says.
-	const wrong = whyNoFile(head, isSubtitles ? '' : contentType);
+	const wrong = whyNoFile(head, contentType, isSubtitles);
 	if (!wrong && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
 	// … and in another form they mostly stay.
 	throw badFile(wrong ?? 'it is neither SRT nor VTT', true, isSubtitles ? { status: 200 } : {});

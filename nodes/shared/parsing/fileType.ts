@@ -24,9 +24,15 @@ const TYPES: ReadonlyArray<
 	['aac', /^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'],
 	['mp3', /^ID3|^\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]/, 'audio/mpeg', 'audio/mp3'],
 	['wav', /^RIFF.{4}WAVE/s, 'audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave'],
-	['ogg', /^OggS/, 'audio/ogg'],
+	['ogg', /^OggS/, 'audio/ogg', 'audio/opus'],
 	['flac', /^fLaC/, 'audio/flac', 'audio/x-flac'],
-	['m4a', /^.{4}ftypM4A/s, 'audio/mp4', 'audio/x-m4a'],
+	['m4a', /^.{4}ftypM4A/s, 'audio/mp4', 'audio/m4a', 'audio/x-m4a'],
+	// Samples without a header: only the service says what they are.
+	['pcm', undefined, 'audio/pcm', 'audio/x-pcm', 'audio/l16', 'audio/raw', 'audio/x-raw'],
+	['raw', undefined, 'audio/pcm'],
+	['ulaw', undefined, 'audio/basic', 'audio/pcmu', 'audio/mulaw', 'audio/x-mulaw', 'audio/ulaw'],
+	['alaw', undefined, 'audio/x-alaw-basic', 'audio/pcma', 'audio/alaw', 'audio/x-alaw'],
+	['weba', undefined, 'audio/webm'],
 	['webm', /^\x1aE\xdf\xa3/, 'video/webm'],
 	['mov', /^.{4}ftypqt {2}/s, 'video/quicktime'],
 	['avif', /^.{4}ftyp(?:avi|m[is]f1.*avif)/s, 'image/avif'],
@@ -42,6 +48,17 @@ const TYPES: ReadonlyArray<
 	['tiff', /^(?:II\*\0|MM\0\*)/, 'image/tiff'],
 ];
 
+/** By the extension of a container for videos: what it is called when only sound is in it. */
+const SOUND_IN = new Map([
+	['mp4', 'm4a'],
+	['mov', 'm4a'],
+	['webm', 'weba'],
+]);
+const RAW = ['pcm', 'raw', 'ulaw', 'alaw'];
+
+const withExtension = (wanted: string | undefined) =>
+	TYPES.find(([extension]) => extension === wanted);
+
 const named = (name: string) => TYPES.find(([, , ...names]) => names.includes(name));
 
 /** The type that the first bytes prove. */
@@ -53,7 +70,7 @@ function sniff(bytes: Uint8Array) {
 /** The type that an address's extension names. */
 function typeAtEndOf(url: string) {
 	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
-	return TYPES.find(([extension]) => extension === ending);
+	return withExtension(ending);
 }
 
 /** The type in a Content-Type header, without its parameters; '' when there is none. */
@@ -63,6 +80,7 @@ const typeNamedBy = (contentType: string | undefined) =>
 /**
  * The type of a file: by its first bytes, else the Content-Type header, else the address's extension
  * (some deployments' headers and extensions name another type), else what the service usually makes.
+ * A speech is sound whatever its container, and quiet samples begin as an MP3 or AAC file may.
  */
 export function fileTypeOf(
 	bytes: Uint8Array,
@@ -70,12 +88,11 @@ export function fileTypeOf(
 	url: string,
 	kind: MediaKind,
 ): FileType {
-	const type =
-		sniff(bytes) ??
-		named(typeNamedBy(contentType)) ??
-		typeAtEndOf(url) ??
-		named(MEDIA[kind].mimeType)!;
-	const [extension, , mimeType] = type;
+	const said = named(typeNamedBy(contentType)) ?? typeAtEndOf(url);
+	const isRaw = bytes[0] === 0xff && RAW.includes(said?.[0] ?? '');
+	const found = (isRaw ? undefined : sniff(bytes)) ?? said ?? named(MEDIA[kind].mimeType)!;
+	const sound = kind === 'speech' ? withExtension(SOUND_IN.get(found[0])) : undefined;
+	const [extension, , mimeType] = sound ?? found;
 	return { mimeType, extension };
 }
 
@@ -101,19 +118,25 @@ export function subtitleTypeOf(text: string): FileType | undefined {
 	return SRT_START.test(start.trimStart()) ? SRT : undefined;
 }
 
-/** Why these first bytes are no media file, or undefined when they may be one. */
-export function whyNoFile(bytes: Uint8Array, contentType: string | undefined): string | undefined {
+/** Why these first bytes are no media file, or undefined when they may be one; subtitles are text. */
+export function whyNoFile(
+	bytes: Uint8Array,
+	contentType: string | undefined,
+	areSubtitles = false,
+): string | undefined {
 	if (bytes.length === 0) return 'the file is empty';
 	const text = Buffer.from(bytes).toString().trimStart();
 	// Control characters other than tab and line ends do not occur in text.
 	if (/[\x00-\x08\x0e-\x1f]/.test(text)) return undefined;
-	const header = typeNamedBy(contentType);
+	const header = areSubtitles ? '' : typeNamedBy(contentType);
 	if (looksLikeHtml(text)) return 'a web page was returned instead of the file';
 	if (/^[{[]/.test(text) || header.includes('json')) {
 		return 'a JSON response was returned instead of the file';
 	}
-	const isText = /^text\/|xml/.test(header);
-	return isText ? `text was returned instead of the file (${header})` : undefined;
+	// The last character may be cut. Quiet samples are no UTF-8, or nothing but DEL.
+	const isText = /^text\/|xml/.test(header) || !/\ufffd(?!\ufffd{0,2}$)|\x7f/.test(text);
+	if (areSubtitles || !isText) return undefined;
+	return `text was returned instead of the file${header && ` (${header})`}`;
 }
 
 /** `<kind>-<id>.<extension>`, with nothing in it that a file system or a header refuses. */
