@@ -2,7 +2,7 @@ import type { IDataObject, INode, INodeExecutionData, INodeType } from 'n8n-work
 import { additionalDataFor } from '../../demo/engine.mts';
 import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
 import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
-import { answer, onCreate, onRead, posts } from './service';
+import { answer, onCreate, onRead, posts, requests } from './service';
 import { credential, image, node, sim, speech, start } from './setup';
 
 /*
@@ -91,6 +91,22 @@ describe.each([
 		expect(anew!.task_id).not.toBe(collected!.task_id);
 		expect(sim.creates).toBe(3);
 	});
+});
+
+test('an agent makes a video of the image that it has made, by its address', async () => {
+	const call = agentOfOneRun();
+	const [made] = await call(image(TEXT_OF_MODEL), { text: 'A boat' });
+	const fields = { resource: 'video', operation: 'ingredientsToVideo', prompt: 'It sails' };
+	const images = { binaryPropertyName: "={{ $fromAI('images') }}", options: {} };
+	const [video] = await call({ ...fields, ...images }, { images: made!.file_url });
+	expect(video).toMatchObject({ file_url: expect.stringMatching(/mp4$/) });
+	const [{ body }] = requests('POST', '/v1/video/ingredients') as [
+		{ body: { ingredients: string[] } },
+	];
+	const bytes = sim.fileBytes(made!.file_url as string)!;
+	expect(body.ingredients).toEqual([bytes.toString('base64')]);
+	const [again] = await call({ ...fields, ...images }, { images: 'data' });
+	expect(again!.error).toMatch(/No file in 'data'/);
 });
 
 test('an agent that asks for a hundred images gets as many as it may pay for', async () => {

@@ -2,7 +2,8 @@ import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow'
 import type { BinaryMode } from '../../demo/n8n.mts';
 import { event } from '../faults/row.mts';
 import { bad, good, origins } from './seen';
-import { made, onCreate, posts, requests } from './service';
+import { ALWAYS, answer, made, onCreate, onFile, posts, requests } from './service';
+import type { FaultAction } from '../../simulator/simulator.mts';
 import { fakeTime, image, node, run, sim, start, video, workflow } from './setup';
 import { hasten } from './time';
 
@@ -155,6 +156,61 @@ describe('unfit files are named with field and item, before anything is sent', (
 		expect(error.message).toMatch(message);
 		expect(error.message).toMatch(/\[item [01]\]$|items: 0, 1$/);
 		expect(sim.requests).toEqual([]);
+	});
+});
+
+describe('images by address', () => {
+	/** Makes images, and returns their addresses and bytes. */
+	async function addresses(count: number) {
+		const items = Array.from({ length: count }, (_, n) => ({ n }));
+		const images = good(await run(image('={{ $json.n }}', { download: false }), { items }));
+		const urls = images.map(({ json }) => json.file_url as string);
+		return { urls, bytes: urls.map((url) => sim.fileBytes(url)!) };
+	}
+
+	test.each<[BinaryMode]>([['default'], ['filesystem']])(
+		'are fetched, among fields and in order, in the %s mode',
+		async (binaryMode) => {
+			const { urls, bytes } = await addresses(2);
+			const [first, second] = urls.map((url, n) => `${url}?size=1,${n}`);
+			const input = [item({ data: file(png(9)) })];
+			const lists = [`${first}, data, ${second}`, `={{ ["${first}", $binary.data, "${second}"] }}`];
+			for (const [index, list] of lists.entries()) {
+				good(await run(frames(list), { input, binaryMode }));
+				const expected = [bytes[0]!, png(9), bytes[1]!];
+				expect(sent(index + 2).map((one, n) => one.equals(expected[n]!))).toEqual([
+					true,
+					true,
+					true,
+				]);
+			}
+			// The token went to the API alone.
+			expect(sim.leaks).toEqual([]);
+		},
+	);
+
+	test.each<[string, () => FaultAction, RegExp]>([
+		[
+			'that is gone',
+			() => answer(410, { error: 'expired' }),
+			/fetched: the file host .* 410 \(expired\)/,
+		],
+		['of a video', () => answer(200, Buffer.from('\0\0\0\x20ftypisom')), /is not an image/],
+		[
+			'with the token in it',
+			() => ({ redirect: `/files/a.png?key=${sim.token}` }),
+			/contains the API token/,
+		],
+	])('one %s is named, without its signature, and nothing is sent', async (_, action, words) => {
+		const { urls } = await addresses(1);
+		onFile(action(), ALWAYS);
+		const result = await run(ingredients(`${urls[0]}?signature=abc`));
+		const { message, description } = bad(result);
+		expect(message).toContain(new URL(urls[0]!).pathname);
+		expect(message).toMatch(words);
+		expect(description).toContain('Nothing was sent');
+		expect(message + description).not.toMatch(/signature|charged/);
+		expect(posts()).toBe(1);
 	});
 });
 

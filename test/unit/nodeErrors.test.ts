@@ -46,7 +46,7 @@ const failure = (kind: FailureKind, facts: FailureFacts = {}) =>
 /** What a person reads of each kind: read it aloud before you change a word. */
 const ALOUD = `
 'Text' is empty. Change 'Text'. Nothing was sent to the service.
-No file in 'data'. 'Images, in Order' must name the input fields that hold the images. Nothing was sent to the service.
+No file in 'data'. 'Images, in Order' must name input fields that hold images, or their addresses (https://…). Nothing was sent to the service.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
 media.example.com did not respond. The connection broke or took too long. Try again in a moment.
 The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: it must be the address of the API, not of a web page.

@@ -16,9 +16,9 @@ export interface GenerationOrder {
 	expected: number;
 	aspectRatio?: string;
 	/** Checks the content, and returns what fills a body with it; `release` gives back its room in memory. */
-	body(): Promise<
-		(body: { bytes?: Buffer; release?(): void }, signal: AbortSignal) => Promise<unknown>
-	>;
+	body(
+		signal: AbortSignal,
+	): Promise<(body: { bytes?: Buffer; release?(): void }, signal: AbortSignal) => Promise<unknown>>;
 }
 
 /** How long to search for what was answered with an error, in ms: hardly any such request was accepted. */

@@ -40,7 +40,7 @@ export async function requestStream(
 ): Promise<Heard> {
 	const closing = new AbortController();
 	const close = () => closing.abort(NO_REASON);
-	const fill = await order.body();
+	const fill = await order.body(signal);
 	const body: Parameters<typeof fill>[0] = {};
 	const free = () => {
 		body.release?.();

@@ -36,6 +36,8 @@ export interface FileToFetch {
 	id: string;
 	/** The subtitles of a speech instead of its sound. */
 	isSubtitles?: boolean;
+	/** How large it may be; by default as large as announced. */
+	maxBytes?: number;
 	/** Looks up its address as it is now, once this one is refused. */
 	renew?(): Promise<string>;
 }
@@ -119,7 +121,8 @@ async function fetchOnce(
 	});
 	const announced = Number(answer.headers['content-length']) || 0;
 	// A file that is compressed anyway announces its compressed size.
-	const most = file.isSubtitles ? MAX_SUBTITLES_BYTES : Math.max(announced, MAX_UNANNOUNCED_BYTES);
+	const maxBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
+	const most = maxBytes ?? Math.max(announced, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(most / 1024 / 1024);
 	const tooLarge = badFile(`it is too large: more than ${megabytes} MB`, false);
 	const received = meter(answer.body, most, tooLarge);

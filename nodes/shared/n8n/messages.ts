@@ -80,7 +80,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	badImage: ({ field = 'The field', text = '' }) => ({
 		message: text.trim() || 'A file is missing',
-		description: `'${field}' must name the input fields that hold the images. Nothing was sent to the service.`,
+		description: `'${field}' must name input fields that hold images, or their addresses (https://…). Nothing was sent to the service.`,
 	}),
 	unreachable: ({ host = 'The service', text = 'host' }) => {
 		const { message, description } = UNREACHABLE[text]!;

@@ -1,5 +1,5 @@
 import { GENERATIONS } from '../../../shared/contract';
-import { inputImages, NOT_FOR_TOOLS, prompt } from '../../../shared/n8n/descriptions';
+import { inputImages, prompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/work';
 import { inputImagesOf } from './images';
@@ -13,7 +13,6 @@ export const framesToVideo: Operation = {
 		value: 'framesToVideo',
 		description: 'Generate a video that moves through your images in order',
 		action: 'Generate video from images in order',
-		displayOptions: NOT_FOR_TOOLS,
 	},
 	fields: [
 		inputImages('Images, in Order', 'The images that the video moves through, in this order'),
@@ -26,7 +25,7 @@ export const framesToVideo: Operation = {
 			generation: GENERATIONS.framesToVideo,
 			prompt: text ?? '',
 			expected: 1,
-			body: async () => await bodyOf(text ? { prompt: text } : {}),
+			body: async (signal) => await bodyOf(text ? { prompt: text } : {}, signal),
 		});
 	},
 };

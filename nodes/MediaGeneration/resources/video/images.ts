@@ -1,7 +1,10 @@
 import type { IBinaryData } from 'n8n-workflow';
+import { abortReason } from '../../../shared/async/deadline';
 import { Failure, invalidInput } from '../../../shared/failure';
+import { download as downloadFile } from '../../../shared/http/download';
+import { wordingOf } from '../../../shared/n8n/messages';
 import { isImage } from '../../../shared/parsing/fileType';
-import { isRecord, parseJson } from '../../../shared/parsing/coerce';
+import { asWebUrl, isRecord, parseJson } from '../../../shared/parsing/coerce';
 import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { GenerationOrder } from '../../run/generationRecord';
 import type { Work } from '../../run/work';
@@ -13,9 +16,10 @@ const MAX_BODY_BYTES = 512 * 1024 * 1024;
 
 const UNTYPED = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
-interface Image {
+interface Image<Data = IBinaryData> {
+	/** Its name in messages. */
 	field: string;
-	data: IBinaryData;
+	data: Data;
 	/** Its type says that it is an image. */
 	isTyped: boolean;
 }
@@ -38,13 +42,13 @@ function givenIn(raw: unknown): Array<string | IBinaryData> {
 const badImage = (field: string, text: string) => new Failure('badImage', { field, text });
 
 /**
- * Finds the images in an item's fields. `displayName` is that of the parameter that names them,
+ * Finds the images in an item's fields, or at addresses. `displayName` is that of the parameter that names them,
  * `requestField` the field of the request that takes them. Throws a Failure that names the missing or
  * unfit one.
  *
- * Returns what throws a Failure if they are too large, and makes the JSON body, such as
- * `{ "frames": ["<base64>", …], …rest }`, once there is room for it: that throws a Failure that names an
- * unfit image, or the signal's reason.
+ * Returns what fetches those that have an address, throws a Failure if they are too large, and makes the JSON
+ * body, such as `{ "frames": ["<base64>", …], …rest }`, once there is room for it: that throws a Failure that
+ * names an unfit image, or the signal's reason.
  */
 export function inputImagesOf(
 	work: Work,
@@ -59,8 +63,13 @@ export function inputImagesOf(
 	}
 	const images = given.map(imageIn);
 
-	return async (rest: Record<string, string>): ReturnType<GenerationOrder['body']> => {
-		const sizes = images.map(async ({ data }) => await sizeOfStored(context.helpers, data));
+	return async (
+		rest: Record<string, string>,
+		signal: AbortSignal,
+	): ReturnType<GenerationOrder['body']> => {
+		const fetching = images.map(async (image) => await fetched(image, signal));
+		const stored = await Promise.all(fetching);
+		const sizes = stored.map(async ({ data }) => await sizeOfStored(context.helpers, data));
 		const total = (await Promise.all(sizes)).reduce((sum, size) => sum + (size / 3) * 4, 0);
 		if (total > MAX_BODY_BYTES) {
 			const megabytes = Math.round(total / 1024 / 1024);
@@ -69,15 +78,18 @@ export function inputImagesOf(
 				`add up to ${megabytes} MB when encoded, more than can be sent at once: use fewer or smaller images`,
 			);
 		}
-		return async (body, signal) => {
+		return async (body, inTime) => {
 			// The encoded images, and the body that is made of them.
-			body.release = await memory().acquire(2 * total, signal);
-			body.bytes = await bodyOf(rest);
+			body.release = await memory().acquire(2 * total, inTime);
+			body.bytes = await bodyOf(stored, rest);
 		};
 	};
 
-	function imageIn(one: string | IBinaryData): Image {
+	function imageIn(one: string | IBinaryData): Image<IBinaryData | URL> {
 		const field = typeof one === 'string' ? one : 'file';
+		const url = asWebUrl(field);
+		// Its query may be a signature.
+		if (url) return { field: url.origin + url.pathname, data: url, isTyped: false };
 		const data = dataOf(one, field);
 		const { mimeType = '', fileName, id, bytes } = data;
 		if (bytes === 0 || (id === undefined && data.data === '')) {
@@ -90,6 +102,25 @@ export function inputImagesOf(
 			throw badImage(displayName, `The file in '${field}'${name} is not an image but ${type}`);
 		}
 		return { field, data, isTyped };
+	}
+
+	/** An image in n8n's storage, as other files get there. */
+	async function fetched(
+		{ field, data, isTyped }: Image<IBinaryData | URL>,
+		signal: AbortSignal,
+	): Promise<Image> {
+		if (!(data instanceof URL)) return { field, data, isTyped };
+		const maxBytes = (MAX_BODY_BYTES / 4) * 3;
+		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
+		const download = downloadFile(context, work.credential, file, signal);
+		const stored = await download.catch((error: unknown) => {
+			// It would name the address as that of a result.
+			if (signal.aborted) throw abortReason(signal);
+			if (!(error instanceof Failure)) throw error;
+			const why = (error.kind === 'badFile' && error.facts.text) || wordingOf(error).message;
+			throw badImage(displayName, `The image at ${field} could not be fetched: ${why}`);
+		});
+		return { field, data: stored, isTyped };
 	}
 
 	function dataOf(one: string | IBinaryData, field: string): IBinaryData {
@@ -111,7 +142,7 @@ export function inputImagesOf(
 		}
 	}
 
-	async function bodyOf(rest: Record<string, string>): Promise<Buffer> {
+	async function bodyOf(images: Image[], rest: Record<string, string>): Promise<Buffer> {
 		const json = JSON.stringify({ [requestField]: [], ...rest });
 		const inside = json.indexOf('[') + 1;
 		const parts: Uint8Array[] = [];

@@ -1,5 +1,5 @@
 import { GENERATIONS } from '../../../shared/contract';
-import { inputImages, NOT_FOR_TOOLS, videoPrompt } from '../../../shared/n8n/descriptions';
+import { inputImages, videoPrompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/work';
 import { inputImagesOf } from './images';
@@ -11,7 +11,6 @@ export const ingredientsToVideo: Operation = {
 		value: 'ingredientsToVideo',
 		description: 'Generate a video that contains what your images show',
 		action: 'Generate video from reference images',
-		displayOptions: NOT_FOR_TOOLS,
 	},
 	fields: [
 		videoPrompt,
@@ -25,7 +24,7 @@ export const ingredientsToVideo: Operation = {
 			generation: GENERATIONS.ingredientsToVideo,
 			prompt,
 			expected: 1,
-			body: async () => await bodyOf({ prompt }),
+			body: async (signal) => await bodyOf({ prompt }, signal),
 		});
 	},
 };
