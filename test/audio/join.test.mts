@@ -10,10 +10,12 @@ import {
 	decode,
 	FORMATS,
 	joinParts,
+	OTHERS,
 	shownByChromium,
 	shownByVlc,
 	shownMs,
 	speak,
+	toldMs,
 } from './programs.mts';
 
 /* Long texts, spoken by espeak-ng, encoded by LAME and ffmpeg, joined, decoded by ffmpeg, and played. */
@@ -85,11 +87,15 @@ async function tryOne(number: number): Promise<void> {
 			Math.abs(joined.startsMs[index] - shown) < 50,
 			`${about}: start of part ${index + 1}`,
 		);
-		shown += await shownMs(file);
+		const partMs = await shownMs(file);
+		shown += partMs;
+		const told = toldMs(bytes[index]!);
+		assert.ok(Math.abs(told - partMs) < 50, `${about}: ${told} ms told of part ${index + 1}`);
 		parts.push(await decode(file));
 	}
 	const off = (lengthMs: number) => Math.abs(lengthMs - shown);
 	assert.ok(off(await shownMs(whole)) < 50, `${about}: ${shown} ms expected`);
+	assert.ok(off(joined.durationMs) < 50, `${about}: ${joined.durationMs} ms told`);
 	// Players take longer: each format once.
 	if (number < KINDS.length) {
 		const players = {
@@ -116,6 +122,16 @@ async function tryOne(number: number): Promise<void> {
 	for (const file of files) rmSync(file);
 	rmSync(whole);
 }
+
+test('the length of what cannot be joined is told as well', async () => {
+	await speak('en', SENTENCES.en!.join(' '), join(folder, 'others.wav'));
+	for (const [name, encode] of Object.entries(OTHERS)) {
+		const file = join(folder, `other.${name}`);
+		await encode(join(folder, 'others.wav'), file);
+		const [told, shown] = [toldMs(readFileSync(file)), await shownMs(file)];
+		assert.ok(Math.abs(told - shown) < 50, `${name}: ${told} instead of ${shown} ms`);
+	}
+});
 
 test(`${TEXTS} random texts in four languages and all formats are whole, sample by sample`, async () => {
 	let next = 0;

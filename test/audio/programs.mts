@@ -6,7 +6,17 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 
 const audio = '../../dist/nodes/MediaGeneration/audio';
-const { joinAudio } = createRequire(import.meta.url)(`${audio}/joinAudio.js`);
+const require = createRequire(import.meta.url);
+const { joinAudio } = require(`${audio}/joinAudio.js`);
+const { SoundLength } = require(`${audio}/soundLength.js`);
+
+/** The length that the node tells of a file that comes in pieces, in ms. */
+export function toldMs(file: Buffer): number {
+	const length = new SoundLength();
+	const most = randomInt(1, 10_000);
+	for (let at = 0; at < file.length; at += most) length.push(file.subarray(at, at + most));
+	return length.ms();
+}
 
 /** Joins files as the node does. */
 export const joinParts = async (parts: Buffer[]) =>
@@ -66,6 +76,21 @@ export const FORMATS: Record<string, Encode> = {
 	'MP3 of ffmpeg, 24 kHz, bare': mp3('-ar 24000 -b:a 48k -write_xing 0 -id3v2_version 0'),
 	'MP3 of ffmpeg, 32 kHz, ID3v1': mp3('-ar 32000 -q:a 4 -write_id3v1 1'),
 	'MP3 of different bit rates': oneOf(lame('-b 32'), lame('-b 64'), lame('-V 3')),
+};
+
+const mp4 = (options: string): Encode => {
+	return async (from, to) => await ffmpeg('-i', from, ...options.split(' '), to);
+};
+
+/** What cannot be joined: its length is told all the same. */
+export const OTHERS: Record<string, Encode> = {
+	m4a: mp4('-c:a aac'),
+	'for streaming.m4a': mp4('-c:a aac -ar 8000 -movflags +faststart'),
+	'in fragments.m4a': mp4('-c:a aac -movflags frag_keyframe+empty_moov -frag_duration 500000'),
+	'dash.mp4': mp4('-c:a aac -movflags dash+empty_moov -frag_duration 1000000'),
+	'brand.mp4': mp4('-c:a aac -brand mp42'),
+	'lossless.m4a': mp4('-c:a alac'),
+	'packed.wav': mp4('-c:a adpcm_ms'),
 };
 
 /**

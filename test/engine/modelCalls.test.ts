@@ -100,9 +100,7 @@ test('an agent makes a video of the image that it has made, by its address', asy
 	const images = { binaryPropertyName: "={{ $fromAI('images') }}", options: {} };
 	const [video] = await call({ ...fields, ...images }, { images: made!.file_url });
 	expect(video).toMatchObject({ file_url: expect.stringMatching(/mp4$/) });
-	const [{ body }] = requests('POST', '/v1/video/ingredients') as [
-		{ body: { ingredients: string[] } },
-	];
+	const { body } = requests('POST', '/v1/video/ingredients')[0]!;
 	const bytes = sim.fileBytes(made!.file_url as string)!;
 	expect(body.ingredients).toEqual([bytes.toString('base64')]);
 	const [again] = await call({ ...fields, ...images }, { images: 'data' });

@@ -1,6 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { allClosed, bad, expectServed, good, hints, only, saved } from './seen';
-import { answer, message, onCreate, onRead, posts, readings, requests, tasks } from './service';
+import {
+	answer,
+	message,
+	onCreate,
+	onFile,
+	onRead,
+	posts,
+	readings,
+	requests,
+	tasks,
+} from './service';
+import { wavHeader } from '../../simulator/media/wav.mts';
 import { begin, NODE, node, RETRY, run, sim, speech, start, task } from './setup';
 
 test('a text becomes a file, byte for byte, with one POST and one reading after the 100 % message', async () => {
@@ -29,6 +40,35 @@ test('a text becomes a file, byte for byte, with one POST and one reading after 
 	expect(hints(result)).toEqual([]);
 	await allClosed();
 	expect(sim.socketsEver).toBe(1);
+});
+
+test.each<['default' | 'filesystem', string, number]>([
+	['default', 'Hello.', 1],
+	['filesystem', 'Hello.', 1],
+	['default', '[sim:mp3] Hello, hello, hello, hello, hello.', 3.024],
+	['filesystem', '[sim:mp3] Hello, hello, hello, hello, hello.', 3.024],
+	['filesystem', '[sim:big-file=20] Hello.', (20 * 1024 * 1024 - 44) / 32_000],
+])('the length of the sound is told, in the %s mode: %s', async (binaryMode, text, seconds) => {
+	// The first attempt breaks off.
+	sim.fault({ on: 'file', action: { truncate: 5000 } });
+	const { json } = only(await run(speech(text), { binaryMode }));
+	expect(json.duration_seconds).toBeCloseTo(seconds, 2);
+	const [id] = tasks().map((made) => made.id);
+	for (const operation of ['get', 'wait']) {
+		const again = only(await run(task(operation, id, { download: true }), { binaryMode }));
+		expect(again.json.duration_seconds).toBeCloseTo(seconds, 2);
+		const without = only(await run(task(operation, id, { download: false })));
+		expect(without.json).not.toHaveProperty('duration_seconds');
+	}
+});
+
+test('the length of a sound that comes at once with its headers is told', async () => {
+	onFile(answer(200, wavHeader(3200), { 'Content-Type': 'audio/wav' }));
+	onFile(answer(200, Buffer.concat([wavHeader(3200), Buffer.alloc(3200)])));
+	for (const binaryMode of ['default', 'filesystem'] as const) {
+		const { json } = only(await run(speech('Hi.'), { binaryMode }));
+		expect(json.duration_seconds).toBe(binaryMode === 'default' ? undefined : 0.1);
+	}
 });
 
 test('sends every setting, in shape A, after the socket is open', async () => {

@@ -1,3 +1,4 @@
+import { speechSeconds } from '../../simulator/media/wav.mts';
 import { allClosed, bad, good, hints, only, saved } from './seen';
 import { answer, onCreate, posts } from './service';
 import { run, sim } from './setup';
@@ -16,6 +17,8 @@ test('a long text comes out as one file, of one task for each part, in order', a
 		parts: 12,
 		status: 'completed',
 	});
+	const seconds = SENTENCES.reduce((sum, sentence) => sum + speechSeconds(sentence), 0);
+	expect(item.json.duration_seconds).toBeCloseTo(seconds, 2);
 	// None of these is about the whole.
 	for (const field of ['audio_url', 'input', 'id']) expect(item.json).not.toHaveProperty(field);
 	expect(item.pairedItem).toEqual({ item: 0 });

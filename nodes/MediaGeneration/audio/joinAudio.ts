@@ -16,8 +16,8 @@ export interface SoundFile {
 	read(): Promise<Buffer>;
 }
 
-/** `startsMs`: when each of the files begins in it. */
-export type JoinedSound = FileType & { bytes: Buffer; startsMs: number[] };
+/** `startsMs`: when each of the files begins in it; `durationMs`: how long it is. */
+export type JoinedSound = FileType & { bytes: Buffer; startsMs: number[]; durationMs: number };
 
 /**
  * Joins WAV or MP3 files of one format; holds the joined file and one of the others in memory. Returns
@@ -51,5 +51,5 @@ export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { why
 	const start = HEAD_BYTES - head.copy(joined, HEAD_BYTES - head.length);
 	// A chunk of odd length is followed by a byte that belongs to none.
 	if (type.extension === 'wav' && end % 2) joined[end++] = 0;
-	return { bytes: joined.subarray(start, end), ...type, startsMs };
+	return { bytes: joined.subarray(start, end), ...type, startsMs, durationMs };
 }

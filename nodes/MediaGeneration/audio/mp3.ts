@@ -1,4 +1,5 @@
 import type { Sound } from './sound';
+import type { Reading } from './streamReader';
 
 /**
  * MP3 files: frames as in ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3, with the lower sampling rates of
@@ -22,6 +23,10 @@ const KBPS_LOW = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 /** The place of a bit rate in these whose frames have room for an index at any sampling rate. */
 const ROOMY = 9;
 const HERTZ = [44_100, 48_000, 32_000];
+/** Bytes in which there are two frames, of 1441 bytes at most. */
+const WINDOW = 4096;
+/** Bytes after which a file that shows no frame is given up. */
+const MAX_STRANGE = 64 * 1024;
 const LAYER_3 = 1;
 const MONO = 3;
 
@@ -57,36 +62,59 @@ function tagBytes(file: Buffer, at: number): number {
 	return 10 + size + footer;
 }
 
+const msOf = ({ samples, hertz }: Frame) => (samples * 1000) / hertz;
+
 /** Whether a frame holds an encoder's index, and no sound. */
 const isIndex = (file: Buffer, at: number) =>
 	/Xing|Info|VBRI/.test(file.toString('latin1', at + 4, at + 46));
 
+/** Finds the frames of a file, one after another. */
+class Frames {
+	/** The format of the first frame, which all others must have. */
+	private format: string | undefined;
+	private isInSync = false;
+
+	/** How far to go on from `at`, in bytes, and the frame there, if there is one with sound. */
+	next(file: Buffer, at: number): { bytes: number; frame?: Frame } {
+		const wholeAt = (place: number, like: string | undefined) => {
+			const frame = frameAt(file, place);
+			const fits = frame && place + frame.size <= file.length && (!like || frame.format === like);
+			return fits ? frame : undefined;
+		};
+		const frame = wholeAt(at, this.format);
+		const end = at + (frame?.size ?? 0);
+		// After something else, one counts only if another follows: any bytes may look like a header.
+		const isFollowed = () => end === file.length || wholeAt(end, frame?.format) !== undefined;
+		this.isInSync = frame !== undefined && (this.isInSync || isFollowed());
+		if (!frame || !this.isInSync) return { bytes: tagBytes(file, at) || 1 };
+		if (isIndex(file, at)) return { bytes: frame.size };
+		this.format ??= frame.format;
+		return { bytes: frame.size, frame };
+	}
+}
+
 /** The frames with sound, in order; tags and whatever else there is are passed over. */
 function* framesOf(file: Buffer): Generator<Frame & { at: number }> {
-	/** The format of the first frame, which all others must have. */
-	let format: string | undefined;
-	let isInSync = false;
-	const wholeAt = (at: number, like: string | undefined) => {
-		const frame = frameAt(file, at);
-		const fits = frame && at + frame.size <= file.length && (!like || frame.format === like);
-		return fits ? frame : undefined;
-	};
+	const frames = new Frames();
 	for (let at = 0; at < file.length;) {
-		const frame = wholeAt(at, format);
-		const next = at + (frame?.size ?? 0);
-		// After something else, one counts only if another follows: any bytes may look like a header.
-		const isFollowed = () => next === file.length || wholeAt(next, frame?.format) !== undefined;
-		isInSync = frame !== undefined && (isInSync || isFollowed());
-		if (!frame || !isInSync) {
-			at += tagBytes(file, at) || 1;
-			continue;
-		}
-		if (!isIndex(file, at)) {
-			format ??= frame.format;
-			yield { ...frame, at };
-		}
-		at = next;
+		const { bytes, frame } = frames.next(file, at);
+		if (frame) yield { ...frame, at };
+		at += bytes;
 	}
+}
+
+/** Reads how long an MP3 file is, in ms; 0 when it has no sound. */
+export function* readMp3Length(): Reading<number> {
+	const frames = new Frames();
+	let ms = 0;
+	let strange = 0;
+	for (let file = yield WINDOW; file.length > 0 && strange < MAX_STRANGE; file = yield WINDOW) {
+		const { bytes, frame } = frames.next(file, 0);
+		strange = bytes > 1 ? 0 : strange + 1;
+		if (frame) ms += msOf(frame);
+		yield -bytes;
+	}
+	return ms;
 }
 
 /** The sound of an MP3 file; undefined when it has none. */
@@ -109,7 +137,7 @@ export function readMp3(file: Buffer): Sound | undefined {
 	if (!first) return undefined;
 	stretches.push(file.subarray(start, end));
 	const header = Buffer.from(file.subarray(first.at, first.at + 4));
-	const frameMs = (first.samples * 1000) / first.hertz;
+	const frameMs = msOf(first);
 	return {
 		type: { mimeType: 'audio/mpeg', extension: 'mp3' },
 		format: first.format,

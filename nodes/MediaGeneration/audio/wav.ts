@@ -1,4 +1,5 @@
 import type { Sound } from './sound';
+import type { Reading } from './streamReader';
 
 /**
  * WAV files: "Multimedia Programming Interface and Data Specifications 1.0" (IBM and Microsoft, 1991),
@@ -29,6 +30,35 @@ export function readWav(file: Buffer): Sound | undefined {
 		at = start + size + (size % 2);
 	}
 	return undefined;
+}
+
+/**
+ * Reads how long a WAV file is, in ms; 0 when it does not say so. Packed sound is as long as its `fact`
+ * chunk says.
+ */
+export function* readWavLength(reader: { at: number }): Reading<number> {
+	yield -12;
+	let description: Buffer | undefined;
+	let samples = 0;
+	for (;;) {
+		const head = yield 12;
+		if (head.length < 8) return 0;
+		const id = name(head, 0);
+		const size = head.readUInt32LE(4);
+		if (id === 'fact' && head.length === 12) samples = head.readUInt32LE(8);
+		yield -8;
+		if (id === 'fmt ') description = Buffer.from(yield MIN_DESCRIPTION);
+		const start = reader.at;
+		// Written to a pipe, a file can't know its size.
+		const isData = id === 'data';
+		yield -(isData ? size || Infinity : size + (size % 2));
+		if (!isData || description?.length !== MIN_DESCRIPTION) continue;
+		const isPacked = !ENCODINGS.includes(description.readUInt16LE(0));
+		const rate = description.readUInt32LE(4);
+		if (isPacked && samples > 0) return (samples * 1000) / rate;
+		const perSecond = isPacked ? description.readUInt32LE(8) : rate * description.readUInt16LE(12);
+		return ((reader.at - start) * 1000) / perSecond;
+	}
 }
 
 function soundOf(chunk: Buffer, data: Buffer): Sound | undefined {

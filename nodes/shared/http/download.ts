@@ -36,6 +36,8 @@ export interface FileToFetch {
 	id: string;
 	/** The subtitles of a speech instead of its sound. */
 	isSubtitles?: boolean;
+	/** Called at each attempt; what it returns gets the bytes as they come. */
+	listen?(): (bytes: Uint8Array) => void;
 	/** How large it may be; by default as large as announced. */
 	maxBytes?: number;
 	/** Looks up its address as it is now, once this one is refused. */
@@ -62,15 +64,30 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 }
 
 /**
- * Measures how much comes in, and when, in ms since 1970. n8n hands out a stream of its own, not the
- * socket's, and a listener would start it before n8n's storage reads it. Ends it with `tooMuch` beyond
+ * Measures how much comes in, and when, in ms since 1970, and passes it to `listen`. A
+ * listener on the stream would start it before n8n's storage reads it. Ends it with `tooMuch` beyond
  * `most` bytes.
  */
-function meter(stream: ByteStream, most: number, tooMuch: Failure) {
+function meter(
+	stream: ByteStream,
+	most: number,
+	tooMuch: Failure,
+	listen: (bytes: Uint8Array) => void = () => {},
+) {
 	const received = { bytes: 0, lastAt: steadyNow() };
 	const push = stream.push.bind(stream);
-	stream.push = (chunk, ...rest) => {
-		received.bytes += chunk?.length ?? 0;
+	const take = (chunk: Uint8Array) => {
+		listen(chunk);
+		received.bytes += chunk.length;
+	};
+	// An older n8n hands out the socket's stream: what came with the headers is in it already.
+	const first: Uint8Array | null = stream.readableLength > 0 ? stream.read() : null;
+	if (first) {
+		take(first);
+		stream.unshift(first);
+	}
+	stream.push = (chunk: Uint8Array | null, ...rest) => {
+		if (chunk) take(chunk);
 		received.lastAt = steadyNow();
 		if (received.bytes <= most) return push(chunk, ...rest);
 		stream.destroy(tooMuch);
@@ -125,7 +142,7 @@ async function fetchOnce(
 	const most = maxBytes ?? Math.max(announced, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(most / 1024 / 1024);
 	const tooLarge = badFile(`it is too large: more than ${megabytes} MB`, false);
-	const received = meter(answer.body, most, tooLarge);
+	const received = meter(answer.body, most, tooLarge, file.listen?.());
 	const over = new AbortController();
 	const until = () => received.lastAt + SILENCE_MS;
 	void watchSilence(until, over.signal, () => answer.close());

@@ -2,7 +2,7 @@ import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
 import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
-import { download } from '../../../shared/http/download';
+import { download, type FileToFetch } from '../../../shared/http/download';
 import { subscribe } from '../../../shared/speech/notifications';
 import { aboutTask, waitForTask } from '../../../shared/speech/speechTask';
 import {
@@ -14,6 +14,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
+import { SoundLength } from '../../audio/soundLength';
 import type { Work } from '../../run/work';
 import { submit, type Order, type Part } from './submit';
 
@@ -45,6 +46,8 @@ export interface Spoken {
 	taskId: string;
 	task: SpeechTask;
 	file?: IBinaryData;
+	/** How long the sound of the file is, where its headers say so. */
+	durationMs?: number;
 	subtitles?: IBinaryData;
 }
 
@@ -83,7 +86,7 @@ export async function collect(
 		const spoken: Spoken = { taskId, task };
 		if (wanted.download) {
 			report.progress(`${part.name}task ${taskId}: downloading the file`);
-			spoken.file = await fileOf(work, taskId, task.audioUrl, signal);
+			Object.assign(spoken, await soundOf(work, taskId, task.audioUrl, signal));
 		}
 		// The subtitles of a part are of no use without its sound, which says how long it is.
 		if (wanted.subtitles && (wanted.download || part.count === 1)) {
@@ -95,16 +98,32 @@ export async function collect(
 	}
 }
 
+/** The sound of a task, if there is any, and its length. Throws a Failure with the task's id. */
+export async function soundOf(
+	work: Work,
+	id: string,
+	url: string | undefined,
+	signal: AbortSignal,
+): Promise<Pick<Spoken, 'file' | 'durationMs'>> {
+	let length = new SoundLength();
+	const listen = () => {
+		const own = (length = new SoundLength());
+		return (bytes: Uint8Array) => own.push(bytes);
+	};
+	const file = await fileOf(work, id, url, signal, { listen });
+	return { file, durationMs: length.ms() };
+}
+
 /** One of the files of a task, if there is one. Throws a Failure with the task's id. */
-export async function fileOf(
+async function fileOf(
 	{ context, credential }: Work,
 	id: string,
 	url: string | undefined,
 	signal: AbortSignal,
-	isSubtitles = false,
+	more: Pick<FileToFetch, 'isSubtitles' | 'listen'>,
 ): Promise<IBinaryData | undefined> {
 	if (url === undefined) return undefined;
-	const file = { url, kind: 'speech', id, isSubtitles } as const;
+	const file = { url, kind: 'speech', id, ...more } as const;
 	return await download(context, credential, file, signal).catch((error: unknown) => {
 		throw aboutTask(error, id);
 	});
@@ -117,7 +136,7 @@ async function subtitlesOf(
 	signal: AbortSignal,
 ): Promise<IBinaryData | undefined> {
 	const fetch = async (over: AbortSignal) =>
-		await fileOf(work, taskId, task.subtitleUrl, over, true);
+		await fileOf(work, taskId, task.subtitleUrl, over, { isSubtitles: true });
 	return await withDeadline(SUBTITLES_MS, signal, fetch).catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 		const { kind, facts } = error;
@@ -132,14 +151,25 @@ async function subtitlesOf(
 /** The output item of a task, as it was read (§4.2). */
 export const spokenOutput = (
 	{ output }: Work,
-	{ taskId, task, file, subtitles }: Spoken,
+	{ taskId, task, file, durationMs, subtitles }: Spoken,
 	outputField: string,
 	more: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, fields, status } = task;
-	const json = { ...fields, task_id: taskId, status, audio_url: audioUrl, ...more };
+	const json = {
+		...fields,
+		task_id: taskId,
+		status,
+		audio_url: audioUrl,
+		...secondsOf(durationMs),
+		...more,
+	};
 	return output(json, binaryOf(outputField, { file, subtitles }));
 };
+
+/** The length of a sound as an item tells it; nothing where it is not known. */
+export const secondsOf = (ms: number | undefined): { duration_seconds?: number } =>
+	ms === undefined ? {} : { duration_seconds: Math.round(ms) / 1000 };
 
 /** The files of an output item. */
 export const binaryOf = (

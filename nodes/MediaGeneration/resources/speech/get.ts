@@ -1,7 +1,7 @@
 import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
 import { aboutTask } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/work';
-import { fileOf, spokenOutput } from './collect';
+import { soundOf, spokenOutput } from './collect';
 
 /** Speech → Get: reads a task once (§4.2), whatever its state. */
 export const getSpeech: Operation = {
@@ -23,8 +23,8 @@ export const getSpeech: Operation = {
 				throw aboutTask(error, id);
 			});
 			const url = isFileWanted ? task.audioUrl : undefined;
-			const file = await fileOf(work, id, url, signal);
-			return [spokenOutput(work, { taskId: id, task, file }, outputField)];
+			const sound = await soundOf(work, id, url, signal);
+			return [spokenOutput(work, { taskId: id, task, ...sound }, outputField)];
 		};
 	},
 };

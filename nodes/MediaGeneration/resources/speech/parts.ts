@@ -7,7 +7,7 @@ import { Failure, withFacts } from '../../../shared/failure';
 import { fileNameOf } from '../../../shared/parsing/fileType';
 import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { Work } from '../../run/work';
-import { binaryOf, spokenOutput, type Spoken, type WaitFields } from './collect';
+import { binaryOf, secondsOf, spokenOutput, type Spoken, type WaitFields } from './collect';
 import type { Part } from './submit';
 
 /** Parts of one speech. */
@@ -79,7 +79,10 @@ export async function speechOutput(
 		const text = `n8n could not store it: ${message}`;
 		throw new Failure('badFile', { text, taskIds: json.task_ids });
 	});
-	if ('file' in joined) return [work.output(json, binaryOf(outputField, joined))];
+	if ('file' in joined) {
+		const whole = { ...json, ...secondsOf(joined.durationMs) };
+		return [work.output(whole, binaryOf(outputField, joined))];
+	}
 	work.report.hint(`The parts of a speech could not be joined: ${joined.why}`);
 	return spoken.map((one, index) =>
 		spokenOutput(work, one, outputField, { part: index + 1, parts: spoken.length }),
@@ -95,7 +98,7 @@ async function join(
 	spoken: Spoken[],
 	files: IBinaryData[],
 	id: string,
-): Promise<{ file: IBinaryData; subtitles?: IBinaryData } | { why: string }> {
+): Promise<(Pick<Spoken, 'durationMs' | 'subtitles'> & { file: IBinaryData }) | { why: string }> {
 	const { helpers } = work.context;
 	const sounds = await Promise.all(
 		files.map(async (file) => ({
@@ -111,7 +114,8 @@ async function join(
 		// Where n8n keeps files in memory, those of the parts are not needed any more.
 		for (const file of files) if (file.id === undefined) file.data = '';
 		const file = await store(joined);
-		return { file, subtitles: await subtitlesOf(joined.startsMs) };
+		const { durationMs, startsMs } = joined;
+		return { file, durationMs, subtitles: await subtitlesOf(startsMs) };
 	} finally {
 		release();
 	}

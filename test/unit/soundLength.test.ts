@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { SoundLength } from '../../nodes/MediaGeneration/audio/soundLength';
+import { speechMp3 } from '../../simulator/media/clips.mts';
+import { wavHeader } from '../../simulator/media/wav.mts';
+
+/* With files of other programs, and beside ffprobe: npm run test:audio. */
+
+function lengthOf(file: Buffer, piece = file.length): number | undefined {
+	const length = new SoundLength();
+	for (let at = 0; at < file.length; at += piece) length.push(file.subarray(at, at + piece));
+	return length.ms();
+}
+
+const wav = (announced: number, bytes: number) =>
+	Buffer.concat([wavHeader(announced), Buffer.alloc(bytes)]);
+
+const box = (type: string, ...parts: Buffer[]) => {
+	const head = Buffer.from(`\0\0\0\0${type}`, 'latin1');
+	const all = Buffer.concat([head, ...parts]);
+	all.writeUInt32BE(all.length);
+	return all;
+};
+const numbers = (...values: number[]) => {
+	const bytes = Buffer.alloc(values.length * 4);
+	values.forEach((value, index) => bytes.writeUInt32BE(value, index * 4));
+	return bytes;
+};
+const header = (type: string, scale: number, units: number) =>
+	box(type, numbers(0, 0, 0, scale, units));
+const longHeader = (type: string, scale: number, units: number) =>
+	box(type, numbers(0x0100_0000, 0, 0, 0, 0, scale, 0, units));
+const BRAND = box('ftyp', Buffer.from('M4A \0\0\0\0'));
+const SOUND = box('mdat', Buffer.alloc(5000));
+const track = (units: number) => box('trak', box('mdia', header('mdhd', 8000, units)));
+/** Two fragments: three samples of the usual length, and two that tell their own. */
+const FRAGMENTS = [
+	box('moof', box('traf', box('tfhd', numbers(0, 1)), box('trun', numbers(0, 3)))),
+	SOUND,
+	box(
+		'moof',
+		box('traf', box('tfhd', numbers(0, 1)), box('trun', numbers(0x300, 2, 500, 9, 700, 9))),
+	),
+];
+const usual = box('mvex', box('trex', numbers(0, 1, 1, 1000, 0, 0)));
+
+const ID3 = Buffer.from('ID3\x04\0\0\0\0\x4e\x10', 'latin1');
+const tag = Buffer.concat([ID3, Buffer.alloc(0x4e * 128 + 16, 0xff)]);
+
+const FILES: Record<string, [file: Buffer, ms: number]> = {
+	WAV: [wav(64_000, 64_000), 2000],
+	'WAV with something after it': [Buffer.concat([wav(64_000, 64_000), box('LIST')]), 2000],
+	'WAV that was written to a pipe': [wav(0xffff_ff00, 32_000), 1000],
+	'WAV that does not know its size': [wav(0, 32_000), 1000],
+	'WAV that is shorter than it says': [wav(64_000, 32_000), 1000],
+	MP3: [speechMp3(3), 3024],
+	'MP3 behind a picture': [Buffer.concat([tag, speechMp3(2)]), 2016],
+	'M4A for streaming': [Buffer.concat([BRAND, box('moov', header('mvhd', 600, 900)), SOUND]), 1500],
+	M4A: [Buffer.concat([BRAND, SOUND, box('moov', header('mvhd', 1000, 2500))]), 2500],
+	'M4A with long numbers': [
+		Buffer.concat([BRAND, SOUND, box('moov', longHeader('mvhd', 1000, 2500))]),
+		2500,
+	],
+	'M4A whose track alone knows': [
+		Buffer.concat([BRAND, box('moov', header('mvhd', 600, 0), track(4000)), SOUND]),
+		500,
+	],
+	'M4A in fragments': [
+		Buffer.concat([BRAND, box('moov', header('mvhd', 600, 0), track(0), usual), ...FRAGMENTS]),
+		525,
+	],
+};
+
+test.each(Object.entries(FILES))('%s', (_, [file, ms]) => {
+	for (const piece of [1, 7, 1000, file.length]) expect(lengthOf(file, piece)).toBeCloseTo(ms, 5);
+});
+
+test('what is no such sound, or broken, has no length, and is given up in a moment', () => {
+	const files = ['', 'RIFF', 'OggS', 'RIFF    WAVEfmt ', '\0\0\0\x01ftyp\xff\xff'].map((text) =>
+		Buffer.from(text, 'latin1'),
+	);
+	for (const file of files) expect(lengthOf(file)).toBeUndefined();
+	const began = process.cpuUsage();
+	for (const value of [0, 0x55, 0xff]) {
+		expect(lengthOf(Buffer.alloc(64 * 1024 * 1024, value), 65_536)).toBeUndefined();
+	}
+	expect(process.cpuUsage(began).user / 1e6).toBeLessThan(5);
+});
+
+test('damage never throws, and gives a length or none', () => {
+	const damaged = fc.tuple(
+		fc.constantFrom(...Object.values(FILES)),
+		fc.nat(),
+		fc.nat(255),
+		fc.nat(),
+	);
+	fc.assert(
+		fc.property(damaged, ([[file], place, value, cut]) => {
+			const copy = Buffer.from(file.subarray(0, 1 + (cut % file.length)));
+			copy[place % Math.min(copy.length, 200)] = value;
+			const ms = lengthOf(copy, 1000);
+			expect(ms === undefined || ms > 0).toBe(true);
+		}),
+		{ numRuns: 500 },
+	);
+});
