@@ -43,7 +43,8 @@ function parametersOf({ resource, operation }: Charged, options: IDataObject): I
 	const values = fields
 		.filter(({ required }) => required)
 		.map(({ name, type }) => {
-			if (type === 'resourceLocator') return [name, { __rl: true, mode: 'id', value: sim.voiceIds()[0] }];
+			if (type === 'resourceLocator')
+				return [name, { __rl: true, mode: 'id', value: sim.voiceIds()[0] }];
 			return [name, name === 'binaryPropertyName' ? 'data' : '={{ $json.t }}'];
 		});
 	return { resource, operation, ...Object.fromEntries(values), options };

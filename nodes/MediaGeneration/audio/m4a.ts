@@ -1,4 +1,4 @@
-import type { Reading } from './streamReader';
+import type { ByteReading } from './sound';
 
 /**
  * M4A and other MP4 files: boxes as in ISO/IEC 14496-12, 4.2; their headers (8.2.2, 8.4.2), and where the
@@ -41,7 +41,7 @@ function unitsOf(box: Buffer, byDefault: number): number {
 }
 
 /** Reads how long an MP4 file is, in ms; 0 when it does not say so. Throws a RangeError when it is broken. */
-export function* readM4aLength(): Reading<number> {
+export function* readM4aLength(): ByteReading<number> {
 	let track = { scale: 0, ms: 0 };
 	let byDefault = 0;
 	let ofFragment: number | undefined;

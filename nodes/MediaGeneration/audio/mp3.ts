@@ -1,5 +1,4 @@
-import type { Sound } from './sound';
-import type { Reading } from './streamReader';
+import type { ByteReading, Sound } from './sound';
 
 /**
  * MP3 files: frames as in ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3, with the lower sampling rates of
@@ -104,7 +103,7 @@ function* framesOf(file: Buffer): Generator<Frame & { at: number }> {
 }
 
 /** Reads how long an MP3 file is, in ms; 0 when it has no sound. */
-export function* readMp3Length(): Reading<number> {
+export function* readMp3Length(): ByteReading<number> {
 	const frames = new Frames();
 	let ms = 0;
 	let strange = 0;

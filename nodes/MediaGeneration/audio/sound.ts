@@ -11,3 +11,9 @@ export interface Sound {
 	/** What comes before `bytes` bytes of such sound, which last `durationMs`. */
 	headOf(bytes: number, durationMs: number): Buffer;
 }
+
+/**
+ * Reads a file from its start: yields how many bytes to look at next, and is given them, fewer only at
+ * the file's end; or yields how many to pass over, as a negative number. Returns what it has found out.
+ */
+export type ByteReading<Result> = Generator<number, Result, Buffer>;

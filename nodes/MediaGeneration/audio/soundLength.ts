@@ -1,40 +1,58 @@
 import { readM4aLength } from './m4a';
 import { readMp3Length } from './mp3';
-import { StreamReader, type Reading } from './streamReader';
+import type { ByteReading } from './sound';
 import { readWavLength } from './wav';
 
-/** How long a sound is, from its own headers while it streams. Pure. */
-
 /** By the first bytes: what is neither WAV nor MP4 is MP3, or is given up soon. */
-function* readLength(reader: { at: number }): Reading<number> {
+function* readLength(reader: { at: number }): ByteReading<number> {
 	const start = (yield 12).toString('latin1');
 	if (start.startsWith('RIFF')) return yield* readWavLength(reader);
 	return yield* start.slice(4, 8) === 'ftyp' ? readM4aLength() : readMp3Length();
 }
 
-/** Takes a WAV, MP3 or M4A file in pieces, and tells its length. */
+/**
+ * How long a WAV, MP3 or M4A file is, from its own headers, given in pieces as it streams. Keeps no more of
+ * it than what is looked at. Never throws.
+ */
 export class SoundLength {
-	private readonly reader = new StreamReader(readLength);
-	private isBroken = false;
+	/** Bytes passed over. */
+	at = 0;
+	private rest = Buffer.alloc(0);
+	private readonly reading = readLength(this);
+	private state = this.reading.next();
 
-	/** Never throws. */
 	push(piece: Uint8Array): void {
-		this.attempt(() => this.reader.push(piece));
+		if (this.state.done) return;
+		this.rest = Buffer.concat([this.rest, piece]);
+		this.readOn(false);
 	}
 
-	/** Once all has been pushed: how long it is, in ms; undefined when its headers do not say so. */
+	/** Once all has been pushed: the length in ms; undefined when the headers do not say it. */
 	ms(): number | undefined {
-		const length = this.attempt(() => this.reader.end());
-		return length && Number.isFinite(length) ? length : undefined;
+		this.readOn(true);
+		const { value } = this.state;
+		return value > 0 && Number.isFinite(value) ? value : undefined;
 	}
 
-	private attempt<Result>(work: () => Result): Result | undefined {
-		if (this.isBroken) return undefined;
+	private readOn(isEnd: boolean): void {
 		try {
-			return work();
+			while (!this.state.done) {
+				const wanted = this.state.value;
+				const size = Math.min(Math.abs(wanted), this.rest.length);
+				const bytes = this.rest.subarray(0, size);
+				if (wanted < 0) {
+					this.rest = this.rest.subarray(size);
+					this.at += size;
+					this.state.value += size;
+				}
+				const isThere = wanted < 0 ? this.state.value === 0 : size === wanted;
+				if (!isThere && !isEnd) return;
+				this.state = this.reading.next(bytes);
+			}
 		} catch {
-			this.isBroken = true;
-			return undefined;
+			// Its headers are broken.
+			this.state = { done: true, value: 0 };
 		}
+		this.rest = Buffer.alloc(0);
 	}
 }

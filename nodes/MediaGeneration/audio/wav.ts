@@ -1,5 +1,4 @@
-import type { Sound } from './sound';
-import type { Reading } from './streamReader';
+import type { ByteReading, Sound } from './sound';
 
 /**
  * WAV files: "Multimedia Programming Interface and Data Specifications 1.0" (IBM and Microsoft, 1991),
@@ -36,7 +35,7 @@ export function readWav(file: Buffer): Sound | undefined {
  * Reads how long a WAV file is, in ms; 0 when it does not say so. Packed sound is as long as its `fact`
  * chunk says.
  */
-export function* readWavLength(reader: { at: number }): Reading<number> {
+export function* readWavLength(reader: { at: number }): ByteReading<number> {
 	yield -12;
 	let description: Buffer | undefined;
 	let samples = 0;
