@@ -19,6 +19,20 @@ test.each<[title: string, most: number, text: string]>([
 	['French spaces before a mark', 26, 'Il est là. Vraiment\u00a0?| Oui\u202f! Bien sûr.'],
 	['Russian', 30, 'Он жил на ул. Мира.| Потом уехал. Куда?'],
 	['Chinese sentences', 12, '今天天气很好。|我们去公园散步吧。'],
+	[
+		'Chinese, at a paragraph in the last third',
+		20,
+		'今天天气很好我们去公园散步吧。|\n好的！他说。我们走吧我们走吧我们走。',
+	],
+	[
+		'Chinese behind a short title',
+		15,
+		'标题\n\n今天天气很好。|我们去公园散步吧。|他说好的，我们走吧。',
+	],
+	['Chinese, at a word', 12, '今天天气很好我们去公园|散步然后回家吃饭睡觉'],
+	['no address among Chinese', 34, '请访问我们的网站|https://example.com/a.b?c=d!e我们等你。'],
+	['no number among Japanese', 12, '人口はおよそ|1,234,567人|です。'],
+	['no wide number', 12, '人口はおよそ|１，２３４，５６７人|です。'],
 	['quotes end with their sentence', 26, '“Come in.” “Thank you.”| He sat.'],
 	['never in a tag', 24, 'Hello there,| <break time="1 s"/> you| all'],
 	['what only looks like a tag', 8, 'if 3 < 4| and 5 >| 4'],
@@ -56,10 +70,13 @@ const texts = fc.array(pieces, { maxLength: 40 }).map((all) => all.join(''));
 const limits = fc.integer({ min: 20, max: 300 });
 const SPACE = '[^\\S\\u00a0\\u202f\\ufeff]';
 const TAG = '<[A-Za-z/!?][^<>]*>';
-const NO_SPACE = '[\\S\\u00a0\\u202f\\ufeff]';
+/** Scripts that put no blanks between words, and their punctuation: a word may end beside any of these. */
+const BLANKLESS =
+	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
+const IN_WORD = `(?!${BLANKLESS}|(?<=${BLANKLESS}\\p{M}*)\\p{M})[\\S\\u00a0\\u202f\\ufeff]`;
 
 test('the parts of any text are the text, in order and short enough, and cut in no character, tag or word that fits', () => {
-	const run = `(?:${TAG}|${NO_SPACE})*`;
+	const run = `(?:${TAG}|${IN_WORD})*`;
 	fc.assert(
 		fc.property(texts, limits, (text, most) => {
 			let at = 0;
@@ -71,8 +88,8 @@ test('the parts of any text are the text, in order and short enough, and cut in 
 				expect(part).not.toMatch(new RegExp(`^${SPACE}|${SPACE}$|^$`));
 				const cutsCharacter = /[\ud800-\udbff]$/.test(part) && /^[\udc00-\udfff]/.test(rest);
 				expect(cutsCharacter).toBe(false);
-				const before = new RegExp(`${run}$`).exec(done)![0];
-				const after = new RegExp(`^${run}`).exec(rest)![0];
+				const before = new RegExp(`${run}$`, 'u').exec(done)![0];
+				const after = new RegExp(`^${run}`, 'u').exec(rest)![0];
 				const isCut = before.length > 0 && after.length > 0;
 				if (isCut) expect(before.length + after.length).toBeGreaterThan(most);
 				for (const { index, 0: tag } of text.matchAll(new RegExp(TAG, 'g'))) {
@@ -86,9 +103,24 @@ test('the parts of any text are the text, in order and short enough, and cut in 
 	);
 });
 
+test.each(SCRIPTS.filter((script) => new RegExp(BLANKLESS, 'u').test(script)))(
+	'parts have at least a third of the limit: %s',
+	(script) => {
+		const paragraphs = fc.array(fc.array(fc.constantFrom('短い', script.trim()), { minLength: 1 }));
+		fc.assert(
+			fc.property(paragraphs, fc.integer({ min: 40, max: 300 }), (all, most) => {
+				const parts = split(all.map((paragraph) => paragraph.join('')).join('\n'), most);
+				for (const part of parts.slice(0, -1)) expect(part.length).toBeGreaterThan(most / 3 - 1);
+			}),
+			{ numRuns: 100 },
+		);
+	},
+);
+
 test.each([
 	['one word', 'a'.repeat(1_000_000)],
 	['Chinese', '今天天气很好'.repeat(160_000)],
+	['Chinese sentences with foreign words', '今天a。'.repeat(250_000)],
 	['what opens and never closes', '<a '.repeat(300_000)],
 ])('a million characters of %s are cut in a moment', (_, text) => {
 	const began = process.cpuUsage();

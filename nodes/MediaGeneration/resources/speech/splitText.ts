@@ -10,11 +10,23 @@ export interface TextPart {
 /** White space that a text may be cut at: all but that which keeps two words on one line. */
 const SPACE = /[^\S\u00a0\u202f\ufeff]+/g;
 const TAG = /<[A-Za-z/!?][^<>]*>/g;
+/** A character of a script that puts no blanks between its words, or of its punctuation. */
+const BLANKLESS =
+	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
+const [AFTER, BEFORE] = [`(?<=${BLANKLESS}\\p{M}*)(?!\\p{M})`, `(?=${BLANKLESS})(?!\\p{M})`];
+const sticky = (pattern: string) => new RegExp(pattern, 'uy');
+/** Where such a script begins or ends, … */
+const CHANGE = sticky(`${AFTER}(?!${BLANKLESS})|(?<!${BLANKLESS}\\p{M}*)${BEFORE}`);
+/** … and where one of its words may: not after a mark that opens something, nor before one that ends it. */
+const WORD_END = sticky(`(?:${AFTER}|${BEFORE})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`);
+/** What stays whole in these scripts, too: addresses, numbers, foreign words, tags. */
+const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
 /** How far beyond a cut the text tells whether a sentence ends there, in characters. */
 const LOOKAHEAD = 64;
 
 /* The rules are the same in every country: what a retry collects must have been cut alike. */
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
+const words = new Intl.Segmenter('en', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Common ones, without their full stop. Single letters, numbers and `z.B.` are known by their form. */
@@ -53,10 +65,10 @@ function afterSpace(text: string, at: number): number {
 
 /**
  * The parts of a text, each of at most `most` characters (UTF-16 units) and, except for the last, at least
- * a third of that where white space allows it: cut at a paragraph that ends in the last third, else at a
- * sentence, else at a line or a word. What has no white space in it, such as an address, is cut only when
- * it is longer than a part, and then in no character or tag. Together the parts are the text; only white
- * space at the cuts is left out. Throws a RangeError when a single character or tag is longer than `most`.
+ * a third of that where white space, or a script that has none, allows it: cut at a paragraph that ends in
+ * the last third, else at a sentence, else at a line or a word. Another word, an address or a number is cut
+ * only when it is longer than a part, and then in no character or tag. Together the parts are the text;
+ * only white space at the cuts is left out. Throws a RangeError when a single character or tag is longer than `most`.
  */
 export function* splitText(text: string, most: number): Generator<TextPart> {
 	const plain = text.replace(TAG, standIn);
@@ -66,7 +78,8 @@ export function* splitText(text: string, most: number): Generator<TextPart> {
 		let end = length;
 		if (length - start > most) {
 			const rest = plain.slice(start, start + most + LOOKAHEAD);
-			const cut = cutAtSpace(rest, most) ?? beforeTag(text.slice(start), cutInRun(rest, most));
+			const cut =
+				cutBetweenWords(rest, most) ?? beforeTag(text.slice(start), cutInWord(rest, most));
 			if (cut === 0) throw new RangeError('A character or a tag is longer than a part');
 			end = start + cut;
 		}
@@ -81,31 +94,50 @@ export function* splitText(text: string, most: number): Generator<TextPart> {
  */
 const standIn = (tag: string) => (/^<[A-Za-z][^]*[^/]>$/.test(tag) ? 'X' : '"').repeat(tag.length);
 
-/** The best white space to cut a text at that is longer than `most`; undefined when there is none. */
-function cutAtSpace(rest: string, most: number): number | undefined {
+/** The best place between two words to cut a text at that is longer than `most`; undefined if there is none. */
+function cutBetweenWords(rest: string, most: number): number | undefined {
 	const sentenceEnds = new Set(sentenceEndsOf(rest));
+	/** 1 where a cut would be inside of a token. */
+	const inTokens = new Uint8Array(rest.length);
+	for (const { index, 0: token } of rest.matchAll(TOKEN)) {
+		inTokens.fill(1, index + 1, index + token.length);
+	}
+	const isAt = (place: RegExp, at: number) => {
+		place.lastIndex = at;
+		// Between the halves of a character, an expression would look at its beginning.
+		return !inTokens[at] && !/[\udc00-\udfff]/.test(rest.charAt(at)) && place.test(rest);
+	};
+	const spaces = [...rest.matchAll(SPACE)].map(({ index: at, 0: run }) => {
+		const lines = run.split(/\r\n|[\n\r\u2028\u2029]/).length - 1;
+		const isSentence = sentenceEnds.has(at);
+		return { at, lines, isSentence, isParagraph: lines > 1 || (lines === 1 && isSentence) };
+	});
+	const between = [...sentenceEnds]
+		.filter((at) => !isSpace(rest, at) && isAt(WORD_END, at))
+		.map((at) => ({ at, lines: 0, isSentence: true, isParagraph: false }));
 	// The last one first.
-	const spaces = [...rest.matchAll(SPACE)]
-		.filter(({ index }) => index > 0 && index <= most)
-		.map(({ index: at, 0: run }) => {
-			const lines = run.split('\n').length - 1;
-			const isSentence = sentenceEnds.has(at);
-			return { at, lines, isSentence, isParagraph: lines > 1 || (lines === 1 && isSentence) };
-		})
-		.reverse();
-	const wanted: Array<(space: (typeof spaces)[number]) => boolean> = [
+	const places = [...spaces, ...between]
+		.filter(({ at }) => at > 0 && at <= most)
+		.sort((one, other) => other.at - one.at);
+	const wanted: Array<(place: (typeof places)[number]) => boolean> = [
 		({ at, isParagraph }) => isParagraph && at >= (most * 2) / 3,
 		({ isParagraph, isSentence }) => isParagraph || isSentence,
 		({ lines }) => lines > 0,
 		({ at }) => !isAbbreviated(rest, at),
 		() => true,
 	];
-	const filled = spaces.filter(({ at }) => at >= most / 3);
+	const filled = places.filter(({ at }) => at >= most / 3);
 	for (const isWanted of wanted) {
-		const space = filled.find(isWanted);
-		if (space) return space.at;
+		const place = filled.find(isWanted);
+		if (place) return place.at;
 	}
-	return spaces[0]?.at;
+	const inWords = words.segment(rest);
+	const isWordEnd = (at: number) =>
+		isAt(WORD_END, at) && (isAt(CHANGE, at) || inWords.containing(at)!.index === at);
+	for (const isEnd of [isWordEnd, (at: number) => isAt(CHANGE, at)]) {
+		for (let at = most; at > 0; at--) if (isEnd(at)) return at;
+	}
+	return places[0]?.at;
 }
 
 /** Where sentences end in `text`, without the white space after them; rising. */
@@ -115,11 +147,8 @@ const sentenceEndsOf = (text: string) =>
 		.map(({ index }) => beforeSpace(text, index))
 		.filter((end) => end > 0 && !isAbbreviated(text, end));
 
-/** Where to cut what has no white space: at a sentence, else between two characters; 0 if there are none. */
-function cutInRun(rest: string, most: number): number {
-	const filled = sentenceEndsOf(rest).filter((at) => at >= most / 3 && at <= most);
-	return filled.at(-1) ?? graphemes.segment(rest).containing(most)!.index;
-}
+/** Where to cut a word that is longer than a part: between two characters; 0 if there are none. */
+const cutInWord = (rest: string, most: number) => graphemes.segment(rest).containing(most)!.index;
 
 /** `at`, or where the tag begins that is around it. */
 function beforeTag(text: string, at: number): number {
