@@ -27,7 +27,7 @@ const stream = (sse: RawStreamStep[], finishesInHistoryAfterMs?: number): FaultR
 	action: { sse, finishesInHistoryAfterMs },
 });
 
-const FILE = { ...on.file, ...always, ...answer(200, 'the file') };
+const FILE = { ...on.file, ...always, ...answer(200, '\0the file') };
 
 /** So says a field, or an option. */
 const UNFETCHED = { download: false };

@@ -178,7 +178,7 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	default: 'data',
 	placeholder: 'e.g. data, https://example.com/cat.png',
 	description,
-	hint: 'Input fields that hold the images, or addresses (https://…), separated by commas. For several items, put Aggregate before (Include Binaries on).',
+	hint: 'Input fields or https:// addresses, separated by commas. For several items, put Aggregate before (Include Binaries on).',
 	builderHint: {
 		propertyHint:
 			"Each item becomes a video of its own. For one video of several images put them into one item: n8n-nodes-base.aggregate with aggregate: 'aggregateAllItemData' and options.includeBinaries, then expr(\"{{ Object.keys($binary).join(', ') }}\") here",
