@@ -161,7 +161,7 @@ function* bounded({ of, requests }: Book): Iterable<string> {
 		({ path, status }) => path.endsWith('/histories') && status === 200,
 	);
 	// One look serves all who wait.
-	yield* beyond(20, looks, ({ process, query, attempt, at }) => {
+	yield* beyond(30, looks, ({ process, query, attempt, at }) => {
 		const who = attempt === undefined ? 'the trigger' : 'the node';
 		return `${query} read by ${who} in ${process}, minute ${Math.floor(at / MINUTE)}`;
 	});

@@ -26,6 +26,7 @@ export function* ownFile(
 	{ works }: Book,
 ): Iterable<string> {
 	const { items, onError, operation } = asked;
+	const hasImages = /ToVideo$/.test(operation) && operation !== 'textToVideo';
 	for (const { given, status, at } of ended) {
 		const workOf = (mark: string) =>
 			works.find(({ made }) => made && made.at <= at && made.marks.includes(mark));
@@ -46,8 +47,10 @@ export function* ownFile(
 			const isTheirs =
 				operation !== 'wait' &&
 				marks.some((mark) => !own.some(({ made }) => made?.marks.includes(mark)));
-			const isLeft = own.some(({ text: wanted, made }) => {
-				return wanted === text && made && !used.includes(made.marks[0]!);
+			const isLeft = own.some(({ text: wanted, made, isTold }) => {
+				// Nobody knows what an equal request of another process has made, unless an id was told.
+				const isKnown = hasImages || isTold;
+				return wanted === text && made && isKnown && !used.includes(made.marks[0]!);
 			});
 			const isLost = requests.some((sent) => sent.isUnclear && sent.text === text);
 			if (isTheirs && isLeft && !isLost) yield `somebody else's ${marks} at "${text}"`;

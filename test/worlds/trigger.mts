@@ -140,7 +140,8 @@ export function publicationOf(
 
 	/** Publishes it again, as a person does who has changed it. */
 	async function publishAnew(): Promise<void> {
-		if (!current) return;
+		// A person can't publish what is being published.
+		if (!current?.close) return;
 		await close({});
 		await publish('activate');
 	}

@@ -101,8 +101,9 @@ async function generate(
 	if (files.length >= request!.expected) return files;
 	request!.reason = reason;
 	record.markIncomplete(files, cut, isEmpty);
+	const late = { limitMs: limits.timeoutMs, maybeAccepted: true };
 	const lost = limits.creating.aborted
-		? new Failure('timedOut', { limitMs: limits.timeoutMs, maybeAccepted: true })
-		: new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut });
-	return await findInHistory(work.api, request!, failure ?? lost, limits.signal);
+		? new Failure('timedOut', late)
+		: (failure ?? new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut }));
+	return await findInHistory(work.api, request!, lost, limits.signal);
 }

@@ -12,6 +12,8 @@ const MAX_OVER = 1000;
 /** `waiting`: its end waits to be emitted; `emitted`: n8n was told; `over`: nothing more comes of it. */
 export interface Stateful {
 	state: 'underWay' | 'waiting' | 'emitted' | 'over';
+	/** The percentage of a task that was last reported. */
+	reported?: number;
 }
 
 /** What is kept under one key of n8n's static data, assigned as a whole: n8n notices no deeper change. */

@@ -20,9 +20,8 @@ const MAX_PAUSE_MS = 3_600_000;
 
 /** Follows one speech task to its end, and has its events emitted. */
 export class TaskFollower {
-	/** The percentage that was last heard of, and that which was last reported. */
+	/** The percentage that was last heard of. */
 	private highest = 0;
-	private reported = 0;
 	/** The latest percentage that is to be emitted; none once the task has ended. */
 	private latest: Emission | undefined;
 	/** Resolves when all events so far have been dealt with. */
@@ -68,9 +67,11 @@ export class TaskFollower {
 	private progress(percentage: number): void {
 		const { events, progressStep } = this.activation.settings;
 		this.highest = percentage;
+		// It is kept with the task, so that the next activation does not report it again.
+		const task = this.store.events.get(this.taskId)!;
 		// A task that may have ended long ago makes no progress.
-		if (this.notBefore > 0 || percentage < this.reported + progressStep) return;
-		this.reported = percentage;
+		if (this.notBefore > 0 || percentage < (task.reported ?? 0) + progressStep) return;
+		task.reported = percentage;
 		if (events.has('progress')) this.emit('progress');
 	}
 

@@ -32,9 +32,11 @@ export class SentRequests {
 
 	all = (): SentRequest[] => [...this.byKey.values()];
 
-	/** Those with the prompt of `request`, itself among them. */
+	/** Those with the prompt of `request`, itself among them, in the order they were sent. */
 	alike({ prompt }: SentRequest): SentRequest[] {
-		return this.all().filter((other) => other.prompt === prompt);
+		const alike = this.all().filter((other) => other.prompt === prompt);
+		// Processes that know the same requests have to come to the same order.
+		return alike.sort((a, b) => a.sentAt - b.sentAt || (a.key < b.key ? -1 : 1));
 	}
 }
 
