@@ -265,6 +265,15 @@ const TABLE: Record<string, string[]> = {
 		'502 {"message":"An invalid response was received from the upstream server"}',
 		'503 {"error":"Model m is currently loading","estimated_time":20}',
 		'400 {"prompt":"rate limit, invalid token, NSFW","error":"bad"}',
+		'400 {"code":"invalid-argument","error":"Too many reference images: 8. Maximum allowed is 7."}',
+		'422 {"detail":[{"type":"extra_forbidden","loc":["body","speed"],"msg":"Extra inputs are not permitted"}]}',
+		'"not well-formed (invalid token): line 1, column 45"',
+		'"The text contains forbidden characters"',
+		'"text exceeds the current limit of 5000 characters"',
+		'"Frame rate limit exceeded: max 30 frames per second"',
+		'"Video bitrate limit exceeded"',
+		'"sample rate over limit: 48000"',
+		'500 {"detail":"[Errno 13] Permission denied: \'/data/a.mp4\'"}',
 	],
 };
 

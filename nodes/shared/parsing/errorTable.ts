@@ -58,15 +58,15 @@ const TELLING: readonly Row[] = [
 		WAITS_FOR_ANOTHER,
 		/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached|exceeded)/,
 		/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
-		/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|images|calls|connections|attempts|generations|traffic|at once)/,
-		/rate ?limit|throttl|too (?:quickly|fast|often|frequent)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)|rate over|over limit/,
-		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60} per (?:second|minute|min)\b/,
+		/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|calls|connections|attempts|generations|traffic|at once)/,
+		/(?<!(?:frame|sampl\w{1,3}|speech|speaking) )\brate ?(?:limit|over)|throttl|too (?:quickly|fast|often|frequent)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)/,
+		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60}(?<!frames|words|samples|bits) per (?:second|minute|min)\b/,
 		/overload|at capacity|queue (?:is )?full|high demand|\bbusy\b|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
 		/(?:no|not enough|insufficient|lack of|exceed\w{0,3}|over) (?:\w{1,20} ){0,2}(?:capacity|gpus?|compute|workers?)\b|capacity (?:\w{1,20} )?(?:exceed|reach|limit|full)/,
 	],
 	[
 		'quota',
-		/(?:daily|weekly|monthly|current|hourly|per (?:day|week|month))[^.]{0,40} (?:quota|limit|allowance)/,
+		/(?:daily|weekly|monthly|hourly|per (?:day|week|month))[^.]{0,40} (?:quota|limit|allowance)/,
 		/(?:quota|limit|allowance)[^.]{0,40} (?:per (?:day|week|month)|today|this (?:day|week|month))/,
 		/(?:used|reached|exceeded|hit)[^.]{0,60} (?:billing (?:period|cycle)|plan|(?:usage|trial|generation|video|account) limit)|usage limit/,
 		/(?:usage|trial|generation|video|account|plan) limits? (?:\w{1,20} ){0,2}(?:reach|exceed)/,
@@ -95,7 +95,7 @@ const TELLING: readonly Row[] = [
 		/(?:not|n't) (?:\w{1,20} ){0,2}(?:available|allowed|included|enabled|supported|permitted|accessible) (?:in|for|on|with|under|by|to|from) (?:your|the current|current|free|this (?:plan|account|user|region|country|organi[sz]ation|project|key))/,
 		/(?:model|feature|voice|endpoint|api|permission)\b[^.]{0,40} (?:is|are|been|was) (?:not|n't) (?:yet )?(?:been )?(?:enabled|activated|granted)/,
 		/must be (?:verified|approved)|not (?:eligible|entitled)|not (?:yet )?(?:activated|subscribed)/,
-		/(?:not|n't|no|without|lacks?|missing)(?: \S{1,20}){0,4} (?:access to|permissions?|scopes?)\b|permissions? to |not authori[sz]ed to/,
+		/(?:\b(?:not|no|without|lacks?|missing)|n't)(?: \S{1,20}){0,4} (?:access to|permissions?|scopes?)\b|permissions? to |not authori[sz]ed to/,
 		/(?:region|country|territory|location)\b[^.]{0,30}(?:not (?:supported|available|allowed)|restricted|blocked)|unsupported (?:country|region)/,
 		/voice (?:\w{1,20} )?(?:limit reached|not (?:allowed|permitted|available|included))/,
 	],
@@ -111,7 +111,7 @@ const TELLING: readonly Row[] = [
 	],
 	[
 		'token',
-		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:(?:x |your )?(?:api|access|bearer|auth|session|secret) ){0,2}(?:tokens?|(?:api|access|secret) key|credentials?)\b/,
+		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:(?:x |your )?(?:api|access|bearer|auth|session|secret) ){0,2}(?:tokens?|(?:api|access|secret) key|credentials?)\b(?!\W{1,3}(?:at|in json|line)\b)/,
 		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:x )?(?:api|access|secret) ?keys?\b|missing authori[sz]ation/,
 		/(?:token|api key|jwt|credentials?)\b[^.]{0,30}(?:expired|invalid|revoked|not valid|malformed|not recogni|not found|is missing)/,
 		/authentication (?:error|failed|required|credentials)|(?:session|login) (?:\w{1,20} )?(?:fail|expired|invalid)|no (?:api key|token|authori[sz]ation)|(?:could|can)(?: ?not|n't) (?:validate|verify) (?:the |your )?(?:credentials|token)|(?:please )?(?:log|sign) ?in again/,
@@ -136,7 +136,10 @@ const BROAD: readonly Row[] = [
 	['throttled', /(?:^|\. |error |code |http )429\b|resource (?:has |been |is ){0,2}exhausted/],
 	['credit', /payment required/],
 	['token', /unauthori[sz]ed|unauthenticated|not authenticated/],
-	['not_allowed', /forbidden|permission denied|access denied|not authori[sz]ed/],
+	[
+		'not_allowed',
+		/(?<!extra )forbidden(?! char)|permission denied|access denied|not authori[sz]ed/,
+	],
 	[
 		'unavailable',
 		/internal (?:server )?error|unavailable|server error|try again later|timed? ?out|deadline exceeded|bad gateway|maintenance/,
@@ -153,7 +156,10 @@ export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 	// Who has to pay, or asks too often, is also told what a larger plan would allow.
 	if (status === 402 && told === 'quota') return 'credit';
 	if (status === 429 && told !== 'quota' && told !== 'credit') return 'throttled';
-	return told ?? BY_STATUS[status] ?? find(BROAD, words);
+	const broad = find(BROAD, words);
+	// What a server was denied is its own matter, as a file that it may not write.
+	const isItsOwn = status >= 500 && broad === 'not_allowed';
+	return told ?? BY_STATUS[status] ?? (isItsOwn ? undefined : broad);
 }
 
 /** True when words say that too much is under way at once. */
