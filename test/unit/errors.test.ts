@@ -69,6 +69,8 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['status and body', 'unavailable', ['503 overloaded', `503 ${PAGE}`, '503 {}', '503 ', '529 ']],
 	['status and body', 'unavailable', ['500 {"error":"overloaded"}', '502 {"error":"busy"}']],
 	['status and body', 'unavailable', ['503 {"error":"overloaded","task_id":"7"}']],
+	['status and body', 'unavailable', ['500 {"detail":"[Errno 122] Disk quota exceeded"}']],
+	['status and body', 'unavailable', ['500 {"detail":"[Errno 13] Permission denied"}']],
 	['status and body', 'rejected', ['500 {"error":"reCAPTCHA evaluation failed"}']],
 	['status and body', 'rejected', ['404 {"error":"You do not have access to the model"}']],
 	['status and body', 'notFound', ['410 ', '404 ', `410 ${PAGE}`, '404 {"error":"not_found"}']],

@@ -137,7 +137,8 @@ export function failureOfStatus(status: number, body: string): Failure {
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
 	const isSure = SURE.includes(means);
 	if (status >= 500) {
-		const isRefused = isSure || (OVERLOAD_STATUSES.includes(status) && saysRefused(json));
+		const isAgain = OVERLOAD_STATUSES.includes(status) && saysRefused(json);
+		const isRefused = said.kind === 'rateLimited' ? isAgain : isSure;
 		return json !== undefined && isRefused ? said : new Failure('unavailable', passing);
 	}
 	// A web page with 401 or 403 comes from an edge in front of the service, and passes.
