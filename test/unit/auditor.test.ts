@@ -142,7 +142,7 @@ const DAMAGED: Record<string, Line[]> = {
 	'bounded: no end': lacking('left'),
 	'bounded: static data without end': change('saved', { text: 'x'.repeat(60_000) }),
 	'bounded: a look into the history for each item': add(
-		...Array.from({ length: 21 }, (_, n) => n + 20).flatMap((n) => [
+		...Array.from({ length: 31 }, (_, n) => n + 20).flatMap((n) => [
 			again('request', n, { n, method: 'GET', path: '/v1/video/histories' }),
 			again('answer', n, { n }),
 		]),
