@@ -273,6 +273,7 @@ const TABLE: Record<string, string[]> = {
 		'"Frame rate limit exceeded: max 30 frames per second"',
 		'"Video bitrate limit exceeded"',
 		'"sample rate over limit: 48000"',
+		'"[Errno 122] Disk quota exceeded"',
 		'500 {"detail":"[Errno 13] Permission denied: \'/data/a.mp4\'"}',
 	],
 };

@@ -83,7 +83,7 @@ const TELLING: readonly Row[] = [
 	],
 	[
 		'quota',
-		/(?:exceed|exhaust|reach|hit|used)\w{0,10}\b[^.]{0,40} quota|quota[^.]{0,40}(?:exceed|exhaust|reach|used up)/,
+		/(?:exceed|exhaust|reach|hit|used)\w{0,10}\b[^.]{0,40}(?<!disk|storage) quota|(?<!(?:disk|storage) )quota[^.]{0,40}(?:exceed|exhaust|reach|used up)/,
 	],
 	[
 		'not_allowed',
