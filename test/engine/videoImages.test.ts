@@ -1,5 +1,6 @@
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { BinaryMode } from '../../demo/n8n.mts';
+import { PAGE } from '../service/bodies.mts';
 import { event } from '../faults/row.mts';
 import { bad, good, origins } from './seen';
 import { ALWAYS, answer, made, onCreate, onFile, posts, requests } from './service';
@@ -210,6 +211,15 @@ describe('images by address', () => {
 		expect(message).toMatch(words);
 		expect(description).toContain('Nothing was sent');
 		expect(message + description).not.toMatch(/signature|charged/);
+		expect(posts()).toBe(1);
+	});
+
+	test('one that does not come in time is named, since nothing was sent', async () => {
+		const { urls } = await addresses(1);
+		onFile(answer(200, PAGE, { 'Content-Type': 'text/html' }), ALWAYS);
+		const { message, description } = bad(await run(ingredients(urls[0]!, { timeout: 2 })));
+		expect(message).toContain(new URL(urls[0]!).pathname);
+		expect(description).toContain('Nothing was sent');
 		expect(posts()).toBe(1);
 	});
 });

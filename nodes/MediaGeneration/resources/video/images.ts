@@ -1,5 +1,4 @@
 import type { IBinaryData } from 'n8n-workflow';
-import { abortReason } from '../../../shared/async/deadline';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download as downloadFile } from '../../../shared/http/download';
 import { wordingOf } from '../../../shared/n8n/messages';
@@ -115,8 +114,7 @@ export function inputImagesOf(
 		const download = downloadFile(context, work.credential, file, signal);
 		const stored = await download.catch((error: unknown) => {
 			// It would name the address as that of a result.
-			if (signal.aborted) throw abortReason(signal);
-			if (!(error instanceof Failure)) throw error;
+			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 			const why = (error.kind === 'badFile' && error.facts.text) || wordingOf(error).message;
 			throw badImage(displayName, `The image at ${field} could not be fetched: ${why}`);
 		});
